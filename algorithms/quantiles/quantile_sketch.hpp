@@ -1,0 +1,60 @@
+#pragma once
+//! @file
+//! The quantile family's whole contract: a sketch takes values, merges with another of its kind, and
+//! answers quantile queries, in a stated number of bytes.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "algorithms/common/registry.hpp"
+
+namespace retable::quantiles {
+
+//! The method could not produce quantiles for numerical reasons. The measuring protocol counts these
+//! as the papers do; they are never dropped.
+class SketchFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+//! A one- or two-pass summary of a stream of numbers.
+//!
+//! NaN values are missing values and are skipped by every method. Infinite values make a sketch fail
+//! with SketchFailure when it is queried, unless a method says otherwise.
+class QuantileSketch {
+ public:
+  virtual ~QuantileSketch() = default;
+
+  //! Passes over the data: 1 (streaming) or 2 (bounds first, then coefficients).
+  virtual int passes() const { return 1; }
+  //! Starts pass 0, 1, ... A caller feeds all values between two of these calls.
+  virtual void begin_pass(int /*pass*/) {}
+
+  //! Adds values. CUDA twins take host memory here (and copy), device memory in update_device.
+  virtual void update(std::span<const float> values) = 0;
+  virtual void update(std::span<const double> values) = 0;
+
+  //! Adds the other sketch's stream to this one. @throws std::invalid_argument for another type or
+  //! other parameters; std::logic_error where the method cannot merge.
+  virtual void merge(const QuantileSketch& other) = 0;
+
+  //! Number of values seen (missing ones not counted).
+  virtual std::size_t count() const = 0;
+
+  //! Approximate quantiles F^-1(phi) for ascending phi in [0, 1]: one density is fitted, then all
+  //! are answered. @throws SketchFailure on numerical failure, std::logic_error when empty.
+  virtual std::vector<double> quantiles(std::span<const double> phis) const = 0;
+  double quantile(double phi) const { return quantiles(std::span(&phi, 1)).front(); }
+
+  //! Bytes of state that would have to be sent to another machine (serialised size).
+  virtual std::size_t bytes() const = 0;
+
+  //! An empty sketch with the same parameters.
+  virtual std::unique_ptr<QuantileSketch> empty_clone() const = 0;
+};
+
+}  // namespace retable::quantiles

@@ -1,0 +1,115 @@
+# One call makes a folder a static library (as an object library, so that registrations are kept) and
+# its *_test.cpp files a test program of the same name.
+
+include(GoogleTest)
+
+add_library(retable_flags INTERFACE)
+target_include_directories(retable_flags INTERFACE ${CMAKE_SOURCE_DIR})
+# System headers: warnings in other people's templates are not ours to fix.
+target_include_directories(retable_flags SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR}
+                           ${CLI11_INCLUDE_DIR} ${Boost_INCLUDE_DIRS})
+target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen fmt::fmt
+                      nlohmann_json::nlohmann_json TBB::tbb CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
+                      benchmark::benchmark ${CMAKE_DL_LIBS})
+set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast)
+target_compile_options(retable_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${RETABLE_HOST_WARNINGS}>"
+  # No fused multiply-add behind our back: CPU and CUDA twins write std::fma where they want one.
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
+  $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>
+  $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+if(RETABLE_WERROR)
+  target_compile_options(retable_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+endif()
+if(RETABLE_HAS_CUDA)
+  target_compile_definitions(retable_flags INTERFACE RETABLE_HAS_CUDA=1)
+  target_link_libraries(retable_flags INTERFACE CUDA::cudart_static)
+endif()
+if(RETABLE_SANITIZE)
+  target_compile_options(retable_flags INTERFACE -fsanitize=address,undefined
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(retable_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(retable_flags INTERFACE RETABLE_SANITIZED=1)
+endif()
+
+# The library's own sources, split from its tests, fuzz targets and benchmarks.
+function(retable_sources folder out_sources out_tests)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+  if(RETABLE_HAS_CUDA)
+    file(GLOB cuda_sources CONFIGURE_DEPENDS ${folder}/*.cu)
+    file(GLOB cuda_tests CONFIGURE_DEPENDS ${folder}/*_test.cu)
+    list(APPEND sources ${cuda_sources})
+    list(APPEND tests ${cuda_tests})
+  endif()
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.(cpp|cu)$")
+  list(SORT sources)
+  list(SORT tests)
+  set(${out_sources} ${sources} PARENT_SCOPE)
+  set(${out_tests} ${tests} PARENT_SCOPE)
+endfunction()
+
+# retable_library(<name> <folder> [needed libraries...]): target retable_<name>, tests <name>_tests.
+function(retable_library name folder)
+  retable_sources(${CMAKE_SOURCE_DIR}/${folder} sources tests)
+  if(sources)
+    add_library(retable_${name} OBJECT ${sources})
+    target_link_libraries(retable_${name} PUBLIC retable_flags)
+    set_property(GLOBAL APPEND PROPERTY RETABLE_LIBRARIES retable_${name})
+    if(EXISTS ${CMAKE_SOURCE_DIR}/${folder}/build.cmake)
+      include(${CMAKE_SOURCE_DIR}/${folder}/build.cmake)
+    endif()
+  endif()
+  if(tests)
+    add_executable(${name}_tests ${tests})
+    foreach(library ${name} ${ARGN})
+      if(TARGET retable_${library})
+        target_link_libraries(${name}_tests PRIVATE retable_${library}
+                              $<TARGET_OBJECTS:retable_${library}>)
+      endif()
+    endforeach()
+    target_link_libraries(${name}_tests PRIVATE retable_flags GTest::gtest GTest::gtest_main)
+    target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                               RETABLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    set_property(GLOBAL APPEND PROPERTY RETABLE_TESTS ${name}_tests)
+    gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
+                         PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()
+
+# Every folder of algorithms/ but common is a family; its baselines and experiments join it by name.
+function(retable_families)
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE
+       ${CMAKE_SOURCE_DIR}/algorithms ${CMAKE_SOURCE_DIR}/algorithms/*)
+  retable_library(experiments_common experiments/common common harness datasets)
+  foreach(family ${folders})
+    if(NOT family STREQUAL "common" AND IS_DIRECTORY ${CMAKE_SOURCE_DIR}/algorithms/${family})
+      retable_library(${family} algorithms/${family} common)
+      retable_library(baselines_${family} baselines/${family} common ${family})
+      retable_library(experiments_${family} experiments/${family} experiments_common common harness
+                      datasets ${family} baselines_${family})
+    endif()
+  endforeach()
+endfunction()
+
+function(retable_program)
+  get_property(libraries GLOBAL PROPERTY RETABLE_LIBRARIES)
+  file(GLOB app_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*.cpp)
+  list(FILTER app_sources EXCLUDE REGEX "_test\\.cpp$")
+  if(NOT app_sources)
+    return()
+  endif()
+  add_executable(retable ${app_sources})
+  foreach(library ${libraries})
+    target_link_libraries(retable PRIVATE ${library} $<TARGET_OBJECTS:${library}>)
+  endforeach()
+  target_link_libraries(retable PRIVATE retable_flags)
+  file(GLOB app_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*_test.cpp)
+  if(app_tests)
+    retable_library(apps apps ${libraries})
+  endif()
+endfunction()
