@@ -1,0 +1,54 @@
+#pragma once
+//! @file
+//! From the text of a check to its tree, by recursive descent. The grammar is in expression.hpp.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retable::harness {
+
+enum class Op {
+  kNumber,  // number
+  kString,  // text
+  kTrue,
+  kFalse,
+  kName,     // text: a quantifier's variable
+  kOr,       // 2 children
+  kAnd,      // 2
+  kNot,      // 1
+  kCompare,  // operands; text holds the operators, in `operators`
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kPower,     // 2
+  kNegate,    // 1
+  kCall,      // text: function; children: arguments
+  kQuantify,  // text: quantifier; variable; children: body, then the filter if there is one; set
+};
+
+//! What a quantifier runs over.
+struct SetSyntax {
+  enum class Kind { kRows, kColumns, kList } kind = Kind::kRows;
+  std::vector<std::string> patterns;  // of rows or columns; none means all
+  std::vector<std::unique_ptr<struct Tree>> items;
+};
+
+struct Tree {
+  Op op = Op::kNumber;
+  std::size_t position = 1;  // of the first character, from 1
+  double number = 0;
+  std::string text;
+  std::string variable;
+  std::vector<std::string> operators;
+  std::vector<std::unique_ptr<Tree>> children;
+  SetSyntax set;
+};
+
+//! @throws ExpressionError
+std::unique_ptr<Tree> ParseExpression(std::string_view text);
+
+}  // namespace retable::harness
