@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The quantile family's whole contract: a sketch takes values, merges with another of its kind, and
-//! answers quantile queries, in a stated number of bytes.
+//! The quantile family's whole contract: a sketch takes values, merges with another of its kind,
+//! and answers quantile queries, in a stated number of bytes.
 
 #include <cstddef>
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace retable::quantiles {
 
-//! The method could not produce quantiles for numerical reasons. The measuring protocol counts these
-//! as the papers do; they are never dropped.
+//! The method could not produce quantiles for numerical reasons. The measuring protocol counts
+//! these as the papers do; they are never dropped.
 class SketchFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -23,8 +23,8 @@ class SketchFailure : public std::runtime_error {
 
 //! A one- or two-pass summary of a stream of numbers.
 //!
-//! NaN values are missing values and are skipped by every method. Infinite values make a sketch fail
-//! with SketchFailure when it is queried, unless a method says otherwise.
+//! NaN values are missing values and are skipped by every method. Infinite values make a sketch
+//! fail with SketchFailure when it is queried, unless a method says otherwise.
 class QuantileSketch {
  public:
   virtual ~QuantileSketch() = default;
@@ -55,6 +55,17 @@ class QuantileSketch {
 
   //! An empty sketch with the same parameters.
   virtual std::unique_ptr<QuantileSketch> empty_clone() const = 0;
+};
+
+//! Implemented by the sketches which answer through a density. A fit costs as much as a query,
+//! hence many points at once.
+class DensityEstimate {
+ public:
+  virtual ~DensityEstimate() = default;
+  //! The density at each x, in the data's units (1 / unit of x); zero outside of [min, max]. A
+  //! truncated series may be negative in places. @throws as QuantileSketch::quantiles;
+  //! SketchFailure too for a constant stream, which has no density.
+  virtual std::vector<double> density(std::span<const double> xs) const = 0;
 };
 
 }  // namespace retable::quantiles

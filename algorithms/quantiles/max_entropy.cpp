@@ -1,0 +1,257 @@
+#include "algorithms/quantiles/max_entropy.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <algorithm>
+#include <boost/math/quadrature/gauss.hpp>
+#include <boost/math/special_functions/legendre.hpp>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "algorithms/quantiles/root.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr int kMaxIterations = 100;
+constexpr double kTolerance = 1e-10;  // of the gradient: below what moments of float data hold
+constexpr double kRidge = 1e-13;      // first ridge, relative to the Hessian's largest entry
+
+using NodeValues = Eigen::Array<double, kNodes, 1>;
+
+//! Nodes, weights and T_0..T_2l at the nodes: the same for every fit.
+struct Quadrature {
+  NodeValues node;
+  NodeValues weight;
+  Eigen::Matrix<double, kNodes, 2 * kMaxOrder + 1> chebyshev;
+  std::array<double, kPanelNodes> local;  //!< nodes in a panel's own [-1, 1]
+  //! Row i: what the density at local node i adds to the coefficients of F inside of a panel.
+  Eigen::Matrix<double, kPanelNodes, kPanelNodes + 1> to_cdf;
+
+  static const Quadrature& Get() {
+    static const Quadrature quadrature;
+    return quadrature;
+  }
+
+ private:
+  Quadrature() {
+    using Gauss = boost::math::quadrature::gauss<double, kPanelNodes>;
+    std::array<double, kPanelNodes> local_weight;
+    for (int i = 0; i < kPanelNodes / 2; ++i) {
+      const double x = Gauss::abscissa()[i];
+      local[kPanelNodes / 2 + i] = x;
+      local[kPanelNodes / 2 - 1 - i] = -x;
+      local_weight[kPanelNodes / 2 + i] = Gauss::weights()[i];
+      local_weight[kPanelNodes / 2 - 1 - i] = Gauss::weights()[i];
+    }
+    for (int p = 0; p < kPanels; ++p) {
+      const double middle = 0.5 * (PanelEdge(p + 1) + PanelEdge(p));
+      const double half = 0.5 * (PanelEdge(p + 1) - PanelEdge(p));
+      for (int i = 0; i < kPanelNodes; ++i) {
+        node[p * kPanelNodes + i] = middle + half * local[i];
+        weight[p * kPanelNodes + i] = half * local_weight[i];
+      }
+    }
+    chebyshev.col(0).setOnes();
+    chebyshev.col(1) = node.matrix();
+    for (int k = 2; k <= 2 * kMaxOrder; ++k) {
+      chebyshev.col(k) =
+          (2 * node * chebyshev.col(k - 1).array() - chebyshev.col(k - 2).array()).matrix();
+    }
+    BuildToCdf();
+  }
+
+  //! The mass m_i at node i is that of the polynomial sum_k (2k+1)/2 m_i P_k(t_i) P_k(t); its
+  //! integral from -1 is ((P_{k+1} - P_{k-1})(t)) / 2 summed, (t + 1) / 2 for k = 0.
+  void BuildToCdf() {
+    std::array<std::array<double, kPanelNodes + 1>, kPanelNodes + 1> legendre{};
+    legendre[0][0] = legendre[1][1] = 1;
+    for (int k = 1; k < kPanelNodes; ++k) {
+      for (int j = 0; j <= kPanelNodes; ++j) {
+        legendre[k + 1][j] =
+            ((2 * k + 1) * (j > 0 ? legendre[k][j - 1] : 0) - k * legendre[k - 1][j]) / (k + 1);
+      }
+    }
+    to_cdf.setZero();
+    for (int i = 0; i < kPanelNodes; ++i) {
+      to_cdf(i, 0) += 0.5;
+      to_cdf(i, 1) += 0.5;
+      for (int k = 1; k < kPanelNodes; ++k) {
+        const double c = 0.5 * boost::math::legendre_p(k, local[i]);
+        for (int j = 0; j <= kPanelNodes; ++j) {
+          to_cdf(i, j) += c * (legendre[k + 1][j] - legendre[k - 1][j]);
+        }
+      }
+    }
+  }
+};
+
+//! A density at the nodes: its masses, log of its normaliser, and E[T_0..T_2l].
+struct Iterate {
+  NodeValues exponent;
+  NodeValues mass;
+  double log_normaliser = 0;
+
+  //! Masses of exp(exponent) times the weights, normalised; exact against overflow.
+  void Normalise() {
+    const double top = exponent.maxCoeff();
+    mass = Quadrature::Get().weight * (exponent - top).exp();
+    const double total = mass.sum();
+    mass /= total;
+    log_normaliser = top + std::log(total);
+  }
+};
+
+//! Newton's direction: solves (H + ridge I) d = -g, raising the ridge until the factor is sound.
+Eigen::VectorXd Direction(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient) {
+  const double top = std::max(hessian.diagonal().maxCoeff(), 1e-300);
+  for (double ridge = kRidge; ridge < 10; ridge *= 100) {
+    Eigen::MatrixXd damped = hessian;
+    damped.diagonal().array() += ridge * top;
+    const Eigen::LLT<Eigen::MatrixXd> factor(damped);
+    if (factor.info() != Eigen::Success) continue;
+    Eigen::VectorXd direction = -factor.solve(gradient);
+    if (direction.allFinite() && direction.dot(gradient) < 0) return direction;
+  }
+  return -gradient;
+}
+
+}  // namespace
+
+double PanelEdge(int p) {
+  if (2 * p == kPanels) return 0;
+  return -std::cos(std::numbers::pi * p / kPanels);
+}
+
+MaxEntropyDensity::MaxEntropyDensity(const std::array<double, kMaxOrder + 1>& mu, int order)
+    : order_(order) {
+  Fit(mu);
+}
+
+void MaxEntropyDensity::Fit(const std::array<double, kMaxOrder + 1>& mu) {
+  const Quadrature& q = Quadrature::Get();
+  const Eigen::Index l = order_;
+  const auto basis = q.chebyshev.middleCols(1, l);
+  const Eigen::VectorXd target = Eigen::Map<const Eigen::VectorXd>(mu.data() + 1, l);
+
+  Eigen::VectorXd theta = Eigen::VectorXd::Zero(l);
+  Eigen::VectorXd best = theta;
+  residual_ = std::numeric_limits<double>::infinity();
+  Iterate at;
+  at.exponent.setZero();
+  at.Normalise();
+  Iterate best_at = at;
+  double stalled = 0;
+  for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
+    const Eigen::VectorXd moment = q.chebyshev.leftCols(2 * l + 1).transpose() * at.mass.matrix();
+    const Eigen::VectorXd gradient = moment.segment(1, l) - target;
+    const double size = gradient.lpNorm<Eigen::Infinity>();
+    if (size < residual_) {
+      stalled = size < 0.99 * residual_ ? 0 : stalled + 1;
+      residual_ = size;
+      best = theta;
+      best_at = at;
+    } else {
+      ++stalled;
+    }
+    if (size < kTolerance || stalled > 20) break;
+
+    Eigen::MatrixXd hessian(l, l);
+    for (Eigen::Index i = 1; i <= l; ++i) {
+      for (Eigen::Index j = 1; j <= i; ++j) {
+        const double h = 0.5 * (moment[i + j] + moment[i - j]) - moment[i] * moment[j];
+        hessian(i - 1, j - 1) = hessian(j - 1, i - 1) = h;
+      }
+    }
+    const Eigen::VectorXd direction = Direction(hessian, gradient);
+    const NodeValues along = (basis * direction).array();
+    const double slope = gradient.dot(direction);
+    const double here = at.log_normaliser - theta.dot(target);
+    bool moved = false;
+    Iterate trial;
+    for (double step = 1; step > 1e-10; step *= 0.5) {
+      trial.exponent = at.exponent + step * along;
+      trial.Normalise();
+      const Eigen::VectorXd next = theta + step * direction;
+      const double there = trial.log_normaliser - next.dot(target);
+      if (there <= here + 1e-4 * step * slope) {
+        theta = next;
+        at = trial;
+        moved = true;
+        break;
+      }
+    }
+    if (!moved) break;
+  }
+  dual_ = best_at.log_normaliser - best.dot(target);
+  theta_[0] = -best_at.log_normaliser;
+  for (Eigen::Index k = 0; k < l; ++k) theta_[static_cast<std::size_t>(k) + 1] = best[k];
+  std::array<double, kNodes> mass;
+  for (int i = 0; i < kNodes; ++i) mass[i] = best_at.mass[i];
+  BuildCdf(mass);
+}
+
+void MaxEntropyDensity::BuildCdf(const std::array<double, kNodes>& mass) {
+  const Quadrature& q = Quadrature::Get();
+  cdf_[0] = 0;
+  for (int p = 0; p < kPanels; ++p) {
+    const Eigen::Map<const Eigen::Matrix<double, 1, kPanelNodes>> local(&mass[p * kPanelNodes]);
+    Eigen::Map<Eigen::Matrix<double, 1, kPanelNodes + 1>>(inside_[p].data()) = local * q.to_cdf;
+    inside_[p][0] += cdf_[p];
+    cdf_[p + 1] = cdf_[p] + local.sum();
+  }
+}
+
+double MaxEntropyDensity::Density(double t) const {
+  double b1 = 0;
+  double b2 = 0;
+  for (int k = order_; k >= 1; --k) {
+    const double b = theta_[k] + 2 * t * b1 - b2;
+    b2 = b1;
+    b1 = b;
+  }
+  return std::exp(theta_[0] + t * b1 - b2);
+}
+
+namespace {
+
+//! {p(t), p'(t)} by Horner.
+std::pair<double, double> Horner(const std::array<double, kPanelNodes + 1>& c, double t) {
+  double value = c[kPanelNodes];
+  double slope = 0;
+  for (int i = kPanelNodes - 1; i >= 0; --i) {
+    slope = slope * t + value;
+    value = value * t + c[i];
+  }
+  return {value, slope};
+}
+
+}  // namespace
+
+double MaxEntropyDensity::Quantile(double phi) const {
+  if (phi <= 0) return -1;
+  if (phi >= 1) return 1;
+  const auto edge = std::lower_bound(cdf_.begin() + 1, cdf_.end() - 1, phi);
+  const int p = static_cast<int>(edge - cdf_.begin()) - 1;
+  const double mass = cdf_[p + 1] - cdf_[p];
+  const double start = mass > 0 ? std::clamp(2 * (phi - cdf_[p]) / mass - 1, -1.0, 1.0) : 0;
+  const double local =
+      BracketedNewton([&](double t) { return Horner(inside_[p], t); }, phi, -1.0, 1.0, start, 1e-9);
+  const double low = PanelEdge(p);
+  const double high = PanelEdge(p + 1);
+  return std::clamp(0.5 * (low + high) + 0.5 * (high - low) * local, low, high);
+}
+
+double MaxEntropyDensity::Cdf(double t) const {
+  if (t <= -1) return 0;
+  if (t >= 1) return 1;
+  const double angle = std::acos(-t) / std::numbers::pi * kPanels;
+  const int p = std::clamp(static_cast<int>(angle), 0, kPanels - 1);
+  const double low = PanelEdge(p);
+  const double high = PanelEdge(p + 1);
+  const double local = (2 * t - low - high) / (high - low);
+  return std::clamp(Horner(inside_[p], std::clamp(local, -1.0, 1.0)).first, 0.0, 1.0);
+}
+
+}  // namespace retable::quantiles

@@ -1,0 +1,34 @@
+#pragma once
+//! @file
+//! The error measures of quantile estimates.
+//!
+//! NIAE (Mitchell et al. 2021, eq. 14): the area between the estimated and the empirical quantile
+//! function over the range of the data, by the trapezoid rule on 1000 points. It is an error in
+//! value, hence forgiving where the data repeat. Rank error is the other view: how far phi lies
+//! outside of the interval of ranks that the answer occupies; with ties an answer which is a data
+//! value occupies a whole interval, and an answer between two data values a point.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace retable::quantiles {
+
+inline constexpr std::size_t kNiaePoints = 1000;
+
+//! phi_i = i / (points - 1), i = 0..points-1: the abscissae of eq. 14. points >= 2.
+std::vector<double> NiaePhis(std::size_t points = kNiaePoints);
+
+//! The empirical quantile: the element of rank floor(n phi), the last one for phi = 1. `sorted` is
+//! ascending and not empty.
+double EmpiricalQuantile(std::span<const double> sorted, double phi);
+
+//! Eq. 14 for estimates at NiaePhis(estimates.size()). A constant column has no range: 0 if every
+//! estimate equals the constant, infinity otherwise. NaN if an estimate is NaN.
+//! @throws std::invalid_argument for fewer than 2 estimates or empty data.
+double Niae(std::span<const double> sorted, std::span<const double> estimates);
+
+//! Distance of phi from [rank_<(q), rank_<=(q)] / n: 0 if inside.
+double IntervalRankError(std::span<const double> sorted, double phi, double q);
+
+}  // namespace retable::quantiles

@@ -1,0 +1,30 @@
+#pragma once
+//! @file
+//! KLL: the quantile sketch of Karnin, Lang and Liberty, its first (mergeable) algorithm.
+//!
+//! Problem: quantiles with a rank error of O(1/m) in m numbers, whatever the distribution.
+//! Approach: a stack of compactors. The one at height h holds values of weight 2^h; when it is full
+//! it sorts them, a coin keeps those of odd or of even rank, and they move up one height.
+//! Capacities shrink by 2/3 a level downwards from the top: the top levels decide the error. Below
+//! the height where a capacity would fall under 2, a sampler stands for all of the lower
+//! compactors: of every 2^h values in turn it passes on one, uniformly.
+//!
+//! `m` is the largest number of values the whole summary ever holds, the sampler's included: the
+//! top capacity is the largest one with which all of the levels fit into m.
+//!
+//! Coins come from a counter-based generator under a seed, hence the same stream, chunks or not,
+//! gives the same answer. Complexity: O(log m) amortised a value, O(m log m) a query. Memory m
+//! values and their levels. Infinite values are values. Source: Karnin, Lang, Liberty, "Optimal
+//! quantile approximation in streams", FOCS 2016, sections 3 and 4.
+
+#include <cstdint>
+#include <memory>
+
+#include "algorithms/quantiles/quantile_sketch.hpp"
+
+namespace retable::quantiles {
+
+//! @throws std::invalid_argument unless m >= 6.
+std::unique_ptr<QuantileSketch> MakeKllSketch(std::int64_t m, std::uint64_t seed);
+
+}  // namespace retable::quantiles
