@@ -403,6 +403,7 @@ class Parser {
 }  // namespace
 
 std::unique_ptr<Tree> ParseExpression(std::string_view text) {
+  if (text.size() > kLongest) throw ExpressionError("too long a check", kLongest);
   return Parser(text).Whole();
 }
 
