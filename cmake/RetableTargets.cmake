@@ -112,8 +112,17 @@ function(retable_program)
     target_link_libraries(retable PRIVATE ${library})
   endforeach()
   target_link_libraries(retable PRIVATE retable_flags)
+  target_compile_definitions(retable PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             RETABLE_VERSION="${PROJECT_VERSION}")
   file(GLOB app_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*_test.cpp)
   if(app_tests)
-    retable_library(apps apps ${libraries})
+    # These start the program itself, as a user does.
+    add_executable(program_tests ${app_tests})
+    target_link_libraries(program_tests PRIVATE retable_flags GTest::gtest GTest::gtest_main)
+    target_compile_definitions(program_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                               RETABLE_PROGRAM="$<TARGET_FILE:retable>")
+    add_dependencies(program_tests retable)
+    gtest_discover_tests(program_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "program."
+                         PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

@@ -41,14 +41,14 @@ struct AlgorithmInfo {
 
 //! One concrete data set, after groups such as "cc18" were expanded.
 struct DatasetInfo {
-  std::string name;        //!< "iris", "openml-61", "normal(1000,1)"; synthetic ones say so
-  std::string sha256;      //!< of the data (generators: of their definition); empty when absent
+  std::string name;    //!< "iris", "openml-61", "normal(1000,1)"; synthetic ones say so
+  std::string sha256;  //!< of the data (generators: of their definition); empty when absent
   bool present = false;
-  std::string reason;      //!< why it is absent
+  std::string reason;  //!< why it is absent
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  bool complete = true;    //!< false: a subset of the published data, and must be reported as such
-  std::string origin;      //!< "embedded", "openml 61", "generator"
+  bool complete = true;  //!< false: a subset of the published data, and must be reported as such
+  std::string origin;    //!< "embedded", "openml 61", "generator"
 };
 
 //! Everything that fixes one measurement. Its canonical JSON is hashed into the cell's key.
@@ -56,14 +56,14 @@ struct CellConfig {
   std::string experiment;  //!< "quantiles/table2"
   std::string family;
   std::string protocol;
-  std::string algorithm;   //!< registered name
-  std::string label;       //!< row label in the paper's words: "ME-central (l=15)"
-  std::string device;      //!< "cpu" or "cuda"
-  std::string dataset;     //!< concrete name
+  std::string algorithm;  //!< registered name
+  std::string label;      //!< row label in the paper's words: "ME-central (l=15)"
+  std::string device;     //!< "cpu" or "cuda"
+  std::string dataset;    //!< concrete name
   std::string dataset_sha256;
-  Values parameters;       //!< the algorithm's
-  Values axes;             //!< the experiment's axes: {"n": 1000000}
-  Values settings;         //!< the protocol's
+  Values parameters;  //!< the algorithm's
+  Values axes;        //!< the experiment's axes: {"n": 1000000}
+  Values settings;    //!< the protocol's
   std::int64_t seed = 0;
   std::int64_t repeats = 1;
 };
@@ -73,8 +73,8 @@ struct Metric {
   std::string name;  //!< "niae", "time"
   std::string unit;  //!< "1", "s", "items/s"
   std::vector<double> samples;
-  std::vector<std::string> groups;   //!< empty, or one class per sample ("continuous", "constant")
-  std::vector<std::string> items;    //!< empty, or what each sample is of (a column's name)
+  std::vector<std::string> groups;  //!< empty, or one class per sample ("continuous", "constant")
+  std::vector<std::string> items;   //!< empty, or what each sample is of (a column's name)
 };
 
 //! A curve for a figure: y over x, both of equal length.
@@ -119,9 +119,9 @@ class UnknownName : public std::runtime_error {
 class Protocol {
  public:
   virtual ~Protocol() = default;
-  virtual std::string name() const = 0;    //!< "quantiles/niae"
-  virtual std::string family() const = 0;  //!< "quantiles"
-  virtual std::string summary() const = 0; //!< one line for `retable list`
+  virtual std::string name() const = 0;     //!< "quantiles/niae"
+  virtual std::string family() const = 0;   //!< "quantiles"
+  virtual std::string summary() const = 0;  //!< one line for `retable list`
   virtual std::vector<AlgorithmInfo> algorithms() const = 0;
   //! The settings an experiment may give under [settings].
   virtual std::vector<ParameterSpec> settings() const { return {}; }
@@ -146,7 +146,9 @@ struct ProtocolRegistration {
     Protocols().push_back(std::move(protocol));
   }
 };
-#define RETABLE_PROTOCOL(Class) \
-  static const ::retable::harness::ProtocolRegistration registered_##Class { std::make_unique<Class>() }
+#define RETABLE_PROTOCOL(Class)                                              \
+  static const ::retable::harness::ProtocolRegistration registered_##Class { \
+    std::make_unique<Class>()                                                \
+  }
 
 }  // namespace retable::harness

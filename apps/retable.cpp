@@ -1,0 +1,158 @@
+//! @file
+//! The program: parses the command line and hands each verb to the harness. The families tie
+//! themselves in by being linked (their protocols and methods register before main).
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "datasets/commands.hpp"
+#include "harness/commands.hpp"
+#include "harness/compare.hpp"
+#include "harness/doctor.hpp"
+#include "harness/worker.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using retable::harness::Context;
+using retable::harness::RunArguments;
+
+// experiments/ is looked for in $RETABLE_ROOT, here, and where the program was built.
+std::string FindRoot() {
+  if (const char* root = std::getenv("RETABLE_ROOT")) return root;
+  if (fs::exists("experiments") && fs::exists("plots")) return ".";
+  return RETABLE_SOURCE_DIR;
+}
+
+std::string JoinArguments(int argc, char** argv) {
+  std::string text;
+  for (int i = 0; i < argc; ++i) text += (i ? " " : "") + std::string(argv[i]);
+  return text;
+}
+
+void AddRun(CLI::App& app, RunArguments& run) {
+  CLI::App* verb = app.add_subcommand("run", "Measure experiments; what is stored is not repeated");
+  verb->add_option("ids", run.globs, "experiments or globs: quantiles/table2 'quantiles/*'");
+  verb->add_option("--profile", run.profile, "smoke, quick (default) or paper")
+      ->check(CLI::IsMember({"smoke", "quick", "paper"}));
+  verb->add_option("--device", run.device, "auto (default), cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  verb->add_option("--out", run.out, "results folder (default results/latest)");
+  verb->add_option("--set", run.assignments, "override a field: --set repeats=3")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->add_option("--machine", run.machine_file, "TOML of overrides for this machine")
+      ->envname("RETABLE_MACHINE");
+  verb->add_option("--repeats", run.repeats, "samples per cell")->check(CLI::PositiveNumber);
+  verb->add_option(
+          "--only",
+          [&run](const CLI::results_t& values) {
+            run.only_failed = values.front() == "failed";
+            return run.only_failed;
+          },
+          "failed: measure again only what failed")
+      ->type_name("failed");
+  verb->add_flag("--force", run.force, "measure again what is stored");
+  verb->add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
+  verb->add_option("--shard", run.shard, "i/n: this process takes every n-th cell");
+  verb->add_option("--budget", run.budget, "stop beginning cells after this time: 10m, 90s");
+  verb->add_option("--jobs", run.jobs, "workers side by side for untimed cells (default: cores)")
+      ->check(CLI::PositiveNumber);
+}
+
+struct Arguments {
+  RunArguments run;
+  std::string out = "results/latest";
+  bool strict = false, json = false, fields = false, protocols = false, measure = false;
+  std::string key, folder_a, folder_b;
+};
+
+void AddVerbs(CLI::App& app, Arguments& a) {
+  CLI::App* list = app.add_subcommand("list", "Experiments, their citations and expected times");
+  list->add_flag("--json", a.json, "as JSON");
+  list->add_flag("--fields", a.fields, "every field of an experiment's TOML");
+  list->add_flag("--protocols", a.protocols, "measuring protocols and their algorithms");
+  AddRun(app, a.run);
+  CLI::App* check = app.add_subcommand("check", "Verdicts and claims of a results folder");
+  check->add_option("--out", a.out, "results folder");
+  check->add_flag("--strict", a.strict, "exit 4 when a verdict is MISMATCH or a claim fails");
+  CLI::App* report = app.add_subcommand("report", "Tables, figures, report.html and report.md");
+  report->add_option("--out", a.out, "results folder");
+  CLI::App* compare = app.add_subcommand("compare", "Two results folders: faster, slower, same?");
+  compare->add_option("A", a.folder_a, "the first folder")->required();
+  compare->add_option("B", a.folder_b, "the second folder")->required();
+  compare->add_flag("--strict", a.strict, "exit 5 when something is slower");
+  app.add_subcommand("datasets",
+                     "list, fetch, verify, path, mirror: see `retable datasets --help`");
+  CLI::App* explain = app.add_subcommand("explain", "One cell: what ran, on what, every sample");
+  explain->add_option("key", a.key, "the cell's key, or its first digits")->required();
+  explain->add_option("--out", a.out, "results folder");
+  CLI::App* doctor = app.add_subcommand("doctor", "This machine, its GPU and libraries");
+  doctor->add_flag("--measure", a.measure, "measure the machine's ceilings");
+}
+
+int Dispatch(const CLI::App& app, const Context& context, Arguments& a, int argc, char** argv) {
+  namespace h = retable::harness;
+  if (app.got_subcommand("list")) {
+    return h::ListCommand(context, a.json, a.fields, a.protocols, std::cout);
+  }
+  if (app.got_subcommand("run")) {
+    a.run.command_line = JoinArguments(argc, argv);
+    return h::RunCommand(context, a.run, std::cout, std::cerr);
+  }
+  if (app.got_subcommand("check")) return h::CheckCommand(a.out, a.strict, std::cout);
+  if (app.got_subcommand("report")) {
+    return h::ReportCommand(context, a.out, std::cout, std::cerr);
+  }
+  if (app.got_subcommand("compare")) {
+    return h::Compare(a.folder_a, a.folder_b, a.strict, std::cout);
+  }
+  if (app.got_subcommand("explain")) {
+    return h::ExplainCommand(a.out, a.key, std::cout, std::cerr);
+  }
+  if (app.got_subcommand("doctor")) return h::Doctor(std::cout, a.measure);
+  std::cout << app.help();
+  return h::kUsage;
+}
+
+// What a reader should know before the first figure.
+std::vector<std::string> Banner() {
+  return retable::datasets::SourceNotes();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string program = fs::read_symlink("/proc/self/exe").string();
+  if (argc == 2 && std::string(argv[1]) == "worker") return retable::harness::WorkerMain();
+  try {
+    if (argc >= 2 && std::string(argv[1]) == "datasets") {
+      return retable::datasets::DatasetsMain({argv + 2, argv + argc}, std::cout, std::cerr);
+    }
+    Context context;
+    context.root = FindRoot();
+    context.program = program;
+    context.terminal = isatty(STDERR_FILENO) != 0 && !std::getenv("NO_COLOR");
+    context.banner = Banner;
+    CLI::App app{"Retable: the experiments of four works on GPU machine learning, run again"};
+    app.set_version_flag("--version", "retable " RETABLE_VERSION);
+    app.require_subcommand(0, 1);
+    Arguments arguments;
+    AddVerbs(app, arguments);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& problem) {
+      // CLI11's own codes are not ours: help and version are 0, everything else is 1.
+      return app.exit(problem) == 0 ? retable::harness::kOk : retable::harness::kUsage;
+    }
+    return Dispatch(app, context, arguments, argc, argv);
+  } catch (const std::exception& problem) {
+    std::cerr << problem.what() << "\n";
+    return retable::harness::kUsage;
+  }
+}

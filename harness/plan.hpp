@@ -1,0 +1,55 @@
+#pragma once
+//! @file
+//! From an experiment to its cells: the cross product, resolved and keyed.
+//!
+//! A cell's key is the SHA-256 of everything that decides its numbers: algorithm, device class,
+//! parameters, data (by hash), axes, protocol, settings, seed, repeats, and a hash of the family's
+//! sources taken at build. The experiment's id and the row's label are left out, so that a figure
+//! and a table over the same cells share them, and a renamed row is not measured again.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/experiment.hpp"
+
+namespace retable::harness {
+
+struct PlannedCell {
+  CellConfig config;
+  std::string key;
+  std::optional<std::string> not_run;  //!< a reason known before running
+  double time_limit = 0;               //!< seconds
+  double memory_limit = 0;             //!< MiB
+  bool exclusive = false;
+};
+
+struct Plan {
+  Experiment experiment;
+  std::vector<PlannedCell> cells;
+  std::vector<DatasetInfo> datasets;  //!< present and absent
+};
+
+//! Which devices may be used, and what they are.
+struct Devices {
+  bool cpu = true;
+  bool cuda = false;
+  std::string cuda_reason;               //!< why there is none
+  std::string cuda_class = "no device";  //!< "NVIDIA H200 sm_90"
+  std::string cpu_class = "cpu";
+};
+
+//! Expands an experiment. @throws ConfigError for an unknown protocol, algorithm, parameter, data
+//! set or axis, each with the nearest name.
+Plan MakePlan(const Experiment& experiment, const Devices& devices);
+
+//! SHA-256 (64 hexadecimal digits) of the resolved cell.
+std::string CellKey(const CellConfig& config, const std::string& device_class);
+
+//! The hash of a family's sources, taken when the program was built.
+std::string FamilySourceHash(const std::string& family);
+
+//! Replaces {name} by the cell's label, algorithm, device, dataset, an axis or a parameter.
+std::string ExpandTemplate(const std::string& text, const CellConfig& cell);
+
+}  // namespace retable::harness

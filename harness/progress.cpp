@@ -1,0 +1,67 @@
+#include "harness/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace retable::harness {
+
+std::string DurationText(double seconds) {
+  const long whole = static_cast<long>(seconds + 0.5);
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  if (whole < 100) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+Progress::Progress(std::ostream& log, bool terminal, std::size_t total, int reused)
+    : log_(log), terminal_(terminal), total_(total), begun_(std::chrono::steady_clock::now()) {
+  log_ << fmt::format("{} cells to measure, {} already stored\n", total, reused) << std::flush;
+}
+
+void Progress::Started(const CellConfig& cell) {
+  current_ = cell.experiment + " " + cell.label + " on " + cell.dataset;
+}
+
+double Progress::SecondsLeft() const {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_;
+  if (done_ == 0) return 0;
+  return elapsed.count() / static_cast<double>(done_) * static_cast<double>(total_ - done_);
+}
+
+std::string Progress::StatusLine() const {
+  std::string line = fmt::format("{}/{}", done_, total_);
+  if (failed_ > 0) line += fmt::format(", {} failed", failed_);
+  if (done_ > 0) line += ", " + DurationText(SecondsLeft()) + " left";
+  return line;
+}
+
+void Progress::Finished(const CellRecord& record) {
+  ++done_;
+  const bool ok = record.outcome.status == "ok" || record.outcome.status == "skipped";
+  if (!ok) ++failed_;
+  if (terminal_ && ok) return;
+  if (terminal_) log_ << "\r\033[K";
+  log_ << fmt::format("[{}] {} {} on {}: {} in {:.2f} s{}\n", StatusLine(),
+                      record.config.experiment, record.config.label, record.config.dataset,
+                      record.outcome.status, record.seconds,
+                      ok ? "" : " (" + record.outcome.reason + ")")
+       << std::flush;
+}
+
+void Progress::Tick() {
+  if (!terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - shown_ < std::chrono::milliseconds(100)) return;
+  shown_ = now;
+  std::string line = StatusLine() + "  " + current_;
+  constexpr std::size_t kWidth = 100;
+  if (line.size() > kWidth) line.resize(kWidth);
+  log_ << "\r\033[K" << line << std::flush;
+}
+
+void Progress::Done() {
+  if (terminal_) log_ << "\r\033[K" << std::flush;
+}
+
+}  // namespace retable::harness

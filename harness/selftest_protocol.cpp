@@ -1,0 +1,85 @@
+// A protocol that misbehaves on purpose, so that every way a cell can end is tested end to end. It
+// is known to the program only when RETABLE_SELFTEST is set.
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "harness/protocol.hpp"
+
+namespace retable::harness {
+namespace {
+
+// Touches memory until the watch stops it.
+void UseMemory() {
+  std::vector<std::vector<char>> hoard;
+  for (int i = 0; i < 4096; ++i) {
+    hoard.emplace_back(std::size_t{16} << 20);
+    std::memset(hoard.back().data(), 1, hoard.back().size());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+class SelftestProtocol final : public Protocol {
+ public:
+  std::string name() const override { return "selftest/behaviour"; }
+  std::string family() const override { return "selftest"; }
+  std::string summary() const override { return "every way a cell can end"; }
+
+  std::vector<AlgorithmInfo> algorithms() const override {
+    std::vector<AlgorithmInfo> all;
+    for (const char* name :
+         {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog", "silent", "exits"}) {
+      all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
+    }
+    return all;
+  }
+
+  std::vector<ParameterSpec> axes() const override { return {{"n", std::int64_t{1}, "an axis"}}; }
+  std::vector<ParameterSpec> settings() const override {
+    return {{"milliseconds", std::int64_t{5}, "how long a good cell takes"}};
+  }
+
+  std::vector<DatasetInfo> resolve(const std::string& dataset) const override {
+    if (dataset == "here") return {{.name = "here", .sha256 = "00", .present = true}};
+    if (dataset == "gone") return {{.name = "gone", .reason = "the data set is not at hand"}};
+    throw UnknownName("unknown data set \"" + dataset + "\"", dataset, {"here", "gone"});
+  }
+
+  Outcome measure(const CellConfig& cell) override {
+    const auto pause = std::get<std::int64_t>(cell.settings.at("milliseconds"));
+    const std::string& kind = cell.algorithm;
+    if (kind == "throws") throw std::runtime_error("thrown on purpose");
+    if (kind == "hangs") std::this_thread::sleep_for(std::chrono::hours(1));
+    if (kind == "crashes") abort();
+    if (kind == "hog") UseMemory();
+    if (kind == "exits") _exit(7);
+    std::this_thread::sleep_for(std::chrono::milliseconds(kind == "slow" ? 20 * pause : pause));
+    Outcome outcome;
+    const double n =
+        cell.axes.count("n") ? static_cast<double>(std::get<std::int64_t>(cell.axes.at("n"))) : 1.0;
+    const double k = static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k")));
+    const double value = kind == "nan" ? std::numeric_limits<double>::quiet_NaN() : n * k;
+    outcome.verification = {true,         kind != "wrong",
+                            "difference", kind == "wrong" ? 1.0 : value - value,
+                            0.5,          "n times k"};
+    if (kind != "silent")
+      outcome.metrics.push_back({"product", "1", {value, value, value}, {}, {}});
+    if (kind == "silent") outcome.metrics.push_back({"product", "1", {}, {}, {}});
+    outcome.facts["pid"] = static_cast<std::int64_t>(getpid());
+    return outcome;
+  }
+};
+
+const bool registered = [] {
+  if (std::getenv("RETABLE_SELFTEST")) Protocols().push_back(std::make_unique<SelftestProtocol>());
+  return true;
+}();
+
+}  // namespace
+}  // namespace retable::harness

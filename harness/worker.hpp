@@ -1,0 +1,71 @@
+#pragma once
+//! @file
+//! One cell in one child process, with a time limit and a memory watch.
+//!
+//! The child is this program again (`retable worker`): a crash, a hang, a leak or a poisoned CUDA
+//! context ends the child and becomes a status of the cell, never the end of the run. The cell
+//! travels to the child on its standard input, the outcome back on a pipe of its own, so that
+//! whatever an algorithm prints cannot disturb it. The child dies with its parent.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "harness/protocol.hpp"
+
+namespace retable::harness {
+
+struct WorkerLimits {
+  double seconds = 600;
+  double memory_mib = 8192;  //!< resident memory
+};
+
+struct WorkerResult {
+  Outcome outcome;  //!< status timeout, oom or crash where the child did not answer
+  double seconds = 0;
+  double peak_mib = 0;
+};
+
+//! A running cell. Poll() is called often (every few hundredths of a second) until it answers.
+class Worker {
+ public:
+  //! Starts the child. `program` is the path of this program. @throws std::runtime_error when no
+  //! process can be started.
+  Worker(const std::string& program, const CellConfig& cell, const WorkerLimits& limits);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  //! The result once the child has ended or was stopped.
+  std::optional<WorkerResult> Poll();
+  //! Readable when the child answers or ends: for poll(2).
+  int descriptor() const { return answer_; }
+
+ private:
+  void Drain();
+  void WatchMemory();
+  double Elapsed() const;
+  void Stop(const std::string& status, const std::string& reason);
+  WorkerResult Finish(int wait_status);
+
+  WorkerLimits limits_;
+  pid_t child_ = -1;
+  int answer_ = -1;
+  int errors_ = -1;
+  std::string answer_text_, error_text_;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point stopped_at_{};
+  double peak_mib_ = 0;
+  std::string stop_status_, stop_reason_;
+};
+
+//! The child's side: reads a cell from standard input, measures it, answers on the pipe. Returns
+//! the exit code.
+int WorkerMain();
+
+//! The outcome after the harness's own gate: an unverified or non-finite check is wrong_result.
+Outcome Gate(Outcome outcome);
+
+}  // namespace retable::harness
