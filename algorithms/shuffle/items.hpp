@@ -1,0 +1,40 @@
+#pragma once
+//! @file
+//! The three item types that shufflers move, and the dispatch from a size to a type.
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace retable::shuffle {
+
+struct alignas(16) Item16 {
+  std::uint64_t half[2];
+};
+
+//! Calls f with a value of the type of that size: 4 -> uint32_t, 8 -> uint64_t, 16 -> Item16.
+//! @throws std::invalid_argument for another size.
+template <class F>
+void WithItemType(std::size_t item_bytes, F&& f) {
+  switch (item_bytes) {
+    case 4:
+      return f(std::uint32_t{});
+    case 8:
+      return f(std::uint64_t{});
+    case 16:
+      return f(Item16{});
+    default:
+      throw std::invalid_argument("items of " + std::to_string(item_bytes) +
+                                  " bytes: 4, 8 or 16 are moved directly");
+  }
+}
+
+//! ceil(log2(n)); 0 for n = 0 and 1.
+inline constexpr int CeilLog2(std::uint64_t n) {
+  int bits = 0;
+  while (bits < 63 && (std::uint64_t{1} << bits) < n) ++bits;
+  return bits;
+}
+
+}  // namespace retable::shuffle

@@ -1,0 +1,82 @@
+#include "algorithms/shuffle/shuffler.hpp"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+namespace retable::shuffle {
+namespace {
+
+bool Overlap(const void* a, const void* b, std::uint64_t bytes) {
+  const auto* first = static_cast<const std::byte*>(a);
+  const auto* second = static_cast<const std::byte*>(b);
+  const std::less<const std::byte*> before;
+  return before(first, second + bytes) && before(second, first + bytes);
+}
+
+void Check(const void* in, const void* out, std::uint64_t n, std::size_t item_bytes) {
+  if (item_bytes == 0) throw std::invalid_argument("item_bytes is 0: give the size of one item");
+  if (n > kMaxItems) {
+    throw std::invalid_argument("n = " + std::to_string(n) + " is over the limit of 2^36 items");
+  }
+  if (n == 0) return;
+  if (in == nullptr || out == nullptr) throw std::invalid_argument("a buffer is null but n > 0");
+  if (Overlap(in, out, n * item_bytes)) {
+    throw std::invalid_argument("input and output overlap: give two separate buffers");
+  }
+}
+
+std::uint64_t PhysicalMemory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+}  // namespace
+
+void Shuffler::shuffle(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                       std::uint64_t seed) {
+  Check(in, out, n, item_bytes);
+  if (n == 0) return;
+  if (item_bytes == 4 || item_bytes == 8 || item_bytes == 16) {
+    Run(in, out, n, item_bytes, seed);
+    return;
+  }
+  const std::vector<std::uint64_t> order = permutation(n, seed);
+  const auto* rows = static_cast<const std::byte*>(in);
+  auto* target = static_cast<std::byte*>(out);
+  for (std::uint64_t j = 0; j < n; ++j) {
+    std::memcpy(target + j * item_bytes, rows + order[j] * item_bytes, item_bytes);
+  }
+}
+
+void Shuffler::shuffle(std::span<const std::byte> in, std::span<std::byte> out,
+                       std::size_t item_bytes, std::uint64_t seed) {
+  if (item_bytes == 0) throw std::invalid_argument("item_bytes is 0: give the size of one item");
+  if (in.size() != out.size()) {
+    throw std::invalid_argument("input has " + std::to_string(in.size()) + " bytes, output " +
+                                std::to_string(out.size()) + ": they must be equal");
+  }
+  if (in.size() % item_bytes != 0) {
+    throw std::invalid_argument("a buffer of " + std::to_string(in.size()) +
+                                " bytes is not a whole number of items of " +
+                                std::to_string(item_bytes) + " bytes");
+  }
+  shuffle(in.data(), out.data(), in.size() / item_bytes, item_bytes, seed);
+}
+
+std::vector<std::uint64_t> Shuffler::permutation(std::uint64_t n, std::uint64_t seed) {
+  if (n > PhysicalMemory() / 16) {
+    throw std::invalid_argument("a permutation of n = " + std::to_string(n) + " needs " +
+                                std::to_string(n >> 26) + " GiB, more than this machine has");
+  }
+  std::vector<std::uint64_t> identity(n), order(n);
+  std::iota(identity.begin(), identity.end(), std::uint64_t{0});
+  shuffle(identity.data(), order.data(), n, sizeof(std::uint64_t), seed);
+  return order;
+}
+
+}  // namespace retable::shuffle

@@ -1,0 +1,99 @@
+//! @file
+//! SortShuffle: sort by random 64-bit keys; and "sort + islands", which sorts by only as many bits
+//! as are needed and shuffles the runs of equal keys.
+//!
+//! SortShuffle (Mitchell et al. 2022, section 6) leaves equal keys in an order that depends on the
+//! sort; with 64 bits their chance is n^2 / 2^65. Here equal keys keep their input order, which
+//! makes it deterministic. Sort + islands is the method of PyTorch's randperm: keys of ceil(log2(n
+//! - (6 n^2 + 1) / (12 ln 0.9))) bits, then Fisher-Yates inside each run of equal keys: exactly
+//! uniform for ideal bits. The sort is oneTBB's parallel quicksort: O(n log n).
+
+#include <tbb/parallel_sort.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "algorithms/shuffle/bijection.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/parallel.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
+#include "baselines/shuffle/fisher_yates.hpp"
+#include "baselines/shuffle/island_bits.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+struct Keyed {
+  std::uint64_t key;
+  std::uint64_t index;
+};
+
+constexpr std::uint64_t kBlock = 1 << 14;
+
+std::vector<Keyed> SortedKeys(std::uint64_t n, std::uint64_t seed, int bits) {
+  const Philox4x32 random = Philox4x32::FromSeed(seed);
+  std::vector<Keyed> keys(n);
+  ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
+    for (std::uint64_t i = b * kBlock; i < std::min(n, (b + 1) * kBlock); ++i) {
+      keys[i] = {random.Block(i >> 1, kSortStream).half(static_cast<int>(i & 1)) >> (64 - bits), i};
+    }
+  });
+  tbb::parallel_sort(keys.begin(), keys.end(), [](const Keyed& a, const Keyed& b) {
+    return a.key != b.key ? a.key < b.key : a.index < b.index;
+  });
+  return keys;
+}
+
+void ShuffleIslands(std::vector<Keyed>& keys, std::uint64_t seed) {
+  for (std::uint64_t first = 0; first < keys.size();) {
+    std::uint64_t last = first + 1;
+    while (last < keys.size() && keys[last].key == keys[first].key) ++last;
+    if (last - first > 1) {
+      PhiloxEngine random(seed, kSwapStream + (first << 8));
+      FisherYates(&keys[first], last - first, random);
+    }
+    first = last;
+  }
+}
+
+class SortShuffler final : public Shuffler {
+ public:
+  explicit SortShuffler(bool islands) : islands_(islands) {}
+
+ private:
+  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+           std::uint64_t seed) override {
+    std::vector<Keyed> keys = SortedKeys(n, seed, islands_ ? IslandKeyBits(n) : 64);
+    if (islands_) ShuffleIslands(keys, seed);
+    WithItemType(item_bytes, [&](auto item) {
+      using Item = decltype(item);
+      const Item* source = static_cast<const Item*>(in);
+      Item* target = static_cast<Item*>(out);
+      ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
+        const std::uint64_t end = std::min(n, (b + 1) * kBlock);
+        for (std::uint64_t j = b * kBlock; j < end; ++j) target[j] = source[keys[j].index];
+      });
+    });
+  }
+  bool islands_;
+};
+
+RETABLE_REGISTER(Shuffler, sort_shuffle,
+                 {.name = "SortShuffle",
+                  .device = Device::kCpu,
+                  .summary = "sorts by random 64-bit keys",
+                  .citation = "Mitchell et al. 2022, section 6",
+                  .parameters = {},
+                  .make = [](const Parameters&) { return std::make_unique<SortShuffler>(false); }});
+
+RETABLE_REGISTER(Shuffler, sort_islands,
+                 {.name = "SortIslands",
+                  .device = Device::kCpu,
+                  .summary = "sorts by short random keys, then shuffles runs of equal keys",
+                  .citation = "the method of PyTorch's randperm",
+                  .parameters = {},
+                  .make = [](const Parameters&) { return std::make_unique<SortShuffler>(true); }});
+
+}  // namespace
+}  // namespace retable::shuffle
