@@ -3,7 +3,6 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
-#include <boost/math/quadrature/gauss.hpp>
 #include <boost/math/special_functions/legendre.hpp>
 #include <cmath>
 #include <limits>
@@ -14,9 +13,11 @@
 namespace retable::quantiles {
 namespace {
 
-constexpr int kMaxIterations = 100;
+constexpr int kMaxIterations = 200;
 constexpr double kTolerance = 1e-10;  // of the gradient: below what moments of float data hold
-constexpr double kRidge = 1e-13;      // first ridge, relative to the Hessian's largest entry
+constexpr double kMaxReach = 4;       // change of the log-density in one iteration
+constexpr double kReachGrowth = 1.03;
+constexpr double kRidge = 1e-13;  // first ridge, relative to the Hessian's largest entry
 
 using NodeValues = Eigen::Array<double, kNodes, 1>;
 
@@ -36,15 +37,7 @@ struct Quadrature {
 
  private:
   Quadrature() {
-    using Gauss = boost::math::quadrature::gauss<double, kPanelNodes>;
-    std::array<double, kPanelNodes> local_weight;
-    for (int i = 0; i < kPanelNodes / 2; ++i) {
-      const double x = Gauss::abscissa()[i];
-      local[kPanelNodes / 2 + i] = x;
-      local[kPanelNodes / 2 - 1 - i] = -x;
-      local_weight[kPanelNodes / 2 + i] = Gauss::weights()[i];
-      local_weight[kPanelNodes / 2 - 1 - i] = Gauss::weights()[i];
-    }
+    const std::array<double, kPanelNodes> local_weight = LobattoRule();
     for (int p = 0; p < kPanels; ++p) {
       const double middle = 0.5 * (PanelEdge(p + 1) + PanelEdge(p));
       const double half = 0.5 * (PanelEdge(p + 1) - PanelEdge(p));
@@ -62,8 +55,27 @@ struct Quadrature {
     BuildToCdf();
   }
 
+  //! The Gauss-Lobatto rule: fills `local`, returns the weights. Its inner nodes are the roots of
+  //! t P_m(t) - P_{m-1}(t), found by Newton from the Chebyshev-Lobatto nodes.
+  std::array<double, kPanelNodes> LobattoRule() {
+    constexpr int m = kPanelNodes - 1;
+    std::array<double, kPanelNodes> local_weight;
+    for (int i = 0; i <= m; ++i) {
+      double t = -std::cos(std::numbers::pi * i / m);
+      for (int newton = 0; newton < 50; ++newton) {
+        const double p = boost::math::legendre_p(m, t);
+        t = std::clamp(t - (t * p - boost::math::legendre_p(m - 1, t)) / ((m + 1) * p), -1.0, 1.0);
+      }
+      const double p = boost::math::legendre_p(m, t);
+      local[i] = t;
+      local_weight[i] = 2 / (m * (m + 1) * p * p);
+    }
+    return local_weight;
+  }
+
   //! The mass m_i at node i is that of the polynomial sum_k (2k+1)/2 m_i P_k(t_i) P_k(t); its
-  //! integral from -1 is ((P_{k+1} - P_{k-1})(t)) / 2 summed, (t + 1) / 2 for k = 0.
+  //! integral from -1 is ((P_{k+1} - P_{k-1})(t)) / 2 summed, (t + 1) / 2 for k = 0. The rule's
+  //! last coefficient, k = m, has the discrete norm 2 / m instead of 2 / (2m+1).
   void BuildToCdf() {
     std::array<std::array<double, kPanelNodes + 1>, kPanelNodes + 1> legendre{};
     legendre[0][0] = legendre[1][1] = 1;
@@ -78,7 +90,9 @@ struct Quadrature {
       to_cdf(i, 0) += 0.5;
       to_cdf(i, 1) += 0.5;
       for (int k = 1; k < kPanelNodes; ++k) {
-        const double c = 0.5 * boost::math::legendre_p(k, local[i]);
+        constexpr int m = kPanelNodes - 1;
+        const double norm = k == m ? 0.5 * m / (2 * m + 1) : 0.5;
+        const double c = norm * boost::math::legendre_p(k, local[i]);
         for (int j = 0; j <= kPanelNodes; ++j) {
           to_cdf(i, j) += c * (legendre[k + 1][j] - legendre[k - 1][j]);
         }
@@ -142,20 +156,18 @@ void MaxEntropyDensity::Fit(const std::array<double, kMaxOrder + 1>& mu) {
   at.exponent.setZero();
   at.Normalise();
   Iterate best_at = at;
-  double stalled = 0;
+  double limit = kMaxReach;
   for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
     const Eigen::VectorXd moment = q.chebyshev.leftCols(2 * l + 1).transpose() * at.mass.matrix();
     const Eigen::VectorXd gradient = moment.segment(1, l) - target;
     const double size = gradient.lpNorm<Eigen::Infinity>();
     if (size < residual_) {
-      stalled = size < 0.99 * residual_ ? 0 : stalled + 1;
       residual_ = size;
       best = theta;
       best_at = at;
-    } else {
-      ++stalled;
     }
-    if (size < kTolerance || stalled > 20) break;
+    if (size < kTolerance) break;
+    limit *= kReachGrowth;
 
     Eigen::MatrixXd hessian(l, l);
     for (Eigen::Index i = 1; i <= l; ++i) {
@@ -170,7 +182,8 @@ void MaxEntropyDensity::Fit(const std::array<double, kMaxOrder + 1>& mu) {
     const double here = at.log_normaliser - theta.dot(target);
     bool moved = false;
     Iterate trial;
-    for (double step = 1; step > 1e-10; step *= 0.5) {
+    const double reach = along.maxCoeff() - along.minCoeff();
+    for (double step = std::min(1.0, limit / reach); step > 1e-10; step *= 0.5) {
       trial.exponent = at.exponent + step * along;
       trial.Normalise();
       const Eigen::VectorXd next = theta + step * direction;

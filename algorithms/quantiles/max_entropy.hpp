@@ -18,8 +18,9 @@
 //! spent, and keeps the density of the smallest gradient. Moments outside of the moment space (raw
 //! sums after cancellation) leave a gradient that does not shrink: `residual` says so.
 //!
-//! Quadrature: 8 Gauss-Legendre nodes in each of 32 panels, even in arccos t, which crowd towards
-//! the ends as a polynomial's features do. The panels' masses are the distribution function at
+//! Quadrature: 8 Gauss-Lobatto nodes in each of 32 panels, even in arccos t, which crowd towards
+//! the ends as a polynomial's features do, and lie *on* the ends, where a column's minimum and
+//! maximum and often most of its mass are. The panels' masses are the distribution function at
 //! their edges; inside of one, it is the integral of the polynomial through the 8 nodes. 1000
 //! quantiles take a table look-up and a few Newton steps on that polynomial each.
 //!
