@@ -12,3 +12,7 @@ add_custom_command(
   DEPENDS ${datasets_embedded} ${datasets_dir}/embed.cmake
   COMMENT "Embedding the small data sets" VERBATIM)
 target_sources(retable_datasets PRIVATE ${datasets_embedded_cpp})
+
+# How fast ARFF is read; not part of the default build.
+add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff_bench.cpp)
+target_link_libraries(arff_bench PRIVATE retable_datasets retable_flags)

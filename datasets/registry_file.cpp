@@ -50,7 +50,8 @@ class Fields {
       if (known_.count(std::string(key.str())) == 0) {
         std::string allowed;
         for (const std::string& name : known_) allowed += (allowed.empty() ? "" : ", ") + name;
-        Fail(key.source(), "unknown key \"" + std::string(key.str()) + "\"; allowed are " + allowed);
+        Fail(key.source(),
+             "unknown key \"" + std::string(key.str()) + "\"; allowed are " + allowed);
       }
     }
   }
