@@ -1,0 +1,2 @@
+# Read when the harness has become a library.
+include(${CMAKE_CURRENT_SOURCE_DIR}/harness/environment.cmake)
