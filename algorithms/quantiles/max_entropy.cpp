@@ -256,6 +256,17 @@ double MaxEntropyDensity::Quantile(double phi) const {
   return std::clamp(0.5 * (low + high) + 0.5 * (high - low) * local, low, high);
 }
 
+std::vector<double> MaxEntropyDensity::Quantiles(std::span<const double> phis) const {
+  std::vector<double> out;
+  out.reserve(phis.size());
+  double top = -1;
+  for (const double phi : phis) {
+    top = std::max(top, Quantile(phi));
+    out.push_back(top);
+  }
+  return out;
+}
+
 double MaxEntropyDensity::Cdf(double t) const {
   if (t <= -1) return 0;
   if (t >= 1) return 1;

@@ -28,6 +28,7 @@
 //! Deterministic.
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "algorithms/quantiles/power_sums.hpp"
@@ -46,8 +47,11 @@ class MaxEntropyDensity {
 
   //! exp(theta_0 + sum theta_k T_k(t)).
   double Density(double t) const;
-  //! The t in [-1, 1] with F(t) = phi; -1 for phi <= 0, 1 for phi >= 1. Ascending in phi.
+  //! A t in [-1, 1] with F(t) = phi; -1 for phi <= 0, 1 for phi >= 1. Where the density is narrower
+  //! than its panel's nodes F may dip inside of that panel, and t then need not ascend with phi.
   double Quantile(double phi) const;
+  //! Quantiles of ascending phis, made to ascend.
+  std::vector<double> Quantiles(std::span<const double> phis) const;
   //! F(t).
   double Cdf(double t) const;
 

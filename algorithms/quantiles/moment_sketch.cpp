@@ -96,10 +96,7 @@ class MaxEntropySketch final : public MomentSketch {
                             std::span<const double> phis) const override {
     const MaxEntropyDensity density = Fit(scaled);
     if (route_ == Route::kOde) return QuantilesByOde(density, phis);
-    std::vector<double> out;
-    out.reserve(phis.size());
-    for (const double phi : phis) out.push_back(density.Quantile(phi));
-    return out;
+    return density.Quantiles(phis);
   }
   std::vector<double> Densities(const ScaledMoments& scaled,
                                 std::span<const double> ts) const override {
@@ -155,7 +152,7 @@ class LegendreSketch final : public MomentSketch {
  private:
   static LegendreSeries Fit(const ScaledMoments& scaled) {
     const auto mu = LegendreMoments(scaled);
-    if (!MomentsAreSound(mu, scaled.order, 1e-6)) {
+    if (!MomentsAreSound(mu, scaled.order, kMomentSlack)) {
       throw SketchFailure("a Legendre moment is not finite or exceeds 1");
     }
     return LegendreSeries(mu, scaled.order);

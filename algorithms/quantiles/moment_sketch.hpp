@@ -6,10 +6,10 @@
 //! "-naive" say how the sums are taken (moment_accumulator.hpp), "-log-" that they are of log x.
 //!
 //! When does a method fail (SketchFailure)? All: when a bound is infinite, or the range overflows.
-//! Legendre: when a Legendre moment is not finite or exceeds 1 by 1e-6, which no data can have.
-//! Maximum entropy: when a Chebyshev moment is not finite, or the best density found misses some
-//! moment by more than kMaxResidual. Cancellation of raw sums brings all of these about, discrete
-//! data none. A stream of one value only is answered exactly by every method.
+//! Legendre: when a Legendre moment is not finite or exceeds 1 by kMomentSlack, which no data's
+//! can. Maximum entropy: when a Chebyshev moment is not finite, or the best density found misses
+//! some moment by more than kMaxResidual. Cancellation of raw sums brings all of these about,
+//! discrete data none. A stream of one value only is answered exactly by every method.
 
 #include <memory>
 #include <string>
@@ -21,6 +21,9 @@ namespace retable::quantiles {
 
 //! A maximum-entropy fit off by more than this in a Chebyshev moment is a failure, not an answer.
 inline constexpr double kMaxResidual = 0.01;
+
+//! A Legendre moment beyond 1 by more than this is a failure; rounding alone stays far below.
+inline constexpr double kMomentSlack = 1e-3;
 
 //! How a maximum-entropy density is inverted: by its distribution function or by the ODE.
 enum class Route { kRoot, kOde };

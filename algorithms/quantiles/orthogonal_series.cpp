@@ -351,8 +351,8 @@ std::unique_ptr<QuantileSketch> Make(const Parameters& p, const char* name, doub
   return MakeOrthogonalSeries(series, order, *name == 0 ? 0 : RealParameter(p, name, fallback));
 }
 
-constexpr double kMargin = 0.01;
-constexpr double kScale = 3;
+constexpr double kMargin = 0.001;
+constexpr double kScale = 2;
 
 RETABLE_REGISTER(QuantileSketch, chebyshev,
                  {.name = "Chebyshev",

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "algorithms/quantiles/niae.hpp"
+#include "baselines/quantiles/kll_sketch.hpp"
+#include "baselines/quantiles/sorted_sketch.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+std::vector<double> Draw(std::size_t n, std::uint64_t seed = 1) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> out(n);
+  for (double& x : out) x = normal(engine);
+  return out;
+}
+
+double WorstRankError(const QuantileSketch& sketch, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  double worst = 0;
+  for (const double phi : NiaePhis(101)) {
+    worst = std::max(worst, IntervalRankError(values, phi, sketch.quantile(phi)));
+  }
+  return worst;
+}
+
+TEST(Kll, IsExactWhileItHoldsEverything) {
+  const auto values = Draw(40);
+  const auto kll = MakeKllSketch(50, 1);
+  const auto exact = MakeSortedSketch();
+  kll->update(std::span(values));
+  exact->update(std::span(values));
+  for (const double phi : NiaePhis(101)) EXPECT_EQ(kll->quantile(phi), exact->quantile(phi));
+}
+
+TEST(Kll, ErrorFallsWithM) {
+  for (const std::size_t n : {1000u, 4096u, 100000u}) {
+    double before = 1;
+    for (const std::int64_t m : {10, 50, 500}) {
+      double mean = 0;
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const auto values = Draw(n, seed);
+        const auto kll = MakeKllSketch(m, seed);
+        kll->update(std::span(values));
+        mean += WorstRankError(*kll, values) / 20;
+      }
+      EXPECT_LT(mean, before);
+      EXPECT_LT(mean, 8.0 / static_cast<double>(m)) << n << " " << m;
+      before = mean;
+    }
+  }
+}
+
+TEST(Kll, IsUnbiased) {
+  // The mean rank of the estimated median over many seeds is the median's.
+  const auto values = Draw(3000);
+  auto sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  double mean = 0;
+  const int seeds = 2000;
+  for (int seed = 0; seed < seeds; ++seed) {
+    const auto kll = MakeKllSketch(50, static_cast<std::uint64_t>(seed));
+    kll->update(std::span(values));
+    const double q = kll->quantile(0.5);
+    mean +=
+        static_cast<double>(std::lower_bound(sorted.begin(), sorted.end(), q) - sorted.begin()) /
+        3000 / seeds;
+  }
+  EXPECT_NEAR(mean, 0.5, 0.01);
+}
+
+TEST(Kll, DoesNotDependOnChunksAndRepeatsUnderASeed) {
+  const auto values = Draw(10000);
+  const auto whole = MakeKllSketch(50, 7);
+  const auto chunked = MakeKllSketch(50, 7);
+  const auto other = MakeKllSketch(50, 8);
+  whole->update(std::span(values));
+  other->update(std::span(values));
+  for (std::size_t i = 0; i < values.size(); i += 77) {
+    chunked->update(std::span(values).subspan(i, std::min<std::size_t>(77, values.size() - i)));
+  }
+  const auto phis = NiaePhis(101);
+  EXPECT_EQ(whole->quantiles(phis), chunked->quantiles(phis));
+  EXPECT_NE(whole->quantiles(phis), other->quantiles(phis));
+}
+
+TEST(Kll, Merges) {
+  for (const std::size_t right : {1u, 100u, 5000u, 60000u}) {
+    const auto a = Draw(3000, 1);
+    const auto b = Draw(right, 2);
+    auto all = a;
+    all.insert(all.end(), b.begin(), b.end());
+    const auto left = MakeKllSketch(500, 1);
+    const auto other = MakeKllSketch(500, 2);
+    left->update(std::span(a));
+    other->update(std::span(b));
+    left->merge(*other);
+    EXPECT_EQ(left->count(), all.size());
+    EXPECT_LT(WorstRankError(*left, all), 0.03) << right;
+  }
+  EXPECT_THROW(MakeKllSketch(500, 1)->merge(*MakeKllSketch(50, 1)), std::invalid_argument);
+  EXPECT_THROW(MakeKllSketch(500, 1)->merge(*MakeSortedSketch()), std::invalid_argument);
+}
+
+TEST(Kll, TakesNastyStreams) {
+  EXPECT_THROW(MakeKllSketch(5, 1), std::invalid_argument);
+  const auto kll = MakeKllSketch(6, 1);
+  EXPECT_THROW(kll->quantile(0.5), std::logic_error);
+  kll->update(std::span<const double>(std::vector<double>(5000, 3.0)));
+  EXPECT_EQ(kll->quantile(0.5), 3);
+  const auto sorted_input = MakeKllSketch(50, 1);
+  std::vector<float> up(1 << 16);
+  for (std::size_t i = 0; i < up.size(); ++i) up[i] = static_cast<float>(i);
+  sorted_input->update(std::span<const float>(up));
+  EXPECT_NEAR(sorted_input->quantile(0.5), 32768, 6000);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  sorted_input->update(std::span<const double>(std::vector<double>{nan, nan}));
+  EXPECT_EQ(sorted_input->count(), up.size());
+}
+
+TEST(Sorted, IsTheEmpiricalQuantile) {
+  const auto sketch = MakeSortedSketch();
+  EXPECT_THROW(sketch->quantile(0.5), std::logic_error);
+  sketch->update(std::span<const float>(std::vector<float>{3, 1, 2, std::nanf("")}));
+  const auto other = sketch->empty_clone();
+  other->update(std::span<const double>(std::vector<double>{0}));
+  sketch->merge(*other);
+  EXPECT_EQ(sketch->count(), 4u);
+  EXPECT_EQ(sketch->quantile(0), 0);
+  EXPECT_EQ(sketch->quantile(0.5), 2);
+  EXPECT_EQ(sketch->quantile(1), 3);
+  sketch->merge(*sketch);
+  EXPECT_EQ(sketch->count(), 8u);
+}
+
+}  // namespace
+}  // namespace retable::quantiles
