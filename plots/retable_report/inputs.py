@@ -1,0 +1,267 @@
+"""Reads a result folder without ever failing: what is missing or torn becomes a sentence in `problems`.
+
+A number that cannot be read is None; a NaN or an infinity is None as well, because neither can be drawn.
+"""
+
+import csv
+import fnmatch
+import json
+import math
+import os
+import re
+from dataclasses import dataclass, field
+
+FAMILIES = ["quantiles", "treeshap", "shapley", "shuffle", "extratrees"]
+FAMILY_NAMES = {"quantiles": "Quantile sketches", "treeshap": "Tree SHAP", "shapley": "Shapley values by sampling",
+                "shuffle": "Shuffling", "extratrees": "Extremely randomised trees"}
+VERDICTS = ["MATCH", "TREND", "MISMATCH", "DIFFERENT-HW", "NOT-RUN", "NO-DATA"]
+CLAIM_VERDICTS = ["HOLDS", "FAILS", "NO-DATA"]
+TIDY_FIXED = {"experiment", "algorithm", "label", "device", "dataset", "metric", "unit", "status", "n", "median",
+              "ci_low", "ci_high", "mean", "std", "min", "max", "failures", "reason", "key"}
+SAMPLES_FIXED = {"label", "algorithm", "device", "dataset", "metric", "unit", "group", "item", "value"}
+SUFFIXES = (".tidy.csv", ".samples.csv", ".curves.csv", ".meta.json", ".csv")
+csv.field_size_limit(1 << 26)
+
+
+def number(text):
+    """@return the finite number in `text`, else None."""
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def natural(text):
+    """Sorting key under which fig9 comes before fig10."""
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", str(text)) if part]
+
+
+@dataclass
+class Artifact:
+    """One table or figure of a paper; every part may be empty."""
+    name: str
+    meta: dict = field(default_factory=dict)
+    table: list = field(default_factory=list)      #: rows of text, the header first
+    tidy: list = field(default_factory=list)       #: dicts of text
+    samples: list = field(default_factory=list)
+    curves: list = field(default_factory=list)
+    verdicts: list = field(default_factory=list)
+    claims: list = field(default_factory=list)
+    problems: list = field(default_factory=list)
+    recorded: list = field(default_factory=list)   #: (machine, Artifact) of recorded runs
+
+    @property
+    def family(self):
+        return self.name.split("/", 1)[0] if "/" in self.name else "other"
+
+    @property
+    def short(self):
+        return self.name.split("/", 1)[-1]
+
+    def text(self, key, default=""):
+        value = self.meta.get(key)
+        return value if isinstance(value, str) else default if value is None else str(value)
+
+    def labels(self):
+        """Row names in the paper's order, then those that only the data names."""
+        given = [str(label) for label in self.meta.get("labels") or [] if isinstance(label, (str, int, float))]
+        return list(dict.fromkeys(given + [row.get("label", "") for row in self.tidy + self.samples if row.get("label")]))
+
+    def axes(self):
+        given = [str(a) for a in self.meta.get("axes") or []]
+        first = self.tidy[0] if self.tidy else {}
+        return list(dict.fromkeys([a for a in given if a in first or not first] +
+                                  [c for c in first if c and c.removesuffix(" (2)") not in TIDY_FIXED]))
+
+    def figure(self):
+        figure = self.meta.get("figure")
+        return figure if isinstance(figure, dict) and figure else None
+
+
+@dataclass
+class Report:
+    """A result folder."""
+    root: str
+    run: dict = field(default_factory=dict)
+    environment: dict = field(default_factory=dict)
+    artifacts: dict = field(default_factory=dict)
+    cells: dict = field(default_factory=dict)
+    problems: list = field(default_factory=list)
+    recorded: list = field(default_factory=list)   #: (machine, Report)
+    machine: str = ""
+
+    def date(self):
+        """Day of the run, as the run itself tells it."""
+        return str(self.run.get("started") or self.run.get("finished") or "")[:10]
+
+    def families(self):
+        """(family, its artifacts in reading order), the five families first."""
+        groups = {}
+        for artifact in self.artifacts.values():
+            groups.setdefault(artifact.family, []).append(artifact)
+        def order(family):
+            return (FAMILIES.index(family), "") if family in FAMILIES else (len(FAMILIES), family)
+        def reading(artifact):
+            kind = 0 if artifact.short.startswith("table") else 1 if artifact.short.startswith("fig") else 2
+            return kind, natural(artifact.short)
+        return [(family, sorted(groups[family], key=reading)) for family in sorted(groups, key=order)]
+
+
+def read_json(path, problems, shown, missing=True):
+    """@return the object in `path`, or {} with a problem noted."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            value = json.load(stream)
+    except FileNotFoundError:
+        if missing:
+            problems.append(f"{shown} is missing")
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        problems.append(f"{shown} cannot be read: {error}")
+        return {}
+    if not isinstance(value, dict):
+        problems.append(f"{shown} holds no object")
+        return {}
+    return value
+
+
+def read_rows(path, problems, shown, missing=True):
+    """@return the rows of a CSV as lists of text, the header first; [] with a problem noted."""
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="") as stream:
+            rows = [row for row in csv.reader(line.replace("\0", "") for line in stream) if row]
+    except FileNotFoundError:
+        if missing:
+            problems.append(f"{shown} is missing")
+        return []
+    except (OSError, csv.Error) as error:
+        problems.append(f"{shown} cannot be read: {error}")
+        return []
+    if not rows:
+        problems.append(f"{shown} is empty")
+    return rows
+
+
+def read_dicts(path, problems, shown, needs=(), missing=True):
+    """@return the rows of a CSV as dicts; a short row is filled with "", a missing column is a problem."""
+    rows = read_rows(path, problems, shown, missing)
+    if not rows:
+        return []
+    header = []
+    for name in rows[0]:  # an axis may be called "n" like the column of counts: the axis comes first and keeps it
+        name = name.strip().lstrip("\ufeff")
+        header.append(name if name not in header else f"{name} (2)")
+    lacking = [name for name in needs if name not in header]
+    if lacking:
+        problems.append(f"{shown} lacks the column{'s' if len(lacking) > 1 else ''} {', '.join(lacking)}")
+    filled = []
+    for row in rows[1:]:
+        item = dict.fromkeys(needs, "")
+        item.update(zip(header, row + [""] * (len(header) - len(row))))
+        filled.append(item)
+    return filled
+
+
+def artifact_files(root):
+    """@return {artifact name: set of suffixes present}."""
+    found = {}
+    try:
+        folders = sorted(entry for entry in os.listdir(root)
+                         if entry != "cells" and not entry.startswith(".") and os.path.isdir(os.path.join(root, entry)))
+    except OSError:
+        return found
+    for folder in folders:
+        try:
+            files = sorted(os.listdir(os.path.join(root, folder)))
+        except OSError:
+            continue
+        for name in files:
+            suffix = next((s for s in SUFFIXES if name.endswith(s)), None)
+            if suffix and not name.startswith("."):
+                found.setdefault(f"{folder}/{name[:-len(suffix)]}", set()).add(suffix)
+    return found
+
+
+def read_artifact(root, name, suffixes):
+    artifact = Artifact(name)
+    base = os.path.join(root, *name.split("/"))
+    artifact.meta = read_json(base + ".meta.json", artifact.problems, f"{name}.meta.json")
+    artifact.tidy = read_dicts(base + ".tidy.csv", artifact.problems, f"{name}.tidy.csv", ("label", "metric", "median", "status"))
+    if ".csv" in suffixes:
+        artifact.table = read_rows(base + ".csv", artifact.problems, f"{name}.csv")
+    if ".samples.csv" in suffixes:
+        artifact.samples = read_dicts(base + ".samples.csv", artifact.problems, f"{name}.samples.csv", ("label", "metric", "value"))
+    if ".curves.csv" in suffixes:
+        artifact.curves = read_dicts(base + ".curves.csv", artifact.problems, f"{name}.curves.csv", ("label", "curve", "x", "y"))
+    return artifact
+
+
+def read_cells(root, keys, problems):
+    """@return {key: cell} of the keys that a tidy table names."""
+    cells, torn = {}, 0
+    for key in keys:
+        quiet = []
+        if re.fullmatch(r"[\w.-]{1,128}", key):
+            cell = read_json(os.path.join(root, "cells", key + ".json"), quiet, key, missing=False)
+            if cell:
+                cells[key] = cell
+        torn += bool(quiet)
+    if torn:
+        problems.append(f"{torn} cell file{'s' if torn > 1 else ''} under cells/ cannot be read")
+    return cells
+
+
+def cell_keys(row):
+    """The keys in a tidy row; one row may sum up several cells."""
+    return [key for key in re.split(r"[\s;,]+", row.get("key", "") or "") if key]
+
+
+def read_report(root, only="*", with_cells=True):
+    """@return the Report in `root`; an unreadable root gives an empty report that says so."""
+    report = Report(root)
+    if not os.path.isdir(root):
+        report.problems.append("the folder of results does not exist")
+        return report
+    report.run = read_json(os.path.join(root, "run.json"), report.problems, "run.json")
+    report.environment = read_json(os.path.join(root, "environment.json"), report.problems, "environment.json")
+    verdicts = read_dicts(os.path.join(root, "verdicts.csv"), report.problems, "verdicts.csv",
+                          ("artifact", "row", "column", "kind", "paper", "measured", "verdict"))
+    claims = read_dicts(os.path.join(root, "claims.csv"), report.problems, "claims.csv",
+                        ("artifact", "id", "text", "verdict"))
+    files = artifact_files(root)
+    names = list(dict.fromkeys(list(files) + [row["artifact"] for row in verdicts + claims if row["artifact"]]))
+    for name in names:
+        if only and not (fnmatch.fnmatchcase(name, only) or fnmatch.fnmatchcase(name, only.rstrip("/") + "/*")):
+            continue
+        report.artifacts[name] = read_artifact(root, name, files[name]) if name in files else Artifact(
+            name, problems=[f"no file of {name} is there; only verdicts or claims name it"])
+    for rows, attribute in ((verdicts, "verdicts"), (claims, "claims")):
+        for row in rows:
+            row["verdict"] = (row.get("verdict") or "NO-DATA").strip().upper().replace("_", "-")
+            if row["artifact"] in report.artifacts:
+                getattr(report.artifacts[row["artifact"]], attribute).append(row)
+    if with_cells:
+        keys = dict.fromkeys(key for a in report.artifacts.values() for row in a.tidy for key in cell_keys(row))
+        report.cells = read_cells(root, keys, report.problems)
+    if not report.artifacts:
+        report.problems.append("no artifact was found" + (f" that matches {only}" if only not in ("", "*") else ""))
+    return report
+
+
+def attach_recorded(report, folder, only="*"):
+    """Reads every machine under `folder` and hangs its artifacts beside the local ones."""
+    if not folder or not os.path.isdir(folder):
+        return
+    for machine in sorted(os.listdir(folder)):
+        path = os.path.join(folder, machine)
+        if machine.startswith(".") or not os.path.isdir(path) or os.path.realpath(path) == os.path.realpath(report.root):
+            continue
+        other = read_report(path, only, with_cells=False)
+        if not other.artifacts:
+            continue
+        other.machine = machine
+        report.recorded.append((machine, other))
+        for name, artifact in other.artifacts.items():
+            if name in report.artifacts:
+                report.artifacts[name].recorded.append((machine, artifact))

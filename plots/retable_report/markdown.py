@@ -1,0 +1,135 @@
+"""report.md: the same findings as plain text, for a terminal, a pull request or a diff."""
+
+import os
+import re
+
+from . import model, numbers
+from .inputs import CLAIM_VERDICTS, VERDICTS
+
+MAX_ROWS = 40
+
+
+def escape(text):
+    """Text for a cell of a Markdown table: no line breaks, no pipe, no markup."""
+    text = " ".join(str(text).split())
+    text = re.sub(r"([\\`*_|\[\]$~])", r"\\\1", text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def code(text):
+    """Text as a code span, whatever backticks it holds."""
+    text = " ".join(str(text).split())
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def table(header, rows, right=()):
+    """A Markdown table; `right` holds the indices of columns of numbers."""
+    lines = ["| " + " | ".join(header) + " |",
+             "|" + "|".join("---:" if i in right else "---" for i in range(len(header))) + "|"]
+    return lines + ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows]
+
+
+def summary(tally):
+    return ", ".join(f"{n} {model.label_of(name)}" for name, n in tally)
+
+
+def verdict_lines(rows):
+    lines = []
+    for r in rows[:MAX_ROWS]:
+        column = r["column"] + (f" ({r['unit']})" if r["unit"] else "")
+        verdict = r["verdict"] + (f": {r['reason']}" if r["reason"] else "")
+        if r["recorded"]:
+            rec = r["recorded"]
+            lines.append([r["row"], column, r["paper"], rec["measured"], rec["interval"], rec["ratio"],
+                          f"{verdict}; recorded on {rec['machine']}, {rec['date']}: {rec['verdict']}"])
+        else:
+            lines.append([r["row"], column, r["paper"] or "–", r["measured"] or "–", r["interval"], r["ratio"], verdict])
+    text = table(["Row", "Column", "Paper", "Measured", "95 % interval", "Ratio", "Verdict"], lines, (2, 3, 4, 5))
+    if len(rows) > MAX_ROWS:
+        text += ["", f"{len(rows) - MAX_ROWS} more rows are in verdicts.csv."]
+    return text
+
+
+def artifact_lines(report, artifact, note):
+    rows = model.verdict_rows(artifact)
+    lines = ["", f"### {escape(artifact.text('title') or artifact.short)}", ""]
+    lines.append(f"{code(artifact.name)}" + (f", {escape(model.source_of(artifact))}" if model.source_of(artifact) else "") +
+                 (f". {escape(artifact.text('question'))}" if artifact.text("question") else ""))
+    if os.path.exists(os.path.join(report.root, *(artifact.name + ".svg").split("/"))):
+        path = (artifact.name + ".svg").replace("%", "%25")
+        for bad, good in ((" ", "%20"), ("<", "%3C"), (">", "%3E"), ('"', "%22"), ("(", "%28"), (")", "%29"), ("&", "%26"), ("#", "%23"), ("?", "%3F")):
+            path = path.replace(bad, good)
+        lines += ["", f"![{escape(artifact.text('title') or artifact.name)}]({path})"]
+    if note:
+        lines += ["", escape(note)]
+    if rows:
+        lines += ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}.", ""] + verdict_lines(rows)
+    elif len(artifact.table) > 1:
+        header, body = artifact.table[0], artifact.table[1:]
+        width = len(header)
+        lines += [""] + table([escape(h) for h in header], [[numbers.shown(c) for c in (r + [""] * width)[:width]] for r in body[:MAX_ROWS]], range(1, width))
+        if len(body) > MAX_ROWS:
+            lines += ["", f"{len(body) - MAX_ROWS} more rows are in {artifact.name}.csv."]
+    coverage = artifact.meta.get("coverage")
+    if isinstance(coverage, dict) and coverage.get("text"):
+        lines += ["", f"Data: {escape(coverage['text'])}"]
+    statuses = model.statuses_of(artifact)
+    if statuses:
+        lines += ["", "Measurements: " + ", ".join(f"{n} {s}" for s, n in statuses) + "."]
+    lines += [line for n in artifact.meta.get("notes") or [] for line in ("", f"> {escape(n)}")]
+    lines += [line for p in artifact.problems for line in ("", f"> Missing: {escape(p)}")]
+    if artifact.text("repeat"):
+        lines += ["", f"Repeat: {code(artifact.text('repeat'))}"]
+    return lines
+
+
+def build(report, notes):
+    """@return report.md as text."""
+    run, families = report.run, report.families()
+    lines = ["# Retable: paper and measurement, side by side", ""]
+    banner = run.get("banner")
+    for line in banner if isinstance(banner, list) else [banner] if banner else []:
+        lines += [f"> {escape(line)}", ""]
+    facts = [("Profile", run.get("profile")), ("Device", run.get("device")), ("Ran", numbers.moment(run.get("started"))),
+             ("Took", numbers.seconds(run.get("seconds"))), ("Machine", model.machine_line(report)), ("Version", run.get("version"))]
+    lines += [f"- {name}: {escape(value)}" for name, value in facts if value not in (None, "")]
+    if run.get("command"):
+        lines.append(f"- Command: {code(run['command'])}")
+    if report.problems:
+        lines += ["", "Missing from this folder:", ""] + [f"- {escape(p)}" for p in report.problems]
+    views = [(family, artifact, model.verdict_rows(artifact)) for family, artifacts in families for artifact in artifacts]
+    claims = [(family, claim) for family, artifacts in families for artifact in artifacts for claim in model.claim_rows(artifact)]
+    if claims:
+        lines += ["", "## Claims", "", summary(model.tally([c for _, c in claims], CLAIM_VERDICTS)).capitalize() + ".", ""]
+        def say(claim):
+            values = claim["figures"]
+            if claim["recorded"]:
+                rec = claim["recorded"]
+                values = f"{rec['verdict']} as recorded on {rec['machine']}, {rec['date']}: {rec['figures']}"
+            return [model.GLYPHS[claim["verdict"]] + " " + claim["verdict"], claim["text"] or claim["id"], values, claim["artifact"]]
+        lines += table(["Verdict", "Claim", "Values", "Artifact"], [say(claim) for _, claim in claims])
+    every = [row for _, _, rows in views for row in rows]
+    lines += ["", "## Scoreboard", ""]
+    if every:
+        names = [name for name, _ in model.tally(every, VERDICTS)]
+        body = []
+        for _, artifact, rows in views:
+            if rows:
+                counts = dict(model.tally(rows, VERDICTS))
+                body.append([artifact.name, len(rows)] + [counts.get(name, "") for name in names])
+        lines += [f"{numbers.count(len(every), 'published cell')}: {summary(model.tally(every, VERDICTS))}.", ""]
+        lines += table(["Artifact", "Cells"] + names, body, range(1, len(names) + 2))
+    else:
+        lines.append("No published cell was compared: verdicts.csv has no row.")
+    for family, artifacts in families:
+        lines += ["", f"## {escape(model.family_name(family))}"]
+        for artifact in artifacts:
+            lines += artifact_lines(report, artifact, notes.get(artifact.name, ""))
+    lines += ["", "## How to read a verdict", ""]
+    lines += [f"- {model.GLYPHS[name]} **{name}**: {model.MEANING[name]}" for name in VERDICTS]
+    if report.recorded:
+        lines += ["", "Recorded runs shown beside this one: " + ", ".join(
+            escape(machine + (f" ({other.date()})" if other.date() else "")) for machine, other in report.recorded) + "."]
+    return "\n".join(lines) + "\n"

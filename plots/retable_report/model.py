@@ -1,0 +1,187 @@
+"""What page.py and markdown.py both show, worked out once: verdict rows, layouts, counts, sentences."""
+
+from collections import Counter
+
+from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, VERDICTS, number
+from . import numbers
+
+GLYPHS = {"MATCH": "●", "TREND": "▲", "MISMATCH": "✖", "DIFFERENT-HW": "◆", "NOT-RUN": "○", "NO-DATA": "–",
+          "HOLDS": "✔", "FAILS": "✖"}
+WORDS = {"MATCH": "match", "TREND": "trend", "MISMATCH": "mismatch", "DIFFERENT-HW": "other hardware",
+         "NOT-RUN": "not run", "NO-DATA": "no data", "HOLDS": "holds", "FAILS": "fails"}
+MEANING = {
+    "MATCH": "The interval of the measured value meets the published one within the cell's tolerance.",
+    "TREND": "The size differs, but what the number says in its table still holds: its sign, its place in the order, or where two lines cross.",
+    "MISMATCH": "The measured value contradicts the published one. Read the reason, then repeat the cell.",
+    "DIFFERENT-HW": "An absolute time or rate on another machine. It is shown, not judged; judge ratios and orders instead.",
+    "NOT-RUN": "Not measured here, for the reason given: no GPU, a data set that is absent, a profile that leaves it out.",
+    "NO-DATA": "The work prints no number to compare with, or the measurement gave none.",
+    "HOLDS": "The check came out true on the measured values beside it.",
+    "FAILS": "The check came out false on the measured values beside it.",
+}
+
+
+def kind_of(verdict, known=VERDICTS):
+    """The verdict's name, for colours and glyphs; an unknown word counts as NO-DATA but is shown as it is."""
+    return verdict if verdict in known else "NO-DATA"
+
+
+def label_of(verdict):
+    return WORDS.get(verdict, verdict.lower())
+
+
+def where(page, table):
+    parts = [str(table).strip(), f"page {page}" if str(page).strip() else ""]
+    return ", ".join(part for part in parts if part)
+
+
+def source_of(artifact):
+    source = artifact.meta.get("source")
+    if isinstance(source, dict):
+        return where(source.get("page", ""), source.get("table", ""))
+    return str(source or "")
+
+
+def recorded_value(artifact, row):
+    """(machine, date, verdict row) of the recorded run that measured this cell, the newest first; else None."""
+    found = []
+    for machine, other in artifact.recorded:
+        for theirs in other.verdicts:
+            if (theirs["row"], theirs["column"], theirs.get("kind")) == (row["row"], row["column"], row.get("kind")) \
+                    and number(theirs.get("measured")) is not None:
+                found.append((getattr(other, "date", ""), machine, theirs))
+    if not found:
+        return None
+    date, machine, theirs = max(found, key=lambda item: (item[0], item[1]))
+    return machine, date, theirs
+
+
+def verdict_rows(artifact):
+    """One dict of text per published cell, in the file's order."""
+    rows = []
+    for v in artifact.verdicts:
+        measured = number(v.get("measured"))
+        row = {"row": v["row"], "column": v["column"], "kind": v.get("kind", ""), "unit": v.get("unit", ""),
+               "paper": numbers.shown(v.get("paper"), 6), "paper_value": number(v.get("paper")),
+               "measured": numbers.shown(v.get("measured")), "measured_value": measured,
+               "interval": numbers.interval(v.get("ci_low"), v.get("ci_high")), "n": numbers.shown(v.get("n")),
+               "ratio": numbers.ratio(v.get("ratio")), "ratio_value": number(v.get("ratio")),
+               "verdict": kind_of(v["verdict"]), "word": label_of(v["verdict"]), "reason": v.get("reason", ""),
+               "where": where(v.get("page", ""), v.get("table", "")), "recorded": None}
+        if measured is None and v["verdict"] in ("NOT-RUN", "NO-DATA"):
+            found = recorded_value(artifact, v)
+            if found:
+                machine, date, theirs = found
+                row["recorded"] = {
+                    "machine": machine, "date": date, "measured": numbers.shown(theirs.get("measured")),
+                    "value": number(theirs.get("measured")), "ratio": numbers.ratio(theirs.get("ratio")),
+                    "interval": numbers.interval(theirs.get("ci_low"), theirs.get("ci_high")),
+                    "verdict": kind_of(theirs["verdict"]), "word": label_of(theirs["verdict"])}
+        rows.append(row)
+    return rows
+
+
+def layout(artifact, rows):
+    """The paper's layout: (row header, columns, [(row name, [cell or None, ...])]).
+
+    A cell has the text of the CSV and the verdict row that judges it, either of which may be absent.
+    """
+    judged = {(v["row"].strip(), v["column"].strip()): v for v in rows}
+    if len(artifact.table) > 1:
+        header = artifact.table[0]
+        grid = [(line[0], line[1:] + [""] * (len(header) - len(line))) for line in artifact.table[1:]]
+        columns, corner = header[1:], header[0]
+    elif rows:
+        columns, corner = list(dict.fromkeys(v["column"] for v in rows)), ""
+        grid = [(name, [""] * len(columns)) for name in dict.fromkeys(v["row"] for v in rows)]
+    else:
+        return None
+    lines = []
+    for name, texts in grid:
+        cells = []
+        for column, text in zip(columns, texts):
+            verdict = judged.get((name.strip(), column.strip()))
+            value = number(text)
+            shown = numbers.shown(text) if text else verdict["measured"] if verdict else ""
+            cells.append({"text": shown, "value": value if value is not None else verdict and verdict["measured_value"],
+                          "verdict": verdict} if shown or verdict else None)
+        lines.append((name, cells))
+    return corner, columns, lines
+
+
+def claim_rows(artifact):
+    rows = []
+    for claim in artifact.claims:
+        row = {"id": claim.get("id", ""), "text": claim.get("text", ""), "page": str(claim.get("page", "")),
+               "verdict": kind_of(claim["verdict"], CLAIM_VERDICTS), "word": label_of(claim["verdict"]),
+               "figures": claim.get("figures", ""), "check": claim.get("check", ""), "artifact": artifact.name,
+               "recorded": None}
+        if row["verdict"] == "NO-DATA":
+            for machine, other in artifact.recorded:
+                for theirs in other.claims:
+                    if theirs.get("id") == row["id"] and theirs["verdict"] in ("HOLDS", "FAILS"):
+                        row["recorded"] = {"machine": machine, "date": getattr(other, "date", ""), "verdict": theirs["verdict"],
+                                           "word": label_of(theirs["verdict"]), "figures": theirs.get("figures", "")}
+        rows.append(row)
+    return rows
+
+
+def tally(rows, names):
+    """[(verdict, count)] of those that occur, in the order of `names`."""
+    counts = Counter(row["verdict"] for row in rows)
+    return [(name, counts[name]) for name in names if counts[name]]
+
+
+def family_name(family):
+    return FAMILY_NAMES.get(family, family.replace("_", " ").capitalize())
+
+
+def statuses_of(artifact):
+    """'310 ok, 2 failed', from the artifact's own count or else from its tidy table."""
+    counts = artifact.meta.get("statuses")
+    if not isinstance(counts, dict) or not counts:
+        counts = Counter(row.get("status", "") for row in artifact.tidy if row.get("status"))
+    order = ["ok", "failed", "wrong_result", "timeout", "oom", "crash", "skipped", "not_run"]
+    return [(name.replace("_", " "), counts[name]) for name in sorted(counts, key=lambda s: (order.index(s) if s in order else 99, s))
+            if counts[name]]
+
+
+def stamp_recorded(report):
+    """Gives every recorded artifact the date of its run."""
+    for _, other in report.recorded:
+        for artifact in other.artifacts.values():
+            artifact.date = other.date()
+
+
+def machine_line(report):
+    """One line on what the run ran on: CPU, cores, memory, GPU."""
+    env = report.environment
+    def find(*names):
+        """The first scalar under any of these names, wherever it is nested."""
+        queue = [env]
+        while queue:
+            node = queue.pop(0)
+            for name in names:
+                if isinstance(node.get(name), (str, int, float)) and node.get(name) not in ("", None):
+                    return node[name]
+            queue += [v for v in node.values() if isinstance(v, dict)]
+        return None
+    part = lambda name: env.get(name) if isinstance(env.get(name), dict) else {}
+    cpu, gpu = part("cpu"), env.get("gpu")
+    gpu = gpu[0] if isinstance(gpu, list) and gpu else gpu
+    words = []
+    if cpu.get("model") or cpu.get("name"):
+        words.append(" ".join(str(cpu.get("model") or cpu.get("name")).split()))
+    cores = next((cpu[k] for k in ("cores_used", "cores", "logical_cores", "threads") if isinstance(cpu.get(k), (int, str)) and cpu.get(k)), None)
+    if cores:
+        words.append(numbers.count(cores if not str(cores).isdigit() else int(cores), "core"))
+    memory = next((v for k, v in part("memory").items() if number(v) and "total" in k and "byte" in k), None)
+    if memory:
+        words.append(numbers.size(memory))
+    if isinstance(gpu, dict) and gpu.get("name"):
+        words.append(str(gpu["name"]))
+    elif isinstance(gpu, str) and gpu:
+        words.append(gpu)
+    elif "gpu" in env:
+        words.append("no GPU")
+    return ", ".join(words) or str(find("hostname", "model", "name") or "")

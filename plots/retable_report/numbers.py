@@ -1,0 +1,81 @@
+"""How numbers, times and places are written for a reader."""
+
+from .inputs import number
+
+MINUS, THIN = "\u2212", "\u202f"
+
+
+def plain(value, digits=4):
+    """A float with `digits` significant digits: 0.05321, 12 300, 3.1e−7."""
+    if value is None:
+        return ""
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e7 or abs(value) < 1e-5:
+        mantissa, exponent = f"{value:.{digits - 2}e}".split("e")
+        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        text = f"{mantissa}e{int(exponent)}"
+    elif abs(value) >= 10 ** (digits - 1) or value == int(value):
+        text = f"{value:,.0f}".replace(",", THIN if abs(value) >= 1e4 else "")
+    else:
+        text = f"{value:.{digits}g}"
+        if "e" in text:
+            text = f"{value:.10f}".rstrip("0")
+    return text.replace("-", MINUS)
+
+
+def shown(text, digits=4):
+    """A field of a CSV: rounded where it is a number, else as it stands."""
+    value = number(text)
+    return str(text or "").strip() if value is None else plain(value, digits)
+
+
+def ratio(text):
+    value = number(text)
+    if value is None:
+        return ""
+    if value >= 1000 or (0 < abs(value) < .001):
+        return plain(value, 2) + "×"
+    return (f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+            if abs(value) >= .1 else f"{value:.3f}").replace("-", MINUS) + "×"
+
+
+def interval(low, high):
+    low, high = number(low), number(high)
+    if low is None or high is None:
+        return ""
+    return f"{plain(low)} … {plain(high)}"
+
+
+def seconds(value):
+    value = number(value)
+    if value is None:
+        return ""
+    if value < 60:
+        return f"{plain(value, 3)} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def moment(text):
+    """2026-01-02T03:04:05Z -> 2026-01-02 03:04 UTC; anything else as it stands."""
+    text = str(text or "")
+    if len(text) >= 16 and text[4:5] == "-" and text[10:11] in "T ":
+        return text[:10] + " " + text[11:16] + (" UTC" if text.rstrip().endswith(("Z", "+00:00")) else "")
+    return text
+
+
+def count(amount, singular, plural=None):
+    return f"{amount} {singular if amount == 1 else plural or singular + 's'}"
+
+
+def size(value):
+    value = number(value)
+    if value is None:
+        return ""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
+            return f"{plain(value, 3)} {unit}"
+        value /= 1024
+    return ""
