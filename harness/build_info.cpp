@@ -65,7 +65,7 @@ BuildInfo GetBuildInfo() {
       {"nlohmann-json", Dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
                                NLOHMANN_JSON_VERSION_PATCH)},
       {"fmt", Dotted(FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
-      {"oneTBB", Dotted(TBB_VERSION_MAJOR, TBB_VERSION_MINOR, TBB_INTERFACE_VERSION_MINOR)},
+      {"oneTBB", std::to_string(TBB_VERSION_MAJOR) + "." + std::to_string(TBB_VERSION_MINOR)},
       {"curl", LIBCURL_VERSION},
       {"OpenSSL", OPENSSL_VERSION_STR},
       {"zlib", ZLIB_VERSION},

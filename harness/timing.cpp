@@ -1,0 +1,186 @@
+#include "harness/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "harness/pinning.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr double kUnsteady = 0.05;
+constexpr std::uint64_t kSeed = 1;  // of the resampling that decides when to stop
+
+double SteadyNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+using Body = std::function<void()>;
+
+// A contender under the stop-watch.
+class Watch {
+ public:
+  Watch(const Body& body, const RepeatOptions& options)
+      : body_(body), options_(options), clock_(options.clock ? options.clock : &SteadyNow) {}
+
+  double Now() const { return clock_(); }
+
+  // Seconds per iteration of one sample.
+  double Sample() const {
+    if (options_.before) options_.before();
+    const double begin = Now();
+    for (std::int64_t i = 0; i < iterations; ++i) body_();
+    return (Now() - begin) / static_cast<double>(iterations);
+  }
+
+  // Runs until three in a row agree, then settles how many iterations make a sample.
+  void WarmUp(double deadline) {
+    std::vector<double> last;
+    while (runs < options_.max_warmup_runs && (runs == 0 || Now() < deadline)) {
+      last.push_back(Sample());
+      ++runs;
+      if (last.size() > 3) last.erase(last.begin());
+      const auto [low, high] = std::minmax_element(last.begin(), last.end());
+      if (last.size() == 3 && *high - *low <= options_.warmup_agreement * *low) break;
+    }
+    const double typical = *std::min_element(last.begin(), last.end());
+    if (!options_.before && typical < options_.min_sample) {
+      const double wanted = typical > 0 ? options_.min_sample / typical : 1e6;
+      iterations = static_cast<std::int64_t>(std::ceil(std::min(wanted, 1e9)));
+    }
+  }
+
+  std::int64_t iterations = 1;
+  std::int64_t runs = 0;
+
+ private:
+  const Body& body_;
+  const RepeatOptions& options_;
+  std::function<double()> clock_;
+};
+
+bool Narrow(const Interval& interval, double target) {
+  return (interval.high - interval.low) / 2 <= target * std::abs(interval.estimate);
+}
+
+// The interval costs more than a sample may, so it is asked for at 10, 12, 14, ... samples only,
+// each time a fifth further on.
+class StopRule {
+ public:
+  explicit StopRule(const RepeatOptions& options) : options_(options) {
+    next_ = std::max(2, options.min_samples);
+  }
+
+  template <typename MakeInterval>
+  bool Stop(std::size_t samples, double now, double deadline, MakeInterval make) {
+    const auto n = static_cast<int>(samples);
+    if (n >= next_) {
+      next_ = n + std::max(1, n / 5);
+      if (Narrow(make(), options_.target)) return Because("interval");
+    }
+    if (n >= options_.max_samples) return Because("samples");
+    if (n > 0 && now >= deadline) return Because("budget");
+    return false;
+  }
+
+  std::string reason;
+
+ private:
+  bool Because(const char* why) {
+    reason = why;
+    return true;
+  }
+  const RepeatOptions& options_;
+  int next_;
+};
+
+TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
+  TimingResult result;
+  result.iterations = watch.iterations;
+  result.warmup_runs = watch.runs;
+  result.items_per_iteration = options.items_per_iteration;
+  result.bytes_per_iteration = options.bytes_per_iteration;
+  return result;
+}
+
+void CheckOptions(const RepeatOptions& options) {
+  if (options.min_samples < 1 || options.max_samples < options.min_samples) {
+    throw std::invalid_argument("timing: 1 <= min_samples <= max_samples is needed");
+  }
+  if (options.max_warmup_runs < 1)
+    throw std::invalid_argument("timing: max_warmup_runs is below 1");
+}
+
+std::vector<double> PerSecond(double amount, const std::vector<double>& seconds) {
+  std::vector<double> rates;
+  if (amount <= 0) return rates;
+  for (const double s : seconds) rates.push_back(amount / s);
+  return rates;
+}
+
+}  // namespace
+
+std::vector<double> TimingResult::items_per_second() const {
+  return PerSecond(items_per_iteration, seconds);
+}
+std::vector<double> TimingResult::bytes_per_second() const {
+  return PerSecond(bytes_per_iteration, seconds);
+}
+
+double TimeOnce(const std::function<void()>& body) {
+  const double begin = SteadyNow();
+  body();
+  return SteadyNow() - begin;
+}
+
+TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions& options) {
+  CheckOptions(options);
+  const Pinned pinned(options.pin);
+  Watch watch(body, options);
+  const double deadline = watch.Now() + options.budget;
+  watch.WarmUp(deadline - options.budget / 2);  // at most half of the budget
+  TimingResult result = Describe(watch, options);
+  const CoresUsed cores;
+  StopRule rule(options);
+  do {
+    result.seconds.push_back(watch.Sample());
+  } while (!rule.Stop(result.seconds.size(), watch.Now(), deadline,
+                      [&] { return MedianInterval(result.seconds, kSeed); }));
+  result.cores_used = cores.SoFar();
+  result.pinned_to = pinned.processor();
+  result.steady = std::abs(Drift(result.seconds)) <= kUnsteady;
+  result.stop_reason = rule.reason;
+  return result;
+}
+
+PairedResult TimePaired(const std::function<void()>& a, const std::function<void()>& b,
+                        const RepeatOptions& options) {
+  CheckOptions(options);
+  const Pinned pinned(options.pin);
+  Watch first(a, options), second(b, options);
+  const double begin = first.Now();
+  first.WarmUp(begin + options.budget / 4);
+  second.WarmUp(begin + options.budget / 2);
+  PairedResult result{Describe(first, options), Describe(second, options), {}};
+  const CoresUsed cores;
+  StopRule rule(options);
+  do {
+    const double a1 = first.Sample(), b1 = second.Sample();
+    const double b2 = second.Sample(), a2 = first.Sample();
+    result.a.seconds.insert(result.a.seconds.end(), {a1, a2});
+    result.b.seconds.insert(result.b.seconds.end(), {b1, b2});
+    result.blocks.push_back({(a1 + a2) / 2, (b1 + b2) / 2});
+  } while (!rule.Stop(result.blocks.size(), first.Now(), begin + options.budget,
+                      [&] { return PairedRatio(result.blocks, kSeed); }));
+  for (TimingResult* side : {&result.a, &result.b}) {
+    side->cores_used = cores.SoFar();
+    side->pinned_to = pinned.processor();
+    side->steady = std::abs(Drift(side->seconds)) <= kUnsteady;
+    side->stop_reason = rule.reason;
+  }
+  return result;
+}
+
+}  // namespace retable::harness
