@@ -1,0 +1,71 @@
+#pragma once
+//! @file
+//! Checked access to parsed JSON for the model readers. Internal: include from .cpp files only.
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retable::treeshap::detail {
+
+using Json = nlohmann::json;
+
+//! Parses text. @throws std::invalid_argument with the parser's position.
+inline Json ParseJson(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the model is not valid JSON: ") + error.what());
+  }
+}
+
+//! The member, with its path in the message when it is missing.
+inline const Json& Member(const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) {
+    throw std::invalid_argument(std::string("the model has no \"") + name +
+                                "\"; the file is damaged or of another format");
+  }
+  return object.at(name);
+}
+
+//! Numbers come as numbers, or as strings ("5E-1") in XGBoost's parameters.
+inline double Number(const Json& value, const char* name) {
+  if (value.is_number()) return value.get<double>();
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    const std::string digits = !text.empty() && text.front() == '[' ? text.substr(1) : text;
+    std::size_t used = 0;
+    try {
+      const double number = std::stod(digits, &used);
+      if (used > 0) return number;
+    } catch (const std::exception&) {
+      // Falls through to the one error below.
+    }
+  }
+  throw std::invalid_argument(std::string("\"") + name + "\" is not a number");
+}
+
+//! An integer in [low, high].
+inline std::int32_t Integer(const Json& value, const char* name, double low, double high) {
+  const double number = Number(value, name);
+  if (!(number >= low && number <= high) ||
+      number != static_cast<double>(static_cast<long long>(number))) {
+    throw std::invalid_argument(std::string("\"") + name + "\" is out of range");
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+//! An array of exactly `count` entries.
+inline const Json& Array(const Json& object, const char* name, std::size_t count) {
+  const Json& array = Member(object, name);
+  if (!array.is_array() || array.size() != count) {
+    throw std::invalid_argument(std::string("\"") + name + "\" should be a list of " +
+                                std::to_string(count) + " entries; the file is damaged");
+  }
+  return array;
+}
+
+}  // namespace retable::treeshap::detail

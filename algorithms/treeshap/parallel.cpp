@@ -1,0 +1,21 @@
+#include "algorithms/treeshap/parallel.hpp"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace retable::treeshap {
+
+void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
+  if (threads == 1 || n < 2) {
+    for (std::size_t i = 0; i < n; ++i) body(i);
+    return;
+  }
+  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  arena.execute([&] { tbb::parallel_for(std::size_t{0}, n, body); });
+}
+
+int HardwareThreads() {
+  return tbb::this_task_arena::max_concurrency();
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,28 @@
+#include "algorithms/treeshap/tree_explainer.hpp"
+
+namespace retable::treeshap {
+
+std::vector<double> ExpectedMargins(const TreeEnsemble& model) {
+  std::vector<double> margins = model.base_score;
+  for (const Tree& tree : model.trees) {
+    margins[static_cast<std::size_t>(tree.group)] += ExpectedValue(tree);
+  }
+  return margins;
+}
+
+void FillInteractionDiagonal(std::size_t features, std::span<const double> phi,
+                             std::span<double> interactions) {
+  const std::size_t side = features + 1;
+  for (std::size_t m = 0; m * side < phi.size(); ++m) {  // one matrix per row and group
+    const auto values = phi.subspan(m * side, side);
+    const auto matrix = interactions.subspan(m * side * side, side * side);
+    for (std::size_t i = 0; i < features; ++i) {
+      double rest = 0;
+      for (std::size_t j = 0; j < features; ++j) rest += i == j ? 0.0 : matrix[i * side + j];
+      matrix[i * side + i] = values[i] - rest;
+    }
+    matrix[side * side - 1] = values[features];
+  }
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,65 @@
+#pragma once
+//! @file
+//! The family's whole contract: prepare a model once, then attribute the prediction of each row.
+//!
+//! Unless a method says otherwise it computes path-dependent SHAP values: the Shapley values of the
+//! game f(S) = E[f(x) | x_S], where a split on a feature outside of S follows both children in
+//! proportion to their cover (Lundberg et al. 2020; Mitchell et al. 2022, equation 2).
+
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "algorithms/common/registry.hpp"
+#include "algorithms/treeshap/tree_ensemble.hpp"
+
+namespace retable::treeshap {
+
+//! A method of attribution for tree ensembles.
+class TreeExplainer {
+ public:
+  virtual ~TreeExplainer() = default;
+
+  //! Takes the model (kept by copy in the method's own form). Called once before any rows.
+  //! @throws std::invalid_argument where the model is over the method's limits.
+  virtual void prepare(const TreeEnsemble& model) = 0;
+
+  //! The background of interventional methods. @throws std::logic_error for the others.
+  virtual void set_background(const RowBlock& /*background*/) {
+    throw std::logic_error("this method takes no background rows");
+  }
+
+  //! phi, rows x groups x (features + 1); the last column is the expected value with the base
+  //! score, so that a row sums to its margin. @throws std::invalid_argument for rows of another
+  //! shape.
+  virtual std::vector<double> values(const RowBlock& rows) = 0;
+
+  //! SHAP interaction values, rows x groups x (features + 1)^2 (Mitchell et al. 2022, equations 3
+  //! to 6): symmetric, rows sum to phi, the expected value in the last corner. @throws
+  //! std::logic_error where the method has none.
+  virtual std::vector<double> interactions(const RowBlock& /*rows*/) {
+    throw std::logic_error("this method has no interaction values");
+  }
+
+  //! Seconds the device worked in the last call (kernels alone), by device events; NaN on a CPU.
+  virtual double device_seconds() const { return std::numeric_limits<double>::quiet_NaN(); }
+};
+
+//! Shape helpers shared by the methods.
+inline std::size_t ValuesPerRow(const TreeEnsemble& model) {
+  return static_cast<std::size_t>(model.groups) * (static_cast<std::size_t>(model.features) + 1);
+}
+inline std::size_t InteractionsPerRow(const TreeEnsemble& model) {
+  return ValuesPerRow(model) * (static_cast<std::size_t>(model.features) + 1);
+}
+
+//! The last column of each group: base score plus the expected value of the group's trees.
+std::vector<double> ExpectedMargins(const TreeEnsemble& model);
+
+//! Given off-diagonal interactions (both triangles, rows x groups x (features + 1)^2) and the
+//! values, writes the diagonal phi_i - sum_j phi_ij and the last corner.
+void FillInteractionDiagonal(std::size_t features, std::span<const double> phi,
+                             std::span<double> interactions);
+
+}  // namespace retable::treeshap

@@ -1,0 +1,199 @@
+#include <cmath>
+#include <map>
+
+#include "algorithms/treeshap/model_io.hpp"
+#include "algorithms/treeshap/model_json.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+using detail::Array;
+using detail::Integer;
+using detail::Json;
+using detail::Member;
+using detail::Number;
+
+constexpr double kMaxIndex = 2147483647.0;
+
+// base_score is stored on the scale of the predictions; trees add up on the margin's.
+double Margin(double base, const std::string& objective) {
+  const bool logistic = objective == "binary:logistic" || objective == "reg:logistic" ||
+                        objective == "binary:logitraw";
+  if (logistic) {
+    if (!(base > 0 && base < 1)) {
+      throw std::invalid_argument("base_score " + std::to_string(base) + " is not in (0, 1) for " +
+                                  objective);
+    }
+    return std::log(base / (1 - base));
+  }
+  if (objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie" ||
+      objective.rfind("survival:", 0) == 0) {
+    if (!(base > 0)) throw std::invalid_argument("base_score is not > 0 for " + objective);
+    return std::log(base);
+  }
+  return base;
+}
+
+// The sets of a tree, by node. XGBoost lists the categories that go right; all others go left.
+std::map<std::int32_t, CategorySet> ReadCategories(const Json& json) {
+  std::map<std::int32_t, CategorySet> sets;
+  if (!json.contains("categories_nodes")) return sets;
+  const std::size_t count = Member(json, "categories_nodes").size();
+  const Json& nodes = Array(json, "categories_nodes", count);
+  const Json& segments = Array(json, "categories_segments", count);
+  const Json& sizes = Array(json, "categories_sizes", count);
+  const Json& all = Member(json, "categories");
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto begin =
+        static_cast<std::size_t>(Integer(segments[k], "categories_segments", 0, kMaxIndex));
+    const auto size = static_cast<std::size_t>(Integer(sizes[k], "categories_sizes", 0, kMaxIndex));
+    if (begin + size > all.size()) throw std::invalid_argument("categories end too early");
+    CategorySet set;
+    set.others_left = true;
+    for (std::size_t i = begin; i < begin + size; ++i) {
+      const auto category = static_cast<std::size_t>(Integer(all[i], "categories", 0, 16777216.0));
+      if (category / 32 >= set.left.size()) set.left.resize(category / 32 + 1, ~0u);
+      set.left[category / 32] &= ~(1u << (category % 32));
+    }
+    sets.emplace(Integer(nodes[k], "categories_nodes", 0, kMaxIndex), std::move(set));
+  }
+  return sets;
+}
+
+Tree ReadTree(const Json& json, TreeEnsemble& model) {
+  const Json& lefts = Member(json, "left_children");
+  const std::size_t n = lefts.size();
+  const Json& rights = Array(json, "right_children", n);
+  const Json& features = Array(json, "split_indices", n);
+  const Json& conditions = Array(json, "split_conditions", n);
+  const Json& defaults = Array(json, "default_left", n);
+  const Json& covers = Array(json, "sum_hessian", n);
+  auto categories = ReadCategories(json);
+  Tree tree;
+  tree.nodes.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    TreeNode& node = tree.nodes[i];
+    node.cover = Number(covers[i], "sum_hessian");
+    node.left = Integer(lefts[i], "left_children", -1, kMaxIndex);
+    if (node.left < 0) {
+      node.value = Number(conditions[i], "split_conditions");
+      continue;
+    }
+    node.right = Integer(rights[i], "right_children", -1, kMaxIndex);
+    node.feature = Integer(features[i], "split_indices", 0, kMaxIndex);
+    node.default_left = Number(defaults[i], "default_left") != 0;
+    node.threshold = static_cast<float>(Number(conditions[i], "split_conditions"));
+    const auto set = categories.find(static_cast<std::int32_t>(i));
+    if (set != categories.end()) {
+      node.categories = static_cast<std::int32_t>(model.category_sets.size());
+      node.threshold = 0;
+      model.category_sets.push_back(std::move(set->second));
+    }
+  }
+  return tree;
+}
+
+// The tree model and, for dart, each tree's weight.
+const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
+  const std::string name = Member(booster, "name").get<std::string>();
+  if (name == "dart") {
+    for (const Json& w : Member(booster, "weight_drop"))
+      weights.push_back(Number(w, "weight_drop"));
+    return Member(Member(booster, "gbtree"), "model");
+  }
+  if (name != "gbtree") {
+    throw std::invalid_argument("booster \"" + name + "\" has no trees; use gbtree or dart");
+  }
+  return Member(booster, "model");
+}
+
+TreeEnsemble Convert(const Json& json) {
+  const Json& learner = Member(json, "learner");
+  const Json& parameters = Member(learner, "learner_model_param");
+  TreeEnsemble model;
+  model.features = Integer(Member(parameters, "num_feature"), "num_feature", 0, kMaxIndex);
+  const auto classes = Integer(Member(parameters, "num_class"), "num_class", 0, 65536);
+  model.groups = std::max(classes, 1);
+  if (parameters.contains("num_target")) {
+    model.groups =
+        std::max(model.groups, Integer(parameters.at("num_target"), "num_target", 0, 65536));
+  }
+  const std::string objective = Member(Member(learner, "objective"), "name").get<std::string>();
+  const double base = Margin(Number(Member(parameters, "base_score"), "base_score"), objective);
+  model.base_score.assign(static_cast<std::size_t>(model.groups), base);
+  if (learner.contains("feature_names")) {
+    for (const Json& name : learner.at("feature_names")) {
+      model.feature_names.push_back(name.get<std::string>());
+    }
+  }
+  std::vector<double> weights;
+  const Json& trees = TreeModel(Member(learner, "gradient_booster"), weights);
+  const Json& list = Member(trees, "trees");
+  const Json& groups = Array(trees, "tree_info", list.size());
+  if (!weights.empty() && weights.size() != list.size()) {
+    throw std::invalid_argument("\"weight_drop\" should have one entry per tree");
+  }
+  for (std::size_t t = 0; t < list.size(); ++t) {
+    Tree tree = ReadTree(list[t], model);
+    tree.group = Integer(groups[t], "tree_info", 0, 65536);
+    for (TreeNode& node : tree.nodes) node.value *= weights.empty() ? 1.0 : weights[t];
+    model.trees.push_back(std::move(tree));
+  }
+  Validate(model);
+  return model;
+}
+
+TreeEnsemble ConvertChecked(const Json& json) {
+  try {
+    return Convert(json);
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
+  }
+}
+
+// A first pass over UBJSON that builds nothing: stops nesting and counts that only an attack has.
+struct UbjGuard : nlohmann::json_sax<Json> {
+  explicit UbjGuard(std::size_t size) : bytes(size) {}
+  std::size_t bytes;
+  int depth = 0;
+
+  bool Open(std::size_t count) {
+    return ++depth <= 64 && (count == static_cast<std::size_t>(-1) || count <= bytes);
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t count) override { return Open(count); }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return --depth >= 0; }
+  bool start_array(std::size_t count) override { return Open(count); }
+  bool end_array() override { return --depth >= 0; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+};
+
+}  // namespace
+
+TreeEnsemble ReadXgboostJson(std::string_view text) {
+  return ConvertChecked(detail::ParseJson(text));
+}
+
+TreeEnsemble ReadXgboostUbj(std::string_view bytes) {
+  UbjGuard guard(bytes.size());
+  if (!Json::sax_parse(bytes, &guard, nlohmann::detail::input_format_t::ubjson)) {
+    throw std::invalid_argument("the model is not valid UBJSON; the file is damaged");
+  }
+  try {
+    return Convert(Json::from_ubjson(bytes));
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
+  }
+}
+
+}  // namespace retable::treeshap
