@@ -1,0 +1,119 @@
+#pragma once
+//! @file
+//! A forest of extremely randomized trees: its options, its nodes, its answers.
+//!
+//! Problem: grow R trees, each on all samples, splitting a node by the best of K random cuts of K
+//! random features (Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63,
+//! 2006). The forest is the same plain data whoever grew it - the report's node-at-a-time
+//! algorithm, the exact frontier on either device, or the scikit-learn-like baseline - so that two
+//! forests can be compared node by node. Nodes stand in preorder, left child first, which is
+//! scikit-learn's own numbering. Memory: 48 bytes a node. Prediction: O(depth) a row and tree.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace retable::extratrees {
+
+//! Which features a node looks at when some of them are constant in it.
+enum class ConstantRule {
+  kScikitLearn,  //!< first K of a random permutation; on until one of them is not constant
+  kGeurts,       //!< K features that are not constant, without replacement (Geurts 2006)
+  kReport,       //!< K draws with replacement among those that are not constant (Phang, Tanna)
+};
+
+//! @throws std::invalid_argument for a name other than "scikit-learn", "geurts", "report".
+ConstantRule ParseConstantRule(const std::string& name);
+const char* ConstantRuleName(ConstantRule rule);
+
+struct ForestOptions {
+  int n_trees = 100;
+  int max_depth = 0;          //!< 0: no limit
+  int min_samples_split = 2;  //!< a node with fewer samples is a leaf
+  int min_samples_leaf = 1;   //!< a cut which leaves fewer on a side is rejected
+  int max_features = 0;       //!< K; 0: floor(sqrt(F)), at least 1
+  double min_impurity_decrease = 0;
+  bool bootstrap = false;  //!< each tree on N rows drawn with replacement (repeated rows count)
+  ConstantRule constant_rule = ConstantRule::kScikitLearn;
+  std::uint64_t seed = 0;
+};
+
+//! A dense row-major matrix of float32 features that somebody else owns.
+struct FeatureMatrix {
+  const float* values = nullptr;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+//! Labels as 0 .. classes-1 and what each stood for.
+struct ClassLabels {
+  std::vector<std::uint32_t> codes;
+  std::vector<double> values;  //!< ascending
+};
+//! @throws std::invalid_argument for a NaN or infinite target, naming its row.
+ClassLabels EncodeLabels(std::span<const double> targets);
+
+//! K for F features. @throws std::invalid_argument for K outside 0 .. F.
+std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns);
+
+//! Checks data, labels and options together; returns the number of classes.
+//! @throws std::invalid_argument, naming what is wrong and what to do.
+std::uint32_t CheckTraining(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
+                            const ForestOptions& options);
+
+//! One node. A leaf has feature == -1.
+struct TreeNode {
+  double threshold = 0;  //!< a row goes left iff its value <= threshold
+  double impurity = 0;   //!< Gini impurity of the training samples here
+  std::int32_t left = -1;
+  std::int32_t right = -1;
+  std::int32_t feature = -1;
+  std::uint32_t samples = 0;  //!< training samples here
+  std::uint32_t value = 0;    //!< leaf: its class, or kMixed | row of leaf_counts
+  bool operator==(const TreeNode&) const = default;
+};
+inline constexpr std::uint32_t kMixed = 0x80000000u;
+
+struct Tree {
+  std::vector<TreeNode> nodes;             //!< preorder, left first; nodes[0] is the root
+  std::vector<std::uint32_t> leaf_counts;  //!< class counts of mixed leaves, `classes` each
+  bool operator==(const Tree&) const = default;
+  int Depth() const;
+};
+
+//! One part of a fit that was timed.
+struct PartTime {
+  std::string name;
+  std::uint64_t calls = 0;
+  double seconds = 0;
+};
+
+struct Forest {
+  std::size_t columns = 0;
+  std::uint32_t classes = 0;
+  std::vector<Tree> trees;
+
+  //! The leaf of one row in one tree.
+  const TreeNode& Leaf(std::size_t tree, const float* row) const;
+  //! Mean class fractions of the trees' leaves ("soft vote"), row-major rows x classes. Fractions
+  //! are summed in fixed point (2^-40), so that the sum does not depend on its order.
+  void PredictProba(const float* rows, std::size_t n, double* proba) const;
+  //! argmax of PredictProba; the lowest class wins a tie.
+  std::vector<std::uint32_t> Predict(const float* rows, std::size_t n) const;
+  //! Mean over trees of each tree's impurity decrease per feature, normalised to sum 1; trees of
+  //! one node are passed over, as scikit-learn does. Size: columns.
+  std::vector<double> FeatureImportances() const;
+  std::size_t NodeCount() const;
+  double MeanDepth() const;
+};
+
+//! A leaf's fraction of a class in units of 2^-40, rounded to nearest.
+std::uint64_t LeafShare(const Tree& tree, const TreeNode& leaf, std::uint32_t classes,
+                        std::uint32_t c);
+
+//! Fraction of equal entries.
+double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);
+
+}  // namespace retable::extratrees

@@ -1,0 +1,62 @@
+#pragma once
+//! @file
+//! ForestTrainer: the interface of the family. A trainer grows a forest; the fitted forest answers
+//! on the device it was grown on and can be brought to the host, node by node.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/common/registry.hpp"
+#include "algorithms/extratrees/forest.hpp"
+
+namespace retable::extratrees {
+
+//! A forest where it was grown.
+class FittedForest {
+ public:
+  virtual ~FittedForest() = default;
+
+  //! The forest in host memory, in canonical order; a forest on a GPU is copied on the first call.
+  virtual const Forest& host() = 0;
+  //! Class fractions, row-major n x classes, for n rows in host memory.
+  virtual void predict_proba(const float* rows, std::size_t n, double* proba) {
+    host().PredictProba(rows, n, proba);
+  }
+  //! The class of each of n rows in host memory.
+  virtual std::vector<std::uint32_t> predict(const float* rows, std::size_t n) {
+    return host().Predict(rows, n);
+  }
+  std::vector<double> feature_importances() { return host().FeatureImportances(); }
+
+  //! Times of the fit's parts, in order of first use; empty where nothing was timed.
+  std::vector<PartTime> parts;
+  //! Bytes of the main structures, by name.
+  std::map<std::string, std::uint64_t> memory;
+};
+
+//! A fitted forest that lives on the host.
+class HostForest final : public FittedForest {
+ public:
+  explicit HostForest(Forest forest) : forest_(std::move(forest)) {}
+  const Forest& host() override { return forest_; }
+
+ private:
+  Forest forest_;
+};
+
+//! Grows forests.
+class ForestTrainer {
+ public:
+  virtual ~ForestTrainer() = default;
+  //! Trains on row-major float32 features and labels 0 .. classes-1.
+  //! @throws std::invalid_argument for bad data or options, std::runtime_error for device errors.
+  virtual std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
+                                            std::span<const std::uint32_t> labels,
+                                            const ForestOptions& options) = 0;
+};
+
+}  // namespace retable::extratrees

@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <chrono>
+
+#include "algorithms/extratrees/device_forest.cuh"
+#include "algorithms/extratrees/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier_cpu.hpp"
+
+namespace retable::extratrees {
+
+using namespace frontier;
+
+bool HasCudaDevice() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return true;
+  cudaGetLastError();
+  return false;
+}
+
+namespace frontier {
+
+PartClock::PartClock() {
+  RETABLE_CUDA_CHECK(cudaEventCreate(&begin_));
+  RETABLE_CUDA_CHECK(cudaEventCreate(&end_));
+}
+PartClock::~PartClock() {
+  cudaEventDestroy(begin_);
+  cudaEventDestroy(end_);
+}
+void PartClock::Start() {
+  RETABLE_CUDA_CHECK(cudaEventRecord(begin_));
+}
+void PartClock::Stop(const char* name) {
+  RETABLE_CUDA_CHECK(cudaEventRecord(end_));
+  RETABLE_CUDA_CHECK(cudaEventSynchronize(end_));
+  float milliseconds = 0;
+  RETABLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_));
+  for (PartTime& part : parts) {
+    if (part.name != name) continue;
+    ++part.calls;
+    part.seconds += 1e-3 * milliseconds;
+    return;
+  }
+  parts.push_back({name, 1, 1e-3 * milliseconds});
+}
+
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Places in each queue and the pool that `trees` trees can need at most.
+struct Capacity {
+  std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts;
+
+  static Capacity Of(std::uint64_t trees, std::uint64_t rows, std::uint64_t k,
+                     std::uint64_t code_bytes, const FrontierSteps& steps) {
+    Capacity c{};
+    c.nodes = trees * (2 * rows - 1) + (1u << 20);  // warps reserve nodes ahead
+    c.ids = trees * rows;
+    c.large = steps.columns ? trees * (rows / (kBlockRows / code_bytes + 1)) + 1 : 1;
+    c.block = trees * (rows / (kWarpRows / code_bytes + 1)) + 1;
+    c.warp = trees * (rows / (steps.subtrees ? kSubtreeRows + 1 : 2)) + 1;
+    c.subtrees = steps.subtrees ? trees * (rows / 2) + 1 : 1;
+    c.mixed = trees * (rows / 2) + 1;
+    c.cuts = steps.columns ? c.large * k : 1;
+    return c;
+  }
+  std::uint64_t Bytes() const {
+    return nodes * (sizeof(HotNode) + sizeof(ColdNode)) * 5 / 4 + ids * 8 +
+           (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts * sizeof(LargeCut);
+  }
+};
+
+void ReserveBuffers(const Capacity& c, Buffers& b) {
+  b.hot.Reserve(c.nodes);
+  b.cold.Reserve(c.nodes);
+  b.ids[0].Reserve(c.ids);
+  b.ids[1].Reserve(c.ids);
+  for (auto& parity : b.queue) {
+    parity[0].Reserve(c.large);
+    parity[1].Reserve(c.block);
+    parity[2].Reserve(c.warp);
+  }
+  b.subtrees.Reserve(c.subtrees);
+  b.mixed.Reserve(c.mixed);
+  b.large_cuts.Reserve(c.cuts);
+  b.counters.Reserve(kCounters);
+}
+
+void UploadData(const EncodedMatrix& m, Buffers& b) {
+  std::vector<std::uint16_t> class_of(m.rows);
+  for (std::uint32_t c = 0; c < m.classes; ++c) {
+    std::fill(class_of.begin() + m.class_start[c], class_of.begin() + m.class_start[c + 1],
+              static_cast<std::uint16_t>(c));
+  }
+  b.columns.Upload(m.codes.data(), m.codes.size());
+  b.lines.Reserve(m.codes.size());
+  b.values.Upload(m.values.data(), m.values.size());
+  b.table_start.Upload(m.table_start.data(), m.table_start.size());
+  b.class_start.Upload(m.class_start.data(), m.class_start.size());
+  b.class_of.Upload(class_of.data(), class_of.size());
+}
+
+template <class Code>
+GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
+                     const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
+                     Buffers& b, PartClock* clock) {
+  Problem<Code> p{};
+  p.columns = reinterpret_cast<const Code*>(b.columns.get());
+  Code* lines = reinterpret_cast<Code*>(b.lines.get());
+  if (first_tree == 0) Transpose<Code>(p.columns, lines, m.rows, m.columns);
+  p.lines = lines;
+  p.values = b.values.get();
+  p.table_start = b.table_start.get();
+  p.class_of = b.class_of.get();
+  p.class_start = b.class_start.get();
+  p.rows = m.rows;
+  p.features = m.columns;
+  p.classes = m.classes;
+  p.k = ResolveMaxFeatures(options.max_features, m.columns);
+  p.first_tree = first_tree;
+  p.trees = trees;
+  p.seed = options.seed;
+  p.limits = Limits(options, m.rows);
+  p.rule = options.constant_rule;
+  p.steps = steps;
+  p.hot = b.hot.get();
+  p.cold = b.cold.get();
+  p.ids[0] = b.ids[0].get();
+  p.ids[1] = b.ids[1].get();
+  p.counters = b.counters.get();
+  p.large_cuts = b.large_cuts.get();
+  return GrowBatch<Code>(p, b, options.bootstrap, clock);
+}
+
+GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
+                std::uint32_t first_tree, std::uint32_t trees, Buffers& b, PartClock* clock) {
+  if (m.code_bytes == 1) {
+    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, b, clock);
+  }
+  if (m.code_bytes == 2) {
+    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, b, clock);
+  }
+  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, b, clock);
+}
+
+// Copies a batch's nodes out of the working pool, at their true size.
+DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, std::uint32_t classes,
+                      const Buffers& b) {
+  DeviceTrees kept;
+  kept.trees = trees;
+  kept.nodes = grown.nodes;
+  kept.mixed = grown.mixed;
+  const auto copy = [](auto& to, const auto& from, std::size_t count) {
+    if (count == 0) return;
+    RETABLE_CUDA_CHECK(cudaMemcpyAsync(to.Reserve(count), from.get(), count * sizeof(*from.get()),
+                                       cudaMemcpyDeviceToDevice));
+  };
+  copy(kept.hot, b.hot, grown.nodes);
+  copy(kept.cold, b.cold, grown.nodes);
+  copy(kept.leaf_counts, b.leaf_counts, std::size_t{grown.mixed} * classes);
+  RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
+  return kept;
+}
+
+// Steps that the rule or the sizes allow: the other kernels serve every case.
+FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, std::uint32_t k) {
+  if (options.constant_rule == ConstantRule::kReport) steps.subtrees = false;
+  if (options.constant_rule != ConstantRule::kScikitLearn || k > kMaxLargeCandidates) {
+    steps.columns = false;
+  }
+  return steps;
+}
+
+}  // namespace
+}  // namespace frontier
+
+struct FrontierCuda::State {
+  Buffers buffers;
+  std::uint64_t budget = 0;
+};
+
+FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees)
+    : steps_(steps), time_parts_(time_parts), batch_trees_(batch_trees) {}
+FrontierCuda::~FrontierCuda() = default;
+
+std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data,
+                                                std::span<const std::uint32_t> labels,
+                                                const ForestOptions& options) {
+  const std::uint32_t classes = CheckTraining(data, labels, options);
+  if (!HasCudaDevice()) throw std::runtime_error("no CUDA device: use the method's cpu twin");
+  if (state_ == nullptr) {
+    state_ = std::make_unique<State>();
+    std::size_t available = 0;
+    std::size_t total = 0;
+    RETABLE_CUDA_CHECK(cudaMemGetInfo(&available, &total));
+    state_->budget = available / 10 * 9;
+  }
+  const double started = Now();
+  const EncodedMatrix matrix = Encode(data, labels, classes);
+  const double encoded = Now();
+  Buffers& buffers = state_->buffers;
+  const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns);
+  const FrontierSteps steps = AllowedSteps(steps_, options, k);
+  const auto bytes_of = [&](std::uint64_t trees) {
+    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps)
+        .Bytes();
+  };
+  const std::uint64_t data_bytes = matrix.Bytes() + matrix.codes.size();
+  const std::uint64_t one = bytes_of(1);
+  if (data_bytes + one > state_->budget) {
+    throw std::runtime_error("the device has " + std::to_string(state_->budget) +
+                             " bytes to spare, one tree needs " + std::to_string(data_bytes + one) +
+                             ": use fewer rows or the cpu twin");
+  }
+  const std::uint64_t per_tree = std::max<std::uint64_t>((bytes_of(9) - one) / 8, 1);
+  std::uint64_t fit_trees = 1 + (state_->budget - data_bytes - one) / per_tree;
+  fit_trees = std::min<std::uint64_t>(fit_trees, (std::uint64_t{1} << 31) / matrix.rows);
+  if (batch_trees_ > 0) {
+    fit_trees = std::min<std::uint64_t>(fit_trees, static_cast<std::uint64_t>(batch_trees_));
+  }
+  const auto all = static_cast<std::uint32_t>(options.n_trees);
+  const auto batch = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(fit_trees, 1, static_cast<std::uint64_t>(all)));
+  ReserveBuffers(
+      Capacity::Of(batch, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps),
+      buffers);
+  UploadData(matrix, buffers);
+  const double uploaded = Now();
+
+  auto forest = std::make_unique<DeviceForest>(classes, data.columns);
+  PartClock clock;
+  for (std::uint32_t first = 0; first < all; first += batch) {
+    const std::uint32_t trees = std::min(batch, all - first);
+    const GrowResult grown =
+        Grow(matrix, options, steps, first, trees, buffers, time_parts_ ? &clock : nullptr);
+    forest->Add(KeepTrees(grown, trees, classes, buffers));
+  }
+  const double done = Now();
+  forest->parts = {{"encode", 1, encoded - started},
+                   {"upload", 1, uploaded - encoded},
+                   {"grow", 1, done - uploaded}};
+  forest->parts.insert(forest->parts.end(), clock.parts.begin(), clock.parts.end());
+  forest->memory["codes"] = data_bytes;
+  forest->memory["working"] = bytes_of(batch);
+  return forest;
+}
+
+RETABLE_REGISTER(ForestTrainer, frontier,
+                 {.name = "frontier",
+                  .device = Device::kCuda,
+                  .summary = "exact ExtraTrees, all nodes of a level at once",
+                  .citation = "Geurts, Ernst, Wehenkel 2006; Phang, Tanna, section VI.A",
+                  .parameters = {{"steps", std::string("columns"), "rung of the ladder"},
+                                 {"time_parts", false, "time each kernel"},
+                                 {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"}},
+                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+                    return std::make_unique<FrontierCuda>(
+                        ParseFrontierSteps(TextParameter(p, "steps", "columns")),
+                        SwitchParameter(p, "time_parts", false),
+                        static_cast<int>(IntegerParameter(p, "batch_trees", 0)));
+                  }});
+
+}  // namespace retable::extratrees

@@ -1,0 +1,61 @@
+#pragma once
+//! @file
+//! The exact frontier method on a GPU: all nodes of a level of all trees at once.
+//!
+//! Problem: the report grew one node of every tree a step and read all samples for each, O(nodes N
+//! F); a GPU idles and scikit-learn wins. Approach: a frontier. Each node owns a contiguous,
+//! ascending list of samples; a level costs O(N K) a tree. Node sizes span five decades, so four
+//! kernels share the work:
+//!   large  (> 2048 samples): a warp scans 4 candidate columns; lanes are samples, neighbours in
+//!          the column, so that dense nodes read whole sectors;
+//!   block  (257 .. 2048) and warp (33 .. 256): lanes are candidates. A sample's 28 features lie in
+//!          one row, codes are read once and kept in shared memory; counts need no reduction;
+//!   subtree (<= 32): a warp finishes the whole subtree; codes stay in registers, which samples go
+//!          left is one 32-bit word a lane, a class count is one population count.
+//! Samples are numbered by class, so class counts are runs, not histograms. Random bits are named
+//! by the node's path (split_rules.hpp): trees do not depend on batch, grid or device and equal the
+//! CPU twin's bit for bit. Queues are filled by atomics: the order of nodes in device memory varies
+//! from run to run, the exported forest does not.
+//! Memory: codes twice (columns, rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a
+//! queued node; trees are batched to fit.
+
+#include "algorithms/extratrees/forest_trainer.hpp"
+
+namespace retable::extratrees {
+
+//! The steps of the ladder, each of which can be left out. Trees are the same with any of them.
+struct FrontierSteps {
+  bool class_sorted = true;  //!< counts by class runs; else atomics in shared memory
+  bool subtrees = true;      //!< nodes of <= 32 samples: one warp finishes the subtree
+  bool keep_codes = true;    //!< codes stay on chip between range and count
+  bool columns = true;       //!< large nodes read columns; else rows, one block a node
+};
+
+//! Steps by name: "frontier", "class-sorted", "subtrees", "on-chip", "columns" (all of them).
+//! @throws std::invalid_argument for another name.
+FrontierSteps ParseFrontierSteps(const std::string& name);
+
+#if defined(RETABLE_HAS_CUDA)
+class FrontierCuda final : public ForestTrainer {
+ public:
+  explicit FrontierCuda(FrontierSteps steps = {}, bool time_parts = false, int batch_trees = 0);
+  ~FrontierCuda() override;
+  //! The forest stays in device memory until host() is called. Device buffers are kept for the
+  //! next fit. parts: "encode", "upload", and with time_parts each kernel.
+  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
+                                    std::span<const std::uint32_t> labels,
+                                    const ForestOptions& options) override;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  FrontierSteps steps_;
+  bool time_parts_;
+  int batch_trees_;
+};
+
+//! Whether a CUDA device answers.
+bool HasCudaDevice();
+#endif
+
+}  // namespace retable::extratrees

@@ -1,0 +1,106 @@
+#pragma once
+//! @file
+//! What the kernels of the exact frontier share: nodes, tasks, queues, and a batch's problem.
+
+#include <cstdint>
+
+#include "algorithms/extratrees/device_array.cuh"
+#include "algorithms/extratrees/frontier_cuda.hpp"
+#include "algorithms/extratrees/frontier_nodes.hpp"
+#include "algorithms/extratrees/split_rules.hpp"
+
+namespace retable::extratrees::frontier {
+
+inline constexpr std::uint32_t kSubtreeRows = 32;  //!< a warp finishes such a subtree
+inline constexpr std::uint32_t kWarpRows = 256;    //!< one warp grows such a node
+inline constexpr std::uint32_t kBlockRows = 2048;  //!< one block keeps such a node's codes
+inline constexpr std::uint32_t kBlockWarps = 8;
+inline constexpr std::uint32_t kLargeGroup = 4;  //!< candidates a warp scans together
+inline constexpr std::uint32_t kMaxLargeCandidates = 1024;
+inline constexpr std::uint32_t kNodeReserve = 64;  //!< nodes a warp takes from the pool at once
+
+//! A node to be grown, or a mixed leaf to be counted.
+struct alignas(16) Task {
+  std::uint64_t path;
+  std::uint32_t node, begin, count, tree, depth, side;
+};
+
+//! A cut of a large node, as its warp leaves it for the selection.
+struct LargeCut {
+  double threshold;
+  std::uint64_t left_squares, right_squares;
+  std::uint32_t feature, code, n_left, varies;
+};
+
+enum Queue : std::uint32_t { kLarge, kBlock, kWarp, kSubtree, kMixedLeaf, kQueues };
+inline constexpr std::uint32_t kCounters = kQueues + 1;  // the last one counts nodes
+
+//! One batch of trees, as the kernels see it.
+template <class Code>
+struct Problem {
+  const Code* columns;  //!< [features][rows]
+  const Code* lines;    //!< [rows][features]
+  const float* values;
+  const std::uint32_t* table_start;
+  const std::uint16_t* class_of;
+  const std::uint32_t* class_start;
+  std::uint32_t rows, features, classes, k, first_tree, trees;
+  std::uint64_t seed;
+  GrowthLimits limits;
+  ConstantRule rule;
+  FrontierSteps steps;
+  HotNode* hot;
+  ColdNode* cold;
+  std::uint32_t* ids[2];
+  std::uint32_t* counters;  //!< kCounters
+  Task* next[kQueues];      //!< where children go
+  std::uint32_t* leaf_counts;
+  LargeCut* large_cuts;  //!< [large nodes][k]
+};
+
+//! Host side, one code width a translation unit.
+struct Buffers {
+  DeviceArray<std::uint8_t> columns, lines;
+  DeviceArray<float> values;
+  DeviceArray<std::uint32_t> table_start, class_start, counters, leaf_counts;
+  DeviceArray<std::uint16_t> class_of;
+  DeviceArray<std::uint32_t> ids[2];
+  DeviceArray<HotNode> hot;
+  DeviceArray<ColdNode> cold;
+  DeviceArray<Task> queue[2][3];  // large, block, warp: this level and the next
+  DeviceArray<Task> subtrees, mixed;
+  DeviceArray<LargeCut> large_cuts;
+};
+
+struct GrowResult {
+  std::uint32_t nodes = 0;
+  std::uint32_t mixed = 0;
+  std::uint32_t levels = 0;
+};
+
+//! Transposes columns into lines.
+template <class Code>
+void Transpose(const Code* columns, Code* lines, std::uint32_t rows, std::uint32_t features);
+
+//! CUDA events around launches, summed by name.
+class PartClock {
+ public:
+  PartClock();
+  ~PartClock();
+  PartClock(const PartClock&) = delete;
+  PartClock& operator=(const PartClock&) = delete;
+  void Start();
+  void Stop(const char* name);  //!< waits for the work
+  std::vector<PartTime> parts;
+
+ private:
+  cudaEvent_t begin_;
+  cudaEvent_t end_;
+};
+
+//! Grows one batch; `clock` collects the parts' times when it is not null.
+template <class Code>
+GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
+                     PartClock* clock);
+
+}  // namespace retable::extratrees::frontier

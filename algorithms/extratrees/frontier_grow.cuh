@@ -1,0 +1,193 @@
+#pragma once
+//! @file
+//! The host's loop over the levels of a batch of trees. Include in one .cu a code width.
+
+#include <algorithm>
+
+#include "algorithms/extratrees/frontier_kernels.cuh"
+#include "algorithms/extratrees/frontier_setup.cuh"
+#include "algorithms/extratrees/frontier_subtree.cuh"
+
+namespace retable::extratrees::frontier {
+
+template <class Code>
+__global__ void TransposeTiles(const Code* columns, Code* lines, std::uint32_t rows,
+                               std::uint32_t features) {
+  __shared__ Code tile[32][33];
+  const std::uint32_t row = blockIdx.x * 32 + threadIdx.x;
+  const std::uint32_t f0 = blockIdx.y * 32;
+  for (std::uint32_t j = threadIdx.y; j < 32; j += 8) {
+    if (row < rows && f0 + j < features) {
+      tile[j][threadIdx.x] = columns[std::size_t{f0 + j} * rows + row];
+    }
+  }
+  __syncthreads();
+  const std::uint32_t f = f0 + threadIdx.x;
+  for (std::uint32_t j = threadIdx.y; j < 32; j += 8) {
+    const std::uint32_t to = blockIdx.x * 32 + j;
+    if (to < rows && f < features) lines[std::size_t{to} * features + f] = tile[threadIdx.x][j];
+  }
+}
+
+template <class Code>
+void Transpose(const Code* columns, Code* lines, std::uint32_t rows, std::uint32_t features) {
+  const dim3 grid((rows + 31) / 32, (features + 31) / 32);
+  TransposeTiles<Code><<<grid, dim3(32, 8)>>>(columns, lines, rows, features);
+  RETABLE_CUDA_CHECK(cudaGetLastError());
+}
+
+//! A kernel's dynamic shared memory, allowed once and then given with each launch.
+template <class Kernel>
+std::size_t AllowSharedMemory(Kernel kernel, std::size_t bytes) {
+  RETABLE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(bytes)));
+  return bytes;
+}
+
+template <class Code>
+class BatchGrower {
+ public:
+  BatchGrower(const Problem<Code>& problem, Buffers& buffers, PartClock* clock)
+      : p_(problem), buffers_(buffers), clock_(clock) {
+    const bool shared_counts = p_.classes <= kSharedCountClasses;
+    if (!shared_counts) p_.steps.class_sorted = true;
+    block_warps_ = shared_counts ? kBlockWarps : 1;
+    block_counted_ = shared_counts;
+    warp_counted_ = shared_counts && !p_.steps.class_sorted;
+    const bool keep = p_.steps.keep_codes;
+    block_bytes_ = NodeMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.classes,
+                                   sizeof(Code), keep, block_counted_);
+    warp_bytes_ =
+        NodeMemoryBytes(kWarpRows / sizeof(Code), 1, p_.classes, sizeof(Code), keep, warp_counted_);
+    AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_bytes_);
+    AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_bytes_, warp_bytes_));
+    int device = 0;
+    int per_sm = 1;
+    RETABLE_CUDA_CHECK(cudaGetDevice(&device));
+    RETABLE_CUDA_CHECK(
+        cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
+    RETABLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, GrowSubtrees<Code>,
+                                                                     32 * kSubtreeWarps, 0));
+    subtree_blocks_ = static_cast<std::uint32_t>(multiprocessors_ * std::max(per_sm, 1));
+  }
+
+  GrowResult Run() {
+    Start();
+    std::uint32_t level = 0;
+    for (; counts_[kLarge] + counts_[kBlock] + counts_[kWarp] > 0; ++level) GrowLevel(level);
+    Subtrees();
+    Mixed();
+    return {counts_[kQueues], counts_[kMixedLeaf], level};
+  }
+
+ private:
+  template <class Launch>
+  void Timed(const char* name, Launch launch) {
+    if (clock_ != nullptr) clock_->Start();
+    launch();
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+    if (clock_ != nullptr) clock_->Stop(name);
+  }
+
+  void ReadCounters() {
+    RETABLE_CUDA_CHECK(cudaMemcpy(counts_, p_.counters, sizeof(counts_), cudaMemcpyDeviceToHost));
+  }
+
+  void PointTo(std::uint32_t parity) {
+    p_.next[kLarge] = buffers_.queue[parity][0].get();
+    p_.next[kBlock] = buffers_.queue[parity][1].get();
+    p_.next[kWarp] = buffers_.queue[parity][2].get();
+    p_.next[kSubtree] = buffers_.subtrees.get();
+    p_.next[kMixedLeaf] = buffers_.mixed.get();
+  }
+
+  void Start() {
+    std::uint32_t zero[kCounters] = {};
+    zero[kQueues] = p_.trees;
+    RETABLE_CUDA_CHECK(cudaMemcpy(p_.counters, zero, sizeof(zero), cudaMemcpyHostToDevice));
+    PointTo(0);
+    Timed("start", [&] { StartTrees(p_, bootstrap); });
+    ReadCounters();
+  }
+
+  void GrowLevel(std::uint32_t level) {
+    const std::uint32_t now = level & 1;
+    PointTo(now ^ 1);
+    RETABLE_CUDA_CHECK(cudaMemsetAsync(p_.counters, 0, 3 * sizeof(std::uint32_t)));
+    const Task* large = buffers_.queue[now][0].get();
+    const Task* block = buffers_.queue[now][1].get();
+    const Task* warp = buffers_.queue[now][2].get();
+    if (counts_[kLarge] > 0) {
+      const std::uint32_t groups = (p_.k + kLargeGroup - 1) / kLargeGroup;
+      const std::uint32_t units = counts_[kLarge] * groups;
+      Timed("score large nodes",
+            [&] { ScoreLarge<Code><<<(units + 3) / 4, 128>>>(p_, large, counts_[kLarge]); });
+      Timed("split large nodes",
+            [&] { SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, large); });
+    }
+    if (counts_[kBlock] > 0) Timed("block nodes", [&] { LaunchBlocks(block); });
+    if (counts_[kWarp] > 0) {
+      Timed("warp nodes", [&] {
+        GrowNodes<Code, 1><<<counts_[kWarp], 32, warp_bytes_>>>(p_, warp, kWarpRows / sizeof(Code),
+                                                                p_.steps.keep_codes, warp_counted_);
+      });
+    }
+    ReadCounters();
+  }
+
+  void LaunchBlocks(const Task* tasks) {
+    const std::uint32_t capacity = kBlockRows / sizeof(Code);
+    if (block_warps_ == kBlockWarps) {
+      GrowNodes<Code, kBlockWarps><<<counts_[kBlock], 32 * kBlockWarps, block_bytes_>>>(
+          p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
+    } else {
+      GrowNodes<Code, 1>
+          <<<counts_[kBlock], 32, block_bytes_>>>(p_, tasks, capacity, p_.steps.keep_codes, false);
+    }
+  }
+
+  void Subtrees() {
+    const std::uint32_t count = counts_[kSubtree];
+    if (count == 0) return;
+    const std::uint32_t blocks =
+        std::min(subtree_blocks_, (count + kSubtreeWarps - 1) / kSubtreeWarps);
+    Timed("subtrees", [&] {
+      GrowSubtrees<Code><<<blocks, 32 * kSubtreeWarps>>>(p_, buffers_.subtrees.get(), count);
+    });
+    ReadCounters();
+  }
+
+  void Mixed() {
+    const std::uint32_t count = counts_[kMixedLeaf];
+    if (count == 0) return;
+    p_.leaf_counts = buffers_.leaf_counts.Reserve(std::size_t{count} * p_.classes);
+    Timed("mixed leaves", [&] { CountMixed(p_, buffers_.mixed.get(), count); });
+    RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
+  }
+
+  static constexpr std::uint32_t kSharedCountClasses = 512;
+  Problem<Code> p_;
+  Buffers& buffers_;
+  PartClock* clock_;
+  std::uint32_t counts_[kCounters] = {};
+  std::uint32_t block_warps_ = 0;
+  std::uint32_t subtree_blocks_ = 0;
+  int multiprocessors_ = 0;
+  bool block_counted_ = false;
+  bool warp_counted_ = false;
+  std::size_t block_bytes_ = 0;
+  std::size_t warp_bytes_ = 0;
+
+ public:
+  bool bootstrap = false;
+};
+
+template <class Code>
+GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
+                     PartClock* clock) {
+  BatchGrower<Code> grower(problem, buffers, clock);
+  grower.bootstrap = bootstrap;
+  return grower.Run();
+}
+
+}  // namespace retable::extratrees::frontier

@@ -1,0 +1,11 @@
+#include "algorithms/extratrees/frontier_grow.cuh"
+
+// The frontier on 32-bit codes.
+namespace retable::extratrees::frontier {
+
+template void Transpose<std::uint32_t>(const std::uint32_t*, std::uint32_t*, std::uint32_t,
+                                       std::uint32_t);
+template GrowResult GrowBatch<std::uint32_t>(const Problem<std::uint32_t>&, Buffers&, bool,
+                                             PartClock*);
+
+}  // namespace retable::extratrees::frontier
