@@ -11,7 +11,9 @@ target_include_directories(retable_flags SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE
 target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen fmt::fmt
                       nlohmann_json::nlohmann_json TBB::tbb CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
                       benchmark::benchmark ${CMAKE_DL_LIBS})
-set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast)
+set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+    # Designated initialisers leave the rest at its default on purpose.
+    -Wno-missing-field-initializers)
 target_compile_options(retable_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${RETABLE_HOST_WARNINGS}>"
   # No fused multiply-add behind our back: CPU and CUDA twins write std::fma where they want one.
@@ -91,6 +93,9 @@ function(retable_families)
        ${CMAKE_SOURCE_DIR}/algorithms ${CMAKE_SOURCE_DIR}/algorithms/*)
   retable_library(experiments_common experiments/common common harness datasets)
   foreach(family ${folders})
+    if(RETABLE_ONLY AND NOT family IN_LIST RETABLE_ONLY)
+      continue()
+    endif()
     if(NOT family STREQUAL "common" AND IS_DIRECTORY ${CMAKE_SOURCE_DIR}/algorithms/${family})
       retable_library(${family} algorithms/${family} common)
       retable_library(baselines_${family} baselines/${family} common ${family})

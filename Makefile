@@ -1,0 +1,59 @@
+# Retable. `make reproduce` and `make test` each do everything they need, set-up included.
+#   make reproduce [PROFILE=smoke|quick|paper] [DEVICE=auto|cpu|cuda] [EXPERIMENTS='quantiles/*'] [OUT=dir]
+#   make test                everything CI runs
+#   make smoke               all experiments, tiny, under a minute after the build
+#   make gpu-check FAMILY=x  verify and time the CUDA methods of a family on this machine's GPU
+#   make report | compare A=dir B=dir | build | clean
+
+PROFILE ?= quick
+DEVICE ?= auto
+EXPERIMENTS ?= *
+OUT ?= results/latest
+FAMILY ?= quantiles
+BUILD ?= build
+JOBS ?= $(shell nproc)
+RETABLE := $(BUILD)/retable
+
+.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz docs clean help
+
+help:
+	@sed -n '2,8p' Makefile | sed 's/^# *//'
+
+reproduce: build
+	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
+	  && $(RETABLE) report --out $(OUT)
+
+smoke:
+	@$(MAKE) --no-print-directory reproduce PROFILE=smoke OUT=$(if $(filter file,$(origin OUT)),results/smoke,$(OUT))
+
+test: setup
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test.sh
+
+unit: build
+	@cmake --build $(BUILD) -j $(JOBS) --target unit_tests >/dev/null && cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
+
+build: setup
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@mv $(BUILD).log $(BUILD)/configure.log
+	@cmake --build $(BUILD) -j $(JOBS) --target retable
+
+setup:
+	@tools/setup.sh
+
+report:
+	@$(RETABLE) report --out $(OUT)
+
+compare:
+	@$(RETABLE) compare $(A) $(B)
+
+gpu-check: build
+	@cmake --build $(BUILD) -j $(JOBS) --target $(FAMILY)_gpu_check && $(BUILD)/$(FAMILY)_gpu_check --out $(OUT)/gpu-check
+
+fuzz: setup
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/fuzz.sh
+
+docs: build
+	@tools/write_docs.sh $(RETABLE)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz results/latest results/smoke

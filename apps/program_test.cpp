@@ -1,0 +1,482 @@
+// The program from outside, as a user starts it: every way a cell can end, bad input, kills,
+// resume.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <thread>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Slurp(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Result {
+  int code;
+  std::string text;  //!< standard output and error together
+};
+
+const char* const kHead = R"(version = 1
+id = "selftest/probe"
+protocol = "selftest/behaviour"
+title = "Probe"
+question = "Does it?"
+citation = "nobody"
+datasets = ["here"]
+)";
+
+const char* const kTable = R"(
+[table]
+rows = "{label}"
+columns = [{ name = "product", metric = "product", statistic = "mean" }]
+)";
+
+std::string Algorithm(const std::string& name) {
+  return fmt::format("[[algorithm]]\nname = \"{}\"\nlabel = \"{}\"\n", name, name);
+}
+
+// A folder of its own with one experiment; the program is told to look there.
+class Program : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "retable-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    fs::create_directories(root_ / "experiments/selftest");
+    fs::create_directories(root_ / "plots");
+  }
+
+  void TearDown() override {
+    std::error_code ignored;
+    fs::permissions(root_, fs::perms::owner_all, ignored);
+    fs::remove_all(root_, ignored);
+  }
+
+  void Write(const std::string& toml, const std::string& name = "probe") {
+    std::ofstream(root_ / "experiments/selftest" / (name + ".toml")) << toml;
+  }
+
+  std::string Out() const { return (root_ / "out").string(); }
+
+  std::string Command(const std::string& arguments) const {
+    return fmt::format("cd '{0}' && RETABLE_SELFTEST=1 RETABLE_ROOT='{0}' NO_COLOR=1 '{1}' {2}",
+                       root_.string(), RETABLE_PROGRAM, arguments);
+  }
+
+  Result Run(const std::string& arguments) const {
+    Result result{-1, ""};
+    FILE* pipe = popen((Command(arguments) + " 2>&1").c_str(), "r");
+    char buffer[4096];
+    while (pipe && fgets(buffer, sizeof buffer, pipe)) result.text += buffer;
+    const int status = pipe ? pclose(pipe) : -1;
+    result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return result;
+  }
+
+  Result RunProbe(const std::string& more = "") const {
+    return Run("run selftest/probe --out out " + more);
+  }
+
+  std::string TidyStatus() const {
+    // status and reason of the single cell
+    std::ifstream file(root_ / "out/selftest/probe.tidy.csv");
+    std::string header, row;
+    std::getline(file, header);
+    std::getline(file, row);
+    return row;
+  }
+
+  fs::path root_;
+};
+
+void ExpectContains(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << "looked for: " << part << "\nin: " << text;
+}
+
+TEST_F(Program, VersionAndHelpAreZeroNonsenseIsOne) {
+  EXPECT_EQ(Run("--version").code, 0);
+  const Result help = Run("--help");
+  EXPECT_EQ(help.code, 0);
+  ExpectContains(help.text, "doctor");
+  EXPECT_EQ(Run("frobnicate").code, 1);
+  EXPECT_EQ(Run("run --profile huge x").code, 1);
+  EXPECT_EQ(Run("").code, 1);
+}
+
+TEST_F(Program, MeasuresWritesAndDoesNotRepeat) {
+  Write(std::string(kHead) + "[axes]\nn = [2, 3]\n" + Algorithm("good") + "k = [5, 7]\n" + kTable);
+  const Result first = RunProbe();
+  ASSERT_EQ(first.code, 0) << first.text;
+  ExpectContains(first.text, "4 measured");
+  for (const char* name :
+       {"selftest/probe.csv", "selftest/probe.tidy.csv", "verdicts.csv", "claims.csv",
+        "environment.json", "run.json", "selftest/probe.meta.json"}) {
+    EXPECT_TRUE(fs::exists(root_ / "out" / name)) << name;
+  }
+  // (2 + 3) / 2 * (5 + 7) / 2 over the row's four cells.
+  ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "good,15");
+  const std::string before = Slurp(root_ / "out/selftest/probe.tidy.csv");
+  const Result second = RunProbe();
+  EXPECT_EQ(second.code, 0);
+  ExpectContains(second.text, "0 measured, 4 stored before");
+  EXPECT_EQ(Slurp(root_ / "out/selftest/probe.tidy.csv"), before);
+  ExpectContains(RunProbe("--force").text, "4 measured");
+}
+
+TEST_F(Program, DryRunPrintsEveryCellAndTouchesNothing) {
+  Write(std::string(kHead) + Algorithm("good") + "k = [1, 2]\n" + kTable);
+  const Result dry = RunProbe("--dry-run");
+  EXPECT_EQ(dry.code, 0);
+  ExpectContains(dry.text, "not measured yet");
+  ExpectContains(dry.text, "2 to measure");
+  EXPECT_FALSE(fs::exists(root_ / "out"));
+}
+
+TEST_F(Program, AMissingDataSetIsNotRunWithItsReason) {
+  Write(std::string(kHead) + Algorithm("good") + kTable);
+  const Result result = RunProbe("--set 'datasets=[\"gone\"]'");
+  EXPECT_EQ(result.code, 0) << result.text;
+  ExpectContains(TidyStatus(), "not_run");
+  ExpectContains(TidyStatus(), "the data set is not at hand");
+  ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "NOT-RUN");
+}
+
+struct Ending {
+  const char* algorithm;
+  int code;
+  const char* status;
+  const char* reason;
+};
+
+class Endings : public Program, public ::testing::WithParamInterface<Ending> {};
+
+TEST_P(Endings, IsAStatusNotTheEndOfTheRun) {
+  const Ending& ending = GetParam();
+  Write(std::string(kHead) + "time_limit = 1.0\nmemory_limit = 500.0\n" +
+        Algorithm(ending.algorithm) + Algorithm("good") + kTable);
+  const Result result = RunProbe();
+  EXPECT_EQ(result.code, ending.code) << result.text;
+  ExpectContains(TidyStatus(), ending.status);
+  ExpectContains(TidyStatus(), ending.reason);
+  ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "good,1");
+  // A failure is measured again, the good one is not.
+  ExpectContains(RunProbe().text, "1 measured, 1 stored before");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Endings,
+                         ::testing::Values(Ending{"throws", 2, "failed", "thrown on purpose"},
+                                           Ending{"hangs", 2, "timeout", "stopped after 1 s"},
+                                           Ending{"crashes", 2, "crash", "signal 6"},
+                                           Ending{"exits", 2, "crash", "exit code 7"},
+#if !defined(RETABLE_SANITIZED)  // shadow memory counts as the program's own
+                                           Ending{"hog", 2, "oom", "over its limit of 500 MiB"},
+#endif
+                                           Ending{"silent", 2, "failed", "no sample"},
+                                           Ending{"nan", 3, "wrong_result", "difference"},
+                                           Ending{"wrong", 3, "wrong_result", "difference"}),
+                         [](const auto& row) { return std::string(row.param.algorithm); });
+
+TEST_F(Program, OnlyFailedRepeatsOnlyFailures) {
+  Write(std::string(kHead) + Algorithm("throws") + Algorithm("good") + kTable);
+  RunProbe();
+  ExpectContains(RunProbe("--only failed").text, "1 measured");
+  EXPECT_EQ(RunProbe("--only passed").code, 1);
+}
+
+struct Mistake {
+  const char* name;
+  std::string toml;
+  std::string expected;
+};
+
+class Mistakes : public Program, public ::testing::WithParamInterface<Mistake> {};
+
+TEST_P(Mistakes, AreNamedAtFileLineAndColumn) {
+  Write(GetParam().toml);
+  const Result result = RunProbe();
+  EXPECT_EQ(result.code, 1) << result.text;
+  ExpectContains(result.text, "experiments/selftest/probe.toml:");
+  ExpectContains(result.text, GetParam().expected);
+  EXPECT_FALSE(fs::exists(root_ / "out"));
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+const std::string kGood = std::string(kHead) + Algorithm("good") + kTable;
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Mistakes,
+    ::testing::Values(
+        Mistake{"UnknownKey", Replaced(kGood, "question", "questoin"),
+                "probe.toml:5:1: unknown key \"questoin\" (did you mean \"question\"?"},
+        Mistake{"MissingKey", Replaced(kGood, "title = \"Probe\"\n", ""), "title is missing"},
+        Mistake{"WrongType", std::string(kHead) + "repeats = \"three\"\n" + Algorithm("good"),
+                "probe.toml:8:1: repeats must be integer"},
+        Mistake{"OutOfRange", std::string(kHead) + "repeats = 0\n" + Algorithm("good"),
+                "repeats = 0 is out of range"},
+        Mistake{"Syntax", std::string(kHead) + "repeats = = 3\n", "probe.toml:8:"},
+        Mistake{"UnknownAlgorithm", Replaced(kGood, "name = \"good\"", "name = \"godo\""),
+                "unknown algorithm \"godo\" (did you mean \"good\"?"},
+        Mistake{"UnknownDataset", Replaced(kGood, "\"here\"", "\"hree\""),
+                "unknown data set \"hree\" (did you mean \"here\"?"},
+        Mistake{"UnknownProtocol", Replaced(kGood, "selftest/behaviour", "selftest/behavior"),
+                "unknown protocol"},
+        Mistake{"UnknownParameter",
+                Replaced(kGood, "label = \"good\"\n", "label = \"good\"\nq = 1\n"),
+                "unknown parameter of good \"q\""},
+        Mistake{"WrongParameterType",
+                Replaced(kGood, "label = \"good\"\n", "label = \"good\"\nk = \"x\"\n"),
+                "must be an integer"},
+        Mistake{"UnknownAxis", Replaced(kGood, "[table]", "[axes]\nm = [1]\n[table]"),
+                "unknown axis \"m\""},
+        Mistake{"UnknownSetting",
+                Replaced(kGood, "[table]", "[settings]\nmillisecond = 1\n[table]"),
+                "did you mean \"milliseconds\""},
+        Mistake{"BadClaim", kGood + "[[claim]]\nid = \"c\"\ntext = \"t\"\ncheck = \"1 <\"\n",
+                "character"},
+        Mistake{"BadColumn", Replaced(kGood, "metric = \"product\", ", ""),
+                "needs one of metric, fact, ratio"},
+        Mistake{"BadVersion", Replaced(kGood, "version = 1", "version = 2"), "out of range"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(Program, DuplicateIdsNameBothFiles) {
+  Write(kGood);
+  Write(kGood, "other");
+  const Result result = RunProbe();
+  EXPECT_EQ(result.code, 1);
+  ExpectContains(result.text, "is taken by experiments/selftest/other.toml");
+}
+
+TEST_F(Program, AMisspeltExperimentIsAnsweredWithTheNearest) {
+  Write(kGood);
+  const Result result = Run("run selftest/prob --out out");
+  EXPECT_EQ(result.code, 1);
+  ExpectContains(result.text, "did you mean \"selftest/probe\"?");
+  EXPECT_EQ(Run("run --out out").code, 6);
+}
+
+TEST_F(Program, SetOverridesAndIsCheckedToo) {
+  Write(kGood);
+  EXPECT_EQ(RunProbe("--set seed=7 --set 'settings.milliseconds=1'").code, 0);
+  const Result typo = RunProbe("--set sede=7");
+  EXPECT_EQ(typo.code, 1);
+  ExpectContains(typo.text, "--set sede=7: unknown key \"sede\" (did you mean \"seed\"?");
+  EXPECT_EQ(RunProbe("--set seed").code, 1);
+}
+
+TEST_F(Program, AnOutputFolderThatCannotBeUsedIsAClearLine) {
+  Write(kGood);
+  std::ofstream(root_ / "file") << "not a folder";
+  const Result result = Run("run selftest/probe --out file");
+  EXPECT_EQ(result.code, 1);
+  ExpectContains(result.text, "file");
+  if (getuid() == 0) {
+    // Root may write anywhere; /proc is read-only to everybody.
+    const Result proc = Run("run selftest/probe --out /proc/retable");
+    EXPECT_EQ(proc.code, 1);
+    ExpectContains(proc.text, "/proc/retable");
+  } else {
+    fs::create_directories(root_ / "locked");
+    fs::permissions(root_ / "locked", fs::perms::owner_read | fs::perms::owner_exec);
+    const Result locked = Run("run selftest/probe --out locked");
+    EXPECT_EQ(locked.code, 1);
+    ExpectContains(locked.text, "choose another folder with --out");
+  }
+}
+
+TEST_F(Program, AFullDiskIsAClearLineAndFinishedCellsStay) {
+  Write(std::string(kHead) + Algorithm("good") + "k = [1, 2, 3]\n" + kTable);
+  ASSERT_EQ(RunProbe().code, 0);
+  // A limit on the size of a file stands for the full disk: the write fails in the same place.
+  FILE* pipe = popen(fmt::format("cd '{0}' && RETABLE_SELFTEST=1 RETABLE_ROOT='{0}' bash -c "
+                                 "'trap \"\" XFSZ; ulimit -f 0; exec \"{1}\" run selftest/probe "
+                                 "--out out --force' 2>&1 | cat",
+                                 root_.string(), RETABLE_PROGRAM)
+                         .c_str(),
+                     "r");
+  std::string text;
+  char buffer[4096];
+  while (fgets(buffer, sizeof buffer, pipe)) text += buffer;
+  pclose(pipe);
+  ExpectContains(text, "raise the limit");
+  for (const auto& file : fs::directory_iterator(root_ / "out/cells")) {
+    EXPECT_NO_THROW(nlohmann::json::parse(Slurp(file.path()))) << file.path();
+  }
+  ExpectContains(RunProbe().text, "3 stored before");
+}
+
+TEST_F(Program, ATornCellIsSetAsideAndMeasuredAgain) {
+  Write(kGood);
+  ASSERT_EQ(RunProbe().code, 0);
+  fs::path cell;
+  for (const auto& file : fs::directory_iterator(root_ / "out/cells")) cell = file.path();
+  const std::string whole = Slurp(cell);
+  std::ofstream(cell, std::ios::trunc) << whole.substr(0, whole.size() / 2);
+  const Result result = RunProbe();
+  EXPECT_EQ(result.code, 0);
+  ExpectContains(result.text, "set aside");
+  ExpectContains(result.text, "1 measured");
+  EXPECT_TRUE(fs::exists(cell.string() + ".torn"));
+}
+
+// Starts the program in the background, in a process group of its own.
+pid_t Start(const std::string& command) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1);
+    dup2(null, 2);
+    execl("/bin/sh", "sh", "-c", ("exec " + command.substr(command.find("env "))).c_str(), nullptr);
+    _exit(127);
+  }
+  return child;
+}
+
+TEST_F(Program, TwoRunsInOneFolderAreRefused) {
+  Write(Replaced(kGood, "[table]", "[settings]\nmilliseconds = 1500\n[table]"));
+  const pid_t first = Start(
+      fmt::format("env RETABLE_SELFTEST=1 RETABLE_ROOT='{}' '{}' run selftest/probe --out '{}'",
+                  root_.string(), RETABLE_PROGRAM, Out()));
+  while (!fs::exists(root_ / "out/.lock"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Result second = RunProbe();
+  EXPECT_EQ(second.code, 1);
+  ExpectContains(second.text, "is in use by another run");
+  int status = 0;
+  waitpid(first, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(Program, KilledFiveTimesItEndsWithTheSameTable) {
+  const std::string toml = std::string(kHead) +
+                           "[settings]\nmilliseconds = 60\n[axes]\nn = [1, 2, 3, 4, 5, 6, 7, 8]\n" +
+                           Algorithm("good") + "k = [1, 2, 3]\n" + kTable;
+  Write(toml);
+  ASSERT_EQ(Run("run selftest/probe --out calm").code, 0);
+  std::mt19937 random(std::random_device{}());
+  std::map<std::string, fs::file_time_type> finished;
+  for (int i = 0; i < 5; ++i) {
+    const pid_t child = Start(fmt::format(
+        "env RETABLE_SELFTEST=1 RETABLE_ROOT='{}' '{}' run selftest/probe --jobs 1 --out '{}'",
+        root_.string(), RETABLE_PROGRAM, Out()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100 + random() % 300));
+    kill(-child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    // What was finished before this kill has not been written again.
+    for (const auto& [name, time] : finished) {
+      EXPECT_EQ(fs::last_write_time(root_ / "out/cells" / name), time) << name;
+    }
+    std::error_code error;
+    for (const auto& file : fs::directory_iterator(root_ / "out/cells", error)) {
+      if (file.path().extension() == ".json") {
+        finished[file.path().filename().string()] = fs::last_write_time(file.path());
+      }
+    }
+  }
+  const Result last = RunProbe();
+  EXPECT_EQ(last.code, 0) << last.text;
+  for (const auto& [name, time] : finished) {
+    EXPECT_EQ(fs::last_write_time(root_ / "out/cells" / name), time) << name;
+  }
+  EXPECT_EQ(Slurp(root_ / "out/selftest/probe.csv"), Slurp(root_ / "calm/selftest/probe.csv"));
+  EXPECT_EQ(Slurp(root_ / "out/selftest/probe.tidy.csv"),
+            Slurp(root_ / "calm/selftest/probe.tidy.csv"));
+}
+
+TEST_F(Program, ShardsFillOneFolderTogether) {
+  Write(std::string(kHead) + "[axes]\nn = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
+  ASSERT_EQ(Run("run selftest/probe --out whole").code, 0);
+  ASSERT_EQ(RunProbe("--shard 1/2").code, 0);
+  ASSERT_EQ(RunProbe("--shard 2/2").code, 0);
+  ExpectContains(RunProbe().text, "0 measured, 5 stored before");
+  EXPECT_EQ(Slurp(root_ / "out/selftest/probe.tidy.csv"),
+            Slurp(root_ / "whole/selftest/probe.tidy.csv"));
+  EXPECT_EQ(RunProbe("--shard 3/2").code, 1);
+}
+
+TEST_F(Program, ABudgetStopsBeginningCellsAndSaysWhatIsLeft) {
+  Write(std::string(kHead) + "[settings]\nmilliseconds = 300\n[axes]\nn = [1, 2, 3, 4, 5, 6]\n" +
+        Algorithm("good") + kTable);
+  const Result result = RunProbe("--jobs 1 --budget 0.5s");
+  EXPECT_EQ(result.code, 0);
+  ExpectContains(result.text, "left for the next run");
+  EXPECT_EQ(RunProbe("--budget soon").code, 1);
+}
+
+TEST_F(Program, ClaimsAndVerdictsAreJudgedAndStrictHasItsExitCode) {
+  Write(kGood +
+        "[[claim]]\nid = \"one\"\ntext = \"good is 1\"\ncheck = 'cell(\"good\", \"product\") == "
+        "1'\n" +
+        "[[claim]]\nid = \"two\"\ntext = \"good is 2\"\ncheck = 'cell(\"good\", \"product\") == "
+        "2'\n");
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance,page,table,note\n"
+         "good,product,1.05,1,accuracy,0.1,3,Table 1,\n";
+  ASSERT_EQ(RunProbe().code, 0);
+  const std::string claims = Slurp(root_ / "out/claims.csv");
+  ExpectContains(claims, "one,good is 1,,HOLDS");
+  ExpectContains(claims, "two,good is 2,,FAILS");
+  ExpectContains(Slurp(root_ / "out/verdicts.csv"), "MATCH");
+  EXPECT_EQ(Run("check --out out").code, 0);
+  EXPECT_EQ(Run("check --out out --strict").code, 4);
+}
+
+TEST_F(Program, ExplainShowsOneCell) {
+  Write(kGood);
+  ASSERT_EQ(RunProbe().code, 0);
+  fs::path cell;
+  for (const auto& file : fs::directory_iterator(root_ / "out/cells")) cell = file.path();
+  const Result shown = Run("explain --out out " + cell.stem().string().substr(0, 10));
+  EXPECT_EQ(shown.code, 0);
+  ExpectContains(shown.text, "good on here (cpu), selftest/probe");
+  ExpectContains(shown.text, "metric      product");
+  EXPECT_EQ(Run("explain --out out zzzz").code, 1);
+}
+
+TEST_F(Program, ListKnowsTheExperimentAndItsFields) {
+  Write(kGood);
+  ExpectContains(Run("list").text, "selftest/probe");
+  const auto json = nlohmann::json::parse(Run("list --json").text);
+  EXPECT_EQ(json.at(0).at("id"), "selftest/probe");
+  ExpectContains(Run("list --fields").text, "`claim[].check`");
+  ExpectContains(Run("list --protocols").text, "selftest/behaviour");
+}
+
+TEST_F(Program, AFolderWithoutResultsSaysHowToGetThem) {
+  const Result result = Run("check --out nowhere");
+  EXPECT_EQ(result.code, 1);
+  ExpectContains(result.text, "no results here");
+}
+
+TEST_F(Program, AChangedLabelIsNotMeasuredAgainAChangedParameterIs) {
+  Write(kGood);
+  ASSERT_EQ(RunProbe().code, 0);
+  Write(Replaced(kGood, "label = \"good\"", "label = \"Good (1)\""));
+  ExpectContains(RunProbe().text, "0 measured, 1 stored before");
+  Write(Replaced(kGood, "label = \"good\"\n", "label = \"good\"\nk = 2\n"));
+  ExpectContains(RunProbe().text, "1 measured");
+}
+
+}  // namespace

@@ -1,0 +1,480 @@
+//! @file
+//! shuffle_gpu_check: verifies every CUDA shuffler on fresh random seeds, then prints items a
+//! second by n and method, with the ratios to the gather and to thrust.
+//!
+//!     shuffle_gpu_check [--quick|--full] [--out DIR] [--phases] [--only NAME] [--skip-verify]
+//!
+//! Verified: the result is a permutation of the input (every item marked once, on the device),
+//! every output is written (poisoned before), and deterministic methods equal their CPU twin bit
+//! for bit. Timed: device work between two events, after a warm-up, median of the repeats, a new
+//! seed each; memory was allocated before. Transfers are not included.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/device.cuh"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/partition_device.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+struct Options {
+  bool full = false, quick = false, phases = false, verify = true, time = true;
+  std::string out, only;
+};
+
+// Item i of the test data: its index in every 32-bit word but one, which holds a tag of the index.
+template <class Item>
+__host__ __device__ Item TestItem(std::uint64_t i) {
+  if constexpr (sizeof(Item) == 4) {
+    return static_cast<std::uint32_t>(i);
+  } else if constexpr (sizeof(Item) == 8) {
+    return i | ((i * 0x9E3779B97F4A7C15ull) & 0xFFFFFFE000000000ull);
+  } else {
+    return {{i, i * 0x9E3779B97F4A7C15ull}};
+  }
+}
+
+template <class Item>
+__host__ __device__ std::uint64_t IndexOf(const Item& item) {
+  if constexpr (sizeof(Item) == 16) {
+    return item.half[0];
+  } else {
+    return item & 0x1FFFFFFFFFull;
+  }
+}
+
+template <class Item>
+__global__ void Fill(Item* items, std::uint64_t n) {
+  const std::uint64_t i = blockIdx.x * std::uint64_t{256} + threadIdx.x;
+  if (i < n) items[i] = TestItem<Item>(i);
+}
+
+template <class Item>
+__device__ bool Same(const Item& a, const Item& b) {
+  if constexpr (sizeof(Item) == 16) {
+    return a.half[0] == b.half[0] && a.half[1] == b.half[1];
+  } else {
+    return a == b;
+  }
+}
+
+template <class Item>
+__global__ void MarkItems(const Item* items, std::uint64_t n, std::uint32_t* seen,
+                          unsigned long long* wrong) {
+  const std::uint64_t i = blockIdx.x * std::uint64_t{256} + threadIdx.x;
+  if (i >= n) return;
+  const std::uint64_t index = IndexOf(items[i]);
+  if (index >= n || !Same(items[i], TestItem<Item>(index))) {
+    atomicAdd(wrong, 1ull);
+    return;
+  }
+  const std::uint32_t bit = 1u << (index & 31);
+  if (atomicOr(&seen[index >> 5], bit) & bit) atomicAdd(wrong, 1ull);
+}
+
+unsigned Blocks(std::uint64_t n) {
+  return static_cast<unsigned>((n + 255) / 256);
+}
+
+struct Buffers {
+  DeviceArray<std::byte> in, out;
+  DeviceArray<std::uint32_t> seen;
+  DeviceArray<unsigned long long> wrong;
+
+  template <class Item>
+  void Prepare(std::uint64_t n) {
+    in.Reserve(n * sizeof(Item));
+    out.Reserve(n * sizeof(Item));
+    Fill<<<Blocks(n), 256>>>(reinterpret_cast<Item*>(in.data()), n);
+    CudaCheck(cudaMemset(out.data(), 0xEE, n * sizeof(Item)), "cudaMemset");
+  }
+
+  template <class Item>
+  std::uint64_t WrongItems(std::uint64_t n) {
+    seen.Reserve(n / 32 + 1);
+    wrong.Reserve(1);
+    CudaCheck(cudaMemset(seen.data(), 0, (n / 32 + 1) * 4), "cudaMemset");
+    CudaCheck(cudaMemset(wrong.data(), 0, 8), "cudaMemset");
+    MarkItems<<<Blocks(n), 256>>>(reinterpret_cast<const Item*>(out.data()), n, seen.data(),
+                                  wrong.data());
+    unsigned long long count = 0;
+    CudaCheck(cudaMemcpy(&count, wrong.data(), 8, cudaMemcpyDeviceToHost), "verify");
+    return count;
+  }
+};
+
+struct Entry {
+  std::string name;
+  Parameters parameters;
+  std::string label;
+};
+
+std::vector<Entry> Entries(const Options& options) {
+  std::vector<Entry> entries;
+  for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
+    if (method.device != Device::kCuda) continue;
+    entries.push_back({method.name, {}, method.name});
+    for (const auto& info : method.parameters) {
+      if (info.name == "stored")
+        entries.push_back({method.name, {{"stored", true}}, method.name + "(stored)"});
+      if (info.name == "fusion") {
+        for (std::int64_t f : {0, 1}) {
+          entries.push_back(
+              {method.name, {{"fusion", f}}, method.name + "(fusion=" + std::to_string(f) + ")"});
+        }
+      }
+    }
+  }
+  if (!options.only.empty()) {
+    std::erase_if(entries, [&](const Entry& e) {
+      return e.name != "Gather" &&
+             ("," + options.only + ",").find("," + e.label + ",") == std::string::npos;
+    });
+  }
+  // The gather first, then thrust: the others are compared with them.
+  const auto order = [](const Entry& e) {
+    return e.label == "Gather" ? 0 : e.name == "thrust" ? 1 : 2;
+  };
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const Entry& a, const Entry& b) { return order(a) < order(b); });
+  return entries;
+}
+
+std::unique_ptr<CudaShuffler> Make(const Entry& entry) {
+  auto made = Registry<Shuffler>::Instance().Make(entry.name, Device::kCuda, entry.parameters);
+  auto* cuda = dynamic_cast<CudaShuffler*>(made.get());
+  if (cuda == nullptr) throw std::logic_error(entry.name + " is no CudaShuffler");
+  made.release();
+  return std::unique_ptr<CudaShuffler>(cuda);
+}
+
+template <class Item>
+int VerifyOne(const Entry& entry, CudaShuffler& shuffler, Buffers& buffers, std::uint64_t n,
+              std::uint64_t seed, bool against_cpu) {
+  buffers.Prepare<Item>(n);
+  shuffler.prepare(n, sizeof(Item));
+  shuffler.enqueue(buffers.in.data(), buffers.out.data(), n, sizeof(Item), seed, nullptr);
+  CudaCheck(cudaDeviceSynchronize(), entry.label.c_str());
+  const std::uint64_t wrong = buffers.WrongItems<Item>(n);
+  if (wrong != 0) {
+    std::printf("WRONG %s n=%llu bytes=%zu: %llu items lost or repeated\n", entry.label.c_str(),
+                static_cast<unsigned long long>(n), sizeof(Item),
+                static_cast<unsigned long long>(wrong));
+    return 1;
+  }
+  const auto* twin = Registry<Shuffler>::Instance().Find(entry.name, Device::kCpu);
+  if (!against_cpu || twin == nullptr || !shuffler.deterministic()) return 0;
+  std::vector<Item> in(n), expected(n), got(n);
+  for (std::uint64_t i = 0; i < n; ++i) in[i] = TestItem<Item>(i);
+  twin->make({})->shuffle(in.data(), expected.data(), n, sizeof(Item), seed);
+  CudaCheck(cudaMemcpy(got.data(), buffers.out.data(), n * sizeof(Item), cudaMemcpyDeviceToHost),
+            "copy");
+  if (std::memcmp(got.data(), expected.data(), n * sizeof(Item)) != 0) {
+    std::uint64_t first = 0;
+    while (IndexOf(got[first]) == IndexOf(expected[first])) ++first;
+    std::printf("DIFFERS %s n=%llu bytes=%zu: first at %llu\n", entry.label.c_str(),
+                static_cast<unsigned long long>(n), sizeof(Item),
+                static_cast<unsigned long long>(first));
+    return 1;
+  }
+  return 0;
+}
+
+int Verify(const Options& options, std::uint64_t seed) {
+  std::vector<std::uint64_t> sizes = {1,
+                                      2,
+                                      3,
+                                      5,
+                                      16,
+                                      17,
+                                      255,
+                                      256,
+                                      257,
+                                      1000,
+                                      4096,
+                                      4097,
+                                      8193,
+                                      16400,
+                                      16401,
+                                      65536,
+                                      65537,
+                                      300007,
+                                      (1u << 20) + 1,
+                                      3000001};
+  std::vector<std::uint64_t> large = {(1ull << 24) + 1};
+  if (options.full)
+    large.insert(large.end(),
+                 {1ull << 26, (1ull << 26) + 1, (1ull << 27) + 12345, (1ull << 28) + 1});
+  Buffers buffers;
+  int failures = 0;
+  for (const Entry& entry : Entries(options)) {
+    if (entry.name == "Gather") continue;  // repeats items by design
+    const auto shuffler = Make(entry);
+    int checks = 0, failed = 0;
+    const auto check = [&](std::uint64_t n, bool twin) {
+      failed += VerifyOne<std::uint64_t>(entry, *shuffler, buffers, n, seed + n, twin);
+      failed +=
+          VerifyOne<std::uint32_t>(entry, *shuffler, buffers, n, seed + n, twin && n < (1u << 22));
+      checks += 2;
+      if (n < (1u << 25)) {
+        failed += VerifyOne<Item16>(entry, *shuffler, buffers, n, seed + n, twin && n < (1u << 22));
+        ++checks;
+      }
+    };
+    for (const std::uint64_t n : sizes) check(n, true);
+    const bool ours = entry.name == "Partition" || entry.name == "VarPhilox-mended";
+    if (ours || !options.quick) {
+      for (const std::uint64_t n : large) check(n, entry.name == "Partition");
+    }
+    std::printf("%-26s %3d checks, %d failed\n", entry.label.c_str(), checks, failed);
+    std::fflush(stdout);
+    failures += failed;
+  }
+  return failures;
+}
+
+// Leaves over capacity, by a low limit.
+int VerifyOverflow(std::uint64_t seed) {
+  int failed = 0;
+  for (const std::uint64_t n : {std::uint64_t{3000}, std::uint64_t{40000}}) {
+    PartitionWorkspace workspace;
+    workspace.Prepare(n);
+    workspace.LimitLeaves(1000);
+    DeviceArray<std::uint64_t> out;
+    out.Reserve(n);
+    workspace.Enqueue(static_cast<const std::uint64_t*>(nullptr), out.data(), n, seed, nullptr);
+    std::vector<std::uint64_t> got(n);
+    CudaCheck(cudaMemcpy(got.data(), out.data(), n * 8, cudaMemcpyDeviceToHost), "overflow");
+    failed += got != Registry<Shuffler>::Instance()
+                         .Find("Partition", Device::kCpu)
+                         ->make({})
+                         ->permutation(n, seed);
+  }
+  std::printf("%-26s   2 checks, %d failed\n", "Partition(overflow)", failed);
+  return failed;
+}
+
+double Median(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+struct Timer {
+  cudaEvent_t begin, end;
+  Timer() {
+    CudaCheck(cudaEventCreate(&begin), "cudaEventCreate");
+    CudaCheck(cudaEventCreate(&end), "cudaEventCreate");
+  }
+  ~Timer() {
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+  }
+};
+
+template <class Item>
+std::vector<float> TimeOne(CudaShuffler& shuffler, Buffers& buffers, std::uint64_t n, int repeats) {
+  Timer timer;
+  std::vector<float> ms;
+  for (int r = -2; r < repeats; ++r) {
+    // The stored index of the gather is made outside of the time: it keeps one seed.
+    const std::uint64_t seed =
+        shuffler.deterministic() ? 1000 : 1000 + static_cast<std::uint64_t>(r + 2);
+    CudaCheck(cudaEventRecord(timer.begin), "record");
+    shuffler.enqueue(buffers.in.data(), buffers.out.data(), n, sizeof(Item), seed, nullptr);
+    CudaCheck(cudaEventRecord(timer.end), "record");
+    CudaCheck(cudaEventSynchronize(timer.end), "time");
+    float one = 0;
+    CudaCheck(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
+    if (r >= 0) ms.push_back(one);
+  }
+  return ms;
+}
+
+template <class Item>
+void TimeAll(const Options& options, const std::vector<std::uint64_t>& sizes, std::FILE* csv) {
+  const auto entries = Entries(options);
+  std::map<std::string, std::unique_ptr<CudaShuffler>> shufflers;
+  for (const Entry& e : entries) shufflers[e.label] = Make(e);
+  Buffers buffers;
+  std::printf("\n%zu-byte items: G items/s (times the gather)\n%-12s", sizeof(Item), "n");
+  for (const Entry& e : entries)
+    std::printf(" %*s", std::max<int>(15, static_cast<int>(e.label.size())), e.label.c_str());
+  std::printf("\n");
+  for (const std::uint64_t n : sizes) {
+    try {
+      buffers.Prepare<Item>(n);
+    } catch (const std::exception& error) {
+      std::printf("n=%llu: %s\n", static_cast<unsigned long long>(n), error.what());
+      break;
+    }
+    int w = 0;
+    while ((2ull << w) <= n) ++w;
+    char label[32];
+    std::snprintf(label, sizeof label, "2^%d%+lld", w, static_cast<long long>(n - (1ull << w)));
+    std::printf("%-12s", label);
+    double gather = 0, thrust = 0;
+    for (const Entry& e : entries) {
+      const int width = std::max<int>(15, static_cast<int>(e.label.size()));
+      std::vector<float> ms;
+      try {
+        shufflers[e.label]->prepare(n, sizeof(Item));
+        ms = TimeOne<Item>(*shufflers[e.label], buffers, n, n > (1u << 27) ? 5 : 11);
+      } catch (const std::exception& error) {
+        cudaGetLastError();
+        std::printf(" %*s", width, "-");
+        std::fprintf(stderr, "%s n=%llu: %s\n", e.label.c_str(), static_cast<unsigned long long>(n),
+                     error.what());
+        shufflers[e.label] = Make(e);
+        continue;
+      }
+      const double rate = static_cast<double>(n) / Median(ms) / 1e6;
+      if (e.label == "Gather") gather = rate;
+      if (e.name == "thrust") thrust = rate;
+      char cell[32];
+      std::snprintf(cell, sizeof cell, "%.3f (%.2f)", rate, rate / gather);
+      std::printf(" %*s", width, cell);
+      if (csv != nullptr) {
+        std::sort(ms.begin(), ms.end());
+        std::fprintf(csv, "%s,%zu,%llu,%d,%llu,%zu,%.9g,%.9g,%.9g,%.6g,%.4f,%.4f\n",
+                     e.label.c_str(), sizeof(Item), static_cast<unsigned long long>(n), w,
+                     static_cast<unsigned long long>(n - (1ull << w)), ms.size(), Median(ms) * 1e-3,
+                     ms.front() * 1e-3, ms.back() * 1e-3, rate, gather > 0 ? rate / gather : 0,
+                     thrust > 0 ? rate / thrust : 0);
+      }
+      if (n > (1ull << 28)) shufflers[e.label] = Make(e);  // give the workspace back
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}
+
+void Phases() {
+  std::printf("\nPartition, 8-byte items: milliseconds by phase (G items/s)\n");
+  for (const int w : {20, 22, 23, 24, 25, 26, 27, 28, 29, 30}) {
+    const std::uint64_t n = (1ull << w) + 1;
+    Buffers buffers;
+    buffers.Prepare<std::uint64_t>(n);
+    PartitionWorkspace workspace;
+    workspace.Prepare(n);
+    std::vector<cudaEvent_t> events;
+    std::vector<std::string> names;
+    std::map<std::string, std::vector<float>> ms;
+    for (int r = -1; r < 5; ++r) {
+      events.assign(1, nullptr);
+      names.assign(1, "");
+      cudaEventCreate(&events[0]);
+      workspace.OnPhase([&](const char* phase) {
+        events.emplace_back();
+        cudaEventCreate(&events.back());
+        cudaEventRecord(events.back());
+        names.push_back(phase);
+      });
+      cudaEventRecord(events[0]);
+      workspace.Enqueue(reinterpret_cast<const std::uint64_t*>(buffers.in.data()),
+                        reinterpret_cast<std::uint64_t*>(buffers.out.data()), n, 77, nullptr);
+      CudaCheck(cudaDeviceSynchronize(), "phases");
+      for (std::size_t e = 1; e < events.size(); ++e) {
+        float one = 0;
+        cudaEventElapsedTime(&one, events[e - 1], events[e]);
+        if (r >= 0) ms[names[e]].push_back(one);
+      }
+      for (auto& e : events) cudaEventDestroy(e);
+    }
+    std::printf("2^%d+1:", w);
+    for (const char* phase : {"count", "scan", "scatter", "leaf"}) {
+      const double t = Median(ms[phase]);
+      std::printf("  %s %.3f (%.1f)", phase, t, static_cast<double>(n) / t / 1e6);
+    }
+    std::printf("\n");
+  }
+}
+
+int Main(const Options& options) {
+  const std::uint64_t seed = std::random_device{}();
+  std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+  int failures = 0;
+  if (options.verify) failures = Verify(options, seed) + VerifyOverflow(seed);
+  if (failures > 0) std::printf("%d checks FAILED\n", failures);
+  if (options.phases) Phases();
+  if (!options.time) return failures > 0;
+  std::FILE* csv = nullptr;
+  if (!options.out.empty()) {
+    csv = std::fopen((options.out + "/shuffle_gpu.csv").c_str(), "w");
+    if (csv == nullptr) throw std::runtime_error("cannot write to " + options.out);
+    std::fprintf(csv,
+                 "method,item_bytes,n,w,extra,samples,median_s,min_s,max_s,gitems_s,ratio_gather,"
+                 "ratio_thrust\n");
+  }
+  std::vector<std::uint64_t> sizes;
+  if (options.full) {
+    for (int w = 8; w <= 30; ++w) {
+      sizes.push_back((1ull << w) + 1);
+      if (w % 3 == 2) sizes.push_back(1ull << w);
+    }
+    sizes.push_back(1ull << 31);
+  } else {
+    for (int w : {8, 11, 14, 17, 20, 22, 23, 24, 26, 28, 29}) sizes.push_back((1ull << w) + 1);
+  }
+  TimeAll<std::uint64_t>(options, sizes, csv);
+  std::vector<std::uint64_t> others;
+  for (int w : {14, 20, 23, 26, 29}) others.push_back((1ull << w) + 1);
+  if (options.full) {
+    TimeAll<std::uint32_t>(options, others, csv);
+    TimeAll<Item16>(options, others, csv);
+  }
+  if (csv != nullptr) std::fclose(csv);
+  return failures > 0;
+}
+
+}  // namespace
+}  // namespace retable::shuffle
+
+int main(int argc, char** argv) {
+  retable::shuffle::Options options;
+  for (int a = 1; a < argc; ++a) {
+    const std::string arg = argv[a];
+    if (arg == "--full")
+      options.full = true;
+    else if (arg == "--quick")
+      options.quick = true;
+    else if (arg == "--phases")
+      options.phases = true;
+    else if (arg == "--skip-verify")
+      options.verify = false;
+    else if (arg == "--skip-timing")
+      options.time = false;
+    else if (arg == "--out" && a + 1 < argc)
+      options.out = argv[++a];
+    else if (arg == "--only" && a + 1 < argc)
+      options.only = argv[++a];
+    else {
+      std::fprintf(stderr,
+                   "usage: shuffle_gpu_check [--quick|--full] [--phases] [--skip-verify] "
+                   "[--skip-timing] [--only A,B] [--out DIR]\n");
+      return 1;
+    }
+  }
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+    std::printf("no CUDA device: nothing was checked\n");
+    return 0;
+  }
+  try {
+    return retable::shuffle::Main(options);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "shuffle_gpu_check: %s\n", error.what());
+    return 2;
+  }
+}

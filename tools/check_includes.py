@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Checks who includes whom: the arrows of the house point one way.
+
+experiments -> harness, algorithms, baselines, datasets
+baselines   -> the interfaces in algorithms (headers of the same family), common
+algorithms  -> algorithms/common and its own folder
+harness     -> nobody
+datasets    -> algorithms/common
+apps        -> anything
+A family never includes another family, except where ALLOWED_FAMILIES says so.
+"""
+
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+ENDINGS = {".hpp", ".cpp", ".cu", ".cuh"}
+# Shapley values of tree models need the exact reference of the tree family.
+ALLOWED_FAMILIES = {("shapley", "treeshap")}
+
+
+def place(path):
+    """(top folder, family) of a source or an include; family is '' where there is none."""
+    parts = pathlib.PurePosixPath(path).parts
+    top = parts[0]
+    family = parts[1] if top in ("algorithms", "baselines", "experiments") and len(parts) > 2 else ""
+    return top, family
+
+
+def allowed(source, target):
+    (top, family), (to, other) = place(source), place(target)
+    if to not in ("algorithms", "baselines", "experiments", "datasets", "harness", "apps", "plots"):
+        return False  # includes are written from the root
+    common = other == "common"
+    same = family == other or (family, other) in ALLOWED_FAMILIES
+    if top == "apps":
+        return True
+    if top == "experiments":
+        return to in ("harness", "datasets") or common or (
+            to in ("algorithms", "baselines", "experiments") and (same or family == "common" and common))
+    if top == "baselines":
+        return to in ("algorithms", "baselines") and (same or common)
+    if top == "algorithms":
+        return to == "algorithms" and (same or common)
+    if top == "datasets":
+        return to == "datasets" or (to == "algorithms" and common)
+    if top == "harness":
+        return to == "harness"
+    return False
+
+
+def violations(root):
+    found = []
+    for top in ("algorithms", "baselines", "experiments", "datasets", "harness", "apps"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in ENDINGS:
+                continue
+            source = path.relative_to(root).as_posix()
+            for match in INCLUDE.finditer(path.read_text(encoding="utf-8")):
+                if not allowed(source, match.group(1)):
+                    line = path.read_text(encoding="utf-8")[: match.start(1)].count("\n") + 1
+                    found.append(f"{source}:{line}: must not include {match.group(1)}")
+    return found
+
+
+def self_test():
+    assert allowed("experiments/quantiles/a.cpp", "harness/plan.hpp")
+    assert allowed("baselines/quantiles/a.cpp", "algorithms/quantiles/quantile_sketch.hpp")
+    assert allowed("algorithms/quantiles/a.cu", "algorithms/common/registry.hpp")
+    assert allowed("datasets/a.cpp", "algorithms/common/philox.hpp")
+    assert not allowed("algorithms/quantiles/a.cpp", "harness/plan.hpp")
+    assert not allowed("algorithms/quantiles/a.cpp", "baselines/quantiles/kll.hpp")
+    assert not allowed("algorithms/quantiles/a.cpp", "algorithms/shuffle/shuffler.hpp")
+    assert not allowed("harness/a.cpp", "algorithms/common/registry.hpp")
+    assert not allowed("datasets/a.cpp", "harness/csv.hpp")
+    assert not allowed("algorithms/quantiles/a.cpp", "niae.hpp")
+
+
+if __name__ == "__main__":
+    self_test()
+    lines = violations(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    print("\n".join(lines) if lines else "include directions hold")
+    sys.exit(1 if lines else 0)
