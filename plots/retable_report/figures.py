@@ -414,7 +414,7 @@ def draw_violin(artifact, figure):
     low, high = min(everything) if low is None else low, max(everything) if high is None else high
     if not high > low:
         low, high = low - .5 * abs(low) - 1e-12, high + .5 * abs(high) + 1e-12
-    names = [style.wrap(name, 2.0, SMALL) for name in labels]
+    names = [style.wrap(name, 1.75, SMALL) for name in labels]
     left, right = style.widest(names, SMALL) + 0.24, 1.06
     row, head = 0.235, 0.24
     note = recorded_note(machines)
@@ -570,6 +570,8 @@ def draw_bar(artifact, figure):
     axes = artifact.axes()
     rows, machines = points(artifact, metric, ["label", "device", "dataset"] + axes)
     panel = str(figure.get("panel") or ("dataset" if len(distinct(rows, "dataset")) > 1 else ""))
+    if panel and "panel" not in figure and len(distinct(rows, "label")) == 1:  # one method: its data sets are the rows
+        rows, panel = [dict(row, label=row.get(panel, "")) for row in rows], ""
     titles = sorted(distinct(rows, panel), key=natural)[:MAX_PANELS] if panel else [""]
     lines = curves_of(rows, "", [f for f in ["device", "dataset"] + axes if f != panel])
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
@@ -585,7 +587,7 @@ def draw_bar(artifact, figure):
     if not sections:
         raise Nothing("no row has a positive number, and the axis is logarithmic" if log else "no row has a number")
     row, gap = 0.215, 0.3 if panel else 0.08
-    names = {name: style.wrap(name, 1.9, SMALL) for name, _ in pairs}
+    names = {name: style.wrap(name, 1.7, SMALL) for name, _ in pairs}
     left, right = style.widest(names.values(), SMALL) + .22, .72
     height = sum(gap + row * len(bars) for _, bars in sections)
     note = recorded_note(machines)
@@ -650,7 +652,7 @@ def draw_heatmap(artifact, figure):
     shown = numpy.log10(grid) if log else grid
     low, high = numpy.nanmin(shown), numpy.nanmax(shown)
     high = high if high > low else low + 1
-    names = [style.wrap(name, 1.9, SMALL) for name in labels]
+    names = [style.wrap(name, 1.7, SMALL) for name in labels]
     left, note = style.widest(names, SMALL) + .25, recorded_note(machines)
     turned = style.widest(columns, SMALL) > (WIDTH - left - .3) / len(columns) - .05
     ticks = .1 + (style.widest(columns, SMALL) if turned else .15)
@@ -706,7 +708,7 @@ def draw_agreement(artifact, figure):
     order, dropped = order[:MAX_ROWS], order[MAX_ROWS:]
     ratios = [r for name in order for r, _, _ in rows[name]]
     reach = min(100.0, max(1.6, *ratios, *[1 / r for r in ratios]) * 1.15)
-    names = [style.wrap(name, 2.0, SMALL) for name in order]
+    names = [style.wrap(name, 1.75, SMALL) for name in order]
     left, row, head = style.widest(names, SMALL) + .24, .21, .26
     present = [v for v in style.VERDICT_MARKERS if any(v == verdict for name in order for _, verdict, _ in rows[name])]
     page = Page(artifact, figure, head + row * len(order) + .5, foot_height(present, ""))

@@ -102,7 +102,7 @@ def build(report, notes):
     views = [(family, artifact, model.verdict_rows(artifact)) for family, artifacts in families for artifact in artifacts]
     claims = [(family, claim) for family, artifacts in families for artifact in artifacts for claim in model.claim_rows(artifact)]
     if claims:
-        lines += ["", "## Claims", "", summary(model.tally([c for _, c in claims], CLAIM_VERDICTS)).capitalize() + ".", ""]
+        lines += ["", "## Claims", "", f"{numbers.count(len(claims), 'claim')}: {summary(model.tally([c for _, c in claims], CLAIM_VERDICTS))}.", ""]
         def say(claim):
             values = claim["figures"]
             if claim["recorded"]:

@@ -34,6 +34,8 @@ def ratio(text):
     value = number(text)
     if value is None:
         return ""
+    if value == 0:
+        return "0×"
     if value >= 1000 or (0 < abs(value) < .001):
         return plain(value, 2) + "×"
     return (f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

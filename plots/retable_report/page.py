@@ -108,7 +108,7 @@ def compact_cell(cell, samples):
     facts = cell.get("facts") if isinstance(cell.get("facts"), dict) else {}
     return {"r": str(cell.get("reason") or ""), "t": significant(cell.get("seconds"), 3),
             "c": str(cell.get("command") or ""), "m": metrics,
-            "f": [[k, t[:120]] for k, t in flatten(config) if k.split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] +
+            "f": [[k, t[:120]] for k, t in flatten(config) if t and k.split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] +
                  [[k, t[:120]] for k, t in flatten(facts)][:16]}
 
 

@@ -84,7 +84,7 @@ def render(report, say=lambda line: None):
             save(drawing, base)
             drawn, note = True, drawing.note
         except Nothing as reason:
-            note = f"No figure: {reason}."
+            note = f"No figure: {reason}." if artifact.figure() else ""
         except OSError:
             raise
         except Exception as error:  # a figure that cannot be drawn must not cost the page

@@ -17,8 +17,8 @@ INK, MUTED, GRID, PAPER, BAND = "#20242b", "#6a7280", "#dfe3e8", "#fefefe", "#f3
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7a00", "#5a5f69"]
 DASHES = ["-", (0, (5, 1.6)), (0, (1.2, 1.3)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1.2, 1, 1.2, 1, 1.2))]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "h"]
-WIDTH = 5.6          # inches: 403 points, so that text stays readable on a narrow screen
-SIZE, SMALL = 9.0, 8.0
+WIDTH = 4.9          # inches: 353 points, so that text stays readable on a screen 390 pixels wide
+SIZE, SMALL = 9.2, 8.4
 VERDICT_COLOURS = {"MATCH": "#009e73", "TREND": "#0072b2", "MISMATCH": "#d55e00", "DIFFERENT-HW": "#cc79a7",
                    "NOT-RUN": "#6a7280", "NO-DATA": "#6a7280", "HOLDS": "#009e73", "FAILS": "#d55e00"}
 VERDICT_MARKERS = {"MATCH": "o", "TREND": "^", "MISMATCH": "X", "DIFFERENT-HW": "D"}

@@ -1,0 +1,581 @@
+"""Tests of the report: every figure kind, torn and missing input, hostile text, the page and its script.
+
+    /usr/bin/python3 -m unittest discover -s plots/tests
+"""
+
+import contextlib
+import csv
+import glob
+import hashlib
+import html.parser
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+import fixture  # noqa: E402
+import report as program  # noqa: E402
+from retable_report import figures, inputs, markdown, model, numbers, page, pictures, render  # noqa: E402
+
+VOID = {"meta", "link", "br", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
+
+
+class Page(html.parser.HTMLParser):
+    """Collects ids, links, and text, and checks that tags nest."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.ids, self.links, self.sources, self.stack, self.errors, self.words, self.tags = [], [], [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.tags.append(tag)
+        if "id" in attrs:
+            self.ids.append(attrs["id"])
+        for name in ("href", "src", "xlink:href", "action", "data", "poster", "srcset"):
+            if name in attrs:
+                (self.links if name == "href" else self.sources).append(attrs[name])
+        self.errors += [f"{tag} has {name}" for name in attrs if name.startswith("on")]
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.stack.pop()
+
+    def handle_endtag(self, tag):
+        if tag in VOID:
+            return
+        if not self.stack or self.stack.pop() != tag:
+            self.errors.append(f"</{tag}> at {self.getpos()} closes nothing or something else")
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def raw(path):
+    with open(path, "rb") as stream:
+        return stream.read()
+
+
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def run(out, *more):
+    """Runs the program in this process. @return (exit code, what it said)"""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = program.main(["--out", out, *more])
+    return code, said.getvalue()
+
+
+def artifact(tidy=(), figure=None, samples=(), curves=(), verdicts=(), **meta):
+    """An artifact in memory; rows are dicts of text."""
+    made = inputs.Artifact("family/thing", meta={"figure": figure, "title": "A title", **meta})
+    made.tidy, made.samples, made.curves, made.verdicts = list(tidy), list(samples), list(curves), list(verdicts)
+    return made
+
+
+def row(label, median, **more):
+    return {"label": label, "device": "cpu", "dataset": "", "metric": "time", "unit": "s", "median": str(median),
+            "ci_low": "", "ci_high": "", "status": "ok", "reason": "", **{k: str(v) for k, v in more.items()}}
+
+
+def texts(drawing):
+    """All visible text of a drawing, as the SVG has it."""
+    stream = io.StringIO()
+    drawing.figure.savefig(stream, format="svg")
+    return [re.sub(r"&#x?[0-9a-f]+;", "?", t).strip() for t in re.findall(r"<text[^>]*>(.*?)</text>", stream.getvalue(), re.S)]
+
+
+class Temporary(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="report-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.out = os.path.join(self.folder, "out")
+
+
+class WholeFolder(unittest.TestCase):
+    """The made-up folder with everything, drawn once."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="report-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.out = os.path.join(cls.folder, "out")
+        cls.recorded = fixture.everything(cls.out)
+        cls.code, cls.said = run(cls.out, "--recorded", cls.recorded)
+        cls.html = read(os.path.join(cls.out, "report.html"))
+        cls.page = Page(cls.html)
+
+    def test_writes_everything(self):
+        self.assertEqual(self.code, 0, self.said)
+        for name in ("quantiles/table2", "quantiles/fig1", "quantiles/fig3", "quantiles/fig10", "treeshap/table6",
+                     "shapley/fig3", "shapley/table4", "shuffle/table1"):
+            for suffix in (".svg", ".png"):
+                self.assertGreater(os.path.getsize(os.path.join(self.out, name + suffix)), 2000, name + suffix)
+        self.assertEqual(glob.glob(os.path.join(self.out, "**", "*.tmp"), recursive=True), [])
+
+    def test_markup_nests_and_ids_are_unique(self):
+        self.assertEqual(self.page.errors, [])
+        self.assertEqual(self.page.stack, [])
+        twice = {i for i in self.page.ids if self.page.ids.count(i) > 1}
+        self.assertEqual(twice, set())
+
+    def test_links_lead_somewhere_and_nothing_is_loaded(self):
+        for link in self.page.links:
+            self.assertTrue(link.startswith("#") or link.startswith("data:"), link)
+            if link.startswith("#"):
+                self.assertIn(link[1:], self.page.ids)
+        for source in self.page.sources:
+            self.assertTrue(source.startswith("data:"), source)
+        for pattern in (r"https?://(?!www\.w3\.org/2000/svg)", r"@import", r"url\((?!#)", r"\bfetch\(", r"XMLHttpRequest", r"<script src"):
+            self.assertIsNone(re.search(pattern, self.html), pattern)
+        for reference in re.findall(r'url\(#([^)"]+)\)', self.html):
+            self.assertIn(reference, self.page.ids)
+
+    def test_hostile_text_stays_text(self):
+        self.assertNotIn("<script>alert", self.html)
+        self.assertNotIn("<img", self.html)
+        self.assertIn("&lt;b&gt;bold?&lt;/b&gt; &amp; co", self.html)
+        self.assertEqual(self.page.tags.count("script"), 2)
+        self.assertIn("ünïcödé", self.html)
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', self.html, re.S).group(1))
+        labels = [r[0] for table in data["tables"].values() for r in table["rows"]]
+        self.assertTrue(any("<script>alert('x')</script>" in label for label in labels))
+
+    def test_unknown_figure_kind_is_named(self):
+        self.assertIn("figure kind &#39;sunburst&#39; is not known here", self.html)
+
+    def test_teaching_of_every_family_present(self):
+        for title in ("Moments bend a density", "A path through a tree is a box", "Permutations on a sphere",
+                      "A bijection shuffles", "A frontier grows"):
+            self.assertIn(title, self.html)
+        self.assertNotIn("<!-- picture -->", self.html)
+
+    def test_claims_come_before_numbers_and_carry_words(self):
+        self.assertLess(self.html.index('id="claims"'), self.html.index('id="scoreboard"'))
+        self.assertLess(self.html.index('id="scoreboard"'), self.html.index('id="family-quantiles"'))
+        text = " ".join(self.page.words)
+        for word in ("holds", "fails", "no data", "match", "trend", "mismatch", "other hardware", "not run"):
+            self.assertIn(word, text)
+
+    def test_recorded_run_stands_in_for_what_did_not_run(self):
+        self.assertIn("example-h200, 2026-01-01", self.html)
+        svg = read(os.path.join(self.out, "shuffle", "table1.svg"))
+        self.assertIn("VarPhilox †", svg)
+        self.assertIn("recorded on example-h200", svg)
+        text = read(os.path.join(self.out, "report.md"))
+        self.assertIn("NOT-RUN: no CUDA device; recorded on example-h200, 2026-01-01: DIFFERENT-HW", text)
+
+    def test_every_verdict_row_is_shown(self):
+        with open(os.path.join(self.out, "verdicts.csv"), newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream))
+        cells = re.findall(r"<tbody>(.*?)</tbody>", self.html, re.S)
+        self.assertGreaterEqual(sum(body.count("<tr>") for body in cells), len(rows))
+
+    def test_drawn_again_it_is_the_same_to_the_byte_and_nothing_is_redrawn(self):
+        def state():
+            return {f: hashlib.sha256(raw(f)).hexdigest()
+                    for f in sorted(glob.glob(os.path.join(self.out, "**", "*.*"), recursive=True)) if os.path.isfile(f)}
+        before = state()
+        code, said = run(self.out, "--recorded", self.recorded)
+        self.assertEqual(code, 0)
+        self.assertNotIn("drawn", said)
+        self.assertEqual(state(), before)
+        os.remove(os.path.join(self.out, ".figures.json"))
+        run(self.out, "--recorded", self.recorded, "--quiet")
+        self.assertEqual(state(), before)
+
+    def test_changed_input_redraws_its_figure_alone(self):
+        copy = os.path.join(self.folder, "copy")
+        shutil.copytree(self.out, copy)
+        self.addCleanup(shutil.rmtree, copy)
+        path = os.path.join(copy, "quantiles", "fig10.tidy.csv")
+        text = read(path).replace("ME-central (l=10)", "ME-other (l=10)")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        _, said = run(copy, "--recorded", self.recorded)
+        self.assertEqual([line for line in said.splitlines() if "drawn" in line], ["figure quantiles/fig10: drawn"])
+        self.assertIn("ME-other", read(os.path.join(copy, "quantiles", "fig10.svg")))
+
+    def test_only_keeps_what_matches(self):
+        copy = os.path.join(self.folder, "only")
+        shutil.copytree(self.out, copy)
+        self.addCleanup(shutil.rmtree, copy)
+        run(copy, "--only", "shapley/*", "--quiet")
+        text = read(os.path.join(copy, "report.html"))
+        self.assertIn('id="family-shapley"', text)
+        self.assertNotIn('id="family-quantiles"', text)
+
+    def test_script_runs_in_a_browser(self):
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not browser:
+            self.skipTest("no chromium on this machine")
+        probe = """<script>addEventListener('error', e => document.title = 'ERROR ' + e.message);
+          document.querySelectorAll('details.cells').forEach(d => d.open = true);
+          setTimeout(() => { document.querySelectorAll('tr.pick').forEach((r, i) => { if (i % 40 === 3) r.click(); });
+            document.querySelector('table.verdicts thead th:nth-child(4)').click();
+            document.querySelector('.filter button[data-show=FAILS]').click(); document.getElementById('theme').click(); }, 200);</script></body>"""
+        path = os.path.join(self.folder, "probe.html")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(self.html.replace("</body>", probe))
+        try:
+            dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom",
+                                  "--user-data-dir=" + os.path.join(self.folder, "profile"), "file://" + path],
+                                 capture_output=True, text=True, timeout=30).stdout
+        except subprocess.TimeoutExpired:
+            self.skipTest("chromium did not answer within 30 s")
+        if "<body" not in dom:
+            self.skipTest("chromium does not run here")
+        self.assertNotIn("<title>ERROR", dom)
+        self.assertIn('class="drill"', dom)
+        self.assertIn('class="strip"', dom)
+        self.assertIn('aria-sort="ascending"', dom)
+        self.assertIn('data-theme="light"', dom)
+        self.assertRegex(dom, r'class="claim k-holds"[^>]*hidden')
+
+    def test_recorded_only_artifacts_are_listed(self):
+        few = os.path.join(self.folder, "few")
+        folder = fixture.Folder(few)
+        fixture.quantiles(folder)
+        folder.finish()
+        self.addCleanup(shutil.rmtree, few)
+        run(few, "--recorded", self.recorded, "--quiet")
+        text = read(os.path.join(few, "report.html"))
+        self.assertIn("Recorded elsewhere, not in this run", text)
+        self.assertIn("GPU shuffling throughput", text)
+        self.assertEqual(Page(text).errors, [])
+
+
+class TornInput(Temporary):
+    """Any subset of files, and any damage to them, gives a page that names what is missing."""
+
+    def check(self, *named):
+        code, said = run(self.out)
+        self.assertEqual(code, 0, said)
+        text = read(os.path.join(self.out, "report.html"))
+        self.assertEqual(Page(text).errors, [])
+        whole = " ".join(Page(text).words)
+        for name in named:
+            self.assertIn(name, whole)
+        self.assertTrue(read(os.path.join(self.out, "report.md")).startswith("# Retable"))
+        return whole
+
+    def small(self):
+        folder = fixture.Folder(self.out)
+        fixture.extratrees(folder)
+        fixture.treeshap(folder)
+        folder.finish()
+
+    def test_empty_folder(self):
+        os.makedirs(self.out)
+        self.check("run.json is missing", "environment.json is missing", "verdicts.csv is missing", "claims.csv is missing", "no artifact was found")
+
+    def test_no_folder(self):
+        code, said = run(os.path.join(self.folder, "nowhere"))
+        self.assertEqual(code, 1)
+        self.assertIn("nowhere is not a folder", said)
+
+    def test_each_file_missing(self):
+        self.small()
+        for path in sorted(glob.glob(os.path.join(self.out, "*.*")) + glob.glob(os.path.join(self.out, "*", "*.csv")) +
+                           glob.glob(os.path.join(self.out, "*", "*.json"))):
+            if os.sep + "cells" + os.sep in path or os.path.basename(path) in ("report.html", "report.md"):
+                continue
+            with self.subTest(os.path.relpath(path, self.out)):
+                kept = raw(path)
+                os.remove(path)
+                self.check()
+                with open(path, "wb") as stream:
+                    stream.write(kept)
+
+    def test_each_file_damaged(self):
+        self.small()
+        for name in ("run.json", "environment.json", "verdicts.csv", "claims.csv", "treeshap/table6.tidy.csv", "treeshap/table6.meta.json"):
+            path = os.path.join(self.out, name)
+            kept = raw(path)
+            for damage in (b"", b"\xff\xfe\x00garbage\n,,\"", kept[:len(kept) // 2], b"[]", b"null", b"\"text\"", b"{\"figure\": 3, \"labels\": 7, \"source\": []}"):
+                with self.subTest(name, damage=damage[:20]):
+                    with open(path, "wb") as stream:
+                        stream.write(damage)
+                    self.check()
+            with open(path, "wb") as stream:
+                stream.write(kept)
+
+    def test_header_only(self):
+        self.small()
+        for path in glob.glob(os.path.join(self.out, "**", "*.csv"), recursive=True):
+            first = read(path).split("\n")[0]
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(first + "\n")
+        self.check("No published cell was compared")
+
+    def test_torn_cells_are_counted(self):
+        self.small()
+        for path in glob.glob(os.path.join(self.out, "cells", "*.json"))[:3]:
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write('{"key": "0')
+        self.check("3 cell files under cells/ cannot be read")
+
+    def test_odd_types_in_meta_and_run(self):
+        self.small()
+        path = os.path.join(self.out, "treeshap", "table6.meta.json")
+        meta = json.loads(read(path))
+        meta.update(datasets=["one", {"name": "two", "present": False, "reason": "gone"}, 3, None], notes=[1, None, "text"],
+                    labels=[None, 3, "TreeShap"], source="page 3", coverage="all", statuses=[], figure={"kind": None}, axes=None, title=None)
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump(meta, stream)
+        with open(os.path.join(self.out, "run.json"), "w", encoding="utf-8") as stream:
+            json.dump({"banner": "one line", "counts": [1], "seconds": "soon", "started": 5, "command": None}, stream)
+        with open(os.path.join(self.out, "environment.json"), "w", encoding="utf-8") as stream:
+            json.dump({"cpu": "a name", "gpu": [{"name": "G"}], "deep": {"a": {"b": [{"c": None}]}}, "list": [1, 2]}, stream)
+        self.check("one line", "gone")
+
+    def test_unwritable_folder(self):
+        self.small()
+        os.makedirs(os.path.join(self.out, "report.html.tmp"))  # a name that cannot be written, for root too
+        code, said = run(self.out)
+        self.assertEqual(code, 1)
+        self.assertIn("cannot write to", said)
+
+
+class Figures(unittest.TestCase):
+    """Each kind on sound and on degenerate data."""
+
+    def nothing(self, words, **made):
+        with self.assertRaises(figures.Nothing) as caught:
+            figures.draw(artifact(**made))
+        self.assertIn(words, str(caught.exception))
+
+    def test_every_kind_without_data_says_so(self):
+        for kind in figures.KINDS:
+            self.nothing("", figure={"kind": kind})
+
+    def test_line_orders_points_and_names_lines(self):
+        drawing = figures.draw(artifact([row("A", v, size=n) for n, v in ((100, 3), (10, 1), (1, .1))], {"kind": "line", "x": "size", "xscale": "log"}))
+        line = drawing.figure.axes[0].lines[0]
+        self.assertEqual(list(line.get_xdata()), [1, 10, 100])
+        self.assertEqual(list(line.get_ydata()), [.1, 1, 3])
+        self.assertIn("A", texts(drawing))
+
+    def test_line_tells_devices_apart_only_where_needed(self):
+        both = [row("A", 1, size=n, device=d) for n in (1, 2) for d in ("cpu", "cuda")]
+        self.assertIn("A, cuda", texts(figures.draw(artifact(both, {"kind": "line", "x": "size"}))))
+        one = [row("A", 1, size=n, device="cpu") for n in (1, 2)] + [row("B", 1, size=n, device="cuda") for n in (1, 2)]
+        self.assertIn("B", texts(figures.draw(artifact(one, {"kind": "line", "x": "size"}))))
+
+    def test_line_drops_what_a_log_axis_cannot_hold(self):
+        drawing = figures.draw(artifact([row("A", v, size=n) for n, v in ((0, 1), (1, -1), (2, 5), (4, 7))],
+                                        {"kind": "line", "x": "size", "xscale": "log", "yscale": "log"}))
+        self.assertEqual(list(drawing.figure.axes[0].lines[0].get_xdata()), [2, 4])
+
+    def test_line_with_words_on_the_axis_and_panels(self):
+        rows = [row("A", i, size=s, dataset=d) for d in ("d2", "d10") for i, s in enumerate(("small", "large"))]
+        drawing = figures.draw(artifact(rows, {"kind": "line", "x": "size", "panel": "dataset"}))
+        self.assertEqual(len(drawing.figure.axes), 2)
+        self.assertIn("small", texts(drawing))
+
+    def test_line_without_its_axis(self):
+        self.nothing("no column 'rows'", tidy=[row("A", 1)], figure={"kind": "line", "x": "rows"})
+
+    def test_an_axis_may_be_called_n(self):
+        with tempfile.TemporaryDirectory() as folder:
+            fixture.write_csv(os.path.join(folder, "f", "t.tidy.csv"), ["label", "n", "metric", "unit", "status", "n", "median"],
+                              [["A", 8, "time", "s", "ok", 3, 1.5], ["A", 16, "time", "s", "ok", 3, 2.5]])
+            made = inputs.read_report(folder).artifacts["f/t"]
+            made.meta = {"axes": ["n"], "figure": {"kind": "line", "x": "n"}}
+            self.assertEqual(list(figures.draw(made).figure.axes[0].lines[0].get_xdata()), [8, 16])
+            self.assertEqual(made.axes(), ["n"])
+
+    def test_failed_rows_and_nan_are_not_drawn(self):
+        self.nothing("boom", tidy=[row("A", 3, size=1, status="crash", reason="boom"), row("A", "nan", size=2), row("A", "inf", size=3)],
+                     figure={"kind": "line", "x": "size"})
+
+    def samples(self, label, values, **more):
+        return [{"label": label, "metric": "NIAE", "unit": "", "device": "cpu", "value": v, **more} for v in values]
+
+    def test_violin_keeps_row_order_and_counts_failures(self):
+        data = self.samples("B", [str(.01 * i) for i in range(30)] + ["", "nan"]) + self.samples("A", ["0.5"] * 5) + self.samples("C", [""])
+        drawing = figures.draw(artifact(samples=data, figure={"kind": "violin", "metric": "NIAE"}, labels=["C", "A", "B", "D"]))
+        ax = drawing.figure.axes[0]
+        self.assertEqual([t.get_text() for t in ax.get_yticklabels()], ["C", "A", "B", "D"])
+        shown = texts(drawing)
+        self.assertIn("2", shown)
+        self.assertIn("all failed", shown)
+        self.assertIn("not run", shown)
+
+    def test_violin_counts_what_lies_beyond_the_limit(self):
+        shown = texts(figures.draw(artifact(samples=self.samples("A", ["0.1", "0.2", "0.3", "7", "9"]),
+                                            figure={"kind": "violin", "xlim_low": 0, "xlim_high": 1})))
+        self.assertTrue(any(text.startswith("2") and len(text) > 1 for text in shown), shown)
+
+    def test_violin_on_a_log_axis(self):
+        figures.draw(artifact(samples=self.samples("A", ["0", "-1", "1e-9", "1", "10", "100"]), figure={"kind": "violin", "xscale": "log"}))
+        self.nothing("positive", samples=self.samples("A", ["0", "-1"]), figure={"kind": "violin", "xscale": "log"})
+
+    def test_density_integrates_to_its_shape(self):
+        grid, heights = figures.density([0.0] * 5 + [1.0] * 5 + [.5] * 40, 0, 1)
+        self.assertEqual(heights.max(), 1)
+        self.assertAlmostEqual(grid[heights.argmax()], .5, delta=.03)
+        self.assertIsNone(figures.density([1.0, 1.0, 1.0], 0, 2))
+        self.assertIsNone(figures.density([], 0, 2))
+
+    def test_histogram_counts_every_sample(self):
+        for figure in ({"kind": "histogram"}, {"kind": "histogram", "logx": True}):
+            drawing = figures.draw(artifact(samples=self.samples("A", [str(10 ** (i / 20)) for i in range(100)]), figure=figure))
+            self.assertEqual(sum(patch.get_height() for patch in drawing.figure.axes[0].patches), 100)
+        figures.draw(artifact(samples=self.samples("A", ["3", "3"]), figure={"kind": "histogram", "logx": "true"}))
+
+    def test_curves_draw_the_histogram_behind(self):
+        curves = [{"label": label, "dataset": "d", "curve": curve, "x": str(x), "y": str(x * x)}
+                  for label, curve in (("ME", "density"), ("", "histogram")) for x in range(5)] + [
+                      {"label": "ME", "dataset": "d", "curve": "density", "x": "", "y": "nan"}]
+        shown = texts(figures.draw(artifact(curves=curves, figure={"kind": "curves"})))
+        self.assertIn("data", shown)
+        self.assertIn("ME", shown)
+
+    def test_bar_and_heatmap(self):
+        rows = [row(label, v, d=d, ci_low=v * .9, ci_high=v * 1.1) for label, v in (("A", 1), ("B", 300)) for d in (2, 10)]
+        self.assertEqual(len(figures.draw(artifact(rows, {"kind": "bar", "metric": "time"})).figure.axes), 1)
+        figures.draw(artifact(rows, {"kind": "bar", "xscale": "log"}))
+        shown = texts(figures.draw(artifact(rows, {"kind": "heatmap", "x": "d"})))
+        self.assertLess(shown.index("2"), shown.index("10"))
+        figures.draw(artifact([row("A", -1)], {"kind": "bar"}))
+        figures.draw(artifact([row("A", 0)], {"kind": "heatmap"}))
+
+    def test_agreement_stands_in_for_a_missing_figure(self):
+        verdicts = [{"row": f"r{i}", "column": "c", "paper": "2", "ratio": str(r), "verdict": "MATCH", "ci_low": "1", "ci_high": "3"}
+                    for i, r in enumerate((.9, 1.0, 1.1, 5000, 1e-9))]
+        figures.draw(artifact(verdicts=verdicts))
+        self.nothing("fewer than three", verdicts=verdicts[:2])
+
+    def test_many_rows_and_panels_are_cut_and_said(self):
+        rows = [row("A", i, size=s, dataset=f"d{i}") for i in range(30) for s in (1, 2)]
+        self.assertIn("6 more panels", figures.draw(artifact(rows, {"kind": "line", "x": "size"})).note)
+
+    def test_long_labels_are_wrapped(self):
+        figures.draw(artifact([row("word " * 40, 1), row("x" * 200, 2)], {"kind": "bar", "title": "t " * 200}))
+
+    def test_recorded_rows_fill_only_the_gaps(self):
+        local = artifact([row("A", 1, size=1), row("B", "", size=1, status="not_run")], {"kind": "line", "x": "size"})
+        local.recorded = [("box", artifact([row("A", 9, size=1), row("B", 5, size=1)]))]
+        rows, machines = figures.points(local, "time", ["label", "size"])
+        self.assertEqual([(r["label"], r["median"]) for r in rows], [("A", 1.0), ("B †", 5.0)])
+        self.assertEqual(machines, ["box"])
+
+    def test_pictures(self):
+        for name, draw in pictures.PICTURES.items():
+            self.assertEqual(Page(draw()).errors, [], name)
+            self.assertNotIn(" id=", draw())
+            self.assertNotIn("nan", draw())
+
+    def test_the_shuffle_picture_shows_a_permutation(self):
+        rows = re.findall(r'y="(\d+\.\d)" text-anchor="middle" font-size="12"[^>]*>(\d+)<', pictures.shuffle())
+        by_row = {}
+        for y, item in rows:
+            by_row.setdefault(float(y), []).append(int(item))
+        for y in sorted(by_row)[:4]:
+            self.assertEqual(sorted(by_row[y]), list(range(16)))
+        self.assertEqual(sorted(by_row[max(by_row)]), list(range(11)))
+
+    def test_the_density_picture_has_the_moments_it_claims(self):
+        import numpy
+        grid = numpy.linspace(-1, 1, 401)
+        weights = numpy.full(401, 2 / 400)
+        target = numpy.exp(grid)
+        target /= weights @ target
+        density = pictures.maximum_entropy(target, grid, weights, 4)
+        for k in range(5):
+            self.assertAlmostEqual(weights @ (density * grid ** k), weights @ (target * grid ** k), places=8)
+
+
+class Words(unittest.TestCase):
+    """Numbers and text as a reader sees them."""
+
+    def test_plain(self):
+        for value, text in ((0, "0"), (0.0532123, "0.05321"), (123.456, "123.5"), (5.0, "5"), (1234.5678, "1235"),
+                            (12345.0, "12\u202f345"), (1.234e-7, "1.23e-7"), (-2.5, "-2.5"), (3e9, "3e9"), (0.000123456, "0.0001235"), (None, "")):
+            self.assertEqual(numbers.plain(value).replace("−", "-"), text)
+
+    def test_ratio_and_time(self):
+        self.assertEqual([numbers.ratio(v) for v in ("1", "0.0213", "12.34", "1e-9", "0", "", "nan")], ["1.00×", "0.021×", "12.3×", "1e−9×", "0×", "", ""])
+        self.assertEqual([numbers.seconds(v) for v in (0.25, 61, 7322, "x")], ["0.25 s", "1 min 1 s", "2 h 2 min", ""])
+        self.assertEqual(numbers.moment("2026-01-02T03:04:05Z"), "2026-01-02 03:04 UTC")
+
+    def test_markdown_escapes(self):
+        self.assertEqual(markdown.escape("a|b *c*\n<d> & `e`"), "a\\|b \\*c\\* &lt;d&gt; &amp; \\`e\\`")
+        self.assertEqual(markdown.code("a `b` c"), "``a `b` c``")
+
+    def test_ids_are_unique_and_plain(self):
+        ids = page.Ids()
+        self.assertEqual([ids("A/B c"), ids("a-b-c"), ids("<>"), ids("漢")], ["a-b-c", "a-b-c-2", "x", "x-2"])
+
+    def test_natural_order(self):
+        self.assertEqual(sorted(["fig10", "fig9", "fig1"], key=inputs.natural), ["fig1", "fig9", "fig10"])
+        self.assertEqual(sorted(["10", "9.5", "a"], key=inputs.natural), ["9.5", "10", "a"])
+
+    def test_data_shrinks_until_it_fits(self):
+        report = inputs.Report("nowhere")
+        report.artifacts["family/thing"] = artifact([row("A", i, key=f"k{i}") for i in range(500)])
+        report.cells = {f"k{i}": {"metrics": [{"name": "t", "samples": [.1] * 50}], "cell": {"long": "x" * 100}} for i in range(500)}
+        limit = page.DATA_LIMIT
+        try:
+            sizes = []
+            for page.DATA_LIMIT in (10**7, 150_000, 60_000, 1000):
+                sizes.append(len(page.drill_data(report, {"family/thing": "family-thing"})))
+                self.assertLessEqual(sizes[-1], max(page.DATA_LIMIT, 200))
+        finally:
+            page.DATA_LIMIT = limit
+        self.assertEqual(sizes, sorted(sizes, reverse=True))
+
+    def test_layout_puts_verdicts_on_the_csvs_cells(self):
+        made = artifact(verdicts=[{"row": "A", "column": "x", "paper": "1", "measured": "1.1", "verdict": "MATCH", "artifact": ""},
+                                  {"row": "Z", "column": "x", "paper": "1", "measured": "", "verdict": "ODD WORD", "artifact": ""}])
+        made.table = [["Name", "x", "y"], ["A", "1.1"], ["B", "2", "text"]]
+        rows = model.verdict_rows(made)
+        corner, columns, lines = model.layout(made, rows)
+        self.assertEqual((corner, columns), ("Name", ["x", "y"]))
+        self.assertEqual(lines[0][1][0]["verdict"]["verdict"], "MATCH")
+        self.assertIsNone(lines[0][1][1])
+        self.assertEqual(lines[1][1][1]["text"], "text")
+        self.assertEqual((rows[1]["verdict"], rows[1]["word"]), ("NO-DATA", "odd word"))
+
+
+class Golden(Temporary):
+    """The Markdown of a small folder, to the letter."""
+
+    def test_markdown(self):
+        folder = fixture.Folder(self.out)
+        fixture.write_csv(os.path.join(self.out, "quantiles", "table9.tidy.csv"), ["experiment", "algorithm", "label", "device", "dataset"] + fixture.TIDY,
+                          [["quantiles/table9", "ME", "ME (l=5)", "cpu", "iris", "NIAE", "", "ok", 4, .02, .01, .03, .02, .0, .01, .03, 0, "", ""]])
+        fixture.write_json(os.path.join(self.out, "quantiles", "table9.meta.json"), {
+            "title": "Errors | small", "question": "How far off?", "source": {"page": 31, "table": "Table 9"},
+            "repeat": "build/retable run quantiles/table9", "coverage": {"text": "4 of 8 columns"}, "notes": ["A note."]})
+        folder.verdict("quantiles/table9", "ME (l=5)", "mean", "accuracy", .021, .02, "", "MATCH")
+        folder.verdict("quantiles/table9", "ME-GPU", "mean", "accuracy", .021, None, "", "NOT-RUN", "no CUDA device")
+        folder.claims.append(["quantiles/table9", "c1", "It is <small>.", "31", "HOLDS", "0.02 < 0.1", "a < b"])
+        folder.finish(environment={"cpu": {"model": "Example CPU", "cores": 2}, "gpu": None})
+        code, _ = run(self.out, "--quiet")
+        self.assertEqual(code, 0)
+        path = os.path.join(HERE, "golden.md")
+        if os.environ.get("RETABLE_UPDATE_GOLDEN"):
+            shutil.copyfile(os.path.join(self.out, "report.md"), path)
+        self.assertEqual(read(os.path.join(self.out, "report.md")), read(path))
+
+
+if __name__ == "__main__":
+    unittest.main()
