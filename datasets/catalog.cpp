@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <utility>
 
+#include "datasets/cache.hpp"
 #include "datasets/embedded.hpp"
+#include "datasets/fetch.hpp"
 #include "datasets/generators.hpp"
 #include "datasets/registry_file.hpp"
 
@@ -77,7 +81,8 @@ Member GeneratorMember(const std::string& text) {
   return member;
 }
 
-Member OpenMlMember(int id, const FetchOptions&) {
+//! What is known of an OpenML data set before it is here.
+Member KnownMember(int id) {
   const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
   Member member;
   member.openml = id;
@@ -88,8 +93,104 @@ Member OpenMlMember(int id, const FetchOptions&) {
     member.rows = entry->rows;
     member.columns = entry->attributes - 1;
   }
-  member.reason = "not in the cache";
   return member;
+}
+
+void FillFromRecord(Member& member, const CacheRecord& record) {
+  member.title = record.name;
+  member.sha256 = record.sha256;
+  member.present = true;
+  member.rows = record.rows;
+  member.columns = record.columns;
+  member.complete = record.complete;
+}
+
+//! Failures of this process, so that a plan which names a data set often asks a server once.
+class Failures {
+ public:
+  static Failures& Instance() {
+    static Failures failures;
+    return failures;
+  }
+  std::string Find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    return found == known_.end() ? "" : found->second;
+  }
+  void Add(const std::string& key, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    known_[key] = why;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> known_;
+};
+
+ServerOptions ServerFor(const FetchOptions& options) {
+  ServerOptions server = ServerOptions::FromEnvironment();
+  if (options.policy == FetchPolicy::kIfCheap) {
+    // At plan time somebody waits.
+    server.connect_timeout = 3;
+    server.stall_timeout = 5;
+    server.retries = 1;
+    server.back_off = 0.2;
+  }
+  return server;
+}
+
+//! Fetches those of `ids` that are not in the cache, as far as the policy goes; says why not.
+std::map<int, std::string> FetchMissing(Cache& cache, const std::vector<int>& ids,
+                                        const FetchOptions& options) {
+  std::map<int, std::string> reasons;
+  OpenMlServer server(ServerFor(options));
+  const std::int64_t limit =
+      options.policy == FetchPolicy::kAll || server.is_file() ? 0 : options.max_bytes;
+  const auto key = [&](int id) {
+    return server.base() + " " + std::to_string(id) + " " + std::to_string(limit);
+  };
+  std::vector<int> wanted;
+  for (const int id : ids) {
+    const std::string why = server.is_file() ? "" : Failures::Instance().Find(key(id));
+    if (why.empty())
+      wanted.push_back(id);
+    else
+      reasons[id] = why;
+  }
+  FetchManyOptions many;
+  many.max_bytes = limit;
+  for (const FetchOutcome& outcome : FetchMany(cache, server, wanted, many)) {
+    if (outcome.present) continue;
+    reasons[outcome.id] = outcome.error;
+    Failures::Instance().Add(key(outcome.id), outcome.error);
+  }
+  return reasons;
+}
+
+std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOptions& options) {
+  Cache cache(Cache::DefaultRoot());
+  std::vector<Member> members;
+  std::vector<int> missing;
+  for (const int id : ids) {
+    members.push_back(KnownMember(id));
+    if (const auto record = cache.Find(id))
+      FillFromRecord(members.back(), *record);
+    else
+      missing.push_back(id);
+  }
+  if (missing.empty()) return members;
+  std::map<int, std::string> reasons;
+  if (options.policy != FetchPolicy::kNone) reasons = FetchMissing(cache, missing, options);
+  for (Member& member : members) {
+    if (member.present) continue;
+    const auto record = cache.Find(member.openml);
+    const auto reason = reasons.find(member.openml);
+    if (record)
+      FillFromRecord(member, *record);
+    else
+      member.reason = reason != reasons.end() ? reason->second : "not in the cache";
+  }
+  return members;
 }
 
 }  // namespace
@@ -142,16 +243,15 @@ std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions
     return members;
   }
   if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
-    for (const int id : suite->members) members.push_back(OpenMlMember(id, options));
-    return members;
+    return OpenMlMembers(suite->members, options);
   }
   if (IsGenerator(name)) return {GeneratorMember(name)};
   if (const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name)) {
     if (entry->embedded) return {EmbeddedMember(*FindEmbedded(entry->name))};
     if (!entry->generator.empty()) return {GeneratorMember(entry->generator)};
-    return {OpenMlMember(entry->openml, options)};
+    return OpenMlMembers({entry->openml}, options);
   }
-  if (const int id = OpenMlId(name)) return {OpenMlMember(id, options)};
+  if (const int id = OpenMlId(name)) return OpenMlMembers({id}, options);
   throw UnknownDataset(name, Names());
 }
 
@@ -177,7 +277,12 @@ Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
     return GenerateFrame(spec, options.seed, rows);
   }
   if (const std::string* embedded = FindEmbedded(member.name)) return LoadEmbedded(*embedded);
-  throw AbsentDataset(member.name + " is not here: " + member.reason +
+  if (member.openml > 0) {
+    const Cache cache(Cache::DefaultRoot());
+    if (const auto record = cache.Find(member.openml)) return cache.Load(*record);
+  }
+  throw AbsentDataset(member.name + " is not here" +
+                      (member.reason.empty() ? "" : ": " + member.reason) +
                       "; fetch it with: retable datasets fetch " + member.name);
 }
 
