@@ -70,11 +70,11 @@ void OrderBucket(const Philox4x32& random, const PartitionPlan& plan, std::uint6
                  const Item* in, Item* out, std::uint32_t m) {
   if (plan.second_bits == 0) return OrderLeaf(random, bucket, in, out, m);
   const std::uint32_t leaves = plan.leaves_per_bucket();
-  const std::uint32_t groups = (m + 1023) / 1024;
-  std::vector<std::uint8_t> digits(groups * std::size_t{1024});
+  const std::uint32_t groups = (m + 255) / 256;
+  std::vector<std::uint16_t> digits(groups * std::size_t{256});
   std::uint32_t start[(1 << kMaxSecondBits) + 1] = {};
   for (std::uint32_t g = 0; g < groups; ++g) {
-    FillSecondDigits(random, bucket, g, plan.second_bits, &digits[g * std::size_t{1024}]);
+    FillSecondDigits(random, bucket, g, plan.second_bits, &digits[g * std::size_t{256}]);
   }
   for (std::uint32_t s = 0; s < m; ++s) ++start[digits[s] + 1];
   for (std::uint32_t q = 0; q < leaves; ++q) start[q + 1] += start[q];
@@ -94,10 +94,10 @@ constexpr std::uint64_t kRange = std::uint64_t{1} << 20;
 template <class F>
 void ForEachDigit(const Philox4x32& random, const PartitionPlan& plan, std::uint64_t range, F&& f) {
   const std::uint64_t end = std::min(plan.n, (range + 1) * kRange);
-  std::uint16_t digits[256];
-  for (std::uint64_t i = range * kRange; i < end; i += 256) {
-    FillFirstDigits(random, i >> 8, plan.first_bits, digits);
-    const std::uint64_t count = std::min<std::uint64_t>(256, end - i);
+  std::uint16_t digits[8192];
+  for (std::uint64_t i = range * kRange; i < end; i += 8192) {
+    FillFirstDigits(random, i >> 13, plan.first_bits, digits);
+    const std::uint64_t count = std::min<std::uint64_t>(8192, end - i);
     for (std::uint64_t s = 0; s < count; ++s) f(i + s, digits[s]);
   }
 }

@@ -50,27 +50,24 @@ struct PartitionPlan {
 //! @throws std::invalid_argument for n > kMaxPartition.
 PartitionPlan MakePartitionPlan(std::uint64_t n);
 
-//! Philox block that holds the first digits of slots with the same (i >> 8, i & 31).
+//! Philox block that holds the first digits of slots with the same (i >> 13, i & 1023); half-word
+//! (i >> 10) & 7 is the digit of i.
 RETABLE_HD PhiloxBlock FirstDigitBlock(const Philox4x32& random, std::uint64_t group,
-                                       std::uint32_t lane) {
-  return random.Block(group * 32 + lane, 1);
+                                       std::uint32_t column) {
+  return random.Block(group * 1024 + column, 1);
 }
-//! Half-word j (0..7) of a block, reduced to its top `bits`.
-RETABLE_HD std::uint32_t FirstDigit(const PhiloxBlock& block, int j, int bits) {
+//! Half-word j (0..7) of a block of first or second digits, reduced to its top `bits`.
+RETABLE_HD std::uint32_t Digit(const PhiloxBlock& block, int j, int bits) {
   const std::uint32_t half = (block.word[j >> 1] >> ((j & 1) * 16)) & 0xFFFFu;
   return half >> (16 - bits);
 }
 
-//! Philox block that holds the second digits of slots with the same (slot >> 10, slot & 31).
+//! Philox block that holds the second digits of slots with the same (slot >> 8, slot & 31);
+//! half-word (slot >> 5) & 7 is the digit.
 RETABLE_HD PhiloxBlock SecondDigitBlock(const Philox4x32& random, std::uint64_t bucket,
                                         std::uint32_t group, std::uint32_t lane) {
   return random.Block(static_cast<std::uint64_t>(group) * 32 + lane, 2 + (bucket << 2));
 }
-//! Nibble j (0..31) of a block, reduced to its top `bits` (1..4).
-RETABLE_HD std::uint32_t SecondDigit(const PhiloxBlock& block, int j, int bits) {
-  return ((block.word[j >> 3] >> ((j & 7) * 4)) & 0xFu) >> (4 - bits);
-}
-
 //! Philox block that holds the leaf keys of slots with the same (slot >> 7, slot & 31); word
 //! (slot >> 5) & 3 is the key.
 RETABLE_HD PhiloxBlock LeafKeyBlock(const Philox4x32& random, std::uint64_t leaf,

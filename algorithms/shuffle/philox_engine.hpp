@@ -1,7 +1,8 @@
 #pragma once
 //! @file
-//! A C++ uniform random bit generator over counter-based bits, for the sequential methods: block after
-//! block of one sub-stream of a seed. Any number of engines over different streams are independent.
+//! A C++ uniform random bit generator over counter-based bits, for the sequential methods: block
+//! after block of one sub-stream of a seed. Any number of engines over different streams are
+//! independent.
 
 #include <cstdint>
 #include <limits>

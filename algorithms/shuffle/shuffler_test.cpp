@@ -146,18 +146,18 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<std::vector<std::uint64_t>> buckets(plan.buckets());
   for (std::uint64_t i = 0; i < n; ++i) {
-    const auto block = FirstDigitBlock(random, i >> 8, i & 31);
+    const auto block = FirstDigitBlock(random, i >> 13, i & 1023);
     const std::uint32_t digit =
-        plan.first_bits == 0 ? 0 : FirstDigit(block, (i >> 5) & 7, plan.first_bits);
+        plan.first_bits == 0 ? 0 : Digit(block, (i >> 10) & 7, plan.first_bits);
     buckets[digit].push_back(i);
   }
   std::vector<std::uint64_t> order;
   for (std::uint64_t b = 0; b < buckets.size(); ++b) {
     std::vector<std::vector<std::uint64_t>> leaves(plan.leaves_per_bucket());
     for (std::uint32_t s = 0; s < buckets[b].size(); ++s) {
-      const auto block = SecondDigitBlock(random, b, s >> 10, s & 31);
+      const auto block = SecondDigitBlock(random, b, s >> 8, s & 31);
       const std::uint32_t q =
-          plan.second_bits == 0 ? 0 : SecondDigit(block, (s >> 5) & 31, plan.second_bits);
+          plan.second_bits == 0 ? 0 : Digit(block, (s >> 5) & 7, plan.second_bits);
       leaves[q].push_back(buckets[b][s]);
     }
     for (std::uint32_t q = 0; q < leaves.size(); ++q) {

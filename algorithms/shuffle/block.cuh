@@ -1,0 +1,119 @@
+#pragma once
+//! @file
+//! Block-wide helpers of the CUDA twins: an exclusive scan, and bulk loads into shared memory by
+//! the copy engine of Hopper (a plain loop elsewhere).
+
+#include <cstdint>
+
+namespace retable::shuffle {
+
+//! Exclusive sum over the block's 1024 threads. `warps` is 33 words of shared memory; the total is
+//! left in warps[32]. Contains two barriers; the caller must put one before the next use of
+//! `warps`.
+__device__ __forceinline__ std::uint32_t ExclusiveSum1024(std::uint32_t value,
+                                                          std::uint32_t* warps) {
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  std::uint32_t sum = value;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, d);
+    if (lane >= d) sum += other;
+  }
+  if (lane == 31) warps[warp] = sum;
+  __syncthreads();
+  if (warp == 0) {
+    const std::uint32_t mine = warps[lane];
+    std::uint32_t total = mine;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, total, d);
+      if (lane >= d) total += other;
+    }
+    warps[lane] = total - mine;
+    if (lane == 31) warps[32] = total;
+  }
+  __syncthreads();
+  return sum - value + warps[warp];
+}
+
+__device__ __forceinline__ std::uint32_t SharedAddress(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+//! Loads runs of items into shared memory. All threads of the block call each function.
+//! On compute capability 9.0 one thread hands the aligned middle to the copy engine, so that the
+//! others go on with work that needs no data yet.
+template <class Item>
+struct BulkLoad {
+  std::uint64_t* barrier;   //!< one 8-byte word of shared memory
+  std::uint32_t phase = 0;  //!< loads waited for so far
+  std::uint32_t shift = 0;  //!< item i of the last load lies at buffer[shift + i]
+
+  //! Once, before the first load; a __syncthreads must follow.
+  __device__ void Init() {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(SharedAddress(barrier))
+                   : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+#endif
+  }
+
+  //! Starts loading m items; `buffer` is 16-byte aligned, has room for m + 16 / sizeof(Item) items
+  //! and must not be in use (a barrier lies between its last use and this). Reads no byte after the
+  //! run and at most 15 before it.
+  __device__ void Start(const Item* source, std::uint32_t m, Item* buffer) {
+    const std::uint64_t address = reinterpret_cast<std::uint64_t>(source);
+    const std::uint64_t end = address + std::uint64_t{m} * sizeof(Item);
+    const std::uint64_t head = address & ~std::uint64_t{15};
+    const std::uint64_t body_end = end & ~std::uint64_t{15};
+    shift = static_cast<std::uint32_t>((address - head) / sizeof(Item));
+#if __CUDA_ARCH__ >= 900
+    const std::uint32_t bytes = body_end > head ? static_cast<std::uint32_t>(body_end - head) : 0;
+    if (threadIdx.x == 0) {
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+      asm volatile(
+          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)),
+          "r"(bytes)
+          : "memory");
+      if (bytes > 0) {
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+            "[%3];" ::"r"(SharedAddress(buffer)),
+            "l"(head), "r"(bytes), "r"(SharedAddress(barrier))
+            : "memory");
+      }
+    }
+    // What is left after the last whole 16 bytes.
+    const std::uint64_t rest = body_end > address ? body_end : address;
+    const std::uint32_t left = static_cast<std::uint32_t>((end - rest) / sizeof(Item));
+    if (threadIdx.x >= 32 && threadIdx.x < 32 + left) {
+      const std::uint32_t at =
+          static_cast<std::uint32_t>((rest - address) / sizeof(Item)) + threadIdx.x - 32;
+      buffer[shift + at] = source[at];
+    }
+#else
+    (void)body_end;
+    for (std::uint32_t i = threadIdx.x; i < m; i += blockDim.x) buffer[shift + i] = source[i];
+#endif
+  }
+
+  //! Waits for the load; a __syncthreads must lie between Start and the first use of the items.
+  __device__ void Wait() {
+#if __CUDA_ARCH__ >= 900
+    std::uint32_t done = 0;
+    while (done == 0) {
+      asm volatile(
+          "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, "
+          "0, p; }"
+          : "=r"(done)
+          : "r"(SharedAddress(barrier)), "r"(phase & 1)
+          : "memory");
+    }
+#endif
+    ++phase;
+  }
+};
+
+}  // namespace retable::shuffle

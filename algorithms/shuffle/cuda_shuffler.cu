@@ -1,0 +1,19 @@
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+
+#include "algorithms/shuffle/device.cuh"
+
+namespace retable::shuffle {
+
+void CudaShuffler::Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                       std::uint64_t seed) {
+  DeviceArray<std::byte> source, target;
+  source.Reserve(n * item_bytes);
+  target.Reserve(n * item_bytes);
+  prepare(n, item_bytes);
+  CudaCheck(cudaMemcpy(source.data(), in, n * item_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  enqueue(source.data(), target.data(), n, item_bytes, seed, nullptr);
+  CudaCheck(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  CudaCheck(cudaMemcpy(out, target.data(), n * item_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
+}  // namespace retable::shuffle
