@@ -1,0 +1,72 @@
+#include "harness/change.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retable::harness {
+
+std::string_view Name(Change change) {
+  switch (change) {
+    case Change::kFaster:
+      return "faster";
+    case Change::kSlower:
+      return "slower";
+    case Change::kSame:
+      return "same";
+    case Change::kNotSteady:
+      return "not steady";
+    case Change::kAmbiguous:
+      break;
+  }
+  return "ambiguous";
+}
+
+Change Decide(const Interval& ratio, bool steady, const ChangeRule& rule) {
+  const bool known =
+      ratio.method != IntervalMethod::kNone && ratio.method != IntervalMethod::kPoint;
+  if (!known || std::isnan(ratio.low) || std::isnan(ratio.high)) return Change::kAmbiguous;
+  if (!steady) return Change::kNotSteady;
+  const double f = rule.noise_floor, m = std::max(rule.margin, rule.noise_floor);
+  if (ratio.low > 1 + f) return Change::kSlower;
+  if (ratio.high < 1 - f) return Change::kFaster;
+  // Neither beyond the noise, so it meets the noise.
+  const bool within = ratio.low >= 1 - m && ratio.high <= 1 + m;
+  return within ? Change::kSame : Change::kAmbiguous;
+}
+
+TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
+                           const ChangeRule& rule) {
+  TimesCompared result{RatioOfMedians(new_times, old_times, 1), Change::kAmbiguous};
+  // One sample on either side says nothing of its own spread.
+  if (old_times.size() < 2 || new_times.size() < 2) return result;
+  const bool steady =
+      std::abs(Drift(old_times)) <= rule.unsteady && std::abs(Drift(new_times)) <= rule.unsteady;
+  result.change = Decide(result.ratio, steady, rule);
+  return result;
+}
+
+std::string NextStep(Change change, const std::string& experiment) {
+  const std::string run = "retable run " + experiment + " --force";
+  switch (change) {
+    case Change::kFaster:
+      return "make sure that it is still right: retable check";
+    case Change::kSlower:
+      return "look at the samples: retable explain KEY; then measure once more: " + run;
+    case Change::kSame:
+      return "nothing to do";
+    case Change::kNotSteady:
+      return "the machine changed its pace while measuring; find out why (retable doctor), then: " +
+             run;
+    case Change::kAmbiguous:
+      break;
+  }
+  return "more samples are needed: " + run + " --repeats 20";
+}
+
+double NoiseFloor(std::span<const PairedBlock> same_body) {
+  const Interval ratio = PairedRatio(same_body, 1);
+  if (std::isnan(ratio.low)) return ChangeRule{}.noise_floor;
+  return std::max({ChangeRule{}.noise_floor, std::abs(ratio.low - 1), std::abs(ratio.high - 1)});
+}
+
+}  // namespace retable::harness

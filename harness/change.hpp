@@ -1,0 +1,55 @@
+#pragma once
+//! @file
+//! Faster, slower or the same? The decision on a ratio of two times, and what to do next.
+//!
+//! With the ratio new / old and its 95 % interval [low, high], a noise floor f (what the machine
+//! does to identical code, 1 % unless measured by an A/A run) and a margin m (3 %: what is not
+//! worth acting on):
+//!
+//!   not steady   either side drifted while it was measured (last third against first, over 10 %)
+//!   slower       low > 1 + f: the whole interval is beyond the noise
+//!   faster       high < 1 - f
+//!   same         the interval meets [1 - f, 1 + f] and lies within [1 - m, 1 + m]: no difference
+//!                is seen, and one that mattered would have been
+//!   ambiguous    anything else: too few or too noisy samples; one sample a side always is
+//!
+//! Every verdict comes with the next command to type.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/statistics.hpp"
+
+namespace retable::harness {
+
+enum class Change { kFaster, kSlower, kSame, kAmbiguous, kNotSteady };
+//! "faster", "slower", "same", "ambiguous", "not steady".
+std::string_view Name(Change change);
+
+struct ChangeRule {
+  double noise_floor = 0.01;
+  double margin = 0.03;
+  double unsteady = 0.10;
+};
+
+//! @param ratio new time / old time
+Change Decide(const Interval& ratio, bool steady, const ChangeRule& rule = {});
+
+//! Of two sets of times taken apart from each other, in the order they were taken.
+struct TimesCompared {
+  Interval ratio;  //!< new / old
+  Change change;
+};
+TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
+                           const ChangeRule& rule = {});
+
+//! What to do about a verdict: a sentence, with a command where there is one.
+//! @param experiment its id, for the command
+std::string NextStep(Change change, const std::string& experiment);
+
+//! What an A/A run (the same body on both sides) shows of this machine: how far from 1 the ratio's
+//! interval reaches. At least 1 %.
+double NoiseFloor(std::span<const PairedBlock> same_body);
+
+}  // namespace retable::harness
