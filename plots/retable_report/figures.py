@@ -411,7 +411,10 @@ def draw_violin(artifact, figure):
     if not everything:
         raise Nothing("no sample is positive, and the axis is logarithmic")
     low, high = limits(figure, "x")
-    low, high = min(everything) if low is None else low, max(everything) if high is None else high
+    low = min(everything) if low is None else low
+    if high is None:  # a few far tails must not press all violins flat; what lies beyond is counted
+        tail = float(numpy.percentile(everything, 98))
+        high = max(everything) if log or tail <= low else min(max(everything), low + 1.7 * (tail - low))
     if not high > low:
         low, high = low - .5 * abs(low) - 1e-12, high + .5 * abs(high) + 1e-12
     names = [style.wrap(name, 1.75, SMALL) for name in labels]
@@ -424,7 +427,8 @@ def draw_violin(artifact, figure):
     colours, base_before, shade = {}, None, False
     for i, name in enumerate(labels):
         base = name.removesuffix(" †").split(" (")[0]
-        colour = colours.setdefault(base, style.COLOURS[len(colours) % len(style.COLOURS)])
+        kin = base[:-4] if base.lower().endswith("-gpu") else base   # a method's twins share its colour
+        colour = colours.setdefault(kin, style.COLOURS[len(colours) % len(style.COLOURS)])
         shade = shade if base == base_before else not shade
         base_before = base
         if shade:
@@ -570,8 +574,9 @@ def draw_bar(artifact, figure):
     axes = artifact.axes()
     rows, machines = points(artifact, metric, ["label", "device", "dataset"] + axes)
     panel = str(figure.get("panel") or ("dataset" if len(distinct(rows, "dataset")) > 1 else ""))
+    single = False
     if panel and "panel" not in figure and len(distinct(rows, "label")) == 1:  # one method: its data sets are the rows
-        rows, panel = [dict(row, label=row.get(panel, "")) for row in rows], ""
+        rows, panel, single = [dict(row, label=row.get(panel, "")) for row in rows], "", True
     titles = sorted(distinct(rows, panel), key=natural)[:MAX_PANELS] if panel else [""]
     lines = curves_of(rows, "", [f for f in ["device", "dataset"] + axes if f != panel])
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
@@ -596,7 +601,7 @@ def draw_bar(artifact, figure):
     floor = min(v for v in values if v > 0) / 2 if log else min(0, min(values))
     base = limits(figure, "x")
     roof = base[1] if base[1] is not None else max(values) * (1.6 if log else 1.02) or 1
-    colours = {label: style.COLOURS[i % len(style.COLOURS)] for i, label in enumerate(order)}
+    colours = {label: style.COLOURS[0 if single else i % len(style.COLOURS)] for i, label in enumerate(order)}
     top = 0.0
     for i, (title, bars) in enumerate(sections):
         if panel:

@@ -43,7 +43,7 @@ def verdict_lines(rows):
         if r["recorded"]:
             rec = r["recorded"]
             lines.append([r["row"], column, r["paper"], rec["measured"], rec["interval"], rec["ratio"],
-                          f"{verdict}; recorded on {rec['machine']}, {rec['date']}: {rec['verdict']}"])
+                          f"{verdict}; recorded on {model.on(rec)}: {rec['verdict']}"])
         else:
             lines.append([r["row"], column, r["paper"] or "–", r["measured"] or "–", r["interval"], r["ratio"], verdict])
     text = table(["Row", "Column", "Paper", "Measured", "95 % interval", "Ratio", "Verdict"], lines, (2, 3, 4, 5))
@@ -107,7 +107,7 @@ def build(report, notes):
             values = claim["figures"]
             if claim["recorded"]:
                 rec = claim["recorded"]
-                values = f"{rec['verdict']} as recorded on {rec['machine']}, {rec['date']}: {rec['figures']}"
+                values = f"{rec['verdict']} as recorded on {model.on(rec)}: {rec['figures']}"
             return [model.GLYPHS[claim["verdict"]] + " " + claim["verdict"], claim["text"] or claim["id"], values, claim["artifact"]]
         lines += table(["Verdict", "Claim", "Values", "Artifact"], [say(claim) for _, claim in claims])
     every = [row for _, _, rows in views for row in rows]

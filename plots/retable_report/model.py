@@ -42,6 +42,11 @@ def source_of(artifact):
     return str(source or "")
 
 
+def on(recorded):
+    """'machine, date' of a recorded value."""
+    return ", ".join(part for part in (recorded["machine"], recorded["date"]) if part)
+
+
 def recorded_value(artifact, row):
     """(machine, date, verdict row) of the recorded run that measured this cell, the newest first; else None."""
     found = []

@@ -14,7 +14,7 @@ from .inputs import CLAIM_VERDICTS, VERDICTS, cell_keys, number
 HERE = os.path.dirname(os.path.abspath(__file__))
 TEACHING = os.path.join(os.path.dirname(HERE), "teaching")
 OPEN_ROWS = 12                 #: a table of verdicts longer than this starts closed
-DATA_LIMIT = 2_600_000         #: bytes of embedded data; beyond it samples, then cells are left to `retable explain`
+DATA_LIMIT = 2_200_000         #: bytes of embedded data; beyond it samples, then cells are left to `retable explain`
 CONFIG_KEYS_LEFT_OUT = ("key", "samples")
 
 
@@ -52,6 +52,9 @@ def inline_svg(svg, prefix, alt):
         body = body.replace(colour, f"var({name})")
     body = re.sub(r"font: ([^;\"]*?)'DejaVu Sans', Verdana, sans-serif", r"font: \1var(--sans)", body)
     body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S)
+    body = re.sub(r"(\d+\.\d)\d+(?=[ \n\"])", r"\1", body)                       # a tenth of a point is enough on a screen
+    body = re.sub(r' d="[^"]*"', lambda m: re.sub(r"\s*\n\s*|(?<=[MLCQHVz]) | (?=[MLCQHVz])", lambda n: " " if "\n" in n.group() else "", m.group()).replace(" L", "L"), body)
+    body = body.replace("stroke-linejoin: miter", "").replace("; ", ";").replace(": ", ":")
     body = re.sub(r"\n+", "\n", body)
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')

@@ -423,6 +423,11 @@ class Figures(unittest.TestCase):
                                             figure={"kind": "violin", "xlim_low": 0, "xlim_high": 1})))
         self.assertTrue(any(text.startswith("2") and len(text) > 1 for text in shown), shown)
 
+    def test_a_far_tail_does_not_press_the_violins_flat(self):
+        drawing = figures.draw(artifact(samples=self.samples("A", [str(i / 100) for i in range(100)] + ["1000"]), figure={"kind": "violin"}))
+        self.assertLess(drawing.figure.axes[0].get_xlim()[1], 3)
+        self.assertTrue(any(text.startswith("1 ") for text in texts(drawing)), texts(drawing))
+
     def test_violin_on_a_log_axis(self):
         figures.draw(artifact(samples=self.samples("A", ["0", "-1", "1e-9", "1", "10", "100"]), figure={"kind": "violin", "xscale": "log"}))
         self.nothing("positive", samples=self.samples("A", ["0", "-1"]), figure={"kind": "violin", "xscale": "log"})
