@@ -121,7 +121,8 @@ TEST_F(Program, VersionAndHelpAreZeroNonsenseIsOne) {
 }
 
 TEST_F(Program, MeasuresWritesAndDoesNotRepeat) {
-  Write(std::string(kHead) + "[axes]\nn = [2, 3]\n" + Algorithm("good") + "k = [5, 7]\n" + kTable);
+  Write(std::string(kHead) + "[axes]\nsize = [2, 3]\n" + Algorithm("good") + "k = [5, 7]\n" +
+        kTable);
   const Result first = RunProbe();
   ASSERT_EQ(first.code, 0) << first.text;
   ExpectContains(first.text, "4 measured");
@@ -246,8 +247,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"WrongParameterType",
                 Replaced(kGood, "label = \"good\"\n", "label = \"good\"\nk = \"x\"\n"),
                 "must be an integer"},
-        Mistake{"UnknownAxis", Replaced(kGood, "[table]", "[axes]\nm = [1]\n[table]"),
-                "unknown axis \"m\""},
+        Mistake{"UnknownAxis", Replaced(kGood, "[table]", "[axes]\nmass = [1]\n[table]"),
+                "unknown axis \"mass\""},
         Mistake{"UnknownSetting",
                 Replaced(kGood, "[table]", "[settings]\nmillisecond = 1\n[table]"),
                 "did you mean \"milliseconds\""},
@@ -369,9 +370,10 @@ TEST_F(Program, TwoRunsInOneFolderAreRefused) {
 }
 
 TEST_F(Program, KilledFiveTimesItEndsWithTheSameTable) {
-  const std::string toml = std::string(kHead) +
-                           "[settings]\nmilliseconds = 60\n[axes]\nn = [1, 2, 3, 4, 5, 6, 7, 8]\n" +
-                           Algorithm("good") + "k = [1, 2, 3]\n" + kTable;
+  const std::string toml =
+      std::string(kHead) +
+      "[settings]\nmilliseconds = 60\n[axes]\nsize = [1, 2, 3, 4, 5, 6, 7, 8]\n" +
+      Algorithm("good") + "k = [1, 2, 3]\n" + kTable;
   Write(toml);
   ASSERT_EQ(Run("run selftest/probe --out calm").code, 0);
   std::mt19937 random(std::random_device{}());
@@ -406,7 +408,7 @@ TEST_F(Program, KilledFiveTimesItEndsWithTheSameTable) {
 }
 
 TEST_F(Program, ShardsFillOneFolderTogether) {
-  Write(std::string(kHead) + "[axes]\nn = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
+  Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
   ASSERT_EQ(Run("run selftest/probe --out whole").code, 0);
   ASSERT_EQ(RunProbe("--shard 1/2").code, 0);
   ASSERT_EQ(RunProbe("--shard 2/2").code, 0);
@@ -417,7 +419,7 @@ TEST_F(Program, ShardsFillOneFolderTogether) {
 }
 
 TEST_F(Program, ABudgetStopsBeginningCellsAndSaysWhatIsLeft) {
-  Write(std::string(kHead) + "[settings]\nmilliseconds = 300\n[axes]\nn = [1, 2, 3, 4, 5, 6]\n" +
+  Write(std::string(kHead) + "[settings]\nmilliseconds = 300\n[axes]\nsize = [1, 2, 3, 4, 5, 6]\n" +
         Algorithm("good") + kTable);
   const Result result = RunProbe("--jobs 1 --budget 0.5s");
   EXPECT_EQ(result.code, 0);

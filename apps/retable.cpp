@@ -6,13 +6,16 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
+#include "datasets/catalog.hpp"
 #include "datasets/commands.hpp"
 #include "harness/commands.hpp"
 #include "harness/compare.hpp"
+#include "harness/device.hpp"
 #include "harness/doctor.hpp"
 #include "harness/worker.hpp"
 
@@ -120,9 +123,27 @@ int Dispatch(const CLI::App& app, const Context& context, Arguments& a, int argc
   return h::kUsage;
 }
 
-// What a reader should know before the first figure.
+// What a reader should know before the first figure: which data there is, and whether there is a
+// GPU.
 std::vector<std::string> Banner() {
-  return retable::datasets::SourceNotes();
+  std::vector<std::string> notes;
+  retable::datasets::FetchOptions only_here;
+  only_here.policy = retable::datasets::FetchPolicy::kNone;
+  const auto suite = retable::datasets::Catalog().Resolve("cc18", only_here);
+  const auto present = std::count_if(suite.begin(), suite.end(), [](auto& m) { return m.present; });
+  if (present == 0) {
+    notes.push_back(
+        "No OpenML data is at hand (no network, or nothing fetched yet): embedded and generated "
+        "data only. `build/retable datasets fetch cc18` brings the suite.");
+  } else if (present < static_cast<std::ptrdiff_t>(suite.size())) {
+    notes.push_back(
+        fmt::format("{} of {} members of OpenML-CC18 are at hand.", present, suite.size()));
+  }
+  std::string reason;
+  if (!retable::harness::CudaDevicePresent(&reason)) {
+    notes.push_back("GPU rows are NOT-RUN: " + reason + ". Recorded rows stand beside them.");
+  }
+  return notes;
 }
 
 }  // namespace

@@ -172,7 +172,6 @@ int Run(const Context& context, const RunArguments& arguments, std::ostream& out
   record.started = UtcNow();
   record.command = arguments.command_line;
   if (context.banner) record.banner = context.banner();
-  record.offline = !record.banner.empty();
   const RunSummary summary =
       Execute(plans, options, store, Sha256Hex(environment).substr(0, 16), err, context.terminal);
   record.finished = UtcNow();

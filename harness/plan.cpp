@@ -8,6 +8,7 @@
 #include "harness/cell_json.hpp"
 #include "harness/sha256.hpp"
 #include "harness/suggest.hpp"
+#include "harness/table.hpp"
 
 namespace retable::harness {
 namespace {
@@ -95,6 +96,11 @@ std::vector<std::pair<std::string, std::vector<Value>>> CheckedAxes(const Experi
                                                                     const Protocol& protocol) {
   auto axes = experiment.axes;
   for (auto& [name, values] : axes) {
+    if (IsTidyColumn(name)) {
+      throw ConfigError(
+          experiment.axis_positions.at(name),
+          "an axis cannot be called \"" + name + "\": the tidy CSV has a column of that name");
+    }
     for (Value& value : values) {
       value =
           CheckAgainst(protocol.axes(), "axis", name, value, experiment.axis_positions.at(name));

@@ -161,7 +161,6 @@ void WriteRun(const std::string& folder, const RunRecord& r) {
   const nlohmann::ordered_json run = {{"version", 1},           {"profile", r.profile},
                                       {"device", r.device},     {"started", r.started},
                                       {"finished", r.finished}, {"seconds", r.seconds},
-                                      {"offline", r.offline},   {"banner", r.banner},
                                       {"counts", r.counts},     {"command", r.command}};
   WriteFileAtomically(folder + "/run.json", run.dump(1) + "\n");
 }

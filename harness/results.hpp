@@ -14,7 +14,6 @@ namespace retable::harness {
 struct RunRecord {
   std::string profile, device, started, finished, command;
   double seconds = 0;
-  bool offline = false;
   std::vector<std::string> banner;  //!< sentences for the top of the report
   std::map<std::string, int> counts;
 };

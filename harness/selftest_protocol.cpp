@@ -21,7 +21,7 @@ void UseMemory() {
   for (int i = 0; i < 4096; ++i) {
     hoard.emplace_back(std::size_t{16} << 20);
     std::memset(hoard.back().data(), 1, hoard.back().size());
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
@@ -40,7 +40,9 @@ class SelftestProtocol final : public Protocol {
     return all;
   }
 
-  std::vector<ParameterSpec> axes() const override { return {{"n", std::int64_t{1}, "an axis"}}; }
+  std::vector<ParameterSpec> axes() const override {
+    return {{"size", std::int64_t{1}, "an axis"}};
+  }
   std::vector<ParameterSpec> settings() const override {
     return {{"milliseconds", std::int64_t{5}, "how long a good cell takes"}};
   }
@@ -61,8 +63,9 @@ class SelftestProtocol final : public Protocol {
     if (kind == "exits") _exit(7);
     std::this_thread::sleep_for(std::chrono::milliseconds(kind == "slow" ? 20 * pause : pause));
     Outcome outcome;
-    const double n =
-        cell.axes.count("n") ? static_cast<double>(std::get<std::int64_t>(cell.axes.at("n"))) : 1.0;
+    const double n = cell.axes.count("size")
+                         ? static_cast<double>(std::get<std::int64_t>(cell.axes.at("size")))
+                         : 1.0;
     const double k = static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k")));
     const double value = kind == "nan" ? std::numeric_limits<double>::quiet_NaN() : n * k;
     outcome.verification = {true,         kind != "wrong",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -270,6 +271,12 @@ std::string TableCsv(const Table& table) {
 
 namespace {
 
+constexpr std::array<const char*, 5> kTidyBefore = {"experiment", "algorithm", "label", "device",
+                                                    "dataset"};
+constexpr std::array<const char*, 14> kTidyAfter = {"metric", "unit",     "status", "n",   "median",
+                                                    "ci_low", "ci_high",  "mean",   "std", "min",
+                                                    "max",    "failures", "reason", "key"};
+
 std::string AxisText(const CellConfig& cell, const std::string& axis) {
   const auto found = cell.axes.find(axis);
   return found == cell.axes.end() ? "" : ValueText(found->second);
@@ -293,15 +300,18 @@ void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& ce
 
 }  // namespace
 
+bool IsTidyColumn(const std::string& name) {
+  const auto same = [&](const char* column) { return name == column; };
+  return std::any_of(kTidyBefore.begin(), kTidyBefore.end(), same) ||
+         std::any_of(kTidyAfter.begin(), kTidyAfter.end(), same);
+}
+
 std::string TidyCsv(const Artifact& artifact) {
   std::ostringstream text;
   CsvWriter csv(text);
-  std::vector<std::string> header = {"experiment", "algorithm", "label", "device", "dataset"};
+  std::vector<std::string> header(kTidyBefore.begin(), kTidyBefore.end());
   header.insert(header.end(), artifact.axes.begin(), artifact.axes.end());
-  for (const char* name : {"metric", "unit", "status", "n", "median", "ci_low", "ci_high", "mean",
-                           "std", "min", "max", "failures", "reason", "key"}) {
-    header.emplace_back(name);
-  }
+  header.insert(header.end(), kTidyAfter.begin(), kTidyAfter.end());
   csv.Row(header);
   for (const ArtifactCell& cell : artifact.cells) {
     if (cell.record && !cell.record->outcome.metrics.empty()) {

@@ -21,7 +21,7 @@ void ForEachInput(const harness::CellConfig& cell,
     throw std::invalid_argument("setting inputs must be all or positive, not " + wanted);
   }
   const datasets::Frame frame =
-      LoadData(cell.dataset, IntegerOr(cell.axes, "n", 0), static_cast<std::uint64_t>(cell.seed));
+      LoadData(cell.dataset, IntegerOr(cell.axes, "size", 0), static_cast<std::uint64_t>(cell.seed));
   SketchInput input;
   for (const datasets::Column& column : frame.columns) {
     auto values = column.values;

@@ -73,7 +73,7 @@ class NiaeProtocol : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override { return InputSettings(); }
   std::vector<harness::ParameterSpec> axes() const override {
-    return {{"n", std::int64_t{1000}, "values drawn from a generator"}};
+    return {{"size", std::int64_t{1000}, "values drawn from a generator"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveData(dataset);
@@ -130,7 +130,7 @@ class StreamProtocol final : public harness::Protocol {
     return ListMethods<QuantileSketch>();
   }
   std::vector<harness::ParameterSpec> axes() const override {
-    return {{"n", std::int64_t{1000}, "values in the stream"}};
+    return {{"size", std::int64_t{1000}, "values in the stream"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     auto infos = ResolveData(dataset);
@@ -145,7 +145,7 @@ class StreamProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto spec = datasets::ParseGenerator(cell.dataset);
-    const auto n = static_cast<std::uint64_t>(IntegerOf(cell.axes, "n"));
+    const auto n = static_cast<std::uint64_t>(IntegerOf(cell.axes, "size"));
     const auto sketch = MakeMethod<QuantileSketch>(cell);
     const bool sorts = n <= kLargestSort;
     std::vector<double> all;

@@ -59,7 +59,7 @@ class DensityProtocol final : public harness::Protocol {
     return ListMethods<quantiles::QuantileSketch>();
   }
   std::vector<harness::ParameterSpec> axes() const override {
-    return {{"n", std::int64_t{1000}, "values drawn from a generator"}};
+    return {{"size", std::int64_t{1000}, "values drawn from a generator"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
     auto settings = InputSettings();

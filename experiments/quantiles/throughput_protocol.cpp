@@ -39,7 +39,7 @@ class ThroughputProtocol final : public harness::Protocol {
     return ListMethods<QuantileSketch>();
   }
   std::vector<harness::ParameterSpec> axes() const override {
-    return {{"n", std::int64_t{1000}, "values in the stream"}};
+    return {{"size", std::int64_t{1000}, "values in the stream"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"min_time", 0.05, "seconds a repetition lasts at least"}};
@@ -49,7 +49,7 @@ class ThroughputProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    std::vector<float> values(static_cast<std::size_t>(IntegerOf(cell.axes, "n")));
+    std::vector<float> values(static_cast<std::size_t>(IntegerOf(cell.axes, "size")));
     datasets::Generate(datasets::ParseGenerator(cell.dataset),
                        static_cast<std::uint64_t>(cell.seed), 0, std::span<float>(values));
     const auto fresh = MakeMethod<QuantileSketch>(cell);

@@ -1,0 +1,98 @@
+// Every experiment of every family loads, plans, and agrees in its names with its published cells.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/experiment.hpp"
+#include "harness/paper_cells.hpp"
+#include "harness/plan.hpp"
+#include "harness/table.hpp"
+
+namespace retable::harness {
+namespace {
+
+std::vector<Experiment> Load(const std::string& profile) {
+  Overrides overrides;
+  overrides.profile = profile;
+  auto all = LoadExperiments(RETABLE_SOURCE_DIR, overrides);
+  std::erase_if(all, [](const Experiment& e) { return e.family != "quantiles"; });
+  return all;
+}
+
+// The table of a plan before anything was measured: its rows and columns.
+Table EmptyTable(const Plan& plan) {
+  Artifact artifact;
+  artifact.id = plan.experiment.id;
+  artifact.table = plan.experiment.table;
+  for (const PlannedCell& cell : plan.cells) {
+    artifact.cells.push_back({cell.config, cell.key, cell.not_run.value_or(""), {}});
+  }
+  return BuildTable(artifact);
+}
+
+Devices NoGpu() {
+  Devices devices;
+  devices.cuda_reason = "no CUDA device";
+  return devices;
+}
+
+TEST(QuantileExperiments, EveryArtifactOfTheChapterIsThere) {
+  std::set<std::string> ids;
+  for (const auto& e : Load("quick")) ids.insert(e.artifact);
+  for (const char* artifact :
+       {"fig1", "fig3", "fig4", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "table2",
+        "table3", "table4", "table5", "table6"}) {
+    EXPECT_EQ(ids.count(artifact), 1u) << artifact;
+  }
+}
+
+class Profiles : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Profiles, EveryExperimentPlans) {
+  for (const auto& e : Load(GetParam())) {
+    const Plan plan = MakePlan(e, NoGpu());
+    EXPECT_FALSE(plan.cells.empty()) << e.id;
+    EXPECT_EQ(e.expected.count(GetParam()), 1u) << e.id;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Profiles, ::testing::Values("smoke", "quick", "paper"));
+
+TEST(QuantileExperiments, RowsAndColumnsAreThePapers) {
+  int files = 0;
+  for (const auto& e : Load("quick")) {
+    if (e.paper_file.empty()) continue;
+    ++files;
+    const Table table = EmptyTable(MakePlan(e, NoGpu()));
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
+      EXPECT_NE(table.Find(cell.row, cell.column), nullptr)
+          << e.id << " has no [" << cell.row << ", " << cell.column << "]";
+      EXPECT_TRUE(seen.emplace(cell.row, cell.column).second) << "twice: " << cell.row;
+      EXPECT_FALSE(cell.page.empty()) << cell.row;
+      EXPECT_FALSE(cell.table.empty()) << cell.row;
+    }
+  }
+  EXPECT_EQ(files, 5);
+}
+
+TEST(QuantileExperiments, TableTwoHasThePapersRowsInItsOrder) {
+  for (const auto& e : Load("quick")) {
+    if (e.artifact != "table2") continue;
+    const Table table = EmptyTable(MakePlan(e, NoGpu()));
+    ASSERT_EQ(table.rows.size(), 27u);
+    EXPECT_EQ(table.rows.front(), "KLL (m=10)");
+    EXPECT_EQ(table.rows[6], "Legendre-central-gpu (l=5)");
+    EXPECT_EQ(table.rows.back(), "ME-naive-gpu (l=15)");
+    const auto cells = ReadPaperCells(e.paper_file);
+    ASSERT_EQ(cells.size(), 27u * 6u);
+    // Spot checks against the printed page.
+    EXPECT_EQ(cells[0].value, 0.107872);
+    EXPECT_EQ(cells.back().row, "ME-naive-gpu (l=15)");
+    EXPECT_EQ(cells.back().value, 112);
+  }
+}
+
+}  // namespace
+}  // namespace retable::harness

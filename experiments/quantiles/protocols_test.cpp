@@ -1,0 +1,122 @@
+// The measuring protocols of the quantile family on small data whose answers are known.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/protocol.hpp"
+
+namespace retable::harness {
+namespace {
+
+CellConfig Cell(const std::string& protocol, const std::string& algorithm,
+                const std::string& data) {
+  CellConfig cell;
+  cell.experiment = "quantiles/test";
+  cell.family = "quantiles";
+  cell.protocol = protocol;
+  cell.algorithm = algorithm;
+  cell.label = algorithm;
+  cell.device = "cpu";
+  cell.dataset = data;
+  cell.seed = 1;
+  for (const auto& spec : FindProtocol(protocol).settings())
+    cell.settings[spec.name] = spec.fallback;
+  return cell;
+}
+
+TEST(NiaeProtocol, MeasuresEveryColumnOfIris) {
+  CellConfig cell = Cell("quantiles/niae", "ME-central", "iris");
+  cell.parameters["l"] = std::int64_t{15};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  const Metric& niae = outcome.metrics.front();
+  ASSERT_EQ(niae.samples.size(), 4u);
+  EXPECT_EQ(niae.items.front(), "sepal length");
+  for (double e : niae.samples) {
+    EXPECT_GT(e, 0);
+    EXPECT_LT(e, 0.05);
+  }
+}
+
+TEST(NiaeProtocol, AnExactSketchHasNoError) {
+  const CellConfig cell = Cell("quantiles/niae", "Sorted", "wine");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  ASSERT_EQ(outcome.metrics.front().samples.size(), 13u);
+  for (double e : outcome.metrics.front().samples) EXPECT_EQ(e, 0);
+}
+
+TEST(NiaeProtocol, PositiveInputsLeaveOutColumnsThatTouchZero) {
+  CellConfig all = Cell("quantiles/niae", "Sorted", "breast_cancer");
+  CellConfig positive = all;
+  positive.settings["inputs"] = std::string("positive");
+  auto& protocol = FindProtocol("quantiles/niae");
+  EXPECT_EQ(protocol.measure(all).metrics.front().samples.size(), 30u);
+  const auto kept = protocol.measure(positive).metrics.front().samples.size();
+  EXPECT_GT(kept, 0u);
+  EXPECT_LT(kept, 30u);
+  positive.settings["inputs"] = std::string("negative");
+  EXPECT_THROW(protocol.measure(positive), std::invalid_argument);
+}
+
+TEST(NiaeProtocol, AMethodThatCannotAnswerIsAFailedSample) {
+  CellConfig cell = Cell("quantiles/niae", "ME-log-central", "digits");  // pixels touch zero
+  cell.parameters["l"] = std::int64_t{5};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(outcome.status, "ok");
+  int failures = 0;
+  for (double e : outcome.metrics.front().samples) failures += std::isnan(e) ? 1 : 0;
+  EXPECT_GT(failures, 50);
+}
+
+TEST(StreamProtocol, CentralMomentsHoldFarFromZeroAndTheReferencesAgree) {
+  CellConfig cell = Cell("quantiles/stream", "ME-central", "synthetic normal(1000,1)");
+  cell.parameters["l"] = std::int64_t{10};
+  cell.axes["size"] = std::int64_t{200000};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_LT(outcome.metrics.front().samples.front(), 0.003);
+  EXPECT_THROW(FindProtocol("quantiles/stream").resolve("iris"), UnknownName);
+}
+
+TEST(ColumnsProtocol, DescribesTheInputs) {
+  const CellConfig cell = Cell("quantiles/columns", "columns", "iris");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(outcome.metrics[0].samples, std::vector<double>(4, 150.0));
+  EXPECT_EQ(outcome.metrics[1].samples.size(), 4u);
+}
+
+TEST(DensityProtocol, DrawsADensityThatIntegratesToOne) {
+  CellConfig cell = Cell("quantiles/density", "ME-central", "synthetic normal(0,1)");
+  cell.parameters["l"] = std::int64_t{10};
+  cell.axes["size"] = std::int64_t{20000};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  ASSERT_EQ(outcome.curves.size(), 2u);
+  const Curve& density = outcome.curves[0];
+  double mass = 0;
+  for (double y : density.y) mass += y * (density.x[1] - density.x[0]);
+  EXPECT_NEAR(mass, 1, 0.01);
+  const Curve& histogram = outcome.curves[1];
+  double counted = 0;
+  for (double y : histogram.y) counted += y * (histogram.x[1] - histogram.x[0]);
+  EXPECT_NEAR(counted, 1, 1e-6);
+  cell.algorithm = "KLL";
+  cell.parameters.clear();
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+TEST(ThroughputProtocol, TimesAVerifiedSketchAndKeepsTheRawReport) {
+  CellConfig cell = Cell("quantiles/throughput", "ME-naive", "synthetic normal(0,1)");
+  cell.parameters["l"] = std::int64_t{5};
+  cell.axes["size"] = std::int64_t{10000};
+  cell.settings["min_time"] = 0.001;
+  cell.repeats = 3;
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  ASSERT_EQ(outcome.metrics.front().samples.size(), 3u);
+  for (double t : outcome.metrics.front().samples) EXPECT_GT(t, 0);
+  EXPECT_NE(outcome.attachments.at("benchmark.json").find("ME-naive"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace retable::harness
