@@ -1,0 +1,232 @@
+#include "algorithms/quantiles/chebyshev_accumulator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "algorithms/quantiles/moment_accumulator.hpp"
+#include "algorithms/quantiles/order_dispatch.hpp"
+#include "algorithms/quantiles/simd.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr std::size_t kTile = 4096;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Bounds {
+  Double8 min = Double8{} + kInfinity;
+  Double8 max = Double8{} - kInfinity;
+  Double8 missing{};
+};
+
+template <class Real>
+RETABLE_ALWAYS_INLINE void FindBounds(const Real* x, std::size_t eights, Bounds& bounds) {
+  Double8 low = bounds.min;
+  Double8 high = bounds.max;
+  Double8 missing{};
+  for (std::size_t i = 0; i < eights; ++i) {
+    const Double8 v = Load8(x + 8 * i);
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+    missing += v == v ? Double8{} : Double8{} + 1.0;
+  }
+  bounds.min = low;
+  bounds.max = high;
+  bounds.missing = missing;
+}
+
+//! Sums of one tile without missing values, eight lanes each.
+struct TileSums {
+  Double8 sum[kMaxOrder + 1]{};
+  Double8 at_min{};
+  Double8 at_max{};
+};
+
+template <int L, class Real>
+RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min, double max,
+                                   double centre, double scale, TileSums& out) {
+  Double8 sum[L + 1]{};
+  Double8 at_min{};
+  Double8 at_max{};
+  const Double8 one = Double8{} + 1.0;
+  for (std::size_t i = 0; i < eights; ++i) {
+    const Double8 v = Load8(x + 8 * i);
+    // The next tile on its way while this one computes; reading past the end is harmless.
+    __builtin_prefetch(x + 8 * i + kTile, 0, 2);
+    at_min += v == min ? one : Double8{};
+    at_max += v == max ? one : Double8{};
+    AddChebyshevTerms<L, double>((v - centre) * scale, sum);
+  }
+  for (int k = 1; k <= L; ++k) out.sum[k] = sum[k];
+  out.at_min = at_min;
+  out.at_max = at_max;
+}
+
+//! Whether every value times `power` is a whole number, up to the rounding of its type (`slack`).
+template <class Real>
+RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double power,
+                                     double slack) {
+  // Adding and taking off 1.5 * 2^52 rounds to a whole number.
+  const double rounder = 6755399441055744.0;
+  Double8 worst{};
+  for (std::size_t i = 0; i < eights; ++i) {
+    const Double8 v = Load8(x + 8 * i) * power;
+    const Double8 size = v < 0 ? -v : v;
+    const Double8 off = v - ((v + rounder) - rounder);
+    const Double8 excess = (off < 0 ? -off : off) - size * slack;
+    worst = excess > worst ? excess : worst;
+  }
+  for (int lane = 0; lane < 8; ++lane) {
+    if (!(worst[lane] <= 0)) return false;
+  }
+  return true;
+}
+
+#if defined(__x86_64__)
+#define RETABLE_FOR_EACH_TARGET(NAME, TARGET)                                                  \
+  template <class Real>                                                                        \
+  TARGET void FindBounds##NAME(const Real* x, std::size_t eights, Bounds& bounds) {            \
+    FindBounds(x, eights, bounds);                                                             \
+  }                                                                                            \
+  template <int L, class Real>                                                                 \
+  TARGET void SumTile##NAME(const Real* x, std::size_t eights, double min, double max,         \
+                            double centre, double scale, TileSums& out) {                      \
+    SumTile<L>(x, eights, min, max, centre, scale, out);                                       \
+  }                                                                                            \
+  template <class Real>                                                                        \
+  TARGET bool OnLattice##NAME(const Real* x, std::size_t eights, double power, double slack) { \
+    return OnLattice(x, eights, power, slack);                                                 \
+  }
+RETABLE_FOR_EACH_TARGET(Avx512, RETABLE_TARGET_AVX512)
+RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_TARGET_AVX2)
+#undef RETABLE_FOR_EACH_TARGET
+#define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...)              \
+  (simd == Simd::kAvx512 ? FUNCTION##Avx512 PLAIN(__VA_ARGS__) \
+   : simd == Simd::kAvx2 ? FUNCTION##Avx2 PLAIN(__VA_ARGS__)   \
+                         : FUNCTION PLAIN(__VA_ARGS__))
+#else
+#define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...) FUNCTION PLAIN(__VA_ARGS__)
+#endif
+
+double PowerOfTen(int digits) {
+  constexpr std::array<double, kMaxDigits + 1> kPowers{1, 10, 100, 1e3, 1e4, 1e5, 1e6};
+  return kPowers[static_cast<std::size_t>(digits)];
+}
+
+template <class Real>
+constexpr double kSlack = sizeof(Real) == 4 ? 1.2e-7 : 4.5e-16;
+
+}  // namespace
+
+ChebyshevAccumulator::ChebyshevAccumulator(int order, bool find_lattice)
+    : order_(CheckOrder(order)), digits_(find_lattice ? 0 : kNoLattice) {}
+
+void ChebyshevAccumulator::Update(std::span<const float> values) {
+  Feed(values);
+}
+void ChebyshevAccumulator::Update(std::span<const double> values) {
+  Feed(values);
+}
+
+void ChebyshevAccumulator::Merge(const ChebyshevSums& sums, int digits) {
+  ChebyshevSums theirs = sums;
+  if (theirs.sum[0] == 0) return;
+  sums_.Merge(theirs, order_);
+  digits_ = std::max(digits_, digits);
+}
+
+template <class Real>
+void ChebyshevAccumulator::Feed(std::span<const Real> values) {
+  while (!values.empty()) {
+    const std::size_t n = std::min(kTile, values.size());
+    AddTile(values.data(), n);
+    values = values.subspan(n);
+  }
+}
+
+template <class Real>
+void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
+  [[maybe_unused]] static const Simd simd = DetectSimd();
+  Bounds lanes;
+  std::size_t eights = n / 8;
+  RETABLE_BEST_TARGET(FindBounds, , values, eights, lanes);
+  double min = kInfinity;
+  double max = -kInfinity;
+  double missing = 0;
+  for (int lane = 0; lane < 8; ++lane) {
+    min = std::min(min, lanes.min[lane]);
+    max = std::max(max, lanes.max[lane]);
+    missing += lanes.missing[lane];
+  }
+  for (std::size_t i = 8 * eights; i < n; ++i) {
+    const double x = static_cast<double>(values[i]);
+    min = x < min ? x : min;
+    max = x > max ? x : max;
+    missing += x == x ? 0 : 1;
+  }
+  // A ragged tail or a missing value: a clean copy, padded with its minimum, whose terms are
+  // taken off again below.
+  std::array<Real, kTile + 8> clean;
+  std::size_t padding = 0;
+  if (missing > 0 || n % 8 != 0) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (values[i] == values[i]) clean[kept++] = values[i];
+    }
+    if (kept == 0) return;
+    n = kept;
+    while (kept % 8 != 0) {
+      clean[kept++] = static_cast<Real>(min);
+      ++padding;
+    }
+    values = clean.data();
+    eights = kept / 8;
+  }
+  ChebyshevSums tile;
+  tile.min = min;
+  tile.max = max;
+  if (std::isfinite(min) && std::isfinite(max)) tile.map = ChebyshevMap::Of(min, max);
+  double scale = tile.map.half > 0 ? 2 / tile.map.half : 0;
+  if (!std::isfinite(scale)) {
+    // A range below 1e-308 is taken as none: every value counts as the centre.
+    scale = 0;
+    tile.map.half = 0;
+  }
+  TileSums sums;
+  DispatchOrder(order_, [&](auto order) {
+    RETABLE_BEST_TARGET(SumTile, <order()>, values, eights, min, max, tile.map.centre, scale, sums);
+  });
+  for (int lane = 0; lane < 8; ++lane) {
+    for (int k = 1; k <= order_; ++k) tile.sum[k] += sums.sum[k][lane];
+    tile.at_min += sums.at_min[lane];
+    tile.at_max += sums.at_max[lane];
+  }
+  tile.sum[0] = static_cast<double>(n);
+  if (padding > 0) {
+    double term[kMaxOrder + 1] = {0};
+    DispatchOrder(order_, [&](auto order) {
+      AddChebyshevTerms<order(), double>((min - tile.map.centre) * scale, term);
+    });
+    const double copies = static_cast<double>(padding);
+    for (int k = 1; k <= order_; ++k) tile.sum[k] -= copies * term[k];
+    tile.at_min -= copies;
+    if (min == max) tile.at_max -= copies;
+  }
+  RecoverSums(tile.sum, order_);
+
+  if (digits_ <= kMaxDigits) {
+    // |x| beyond this leaves no room between whole numbers for the rounding of the type.
+    const double top = std::max(std::abs(min), std::abs(max));
+    while (digits_ <= kMaxDigits &&
+           !(top * PowerOfTen(digits_) * kSlack<Real> < 0.05 &&
+             RETABLE_BEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack<Real>))) {
+      ++digits_;
+    }
+    if (digits_ > kMaxDigits) digits_ = kNoLattice;
+  }
+  sums_.Merge(tile, order_);
+}
+
+}  // namespace retable::quantiles
