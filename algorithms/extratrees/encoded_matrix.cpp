@@ -1,46 +1,47 @@
 #include "algorithms/extratrees/encoded_matrix.hpp"
 
-#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
 namespace retable::extratrees {
 namespace {
 
-constexpr std::size_t kTile = 16;  // columns a task reads at once: one cache line of floats
+constexpr std::size_t kRowBlock = 128;
 
-void SortByClass(std::span<const std::uint32_t> labels, std::uint32_t classes, EncodedMatrix& out) {
-  out.class_start.assign(classes + 1, 0);
-  for (const std::uint32_t label : labels) ++out.class_start[label + 1];
-  for (std::uint32_t c = 0; c < classes; ++c) out.class_start[c + 1] += out.class_start[c];
-  std::vector<std::uint32_t> next(out.class_start.begin(), out.class_start.end() - 1);
-  out.order.resize(labels.size());
-  for (std::uint32_t i = 0; i < labels.size(); ++i) out.order[next[labels[i]]++] = i;
+//! rank[i]: where row i stands once rows are sorted by class.
+std::vector<std::uint32_t> RankByClass(std::span<const std::uint32_t> labels,
+                                       std::vector<std::uint32_t>& class_start,
+                                       std::uint32_t classes) {
+  class_start.assign(classes + 1, 0);
+  for (const std::uint32_t label : labels) ++class_start[label + 1];
+  for (std::uint32_t c = 0; c < classes; ++c) class_start[c + 1] += class_start[c];
+  std::vector<std::uint32_t> next(class_start.begin(), class_start.end() - 1);
+  std::vector<std::uint32_t> rank(labels.size());
+  for (std::size_t i = 0; i < labels.size(); ++i) rank[i] = next[labels[i]]++;
+  return rank;
 }
 
-// What a tile of columns has learnt: which small integers occur, or that others do.
-struct Seen {
-  std::array<std::array<std::uint8_t, 256>, kTile> small{};
-  std::array<bool, kTile> other{};
-};
+template <class Body>
+void ForRowBlocks(std::size_t rows, const Body& body) {
+  const std::size_t blocks = (rows + kRowBlock - 1) / kRowBlock;
+  tbb::parallel_for(std::size_t{0}, blocks, [&](std::size_t block) {
+    body(block * kRowBlock, std::min(rows, (block + 1) * kRowBlock));
+  });
+}
 
-void Look(const FeatureMatrix& data, std::size_t first, std::size_t width, Seen& seen) {
-  for (std::size_t i = 0; i < data.rows; ++i) {
-    const float* row = data.values + i * data.columns + first;
-    for (std::size_t j = 0; j < width; ++j) {
-      const float x = row[j];
-      const bool in_range = x >= 0.0f && x < 256.0f;
-      const auto k = in_range ? static_cast<std::uint32_t>(x) : 0u;
-      const bool small = in_range && static_cast<float>(k) == x;
-      seen.small[j][k] |= small ? 1 : 0;
-      if (!small) seen.other[j] = true;
-    }
+//! Writes a row as bytes; odd[f] is set where the value is no whole number in 0 .. 255.
+void ByteRow(const float* row, std::size_t columns, std::uint8_t* codes, std::uint8_t* odd) {
+  for (std::size_t f = 0; f < columns; ++f) {
+    // Out of range values are caught by the comparison; the clamp keeps the conversion defined.
+    const float x = row[f];
+    const float held = x > 0.0f ? (x < 255.0f ? x : 255.0f) : 0.0f;
+    const auto k = static_cast<std::int32_t>(held);
+    codes[f] = static_cast<std::uint8_t>(k);
+    odd[f] = static_cast<std::uint8_t>(odd[f] | (static_cast<float>(k) != x ? 1 : 0));
   }
 }
 
@@ -60,64 +61,56 @@ std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column)
   return values;
 }
 
-std::vector<std::vector<float>> Dictionaries(const FeatureMatrix& data) {
-  std::vector<std::vector<float>> tables(data.columns);
-  const std::size_t tiles = (data.columns + kTile - 1) / kTile;
-  tbb::parallel_for(std::size_t{0}, tiles, [&](std::size_t tile) {
-    const std::size_t first = tile * kTile;
-    const std::size_t width = std::min(kTile, data.columns - first);
-    Seen seen;
-    Look(data, first, width, seen);
-    for (std::size_t j = 0; j < width; ++j) {
-      if (seen.other[j]) {
-        tables[first + j] = DistinctValues(data, first + j);
-        continue;
-      }
-      for (std::size_t k = 0; k < 256; ++k) {
-        if (seen.small[j][k] != 0) tables[first + j].push_back(static_cast<float>(k));
+//! Recodes all columns at the matrix's width; `tables` of byte columns are empty.
+template <class Code>
+void WriteCodes(const FeatureMatrix& data, const std::vector<std::vector<float>>& tables,
+                const std::vector<std::uint32_t>& rank, Code* codes) {
+  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const float* row = data.values + i * data.columns;
+      Code* line = codes + std::size_t{rank[i]} * data.columns;
+      for (std::size_t f = 0; f < data.columns; ++f) {
+        const std::vector<float>& table = tables[f];
+        if (table.empty()) {
+          line[f] = static_cast<Code>(row[f]);
+          continue;
+        }
+        const auto at = std::lower_bound(table.begin(), table.end(), row[f]);
+        line[f] = static_cast<Code>(at - table.begin());
       }
     }
   });
-  return tables;
 }
 
-// Value -> code: a table for small integers, bisection for the rest.
-class Coder {
- public:
-  explicit Coder(const std::vector<float>& table) : table_(&table) {
-    direct_ = table.size() <= 256 && table.front() >= 0 && table.back() < 256;
-    for (std::size_t k = 0; direct_ && k < table.size(); ++k) {
-      const auto at = static_cast<std::uint32_t>(table[k]);
-      direct_ = static_cast<float>(at) == table[k];
-      code_[at] = static_cast<std::uint8_t>(k);
+//! First try: all columns are bytes. Returns the columns that are not.
+std::vector<std::uint8_t> WriteBytes(const FeatureMatrix& data,
+                                     const std::vector<std::uint32_t>& rank, std::uint8_t* codes) {
+  const std::size_t blocks = (data.rows + kRowBlock - 1) / kRowBlock;
+  std::vector<std::vector<std::uint8_t>> odd(blocks);
+  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+    std::vector<std::uint8_t> mine(data.columns, 0);
+    for (std::size_t i = first; i < last; ++i) {
+      ByteRow(data.values + i * data.columns, data.columns,
+              codes + std::size_t{rank[i]} * data.columns, mine.data());
     }
+    odd[first / kRowBlock] = std::move(mine);
+  });
+  std::vector<std::uint8_t> any(data.columns, 0);
+  for (const auto& mine : odd) {
+    for (std::size_t f = 0; f < data.columns; ++f) any[f] |= mine[f];
   }
-  std::uint32_t operator()(float x) const {
-    if (direct_) return code_[static_cast<std::uint32_t>(x)];
-    return static_cast<std::uint32_t>(std::lower_bound(table_->begin(), table_->end(), x) -
-                                      table_->begin());
-  }
-
- private:
-  const std::vector<float>* table_;
-  bool direct_;
-  std::array<std::uint8_t, 256> code_{};
-};
+  return any;
+}
 
 template <class Code>
-void WriteCodes(const FeatureMatrix& data, const std::vector<std::vector<float>>& tables,
-                EncodedMatrix& out) {
-  Code* codes = reinterpret_cast<Code*>(out.codes.data());
-  const std::size_t tiles = (data.columns + kTile - 1) / kTile;
+void TransposeCodes(const Code* lines, std::size_t rows, std::size_t columns, Code* out) {
+  const std::size_t tiles = (columns + 63) / 64;
   tbb::parallel_for(std::size_t{0}, tiles, [&](std::size_t tile) {
-    const std::size_t first = tile * kTile;
-    const std::size_t width = std::min(kTile, data.columns - first);
-    std::vector<Coder> coders;
-    for (std::size_t j = 0; j < width; ++j) coders.emplace_back(tables[first + j]);
-    for (std::size_t i = 0; i < data.rows; ++i) {
-      const float* row = data.values + std::size_t{out.order[i]} * data.columns + first;
-      for (std::size_t j = 0; j < width; ++j) {
-        codes[(first + j) * data.rows + i] = static_cast<Code>(coders[j](row[j]));
+    const std::size_t last = std::min(columns, (tile + 1) * 64);
+    for (std::size_t i0 = 0; i0 < rows; i0 += 64) {
+      const std::size_t end = std::min(rows, i0 + 64);
+      for (std::size_t f = tile * 64; f < last; ++f) {
+        for (std::size_t i = i0; i < end; ++i) out[f * rows + i] = lines[i * columns + f];
       }
     }
   });
@@ -125,30 +118,54 @@ void WriteCodes(const FeatureMatrix& data, const std::vector<std::vector<float>>
 
 }  // namespace
 
-std::uint64_t EncodedMatrix::Bytes() const {
-  return codes.size() + 4 * (table_start.size() + values.size() + class_start.size());
+std::shared_ptr<std::uint8_t> AllocateCodes(std::size_t bytes) {
+  // Left unwritten: the threads that fill it touch its pages first.
+  return {new std::uint8_t[bytes], std::default_delete<std::uint8_t[]>()};
 }
 
 EncodedMatrix Encode(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
-                     std::uint32_t classes) {
+                     std::uint32_t classes, const CodeAllocator& allocate) {
   EncodedMatrix out;
   out.rows = static_cast<std::uint32_t>(data.rows);
   out.columns = static_cast<std::uint32_t>(data.columns);
   out.classes = classes;
-  SortByClass(labels, classes, out);
-  const std::vector<std::vector<float>> tables = Dictionaries(data);
+  const std::vector<std::uint32_t> rank = RankByClass(labels, out.class_start, classes);
+  out.line_codes = allocate(data.rows * data.columns);
+  const std::vector<std::uint8_t> odd = WriteBytes(data, rank, out.line_codes.get());
+  std::vector<std::vector<float>> tables(data.columns);
+  tbb::parallel_for(std::size_t{0}, data.columns, [&](std::size_t f) {
+    if (odd[f] != 0) tables[f] = DistinctValues(data, f);
+  });
+  for (int k = 0; k < 256; ++k) out.values.push_back(static_cast<float>(k));
+  out.table_start.assign(data.columns, 0);
   std::size_t widest = 0;
-  out.table_start.push_back(0);
-  for (const auto& table : tables) {
-    widest = std::max(widest, table.size());
-    out.values.insert(out.values.end(), table.begin(), table.end());
-    out.table_start.push_back(static_cast<std::uint32_t>(out.values.size()));
+  for (std::size_t f = 0; f < data.columns; ++f) {
+    if (odd[f] == 0) continue;
+    out.table_start[f] = static_cast<std::uint32_t>(out.values.size());
+    out.values.insert(out.values.end(), tables[f].begin(), tables[f].end());
+    widest = std::max(widest, tables[f].size());
   }
+  if (widest == 0) return out;
   out.code_bytes = widest <= 256 ? 1 : widest <= 65536 ? 2 : 4;
-  out.codes.resize(data.rows * data.columns * static_cast<std::size_t>(out.code_bytes));
-  if (out.code_bytes == 1) WriteCodes<std::uint8_t>(data, tables, out);
-  if (out.code_bytes == 2) WriteCodes<std::uint16_t>(data, tables, out);
-  if (out.code_bytes == 4) WriteCodes<std::uint32_t>(data, tables, out);
+  if (out.code_bytes > 1) out.line_codes = allocate(out.CodeBytes());
+  std::uint8_t* codes = out.line_codes.get();
+  if (out.code_bytes == 1) WriteCodes(data, tables, rank, codes);
+  if (out.code_bytes == 2) WriteCodes(data, tables, rank, reinterpret_cast<std::uint16_t*>(codes));
+  if (out.code_bytes == 4) WriteCodes(data, tables, rank, reinterpret_cast<std::uint32_t*>(codes));
+  return out;
+}
+
+std::shared_ptr<std::uint8_t> ColumnCodes(const EncodedMatrix& m) {
+  std::shared_ptr<std::uint8_t> out = AllocateCodes(m.CodeBytes());
+  if (m.code_bytes == 1) {
+    TransposeCodes(m.Lines<std::uint8_t>(), m.rows, m.columns, out.get());
+  } else if (m.code_bytes == 2) {
+    TransposeCodes(m.Lines<std::uint16_t>(), m.rows, m.columns,
+                   reinterpret_cast<std::uint16_t*>(out.get()));
+  } else {
+    TransposeCodes(m.Lines<std::uint32_t>(), m.rows, m.columns,
+                   reinterpret_cast<std::uint32_t*>(out.get()));
+  }
   return out;
 }
 

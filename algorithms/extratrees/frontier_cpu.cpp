@@ -14,6 +14,10 @@
 namespace retable::extratrees {
 namespace {
 
+// Nodes up to this size read sample by sample: their rows are in cache from the parent node, and a
+// row holds several of the candidates a cache line. Larger nodes read feature by feature.
+constexpr std::uint32_t kLineRows = 1024;
+
 // A cut that was tried.
 struct Cut {
   SplitScore score;
@@ -58,8 +62,11 @@ std::uint32_t CountUpTo(const Code* codes, std::uint32_t n, Code cut) {
 template <class Code>
 class TreeGrower {
  public:
-  TreeGrower(const EncodedMatrix& matrix, const ForestOptions& options, std::uint32_t tree)
+  TreeGrower(const EncodedMatrix& matrix, const std::uint8_t* columns, const ForestOptions& options,
+             std::uint32_t tree)
       : matrix_(matrix),
+        lines_(matrix.Lines<Code>()),
+        columns_(reinterpret_cast<const Code*>(columns)),
         options_(options),
         tree_(tree),
         k_(ResolveMaxFeatures(options.max_features, matrix.columns)),
@@ -182,10 +189,17 @@ class TreeGrower {
     std::uint64_t& word = known_[f / 64];
     const std::uint64_t bit = std::uint64_t{1} << (f % 64);
     if ((word & bit) != 0) return false;
-    const Code* column = matrix_.Column<Code>(f);
     const std::uint32_t* ids = ids_.data() + node.begin;
     Code* codes = codes_.data();
-    for (std::uint32_t i = 0; i < node.count; ++i) codes[i] = column[ids[i]];
+    if (node.count > kLineRows) {
+      const Code* column = columns_ + std::size_t{f} * matrix_.rows;
+      for (std::uint32_t i = 0; i < node.count; ++i) codes[i] = column[ids[i]];
+    } else {
+      const Code* line = lines_ + f;
+      for (std::uint32_t i = 0; i < node.count; ++i) {
+        codes[i] = line[std::size_t{ids[i]} * matrix_.columns];
+      }
+    }
     Code lowest = codes[0];
     Code highest = codes[0];
     for (std::uint32_t i = 0; i < node.count; ++i) {
@@ -272,7 +286,7 @@ class TreeGrower {
   }
 
   void Partition(const Pending& node, const Cut& cut) {
-    const Code* column = matrix_.Column<Code>(cut.feature);
+    const Code* column = columns_ + std::size_t{cut.feature} * matrix_.rows;
     std::uint32_t* ids = ids_.data() + node.begin;
     std::uint32_t left = 0;
     std::uint32_t right = 0;
@@ -288,6 +302,8 @@ class TreeGrower {
   }
 
   const EncodedMatrix& matrix_;
+  const Code* lines_;
+  const Code* columns_;
   const ForestOptions& options_;
   std::uint32_t tree_;
   std::uint32_t k_;
@@ -304,10 +320,11 @@ class TreeGrower {
   Tree out_;
 };
 
-Tree GrowOne(const EncodedMatrix& matrix, const ForestOptions& options, std::uint32_t tree) {
-  if (matrix.code_bytes == 1) return TreeGrower<std::uint8_t>(matrix, options, tree).Grow();
-  if (matrix.code_bytes == 2) return TreeGrower<std::uint16_t>(matrix, options, tree).Grow();
-  return TreeGrower<std::uint32_t>(matrix, options, tree).Grow();
+Tree GrowOne(const EncodedMatrix& m, const std::uint8_t* columns, const ForestOptions& options,
+             std::uint32_t tree) {
+  if (m.code_bytes == 1) return TreeGrower<std::uint8_t>(m, columns, options, tree).Grow();
+  if (m.code_bytes == 2) return TreeGrower<std::uint16_t>(m, columns, options, tree).Grow();
+  return TreeGrower<std::uint32_t>(m, columns, options, tree).Grow();
 }
 
 }  // namespace
@@ -335,10 +352,11 @@ std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data,
   tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
   arena.execute([&] {
     const EncodedMatrix matrix = Encode(data, labels, classes);
-    bytes = matrix.Bytes();
+    const std::shared_ptr<std::uint8_t> columns = ColumnCodes(matrix);
+    bytes = matrix.Bytes() + matrix.CodeBytes();
     tbb::parallel_for(0, options.n_trees, [&](int t) {
       forest.trees[static_cast<std::size_t>(t)] =
-          GrowOne(matrix, options, static_cast<std::uint32_t>(t));
+          GrowOne(matrix, columns.get(), options, static_cast<std::uint32_t>(t));
     });
   });
   auto fitted = std::make_unique<HostForest>(std::move(forest));

@@ -94,8 +94,8 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
     std::fill(class_of.begin() + m.class_start[c], class_of.begin() + m.class_start[c + 1],
               static_cast<std::uint16_t>(c));
   }
-  b.columns.Upload(m.codes.data(), m.codes.size());
-  b.lines.Reserve(m.codes.size());
+  b.lines.Upload(m.line_codes.get(), m.CodeBytes());
+  b.columns.Reserve(m.CodeBytes());
   b.values.Upload(m.values.data(), m.values.size());
   b.table_start.Upload(m.table_start.data(), m.table_start.size());
   b.class_start.Upload(m.class_start.data(), m.class_start.size());
@@ -107,10 +107,10 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
                      Buffers& b, PartClock* clock) {
   Problem<Code> p{};
-  p.columns = reinterpret_cast<const Code*>(b.columns.get());
-  Code* lines = reinterpret_cast<Code*>(b.lines.get());
-  if (first_tree == 0) Transpose<Code>(p.columns, lines, m.rows, m.columns);
-  p.lines = lines;
+  p.lines = reinterpret_cast<const Code*>(b.lines.get());
+  Code* columns = reinterpret_cast<Code*>(b.columns.get());
+  if (first_tree == 0) Transpose<Code>(p.lines, columns, m.columns, m.rows);
+  p.columns = columns;
   p.values = b.values.get();
   p.table_start = b.table_start.get();
   p.class_of = b.class_of.get();
@@ -179,6 +179,19 @@ FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, st
 struct FrontierCuda::State {
   Buffers buffers;
   std::uint64_t budget = 0;
+  std::shared_ptr<std::uint8_t> pinned;  //!< codes on their way: copied at full speed
+  std::size_t pinned_bytes = 0;
+
+  std::shared_ptr<std::uint8_t> Pinned(std::size_t bytes) {
+    if (bytes > pinned_bytes) {
+      std::uint8_t* memory = nullptr;
+      pinned.reset();
+      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&memory), bytes));
+      pinned = {memory, [](std::uint8_t* p) { cudaFreeHost(p); }};
+      pinned_bytes = bytes;
+    }
+    return pinned;
+  }
 };
 
 FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees)
@@ -198,7 +211,8 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data,
     state_->budget = available / 10 * 9;
   }
   const double started = Now();
-  const EncodedMatrix matrix = Encode(data, labels, classes);
+  const EncodedMatrix matrix =
+      Encode(data, labels, classes, [this](std::size_t bytes) { return state_->Pinned(bytes); });
   const double encoded = Now();
   Buffers& buffers = state_->buffers;
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns);
@@ -207,7 +221,7 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data,
     return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps)
         .Bytes();
   };
-  const std::uint64_t data_bytes = matrix.Bytes() + matrix.codes.size();
+  const std::uint64_t data_bytes = matrix.Bytes() + matrix.CodeBytes();
   const std::uint64_t one = bytes_of(1);
   if (data_bytes + one > state_->budget) {
     throw std::runtime_error("the device has " + std::to_string(state_->budget) +

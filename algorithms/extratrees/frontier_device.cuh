@@ -78,9 +78,9 @@ struct GrowResult {
   std::uint32_t levels = 0;
 };
 
-//! Transposes columns into lines.
+//! Transposes [height][width] into [width][height].
 template <class Code>
-void Transpose(const Code* columns, Code* lines, std::uint32_t rows, std::uint32_t features);
+void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t height);
 
 //! CUDA events around launches, summed by name.
 class PartClock {

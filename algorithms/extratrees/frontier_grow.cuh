@@ -11,28 +11,28 @@
 namespace retable::extratrees::frontier {
 
 template <class Code>
-__global__ void TransposeTiles(const Code* columns, Code* lines, std::uint32_t rows,
-                               std::uint32_t features) {
+__global__ void TransposeTiles(const Code* in, Code* out, std::uint32_t width,
+                               std::uint32_t height) {
   __shared__ Code tile[32][33];
-  const std::uint32_t row = blockIdx.x * 32 + threadIdx.x;
-  const std::uint32_t f0 = blockIdx.y * 32;
+  const std::uint32_t x0 = blockIdx.y * 32;
+  const std::uint32_t y0 = blockIdx.x * 32;
   for (std::uint32_t j = threadIdx.y; j < 32; j += 8) {
-    if (row < rows && f0 + j < features) {
-      tile[j][threadIdx.x] = columns[std::size_t{f0 + j} * rows + row];
+    if (x0 + threadIdx.x < width && y0 + j < height) {
+      tile[j][threadIdx.x] = in[std::size_t{y0 + j} * width + x0 + threadIdx.x];
     }
   }
   __syncthreads();
-  const std::uint32_t f = f0 + threadIdx.x;
   for (std::uint32_t j = threadIdx.y; j < 32; j += 8) {
-    const std::uint32_t to = blockIdx.x * 32 + j;
-    if (to < rows && f < features) lines[std::size_t{to} * features + f] = tile[threadIdx.x][j];
+    if (x0 + j < width && y0 + threadIdx.x < height) {
+      out[std::size_t{x0 + j} * height + y0 + threadIdx.x] = tile[threadIdx.x][j];
+    }
   }
 }
 
 template <class Code>
-void Transpose(const Code* columns, Code* lines, std::uint32_t rows, std::uint32_t features) {
-  const dim3 grid((rows + 31) / 32, (features + 31) / 32);
-  TransposeTiles<Code><<<grid, dim3(32, 8)>>>(columns, lines, rows, features);
+void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t height) {
+  const dim3 grid((height + 31) / 32, (width + 31) / 32);
+  TransposeTiles<Code><<<grid, dim3(32, 8)>>>(in, out, width, height);
   RETABLE_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -1,0 +1,12 @@
+# The device check: verifies the CUDA forests against their twins and prints their speed. Built on
+# request.
+if(RETABLE_HAS_CUDA)
+  add_executable(extratrees_gpu_check EXCLUDE_FROM_ALL
+                 ${CMAKE_SOURCE_DIR}/experiments/extratrees/gpu_check_bench.cpp)
+  target_link_libraries(extratrees_gpu_check PRIVATE retable_flags)
+  foreach(library common datasets extratrees baselines_extratrees experiments_extratrees)
+    if(TARGET retable_${library})
+      target_link_libraries(extratrees_gpu_check PRIVATE retable_${library})
+    endif()
+  endforeach()
+endif()

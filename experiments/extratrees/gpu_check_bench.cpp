@@ -1,0 +1,250 @@
+//! @file
+//! The device check of the family: forests grown on the GPU are compared with their CPU twins node
+//! by node, then timed. Usage:
+//!   extratrees_gpu_check [--small] [--pixels FILE] [--repeats N] [--out DIR]
+//! --pixels: gzip of uint32 {rows, columns, classes, training rows}, uint8 pixels row by row, uint8
+//! labels; without it "synthetic strokes" stand in. --small: the comparisons alone.
+//! Exit 3 when a tree differs.
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+
+#include "algorithms/common/philox.hpp"
+#include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/frontier_cuda.hpp"
+#include "experiments/extratrees/forest_data.hpp"
+
+namespace {
+
+using namespace retable;
+using namespace retable::extratrees;
+using namespace retable::experiments::forests;
+
+double Seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Supervised ReadPixels(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) throw std::runtime_error("cannot open " + path);
+  std::uint32_t head[4];
+  std::vector<std::uint8_t> bytes;
+  bool ok = gzread(file, head, sizeof(head)) == static_cast<int>(sizeof(head));
+  if (ok) bytes.resize(std::size_t{head[0]} * (head[1] + 1));
+  ok = ok && gzread(file, bytes.data(), static_cast<unsigned>(bytes.size())) ==
+                 static_cast<int>(bytes.size());
+  gzclose(file);
+  if (!ok) throw std::runtime_error(path + " is shorter than its header says");
+  Supervised data;
+  data.name = "pixels";
+  data.columns = head[1];
+  data.classes = head[2];
+  data.train_rows = head[3];
+  const std::size_t cells = std::size_t{head[0]} * head[1];
+  data.values.assign(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(cells));
+  data.labels.assign(bytes.begin() + static_cast<std::ptrdiff_t>(cells), bytes.end());
+  return data;
+}
+
+// Real-valued features with `distinct` values a column: one, two or four bytes a code.
+Supervised SyntheticTable(std::size_t rows, std::size_t columns, std::uint32_t classes,
+                          std::uint32_t distinct) {
+  Supervised data;
+  data.name = "synthetic table";
+  data.columns = columns;
+  data.classes = classes;
+  data.train_rows = rows - rows / 5;
+  const Philox4x32 philox = Philox4x32::FromSeed(77);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto label =
+        static_cast<std::uint32_t>(UniformBelow(philox.Block(i, 1).half(0), classes));
+    data.labels.push_back(label);
+    for (std::size_t f = 0; f < columns; ++f) {
+      const auto k = static_cast<std::uint32_t>(
+          UniformBelow(philox.Block(i, 2 + f).half(0), f % 5 == 4 ? 1 : distinct));
+      data.values.push_back(0.37f * static_cast<float>(k) +
+                            (f % 3 == 0 ? 0.5f : 0.0f) * static_cast<float>(label % 7));
+    }
+  }
+  return data;
+}
+
+int failures = 0;
+std::FILE* csv = nullptr;
+
+void Row(const std::string& data, const std::string& what, const std::string& unit, double value) {
+  std::printf("%-18s %-44s %12.6g %s\n", data.c_str(), what.c_str(), value, unit.c_str());
+  if (csv != nullptr) {
+    std::fprintf(csv, "%s,%s,%s,%.9g\n", data.c_str(), what.c_str(), unit.c_str(), value);
+  }
+  std::fflush(stdout);
+}
+
+void Expect(bool ok, const std::string& what) {
+  if (ok) return;
+  ++failures;
+  std::printf("DIFFERS: %s\n", what.c_str());
+}
+
+std::unique_ptr<ForestTrainer> Make(const std::string& name, Device device,
+                                    const Parameters& parameters = {}) {
+  return Registry<ForestTrainer>::Instance().Make(name, device, parameters);
+}
+
+bool SameTrees(const Forest& a, const Forest& b) {
+  return a.trees == b.trees;
+}
+
+void CompareOne(const Supervised& data, const ForestOptions& options, const Parameters& parameters,
+                const std::string& what) {
+  const auto cpu = Make("frontier", Device::kCpu)->fit(data.Train(), data.TrainLabels(), options);
+  const auto gpu =
+      Make("frontier", Device::kCuda, parameters)->fit(data.Train(), data.TrainLabels(), options);
+  Expect(SameTrees(cpu->host(), gpu->host()), data.name + ": " + what + " (trees)");
+  const std::size_t n = data.test_rows();
+  std::vector<double> a(n * data.classes);
+  std::vector<double> b(n * data.classes, -1.0);
+  cpu->predict_proba(data.Test(), n, a.data());
+  gpu->predict_proba(data.Test(), n, b.data());
+  Expect(a == b, data.name + ": " + what + " (probabilities)");
+}
+
+void CompareAll(const Supervised& data, int trees) {
+  ForestOptions base;
+  base.n_trees = trees;
+  base.seed = 5;
+  for (const char* steps : {"frontier", "class-sorted", "subtrees", "on-chip", "columns"}) {
+    CompareOne(data, base, {{"steps", std::string(steps)}}, std::string("steps ") + steps);
+  }
+  CompareOne(data, base, {{"batch_trees", std::int64_t{3}}}, "batches of 3");
+  const auto with = [&](const char* what, auto change) {
+    ForestOptions options = base;
+    change(options);
+    CompareOne(data, options, {}, what);
+  };
+  with("geurts", [](ForestOptions& o) { o.constant_rule = ConstantRule::kGeurts; });
+  with("report", [](ForestOptions& o) { o.constant_rule = ConstantRule::kReport; });
+  with("max_depth 4", [](ForestOptions& o) { o.max_depth = 4; });
+  with("min_samples_leaf 5", [](ForestOptions& o) { o.min_samples_leaf = 5; });
+  with("min_samples_split 9", [](ForestOptions& o) { o.min_samples_split = 9; });
+  with("min_impurity_decrease", [](ForestOptions& o) { o.min_impurity_decrease = 1e-3; });
+  with("bootstrap", [](ForestOptions& o) { o.bootstrap = true; });
+  with("max_features 1", [](ForestOptions& o) { o.max_features = 1; });
+  with("all features", [&](ForestOptions& o) { o.max_features = static_cast<int>(data.columns); });
+  std::printf("compared %s\n", data.name.c_str());
+  std::fflush(stdout);
+}
+
+void Small() {
+  CompareAll(LoadSupervised("iris", 1), 16);
+  CompareAll(LoadSupervised("digits", 1), 8);
+  CompareAll(SyntheticTable(6000, 40, 3, 200), 4);
+  CompareAll(SyntheticTable(6000, 40, 600, 2000), 4);
+  CompareAll(SyntheticTable(90000, 7, 4, 80000), 3);
+}
+
+// Best of `repeats` fits after one to warm up; also the parts of the best.
+double TimeFit(ForestTrainer& trainer, const Supervised& data, const ForestOptions& options,
+               int repeats, std::vector<PartTime>* parts = nullptr) {
+  double best = 1e30;
+  for (int r = 0; r <= repeats; ++r) {
+    std::unique_ptr<FittedForest> fitted;
+    const double time =
+        Seconds([&] { fitted = trainer.fit(data.Train(), data.TrainLabels(), options); });
+    if ((r == 0 && repeats > 0) || time >= best) continue;
+    best = time;
+    if (parts != nullptr) *parts = fitted->parts;
+  }
+  return best;
+}
+
+void Timings(const Supervised& data, int repeats) {
+  ForestOptions options;
+  options.n_trees = 256;
+  options.seed = 11;
+  std::unique_ptr<FittedForest> cpu;
+  const double cpu_time = Seconds([&] {
+    cpu = Make("frontier", Device::kCpu)->fit(data.Train(), data.TrainLabels(), options);
+  });
+  Row(data.name, "cpu twin; 256 trees", "s", cpu_time);
+
+  const auto trainer = Make("frontier", Device::kCuda);
+  std::vector<PartTime> parts;
+  const double gpu_time = TimeFit(*trainer, data, options, repeats, &parts);
+  Row(data.name, "frontier; 256 trees; end to end", "s", gpu_time);
+  for (const PartTime& part : parts) Row(data.name, "  " + part.name, "s", part.seconds);
+  Row(data.name, "cpu twin / frontier", "1", cpu_time / gpu_time);
+
+  const auto fitted = trainer->fit(data.Train(), data.TrainLabels(), options);
+  std::vector<std::uint32_t> labels;
+  const double predict_time =
+      Seconds([&] { labels = fitted->predict(data.Test(), data.test_rows()); });
+  Row(data.name, "predict; test rows; end to end", "s", predict_time);
+  Row(data.name, "test accuracy", "1", Accuracy(labels, data.TestLabels()));
+  const double export_time = Seconds([&] { fitted->host(); });
+  Row(data.name, "export to the host", "s", export_time);
+  Row(data.name, "nodes a tree", "1", static_cast<double>(fitted->host().NodeCount()) / 256);
+  Row(data.name, "depth", "1", fitted->host().MeanDepth());
+  Expect(SameTrees(cpu->host(), fitted->host()), data.name + ": 256 trees");
+
+  for (const char* steps : {"frontier", "class-sorted", "subtrees", "on-chip", "columns"}) {
+    const auto rung =
+        Make("frontier", Device::kCuda, {{"steps", std::string(steps)}, {"time_parts", true}});
+    TimeFit(*rung, data, options, 1, &parts);
+    for (const PartTime& part : parts) {
+      if (part.name == "encode" || part.name == "upload") continue;
+      Row(data.name, std::string("  ladder ") + steps + "; " + part.name, "s", part.seconds);
+    }
+  }
+  options.n_trees = 1024;
+  TimeFit(*trainer, data, options, 1, &parts);
+  for (const PartTime& part : parts) Row(data.name, "1024 trees; " + part.name, "s", part.seconds);
+}
+
+void Iris(int repeats) {
+  const Supervised iris = LoadSupervised("iris", 1);
+  ForestOptions options;
+  options.n_trees = 1024;
+  const auto trainer = Make("frontier", Device::kCuda);
+  Row("iris", "frontier; 1024 trees", "s", TimeFit(*trainer, iris, options, 5 * repeats));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool small = false;
+  int repeats = 3;
+  std::string pixels;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool more = i + 1 < argc;
+    if (word == "--small") small = true;
+    if (word == "--pixels" && more) pixels = argv[++i];
+    if (word == "--repeats" && more) repeats = std::atoi(argv[++i]);
+    if (word == "--out" && more) {
+      csv = std::fopen((std::string(argv[++i]) + "/extratrees_gpu_check.csv").c_str(), "w");
+      if (csv != nullptr) std::fputs("data,what,unit,value\n", csv);
+    }
+  }
+  if (!HasCudaDevice()) {
+    std::puts("no CUDA device: nothing checked");
+    return 6;
+  }
+  Small();
+  if (!small) {
+    Iris(repeats);
+    Timings(pixels.empty() ? SyntheticStrokes(60000, 10000, 3) : ReadPixels(pixels), repeats);
+  }
+  if (csv != nullptr) std::fclose(csv);
+  std::printf("%d comparisons differ\n", failures);
+  return failures == 0 ? 0 : 3;
+}
