@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "harness/pinning.hpp"
+#include "harness/stop_rule.hpp"
 
 namespace retable::harness {
 namespace {
@@ -61,41 +62,6 @@ class Watch {
   std::function<double()> clock_;
 };
 
-bool Narrow(const Interval& interval, double target) {
-  return (interval.high - interval.low) / 2 <= target * std::abs(interval.estimate);
-}
-
-// The interval costs more than a sample may, so it is asked for at 10, 12, 14, ... samples only,
-// each time a fifth further on.
-class StopRule {
- public:
-  explicit StopRule(const RepeatOptions& options) : options_(options) {
-    next_ = std::max(2, options.min_samples);
-  }
-
-  template <typename MakeInterval>
-  bool Stop(std::size_t samples, double now, double deadline, MakeInterval make) {
-    const auto n = static_cast<int>(samples);
-    if (n >= next_) {
-      next_ = n + std::max(1, n / 5);
-      if (Narrow(make(), options_.target)) return Because("interval");
-    }
-    if (n >= options_.max_samples) return Because("samples");
-    if (n > 0 && now >= deadline) return Because("budget");
-    return false;
-  }
-
-  std::string reason;
-
- private:
-  bool Because(const char* why) {
-    reason = why;
-    return true;
-  }
-  const RepeatOptions& options_;
-  int next_;
-};
-
 TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
   TimingResult result;
   result.iterations = watch.iterations;
@@ -143,7 +109,7 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
   watch.WarmUp(deadline - options.budget / 2);  // at most half of the budget
   TimingResult result = Describe(watch, options);
   const CoresUsed cores;
-  StopRule rule(options);
+  StopRule rule({options.min_samples, options.max_samples, options.target});
   do {
     result.seconds.push_back(watch.Sample());
   } while (!rule.Stop(result.seconds.size(), watch.Now(), deadline,
@@ -165,7 +131,7 @@ PairedResult TimePaired(const std::function<void()>& a, const std::function<void
   second.WarmUp(begin + options.budget / 2);
   PairedResult result{Describe(first, options), Describe(second, options), {}};
   const CoresUsed cores;
-  StopRule rule(options);
+  StopRule rule({options.min_samples, options.max_samples, options.target});
   do {
     const double a1 = first.Sample(), b1 = second.Sample();
     const double b2 = second.Sample(), a2 = first.Sample();

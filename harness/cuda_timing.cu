@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "harness/cuda_handles.cuh"
+#include "harness/cuda_timing.hpp"
+#include "harness/stop_rule.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr double kThrottled = 0.75;  // of the peak clock
+constexpr double kUnsteady = 0.05;
+constexpr std::uint64_t kSeed = 1;
+constexpr int kMaxMultiprocessors = 1024;
+
+__device__ unsigned long long GlobalNanoseconds() {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Holds the stream up while the host puts a sample on it.
+__global__ void Delay(unsigned long long nanoseconds) {
+  const unsigned long long begin = GlobalNanoseconds();
+  while (GlobalNanoseconds() - begin < nanoseconds) {
+  }
+}
+
+struct Stamp {
+  unsigned long long cycles, nanoseconds;
+};
+
+// Cycle counters are of their multiprocessor: a stamp is filed under its number.
+__global__ void TakeStamps(Stamp* stamps) {
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= kMaxMultiprocessors) return;
+  stamps[multiprocessor].cycles = static_cast<unsigned long long>(clock64());
+  stamps[multiprocessor].nanoseconds = GlobalNanoseconds();
+}
+
+int Attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+double WallNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The body as it is put on the stream: directly, or as a graph captured from it.
+class Launcher {
+ public:
+  Launcher(const std::function<void(CUstream_st*)>& body, const CudaTimingOptions& options,
+           const CudaStream& stream)
+      : body_(body), stream_(stream) {
+    if (options.mode == CudaMode::kGraph) Capture();
+  }
+  ~Launcher() {
+    if (executable_ != nullptr) cudaGraphExecDestroy(executable_);
+  }
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  void Launch() const {
+    if (executable_ == nullptr) return body_(stream_.get());
+    CheckCuda(cudaGraphLaunch(executable_, stream_.get()), "cudaGraphLaunch");
+  }
+
+ private:
+  void Capture() {
+    body_(stream_.get());  // once outside: lazy set-up must not land in the graph
+    stream_.Wait();
+    cudaGraph_t graph = nullptr;
+    CheckCuda(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal),
+              "cudaStreamBeginCapture");
+    try {
+      body_(stream_.get());
+    } catch (...) {
+      cudaStreamEndCapture(stream_.get(), &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      throw;
+    }
+    CheckCuda(cudaStreamEndCapture(stream_.get(), &graph),
+              "capturing the body as a graph (it must not synchronise or allocate)");
+    const cudaError_t error = cudaGraphInstantiate(&executable_, graph, 0);
+    cudaGraphDestroy(graph);
+    CheckCuda(error, "cudaGraphInstantiate");
+  }
+
+  const std::function<void(CUstream_st*)>& body_;
+  const CudaStream& stream_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+class Sampler {
+ public:
+  Sampler(const std::function<void(CUstream_st*)>& body, const CudaTimingOptions& options)
+      : options_(options),
+        multiprocessors_(Attribute(cudaDevAttrMultiProcessorCount)),
+        stamps_(2 * kMaxMultiprocessors * sizeof(Stamp)),
+        host_stamps_(2 * kMaxMultiprocessors * sizeof(Stamp)),
+        launcher_(body, options, stream_) {
+    if (options.mode == CudaMode::kCold) {
+      flush_.emplace(2 * static_cast<std::size_t>(Attribute(cudaDevAttrL2CacheSize)));
+    }
+  }
+
+  struct Sample {
+    double seconds, sm_mhz;
+  };
+
+  Sample Take() {
+    if (options_.before) options_.before(stream_.get());
+    if (flush_) {
+      CheckCuda(cudaMemsetAsync(flush_->as<char>(), 0, flush_->bytes(), stream_.get()),
+                "flushing the cache");
+    }
+    CheckCuda(cudaMemsetAsync(stamps_.as<char>(), 0, stamps_.bytes(), stream_.get()),
+              "clearing the stamps");
+    PutStamps(0);
+    Delay<<<1, 1, 0, stream_.get()>>>(static_cast<unsigned long long>(options_.delay * 1e9));
+    const int bodies = options_.mode == CudaMode::kBatch ? options_.batch : 1;
+    begin_.Record(stream_.get());
+    for (int i = 0; i < bodies; ++i) launcher_.Launch();
+    end_.Record(stream_.get());
+    PutStamps(1);
+    CheckCuda(cudaGetLastError(), "the timed body");
+    CheckCuda(cudaMemcpyAsync(host_stamps_.data(), stamps_.as<char>(), stamps_.bytes(),
+                              cudaMemcpyDeviceToHost, stream_.get()),
+              "reading the stamps");
+    stream_.Wait();
+    return {end_.SecondsSince(begin_) / bodies, EffectiveMhz()};
+  }
+
+  std::int64_t flushed_bytes() const {
+    return flush_ ? static_cast<std::int64_t>(flush_->bytes()) : 0;
+  }
+
+ private:
+  // Several blocks a multiprocessor, so that each gets at least one.
+  void PutStamps(int which) {
+    TakeStamps<<<4 * multiprocessors_, 1, 0, stream_.get()>>>(stamps_.as<Stamp>() +
+                                                              which * kMaxMultiprocessors);
+  }
+
+  double EffectiveMhz() const {
+    const auto* first = static_cast<const Stamp*>(host_stamps_.data());
+    const Stamp* second = first + kMaxMultiprocessors;
+    std::vector<double> mhz;
+    for (int i = 0; i < kMaxMultiprocessors; ++i) {
+      if (first[i].nanoseconds == 0 || second[i].nanoseconds <= first[i].nanoseconds) continue;
+      const auto cycles = static_cast<double>(second[i].cycles - first[i].cycles);
+      mhz.push_back(1e3 * cycles /
+                    static_cast<double>(second[i].nanoseconds - first[i].nanoseconds));
+    }
+    return Quantile(mhz, 0.5);
+  }
+
+  const CudaTimingOptions& options_;
+  int multiprocessors_;
+  CudaStream stream_;
+  CudaEvent begin_, end_;
+  DeviceBytes stamps_;
+  PinnedBytes host_stamps_;
+  std::optional<DeviceBytes> flush_;
+  Launcher launcher_;
+};
+
+int WarmUp(Sampler& sampler, const CudaTimingOptions& options, double deadline) {
+  std::vector<double> last;
+  int runs = 0;
+  while (runs < options.max_warmup_runs && (runs == 0 || WallNow() < deadline)) {
+    last.push_back(sampler.Take().seconds);
+    ++runs;
+    if (last.size() > 3) last.erase(last.begin());
+    const auto [low, high] = std::minmax_element(last.begin(), last.end());
+    if (last.size() == 3 && *high - *low <= options.warmup_agreement * *low) break;
+  }
+  return runs;
+}
+
+GpuState StateOfCurrentDevice() {
+  const Nvml nvml;
+  int device = 0;
+  if (!nvml.available() || cudaGetDevice(&device) != cudaSuccess) return {};
+  return nvml.state(device);
+}
+
+void CheckOptions(const CudaTimingOptions& options) {
+  if (options.min_samples < 1 || options.max_samples < options.min_samples || options.batch < 1 ||
+      options.max_warmup_runs < 1) {
+    throw std::invalid_argument(
+        "timing: 1 <= min_samples <= max_samples, batch and max_warmup_runs of at least 1 are "
+        "needed");
+  }
+  if (options.mode == CudaMode::kBatch && options.before) {
+    throw std::invalid_argument("timing: in batch mode nothing can be put before each body");
+  }
+}
+
+}  // namespace
+
+CudaTimingResult TimeOnGpu(const std::function<void(CUstream_st*)>& body,
+                           const CudaTimingOptions& options) {
+  CheckOptions(options);
+  CudaTimingResult result;
+  result.mode = options.mode;
+  result.before = StateOfCurrentDevice();
+  result.peak_mhz = Attribute(cudaDevAttrClockRate) / 1e3;
+  Sampler sampler(body, options);
+  result.flushed_bytes = sampler.flushed_bytes();
+  TimingResult& timing = result.timing;
+  const double begin = WallNow();
+  timing.warmup_runs = WarmUp(sampler, options, begin + options.budget / 2);
+  StopRule rule({options.min_samples, options.max_samples, options.target});
+  do {
+    const Sampler::Sample sample = sampler.Take();
+    timing.seconds.push_back(sample.seconds);
+    result.sm_mhz.push_back(sample.sm_mhz);
+    result.throttled += sample.sm_mhz < kThrottled * result.peak_mhz;
+  } while (!rule.Stop(timing.seconds.size(), WallNow(), begin + options.budget,
+                      [&] { return MedianInterval(timing.seconds, kSeed); }));
+  timing.iterations = options.mode == CudaMode::kBatch ? options.batch : 1;
+  timing.stop_reason = rule.reason;
+  timing.steady = std::abs(Drift(timing.seconds)) <= kUnsteady;
+  timing.items_per_iteration = options.items_per_iteration;
+  timing.bytes_per_iteration = options.bytes_per_iteration;
+  result.after = StateOfCurrentDevice();
+  return result;
+}
+
+}  // namespace retable::harness

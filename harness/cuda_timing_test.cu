@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/change.hpp"
+#include "harness/cuda_handles.cuh"
+#include "harness/cuda_timing.hpp"
+#include "harness/device.hpp"
+
+namespace retable::harness {
+namespace {
+
+// A kernel of known length: it looks at the clock on the wall.
+__global__ void RunFor(unsigned long long nanoseconds) {
+  unsigned long long begin, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - begin < nanoseconds);
+}
+
+__global__ void ReadAll(const unsigned* data, std::size_t n, unsigned* sink) {
+  unsigned sum = 0;
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step) {
+    sum += data[i];
+  }
+  if (sum == 0xDEADBEEF) *sink = sum;
+}
+
+class CudaTimingOnDevice : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!CudaDevicePresent(&why)) GTEST_SKIP() << why;
+  }
+};
+
+TEST_F(CudaTimingOnDevice, AKernelOfKnownLengthInEveryMode) {
+  constexpr double kLength = 400e-6;
+  for (const CudaMode mode :
+       {CudaMode::kCold, CudaMode::kWarm, CudaMode::kBatch, CudaMode::kGraph}) {
+    CudaTimingOptions options;
+    options.mode = mode;
+    options.batch = 4;
+    const auto result = TimeOnGpu(
+        [&](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(static_cast<int>(kLength * 1e9)); },
+        options);
+    const double median = Quantile(result.timing.seconds, 0.5);
+    // The global timer moves in steps of up to 1 us on some cards, and a launch takes a few us.
+    EXPECT_GT(median, kLength - 2e-6) << Name(mode);
+    EXPECT_LT(median, kLength + 12e-6) << Name(mode);
+    EXPECT_EQ(result.timing.stop_reason, "interval") << Name(mode);
+    EXPECT_EQ(result.sm_mhz.size(), result.timing.seconds.size());
+    for (const double mhz : result.sm_mhz) {
+      EXPECT_GT(mhz, 100);
+      EXPECT_LT(mhz, 1.1 * result.peak_mhz);
+    }
+    EXPECT_EQ(result.flushed_bytes > 0, mode == CudaMode::kCold);
+  }
+}
+
+TEST_F(CudaTimingOnDevice, ColdReadsAreSlowerThanWarmOnes) {
+  const std::size_t n = std::size_t{4} << 20;  // 16 MiB: within the cache of a large card
+  DeviceBytes data(n * sizeof(unsigned)), sink(64);
+  CheckCuda(cudaMemset(data.as<char>(), 1, data.bytes()), "cudaMemset");
+  const auto body = [&](CUstream_st* stream) {
+    ReadAll<<<1024, 256, 0, stream>>>(data.as<unsigned>(), n, sink.as<unsigned>());
+  };
+  CudaTimingOptions cold, warm;
+  warm.mode = CudaMode::kWarm;
+  const double slow = Quantile(TimeOnGpu(body, cold).timing.seconds, 0.5);
+  const double fast = Quantile(TimeOnGpu(body, warm).timing.seconds, 0.5);
+  int l2 = 0;
+  CheckCuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
+  if (static_cast<std::size_t>(l2) < 2 * data.bytes()) GTEST_SKIP() << "the cache is small";
+  EXPECT_GT(slow, 1.1 * fast);
+}
+
+TEST_F(CudaTimingOnDevice, SameCodeIsTheSameAndAPlantedSlowdownIsFound) {
+  const auto times = [](double microseconds) {
+    CudaTimingOptions options;
+    options.min_samples = 20;
+    const auto length = static_cast<unsigned long long>(microseconds * 1e3);
+    return TimeOnGpu([=](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(length); }, options)
+        .timing.seconds;
+  };
+  const auto first = times(400);
+  EXPECT_EQ(CompareTimes(first, times(400)).change, Change::kSame);
+  EXPECT_EQ(CompareTimes(first, times(420)).change, Change::kSlower);
+}
+
+TEST_F(CudaTimingOnDevice, BeforeIsNotTimedAndErrorsAreReported) {
+  CudaTimingOptions options;
+  options.max_samples = 10;
+  int restored = 0;
+  options.before = [&](CUstream_st* stream) {
+    ++restored;
+    RunFor<<<1, 1, 0, stream>>>(300000);
+  };
+  const auto result =
+      TimeOnGpu([](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(100000); }, options);
+  EXPECT_LT(Quantile(result.timing.seconds, 0.5), 150e-6);
+  EXPECT_EQ(restored, static_cast<int>(result.timing.seconds.size() + result.timing.warmup_runs));
+  options.mode = CudaMode::kBatch;
+  EXPECT_THROW(TimeOnGpu([](CUstream_st*) {}, options), std::invalid_argument);
+  // 2000 threads a block are too many.
+  EXPECT_THROW(TimeOnGpu([](CUstream_st* stream) { RunFor<<<1, 2000, 0, stream>>>(1); }),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace retable::harness
