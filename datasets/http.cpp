@@ -203,7 +203,8 @@ void Configure(CURL* h, const HttpRequest& request, Transfer& transfer, curl_sli
   curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 100L);
   curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, std::max(1L, std::lround(request.stall_timeout)));
   if (request.resume_from > 0) {
-    curl_easy_setopt(h, CURLOPT_RESUME_FROM_LARGE, static_cast<curl_off_t>(request.resume_from));
+    // A plain range: with libcurl's own resuming a server without ranges would be an error.
+    curl_easy_setopt(h, CURLOPT_RANGE, (std::to_string(request.resume_from) + "-").c_str());
   }
   curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, &OnBody);
   curl_easy_setopt(h, CURLOPT_WRITEDATA, &transfer);
@@ -214,11 +215,12 @@ void Configure(CURL* h, const HttpRequest& request, Transfer& transfer, curl_sli
   curl_easy_setopt(h, CURLOPT_XFERINFODATA, &transfer);
 }
 
-//! True when the time-out came before the connection stood.
+//! True when the time-out came before the request could be sent; a connection kept from earlier has
+//! no connect time, so the start of the transfer is what tells.
 bool NeverConnected(CURL* handle) {
-  curl_off_t connected = 0;
-  curl_easy_getinfo(handle, CURLINFO_CONNECT_TIME_T, &connected);
-  return connected == 0;
+  curl_off_t started = 0;
+  curl_easy_getinfo(handle, CURLINFO_PRETRANSFER_TIME_T, &started);
+  return started == 0;
 }
 
 void Judge(CURLcode code, Transfer& transfer, const char* detail) {
