@@ -64,9 +64,13 @@ std::string NextStep(Change change, const std::string& experiment) {
 }
 
 double NoiseFloor(std::span<const PairedBlock> same_body) {
-  const Interval ratio = PairedRatio(same_body, 1);
-  if (std::isnan(ratio.low)) return ChangeRule{}.noise_floor;
-  return std::max({ChangeRule{}.noise_floor, std::abs(ratio.low - 1), std::abs(ratio.high - 1)});
+  constexpr std::size_t kGroup = 10;
+  std::vector<double> distances;
+  for (std::size_t begin = 0; begin + kGroup <= same_body.size(); begin += kGroup) {
+    distances.push_back(std::abs(PairedRatio(same_body.subspan(begin, kGroup), 1).estimate - 1));
+  }
+  const double floor = Quantile(distances, 0.95);
+  return std::isnan(floor) ? ChangeRule{}.noise_floor : std::max(ChangeRule{}.noise_floor, floor);
 }
 
 }  // namespace retable::harness

@@ -77,13 +77,13 @@ TEST(Change, EveryVerdictHasANameAndANextStep) {
   EXPECT_NE(NextStep(Change::kAmbiguous, "x/y").find("retable run x/y"), std::string::npos);
 }
 
-TEST(NoiseFloor, ReachesAsFarAsTheInterval) {
-  const std::vector<PairedBlock> quiet(10, {1, 1});
-  EXPECT_EQ(NoiseFloor(quiet), 0.01);
-  std::vector<PairedBlock> noisy;
-  for (int i = 0; i < 20; ++i) noisy.push_back({i % 2 == 0 ? 0.9 : 1.1, 1});
-  EXPECT_NEAR(NoiseFloor(noisy), 0.1, 1e-9);
+TEST(NoiseFloor, IsHowFarTenBlocksComeFromOne) {
   EXPECT_EQ(NoiseFloor({}), 0.01);
+  EXPECT_EQ(NoiseFloor(std::vector<PairedBlock>(9, {3, 1})), 0.01);
+  EXPECT_EQ(NoiseFloor(std::vector<PairedBlock>(100, {1, 1})), 0.01);
+  std::vector<PairedBlock> noisy;
+  for (int i = 0; i < 400; ++i) noisy.push_back({i / 10 % 2 == 0 ? 0.95 : 1.05, 1});
+  EXPECT_NEAR(NoiseFloor(noisy), 0.05, 1e-9);
 }
 
 }  // namespace

@@ -1,13 +1,16 @@
 #include "harness/doctor.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdlib>
+#include <fstream>
 #include <ostream>
+#include <stdexcept>
 
 #include "harness/ceilings.hpp"
+#include "harness/change.hpp"
+#include "harness/fma_kernels.hpp"
 #include "harness/nvml.hpp"
+#include "harness/timing.hpp"
 
 namespace retable::harness {
 namespace {
@@ -125,7 +128,18 @@ void PrintFindings(std::ostream& out, const std::vector<Finding>& findings) {
   }
 }
 
-void PrintCeilings(std::ostream& out, const CudaPlatform& cuda) {
+// The same kernel on both sides, blocks of a few milliseconds, for a second.
+double MeasureNoiseFloor() {
+  const FmaKernels& kernels = BestFmaKernels();
+  const auto body = [&] { kernels.fp64(200000); };
+  RepeatOptions options;
+  options.budget = 1;
+  options.target = 0;  // use the whole budget
+  options.max_samples = 1000;
+  return NoiseFloor(TimePaired(body, body, options).blocks);
+}
+
+std::vector<Ceiling> PrintCeilings(std::ostream& out, const CudaPlatform& cuda) {
   out << "Ceilings (best of several runs)\n";
   out.flush();
   std::vector<Ceiling> ceilings = MeasureCpuCeilings();
@@ -134,9 +148,18 @@ void PrintCeilings(std::ostream& out, const CudaPlatform& cuda) {
     ceilings.insert(ceilings.end(), gpu.begin(), gpu.end());
   }
   for (const Ceiling& c : ceilings) {
-    out << fmt::format("  {:<12} {:<24} {:>10.4g} {:<10} {}\n", c.device, c.name, c.value, c.unit,
+    out << fmt::format("  {:<16} {:<15} {:>10.4g} {:<8} {}\n", c.device, c.name, c.value, c.unit,
                        c.note);
   }
+  out << fmt::format("Noise floor\n  {:.1f} % between two equal bodies timed in turns\n",
+                     100 * MeasureNoiseFloor());
+  return ceilings;
+}
+
+void WriteCeilings(const std::vector<Ceiling>& ceilings, const std::string& path) {
+  std::ofstream file(path);
+  file << CeilingsJson(ceilings) << '\n';
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
 }
 
 void Add(std::vector<Finding>& findings, bool applies, std::string what, std::string remedy) {
@@ -217,7 +240,7 @@ std::vector<Finding> Diagnose(const MachineFacts& machine, const BuildInfo& buil
   return findings;
 }
 
-int Doctor(std::ostream& out, bool measure) {
+int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
   const MachineFacts machine = ReadMachine();
   const BuildInfo build = GetBuildInfo();
   const CudaPlatform cuda = QueryCuda();
@@ -226,7 +249,8 @@ int Doctor(std::ostream& out, bool measure) {
   PrintBuild(out, build);
   PrintFindings(out, Diagnose(machine, build, cuda, FindPrograms()));
   if (measure) {
-    PrintCeilings(out, cuda);
+    const std::vector<Ceiling> ceilings = PrintCeilings(out, cuda);
+    if (!ceilings_path.empty()) WriteCeilings(ceilings, ceilings_path);
   } else {
     out << "Ceilings\n  not measured; `retable doctor --measure` takes a few seconds\n";
   }

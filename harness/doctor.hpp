@@ -4,7 +4,8 @@
 //!
 //! First the facts (machine, GPU, build, libraries, programs), then the findings: everything that
 //! will keep rows from running or make times less sure, each with the command that mends it. With
-//! --measure also the ceilings (harness/ceilings.hpp), in a few seconds.
+//! --measure also the ceilings (harness/ceilings.hpp) and the noise floor, in a few seconds: two
+//! equal bodies timed against each other (A/A) show what this machine does to identical code.
 
 #include <iosfwd>
 #include <string>
@@ -17,7 +18,9 @@
 namespace retable::harness {
 
 //! Prints all of it. @return exit code: 0, also when something is missing (nothing has failed)
-int Doctor(std::ostream& out, bool measure);
+//! @param ceilings_path where the measured ceilings are also written as JSON; empty: nowhere
+//! @throws std::runtime_error when that file cannot be written
+int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path = "");
 
 //! A program or module that the project uses when it is there.
 struct Program {
