@@ -96,8 +96,8 @@ struct ChebyshevMap {
 };
 
 //! One step of the recurrence over all j: V_{k-1} in `before` becomes V_{k+1}. Entry j is at j + 1
-//! and V[-1] = V[1] at 0. All entries are computed, whether they matter any more or not, so that the
-//! loop is a fixed number of vectors.
+//! and V[-1] = V[1] at 0. All entries are computed, whether they matter any more or not, so that
+//! the loop is a fixed number of vectors.
 RETABLE_HD void StepMixedSums(double* before, const double* now, double alpha, double twice_beta) {
   for (int j = 1; j <= kMaxOrder + 1; ++j) {
     before[j] = (twice_beta * now[j] - before[j]) + alpha * (now[j + 1] + now[j - 1]);

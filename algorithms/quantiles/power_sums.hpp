@@ -19,8 +19,10 @@
 #include "algorithms/common/host_device.hpp"
 
 //! Asks for full unrolling, so that sums stay in registers.
-#if defined(__CUDACC__) || defined(__clang__)
+#if defined(__CUDA_ARCH__) || defined(__clang__)
 #define RETABLE_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define RETABLE_UNROLL
 #else
 #define RETABLE_UNROLL _Pragma("GCC unroll 16")
 #endif
