@@ -215,9 +215,16 @@ int Fetch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   options.progress = [&](int id, std::int64_t now, std::int64_t all) {
     line.Show(done, ids.size(), id, now, all);
   };
+  bool told_of_network = false;
   options.done = [&](const FetchOutcome& o) {
     ++done;
     line.Clear();
+    if (!o.present && o.kind == FetchError::Kind::kNoNetwork) {
+      // The same for every data set that is not here: said once.
+      if (!told_of_network) err << o.error << '\n';
+      told_of_network = true;
+      return;
+    }
     if (!o.present) {
       out << RegistryName(o.id) << ": "
           << (o.kind == FetchError::Kind::kNotFound ? "not found: " : "failed: ") << o.error

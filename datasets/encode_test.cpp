@@ -1,0 +1,50 @@
+#include "datasets/encode.hpp"
+
+#include <gtest/gtest.h>
+
+#include "datasets/arff.hpp"
+
+namespace retable::datasets {
+namespace {
+
+Frame Sample() {
+  ArffOptions options;
+  options.roles = [](const std::vector<ColumnInfo>& columns) {
+    std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
+    roles.back() = ColumnRole::kTarget;
+    return roles;
+  };
+  return ParseArff(
+      "@relation r\n@attribute n real\n@attribute sex {F,M}\n@attribute work {a,b,c}\n"
+      "@attribute y {no,yes}\n@data\n1.5,F,a,no\n2,M,?,yes\n?,F,c,no\n",
+      options);
+}
+
+TEST(OneHot, MissingIsALevelAndBinaryIsOneColumn) {
+  const Frame f = OneHot(Sample());
+  ASSERT_EQ(f.columns.size(), 6u);
+  EXPECT_EQ(f.columns[1].name, "sex=M");
+  EXPECT_EQ(f.columns[2].name, "work=a");
+  EXPECT_EQ(f.columns[5].name, "work=missing");
+  const float want[3][5] = {{0, 1, 0, 0, 0}, {1, 0, 0, 0, 1}, {0, 0, 0, 1, 0}};
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t c = 0; c < 5; ++c) EXPECT_EQ(f.columns[c + 1].values[r], want[r][c]);
+  }
+  EXPECT_EQ(f.columns[0].values[0], 1.5f);
+  EXPECT_EQ(f.columns[0].missing, 1);
+  EXPECT_EQ(f.target->values[1], 1.0f);
+  EXPECT_EQ(f.target->levels[1], "yes");
+}
+
+TEST(OneHot, PlainIsOneColumnALevel) {
+  OneHotOptions plain;
+  plain.missing_level = false;
+  plain.drop_binary = false;
+  const Frame f = OneHot(Sample(), plain);
+  ASSERT_EQ(f.columns.size(), 6u);
+  EXPECT_EQ(f.columns[1].name, "sex=F");
+  for (std::size_t c = 3; c < 6; ++c) EXPECT_EQ(f.columns[c].values[1], 0.0f);
+}
+
+}  // namespace
+}  // namespace retable::datasets
