@@ -1,0 +1,360 @@
+// "Quadrature" on the GPU: the tape resident on the device, lanes are rows. Deterministic: a block
+// owns its slice of the partial sums and these are added in a fixed order, by a schedule that
+// depends on the model and the number of rows alone.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/quadrature_kernel.hpp"
+#include "algorithms/treeshap/quadrature_model.hpp"
+#include "algorithms/treeshap/quadrature_tape.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+
+namespace retable::treeshap {
+
+std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
+  const int rows = RowsPerLane(points);
+  const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
+  const std::size_t stack = launch.slots * vectors * launch.threads * sizeof(Float4);
+  const std::size_t columns = launch.kind == KernelKind::kWide
+                                  ? 0
+                                  : std::size_t{2} * launch.features * launch.threads *
+                                        static_cast<std::size_t>(rows) * sizeof(float);
+  return 2 * tape::kChunk * sizeof(Float4) + stack + columns;
+}
+
+void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream) {
+  switch (points) {
+    case 2:
+      LaunchQuadraturePoints<2>(launch, stream);
+      break;
+    case 3:
+      LaunchQuadraturePoints<3>(launch, stream);
+      break;
+    case 4:
+      LaunchQuadraturePoints<4>(launch, stream);
+      break;
+    case 6:
+      LaunchQuadraturePoints<6>(launch, stream);
+      break;
+    case 8:
+      LaunchQuadraturePoints<8>(launch, stream);
+      break;
+    default:
+      throw std::logic_error("no quadrature kernel for " + std::to_string(points));
+  }
+}
+
+namespace {
+
+constexpr std::uint32_t kRowPadding = 256;        // rows of the largest block
+constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have on this generation
+// Blocks to aim for: several waves on a large GPU. A constant, not the device's size, so that the
+// order of summation and with it every bit of the result is the same on any device.
+constexpr std::size_t kTargetBlocks = 2112;
+constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
+// More features than this do not fit shared memory beside the stack.
+constexpr int kMostSharedFeatures = 64;
+
+__global__ void TransposeRows(const float* rows, std::uint32_t count, std::uint32_t columns,
+                              std::uint32_t stride, float* x) {
+  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= stride) return;
+  for (std::uint32_t f = blockIdx.y; f < columns; f += gridDim.y) {
+    const float value = row < count ? rows[static_cast<std::size_t>(row) * columns + f] : 0.0f;
+    constexpr float limit = std::numeric_limits<float>::max();
+    x[static_cast<std::size_t>(f) * stride + row] =
+        value > limit ? limit : (value < -limit ? -limit : value);
+  }
+}
+
+// out[row][group][feature] = sum of the group's ranges, in the order of the list.
+__global__ void ReduceRanges(const double* partial, const std::uint32_t* order,
+                             const std::uint32_t* group_begin, std::uint32_t features,
+                             std::uint32_t stride, std::uint32_t rows, std::uint32_t groups,
+                             double* out) {
+  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  const std::uint32_t group = blockIdx.z;
+  for (std::uint32_t f = blockIdx.y; f < features; f += gridDim.y) {
+    double sum = 0;
+    for (std::uint32_t i = group_begin[group]; i < group_begin[group + 1]; ++i) {
+      sum += partial[(static_cast<std::size_t>(order[i]) * features + f) * stride + row];
+    }
+    out[(static_cast<std::size_t>(row) * groups + group) * (features + 1) + f] = sum;
+  }
+}
+
+// One tape's ranges for a number of rows.
+struct TapePlan {
+  std::vector<TapeRange> ranges;
+  std::vector<std::int32_t> groups;
+};
+
+TapePlan PlanRanges(const Tape& tape, std::size_t target) {
+  const std::size_t total = tape.words.size() / tape::kChunk;
+  const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
+  TapePlan plan;
+  for (const TapeSegment& segment : tape.segments) {
+    const bool open = !plan.ranges.empty() && plan.groups.back() == segment.group &&
+                      plan.ranges.back().chunks + segment.chunks <= per_range;
+    if (open) {
+      plan.ranges.back().chunks += static_cast<std::uint32_t>(segment.chunks);
+    } else {
+      plan.ranges.push_back({static_cast<std::uint32_t>(segment.first_chunk),
+                             static_cast<std::uint32_t>(segment.chunks)});
+      plan.groups.push_back(segment.group);
+    }
+  }
+  return plan;
+}
+
+// A tape in device memory with its stream.
+struct DeviceTape {
+  Tape tape;  // words freed after the upload
+  DeviceArray<Float4> words;
+  DeviceArray<TapeRange> ranges;
+  Stream stream;
+  Event done;
+  std::size_t chunks = 0;
+};
+
+class QuadratureOnDevice final : public TreeExplainer {
+ public:
+  QuadratureOnDevice(int device, TapeOptions options, int threads)
+      : device_(device), options_(std::move(options)), threads_(threads) {
+    if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
+      throw std::invalid_argument("threads is 0 (chosen), 32, 64 or 128");
+    }
+  }
+
+  void prepare(const TreeEnsemble& model) override {
+    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    const AnnotatedModel annotated = Annotate(model);
+    expected_ = annotated.expected;
+    shape_.features = model.features;
+    shape_.groups = model.groups;
+    TapeOptions options = options_;
+    options.segment_words = SegmentWords(annotated);
+    TapeSet set = CompileTapes(annotated, options);
+    categorical_ = set.categorical;
+    sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
+    tapes_.clear();
+    for (Tape& tape : set.tapes) {
+      auto on_device = std::make_unique<DeviceTape>();
+      on_device->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
+      on_device->tape = std::move(tape);
+      on_device->chunks = on_device->tape.words.size() / tape::kChunk;
+      tapes_.push_back(std::move(on_device));
+    }
+    RequireStackFits();
+  }
+
+  std::vector<double> values(const RowBlock& rows) override {
+    ValidateRows(shape_, rows);
+    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    seconds_ = 0;
+    for (std::size_t begin = 0; begin < rows.rows;) {
+      const std::size_t count = std::min(rows.rows - begin, RowsAtOnce(rows.rows));
+      Explain(rows.slice(begin, count),
+              std::span(phi).subspan(begin * ValuesPerRow(shape_), count * ValuesPerRow(shape_)));
+      begin += count;
+    }
+    return phi;
+  }
+
+  double device_seconds() const override { return seconds_; }
+
+ private:
+  // Small models need small segments to spread over the blocks, large ones long segments.
+  static std::size_t SegmentWords(const AnnotatedModel& model) {
+    std::size_t nodes = 0;
+    for (const AnnotatedTree& tree : model.trees) nodes += tree.nodes.size() / 2;
+    return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
+  }
+
+  std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
+
+  KernelKind Kind(const RowBlock& rows) const {
+    if (shape_.features > kMostSharedFeatures) return KernelKind::kWide;
+    if (categorical_) return KernelKind::kGeneral;
+    const bool missing =
+        std::any_of(rows.values.begin(), rows.values.end(), [](float x) { return std::isnan(x); });
+    return missing ? KernelKind::kGeneral : KernelKind::kPlain;
+  }
+
+  std::size_t RangesFor(std::size_t rows) const {
+    const std::size_t blocks = std::max<std::size_t>(1, rows / kRowPadding);
+    return std::max<std::size_t>(tapes_.size(), kTargetBlocks / blocks);
+  }
+
+  // Rows whose partial sums fit the memory set aside for them.
+  std::size_t RowsAtOnce(std::size_t rows) const {
+    std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), 1u << 17);
+    while (count > kRowPadding && (RangesFor(count) + static_cast<std::size_t>(shape_.groups)) *
+                                          features() * count * sizeof(double) >
+                                      kPartialBytes) {
+      count /= 2;
+    }
+    return count;
+  }
+
+  QuadratureLaunch Geometry(const DeviceTape& tape, KernelKind kind, std::size_t rows) const {
+    QuadratureLaunch launch;
+    launch.features = static_cast<std::uint32_t>(shape_.features);
+    launch.slots = static_cast<std::uint32_t>(tape.tape.slots);
+    launch.kind = kind;
+    launch.threads =
+        static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
+    // Deep trees: fewer rows a block, so that the stack fits.
+    while (launch.threads > 32 &&
+           QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit / 2) {
+      launch.threads /= 2;
+    }
+    return launch;
+  }
+
+  void RequireStackFits() const {
+    for (const auto& tape : tapes_) {
+      const KernelKind kind =
+          shape_.features > kMostSharedFeatures ? KernelKind::kWide : KernelKind::kGeneral;
+      const QuadratureLaunch launch = Geometry(*tape, kind, 1);
+      if (QuadratureSharedBytes(tape->tape.points, launch) > kSharedLimit) {
+        throw std::invalid_argument("a tree needs " + std::to_string(launch.slots) +
+                                    " stack slots, more than shared memory holds; use the CPU");
+      }
+    }
+  }
+
+  void Explain(const RowBlock& rows, std::span<double> phi) {
+    if (tapes_.empty() || features() == 0) {
+      AddExpected(rows.rows, phi);
+      return;
+    }
+    const auto count = static_cast<std::uint32_t>(rows.rows);
+    const std::uint32_t stride = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
+    rows_.Reserve(rows.values.size());
+    rows_.Upload(rows.values);
+    x_.Reserve(features() * stride);
+    std::vector<std::int32_t> range_groups;
+    std::vector<std::size_t> first_range;
+    Plan(rows.rows, range_groups, first_range);
+    partial_.Reserve(range_groups.size() * features() * stride);
+    out_.Reserve(phi.size());
+    const KernelKind kind = Kind(rows);
+
+    start_.Record(main_.get());
+    const dim3 grid((stride + 127) / 128,
+                    static_cast<unsigned>(std::min<std::size_t>(features(), 1024)));
+    TransposeRows<<<grid, 128, 0, main_.get()>>>(
+        rows_.data(), count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
+    CudaCheck(
+        cudaMemsetAsync(partial_.data(), 0,
+                        range_groups.size() * features() * stride * sizeof(double), main_.get()),
+        "memset");
+    ready_.Record(main_.get());
+    for (std::size_t i = 0; i < tapes_.size(); ++i) {
+      DeviceTape& tape = *tapes_[i];
+      QuadratureLaunch launch = Geometry(tape, kind, rows.rows);
+      launch.words = tape.words.data();
+      launch.ranges = tape.ranges.data();
+      launch.sets = sets_.data();
+      launch.x = x_.data();
+      launch.partial = partial_.data() + first_range[i] * features() * stride;
+      launch.stride = stride;
+      launch.range_count = static_cast<std::uint32_t>(first_range[i + 1] - first_range[i]);
+      CudaCheck(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
+      LaunchQuadrature(tape.tape.points, launch, tape.stream.get());
+      tape.done.Record(tape.stream.get());
+      CudaCheck(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
+    }
+    const dim3 reduce((count + 127) / 128,
+                      static_cast<unsigned>(std::min<std::size_t>(features(), 1024)),
+                      static_cast<unsigned>(shape_.groups));
+    ReduceRanges<<<reduce, 128, 0, main_.get()>>>(
+        partial_.data(), order_.data(), group_begin_.data(),
+        static_cast<std::uint32_t>(shape_.features), stride, count,
+        static_cast<std::uint32_t>(shape_.groups), out_.data());
+    stop_.Record(main_.get());
+    CudaCheck(cudaGetLastError(), "reduce");
+    seconds_ += stop_.SecondsSince(start_);
+    out_.Download(phi);
+    AddExpected(rows.rows, phi);
+  }
+
+  // Ranges of every tape, their groups and the order of summation, uploaded.
+  void Plan(std::size_t rows, std::vector<std::int32_t>& groups, std::vector<std::size_t>& first) {
+    std::size_t chunks = 0;
+    for (const auto& tape : tapes_) chunks += tape->chunks;
+    for (const auto& tape : tapes_) {
+      const std::size_t target = std::max<std::size_t>(1, RangesFor(rows) * tape->chunks / chunks);
+      const TapePlan plan = PlanRanges(tape->tape, target);
+      first.push_back(groups.size());
+      groups.insert(groups.end(), plan.groups.begin(), plan.groups.end());
+      tape->ranges.Reserve(plan.ranges.size());
+      tape->ranges.Upload(plan.ranges);
+    }
+    first.push_back(groups.size());
+    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> begin = {0};
+    for (std::int32_t g = 0; g < shape_.groups; ++g) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (groups[i] == g) order.push_back(static_cast<std::uint32_t>(i));
+      }
+      begin.push_back(static_cast<std::uint32_t>(order.size()));
+    }
+    order_.Reserve(order.size());
+    order_.Upload(order);
+    group_begin_.Reserve(begin.size());
+    group_begin_.Upload(begin);
+  }
+
+  void AddExpected(std::size_t rows, std::span<double> phi) const {
+    const std::size_t side = features() + 1;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t g = 0; g < expected_.size(); ++g) {
+        phi[r * ValuesPerRow(shape_) + (g + 1) * side - 1] = expected_[g];
+      }
+    }
+  }
+
+  int device_;
+  TapeOptions options_;
+  int threads_;
+  bool categorical_ = false;
+  TreeEnsemble shape_;  // features and groups alone
+  std::vector<double> expected_;
+  std::vector<std::unique_ptr<DeviceTape>> tapes_;
+  DeviceArray<std::uint32_t> sets_, order_, group_begin_;
+  DeviceArray<float> rows_, x_;
+  DeviceArray<double> partial_, out_;
+  Stream main_;
+  Event start_, stop_, ready_;
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+RETABLE_REGISTER(
+    TreeExplainer, quadrature_cuda,
+    {.name = "Quadrature",
+     .device = Device::kCuda,
+     .summary = "exact Gauss-Legendre tree SHAP by sibling recurrence, lanes are rows",
+     .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; quadrature_model.hpp",
+     .parameters = {{"device", std::int64_t{0}, "index of the GPU"},
+                    {"max_points", std::int64_t{8}, "quadrature points of a pass: 4, 6 or 8"},
+                    {"threads", std::int64_t{0}, "threads a block: 0 (chosen), 32, 64 or 128"}},
+     .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
+       TapeOptions options;
+       options.max_points = static_cast<int>(IntegerParameter(p, "max_points", 8));
+       return std::make_unique<QuadratureOnDevice>(
+           static_cast<int>(IntegerParameter(p, "device", 0)), options,
+           static_cast<int>(IntegerParameter(p, "threads", 0)));
+     }});
+
+}  // namespace retable::treeshap

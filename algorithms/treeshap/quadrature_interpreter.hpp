@@ -1,0 +1,317 @@
+#pragma once
+//! @file
+//! Runs a tape (quadrature_tape.hpp) for the rows of one lane. The same code is the CUDA kernel's
+//! body and, with plain arrays as memory, a CPU function that tests it. The recurrence and its
+//! names are quadrature_model.hpp's; "first" and "second" take the place of left and right.
+//!
+//! `Memory` gives: X(feature, x), AddPhi(feature, change), Push(slot, g), Peek(slot, g),
+//! InSet(offset, x) and EndTree(). Arrays hold R rows (fastest) by Q points.
+
+#include "algorithms/common/host_device.hpp"
+#include "algorithms/treeshap/quadrature_tape.hpp"
+
+#if !defined(__CUDA_ARCH__)
+#include <bit>
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define RETABLE_UNROLL _Pragma("unroll")
+#else
+#define RETABLE_UNROLL
+#endif
+
+namespace retable::treeshap::tape {
+
+RETABLE_HD std::uint32_t Bits(float x) {
+#if defined(__CUDA_ARCH__)
+  return __float_as_uint(x);
+#else
+  return std::bit_cast<std::uint32_t>(x);
+#endif
+}
+
+RETABLE_HD float MultiplyAdd(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
+//! A node record in registers.
+template <int Q>
+struct Record {
+  float word[4 * RecordSize(Q)];
+
+  RETABLE_HD explicit Record(const Float4* at) {
+    RETABLE_UNROLL
+    for (int i = 0; i < RecordSize(Q); ++i) {
+      const Float4 four = at[i];
+      word[4 * i] = four.x;
+      word[4 * i + 1] = four.y;
+      word[4 * i + 2] = four.z;
+      word[4 * i + 3] = four.w;
+    }
+  }
+  RETABLE_HD float weight() const { return word[6]; }
+  RETABLE_HD float value() const { return word[7]; }
+  RETABLE_HD float g(int q) const { return word[8 + q]; }
+  RETABLE_HD float e(int q) const { return word[8 + Q + q]; }
+  RETABLE_HD std::uint32_t bits() const { return Bits(word[3]); }
+};
+
+//! G and K of one lane.
+template <int Q, int R>
+struct LaneState {
+  float g[Q * R];
+  float k[Q * R];
+  float first[Q * R];  //!< K of a first child while the second, a treelet, runs
+};
+
+//! delta of each row. General: with missing values and categories.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD int Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
+  const std::uint32_t bits = record.bits();
+  const int feature = static_cast<int>(bits & kFeatureMask);
+  float x[R];
+  memory.X(feature, x);
+  RETABLE_UNROLL
+  for (int r = 0; r < R; ++r) {
+    bool inside = x[r] >= record.word[0] && x[r] < record.word[1];
+    bool above = x[r] >= record.word[2];
+    if constexpr (General) {
+      if ((bits & kCategorical) != 0) {
+        const std::uint32_t set = Bits(record.word[0]);
+        inside = set == ~0u || memory.InSet(set, x[r]);
+        above = !memory.InSet(Bits(record.word[1]), x[r]);
+      }
+      const bool missing = x[r] != x[r];
+      inside = missing ? (bits & kMissingInside) != 0 : inside;
+      above = missing ? (bits & kMissingAbove) != 0 : above;
+    }
+    const float d = above ? record.word[4] : record.word[5];
+    delta[r] = inside ? d : 0.0f;
+  }
+  return feature;
+}
+
+// Shapes.
+struct L {
+  static constexpr int kNodes = 0;
+};
+template <class First, class Second>
+struct N {
+  static constexpr int kNodes = 1 + First::kNodes + Second::kNodes;
+};
+using P = N<L, L>;
+using A = N<P, L>;
+using B = N<P, P>;
+
+template <class Shape>
+struct Treelet;
+
+//! Both children are leaves: K is linear in delta, the contribution is one dot product with G.
+template <>
+struct Treelet<P> {
+  template <bool General, int Q, int R, class Memory>
+  static RETABLE_HD void Run(const Float4* at, Memory& memory, const float (&g)[Q * R],
+                             float (&k)[Q * R]) {
+    const Record<Q> record(at);
+    float delta[R];
+    float sum[R];
+    const int feature = Route<General, Q, R>(record, memory, delta);
+    RETABLE_UNROLL
+    for (int q = 0; q < Q; ++q) {
+      RETABLE_UNROLL
+      for (int r = 0; r < R; ++r) {
+        k[q * R + r] = MultiplyAdd(record.g(q), delta[r], record.weight());
+        sum[r] = q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[q * R + r], record.e(q), sum[r]);
+      }
+    }
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) sum[r] *= delta[r];
+    memory.AddPhi(feature, sum);
+  }
+};
+
+//! Given K of both children, adds the node's contribution and leaves K of the node in `k` (which
+//! holds K of the second child before).
+template <int Q, int R, class Memory>
+RETABLE_HD void Join(const Record<Q>& record, const float (&delta)[R], int feature,
+                     const float (&g)[Q * R], const float (&first)[Q * R], float (&k)[Q * R],
+                     Memory& memory) {
+  float sum[R];
+  RETABLE_UNROLL
+  for (int q = 0; q < Q; ++q) {
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) {
+      const int i = q * R + r;
+      const float difference = k[i] - first[i];
+      const float share = MultiplyAdd(record.g(q), delta[r], record.weight());
+      const float part = g[i] * record.e(q);
+      sum[r] = q == 0 ? part * difference : MultiplyAdd(part, difference, sum[r]);
+      k[i] = MultiplyAdd(share, difference, first[i]);
+    }
+  }
+  RETABLE_UNROLL
+  for (int r = 0; r < R; ++r) sum[r] *= delta[r];
+  memory.AddPhi(feature, sum);
+}
+
+//! G of the second child.
+template <int Q, int R>
+RETABLE_HD void SecondG(const Record<Q>& record, const float (&delta)[R], const float (&g)[Q * R],
+                        float (&second)[Q * R]) {
+  RETABLE_UNROLL
+  for (int q = 0; q < Q; ++q) {
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) {
+      second[q * R + r] = g[q * R + r] * MultiplyAdd(record.g(q), delta[r], record.weight());
+    }
+  }
+}
+
+template <class First, class Second>
+struct Treelet<N<First, Second>> {
+  template <bool General, int Q, int R, class Memory>
+  static RETABLE_HD void Run(const Float4* at, Memory& memory, const float (&g)[Q * R],
+                             float (&k)[Q * R]) {
+    const Record<Q> record(at);
+    float delta[R];
+    const int feature = Route<General, Q, R>(record, memory, delta);
+    float second_g[Q * R];
+    float child_g[Q * R];
+    float first[Q * R];
+    SecondG<Q, R>(record, delta, g, second_g);
+    RETABLE_UNROLL
+    for (int i = 0; i < Q * R; ++i) child_g[i] = g[i] - second_g[i];
+    Treelet<First>::template Run<General, Q, R>(at + RecordSize(Q), memory, child_g, first);
+    if constexpr (Second::kNodes == 0) {
+      RETABLE_UNROLL
+      for (int i = 0; i < Q * R; ++i) k[i] = record.value();
+    } else {
+      Treelet<Second>::template Run<General, Q, R>(at + RecordSize(Q) * (1 + First::kNodes), memory,
+                                                   second_g, k);
+    }
+    Join<Q, R>(record, delta, feature, g, first, k, memory);
+  }
+};
+
+//! A node on the stack: the slot holds its G.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R], float (&k)[Q * R],
+                       Memory& memory) {
+  const Record<Q> record(at);
+  float delta[R];
+  float g[Q * R];
+  const int feature = Route<General, Q, R>(record, memory, delta);
+  memory.Peek(slot, g);
+  Join<Q, R>(record, delta, feature, g, first, k, memory);
+}
+
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD void Down(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
+  const Record<Q> record(at);
+  float delta[R];
+  Route<General, Q, R>(record, memory, delta);
+  memory.Push(slot, state.g);
+  float second[Q * R];
+  SecondG<Q, R>(record, delta, state.g, second);
+  RETABLE_UNROLL
+  for (int i = 0; i < Q * R; ++i) state.g[i] -= second[i];
+}
+
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD void Middle(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
+  const Record<Q> record(at);
+  float delta[R];
+  float g[Q * R];
+  Route<General, Q, R>(record, memory, delta);
+  memory.Peek(slot, g);
+  SecondG<Q, R>(record, delta, g, state.g);
+}
+
+template <int Q, int R>
+RETABLE_HD void StartTree(LaneState<Q, R>& state) {
+  RETABLE_UNROLL
+  for (int i = 0; i < Q * R; ++i) state.g[i] = 1.0f;
+}
+
+//! Runs operations up to the end of the chunk. Returns false at the end of the segment.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memory) {
+  constexpr int kRecord = RecordSize(Q);
+  for (;;) {
+    const Float4 head = *at;
+    const int op = static_cast<int>(Bits(head.x));
+    const int slot = static_cast<int>(Bits(head.y));
+    ++at;
+    switch (op) {
+#define RETABLE_TREELET(code, ...)                                                   \
+  case code:                                                                         \
+    Treelet<__VA_ARGS__>::template Run<General, Q, R>(at, memory, state.g, state.k); \
+    at += __VA_ARGS__::kNodes * kRecord;                                             \
+    break;
+      RETABLE_TREELET(kP, P)
+      RETABLE_TREELET(kA, A)
+      RETABLE_TREELET(kB, B)
+      RETABLE_TREELET(kAL, N<A, L>)
+      RETABLE_TREELET(kBL, N<B, L>)
+      RETABLE_TREELET(kAP, N<A, P>)
+      RETABLE_TREELET(kBP, N<B, P>)
+      RETABLE_TREELET(kAA, N<A, A>)
+      RETABLE_TREELET(kBA, N<B, A>)
+      RETABLE_TREELET(kBB, N<B, B>)
+#undef RETABLE_TREELET
+      case kDown:
+        Down<General, Q, R>(at, slot, state, memory);
+        at += kRecord;
+        break;
+      case kMid:
+        memory.Push(slot + 1, state.k);
+        Middle<General, Q, R>(at, slot, state, memory);
+        at += kRecord;
+        break;
+      case kUp: {
+        float first[Q * R];
+        memory.Peek(slot + 1, first);
+        Finish<General, Q, R>(at, slot, first, state.k, memory);
+        at += kRecord;
+        break;
+      }
+      case kMidTreelet:
+        RETABLE_UNROLL
+        for (int i = 0; i < Q * R; ++i) state.first[i] = state.k[i];
+        Middle<General, Q, R>(at, slot, state, memory);
+        at += kRecord;
+        break;
+      case kUpTreelet:
+        Finish<General, Q, R>(at, slot, state.first, state.k, memory);
+        at += kRecord;
+        break;
+      case kUpLeaf: {
+        float first[Q * R];
+        RETABLE_UNROLL
+        for (int i = 0; i < Q * R; ++i) first[i] = state.k[i];
+        const Record<Q> record(at);
+        RETABLE_UNROLL
+        for (int i = 0; i < Q * R; ++i) state.k[i] = record.value();
+        Finish<General, Q, R>(at, slot, first, state.k, memory);
+        at += kRecord;
+        break;
+      }
+      case kEndTree:
+        memory.EndTree();
+        StartTree(state);
+        break;
+      case kNextChunk:
+        return true;
+      default:
+        return false;
+    }
+  }
+}
+
+}  // namespace retable::treeshap::tape
+
+#undef RETABLE_UNROLL

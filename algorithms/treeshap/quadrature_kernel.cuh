@@ -1,0 +1,228 @@
+#pragma once
+//! @file
+//! The quadrature kernel. A block takes a block of rows and a range of the tape; chunks of the tape
+//! are copied ahead into shared memory (cp.async, two buffers), and every lane runs the interpreter
+//! of quadrature_interpreter.hpp on its rows.
+//!
+//! Shared memory: two chunks, x and phi (features x rows, unless wide), and the stack. All accesses
+//! of a warp are to consecutive words or to one word, so there are no bank conflicts.
+
+#include <type_traits>
+
+#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/quadrature_interpreter.hpp"
+#include "algorithms/treeshap/quadrature_kernel.hpp"
+
+namespace retable::treeshap {
+
+template <int R>
+using RowVector = std::conditional_t<R == 2, float2, float>;
+
+template <int R>
+__device__ __forceinline__ void Unpack(const RowVector<R>& from, float (&to)[R]) {
+  if constexpr (R == 2) {
+    to[0] = from.x;
+    to[1] = from.y;
+  } else {
+    to[0] = from;
+  }
+}
+
+template <int R>
+__device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
+  if constexpr (R == 2) {
+    return make_float2(from[0], from[1]);
+  } else {
+    return from[0];
+  }
+}
+
+//! The interpreter's memory of one lane.
+template <int Q, int R, bool Wide>
+struct DeviceMemory {
+  const float* x;   // shared (features x rows of the block), or global (features x stride)
+  float* phi;       // shared
+  float4* stack;    // slots x (Q R / 4) x threads
+  double* partial;  // this range's slice, at the lane's first row
+  const std::uint32_t* sets;
+  std::uint32_t features;
+  std::uint32_t stride;  // of partial and of wide x
+  std::uint32_t pitch;   // of shared x and phi: rows of the block
+  std::uint32_t threads;
+
+  // Q R floats as whole vectors; the last one may be partly used.
+  static constexpr int kVectors = (Q * R + 3) / 4;
+
+  __device__ __forceinline__ void X(int feature, float (&out)[R]) const {
+    const float* at = x + static_cast<std::size_t>(feature) * (Wide ? stride : pitch);
+    if constexpr (Wide) {
+      Unpack<R>(__ldg(reinterpret_cast<const RowVector<R>*>(at)), out);
+    } else {
+      Unpack<R>(*reinterpret_cast<const RowVector<R>*>(at), out);
+    }
+  }
+
+  __device__ __forceinline__ void AddPhi(int feature, const float (&change)[R]) {
+    if constexpr (Wide) {
+      double* at = partial + static_cast<std::size_t>(feature) * stride;
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        if (change[r] != 0) atomicAdd(at + r, static_cast<double>(change[r]));
+      }
+    } else {
+      auto* at = reinterpret_cast<RowVector<R>*>(phi + static_cast<std::uint32_t>(feature) * pitch);
+      float sum[R];
+      Unpack<R>(*at, sum);
+#pragma unroll
+      for (int r = 0; r < R; ++r) sum[r] += change[r];
+      *at = Packed<R>(sum);
+    }
+  }
+
+  __device__ __forceinline__ void Push(int slot, const float (&g)[Q * R]) {
+    float4* at = stack + static_cast<std::uint32_t>(slot) * kVectors * threads;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const auto word = [&](int i) { return 4 * v + i < Q * R ? g[4 * v + i] : 0.0f; };
+      at[v * threads] = make_float4(word(0), word(1), word(2), word(3));
+    }
+  }
+
+  __device__ __forceinline__ void Peek(int slot, float (&g)[Q * R]) const {
+    const float4* at = stack + static_cast<std::uint32_t>(slot) * kVectors * threads;
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const float4 four = at[v * threads];
+      g[4 * v] = four.x;
+      if (4 * v + 1 < Q * R) g[4 * v + 1] = four.y;
+      if (4 * v + 2 < Q * R) g[4 * v + 2] = four.z;
+      if (4 * v + 3 < Q * R) g[4 * v + 3] = four.w;
+    }
+  }
+
+  __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
+    const std::uint32_t head = __ldg(sets + offset);
+    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
+      return (head >> 31) != 0;
+    }
+    const auto category = static_cast<std::uint32_t>(value);
+    return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+  }
+
+  // Folds the tree's sums into double: the error does not grow with the number of trees. The adds
+  // are atomic only to be asynchronous; no other thread touches these addresses.
+  __device__ __forceinline__ void EndTree() {
+    if constexpr (!Wide) {
+      for (std::uint32_t f = 0; f < features; ++f) {
+        auto* at = reinterpret_cast<RowVector<R>*>(phi + f * pitch);
+        float sum[R];
+        Unpack<R>(*at, sum);
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+          if (sum[r] != 0) {
+            atomicAdd(partial + static_cast<std::size_t>(f) * stride + r,
+                      static_cast<double>(sum[r]));
+          }
+          sum[r] = 0;
+        }
+        *at = Packed<R>(sum);
+      }
+    }
+  }
+};
+
+__device__ __forceinline__ void CopyChunkAsync(Float4* to, const Float4* from) {
+  for (std::uint32_t i = threadIdx.x; i < tape::kChunk; i += blockDim.x) {
+    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + i));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + i)
+                 : "memory");
+  }
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+__device__ __forceinline__ void WaitForChunks() {
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+}
+
+template <int Q, int R, bool General, bool Wide>
+__global__ void __launch_bounds__(128) QuadratureKernel(QuadratureLaunch launch) {
+  extern __shared__ Float4 shared[];
+  Float4* chunks = shared;
+  auto* stack = reinterpret_cast<float4*>(shared + 2 * tape::kChunk);
+  constexpr int kVectors = DeviceMemory<Q, R, Wide>::kVectors;
+  auto* columns = reinterpret_cast<float*>(stack + launch.slots * kVectors * blockDim.x);
+
+  const TapeRange range = launch.ranges[blockIdx.y];
+  const Float4* words = launch.words + static_cast<std::size_t>(range.first_chunk) * tape::kChunk;
+  CopyChunkAsync(chunks, words);
+
+  const std::uint32_t pitch = blockDim.x * R;
+  const std::uint32_t lane_row = threadIdx.x * R;
+  const std::size_t first_row = static_cast<std::size_t>(blockIdx.x) * pitch;
+  DeviceMemory<Q, R, Wide> memory;
+  memory.sets = launch.sets;
+  memory.features = launch.features;
+  memory.stride = launch.stride;
+  memory.pitch = pitch;
+  memory.threads = blockDim.x;
+  memory.stack = stack + threadIdx.x;
+  memory.partial = launch.partial +
+                   static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
+                   first_row + lane_row;
+  if constexpr (Wide) {
+    memory.x = launch.x + first_row + lane_row;
+    memory.phi = nullptr;
+  } else {
+    // A lane reads its own rows alone: no barrier is needed.
+    for (std::uint32_t f = 0; f < launch.features; ++f) {
+      for (std::uint32_t r = 0; r < R; ++r) {
+        columns[f * pitch + lane_row + r] =
+            launch.x[static_cast<std::size_t>(f) * launch.stride + first_row + lane_row + r];
+        columns[(launch.features + f) * pitch + lane_row + r] = 0;
+      }
+    }
+    memory.x = columns + lane_row;
+    memory.phi = columns + launch.features * pitch + lane_row;
+  }
+
+  tape::LaneState<Q, R> state;
+  tape::StartTree(state);
+  for (std::uint32_t c = 0; c < range.chunks; ++c) {
+    WaitForChunks();
+    __syncthreads();  // chunk c is here for all, and nobody reads chunk c - 1 any more
+    if (c + 1 < range.chunks) {
+      CopyChunkAsync(chunks + (c + 1) % 2 * tape::kChunk, words + (c + 1) * tape::kChunk);
+    }
+    tape::RunChunk<General, Q, R>(chunks + c % 2 * tape::kChunk, state, memory);
+  }
+}
+
+template <int Q, bool General, bool Wide>
+void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
+  constexpr int R = RowsPerLane(Q);
+  const auto kernel = QuadratureKernel<Q, R, General, Wide>;
+  const std::size_t bytes = QuadratureSharedBytes(Q, launch);
+  CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)),
+            "quadrature kernel's shared memory");
+  const dim3 grid(launch.stride / (launch.threads * R), launch.range_count);
+  kernel<<<grid, launch.threads, bytes, stream>>>(launch);
+  CudaCheck(cudaGetLastError(), "quadrature kernel");
+}
+
+template <int Q>
+void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
+  switch (launch.kind) {
+    case KernelKind::kPlain:
+      LaunchKind<Q, false, false>(launch, stream);
+      break;
+    case KernelKind::kGeneral:
+      LaunchKind<Q, true, false>(launch, stream);
+      break;
+    case KernelKind::kWide:
+      LaunchKind<Q, true, true>(launch, stream);
+      break;
+  }
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,56 @@
+#pragma once
+//! @file
+//! Launches of the quadrature kernel: one translation unit for each number of points in a pass.
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "algorithms/treeshap/quadrature_tape.hpp"
+
+namespace retable::treeshap {
+
+//! Consecutive chunks of a tape, worked through by one block for its rows.
+struct TapeRange {
+  std::uint32_t first_chunk = 0;
+  std::uint32_t chunks = 0;
+};
+
+//! How a kernel finds missing values, categories and its accumulators.
+enum class KernelKind {
+  kPlain,    //!< no missing values, no categories; x and phi in shared memory
+  kGeneral,  //!< missing values and categories; x and phi in shared memory
+  kWide      //!< as general, with x and phi in global memory: for many features
+};
+
+//! One launch: rows x ranges blocks. Each block adds, without contention, to its own slice of
+//! `partial`, so the result does not depend on the order in which blocks run.
+struct QuadratureLaunch {
+  const Float4* words = nullptr;
+  const TapeRange* ranges = nullptr;
+  const std::uint32_t* sets = nullptr;
+  const float* x = nullptr;   //!< features x stride
+  double* partial = nullptr;  //!< ranges x features x stride, zero before
+  std::uint32_t features = 0;
+  std::uint32_t stride = 0;  //!< padded rows: a multiple of RowsPerBlock
+  std::uint32_t range_count = 0;
+  std::uint32_t threads = 128;
+  std::uint32_t slots = 0;
+  KernelKind kind = KernelKind::kPlain;
+};
+
+//! Rows each lane carries: registers and the stack limit it where there are many points.
+constexpr int RowsPerLane(int points) {
+  return points <= 4 ? 2 : 1;
+}
+
+//! Bytes of shared memory a block needs.
+std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch);
+
+//! Enqueues the kernel for passes of `points`. @throws std::runtime_error on a launch failure.
+void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream);
+
+template <int Q>
+void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
+
+}  // namespace retable::treeshap

@@ -1,0 +1,8 @@
+// The quadrature kernel for passes of 6 points.
+#include "algorithms/treeshap/quadrature_kernel.cuh"
+
+namespace retable::treeshap {
+
+template void LaunchQuadraturePoints<6>(const QuadratureLaunch&, cudaStream_t);
+
+}  // namespace retable::treeshap

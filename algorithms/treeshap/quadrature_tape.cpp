@@ -1,0 +1,313 @@
+#include "algorithms/treeshap/quadrature_tape.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <stdexcept>
+
+namespace retable::treeshap {
+
+namespace {
+
+using tape::RecordSize;
+
+// Index of a shape in the order L, P, A, B (height <= 2), or -1.
+int SmallShape(const AnnotatedTree& tree, std::int32_t n) {
+  const AnnotatedNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  if (node.height > 2) return -1;
+  if (node.height < 2) return node.height;
+  const int left = tree.nodes[static_cast<std::size_t>(node.left)].height;
+  const int right = tree.nodes[static_cast<std::size_t>(node.right)].height;
+  return left == right ? 3 : 2;
+}
+
+tape::Op ShapeOp(const AnnotatedTree& tree, std::int32_t n, std::int32_t first,
+                 std::int32_t second) {
+  const int height = tree.nodes[static_cast<std::size_t>(n)].height;
+  if (height == 1) return tape::kP;
+  if (height == 2) return SmallShape(tree, n) == 3 ? tape::kB : tape::kA;
+  constexpr tape::Op kOps[4][4] = {{tape::kEnd, tape::kEnd, tape::kEnd, tape::kEnd},
+                                   {tape::kEnd, tape::kEnd, tape::kEnd, tape::kEnd},
+                                   {tape::kAL, tape::kAP, tape::kAA, tape::kEnd},
+                                   {tape::kBL, tape::kBP, tape::kBA, tape::kBB}};
+  return kOps[SmallShape(tree, first)][SmallShape(tree, second)];
+}
+
+// Writes one pass of one tree; knows nothing of chunks.
+class TreeWriter {
+ public:
+  TreeWriter(const AnnotatedTree& tree, const QuadratureRule& rule, std::size_t begin, int points,
+             const std::vector<std::uint32_t>& set_offsets, Tape& out)
+      : tree_(tree),
+        rule_(rule),
+        begin_(begin),
+        points_(points),
+        set_offsets_(set_offsets),
+        out_(out) {}
+
+  //! Appends operations; `starts` receives where each begins, so that the caller can cut.
+  void Run(std::vector<Float4>& words, std::vector<std::size_t>& starts) {
+    words_ = &words;
+    starts_ = &starts;
+    Visit(0, 0);
+    Begin(tape::kEndTree, 0);
+  }
+
+ private:
+  const AnnotatedNode& node(std::int32_t n) const {
+    return tree_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  void Begin(tape::Op op, int slot) {
+    starts_->push_back(words_->size());
+    words_->push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
+                       std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
+  }
+
+  // The child to visit first: the one that needs more stack, so the larger shape comes first.
+  bool LeftFirst(std::int32_t n) const {
+    const AnnotatedNode& at = node(n);
+    const AnnotatedNode& left = node(at.left);
+    const AnnotatedNode& right = node(at.right);
+    if (left.height != right.height) return left.height > right.height;
+    return SmallShape(tree_, at.left) >= SmallShape(tree_, at.right);
+  }
+
+  void Visit(std::int32_t n, int slot) {
+    const AnnotatedNode& at = node(n);
+    const bool left_first = LeftFirst(n);
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
+    if (at.height <= 3) {
+      Begin(ShapeOp(tree_, n, first, second), 0);
+      Treelet(n);
+      return;
+    }
+    ++out_.stack_nodes;
+    out_.slots = std::max(out_.slots, slot + 1);
+    Begin(tape::kDown, slot);
+    Record(n, second);
+    Visit(first, slot + 1);
+    const int height = node(second).height;
+    if (height == 0) {
+      Begin(tape::kUpLeaf, slot);
+    } else if (height <= 3) {
+      Begin(tape::kMidTreelet, slot);
+      Record(n, second);
+      Visit(second, slot + 1);
+      Begin(tape::kUpTreelet, slot);
+    } else {
+      out_.slots = std::max(out_.slots, slot + 2);
+      Begin(tape::kMid, slot);
+      Record(n, second);
+      Visit(second, slot + 2);
+      Begin(tape::kUp, slot);
+    }
+    Record(n, second);
+  }
+
+  // The records of a treelet in preorder, first children first.
+  void Treelet(std::int32_t n) {
+    const AnnotatedNode& at = node(n);
+    if (at.height == 0) return;
+    const bool left_first = LeftFirst(n);
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
+    Record(n, second);
+    ++(at.height == 1 ? out_.leaf_parents : out_.treelet_nodes);
+    Treelet(first);
+    Treelet(second);
+  }
+
+  std::uint32_t Flags(const AnnotatedNode& at) const {
+    return static_cast<std::uint32_t>(at.feature) |
+           (at.missing_inside ? tape::kMissingInside : 0u) |
+           (at.missing_left ? 0u : tape::kMissingAbove) |
+           (at.left_set >= 0 ? tape::kCategorical : 0u);
+  }
+
+  float SetOffset(std::int32_t set) const {
+    const std::uint32_t none = ~0u;
+    return std::bit_cast<float>(set < 0 ? none : set_offsets_[static_cast<std::size_t>(set)]);
+  }
+
+  void Record(std::int32_t n, std::int32_t second) {
+    const AnnotatedNode& at = node(n);
+    const bool right_second = second == at.right;
+    const double w = right_second ? 1 - at.left_weight : at.left_weight;
+    const double above = right_second ? 1 - w : -w;
+    const double below = right_second ? -w : 1 - w;
+    const std::int32_t first = right_second ? at.left : at.right;
+    const bool leaf_parent = at.height == 1;
+    const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
+    const bool categorical = at.left_set >= 0;
+    std::vector<float> words(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
+    words[0] = categorical ? SetOffset(at.inside_set) : at.lower;
+    words[1] = categorical ? SetOffset(at.left_set) : at.upper;
+    words[2] = at.threshold;
+    words[3] = std::bit_cast<float>(Flags(at));
+    words[4] = static_cast<float>(above);
+    words[5] = static_cast<float>(below);
+    words[6] = static_cast<float>(leaf_parent ? at.value : w);
+    words[7] = static_cast<float>(node(second).value);
+    Tables(at.cover_above, difference, words);
+    for (std::size_t i = 0; i < words.size(); i += 4) {
+      words_->push_back({words[i], words[i + 1], words[i + 2], words[i + 3]});
+    }
+  }
+
+  // g and e of this pass's points; points past the rule's end weigh nothing.
+  void Tables(double c, double difference, std::vector<float>& words) const {
+    for (int i = 0; i < points_; ++i) {
+      const std::size_t q = begin_ + static_cast<std::size_t>(i);
+      if (q >= rule_.size()) continue;
+      const double t = rule_.node[q];
+      const double d = t + c * (1 - t);
+      words[static_cast<std::size_t>(8 + i)] = static_cast<float>(t / d * difference);
+      words[static_cast<std::size_t>(8 + points_ + i)] =
+          static_cast<float>(rule_.weight[q] * c / (d * d) * difference);
+    }
+  }
+
+  const AnnotatedTree& tree_;
+  const QuadratureRule& rule_;
+  std::size_t begin_;
+  int points_;
+  const std::vector<std::uint32_t>& set_offsets_;
+  Tape& out_;
+  std::vector<Float4>* words_ = nullptr;
+  std::vector<std::size_t>* starts_ = nullptr;
+};
+
+Float4 Mark(tape::Op op) {
+  return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
+}
+
+// Lays operations into chunks and segments.
+class Assembler {
+ public:
+  Assembler(Tape& tape, std::size_t segment_words) : tape_(tape), segment_words_(segment_words) {}
+
+  void Add(std::int32_t group, const std::vector<Float4>& words,
+           const std::vector<std::size_t>& starts) {
+    if (!open_ || tape_.segments.back().group != group || used_ >= segment_words_) Open(group);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
+      const std::size_t size = end - starts[i];
+      // Room for the operation and for the mark that ends the chunk.
+      if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
+        tape_.words.push_back(Mark(tape::kNextChunk));
+        Pad();
+      }
+      tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
+                         words.begin() + static_cast<std::ptrdiff_t>(end));
+      used_ += size;
+    }
+  }
+
+  void Close() {
+    if (!open_) return;
+    tape_.words.push_back(Mark(tape::kEnd));
+    Pad();
+    TapeSegment& segment = tape_.segments.back();
+    segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
+    open_ = false;
+  }
+
+ private:
+  void Open(std::int32_t group) {
+    Close();
+    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0});
+    open_ = true;
+    used_ = 0;
+  }
+
+  void Pad() {
+    constexpr std::size_t chunk = tape::kChunk;
+    tape_.words.resize((tape_.words.size() + chunk - 1) / chunk * chunk, Float4{0, 0, 0, 0});
+  }
+
+  Tape& tape_;
+  std::size_t segment_words_;
+  std::size_t used_ = 0;
+  bool open_ = false;
+};
+
+std::vector<std::uint32_t> PackSets(const AnnotatedModel& model, TapeSet& out) {
+  std::vector<std::uint32_t> offsets;
+  for (const CategorySet& set : model.sets) {
+    offsets.push_back(static_cast<std::uint32_t>(out.sets.size()));
+    out.sets.push_back(static_cast<std::uint32_t>(set.left.size()) |
+                       (set.others_left ? 1u << 31 : 0u));
+    out.sets.insert(out.sets.end(), set.left.begin(), set.left.end());
+  }
+  return offsets;
+}
+
+// One pass of one tree.
+struct Pass {
+  std::int32_t group;
+  std::size_t tree;
+  std::size_t begin;  // first quadrature point
+};
+
+}  // namespace
+
+std::vector<int> Passes(int points, const TapeOptions& options) {
+  std::vector<int> passes;
+  while (points > 0) {
+    int size = options.max_points;
+    for (const int candidate : options.points) {
+      if (candidate >= points && candidate <= options.max_points) {
+        size = candidate;
+        break;
+      }
+    }
+    passes.push_back(size);
+    points -= size;
+  }
+  return passes;
+}
+
+TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
+  if (model.features > static_cast<std::int32_t>(tape::kFeatureMask)) {
+    throw std::invalid_argument("the tape takes at most 2^24 features");
+  }
+  TapeSet out;
+  out.features = model.features;
+  out.groups = model.groups;
+  out.categorical = !model.sets.empty();
+  const std::vector<std::uint32_t> offsets = PackSets(model, out);
+  std::map<int, std::vector<Pass>> passes;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const AnnotatedTree& tree = model.trees[t];
+    if (tree.nodes[0].feature < 0) continue;  // a single leaf moves the expected value alone
+    std::size_t begin = 0;
+    for (const int size : Passes(ExactPoints(tree.path_features), options)) {
+      passes[size].push_back({tree.group, t, begin});
+      begin += static_cast<std::size_t>(size);
+    }
+  }
+  std::map<int, QuadratureRule> rules;
+  for (auto& [points, list] : passes) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Pass& a, const Pass& b) { return a.group < b.group; });
+    Tape tape;
+    tape.points = points;
+    Assembler assembler(tape, options.segment_words);
+    for (const Pass& pass : list) {
+      const AnnotatedTree& tree = model.trees[pass.tree];
+      const int exact = ExactPoints(tree.path_features);
+      if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
+      std::vector<Float4> words;
+      std::vector<std::size_t> starts;
+      TreeWriter(tree, rules[exact], pass.begin, points, offsets, tape).Run(words, starts);
+      assembler.Add(pass.group, words, starts);
+    }
+    assembler.Close();
+    out.tapes.push_back(std::move(tape));
+  }
+  return out;
+}
+
+}  // namespace retable::treeshap

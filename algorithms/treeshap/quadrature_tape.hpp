@@ -1,0 +1,113 @@
+#pragma once
+//! @file
+//! A tree ensemble compiled to a linear tape for quadrature tree SHAP with rows as lanes.
+//!
+//! Every lane holds a row (or two) and reads the same tape in order, so control flow and constants
+//! are uniform: no shuffles, no ballots, no division. A subtree of height at most three is one
+//! operation, a treelet: its shape is known to the compiler, all of its state lives in registers
+//! and its constants load ahead of use. Only larger nodes keep G and K on a stack, one slot for G
+//! while a child is visited and one for K of the first child; the deeper child goes first, which
+//! keeps the stack short. Children may be visited in either order, so a node stores delta's two
+//! values and the weight of its second child, and ten unordered shapes cover all subtrees up to
+//! height three.
+//!
+//! Contributions are sums over quadrature points, so a tree that needs more points than a pass
+//! holds is written as several passes over different points. The tape is cut into chunks of a fixed
+//! size, no operation across a border, so that chunks can be copied ahead into shared memory.
+//!
+//! Layout, in groups of four words. An operation starts with (op, slot, 0, 0). A node record is
+//!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
+//!   g[Q], e[Q], padding
+//! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
+//! mean and g, e are multiplied by the difference of the two leaves.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/treeshap/quadrature_model.hpp"
+
+namespace retable::treeshap {
+
+struct alignas(16) Float4 {
+  float x, y, z, w;
+};
+
+namespace tape {
+
+// Treelet shapes: L leaf, P both children leaves, A = (P, L), B = (P, P); then pairs of these.
+enum Op : std::int32_t {
+  kP,
+  kA,
+  kB,
+  kAL,
+  kBL,
+  kAP,
+  kBP,
+  kAA,
+  kBA,
+  kBB,
+  kDown,        // push G, go to the first child
+  kMid,         // first child done: push K, go to the second child with the G in the slot
+  kUp,          // second child done
+  kMidTreelet,  // as kMid, K kept in registers: the second child is one treelet
+  kUpTreelet,
+  kUpLeaf,   // first child done, the second is a leaf
+  kEndTree,  // fold phi, G becomes 1
+  kNextChunk,
+  kEnd
+};
+
+inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
+inline constexpr std::uint32_t kMissingInside = 1u << 24;
+inline constexpr std::uint32_t kMissingAbove = 1u
+                                               << 25;  // a missing value counts as x >= threshold
+inline constexpr std::uint32_t kCategorical = 1u << 26;
+
+//! Groups of four words of a node record with Q points.
+constexpr int RecordSize(int points) {
+  return (8 + 2 * points + 3) / 4;
+}
+
+inline constexpr int kChunk = 512;  //!< groups of four words: 8 KiB
+
+}  // namespace tape
+
+//! Trees of one output and one number of points, one after the other.
+struct TapeSegment {
+  std::int32_t group = 0;
+  std::size_t first_chunk = 0;
+  std::size_t chunks = 0;
+};
+
+//! All trees (or passes of trees) with `points` quadrature points.
+struct Tape {
+  int points = 4;
+  std::vector<Float4> words;          //!< whole chunks
+  std::vector<TapeSegment> segments;  //!< each ends with kEnd and can run alone
+  int slots = 0;                      //!< stack slots needed
+  std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
+};
+
+struct TapeSet {
+  std::vector<Tape> tapes;          //!< one per number of points in use
+  std::vector<std::uint32_t> sets;  //!< category sets: count | others << 31, words...
+  std::int32_t features = 0;
+  std::int32_t groups = 1;
+  bool categorical = false;
+};
+
+//! How trees are split into passes of supported sizes.
+struct TapeOptions {
+  std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, rising
+  int max_points = 8;                         //!< largest pass; bigger trees take several
+  std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
+};
+
+//! Compiles the model. @throws std::invalid_argument for more than 2^24 features.
+TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options);
+
+//! Sizes of the passes for a tree that needs `points`: for 14 with passes up to 8, {8, 6}.
+std::vector<int> Passes(int points, const TapeOptions& options);
+
+}  // namespace retable::treeshap
