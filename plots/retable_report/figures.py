@@ -155,6 +155,12 @@ def in_order(names, order):
     return sorted(seen, key=lambda n: (rank.get(n.removesuffix(" †"), len(rank)), n.endswith(" †"), seen[n]))
 
 
+def kin(label):
+    """What rows of one colour share: the method, without its parameters and its device."""
+    base = label.removesuffix(" †").split(" (")[0]
+    return base[:-4] if base.lower().endswith("-gpu") else base
+
+
 # -------------------------------------------------------------------------------------------- layout
 
 class Page:
@@ -427,8 +433,7 @@ def draw_violin(artifact, figure):
     colours, base_before, shade = {}, None, False
     for i, name in enumerate(labels):
         base = name.removesuffix(" †").split(" (")[0]
-        kin = base[:-4] if base.lower().endswith("-gpu") else base   # a method's twins share its colour
-        colour = colours.setdefault(kin, style.COLOURS[len(colours) % len(style.COLOURS)])
+        colour = colours.setdefault(kin(name), style.COLOURS[len(colours) % len(style.COLOURS)])
         shade = shade if base == base_before else not shade
         base_before = base
         if shade:
@@ -583,10 +588,18 @@ def draw_bar(artifact, figure):
     pairs = sorted(lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
     pairs, dropped = pairs[:MAX_ROWS], pairs[MAX_ROWS:]
     log = "log" in (scale(figure, "x"), scale(figure, "y"))
+    if not figure.get("xscale") and not figure.get("yscale"):  # bars of which only the longest can be seen say nothing
+        sizes = [row["median"] for row in rows]
+        log = log or (min(sizes) > 0 and max(sizes) > 500 * min(sizes))
+    blank = [] if single or panel else blanks(artifact, metric, {label.removesuffix(" †") for label in distinct(rows, "label")})
+    pairs += [(name, name) for name, _ in blank]
+    ranked = in_order([label for _, label in pairs], artifact.labels())
+    pairs.sort(key=lambda pair: ranked.index(pair[1]))
+    lines.update({(name, name): [{"label": name, "median": None, "low": None, "high": None, "said": said}] for name, said in blank})
     sections = []
     for title in titles:
         bars = [(name, label, r) for name, label in pairs for r in lines[(name, label)]
-                if (not panel or r.get(panel, "") == title) and (not log or r["median"] > 0)]
+                if (not panel or r.get(panel, "") == title) and (r["median"] is None or not log or r["median"] > 0)]
         if bars:
             sections.append((str(title), bars))
     if not sections:
@@ -601,13 +614,18 @@ def draw_bar(artifact, figure):
     floor = min(v for v in values if v > 0) / 2 if log else min(0, min(values))
     base = limits(figure, "x")
     roof = base[1] if base[1] is not None else max(values) * (1.6 if log else 1.02) or 1
-    colours = {label: style.COLOURS[0 if single else i % len(style.COLOURS)] for i, label in enumerate(order)}
+    kinds = list(dict.fromkeys(kin(label) for label in ranked))
+    colours = {label: style.COLOURS[0 if single else kinds.index(kin(label)) % len(style.COLOURS)] for label in ranked}
     top = 0.0
     for i, (title, bars) in enumerate(sections):
         if panel:
             page.text(0.08, top + gap - .06, style.wrap(title, WIDTH - .3), weight="bold", size=SMALL + .5, va="bottom")
         ax = page.axes(left, top + gap, WIDTH - left - right, row * len(bars))
         for j, (name, label, r) in enumerate(bars):
+            if r["median"] is None:
+                page.text(WIDTH - .06, top + gap + (j + .5) * row, r["said"], ha="right", va="center", style="italic",
+                          color=MUTED if r["said"] == "not run" else style.COLOURS[1])
+                continue
             colour, hollow = colours[label], label.endswith(" †")
             if log:
                 ax.plot([r["median"]], [j], marker="o", color=colour, markerfacecolor=PAPER if hollow else colour, markersize=6)
@@ -635,6 +653,19 @@ def draw_bar(artifact, figure):
         top += gap + row * len(bars)
     add_legend(page, [], [], note)
     return page.drawing(f"{len(dropped)} more rows are not drawn" if dropped else "")
+
+
+def blanks(artifact, metric, have):
+    """[(label, "failed" or "not run")] of the labels of which no row has a number."""
+    found = {}
+    for row in artifact.tidy:
+        label = row.get("label", "")
+        if label and label not in have and (not metric or row.get("metric") in (metric, "")):
+            status = row.get("status", "")
+            said = "not run" if status in ("not_run", "skipped", "") else "failed" if status in ("ok", "failed") else status.replace("_", " ")
+            if found.get(label, "not run") == "not run":
+                found[label] = said
+    return list(found.items())
 
 
 # ------------------------------------------------------------------------------------------ heatmap

@@ -159,6 +159,8 @@ def read_dicts(path, problems, shown, needs=(), missing=True):
     for row in rows[1:]:
         item = dict.fromkeys(needs, "")
         item.update(zip(header, row + [""] * (len(header) - len(row))))
+        if item.get("unit") == "1":  # a pure number
+            item["unit"] = ""
         filled.append(item)
     return filled
 
@@ -178,7 +180,7 @@ def artifact_files(root):
             continue
         for name in files:
             suffix = next((s for s in SUFFIXES if name.endswith(s)), None)
-            if suffix and not name.startswith("."):
+            if suffix and not name.startswith(".") and not name.endswith(".paper.csv"):
                 found.setdefault(f"{folder}/{name[:-len(suffix)]}", set()).add(suffix)
     return found
 

@@ -1,5 +1,6 @@
 """What page.py and markdown.py both show, worked out once: verdict rows, layouts, counts, sentences."""
 
+import re
 from collections import Counter
 
 from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, VERDICTS, number
@@ -31,14 +32,15 @@ def label_of(verdict):
 
 
 def where(page, table):
-    parts = [str(table).strip(), f"page {page}" if str(page).strip() else ""]
+    page = str(page).strip()
+    parts = [str(table).strip(), page if not page or page.startswith("p") else f"page {page}"]
     return ", ".join(part for part in parts if part)
 
 
 def source_of(artifact):
     source = artifact.meta.get("source")
     if isinstance(source, dict):
-        return where(source.get("page", ""), source.get("table", ""))
+        return str(source.get("where") or "") or where(source.get("page", ""), source.get("table", ""))
     return str(source or "")
 
 
@@ -107,6 +109,8 @@ def layout(artifact, rows):
         for column, text in zip(columns, texts):
             verdict = judged.get((name.strip(), column.strip()))
             value = number(text)
+            if verdict and text.strip().upper().replace("_", "-") == verdict["verdict"]:
+                text = ""  # the glyph says it
             shown = numbers.shown(text) if text else verdict["measured"] if verdict else ""
             cells.append({"text": shown, "value": value if value is not None else verdict and verdict["measured_value"],
                           "verdict": verdict} if shown or verdict else None)
@@ -114,19 +118,29 @@ def layout(artifact, rows):
     return corner, columns, lines
 
 
+def values_of(figures):
+    """The values behind a claim, one a line: "cell(A, mean) = 0.012345678; …" -> ["A, mean: 0.01235", …]."""
+    parts = [part.strip() for part in str(figures).split("; ")]
+    said = []
+    for part in parts:
+        part = re.sub(r"^cell\((.*)\) = ", r"\1: ", part)
+        said.append(re.sub(r"(?<![\w.^])-?\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])", lambda m: numbers.plain(float(m.group())), part))
+    return [part for part in said if part]
+
+
 def claim_rows(artifact):
     rows = []
     for claim in artifact.claims:
-        row = {"id": claim.get("id", ""), "text": claim.get("text", ""), "page": str(claim.get("page", "")),
+        row = {"id": claim.get("id", ""), "text": claim.get("text", ""), "where": where(claim.get("page", ""), ""),
                "verdict": kind_of(claim["verdict"], CLAIM_VERDICTS), "word": label_of(claim["verdict"]),
-               "figures": claim.get("figures", ""), "check": claim.get("check", ""), "artifact": artifact.name,
+               "figures": "; ".join(values_of(claim.get("figures", ""))), "said": values_of(claim.get("figures", "")), "check": claim.get("check", ""), "artifact": artifact.name,
                "recorded": None}
         if row["verdict"] == "NO-DATA":
             for machine, other in artifact.recorded:
                 for theirs in other.claims:
                     if theirs.get("id") == row["id"] and theirs["verdict"] in ("HOLDS", "FAILS"):
                         row["recorded"] = {"machine": machine, "date": getattr(other, "date", ""), "verdict": theirs["verdict"],
-                                           "word": label_of(theirs["verdict"]), "figures": theirs.get("figures", "")}
+                                           "word": label_of(theirs["verdict"]), "figures": "; ".join(values_of(theirs.get("figures", "")))}
         rows.append(row)
     return rows
 
@@ -141,14 +155,19 @@ def family_name(family):
     return FAMILY_NAMES.get(family, family.replace("_", " ").capitalize())
 
 
+def by_status(counts):
+    """[(status in words, count)], what went well first."""
+    order = ["ok", "failed", "wrong_result", "timeout", "oom", "crash", "skipped", "not_run"]
+    return [(name.replace("_", " "), counts[name]) for name in sorted(counts, key=lambda s: (order.index(s) if s in order else 99, s))
+            if number(counts[name])]
+
+
 def statuses_of(artifact):
     """'310 ok, 2 failed', from the artifact's own count or else from its tidy table."""
     counts = artifact.meta.get("statuses")
     if not isinstance(counts, dict) or not counts:
         counts = Counter(row.get("status", "") for row in artifact.tidy if row.get("status"))
-    order = ["ok", "failed", "wrong_result", "timeout", "oom", "crash", "skipped", "not_run"]
-    return [(name.replace("_", " "), counts[name]) for name in sorted(counts, key=lambda s: (order.index(s) if s in order else 99, s))
-            if counts[name]]
+    return by_status(counts)
 
 
 def stamp_recorded(report):

@@ -11,7 +11,7 @@ def plain(value, digits=4):
         return ""
     if value == 0:
         return "0"
-    if abs(value) >= 1e7 or abs(value) < 1e-5:
+    if abs(value) >= 1e7 or abs(value) < 1e-4:
         mantissa, exponent = f"{value:.{digits - 2}e}".split("e")
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
         text = f"{mantissa}e{int(exponent)}"
@@ -19,8 +19,6 @@ def plain(value, digits=4):
         text = f"{value:,.0f}".replace(",", THIN if abs(value) >= 1e4 else "")
     else:
         text = f"{value:.{digits}g}"
-        if "e" in text:
-            text = f"{value:.10f}".rstrip("0")
     return text.replace("-", MINUS)
 
 

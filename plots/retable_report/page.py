@@ -118,19 +118,34 @@ def compact_cell(cell, samples):
 def drill_data(report, ids):
     """The page's embedded data, made smaller in steps until it fits."""
     tables = {}
+    keys = list(dict.fromkeys(key for a in report.artifacts.values() for row in a.tidy for key in cell_keys(row)))
+    length = next((n for n in (12, 16, 24) if len({key[:n] for key in keys}) == len(keys)), None)
+    brief = {key: key[:length] for key in keys}
     for artifact in report.artifacts.values():
         if not artifact.tidy:
             continue
         axes = artifact.axes()
         columns = [c for c in ["device", "dataset"] if any(row.get(c) for row in artifact.tidy)] + axes
+        measured, absent = [], {}
+        for row in artifact.tidy:
+            if row.get("status") == "not_run":
+                absent.setdefault(tuple(row.get(k, "") for k in ("label", "device", "metric", "unit", "reason")), []).append(row)
+        for row in artifact.tidy:
+            alike = absent.get(tuple(row.get(k, "") for k in ("label", "device", "metric", "unit", "reason")), [])
+            if row.get("status") != "not_run" or len(alike) == 1:
+                measured.append(row)
+            elif alike[0] is row:  # one row says that many alike did not run
+                merged = {c: row.get(c, "") if len({r.get(c, "") for r in alike}) == 1 else
+                          f"{len({r.get(c, '') for r in alike})} of them" for c in columns}
+                measured.append(dict(row, **merged, key=""))
         rows = [[row.get("label", "")] + [row.get(c, "") for c in columns] +
                 [row.get("metric", ""), row.get("unit", ""), row.get("status", ""), significant(row.get("median")),
                  significant(row.get("ci_low")), significant(row.get("ci_high")),
                  row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason", "") or "",
-                 " ".join(cell_keys(row))] for row in artifact.tidy]
+                 " ".join(brief[key] for key in cell_keys(row))] for row in measured]
         tables[ids[artifact.name]] = {"columns": columns, "rows": rows}
     for samples, row_limit in ((50, 10**9), (12, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 0)):
-        cells = {} if samples is None else {key: compact_cell(cell, samples) for key, cell in report.cells.items()}
+        cells = {} if samples is None else {brief.get(key, key): compact_cell(cell, samples) for key, cell in report.cells.items()}
         cut = {name: dict(t, rows=t["rows"][:row_limit], total=len(t["rows"])) for name, t in tables.items()}
         text = json.dumps({"tables": cut, "cells": cells}, ensure_ascii=False, separators=(",", ":"))
         if len(text.encode("utf-8", "replace")) <= DATA_LIMIT:
@@ -203,8 +218,8 @@ def head_view(report):
     banner = run.get("banner")
     facts = [("Profile", run.get("profile")), ("Device", run.get("device")), ("Ran", numbers.moment(run.get("started"))),
              ("Took", numbers.seconds(run.get("seconds"))),
-             ("Cells", ", ".join(f"{numbers.plain(number(v))} {k.replace('_', ' ')}" for k, v in counts.items() if number(v))),
-             ("Machine", model.machine_line(report)), ("Version", run.get("version"))]
+             ("Cells", ", ".join(f"{numbers.plain(number(v))} {k}" for k, v in model.by_status(counts))),
+             ("Machine", model.machine_line(report)), ("Version", run.get("version") if isinstance(run.get("version"), str) else None)]
     return {"facts": [(name, str(value)) for name, value in facts if value not in (None, "")],
             "banner": [str(line) for line in banner] if isinstance(banner, list) else [str(banner)] if banner else [],
             "command": str(run.get("command") or "")}
