@@ -1,5 +1,6 @@
 """Writes the figures of a report, skipping those whose inputs have not changed."""
 
+import glob
 import hashlib
 import json
 import os
@@ -8,7 +9,8 @@ import re
 from . import figures
 from .figures import Nothing
 
-SOURCES = ("figures.py", "render.py", "style.py", "inputs.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = ("figures/*.py", "render.py", "style.py", "inputs.py")
 
 
 def write_atomically(path, data):
@@ -22,8 +24,8 @@ def write_atomically(path, data):
 def code_hash():
     """Changed drawing code redraws every figure."""
     digest = hashlib.sha256()
-    for name in SOURCES:
-        with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
+    for name in sorted(name for pattern in SOURCES for name in glob.glob(os.path.join(HERE, pattern))):
+        with open(name, "rb") as stream:
             digest.update(stream.read())
     return digest.hexdigest()
 

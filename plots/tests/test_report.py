@@ -23,7 +23,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import fixture  # noqa: E402
 import report as program  # noqa: E402
-from retable_report import figures, inputs, markdown, model, numbers, page, pictures, render  # noqa: E402
+from retable_report import figures, inputs, markdown, model, numbers, page, pictures  # noqa: E402
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 

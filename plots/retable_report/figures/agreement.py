@@ -1,0 +1,59 @@
+"""What stands in for a figure where the work has a table: measured over paper, row by row."""
+
+from matplotlib.lines import Line2D
+
+from .. import style
+from ..inputs import number
+from ..style import BAND, MUTED, SMALL, WIDTH
+from .axes import logarithmic
+from .data import Nothing, in_order
+from .layout import MAX_ROWS, Page, add_legend, foot_height
+
+
+def draw_agreement(artifact, figure):
+    """What stands in for a figure where the work has a table: measured over paper, row by row."""
+    rows = {}
+    for verdict in artifact.verdicts:
+        ratio, paper = number(verdict.get("ratio")), number(verdict.get("paper"))
+        if ratio is not None and ratio > 0 and verdict["verdict"] in style.VERDICT_MARKERS:
+            bounds = [number(verdict.get(k)) for k in ("ci_low", "ci_high")]
+            rows.setdefault(verdict["row"], []).append(
+                (ratio, verdict["verdict"], [b / paper if b is not None and paper else None for b in bounds]))
+    if sum(map(len, rows.values())) < 3:
+        raise Nothing("the table says it all: fewer than three cells have a ratio to draw")
+    order = in_order(list(rows), list(dict.fromkeys(v["row"] for v in artifact.verdicts)))
+    order, dropped = order[:MAX_ROWS], order[MAX_ROWS:]
+    ratios = [r for name in order for r, _, _ in rows[name]]
+    reach = min(100.0, max(1.6, *ratios, *[1 / r for r in ratios]) * 1.15)
+    names = [style.wrap(name, 1.75, SMALL) for name in order]
+    left, row, head = style.widest(names, SMALL) + .24, .21, .26
+    present = [v for v in style.VERDICT_MARKERS if any(v == verdict for name in order for _, verdict, _ in rows[name])]
+    page = Page(artifact, figure, head + row * len(order) + .5, foot_height(present, ""))
+    ax = page.axes(left, head, WIDTH - left - .2, row * len(order))
+    ax.axvspan(1 / 1.1, 1.1, color=BAND, linewidth=0, zorder=0)
+    ax.axvline(1, color=MUTED, linewidth=1)
+    for i, name in enumerate(order):
+        count = len(rows[name])
+        for j, (ratio, verdict, (low, high)) in enumerate(rows[name]):
+            y = i + (0 if count == 1 else (j / (count - 1) - .5) * .62)
+            colour = style.VERDICT_COLOURS[verdict]
+            if low is not None and high is not None and low > 0 and high > low:
+                ax.plot([max(low, 1 / reach), min(high, reach)], [y, y], color=colour, linewidth=1, alpha=.6)
+            out = ratio > reach or ratio < 1 / reach
+            ax.plot([min(max(ratio, 1 / reach), reach)], [y], clip_on=False, color=colour, markersize=5,
+                    marker=(">" if ratio > reach else "<") if out else style.VERDICT_MARKERS[verdict])
+    ax.set_xscale("log")
+    ax.set_xlim(1 / reach, reach)
+    logarithmic(ax.xaxis, 1 / reach, reach)
+    ax.set_ylim(len(order) - .5, -.5)
+    ax.set_yticks(range(len(order)))
+    ax.set_yticklabels(names)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.grid(True, axis="x")
+    ax.set_xlabel("measured / paper  (1 = as published; band: within 10 %)")
+    page.text(left, head - .07, "◂ measured is smaller", ha="left", va="bottom", color=MUTED)
+    page.text(WIDTH - .2, head - .07, "measured is larger ▸", ha="right", va="bottom", color=MUTED)
+    handles = [Line2D([], [], linestyle="", marker=style.VERDICT_MARKERS[v], color=style.VERDICT_COLOURS[v]) for v in present]
+    add_legend(page, handles, present)
+    return page.drawing(f"{len(dropped)} more rows are not drawn" if dropped else "")

@@ -1,0 +1,95 @@
+"""Numbers, scales, limits and ticks of one pair of axes."""
+
+import math
+
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+from ..inputs import number
+from ..style import MUTED, SMALL
+
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def short(value):
+    """A number in few letters: 1200, 0.05, 3e−7."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if value == 0:
+        return "0"
+    if 1e-4 <= abs(value) < 1e5:
+        text = f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    else:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        text = f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return text.replace("-", "−")
+
+
+def power(base, exponent):
+    return f"{base}{str(int(exponent)).translate(SUPERSCRIPT)}"
+
+
+def with_unit(name, unit):
+    return f"{name} ({unit})" if unit else name
+
+
+def scale(figure, axis):
+    return "log" if str(figure.get(axis + "scale", "")).lower() == "log" or (
+        figure.get("log" + axis) is True or str(figure.get("log" + axis, "")).lower() == "true") else "linear"
+
+
+def limits(figure, axis):
+    """(low, high) from xlim = [low, high] or {low, high} or xlim_low, xlim_high; None where open."""
+    given = figure.get(axis + "lim")
+    if isinstance(given, dict):
+        given = [given.get("low"), given.get("high")]
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        given = [figure.get(axis + "lim_low"), figure.get(axis + "lim_high")]
+    return number(given[0]), number(given[1])
+
+
+def logarithmic(axis, low, high, values=()):
+    """Ticks of a log axis: powers of two where the data are, else powers of ten, else 1, 2, 5."""
+    logs = {math.log2(v) for v in values if v > 0}
+    if len(logs) > 1 and all(abs(v - round(v)) < 1e-9 for v in logs) and max(logs) - min(logs) >= 3 and max(logs) >= 8:
+        exponents = sorted(int(round(v)) for v in logs)
+        step = max(1, math.ceil((exponents[-1] - exponents[0]) / 6))
+        axis.set_major_locator(FixedLocator([2.0 ** e for e in range(exponents[0], exponents[-1] + 1, step)]))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: power(2, round(math.log2(v))) if v > 0 else ""))
+    elif high / low >= 100:
+        plain = low >= .009 and high <= 2000
+        axis.set_major_locator(LogLocator(numticks=7))
+        axis.set_major_formatter(FuncFormatter(
+            lambda v, _: "" if v <= 0 else short(v) if plain else power(10, round(math.log10(v)))))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low > 4 else (1, 1.5, 2, 3, 4, 5, 6, 8), numticks=8))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: short(v)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def linear(axis, bins=5):
+    axis.set_major_locator(MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: short(round(v, 12))))
+
+
+def finish_axes(ax, figure, xscale, yscale, xs, ys, grid="both"):
+    """Scales, limits, ticks and grid of one panel."""
+    ax.grid(True, axis=grid)
+    if not xs or not ys:
+        ax.text(.5, .5, "no value", transform=ax.transAxes, ha="center", va="center", color=MUTED, size=SMALL)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        return
+    for name, kind, values, axis in (("x", xscale, xs, ax.xaxis), ("y", yscale, ys, ax.yaxis)):
+        low, high = limits(figure, name)
+        if kind == "log" and min(values) > 0:
+            (ax.set_xscale if name == "x" else ax.set_yscale)("log")
+            bottom, top = low if low and low > 0 else min(values) / 1.15, high if high and high > 0 else max(values) * 1.15
+            if top / bottom < 2:
+                bottom, top = bottom / 1.3, top * 1.3
+            (ax.set_xlim if name == "x" else ax.set_ylim)(bottom, top)
+            logarithmic(axis, bottom, top, values if name == "x" else ())
+        else:
+            linear(axis)
+            if low is not None or high is not None:
+                (ax.set_xlim if name == "x" else ax.set_ylim)(low, high)

@@ -1,0 +1,119 @@
+"""Violins: the samples of each row, in the paper's order, with median and failures in figures beside them."""
+
+import numpy
+
+from .. import style
+from ..style import BAND, INK, MUTED, PAPER, SMALL, WIDTH
+from .axes import limits, linear, logarithmic, scale, short, with_unit
+from .data import Nothing, chosen_metric, in_order, kin, recorded_note, sample_groups
+from .layout import MAX_ROWS, Page, add_legend, foot_height
+
+
+def density(values, low, high, count=72):
+    """Gaussian kernel density (Silverman's rule) of `values` on a grid clipped to their range.
+
+    Binned and smoothed by convolution: linear in the number of values. @return (grid, height) or None
+    """
+    values = numpy.asarray(values, float)
+    if values.size < 3 or not high > low:
+        return None
+    spread = min(s for s in (values.std(), numpy.subtract(*numpy.percentile(values, [75, 25])) / 1.34) if s > 0) \
+        if values.std() > 0 and numpy.subtract(*numpy.percentile(values, [75, 25])) > 0 else values.std()
+    if spread <= 0:
+        return None
+    width = max(0.9 * spread * values.size ** -.2, (high - low) / 250)
+    bins = 400
+    pad = 4 * width
+    counts, edges = numpy.histogram(values, bins=bins, range=(low - pad, high + pad))
+    step = edges[1] - edges[0]
+    reach = min(bins // 2 - 1, max(1, int(4 * width / step)))
+    kernel = numpy.exp(-.5 * (numpy.arange(-reach, reach + 1) * step / width) ** 2)
+    smooth = numpy.convolve(counts, kernel / kernel.sum(), "same")
+    grid = numpy.linspace(max(low, values.min()), min(high, values.max()), count)
+    heights = numpy.interp(grid, (edges[:-1] + edges[1:]) / 2, smooth)
+    return (grid, heights / heights.max()) if heights.max() > 0 else None
+
+
+def draw_violin(artifact, figure):
+    metric, unit = chosen_metric(artifact, figure)
+    groups, machines = sample_groups(artifact, metric)
+    if not any(values for values, _ in groups.values()):
+        raise Nothing("no sample" + (f" of {metric}" if metric else "") + " is there to draw")
+    named = {name for name in groups} | {name.removesuffix(" †") for name in groups}
+    labels = in_order(list(groups) + [l for l in artifact.labels() if l not in named], artifact.labels())
+    labels, dropped = labels[:MAX_ROWS], labels[MAX_ROWS:]
+    log = scale(figure, "x") == "log"
+    forward = (lambda v: numpy.log10(v)) if log else (lambda v: numpy.asarray(v, float))
+    drawn = {name: [v for v in groups.get(name, ([], 0))[0] if not log or v > 0] for name in labels}
+    everything = [v for values in drawn.values() for v in values]
+    if not everything:
+        raise Nothing("no sample is positive, and the axis is logarithmic")
+    low, high = limits(figure, "x")
+    low = min(everything) if low is None else low
+    if high is None:  # a few far tails must not press all violins flat; what lies beyond is counted
+        tail = float(numpy.percentile(everything, 98))
+        high = max(everything) if log or tail <= low else min(max(everything), low + 1.7 * (tail - low))
+    if not high > low:
+        low, high = low - .5 * abs(low) - 1e-12, high + .5 * abs(high) + 1e-12
+    names = [style.wrap(name, 1.75, SMALL) for name in labels]
+    left, right = style.widest(names, SMALL) + 0.24, 1.06
+    row, head = 0.235, 0.24
+    note = recorded_note(machines)
+    xlabel = str(figure.get("xlabel") or with_unit(metric, unit))
+    page = Page(artifact, figure, head + row * len(labels) + 0.52, foot_height([], note))
+    ax = page.axes(left, head, WIDTH - left - right, row * len(labels))
+    colours, base_before, shade = {}, None, False
+    for i, name in enumerate(labels):
+        base = name.removesuffix(" †").split(" (")[0]
+        colour = colours.setdefault(kin(name), style.COLOURS[len(colours) % len(style.COLOURS)])
+        shade = shade if base == base_before else not shade
+        base_before = base
+        if shade:
+            ax.axhspan(i - .5, i + .5, color=BAND, linewidth=0, zorder=0)
+        one_violin(ax, i, drawn[name], low, high, forward, log, colour, name.endswith(" †"))
+        failed = groups.get(name, ([], 0))[1]
+        inside = WIDTH - right
+        y = head + (i + .5) * row
+        if drawn[name]:
+            page.text(inside + 0.53, y, short(float(numpy.median(drawn[name]))), ha="right", va="center")
+            page.text(WIDTH - 0.06, y, f"{failed}" if failed else "·", ha="right", va="center",
+                      color=style.COLOURS[1] if failed else MUTED, weight="bold" if failed else "normal")
+        else:
+            page.text(WIDTH - 0.06, y, "all failed" if failed else "not run", ha="right", va="center", color=MUTED, style="italic")
+    page.text(WIDTH - right + 0.53, head - 0.07, "median", ha="right", va="bottom", color=MUTED)
+    page.text(WIDTH - 0.06, head - 0.07, "failed", ha="right", va="bottom", color=MUTED)
+    ax.set_ylim(len(labels) - .5, -.5)
+    ax.set_yticks(range(len(labels)))
+    ax.set_yticklabels(names)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.grid(True, axis="x")
+    if log:
+        ax.set_xscale("log")
+        ax.set_xlim(low, high)
+        logarithmic(ax.xaxis, low, high)
+    else:
+        margin = (high - low) * .015
+        ax.set_xlim(low - margin, high)
+        linear(ax.xaxis, 6)
+    ax.set_xlabel(style.wrap(xlabel, WIDTH - left - .2))
+    add_legend(page, [], [], note)
+    return page.drawing(f"{len(dropped)} more rows are not drawn" if dropped else "")
+
+
+def one_violin(ax, at, values, low, high, forward, log, colour, hollow):
+    if not values:
+        return
+    shape = density(forward(values), float(forward(max(low, 1e-300) if log else low)), float(forward(high)))
+    if shape is not None:
+        grid = 10 ** shape[0] if log else shape[0]
+        ax.fill_between(grid, at - .42 * shape[1], at + .42 * shape[1], facecolor=PAPER if hollow else colour,
+                        alpha=.9 if hollow else .38, edgecolor=colour, linewidth=.9)
+    elif len(values) < 20:
+        ax.plot(values, [at] * len(values), "|", color=colour, markersize=7, alpha=.8)
+    first, middle, third = numpy.percentile(values, [25, 50, 75])
+    ax.plot([first, third], [at, at], color=INK, linewidth=2.2, solid_capstyle="butt")
+    ax.plot([middle], [at], "|", color=INK, markersize=8.5, markeredgewidth=1.6)
+    beyond = sum(v > high for v in values)
+    if beyond:
+        ax.text(.997, at, f"{beyond} ▸", transform=ax.get_yaxis_transform(), ha="right", va="center", size=SMALL - 1, color=MUTED)
