@@ -103,7 +103,7 @@ class Reader {
 std::size_t CsvTable::Column(std::string_view name) const {
   const auto found = std::find(header.begin(), header.end(), name);
   if (found == header.end()) {
-    throw CsvError(file + ":1: no column \"" + std::string(name) + "\"" + DidYouMean(name, header));
+    Fail(file, header_line, "no column \"" + std::string(name) + "\"" + DidYouMean(name, header));
   }
   return static_cast<std::size_t>(found - header.begin());
 }
@@ -133,6 +133,7 @@ CsvTable ParseCsv(std::string_view text, std::string file) {
   CsvRow row;
   if (!reader.Next(row)) Fail(table.file, 1, "empty: a header line is needed");
   table.header = row.fields;
+  table.header_line = row.line;
   std::set<std::string> seen;
   for (const std::string& name : table.header) {
     if (!seen.insert(name).second)

@@ -34,6 +34,7 @@ struct CsvRow {
 struct CsvTable {
   std::string file;
   std::vector<std::string> header;
+  std::int64_t header_line = 1;
   std::vector<CsvRow> rows;
 
   //! Index of a column. @throws CsvError naming the file and the nearest column

@@ -54,6 +54,7 @@ TEST(Csv, ErrorsNameFileAndLine) {
 
 TEST(Csv, ColumnsByName) {
   const CsvTable table = ParseCsv("row,value\nx,1.5\ny,\nz,one\n", "t.csv");
+  EXPECT_EQ(ParseCsv("# a\n\na,b\n", "t.csv").header_line, 3);
   EXPECT_EQ(table.Column("value"), 1u);
   EXPECT_TRUE(table.Has("row"));
   EXPECT_FALSE(table.Has("rows"));

@@ -63,8 +63,8 @@ void CheckColumns(const CsvTable& table) {
     bool known = false;
     for (const std::string& column : kColumns) known = known || column == name;
     if (!known) {
-      throw CsvError(table.file + ":1: unknown column \"" + name + "\"" +
-                     DidYouMean(name, kColumns));
+      throw CsvError(table.file + ":" + std::to_string(table.header_line) + ": unknown column \"" +
+                     name + "\"" + DidYouMean(name, kColumns));
     }
   }
 }

@@ -38,7 +38,7 @@ struct TimingResult {
   bool steady = true;       //!< last third within 5 % of the first third
   std::string stop_reason;  //!< "interval", "samples", "budget"; Google Benchmark: "repetitions"
   double items_per_iteration = 0, bytes_per_iteration = 0;
-  std::string raw_json;  //!< Google Benchmark's own report, else empty
+  std::string raw_json;  //!< Google Benchmark's own report less the host's name, else empty
 
   //! Items (bytes) per second, sample by sample; empty when none were declared.
   std::vector<double> items_per_second() const;
