@@ -65,7 +65,17 @@ def widest(texts, size=SIZE):
     return max((text_width(line, size) for text in texts for line in str(text).split("\n")), default=0.0)
 
 
-def look(index):
-    """Colour, dash and marker of the index-th of several lines: distinct in colour and without it."""
-    return (COLOURS[index % len(COLOURS)], DASHES[(index // len(COLOURS) + index) % len(DASHES)],
-            MARKERS[index % len(MARKERS)])
+def looks(groups):
+    """Colour, dash and marker for several lines, given the group of each: distinct in colour and without it.
+
+    Lines of one group (a method with several parameters) share a colour and differ in dash and marker; where every
+    line is a group of its own, dashes vary along with the colours.
+    """
+    kinds = list(dict.fromkeys(groups))
+    alone, ranks, found = len(kinds) == len(groups), {}, []
+    for group in groups:
+        kind, rank = kinds.index(group), ranks.get(group, 0)
+        ranks[group] = rank + 1
+        dash = kind // len(COLOURS) + kind if alone else rank
+        found.append((COLOURS[kind % len(COLOURS)], DASHES[dash % len(DASHES)], MARKERS[(kind + 3 * rank) % len(MARKERS)]))
+    return found

@@ -23,7 +23,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import fixture  # noqa: E402
 import report as program  # noqa: E402
-from retable_report import figures, inputs, markdown, model, numbers, page, pictures  # noqa: E402
+from retable_report import figures, inputs, markdown, model, numbers, page, pictures, style  # noqa: E402
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
@@ -377,6 +377,12 @@ class Figures(unittest.TestCase):
         self.assertIn("A, cuda", texts(figures.draw(artifact(both, {"kind": "line", "x": "size"}))))
         one = [row("A", 1, size=n, device="cpu") for n in (1, 2)] + [row("B", 1, size=n, device="cuda") for n in (1, 2)]
         self.assertIn("B", texts(figures.draw(artifact(one, {"kind": "line", "x": "size"}))))
+
+    def test_lines_differ_without_colour(self):
+        for groups in (list(range(24)), ["A"] * 3 + ["B"] * 3, ["A", "B"] * 4):
+            looks = style.looks(groups)
+            self.assertEqual(len({(str(dash), marker) for _, dash, marker in looks}), len(groups))
+        self.assertEqual([colour for colour, _, _ in style.looks(["A", "B", "A"])], [style.COLOURS[0], style.COLOURS[1], style.COLOURS[0]])
 
     def test_line_drops_what_a_log_axis_cannot_hold(self):
         drawing = figures.draw(artifact([row("A", v, size=n) for n, v in ((0, 1), (1, -1), (2, 5), (4, 7))],

@@ -28,6 +28,7 @@ def draw_curves(artifact, figure):
     order = in_order(list(dict.fromkeys(label for label, _ in pairs)), artifact.labels())
     pairs.sort(key=lambda pair: (order.index(pair[0]), natural(pair[1])))
     background = any(curve == "histogram" for _, curve, _ in series)
+    looks = style.looks(pairs)
     names = [name_of(*pair) for pair in pairs] + (["data"] if background else [])
     page, axs = panels(artifact, figure, titles, names, "", str(figure.get("xlabel") or "x"), str(figure.get("ylabel") or "density"))
     xscale, yscale = scale(figure, "x"), scale(figure, "y")
@@ -43,7 +44,7 @@ def draw_curves(artifact, figure):
             values = series.get((title, curve, label))
             if values:
                 xs, ys = zip(*sorted(values))
-                colour, dash, _ = style.look(i)
+                colour, dash, _ = looks[i]
                 ax.plot(xs, ys, color=colour, linestyle=dash, linewidth=1.3)
                 tops += ys
         finish_axes(ax, figure, xscale, yscale, [x for (d, _, _), v in series.items() if d == title for x, _ in v], tops, "y")
@@ -53,7 +54,7 @@ def draw_curves(artifact, figure):
             floor = min(0, float(numpy.percentile(tops, 1)))
             if roof > 0:
                 ax.set_ylim(max(floor, -roof) * 1.1, min(max(tops), roof * 1.6) * 1.05)
-    handles = [Line2D([], [], color=style.look(i)[0], linestyle=style.look(i)[1]) for i in range(len(pairs))]
+    handles = [Line2D([], [], color=colour, linestyle=dash) for colour, dash, _ in looks]
     handles += [Line2D([], [], color="#aab2bd", linewidth=5)] if background else []
     add_legend(page, handles, names)
     return page.drawing(f"{len(dropped)} more panels are not drawn" if dropped else "")

@@ -7,7 +7,7 @@ from .. import style
 from ..inputs import natural, number
 from ..style import PAPER, SMALL
 from .axes import finish_axes, scale, with_unit
-from .data import Nothing, chosen_metric, distinct, in_order, points, recorded_note
+from .data import Nothing, chosen_metric, distinct, in_order, kin, points, recorded_note
 from .layout import MAX_PANELS, add_legend, panels
 
 
@@ -44,7 +44,7 @@ def draw_line(artifact, figure):
     lines = curves_of(rows, x, [f for f in ["device", "dataset"] + axes if f not in (x, panel)])
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
     names = sorted(lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
-    looks = {name: style.look(i) for i, (name, _) in enumerate(names)}
+    looks = dict(zip((name for name, _ in names), style.looks([kin(label) if len(names) > 4 else name for name, label in names])))
     note = recorded_note(machines)
     xscale, yscale = scale(figure, "x"), scale(figure, "y")
     shown = [name for name, _ in names]
