@@ -1,0 +1,434 @@
+//! @file
+//! Chebyshev sums on a CUDA device (chebyshev_sums.hpp has the mathematics).
+//!
+//! Problem: one pass over device memory at its bandwidth, bounds unknown. On an H200 a float64
+//! value may cost 31 double-precision instructions, a float32 value as many single-precision ones;
+//! the sums of order 15 take 22. The bounds must cost next to nothing.
+//!
+//! Approach. A warp keeps an interval: the exact bounds of what it has seen. A lane loads a tile of
+//! 16 doubles (32 floats) into registers, maps them to y = 2t, and takes the largest |y| with one
+//! integer instruction a value: VIADDMNMX on the high word, shifted left by adding it to itself,
+//! which drops the sign and makes NaN and infinity largest. One vote tells whether any of the
+//! warp's values lies within 2^-18 of an end of the interval or beyond. If none does (nearly
+//! always, for continuous data), the sums are taken at once, in registers. Otherwise the tile takes
+//! the exact way: true bounds, counts of values at them, missing values; if the interval grew, the
+//! lanes' sums are first joined by shuffles and moved to the wider interval by the whole warp, lane
+//! j holding V_k[j]. Columns with much of their mass on an end take the exact way often, and run
+//! slower.
+//!
+//! float32 input is summed in float32 over 64 values a lane, then added to float64 sums: the error
+//! of a moment is a few 1e-9, as the rounding of 64 terms is random.
+//!
+//! Deterministic for a given device: the grid depends on the number of multiprocessors alone, and
+//! all joins have a fixed order. Memory: one state a block.
+
+#include <cuda_runtime.h>
+
+#include "algorithms/quantiles/chebyshev_cuda.hpp"
+#include "algorithms/quantiles/cuda_support.cuh"
+#include "algorithms/quantiles/moment_accumulator.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+constexpr unsigned kFull = 0xffffffffu;
+
+//! Values of a tile per lane, and tiles between two flushes to float64.
+template <class Real>
+constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
+template <class Real>
+constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 2;
+
+__device__ __forceinline__ double FromLane(double x, int lane) {
+  return __shfl_sync(kFull, x, lane);
+}
+
+//! max(|y| as ordered bits without the sign, m).
+__device__ __forceinline__ unsigned LargerMagnitude(double y, unsigned m) {
+  const unsigned high = static_cast<unsigned>(__double2hiint(y));
+  return __viaddmax_u32(high, high, m);
+}
+__device__ __forceinline__ unsigned LargerMagnitude(float y, unsigned m) {
+  const unsigned bits = __float_as_uint(y);
+  return __viaddmax_u32(bits, bits, m);
+}
+//! The same for |y| = 2 - 2^-17.
+template <class Real>
+constexpr unsigned kNearEnd = sizeof(Real) == 8 ? 0x7FFFFFF0u : 0x7FFFFF80u;
+
+//! A warp's state between tiles. Lane k holds sums of T_k in `base`, k = 0..L; the rest is equal in
+//! all lanes but the counts, which are each lane's own.
+struct WarpState {
+  double base = 0;
+  ChebyshevMap map;
+  double min = Infinity<double>();
+  double max = -Infinity<double>();
+  double at_min = 0;
+  double at_max = 0;
+};
+
+//! Lane j holds sums of T_j(t) -> lane k holds sums of T_k(alpha t + beta).
+__device__ __forceinline__ double MapByWarp(double sum, double alpha, double beta, int order) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int up = (lane + 1) % 32;
+  const int down = lane == 0 ? 1 : lane - 1;
+  double out = sum;
+  double before = sum;
+  double now = beta * sum + 0.5 * alpha * (FromLane(sum, up) + FromLane(sum, down));
+#pragma unroll 1
+  for (int k = 1; k <= order; ++k) {
+    const double moved = FromLane(now, 0);
+    out = lane == k ? moved : out;
+    const double next = 2 * beta * now + alpha * (FromLane(now, up) + FromLane(now, down)) - before;
+    before = now;
+    now = next;
+  }
+  return lane <= order ? out : 0;
+}
+
+__device__ __forceinline__ void MoveTo(WarpState& state, const ChebyshevMap& wider, int order) {
+  if (state.map == wider) return;
+  const double inverse = wider.half > 0 ? 1 / wider.half : 0;
+  state.base = MapByWarp(state.base, state.map.half * inverse,
+                         (state.map.centre - wider.centre) * inverse, order);
+  state.map = wider;
+}
+
+//! Joins two warps' states; counts must be summed over lanes before (lane 0 holds them all).
+__device__ __forceinline__ void Merge(WarpState& state, WarpState other, int order) {
+  if (FromLane(other.base, 0) == 0) return;
+  if (FromLane(state.base, 0) == 0) {
+    state = other;
+    return;
+  }
+  const double low = other.min < state.min ? other.min : state.min;
+  const double high = other.max > state.max ? other.max : state.max;
+  state.at_min = (state.min == low ? state.at_min : 0) + (other.min == low ? other.at_min : 0);
+  state.at_max = (state.max == high ? state.at_max : 0) + (other.max == high ? other.at_max : 0);
+  state.min = low;
+  state.max = high;
+  const ChebyshevMap joint = ChebyshevMap::Of(low, high);
+  MoveTo(state, joint, order);
+  MoveTo(other, joint, order);
+  state.base += other.base;
+}
+
+//! Stores a state by the whole warp, and loads it.
+__device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out, int order) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (lane <= order) out->sum[lane] = state.base;
+  if (lane == 0) {
+    out->map = state.map;
+    out->min = state.min;
+    out->max = state.max;
+    out->at_min = state.at_min;
+    out->at_max = state.at_max;
+  }
+}
+__device__ __forceinline__ WarpState Load(const ChebyshevSums* in, int order) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  WarpState state;
+  state.base = lane <= order ? in->sum[lane] : 0;
+  state.map = in->map;
+  state.min = in->min;
+  state.max = in->max;
+  state.at_min = lane == 0 ? in->at_min : 0;
+  state.at_max = lane == 0 ? in->at_max : 0;
+  return state;
+}
+
+//! A warp at work on its tiles.
+template <class Real, int L>
+struct Worker {
+  WarpState state;
+  double sums[L + 1];  //!< this lane's terms since the last join; sums[0] counts values
+  Real part[L + 1];    //!< float32 input: terms since the last flush
+  Real centre;         //!< y = (x - centre) * scale + offset
+  Real scale;
+  Real offset;  //!< float32 input: what the rounding of the centre left over
+
+  __device__ __forceinline__ Worker() {
+#pragma unroll
+    for (int k = 0; k <= L; ++k) sums[k] = 0;
+    ClearPart();
+    // NaN sends the first tile the exact way.
+    centre = 0;
+    offset = 0;
+    scale = Infinity<Real>() - Infinity<Real>();
+  }
+
+  //! 2t of a value.
+  __device__ __forceinline__ Real Map(Real x) const {
+    if constexpr (sizeof(Real) == 8) {
+      return (x - centre) * scale;
+    } else {
+      return fmaf(x - centre, scale, offset);
+    }
+  }
+
+  __device__ __forceinline__ void ClearPart() {
+#pragma unroll
+    for (int k = 0; k <= L; ++k) part[k] = 0;
+  }
+
+  //! Where terms are added: the float64 sums at once, or float32 parts.
+  __device__ __forceinline__ Real* Terms() {
+    if constexpr (sizeof(Real) == 8) {
+      return sums;
+    } else {
+      return part;
+    }
+  }
+
+  __device__ __forceinline__ void Flush() {
+    if constexpr (sizeof(Real) == 4) {
+#pragma unroll
+      for (int k = 1; k <= L; ++k) sums[k] += static_cast<double>(part[k]);
+      ClearPart();
+    }
+  }
+
+  //! Adds the lanes' sums to the warp's base and clears them.
+  __device__ __forceinline__ void Join() {
+    Flush();
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    double joined = 0;
+#pragma unroll
+    for (int k = 0; k <= L; ++k) {
+      double total = sums[k];
+#pragma unroll
+      for (int step = 16; step > 0; step /= 2) {
+        total += __shfl_xor_sync(kFull, total, step);
+      }
+      joined = lane == k ? total : joined;
+      sums[k] = 0;
+    }
+    // RecoverSums across lanes: S_{m+j} = P_{m,j} - S_{m-j} for m = 4, 8, 12 in turn.
+#pragma unroll
+    for (int m = 4; m <= L; m += 4) {
+      const int mirror = 2 * m - lane;
+      const double taken = FromLane(joined, mirror < 0 ? 0 : mirror);
+      if (lane > m && lane < m + 4) joined -= taken;
+    }
+    state.base += lane == 0 ? joined : 0.5 * joined;
+  }
+
+  //! Adopts exact bounds: counts restart at a new end, sums move to the wider interval.
+  __device__ __forceinline__ void Widen(double low, double high) {
+    Join();
+    if (low < state.min) state.at_min = 0;
+    if (high > state.max) state.at_max = 0;
+    state.min = low;
+    state.max = high;
+    ChebyshevMap map = ChebyshevMap::Of(low, high);
+    centre = static_cast<Real>(map.centre);
+    scale = static_cast<Real>(2 / map.half);
+    const bool usable = map.half > 0 && scale > 0 && scale < Infinity<Real>();
+    if constexpr (sizeof(Real) == 4) {
+      // The map is what the rounded numbers say.
+      const double wide_scale = static_cast<double>(scale);
+      offset = static_cast<Real>((static_cast<double>(centre) - map.centre) * wide_scale);
+      if (usable) {
+        map.centre = static_cast<double>(centre) - static_cast<double>(offset) / wide_scale;
+        map.half = 2 / wide_scale;
+      } else {
+        map.half = 0;
+      }
+    } else {
+      map.half = usable ? map.half : 0;
+    }
+    if (!usable) scale = Infinity<Real>() - Infinity<Real>();
+    MoveTo(state, map, L);
+  }
+
+  //! One value of the exact way.
+  __device__ __forceinline__ void AddExact(Real x) {
+    if (!(x == x)) return;
+    const double wide = static_cast<double>(x);
+    state.at_min += wide == state.min ? 1 : 0;
+    state.at_max += wide == state.max ? 1 : 0;
+    sums[0] += 1;
+    const Real y = state.map.half > 0 ? Map(x) : Real(0);
+    AddChebyshevTerms<L, Real>(y, Terms());
+  }
+
+  //! The exact way for `count` values, a warp's neighbours side by side.
+  __device__ __forceinline__ void AddExactly(const Real* values, int count) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    double low = state.min;
+    double high = state.max;
+#pragma unroll 1
+    for (int i = lane; i < count; i += 32) {
+      const double x = static_cast<double>(values[i]);
+      low = x < low ? x : low;
+      high = x > high ? x : high;
+    }
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      const double other_low = __shfl_xor_sync(kFull, low, step);
+      const double other_high = __shfl_xor_sync(kFull, high, step);
+      low = other_low < low ? other_low : low;
+      high = other_high > high ? other_high : high;
+    }
+    if (low < state.min || high > state.max) Widen(low, high);
+#pragma unroll 1
+    for (int i = lane; i < count; i += 32) AddExact(values[i]);
+    Flush();
+  }
+
+  //! One full tile.
+  __device__ __forceinline__ void AddTile(const Real* tile) {
+    constexpr int kWide = kWideValues<Real>;
+    constexpr int kValues = kLaneValues<Real>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    Real y[kValues];
+#pragma unroll
+    for (int i = 0; i < kValues; i += kWide) LoadWide(tile + i * 32 + lane * kWide, y + i);
+    unsigned largest = 0;
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) {
+      y[i] = Map(y[i]);
+      largest = LargerMagnitude(y[i], largest);
+    }
+    if (__any_sync(kFull, largest >= kNearEnd<Real>)) {
+      AddExactly(tile, 32 * kValues);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, Real>(y[i], Terms());
+    sums[0] += kValues;
+  }
+
+  //! Everything into `state`, counts in lane 0.
+  __device__ __forceinline__ void Finish() {
+    Join();
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      state.at_min += __shfl_xor_sync(kFull, state.at_min, step);
+      state.at_max += __shfl_xor_sync(kFull, state.at_max, step);
+    }
+  }
+};
+
+//! Joins a block's warps' states in a tree; warp 0 has the result. `states` is shared memory.
+__device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* states, int order) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  Store(state, states + warp, order);
+  __syncthreads();
+#pragma unroll 1
+  for (int stride = static_cast<int>(blockDim.x) / 64; stride > 0; stride /= 2) {
+    if (warp < stride) {
+      Merge(state, Load(states + warp + stride, order), order);
+      Store(state, states + warp, order);
+    }
+    __syncthreads();
+  }
+  return state;
+}
+
+template <class Real, int L>
+__global__ void __launch_bounds__(kThreads, 2)
+    ChebyshevKernel(const Real* values, std::size_t n, ChebyshevSums* blocks) {
+  constexpr std::size_t kTile = std::size_t{32} * kLaneValues<Real>;
+  __shared__ ChebyshevSums states[kWarps];
+  const std::size_t head = ValuesBeforeAligned(values, n);
+  const Real* aligned = values + head;
+  const std::size_t tiles = (n - head) / kTile;
+  const std::size_t warp = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
+  const std::size_t warps = std::size_t{gridDim.x} * kWarps;
+  Worker<Real, L> worker;
+  if (warp == warps - 1) {
+    // What no tile holds.
+    worker.AddExactly(values, static_cast<int>(head));
+    worker.AddExactly(aligned + tiles * kTile, static_cast<int>(n - head - tiles * kTile));
+  }
+  int since_flush = 0;
+#pragma unroll 1
+  for (std::size_t t = warp; t < tiles; t += warps) {
+    worker.AddTile(aligned + t * kTile);
+    if (++since_flush == kFlushTiles<Real>) {
+      worker.Flush();
+      since_flush = 0;
+    }
+  }
+  worker.Finish();
+  const WarpState state = JoinBlock(worker.state, states, L);
+  if (threadIdx.x < 32) Store(state, blocks + blockIdx.x, L);
+}
+
+constexpr int kJoinThreads = 1024;
+
+//! One block joins the blocks' states into blocks[0].
+__global__ void __launch_bounds__(kJoinThreads)
+    JoinKernel(ChebyshevSums* blocks, int count, int order) {
+  __shared__ ChebyshevSums states[kJoinThreads / 32];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  WarpState state;
+#pragma unroll 1
+  for (int i = warp; i < count; i += kJoinThreads / 32)
+    Merge(state, Load(blocks + i, order), order);
+  state = JoinBlock(state, states, order);
+  if (warp == 0) Store(state, blocks, order);
+}
+
+}  // namespace
+
+struct ChebyshevCuda::Memory {
+  int blocks;
+  DeviceArray<ChebyshevSums> partial;
+};
+
+ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
+  const int blocks = 2 * MultiprocessorCount();
+  memory_ = std::make_unique<Memory>(
+      Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks))});
+}
+
+ChebyshevCuda::~ChebyshevCuda() = default;
+
+template <class Real>
+void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  constexpr std::size_t kBlockTile = std::size_t{kThreads} * kLaneValues<Real>;
+  const std::size_t useful = n / kBlockTile + 1;
+  const int blocks = useful < static_cast<std::size_t>(memory_->blocks) ? static_cast<int>(useful)
+                                                                        : memory_->blocks;
+  DispatchCompiledOrder(order_, [&](auto order) {
+    ChebyshevKernel<Real, decltype(order)::value>
+        <<<blocks, kThreads, 0, cuda_stream>>>(values, n, memory_->partial.data());
+    JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(memory_->partial.data(), blocks,
+                                                    decltype(order)::value);
+  });
+  CheckCuda(cudaGetLastError(), "Chebyshev kernels");
+}
+
+ChebyshevSums ChebyshevCuda::Fetch(void* stream) {
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  ChebyshevSums sums;
+  CheckCuda(cudaMemcpyAsync(&sums, memory_->partial.data(), sizeof sums, cudaMemcpyDeviceToHost,
+                            cuda_stream),
+            "cudaMemcpyAsync of Chebyshev sums");
+  CheckCuda(cudaStreamSynchronize(cuda_stream), "Chebyshev kernels");
+  return sums;
+}
+
+void ChebyshevCuda::Enqueue(const float* values, std::size_t n, void* stream) {
+  Launch(values, n, stream);
+}
+void ChebyshevCuda::Enqueue(const double* values, std::size_t n, void* stream) {
+  Launch(values, n, stream);
+}
+ChebyshevSums ChebyshevCuda::Sum(const float* values, std::size_t n, void* stream) {
+  if (n == 0) return {};
+  Launch(values, n, stream);
+  return Fetch(stream);
+}
+ChebyshevSums ChebyshevCuda::Sum(const double* values, std::size_t n, void* stream) {
+  if (n == 0) return {};
+  Launch(values, n, stream);
+  return Fetch(stream);
+}
+
+}  // namespace retable::quantiles
