@@ -144,9 +144,9 @@ TEST(QuadratureChains, StayExactAtAnyDepth) {
         const auto want = PathReferenceValues(model, rows);
         EXPECT_LE(Error(Make({"Quadrature", "double", 0}, model)->values(rows), want), 1e-12)
             << depth << " " << cover;
-        // A product of 127 factors rounds 127 times: float's own limit is a little over 5e-7.
+        // 127 splits round 127 times: the limit of float is a little over 5e-7 there.
         EXPECT_LE(Error(Make({"Quadrature", "float", 0}, model)->values(rows), want),
-                  features > 64 ? 1e-6 : 5e-7)
+                  depth > 64 ? 1e-6 : 5e-7)
             << depth << " " << cover;
       }
     }

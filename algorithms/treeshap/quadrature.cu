@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/pair_explainer.cuh"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -136,6 +137,8 @@ class QuadratureOnDevice final : public TreeExplainer {
     CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
     const AnnotatedModel annotated = Annotate(model);
     expected_ = annotated.expected;
+    model_ = model;
+    pairs_.reset();
     shape_.features = model.features;
     shape_.groups = model.groups;
     TapeOptions options = options_;
@@ -166,6 +169,15 @@ class QuadratureOnDevice final : public TreeExplainer {
       begin += count;
     }
     return phi;
+  }
+
+  std::vector<double> interactions(const RowBlock& rows) override {
+    const std::vector<double> phi = values(rows);
+    if (pairs_ == nullptr) pairs_ = std::make_unique<PairsOnDevice>(model_);
+    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
+    seconds_ += pairs_->Run(rows, matrices);
+    FillInteractionDiagonal(features(), phi, matrices);
+    return matrices;
   }
 
   double device_seconds() const override { return seconds_; }
@@ -328,6 +340,8 @@ class QuadratureOnDevice final : public TreeExplainer {
   int threads_;
   bool categorical_ = false;
   TreeEnsemble shape_;  // features and groups alone
+  TreeEnsemble model_;  // for interactions, compiled at first use
+  std::unique_ptr<PairsOnDevice> pairs_;
   std::vector<double> expected_;
   std::vector<std::unique_ptr<DeviceTape>> tapes_;
   DeviceArray<std::uint32_t> sets_, order_, group_begin_;

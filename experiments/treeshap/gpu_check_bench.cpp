@@ -1,0 +1,317 @@
+// treeshap_gpu_check: every CUDA method of the family against brute force, the path reference and
+// the CPU on fresh random input, then its speed beside the published kernel on each model shape.
+//
+//     treeshap_gpu_check [--out DIR] [--seed N] [--rows N] [--only SUBSTRING] [--skip-speed]
+//                        [--skip-interactions] [--max-points N,N,...] [--threads N]
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sstream>
+
+#include "algorithms/treeshap/brute_force.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "experiments/treeshap/model_shapes.hpp"
+
+namespace {
+
+using namespace retable;
+using namespace retable::treeshap;
+
+struct Options {
+  std::string out;
+  std::uint64_t seed = std::random_device{}();
+  std::size_t rows = 10000;
+  std::string only;
+  bool speed = true;
+  bool interactions = true;
+  std::vector<std::int64_t> max_points = {8};
+  std::int64_t threads = 0;
+};
+
+Options Parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const auto next = [&]() -> std::string {
+      if (i + 1 >= argc) throw std::invalid_argument(argument + " needs a value");
+      return argv[++i];
+    };
+    if (argument == "--out")
+      options.out = next();
+    else if (argument == "--seed")
+      options.seed = std::stoull(next());
+    else if (argument == "--rows")
+      options.rows = std::stoull(next());
+    else if (argument == "--only")
+      options.only = next();
+    else if (argument == "--skip-speed")
+      options.speed = false;
+    else if (argument == "--skip-interactions")
+      options.interactions = false;
+    else if (argument == "--threads")
+      options.threads = std::stoll(next());
+    else if (argument == "--max-points") {
+      options.max_points.clear();
+      std::stringstream list(next());
+      for (std::string item; std::getline(list, item, ',');) {
+        options.max_points.push_back(std::stoll(item));
+      }
+    } else {
+      throw std::invalid_argument("unknown argument " + argument);
+    }
+  }
+  return options;
+}
+
+std::unique_ptr<TreeExplainer> Prepared(const std::string& name, Device device,
+                                        const TreeEnsemble& model, Parameters parameters = {}) {
+  auto explainer = Registry<TreeExplainer>::Instance().Make(name, device, parameters);
+  explainer->prepare(model);
+  return explainer;
+}
+
+// Largest difference over the largest |want|; infinite where anything is NaN.
+double Error(const std::vector<double>& got, const std::vector<double>& want) {
+  if (got.size() != want.size()) return INFINITY;
+  double most = 0;
+  double scale = 1e-300;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double e = std::abs(got[i] - want[i]);
+    if (std::isnan(e)) return INFINITY;
+    most = std::max(most, e);
+    scale = std::max(scale, std::abs(want[i]));
+  }
+  return want.empty() ? 0 : most / scale;
+}
+
+int failures = 0;
+
+void Report(const std::string& what, double error, double tolerance) {
+  const bool ok = error <= tolerance;
+  failures += ok ? 0 : 1;
+  std::printf("%-4s %-58s error %.2e (limit %.0e)\n", ok ? "ok" : "FAIL", what.c_str(), error,
+              tolerance);
+  std::fflush(stdout);
+}
+
+RowBlock Block(const TreeEnsemble& model, const std::vector<float>& values) {
+  const auto columns = static_cast<std::size_t>(model.features);
+  return {values, values.size() / columns, columns};
+}
+
+bool HasInteractions(const std::string& name) {
+  for (const auto& method : Registry<TreeExplainer>::Instance().Methods()) {
+    if (method.name == name && method.device == Device::kCuda) return true;
+  }
+  return false;
+}
+
+void CheckRandom(const std::string& name, double tolerance, std::uint64_t seed) {
+  double worst = 0;
+  double worst_interactions = 0;
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    RandomEnsembleOptions options;
+    options.features = 1 + static_cast<int>(i % 9);
+    options.groups = 1 + static_cast<int>(i % 3);
+    options.depth = static_cast<int>(i % 8);
+    options.trees = 5;
+    options.zero_cover_probability = i % 5 == 0 ? 0.2 : 0;
+    options.categorical_probability = i % 2 == 0 ? 0.4 : 0;
+    const TreeEnsemble model = RandomEnsemble(options, seed + i);
+    const auto values = RandomRows(model, 1 + i % 40, i % 4 == 1 ? 0.0 : 0.2, seed + i);
+    const RowBlock rows = Block(model, values);
+    const auto explainer = Prepared(name, Device::kCuda, model);
+    worst = std::max(worst, Error(explainer->values(rows), BruteForceValues(model, rows)));
+    const RowBlock few = rows.slice(0, std::min<std::size_t>(rows.rows, 3));
+    worst_interactions = std::max(worst_interactions, Error(explainer->interactions(few),
+                                                            BruteForceInteractions(model, few)));
+  }
+  Report(name + ": values against all subsets", worst, tolerance);
+  Report(name + ": interactions against all subsets", worst_interactions, 4 * tolerance);
+}
+
+void CheckWide(const std::string& name, double tolerance, std::uint64_t seed) {
+  const TreeEnsemble model = RandomEnsemble(
+      {.trees = 20, .features = 200, .groups = 2, .depth = 9, .categorical_probability = 0.2},
+      seed);
+  const auto values = RandomRows(model, 300, 0.1, seed);
+  const RowBlock rows = Block(model, values);
+  const auto explainer = Prepared(name, Device::kCuda, model);
+  const auto cpu =
+      Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
+  Report(name + ": values with 200 features", Error(explainer->values(rows), cpu->values(rows)),
+         tolerance);
+  const RowBlock few = rows.slice(0, 20);
+  Report(name + ": interactions with 200 features",
+         Error(explainer->interactions(few), cpu->interactions(few)), 4 * tolerance);
+}
+
+void CheckChains() {
+  for (const int depth : {16, 32, 64, 127}) {
+    double worst = 0;
+    for (const double cover : {0.9, 0.5, 0.1}) {
+      const TreeEnsemble model = ChainEnsemble(depth, depth, cover, 5);
+      const std::vector<float> values(2 * static_cast<std::size_t>(depth), 0.5f);
+      const RowBlock rows = Block(model, values);
+      const auto cpu =
+          Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
+      worst = std::max(worst, Error(Prepared("Quadrature", Device::kCuda, model)->values(rows),
+                                    cpu->values(rows)));
+    }
+    Report("Quadrature: chain of depth " + std::to_string(depth), worst, depth > 64 ? 1e-6 : 5e-7);
+  }
+}
+
+void CheckDeterminism(std::uint64_t seed) {
+  const TreeEnsemble model = RandomEnsemble({.trees = 50, .features = 9, .depth = 10}, seed);
+  const auto values = RandomRows(model, 5000, 0.1, seed);
+  const RowBlock rows = Block(model, values);
+  const auto first = Prepared("Quadrature", Device::kCuda, model)->values(rows);
+  const auto again = Prepared("Quadrature", Device::kCuda, model)->values(rows);
+  const auto blocks = Prepared("Quadrature", Device::kCuda, model, {{"threads", std::int64_t{32}}});
+  Report("Quadrature: the same bits again", first == again ? 0 : 1, 0);
+  Report("Quadrature: the same bits with other blocks", first == blocks->values(rows) ? 0 : 1, 0);
+}
+
+// Sum of a row's values against its margin, over the row's scale.
+double Additivity(const TreeEnsemble& model, const RowBlock& rows, const std::vector<double>& phi,
+                  std::size_t step) {
+  const auto side = static_cast<std::size_t>(model.features) + 1;
+  double worst = 0;
+  for (std::size_t r = 0; r < rows.rows; r += step) {
+    const auto margin = Predict(model, rows.row(r));
+    for (std::size_t g = 0; g < margin.size(); ++g) {
+      double sum = 0;
+      double scale = std::abs(margin[g]);
+      for (std::size_t i = 0; i < side; ++i) {
+        const double v = phi[(r * margin.size() + g) * side + i];
+        sum += v;
+        scale += std::abs(v);
+      }
+      worst = std::max(worst, std::abs(sum - margin[g]) / scale);
+    }
+  }
+  return worst;
+}
+
+using Clock = std::chrono::steady_clock;
+
+struct Timing {
+  double kernel = INFINITY;  // seconds, best
+  double total = INFINITY;
+};
+
+template <class F>
+Timing Best(TreeExplainer& explainer, int repeats, F call) {
+  Timing best;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = Clock::now();
+    call();
+    const double total = std::chrono::duration<double>(Clock::now() - start).count();
+    best.total = std::min(best.total, total);
+    best.kernel = std::min(best.kernel, explainer.device_seconds());
+  }
+  return best;
+}
+
+void Speed(const experiments::treeshap::ModelShape& shape, const Options& options,
+           std::ostream& csv) {
+  const auto start = Clock::now();
+  const TreeEnsemble model = SyntheticEnsemble(shape.shape, 1);
+  const auto leaves = static_cast<double>(LeafCount(model));
+  // The output of 785 columns and 10 classes is 63 kB a row; the matrices are 785 times that.
+  const auto values = SyntheticRows(shape.shape, options.rows, options.seed);
+  const RowBlock rows = Block(model, values);
+  std::printf("\n%s (synthetic shape): %zu trees, %.0f leaves, model made in %.1f s\n",
+              shape.name.c_str(), model.trees.size(), leaves,
+              std::chrono::duration<double>(Clock::now() - start).count());
+  // The published kernel on as many rows as a second or so allows.
+  const double pairs = 4e9 / leaves;
+  const std::size_t few =
+      std::clamp<std::size_t>(static_cast<std::size_t>(pairs), 1024, options.rows);
+  const RowBlock baseline_rows = rows.slice(0, std::min(few, rows.rows));
+  const auto published = Prepared("GPUTreeShap", Device::kCuda, model);
+  std::vector<double> want;
+  const Timing base = Best(*published, 3, [&] { want = published->values(baseline_rows); });
+  const double scale = static_cast<double>(rows.rows) / static_cast<double>(baseline_rows.rows);
+  std::printf("  GPUTreeShap        %10.3f ms kernel for %zu rows%s\n", base.kernel * scale * 1e3,
+              rows.rows, scale > 1 ? " (scaled)" : "");
+  for (const std::int64_t max_points : options.max_points) {
+    const Parameters parameters = {{"max_points", max_points}, {"threads", options.threads}};
+    const auto prepare_start = Clock::now();
+    const auto explainer = Prepared("Quadrature", Device::kCuda, model, parameters);
+    const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
+    std::vector<double> phi;
+    const Timing fast = Best(*explainer, 5, [&] { phi = explainer->values(rows); });
+    const std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(leaves * 1e-4));
+    const double additivity = Additivity(model, rows, phi, std::min<std::size_t>(step, 100));
+    std::vector<double> head(phi.begin(), phi.begin() + static_cast<std::ptrdiff_t>(want.size()));
+    std::printf(
+        "  Quadrature (<= %lld) %9.3f ms kernel, %9.3f ms call, prepared in %.2f s: "
+        "%.1fx, %.2f ps per row and leaf; additivity %.1e, GPUTreeShap differs by %.1e\n",
+        static_cast<long long>(max_points), fast.kernel * 1e3, fast.total * 1e3, prepare,
+        base.kernel * scale / fast.kernel,
+        fast.kernel * 1e12 / (static_cast<double>(rows.rows) * leaves), additivity,
+        Error(want, head));
+    if (!(additivity < 1e-5)) ++failures;
+    csv << shape.name << ",values," << rows.rows << ',' << leaves << ',' << max_points << ','
+        << base.kernel * scale << ',' << fast.kernel << ',' << fast.total << ',' << prepare << ','
+        << base.kernel * scale / fast.kernel << '\n';
+  }
+  std::fflush(stdout);
+  if (!options.interactions) return;
+  const RowBlock two_hundred =
+      rows.slice(0, std::min<std::size_t>(rows.rows, model.features > 100 ? 20 : 200));
+  const RowBlock base_rows =
+      two_hundred.slice(0, leaves > 1e6 ? two_hundred.rows / 4 : two_hundred.rows);
+  const Timing slow = Best(*published, 1, [&] { want = published->interactions(base_rows); });
+  const double factor = static_cast<double>(two_hundred.rows) / static_cast<double>(base_rows.rows);
+  const auto explainer = Prepared("Quadrature", Device::kCuda, model);
+  std::vector<double> matrices;
+  const Timing fast = Best(*explainer, 3, [&] { matrices = explainer->interactions(two_hundred); });
+  matrices.resize(want.size());
+  std::printf(
+      "  interactions, %zu rows: GPUTreeShap %.3f ms, Quadrature %.3f ms: %.1fx, differ by %.1e\n",
+      two_hundred.rows, slow.kernel * factor * 1e3, fast.kernel * 1e3,
+      slow.kernel * factor / fast.kernel, Error(matrices, want));
+  csv << shape.name << ",interactions," << two_hundred.rows << ',' << leaves << ",8,"
+      << slow.kernel * factor << ',' << fast.kernel << ',' << fast.total << ",0,"
+      << slow.kernel * factor / fast.kernel << '\n';
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const Options options = Parse(argc, argv);
+  if (!HasInteractions("Quadrature")) {
+    std::cerr << "this build has no CUDA methods\n";
+    return 1;
+  }
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  CheckRandom("GPUTreeShap", 1e-4, options.seed);
+  CheckRandom("Quadrature", 5e-7, options.seed);
+  CheckWide("GPUTreeShap", 1e-4, options.seed);
+  CheckWide("Quadrature", 5e-7, options.seed);
+  CheckChains();
+  CheckDeterminism(options.seed);
+  std::ostringstream csv;
+  csv << "model,what,rows,leaves,max_points,gputreeshap_seconds,quadrature_seconds,call_seconds,"
+         "prepare_seconds,ratio\n";
+  if (options.speed) {
+    for (const auto& shape : experiments::treeshap::ModelShapes()) {
+      if (shape.name.find(options.only) != std::string::npos) Speed(shape, options, csv);
+    }
+  }
+  if (!options.out.empty()) std::ofstream(options.out + "/treeshap_gpu_check.csv") << csv.str();
+  std::printf("\n%d failure(s)\n", failures);
+  return failures == 0 ? 0 : 3;
+} catch (const std::exception& error) {
+  std::cerr << "treeshap_gpu_check: " << error.what() << '\n';
+  return 1;
+}
