@@ -54,6 +54,7 @@ def verdict_lines(rows):
 
 def artifact_lines(report, artifact, note):
     rows = model.verdict_rows(artifact)
+    shared = model.shared_reasons(rows)
     lines = ["", f"### {escape(artifact.text('title') or artifact.short)}", ""]
     lines.append(f"{code(artifact.name)}" + (f", {escape(model.source_of(artifact))}" if model.source_of(artifact) else "") +
                  (f". {escape(artifact.text('question'))}" if artifact.text("question") else ""))
@@ -65,7 +66,8 @@ def artifact_lines(report, artifact, note):
     if note:
         lines += ["", escape(note)]
     if rows:
-        lines += ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}.", ""] + verdict_lines(rows)
+        lines += ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}." +
+                  (f" All measured {escape('; '.join(shared))}." if shared else ""), ""] + verdict_lines(rows)
     elif len(artifact.table) > 1:
         header, body = artifact.table[0], artifact.table[1:]
         width = len(header)

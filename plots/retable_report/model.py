@@ -69,7 +69,7 @@ def verdict_rows(artifact):
     for v in artifact.verdicts:
         measured = number(v.get("measured"))
         row = {"row": v["row"], "column": v["column"], "kind": v.get("kind", ""), "unit": v.get("unit", ""),
-               "paper": numbers.shown(v.get("paper"), 6), "paper_value": number(v.get("paper")),
+               "paper": numbers.published(v.get("paper")), "paper_value": number(v.get("paper")),
                "measured": numbers.shown(v.get("measured")), "measured_value": measured,
                "interval": numbers.interval(v.get("ci_low"), v.get("ci_high")), "n": numbers.shown(v.get("n")),
                "ratio": numbers.ratio(v.get("ratio")), "ratio_value": number(v.get("ratio")),
@@ -86,6 +86,18 @@ def verdict_rows(artifact):
                     "verdict": kind_of(theirs["verdict"]), "word": label_of(theirs["verdict"])}
         rows.append(row)
     return rows
+
+
+def shared_reasons(rows):
+    """Takes out of every judged row's reason what all of them say. @return these parts, to be said once"""
+    judged = [row for row in rows if row["verdict"] in ("MATCH", "TREND", "MISMATCH", "DIFFERENT-HW")]
+    parts = [[part.strip() for part in row["reason"].split(";") if part.strip()] for row in judged]
+    if len(judged) < 3:
+        return []
+    said = [part for part in dict.fromkeys(parts[0]) if all(part in other for other in parts)]
+    for row, own in zip(judged, parts):
+        row["reason"] = "; ".join(part for part in own if part not in said)
+    return said
 
 
 def layout(artifact, rows):

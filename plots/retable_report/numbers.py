@@ -28,6 +28,14 @@ def shown(text, digits=4):
     return str(text or "").strip() if value is None else plain(value, digits)
 
 
+def published(text):
+    """A printed value: as works print it, in decimals down to 0.000001."""
+    value = number(text)
+    if value is not None and 1e-6 <= abs(value) < 1e-4:
+        return f"{value:.7f}".rstrip("0").replace("-", MINUS)
+    return shown(text, 6)
+
+
 def ratio(text):
     value = number(text)
     if value is None:
@@ -42,7 +50,7 @@ def ratio(text):
 
 def interval(low, high):
     low, high = number(low), number(high)
-    if low is None or high is None:
+    if low is None or high is None or low == high:
         return ""
     return f"{plain(low)} … {plain(high)}"
 

@@ -182,6 +182,7 @@ def dataset_rows(artifact):
 
 def artifact_view(report, artifact, slug, note):
     rows = model.verdict_rows(artifact)
+    shared = model.shared_reasons(rows)
     layout = model.layout(artifact, rows)
     coverage = artifact.meta.get("coverage")
     return {
@@ -190,7 +191,7 @@ def artifact_view(report, artifact, slug, note):
         "figure": figure_html(report, artifact, slug), "figure_note": note,
         "caption": str((artifact.figure() or {}).get("caption") or "") if artifact.figure() else
                    "Each mark is one published cell: the measured value over the paper's.",
-        "rows": rows, "layout": layout, "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
+        "rows": rows, "shared": shared, "layout": layout, "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
         "open": len(rows) <= OPEN_ROWS, "tally": model.tally(rows, VERDICTS), "claims": model.claim_rows(artifact),
         "statuses": model.statuses_of(artifact), "coverage": str(coverage.get("text") or "") if isinstance(coverage, dict) else "",
         "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],

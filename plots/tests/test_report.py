@@ -525,6 +525,7 @@ class Words(unittest.TestCase):
     def test_ratio_and_time(self):
         self.assertEqual([numbers.ratio(v) for v in ("1", "0.0213", "12.34", "1e-9", "0", "", "nan")], ["1.00×", "0.021×", "12.3×", "1e−9×", "0×", "", ""])
         self.assertEqual([numbers.seconds(v) for v in (0.25, 61, 7322, "x")], ["0.25 s", "1 min 1 s", "2 h 2 min", ""])
+        self.assertEqual([numbers.published(v) for v in ("6.2e-05", "0.673525", "1e-9", "NaN", "")], ["0.000062", "0.673525", "1e−9", "NaN", ""])
         self.assertEqual(numbers.moment("2026-01-02T03:04:05Z"), "2026-01-02 03:04 UTC")
 
     def test_markdown_escapes(self):
@@ -552,6 +553,12 @@ class Words(unittest.TestCase):
         finally:
             page.DATA_LIMIT = limit
         self.assertEqual(sizes, sorted(sizes, reverse=True))
+
+    def test_what_all_reasons_say_is_said_once(self):
+        rows = [{"verdict": "TREND", "reason": f"order {i}; on 5 of 9 columns"} for i in range(3)] + [{"verdict": "NOT-RUN", "reason": "no GPU"}]
+        self.assertEqual(model.shared_reasons(rows), ["on 5 of 9 columns"])
+        self.assertEqual([r["reason"] for r in rows], ["order 0", "order 1", "order 2", "no GPU"])
+        self.assertEqual(model.shared_reasons([]), [])
 
     def test_layout_puts_verdicts_on_the_csvs_cells(self):
         made = artifact(verdicts=[{"row": "A", "column": "x", "paper": "1", "measured": "1.1", "verdict": "MATCH", "artifact": ""},
