@@ -7,11 +7,11 @@
 
 namespace retable::shuffle {
 
-//! Exclusive sum over the block's 1024 threads. `warps` is 33 words of shared memory; the total is
-//! left in warps[32]. Contains two barriers; the caller must put one before the next use of
-//! `warps`.
-__device__ __forceinline__ std::uint32_t ExclusiveSum1024(std::uint32_t value,
-                                                          std::uint32_t* warps) {
+//! Exclusive sum over the block's threads, kWarps warps of them (a power of two). `warps` is kWarps
+//! + 1 words of shared memory; the total is left in the last. Contains two barriers; the caller
+//! must put one before the next use of `warps`.
+template <int kWarps>
+__device__ __forceinline__ std::uint32_t ExclusiveSum(std::uint32_t value, std::uint32_t* warps) {
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   std::uint32_t sum = value;
 #pragma unroll
@@ -22,15 +22,15 @@ __device__ __forceinline__ std::uint32_t ExclusiveSum1024(std::uint32_t value,
   if (lane == 31) warps[warp] = sum;
   __syncthreads();
   if (warp == 0) {
-    const std::uint32_t mine = warps[lane];
+    const std::uint32_t mine = lane < kWarps ? warps[lane] : 0;
     std::uint32_t total = mine;
 #pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
+    for (int d = 1; d < kWarps; d *= 2) {
       const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, total, d);
       if (lane >= d) total += other;
     }
-    warps[lane] = total - mine;
-    if (lane == 31) warps[32] = total;
+    if (lane < kWarps) warps[lane] = total - mine;
+    if (lane == kWarps - 1) warps[kWarps] = total;
   }
   __syncthreads();
   return sum - value + warps[warp];

@@ -21,7 +21,7 @@ PartitionPlan MakePartitionPlan(std::uint64_t n) {
   }
   int bits = 0;
   while ((kLeafMean << bits) < n) ++bits;
-  const int second = bits <= 12 ? 0 : std::min(bits - 12, kMaxSecondBits);
+  const int second = bits <= kMaxFirstBits ? 0 : bits / 2;
   return {n, bits - second, second};
 }
 
@@ -70,18 +70,20 @@ void OrderBucket(const Philox4x32& random, const PartitionPlan& plan, std::uint6
                  const Item* in, Item* out, std::uint32_t m) {
   if (plan.second_bits == 0) return OrderLeaf(random, bucket, in, out, m);
   const std::uint32_t leaves = plan.leaves_per_bucket();
-  const std::uint32_t groups = (m + 255) / 256;
-  std::vector<std::uint16_t> digits(groups * std::size_t{256});
-  std::uint32_t start[(1 << kMaxSecondBits) + 1] = {};
-  for (std::uint32_t g = 0; g < groups; ++g) {
-    FillSecondDigits(random, bucket, g, plan.second_bits, &digits[g * std::size_t{256}]);
+  std::vector<std::uint16_t> digits((m + std::size_t{8191}) / 8192 * 8192);
+  std::vector<std::uint32_t> start(leaves + std::size_t{1}, 0);
+  for (std::size_t g = 0; g * 8192 < m; ++g) {
+    FillDigits(random, SecondStream(bucket), g, plan.second_bits, &digits[g * 8192]);
   }
-  for (std::uint32_t s = 0; s < m; ++s) ++start[digits[s] + 1];
+  for (std::uint32_t s = 0; s < m; ++s) ++start[digits[s] + std::size_t{1}];
   for (std::uint32_t q = 0; q < leaves; ++q) start[q + 1] += start[q];
   const auto scratch = Uninitialised<Item>(m);
-  std::uint32_t place[1 << kMaxSecondBits];
-  std::copy(start, start + leaves, place);
-  for (std::uint32_t s = 0; s < m; ++s) scratch[place[digits[s]]++] = in[s];
+  std::vector<std::uint32_t> place(start.begin(), start.end());
+  for (std::uint64_t k = 0; k < digits.size(); k += 128) {
+    const std::uint64_t slot = TileOrder(k);
+    const std::uint64_t last = std::min<std::uint64_t>(slot + 128, m);
+    for (std::uint64_t s = slot; s < last; ++s) scratch[place[digits[s]]++] = in[s];
+  }
   for (std::uint32_t q = 0; q < leaves; ++q) {
     OrderLeaf(random, bucket * leaves + q, scratch.get() + start[q], out + start[q],
               start[q + 1] - start[q]);
@@ -96,9 +98,13 @@ void ForEachDigit(const Philox4x32& random, const PartitionPlan& plan, std::uint
   const std::uint64_t end = std::min(plan.n, (range + 1) * kRange);
   std::uint16_t digits[8192];
   for (std::uint64_t i = range * kRange; i < end; i += 8192) {
-    FillFirstDigits(random, i >> 13, plan.first_bits, digits);
+    FillDigits(random, kFirstStream, i >> 13, plan.first_bits, digits);
     const std::uint64_t count = std::min<std::uint64_t>(8192, end - i);
-    for (std::uint64_t s = 0; s < count; ++s) f(i + s, digits[s]);
+    for (std::uint64_t k = 0; k < 8192; k += 128) {
+      const std::uint64_t slot = TileOrder(k);
+      const std::uint64_t last = std::min(slot + 128, count);
+      for (std::uint64_t s = slot; s < last; ++s) f(i + s, digits[s]);
+    }
   }
 }
 

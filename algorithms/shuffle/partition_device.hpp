@@ -12,20 +12,23 @@
 
 namespace retable::shuffle {
 
-//! The largest n on a GPU: 13 bits of digit 1 fit beside a tile in shared memory, 4 of digit 2.
-inline constexpr std::uint64_t kMaxDevicePartition = kLeafMean << 17;
+//! The largest n on a GPU; places are kept in 32 bits.
+inline constexpr std::uint64_t kMaxDevicePartition = kMaxPartition;
+
+struct LevelShape;
 
 class PartitionWorkspace {
  public:
   PartitionWorkspace();
   ~PartitionWorkspace();
 
-  //! Allocates for shuffles of up to n items: about 4 MiB for counts, and 8 MiB aside.
-  //! @throws std::invalid_argument for n > kMaxDevicePartition.
-  void Prepare(std::uint64_t n);
+  //! Allocates for shuffles of up to n items: n items when there are two levels (n > 8200 * 2^9),
+  //! some MiB for counts, and 8 MiB aside. @throws std::invalid_argument for n >
+  //! kMaxDevicePartition.
+  void Prepare(std::uint64_t n, std::size_t item_bytes);
 
-  //! Enqueues four or five kernels. in == nullptr shuffles {0..n-1} and reads nothing. Addresses
-  //! are 16-byte aligned. Item is uint32_t or uint64_t.
+  //! Enqueues up to nine kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
+  //! Addresses are 16-byte aligned. Item is uint32_t or uint64_t.
   template <class Item>
   void Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
 
@@ -41,10 +44,11 @@ class PartitionWorkspace {
     if (mark_) mark_(phase);
   }
   template <class Item>
-  void EnqueueSmall(const Item* in, Item* out, std::uint64_t n, const Philox4x32& random,
-                    cudaStream_t stream);
+  void EnqueueLevel(const LevelShape& shape, const Philox4x32& random, const Item* in, Item* out,
+                    std::uint32_t* starts, cudaStream_t stream);
+
   std::unique_ptr<Arrays> arrays_;
-  std::uint32_t capacity_ = 17408;
+  std::uint32_t capacity_ = kLeafCapacity;
   std::function<void(const char*)> mark_;
 };
 

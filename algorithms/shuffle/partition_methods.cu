@@ -33,7 +33,7 @@ __global__ void GatherByIndex(const std::uint32_t* __restrict__ index,
 class CudaPartition final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    workspace_.Prepare(n);
+    workspace_.Prepare(n, item_bytes == 8 ? 8 : 4);
     if (item_bytes == 16) index_.Reserve(n);
   }
 

@@ -42,35 +42,20 @@ RETABLE_CLONES void Blocks32(std::uint32_t key0, std::uint32_t key1, std::uint64
 
 }  // namespace
 
-namespace {
-
-// Spreads the half-words of 32 blocks over 8 rows of digits, `stride` digits apart.
-void SpreadHalves(const std::uint32_t* words, int bits, std::uint16_t* digits, int stride) {
-  for (int row = 0; row < 8; ++row) {
-    for (int l = 0; l < 32; ++l) {
-      const std::uint32_t half = (words[(row >> 1) * 32 + l] >> ((row & 1) * 16)) & 0xFFFFu;
-      digits[row * stride + l] = static_cast<std::uint16_t>(half >> (16 - bits));
-    }
-  }
-}
-
-}  // namespace
-
 // The first counter of each 32 blocks is a multiple of 32, so the low word never wraps within them.
-void FillFirstDigits(const Philox4x32& random, std::uint64_t group, int bits,
-                     std::uint16_t digits[8192]) {
+void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group, int bits,
+                std::uint16_t digits[8192]) {
   std::uint32_t words[128];
   for (std::uint32_t column = 0; column < 1024; column += 32) {
-    Blocks32(random.key[0], random.key[1], group * 1024 + column, 1, words);
-    SpreadHalves(words, bits, digits + column, 1024);
+    Blocks32(random.key[0], random.key[1], group * 1024 + column, stream, words);
+    for (int row = 0; row < 8; ++row) {
+      for (int l = 0; l < 32; ++l) {
+        const std::uint32_t half = (words[(row >> 1) * 32 + l] >> ((row & 1) * 16)) & 0xFFFFu;
+        digits[static_cast<std::uint32_t>(row) * 1024 + column + static_cast<std::uint32_t>(l)] =
+            static_cast<std::uint16_t>(half >> (16 - bits));
+      }
+    }
   }
-}
-
-void FillSecondDigits(const Philox4x32& random, std::uint64_t bucket, std::uint32_t group, int bits,
-                      std::uint16_t digits[256]) {
-  std::uint32_t words[128];
-  Blocks32(random.key[0], random.key[1], std::uint64_t{group} * 32, 2 + (bucket << 2), words);
-  SpreadHalves(words, bits, digits, 32);
 }
 
 void FillLeafKeys(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,

@@ -9,12 +9,9 @@
 
 namespace retable::shuffle {
 
-//! First digits of slots [8192 group, 8192 group + 8192), reduced to `bits`.
-void FillFirstDigits(const Philox4x32& random, std::uint64_t group, int bits,
-                     std::uint16_t digits[8192]);
-//! Second digits of slots [256 group, 256 group + 256) of a bucket.
-void FillSecondDigits(const Philox4x32& random, std::uint64_t bucket, std::uint32_t group, int bits,
-                      std::uint16_t digits[256]);
+//! Digits of slots [8192 group, 8192 group + 8192) of a sub-stream, reduced to `bits`.
+void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group, int bits,
+                std::uint16_t digits[8192]);
 //! Leaf keys of slots [128 group, 128 group + 128) of a leaf.
 void FillLeafKeys(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,
                   std::uint32_t keys[128]);

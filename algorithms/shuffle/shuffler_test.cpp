@@ -145,8 +145,10 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
   const PartitionPlan plan = MakePartitionPlan(n);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<std::vector<std::uint64_t>> buckets(plan.buckets());
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const auto block = FirstDigitBlock(random, i >> 13, i & 1023);
+  for (std::uint64_t k = 0; k < (n + 8191) / 8192 * 8192; ++k) {
+    const std::uint64_t i = TileOrder(k);
+    if (i >= n) continue;
+    const auto block = DigitBlock(random, kFirstStream, i >> 13, i & 1023);
     const std::uint32_t digit =
         plan.first_bits == 0 ? 0 : Digit(block, (i >> 10) & 7, plan.first_bits);
     buckets[digit].push_back(i);
@@ -154,21 +156,23 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
   std::vector<std::uint64_t> order;
   for (std::uint64_t b = 0; b < buckets.size(); ++b) {
     std::vector<std::vector<std::uint64_t>> leaves(plan.leaves_per_bucket());
-    for (std::uint32_t s = 0; s < buckets[b].size(); ++s) {
-      const auto block = SecondDigitBlock(random, b, s >> 8, s & 31);
+    for (std::uint64_t k = 0; k < (buckets[b].size() + 8191) / 8192 * 8192; ++k) {
+      const std::uint64_t s = plan.second_bits == 0 ? k : TileOrder(k);
+      if (s >= buckets[b].size()) continue;
+      const auto block = DigitBlock(random, SecondStream(b), s >> 13, s & 1023);
       const std::uint32_t q =
-          plan.second_bits == 0 ? 0 : Digit(block, (s >> 5) & 7, plan.second_bits);
+          plan.second_bits == 0 ? 0 : Digit(block, (s >> 10) & 7, plan.second_bits);
       leaves[q].push_back(buckets[b][s]);
     }
     for (std::uint32_t q = 0; q < leaves.size(); ++q) {
       const std::uint64_t leaf = b * leaves.size() + q;
-      std::vector<std::uint32_t> slots(leaves[q].size());
-      std::iota(slots.begin(), slots.end(), 0u);
-      std::sort(slots.begin(), slots.end(), [&](std::uint32_t x, std::uint32_t y) {
-        const std::uint32_t kx = LeafKey(random, leaf, x), ky = LeafKey(random, leaf, y);
-        return kx != ky ? kx < ky : x != y && LeafTieBefore(random, leaf, x, y);
+      std::vector<std::pair<std::uint32_t, std::uint32_t>> keyed(leaves[q].size());
+      for (std::uint32_t s = 0; s < keyed.size(); ++s) keyed[s] = {LeafKey(random, leaf, s), s};
+      std::sort(keyed.begin(), keyed.end(), [&](const auto& x, const auto& y) {
+        if (x.first != y.first) return x.first < y.first;
+        return x.second != y.second && LeafTieBefore(random, leaf, x.second, y.second);
       });
-      for (const std::uint32_t s : slots) order.push_back(leaves[q][s]);
+      for (const auto& [key, s] : keyed) order.push_back(leaves[q][s]);
     }
   }
   return order;
@@ -176,7 +180,7 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
 
 TEST(Partition, FollowsItsDefinition) {
   const auto shuffler = Make("Partition");
-  for (const std::uint64_t n : {1, 2, 5, 127, 128, 129, 16400, 16401, 100003}) {
+  for (const std::uint64_t n : {1, 2, 5, 127, 128, 129, 8200, 8201, 100003, (8200 << 9) + 1}) {
     EXPECT_EQ(shuffler->permutation(n, 5), PartitionByDefinition(n, 5)) << n;
   }
 }
@@ -187,8 +191,8 @@ TEST(Partition, PlanKeepsLeavesSmall) {
       const std::uint64_t n = (std::uint64_t{1} << k) + extra;
       const PartitionPlan plan = MakePartitionPlan(n);
       EXPECT_LE(n >> (plan.first_bits + plan.second_bits), kLeafMean);
-      EXPECT_LE(plan.first_bits, 14);
-      EXPECT_LE(plan.second_bits, kMaxSecondBits);
+      EXPECT_LE(plan.first_bits, 9);
+      EXPECT_LE(plan.second_bits, 9);
     }
   }
 }

@@ -193,26 +193,10 @@ int VerifyOne(const Entry& entry, CudaShuffler& shuffler, Buffers& buffers, std:
 }
 
 int Verify(const Options& options, std::uint64_t seed) {
-  std::vector<std::uint64_t> sizes = {1,
-                                      2,
-                                      3,
-                                      5,
-                                      16,
-                                      17,
-                                      255,
-                                      256,
-                                      257,
-                                      1000,
-                                      4096,
-                                      4097,
-                                      8193,
-                                      16400,
-                                      16401,
-                                      65536,
-                                      65537,
-                                      300007,
-                                      (1u << 20) + 1,
-                                      3000001};
+  std::vector<std::uint64_t> sizes = {
+      1,      2,    3,    5,    16,   17,    255,   256,   257,    1000,
+      4096,   4097, 8193, 8200, 8201, 16401, 65536, 65537, 300007, (1u << 20) + 1,
+      3000001};
   std::vector<std::uint64_t> large = {(1ull << 24) + 1};
   if (options.full)
     large.insert(large.end(),
@@ -250,7 +234,7 @@ int VerifyOverflow(std::uint64_t seed) {
   int failed = 0;
   for (const std::uint64_t n : {std::uint64_t{3000}, std::uint64_t{40000}}) {
     PartitionWorkspace workspace;
-    workspace.Prepare(n);
+    workspace.Prepare(n, 8);
     workspace.LimitLeaves(1000);
     DeviceArray<std::uint64_t> out;
     out.Reserve(n);
@@ -367,7 +351,7 @@ void Phases() {
     Buffers buffers;
     buffers.Prepare<std::uint64_t>(n);
     PartitionWorkspace workspace;
-    workspace.Prepare(n);
+    workspace.Prepare(n, 8);
     std::vector<cudaEvent_t> events;
     std::vector<std::string> names;
     std::map<std::string, std::vector<float>> ms;
@@ -379,7 +363,9 @@ void Phases() {
         events.emplace_back();
         cudaEventCreate(&events.back());
         cudaEventRecord(events.back());
-        names.push_back(phase);
+        // The second level's phases have the same names.
+        const bool again = std::find(names.begin(), names.end(), phase) != names.end();
+        names.push_back(std::string(phase) + (again ? "2" : ""));
       });
       cudaEventRecord(events[0]);
       workspace.Enqueue(reinterpret_cast<const std::uint64_t*>(buffers.in.data()),
@@ -393,7 +379,8 @@ void Phases() {
       for (auto& e : events) cudaEventDestroy(e);
     }
     std::printf("2^%d+1:", w);
-    for (const char* phase : {"count", "scan", "scatter", "leaf"}) {
+    for (const char* phase : {"count", "scan", "scatter", "count2", "scan2", "scatter2", "leaf"}) {
+      if (ms[phase].empty()) continue;
       const double t = Median(ms[phase]);
       std::printf("  %s %.3f (%.1f)", phase, t, static_cast<double>(n) / t / 1e6);
     }
