@@ -36,7 +36,8 @@ if(RETABLE_HAS_CUDA)
   target_link_libraries(retable_flags INTERFACE CUDA::cudart_static)
 endif()
 if(RETABLE_SANITIZE)
-  target_compile_options(retable_flags INTERFACE -fsanitize=address,undefined
+  # -O1: half the time to compile, and clearer traces.
+  target_compile_options(retable_flags INTERFACE -O1 -fsanitize=address,undefined
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(retable_flags INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(retable_flags INTERFACE RETABLE_SANITIZED=1)
