@@ -79,7 +79,9 @@ std::vector<DatasetInfo> ResolveDatasets(const Experiment& experiment, const Pro
   std::vector<DatasetInfo> all;
   for (const auto& [name, where] : experiment.datasets) {
     try {
-      for (DatasetInfo& info : protocol.resolve(name)) {
+      auto members = protocol.resolve(name);
+      for (DatasetInfo& info : members) {
+        info.of_group = members.size() > 1;
         const bool seen =
             std::any_of(all.begin(), all.end(), [&](const auto& d) { return d.name == info.name; });
         if (!seen) all.push_back(std::move(info));
@@ -193,6 +195,10 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
   Plan plan;
   plan.experiment = experiment;
   plan.datasets = ResolveDatasets(experiment, *protocol);
+  // The members of a group that are not at hand are listed once, with the data; a data set that the
+  // experiment names itself has its NOT-RUN cells.
+  const bool any_present = std::any_of(plan.datasets.begin(), plan.datasets.end(),
+                                       [](const auto& data) { return data.present; });
   const auto algorithms = protocol->algorithms();
   const auto axes = CrossProduct(CheckedAxes(experiment, *protocol));
   const Values settings = CheckedSettings(experiment, *protocol);
@@ -200,6 +206,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
     const AlgorithmInfo& info = FindAlgorithm(algorithms, entry);
     for (const Values& parameters : CrossProduct(entry.parameters)) {
       for (const DatasetInfo& data : plan.datasets) {
+        if (data.of_group && !data.present && any_present) continue;
         for (const Values& point : axes) {
           PlannedCell cell;
           CellConfig& c = cell.config;
