@@ -236,6 +236,9 @@ def read_report(root, only="*", with_cells=True):
     for name in names:
         if only and not (fnmatch.fnmatchcase(name, only) or fnmatch.fnmatchcase(name, only.rstrip("/") + "/*")):
             continue
+        if name not in files and (set(name.split("/")) & {"", ".", ".."} or "\0" in name):
+            report.problems.append(f"'{name}' is no name for an artifact; its verdicts and claims are left out")
+            continue
         report.artifacts[name] = read_artifact(root, name, files[name]) if name in files else Artifact(
             name, problems=[f"no file of {name} is there; only verdicts or claims name it"])
     for rows, attribute in ((verdicts, "verdicts"), (claims, "claims")):

@@ -345,6 +345,15 @@ class TornInput(Temporary):
             json.dump({"cpu": "a name", "gpu": [{"name": "G"}], "deep": {"a": {"b": [{"c": None}]}}, "list": [1, 2]}, stream)
         self.check("one line", "gone")
 
+    def test_a_name_that_leads_out_of_the_folder(self):
+        folder = fixture.Folder(self.out)
+        for name in ("../escaped", "/escaped", "a//b", ""):
+            for i in range(4):
+                folder.verdict(name, f"r{i}", "c", "accuracy", 1.0, 1.1, "", "MATCH")
+        folder.finish()
+        self.check("'../escaped' is no name for an artifact", "no artifact was found")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["out"])
+
     def test_unwritable_folder(self):
         self.small()
         os.makedirs(os.path.join(self.out, "report.html.tmp"))  # a name that cannot be written, for root too
