@@ -245,12 +245,12 @@ std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions
   if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
     return OpenMlMembers(suite->members, options);
   }
-  if (IsGenerator(name)) return {GeneratorMember(name)};
   if (const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name)) {
     if (entry->embedded) return {EmbeddedMember(*FindEmbedded(entry->name))};
     if (!entry->generator.empty()) return {GeneratorMember(entry->generator)};
     return OpenMlMembers({entry->openml}, options);
   }
+  if (IsGenerator(name)) return {GeneratorMember(name)};
   if (const int id = OpenMlId(name)) return OpenMlMembers({id}, options);
   throw UnknownDataset(name, Names());
 }

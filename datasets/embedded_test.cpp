@@ -125,7 +125,7 @@ TEST(Catalog, ResolvesWhatNeedsNoNetwork) {
   EXPECT_EQ(catalog.Load(normal, options).rows, 50);
   EXPECT_EQ(catalog.Load("make_regression").rows, 1000);
   EXPECT_EQ(catalog.Resolve("make_regression", none).front().name,
-            "synthetic make_regression(n_samples=1000)");
+            "synthetic make_regression(n_samples=1000,noise=0.1)");
 }
 
 TEST(Catalog, UnknownNamesComeWithTheNearest) {

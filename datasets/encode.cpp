@@ -1,6 +1,7 @@
 #include "datasets/encode.hpp"
 
 #include <cmath>
+#include <stdexcept>
 
 namespace retable::datasets {
 namespace {
@@ -71,6 +72,49 @@ Frame OneHot(const Frame& frame, const OneHotOptions& options) {
   encoded.sha256 = frame.sha256;
   encoded.complete = frame.complete;
   return encoded;
+}
+
+Frame CaliforniaHousing(const Frame& houses) {
+  const auto find = [&houses](const char* name) -> const Column& {
+    const Column* column = houses.Find(name);
+    if (column == nullptr) {
+      throw std::invalid_argument(houses.name + " has no attribute \"" + name +
+                                  "\"; the California housing data are OpenML 537");
+    }
+    return *column;
+  };
+  const Column& households = find("households");
+  struct Derived {
+    const char* name;
+    const Column& column;
+    bool per_household;
+  };
+  const Derived derived[] = {
+      {"MedInc", find("median_income"), false},  {"HouseAge", find("housing_median_age"), false},
+      {"AveRooms", find("total_rooms"), true},   {"AveBedrms", find("total_bedrooms"), true},
+      {"Population", find("population"), false}, {"AveOccup", find("population"), true},
+      {"Latitude", find("latitude"), false},     {"Longitude", find("longitude"), false}};
+  if (!houses.target) throw std::invalid_argument(houses.name + " has no target");
+  std::vector<ColumnInfo> infos;
+  for (const Derived& d : derived) infos.push_back({d.name, ColumnKind::kNumeric, {}});
+  infos.push_back({"MedHouseVal", ColumnKind::kNumeric, {}});
+  std::vector<ColumnRole> roles(infos.size(), ColumnRole::kFeature);
+  roles.back() = ColumnRole::kTarget;
+  FrameBuilder builder(std::move(infos), std::move(roles));
+  for (std::size_t r = 0; r < static_cast<std::size_t>(houses.rows); ++r) {
+    double* row = builder.Row();
+    for (const Derived& d : derived) {
+      *row++ = d.per_household ? d.column.At(r) / households.At(r) : d.column.At(r);
+    }
+    *row = houses.target->At(r) / 100000.0;
+    builder.CommitRow();
+  }
+  Frame frame = builder.Finish();
+  frame.name = houses.name;
+  frame.origin = houses.origin;
+  frame.sha256 = houses.sha256;
+  frame.complete = houses.complete;
+  return frame;
 }
 
 }  // namespace retable::datasets

@@ -17,4 +17,10 @@ struct OneHotOptions {
 //! O(rows * columns of the result) time and memory.
 Frame OneHot(const Frame& frame, const OneHotOptions& options = {});
 
+//! The California housing data (OpenML 537) as scikit-learn's fetch_california_housing gives them:
+//! MedInc, HouseAge, AveRooms, AveBedrms, Population, AveOccup, Latitude, Longitude; the target in
+//! units of 100,000 dollars. @throws std::invalid_argument for a frame without the eight
+//! attributes.
+Frame CaliforniaHousing(const Frame& houses);
+
 }  // namespace retable::datasets
