@@ -146,7 +146,7 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<std::vector<std::uint64_t>> buckets(plan.buckets());
   for (std::uint64_t k = 0; k < (n + 8191) / 8192 * 8192; ++k) {
-    const std::uint64_t i = TileOrder(k);
+    const std::uint64_t i = plan.first_bits == 0 ? k : TileOrder(k);
     if (i >= n) continue;
     const auto block = DigitBlock(random, kFirstStream, i >> 13, i & 1023);
     const std::uint32_t digit =

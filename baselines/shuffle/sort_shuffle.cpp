@@ -10,7 +10,7 @@
 
 #include <tbb/parallel_sort.h>
 
-#include <cmath>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -18,7 +18,6 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
-#include "baselines/shuffle/fisher_yates.hpp"
 #include "baselines/shuffle/island_bits.hpp"
 
 namespace retable::shuffle {
@@ -46,12 +45,13 @@ std::vector<Keyed> SortedKeys(std::uint64_t n, std::uint64_t seed, int bits) {
 }
 
 void ShuffleIslands(std::vector<Keyed>& keys, std::uint64_t seed) {
+  const Philox4x32 random = Philox4x32::FromSeed(seed);
   for (std::uint64_t first = 0; first < keys.size();) {
     std::uint64_t last = first + 1;
     while (last < keys.size() && keys[last].key == keys[first].key) ++last;
-    if (last - first > 1) {
-      PhiloxEngine random(seed, kSwapStream + (first << 8));
-      FisherYates(&keys[first], last - first, random);
+    for (std::uint64_t k = 1; first + k < last; ++k) {
+      const std::uint64_t bits = random.Block(first + k, kSwapStream).half(0);
+      std::swap(keys[first + k], keys[first + UniformBelow(bits, k + 1)]);
     }
     first = last;
   }

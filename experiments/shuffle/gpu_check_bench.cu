@@ -129,6 +129,10 @@ std::vector<Entry> Entries(const Options& options) {
     for (const auto& info : method.parameters) {
       if (info.name == "stored")
         entries.push_back({method.name, {{"stored", true}}, method.name + "(stored)"});
+      if (info.name == "rng") {
+        entries.push_back(
+            {method.name, {{"rng", std::string("curand")}}, method.name + "(curand)"});
+      }
       if (info.name == "fusion") {
         for (std::int64_t f : {0, 1}) {
           entries.push_back(
