@@ -6,7 +6,7 @@
 //! the sums of order 15 take 22. The bounds must cost next to nothing.
 //!
 //! Approach. A warp keeps an interval: the exact bounds of what it has seen. A lane loads a tile of
-//! 16 doubles (32 floats) into registers, maps them to y = 2t, and takes the largest |y| with one
+//! 16 values into registers, maps them to y = 2t, and takes the largest |y| with one
 //! integer instruction a value: VIADDMNMX on the high word, shifted left by adding it to itself,
 //! which drops the sign and makes NaN and infinity largest. One vote tells whether any of the
 //! warp's values lies within 2^-18 of an end of the interval or beyond. If none does (nearly
@@ -22,6 +22,7 @@
 //! Deterministic for a given device: the grid depends on the number of multiprocessors alone, and
 //! all joins have a fixed order. Memory: one state a block.
 
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
@@ -35,11 +36,17 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kFull = 0xffffffffu;
 
+//! Shorter float32 streams are summed in float64.
+constexpr std::size_t kFloat32From = std::size_t{1} << 21;
+
+//! Shorter streams find their bounds as they go.
+constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
+
 //! Values of a tile per lane, and tiles between two flushes to float64.
 template <class Real>
-constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
+constexpr int kLaneValues = 16;
 template <class Real>
-constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 2;
+constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 4;
 
 __device__ __forceinline__ double FromLane(double x, int lane) {
   return __shfl_sync(kFull, x, lane);
@@ -139,6 +146,20 @@ __device__ __forceinline__ WarpState Load(const ChebyshevSums* in, int order) {
   return state;
 }
 
+//! 16 bytes of shared memory into registers.
+__device__ __forceinline__ void CopyWide(const double* p, double* out) {
+  const double2 v = *reinterpret_cast<const double2*>(p);
+  out[0] = v.x;
+  out[1] = v.y;
+}
+__device__ __forceinline__ void CopyWide(const float* p, float* out) {
+  const float4 v = *reinterpret_cast<const float4*>(p);
+  out[0] = v.x;
+  out[1] = v.y;
+  out[2] = v.z;
+  out[3] = v.w;
+}
+
 //! A warp at work on its tiles.
 template <class Real, int L>
 struct Worker {
@@ -148,6 +169,11 @@ struct Worker {
   Real centre;         //!< y = (x - centre) * scale + offset
   Real scale;
   Real offset;  //!< float32 input: what the rounding of the centre left over
+  Real low;     //!< state.min and max
+  Real high;
+  // float32 input: values on the ends since the last join, whose terms were taken for y = 0.
+  double ends_low = 0;
+  double ends_high = 0;
 
   __device__ __forceinline__ Worker() {
 #pragma unroll
@@ -157,6 +183,8 @@ struct Worker {
     centre = 0;
     offset = 0;
     scale = Infinity<Real>() - Infinity<Real>();
+    low = Infinity<Real>();
+    high = -Infinity<Real>();
   }
 
   //! 2t of a value.
@@ -173,7 +201,7 @@ struct Worker {
     for (int k = 0; k <= L; ++k) part[k] = 0;
   }
 
-  //! Where terms are added: the float64 sums at once, or float32 parts.
+  //! Where the fast way adds terms: the float64 sums at once, or float32 parts.
   __device__ __forceinline__ Real* Terms() {
     if constexpr (sizeof(Real) == 8) {
       return sums;
@@ -190,9 +218,27 @@ struct Worker {
     }
   }
 
+  //! float32 input: the terms of the values on the ends, in float64.
+  __device__ __forceinline__ void AddEnds() {
+    if (!(state.map.half > 0)) return;  // and no tile went the fast way
+    const double to_y = 2 / state.map.half;
+#pragma unroll 1
+    for (int end = 0; end < 3; ++end) {
+      const double x = end == 0 ? state.min : end == 1 ? state.max : state.map.centre;
+      const double times = end == 0 ? ends_low : end == 1 ? ends_high : -ends_low - ends_high;
+      double terms[L + 1] = {0};
+      AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);
+#pragma unroll
+      for (int k = 1; k <= L; ++k) sums[k] += times * terms[k];
+    }
+    ends_low = 0;
+    ends_high = 0;
+  }
+
   //! Adds the lanes' sums to the warp's base and clears them.
   __device__ __forceinline__ void Join() {
     Flush();
+    if constexpr (sizeof(Real) == 4) AddEnds();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double joined = 0;
 #pragma unroll
@@ -215,16 +261,24 @@ struct Worker {
     state.base += lane == 0 ? joined : 0.5 * joined;
   }
 
+  //! float32 input: every warp's scale differs in its last bits, so that the rounding of a value
+  //! that repeats differs between warps and averages out. Far below what kNearEnd allows for.
+  static __device__ __forceinline__ double Jitter() {
+    return sizeof(Real) == 8 ? 0 : (blockIdx.x * kWarps + threadIdx.x / 32) % 32 * 0x1p-24;
+  }
+
   //! Adopts exact bounds: counts restart at a new end, sums move to the wider interval.
-  __device__ __forceinline__ void Widen(double low, double high) {
+  __device__ __forceinline__ void Widen(double new_low, double new_high) {
     Join();
-    if (low < state.min) state.at_min = 0;
-    if (high > state.max) state.at_max = 0;
-    state.min = low;
-    state.max = high;
-    ChebyshevMap map = ChebyshevMap::Of(low, high);
+    if (new_low < state.min) state.at_min = 0;
+    if (new_high > state.max) state.at_max = 0;
+    state.min = new_low;
+    state.max = new_high;
+    low = static_cast<Real>(new_low);
+    high = static_cast<Real>(new_high);
+    ChebyshevMap map = ChebyshevMap::Of(new_low, new_high);
     centre = static_cast<Real>(map.centre);
-    scale = static_cast<Real>(2 / map.half);
+    scale = static_cast<Real>(2 / map.half * (1 - Jitter()));
     const bool usable = map.half > 0 && scale > 0 && scale < Infinity<Real>();
     if constexpr (sizeof(Real) == 4) {
       // The map is what the rounded numbers say.
@@ -243,49 +297,89 @@ struct Worker {
     MoveTo(state, map, L);
   }
 
-  //! One value of the exact way.
-  __device__ __forceinline__ void AddExact(Real x) {
-    if (!(x == x)) return;
-    const double wide = static_cast<double>(x);
-    state.at_min += wide == state.min ? 1 : 0;
-    state.at_max += wide == state.max ? 1 : 0;
-    sums[0] += 1;
-    const Real y = state.map.half > 0 ? Map(x) : Real(0);
-    AddChebyshevTerms<L, Real>(y, Terms());
+  //! Starts with the bounds of a sample, which are values of the stream.
+  __device__ __forceinline__ void StartFrom(const double* samples) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    double new_low = samples[2 * lane];
+    double new_high = samples[2 * lane + 1];
+    JoinBounds(new_low, new_high);
+    if (new_low <= new_high) Widen(new_low, new_high);
   }
 
-  //! The exact way for `count` values, a warp's neighbours side by side.
+  //! The least and the largest over a warp's lanes.
+  static __device__ __forceinline__ void JoinBounds(double& least, double& most) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      const double other_least = __shfl_xor_sync(kFull, least, step);
+      const double other_most = __shfl_xor_sync(kFull, most, step);
+      least = other_least < least ? other_least : least;
+      most = other_most > most ? other_most : most;
+    }
+  }
+
+  //! The exact way for `count` values, a warp's neighbours side by side, all in float64.
   __device__ __forceinline__ void AddExactly(const Real* values, int count) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    double low = state.min;
-    double high = state.max;
+    double new_low = state.min;
+    double new_high = state.max;
 #pragma unroll 1
     for (int i = lane; i < count; i += 32) {
       const double x = static_cast<double>(values[i]);
-      low = x < low ? x : low;
-      high = x > high ? x : high;
+      new_low = x < new_low ? x : new_low;
+      new_high = x > new_high ? x : new_high;
     }
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
-      const double other_low = __shfl_xor_sync(kFull, low, step);
-      const double other_high = __shfl_xor_sync(kFull, high, step);
-      low = other_low < low ? other_low : low;
-      high = other_high > high ? other_high : high;
-    }
-    if (low < state.min || high > state.max) Widen(low, high);
+    JoinBounds(new_low, new_high);
+    if (new_low < state.min || new_high > state.max) Widen(new_low, new_high);
+    const double to_y = state.map.half > 0 ? 2 / state.map.half : 0;
 #pragma unroll 1
-    for (int i = lane; i < count; i += 32) AddExact(values[i]);
-    Flush();
+    for (int i = lane; i < count; i += 32) {
+      const double x = static_cast<double>(values[i]);
+      if (!(x == x)) continue;
+      state.at_min += x == state.min ? 1 : 0;
+      state.at_max += x == state.max ? 1 : 0;
+      sums[0] += 1;
+      AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, sums);
+    }
   }
 
-  //! One full tile.
+  //! A tile with values close to the ends: counts those on them. False if one lies outside or is
+  //! missing, and nothing was done.
+  __device__ __forceinline__ bool CountEnds(const Real* tile, Real* y) {
+    constexpr int kWide = kWideValues<Real>;
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    bool outside = false;
+    int count_low = 0;
+    int count_high = 0;
+#pragma unroll
+    for (int i = 0; i < kLaneValues<Real>; i += kWide) {
+      Real x[kWide];
+      CopyWide(tile + i * 32 + lane * kWide, x);
+#pragma unroll
+      for (int j = 0; j < kWide; ++j) {
+        outside = outside || !(x[j] >= low && x[j] <= high);
+        count_low += x[j] == low ? 1 : 0;
+        count_high += x[j] == high ? 1 : 0;
+        if constexpr (sizeof(Real) == 4) y[i + j] = x[j] == low || x[j] == high ? 0 : y[i + j];
+      }
+    }
+    if (__any_sync(kFull, outside)) return false;
+    state.at_min += count_low;
+    state.at_max += count_high;
+    if constexpr (sizeof(Real) == 4) {
+      ends_low += count_low;
+      ends_high += count_high;
+    }
+    return true;
+  }
+
+  //! One full tile, in shared memory.
   __device__ __forceinline__ void AddTile(const Real* tile) {
     constexpr int kWide = kWideValues<Real>;
     constexpr int kValues = kLaneValues<Real>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     Real y[kValues];
 #pragma unroll
-    for (int i = 0; i < kValues; i += kWide) LoadWide(tile + i * 32 + lane * kWide, y + i);
+    for (int i = 0; i < kValues; i += kWide) CopyWide(tile + i * 32 + lane * kWide, y + i);
     unsigned largest = 0;
 #pragma unroll
     for (int i = 0; i < kValues; ++i) {
@@ -293,8 +387,12 @@ struct Worker {
       largest = LargerMagnitude(y[i], largest);
     }
     if (__any_sync(kFull, largest >= kNearEnd<Real>)) {
-      AddExactly(tile, 32 * kValues);
-      return;
+      if (!(state.map.half > 0) || !CountEnds(tile, y)) {
+        __syncwarp();  // the exact way reads other lanes' values
+        AddExactly(tile, 32 * kValues);
+        __syncwarp();
+        return;
+      }
     }
 #pragma unroll
     for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, Real>(y[i], Terms());
@@ -328,29 +426,101 @@ __device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* s
   return state;
 }
 
+constexpr int kSampleBlocks = 32;
+constexpr int kSampleThreads = 256;
+
+//! Bounds of evenly spread runs of values, NaN skipped: samples[2 block] and [2 block + 1].
+template <class Real>
+__global__ void __launch_bounds__(kSampleThreads)
+    SampleKernel(const Real* values, std::size_t n, double* samples) {
+  constexpr int kRuns = 64;  // of kSampleThreads values, per block
+  const std::size_t spacing = n / (kRuns * kSampleBlocks);
+  double low = Infinity<double>();
+  double high = -Infinity<double>();
+#pragma unroll 8
+  for (int run = 0; run < kRuns; ++run) {
+    const std::size_t first = (std::size_t{blockIdx.x} * kRuns + run) * spacing;
+    const double x = static_cast<double>(values[first + threadIdx.x]);
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+  }
+  __shared__ double lows[kSampleThreads];
+  __shared__ double highs[kSampleThreads];
+  lows[threadIdx.x] = low;
+  highs[threadIdx.x] = high;
+  __syncthreads();
+  for (int step = kSampleThreads / 2; step > 0; step /= 2) {
+    if (threadIdx.x < step) {
+      const double other_low = lows[threadIdx.x + step];
+      const double other_high = highs[threadIdx.x + step];
+      if (other_low < lows[threadIdx.x]) lows[threadIdx.x] = other_low;
+      if (other_high > highs[threadIdx.x]) highs[threadIdx.x] = other_high;
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) {
+    samples[2 * blockIdx.x] = lows[0];
+    samples[2 * blockIdx.x + 1] = highs[0];
+  }
+}
+
+//! Tiles of a warp's ring: one being summed, the others on their way.
+template <class Real>
+constexpr int kStages = sizeof(Real) == 8 ? 3 : 6;
+template <class Real>
+constexpr std::size_t kRingBytes = sizeof(Real) * kWarps* kStages<Real> * 32 * kLaneValues<Real>;
+
 template <class Real, int L>
 __global__ void __launch_bounds__(kThreads, 2)
-    ChebyshevKernel(const Real* values, std::size_t n, ChebyshevSums* blocks) {
-  constexpr std::size_t kTile = std::size_t{32} * kLaneValues<Real>;
+    ChebyshevKernel(const Real* values, std::size_t n, const double* samples,
+                    ChebyshevSums* blocks) {
+  constexpr int kTile = 32 * kLaneValues<Real>;
+  constexpr int kSlots = kStages<Real>;
+  extern __shared__ float4 ring_memory[];
   __shared__ ChebyshevSums states[kWarps];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::size_t head = ValuesBeforeAligned(values, n);
   const Real* aligned = values + head;
   const std::size_t tiles = (n - head) / kTile;
   const std::size_t warp = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const std::size_t warps = std::size_t{gridDim.x} * kWarps;
   Worker<Real, L> worker;
+  if (samples != nullptr) worker.StartFrom(samples);
   if (warp == warps - 1) {
     // What no tile holds.
     worker.AddExactly(values, static_cast<int>(head));
     worker.AddExactly(aligned + tiles * kTile, static_cast<int>(n - head - tiles * kTile));
   }
-  int since_flush = 0;
+  if (sizeof(Real) == 4 && n < kFloat32From) {
 #pragma unroll 1
-  for (std::size_t t = warp; t < tiles; t += warps) {
-    worker.AddTile(aligned + t * kTile);
-    if (++since_flush == kFlushTiles<Real>) {
-      worker.Flush();
-      since_flush = 0;
+    for (std::size_t t = warp; t < tiles; t += warps) worker.AddExactly(aligned + t * kTile, kTile);
+  } else {
+    Real* ring = reinterpret_cast<Real*>(ring_memory) + threadIdx.x / 32 * kSlots * kTile;
+    const auto fetch = [&](std::size_t t, int slot) {
+      if (t < tiles) {
+        constexpr int kWide = kWideValues<Real>;
+#pragma unroll
+        for (int i = 0; i < kTile; i += 32 * kWide) {
+          __pipeline_memcpy_async(ring + slot * kTile + i + lane * kWide,
+                                  aligned + t * kTile + i + lane * kWide, 16);
+        }
+      }
+      __pipeline_commit();
+    };
+#pragma unroll
+    for (int slot = 0; slot < kSlots - 1; ++slot) fetch(warp + slot * warps, slot);
+    int slot = 0;
+    int since_flush = 0;
+#pragma unroll 1
+    for (std::size_t t = warp; t < tiles; t += warps) {
+      fetch(t + (kSlots - 1) * warps, slot == 0 ? kSlots - 1 : slot - 1);
+      __pipeline_wait_prior(kSlots - 1);
+      worker.AddTile(ring + slot * kTile);
+      if (++since_flush == kFlushTiles<Real>) {
+        worker.Flush();
+        since_flush = 0;
+      }
+      slot = slot == kSlots - 1 ? 0 : slot + 1;
     }
   }
   worker.Finish();
@@ -378,12 +548,14 @@ __global__ void __launch_bounds__(kJoinThreads)
 struct ChebyshevCuda::Memory {
   int blocks;
   DeviceArray<ChebyshevSums> partial;
+  DeviceArray<double> samples;
 };
 
 ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
   const int blocks = 2 * MultiprocessorCount();
   memory_ = std::make_unique<Memory>(
-      Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks))});
+      Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks)),
+             DeviceArray<double>(2 * kSampleBlocks)});
 }
 
 ChebyshevCuda::~ChebyshevCuda() = default;
@@ -396,8 +568,17 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
   const int blocks = useful < static_cast<std::size_t>(memory_->blocks) ? static_cast<int>(useful)
                                                                         : memory_->blocks;
   DispatchCompiledOrder(order_, [&](auto order) {
-    ChebyshevKernel<Real, decltype(order)::value>
-        <<<blocks, kThreads, 0, cuda_stream>>>(values, n, memory_->partial.data());
+    const bool sampled = n >= kSampleFrom;
+    if (sampled) {
+      SampleKernel<<<kSampleBlocks, kSampleThreads, 0, cuda_stream>>>(values, n,
+                                                                      memory_->samples.data());
+    }
+    const auto kernel = ChebyshevKernel<Real, decltype(order)::value>;
+    CheckCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(kRingBytes<Real>)),
+              "cudaFuncSetAttribute");
+    kernel<<<blocks, kThreads, kRingBytes<Real>, cuda_stream>>>(
+        values, n, sampled ? memory_->samples.data() : nullptr, memory_->partial.data());
     JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(memory_->partial.data(), blocks,
                                                     decltype(order)::value);
   });
