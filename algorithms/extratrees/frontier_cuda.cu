@@ -56,7 +56,7 @@ struct Capacity {
   static Capacity Of(std::uint64_t trees, std::uint64_t rows, std::uint64_t k,
                      std::uint64_t code_bytes, const FrontierSteps& steps) {
     Capacity c{};
-    c.nodes = trees * (2 * rows - 1) + (1u << 20);  // warps reserve nodes ahead
+    c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
     c.ids = trees * rows;
     c.large = steps.columns ? trees * (rows / (kBlockRows / code_bytes + 1)) + 1 : 1;
     c.block = trees * (rows / (kWarpRows / code_bytes + 1)) + 1;

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kBlockRows = 2048;  //!< one block keeps such a n
 inline constexpr std::uint32_t kBlockWarps = 8;
 inline constexpr std::uint32_t kLargeGroup = 4;  //!< candidates a warp scans together
 inline constexpr std::uint32_t kMaxLargeCandidates = 1024;
-inline constexpr std::uint32_t kNodeReserve = 64;  //!< nodes a warp takes from the pool at once
+inline constexpr std::uint32_t kNodeReserve = 16;  //!< nodes a warp takes from the pool at once
 
 //! A node to be grown, or a mixed leaf to be counted.
 struct alignas(16) Task {

@@ -69,7 +69,22 @@ class BatchGrower {
     RETABLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, GrowSubtrees<Code>,
                                                                      32 * kSubtreeWarps, 0));
     subtree_blocks_ = static_cast<std::uint32_t>(multiprocessors_ * std::max(per_sm, 1));
+    for (cudaStream_t& stream : side_) {
+      RETABLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    }
+    for (cudaEvent_t& event : joined_) {
+      RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    }
+    RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&forked_, cudaEventDisableTiming));
   }
+
+  ~BatchGrower() {
+    for (cudaStream_t stream : side_) cudaStreamDestroy(stream);
+    for (cudaEvent_t event : joined_) cudaEventDestroy(event);
+    cudaEventDestroy(forked_);
+  }
+  BatchGrower(const BatchGrower&) = delete;
+  BatchGrower& operator=(const BatchGrower&) = delete;
 
   GrowResult Run() {
     Start();
@@ -110,50 +125,79 @@ class BatchGrower {
     ReadCounters();
   }
 
+  //! The queues of a level do not touch each other's nodes: they run side by side, each in its
+  //! stream, unless their kernels are timed one by one.
   void GrowLevel(std::uint32_t level) {
     const std::uint32_t now = level & 1;
     PointTo(now ^ 1);
     RETABLE_CUDA_CHECK(cudaMemsetAsync(p_.counters, 0, 3 * sizeof(std::uint32_t)));
-    const Task* large = buffers_.queue[now][0].get();
-    const Task* block = buffers_.queue[now][1].get();
-    const Task* warp = buffers_.queue[now][2].get();
-    if (counts_[kLarge] > 0) {
-      const std::uint32_t groups = (p_.k + kLargeGroup - 1) / kLargeGroup;
-      const std::uint32_t units = counts_[kLarge] * groups;
-      Timed("score large nodes",
-            [&] { ScoreLarge<Code><<<(units + 3) / 4, 128>>>(p_, large, counts_[kLarge]); });
-      Timed("split large nodes",
-            [&] { SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, large); });
-    }
-    if (counts_[kBlock] > 0) Timed("block nodes", [&] { LaunchBlocks(block); });
-    if (counts_[kWarp] > 0) {
-      Timed("warp nodes", [&] {
-        GrowNodes<Code, 1><<<counts_[kWarp], 32, warp_bytes_>>>(p_, warp, kWarpRows / sizeof(Code),
-                                                                p_.steps.keep_codes, warp_counted_);
-      });
+    RETABLE_CUDA_CHECK(cudaEventRecord(forked_));
+    for (cudaStream_t stream : side_) RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream, forked_));
+    LaunchLarge(buffers_.queue[now][0].get());
+    LaunchBlocks(buffers_.queue[now][1].get(), SideStream(0));
+    LaunchWarps(buffers_.queue[now][2].get(), SideStream(1));
+    // A level's subtrees can be grown while the next levels are: enough of them fill the device.
+    if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(SideStream(2));
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (i == 2 && clock_ == nullptr) continue;  // joined before the end alone
+      RETABLE_CUDA_CHECK(cudaEventRecord(joined_[i], side_[i]));
+      RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[i]));
     }
     ReadCounters();
   }
 
-  void LaunchBlocks(const Task* tasks) {
+  cudaStream_t SideStream(std::size_t i) const { return clock_ != nullptr ? nullptr : side_[i]; }
+
+  void LaunchLarge(const Task* tasks) {
+    if (counts_[kLarge] == 0) return;
+    const std::uint32_t groups = (p_.k + kLargeGroup - 1) / kLargeGroup;
+    const std::uint32_t units = counts_[kLarge] * groups;
+    Timed("score large nodes",
+          [&] { ScoreLarge<Code><<<(units + 3) / 4, 128>>>(p_, tasks, counts_[kLarge]); });
+    Timed("split large nodes",
+          [&] { SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks); });
+  }
+
+  void LaunchBlocks(const Task* tasks, cudaStream_t stream) {
+    const std::uint32_t count = counts_[kBlock];
+    if (count == 0) return;
     const std::uint32_t capacity = kBlockRows / sizeof(Code);
-    if (block_warps_ == kBlockWarps) {
-      GrowNodes<Code, kBlockWarps><<<counts_[kBlock], 32 * kBlockWarps, block_bytes_>>>(
-          p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
-    } else {
-      GrowNodes<Code, 1>
-          <<<counts_[kBlock], 32, block_bytes_>>>(p_, tasks, capacity, p_.steps.keep_codes, false);
-    }
+    Timed("block nodes", [&] {
+      if (block_warps_ == kBlockWarps) {
+        GrowNodes<Code, kBlockWarps><<<count, 32 * kBlockWarps, block_bytes_, stream>>>(
+            p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
+      } else {
+        GrowNodes<Code, 1>
+            <<<count, 32, block_bytes_, stream>>>(p_, tasks, capacity, p_.steps.keep_codes, false);
+      }
+    });
+  }
+
+  void LaunchWarps(const Task* tasks, cudaStream_t stream) {
+    const std::uint32_t count = counts_[kWarp];
+    if (count == 0) return;
+    Timed("warp nodes", [&] {
+      GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(p_, tasks, kWarpRows / sizeof(Code),
+                                                             p_.steps.keep_codes, warp_counted_);
+    });
+  }
+
+  //! Grows the subtrees that are queued and not yet grown.
+  void LaunchSubtrees(cudaStream_t stream) {
+    const std::uint32_t count = counts_[kSubtree] - grown_subtrees_;
+    if (count == 0) return;
+    const Task* tasks = buffers_.subtrees.get() + grown_subtrees_;
+    const std::uint32_t blocks =
+        std::min(subtree_blocks_, (count + kSubtreeWarps - 1) / kSubtreeWarps);
+    Timed("subtrees",
+          [&] { GrowSubtrees<Code><<<blocks, 32 * kSubtreeWarps, 0, stream>>>(p_, tasks, count); });
+    grown_subtrees_ = counts_[kSubtree];
   }
 
   void Subtrees() {
-    const std::uint32_t count = counts_[kSubtree];
-    if (count == 0) return;
-    const std::uint32_t blocks =
-        std::min(subtree_blocks_, (count + kSubtreeWarps - 1) / kSubtreeWarps);
-    Timed("subtrees", [&] {
-      GrowSubtrees<Code><<<blocks, 32 * kSubtreeWarps>>>(p_, buffers_.subtrees.get(), count);
-    });
+    RETABLE_CUDA_CHECK(cudaEventRecord(joined_[2], side_[2]));
+    RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[2]));
+    LaunchSubtrees(nullptr);
     ReadCounters();
   }
 
@@ -166,12 +210,17 @@ class BatchGrower {
   }
 
   static constexpr std::uint32_t kSharedCountClasses = 512;
+  static constexpr std::uint32_t kSubtreesAtOnce = 1u << 18;
   Problem<Code> p_;
   Buffers& buffers_;
   PartClock* clock_;
   std::uint32_t counts_[kCounters] = {};
   std::uint32_t block_warps_ = 0;
   std::uint32_t subtree_blocks_ = 0;
+  std::uint32_t grown_subtrees_ = 0;
+  cudaStream_t side_[3] = {};
+  cudaEvent_t joined_[3] = {};
+  cudaEvent_t forked_ = nullptr;
   int multiprocessors_ = 0;
   bool block_counted_ = false;
   bool warp_counted_ = false;

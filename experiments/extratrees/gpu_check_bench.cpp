@@ -1,7 +1,7 @@
 //! @file
 //! The device check of the family: forests grown on the GPU are compared with their CPU twins node
 //! by node, then timed. Usage:
-//!   extratrees_gpu_check [--small] [--pixels FILE] [--repeats N] [--out DIR]
+//!   extratrees_gpu_check [--small] [--pixels FILE] [--dataset NAME] [--repeats N] [--out DIR]
 //! --pixels: gzip of uint32 {rows, columns, classes, training rows}, uint8 pixels row by row, uint8
 //! labels; without it "synthetic strokes" stand in. --small: the comparisons alone.
 //! Exit 3 when a tree differs.
@@ -19,6 +19,8 @@
 #include "algorithms/common/philox.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
+#include "algorithms/extratrees/report.hpp"
+#include "datasets/catalog.hpp"
 #include "experiments/extratrees/forest_data.hpp"
 
 namespace {
@@ -144,7 +146,24 @@ void CompareAll(const Supervised& data, int trees) {
   std::fflush(stdout);
 }
 
+void CompareReport(const Supervised& data, int trees) {
+  ForestOptions options;
+  options.n_trees = trees;
+  options.seed = 5;
+  for (const char* sampling : {"uniform", "binomial"}) {
+    const Parameters parameters{{"sampling", std::string(sampling)}};
+    const auto cpu =
+        Make("report", Device::kCpu, parameters)->fit(data.Train(), data.TrainLabels(), options);
+    const auto gpu =
+        Make("report", Device::kCuda, parameters)->fit(data.Train(), data.TrainLabels(), options);
+    Expect(SameTrees(cpu->host(), gpu->host()), data.name + ": report, " + sampling);
+  }
+  std::printf("compared the report's on %s\n", data.name.c_str());
+}
+
 void Small() {
+  CompareReport(LoadSupervised("iris", 1), 16);
+  CompareReport(LoadSupervised("digits", 1, 400), 4);
   CompareAll(LoadSupervised("iris", 1), 16);
   CompareAll(LoadSupervised("digits", 1), 8);
   CompareAll(SyntheticTable(6000, 40, 3, 200), 4);
@@ -176,6 +195,16 @@ void Timings(const Supervised& data, int repeats) {
     cpu = Make("frontier", Device::kCpu)->fit(data.Train(), data.TrainLabels(), options);
   });
   Row(data.name, "cpu twin; 256 trees", "s", cpu_time);
+  double baseline_time = 1e30;
+  for (const char* layout : {"rows", "columns"}) {
+    const double time = Seconds([&] {
+      Make("scikit-learn", Device::kCpu, {{"layout", std::string(layout)}})
+          ->fit(data.Train(), data.TrainLabels(), options);
+    });
+    Row(data.name, std::string("baseline; 256 trees; ") + layout, "s", time);
+    baseline_time = std::min(baseline_time, time);
+  }
+  Row(data.name, "baseline / cpu twin", "1", baseline_time / cpu_time);
 
   const auto trainer = Make("frontier", Device::kCuda);
   std::vector<PartTime> parts;
@@ -183,6 +212,7 @@ void Timings(const Supervised& data, int repeats) {
   Row(data.name, "frontier; 256 trees; end to end", "s", gpu_time);
   for (const PartTime& part : parts) Row(data.name, "  " + part.name, "s", part.seconds);
   Row(data.name, "cpu twin / frontier", "1", cpu_time / gpu_time);
+  Row(data.name, "baseline / frontier", "1", baseline_time / gpu_time);
 
   const auto fitted = trainer->fit(data.Train(), data.TrainLabels(), options);
   std::vector<std::uint32_t> labels;
@@ -210,12 +240,31 @@ void Timings(const Supervised& data, int repeats) {
   for (const PartTime& part : parts) Row(data.name, "1024 trees; " + part.name, "s", part.seconds);
 }
 
+// The report's kernels, 10 trees: a full fit takes minutes, so the first steps stand for it.
+void ReportSteps(const Supervised& data, std::int64_t steps) {
+  ForestOptions options;
+  options.n_trees = 10;
+  const auto trainer = Make("report", Device::kCuda, {{"max_steps", steps}});
+  const auto fitted = trainer->fit(data.Train(), data.TrainLabels(), options);
+  for (const PartTime& part : fitted->parts) {
+    Row(data.name, "report; 10 trees; first steps; " + part.name, "s", part.seconds);
+  }
+}
+
 void Iris(int repeats) {
   const Supervised iris = LoadSupervised("iris", 1);
   ForestOptions options;
   options.n_trees = 1024;
-  const auto trainer = Make("frontier", Device::kCuda);
-  Row("iris", "frontier; 1024 trees", "s", TimeFit(*trainer, iris, options, 5 * repeats));
+  for (const char* name : {"frontier", "report"}) {
+    const auto trainer = Make(name, Device::kCuda);
+    Row("iris", std::string(name) + "; 1024 trees", "s",
+        TimeFit(*trainer, iris, options, 2 * repeats));
+  }
+  for (const char* name : {"frontier", "report", "scikit-learn"}) {
+    const auto trainer = Make(name, Device::kCpu);
+    Row("iris", std::string(name) + " (cpu); 1024 trees", "s",
+        TimeFit(*trainer, iris, options, repeats));
+  }
 }
 
 }  // namespace
@@ -224,11 +273,13 @@ int main(int argc, char** argv) {
   bool small = false;
   int repeats = 3;
   std::string pixels;
+  std::string dataset;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const bool more = i + 1 < argc;
     if (word == "--small") small = true;
     if (word == "--pixels" && more) pixels = argv[++i];
+    if (word == "--dataset" && more) dataset = argv[++i];
     if (word == "--repeats" && more) repeats = std::atoi(argv[++i]);
     if (word == "--out" && more) {
       csv = std::fopen((std::string(argv[++i]) + "/extratrees_gpu_check.csv").c_str(), "w");
@@ -242,7 +293,14 @@ int main(int argc, char** argv) {
   Small();
   if (!small) {
     Iris(repeats);
-    Timings(pixels.empty() ? SyntheticStrokes(60000, 10000, 3) : ReadPixels(pixels), repeats);
+    const Supervised images =
+        pixels.empty() ? SyntheticStrokes(60000, 10000, 3) : ReadPixels(pixels);
+    Timings(images, repeats);
+    ReportSteps(images, 200);
+    if (!dataset.empty()) {
+      datasets::Catalog().Resolve(dataset, {.policy = datasets::FetchPolicy::kAll});
+      Timings(LoadSupervised(dataset, 1), repeats);
+    }
   }
   if (csv != nullptr) std::fclose(csv);
   std::printf("%d comparisons differ\n", failures);
