@@ -1,9 +1,12 @@
 #include "harness/environment.hpp"
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "harness/build_info.hpp"
