@@ -17,6 +17,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "datasets/arff.hpp"
 #include "datasets/generators.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
+#include <algorithm>
 #include <chrono>
 
 #include "datasets/cache.hpp"
@@ -495,7 +496,7 @@ TEST_F(OpenMlClient, AKilledDownloadIsResumedByTheNextProcess) {
     if (request.number > 0) return openml.Answer(request, connection);
     connection.Send("HTTP/1.1 200 X\r\nContent-Length: " + std::to_string(kText.size()) +
                     "\r\n\r\n" + kText.substr(0, 40));
-    connection.Reset();
+    connection.Close();
   });
   ServerOptions once = Quick(server->base());
   once.retries = -1;  // gives up at once, as a killed process does
@@ -512,6 +513,15 @@ TEST_F(OpenMlClient, FileMirrors) {
   TemporaryFolder mirror;
   openml.WriteTo(mirror.path());
   client.emplace(Quick("file://" + mirror.path().string()));
+  // A process died after the last byte, and another after the tenth.
+  const std::string part =
+      "7-" + Sha256("file://" + mirror.path().string() + kFile + Md5(kText)).substr(0, 16) +
+      ".part";
+  for (const std::size_t size : {openml.bodies[kFile].size(), std::size_t{10}}) {
+    WriteAtomically(folder.path() / "partial" / part, openml.bodies[kFile].substr(0, size));
+    ExpectWhole(Fetch());
+    fs::remove_all(folder.path());
+  }
   ExpectFailure(Kind::kNotFound, 8);
   ExpectWhole(Fetch());
 }
