@@ -195,7 +195,8 @@ Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
 
 int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
             std::ostream& out) {
-  const Comparison comparison = CompareArtifacts(LoadArtifacts(folder_a), LoadArtifacts(folder_b));
+  const std::vector<Artifact> before = LoadArtifacts(folder_a), after = LoadArtifacts(folder_b);
+  const Comparison comparison = CompareArtifacts(before, after);
   out << "A " << folder_a << "\nB " << folder_b << '\n';
   PrintEnvironments(folder_a, folder_b, out);
   PrintTimed(comparison, out);
