@@ -20,12 +20,13 @@ namespace retable::treeshap {
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
   const int rows = RowsPerLane(points);
   const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
-  const std::size_t stack = launch.slots * vectors * launch.threads * sizeof(Float4);
-  const std::size_t columns = launch.kind == KernelKind::kWide
-                                  ? 0
-                                  : std::size_t{2} * launch.features * launch.threads *
-                                        static_cast<std::size_t>(rows) * sizeof(float);
-  return 2 * tape::kChunk * sizeof(Float4) + stack + columns;
+  const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
+  const std::size_t column = std::size_t{launch.features} * launch.threads *
+                             static_cast<std::size_t>(rows) * sizeof(float);
+  const std::size_t columns = launch.kind == KernelKind::kGeneralWide ? 0
+                              : launch.kind == KernelKind::kPlain     ? 2
+                                                                      : 1;
+  return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
 }
 
 void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream) {
@@ -58,8 +59,10 @@ constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have on t
 // order of summation and with it every bit of the result is the same on any device.
 constexpr std::size_t kTargetBlocks = 2112;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
-// More features than this do not fit shared memory beside the stack.
-constexpr int kMostSharedFeatures = 64;
+constexpr std::size_t kBlockShared = kSharedLimit / 4 - 1024;  // four blocks a multiprocessor
+// x is in shared memory up to the first number of features, phi up to the second.
+constexpr int kFewFeatures = 16;
+constexpr int kMostSharedFeatures = 96;
 
 __global__ void TransposeRows(const float* rows, std::uint32_t count, std::uint32_t columns,
                               std::uint32_t stride, float* x) {
@@ -193,11 +196,12 @@ class QuadratureOnDevice final : public TreeExplainer {
   std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
 
   KernelKind Kind(const RowBlock& rows) const {
-    if (shape_.features > kMostSharedFeatures) return KernelKind::kWide;
-    if (categorical_) return KernelKind::kGeneral;
+    if (shape_.features > kMostSharedFeatures) return KernelKind::kGeneralWide;
+    if (categorical_) return KernelKind::kGeneralMany;
     const bool missing =
         std::any_of(rows.values.begin(), rows.values.end(), [](float x) { return std::isnan(x); });
-    return missing ? KernelKind::kGeneral : KernelKind::kPlain;
+    if (missing) return KernelKind::kGeneralMany;
+    return shape_.features <= kFewFeatures ? KernelKind::kPlain : KernelKind::kPlainMany;
   }
 
   std::size_t RangesFor(std::size_t rows) const {
@@ -219,25 +223,39 @@ class QuadratureOnDevice final : public TreeExplainer {
   QuadratureLaunch Geometry(const DeviceTape& tape, KernelKind kind, std::size_t rows) const {
     QuadratureLaunch launch;
     launch.features = static_cast<std::uint32_t>(shape_.features);
-    launch.slots = static_cast<std::uint32_t>(tape.tape.slots);
     launch.kind = kind;
     launch.threads =
         static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
-    // Deep trees: fewer rows a block, so that the stack fits.
-    while (launch.threads > 32 &&
-           QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit / 2) {
+    PlaceStack(tape, launch);
+    // Very deep trees: fewer rows a block.
+    while (launch.threads > 32 && QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit) {
       launch.threads /= 2;
     }
     return launch;
   }
 
+  // As many low slots in shared memory as leave room for four blocks; the rest is local, and what
+  // local memory cannot hold is shared again.
+  static void PlaceStack(const DeviceTape& tape, QuadratureLaunch& launch) {
+    const auto slots = static_cast<std::uint32_t>(tape.tape.slots);
+    const std::size_t budget = kBlockShared * launch.threads / 128;
+    while (launch.shared_slots < slots) {
+      QuadratureLaunch more = launch;
+      ++more.shared_slots;
+      if (QuadratureSharedBytes(tape.tape.points, more) > budget) break;
+      launch = more;
+    }
+    if (slots > kLocalSlots)
+      launch.shared_slots = std::max(launch.shared_slots, slots - kLocalSlots);
+  }
+
   void RequireStackFits() const {
     for (const auto& tape : tapes_) {
-      const KernelKind kind =
-          shape_.features > kMostSharedFeatures ? KernelKind::kWide : KernelKind::kGeneral;
+      const KernelKind kind = shape_.features > kMostSharedFeatures ? KernelKind::kGeneralWide
+                                                                    : KernelKind::kGeneralMany;
       const QuadratureLaunch launch = Geometry(*tape, kind, 1);
       if (QuadratureSharedBytes(tape->tape.points, launch) > kSharedLimit) {
-        throw std::invalid_argument("a tree needs " + std::to_string(launch.slots) +
+        throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.slots) +
                                     " stack slots, more than shared memory holds; use the CPU");
       }
     }

@@ -66,6 +66,7 @@ struct LaneState {
   float g[Q * R];
   float k[Q * R];
   float first[Q * R];  //!< K of a first child while the second, a treelet, runs
+  float delta[R];      //!< of the node above that treelet
 };
 
 //! delta of each row. General: with missing values and categories.
@@ -107,40 +108,11 @@ using P = N<L, L>;
 using A = N<P, L>;
 using B = N<P, P>;
 
-template <class Shape>
-struct Treelet;
-
-//! Both children are leaves: K is linear in delta, the contribution is one dot product with G.
-template <>
-struct Treelet<P> {
-  template <bool General, int Q, int R, class Memory>
-  static RETABLE_HD void Run(const Float4* at, Memory& memory, const float (&g)[Q * R],
-                             float (&k)[Q * R]) {
-    const Record<Q> record(at);
-    float delta[R];
-    float sum[R];
-    const int feature = Route<General, Q, R>(record, memory, delta);
-    RETABLE_UNROLL
-    for (int q = 0; q < Q; ++q) {
-      RETABLE_UNROLL
-      for (int r = 0; r < R; ++r) {
-        k[q * R + r] = MultiplyAdd(record.g(q), delta[r], record.weight());
-        sum[r] = q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[q * R + r], record.e(q), sum[r]);
-      }
-    }
-    RETABLE_UNROLL
-    for (int r = 0; r < R; ++r) sum[r] *= delta[r];
-    memory.AddPhi(feature, sum);
-  }
-};
-
-//! Given K of both children, adds the node's contribution and leaves K of the node in `k` (which
-//! holds K of the second child before).
-template <int Q, int R, class Memory>
-RETABLE_HD void Join(const Record<Q>& record, const float (&delta)[R], int feature,
-                     const float (&g)[Q * R], const float (&first)[Q * R], float (&k)[Q * R],
-                     Memory& memory) {
-  float sum[R];
+//! Given K of both children, leaves K of the node in `k` (which holds K of the second child before)
+//! and returns the node's contribution in `sum`.
+template <int Q, int R>
+RETABLE_HD void Join(const Record<Q>& record, const float (&delta)[R], const float (&g)[Q * R],
+                     const float (&first)[Q * R], float (&k)[Q * R], float (&sum)[R]) {
   RETABLE_UNROLL
   for (int q = 0; q < Q; ++q) {
     RETABLE_UNROLL
@@ -155,7 +127,6 @@ RETABLE_HD void Join(const Record<Q>& record, const float (&delta)[R], int featu
   }
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) sum[r] *= delta[r];
-  memory.AddPhi(feature, sum);
 }
 
 //! G of the second child.
@@ -171,31 +142,76 @@ RETABLE_HD void SecondG(const Record<Q>& record, const float (&delta)[R], const 
   }
 }
 
+//! A subtree in registers. Nodes are numbered in preorder; delta and sum hold all of them.
+template <class Shape>
+struct Treelet;
+
+template <>
+struct Treelet<L> {
+  template <int Q, int R, int Index, int Nodes>
+  static RETABLE_HD void Run(const Float4*, const float (&)[Nodes][R], float (&)[Nodes][R],
+                             const float (&)[Q * R], float (&)[Q * R]) {}
+};
+
+//! Both children are leaves: K is linear in delta, the contribution is one dot product with G.
+template <>
+struct Treelet<P> {
+  template <int Q, int R, int Index, int Nodes>
+  static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R],
+                             float (&sum)[Nodes][R], const float (&g)[Q * R], float (&k)[Q * R]) {
+    const Record<Q> record(at + Index * RecordSize(Q));
+    RETABLE_UNROLL
+    for (int q = 0; q < Q; ++q) {
+      RETABLE_UNROLL
+      for (int r = 0; r < R; ++r) {
+        k[q * R + r] = MultiplyAdd(record.g(q), delta[Index][r], record.weight());
+        sum[Index][r] =
+            q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[q * R + r], record.e(q), sum[Index][r]);
+      }
+    }
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) sum[Index][r] *= delta[Index][r];
+  }
+};
+
 template <class First, class Second>
 struct Treelet<N<First, Second>> {
-  template <bool General, int Q, int R, class Memory>
-  static RETABLE_HD void Run(const Float4* at, Memory& memory, const float (&g)[Q * R],
-                             float (&k)[Q * R]) {
-    const Record<Q> record(at);
-    float delta[R];
-    const int feature = Route<General, Q, R>(record, memory, delta);
+  template <int Q, int R, int Index, int Nodes>
+  static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R],
+                             float (&sum)[Nodes][R], const float (&g)[Q * R], float (&k)[Q * R]) {
+    const Record<Q> record(at + Index * RecordSize(Q));
     float second_g[Q * R];
     float child_g[Q * R];
     float first[Q * R];
-    SecondG<Q, R>(record, delta, g, second_g);
+    SecondG<Q, R>(record, delta[Index], g, second_g);
     RETABLE_UNROLL
     for (int i = 0; i < Q * R; ++i) child_g[i] = g[i] - second_g[i];
-    Treelet<First>::template Run<General, Q, R>(at + RecordSize(Q), memory, child_g, first);
-    if constexpr (Second::kNodes == 0) {
-      RETABLE_UNROLL
-      for (int i = 0; i < Q * R; ++i) k[i] = record.value();
-    } else {
-      Treelet<Second>::template Run<General, Q, R>(at + RecordSize(Q) * (1 + First::kNodes), memory,
-                                                   second_g, k);
-    }
-    Join<Q, R>(record, delta, feature, g, first, k, memory);
+    Treelet<First>::template Run<Q, R, Index + 1, Nodes>(at, delta, sum, child_g, first);
+    RETABLE_UNROLL
+    for (int i = 0; i < Q * R; ++i) k[i] = record.value();
+    Treelet<Second>::template Run<Q, R, Index + 1 + First::kNodes, Nodes>(at, delta, sum, second_g,
+                                                                          k);
+    Join<Q, R>(record, delta[Index], g, first, k, sum[Index]);
   }
 };
+
+//! Runs a treelet: everything is read first, sums are stored last, so that no store stands between
+//! the loads and the compiler may order them freely.
+template <class Shape, bool General, int Q, int R, class Memory>
+RETABLE_HD void RunTreelet(const Float4* at, const float (&g)[Q * R], float (&k)[Q * R],
+                           Memory& memory) {
+  constexpr int kNodes = Shape::kNodes;
+  float delta[kNodes][R];
+  float sum[kNodes][R];
+  int feature[kNodes];
+  RETABLE_UNROLL
+  for (int i = 0; i < kNodes; ++i) {
+    feature[i] = Route<General, Q, R>(Record<Q>(at + i * RecordSize(Q)), memory, delta[i]);
+  }
+  Treelet<Shape>::template Run<Q, R, 0, kNodes>(at, delta, sum, g, k);
+  RETABLE_UNROLL
+  for (int i = 0; i < kNodes; ++i) memory.AddPhi(feature[i], sum[i]);
+}
 
 //! A node on the stack: the slot holds its G.
 template <bool General, int Q, int R, class Memory>
@@ -204,9 +220,22 @@ RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R], 
   const Record<Q> record(at);
   float delta[R];
   float g[Q * R];
+  float sum[R];
   const int feature = Route<General, Q, R>(record, memory, delta);
   memory.Peek(slot, g);
-  Join<Q, R>(record, delta, feature, g, first, k, memory);
+  Join<Q, R>(record, delta, g, first, k, sum);
+  memory.AddPhi(feature, sum);
+}
+
+//! The same after a treelet: its routing is still at hand.
+template <int Q, int R, class Memory>
+RETABLE_HD void FinishTreelet(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
+  const Record<Q> record(at);
+  float g[Q * R];
+  float sum[R];
+  memory.Peek(slot, g);
+  Join<Q, R>(record, state.delta, g, state.first, state.k, sum);
+  memory.AddPhi(static_cast<int>(record.bits() & kFeatureMask), sum);
 }
 
 template <bool General, int Q, int R, class Memory>
@@ -224,11 +253,10 @@ RETABLE_HD void Down(const Float4* at, int slot, LaneState<Q, R>& state, Memory&
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD void Middle(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
   const Record<Q> record(at);
-  float delta[R];
   float g[Q * R];
-  Route<General, Q, R>(record, memory, delta);
+  Route<General, Q, R>(record, memory, state.delta);
   memory.Peek(slot, g);
-  SecondG<Q, R>(record, delta, g, state.g);
+  SecondG<Q, R>(record, state.delta, g, state.g);
 }
 
 template <int Q, int R>
@@ -241,16 +269,23 @@ RETABLE_HD void StartTree(LaneState<Q, R>& state) {
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memory) {
   constexpr int kRecord = RecordSize(Q);
+  const Float4 start = *at;
+  int op = static_cast<int>(Bits(start.x));
+  int slot = static_cast<int>(Bits(start.y));
   for (;;) {
+    // The next operation is known a whole operation ahead of its dispatch.
     const Float4 head = *at;
-    const int op = static_cast<int>(Bits(head.x));
-    const int slot = static_cast<int>(Bits(head.y));
+    const int second_slot = static_cast<int>(Bits(head.y)) >> 16;
+    const int here = slot & 0xffff;
+    const int now = op;
+    op = static_cast<int>(Bits(head.z));
+    slot = static_cast<int>(Bits(head.w));
     ++at;
-    switch (op) {
-#define RETABLE_TREELET(code, ...)                                                   \
-  case code:                                                                         \
-    Treelet<__VA_ARGS__>::template Run<General, Q, R>(at, memory, state.g, state.k); \
-    at += __VA_ARGS__::kNodes * kRecord;                                             \
+    switch (now) {
+#define RETABLE_TREELET(code, ...)                                        \
+  case code:                                                              \
+    RunTreelet<__VA_ARGS__, General, Q, R>(at, state.g, state.k, memory); \
+    at += __VA_ARGS__::kNodes * kRecord;                                  \
     break;
       RETABLE_TREELET(kP, P)
       RETABLE_TREELET(kA, A)
@@ -264,29 +299,29 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
       RETABLE_TREELET(kBB, N<B, B>)
 #undef RETABLE_TREELET
       case kDown:
-        Down<General, Q, R>(at, slot, state, memory);
+        Down<General, Q, R>(at, here, state, memory);
         at += kRecord;
         break;
       case kMid:
-        memory.Push(slot + 1, state.k);
-        Middle<General, Q, R>(at, slot, state, memory);
+        memory.Push(second_slot, state.k);
+        Middle<General, Q, R>(at, here, state, memory);
         at += kRecord;
         break;
       case kUp: {
         float first[Q * R];
-        memory.Peek(slot + 1, first);
-        Finish<General, Q, R>(at, slot, first, state.k, memory);
+        memory.Peek(second_slot, first);
+        Finish<General, Q, R>(at, here, first, state.k, memory);
         at += kRecord;
         break;
       }
       case kMidTreelet:
         RETABLE_UNROLL
         for (int i = 0; i < Q * R; ++i) state.first[i] = state.k[i];
-        Middle<General, Q, R>(at, slot, state, memory);
+        Middle<General, Q, R>(at, here, state, memory);
         at += kRecord;
         break;
       case kUpTreelet:
-        Finish<General, Q, R>(at, slot, state.first, state.k, memory);
+        FinishTreelet<Q, R>(at, here, state, memory);
         at += kRecord;
         break;
       case kUpLeaf: {
@@ -296,7 +331,7 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
         const Record<Q> record(at);
         RETABLE_UNROLL
         for (int i = 0; i < Q * R; ++i) state.k[i] = record.value();
-        Finish<General, Q, R>(at, slot, first, state.k, memory);
+        Finish<General, Q, R>(at, here, first, state.k, memory);
         at += kRecord;
         break;
       }

@@ -4,8 +4,9 @@
 //! are copied ahead into shared memory (cp.async, two buffers), and every lane runs the interpreter
 //! of quadrature_interpreter.hpp on its rows.
 //!
-//! Shared memory: two chunks, x and phi (features x rows, unless wide), and the stack. All accesses
-//! of a warp are to consecutive words or to one word, so there are no bank conflicts.
+//! Shared memory: two chunks, the low slots of the stack, phi (features x rows) and, for few
+//! features, x. All accesses of a warp are to consecutive words or to one word: no bank conflicts.
+//! Occupancy is what the sizes are chosen for: four blocks of 128 lanes on a multiprocessor.
 
 #include <type_traits>
 
@@ -38,32 +39,34 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 }
 
 //! The interpreter's memory of one lane.
-template <int Q, int R, bool Wide>
+template <int Q, int R, bool SharedX, bool SharedPhi>
 struct DeviceMemory {
   const float* x;   // shared (features x rows of the block), or global (features x stride)
   float* phi;       // shared
-  float4* stack;    // slots x (Q R / 4) x threads
+  float4* stack;    // shared_slots x vectors x threads
+  float4* local;    // kLocalSlots x vectors, of this lane
   double* partial;  // this range's slice, at the lane's first row
   const std::uint32_t* sets;
   std::uint32_t features;
   std::uint32_t stride;  // of partial and of wide x
   std::uint32_t pitch;   // of shared x and phi: rows of the block
   std::uint32_t threads;
+  int shared_slots;
 
   // Q R floats as whole vectors; the last one may be partly used.
   static constexpr int kVectors = (Q * R + 3) / 4;
 
   __device__ __forceinline__ void X(int feature, float (&out)[R]) const {
-    const float* at = x + static_cast<std::size_t>(feature) * (Wide ? stride : pitch);
-    if constexpr (Wide) {
-      Unpack<R>(__ldg(reinterpret_cast<const RowVector<R>*>(at)), out);
-    } else {
+    const float* at = x + static_cast<std::size_t>(feature) * (SharedX ? pitch : stride);
+    if constexpr (SharedX) {
       Unpack<R>(*reinterpret_cast<const RowVector<R>*>(at), out);
+    } else {
+      Unpack<R>(__ldg(reinterpret_cast<const RowVector<R>*>(at)), out);
     }
   }
 
   __device__ __forceinline__ void AddPhi(int feature, const float (&change)[R]) {
-    if constexpr (Wide) {
+    if constexpr (!SharedPhi) {
       double* at = partial + static_cast<std::size_t>(feature) * stride;
 #pragma unroll
       for (int r = 0; r < R; ++r) {
@@ -79,20 +82,37 @@ struct DeviceMemory {
     }
   }
 
+  // Slots are uniform over the block, so the branch is too.
   __device__ __forceinline__ void Push(int slot, const float (&g)[Q * R]) {
-    float4* at = stack + static_cast<std::uint32_t>(slot) * kVectors * threads;
-#pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const auto word = [&](int i) { return 4 * v + i < Q * R ? g[4 * v + i] : 0.0f; };
-      at[v * threads] = make_float4(word(0), word(1), word(2), word(3));
+    if (slot < shared_slots) {
+      Store(stack + static_cast<std::uint32_t>(slot) * kVectors * threads, threads, g);
+    } else {
+      Store(local + (slot - shared_slots) * kVectors, 1, g);
     }
   }
 
   __device__ __forceinline__ void Peek(int slot, float (&g)[Q * R]) const {
-    const float4* at = stack + static_cast<std::uint32_t>(slot) * kVectors * threads;
+    if (slot < shared_slots) {
+      Load(stack + static_cast<std::uint32_t>(slot) * kVectors * threads, threads, g);
+    } else {
+      Load(local + (slot - shared_slots) * kVectors, 1, g);
+    }
+  }
+
+  static __device__ __forceinline__ void Store(float4* at, std::uint32_t step,
+                                               const float (&g)[Q * R]) {
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      const float4 four = at[v * threads];
+      const auto word = [&](int i) { return 4 * v + i < Q * R ? g[4 * v + i] : 0.0f; };
+      at[v * step] = make_float4(word(0), word(1), word(2), word(3));
+    }
+  }
+
+  static __device__ __forceinline__ void Load(const float4* at, std::uint32_t step,
+                                              float (&g)[Q * R]) {
+#pragma unroll
+    for (int v = 0; v < kVectors; ++v) {
+      const float4 four = at[v * step];
       g[4 * v] = four.x;
       if (4 * v + 1 < Q * R) g[4 * v + 1] = four.y;
       if (4 * v + 2 < Q * R) g[4 * v + 2] = four.z;
@@ -112,7 +132,7 @@ struct DeviceMemory {
   // Folds the tree's sums into double: the error does not grow with the number of trees. The adds
   // are atomic only to be asynchronous; no other thread touches these addresses.
   __device__ __forceinline__ void EndTree() {
-    if constexpr (!Wide) {
+    if constexpr (SharedPhi) {
       for (std::uint32_t f = 0; f < features; ++f) {
         auto* at = reinterpret_cast<RowVector<R>*>(phi + f * pitch);
         float sum[R];
@@ -144,13 +164,13 @@ __device__ __forceinline__ void WaitForChunks() {
   asm volatile("cp.async.wait_group 0;" ::: "memory");
 }
 
-template <int Q, int R, bool General, bool Wide>
-__global__ void __launch_bounds__(128) QuadratureKernel(QuadratureLaunch launch) {
+template <int Q, int R, bool General, bool SharedX, bool SharedPhi>
+__global__ void __launch_bounds__(128, 4) QuadratureKernel(QuadratureLaunch launch) {
   extern __shared__ Float4 shared[];
   Float4* chunks = shared;
   auto* stack = reinterpret_cast<float4*>(shared + 2 * tape::kChunk);
-  constexpr int kVectors = DeviceMemory<Q, R, Wide>::kVectors;
-  auto* columns = reinterpret_cast<float*>(stack + launch.slots * kVectors * blockDim.x);
+  constexpr int kVectors = DeviceMemory<Q, R, SharedX, SharedPhi>::kVectors;
+  auto* columns = reinterpret_cast<float*>(stack + launch.shared_slots * kVectors * blockDim.x);
 
   const TapeRange range = launch.ranges[blockIdx.y];
   const Float4* words = launch.words + static_cast<std::size_t>(range.first_chunk) * tape::kChunk;
@@ -159,30 +179,36 @@ __global__ void __launch_bounds__(128) QuadratureKernel(QuadratureLaunch launch)
   const std::uint32_t pitch = blockDim.x * R;
   const std::uint32_t lane_row = threadIdx.x * R;
   const std::size_t first_row = static_cast<std::size_t>(blockIdx.x) * pitch;
-  DeviceMemory<Q, R, Wide> memory;
+  DeviceMemory<Q, R, SharedX, SharedPhi> memory;
   memory.sets = launch.sets;
   memory.features = launch.features;
   memory.stride = launch.stride;
   memory.pitch = pitch;
   memory.threads = blockDim.x;
+  float4 local[kLocalSlots * kVectors];
+  memory.local = local;
+  memory.shared_slots = static_cast<int>(launch.shared_slots);
   memory.stack = stack + threadIdx.x;
   memory.partial = launch.partial +
                    static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
                    first_row + lane_row;
-  if constexpr (Wide) {
-    memory.x = launch.x + first_row + lane_row;
-    memory.phi = nullptr;
-  } else {
-    // A lane reads its own rows alone: no barrier is needed.
+  // A lane reads its own rows alone: no barrier is needed.
+  memory.x = launch.x + first_row + lane_row;
+  memory.phi = columns + lane_row;
+  if constexpr (SharedPhi) {
+    for (std::uint32_t f = 0; f < launch.features; ++f) {
+      for (std::uint32_t r = 0; r < R; ++r) columns[f * pitch + lane_row + r] = 0;
+    }
+  }
+  if constexpr (SharedX) {
+    float* shared_x = columns + launch.features * pitch;
     for (std::uint32_t f = 0; f < launch.features; ++f) {
       for (std::uint32_t r = 0; r < R; ++r) {
-        columns[f * pitch + lane_row + r] =
+        shared_x[f * pitch + lane_row + r] =
             launch.x[static_cast<std::size_t>(f) * launch.stride + first_row + lane_row + r];
-        columns[(launch.features + f) * pitch + lane_row + r] = 0;
       }
     }
-    memory.x = columns + lane_row;
-    memory.phi = columns + launch.features * pitch + lane_row;
+    memory.x = shared_x + lane_row;
   }
 
   tape::LaneState<Q, R> state;
@@ -197,10 +223,10 @@ __global__ void __launch_bounds__(128) QuadratureKernel(QuadratureLaunch launch)
   }
 }
 
-template <int Q, bool General, bool Wide>
+template <int Q, bool General, bool SharedX, bool SharedPhi>
 void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
   constexpr int R = RowsPerLane(Q);
-  const auto kernel = QuadratureKernel<Q, R, General, Wide>;
+  const auto kernel = QuadratureKernel<Q, R, General, SharedX, SharedPhi>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
   CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)),
@@ -214,13 +240,16 @@ template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
   switch (launch.kind) {
     case KernelKind::kPlain:
-      LaunchKind<Q, false, false>(launch, stream);
+      LaunchKind<Q, false, true, true>(launch, stream);
       break;
-    case KernelKind::kGeneral:
-      LaunchKind<Q, true, false>(launch, stream);
+    case KernelKind::kPlainMany:
+      LaunchKind<Q, false, false, true>(launch, stream);
       break;
-    case KernelKind::kWide:
-      LaunchKind<Q, true, true>(launch, stream);
+    case KernelKind::kGeneralMany:
+      LaunchKind<Q, true, false, true>(launch, stream);
+      break;
+    case KernelKind::kGeneralWide:
+      LaunchKind<Q, true, false, false>(launch, stream);
       break;
   }
 }

@@ -16,12 +16,16 @@ struct TapeRange {
   std::uint32_t chunks = 0;
 };
 
-//! How a kernel finds missing values, categories and its accumulators.
+//! How a kernel finds missing values, categories, rows and its sums.
 enum class KernelKind {
-  kPlain,    //!< no missing values, no categories; x and phi in shared memory
-  kGeneral,  //!< missing values and categories; x and phi in shared memory
-  kWide      //!< as general, with x and phi in global memory: for many features
+  kPlain,        //!< no missing values, no categories; x and phi in shared memory
+  kPlainMany,    //!< no missing values, no categories; x in global, phi in shared memory
+  kGeneralMany,  //!< missing values and categories; x in global, phi in shared memory
+  kGeneralWide   //!< missing values and categories; x and phi in global memory
 };
+
+//! Stack slots a lane can keep in local memory; the low, busy slots are in shared memory.
+inline constexpr std::uint32_t kLocalSlots = 24;
 
 //! One launch: rows x ranges blocks. Each block adds, without contention, to its own slice of
 //! `partial`, so the result does not depend on the order in which blocks run.
@@ -35,7 +39,7 @@ struct QuadratureLaunch {
   std::uint32_t stride = 0;  //!< padded rows: a multiple of RowsPerBlock
   std::uint32_t range_count = 0;
   std::uint32_t threads = 128;
-  std::uint32_t slots = 0;
+  std::uint32_t shared_slots = 0;  //!< the rest, at most kLocalSlots, is in local memory
   KernelKind kind = KernelKind::kPlain;
 };
 

@@ -49,7 +49,8 @@ class TreeWriter {
   void Run(std::vector<Float4>& words, std::vector<std::size_t>& starts) {
     words_ = &words;
     starts_ = &starts;
-    Visit(0, 0);
+    out_.slots = std::max(out_.slots, Tops(0) + 1);
+    Visit(0);
     Begin(tape::kEndTree, 0);
   }
 
@@ -73,7 +74,21 @@ class TreeWriter {
     return SmallShape(tree_, at.left) >= SmallShape(tree_, at.right);
   }
 
-  void Visit(std::int32_t n, int slot) {
+  // The highest slot of each subtree, -1 where none: K of the first child lies above the second
+  // child's slots, G of the node above that and above the first child's.
+  int Tops(std::int32_t n) {
+    if (tops_.empty()) tops_.assign(tree_.nodes.size(), -1);
+    const AnnotatedNode& at = node(n);
+    if (at.height <= 3) return -1;
+    const std::int32_t first = LeftFirst(n) ? at.left : at.right;
+    const std::int32_t second = LeftFirst(n) ? at.right : at.left;
+    const int first_top = Tops(first);
+    const int second_top = Tops(second);
+    const int k_slot = node(second).height > 3 ? second_top + 1 : -1;
+    return tops_[static_cast<std::size_t>(n)] = std::max(first_top, k_slot) + 1;
+  }
+
+  void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
     const bool left_first = LeftFirst(n);
     const std::int32_t first = left_first ? at.left : at.right;
@@ -84,24 +99,24 @@ class TreeWriter {
       return;
     }
     ++out_.stack_nodes;
-    out_.slots = std::max(out_.slots, slot + 1);
+    const int slot = tops_[static_cast<std::size_t>(n)];
     Begin(tape::kDown, slot);
     Record(n, second);
-    Visit(first, slot + 1);
+    Visit(first);
     const int height = node(second).height;
     if (height == 0) {
       Begin(tape::kUpLeaf, slot);
     } else if (height <= 3) {
       Begin(tape::kMidTreelet, slot);
       Record(n, second);
-      Visit(second, slot + 1);
+      Visit(second);
       Begin(tape::kUpTreelet, slot);
     } else {
-      out_.slots = std::max(out_.slots, slot + 2);
-      Begin(tape::kMid, slot);
+      const int k_slot = tops_[static_cast<std::size_t>(second)] + 1;
+      Begin(tape::kMid, slot | k_slot << 16);
       Record(n, second);
-      Visit(second, slot + 2);
-      Begin(tape::kUp, slot);
+      Visit(second);
+      Begin(tape::kUp, slot | k_slot << 16);
     }
     Record(n, second);
   }
@@ -175,6 +190,7 @@ class TreeWriter {
   int points_;
   const std::vector<std::uint32_t>& set_offsets_;
   Tape& out_;
+  std::vector<int> tops_;
   std::vector<Float4>* words_ = nullptr;
   std::vector<std::size_t>* starts_ = nullptr;
 };
@@ -196,9 +212,10 @@ class Assembler {
       const std::size_t size = end - starts[i];
       // Room for the operation and for the mark that ends the chunk.
       if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
-        tape_.words.push_back(Mark(tape::kNextChunk));
+        Append(Mark(tape::kNextChunk));
         Pad();
       }
+      Announce(words[starts[i]]);
       tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
                          words.begin() + static_cast<std::ptrdiff_t>(end));
       used_ += size;
@@ -207,7 +224,7 @@ class Assembler {
 
   void Close() {
     if (!open_) return;
-    tape_.words.push_back(Mark(tape::kEnd));
+    Append(Mark(tape::kEnd));
     Pad();
     TapeSegment& segment = tape_.segments.back();
     segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
@@ -222,6 +239,20 @@ class Assembler {
     used_ = 0;
   }
 
+  void Append(const Float4& head) {
+    Announce(head);
+    tape_.words.push_back(head);
+  }
+
+  // Tells the operation before what comes next.
+  void Announce(const Float4& head) {
+    if (last_ < tape_.words.size() && tape_.words.size() % tape::kChunk != 0) {
+      tape_.words[last_].z = head.x;
+      tape_.words[last_].w = head.y;
+    }
+    last_ = tape_.words.size();
+  }
+
   void Pad() {
     constexpr std::size_t chunk = tape::kChunk;
     tape_.words.resize((tape_.words.size() + chunk - 1) / chunk * chunk, Float4{0, 0, 0, 0});
@@ -230,6 +261,7 @@ class Assembler {
   Tape& tape_;
   std::size_t segment_words_;
   std::size_t used_ = 0;
+  std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
   bool open_ = false;
 };
 

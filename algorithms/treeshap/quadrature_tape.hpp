@@ -15,7 +15,11 @@
 //! holds is written as several passes over different points. The tape is cut into chunks of a fixed
 //! size, no operation across a border, so that chunks can be copied ahead into shared memory.
 //!
-//! Layout, in groups of four words. An operation starts with (op, slot, 0, 0). A node record is
+//! Slots are numbered from the bottom of the tree: a node's slots lie above those of its children.
+//! Low slots are used most by far, and an implementation may keep the high ones in slower memory.
+//!
+//! Layout, in groups of four words. An operation starts with (op, slot of G | slot of K << 16, next
+//! op, next slots): the next operation is known before this one ends. A node record is
 //!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
@@ -69,7 +73,7 @@ constexpr int RecordSize(int points) {
   return (8 + 2 * points + 3) / 4;
 }
 
-inline constexpr int kChunk = 512;  //!< groups of four words: 8 KiB
+inline constexpr int kChunk = 256;  //!< groups of four words: 4 KiB
 
 }  // namespace tape
 

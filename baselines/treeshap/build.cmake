@@ -1,0 +1,9 @@
+# XGBoost is a peer where its C library is installed (libxgboost-dev); without it its rows are absent.
+find_path(XGBOOST_INCLUDE_DIR xgboost/c_api.h)
+find_library(XGBOOST_LIBRARY xgboost)
+mark_as_advanced(XGBOOST_INCLUDE_DIR XGBOOST_LIBRARY)
+if(XGBOOST_INCLUDE_DIR AND XGBOOST_LIBRARY)
+  target_compile_definitions(retable_baselines_treeshap PUBLIC RETABLE_HAS_XGBOOST=1)
+  target_include_directories(retable_baselines_treeshap SYSTEM PUBLIC ${XGBOOST_INCLUDE_DIR})
+  target_link_libraries(retable_baselines_treeshap PUBLIC ${XGBOOST_LIBRARY})
+endif()

@@ -1,0 +1,181 @@
+#include "baselines/treeshap/xgboost.hpp"
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "baselines/treeshap/xgboost_ubj.hpp"
+
+#if defined(RETABLE_HAS_XGBOOST)
+#include <xgboost/c_api.h>
+#endif
+
+namespace retable::baselines::treeshap {
+
+#if !defined(RETABLE_HAS_XGBOOST)
+
+bool XgboostIsHere() {
+  return false;
+}
+std::string XgboostVersion() {
+  return "";
+}
+std::string TrainXgboost(const retable::treeshap::RowBlock&, std::span<const float>,
+                         const TrainingOptions&) {
+  throw std::runtime_error("this build has no XGBoost; install libxgboost-dev and configure again");
+}
+
+#else
+
+namespace {
+
+using retable::treeshap::RowBlock;
+using retable::treeshap::TreeEnsemble;
+using retable::treeshap::TreeExplainer;
+
+void Check(int status) {
+  if (status != 0) throw std::runtime_error(std::string("XGBoost: ") + XGBGetLastError());
+}
+
+class Matrix {
+ public:
+  explicit Matrix(const RowBlock& rows) {
+    Check(XGDMatrixCreateFromMat(rows.values.data(), rows.rows, rows.columns,
+                                 std::numeric_limits<float>::quiet_NaN(), &handle_));
+  }
+  ~Matrix() { XGDMatrixFree(handle_); }
+  Matrix(const Matrix&) = delete;
+  Matrix& operator=(const Matrix&) = delete;
+  DMatrixHandle get() const { return handle_; }
+
+ private:
+  DMatrixHandle handle_ = nullptr;
+};
+
+class Booster {
+ public:
+  explicit Booster(DMatrixHandle data = nullptr) {
+    Check(XGBoosterCreate(&data, data == nullptr ? 0 : 1, &handle_));
+  }
+  ~Booster() { XGBoosterFree(handle_); }
+  Booster(const Booster&) = delete;
+  Booster& operator=(const Booster&) = delete;
+  void Set(const char* name, const std::string& value) {
+    Check(XGBoosterSetParam(handle_, name, value.c_str()));
+  }
+  BoosterHandle get() const { return handle_; }
+
+ private:
+  BoosterHandle handle_ = nullptr;
+};
+
+// pred_contribs and pred_interactions.
+class XgboostExplainer final : public TreeExplainer {
+ public:
+  explicit XgboostExplainer(int threads) : threads_(threads) {}
+
+  void prepare(const TreeEnsemble& model) override {
+    const std::string bytes = WriteXgboostUbj(model);
+    shape_.features = model.features;
+    shape_.groups = model.groups;
+    base_ = model.base_score;
+    booster_ = std::make_unique<Booster>();
+    Check(XGBoosterLoadModelFromBuffer(booster_->get(), bytes.data(), bytes.size()));
+    if (threads_ > 0) booster_->Set("nthread", std::to_string(threads_));
+  }
+
+  std::vector<double> values(const RowBlock& rows) override {
+    auto phi = Predict(rows, 4, ValuesPerRow(shape_));
+    const auto side = static_cast<std::size_t>(shape_.features) + 1;
+    Rebase(phi, side, side);
+    return phi;
+  }
+
+  std::vector<double> interactions(const RowBlock& rows) override {
+    auto matrices = Predict(rows, 16, InteractionsPerRow(shape_));
+    const auto side = static_cast<std::size_t>(shape_.features) + 1;
+    Rebase(matrices, side * side, side * side);
+    return matrices;
+  }
+
+ private:
+  std::vector<double> Predict(const RowBlock& rows, int mask, std::size_t per_row) {
+    ValidateRows(shape_, rows);
+    if (rows.rows == 0) return {};
+    const Matrix matrix(rows);
+    bst_ulong length = 0;
+    const float* result = nullptr;
+    Check(XGBoosterPredict(booster_->get(), matrix.get(), mask, 0, 0, &length, &result));
+    if (length != rows.rows * per_row) throw std::runtime_error("XGBoost: unexpected output size");
+    return {result, result + length};
+  }
+
+  // XGBoost has one base score for all outputs.
+  void Rebase(std::vector<double>& values, std::size_t block, std::size_t stride) const {
+    const std::size_t groups = base_.size();
+    for (std::size_t m = 0; m * stride < values.size(); ++m) {
+      values[m * stride + block - 1] += base_[m % groups] - base_[0];
+    }
+  }
+
+  int threads_;
+  TreeEnsemble shape_;  // features and groups alone
+  std::vector<double> base_;
+  std::unique_ptr<Booster> booster_;
+};
+
+}  // namespace
+
+bool XgboostIsHere() {
+  return true;
+}
+
+std::string XgboostVersion() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  ::XGBoostVersion(&major, &minor, &patch);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+std::string TrainXgboost(const RowBlock& rows, std::span<const float> labels,
+                         const TrainingOptions& options) {
+  const Matrix matrix(rows);
+  Check(XGDMatrixSetFloatInfo(matrix.get(), "label", labels.data(), labels.size()));
+  Booster booster(matrix.get());
+  booster.Set("tree_method", "hist");
+  booster.Set("eta", std::to_string(options.eta));
+  booster.Set("max_depth", std::to_string(options.depth));
+  booster.Set("seed", std::to_string(options.seed));
+  if (options.threads > 0) booster.Set("nthread", std::to_string(options.threads));
+  if (options.classes > 2) {
+    booster.Set("objective", "multi:softmax");
+    booster.Set("num_class", std::to_string(options.classes));
+  } else {
+    booster.Set("objective", options.classes == 2 ? "binary:logistic" : "reg:squarederror");
+  }
+  for (int i = 0; i < options.rounds; ++i) {
+    Check(XGBoosterUpdateOneIter(booster.get(), i, matrix.get()));
+  }
+  bst_ulong length = 0;
+  const char* bytes = nullptr;
+  Check(XGBoosterSaveModelToBuffer(booster.get(), R"({"format": "ubj"})", &length, &bytes));
+  return {bytes, bytes + length};
+}
+
+RETABLE_REGISTER(TreeExplainer, xgboost,
+                 {.name = "XGBoost",
+                  .device = Device::kCpu,
+                  .summary = "XGBoost's own pred_contribs and pred_interactions",
+                  .citation = "Chen and Guestrin 2016; the paper's baseline",
+                  .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"}},
+                  .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
+                    return std::make_unique<XgboostExplainer>(
+                        static_cast<int>(IntegerParameter(p, "threads", 0)));
+                  }});
+
+#endif
+
+}  // namespace retable::baselines::treeshap
