@@ -6,7 +6,7 @@
 //! 8.2). Google Benchmark times it; its raw JSON is kept beside the cell. CUDA twins read values
 //! that already lie on the device; their wall time runs from the call until the sums are back on
 //! the host. Before anything is timed the sketch's count and its median are checked against the
-//! sorted stream.
+//! values.
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Keeps a run for others: copies what a report shows of a results folder (tables, tidy CSVs, verdicts,
+# claims, environment), not the cells and samples, to results/recorded/NAME.
+# usage: record.sh RESULTS_FOLDER NAME
+set -euo pipefail
+from=$1
+to=$(dirname "$0")/../results/recorded/$2
+[ -s "$from/run.json" ] || { echo "$from has no run.json: not a results folder" >&2; exit 1; }
+mkdir -p "$to"
+(cd "$from" && find . -maxdepth 2 \( -name '*.csv' -o -name '*.json' \) ! -path './cells/*' ! -name '*.samples.csv' ! -name '.figures.json') |
+  while read -r file; do
+    mkdir -p "$to/$(dirname "$file")"
+    cp "$from/$file" "$to/$file"
+  done
+du -sh "$to"
