@@ -1,0 +1,148 @@
+//! @file
+//! Items a second of a shuffle by n (tables 1 to 3, figures 10 to 15).
+//!
+//! n = 2^w + extra. CPU: the whole call, from host memory to host memory, output not first touched.
+//! CUDA: the work between two events on one stream with input, output and workspace in device
+//! memory; no transfer, no allocation. Before anything is timed the output is checked: every item
+//! once (the gather, which is a bound and no shuffle: every item from the input); CUDA twins that
+//! promise it must equal the CPU bit for bit up to 2^22.
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include "algorithms/shuffle/shuffler.hpp"
+#include "experiments/common/glue.hpp"
+#include "experiments/shuffle/device_timing.hpp"
+#include "experiments/shuffle/sequence_data.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using shuffle::Shuffler;
+
+std::uint64_t SizeOf(const harness::CellConfig& cell) {
+  return (std::uint64_t{1} << IntegerOf(cell.axes, "w")) +
+         static_cast<std::uint64_t>(IntegerOf(cell.axes, "extra"));
+}
+
+std::size_t ItemBytes(const harness::CellConfig& cell) {
+  return static_cast<std::size_t>(IntegerOf(cell.axes, "item_bytes"));
+}
+
+// Items of any size, item i starting with its index (as far as it fits).
+std::vector<std::byte> Sequence(std::uint64_t n, std::size_t item_bytes) {
+  std::vector<std::byte> items(n * item_bytes);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    std::memcpy(items.data() + i * item_bytes, &i, std::min<std::size_t>(8, item_bytes));
+  }
+  return items;
+}
+
+// Items that are missing, or, when `repeats` may occur, that are not of the input.
+std::uint64_t WrongItems(const std::vector<std::byte>& items, std::uint64_t n,
+                         std::size_t item_bytes, bool repeats) {
+  std::vector<bool> seen(n, false);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t j = 0; j < n; ++j) {
+    std::uint64_t i = 0;
+    std::memcpy(&i, items.data() + j * item_bytes, std::min<std::size_t>(8, item_bytes));
+    if (i >= n || (seen[i] && !repeats)) {
+      ++wrong;
+    } else {
+      seen[i] = true;
+    }
+  }
+  return wrong;
+}
+
+class ShuffleThroughput final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shuffle/throughput"; }
+  std::string family() const override { return "shuffle"; }
+  std::string summary() const override { return "items a second of a shuffle by n"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<Shuffler>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"w", std::int64_t{8}, "n = 2^w + extra"},
+            {"extra", std::int64_t{1}, "1 is the bijective shuffle's worst case, 0 its best"},
+            {"item_bytes", std::int64_t{8}, "bytes an item: 4, 8 or 16"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"budget", 2.0, "seconds for warm-up and samples of a cell"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveSequence(dataset);
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const std::uint64_t n = SizeOf(cell);
+    const std::size_t item_bytes = ItemBytes(cell);
+    const auto seed = static_cast<std::uint64_t>(cell.seed);
+    const auto shuffler = MakeMethod<Shuffler>(cell);
+    const std::vector<std::byte> in = Sequence(n, item_bytes);
+    std::vector<std::byte> out(in.size());
+    harness::Outcome outcome;
+    shuffler->shuffle(in, out, item_bytes, seed);
+    outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
+    if (!outcome.verification.ok) return outcome;
+
+    const double budget = std::get<double>(cell.settings.at("budget"));
+    harness::TimingResult timing;
+    if (cell.device == "cuda") {
+      timing = TimeShuffleOnDevice(*shuffler, in, item_bytes, seed, budget,
+                                   static_cast<int>(cell.repeats));
+    } else {
+      harness::RepeatOptions options;
+      options.min_samples = static_cast<int>(cell.repeats);
+      options.budget = budget;
+      timing =
+          harness::TimeRepeated([&] { shuffler->shuffle(in, out, item_bytes, seed); }, options);
+    }
+    harness::Metric rate{"rate", "million items/s", {}, {}, {}};
+    for (const double seconds : timing.seconds) {
+      rate.samples.push_back(static_cast<double>(n) / seconds / 1e6);
+    }
+    outcome.metrics = {{"time", "s", timing.seconds, {}, {}}, rate};
+    outcome.facts["n"] = static_cast<std::int64_t>(n);
+    outcome.facts["item_bytes"] = static_cast<std::int64_t>(item_bytes);
+    outcome.facts["deterministic"] = shuffler->deterministic();
+    outcome.facts["cores_used"] = timing.cores_used;
+    return outcome;
+  }
+
+ private:
+  static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
+                                      const std::vector<std::byte>& in,
+                                      const std::vector<std::byte>& out, std::uint64_t n,
+                                      std::size_t item_bytes) {
+    const bool bound = cell.algorithm == "Gather";
+    const auto wrong = static_cast<double>(WrongItems(out, n, item_bytes, bound));
+    harness::Verification verification{true,  wrong == 0, "items lost or repeated",
+                                       wrong, 0,          "input"};
+    const auto* twin = Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu);
+    if (!verification.ok || cell.device != "cuda" || twin == nullptr || !shuffler.deterministic() ||
+        n > (std::uint64_t{1} << 22) + 1) {
+      return verification;
+    }
+    harness::CellConfig on_cpu = cell;
+    on_cpu.device = "cpu";
+    std::vector<std::byte> expected(in.size());
+    MakeMethod<Shuffler>(on_cpu)->shuffle(in, expected, item_bytes,
+                                          static_cast<std::uint64_t>(cell.seed));
+    verification.ok = expected == out;
+    verification.reference = "CPU twin, bit for bit";
+    verification.value = verification.ok ? 0 : 1;
+    verification.metric = "differs from the CPU twin";
+    return verification;
+  }
+};
+
+RETABLE_PROTOCOL(ShuffleThroughput);
+
+}  // namespace
+}  // namespace retable::experiments
