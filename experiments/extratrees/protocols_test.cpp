@@ -1,0 +1,154 @@
+// The measuring protocols of the family on small data whose answers are known, and its TOML files.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "experiments/extratrees/forest_data.hpp"
+#include "harness/experiment.hpp"
+#include "harness/paper_cells.hpp"
+#include "harness/plan.hpp"
+#include "harness/table.hpp"
+
+namespace retable::harness {
+namespace {
+
+CellConfig Cell(const std::string& protocol, const std::string& algorithm,
+                const std::string& data) {
+  CellConfig cell;
+  cell.experiment = "extratrees/test";
+  cell.family = "extratrees";
+  cell.protocol = protocol;
+  cell.algorithm = algorithm;
+  cell.label = algorithm;
+  cell.device = "cpu";
+  cell.dataset = data;
+  cell.seed = 1;
+  cell.repeats = 2;
+  for (const auto& spec : FindProtocol(protocol).settings()) {
+    cell.settings[spec.name] = spec.fallback;
+  }
+  return cell;
+}
+
+const Metric& Find(const Outcome& outcome, const std::string& name) {
+  for (const Metric& metric : outcome.metrics) {
+    if (metric.name == name) return metric;
+  }
+  throw std::out_of_range(name);
+}
+
+TEST(FitProtocol, EveryMethodLearnsIris) {
+  for (const char* algorithm : {"frontier", "report", "scikit-learn"}) {
+    CellConfig cell = Cell("extratrees/fit", algorithm, "iris");
+    cell.axes["trees"] = std::int64_t{20};
+    cell.settings["min_time"] = 0.01;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_TRUE(outcome.verification.ok) << algorithm;
+    EXPECT_EQ(Find(outcome, "accuracy").samples.size(), 2u);
+    for (const double a : Find(outcome, "accuracy").samples) EXPECT_GT(a, 0.85) << algorithm;
+    EXPECT_GE(Find(outcome, "time").samples.size(), 2u);
+  }
+}
+
+TEST(FitProtocol, RulesAreAnAxis) {
+  CellConfig cell = Cell("extratrees/fit", "frontier", "wine");
+  cell.settings["min_time"] = 0.01;
+  cell.axes["rule"] = std::string("report");
+  EXPECT_TRUE(FindProtocol(cell.protocol).measure(cell).verification.ok);
+  cell.axes["rule"] = std::string("nobody's");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+TEST(FitProtocol, RefusesARegressionTarget) {
+  const CellConfig cell = Cell("extratrees/fit", "frontier", "diabetes");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+TEST(KernelsProtocol, SharesAddUpToTheWhole) {
+  double sum = 0;
+  for (const char* kernel :
+       {"kernel_check_node_termination", "kernel_populate_class_counts", "kernel_collect_min_max",
+        "kernel_populate_valid_feat_idx", "kernel_advance_trees", "kernel_populate_feat_cut",
+        "kernel_place_best_feat_cuts", "kernel_update_trees", "kernel_collect_num_valid_feat",
+        "kernel_refresh_tree_is_done", "kernel_depopulate_valid_feat_idx",
+        "kernel_initialize_trees"}) {
+    CellConfig cell = Cell("extratrees/kernels", "report", "iris");
+    cell.axes["kernel"] = std::string(kernel);
+    cell.repeats = 1;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_TRUE(outcome.verification.ok);
+    EXPECT_GE(Find(outcome, "calls").samples.front(), 1.0) << kernel;
+    sum += Find(outcome, "share").samples.front();
+  }
+  EXPECT_NEAR(sum, 100, 40);  // each share is of a run of its own
+}
+
+TEST(CountsProtocol, CountsIris) {
+  CellConfig cell = Cell("extratrees/counts", "report", "iris");
+  cell.axes["structure"] = std::string("trees");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(Find(outcome, "rows").samples.front(), 100);
+  EXPECT_EQ(Find(outcome, "classes").samples.front(), 3);
+  EXPECT_EQ(Find(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
+}
+
+TEST(ForestData, SyntheticStrokesLookLikePixels) {
+  const auto data = experiments::forests::SyntheticStrokes(200, 50, 1);
+  EXPECT_EQ(data.columns, 784u);
+  EXPECT_EQ(data.test_rows(), 50u);
+  EXPECT_EQ(data.name.find("synthetic"), 0u);
+  const std::set<std::uint32_t> classes(data.labels.begin(), data.labels.end());
+  EXPECT_EQ(classes.size(), 10u);
+  for (const float x : data.values) ASSERT_TRUE(x >= 0 && x <= 255);
+}
+
+std::vector<Experiment> Load(const std::string& profile) {
+  Overrides overrides;
+  overrides.profile = profile;
+  auto all = LoadExperiments(RETABLE_SOURCE_DIR, overrides);
+  std::erase_if(all, [](const Experiment& e) { return e.family != "extratrees"; });
+  return all;
+}
+
+Devices NoGpu() {
+  Devices devices;
+  devices.cuda_reason = "no CUDA device";
+  return devices;
+}
+
+TEST(ForestExperiments, EveryArtifactIsThere) {
+  std::set<std::string> artifacts;
+  for (const auto& e : Load("quick")) artifacts.insert(e.artifact);
+  for (const char* artifact : {"table1", "table2", "fig1", "fig2", "sampling", "memory",
+                               "beyond_rules", "beyond_baseline", "beyond_ladder"}) {
+    EXPECT_EQ(artifacts.count(artifact), 1u) << artifact;
+  }
+}
+
+class Profiles : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Profiles, EveryExperimentPlansAndItsNamesAgreeWithThePaper) {
+  for (const auto& e : Load(GetParam())) {
+    const Plan plan = MakePlan(e, NoGpu());
+    EXPECT_FALSE(plan.cells.empty()) << e.id;
+    EXPECT_EQ(e.expected.count(GetParam()), 1u) << e.id;
+    if (e.paper_file.empty() || std::string(GetParam()) != "paper") continue;
+    Artifact artifact;
+    artifact.id = e.id;
+    artifact.table = e.table;
+    for (const PlannedCell& cell : plan.cells) {
+      artifact.cells.push_back({cell.config, cell.key, cell.not_run.value_or(""), {}});
+    }
+    const Table table = BuildTable(artifact);
+    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
+      EXPECT_NE(table.Find(cell.row, cell.column), nullptr)
+          << e.id << " has no [" << cell.row << ", " << cell.column << "]";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Profiles, ::testing::Values("smoke", "quick", "paper"));
+
+}  // namespace
+}  // namespace retable::harness
