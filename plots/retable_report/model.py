@@ -33,7 +33,7 @@ def label_of(verdict):
 
 def where(page, table):
     page = str(page).strip()
-    parts = [str(table).strip(), page if not page or page.startswith("p") else f"page {page}"]
+    parts = [str(table).strip(), f"page {page}" if page[:1].isdigit() else page]
     return ", ".join(part for part in parts if part)
 
 
@@ -123,6 +123,9 @@ def layout(artifact, rows):
             value = number(text)
             if verdict and text.strip().upper().replace("_", "-") == verdict["verdict"]:
                 text = ""  # the glyph says it
+            if not verdict and text in ("NOT-RUN", "NO-DATA"):
+                cells.append({"text": GLYPHS[text], "value": None, "verdict": None, "absent": True})
+                continue
             shown = numbers.shown(text) if text else verdict["measured"] if verdict else ""
             cells.append({"text": shown, "value": value if value is not None else verdict and verdict["measured_value"],
                           "verdict": verdict} if shown or verdict else None)
@@ -137,7 +140,7 @@ def values_of(figures):
     for part in parts:
         part = re.sub(r"^cell\((.*)\) = ", r"\1: ", part)
         said.append(re.sub(r"(?<![\w.^])-?\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])", lambda m: numbers.plain(float(m.group())), part))
-    return [part for part in said if part]
+    return [part for part in said if part and not part.endswith(": missing")]
 
 
 def claim_rows(artifact):

@@ -1,8 +1,17 @@
 """How numbers, times and places are written for a reader."""
 
+import re
+
 from .inputs import number
 
+SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 MINUS, THIN = "\u2212", "\u202f"
+
+
+def raised(text):
+    """Powers as works print them: 2^26 + 1 -> 2²⁶ + 1."""
+    return re.sub(r"(?<=[\w)])\^(\d+)(?![\w.])", lambda m: m.group(1).translate(SUPERSCRIPT), str(text))
 
 
 def plain(value, digits=4):

@@ -185,6 +185,7 @@ def artifact_view(report, artifact, slug, note):
     shared = model.shared_reasons(rows)
     layout = model.layout(artifact, rows)
     coverage = artifact.meta.get("coverage")
+    covered = str(coverage.get("text") or "") if isinstance(coverage, dict) else ""
     return {
         "slug": slug, "name": artifact.name, "short": artifact.short, "title": artifact.text("title") or artifact.short,
         "question": artifact.text("question"), "citation": artifact.text("citation"), "source": model.source_of(artifact),
@@ -192,8 +193,9 @@ def artifact_view(report, artifact, slug, note):
         "caption": str((artifact.figure() or {}).get("caption") or "") if artifact.figure() else
                    "Each mark is one published cell: the measured value over the paper's.",
         "rows": rows, "shared": shared, "layout": layout, "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
+        "empty": bool(layout) and not rows and all(not c or c.get("absent") for _, cells in layout[2] for c in cells),
         "open": len(rows) <= OPEN_ROWS, "tally": model.tally(rows, VERDICTS), "claims": model.claim_rows(artifact),
-        "statuses": model.statuses_of(artifact), "coverage": str(coverage.get("text") or "") if isinstance(coverage, dict) else "",
+        "statuses": model.statuses_of(artifact), "coverage": "" if covered.startswith("0 ") and not artifact.meta.get("datasets") else covered,
         "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],
         "repeat": artifact.text("repeat"), "problems": artifact.problems, "cells": len(artifact.tidy),
         "recorded": sorted({(r["recorded"]["machine"], r["recorded"]["date"]) for r in rows if r["recorded"]}),
@@ -243,7 +245,7 @@ def build(report, notes):
     recorded = recorded_only(report, ids)
     for family in families:
         family["recorded"] = recorded.pop(family["key"], [])
-    claims = [(family, [claim for view in family["artifacts"] for claim in [dict(c, slug=view["slug"]) for c in view["claims"]]])
+    claims = [(family, [claim for view in family["artifacts"] for claim in [dict(c, slug=view["slug"], silent=c["verdict"] == "NO-DATA" and not c["recorded"]) for c in view["claims"]]])
               for family in families]
     every = [row for family in families for view in family["artifacts"] for row in view["rows"]]
     all_claims = [claim for _, rows in claims for claim in rows]
@@ -255,6 +257,7 @@ def build(report, notes):
                              trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     env.globals.update(glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
                        count=numbers.count)
+    env.filters["raised"] = numbers.raised
     return env.get_template("report.html.j2").render(
         head=head_view(report), families=families, claims=[(f, rows) for f, rows in claims if rows],
         claim_tally=model.tally(all_claims, CLAIM_VERDICTS), claim_total=len(all_claims),

@@ -10,7 +10,7 @@ from . import figures
 from .figures import Nothing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = ("figures/*.py", "render.py", "style.py", "inputs.py")
+SOURCES = ("figures/*.py", "render.py", "style.py", "inputs.py", "numbers.py")
 
 
 def write_atomically(path, data):
@@ -97,6 +97,6 @@ def render(report, say=lambda line: None):
                     os.remove(base + suffix)  # an old figure would show old numbers
         fresh[name] = {"hash": digest, "drawn": drawn, "note": note}
         notes[name] = note
-        say(f"figure {name}: {'drawn' if drawn else note}")
+        say(f"figure {name}: {'drawn' if drawn else note or 'none'}")
     write_atomically(store, json.dumps(fresh, indent=0, sort_keys=True) + "\n")
     return notes

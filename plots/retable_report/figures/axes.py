@@ -28,6 +28,13 @@ def power(base, exponent):
     return f"{base}{str(int(exponent)).translate(SUPERSCRIPT)}"
 
 
+def scientific(value):
+    """A positive number as 2·10⁻⁴."""
+    mantissa, exponent = f"{value:.1e}".split("e")
+    mantissa = mantissa.removesuffix(".0")
+    return power(10, exponent) if mantissa == "1" else f"{mantissa}·{power(10, exponent)}"
+
+
 def with_unit(name, unit):
     return f"{name} ({unit})" if unit else name
 
@@ -62,7 +69,8 @@ def logarithmic(axis, low, high, values=()):
             lambda v, _: "" if v <= 0 else short(v) if plain else power(10, round(math.log10(v)))))
     else:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low > 4 else (1, 1.5, 2, 3, 4, 5, 6, 8), numticks=8))
-        axis.set_major_formatter(FuncFormatter(lambda v, _: short(v)))
+        plain = low >= 1e-3 and high <= 1e5
+        axis.set_major_formatter(FuncFormatter(lambda v, _: short(v) if plain or v <= 0 else scientific(v)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
 

@@ -43,6 +43,7 @@ def points(artifact, metric, key_fields):
                 found.append(dict(row, label=row.get("label", "") + " †"))
                 machines = list(dict.fromkeys(machines + [machine]))
     if not found:
+        local += [row for row in artifact.tidy if not row.get("metric")]  # what did not run has no metric, but a reason
         why = sorted({row.get("reason", "") for row in local if row.get("reason")})
         raise Nothing("no row has a number" + (f" of {metric}" if metric else "") +
                       (f": {why[0]}" if len(why) == 1 else ""))

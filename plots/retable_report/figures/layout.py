@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from .. import style
+from ..numbers import raised
 from ..style import MUTED, SIZE, SMALL, WIDTH
 
 MAX_PANELS, MAX_ROWS = 24, 80
@@ -27,7 +28,7 @@ class Page:
 
     def __init__(self, artifact, figure, body, foot=0.0, width=WIDTH):
         title = str(figure.get("title") or artifact.text("title") or artifact.name)
-        text = style.wrap(title, width - 0.2, SIZE + 1)
+        text = style.wrap(raised(title), width - 0.2, SIZE + 1)
         self.band = 0.12 + 0.185 * (text.count("\n") + 1)
         self.width, self.body, self.foot = width, body, foot
         self.height = self.band + body + foot
@@ -77,7 +78,7 @@ def grid_of(count):
     return columns, math.ceil(count / columns)
 
 
-def panels(artifact, figure, titles, names, note, xlabel, ylabel, height=None, y_room=0.55):
+def panels(artifact, figure, titles, names, note, xlabel, ylabel, height=None, y_room=0.58):
     """A grid of equal panels. @return (page, axes in the order of titles)"""
     columns, rows = grid_of(len(titles))
     tall = height or (2.9 if columns == 1 else 1.55 if columns == 2 else 1.25)
@@ -98,7 +99,7 @@ def panels(artifact, figure, titles, names, note, xlabel, ylabel, height=None, y
         axes.append(ax)
     middle = rows * step / 2
     if ylabel:
-        page.text(0.14, middle, style.wrap(ylabel, rows * step), rotation=90, va="center", ha="center", size=SIZE)
+        page.text(0.14, middle, style.wrap(raised(ylabel), rows * step), rotation=90, va="center", ha="center", size=SIZE)
     if xlabel:
-        page.text(WIDTH / 2, rows * step - 0.1, style.wrap(xlabel, WIDTH - .4), va="top", ha="center", size=SIZE)
+        page.text(WIDTH / 2, rows * step - 0.1, style.wrap(raised(xlabel), WIDTH - .4), va="top", ha="center", size=SIZE)
     return page, axes

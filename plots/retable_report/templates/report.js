@@ -77,6 +77,7 @@
     all("button", group).forEach(button => button.onclick = () => {
       all("button", group).forEach(other => other.setAttribute("aria-pressed", other === button));
       all(".claim").forEach(claim => claim.hidden = button.dataset.show && claim.dataset.verdict !== button.dataset.show);
+      all(".silent").forEach(d => d.open = button.dataset.show === "NO-DATA");
       all(".claimgroup").forEach(g => g.hidden = !all(".claim:not([hidden])", g).length);
     });
   });
@@ -225,7 +226,7 @@
   // ---- print: every table, no drill-down
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = all("details.table:not([open]),.teach details:not([open]),details.data:not([open])");
+    closed = all("details.table:not([open]),details.silent:not([open]),.teach details:not([open]),details.data:not([open])");
     closed.forEach(d => d.open = true);
   });
   addEventListener("afterprint", () => closed.forEach(d => d.open = false));
