@@ -171,7 +171,7 @@ struct Worker {
   Real offset;  //!< float32 input: what the rounding of the centre left over
   Real low;     //!< state.min and max
   Real high;
-  // float32 input: values on the ends since the last join, whose terms were taken for y = 0.
+  // float32 input: values on the ends since the last join, whose terms are still to be added.
   double ends_low = 0;
   double ends_high = 0;
 
@@ -223,9 +223,9 @@ struct Worker {
     if (!(state.map.half > 0)) return;  // and no tile went the fast way
     const double to_y = 2 / state.map.half;
 #pragma unroll 1
-    for (int end = 0; end < 3; ++end) {
-      const double x = end == 0 ? state.min : end == 1 ? state.max : state.map.centre;
-      const double times = end == 0 ? ends_low : end == 1 ? ends_high : -ends_low - ends_high;
+    for (int end = 0; end < 2; ++end) {
+      const double x = end == 0 ? state.min : state.max;
+      const double times = end == 0 ? ends_low : ends_high;
       double terms[L + 1] = {0};
       AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);
 #pragma unroll
@@ -261,10 +261,12 @@ struct Worker {
     state.base += lane == 0 ? joined : 0.5 * joined;
   }
 
-  //! float32 input: every warp's scale differs in its last bits, so that the rounding of a value
-  //! that repeats differs between warps and averages out. Far below what kNearEnd allows for.
-  static __device__ __forceinline__ double Jitter() {
-    return sizeof(Real) == 8 ? 0 : (blockIdx.x * kWarps + threadIdx.x / 32) % 32 * 0x1p-24;
+  //! float32 input: every warp's map differs in its last bits, by terms of two equidistributed
+  //! sequences, so that the rounding of a value that repeats differs between warps and averages
+  //! out. Half of what kNearEnd allows for.
+  static __device__ __forceinline__ double Jitter(double irrational) {
+    const double turn = (blockIdx.x * kWarps + threadIdx.x / 32) * irrational;
+    return (turn - floor(turn)) * 0x1p-19;
   }
 
   //! Adopts exact bounds: counts restart at a new end, sums move to the wider interval.
@@ -278,12 +280,14 @@ struct Worker {
     high = static_cast<Real>(new_high);
     ChebyshevMap map = ChebyshevMap::Of(new_low, new_high);
     centre = static_cast<Real>(map.centre);
-    scale = static_cast<Real>(2 / map.half * (1 - Jitter()));
+    scale = static_cast<Real>(2 / map.half);
     const bool usable = map.half > 0 && scale > 0 && scale < Infinity<Real>();
     if constexpr (sizeof(Real) == 4) {
       // The map is what the rounded numbers say.
+      scale = static_cast<Real>(2 / map.half * (1 - Jitter(0.6180339887498949)));
       const double wide_scale = static_cast<double>(scale);
-      offset = static_cast<Real>((static_cast<double>(centre) - map.centre) * wide_scale);
+      offset = static_cast<Real>((static_cast<double>(centre) - map.centre) * wide_scale +
+                                 Jitter(0.7548776662466927) - 0x1p-20);
       if (usable) {
         map.centre = static_cast<double>(centre) - static_cast<double>(offset) / wide_scale;
         map.half = 2 / wide_scale;
@@ -342,9 +346,10 @@ struct Worker {
     }
   }
 
-  //! A tile with values close to the ends: counts those on them. False if one lies outside or is
-  //! missing, and nothing was done.
-  __device__ __forceinline__ bool CountEnds(const Real* tile, Real* y) {
+  //! A tile with values close to the ends: counts those on them, and marks in `skip` which of this
+  //! lane's values have their terms added from the count. False if one lies outside or is missing,
+  //! and nothing was done.
+  __device__ __forceinline__ bool CountEnds(const Real* tile, unsigned& skip) {
     constexpr int kWide = kWideValues<Real>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     bool outside = false;
@@ -359,7 +364,7 @@ struct Worker {
         outside = outside || !(x[j] >= low && x[j] <= high);
         count_low += x[j] == low ? 1 : 0;
         count_high += x[j] == high ? 1 : 0;
-        if constexpr (sizeof(Real) == 4) y[i + j] = x[j] == low || x[j] == high ? 0 : y[i + j];
+        if (sizeof(Real) == 4 && (x[j] == low || x[j] == high)) skip |= 1u << (i + j);
       }
     }
     if (__any_sync(kFull, outside)) return false;
@@ -387,15 +392,21 @@ struct Worker {
       largest = LargerMagnitude(y[i], largest);
     }
     if (__any_sync(kFull, largest >= kNearEnd<Real>)) {
-      if (!(state.map.half > 0) || !CountEnds(tile, y)) {
+      unsigned skip = 0;
+      if (!(state.map.half > 0) || !CountEnds(tile, skip)) {
         __syncwarp();  // the exact way reads other lanes' values
         AddExactly(tile, 32 * kValues);
         __syncwarp();
         return;
       }
-    }
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, Real>(y[i], Terms());
+      for (int i = 0; i < kValues; ++i) {
+        if ((skip >> i & 1) == 0) AddChebyshevTerms<L, Real>(y[i], Terms());
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, Real>(y[i], Terms());
+    }
     sums[0] += kValues;
   }
 

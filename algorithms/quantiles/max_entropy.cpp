@@ -1,34 +1,25 @@
 #include "algorithms/quantiles/max_entropy.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
 #include <boost/math/special_functions/legendre.hpp>
 #include <cmath>
-#include <limits>
 #include <numbers>
+#include <optional>
+#include <utility>
 
 #include "algorithms/quantiles/root.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-constexpr int kMaxIterations = 200;
-constexpr double kTolerance = 1e-10;  // of the gradient: below what moments of float data hold
-constexpr double kMaxReach = 4;       // change of the log-density in one iteration
-constexpr double kReachGrowth = 1.03;
-constexpr double kRidge = 1e-13;  // first ridge, relative to the Hessian's largest entry
-
-using NodeValues = Eigen::Array<double, kNodes, 1>;
-
-//! Nodes, weights and T_0..T_2l at the nodes: the same for every fit.
+//! The rule: the same for every fit.
 struct Quadrature {
-  NodeValues node;
-  NodeValues weight;
-  Eigen::Matrix<double, kNodes, 2 * kMaxOrder + 1> chebyshev;
   std::array<double, kPanelNodes> local;  //!< nodes in a panel's own [-1, 1]
   //! Row i: what the density at local node i adds to the coefficients of F inside of a panel.
   Eigen::Matrix<double, kPanelNodes, kPanelNodes + 1> to_cdf;
+
+  std::optional<NodeTable> table;
 
   static const Quadrature& Get() {
     static const Quadrature quadrature;
@@ -38,20 +29,17 @@ struct Quadrature {
  private:
   Quadrature() {
     const std::array<double, kPanelNodes> local_weight = LobattoRule();
+    std::vector<double> nodes;
+    std::vector<double> weights;
     for (int p = 0; p < kPanels; ++p) {
       const double middle = 0.5 * (PanelEdge(p + 1) + PanelEdge(p));
       const double half = 0.5 * (PanelEdge(p + 1) - PanelEdge(p));
       for (int i = 0; i < kPanelNodes; ++i) {
-        node[p * kPanelNodes + i] = middle + half * local[i];
-        weight[p * kPanelNodes + i] = half * local_weight[i];
+        nodes.push_back(middle + half * local[i]);
+        weights.push_back(half * local_weight[i]);
       }
     }
-    chebyshev.col(0).setOnes();
-    chebyshev.col(1) = node.matrix();
-    for (int k = 2; k <= 2 * kMaxOrder; ++k) {
-      chebyshev.col(k) =
-          (2 * node * chebyshev.col(k - 1).array() - chebyshev.col(k - 2).array()).matrix();
-    }
+    table.emplace(std::move(nodes), std::move(weights));
     BuildToCdf();
   }
 
@@ -101,36 +89,6 @@ struct Quadrature {
   }
 };
 
-//! A density at the nodes: its masses, log of its normaliser, and E[T_0..T_2l].
-struct Iterate {
-  NodeValues exponent;
-  NodeValues mass;
-  double log_normaliser = 0;
-
-  //! Masses of exp(exponent) times the weights, normalised; exact against overflow.
-  void Normalise() {
-    const double top = exponent.maxCoeff();
-    mass = Quadrature::Get().weight * (exponent - top).exp();
-    const double total = mass.sum();
-    mass /= total;
-    log_normaliser = top + std::log(total);
-  }
-};
-
-//! Newton's direction: solves (H + ridge I) d = -g, raising the ridge until the factor is sound.
-Eigen::VectorXd Direction(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient) {
-  const double top = std::max(hessian.diagonal().maxCoeff(), 1e-300);
-  for (double ridge = kRidge; ridge < 10; ridge *= 100) {
-    Eigen::MatrixXd damped = hessian;
-    damped.diagonal().array() += ridge * top;
-    const Eigen::LLT<Eigen::MatrixXd> factor(damped);
-    if (factor.info() != Eigen::Success) continue;
-    Eigen::VectorXd direction = -factor.solve(gradient);
-    if (direction.allFinite() && direction.dot(gradient) < 0) return direction;
-  }
-  return -gradient;
-}
-
 }  // namespace
 
 double PanelEdge(int p) {
@@ -138,78 +96,17 @@ double PanelEdge(int p) {
   return -std::cos(std::numbers::pi * p / kPanels);
 }
 
-MaxEntropyDensity::MaxEntropyDensity(const std::array<double, kMaxOrder + 1>& mu, int order)
-    : order_(order) {
-  Fit(mu);
+MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order)
+    : order_(order), fit_(FitDual(*Quadrature::Get().table, mu, order)) {
+  BuildCdf();
 }
 
-void MaxEntropyDensity::Fit(const std::array<double, kMaxOrder + 1>& mu) {
-  const Quadrature& q = Quadrature::Get();
-  const Eigen::Index l = order_;
-  const auto basis = q.chebyshev.middleCols(1, l);
-  const Eigen::VectorXd target = Eigen::Map<const Eigen::VectorXd>(mu.data() + 1, l);
-
-  Eigen::VectorXd theta = Eigen::VectorXd::Zero(l);
-  Eigen::VectorXd best = theta;
-  residual_ = std::numeric_limits<double>::infinity();
-  Iterate at;
-  at.exponent.setZero();
-  at.Normalise();
-  Iterate best_at = at;
-  double limit = kMaxReach;
-  for (iterations_ = 0; iterations_ < kMaxIterations; ++iterations_) {
-    const Eigen::VectorXd moment = q.chebyshev.leftCols(2 * l + 1).transpose() * at.mass.matrix();
-    const Eigen::VectorXd gradient = moment.segment(1, l) - target;
-    const double size = gradient.lpNorm<Eigen::Infinity>();
-    if (size < residual_) {
-      residual_ = size;
-      best = theta;
-      best_at = at;
-    }
-    if (size < kTolerance) break;
-    limit *= kReachGrowth;
-
-    Eigen::MatrixXd hessian(l, l);
-    for (Eigen::Index i = 1; i <= l; ++i) {
-      for (Eigen::Index j = 1; j <= i; ++j) {
-        const double h = 0.5 * (moment[i + j] + moment[i - j]) - moment[i] * moment[j];
-        hessian(i - 1, j - 1) = hessian(j - 1, i - 1) = h;
-      }
-    }
-    const Eigen::VectorXd direction = Direction(hessian, gradient);
-    const NodeValues along = (basis * direction).array();
-    const double slope = gradient.dot(direction);
-    const double here = at.log_normaliser - theta.dot(target);
-    bool moved = false;
-    Iterate trial;
-    const double reach = along.maxCoeff() - along.minCoeff();
-    for (double step = std::min(1.0, limit / reach); step > 1e-10; step *= 0.5) {
-      trial.exponent = at.exponent + step * along;
-      trial.Normalise();
-      const Eigen::VectorXd next = theta + step * direction;
-      const double there = trial.log_normaliser - next.dot(target);
-      if (there <= here + 1e-4 * step * slope) {
-        theta = next;
-        at = trial;
-        moved = true;
-        break;
-      }
-    }
-    if (!moved) break;
-  }
-  dual_ = best_at.log_normaliser - best.dot(target);
-  theta_[0] = -best_at.log_normaliser;
-  for (Eigen::Index k = 0; k < l; ++k) theta_[static_cast<std::size_t>(k) + 1] = best[k];
-  std::array<double, kNodes> mass;
-  for (int i = 0; i < kNodes; ++i) mass[i] = best_at.mass[i];
-  BuildCdf(mass);
-}
-
-void MaxEntropyDensity::BuildCdf(const std::array<double, kNodes>& mass) {
+void MaxEntropyDensity::BuildCdf() {
   const Quadrature& q = Quadrature::Get();
   cdf_[0] = 0;
   for (int p = 0; p < kPanels; ++p) {
-    const Eigen::Map<const Eigen::Matrix<double, 1, kPanelNodes>> local(&mass[p * kPanelNodes]);
+    const Eigen::Map<const Eigen::Matrix<double, 1, kPanelNodes>> local(
+        &fit_.mass[p * kPanelNodes]);
     Eigen::Map<Eigen::Matrix<double, 1, kPanelNodes + 1>>(inside_[p].data()) = local * q.to_cdf;
     inside_[p][0] += cdf_[p];
     cdf_[p + 1] = cdf_[p] + local.sum();
@@ -220,11 +117,11 @@ double MaxEntropyDensity::Density(double t) const {
   double b1 = 0;
   double b2 = 0;
   for (int k = order_; k >= 1; --k) {
-    const double b = theta_[k] + 2 * t * b1 - b2;
+    const double b = fit_.theta[k] + 2 * t * b1 - b2;
     b2 = b1;
     b1 = b;
   }
-  return std::exp(theta_[0] + t * b1 - b2);
+  return std::exp(fit_.theta[0] + t * b1 - b2);
 }
 
 namespace {

@@ -5,18 +5,7 @@
 //! Problem: of all densities on [-1, 1] with E[T_k] = mu_k, k = 1..l, take the one of largest
 //! entropy; it is exp(sum_k theta_k T_k(t)) (Mitchell et al. 2021, eq. 5, in the Chebyshev basis).
 //!
-//! Approach: Newton on the convex dual (eq. 6) with theta_0 eliminated by normalisation,
-//!     L(theta) = log integral exp(sum_{k>=1} theta_k T_k) - sum_{k>=1} theta_k mu_k,
-//! whose minimum is that of eq. 6 and which cannot overflow: every iterate is a density. The
-//! Hessian is the covariance of T_1..T_l, from 2l moments by T_i T_j = (T_{i+j} + T_{|i-j|}) / 2;
-//! the step is a Cholesky solve with a ridge that grows until the factor is sound; Armijo's rule
-//! halves it.
-//!
-//! Data with few distinct values have their moments on the boundary of the moment space: no density
-//! has them and the dual has no minimum. Iterates then tend to those atoms while the gradient tends
-//! to zero, so the fit goes on until the gradient is small, progress ends, or the iterations are
-//! spent, and keeps the density of the smallest gradient. Moments outside of the moment space (raw
-//! sums after cancellation) leave a gradient that does not shrink: `residual` says so.
+//! Approach: Newton on the dual (dual.hpp) over the nodes of a quadrature rule.
 //!
 //! Quadrature: 8 Gauss-Lobatto nodes in each of 32 panels, even in arccos t, which crowd towards
 //! the ends as a polynomial's features do, and lie *on* the ends, where a column's minimum and
@@ -24,14 +13,13 @@
 //! their edges; inside of one, it is the integral of the polynomial through the 8 nodes. 1000
 //! quantiles take a table look-up and a few Newton steps on that polynomial each.
 //!
-//! Complexity: 256 (3 l + 1 exp) + l^3 / 6 operations an iteration; 1 to 100 iterations.
-//! Deterministic.
+//! Complexity: that of the dual on 256 nodes. Deterministic.
 
 #include <array>
 #include <span>
 #include <vector>
 
-#include "algorithms/quantiles/power_sums.hpp"
+#include "algorithms/quantiles/dual.hpp"
 
 namespace retable::quantiles {
 
@@ -43,7 +31,7 @@ inline constexpr int kNodes = kPanels * kPanelNodes;
 class MaxEntropyDensity {
  public:
   //! Fits the density of Chebyshev moments mu[0..order], mu[0] = 1, all finite.
-  MaxEntropyDensity(const std::array<double, kMaxOrder + 1>& mu, int order);
+  MaxEntropyDensity(const Moments& mu, int order);
 
   //! exp(theta_0 + sum theta_k T_k(t)).
   double Density(double t) const;
@@ -56,22 +44,18 @@ class MaxEntropyDensity {
   double Cdf(double t) const;
 
   //! Largest |E[T_k] - mu_k| over k = 1..order.
-  double residual() const { return residual_; }
-  int iterations() const { return iterations_; }
+  double residual() const { return fit_.residual; }
+  int iterations() const { return fit_.iterations; }
   int order() const { return order_; }
   //! The dual's value: the entropy of the fitted density where it converged.
-  double dual() const { return dual_; }
-  const std::array<double, kMaxOrder + 1>& theta() const { return theta_; }
+  double dual() const { return fit_.dual; }
+  const Moments& theta() const { return fit_.theta; }
 
  private:
-  void Fit(const std::array<double, kMaxOrder + 1>& mu);
-  void BuildCdf(const std::array<double, kNodes>& mass);
+  void BuildCdf();
 
   int order_;
-  int iterations_ = 0;
-  double residual_ = 0;
-  double dual_ = 0;
-  std::array<double, kMaxOrder + 1> theta_{};
+  DualFit fit_;
   std::array<double, kPanels + 1> cdf_{};  //!< F at the panels' edges
   //! Monomial coefficients of F inside of each panel, in the panel's own [-1, 1].
   std::array<std::array<double, kPanelNodes + 1>, kPanels> inside_{};

@@ -13,8 +13,6 @@
 namespace retable::quantiles {
 namespace {
 
-using Moments = std::array<double, kMaxOrder + 1>;
-
 Moments ChebyshevOf(const std::vector<double>& atoms, const std::vector<double>& weights) {
   Moments mu{};
   for (std::size_t i = 0; i < atoms.size(); ++i) {
