@@ -26,11 +26,12 @@ reproduce: build
 smoke:
 	@$(MAKE) --no-print-directory reproduce PROFILE=smoke OUT=$(if $(filter file,$(origin OUT)),results/smoke,$(OUT))
 
-test: setup
+test:
+	@tools/setup.sh test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test.sh
 
 unit: build
-	@cmake --build $(BUILD) -j $(JOBS) --target unit_tests >/dev/null && cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
+	@cmake --build $(BUILD) -j $(JOBS) >/dev/null && cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
 
 build: setup
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
@@ -49,7 +50,8 @@ compare:
 gpu-check: build
 	@cmake --build $(BUILD) -j $(JOBS) --target $(FAMILY)_gpu_check && $(BUILD)/$(FAMILY)_gpu_check --out $(OUT)/gpu-check
 
-fuzz: setup
+fuzz:
+	@tools/setup.sh test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/fuzz.sh
 
 docs: build

@@ -42,6 +42,12 @@ Devices FindDevices(const std::string& wanted) {
   return devices;
 }
 
+// A build may leave families out (RETABLE_ONLY); a glob then passes over their experiments.
+bool FamilyIsBuilt(const std::string& family) {
+  return std::any_of(Protocols().begin(), Protocols().end(),
+                     [&](const auto& protocol) { return protocol->family() == family; });
+}
+
 // The experiments that match any of the globs, in order. @throws ConfigError for a glob that
 // matches nothing.
 std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<std::string>& globs) {
@@ -56,8 +62,10 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
     }
   }
   std::erase_if(all, [&](const Experiment& e) {
-    return std::none_of(globs.begin(), globs.end(),
-                        [&](const auto& glob) { return GlobMatch(glob, e.id); });
+    const bool by_name = std::find(globs.begin(), globs.end(), e.id) != globs.end();
+    return !by_name && (!FamilyIsBuilt(e.family) ||
+                        std::none_of(globs.begin(), globs.end(),
+                                     [&](const auto& glob) { return GlobMatch(glob, e.id); }));
   });
   return all;
 }

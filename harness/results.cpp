@@ -113,7 +113,7 @@ void WriteClaims(CsvWriter& csv, const Artifact& artifact, const View& view, Sco
           fmt::format("{} {}: {} ({})", artifact.id, claim.id, claim.text, figures));
     }
     csv.Field(artifact.id).Field(claim.id).Field(claim.text).Field(claim.where).Field(verdict);
-    csv.Field(figures).Field(claim.check);
+    csv.Field(figures).Field(claim.check).Field(result.reason);
     csv.EndRow();
   }
 }
@@ -136,7 +136,7 @@ Scoreboard WriteResults(const std::string& folder) {
   CsvWriter verdicts(verdict_text), claims(claim_text);
   verdicts.Row({"artifact", "row", "column", "kind", "paper", "measured", "unit", "ratio",
                 "verdict", "reason", "ci_low", "ci_high", "n", "page", "table"});
-  claims.Row({"artifact", "id", "text", "page", "verdict", "figures", "check"});
+  claims.Row({"artifact", "id", "text", "page", "verdict", "figures", "check", "reason"});
   for (const Artifact& artifact : LoadArtifacts(folder)) {
     const Table table = BuildTable(artifact);
     const std::string coverage = CoverageText(artifact);

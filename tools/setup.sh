@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build and the report need from the distribution's packages (Debian 12, Ubuntu
 # 24.04). Does nothing when all is there. Without root and without sudo it prints the one command.
+# usage: setup.sh [test]     with "test", also what only the tests need
 set -euo pipefail
 
 packages=(
@@ -9,6 +10,12 @@ packages=(
   libeigen3-dev libboost-dev libboost-math-dev libtbb-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
   clang-format python3 python3-matplotlib python3-jinja2 ca-certificates
 )
+
+if [ "${1:-}" = test ]; then
+  # The fuzz targets need clang and its runtime library, whose package bears clang's version.
+  runtime=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' | head -1)
+  packages+=(clang ${runtime:+"$runtime"})
+fi
 
 missing=()
 for package in "${packages[@]}"; do
