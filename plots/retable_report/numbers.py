@@ -11,7 +11,7 @@ MINUS, THIN = "\u2212", "\u202f"
 
 def raised(text):
     """Powers as works print them: 2^26 + 1 -> 2²⁶ + 1."""
-    return re.sub(r"(?<=[\w)])\^(\d+)(?![\w.])", lambda m: m.group(1).translate(SUPERSCRIPT), str(text))
+    return re.sub(r"(?<=[\w)])\^(\d+)(?!\w|\.\d)", lambda m: m.group(1).translate(SUPERSCRIPT), str(text))
 
 
 def plain(value, digits=4):

@@ -195,7 +195,7 @@ def artifact_view(report, artifact, slug, note):
         "rows": rows, "shared": shared, "layout": layout, "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
         "empty": bool(layout) and not rows and all(not c or c.get("absent") for _, cells in layout[2] for c in cells),
         "open": len(rows) <= OPEN_ROWS, "tally": model.tally(rows, VERDICTS), "claims": model.claim_rows(artifact),
-        "statuses": model.statuses_of(artifact), "coverage": "" if covered.startswith("0 ") and not artifact.meta.get("datasets") else covered,
+        "statuses": model.statuses_of(artifact), "coverage": "" if covered.startswith("0 ") else covered,
         "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],
         "repeat": artifact.text("repeat"), "problems": artifact.problems, "cells": len(artifact.tidy),
         "recorded": sorted({(r["recorded"]["machine"], r["recorded"]["date"]) for r in rows if r["recorded"]}),

@@ -537,6 +537,14 @@ class Words(unittest.TestCase):
         self.assertEqual([numbers.published(v) for v in ("6.2e-05", "0.673525", "1e-9", "NaN", "")], ["0.000062", "0.673525", "1e−9", "NaN", ""])
         self.assertEqual(numbers.moment("2026-01-02T03:04:05Z"), "2026-01-02 03:04 UTC")
 
+    def test_powers(self):
+        self.assertEqual(numbers.raised("2^26+1 and 2^9. x^2.5 e^-1 |MMD^2| 2^n"), "2²⁶+1 and 2⁹. x^2.5 e^-1 |MMD²| 2^n")
+        self.assertEqual([figures.axes.scientific(v) for v in (1e-4, 2e-5, 1.5e7)], ["10⁻⁴", "2·10⁻⁵", "1.5·10⁷"])
+
+    def test_values_of_a_claim(self):
+        self.assertEqual(model.values_of("cell(ME (l=5), mean) = 0.0123456789; cell(A, b) = missing; cell(1.5, x) = 7"), ["ME (l=5), mean: 0.01235", "1.5, x: 7"])
+        self.assertEqual(model.values_of(""), [])
+
     def test_markdown_escapes(self):
         self.assertEqual(markdown.escape("a|b *c*\n<d> & `e`"), "a\\|b \\*c\\* &lt;d&gt; &amp; \\`e\\`")
         self.assertEqual(markdown.code("a `b` c"), "``a `b` c``")
