@@ -22,7 +22,8 @@ endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)
   set(table "")
-  foreach(family ${RETABLE_FAMILIES})
+  string(REPLACE "," ";" families "${RETABLE_FAMILIES}")
+  foreach(family ${families})
     retable_family_files(${family} files)
     set(all "")
     foreach(file ${files})
@@ -61,7 +62,7 @@ else()
   endforeach()
   list(REMOVE_DUPLICATES RETABLE_HASHED_FILES)
   set(RETABLE_SOURCE_HASHES ${CMAKE_BINARY_DIR}/source_hashes.cpp)
-  string(REPLACE ";" "\\;" families "${RETABLE_FAMILIES}")
+  string(REPLACE ";" "," families "${RETABLE_FAMILIES}")
   add_custom_command(
     OUTPUT ${RETABLE_SOURCE_HASHES}
     COMMAND ${CMAKE_COMMAND} -DRETABLE_SOURCE=${CMAKE_SOURCE_DIR} "-DRETABLE_FAMILIES=${families}"

@@ -47,6 +47,19 @@ TEST(QuantileExperiments, EveryArtifactOfTheChapterIsThere) {
   }
 }
 
+// Without a hash of the sources, changed code would show old results.
+TEST(SourceHashes, EveryFamilyHasItsOwn) {
+  std::set<std::string> hashes;
+  std::set<std::string> families;
+  for (const auto& protocol : Protocols()) families.insert(protocol->family());
+  for (const auto& family : families) {
+    EXPECT_EQ(FamilySourceHash(family).size(), 64u) << family;
+    hashes.insert(FamilySourceHash(family));
+  }
+  EXPECT_EQ(hashes.size(), families.size());
+  EXPECT_NE(FamilySourceHash("quantiles"), FamilySourceHash("shuffle"));
+}
+
 class Profiles : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Profiles, EveryExperimentPlans) {
