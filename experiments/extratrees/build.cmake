@@ -4,7 +4,8 @@ if(RETABLE_HAS_CUDA)
   add_executable(extratrees_gpu_check EXCLUDE_FROM_ALL
                  ${CMAKE_SOURCE_DIR}/experiments/extratrees/gpu_check_bench.cpp)
   target_link_libraries(extratrees_gpu_check PRIVATE retable_flags)
-  foreach(library common datasets extratrees baselines_extratrees experiments_extratrees)
+  foreach(library common datasets harness extratrees baselines_extratrees experiments_common
+                  experiments_extratrees)
     if(TARGET retable_${library})
       target_link_libraries(extratrees_gpu_check PRIVATE retable_${library})
     endif()

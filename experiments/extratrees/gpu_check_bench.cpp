@@ -1,10 +1,11 @@
 //! @file
 //! The device check of the family: forests grown on the GPU are compared with their CPU twins node
 //! by node, then timed. Usage:
-//!   extratrees_gpu_check [--small] [--pixels FILE] [--dataset NAME] [--repeats N] [--out DIR]
+//!   extratrees_gpu_check [--small | --tiny] [--pixels FILE] [--dataset NAME] [--repeats N] [--out
+//!   DIR]
 //! --pixels: gzip of uint32 {rows, columns, classes, training rows}, uint8 pixels row by row, uint8
-//! labels; without it "synthetic strokes" stand in. --small: the comparisons alone.
-//! Exit 3 when a tree differs.
+//! labels; without it "synthetic strokes" stand in. --small: the comparisons alone; --tiny: fewer
+//! of them, for a memory checker. Exit 3 when a tree differs.
 
 #include <zlib.h>
 
@@ -171,6 +172,13 @@ void Small() {
   CompareAll(SyntheticTable(90000, 7, 4, 80000), 3);
 }
 
+// For a memory checker, under which kernels run a hundred times slower: every queue, one tree.
+void Tiny() {
+  CompareReport(LoadSupervised("iris", 1), 2);
+  CompareAll(SyntheticTable(5000, 9, 3, 250), 1);
+  CompareAll(SyntheticTable(1700, 9, 520, 2000), 1);
+}
+
 // Best of `repeats` fits after one to warm up; also the parts of the best.
 double TimeFit(ForestTrainer& trainer, const Supervised& data, const ForestOptions& options,
                int repeats, std::vector<PartTime>* parts = nullptr) {
@@ -271,6 +279,7 @@ void Iris(int repeats) {
 
 int main(int argc, char** argv) {
   bool small = false;
+  bool tiny = false;
   int repeats = 3;
   std::string pixels;
   std::string dataset;
@@ -278,6 +287,7 @@ int main(int argc, char** argv) {
     const std::string word = argv[i];
     const bool more = i + 1 < argc;
     if (word == "--small") small = true;
+    if (word == "--tiny") tiny = true;
     if (word == "--pixels" && more) pixels = argv[++i];
     if (word == "--dataset" && more) dataset = argv[++i];
     if (word == "--repeats" && more) repeats = std::atoi(argv[++i]);
@@ -290,8 +300,12 @@ int main(int argc, char** argv) {
     std::puts("no CUDA device: nothing checked");
     return 6;
   }
-  Small();
-  if (!small) {
+  if (tiny) {
+    Tiny();
+  } else {
+    Small();
+  }
+  if (!small && !tiny) {
     Iris(repeats);
     const Supervised images =
         pixels.empty() ? SyntheticStrokes(60000, 10000, 3) : ReadPixels(pixels);

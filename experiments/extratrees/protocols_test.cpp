@@ -51,6 +51,17 @@ TEST(FitProtocol, EveryMethodLearnsIris) {
   }
 }
 
+TEST(FitProtocol, AStoppedRunIsScaledAndSaysSo) {
+  CellConfig cell = Cell("extratrees/fit", "report", "digits");
+  cell.axes["trees"] = std::int64_t{2};
+  cell.parameters["max_steps"] = std::int64_t{10};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(outcome.metrics.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(outcome.facts.at("steps run")), 10);
+  EXPECT_GT(std::get<std::int64_t>(outcome.facts.at("steps of a complete run")), 200);
+}
+
 TEST(FitProtocol, RulesAreAnAxis) {
   CellConfig cell = Cell("extratrees/fit", "frontier", "wine");
   cell.settings["min_time"] = 0.01;
