@@ -4,8 +4,9 @@
 //! body and, with plain arrays as memory, a CPU function that tests it. The recurrence and its
 //! names are quadrature_model.hpp's; "first" and "second" take the place of left and right.
 //!
-//! `Memory` gives: X(feature, x), AddPhi(feature, change), Push(slot, g), Peek(slot, g),
-//! InSet(offset, x) and EndTree(). Arrays hold R rows (fastest) by Q points.
+//! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
+//! and EndTree(). `bits` is a record's feature with its flags. Arrays hold R rows (fastest) by Q
+//! points.
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -71,11 +72,10 @@ struct LaneState {
 
 //! delta of each row. General: with missing values and categories.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD int Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
+RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&delta)[R]) {
   const std::uint32_t bits = record.bits();
-  const int feature = static_cast<int>(bits & kFeatureMask);
   float x[R];
-  memory.X(feature, x);
+  memory.X(bits, x);
   RETABLE_UNROLL
   for (int r = 0; r < R; ++r) {
     bool inside = x[r] >= record.word[0] && x[r] < record.word[1];
@@ -93,7 +93,7 @@ RETABLE_HD int Route(const Record<Q>& record, Memory& memory, float (&delta)[R])
     const float d = above ? record.word[4] : record.word[5];
     delta[r] = inside ? d : 0.0f;
   }
-  return feature;
+  return bits;
 }
 
 // Shapes.
@@ -203,7 +203,7 @@ RETABLE_HD void RunTreelet(const Float4* at, const float (&g)[Q * R], float (&k)
   constexpr int kNodes = Shape::kNodes;
   float delta[kNodes][R];
   float sum[kNodes][R];
-  int feature[kNodes];
+  std::uint32_t feature[kNodes];
   RETABLE_UNROLL
   for (int i = 0; i < kNodes; ++i) {
     feature[i] = Route<General, Q, R>(Record<Q>(at + i * RecordSize(Q)), memory, delta[i]);
@@ -221,7 +221,7 @@ RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R], 
   float delta[R];
   float g[Q * R];
   float sum[R];
-  const int feature = Route<General, Q, R>(record, memory, delta);
+  const std::uint32_t feature = Route<General, Q, R>(record, memory, delta);
   memory.Peek(slot, g);
   Join<Q, R>(record, delta, g, first, k, sum);
   memory.AddPhi(feature, sum);
@@ -235,7 +235,7 @@ RETABLE_HD void FinishTreelet(const Float4* at, int slot, LaneState<Q, R>& state
   float sum[R];
   memory.Peek(slot, g);
   Join<Q, R>(record, state.delta, g, state.first, state.k, sum);
-  memory.AddPhi(static_cast<int>(record.bits() & kFeatureMask), sum);
+  memory.AddPhi(record.bits(), sum);
 }
 
 template <bool General, int Q, int R, class Memory>
@@ -265,6 +265,60 @@ RETABLE_HD void StartTree(LaneState<Q, R>& state) {
   for (int i = 0; i < Q * R; ++i) state.g[i] = 1.0f;
 }
 
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD const Float4* DispatchTreelet(int op, const Float4* at, LaneState<Q, R>& state,
+                                         Memory& memory) {
+  switch (op) {
+#define RETABLE_TREELET(code, ...)                                        \
+  case code:                                                              \
+    RunTreelet<__VA_ARGS__, General, Q, R>(at, state.g, state.k, memory); \
+    return at + __VA_ARGS__::kNodes * RecordSize(Q);
+    RETABLE_TREELET(kP, P)
+    RETABLE_TREELET(kA, A)
+    RETABLE_TREELET(kB, B)
+    RETABLE_TREELET(kAL, N<A, L>)
+    RETABLE_TREELET(kBL, N<B, L>)
+    RETABLE_TREELET(kAP, N<A, P>)
+    RETABLE_TREELET(kBP, N<B, P>)
+    RETABLE_TREELET(kAA, N<A, A>)
+    RETABLE_TREELET(kBA, N<B, A>)
+    RETABLE_TREELET(kBB, N<B, B>)
+#undef RETABLE_TREELET
+    default:
+      __builtin_unreachable();
+  }
+}
+
+//! The operations after a first or a second child.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD void Close(int op, const Float4* at, int slot, int second_slot, LaneState<Q, R>& state,
+                      Memory& memory) {
+  if (op == kMid || op == kMidTreelet) {
+    if (op == kMid) {
+      memory.Push(second_slot, state.k);
+    } else {
+      RETABLE_UNROLL
+      for (int i = 0; i < Q * R; ++i) state.first[i] = state.k[i];
+    }
+    Middle<General, Q, R>(at, slot, state, memory);
+  } else if (op == kUpTreelet) {
+    FinishTreelet<Q, R>(at, slot, state, memory);
+  } else {
+    float first[Q * R];
+    if (op == kUp) {
+      memory.Peek(second_slot, first);
+    } else {
+      const Record<Q> record(at);
+      RETABLE_UNROLL
+      for (int i = 0; i < Q * R; ++i) {
+        first[i] = state.k[i];
+        state.k[i] = record.value();
+      }
+    }
+    Finish<General, Q, R>(at, slot, first, state.k, memory);
+  }
+}
+
 //! Runs operations up to the end of the chunk. Returns false at the end of the segment.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memory) {
@@ -281,68 +335,20 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
     op = static_cast<int>(Bits(head.z));
     slot = static_cast<int>(Bits(head.w));
     ++at;
-    switch (now) {
-#define RETABLE_TREELET(code, ...)                                        \
-  case code:                                                              \
-    RunTreelet<__VA_ARGS__, General, Q, R>(at, state.g, state.k, memory); \
-    at += __VA_ARGS__::kNodes * kRecord;                                  \
-    break;
-      RETABLE_TREELET(kP, P)
-      RETABLE_TREELET(kA, A)
-      RETABLE_TREELET(kB, B)
-      RETABLE_TREELET(kAL, N<A, L>)
-      RETABLE_TREELET(kBL, N<B, L>)
-      RETABLE_TREELET(kAP, N<A, P>)
-      RETABLE_TREELET(kBP, N<B, P>)
-      RETABLE_TREELET(kAA, N<A, A>)
-      RETABLE_TREELET(kBA, N<B, A>)
-      RETABLE_TREELET(kBB, N<B, B>)
-#undef RETABLE_TREELET
-      case kDown:
-        Down<General, Q, R>(at, here, state, memory);
-        at += kRecord;
-        break;
-      case kMid:
-        memory.Push(second_slot, state.k);
-        Middle<General, Q, R>(at, here, state, memory);
-        at += kRecord;
-        break;
-      case kUp: {
-        float first[Q * R];
-        memory.Peek(second_slot, first);
-        Finish<General, Q, R>(at, here, first, state.k, memory);
-        at += kRecord;
-        break;
-      }
-      case kMidTreelet:
-        RETABLE_UNROLL
-        for (int i = 0; i < Q * R; ++i) state.first[i] = state.k[i];
-        Middle<General, Q, R>(at, here, state, memory);
-        at += kRecord;
-        break;
-      case kUpTreelet:
-        FinishTreelet<Q, R>(at, here, state, memory);
-        at += kRecord;
-        break;
-      case kUpLeaf: {
-        float first[Q * R];
-        RETABLE_UNROLL
-        for (int i = 0; i < Q * R; ++i) first[i] = state.k[i];
-        const Record<Q> record(at);
-        RETABLE_UNROLL
-        for (int i = 0; i < Q * R; ++i) state.k[i] = record.value();
-        Finish<General, Q, R>(at, here, first, state.k, memory);
-        at += kRecord;
-        break;
-      }
-      case kEndTree:
-        memory.EndTree();
-        StartTree(state);
-        break;
-      case kNextChunk:
-        return true;
-      default:
-        return false;
+    // Uniform branches, the most frequent operations first; a switch over few, dense cases.
+    if (now == kDown) {
+      Down<General, Q, R>(at, here, state, memory);
+      at += kRecord;
+    } else if (now <= kBB) {
+      at = DispatchTreelet<General, Q, R>(now, at, state, memory);
+    } else if (now <= kUpLeaf) {
+      Close<General, Q, R>(now, at, here, second_slot, state, memory);
+      at += kRecord;
+    } else if (now == kEndTree) {
+      memory.EndTree();
+      StartTree(state);
+    } else {
+      return now == kNextChunk;
     }
   }
 }

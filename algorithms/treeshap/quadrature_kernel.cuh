@@ -41,39 +41,46 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 //! The interpreter's memory of one lane.
 template <int Q, int R, bool SharedX, bool SharedPhi>
 struct DeviceMemory {
-  const float* x;   // shared (features x rows of the block), or global (features x stride)
-  float* phi;       // shared
+  const float* x;   // global, at the lane's first row: features x stride
+  char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
   float4* stack;    // shared_slots x vectors x threads
   float4* local;    // kLocalSlots x vectors, of this lane
   double* partial;  // this range's slice, at the lane's first row
   const std::uint32_t* sets;
   std::uint32_t features;
-  std::uint32_t stride;  // of partial and of wide x
-  std::uint32_t pitch;   // of shared x and phi: rows of the block
+  std::uint32_t stride;     // of partial and of wide x
+  std::uint32_t step;       // bytes of a shared column
+  std::uint32_t phi_bytes;  // of which phi
   std::uint32_t threads;
   int shared_slots;
 
   // Q R floats as whole vectors; the last one may be partly used.
   static constexpr int kVectors = (Q * R + 3) / 4;
 
-  __device__ __forceinline__ void X(int feature, float (&out)[R]) const {
-    const float* at = x + static_cast<std::size_t>(feature) * (SharedX ? pitch : stride);
+  // Shared columns: phi and x of a feature side by side, `step` bytes a feature. A step is a
+  // multiple of 256 and the flags are the top eight bits, so they fall out of the 32-bit product.
+  __device__ __forceinline__ char* Column(std::uint32_t bits) const {
+    return columns + bits * step;
+  }
+
+  __device__ __forceinline__ void X(std::uint32_t bits, float (&out)[R]) const {
     if constexpr (SharedX) {
-      Unpack<R>(*reinterpret_cast<const RowVector<R>*>(at), out);
+      Unpack<R>(*reinterpret_cast<const RowVector<R>*>(Column(bits) + phi_bytes), out);
     } else {
+      const float* at = x + static_cast<std::size_t>(bits & tape::kFeatureMask) * stride;
       Unpack<R>(__ldg(reinterpret_cast<const RowVector<R>*>(at)), out);
     }
   }
 
-  __device__ __forceinline__ void AddPhi(int feature, const float (&change)[R]) {
+  __device__ __forceinline__ void AddPhi(std::uint32_t bits, const float (&change)[R]) {
     if constexpr (!SharedPhi) {
-      double* at = partial + static_cast<std::size_t>(feature) * stride;
+      double* at = partial + static_cast<std::size_t>(bits & tape::kFeatureMask) * stride;
 #pragma unroll
       for (int r = 0; r < R; ++r) {
         if (change[r] != 0) atomicAdd(at + r, static_cast<double>(change[r]));
       }
     } else {
-      auto* at = reinterpret_cast<RowVector<R>*>(phi + static_cast<std::uint32_t>(feature) * pitch);
+      auto* at = reinterpret_cast<RowVector<R>*>(Column(bits));
       float sum[R];
       Unpack<R>(*at, sum);
 #pragma unroll
@@ -134,7 +141,7 @@ struct DeviceMemory {
   __device__ __forceinline__ void EndTree() {
     if constexpr (SharedPhi) {
       for (std::uint32_t f = 0; f < features; ++f) {
-        auto* at = reinterpret_cast<RowVector<R>*>(phi + f * pitch);
+        auto* at = reinterpret_cast<RowVector<R>*>(Column(f));
         float sum[R];
         Unpack<R>(*at, sum);
 #pragma unroll
@@ -183,7 +190,8 @@ __global__ void __launch_bounds__(128, 4) QuadratureKernel(QuadratureLaunch laun
   memory.sets = launch.sets;
   memory.features = launch.features;
   memory.stride = launch.stride;
-  memory.pitch = pitch;
+  memory.phi_bytes = pitch * static_cast<std::uint32_t>(sizeof(float));
+  memory.step = memory.phi_bytes * (SharedX ? 2 : 1);
   memory.threads = blockDim.x;
   float4 local[kLocalSlots * kVectors];
   memory.local = local;
@@ -194,21 +202,17 @@ __global__ void __launch_bounds__(128, 4) QuadratureKernel(QuadratureLaunch laun
                    first_row + lane_row;
   // A lane reads its own rows alone: no barrier is needed.
   memory.x = launch.x + first_row + lane_row;
-  memory.phi = columns + lane_row;
+  memory.columns = reinterpret_cast<char*>(columns + lane_row);
   if constexpr (SharedPhi) {
     for (std::uint32_t f = 0; f < launch.features; ++f) {
-      for (std::uint32_t r = 0; r < R; ++r) columns[f * pitch + lane_row + r] = 0;
-    }
-  }
-  if constexpr (SharedX) {
-    float* shared_x = columns + launch.features * pitch;
-    for (std::uint32_t f = 0; f < launch.features; ++f) {
+      auto* column = reinterpret_cast<float*>(memory.Column(f));
       for (std::uint32_t r = 0; r < R; ++r) {
-        shared_x[f * pitch + lane_row + r] =
-            launch.x[static_cast<std::size_t>(f) * launch.stride + first_row + lane_row + r];
+        column[r] = 0;
+        if constexpr (SharedX) {
+          column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.stride + r];
+        }
       }
     }
-    memory.x = shared_x + lane_row;
   }
 
   tape::LaneState<Q, R> state;

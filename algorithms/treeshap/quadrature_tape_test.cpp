@@ -22,10 +22,12 @@ struct ArrayMemory {
   std::vector<float> tree_phi;  // features x R
   std::vector<double> phi;      // features x R
 
-  void X(int feature, float (&x)[R]) const {
+  void X(std::uint32_t bits, float (&x)[R]) const {
+    const auto feature = static_cast<int>(bits & tape::kFeatureMask);
     for (int r = 0; r < R; ++r) x[r] = ClampInfinity(rows[r * set.features + feature]);
   }
-  void AddPhi(int feature, const float (&change)[R]) {
+  void AddPhi(std::uint32_t bits, const float (&change)[R]) {
+    const auto feature = static_cast<int>(bits & tape::kFeatureMask);
     for (int r = 0; r < R; ++r) tree_phi[static_cast<std::size_t>(feature * R + r)] += change[r];
   }
   void Push(int slot, const float (&g)[Q * R]) {

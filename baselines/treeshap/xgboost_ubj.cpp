@@ -73,6 +73,25 @@ void Pair(UbjWriter& w, const char* key, const std::string& value) {
   w.String(value);
 }
 
+// XGBoost's contributions assume its own numbering: level by level, siblings side by side.
+Tree LevelOrder(const Tree& tree) {
+  Tree out;
+  out.group = tree.group;
+  std::vector<std::int32_t> queue = {0};
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    TreeNode node = tree.nodes[static_cast<std::size_t>(queue[i])];
+    if (!node.is_leaf()) {
+      const auto next = static_cast<std::int32_t>(queue.size());
+      queue.push_back(node.left);
+      queue.push_back(node.right);
+      node.left = next;
+      node.right = next + 1;
+    }
+    out.nodes.push_back(node);
+  }
+  return out;
+}
+
 void WriteTree(UbjWriter& w, const Tree& tree, std::size_t id, std::int32_t features) {
   const std::size_t n = tree.nodes.size();
   std::vector<std::int32_t> left(n, -1), right(n, -1), parents(n, 2147483647), indices(n, 0);
@@ -148,14 +167,13 @@ void WriteBooster(UbjWriter& w, const TreeEnsemble& model) {
   Pair(w, "num_trees", std::to_string(model.trees.size()));
   Pair(w, "size_leaf_vector", "0");
   w.CloseObject();
-  std::vector<std::int32_t> groups;
-  for (const Tree& tree : model.trees) groups.push_back(tree.group);
-  w.Key("tree_info");
-  w.Ints(groups);
+  w.Key("tree_info");  // a plain array here, as in "version"
+  w.OpenArray(model.trees.size());
+  for (const Tree& tree : model.trees) w.Integer(tree.group);
   w.Key("trees");
   w.OpenArray(model.trees.size());
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
-    WriteTree(w, model.trees[t], t, model.features);
+    WriteTree(w, LevelOrder(model.trees[t]), t, model.features);
   }
   w.CloseObject();
   Pair(w, "name", "gbtree");
@@ -201,7 +219,8 @@ std::string WriteXgboostUbj(const TreeEnsemble& model) {
   w.CloseObject();
   w.CloseObject();
   w.Key("version");
-  w.Ints({1, 7, 4});
+  w.OpenArray(3);
+  for (const std::int64_t part : {1, 7, 4}) w.Integer(part);
   w.CloseObject();
   return w.Take();
 }

@@ -2,6 +2,7 @@
 // the CPU on fresh random input, then its speed beside the published kernel on each model shape.
 //
 //     treeshap_gpu_check [--out DIR] [--seed N] [--rows N] [--only SUBSTRING] [--skip-speed]
+//     [--skip-checks]
 //                        [--skip-interactions] [--max-points N,N,...] [--threads N]
 
 #include <algorithm>
@@ -28,6 +29,7 @@ struct Options {
   std::size_t rows = 10000;
   std::string only;
   bool speed = true;
+  bool checks = true;
   bool interactions = true;
   std::vector<std::int64_t> max_points = {8};
   std::int64_t threads = 0;
@@ -51,6 +53,8 @@ Options Parse(int argc, char** argv) {
       options.only = next();
     else if (argument == "--skip-speed")
       options.speed = false;
+    else if (argument == "--skip-checks")
+      options.checks = false;
     else if (argument == "--skip-interactions")
       options.interactions = false;
     else if (argument == "--threads")
@@ -178,6 +182,15 @@ void CheckDeterminism(std::uint64_t seed) {
   Report("Quadrature: the same bits with other blocks", first == blocks->values(rows) ? 0 : 1, 0);
 }
 
+void Check(std::uint64_t seed) {
+  CheckRandom("GPUTreeShap", 1e-4, seed);
+  CheckRandom("Quadrature", 5e-7, seed);
+  CheckWide("GPUTreeShap", 1e-4, seed);
+  CheckWide("Quadrature", 5e-7, seed);
+  CheckChains();
+  CheckDeterminism(seed);
+}
+
 // Sum of a row's values against its margin, over the row's scale.
 double Additivity(const TreeEnsemble& model, const RowBlock& rows, const std::vector<double>& phi,
                   std::size_t step) {
@@ -294,12 +307,7 @@ int main(int argc, char** argv) try {
     return 1;
   }
   std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
-  CheckRandom("GPUTreeShap", 1e-4, options.seed);
-  CheckRandom("Quadrature", 5e-7, options.seed);
-  CheckWide("GPUTreeShap", 1e-4, options.seed);
-  CheckWide("Quadrature", 5e-7, options.seed);
-  CheckChains();
-  CheckDeterminism(options.seed);
+  if (options.checks) Check(options.seed);
   std::ostringstream csv;
   csv << "model,what,rows,leaves,max_points,gputreeshap_seconds,quadrature_seconds,call_seconds,"
          "prepare_seconds,ratio\n";
