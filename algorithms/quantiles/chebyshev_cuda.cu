@@ -44,9 +44,9 @@ constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
 
 //! Values of a tile per lane, and tiles between two flushes to float64.
 template <class Real>
-constexpr int kLaneValues = 16;
+constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 24;
 template <class Real>
-constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 4;
+constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 2;
 
 __device__ __forceinline__ double FromLane(double x, int lane) {
   return __shfl_sync(kFull, x, lane);
@@ -164,16 +164,17 @@ __device__ __forceinline__ void CopyWide(const float* p, float* out) {
 template <class Real, int L>
 struct Worker {
   WarpState state;
-  double sums[L + 1];  //!< this lane's terms since the last join; sums[0] counts values
-  Real part[L + 1];    //!< float32 input: terms since the last flush
-  Real centre;         //!< y = (x - centre) * scale + offset
+  double sums[L + 1];   //!< this lane's terms since the last join; sums[0] counts values
+  Real part[L + 1];     //!< float32 input: terms since the last flush
+  bool direct = false;  //!< y = x * scale + offset: the centre is within 16 half ranges of zero
+  Real centre;          //!< else y = (x - centre) * scale, + offset for float32 input
   Real scale;
-  Real offset;  //!< float32 input: what the rounding of the centre left over
-  Real low;     //!< state.min and max
+  Real offset;
+  Real low;  //!< state.min and max
   Real high;
   // float32 input: values on the ends since the last join, whose terms are still to be added.
-  double ends_low = 0;
-  double ends_high = 0;
+  int ends_low = 0;
+  int ends_high = 0;
 
   __device__ __forceinline__ Worker() {
 #pragma unroll
@@ -187,12 +188,17 @@ struct Worker {
     high = -Infinity<Real>();
   }
 
-  //! 2t of a value.
-  __device__ __forceinline__ Real Map(Real x) const {
-    if constexpr (sizeof(Real) == 8) {
-      return (x - centre) * scale;
+  //! 2t of values, in place. One rounding where `direct`.
+  template <int kCount>
+  __device__ __forceinline__ void Map(Real* x) const {
+    if (direct) {
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) x[i] = x[i] * scale + offset;
     } else {
-      return fmaf(x - centre, scale, offset);
+#pragma unroll
+      for (int i = 0; i < kCount; ++i) {
+        x[i] = sizeof(Real) == 8 ? (x[i] - centre) * scale : (x[i] - centre) * scale + offset;
+      }
     }
   }
 
@@ -279,23 +285,24 @@ struct Worker {
     low = static_cast<Real>(new_low);
     high = static_cast<Real>(new_high);
     ChebyshevMap map = ChebyshevMap::Of(new_low, new_high);
-    centre = static_cast<Real>(map.centre);
-    scale = static_cast<Real>(2 / map.half);
+    // The map is what the rounded numbers of the fast way say.
+    const double exact_scale = 2 / map.half;
+    scale = static_cast<Real>(exact_scale);
     const bool usable = map.half > 0 && scale > 0 && scale < Infinity<Real>();
+    direct = fabs(map.centre) < 16 * map.half;
+    centre = direct ? Real(0) : static_cast<Real>(map.centre);
+    double shift = (static_cast<double>(centre) - map.centre) * exact_scale;
     if constexpr (sizeof(Real) == 4) {
-      // The map is what the rounded numbers say.
-      scale = static_cast<Real>(2 / map.half * (1 - Jitter(0.6180339887498949)));
+      scale = static_cast<Real>(exact_scale * (1 - Jitter(0.6180339887498949)));
+      shift += Jitter(0.7548776662466927) - 0x1p-20;
+    }
+    offset = static_cast<Real>(shift);
+    if (!usable) {
+      map.half = 0;
+    } else if (sizeof(Real) == 4 || direct) {
       const double wide_scale = static_cast<double>(scale);
-      offset = static_cast<Real>((static_cast<double>(centre) - map.centre) * wide_scale +
-                                 Jitter(0.7548776662466927) - 0x1p-20);
-      if (usable) {
-        map.centre = static_cast<double>(centre) - static_cast<double>(offset) / wide_scale;
-        map.half = 2 / wide_scale;
-      } else {
-        map.half = 0;
-      }
-    } else {
-      map.half = usable ? map.half : 0;
+      map.centre = static_cast<double>(centre) - static_cast<double>(offset) / wide_scale;
+      map.half = 2 / wide_scale;
     }
     if (!usable) scale = Infinity<Real>() - Infinity<Real>();
     MoveTo(state, map, L);
@@ -385,12 +392,10 @@ struct Worker {
     Real y[kValues];
 #pragma unroll
     for (int i = 0; i < kValues; i += kWide) CopyWide(tile + i * 32 + lane * kWide, y + i);
+    Map<kValues>(y);
     unsigned largest = 0;
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) {
-      y[i] = Map(y[i]);
-      largest = LargerMagnitude(y[i], largest);
-    }
+    for (int i = 0; i < kValues; ++i) largest = LargerMagnitude(y[i], largest);
     if (__any_sync(kFull, largest >= kNearEnd<Real>)) {
       unsigned skip = 0;
       if (!(state.map.half > 0) || !CountEnds(tile, skip)) {
@@ -477,7 +482,7 @@ __global__ void __launch_bounds__(kSampleThreads)
 
 //! Tiles of a warp's ring: one being summed, the others on their way.
 template <class Real>
-constexpr int kStages = sizeof(Real) == 8 ? 3 : 6;
+constexpr int kStages = sizeof(Real) == 8 ? 3 : 4;
 template <class Real>
 constexpr std::size_t kRingBytes = sizeof(Real) * kWarps* kStages<Real> * 32 * kLaneValues<Real>;
 

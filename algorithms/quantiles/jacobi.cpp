@@ -4,10 +4,11 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace retable::quantiles {
 
-JacobiMatrix::JacobiMatrix(const Moments& mu, int order, double noise) {
+JacobiMatrix::JacobiMatrix(const Moments& mu, int order, double noise, double count) {
   // Moments of the monic polynomials T_k / 2^{k-1}, whose own recurrence has a_k = 0, b_1 = 1/2 and
   // b_k = 1/4 beyond.
   std::array<double, kMaxOrder + 1> now{};
@@ -39,6 +40,13 @@ JacobiMatrix::JacobiMatrix(const Moments& mu, int order, double noise) {
     now = next;
   }
   gauss_ = Solve(size_, alpha_[size_ - 1]);
+  // The mean of pi^2, pi the product of (t - atom), is at most `noise`, so that of one value of
+  // `count` at most noise * count: it lies within that over |pi'| of an atom.
+  for (const double atom : gauss_.point) {
+    double slope = 1;
+    for (const double other : gauss_.point) slope *= other == atom ? 1 : std::abs(atom - other);
+    doubt_.push_back(2 * std::sqrt(noise * count) / slope + 1e-12);
+  }
 }
 
 Atoms JacobiMatrix::Solve(int size, double last) const {
@@ -61,18 +69,28 @@ Atoms JacobiMatrix::Gauss() const {
   return gauss_;
 }
 
-RankInterval JacobiMatrix::Bounds(double t) const {
-  // A point this close to an atom may be the atom.
-  constexpr double kSame = 1e-6;
-  const auto enclose = [&](const Atoms& atoms) {
-    RankInterval out{0, 0};
-    for (std::size_t i = 0; i < atoms.point.size(); ++i) {
-      if (atoms.point[i] < t - kSame) out.low += atoms.mass[i];
-      if (atoms.point[i] <= t + kSame) out.high += atoms.mass[i];
+RankBounds JacobiMatrix::Bounds(double t, double step) const {
+  if (complete_) {
+    RankBounds out{0, 0};
+    for (std::size_t i = 0; i < gauss_.point.size(); ++i) {
+      const bool certain = doubt_[i] < 0.25 * step;
+      const double near = certain ? 0.25 * step : doubt_[i];
+      const double off = t - gauss_.point[i];
+      if (off > near || (certain && off > -near)) out.through += gauss_.mass[i];
+      if (off > near || (!certain && off > -near)) out.below += gauss_.mass[i];
     }
-    return RankInterval{std::max(0.0, out.low - 1e-9), std::min(1.0, out.high + 1e-9)};
+    return out;
+  }
+  // Masses left of t, and up to t, of a distribution of which t is one point.
+  const auto enclose = [&](const Atoms& atoms) {
+    constexpr double kSame = 1e-6;
+    RankBounds out{0, 0};
+    for (std::size_t i = 0; i < atoms.point.size(); ++i) {
+      if (atoms.point[i] < t - kSame) out.through += atoms.mass[i];
+      if (atoms.point[i] <= t + kSame) out.below += atoms.mass[i];
+    }
+    return out;
   };
-  if (complete_) return enclose(gauss_);
   // Monic polynomials of degree m - 1 and m at t, m the last degree whose beta is known.
   const int m = closed_ ? size_ : size_ - 1;
   if (m < 1) return {0, 1};

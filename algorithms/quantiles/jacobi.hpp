@@ -29,23 +29,27 @@ struct Atoms {
   std::vector<double> mass;   //!< sums to 1
 };
 
-//! F(t-) is at least `low`, F(t) at most `high`.
-struct RankInterval {
-  double low = 0;
-  double high = 1;
+//! Of the ranks [F(t-), F(t)] that a value t holds: the upper end is at least `through`, the lower
+//! end at most `below`. The rank error of t as the phi-quantile is at most
+//! max(0, below - phi, phi - through).
+struct RankBounds {
+  double through = 0;
+  double below = 1;
 };
 
 class JacobiMatrix {
  public:
-  //! Moments mu[0..order], mu[0] = 1, of precision `noise`.
-  JacobiMatrix(const Moments& mu, int order, double noise);
+  //! Moments mu[0..order], mu[0] = 1, of precision `noise`, of `count` values.
+  JacobiMatrix(const Moments& mu, int order, double noise, double count);
 
   //! Number of points if the moments tell that there are at most order / 2; else 0.
   int atom_count() const { return complete_ ? size_ : 0; }
   //! The Gauss rule of the matrix: the atoms themselves if atom_count() > 0.
   Atoms Gauss() const;
-  //! Bounds on the ranks of t, -1 < t < 1.
-  RankInterval Bounds(double t) const;
+  //! Bounds on the ranks of t, -1 < t < 1. `step` > 0: t and all values are multiples of it (from
+  //! some origin). Moments place an atom up to their noise only: without a lattice an answer next
+  //! to an atom may lie left or right of it, and the bounds say so.
+  RankBounds Bounds(double t, double step) const;
 
  private:
   Atoms Solve(int size, double last) const;
@@ -57,6 +61,7 @@ class JacobiMatrix {
   bool complete_ = false;  //!< there are just size_ points
   bool closed_ = false;    //!< beta_[size_] is known
   Atoms gauss_;
+  std::vector<double> doubt_;  //!< how far from each atom its values may lie
 };
 
 }  // namespace retable::quantiles

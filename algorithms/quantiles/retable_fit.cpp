@@ -46,7 +46,7 @@ RetableFit::RetableFit(const RetableInput& input)
     return;
   }
   // What is left after the ends is known less precisely the less it is.
-  jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_);
+  jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_, rest_mass_ * n);
   if (jacobi_->atom_count() > 0) FitAtoms();
   if (!place_.empty()) return;
   if (digits_ <= kMaxDigits) {
@@ -175,15 +175,13 @@ std::vector<double> RetableFit::Quantiles(std::span<const double> phis) const {
   return out;
 }
 
-RankInterval RetableFit::Ranks(double x) const {
-  if (x < sums_.min) return {0, 0};
-  if (x > sums_.max) return {1, 1};
-  if (sums_.min == sums_.max) return {0, 1};
-  if (x == sums_.min) return {0, low_mass_};
-  if (x == sums_.max) return {1 - high_mass_, 1};
+RankBounds RetableFit::Ranks(double x) const {
+  if (x == sums_.min) return {low_mass_, 0};
+  if (x == sums_.max) return {1, 1 - high_mass_};
   if (rest_mass_ == 0) return {low_mass_, low_mass_};
-  const RankInterval rest = jacobi_->Bounds((x - sums_.map.centre) / sums_.map.half);
-  return {low_mass_ + rest_mass_ * rest.low, low_mass_ + rest_mass_ * rest.high};
+  const double step = digits_ <= kMaxDigits ? 1 / PowerOfTen(digits_) / sums_.map.half : 0;
+  const RankBounds rest = jacobi_->Bounds((x - sums_.map.centre) / sums_.map.half, step);
+  return {low_mass_ + rest_mass_ * rest.through, low_mass_ + rest_mass_ * rest.below};
 }
 
 double RetableFit::Density(double x) const {

@@ -57,8 +57,9 @@ class RetableFit {
 
   //! Quantiles for ascending phis, in the data's units, within its bounds, ascending.
   std::vector<double> Quantiles(std::span<const double> phis) const;
-  //! Bounds on the ranks of x that hold for every distribution with these moments and ends.
-  RankInterval Ranks(double x) const;
+  //! Bounds on the ranks of x, min <= x <= max, that hold for every distribution with these moments
+  //! and ends.
+  RankBounds Ranks(double x) const;
   const RetableStatus& status() const { return status_; }
   //! Density of the rest times its mass, where it has one: 0 for atoms.
   double Density(double x) const;

@@ -179,8 +179,8 @@ RetableAnswer RetableSketch::Ask(std::span<const double> phis) const {
   const RetableFit fit = Fit();
   RetableAnswer answer{fit.Quantiles(phis), {}, fit.status()};
   for (std::size_t i = 0; i < phis.size(); ++i) {
-    const RankInterval ranks = fit.Ranks(answer.values[i]);
-    answer.rank_bound.push_back(std::max({0.0, ranks.high - phis[i], phis[i] - ranks.low}));
+    const RankBounds ranks = fit.Ranks(answer.values[i]);
+    answer.rank_bound.push_back(std::max({0.0, ranks.below - phis[i], phis[i] - ranks.through}));
   }
   return answer;
 }

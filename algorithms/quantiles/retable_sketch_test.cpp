@@ -1,0 +1,251 @@
+#include "algorithms/quantiles/retable_sketch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "algorithms/quantiles/niae.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+std::vector<double> Draw(std::size_t n, const std::function<double(std::mt19937_64&)>& one,
+                         std::uint64_t seed = 1) {
+  std::mt19937_64 engine(seed);
+  std::vector<double> out(n);
+  for (double& x : out) x = one(engine);
+  return out;
+}
+
+//! Columns as real data have them.
+std::map<std::string, std::vector<double>> Columns(std::size_t n) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  const auto levels = [=](int count) {
+    return [=](std::mt19937_64& e) mutable { return std::floor(count * uniform(e)); };
+  };
+  std::map<std::string, std::vector<double>> out{
+      {"binary", Draw(n, levels(2))},
+      {"3 levels", Draw(n, levels(3))},
+      {"10 levels", Draw(n, levels(10))},
+      {"17 levels", Draw(n, levels(17))},
+      {"256 levels", Draw(n, levels(256))},
+      {"4 odd values", Draw(n,
+                            [=](auto& e) mutable {
+                              const double values[] = {-3.7123456789, 0.1234567891, 2.2, 88.123};
+                              return values[static_cast<int>(4 * uniform(e))];
+                            })},
+      {"decimals", Draw(n, [=](auto& e) mutable { return std::round(58 + 8 * normal(e)) / 10; })},
+      {"zero-inflated",
+       Draw(n, [=](auto& e) mutable { return uniform(e) < 0.8 ? 0.0 : std::exp(normal(e)); })},
+      {"normal", Draw(n, [=](auto& e) mutable { return normal(e); })},
+      {"timestamps", Draw(n, [=](auto& e) mutable { return 1.6e9 + 1e5 * uniform(e); })},
+      {"lognormal", Draw(n, [=](auto& e) mutable { return std::exp(normal(e)); })},
+      {"Pareto", Draw(n, [=](auto& e) mutable { return 1 / (1 - uniform(e)); })},
+      {"bimodal",
+       Draw(n, [=](auto& e) mutable { return (uniform(e) < 0.3 ? -5.0 : 3.0) + normal(e); })},
+  };
+  out["pixel"] = Draw(n, [=](auto& e) mutable {
+    return uniform(e) < 0.7 ? 0.0 : uniform(e) < 0.3 ? 255.0 : std::floor(256 * uniform(e));
+  });
+  return out;
+}
+
+double MeanRankError(std::vector<double> sorted, const RetableSketch& sketch) {
+  std::sort(sorted.begin(), sorted.end());
+  const auto phis = NiaePhis(201);
+  const auto values = sketch.quantiles(phis);
+  double mean = 0;
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    mean += IntervalRankError(sorted, phis[i], values[i]) / 201;
+  }
+  return mean;
+}
+
+TEST(Retable, IsExactOnFewValues) {
+  const auto columns = Columns(20000);
+  for (const char* name : {"binary", "3 levels", "4 odd values"}) {
+    auto sorted = columns.at(name);
+    RetableSketch sketch;
+    sketch.update(std::span<const double>(sorted));
+    std::sort(sorted.begin(), sorted.end());
+    const RetableAnswer answer = sketch.Ask(NiaePhis());
+    EXPECT_EQ(answer.status.basis, "atoms") << name;
+    EXPECT_LT(Niae(sorted, answer.values), 1e-6) << name;
+    if (std::string(name) == "4 odd values") continue;  // no lattice tells the atoms exactly
+    for (const double bound : answer.rank_bound) EXPECT_LT(bound, 1e-6) << name;
+  }
+}
+
+TEST(Retable, IsNearlyExactOnTheLatticesItCanDetermine) {
+  const auto columns = Columns(20000);
+  for (const char* name : {"10 levels", "17 levels"}) {
+    RetableSketch sketch;
+    sketch.update(std::span<const double>(columns.at(name)));
+    EXPECT_LT(MeanRankError(columns.at(name), sketch), 1e-3) << name;
+  }
+}
+
+TEST(Retable, IsWithinOnePercentOfRankOnEveryColumn) {
+  for (const auto& [name, values] : Columns(20000)) {
+    if (name == "4 odd values") continue;  // right to 1e-8 in value, which is between two ranks
+    RetableSketch sketch(15, true);
+    sketch.update(std::span<const double>(values));
+    EXPECT_LT(MeanRankError(values, sketch), name == "zero-inflated" ? 0.02 : 0.01) << name;
+  }
+}
+
+TEST(Retable, ChoosesTheLogOfHeavyTails) {
+  const auto columns = Columns(20000);
+  const auto basis = [&](const char* name) {
+    RetableSketch sketch(15, true);
+    sketch.update(std::span<const double>(columns.at(name)));
+    return sketch.Ask(std::vector<double>{0.5}).status.basis;
+  };
+  EXPECT_EQ(basis("lognormal"), "log");
+  EXPECT_EQ(basis("Pareto"), "log");
+  EXPECT_EQ(basis("normal"), "identity");
+  EXPECT_EQ(basis("256 levels"), "lattice");
+}
+
+TEST(Retable, BoundsHoldOnEveryColumn) {
+  for (const std::size_t n : {5u, 50u, 3000u}) {
+    for (auto [name, sorted] : Columns(n)) {
+      for (const int order : {1, 2, 5, 10, 15}) {
+        RetableSketch sketch(order);
+        sketch.update(std::span<const double>(sorted));
+        std::sort(sorted.begin(), sorted.end());
+        const auto phis = NiaePhis(101);
+        const RetableAnswer answer = sketch.Ask(phis);
+        for (std::size_t i = 0; i < phis.size(); ++i) {
+          ASSERT_LE(IntervalRankError(sorted, phis[i], answer.values[i]),
+                    answer.rank_bound[i] + 1e-6)
+              << name << " n " << n << " l " << order << " phi " << phis[i];
+        }
+      }
+    }
+  }
+}
+
+TEST(Retable, BoundsTightenWithTheOrder) {
+  const auto values = Columns(5000).at("normal");
+  double before = 2;
+  for (const int order : {2, 6, 10, 14}) {
+    RetableSketch sketch(order);
+    sketch.update(std::span<const double>(values));
+    const double bound = sketch.Ask(std::vector<double>{0.5}).rank_bound[0];
+    EXPECT_LT(bound, before);
+    before = bound;
+  }
+  EXPECT_LT(before, 0.3);
+}
+
+TEST(Retable, SerialisesTo84BytesWithoutHarm) {
+  for (const auto& [name, values] : Columns(10000)) {
+    for (const bool log : {false, true}) {
+      RetableSketch sketch(15, log);
+      sketch.update(std::span<const double>(values));
+      const auto bytes = sketch.Serialize();
+      EXPECT_EQ(bytes.size(), sketch.bytes());
+      EXPECT_EQ(bytes.size(), log ? 133u : 84u);
+      const auto back = RetableSketch::Deserialize(bytes);
+      EXPECT_EQ(back->count(), sketch.count());
+      EXPECT_LT(MeanRankError(values, *back), MeanRankError(values, sketch) + 2e-3) << name << log;
+      EXPECT_EQ(back->Serialize(), bytes) << name;
+    }
+  }
+}
+
+TEST(Retable, SerialisedFormIsFixed) {
+  RetableSketch sketch(2);
+  sketch.update(std::span<const double>(std::vector<double>{0, 1, 1, 2}));
+  const auto bytes = sketch.Serialize();
+  const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
+  EXPECT_EQ(at(0), 0x01);   // version 1, no digits
+  EXPECT_EQ(at(1), 4);      // count
+  EXPECT_EQ(at(6), 0x20);   // order 2
+  EXPECT_EQ(at(14), 0x00);  // 0.0
+  EXPECT_EQ(at(22), 0x40);  // 2.0
+  EXPECT_EQ(at(23), 1);     // at the minimum
+  EXPECT_EQ(at(28), 1);     // at the maximum
+  EXPECT_EQ(at(33), 0);     // E[t] = 0
+}
+
+TEST(Retable, RefusesWhatItDidNotWrite) {
+  RetableSketch sketch;
+  sketch.update(std::span<const double>(Columns(1000).at("normal")));
+  const auto good = sketch.Serialize();
+  EXPECT_THROW(RetableSketch::Deserialize({}), std::invalid_argument);
+  for (std::size_t n : {1u, 83u, 85u, 132u}) {
+    auto bytes = good;
+    bytes.resize(n);
+    EXPECT_THROW(RetableSketch::Deserialize(bytes), std::invalid_argument) << n;
+  }
+  for (std::size_t i = 0; i < good.size() * 8; ++i) {
+    auto bytes = good;
+    bytes[i / 8] ^= std::byte{1} << (i % 8);
+    EXPECT_THROW(RetableSketch::Deserialize(bytes), std::invalid_argument) << i;
+  }
+}
+
+TEST(Retable, EmptyAndInfiniteStreams) {
+  RetableSketch sketch;
+  EXPECT_THROW(sketch.quantile(0.5), std::logic_error);
+  const auto back = RetableSketch::Deserialize(sketch.Serialize());
+  EXPECT_EQ(back->count(), 0u);
+  sketch.update(
+      std::span<const double>(std::vector<double>{1, std::numeric_limits<double>::infinity()}));
+  EXPECT_THROW(sketch.quantile(0.5), SketchFailure);
+}
+
+TEST(Retable, MergesAfterTransport) {
+  const auto columns = Columns(4000);
+  RetableSketch all;
+  RetableSketch merged;
+  std::vector<double> together;
+  for (const char* name : {"normal", "bimodal"}) {
+    const auto& values = columns.at(name);
+    all.update(std::span<const double>(values));
+    RetableSketch part;
+    part.update(std::span<const double>(values));
+    merged.merge(*RetableSketch::Deserialize(part.Serialize()));
+    together.insert(together.end(), values.begin(), values.end());
+  }
+  EXPECT_EQ(merged.count(), all.count());
+  EXPECT_NEAR(MeanRankError(together, merged), MeanRankError(together, all), 1e-3);
+  EXPECT_THROW(merged.merge(RetableSketch(14)), std::invalid_argument);
+  EXPECT_THROW(merged.merge(RetableSketch(15, true)), std::invalid_argument);
+}
+
+TEST(Jacobi, FindsAtomsAndTheirMasses) {
+  for (std::size_t count = 1; count <= 7; ++count) {
+    Atoms atoms;
+    for (std::size_t i = 0; i < count; ++i) {
+      atoms.point.push_back(-0.9 + 1.7 * static_cast<double>(i * i) / 49);
+      atoms.mass.push_back(2.0 * static_cast<double>(i + 1) /
+                           static_cast<double>(count * (count + 1)));
+    }
+    Moments mu{};
+    for (int k = 0; k <= kMaxOrder; ++k) {
+      for (std::size_t i = 0; i < count; ++i) {
+        mu[k] += atoms.mass[i] * std::cos(k * std::acos(atoms.point[i]));
+      }
+    }
+    const JacobiMatrix jacobi(mu, 15, 1e-14, 100);
+    ASSERT_EQ(jacobi.atom_count(), static_cast<int>(count));
+    const Atoms found = jacobi.Gauss();
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_NEAR(found.point[i], atoms.point[i], 1e-5);
+      EXPECT_NEAR(found.mass[i], atoms.mass[i], 1e-5);
+    }
+    EXPECT_EQ(JacobiMatrix(mu, 2 * static_cast<int>(count) - 1, 1e-14, 100).atom_count(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace retable::quantiles
