@@ -256,14 +256,14 @@ int ListCommand(const Context& context, bool json, bool fields, bool protocols, 
     out << all.dump(1) << "\n";
     return kOk;
   }
-  out << fmt::format("{:22} {:>9} {:>9} {:>9}  {}\n", "experiment", "smoke", "quick", "paper",
+  out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}\n", "experiment", "smoke", "quick", "paper",
                      "title [where]");
   for (const Experiment& e : experiments) {
     const auto time = [&](const char* profile) {
       const auto found = e.expected.find(profile);
       return found == e.expected.end() ? std::string("?") : DurationText(found->second);
     };
-    out << fmt::format("{:22} {:>9} {:>9} {:>9}  {}{}\n", e.id, time("smoke"), time("quick"),
+    out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}{}\n", e.id, time("smoke"), time("quick"),
                        time("paper"), e.title, e.where.empty() ? "" : " [" + e.where + "]");
   }
   return kOk;
