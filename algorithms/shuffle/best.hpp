@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "algorithms/shuffle/partition.hpp"
+
 namespace retable::shuffle {
 
 //! Measured on an H200: the partition shuffle passes the gather between 2^24 and 2^26 items of 4
 //! and 8 bytes.
 inline bool TakesPartition(std::uint64_t n, std::size_t item_bytes) {
-  return item_bytes <= 8 && n >= (std::uint64_t{1} << 25);
+  return item_bytes <= 8 && n >= (std::uint64_t{1} << 25) && n <= kMaxPartition;
 }
 
 }  // namespace retable::shuffle

@@ -93,6 +93,14 @@ struct MendedPhilox {
   RETABLE_HD std::uint64_t size() const { return cipher.size(); }
 };
 
+//! values[i] = f(first + i) for i < count, in vector code. For widths up to 32 bits; wider ones one
+//! by one.
+void EvaluateMany(const Lcg& f, std::uint64_t first, std::uint64_t count, std::uint64_t* values);
+void EvaluateMany(const VariablePhilox& f, std::uint64_t first, std::uint64_t count,
+                  std::uint64_t* values);
+void EvaluateMany(const MendedPhilox& f, std::uint64_t first, std::uint64_t count,
+                  std::uint64_t* values);
+
 //! The LCG over the smallest power of two >= n.
 Lcg MakeLcg(std::uint64_t n, std::uint64_t seed);
 //! The paper's cipher over the smallest power of two >= max(n, 16). 1 <= rounds <= 64.

@@ -28,7 +28,8 @@ struct FixedRounds {
   }
 };
 
-//! The look-back relies on blocks being started in the order of their numbers, as the hardware does.
+//! The look-back relies on blocks being started in the order of their numbers, as the hardware
+//! does.
 
 //! A warp takes 256 consecutive x; row e of 32 x per step. Returns the valid bits of each row and
 //! this warp's count.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/shuffle/philox_bulk.hpp"
 
 namespace retable::shuffle {
 
@@ -21,14 +22,8 @@ class PhiloxEngine {
       : random_(Philox4x32::FromSeed(seed)), stream_(stream) {}
 
   result_type operator()() {
-    if (have_second_) {
-      have_second_ = false;
-      return second_;
-    }
-    const PhiloxBlock block = random_.Block(index_++, stream_);
-    second_ = block.half(1);
-    have_second_ = true;
-    return block.half(0);
+    if (next_ == have_) Refill();
+    return values_[next_++];
   }
 
   //! An integer in [0, bound), exactly uniform: the multiplication with rejection of Lemire 2019.
@@ -42,11 +37,31 @@ class PhiloxEngine {
   }
 
  private:
+  // The first blocks one by one, so that a short use stays cheap; then 32 at a time.
+  void Refill() {
+    next_ = 0;
+    if (index_ < 32) {
+      const PhiloxBlock block = random_.Block(index_++, stream_);
+      values_[0] = block.half(0);
+      values_[1] = block.half(1);
+      have_ = 2;
+      return;
+    }
+    std::uint32_t words[128];
+    FillBlocks32(random_, index_, stream_, words);
+    for (int l = 0; l < 32; ++l) {
+      values_[2 * l] = PhiloxBlock{{words[l], words[32 + l], 0, 0}}.half(0);
+      values_[2 * l + 1] = PhiloxBlock{{words[64 + l], words[96 + l], 0, 0}}.half(0);
+    }
+    index_ += 32;
+    have_ = 64;
+  }
+
   Philox4x32 random_;
   std::uint64_t stream_;
   std::uint64_t index_ = 0;
-  std::uint64_t second_ = 0;
-  bool have_second_ = false;
+  std::uint64_t values_[64];
+  int next_ = 0, have_ = 0;
 };
 
 }  // namespace retable::shuffle

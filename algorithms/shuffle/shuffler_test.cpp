@@ -113,6 +113,22 @@ TEST(Bijection, FollowsTheListingOfThePaper) {
   }
 }
 
+TEST(Bijection, BatchesAreTheValuesOneByOne) {
+  for (const int bits : {4, 5, 9, 16, 21, 33}) {
+    const std::uint64_t n = std::uint64_t{1} << bits;
+    const auto check = [&](const auto& f) {
+      const std::uint64_t first = f.size() / 3,
+                          count = std::min<std::uint64_t>(f.size() - first, 200);
+      std::vector<std::uint64_t> values(count);
+      EvaluateMany(f, first, count, values.data());
+      for (std::uint64_t i = 0; i < count; ++i) ASSERT_EQ(values[i], f(first + i)) << bits;
+    };
+    check(MakeLcg(n, 3));
+    check(MakeVariablePhilox(n, 3, 24));
+    check(MakeMendedPhilox(n, 3));
+  }
+}
+
 bool Odd(const std::vector<std::uint64_t>& order) {
   std::vector<bool> seen(order.size(), false);
   std::uint64_t cycles = 0;

@@ -2,7 +2,8 @@
 //! shuffle_gpu_check: verifies every CUDA shuffler on fresh random seeds, then prints items a
 //! second by n and method, with the ratios to the gather and to thrust.
 //!
-//!     shuffle_gpu_check [--quick|--full] [--out DIR] [--phases] [--only NAME] [--skip-verify]
+//!     shuffle_gpu_check [--quick|--full] [--out DIR] [--phases] [--only NAME] [--small]
+//!     [--skip-verify]
 //!
 //! Verified: the result is a permutation of the input (every item marked once, on the device),
 //! every output is written (poisoned before), and deterministic methods equal their CPU twin bit
@@ -30,7 +31,7 @@ namespace retable::shuffle {
 namespace {
 
 struct Options {
-  bool full = false, quick = false, phases = false, verify = true, time = true;
+  bool full = false, quick = false, phases = false, verify = true, time = true, small = false;
   std::string out, only;
 };
 
@@ -205,6 +206,10 @@ int Verify(const Options& options, std::uint64_t seed) {
   if (options.full)
     large.insert(large.end(),
                  {1ull << 26, (1ull << 26) + 1, (1ull << 27) + 12345, (1ull << 28) + 1});
+  if (options.small) {
+    sizes = {1, 300, 8201, 70001, (8200u << 9) + 1};
+    large.clear();
+  }
   Buffers buffers;
   int failures = 0;
   for (const Entry& entry : Entries(options)) {
@@ -392,13 +397,44 @@ void Phases() {
   }
 }
 
+// Random permutations without data: nothing is read for the first pass.
+template <class Index>
+void RandPerm() {
+  std::printf("\nrandperm, %zu-byte indices: G items/s:", sizeof(Index));
+  for (const int w : {20, 24, 26, 28, 29, 30, 31}) {
+    const std::uint64_t n = 1ull << w;
+    Buffers buffers;
+    buffers.Prepare<Index>(n);
+    PartitionWorkspace workspace;
+    workspace.Prepare(n, sizeof(Index));
+    Timer timer;
+    std::vector<float> ms;
+    for (int r = -2; r < 7; ++r) {
+      CudaCheck(cudaEventRecord(timer.begin), "record");
+      workspace.Enqueue(static_cast<const Index*>(nullptr),
+                        reinterpret_cast<Index*>(buffers.out.data()), n, 5, nullptr);
+      CudaCheck(cudaEventRecord(timer.end), "record");
+      CudaCheck(cudaEventSynchronize(timer.end), "time");
+      float one = 0;
+      CudaCheck(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
+      if (r >= 0) ms.push_back(one);
+    }
+    std::printf("  2^%d %.1f", w, static_cast<double>(n) / Median(ms) / 1e6);
+  }
+  std::printf("\n");
+}
+
 int Main(const Options& options) {
   const std::uint64_t seed = std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   int failures = 0;
   if (options.verify) failures = Verify(options, seed) + VerifyOverflow(seed);
   if (failures > 0) std::printf("%d checks FAILED\n", failures);
-  if (options.phases) Phases();
+  if (options.phases) {
+    Phases();
+    RandPerm<std::uint32_t>();
+    RandPerm<std::uint64_t>();
+  }
   if (!options.time) return failures > 0;
   std::FILE* csv = nullptr;
   if (!options.out.empty()) {
@@ -442,6 +478,8 @@ int main(int argc, char** argv) {
       options.quick = true;
     else if (arg == "--phases")
       options.phases = true;
+    else if (arg == "--small")
+      options.small = true, options.time = false;
     else if (arg == "--skip-verify")
       options.verify = false;
     else if (arg == "--skip-timing")
@@ -452,7 +490,7 @@ int main(int argc, char** argv) {
       options.only = argv[++a];
     else {
       std::fprintf(stderr,
-                   "usage: shuffle_gpu_check [--quick|--full] [--phases] [--skip-verify] "
+                   "usage: shuffle_gpu_check [--quick|--full] [--phases] [--small] [--skip-verify] "
                    "[--skip-timing] [--only A,B] [--out DIR]\n");
       return 1;
     }
