@@ -101,6 +101,12 @@ def build(report, notes):
         lines.append(f"- Command: {code(run['command'])}")
     if report.problems:
         lines += ["", "Missing from this folder:", ""] + [f"- {escape(p)}" for p in report.problems]
+    failed = model.failures(report)
+    if failed:
+        lines += ["", f"{numbers.count(len(failed), 'measurement')} gave no usable answer:", ""]
+        lines += [f"- {escape(f['artifact'])}, {escape(f['what'])}: {f['status']}" + (f", {escape(f['reason'])}" if f["reason"] else "")
+                  for f in failed[:MAX_ROWS]]
+        lines += [f"- and {len(failed) - MAX_ROWS} more"] if len(failed) > MAX_ROWS else []
     views = [(family, artifact, model.verdict_rows(artifact)) for family, artifacts in families for artifact in artifacts]
     claims = [(family, claim) for family, artifacts in families for artifact in artifacts for claim in model.claim_rows(artifact)]
     if claims:

@@ -133,13 +133,18 @@ def layout(artifact, rows):
     return corner, columns, lines
 
 
+def rounded(text):
+    """Text with the long decimals in it cut to four digits."""
+    return re.sub(r"(?<![\w.^])-?\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])", lambda m: numbers.plain(float(m.group())), str(text))
+
+
 def values_of(figures):
     """The values behind a claim, one a line: "cell(A, mean) = 0.012345678; …" -> ["A, mean: 0.01235", …]."""
     parts = [part.strip() for part in str(figures).split("; ")]
     said = []
     for part in parts:
         part = re.sub(r"^cell\((.*)\) = ", r"\1: ", part)
-        said.append(re.sub(r"(?<![\w.^])-?\d+\.\d{4,}(?:e[-+]?\d+)?(?![\w.])", lambda m: numbers.plain(float(m.group())), part))
+        said.append(rounded(part))
     return [part for part in said if part and not part.endswith(": missing")]
 
 
@@ -175,6 +180,23 @@ def by_status(counts):
     order = ["ok", "failed", "wrong_result", "timeout", "oom", "crash", "skipped", "not_run"]
     return [(name.replace("_", " "), counts[name]) for name in sorted(counts, key=lambda s: (order.index(s) if s in order else 99, s))
             if number(counts[name])]
+
+
+BAD = ("wrong_result", "timeout", "oom", "crash", "failed")
+
+
+def failures(report):
+    """Measurements that gave no usable answer: [{artifact, what, status, reason, key}], each once."""
+    found = {}
+    for artifact in report.artifacts.values():
+        for row in artifact.tidy:
+            if row.get("status") in BAD:
+                what = ", ".join(part for part in [row.get("label", ""), row.get("device", ""), row.get("dataset", "")] +
+                                 [f"{axis} = {row.get(axis)}" for axis in artifact.axes() if row.get(axis)] if part)
+                found.setdefault((artifact.name, what), {
+                    "artifact": artifact.name, "what": what, "status": row["status"].replace("_", " "),
+                    "reason": rounded(row.get("reason", "")), "key": (row.get("key", "") or "")[:12]})
+    return list(found.values())
 
 
 def statuses_of(artifact):

@@ -262,7 +262,7 @@ def build(report, notes):
         head=head_view(report), families=families, claims=[(f, rows) for f, rows in claims if rows],
         claim_tally=model.tally(all_claims, CLAIM_VERDICTS), claim_total=len(all_claims),
         tally=model.tally(every, VERDICTS), total=len(every), recorded_cells=sum(bool(r["recorded"]) for r in every),
-        problems=report.problems, environment=[(k, flatten(v)) for k, v in report.environment.items()],
+        problems=report.problems, failures=[dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)], environment=[(k, flatten(v)) for k, v in report.environment.items()],
         machines=[(m, r.date(), model.machine_line(r), str(r.run.get("profile") or "")) for m, r in report.recorded],
         verdicts=VERDICTS, claim_verdicts=CLAIM_VERDICTS, data=drill_data(report, slugs), leftover=recorded,
         css=assets["report.css"], js=assets["report.js"])

@@ -354,6 +354,16 @@ class TornInput(Temporary):
         self.check("'../escaped' is no name for an artifact", "no artifact was found")
         self.assertEqual(sorted(os.listdir(self.folder)), ["out"])
 
+    def test_failed_measurements_are_named_on_top(self):
+        folder = fixture.Folder(self.out)
+        tidy = [folder.tidy_row("shuffle/t", f"M{i}", [("n", 8)], "rate", "", [], status=status, reason="why so")
+                for i, status in enumerate(("crash", "timeout", "ok", "wrong_result", "not_run"))]
+        folder.artifact("shuffle/t", "T", "Q?", ["n"], tidy)
+        folder.finish()
+        words = self.check("3 measurements gave no usable answer", "M0, cpu, n = 8", "wrong result", "why so")
+        self.assertNotIn("M4, cpu, n = 8:", words)
+        self.assertIn("- shuffle/t, M1, cpu, n = 8: timeout, why so", read(os.path.join(self.out, "report.md")))
+
     def test_unwritable_folder(self):
         self.small()
         os.makedirs(os.path.join(self.out, "report.html.tmp"))  # a name that cannot be written, for root too
@@ -380,6 +390,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(list(line.get_xdata()), [1, 10, 100])
         self.assertEqual(list(line.get_ydata()), [.1, 1, 3])
         self.assertIn("A", texts(drawing))
+
+    def test_one_data_set_is_named_in_the_foot(self):
+        for kind in ("line", "bar", "heatmap"):
+            drawing = figures.draw(artifact([row("A", i, size=i, dataset="digits") for i in (1, 2)] + [row("B", 2, size=2, dataset="digits")],
+                                            {"kind": kind, "x": "size"}))
+            self.assertIn("data: digits", texts(drawing), kind)
 
     def test_line_tells_devices_apart_only_where_needed(self):
         both = [row("A", 1, size=n, device=d) for n in (1, 2) for d in ("cpu", "cuda")]

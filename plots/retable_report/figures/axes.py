@@ -57,11 +57,12 @@ def limits(figure, axis):
 def logarithmic(axis, low, high, values=()):
     """Ticks of a log axis: powers of two where the data are, else powers of ten, else 1, 2, 5."""
     logs = {math.log2(v) for v in values if v > 0}
-    if len(logs) > 1 and all(abs(v - round(v)) < 1e-9 for v in logs) and max(logs) - min(logs) >= 3 and max(logs) >= 8:
+    if len(logs) > 1 and all(abs(v - round(v)) < 1e-9 for v in logs) and max(logs) - min(logs) >= 3:
         exponents = sorted(int(round(v)) for v in logs)
         step = max(1, math.ceil((exponents[-1] - exponents[0]) / 6))
         axis.set_major_locator(FixedLocator([2.0 ** e for e in range(exponents[0], exponents[-1] + 1, step)]))
-        axis.set_major_formatter(FuncFormatter(lambda v, _: power(2, round(math.log2(v))) if v > 0 else ""))
+        axis.set_major_formatter(FuncFormatter(
+            lambda v, _: "" if v <= 0 else short(v) if exponents[0] >= 0 and exponents[-1] <= 10 else power(2, round(math.log2(v)))))
     elif high / low >= 100:
         plain = low >= .009 and high <= 2000
         axis.set_major_locator(LogLocator(numticks=7))

@@ -4,7 +4,7 @@ from .. import style
 from ..inputs import natural
 from ..style import INK, MUTED, PAPER, SMALL, WIDTH
 from .axes import limits, linear, logarithmic, scale, short, with_unit
-from .data import Nothing, blanks, chosen_metric, distinct, in_order, kin, points, recorded_note
+from .data import Nothing, blanks, chosen_metric, distinct, foot_note, in_order, kin, points
 from .layout import MAX_PANELS, MAX_ROWS, Page, add_legend, foot_height
 from .line import curves_of
 
@@ -16,7 +16,7 @@ def draw_bar(artifact, figure):
     panel = str(figure.get("panel") or ("dataset" if len(distinct(rows, "dataset")) > 1 else ""))
     single = False
     if panel and "panel" not in figure and len(distinct(rows, "label")) == 1:  # one method: its data sets are the rows
-        rows, panel, single = [dict(row, label=row.get(panel, "")) for row in rows], "", True
+        rows, panel, single = [dict(row, label=row.get(panel, ""), dataset="") for row in rows], "", True
     titles = sorted(distinct(rows, panel), key=natural)[:MAX_PANELS] if panel else [""]
     lines = curves_of(rows, "", [f for f in ["device", "dataset"] + axes if f != panel])
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
@@ -43,7 +43,7 @@ def draw_bar(artifact, figure):
     names = {name: style.wrap(name, 1.7, SMALL) for name, _ in pairs}
     left, right = style.widest(names.values(), SMALL) + .22, .72
     height = sum(gap + row * len(bars) for _, bars in sections)
-    note = recorded_note(machines)
+    note = foot_note(rows, machines)
     page = Page(artifact, figure, height + 0.55, foot_height([], note))
     values = [r[k] for _, bars in sections for _, _, r in bars for k in ("median", "high") if r[k] is not None]
     floor = min(v for v in values if v > 0) / 2 if log else min(0, min(values))

@@ -97,6 +97,12 @@ def recorded_note(machines):
     return "† recorded on " + ", ".join(machines) if machines else ""
 
 
+def foot_note(rows, machines):
+    """What the foot of a figure says: the one data set all rows are of, and where recorded ones come from."""
+    names = [name for name in distinct(rows, "dataset") if name]
+    return "; ".join(part for part in (f"data: {names[0]}" if len(names) == 1 else "", recorded_note(machines)) if part)
+
+
 def distinct(rows, field):
     return list(dict.fromkeys(row.get(field, "") for row in rows))
 

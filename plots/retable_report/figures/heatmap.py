@@ -9,7 +9,7 @@ from .. import style
 from ..inputs import natural
 from ..style import MUTED, PAPER, SMALL, WIDTH
 from .axes import short, with_unit
-from .data import Nothing, chosen_metric, distinct, in_order, points, recorded_note
+from .data import Nothing, chosen_metric, distinct, foot_note, in_order, points
 from .layout import MAX_ROWS, Page, add_legend, foot_height
 
 
@@ -32,7 +32,7 @@ def draw_heatmap(artifact, figure):
     low, high = numpy.nanmin(shown), numpy.nanmax(shown)
     high = high if high > low else low + 1
     names = [style.wrap(name, 1.7, SMALL) for name in labels]
-    left, note = style.widest(names, SMALL) + .25, recorded_note(machines)
+    left, note = style.widest(names, SMALL) + .25, foot_note(rows, machines)
     turned = style.widest(columns, SMALL) > (WIDTH - left - .3) / len(columns) - .05
     ticks = .1 + (style.widest(columns, SMALL) if turned else .15)
     row, bar = .25, .5

@@ -7,7 +7,7 @@ from .. import style
 from ..inputs import natural, number
 from ..style import PAPER, SMALL
 from .axes import finish_axes, scale, with_unit
-from .data import Nothing, chosen_metric, distinct, in_order, kin, points, recorded_note
+from .data import Nothing, chosen_metric, distinct, foot_note, in_order, kin, points
 from .layout import MAX_PANELS, add_legend, panels
 
 
@@ -45,7 +45,7 @@ def draw_line(artifact, figure):
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
     names = sorted(lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
     looks = dict(zip((name for name, _ in names), style.looks([kin(label) if len(names) > 4 else name for name, label in names])))
-    note = recorded_note(machines)
+    note = foot_note(rows, machines)
     xscale, yscale = scale(figure, "x"), scale(figure, "y")
     shown = [name for name, _ in names]
     page, axs = panels(artifact, figure, [str(t) for t in titles], shown, note,
