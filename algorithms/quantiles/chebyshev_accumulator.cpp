@@ -84,7 +84,38 @@ RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double p
   return true;
 }
 
+//! One step of MapChebyshevSums on vectors: entries 0..7 and 8..15 of V_{k-1} and V_k in registers.
+RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high, Double8 low,
+                                       Double8 high, double alpha, double twice_beta) {
+  const Double8 up_low = __builtin_shufflevector(low, high, 1, 2, 3, 4, 5, 6, 7, 8);
+  const Double8 up_high = __builtin_shufflevector(high, Double8{}, 1, 2, 3, 4, 5, 6, 7, 8);
+  const Double8 down_low = __builtin_shufflevector(low, high, 1, 0, 1, 2, 3, 4, 5, 6);
+  const Double8 down_high = __builtin_shufflevector(low, high, 7, 8, 9, 10, 11, 12, 13, 14);
+  before_low = (twice_beta * low - before_low) + alpha * (up_low + down_low);
+  before_high = (twice_beta * high - before_high) + alpha * (up_high + down_high);
+}
+
+//! MapChebyshevSums, the same bits.
+RETABLE_ALWAYS_INLINE void MapVectors(double* sum, int order, double alpha, double beta) {
+  Double8 even_low = Load8(sum);
+  Double8 even_high = Load8(sum + 8);
+  Double8 odd_low{};
+  Double8 odd_high{};
+  StepVectors(odd_low, odd_high, even_low, even_high, 0.5 * alpha, beta);
+  for (int k = 1; k <= order; k += 2) {
+    sum[k] = odd_low[0];
+    if (k == order) break;
+    StepVectors(even_low, even_high, odd_low, odd_high, alpha, 2 * beta);
+    sum[k + 1] = even_low[0];
+    StepVectors(odd_low, odd_high, even_low, even_high, alpha, 2 * beta);
+  }
+}
+
 #if defined(__x86_64__)
+RETABLE_TARGET_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha, double beta) {
+  MapVectors(sum, order, alpha, beta);
+}
+
 #define RETABLE_FOR_EACH_TARGET(NAME, TARGET)                                                  \
   template <class Real>                                                                        \
   TARGET void FindBounds##NAME(const Real* x, std::size_t eights, Bounds& bounds) {            \
@@ -110,6 +141,17 @@ RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_TARGET_AVX2)
 #define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...) FUNCTION PLAIN(__VA_ARGS__)
 #endif
 
+//! The fastest way of this machine to move sums to another interval.
+struct BestMapper {
+  void operator()(double* sum, int order, double alpha, double beta) const {
+#if defined(__x86_64__)
+    static const bool avx512 = DetectSimd() == Simd::kAvx512;
+    if (avx512) return MapVectorsAvx512(sum, order, alpha, beta);
+#endif
+    MapChebyshevSums(sum, order, alpha, beta);
+  }
+};
+
 double PowerOfTen(int digits) {
   constexpr std::array<double, kMaxDigits + 1> kPowers{1, 10, 100, 1e3, 1e4, 1e5, 1e6};
   return kPowers[static_cast<std::size_t>(digits)];
@@ -133,7 +175,7 @@ void ChebyshevAccumulator::Update(std::span<const double> values) {
 void ChebyshevAccumulator::Merge(const ChebyshevSums& sums, int digits) {
   ChebyshevSums theirs = sums;
   if (theirs.sum[0] == 0) return;
-  sums_.Merge(theirs, order_);
+  sums_.Merge(theirs, order_, BestMapper{});
   digits_ = std::max(digits_, digits);
 }
 
@@ -226,7 +268,7 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
     }
     if (digits_ > kMaxDigits) digits_ = kNoLattice;
   }
-  sums_.Merge(tile, order_);
+  sums_.Merge(tile, order_, BestMapper{});
 }
 
 }  // namespace retable::quantiles

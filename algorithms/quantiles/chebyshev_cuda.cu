@@ -617,6 +617,23 @@ void ChebyshevCuda::Enqueue(const float* values, std::size_t n, void* stream) {
 void ChebyshevCuda::Enqueue(const double* values, std::size_t n, void* stream) {
   Launch(values, n, stream);
 }
+template <class Real>
+ChebyshevSums ChebyshevCuda::SumPieces(std::span<const Real> values) {
+  ChebyshevSums total;
+  FeedThroughDevice(values, [&](const Real* piece, std::size_t n) {
+    ChebyshevSums sums = Sum(piece, n, nullptr);
+    total.Merge(sums, order_);
+  });
+  return total;
+}
+
+ChebyshevSums ChebyshevCuda::SumHost(std::span<const float> values) {
+  return SumPieces(values);
+}
+ChebyshevSums ChebyshevCuda::SumHost(std::span<const double> values) {
+  return SumPieces(values);
+}
+
 ChebyshevSums ChebyshevCuda::Sum(const float* values, std::size_t n, void* stream) {
   if (n == 0) return {};
   Launch(values, n, stream);

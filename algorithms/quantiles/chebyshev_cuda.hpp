@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "algorithms/quantiles/chebyshev_sums.hpp"
 
@@ -20,6 +21,9 @@ class ChebyshevCuda {
   //! the answer. @throws std::runtime_error on a CUDA error.
   ChebyshevSums Sum(const float* values, std::size_t n, void* stream);
   ChebyshevSums Sum(const double* values, std::size_t n, void* stream);
+  //! The same for host memory, copied to the device piece by piece.
+  ChebyshevSums SumHost(std::span<const float> values);
+  ChebyshevSums SumHost(std::span<const double> values);
   //! The kernels alone, not waited for: for timing.
   void Enqueue(const float* values, std::size_t n, void* stream);
   void Enqueue(const double* values, std::size_t n, void* stream);
@@ -29,6 +33,8 @@ class ChebyshevCuda {
   template <class Real>
   void Launch(const Real* values, std::size_t n, void* stream);
   ChebyshevSums Fetch(void* stream);
+  template <class Real>
+  ChebyshevSums SumPieces(std::span<const Real> values);
 
   int order_;
   std::unique_ptr<Memory> memory_;

@@ -124,6 +124,13 @@ RETABLE_HD void MapChebyshevSums(double* sum, int order, double alpha, double be
   }
 }
 
+//! MapChebyshevSums as an object, so that a caller may bring a faster one of the same bits.
+struct PlainMapper {
+  RETABLE_HD void operator()(double* sum, int order, double alpha, double beta) const {
+    MapChebyshevSums(sum, order, alpha, beta);
+  }
+};
+
 //! The whole state. sum[0] is the count.
 struct ChebyshevSums {
   double sum[kMaxOrder + 1] = {0};
@@ -134,16 +141,18 @@ struct ChebyshevSums {
   double at_max = 0;  //!< how many equal the maximum
 
   //! Brings the sums to a map whose interval holds the present one.
-  RETABLE_HD void MoveTo(const ChebyshevMap& wider, int order) {
+  template <class Mapper = PlainMapper>
+  RETABLE_HD void MoveTo(const ChebyshevMap& wider, int order, const Mapper& mapper = {}) {
     if (map == wider) return;
     const double inverse = wider.half > 0 ? 1 / wider.half : 0;
-    MapChebyshevSums(sum, order, map.half * inverse, (map.centre - wider.centre) * inverse);
+    mapper(sum, order, map.half * inverse, (map.centre - wider.centre) * inverse);
     map = wider;
   }
 
   //! Adds another stream's sums, which it may move to the joint map. The sums of a stream with an
   //! infinite value mean nothing any more; its bounds say so.
-  RETABLE_HD void Merge(ChebyshevSums& other, int order) {
+  template <class Mapper = PlainMapper>
+  RETABLE_HD void Merge(ChebyshevSums& other, int order, const Mapper& mapper = {}) {
     if (other.sum[0] == 0) return;
     if (sum[0] == 0) {
       *this = other;
@@ -156,9 +165,9 @@ struct ChebyshevSums {
     min = low;
     max = high;
     const ChebyshevMap joint = ChebyshevMap::Of(low, high);
-    MoveTo(joint, order);
-    other.MoveTo(joint, order);
-    for (int k = 0; k <= order; ++k) sum[k] += other.sum[k];
+    MoveTo(joint, order, mapper);
+    other.MoveTo(joint, order, mapper);
+    for (int k = 0; k <= kMaxOrder; ++k) sum[k] += other.sum[k];
   }
 };
 

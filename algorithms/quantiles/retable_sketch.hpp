@@ -58,6 +58,7 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
 
  protected:
   ChebyshevAccumulator sums_;
+  double noise_ = 1e-13;  //!< precision of the moments
 
  private:
   template <class Real>
@@ -67,7 +68,6 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
 
   bool log_;
   ChebyshevAccumulator log_sums_;
-  double noise_ = 1e-13;
 };
 
 }  // namespace retable::quantiles
