@@ -1,0 +1,23 @@
+#pragma once
+//! @file
+//! Forests as JSON: {"format": "retable-forest", "version": 1, ...}, the plain form that the tree
+//! SHAP family explains and a few lines of Python turn into scikit-learn's arrays.
+//!
+//! Per tree, in preorder: feature, threshold, left, right (-1 in leaves, as scikit-learn's
+//! children), cover (samples), impurity, value (class fractions of leaves; zeros in branches).
+//! "split": "<=" and "scale": 1 / trees make the sum over trees the soft vote. Doubles are written
+//! with 17 digits: nothing is lost.
+
+#include <iosfwd>
+#include <string_view>
+
+#include "algorithms/extratrees/forest.hpp"
+
+namespace retable::extratrees {
+
+void WriteForestJson(const Forest& forest, std::ostream& out);
+
+//! @throws std::invalid_argument for text that is no such forest, with what is wrong.
+Forest ReadForestJson(std::string_view text);
+
+}  // namespace retable::extratrees

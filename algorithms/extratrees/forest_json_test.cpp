@@ -1,0 +1,52 @@
+#include "algorithms/extratrees/forest_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "algorithms/extratrees/frontier_cpu.hpp"
+
+namespace retable::extratrees {
+namespace {
+
+Forest SmallForest() {
+  const std::vector<float> x = {0.1f, 5, 5, 9, 2.5f, -3, 7, 7};
+  const std::vector<std::uint32_t> y = {0, 1, 2, 0, 1, 2, 1, 0};
+  return FrontierCpu(1).fit({x.data(), 8, 1}, y, {.n_trees = 4, .seed = 3})->host();
+}
+
+std::string Written(const Forest& forest) {
+  std::ostringstream out;
+  WriteForestJson(forest, out);
+  return out.str();
+}
+
+TEST(ForestJson, ReturnsTheSameForest) {
+  const Forest forest = SmallForest();
+  const Forest back = ReadForestJson(Written(forest));
+  EXPECT_EQ(back.columns, forest.columns);
+  EXPECT_EQ(back.classes, forest.classes);
+  EXPECT_TRUE(back.trees == forest.trees);
+}
+
+TEST(ForestJson, RefusesDamage) {
+  const std::string text = Written(SmallForest());
+  EXPECT_THROW(ReadForestJson(""), std::invalid_argument);
+  EXPECT_THROW(ReadForestJson("{}"), std::invalid_argument);
+  EXPECT_THROW(ReadForestJson(text.substr(0, text.size() / 2)), std::invalid_argument);
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"\"left\":[1,", "\"left\":[0,"},
+        {"\"left\":[1,", "\"left\":[900,"},
+        {"\"feature\":[0,", "\"feature\":[1,"},
+        {"\"version\":1", "\"version\":2"},
+        {"\"cover\":[8,", "\"cover\":[0,"}}) {
+    std::string damaged = text;
+    const std::size_t at = damaged.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    damaged.replace(at, from.size(), to);
+    EXPECT_THROW(ReadForestJson(damaged), std::invalid_argument) << to;
+  }
+}
+
+}  // namespace
+}  // namespace retable::extratrees
