@@ -1,0 +1,109 @@
+// Forests of the exact frontier against forests of scikit-learn's rules and random numbers: other
+// bits, the same law. Thirty seeds each; means agree within four standard errors.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/extratrees/frontier_cpu.hpp"
+#include "baselines/extratrees/scikit_learn.hpp"
+
+namespace retable::extratrees {
+namespace {
+
+struct Moments {
+  double sum = 0, squares = 0;
+  int n = 0;
+  void Add(double x) {
+    sum += x;
+    squares += x * x;
+    ++n;
+  }
+  double Mean() const { return sum / n; }
+  //! Squared standard error of the mean.
+  double Error2() const { return (squares / n - Mean() * Mean()) / (n - 1); }
+};
+
+struct Law {
+  Moments nodes, depth, accuracy;
+  std::vector<Moments> importance;
+};
+
+Law Measure(ForestTrainer& trainer, const std::string& fixture, ForestOptions options) {
+  std::ifstream file(std::string(RETABLE_SOURCE_DIR) + "/baselines/extratrees/fixtures/" + fixture +
+                     ".json");
+  const nlohmann::json json = nlohmann::json::parse(file);
+  const std::vector<float> x = json["x"];
+  const std::vector<std::uint32_t> y = json["y"];
+  const std::size_t columns = json["columns"];
+  // Every third row is kept for testing.
+  std::vector<float> train, test;
+  std::vector<std::uint32_t> train_labels, test_labels;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    auto& values = i % 3 == 0 ? test : train;
+    const auto row = x.begin() + static_cast<std::ptrdiff_t>(i * columns);
+    values.insert(values.end(), row, row + static_cast<std::ptrdiff_t>(columns));
+    (i % 3 == 0 ? test_labels : train_labels).push_back(y[i]);
+  }
+  Law law;
+  law.importance.resize(columns);
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    options.seed = seed;
+    const auto fitted =
+        trainer.fit({train.data(), train_labels.size(), columns}, train_labels, options);
+    const Forest& forest = fitted->host();
+    law.nodes.Add(static_cast<double>(forest.NodeCount()) / options.n_trees);
+    law.depth.Add(forest.MeanDepth());
+    law.accuracy.Add(Accuracy(forest.Predict(test.data(), test_labels.size()), test_labels));
+    const std::vector<double> importances = forest.FeatureImportances();
+    for (std::size_t f = 0; f < columns; ++f) law.importance[f].Add(importances[f]);
+  }
+  return law;
+}
+
+void ExpectSame(const Moments& a, const Moments& b, const std::string& what) {
+  const double error = std::sqrt(a.Error2() + b.Error2());
+  EXPECT_LE(std::abs(a.Mean() - b.Mean()), 4 * error + 1e-12)
+      << what << ": " << a.Mean() << " " << b.Mean();
+}
+
+class Laws : public testing::TestWithParam<const char*> {};
+
+TEST_P(Laws, AgreeWithScikitLearns) {
+  for (const int max_features : {0, 1}) {
+    ForestOptions options;
+    options.n_trees = 10;
+    options.max_features = max_features;
+    ScikitLearnExtraTrees baseline;
+    FrontierCpu frontier;
+    const Law expected = Measure(baseline, GetParam(), options);
+    const Law ours = Measure(frontier, GetParam(), options);
+    ExpectSame(expected.nodes, ours.nodes, "nodes");
+    ExpectSame(expected.depth, ours.depth, "depth");
+    ExpectSame(expected.accuracy, ours.accuracy, "accuracy");
+    for (std::size_t f = 0; f < expected.importance.size(); ++f) {
+      ExpectSame(expected.importance[f], ours.importance[f],
+                 "importance of feature " + std::to_string(f));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(ScikitLearn, Laws, testing::Values("iris", "wine", "digits"));
+
+//! The check has teeth: the law of another rule is told apart.
+TEST(Laws, AnotherRuleIsToldApart) {
+  ForestOptions options;
+  options.n_trees = 10;
+  ScikitLearnExtraTrees baseline;
+  FrontierCpu frontier;
+  const Law expected = Measure(baseline, "digits", options);
+  options.constant_rule = ConstantRule::kGeurts;
+  const Law other = Measure(frontier, "digits", options);
+  const double error = std::sqrt(expected.nodes.Error2() + other.nodes.Error2());
+  EXPECT_GT(std::abs(expected.nodes.Mean() - other.nodes.Mean()), 4 * error);
+}
+
+}  // namespace
+}  // namespace retable::extratrees
