@@ -25,6 +25,8 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
+#include <cstddef>
+
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "algorithms/quantiles/cuda_support.cuh"
 #include "algorithms/quantiles/moment_accumulator.hpp"
@@ -44,7 +46,7 @@ constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
 
 //! Values of a tile per lane, and tiles between two flushes to float64.
 template <class Real>
-constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 24;
+constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
 template <class Real>
 constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 2;
 
@@ -163,9 +165,13 @@ __device__ __forceinline__ void CopyWide(const float* p, float* out) {
 //! A warp at work on its tiles.
 template <class Real, int L>
 struct Worker {
-  WarpState state;
-  double sums[L + 1];   //!< this lane's terms since the last join; sums[0] counts values
-  Real part[L + 1];     //!< float32 input: terms since the last flush
+  static constexpr bool kNarrow = sizeof(Real) == 4;
+
+  WarpState& state;  //!< in shared memory, as it is seldom needed
+  double* wide;      //!< float32 input: this lane's sums, in shared memory, kThreads apart
+  double
+      sums[kNarrow ? 1 : L + 1];  //!< [0] counts values; float64 input: terms since the last join
+  Real part[L + 1];               //!< float32 input: terms since the last flush
   bool direct = false;  //!< y = x * scale + offset: the centre is within 16 half ranges of zero
   Real centre;          //!< else y = (x - centre) * scale, + offset for float32 input
   Real scale;
@@ -176,9 +182,20 @@ struct Worker {
   int ends_low = 0;
   int ends_high = 0;
 
-  __device__ __forceinline__ Worker() {
+  //! The lane's sum of order k since the last join.
+  __device__ __forceinline__ double& Sum(int k) {
+    if constexpr (kNarrow) {
+      return k == 0 ? sums[0] : wide[k * kThreads];
+    } else {
+      return sums[k];
+    }
+  }
+
+  __device__ __forceinline__ Worker(WarpState& state_slot, double* wide_slot)
+      : state(state_slot), wide(wide_slot) {
+    state = WarpState{};
 #pragma unroll
-    for (int k = 0; k <= L; ++k) sums[k] = 0;
+    for (int k = 0; k <= L; ++k) Sum(k) = 0;
     ClearPart();
     // NaN sends the first tile the exact way.
     centre = 0;
@@ -219,7 +236,7 @@ struct Worker {
   __device__ __forceinline__ void Flush() {
     if constexpr (sizeof(Real) == 4) {
 #pragma unroll
-      for (int k = 1; k <= L; ++k) sums[k] += static_cast<double>(part[k]);
+      for (int k = 1; k <= L; ++k) Sum(k) += static_cast<double>(part[k]);
       ClearPart();
     }
   }
@@ -235,7 +252,7 @@ struct Worker {
       double terms[L + 1] = {0};
       AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);
 #pragma unroll
-      for (int k = 1; k <= L; ++k) sums[k] += times * terms[k];
+      for (int k = 1; k <= L; ++k) Sum(k) += times * terms[k];
     }
     ends_low = 0;
     ends_high = 0;
@@ -249,13 +266,13 @@ struct Worker {
     double joined = 0;
 #pragma unroll
     for (int k = 0; k <= L; ++k) {
-      double total = sums[k];
+      double total = Sum(k);
 #pragma unroll
       for (int step = 16; step > 0; step /= 2) {
         total += __shfl_xor_sync(kFull, total, step);
       }
       joined = lane == k ? total : joined;
-      sums[k] = 0;
+      Sum(k) = 0;
     }
     // RecoverSums across lanes: S_{m+j} = P_{m,j} - S_{m-j} for m = 4, 8, 12 in turn.
 #pragma unroll
@@ -342,6 +359,7 @@ struct Worker {
     JoinBounds(new_low, new_high);
     if (new_low < state.min || new_high > state.max) Widen(new_low, new_high);
     const double to_y = state.map.half > 0 ? 2 / state.map.half : 0;
+    double terms[L + 1] = {0};
 #pragma unroll 1
     for (int i = lane; i < count; i += 32) {
       const double x = static_cast<double>(values[i]);
@@ -349,7 +367,11 @@ struct Worker {
       state.at_min += x == state.min ? 1 : 0;
       state.at_max += x == state.max ? 1 : 0;
       sums[0] += 1;
-      AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, sums);
+      AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, kNarrow ? terms : sums);
+    }
+    if constexpr (kNarrow) {
+#pragma unroll
+      for (int k = 1; k <= L; ++k) Sum(k) += terms[k];
     }
   }
 
@@ -396,14 +418,16 @@ struct Worker {
     unsigned largest = 0;
 #pragma unroll
     for (int i = 0; i < kValues; ++i) largest = LargerMagnitude(y[i], largest);
+    unsigned skip = 0;
     if (__any_sync(kFull, largest >= kNearEnd<Real>)) {
-      unsigned skip = 0;
       if (!(state.map.half > 0) || !CountEnds(tile, skip)) {
         __syncwarp();  // the exact way reads other lanes' values
         AddExactly(tile, 32 * kValues);
         __syncwarp();
         return;
       }
+    }
+    if (kNarrow && __any_sync(kFull, skip != 0)) {
 #pragma unroll
       for (int i = 0; i < kValues; ++i) {
         if ((skip >> i & 1) == 0) AddChebyshevTerms<L, Real>(y[i], Terms());
@@ -482,9 +506,13 @@ __global__ void __launch_bounds__(kSampleThreads)
 
 //! Tiles of a warp's ring: one being summed, the others on their way.
 template <class Real>
-constexpr int kStages = sizeof(Real) == 8 ? 3 : 4;
+constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
 template <class Real>
 constexpr std::size_t kRingBytes = sizeof(Real) * kWarps* kStages<Real> * 32 * kLaneValues<Real>;
+//! The rings, a state for each thread, and for float32 input its sums.
+template <class Real, int L>
+constexpr std::size_t kSharedBytes = kRingBytes<Real> + kThreads * sizeof(WarpState) +
+                                     (sizeof(Real) == 4 ? (L + 1) * kThreads * sizeof(double) : 0);
 
 template <class Real, int L>
 __global__ void __launch_bounds__(kThreads, 2)
@@ -500,7 +528,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   const std::size_t tiles = (n - head) / kTile;
   const std::size_t warp = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const std::size_t warps = std::size_t{gridDim.x} * kWarps;
-  Worker<Real, L> worker;
+  auto* const ring_bytes = reinterpret_cast<std::byte*>(ring_memory);
+  auto* const warp_states = reinterpret_cast<WarpState*>(ring_bytes + kRingBytes<Real>);
+  auto* const wide = reinterpret_cast<double*>(warp_states + kThreads);
+  Worker<Real, L> worker(warp_states[threadIdx.x], wide + threadIdx.x);
   if (samples != nullptr) worker.StartFrom(samples);
   if (warp == warps - 1) {
     // What no tile holds.
@@ -590,10 +621,11 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
                                                                       memory_->samples.data());
     }
     const auto kernel = ChebyshevKernel<Real, decltype(order)::value>;
+    constexpr std::size_t kShared = kSharedBytes<Real, decltype(order)::value>;
     CheckCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(kRingBytes<Real>)),
+                                   static_cast<int>(kShared)),
               "cudaFuncSetAttribute");
-    kernel<<<blocks, kThreads, kRingBytes<Real>, cuda_stream>>>(
+    kernel<<<blocks, kThreads, kShared, cuda_stream>>>(
         values, n, sampled ? memory_->samples.data() : nullptr, memory_->partial.data());
     JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(memory_->partial.data(), blocks,
                                                     decltype(order)::value);

@@ -171,7 +171,7 @@ TEST_P(EveryMethod, StatesItsBytes) {
 INSTANTIATE_TEST_SUITE_P(Quantiles, EveryMethod,
                          testing::Values("ME-central", "ME-naive", "ME-log-central", "ME-log-naive",
                                          "Legendre-central", "Legendre-naive", "Chebyshev",
-                                         "Cosine", "Fourier", "Hermite"),
+                                         "Cosine", "Fourier", "Hermite", "Retable"),
                          [](const auto& param) {
                            std::string name = param.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -193,6 +193,44 @@ TEST(Retable, RefusesWhatItDidNotWrite) {
   }
 }
 
+//! CRC-16/CCITT-FALSE, as the serialised form states it.
+unsigned Crc(std::span<const std::byte> bytes) {
+  unsigned crc = 0xffff;
+  for (const std::byte b : bytes) {
+    crc ^= std::to_integer<unsigned>(b) << 8;
+    for (int i = 0; i < 8; ++i) crc = (crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1;
+  }
+  return crc & 0xffff;
+}
+
+TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
+  std::mt19937_64 engine(4);
+  RetableSketch sketch;
+  sketch.update(std::span<const double>(Columns(1000).at("zero-inflated")));
+  const auto good = sketch.Serialize();
+  const std::vector<double> phis{0, 0.25, 0.5, 1};
+  int accepted = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    auto bytes = good;
+    const std::size_t changes = trial % 3 == 0 ? bytes.size() : 1 + engine() % 6;
+    for (std::size_t i = 0; i < changes; ++i) bytes[engine() % 82] = std::byte(engine() % 256);
+    bytes[0] = std::byte((engine() % 16) << 4 | 1);
+    const unsigned crc = Crc(std::span(bytes).first(82));
+    bytes[82] = std::byte(crc & 255);
+    bytes[83] = std::byte(crc >> 8);
+    try {
+      const auto back = RetableSketch::Deserialize(bytes);
+      ++accepted;
+      if (trial % 10 != 0) continue;  // a fit takes a while
+      for (const double q : back->quantiles(phis)) ASSERT_TRUE(std::isfinite(q));
+    } catch (const std::invalid_argument&) {
+    } catch (const std::logic_error&) {
+    } catch (const SketchFailure&) {
+    }
+  }
+  EXPECT_GT(accepted, 100);
+}
+
 TEST(Retable, EmptyAndInfiniteStreams) {
   RetableSketch sketch;
   EXPECT_THROW(sketch.quantile(0.5), std::logic_error);
