@@ -12,6 +12,7 @@
 #include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/paths.hpp"
+#include "algorithms/treeshap/sharded_explainer.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
@@ -285,12 +286,18 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                   .device = Device::kCuda,
                   .summary = "one path element a lane, shuffles; as published",
                   .citation = "Mitchell et al. 2022, listing 2, algorithms 2 and 3",
-                  .parameters = {{"device", std::int64_t{0}, "index of the GPU"},
+                  .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
+                                 {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
                                  {"packing", std::string("BFD"), "None, NF, FFD or BFD"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-                    return std::make_unique<GpuTreeShap>(
-                        static_cast<int>(IntegerParameter(p, "device", 0)),
-                        PackingByName(TextParameter(p, "packing", "BFD")));
+                    std::vector<std::unique_ptr<TreeExplainer>> parts;
+                    const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
+                    const Packing packing = PackingByName(TextParameter(p, "packing", "BFD"));
+                    for (int i = 0; i < std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1));
+                         ++i) {
+                      parts.push_back(std::make_unique<GpuTreeShap>(first + i, packing));
+                    }
+                    return ShareRows(std::move(parts));
                   }});
 
 }  // namespace retable::treeshap

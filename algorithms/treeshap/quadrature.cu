@@ -13,6 +13,7 @@
 #include "algorithms/treeshap/quadrature_kernel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "algorithms/treeshap/sharded_explainer.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
@@ -130,7 +131,7 @@ struct DeviceTape {
 class QuadratureOnDevice final : public TreeExplainer {
  public:
   QuadratureOnDevice(int device, TapeOptions options, int threads)
-      : device_(device), options_(std::move(options)), threads_(threads) {
+      : device_(Select(device)), options_(std::move(options)), threads_(threads) {
     if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
       throw std::invalid_argument("threads is 0 (chosen), 32, 64 or 128");
     }
@@ -186,6 +187,12 @@ class QuadratureOnDevice final : public TreeExplainer {
   double device_seconds() const override { return seconds_; }
 
  private:
+  // Streams and events, the members that follow, belong to the device that is current.
+  static int Select(int device) {
+    CudaCheck(cudaSetDevice(device), "cudaSetDevice");
+    return device;
+  }
+
   // Small models need small segments to spread over the blocks, large ones long segments.
   static std::size_t SegmentWords(const AnnotatedModel& model) {
     std::size_t nodes = 0;
@@ -378,15 +385,23 @@ RETABLE_REGISTER(
      .device = Device::kCuda,
      .summary = "exact Gauss-Legendre tree SHAP by sibling recurrence, lanes are rows",
      .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; quadrature_model.hpp",
-     .parameters = {{"device", std::int64_t{0}, "index of the GPU"},
+     .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
+                    {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
                     {"max_points", std::int64_t{8}, "quadrature points of a pass: 4, 6 or 8"},
                     {"threads", std::int64_t{0}, "threads a block: 0 (chosen), 32, 64 or 128"}},
      .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
        TapeOptions options;
        options.max_points = static_cast<int>(IntegerParameter(p, "max_points", 8));
-       return std::make_unique<QuadratureOnDevice>(
-           static_cast<int>(IntegerParameter(p, "device", 0)), options,
-           static_cast<int>(IntegerParameter(p, "threads", 0)));
+       if (options.max_points != 4 && options.max_points != 6 && options.max_points != 8) {
+         throw std::invalid_argument("max_points is 4, 6 or 8");
+       }
+       std::vector<std::unique_ptr<TreeExplainer>> parts;
+       const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
+       for (int i = 0; i < std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)); ++i) {
+         parts.push_back(std::make_unique<QuadratureOnDevice>(
+             first + i, options, static_cast<int>(IntegerParameter(p, "threads", 0))));
+       }
+       return ShareRows(std::move(parts));
      }});
 
 }  // namespace retable::treeshap

@@ -14,6 +14,8 @@
 
 namespace retable::baselines::treeshap {
 
+using retable::treeshap::TreeExplainer;
+
 #if !defined(RETABLE_HAS_XGBOOST)
 
 bool XgboostIsHere() {
@@ -27,13 +29,20 @@ std::string TrainXgboost(const retable::treeshap::RowBlock&, std::span<const flo
   throw std::runtime_error("this build has no XGBoost; install libxgboost-dev and configure again");
 }
 
+namespace {
+
+std::unique_ptr<TreeExplainer> MakeXgboost(const Parameters&) {
+  throw std::runtime_error("this build has no XGBoost; install libxgboost-dev and configure again");
+}
+
+}  // namespace
+
 #else
 
 namespace {
 
 using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
-using retable::treeshap::TreeExplainer;
 
 void Check(int status) {
   if (status != 0) throw std::runtime_error(std::string("XGBoost: ") + XGBGetLastError());
@@ -165,17 +174,19 @@ std::string TrainXgboost(const RowBlock& rows, std::span<const float> labels,
   return {bytes, bytes + length};
 }
 
+std::unique_ptr<TreeExplainer> MakeXgboost(const Parameters& p) {
+  return std::make_unique<XgboostExplainer>(static_cast<int>(IntegerParameter(p, "threads", 0)));
+}
+
+#endif
+
+// Registered also where it is not linked, so that an experiment's row can say why it is empty.
 RETABLE_REGISTER(TreeExplainer, xgboost,
                  {.name = "XGBoost",
                   .device = Device::kCpu,
                   .summary = "XGBoost's own pred_contribs and pred_interactions",
                   .citation = "Chen and Guestrin 2016; the paper's baseline",
                   .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-                    return std::make_unique<XgboostExplainer>(
-                        static_cast<int>(IntegerParameter(p, "threads", 0)));
-                  }});
-
-#endif
+                  .make = MakeXgboost});
 
 }  // namespace retable::baselines::treeshap

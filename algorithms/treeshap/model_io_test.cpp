@@ -1,0 +1,143 @@
+// Model readers: small files of every format, and damaged ones.
+
+#include "algorithms/treeshap/model_io.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace retable::treeshap {
+namespace {
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+double Margin(const TreeEnsemble& model, std::vector<float> row, std::size_t group = 0) {
+  return Predict(model, row)[group];
+}
+
+const std::string kXgboost = R"({"learner": {"feature_names": ["a", "b"],
+  "learner_model_param": {"base_score": "5E-1", "num_class": "0", "num_feature": "2"},
+  "objective": {"name": "binary:logistic"},
+  "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees": [{
+    "left_children": [1, -1, 3, -1, -1], "right_children": [2, -1, 4, -1, -1],
+    "split_indices": [0, 0, 1, 0, 0], "split_conditions": [0.5, 1.0, 0.0, 2.0, 4.0],
+    "default_left": [1, 0, 0, 0, 0], "sum_hessian": [10.0, 4.0, 6.0, 1.0, 5.0],
+    "categories_nodes": [2], "categories_segments": [0], "categories_sizes": [2],
+    "categories": [1, 3]}]}}}})";
+
+TEST(XgboostJson, ReadsSplitsDefaultsAndCategories) {
+  const TreeEnsemble model = ReadModel(kXgboost);
+  EXPECT_EQ(model.features, 2);
+  EXPECT_EQ(model.feature_names[1], "b");
+  EXPECT_EQ(model.base_score[0], 0.0);  // logit of one half
+  EXPECT_EQ(Margin(model, {0.4f, 0}), 1);
+  EXPECT_EQ(Margin(model, {kMissing, 0}), 1);
+  EXPECT_EQ(Margin(model, {0.5f, 0}), 2);   // not among the listed categories: left
+  EXPECT_EQ(Margin(model, {0.5f, 3}), 4);   // listed: right
+  EXPECT_EQ(Margin(model, {0.5f, 77}), 2);  // unknown: left
+  EXPECT_EQ(Margin(model, {0.5f, kMissing}), 4);
+}
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(XgboostJson, RefusesDamage) {
+  const std::vector<std::pair<std::string, std::string>> damages = {
+      {"[10.0, 4.0", "[10.0, -4.0"},             // negative cover
+      {"[1, -1, 3, -1, -1]", "[1, -1, 3, -1]"},  // lengths disagree
+      {"[1, -1, 3, -1, -1]", "[1, -1, 9, -1, -1]"},
+      {"[1, -1, 3, -1, -1]", "[1, -1, 0, -1, -1]"},  // a loop
+      {"[1, -1, 3, -1, -1]", "[1, -1, 1, -1, -1]"},  // two parents
+      {"[0, 0, 1, 0, 0]", "[0, 0, 2, 0, 0]"},        // feature out of range
+      {"gbtree", "gblinear"},
+      {"\"5E-1\"", "\"half\""},
+      {"\"5E-1\"", "\"1.5\""},
+      {"\"categories_sizes\": [2]", "\"categories_sizes\": [9]"},
+      {"\"tree_info\": [0]", "\"tree_info\": [5]"},
+      {"\"sum_hessian\"", "\"sum_hess\""}};
+  for (const auto& [from, to] : damages) {
+    EXPECT_THROW(ReadModel(Replaced(kXgboost, from, to)), std::invalid_argument) << to;
+  }
+  for (std::size_t length = 0; length < kXgboost.size(); length += 37) {
+    EXPECT_THROW(ReadModel(kXgboost.substr(0, length)), std::invalid_argument) << length;
+  }
+}
+
+TEST(XgboostJson, DartWeighsItsTrees) {
+  const std::string dart =
+      Replaced(Replaced(kXgboost, R"("name": "gbtree", "model":)",
+                        R"("name": "dart", "weight_drop": [0.5], "gbtree": {"model":)"),
+               "}]}}}}", "}]}}}}}");
+  EXPECT_EQ(Margin(ReadModel(dart), {0.4f, 0}), 0.5);
+}
+
+const std::string kLightgbm =
+    "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=1\n\n"
+    "Tree=0\nnum_leaves=3\nnum_cat=1\nsplit_feature=0 1\nthreshold=0.5 0\ndecision_type=10 1\n"
+    "left_child=-1 -2\nright_child=1 -3\nleaf_value=1 2 4\nleaf_count=4 1 5\n"
+    "internal_count=10 6\ncat_boundaries=0 1\ncat_threshold=10\nshrinkage=1\n\n"
+    "Tree=1\nnum_leaves=1\nnum_cat=0\nleaf_value=0.25\n\nend of trees\n";
+
+TEST(LightgbmText, ReadsSplitsDefaultsAndCategories) {
+  const TreeEnsemble model = ReadModel(kLightgbm);
+  EXPECT_EQ(model.features, 2);
+  EXPECT_EQ(Margin(model, {0.5f, 0}), 1.25);  // <= goes left
+  EXPECT_EQ(Margin(model, {kMissing, 0}), 1.25);
+  EXPECT_EQ(Margin(model, {0.6f, 1}), 2.25);  // categories 1 and 3 go left
+  EXPECT_EQ(Margin(model, {0.6f, 3}), 2.25);
+  EXPECT_EQ(Margin(model, {0.6f, 2}), 4.25);
+  EXPECT_EQ(Margin(model, {0.6f, kMissing}), 4.25);
+}
+
+TEST(LightgbmText, RefusesDamage) {
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"right_child=1 -3", "right_child=1 -9"},
+                                                        {"right_child=1 -3", "right_child=0 -3"},
+                                                        {"leaf_count=4 1 5", "leaf_count=4 -1 5"},
+                                                        {"split_feature=0 1", "split_feature=0 2"},
+                                                        {"split_feature=0 1", "split_feature=0"},
+                                                        {"threshold=0.5 0", "threshold=0.5 7"},
+                                                        {"decision_type=10 1", "decision_type=6 1"},
+                                                        {"num_leaves=3", "num_leaves=1e18"},
+                                                        {"end of trees", "end"}}) {
+    EXPECT_THROW(ReadModel(Replaced(kLightgbm, from, to)), std::invalid_argument) << to;
+  }
+}
+
+const std::string kForest = R"({"format": "retable-forest", "version": 1, "features": 2,
+  "groups": 2, "split": "<=", "scale": 0.5, "trees": [{"feature": [1, -2, -2],
+  "threshold": [0.5, -2, -2], "left": [1, -1, -1], "right": [2, -1, -1], "cover": [10, 4, 6],
+  "value": [[0, 0], [0.2, 0.8], [1, 0]]}]})";
+
+TEST(ForestJson, ReadsClassVotes) {
+  const TreeEnsemble model = ReadModel(kForest);
+  EXPECT_DOUBLE_EQ(Margin(model, {0, 0.5f}, 0), 0.1);
+  EXPECT_DOUBLE_EQ(Margin(model, {0, 0.5f}, 1), 0.4);
+  EXPECT_DOUBLE_EQ(Margin(model, {0, 0.6f}, 0), 0.5);
+  EXPECT_THROW(ReadModel(Replaced(kForest, "\"version\": 1", "\"version\": 2")),
+               std::invalid_argument);
+  EXPECT_THROW(ReadModel(Replaced(kForest, "[0.2, 0.8]", "[0.2]")), std::invalid_argument);
+}
+
+TEST(ReadModel, RefusesWhatItDoesNotKnow) {
+  for (const char* bytes : {"", "  \n", "hello", "[1]", "{}", "{L", "tree\n", "\x01\x02"}) {
+    EXPECT_THROW(ReadModel(bytes), std::invalid_argument) << bytes;
+  }
+}
+
+TEST(StrictThreshold, SplitsFloatsAsLessOrEqualDoes) {
+  constexpr float kMax = std::numeric_limits<float>::max();
+  for (const double limit : {0.1, -0.1, 0.0, 0.5, 1e300, -1e300, 16777217.0, 1e-46}) {
+    const float t = StrictThreshold(limit);
+    for (const float x : {0.1f, -0.1f, 0.0f, 0.5f, kMax, -kMax, 16777216.0f, 16777218.0f,
+                          std::nextafter(0.1f, 1.0f)}) {
+      EXPECT_EQ(x < t, static_cast<double>(x) <= limit) << x << " " << limit;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retable::treeshap

@@ -1,0 +1,87 @@
+#include "algorithms/treeshap/sharded_explainer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <thread>
+
+namespace retable::treeshap {
+
+namespace {
+
+class ShardedExplainer final : public TreeExplainer {
+ public:
+  explicit ShardedExplainer(std::vector<std::unique_ptr<TreeExplainer>> parts)
+      : parts_(std::move(parts)) {}
+
+  void prepare(const TreeEnsemble& model) override {
+    shape_.features = model.features;
+    shape_.groups = model.groups;
+    Each([&](std::size_t i) { parts_[i]->prepare(model); });
+  }
+
+  std::vector<double> values(const RowBlock& rows) override {
+    return Split(rows, ValuesPerRow(shape_),
+                 [](TreeExplainer& part, const RowBlock& share) { return part.values(share); });
+  }
+
+  std::vector<double> interactions(const RowBlock& rows) override {
+    return Split(rows, InteractionsPerRow(shape_), [](TreeExplainer& part, const RowBlock& share) {
+      return part.interactions(share);
+    });
+  }
+
+  //! The slowest share's.
+  double device_seconds() const override {
+    double most = parts_[0]->device_seconds();
+    for (const auto& part : parts_) most = std::max(most, part->device_seconds());
+    return most;
+  }
+
+ private:
+  // Runs body(i) for every part on a thread of its own; the first exception is thrown on.
+  void Each(const std::function<void(std::size_t)>& body) {
+    std::vector<std::exception_ptr> errors(parts_.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          body(i);
+        } catch (...) {
+          errors[i] = std::current_exception();
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (const auto& error : errors) {
+      if (error) std::rethrow_exception(error);
+    }
+  }
+
+  template <class Call>
+  std::vector<double> Split(const RowBlock& rows, std::size_t per_row, const Call& call) {
+    ValidateRows(shape_, rows);
+    std::vector<double> result(rows.rows * per_row);
+    Each([&](std::size_t i) {
+      const std::size_t begin = rows.rows * i / parts_.size();
+      const std::size_t end = rows.rows * (i + 1) / parts_.size();
+      const auto share = call(*parts_[i], rows.slice(begin, end - begin));
+      std::copy(share.begin(), share.end(),
+                result.begin() + static_cast<std::ptrdiff_t>(begin * per_row));
+    });
+    return result;
+  }
+
+  std::vector<std::unique_ptr<TreeExplainer>> parts_;
+  TreeEnsemble shape_;  // features and groups alone
+};
+
+}  // namespace
+
+std::unique_ptr<TreeExplainer> ShareRows(std::vector<std::unique_ptr<TreeExplainer>> explainers) {
+  if (explainers.empty()) throw std::invalid_argument("no explainer to share rows among");
+  if (explainers.size() == 1) return std::move(explainers.front());
+  return std::make_unique<ShardedExplainer>(std::move(explainers));
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,140 @@
+// The family's protocols on small synthetic models, and its TOML files against the published cells.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "experiments/treeshap/paper_models.hpp"
+#include "harness/experiment.hpp"
+#include "harness/paper_cells.hpp"
+#include "harness/plan.hpp"
+#include "harness/table.hpp"
+
+namespace retable::harness {
+namespace {
+
+std::vector<Experiment> Load(const std::string& profile) {
+  Overrides overrides;
+  overrides.profile = profile;
+  auto all = LoadExperiments(RETABLE_SOURCE_DIR, overrides);
+  std::erase_if(all, [](const Experiment& e) { return e.family != "treeshap"; });
+  return all;
+}
+
+TEST(TreeShapExperiments, EveryArtifactOfTheChapterIsThere) {
+  std::set<std::string> ids;
+  for (const auto& e : Load("paper")) ids.insert(e.artifact);
+  for (const char* artifact :
+       {"table2", "table3", "table5", "table6", "table7", "fig4", "fig5", "fig6"}) {
+    EXPECT_EQ(ids.count(artifact), 1u) << artifact;
+  }
+}
+
+TEST(TreeShapExperiments, EveryProfilePlans) {
+  Devices devices;
+  devices.cuda_reason = "no CUDA device";
+  for (const char* profile : {"smoke", "quick", "paper"}) {
+    for (const auto& e : Load(profile)) {
+      EXPECT_FALSE(MakePlan(e, devices).cells.empty()) << e.id << " " << profile;
+      EXPECT_EQ(e.expected.count(profile), 1u) << e.id;
+    }
+  }
+}
+
+TEST(TreeShapExperiments, PublishedCellsNameModelsAndColumns) {
+  const std::map<std::string, std::size_t> expected = {
+      {"table2", 11}, {"table3", 36}, {"table5", 144}, {"table6", 60}, {"table7", 60}};
+  for (const auto& e : Load("paper")) {
+    if (e.paper_file.empty()) continue;
+    const auto cells = ReadPaperCells(e.paper_file);
+    EXPECT_EQ(cells.size(), expected.at(e.artifact)) << e.id;
+    std::set<std::string> columns;
+    for (const auto& column : e.table.columns) columns.insert(column.name);
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const PublishedCell& cell : cells) {
+      EXPECT_EQ(columns.count(cell.column), 1u) << e.id << " " << cell.column;
+      EXPECT_TRUE(seen.emplace(cell.row, cell.column).second) << "twice: " << cell.row;
+      const std::string model = cell.row.substr(0, cell.row.find(' '));
+      EXPECT_EQ(experiments::treeshap::ResolveModels(model).size(), 1u) << cell.row;
+    }
+  }
+}
+
+TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {
+  const auto all = experiments::treeshap::ResolveModels("synthetic paper");
+  ASSERT_EQ(all.size(), 12u);
+  std::set<std::string> hashes;
+  for (const auto& info : all) {
+    EXPECT_EQ(info.name.rfind("synthetic ", 0), 0u);
+    EXPECT_TRUE(info.present);
+    hashes.insert(info.sha256);
+  }
+  EXPECT_EQ(hashes.size(), 12u);
+  const auto problem = experiments::treeshap::LoadModel("synthetic Covtype-small", 10);
+  EXPECT_EQ(problem.model.trees.size(), 80u);
+  EXPECT_EQ(problem.model.groups, 8);
+  EXPECT_EQ(problem.Rows().rows, 10u);
+  EXPECT_THROW(experiments::treeshap::ResolveModels("Covtype-huge"), UnknownName);
+}
+
+CellConfig Cell(const std::string& protocol, const std::string& algorithm) {
+  CellConfig cell;
+  cell.experiment = "treeshap/test";
+  cell.family = "treeshap";
+  cell.protocol = protocol;
+  cell.algorithm = algorithm;
+  cell.label = algorithm;
+  cell.device = "cpu";
+  cell.dataset = "synthetic Cal_housing-small";
+  cell.repeats = 2;
+  for (const auto& spec : FindProtocol(protocol).settings()) {
+    cell.settings[spec.name] = spec.fallback;
+  }
+  if (cell.settings.count("budget") == 1) cell.settings["budget"] = 0.05;
+  return cell;
+}
+
+const Metric& Find(const Outcome& outcome, const std::string& name) {
+  for (const Metric& metric : outcome.metrics) {
+    if (metric.name == name) return metric;
+  }
+  throw std::out_of_range(name);
+}
+
+TEST(ExplainProtocol, MeasuresVerifiedValuesAndInteractions) {
+  for (const char* algorithm : {"TreeShap", "GPUTreeShap", "Quadrature"}) {
+    for (const char* what : {"values", "interactions"}) {
+      CellConfig cell = Cell("treeshap/explain", algorithm);
+      cell.axes["rows"] = std::int64_t{40};
+      cell.settings["what"] = std::string(what);
+      if (FindProtocol(cell.protocol).unsupported(cell)) continue;
+      const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+      EXPECT_TRUE(outcome.verification.ok) << algorithm << " " << what;
+      EXPECT_GE(Find(outcome, "time").samples.size(), 1u);
+      EXPECT_GT(Find(outcome, "throughput").samples[0], 0);
+    }
+  }
+}
+
+TEST(ExplainProtocol, AnImpossibleToleranceIsAWrongResult) {
+  CellConfig cell = Cell("treeshap/explain", "Quadrature");
+  cell.settings["tolerance"] = 1e-30;
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_FALSE(outcome.verification.ok);
+  EXPECT_TRUE(outcome.metrics.empty());
+}
+
+TEST(PackingProtocol, BestFitFillsWarps) {
+  const Outcome outcome = FindProtocol("treeshap/packing").measure(Cell("treeshap/packing", "BFD"));
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_GT(Find(outcome, "utilisation").samples[0], 0.8);
+}
+
+TEST(ModelsProtocol, CountsTrees) {
+  const Outcome outcome = FindProtocol("treeshap/models").measure(Cell("treeshap/models", "model"));
+  EXPECT_EQ(Find(outcome, "trees").samples[0], 10);
+  EXPECT_EQ(Find(outcome, "depth").samples[0], 3);
+}
+
+}  // namespace
+}  // namespace retable::harness

@@ -1,0 +1,211 @@
+//! @file
+//! Time to explain rows (tables 6 and 7, figures 4 to 6, and what goes beyond them).
+//!
+//! What is timed: values() or interactions() on a prepared model, from row-major float32 rows in
+//! host memory to phi in host memory; on a GPU transfers are included, and the metric "kernel" is
+//! the device's work alone, by events. Preparing the model is a metric of its own. A method too
+//! slow for the budget runs on fewer rows, and its time is scaled up and says so.
+//!
+//! Before anything is timed the values of the first rows are compared with the double-precision
+//! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
+//! margin.
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "baselines/treeshap/xgboost.hpp"
+#include "experiments/common/glue.hpp"
+#include "experiments/treeshap/paper_models.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using namespace retable::treeshap;
+
+struct Errors {
+  double reference = 0;   // largest difference over the largest value
+  double additivity = 0;  // largest |sum - margin| over the row's sum of magnitudes
+};
+
+double RelativeError(const std::vector<double>& got, const std::vector<double>& want) {
+  double most = 0;
+  double scale = 1e-300;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double error = std::abs(got[i] - want[i]);
+    most = std::isnan(error) ? INFINITY : std::max(most, error);
+    scale = std::max(scale, std::abs(want[i]));
+  }
+  return got.size() == want.size() ? most / scale : INFINITY;
+}
+
+double Additivity(const TreeEnsemble& model, const RowBlock& rows, const std::vector<double>& phi) {
+  const std::size_t block = phi.size() / (rows.rows * static_cast<std::size_t>(model.groups));
+  double worst = 0;
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    const auto margin = Predict(model, rows.row(r));
+    for (std::size_t g = 0; g < margin.size(); ++g) {
+      double sum = 0;
+      double scale = std::abs(margin[g]);
+      for (std::size_t i = 0; i < block; ++i) {
+        const double v = phi[(r * margin.size() + g) * block + i];
+        sum += v;
+        scale += std::abs(v);
+      }
+      worst = std::max(worst, std::abs(sum - margin[g]) / std::max(scale, 1e-300));
+    }
+  }
+  return worst;
+}
+
+class ExplainProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "treeshap/explain"; }
+  std::string family() const override { return "treeshap"; }
+  std::string summary() const override { return "time to explain rows of data"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<TreeExplainer>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"rows", std::int64_t{10000}, "rows to explain"},
+            {"threads", std::int64_t{0}, "processor threads; 0: all"},
+            {"gpus", std::int64_t{1}, "GPUs the rows are shared by"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"what", std::string("values"), "values or interactions"},
+            {"budget", 5.0, "seconds of timing a cell; slower methods are scaled up"},
+            {"tolerance", 1e-3, "largest error against the reference, over the largest value"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveModels(dataset);
+  }
+
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    if (cell.algorithm == "XGBoost" && !baselines::treeshap::XgboostIsHere()) {
+      return "this build has no XGBoost (libxgboost-dev)";
+    }
+    if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
+      return "TreeShap has no interaction values here";
+    }
+    return {};
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 10000));
+    const bool interactions = TextOf(cell.settings, "what") == "interactions";
+    const ModelProblem problem = LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1));
+    const std::size_t per_row =
+        interactions ? InteractionsPerRow(problem.model) : ValuesPerRow(problem.model);
+    // No result of more than 2 GB: such cells run on fewer rows too.
+    const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 28) / per_row);
+    const RowBlock rows = problem.Rows().slice(0, std::min(wanted, most));
+
+    const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
+    harness::Outcome outcome;
+    const double prepare = harness::TimeOnce([&] { explainer->prepare(problem.model); });
+    const auto call = [&](const RowBlock& block) {
+      return interactions ? explainer->interactions(block) : explainer->values(block);
+    };
+    outcome.facts["model"] = problem.origin;
+    outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
+    if (cell.algorithm == "XGBoost") {
+      outcome.facts["XGBoost"] = baselines::treeshap::XgboostVersion();
+    }
+    outcome.verification = Verify(cell, problem, rows, interactions, call);
+    if (!outcome.verification.ok) return outcome;
+
+    const std::size_t count = Affordable(cell, rows, call);
+    const RowBlock part = rows.slice(0, count);
+    const double scale = static_cast<double>(wanted) / static_cast<double>(count);
+    std::vector<double> kernel;
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
+    options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
+    options.budget = std::get<double>(cell.settings.at("budget"));
+    options.min_sample = 0;
+    options.max_warmup_runs = 2;
+    const auto timing = harness::TimeRepeated(
+        [&] {
+          const auto phi = call(part);
+          harness::KeepAlive(phi.data());
+          kernel.push_back(explainer->device_seconds());
+        },
+        options);
+    Report(timing.seconds, kernel, scale, prepare, wanted, outcome);
+    if (count < wanted) {
+      outcome.facts["scaled"] =
+          "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
+    }
+    return outcome;
+  }
+
+ private:
+  // Axes that are parameters of the method: each method takes those it knows.
+  static harness::CellConfig WithAxes(harness::CellConfig cell) {
+    for (const char* axis : {"threads", "gpus"}) {
+      const auto given = cell.axes.find(axis);
+      if (given != cell.axes.end() && (cell.device == "cpu") == (std::string(axis) == "threads")) {
+        cell.parameters[axis] = given->second;
+      }
+    }
+    return cell;
+  }
+
+  template <class Call>
+  static harness::Verification Verify(const harness::CellConfig& cell, const ModelProblem& problem,
+                                      const RowBlock& rows, bool interactions, const Call& call) {
+    const auto few = static_cast<std::size_t>(interactions ? 2 : 8);
+    const RowBlock head = rows.slice(0, std::min(rows.rows, few));
+    const auto reference = Registry<TreeExplainer>::Instance().Make(
+        "Quadrature", Device::kCpu, {{"precision", std::string("double")}});
+    reference->prepare(problem.model);
+    const auto got = call(head);
+    const double error =
+        RelativeError(got, interactions ? reference->interactions(head) : reference->values(head));
+    const double worst = std::max(error, Additivity(problem.model, head, got));
+    const double tolerance = std::get<double>(cell.settings.at("tolerance"));
+    return {true,  worst <= tolerance, "error over the largest value",
+            worst, tolerance,          "quadrature in double precision; sums against the margin"};
+  }
+
+  // Rows that one call explains within a third of the budget.
+  template <class Call>
+  static std::size_t Affordable(const harness::CellConfig& cell, const RowBlock& rows,
+                                const Call& call) {
+    const double budget = std::get<double>(cell.settings.at("budget")) / 3;
+    std::size_t count = std::min<std::size_t>(rows.rows, 64);
+    for (;;) {
+      const RowBlock part = rows.slice(0, count);
+      const double seconds = harness::TimeOnce([&] { call(part); });
+      if (count == rows.rows) return count;
+      if (seconds > budget / 4) {
+        const double more = std::max(1.0, budget / seconds);
+        return std::min(rows.rows, static_cast<std::size_t>(static_cast<double>(count) * more));
+      }
+      count = std::min(rows.rows, count * 4);
+    }
+  }
+
+  static void Report(const std::vector<double>& seconds, const std::vector<double>& kernel,
+                     double scale, double prepare, std::size_t wanted, harness::Outcome& outcome) {
+    harness::Metric time{"time", "s", {}, {}, {}};
+    harness::Metric device{"kernel", "s", {}, {}, {}};
+    harness::Metric throughput{"throughput", "rows/s", {}, {}, {}};
+    for (const double s : seconds) {
+      time.samples.push_back(s * scale);
+      throughput.samples.push_back(static_cast<double>(wanted) / (s * scale));
+    }
+    for (const double s : kernel) {
+      if (!std::isnan(s)) device.samples.push_back(s * scale);
+    }
+    outcome.metrics = {time, throughput, {"prepare", "s", {prepare}, {}, {}}};
+    if (!device.samples.empty()) outcome.metrics.push_back(device);
+  }
+};
+
+RETABLE_PROTOCOL(ExplainProtocol);
+
+}  // namespace
+}  // namespace retable::experiments::treeshap
