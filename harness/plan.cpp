@@ -13,13 +13,23 @@
 namespace retable::harness {
 namespace {
 
-const AlgorithmInfo& FindAlgorithm(const std::vector<AlgorithmInfo>& all,
-                                   const AlgorithmEntry& entry) {
+// A build without CUDA knows neither the methods that exist on CUDA only nor their parameters;
+// their rows are NOT-RUN, not mistakes.
+bool BeyondThisBuild(const AlgorithmEntry& entry, const AlgorithmInfo* info,
+                     const Devices& devices) {
+  if (entry.device != "cuda" || devices.cuda_built) return false;
+  return !info ||
+         std::find(info->devices.begin(), info->devices.end(), "cuda") == info->devices.end();
+}
+
+AlgorithmInfo FindAlgorithm(const std::vector<AlgorithmInfo>& all, const AlgorithmEntry& entry,
+                            const Devices& devices) {
   std::vector<std::string> names;
   for (const auto& info : all) {
     if (info.name == entry.name) return info;
     names.push_back(info.name);
   }
+  if (BeyondThisBuild(entry, nullptr, devices)) return {entry.name, {}, {}, "", ""};
   throw ConfigError(entry.where,
                     "unknown algorithm \"" + entry.name + "\"" + DidYouMean(entry.name, names));
 }
@@ -120,7 +130,9 @@ Values CheckedSettings(const Experiment& experiment, const Protocol& protocol) {
   return settings;
 }
 
-Values WithDefaults(Values given, const AlgorithmInfo& info, const AlgorithmEntry& entry) {
+Values WithDefaults(Values given, const AlgorithmInfo& info, const AlgorithmEntry& entry,
+                    const Devices& devices) {
+  if (BeyondThisBuild(entry, &info, devices)) return given;
   for (auto& [name, value] : given) {
     value = CheckAgainst(info.parameters, "parameter of " + info.name, name, value, entry.where);
   }
@@ -133,6 +145,7 @@ std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& dat
                                   const Protocol& protocol) {
   const bool has_twin =
       std::find(info.devices.begin(), info.devices.end(), cell.device) != info.devices.end();
+  if (cell.device == "cuda" && !devices.cuda_built) return "this build has no CUDA";
   if (cell.device == "cuda" && !devices.cuda) return devices.cuda_reason;
   if (cell.device == "cpu" && !devices.cpu) return "CPU rows were not asked for (--device cuda)";
   if (!has_twin) return info.name + " has no " + cell.device + " twin in this build";
@@ -172,6 +185,20 @@ std::string ExpandTemplate(const std::string& text, const CellConfig& cell) {
   return result;
 }
 
+namespace {
+
+// In a build without CUDA a label may name a parameter whose default nobody knows.
+std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool lenient) {
+  try {
+    return ExpandTemplate(entry.label, cell);
+  } catch (const ConfigError&) {
+    if (!lenient) throw;
+    return entry.label;
+  }
+}
+
+}  // namespace
+
 std::string CellKey(const CellConfig& config, const std::string& device_class) {
   nlohmann::json resolved = ToJson(config);
   resolved.erase("experiment");
@@ -203,7 +230,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
   const auto axes = CrossProduct(CheckedAxes(experiment, *protocol));
   const Values settings = CheckedSettings(experiment, *protocol);
   for (const AlgorithmEntry& entry : experiment.algorithms) {
-    const AlgorithmInfo& info = FindAlgorithm(algorithms, entry);
+    const AlgorithmInfo info = FindAlgorithm(algorithms, entry, devices);
     for (const Values& parameters : CrossProduct(entry.parameters)) {
       for (const DatasetInfo& data : plan.datasets) {
         if (data.of_group && !data.present && any_present) continue;
@@ -217,12 +244,12 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
           c.device = entry.device;
           c.dataset = data.name;
           c.dataset_sha256 = data.sha256;
-          c.parameters = WithDefaults(parameters, info, entry);
+          c.parameters = WithDefaults(parameters, info, entry, devices);
           c.axes = point;
           c.settings = settings;
           c.seed = experiment.seed;
           c.repeats = experiment.repeats;
-          c.label = ExpandTemplate(entry.label, c);
+          c.label = LabelOf(entry, c, BeyondThisBuild(entry, &info, devices));
           cell.not_run = WhyNot(c, data, info, devices, *protocol);
           cell.time_limit = experiment.time_limit;
           cell.memory_limit = experiment.memory_limit;
