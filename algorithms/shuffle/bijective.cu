@@ -38,7 +38,7 @@ __global__ void CompactStored(StoredValues f, std::uint32_t* out, std::uint64_t 
                               std::uint64_t domain, const std::uint32_t* starts) {
   __shared__ std::uint32_t warps[kBijectThreads / 32];
   std::uint32_t source[kBijectEach], valid[kBijectEach], total;
-  const std::uint32_t count = EvaluateRows(f, blockIdx.x, n, domain, source, valid);
+  const std::uint32_t count = EvaluateRows<kBijectEach>(f, blockIdx.x, n, domain, source, valid);
   const std::uint32_t before = WarpsBefore(count, warps, total);
   StoreRows(source, valid, std::uint64_t{starts[blockIdx.x]} + before, out);
 }
@@ -57,8 +57,9 @@ std::uint64_t Domain(std::uint64_t n) {
 class Bijective {
  public:
   void Prepare(std::uint64_t n, int fusion) {
-    const std::uint64_t tiles = Blocks(Domain(n), kBijectTile);
+    std::uint64_t tiles = Blocks(Domain(n), kBijectTile);
     if (fusion == 2) {
+      tiles = std::max<std::uint64_t>(tiles, kSmallDomain / kBijectThreads);
       const std::uint64_t before = status_.size();
       status_.Reserve(tiles);
       if (status_.size() != before) {
@@ -100,7 +101,13 @@ class Bijective {
         epoch_ = 1;
       }
       const LookBack look_back{status_.data(), epoch_};
-      ShuffleOnePass<<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, look_back);
+      if (domain <= kSmallDomain) {
+        ShuffleOnePass<1><<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(
+            f, in, out, n, domain, look_back);
+      } else {
+        ShuffleOnePass<kBijectEach>
+            <<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, look_back);
+      }
     }
     CudaCheck(cudaGetLastError(), "bijective shuffle");
   }
@@ -179,10 +186,13 @@ class CudaMended final : public CudaBijective {
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     const MendedPhilox f = MakeMendedPhilox(n, seed);
-    if (f.cipher.rounds == 12) {
-      Launch(FixedRounds<MendedPhilox, 12>{f}, f.size(), in, out, n, item_bytes, stream);
-    } else {
-      Launch(f, f.size(), in, out, n, item_bytes, stream);
+    switch (f.cipher.rounds) {
+      case 12:
+        return Launch(FixedRounds<MendedPhilox, 12>{f}, f.size(), in, out, n, item_bytes, stream);
+      case 20:
+        return Launch(FixedRounds<MendedPhilox, 20>{f}, f.size(), in, out, n, item_bytes, stream);
+      default:
+        return Launch(f, f.size(), in, out, n, item_bytes, stream);
     }
   }
 };

@@ -18,6 +18,9 @@ namespace retable::shuffle {
 inline constexpr int kBijectThreads = 256;
 inline constexpr int kBijectEach = 8;
 inline constexpr std::uint64_t kBijectTile = kBijectThreads * kBijectEach;
+//! Domains up to this size are evaluated one value a thread: the time of one evaluation, not of
+//! eight.
+inline constexpr std::uint64_t kSmallDomain = std::uint64_t{1} << 18;
 
 //! A cipher whose number of rounds is known at compile time.
 template <class Cipher, int kRounds>
@@ -33,16 +36,16 @@ struct FixedRounds {
 
 //! A warp takes 256 consecutive x; row e of 32 x per step. Returns the valid bits of each row and
 //! this warp's count.
-template <class F>
+template <int kEach, class F>
 __device__ __forceinline__ std::uint32_t EvaluateRows(const F& f, std::uint64_t tile,
                                                       std::uint64_t n, std::uint64_t domain,
-                                                      std::uint32_t (&source)[kBijectEach],
-                                                      std::uint32_t (&valid)[kBijectEach]) {
+                                                      std::uint32_t (&source)[kEach],
+                                                      std::uint32_t (&valid)[kEach]) {
   const std::uint64_t first =
-      tile * kBijectTile + (threadIdx.x >> 5) * (32 * kBijectEach) + (threadIdx.x & 31);
+      tile * (kBijectThreads * kEach) + (threadIdx.x >> 5) * (32 * kEach) + (threadIdx.x & 31);
   std::uint32_t count = 0;
 #pragma unroll
-  for (int e = 0; e < kBijectEach; ++e) {
+  for (int e = 0; e < kEach; ++e) {
     const std::uint64_t x = first + e * 32;
     const std::uint64_t y = f(x);
     source[e] = static_cast<std::uint32_t>(y);
@@ -69,25 +72,25 @@ __device__ __forceinline__ std::uint32_t WarpsBefore(std::uint32_t count, std::u
 }
 
 //! out[place...] of the valid rows of a warp.
-template <class Item>
-__device__ __forceinline__ void StoreRows(const Item (&value)[kBijectEach],
-                                          const std::uint32_t (&valid)[kBijectEach],
-                                          std::uint64_t place, Item* out) {
+template <int kEach, class Item>
+__device__ __forceinline__ void StoreRows(const Item (&value)[kEach],
+                                          const std::uint32_t (&valid)[kEach], std::uint64_t place,
+                                          Item* out) {
   const std::uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
 #pragma unroll
-  for (int e = 0; e < kBijectEach; ++e) {
+  for (int e = 0; e < kEach; ++e) {
     if ((valid[e] >> lane) & 1) out[place + __popc(valid[e] & below)] = value[e];
     place += __popc(valid[e]);
   }
 }
 
-template <class Item>
-__device__ __forceinline__ void LoadRows(const Item* in, const std::uint32_t (&source)[kBijectEach],
-                                         const std::uint32_t (&valid)[kBijectEach],
-                                         Item (&value)[kBijectEach]) {
+template <int kEach, class Item>
+__device__ __forceinline__ void LoadRows(const Item* in, const std::uint32_t (&source)[kEach],
+                                         const std::uint32_t (&valid)[kEach],
+                                         Item (&value)[kEach]) {
   const std::uint32_t lane = threadIdx.x & 31;
 #pragma unroll
-  for (int e = 0; e < kBijectEach; ++e) {
+  for (int e = 0; e < kEach; ++e) {
     if ((valid[e] >> lane) & 1) value[e] = in[source[e]];
   }
 }
@@ -156,18 +159,18 @@ struct LookBack {
 };
 
 //! Fusion 2.
-template <class F, class Item>
+template <int kEach, class F, class Item>
 __global__ void __launch_bounds__(kBijectThreads)
     ShuffleOnePass(const F f, const Item* __restrict__ in, Item* __restrict__ out, std::uint64_t n,
                    std::uint64_t domain, LookBack look_back) {
   __shared__ std::uint32_t warps[kBijectThreads / 32];
   __shared__ std::uint64_t tile_before;
   const std::uint64_t tile = blockIdx.x;
-  std::uint32_t source[kBijectEach], valid[kBijectEach], total;
-  const std::uint32_t count = EvaluateRows(f, tile, n, domain, source, valid);
+  std::uint32_t source[kEach], valid[kEach], total;
+  const std::uint32_t count = EvaluateRows<kEach>(f, tile, n, domain, source, valid);
   const std::uint32_t before = WarpsBefore(count, warps, total);
   if (threadIdx.x == 0) look_back.Publish(tile, tile == 0 ? 2 : 1, total);
-  Item value[kBijectEach];
+  Item value[kEach];
   LoadRows(in, source, valid, value);
   if (threadIdx.x < 32) {
     const std::uint64_t sum = look_back.Before(tile);
@@ -186,7 +189,7 @@ __global__ void __launch_bounds__(kBijectThreads)
     CountValid(const F f, std::uint64_t n, std::uint64_t domain, std::uint32_t* counts) {
   __shared__ std::uint32_t warps[kBijectThreads / 32];
   std::uint32_t source[kBijectEach], valid[kBijectEach], total;
-  WarpsBefore(EvaluateRows(f, blockIdx.x, n, domain, source, valid), warps, total);
+  WarpsBefore(EvaluateRows<kBijectEach>(f, blockIdx.x, n, domain, source, valid), warps, total);
   if (threadIdx.x == 0) counts[blockIdx.x] = total;
 }
 
@@ -200,7 +203,7 @@ __global__ void __launch_bounds__(kBijectThreads)
                 std::uint64_t domain, const std::uint32_t* __restrict__ starts) {
   __shared__ std::uint32_t warps[kBijectThreads / 32];
   std::uint32_t source[kBijectEach], valid[kBijectEach], total;
-  const std::uint32_t count = EvaluateRows(f, blockIdx.x, n, domain, source, valid);
+  const std::uint32_t count = EvaluateRows<kBijectEach>(f, blockIdx.x, n, domain, source, valid);
   const std::uint32_t before = WarpsBefore(count, warps, total);
   Item value[kBijectEach];
   LoadRows(in, source, valid, value);
