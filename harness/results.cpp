@@ -19,6 +19,7 @@ namespace {
 
 // A samples file larger than this helps nobody: violins of more are drawn from the cells' summary.
 constexpr std::size_t kMostSamples = 400000;
+constexpr std::size_t kFiguresOnTerminal = 3;
 
 // A table as the claims' language sees it.
 class View final : public TableView {
@@ -109,8 +110,8 @@ void WriteClaims(CsvWriter& csv, const Artifact& artifact, const View& view, Sco
     const std::string figures = FiguresText(result.figures);
     ++board.claims[verdict];
     if (verdict == "FAILS") {
-      board.failed_claims.push_back(
-          fmt::format("{} {}: {} ({})", artifact.id, claim.id, claim.text, figures));
+      board.failed_claims.push_back(fmt::format("{} {}: {} ({})", artifact.id, claim.id, claim.text,
+                                                FiguresText(result.figures, kFiguresOnTerminal)));
     }
     csv.Field(artifact.id).Field(claim.id).Field(claim.text).Field(claim.where).Field(verdict);
     csv.Field(figures).Field(claim.check).Field(result.reason);

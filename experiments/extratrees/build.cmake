@@ -1,7 +1,7 @@
 # The device check: verifies the CUDA forests against their twins and prints their speed. Built on
 # request.
 if(RETABLE_HAS_CUDA)
-  add_executable(extratrees_gpu_check EXCLUDE_FROM_ALL
+  add_executable(extratrees_gpu_check
                  ${CMAKE_SOURCE_DIR}/experiments/extratrees/gpu_check_bench.cpp)
   target_link_libraries(extratrees_gpu_check PRIVATE retable_flags)
   foreach(library common datasets harness extratrees baselines_extratrees experiments_common
