@@ -17,6 +17,7 @@
 #include "harness/compare.hpp"
 #include "harness/device.hpp"
 #include "harness/doctor.hpp"
+#include "harness/verbs.hpp"
 #include "harness/worker.hpp"
 
 namespace {
@@ -92,6 +93,7 @@ void AddVerbs(CLI::App& app, Arguments& a) {
   compare->add_flag("--strict", a.strict, "exit 5 when something is slower");
   app.add_subcommand("datasets",
                      "list, fetch, verify, path, mirror: see `retable datasets --help`");
+  for (const auto& verb : retable::harness::Verbs()) app.add_subcommand(verb.name, verb.summary);
   CLI::App* explain = app.add_subcommand("explain", "One cell: what ran, on what, every sample");
   explain->add_option("key", a.key, "the cell's key, or its first digits")->required();
   explain->add_option("--out", a.out, "results folder");
@@ -154,6 +156,11 @@ int main(int argc, char** argv) {
   try {
     if (argc >= 2 && std::string(argv[1]) == "datasets") {
       return retable::datasets::DatasetsMain({argv + 2, argv + argc}, std::cout, std::cerr);
+    }
+    for (const auto& verb : retable::harness::Verbs()) {
+      if (argc >= 2 && verb.name == argv[1]) {
+        return verb.run({argv + 2, argv + argc}, std::cout, std::cerr);
+      }
     }
     Context context;
     context.root = FindRoot();

@@ -97,9 +97,11 @@ Tree ReadTree(const Json& json, std::size_t columns, std::uint32_t classes) {
 
 }  // namespace
 
-void WriteForestJson(const Forest& forest, std::ostream& out) {
+void WriteForestJson(const Forest& forest, std::ostream& out,
+                     const std::vector<std::string>& class_names) {
   out << R"({"format":"retable-forest","version":1,"features":)" << forest.columns
-      << ",\"groups\":" << forest.classes << ",\"split\":\"<=\",\"scale\":"
+      << ",\"class_names\":" << Json(class_names).dump() << ",\"groups\":" << forest.classes
+      << ",\"split\":\"<=\",\"scale\":"
       << Json(1.0 / static_cast<double>(forest.trees.size())).dump() << ",\"trees\":[";
   // Tree by tree, so that no more than one is in memory as JSON.
   for (std::size_t t = 0; t < forest.trees.size(); ++t) {
@@ -108,7 +110,7 @@ void WriteForestJson(const Forest& forest, std::ostream& out) {
   out << "\n]}\n";
 }
 
-Forest ReadForestJson(std::string_view text) {
+Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_names) {
   try {
     const Json json = Json::parse(text);
     Require(json.at("format") == "retable-forest", "\"format\" is not \"retable-forest\"");
@@ -119,6 +121,9 @@ Forest ReadForestJson(std::string_view text) {
     forest.classes = json.at("groups").get<std::uint32_t>();
     Require(forest.classes >= 1 && forest.classes <= 65535, "\"groups\" is out of range");
     Require(!json.at("trees").empty(), "no trees");
+    if (class_names != nullptr && json.contains("class_names")) {
+      *class_names = json["class_names"].get<std::vector<std::string>>();
+    }
     for (const Json& tree : json.at("trees")) {
       forest.trees.push_back(ReadTree(tree, forest.columns, forest.classes));
     }

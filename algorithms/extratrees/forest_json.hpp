@@ -9,15 +9,19 @@
 //! with 17 digits: nothing is lost.
 
 #include <iosfwd>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "algorithms/extratrees/forest.hpp"
 
 namespace retable::extratrees {
 
-void WriteForestJson(const Forest& forest, std::ostream& out);
+//! @param class_names what classes 0, 1, ... are called; may be empty.
+void WriteForestJson(const Forest& forest, std::ostream& out,
+                     const std::vector<std::string>& class_names = {});
 
 //! @throws std::invalid_argument for text that is no such forest, with what is wrong.
-Forest ReadForestJson(std::string_view text);
+Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_names = nullptr);
 
 }  // namespace retable::extratrees

@@ -1,0 +1,240 @@
+#include "experiments/extratrees/forest_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <sstream>
+
+#include "algorithms/extratrees/forest_json.hpp"
+#include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/frontier_cuda.hpp"
+#include "datasets/arff.hpp"
+#include "datasets/catalog.hpp"
+#include "harness/csv.hpp"
+#include "harness/verbs.hpp"
+
+namespace retable::experiments::forests {
+namespace {
+
+//! Features and the target as text; the target may be absent.
+struct Table {
+  std::vector<float> values;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::vector<std::string> target;
+};
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::invalid_argument("cannot read " + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string ValueName(const datasets::Column& column, std::size_t row) {
+  const double value = column.At(row);
+  if (std::isnan(value)) {
+    throw std::invalid_argument("target of row " + std::to_string(row) + " is missing");
+  }
+  if (!column.levels.empty()) return column.levels.at(static_cast<std::size_t>(value));
+  std::ostringstream text;
+  text.precision(17);
+  text << value;
+  return text.str();
+}
+
+Table FromFrame(const datasets::Frame& frame) {
+  Table table;
+  table.rows = static_cast<std::size_t>(frame.rows);
+  table.columns = frame.columns.size();
+  table.values = frame.RowMajor();
+  for (std::size_t i = 0; frame.target && i < table.rows; ++i) {
+    table.target.push_back(ValueName(*frame.target, i));
+  }
+  return table;
+}
+
+//! `target`: the column's name, or the last one where it is empty.
+Table ReadArff(const std::string& path, const std::string& target, bool with_target) {
+  datasets::ArffOptions options;
+  options.file = path;
+  options.roles = [&](const std::vector<datasets::ColumnInfo>& columns) {
+    std::vector<datasets::ColumnRole> roles(columns.size(), datasets::ColumnRole::kFeature);
+    bool found = false;
+    for (std::size_t i = 0; i < columns.size() && with_target; ++i) {
+      const bool mine = target.empty() ? i + 1 == columns.size() : columns[i].name == target;
+      if (mine) roles[i] = datasets::ColumnRole::kTarget;
+      found = found || mine;
+    }
+    if (with_target && !found) throw std::invalid_argument(path + " has no column " + target);
+    return roles;
+  };
+  return FromFrame(datasets::ParseArff(ReadFile(path), options));
+}
+
+//! Comma-separated with one header line; numbers, and any text in the target.
+Table ReadCsv(const std::string& path, const std::string& target, bool with_target) {
+  const harness::CsvTable csv = harness::ReadCsv(path);
+  const std::size_t none = csv.header.size();
+  const std::size_t at = !with_target ? none : target.empty() ? none - 1 : csv.Column(target);
+  Table table;
+  table.columns = none - (with_target ? 1 : 0);
+  table.rows = csv.rows.size();
+  for (const harness::CsvRow& row : csv.rows) {
+    for (std::size_t i = 0; i < row.fields.size(); ++i) {
+      if (i == at) {
+        table.target.push_back(row.fields[i]);
+        continue;
+      }
+      const std::optional<double> value = csv.Number(row, i);
+      table.values.push_back(value ? static_cast<float>(*value) : std::nanf(""));
+    }
+  }
+  return table;
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+Table ReadTable(const std::string& data, const std::string& target, bool with_target) {
+  if (EndsWith(data, ".arff")) return ReadArff(data, target, with_target);
+  if (EndsWith(data, ".csv")) return ReadCsv(data, target, with_target);
+  datasets::Catalog().Resolve(data);
+  return FromFrame(datasets::Catalog().Load(data));
+}
+
+struct Arguments {
+  std::string data, model, target, out;
+  std::string device = "auto";
+  std::string rule = "scikit-learn";
+  extratrees::ForestOptions options{.n_trees = 100};
+};
+
+Device ChooseDevice(const std::string& name) {
+#if defined(RETABLE_HAS_CUDA)
+  if (name == "cuda" || (name == "auto" && extratrees::HasCudaDevice())) return Device::kCuda;
+#else
+  if (name == "cuda") throw std::invalid_argument("this program was built without CUDA");
+#endif
+  return Device::kCpu;
+}
+
+int Fit(Arguments& a, std::ostream& out) {
+  const Table table = ReadTable(a.data, a.target, true);
+  if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
+  std::map<std::string, std::uint32_t> codes;
+  for (const std::string& name : table.target) codes.emplace(name, 0);
+  std::vector<std::string> names;
+  for (auto& [name, code] : codes) {
+    code = static_cast<std::uint32_t>(names.size());
+    names.push_back(name);
+  }
+  std::vector<std::uint32_t> labels;
+  for (const std::string& name : table.target) labels.push_back(codes.at(name));
+  a.options.constant_rule = extratrees::ParseConstantRule(a.rule);
+  const Device device = ChooseDevice(a.device);
+  const auto trainer = Registry<extratrees::ForestTrainer>::Instance().Make("frontier", device, {});
+  const auto start = std::chrono::steady_clock::now();
+  const auto fitted =
+      trainer->fit({table.values.data(), table.rows, table.columns}, labels, a.options);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  std::ofstream file(a.out);
+  extratrees::WriteForestJson(fitted->host(), file, names);
+  if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
+  out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.columns
+      << " features, " << names.size() << " classes in " << time.count() << " s ("
+      << DeviceName(device) << "): " << fitted->host().NodeCount() << " nodes, written to " << a.out
+      << "\n";
+  return 0;
+}
+
+int Predict(const Arguments& a, std::ostream& out) {
+  std::vector<std::string> names;
+  const extratrees::Forest forest = extratrees::ReadForestJson(ReadFile(a.model), &names);
+  const bool catalogued = !EndsWith(a.data, ".arff") && !EndsWith(a.data, ".csv");
+  const Table table = ReadTable(a.data, a.target, !a.target.empty() || catalogued);
+  if (table.columns != forest.columns) {
+    throw std::invalid_argument(a.data + " has " + std::to_string(table.columns) +
+                                " features, the forest " + std::to_string(forest.columns) +
+                                "; --target names a column to leave out");
+  }
+  const std::vector<std::uint32_t> labels = forest.Predict(table.values.data(), table.rows);
+  std::size_t right = 0;
+  std::ostringstream text;
+  text << "prediction\n";
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::string name =
+        labels[i] < names.size() ? names[labels[i]] : std::to_string(labels[i]);
+    text << name << "\n";
+    right += !table.target.empty() && table.target[i] == name ? 1 : 0;
+  }
+  if (a.out.empty()) {
+    out << text.str();
+    return 0;
+  }
+  std::ofstream file(a.out);
+  file << text.str();
+  if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
+  out << labels.size() << " predictions written to " << a.out;
+  if (!table.target.empty() && !labels.empty()) {
+    out << "; accuracy " << static_cast<double>(right) / static_cast<double>(labels.size());
+  }
+  out << "\n";
+  return 0;
+}
+
+void Declare(CLI::App& app, Arguments& a) {
+  app.require_subcommand(1);
+  CLI::App* fit = app.add_subcommand("fit", "Train a forest and write it as JSON");
+  fit->add_option("data", a.data, "an .arff or .csv file, or a data set's name")->required();
+  fit->add_option("--out", a.out, "the forest's file")->required();
+  fit->add_option("--target", a.target,
+                  "the class's column (default: the last, or the data set's)");
+  fit->add_option("--trees", a.options.n_trees, "trees");
+  fit->add_option("--max-depth", a.options.max_depth, "0: no limit");
+  fit->add_option("--max-features", a.options.max_features, "0: square root");
+  fit->add_option("--min-samples-leaf", a.options.min_samples_leaf, "samples of a leaf at least");
+  fit->add_option("--min-samples-split", a.options.min_samples_split, "samples to split at least");
+  fit->add_flag("--bootstrap", a.options.bootstrap, "each tree on rows drawn with replacement");
+  fit->add_option("--rule", a.rule, "constant features: scikit-learn, geurts or report");
+  fit->add_option("--seed", a.options.seed, "seed");
+  fit->add_option("--device", a.device, "auto, cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  CLI::App* predict = app.add_subcommand("predict", "Classify rows with a forest");
+  predict->add_option("model", a.model, "a file written by fit")->required();
+  predict->add_option("data", a.data, "an .arff or .csv file, or a data set's name")->required();
+  predict->add_option("--target", a.target, "a column to leave out and to compare with");
+  predict->add_option("--out", a.out, "CSV; default: standard output");
+}
+
+}  // namespace
+
+int ForestMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  Arguments arguments;
+  CLI::App app{"retable forest: extremely randomized trees"};
+  app.name("retable forest");
+  Declare(app, arguments);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem, out, err) == 0 ? 0 : 1;
+  }
+  try {
+    return app.got_subcommand("fit") ? Fit(arguments, out) : Predict(arguments, out);
+  } catch (const std::exception& problem) {
+    err << "retable forest: " << problem.what() << "\n";
+    return 2;
+  }
+}
+
+static const harness::VerbRegistration registered_forest({"forest",
+                                                          "fit, predict: trees on your own data",
+                                                          ForestMain});
+
+}  // namespace retable::experiments::forests

@@ -1,0 +1,16 @@
+#pragma once
+//! @file
+//! `retable forest fit|predict`: train a forest on ARFF, CSV or a catalogued data set, keep it as
+//! JSON, and use it.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace retable::experiments::forests {
+
+//! Runs one command; `args` start with the verb. Results go to `out`, progress and errors to `err`.
+//! @return 0 done; 1 wrong usage; 2 it failed
+int ForestMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err);
+
+}  // namespace retable::experiments::forests
