@@ -57,10 +57,10 @@ struct DeviceMemory {
   // Q R floats as whole vectors; the last one may be partly used.
   static constexpr int kVectors = (Q * R + 3) / 4;
 
-  // Shared columns: phi and x of a feature side by side, `step` bytes a feature. A step is a
-  // multiple of 256 and the flags are the top eight bits, so they fall out of the 32-bit product.
+  // Shared columns: phi and x of a feature side by side, `step` bytes a feature. With x the step is
+  // a multiple of 256 and the flags, the top eight bits, fall out of the 32-bit product.
   __device__ __forceinline__ char* Column(std::uint32_t bits) const {
-    return columns + bits * step;
+    return columns + (SharedX ? bits : bits & tape::kFeatureMask) * step;
   }
 
   __device__ __forceinline__ void X(std::uint32_t bits, float (&out)[R]) const {

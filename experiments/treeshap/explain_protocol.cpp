@@ -86,6 +86,7 @@ class ExplainProtocol final : public harness::Protocol {
     if (cell.algorithm == "XGBoost" && !baselines::treeshap::XgboostIsHere()) {
       return "this build has no XGBoost (libxgboost-dev)";
     }
+    if (cell.algorithm == "Interventional") return "another game: it needs background rows";
     if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
       return "TreeShap has no interaction values here";
     }

@@ -2,19 +2,22 @@
 // the CPU on fresh random input, then its speed beside the published kernel on each model shape.
 //
 //     treeshap_gpu_check [--out DIR] [--seed N] [--rows N] [--only SUBSTRING] [--skip-speed]
-//     [--skip-checks]
-//                        [--skip-interactions] [--max-points N,N,...] [--threads N]
+//                        [--skip-checks] [--skip-interactions] [--max-points N,N,...] [--threads N]
+//                        [--model FILE [--data FILE of float32 rows]]
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <random>
 #include <sstream>
 
 #include "algorithms/treeshap/brute_force.hpp"
+#include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "experiments/treeshap/model_shapes.hpp"
 
@@ -28,6 +31,7 @@ struct Options {
   std::uint64_t seed = std::random_device{}();
   std::size_t rows = 10000;
   std::string only;
+  std::string model, data;
   bool speed = true;
   bool checks = true;
   bool interactions = true;
@@ -51,6 +55,10 @@ Options Parse(int argc, char** argv) {
       options.rows = std::stoull(next());
     else if (argument == "--only")
       options.only = next();
+    else if (argument == "--model")
+      options.model = next();
+    else if (argument == "--data")
+      options.data = next();
     else if (argument == "--skip-speed")
       options.speed = false;
     else if (argument == "--skip-checks")
@@ -232,17 +240,11 @@ Timing Best(TreeExplainer& explainer, int repeats, F call) {
   return best;
 }
 
-void Speed(const experiments::treeshap::ModelShape& shape, const Options& options,
-           std::ostream& csv) {
-  const auto start = Clock::now();
-  const TreeEnsemble model = SyntheticEnsemble(shape.shape, 1);
+void Speed(const std::string& name, const TreeEnsemble& model, const std::vector<float>& values,
+           const Options& options, std::ostream& csv) {
   const auto leaves = static_cast<double>(LeafCount(model));
-  // The output of 785 columns and 10 classes is 63 kB a row; the matrices are 785 times that.
-  const auto values = SyntheticRows(shape.shape, options.rows, options.seed);
   const RowBlock rows = Block(model, values);
-  std::printf("\n%s (synthetic shape): %zu trees, %.0f leaves, model made in %.1f s\n",
-              shape.name.c_str(), model.trees.size(), leaves,
-              std::chrono::duration<double>(Clock::now() - start).count());
+  std::printf("\n%s: %zu trees, %.0f leaves\n", name.c_str(), model.trees.size(), leaves);
   // The published kernel on as many rows as a second or so allows.
   const double pairs = 4e9 / leaves;
   const std::size_t few =
@@ -272,7 +274,7 @@ void Speed(const experiments::treeshap::ModelShape& shape, const Options& option
         fast.kernel * 1e12 / (static_cast<double>(rows.rows) * leaves), additivity,
         Error(want, head));
     if (!(additivity < 1e-5)) ++failures;
-    csv << shape.name << ",values," << rows.rows << ',' << leaves << ',' << max_points << ','
+    csv << name << ",values," << rows.rows << ',' << leaves << ',' << max_points << ','
         << base.kernel * scale << ',' << fast.kernel << ',' << fast.total << ',' << prepare << ','
         << base.kernel * scale / fast.kernel << '\n';
   }
@@ -292,10 +294,31 @@ void Speed(const experiments::treeshap::ModelShape& shape, const Options& option
       "  interactions, %zu rows: GPUTreeShap %.3f ms, Quadrature %.3f ms: %.1fx, differ by %.1e\n",
       two_hundred.rows, slow.kernel * factor * 1e3, fast.kernel * 1e3,
       slow.kernel * factor / fast.kernel, Error(matrices, want));
-  csv << shape.name << ",interactions," << two_hundred.rows << ',' << leaves << ",8,"
+  csv << name << ",interactions," << two_hundred.rows << ',' << leaves << ",8,"
       << slow.kernel * factor << ',' << fast.kernel << ',' << fast.total << ",0,"
       << slow.kernel * factor / fast.kernel << '\n';
   std::fflush(stdout);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::invalid_argument("cannot read " + path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// A model file; its rows repeated to as many as were asked for, or random ones.
+void SpeedOfFile(const Options& options, std::ostream& csv) {
+  const TreeEnsemble model = ReadModel(ReadFile(options.model));
+  std::vector<float> values = RandomRows(model, options.rows, 0, options.seed);
+  if (!options.data.empty()) {
+    const std::string bytes = ReadFile(options.data);
+    const std::size_t count = bytes.size() / sizeof(float);
+    if (count == 0) throw std::invalid_argument(options.data + " is empty");
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::memcpy(&values[i], bytes.data() + i % count * sizeof(float), sizeof(float));
+    }
+  }
+  Speed(options.model, model, values, options, csv);
 }
 
 }  // namespace
@@ -313,9 +336,12 @@ int main(int argc, char** argv) try {
          "prepare_seconds,ratio\n";
   if (options.speed) {
     for (const auto& shape : experiments::treeshap::ModelShapes()) {
-      if (shape.name.find(options.only) != std::string::npos) Speed(shape, options, csv);
+      if (!options.model.empty() || shape.name.find(options.only) == std::string::npos) continue;
+      Speed(shape.name + " (synthetic shape)", SyntheticEnsemble(shape.shape, 1),
+            SyntheticRows(shape.shape, options.rows, options.seed), options, csv);
     }
   }
+  if (!options.model.empty()) SpeedOfFile(options, csv);
   if (!options.out.empty()) std::ofstream(options.out + "/treeshap_gpu_check.csv") << csv.str();
   std::printf("\n%d failure(s)\n", failures);
   return failures == 0 ? 0 : 3;
