@@ -1,8 +1,8 @@
 #pragma once
 //! @file
-//! Which method "Shuffle" takes: the partition shuffle where a gather leaves the GPU's cache, the
-//! mended cipher below it and for large items, which a gather reads whole sectors for. The same on
-//! every device, so that one seed gives one order everywhere.
+//! Which method "Shuffle" takes: the partition shuffle where a gather leaves the GPU's cache; the
+//! rectangle cipher within it, and for large items, of which a gather reads whole sectors. The same
+//! on every device, so that one seed gives one order everywhere.
 
 #include <cstddef>
 #include <cstdint>

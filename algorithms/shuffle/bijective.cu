@@ -1,7 +1,7 @@
 //! @file
 //! The bijective shuffles on the GPU: LCG, VarPhilox, VarPhilox-mended, in the paper's three
 //! fusions, and the method "Shuffle", which takes the partition shuffle past the cache and the
-//! mended cipher within it.
+//! rectangle cipher within it.
 
 #include <memory>
 
@@ -12,6 +12,8 @@
 #include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "algorithms/shuffle/rectangle.hpp"
+#include "algorithms/shuffle/rectangle_device.hpp"
 
 namespace retable::shuffle {
 
@@ -199,15 +201,14 @@ class CudaMended final : public CudaBijective {
 
 class CudaBest final : public CudaShuffler {
  public:
-  CudaBest() : mended_(2) {}
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    TakesPartition(n, item_bytes) ? partition_.Prepare(n, item_bytes)
-                                  : mended_.prepare(n, item_bytes);
+    if (TakesPartition(n, item_bytes)) return partition_.Prepare(n, item_bytes);
+    MakeRectangleCipher(n, 0);  // checks n
   }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     if (!TakesPartition(n, item_bytes))
-      return mended_.enqueue(in, out, n, item_bytes, seed, stream);
+      return EnqueueRectangle(in, out, n, item_bytes, seed, stream);
     if (item_bytes == 4) {
       partition_.Enqueue(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n,
                          seed, stream);
@@ -218,7 +219,6 @@ class CudaBest final : public CudaShuffler {
   }
 
  private:
-  CudaMended mended_;
   PartitionWorkspace partition_;
 };
 
@@ -263,7 +263,7 @@ RETABLE_REGISTER(Shuffler, mended,
 RETABLE_REGISTER(Shuffler, best,
                  {.name = "Shuffle",
                   .device = Device::kCuda,
-                  .summary = "partition shuffle past the cache, mended cipher within it",
+                  .summary = "partition shuffle past the cache, rectangle cipher within it",
                   .citation = "ours",
                   .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<CudaBest>(); }});

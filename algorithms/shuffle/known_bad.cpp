@@ -114,6 +114,7 @@ std::vector<OrderSource> OrderSources() {
                        });
                      }});
   sources.push_back(Family("VarPhilox-mended"));
+  sources.push_back(Family("Rectangle"));
   sources.push_back(Family("Partition"));
   return sources;
 }
