@@ -9,6 +9,7 @@
 
 #include "algorithms/extratrees/candidates.hpp"
 #include "algorithms/extratrees/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier_cuda.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
 
 namespace retable::extratrees {
@@ -391,8 +392,11 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                   .device = Device::kCpu,
                   .summary = "exact ExtraTrees on lossless codes; the twin of the GPU's frontier",
                   .citation = "Geurts, Ernst, Wehenkel 2006",
-                  .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"}},
+                  .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"},
+                                 {"steps", std::string("columns"),
+                                  "rung of the GPU's ladder: the same trees, so no rung here"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+                    ParseFrontierSteps(TextParameter(p, "steps", "columns"));
                     return std::make_unique<FrontierCpu>(
                         static_cast<int>(IntegerParameter(p, "threads", 0)));
                   }});

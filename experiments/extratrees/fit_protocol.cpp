@@ -193,7 +193,9 @@ class FitProtocol final : public harness::Protocol {
       harness::RepeatOptions repeat;
       repeat.min_samples = static_cast<int>(cell.repeats);
       repeat.max_samples = std::max(repeat.min_samples, 30);
-      repeat.budget = min_time;
+      // Room for `repeats` samples also where a run is slower than it was.
+      repeat.budget = min_time + 4 * static_cast<double>(cell.repeats) *
+                                     *std::max_element(seconds.begin(), seconds.end());
       repeat.min_sample = 0;
       repeat.max_warmup_runs = 1;
       const auto timing = harness::TimeRepeated(
