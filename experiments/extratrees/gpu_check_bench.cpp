@@ -4,8 +4,8 @@
 //!   extratrees_gpu_check [--small | --tiny] [--pixels FILE] [--dataset NAME] [--repeats N] [--out
 //!   DIR]
 //! --pixels: gzip of uint32 {rows, columns, classes, training rows}, uint8 pixels row by row, uint8
-//! labels; without it "synthetic strokes" stand in. --small: the comparisons alone; --tiny: fewer
-//! of them, for a memory checker. Exit 3 when a tree differs.
+//! labels; without it mnist_784 of the catalogue, or "synthetic strokes" in its place. --small: the
+//! comparisons alone; --tiny: fewer of them, for a memory checker. Exit 3 when a tree differs.
 
 #include <zlib.h>
 
@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <stdexcept>
@@ -260,6 +261,14 @@ void ReportSteps(const Supervised& data, std::int64_t steps) {
   }
 }
 
+// MNIST from the file or the catalogue; where neither has it, a stand-in that says so.
+Supervised Images(const std::string& pixels) {
+  if (!pixels.empty()) return ReadPixels(pixels);
+  const auto members = datasets::Catalog().Resolve("mnist_784");
+  if (members.size() == 1 && members[0].present) return LoadSupervised("mnist_784", 1);
+  return SyntheticStrokes(60000, 10000, 3);
+}
+
 void Iris(int repeats) {
   const Supervised iris = LoadSupervised("iris", 1);
   ForestOptions options;
@@ -293,7 +302,9 @@ int main(int argc, char** argv) {
     if (word == "--dataset" && more) dataset = argv[++i];
     if (word == "--repeats" && more) repeats = std::atoi(argv[++i]);
     if (word == "--out" && more) {
-      csv = std::fopen((std::string(argv[++i]) + "/extratrees_gpu_check.csv").c_str(), "w");
+      const std::filesystem::path folder = argv[++i];
+      std::filesystem::create_directories(folder);
+      csv = std::fopen((folder / "extratrees_gpu_check.csv").c_str(), "w");
       if (csv != nullptr) std::fputs("data,what,unit,value\n", csv);
     }
   }
@@ -308,8 +319,7 @@ int main(int argc, char** argv) {
   }
   if (!small && !tiny) {
     Iris(repeats);
-    const Supervised images =
-        pixels.empty() ? SyntheticStrokes(60000, 10000, 3) : ReadPixels(pixels);
+    const Supervised images = Images(pixels);
     Timings(images, repeats);
     ReportSteps(images, 200);
     if (!dataset.empty()) {
