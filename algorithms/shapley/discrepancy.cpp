@@ -1,0 +1,31 @@
+#include "algorithms/shapley/discrepancy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace retable::shapley {
+
+double Discrepancy(const PermutationSample& sample, const PermutationKernel& kernel) {
+  const std::size_t n = sample.count();
+  if (n == 0) throw std::invalid_argument("the discrepancy of no permutations");
+  if (sample.dimension != kernel.dimension()) {
+    throw std::invalid_argument("kernel and sample are of different lengths");
+  }
+  const auto codes = kernel.EncodeAll(sample);
+  const std::size_t words = kernel.words();
+  double pairs = 0, weights = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double row = 0;
+    for (std::size_t j = 0; j < i; ++j) {
+      row += sample.weight(j) * kernel.Value(codes.data() + i * words, codes.data() + j * words);
+    }
+    const double w = sample.weight(i);
+    pairs += w * (2 * row + w * kernel.Self());
+    weights += w;
+  }
+  const double squared = kernel.Mean() * (1 - 2 * weights) + pairs;
+  return std::sqrt(std::max(0.0, squared));
+}
+
+}  // namespace retable::shapley

@@ -1,0 +1,63 @@
+//! @file
+//! Plain and antithetic Monte Carlo: independent uniform orders, and each followed by its reverse.
+
+#include <algorithm>
+
+#include "algorithms/shapley/permutation_sampler.hpp"
+
+namespace retable::shapley {
+namespace {
+
+constexpr std::uint64_t kStream = 1;
+
+std::span<std::int32_t> Row(PermutationSample& sample, std::size_t i) {
+  const auto d = static_cast<std::size_t>(sample.dimension);
+  return std::span(sample.orders).subspan(i * d, d);
+}
+
+class MonteCarlo final : public PermutationSampler {
+ public:
+  PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
+    PermutationSample sample = EmptySample(n, d);
+    for (std::size_t i = 0; i < n; ++i) UniformOrder(seed, kStream, i, Row(sample, i));
+    return sample;
+  }
+};
+
+class Antithetic final : public PermutationSampler {
+ public:
+  PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
+    PermutationSample sample = EmptySample(n, d);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto row = Row(sample, i);
+      if (i % 2 == 0) {
+        UniformOrder(seed, kStream, i / 2, row);
+      } else {
+        const auto before = Row(sample, i - 1);
+        std::reverse_copy(before.begin(), before.end(), row.begin());
+      }
+    }
+    return sample;
+  }
+};
+
+}  // namespace
+
+RETABLE_REGISTER(PermutationSampler, monte_carlo,
+                 {.name = "MC",
+                  .device = Device::kCpu,
+                  .summary = "independent uniform permutations",
+                  .citation = "Mann and Shapley 1960; Castro et al. 2009",
+                  .make = [](const Parameters&) -> std::unique_ptr<PermutationSampler> {
+                    return std::make_unique<MonteCarlo>();
+                  }});
+RETABLE_REGISTER(PermutationSampler, antithetic,
+                 {.name = "MC-antithetic",
+                  .device = Device::kCpu,
+                  .summary = "uniform permutations, each followed by its reverse",
+                  .citation = "Lomeli et al. 2019; Mitchell et al. 2022, section 2.4",
+                  .make = [](const Parameters&) -> std::unique_ptr<PermutationSampler> {
+                    return std::make_unique<Antithetic>();
+                  }});
+
+}  // namespace retable::shapley

@@ -1,0 +1,41 @@
+#include "algorithms/shapley/permutation_sampler.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/common/philox.hpp"
+
+namespace retable::shapley {
+
+PermutationSample EmptySample(std::size_t n, int d) {
+  if (d < 1 || d > 65535) {
+    throw std::invalid_argument("a permutation of " + std::to_string(d) +
+                                " players: between 1 and 65535 are possible");
+  }
+  return {d, std::vector<std::int32_t>(n * static_cast<std::size_t>(d)), {}};
+}
+
+void UniformOrder(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
+                  std::span<std::int32_t> order) {
+  const Philox4x32 random = Philox4x32::FromSeed(seed);
+  std::iota(order.begin(), order.end(), 0);
+  // A block has two draws; an order of at most 65535 players starts every 2^15 blocks.
+  PhiloxBlock block{};
+  for (std::size_t k = order.size(), draw = 0; k > 1; --k, ++draw) {
+    if (draw % 2 == 0) block = random.Block((index << 15) + draw / 2, stream);
+    const auto j =
+        static_cast<std::size_t>(UniformBelow(block.half(static_cast<int>(draw % 2)), k));
+    std::swap(order[k - 1], order[j]);
+  }
+}
+
+void OrderOfScores(std::span<const double> scores, std::span<std::int32_t> order) {
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return scores[static_cast<std::size_t>(a)] < scores[static_cast<std::size_t>(b)];
+  });
+}
+
+}  // namespace retable::shapley
