@@ -24,7 +24,9 @@ namespace retable {
 enum class Device { kCpu, kCuda };
 
 //! "cpu" or "cuda".
-inline const char* DeviceName(Device device) { return device == Device::kCpu ? "cpu" : "cuda"; }
+inline const char* DeviceName(Device device) {
+  return device == Device::kCpu ? "cpu" : "cuda";
+}
 
 //! One parameter a method takes: its name, default (which fixes its type) and one line of help.
 struct ParameterInfo {
@@ -96,6 +98,6 @@ class Registry {
 }  // namespace retable
 
 //! Registers one method; `identifier` only has to be unique in its file.
-#define RETABLE_REGISTER(Interface, identifier, ...)                               \
-  [[maybe_unused]] static const bool retable_registered_##identifier =             \
+#define RETABLE_REGISTER(Interface, identifier, ...)                   \
+  [[maybe_unused]] static const bool retable_registered_##identifier = \
       ::retable::Registry<Interface>::Instance().Add(::retable::Method<Interface> __VA_ARGS__)

@@ -20,8 +20,8 @@ void ForEachInput(const harness::CellConfig& cell,
   if (wanted != "all" && wanted != "positive") {
     throw std::invalid_argument("setting inputs must be all or positive, not " + wanted);
   }
-  const datasets::Frame frame =
-      LoadData(cell.dataset, IntegerOr(cell.axes, "size", 0), static_cast<std::uint64_t>(cell.seed));
+  const datasets::Frame frame = LoadData(cell.dataset, IntegerOr(cell.axes, "size", 0),
+                                         static_cast<std::uint64_t>(cell.seed));
   SketchInput input;
   for (const datasets::Column& column : frame.columns) {
     auto values = column.values;
