@@ -1,5 +1,4 @@
-# The device check: verifies the CUDA forests against their twins and prints their speed. Built on
-# request.
+# The device check: verifies the CUDA forests against their twins and prints their speed.
 if(RETABLE_HAS_CUDA)
   add_executable(extratrees_gpu_check
                  ${CMAKE_SOURCE_DIR}/experiments/extratrees/gpu_check_bench.cpp)

@@ -1,5 +1,4 @@
 # The device check: verifies every CUDA method and prints its speed beside the published kernel's.
-# Built on request.
 if(RETABLE_HAS_CUDA)
   add_executable(treeshap_gpu_check
                  ${CMAKE_SOURCE_DIR}/experiments/treeshap/gpu_check_bench.cpp)
