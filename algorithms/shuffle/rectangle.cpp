@@ -13,6 +13,25 @@
 
 namespace retable::shuffle {
 
+namespace {
+
+// The even a near sqrt(n) whose rectangle exceeds n least, of 64: the fewer values are walked on,
+// the fewer warps wait for a second evaluation.
+void SetSides(RectangleCipher& cipher, std::uint64_t n) {
+  const auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
+  std::uint64_t least = ~std::uint64_t{0};
+  std::uint64_t a = std::max<std::uint64_t>(16, (root + 1) & ~std::uint64_t{1});
+  for (int candidate = 0; candidate < 64 && a >= 16 && 2 * a >= root; ++candidate, a -= 2) {
+    const std::uint64_t b = std::max<std::uint64_t>(16, (n + a - 1) / a);
+    if (a * b - n >= least) continue;
+    least = a * b - n;
+    cipher.a = static_cast<std::uint32_t>(a);
+    cipher.b = static_cast<std::uint32_t>(b);
+  }
+}
+
+}  // namespace
+
 RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed) {
   if (n > (std::uint64_t{1} << 31)) {
     throw std::invalid_argument("the rectangle cipher takes up to 2^31 items, not " +
@@ -20,11 +39,7 @@ RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed) {
   }
   RectangleCipher cipher;
   cipher.n = static_cast<std::uint32_t>(n);
-  const auto even = [](std::uint64_t side) {
-    return static_cast<std::uint32_t>((std::max<std::uint64_t>(side, 16) + 1) & ~std::uint64_t{1});
-  };
-  cipher.a = even(static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n))));
-  cipher.b = even((n + cipher.a - 1) / cipher.a);
+  SetSides(cipher, n);
   cipher.reciprocal = static_cast<std::uint32_t>((std::uint64_t{1} << 32) / cipher.b);
   cipher.half_rounds = n >= (std::uint64_t{1} << 12) ? 12 : 24;
   const Philox4x32 random = Philox4x32::FromSeed(seed);

@@ -9,8 +9,8 @@
 //! its length:
 //!     left += f(right, key) mod a,   right += f(left, key') mod b,
 //! f being the mixed words of a 32 x 32-bit product as in Philox, scaled to the side by
-//! multiplication. Values >= n are walked on (f again): one in b of them. a and b are even, so that
-//! both parities occur (adding s modulo an even a is s (a - 1) transpositions). Rounds: 12
+//! multiplication. Values >= n are walked on (f again): a few of them. a is even, so that both
+//! parities occur (adding s modulo an even a is s (a - 1) transpositions). Rounds: 12
 //! half-rounds from 2^12 items on, 24 below. Cost: about 7 instructions a half-round, one
 //! evaluation an item. Memory: none. Deterministic on every machine.
 
@@ -23,7 +23,7 @@ namespace retable::shuffle {
 struct RectangleCipher {
   static constexpr int kMaxHalfRounds = 24;
   std::uint32_t n = 1;
-  std::uint32_t a = 16, b = 16;  //!< sides, even, a b >= n
+  std::uint32_t a = 16, b = 16;  //!< sides, a even, a b >= n
   std::uint32_t reciprocal = 0;  //!< floor(2^32 / b)
   std::int32_t half_rounds = 24;
   std::uint32_t key[kMaxHalfRounds] = {};
