@@ -60,7 +60,6 @@ constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have on t
 // order of summation and with it every bit of the result is the same on any device.
 constexpr std::size_t kTargetBlocks = 2112;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
-constexpr std::size_t kBlockShared = kSharedLimit / 4 - 1024;  // four blocks a multiprocessor
 // x is in shared memory up to the first number of features, phi up to the second.
 constexpr int kFewFeatures = 16;
 constexpr int kMostSharedFeatures = 96;
@@ -245,7 +244,8 @@ class QuadratureOnDevice final : public TreeExplainer {
   // local memory cannot hold is shared again.
   static void PlaceStack(const DeviceTape& tape, QuadratureLaunch& launch) {
     const auto slots = static_cast<std::uint32_t>(tape.tape.slots);
-    const std::size_t budget = kBlockShared * launch.threads / 128;
+    const auto blocks = static_cast<std::size_t>(ResidentBlocks(tape.tape.points));
+    const std::size_t budget = (kSharedLimit / blocks - 1024) * launch.threads / 128;
     while (launch.shared_slots < slots) {
       QuadratureLaunch more = launch;
       ++more.shared_slots;

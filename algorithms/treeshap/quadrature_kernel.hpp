@@ -48,6 +48,9 @@ constexpr int RowsPerLane(int points) {
   return points <= 4 ? 2 : 1;
 }
 
+//! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.
+constexpr int ResidentBlocks(int points) { return points > 0 ? 4 : 1; }
+
 //! Bytes of shared memory a block needs.
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch);
 
