@@ -1,0 +1,42 @@
+#pragma once
+//! @file
+//! The contract of an estimator: a game and a budget in, Shapley values out.
+//!
+//! The budget counts marginal evaluations v(S + i) - v(S), the horizontal axis of Mitchell et al.
+//! 2022, each of which may ask the game for two values. A method that walks permutations shares
+//! values between neighbours: 2 floor(budget / (d + 1)) permutations of d + 1 values each.
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/common/registry.hpp"
+#include "algorithms/shapley/game.hpp"
+#include "algorithms/shapley/permutation_sampler.hpp"
+
+namespace retable::shapley {
+
+struct ShapleyEstimate {
+  std::vector<double> values;    //!< one per player
+  std::int64_t evaluations = 0;  //!< values asked of the game, repeated coalitions included
+};
+
+//! A method of approximation. Results are a pure function of (game, budget, seed).
+class ShapleyEstimator {
+ public:
+  virtual ~ShapleyEstimator() = default;
+  //! The smallest budget the method can work with.
+  virtual std::int64_t least_budget(int d) const = 0;
+  //! @throws std::invalid_argument for a budget below least_budget(d), or a game with values that
+  //! are not finite.
+  virtual ShapleyEstimate estimate(const Game& game, std::int64_t budget,
+                                   std::uint64_t seed) const = 0;
+};
+
+//! Marginal contributions along each order, weighted: equation 3. Weights of sum one make the
+//! estimate efficient. O(n d) game values in batches of at most 4096.
+ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSample& sample);
+
+//! @throws std::invalid_argument that names both when the budget is below the least.
+void CheckBudget(const ShapleyEstimator& estimator, int d, std::int64_t budget);
+
+}  // namespace retable::shapley
