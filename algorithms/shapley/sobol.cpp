@@ -71,7 +71,10 @@ class Sobol final : public PermutationSampler {
     for (std::size_t j = 0; j < angles; ++j) scrambles.emplace_back(seed, j);
     std::vector<double> u(angles), x(angles + 1);
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < angles; ++j) u[j] = scrambles[j](sequence());
+      for (std::size_t j = 0; j < angles; ++j) {
+        // Boost leaves out the first point, zero, without which the first 2^k are no net.
+        u[j] = scrambles[j](i == 0 ? 0 : sequence());
+      }
       SphereFromCube(u, x);
       NearestOrder(x, std::span(sample.orders).subspan(i * players, players));
     }
