@@ -6,6 +6,9 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
+
+#include "algorithms/common/philox.hpp"
 
 namespace retable::treeshap {
 namespace {
@@ -120,6 +123,45 @@ TEST(ForestJson, ReadsClassVotes) {
   EXPECT_THROW(ReadModel(Replaced(kForest, "\"version\": 1", "\"version\": 2")),
                std::invalid_argument);
   EXPECT_THROW(ReadModel(Replaced(kForest, "[0.2, 0.8]", "[0.2]")), std::invalid_argument);
+}
+
+// Damage at random: a reader gives a valid model or std::invalid_argument, and nothing else.
+TEST(ReadModel, SurvivesRandomDamage) {
+  const Philox4x32 philox = Philox4x32::FromSeed(11);
+  std::uint64_t draw = 0;
+  const auto below = [&](std::size_t n) {
+    return static_cast<std::size_t>(UniformBelow(philox.Block(draw++).half(0), n));
+  };
+  const std::string alphabet = "0123456789-.eE,:[]{}\"= \nnul";
+  int refused = 0;
+  for (const std::string& good : {kXgboost, kLightgbm, kForest}) {
+    for (int i = 0; i < 1500; ++i) {
+      std::string bad = good;
+      for (std::size_t k = 0; k <= below(4); ++k) {
+        const std::size_t at = below(bad.size());
+        switch (below(4)) {
+          case 0:
+            bad[at] = alphabet[below(alphabet.size())];
+            break;
+          case 1:
+            bad.erase(at, 1 + below(8));
+            break;
+          case 2:
+            bad.insert(at, bad.substr(below(bad.size()), below(20)));
+            break;
+          default:
+            bad[at] = static_cast<char>(below(256));
+            break;
+        }
+      }
+      try {
+        Validate(ReadModel(bad));
+      } catch (const std::invalid_argument&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 1000);
 }
 
 TEST(ReadModel, RefusesWhatItDoesNotKnow) {
