@@ -101,7 +101,7 @@ TEST(Games, BadInputIsRefused) {
 
 TEST(Estimators, ThePapersNineAreThere) {
   const auto names = Names();
-  EXPECT_EQ(names.size(), 9u);
+  EXPECT_EQ(names.size(), 10u);  // and Foldover-descent
   for (const char* name : {"MC", "MC-antithetic", "Herding", "SBQ", "Orthogonal", "Sobol", "Owen",
                            "Owen-halved", "Stratified"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
@@ -139,7 +139,8 @@ TEST(Estimators, PermutationsAreEfficient) {
 TEST(Estimators, MeansOverSeedsAreTheExactValues) {
   const auto third = RandomTermGame(6, 6, 40, 3);   // any order of interaction
   const auto second = RandomTermGame(6, 2, 40, 3);  // where the trapezoid rule is exact
-  for (const char* name : {"MC", "MC-antithetic", "Orthogonal", "Sobol", "Owen", "Owen-halved"}) {
+  for (const char* name :
+       {"MC", "MC-antithetic", "Orthogonal", "Sobol", "Foldover-descent", "Owen", "Owen-halved"}) {
     const bool owen = std::string(name).rfind("Owen", 0) == 0;
     const Game& game = owen ? *second : *third;
     const auto exact = ExactShapleyValues(game);

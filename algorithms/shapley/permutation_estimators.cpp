@@ -98,6 +98,9 @@ std::vector<ParameterInfo> GreedyParameters() {
   for (const char* name : {"MC", "MC-antithetic", "Orthogonal", "Sobol"}) {
     registry.Add(Wrap(name, {}));
   }
+  registry.Add(
+      Wrap("Foldover-descent", {{"lambda", 4.0, "of the Mallows kernel that is descended"},
+                                {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"}}));
   for (const char* name : {"Herding", "SBQ"}) registry.Add(Wrap(name, GreedyParameters()));
   return true;
 }();

@@ -84,7 +84,7 @@ std::size_t Rank(std::span<const std::int32_t> order) {
 // The order at each position of a sample is uniform over all d! (chi-squared over seeds): the
 // estimate from it is unbiased whatever the game.
 TEST(Samplers, EveryPositionOfAnUnbiasedSamplerIsUniform) {
-  for (const char* name : {"MC", "MC-antithetic", "Orthogonal", "Sobol"}) {
+  for (const char* name : {"MC", "MC-antithetic", "Orthogonal", "Sobol", "Foldover-descent"}) {
     const auto sampler = Make(name);
     for (int d : {2, 3, 4, 5}) {
       const std::size_t cells = d == 2 ? 2 : d == 3 ? 6 : d == 4 ? 24 : 120;
@@ -108,7 +108,7 @@ TEST(Samplers, EveryPositionOfAnUnbiasedSamplerIsUniform) {
 }
 
 TEST(Samplers, AntitheticAndOrthogonalComeWithTheirReverses) {
-  for (const char* name : {"MC-antithetic", "Orthogonal"}) {
+  for (const char* name : {"MC-antithetic", "Orthogonal", "Foldover-descent"}) {
     const auto sample = Make(name)->sample(24, 7, 9);
     for (std::size_t i = 0; i < 24; i += 2) {
       const std::vector<std::int32_t> forward(sample.order(i).begin(), sample.order(i).end());
