@@ -12,4 +12,6 @@ mkdir -p "$to"
     mkdir -p "$to/$(dirname "$file")"
     cp "$from/$file" "$to/$file"
   done
+# The command as anybody would type it, without this machine's paths.
+sed -i -E 's|"command": "[^ "]*/?retable |"command": "build/retable |; s| --out [^ "]*||' "$to/run.json"
 du -sh "$to"
