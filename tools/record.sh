@@ -14,4 +14,5 @@ mkdir -p "$to"
   done
 # The command as anybody would type it, without this machine's paths.
 sed -i -E 's|"command": "[^ "]*/?retable |"command": "build/retable |; s| --out [^ "]*||' "$to/run.json"
+find "$to" -type f -exec sed -i -E 's|file://[^ ",;]*|the mirror|g' {} +
 du -sh "$to"

@@ -11,6 +11,13 @@ packages=(
   clang-format python3 python3-matplotlib python3-jinja2 ca-certificates
 )
 
+# Welcome where the distribution has it: the paper's own baseline of the tree SHAP family.
+for package in libxgboost-dev; do
+  if [ -n "$(apt-cache policy "$package" 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p')" ]; then
+    packages+=("$package")
+  fi
+done
+
 if [ "${1:-}" = test ]; then
   # The fuzz targets need clang and its runtime library, whose package bears clang's version.
   runtime=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' | head -1)
