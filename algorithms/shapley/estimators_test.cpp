@@ -161,6 +161,28 @@ TEST(Estimators, MeansOverSeedsAreTheExactValues) {
   }
 }
 
+// The weights of a design do not see the players' names, so they leave its mean alone.
+TEST(Estimators, AWeightedDesignIsUnbiased) {
+  const auto game = RandomTermGame(5, 5, 40, 3);
+  const auto exact = ExactShapleyValues(*game);
+  const auto estimator = Registry<ShapleyEstimator>::Instance().Make(
+      "Foldover-descent", Device::kCpu, {{"weighted", true}});
+  constexpr int kSeeds = 3000;
+  std::vector<double> sum(5, 0), squares(5, 0);
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const auto values = estimator->estimate(*game, 21, seed).values;  // 6 orders
+    for (std::size_t i = 0; i < 5; ++i) {
+      sum[i] += values[i];
+      squares[i] += values[i] * values[i];
+    }
+  }
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double mean = sum[i] / kSeeds;
+    const double error = std::sqrt(std::max(0.0, squares[i] / kSeeds - mean * mean) / kSeeds);
+    EXPECT_NEAR(mean, exact[i], 5 * error + 1e-12);
+  }
+}
+
 TEST(Estimators, EveryMethodComesCloserWithABudget) {
   const auto game = RandomTermGame(8, 4, 60, 9);
   const auto exact = ExactShapleyValues(*game);

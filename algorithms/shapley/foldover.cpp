@@ -15,7 +15,7 @@
 #include <stdexcept>
 
 #include "algorithms/shapley/discordance.hpp"
-#include "algorithms/shapley/kernel.hpp"
+#include "algorithms/shapley/discrepancy.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -121,7 +121,8 @@ class Design {
 
 class FoldoverDescent final : public PermutationSampler {
  public:
-  FoldoverDescent(double lambda, std::int64_t sweeps) : lambda_(lambda), sweeps_(sweeps) {
+  FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted)
+      : lambda_(lambda), sweeps_(sweeps), weighted_(weighted) {
     if (!(lambda > 0) || sweeps < 0) {
       throw std::invalid_argument("the descent needs lambda > 0 and sweeps of 0 or more");
     }
@@ -146,12 +147,16 @@ class FoldoverDescent final : public PermutationSampler {
         sample.orders[i * players + k] = label[static_cast<std::size_t>(player)];
       }
     }
+    if (weighted_) {
+      sample.weights = OptimalWeights(sample, {KernelKind::kMallows, lambda_, d});
+    }
     return sample;
   }
 
  private:
   double lambda_;
   std::int64_t sweeps_;
+  bool weighted_;
 };
 
 }  // namespace
@@ -162,10 +167,12 @@ RETABLE_REGISTER(PermutationSampler, foldover,
                   .summary = "orders and reverses improved by adjacent swaps, relabelled at random",
                   .citation = "this project; the objective is equation 8 of Mitchell et al. 2022",
                   .parameters = {{"lambda", 4.0, "of the Mallows kernel that is descended"},
-                                 {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"}},
+                                 {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
+                                 {"weighted", false, "weights of least discrepancy"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
                     return std::make_unique<FoldoverDescent>(RealParameter(p, "lambda", 4.0),
-                                                             IntegerParameter(p, "sweeps", 100));
+                                                             IntegerParameter(p, "sweeps", 100),
+                                                             SwitchParameter(p, "weighted", false));
                   }});
 
 }  // namespace retable::shapley

@@ -203,6 +203,26 @@ TEST(Discrepancy, OptimisedSetsAreBelowRandomOnes) {
   EXPECT_LT(mean("Sobol"), mean("MC-antithetic"));
 }
 
+TEST(Discrepancy, OptimalWeightsAreOptimal) {
+  for (int d : {1, 2, 6, 12}) {
+    const PermutationKernel kernel(KernelKind::kMallows, 4, d);
+    PermutationSample sample =
+        Registry<PermutationSampler>::Instance().Make("MC", Device::kCpu, {})->sample(30, d, 3);
+    const double equal = Discrepancy(sample, kernel);
+    sample.weights = OptimalWeights(sample, kernel);
+    EXPECT_NEAR(std::accumulate(sample.weights.begin(), sample.weights.end(), 0.0), 1, 1e-9);
+    const double best = Discrepancy(sample, kernel);
+    EXPECT_LE(best, equal + 1e-7);
+    for (std::size_t i = 0; i + 1 < 30; ++i) {  // any other weights of sum one are no better
+      PermutationSample other = sample;
+      other.weights[i] += 0.01;
+      other.weights[i + 1] -= 0.01;
+      EXPECT_GE(Discrepancy(other, kernel), best - 1e-6);
+    }
+  }
+  EXPECT_TRUE(OptimalWeights(EmptySample(0, 3), {KernelKind::kMallows, 4, 3}).empty());
+}
+
 TEST(Kernel, BadArgumentsAreRefused) {
   EXPECT_THROW(KernelByName("cosine"), std::invalid_argument);
   EXPECT_THROW(PermutationKernel(KernelKind::kMallows, std::nan(""), 4), std::invalid_argument);

@@ -100,7 +100,8 @@ std::vector<ParameterInfo> GreedyParameters() {
   }
   registry.Add(
       Wrap("Foldover-descent", {{"lambda", 4.0, "of the Mallows kernel that is descended"},
-                                {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"}}));
+                                {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
+                                {"weighted", false, "weights of least discrepancy"}}));
   for (const char* name : {"Herding", "SBQ"}) registry.Add(Wrap(name, GreedyParameters()));
   return true;
 }();
