@@ -172,7 +172,8 @@ __device__ __forceinline__ void WaitForChunks() {
 }
 
 template <int Q, int R, bool General, bool SharedX, bool SharedPhi>
-__global__ void __launch_bounds__(128, ResidentBlocks(Q)) QuadratureKernel(QuadratureLaunch launch) {
+__global__ void __launch_bounds__(128, ResidentBlocks(Q))
+    QuadratureKernel(QuadratureLaunch launch) {
   extern __shared__ Float4 shared[];
   Float4* chunks = shared;
   auto* stack = reinterpret_cast<float4*>(shared + 2 * tape::kChunk);

@@ -49,7 +49,9 @@ constexpr int RowsPerLane(int points) {
 }
 
 //! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.
-constexpr int ResidentBlocks(int points) { return points > 0 ? 4 : 1; }
+constexpr int ResidentBlocks(int points) {
+  return points > 0 ? 4 : 1;
+}
 
 //! Bytes of shared memory a block needs.
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch);
