@@ -76,8 +76,10 @@ class Program : public ::testing::Test {
   std::string Out() const { return (root_ / "out").string(); }
 
   std::string Command(const std::string& arguments) const {
-    return fmt::format("cd '{0}' && RETABLE_SELFTEST=1 RETABLE_ROOT='{0}' NO_COLOR=1 '{1}' {2}",
-                       root_.string(), RETABLE_PROGRAM, arguments);
+    return fmt::format(
+        "cd '{0}' && RETABLE_SELFTEST=1 RETABLE_ROOT='{0}' NO_COLOR=1 RETABLE_CACHE='{0}/cache' "
+        "'{1}' {2}",
+        root_.string(), RETABLE_PROGRAM, arguments);
   }
 
   Result Run(const std::string& arguments) const {
@@ -126,6 +128,8 @@ TEST_F(Program, MeasuresWritesAndDoesNotRepeat) {
   const Result first = RunProbe();
   ASSERT_EQ(first.code, 0) << first.text;
   ExpectContains(first.text, "4 measured");
+  // What is missing is said at the top of the report: an empty cache has no OpenML data.
+  ExpectContains(Slurp(root_ / "out/run.json"), "embedded and generated data only");
   for (const char* name :
        {"selftest/probe.csv", "selftest/probe.tidy.csv", "verdicts.csv", "claims.csv",
         "environment.json", "run.json", "selftest/probe.meta.json"}) {

@@ -159,10 +159,10 @@ Scoreboard WriteResults(const std::string& folder) {
 }
 
 void WriteRun(const std::string& folder, const RunRecord& r) {
-  const nlohmann::ordered_json run = {{"version", 1},           {"profile", r.profile},
-                                      {"device", r.device},     {"started", r.started},
-                                      {"finished", r.finished}, {"seconds", r.seconds},
-                                      {"counts", r.counts},     {"command", r.command}};
+  const nlohmann::ordered_json run = {
+      {"version", 1},         {"profile", r.profile},   {"device", r.device},
+      {"started", r.started}, {"finished", r.finished}, {"seconds", r.seconds},
+      {"banner", r.banner},   {"counts", r.counts},     {"command", r.command}};
   WriteFileAtomically(folder + "/run.json", run.dump(1) + "\n");
 }
 
