@@ -28,9 +28,6 @@ namespace {
 
 Devices FindDevices(const std::string& wanted) {
   Devices devices;
-#if !defined(RETABLE_HAS_CUDA)
-  devices.cuda_built = false;
-#endif
   devices.cuda = CudaDevicePresent(&devices.cuda_reason);
   if (wanted == "cuda" && !devices.cuda) {
     throw ConfigError({"--device cuda", 0, 0},

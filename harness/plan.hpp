@@ -34,7 +34,11 @@ struct Plan {
 struct Devices {
   bool cpu = true;
   bool cuda = false;
-  bool cuda_built = true;                //!< false: CUDA methods are not in this program at all
+#if defined(RETABLE_HAS_CUDA)
+  bool cuda_built = true;
+#else
+  bool cuda_built = false;  //!< CUDA methods are not in this program at all
+#endif
   std::string cuda_reason;               //!< why there is none
   std::string cuda_class = "no device";  //!< "NVIDIA H200 sm_90"
   std::string cpu_class = "cpu";
