@@ -1,21 +1,11 @@
 //! @file
 //! The paper's one-pass moment methods, registered under its names.
 
+#include "algorithms/quantiles/moment_parameters.hpp"
 #include "algorithms/quantiles/moment_sketch.hpp"
 
 namespace retable::quantiles {
 namespace {
-
-const ParameterInfo kOrder{"l", std::int64_t{10}, "highest order of the moments, 1 to 15"};
-const ParameterInfo kRoute{"route", std::string("root"),
-                           "inversion of the density: root (of its CDF) or ode"};
-
-int Order(const Parameters& p) {
-  return CheckOrder(IntegerParameter(p, "l", 10));
-}
-Route RouteOf(const Parameters& p) {
-  return ParseRoute(TextParameter(p, "route", "root"));
-}
 
 RETABLE_REGISTER(QuantileSketch, me_central,
                  {.name = "ME-central",

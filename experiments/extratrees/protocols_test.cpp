@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "experiments/common/plan_testing.hpp"
 #include "experiments/extratrees/forest_data.hpp"
 #include "harness/experiment.hpp"
 #include "harness/paper_cells.hpp"
@@ -114,18 +115,10 @@ TEST(ForestData, SyntheticStrokesLookLikePixels) {
   for (const float x : data.values) ASSERT_TRUE(x >= 0 && x <= 255);
 }
 
-std::vector<Experiment> Load(const std::string& profile) {
-  Overrides overrides;
-  overrides.profile = profile;
-  auto all = LoadExperiments(RETABLE_SOURCE_DIR, overrides);
-  std::erase_if(all, [](const Experiment& e) { return e.family != "extratrees"; });
-  return all;
-}
+using experiments::NoGpu;
 
-Devices NoGpu() {
-  Devices devices;
-  devices.cuda_reason = "no CUDA device";
-  return devices;
+std::vector<Experiment> Load(const std::string& profile) {
+  return experiments::LoadFamily("extratrees", profile);
 }
 
 TEST(ForestExperiments, EveryArtifactIsThere) {

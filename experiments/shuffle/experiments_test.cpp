@@ -1,5 +1,6 @@
 // Every shuffle experiment loads and plans, and its names agree with its published cells.
 
+#include "experiments/common/plan_testing.hpp"
 #include "harness/experiment.hpp"
 
 #include <gtest/gtest.h>
@@ -13,28 +14,11 @@
 namespace retable::harness {
 namespace {
 
+using experiments::EmptyTable;
+using experiments::NoGpu;
+
 std::vector<Experiment> Load(const std::string& profile) {
-  Overrides overrides;
-  overrides.profile = profile;
-  auto all = LoadExperiments(RETABLE_SOURCE_DIR, overrides);
-  std::erase_if(all, [](const Experiment& e) { return e.family != "shuffle"; });
-  return all;
-}
-
-Table EmptyTable(const Plan& plan) {
-  Artifact artifact;
-  artifact.id = plan.experiment.id;
-  artifact.table = plan.experiment.table;
-  for (const PlannedCell& cell : plan.cells) {
-    artifact.cells.push_back({cell.config, cell.key, cell.not_run.value_or(""), {}});
-  }
-  return BuildTable(artifact);
-}
-
-Devices NoGpu() {
-  Devices devices;
-  devices.cuda_reason = "no CUDA device";
-  return devices;
+  return experiments::LoadFamily("shuffle", profile);
 }
 
 TEST(ShuffleExperiments, EveryArtifactIsThere) {
