@@ -102,6 +102,12 @@ json ToJson(const Outcome& o) {
                        {"samples", Numbers(m.samples)},
                        {"groups", m.groups},
                        {"items", m.items}});
+    if (!m.sm_mhz.empty()) metrics.back()["sm_mhz"] = Numbers(m.sm_mhz);
+  }
+  json costs = json::array();
+  for (const Cost& c : o.costs) {
+    costs.push_back(
+        {{"ceiling", c.ceiling}, {"amount", Number(c.amount)}, {"parallel", c.parallel}});
   }
   json curves = json::array();
   for (const Curve& c : o.curves) {
@@ -120,6 +126,7 @@ json ToJson(const Outcome& o) {
             {"threshold", Number(v.threshold)},
             {"reference", v.reference}}},
           {"facts", ToJson(o.facts)},
+          {"costs", costs},
           {"attachments", o.attachments}};
 }
 
@@ -134,6 +141,7 @@ Outcome OutcomeFromJson(const json& j) {
     m.samples = NumbersFrom(item.at("samples"));
     m.groups = item.at("groups").get<std::vector<std::string>>();
     m.items = item.at("items").get<std::vector<std::string>>();
+    if (item.contains("sm_mhz")) m.sm_mhz = NumbersFrom(item.at("sm_mhz"));
     o.metrics.push_back(std::move(m));
   }
   for (const json& item : j.at("curves")) {
@@ -145,6 +153,11 @@ Outcome OutcomeFromJson(const json& j) {
                     v.at("metric").get<std::string>(), NumberFrom(v.at("value")),
                     NumberFrom(v.at("threshold")),     v.at("reference").get<std::string>()};
   o.facts = ValuesFromJson(j.at("facts"));
+  // Cells stored before costs were declared have none.
+  for (const json& item : j.value("costs", json::array())) {
+    o.costs.push_back({item.at("ceiling").get<std::string>(), NumberFrom(item.at("amount")),
+                       item.at("parallel").get<bool>()});
+  }
   o.attachments = j.at("attachments").get<std::map<std::string, std::string>>();
   return o;
 }

@@ -6,15 +6,14 @@
 
 #include "harness/cuda_handles.cuh"
 #include "harness/cuda_timing.hpp"
+#include "harness/gpu_clock.hpp"
 #include "harness/stop_rule.hpp"
 
 namespace retable::harness {
 namespace {
 
-constexpr double kThrottled = 0.75;  // of the peak clock
 constexpr double kUnsteady = 0.05;
 constexpr std::uint64_t kSeed = 1;
-constexpr int kMaxMultiprocessors = 1024;
 
 __device__ unsigned long long GlobalNanoseconds() {
   unsigned long long now;
@@ -27,19 +26,6 @@ __global__ void Delay(unsigned long long nanoseconds) {
   const unsigned long long begin = GlobalNanoseconds();
   while (GlobalNanoseconds() - begin < nanoseconds) {
   }
-}
-
-struct Stamp {
-  unsigned long long cycles, nanoseconds;
-};
-
-// Cycle counters are of their multiprocessor: a stamp is filed under its number.
-__global__ void TakeStamps(Stamp* stamps) {
-  unsigned multiprocessor;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
-  if (multiprocessor >= kMaxMultiprocessors) return;
-  stamps[multiprocessor].cycles = static_cast<unsigned long long>(clock64());
-  stamps[multiprocessor].nanoseconds = GlobalNanoseconds();
 }
 
 int Attribute(cudaDeviceAttr attribute) {
@@ -101,11 +87,7 @@ class Launcher {
 class Sampler {
  public:
   Sampler(const std::function<void(CUstream_st*)>& body, const CudaTimingOptions& options)
-      : options_(options),
-        multiprocessors_(Attribute(cudaDevAttrMultiProcessorCount)),
-        stamps_(2 * kMaxMultiprocessors * sizeof(Stamp)),
-        host_stamps_(2 * kMaxMultiprocessors * sizeof(Stamp)),
-        launcher_(body, options, stream_) {
+      : options_(options), launcher_(body, options, stream_) {
     if (options.mode == CudaMode::kCold) {
       flush_.emplace(2 * static_cast<std::size_t>(Attribute(cudaDevAttrL2CacheSize)));
     }
@@ -121,53 +103,28 @@ class Sampler {
       CheckCuda(cudaMemsetAsync(flush_->as<char>(), 0, flush_->bytes(), stream_.get()),
                 "flushing the cache");
     }
-    CheckCuda(cudaMemsetAsync(stamps_.as<char>(), 0, stamps_.bytes(), stream_.get()),
-              "clearing the stamps");
-    PutStamps(0);
+    clock_.Begin(stream_.get());
     Delay<<<1, 1, 0, stream_.get()>>>(static_cast<unsigned long long>(options_.delay * 1e9));
     const int bodies = options_.mode == CudaMode::kBatch ? options_.batch : 1;
     begin_.Record(stream_.get());
     for (int i = 0; i < bodies; ++i) launcher_.Launch();
     end_.Record(stream_.get());
-    PutStamps(1);
     CheckCuda(cudaGetLastError(), "the timed body");
-    CheckCuda(cudaMemcpyAsync(host_stamps_.data(), stamps_.as<char>(), stamps_.bytes(),
-                              cudaMemcpyDeviceToHost, stream_.get()),
-              "reading the stamps");
-    stream_.Wait();
-    return {end_.SecondsSince(begin_) / bodies, EffectiveMhz()};
+    clock_.End(stream_.get());
+    const double mhz = clock_.Mhz(stream_.get());  // waits for all of it
+    return {end_.SecondsSince(begin_) / bodies, mhz};
   }
 
+  double peak_mhz() const { return clock_.peak_mhz(); }
   std::int64_t flushed_bytes() const {
     return flush_ ? static_cast<std::int64_t>(flush_->bytes()) : 0;
   }
 
  private:
-  // Several blocks a multiprocessor, so that each gets at least one.
-  void PutStamps(int which) {
-    TakeStamps<<<4 * multiprocessors_, 1, 0, stream_.get()>>>(stamps_.as<Stamp>() +
-                                                              which * kMaxMultiprocessors);
-  }
-
-  double EffectiveMhz() const {
-    const auto* first = static_cast<const Stamp*>(host_stamps_.data());
-    const Stamp* second = first + kMaxMultiprocessors;
-    std::vector<double> mhz;
-    for (int i = 0; i < kMaxMultiprocessors; ++i) {
-      if (first[i].nanoseconds == 0 || second[i].nanoseconds <= first[i].nanoseconds) continue;
-      const auto cycles = static_cast<double>(second[i].cycles - first[i].cycles);
-      mhz.push_back(1e3 * cycles /
-                    static_cast<double>(second[i].nanoseconds - first[i].nanoseconds));
-    }
-    return Quantile(mhz, 0.5);
-  }
-
   const CudaTimingOptions& options_;
-  int multiprocessors_;
   CudaStream stream_;
   CudaEvent begin_, end_;
-  DeviceBytes stamps_;
-  PinnedBytes host_stamps_;
+  GpuClock clock_;
   std::optional<DeviceBytes> flush_;
   Launcher launcher_;
 };
@@ -212,18 +169,19 @@ CudaTimingResult TimeOnGpu(const std::function<void(CUstream_st*)>& body,
   CudaTimingResult result;
   result.mode = options.mode;
   result.before = StateOfCurrentDevice();
-  result.peak_mhz = Attribute(cudaDevAttrClockRate) / 1e3;
+  TimingResult& timing = result.timing;
+  timing.included = "work on one stream between two events; no transfer, no allocation";
   Sampler sampler(body, options);
   result.flushed_bytes = sampler.flushed_bytes();
-  TimingResult& timing = result.timing;
+  timing.peak_mhz = sampler.peak_mhz();
   const double begin = WallNow();
   timing.warmup_runs = WarmUp(sampler, options, begin + options.budget / 2);
   StopRule rule({options.min_samples, options.max_samples, options.target});
   do {
     const Sampler::Sample sample = sampler.Take();
     timing.seconds.push_back(sample.seconds);
-    result.sm_mhz.push_back(sample.sm_mhz);
-    result.throttled += sample.sm_mhz < kThrottled * result.peak_mhz;
+    timing.sm_mhz.push_back(sample.sm_mhz);
+    timing.throttled += sample.sm_mhz < kThrottledShare * timing.peak_mhz;
   } while (!rule.Stop(timing.seconds.size(), WallNow(), begin + options.budget,
                       [&] { return MedianInterval(timing.seconds, kSeed); }));
   timing.iterations = options.mode == CudaMode::kBatch ? options.batch : 1;

@@ -7,10 +7,10 @@
 //! body is put on the stream faster than a short delay kernel before it runs. For a time from the
 //! caller's side (transfers, launches, synchronisation) use TimeRepeated with a body that waits.
 //!
-//!   cold   the L2 cache is overwritten before every sample (twice its size), as a first call sees
-//!   it warm   samples follow each other, as a loop sees it batch  many bodies between two events,
-//!   divided: for bodies of a few microseconds graph  the body is captured once and launched as a
-//!   graph: without per-kernel launch overhead
+//!   cold    the L2 cache is overwritten before every sample (twice its size): as a first call
+//!   warm    samples follow each other: as in a loop
+//!   batch   many bodies between two events, divided: for bodies of a few microseconds
+//!   graph   the body is captured once and launched as a graph: no launch overhead per kernel
 //!
 //! Warm-up ends when three samples in a row agree. Sampling ends when the median's 95 % interval is
 //! within 1 % (half width), or the budget is spent. Clocks are not locked (that needs privileges);
@@ -56,11 +56,8 @@ struct CudaTimingOptions {
 };
 
 struct CudaTimingResult {
-  TimingResult timing;  //!< seconds per body
+  TimingResult timing;  //!< seconds per body, with the clock of each sample
   CudaMode mode = CudaMode::kCold;
-  std::vector<double> sm_mhz;  //!< effective clock of each sample
-  int throttled = 0;           //!< samples below 75 % of the peak clock
-  double peak_mhz = 0;
   std::int64_t flushed_bytes = 0;  //!< overwritten before each sample; 0 when not cold
   GpuState before, after;          //!< empty where the management library is missing
 };

@@ -50,10 +50,10 @@ TEST_F(CudaTimingOnDevice, AKernelOfKnownLengthInEveryMode) {
     EXPECT_GT(median, kLength - 2e-6) << Name(mode);
     EXPECT_LT(median, kLength + 12e-6) << Name(mode);
     EXPECT_EQ(result.timing.stop_reason, "interval") << Name(mode);
-    EXPECT_EQ(result.sm_mhz.size(), result.timing.seconds.size());
-    for (const double mhz : result.sm_mhz) {
+    EXPECT_EQ(result.timing.sm_mhz.size(), result.timing.seconds.size());
+    for (const double mhz : result.timing.sm_mhz) {
       EXPECT_GT(mhz, 100);
-      EXPECT_LT(mhz, 1.1 * result.peak_mhz);
+      EXPECT_LT(mhz, 1.1 * result.timing.peak_mhz);
     }
     EXPECT_EQ(result.flushed_bytes > 0, mode == CudaMode::kCold);
   }

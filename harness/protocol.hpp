@@ -76,6 +76,15 @@ struct Metric {
   std::vector<double> samples;
   std::vector<std::string> groups;  //!< empty, or one class per sample ("continuous", "constant")
   std::vector<std::string> items;   //!< empty, or what each sample is of (a column's name)
+  std::vector<double> sm_mhz;       //!< empty, or the GPU's effective clock at each sample
+};
+
+//! Work that a timed body must do, as its method declares it. Held against what the machine can do
+//! at best (harness/ceilings.hpp) it says how much there is left to gain.
+struct Cost {
+  std::string ceiling;   //!< what bounds it: "copy", "read", "gather", "atomics", "FMA fp64", ...
+  double amount = 0;     //!< in one run: bytes (copy: read and written), accesses or operations
+  bool parallel = true;  //!< CPU: on all allowed processors; false: on one
 };
 
 //! A curve for a figure: y over x, both of equal length.
@@ -102,6 +111,7 @@ struct Outcome {
   std::vector<Curve> curves;
   Verification verification;
   Values facts;  //!< shown with the row: threads, isa, library versions, bytes, "columns"
+  std::vector<Cost> costs;  //!< of the metric "time", which is in seconds; the largest share binds
   std::map<std::string, std::string> attachments;  //!< file suffix -> content, kept beside the cell
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 
+#include "harness/gpu_clock.hpp"
 #include "harness/pinning.hpp"
 #include "harness/stop_rule.hpp"
 
@@ -24,17 +26,24 @@ using Body = std::function<void()>;
 class Watch {
  public:
   Watch(const Body& body, const RepeatOptions& options)
-      : body_(body), options_(options), clock_(options.clock ? options.clock : &SteadyNow) {}
+      : body_(body), options_(options), clock_(options.clock ? options.clock : &SteadyNow) {
+    if (options.gpu_clock) gpu_clock_.emplace();
+  }
 
   double Now() const { return clock_(); }
 
   // Seconds per iteration of one sample.
-  double Sample() const {
+  double Sample() {
     if (options_.before) options_.before();
+    if (gpu_clock_) gpu_clock_->Begin(), gpu_clock_->Wait();
     const double begin = Now();
     for (std::int64_t i = 0; i < iterations; ++i) body_();
-    return (Now() - begin) / static_cast<double>(iterations);
+    const double seconds = (Now() - begin) / static_cast<double>(iterations);
+    if (gpu_clock_) gpu_clock_->End(), last_mhz = gpu_clock_->Mhz();
+    return seconds;
   }
+
+  double peak_mhz() const { return gpu_clock_ ? gpu_clock_->peak_mhz() : 0; }
 
   // Runs until three in a row agree, then settles how many iterations make a sample.
   void WarmUp(double deadline) {
@@ -55,11 +64,13 @@ class Watch {
 
   std::int64_t iterations = 1;
   std::int64_t runs = 0;
+  double last_mhz = 0;  // GPU's clock at the last sample
 
  private:
   const Body& body_;
   const RepeatOptions& options_;
   std::function<double()> clock_;
+  std::optional<GpuClock> gpu_clock_;
 };
 
 TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
@@ -68,6 +79,7 @@ TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
   result.warmup_runs = watch.runs;
   result.items_per_iteration = options.items_per_iteration;
   result.bytes_per_iteration = options.bytes_per_iteration;
+  result.peak_mhz = watch.peak_mhz();
   return result;
 }
 
@@ -112,6 +124,10 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
   StopRule rule({options.min_samples, options.max_samples, options.target});
   do {
     result.seconds.push_back(watch.Sample());
+    if (options.gpu_clock) {
+      result.sm_mhz.push_back(watch.last_mhz);
+      result.throttled += watch.last_mhz < kThrottledShare * result.peak_mhz;
+    }
   } while (!rule.Stop(result.seconds.size(), watch.Now(), deadline,
                       [&] { return MedianInterval(result.seconds, kSeed); }));
   result.cores_used = cores.SoFar();

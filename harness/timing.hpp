@@ -33,10 +33,14 @@ struct TimingResult {
   std::vector<double> seconds;  //!< per iteration, one entry per sample, in the order taken
   std::int64_t iterations = 1;  //!< of the body within a sample
   std::int64_t warmup_runs = 0;
-  double cores_used = 0;    //!< processor time / wall time while sampling
-  int pinned_to = -1;       //!< logical processor, or -1
-  bool steady = true;       //!< last third within 5 % of the first third
-  std::string stop_reason;  //!< "interval", "samples", "budget"; Google Benchmark: "repetitions"
+  double cores_used = 0;       //!< processor time / wall time while sampling
+  int pinned_to = -1;          //!< logical processor, or -1
+  bool steady = true;          //!< last third within 5 % of the first third
+  std::string stop_reason;     //!< "interval", "samples", "budget"; Google Benchmark: "repetitions"
+  std::vector<double> sm_mhz;  //!< GPU: effective clock of each sample, else empty
+  double peak_mhz = 0;         //!< GPU: what the clock may reach
+  std::int64_t throttled = 0;  //!< GPU: samples below 75 % of it; counted, kept
+  std::string included;        //!< GPU: what was timed besides kernels
   double items_per_iteration = 0, bytes_per_iteration = 0;
   std::string raw_json;  //!< Google Benchmark's own report less the host's name, else empty
 
@@ -69,6 +73,9 @@ struct RepeatOptions {
                                  //!< iteration a sample
   double items_per_iteration = 0, bytes_per_iteration = 0;
   bool pin = false;
+  //! The body works on the current GPU: record its effective clock with each sample (two stamp
+  //! kernels around it, outside of the time).
+  bool gpu_clock = false;
   std::function<double()> clock;  //!< seconds; for tests. Default: the steady clock
 };
 

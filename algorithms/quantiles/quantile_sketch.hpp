@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
+#include "algorithms/common/work.hpp"
 
 namespace retable::quantiles {
 
@@ -52,6 +53,13 @@ class QuantileSketch {
 
   //! Bytes of state that would have to be sent to another machine (serialised size).
   virtual std::size_t bytes() const = 0;
+
+  //! What taking in this many values must do: by default read them once a pass.
+  //! @param value_bytes 4 or 8
+  virtual std::vector<Work> work(std::size_t values, std::size_t value_bytes) const {
+    return {{"read", static_cast<double>(passes()) * static_cast<double>(values) *
+                         static_cast<double>(value_bytes)}};
+  }
 
   //! An empty sketch with the same parameters.
   virtual std::unique_ptr<QuantileSketch> empty_clone() const = 0;

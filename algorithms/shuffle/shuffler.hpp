@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
+#include "algorithms/common/work.hpp"
 
 namespace retable::shuffle {
 
@@ -40,6 +41,11 @@ class Shuffler {
 
   //! Whether one seed always gives one order.
   virtual bool deterministic() const { return true; }
+
+  //! What a shuffle of n items must do: by default read every item and write it once.
+  virtual std::vector<Work> work(std::uint64_t n, std::size_t item_bytes) const {
+    return {{"copy", 2.0 * static_cast<double>(n) * static_cast<double>(item_bytes)}};
+  }
 
  protected:
   //! Checked arguments: n >= 1, item_bytes is 4, 8 or 16, no overlap, aligned to item_bytes or 8.

@@ -55,6 +55,13 @@ datasets::Frame LoadData(const std::string& name, std::int64_t rows, std::uint64
   return catalog.Load(members.front(), options);
 }
 
+std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_used) {
+  constexpr double kMoreThanOne = 1.2;
+  std::vector<harness::Cost> costs;
+  for (const Work& w : work) costs.push_back({w.kind, w.amount, cores_used > kMoreThanOne});
+  return costs;
+}
+
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name) {
   return Get<std::int64_t>(values, name, "an integer");
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
+#include "algorithms/common/work.hpp"
 #include "datasets/catalog.hpp"
 #include "harness/protocol.hpp"
 
@@ -58,6 +59,10 @@ std::unique_ptr<Interface> MakeMethod(const harness::CellConfig& cell) {
   }
   return registry.Make(cell.algorithm, device, parameters);
 }
+
+//! What a method says it must do, in the harness's words. @param cores_used as timed: what ran on
+//! one processor is held against the ceilings of one
+std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_used);
 
 //! A cell's integer axis or setting. @throws std::invalid_argument when it is absent.
 std::int64_t IntegerOf(const harness::Values& values, const std::string& name);

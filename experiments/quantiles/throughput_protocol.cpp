@@ -23,7 +23,7 @@
 #include "experiments/common/device_array.hpp"
 #include "experiments/common/glue.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -95,7 +95,10 @@ class ThroughputProtocol final : public harness::Protocol {
           10 * std::get<double>(cell.settings.at("min_time")) * static_cast<double>(cell.repeats);
       options.items_per_iteration = static_cast<double>(n);
       options.bytes_per_iteration = bytes;
-      return harness::TimeRepeated(body, options);
+      options.gpu_clock = true;
+      auto timing = harness::TimeRepeated(body, options);
+      timing.included = "from the call until the sums are back on the host; values on the device";
+      return timing;
     }
     harness::BenchmarkOptions options;
     options.min_time = std::get<double>(cell.settings.at("min_time"));
@@ -112,10 +115,9 @@ class ThroughputProtocol final : public harness::Protocol {
     outcome.verification = Verify(fresh, values, feed);
     if (!outcome.verification.ok) return outcome;
     const auto timing = Time(cell, fresh, values.size(), feed);
-    outcome.metrics = {{"time", "s", timing.seconds, {}, {}},
-                       {"rate", "values/s", timing.items_per_second(), {}, {}}};
-    outcome.facts["iterations"] = timing.iterations;
-    outcome.facts["cores_used"] = timing.cores_used;
+    harness::AddTiming(outcome, timing);
+    harness::AddRate(outcome, timing, static_cast<double>(values.size()), "values/s");
+    outcome.costs = CostsOf(fresh.work(values.size(), sizeof(float)), timing.cores_used);
     outcome.facts["bytes"] = static_cast<std::int64_t>(fresh.bytes());
     outcome.facts["data"] =
         std::string(cell.device == "cuda" ? "resident on the device" : "in host memory");

@@ -17,7 +17,7 @@
 #include "experiments/shuffle/device_timing.hpp"
 #include "experiments/shuffle/sequence_data.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -103,15 +103,12 @@ class ShuffleThroughput final : public harness::Protocol {
       timing =
           harness::TimeRepeated([&] { shuffler->shuffle(in, out, item_bytes, seed); }, options);
     }
-    harness::Metric rate{"rate", "million items/s", {}, {}, {}};
-    for (const double seconds : timing.seconds) {
-      rate.samples.push_back(static_cast<double>(n) / seconds / 1e6);
-    }
-    outcome.metrics = {{"time", "s", timing.seconds, {}, {}}, rate};
+    harness::AddTiming(outcome, timing);
+    harness::AddRate(outcome, timing, static_cast<double>(n), "million items/s", 1e6);
+    outcome.costs = CostsOf(shuffler->work(n, item_bytes), timing.cores_used);
     outcome.facts["n"] = static_cast<std::int64_t>(n);
     outcome.facts["item_bytes"] = static_cast<std::int64_t>(item_bytes);
     outcome.facts["deterministic"] = shuffler->deterministic();
-    outcome.facts["cores_used"] = timing.cores_used;
     return outcome;
   }
 

@@ -1,0 +1,88 @@
+#include "harness/gpu_clock.hpp"
+
+#include <vector>
+
+#include "harness/cuda_handles.cuh"
+#include "harness/statistics.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr int kMaxMultiprocessors = 1024;
+
+struct Stamp {
+  unsigned long long cycles, nanoseconds;
+};
+
+// Cycle counters are of their multiprocessor: a stamp is filed under its number.
+__global__ void TakeStamps(Stamp* stamps) {
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor >= kMaxMultiprocessors) return;
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  stamps[multiprocessor].cycles = static_cast<unsigned long long>(clock64());
+  stamps[multiprocessor].nanoseconds = now;
+}
+
+int Attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+}  // namespace
+
+struct GpuClock::Device {
+  DeviceBytes stamps{2 * kMaxMultiprocessors * sizeof(Stamp)};
+  PinnedBytes host{2 * kMaxMultiprocessors * sizeof(Stamp)};
+  int multiprocessors = Attribute(cudaDevAttrMultiProcessorCount);
+  double peak_mhz = Attribute(cudaDevAttrClockRate) / 1e3;
+
+  // Several blocks a multiprocessor, so that each gets at least one.
+  void Put(int which, CUstream_st* stream) {
+    TakeStamps<<<4 * multiprocessors, 1, 0, stream>>>(stamps.as<Stamp>() +
+                                                      which * kMaxMultiprocessors);
+    CheckCuda(cudaGetLastError(), "stamping the clock");
+  }
+};
+
+GpuClock::GpuClock() : device_(std::make_unique<Device>()) {}
+GpuClock::~GpuClock() = default;
+
+void GpuClock::Begin(CUstream_st* stream) {
+  CheckCuda(cudaMemsetAsync(device_->stamps.as<char>(), 0, device_->stamps.bytes(), stream),
+            "clearing the stamps");
+  device_->Put(0, stream);
+}
+
+void GpuClock::Wait(CUstream_st* stream) {
+  CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+void GpuClock::End(CUstream_st* stream) {
+  device_->Put(1, stream);
+}
+
+double GpuClock::Mhz(CUstream_st* stream) {
+  CheckCuda(cudaMemcpyAsync(device_->host.data(), device_->stamps.as<char>(),
+                            device_->stamps.bytes(), cudaMemcpyDeviceToHost, stream),
+            "reading the stamps");
+  Wait(stream);
+  const auto* first = static_cast<const Stamp*>(device_->host.data());
+  const Stamp* second = first + kMaxMultiprocessors;
+  std::vector<double> mhz;
+  for (int i = 0; i < kMaxMultiprocessors; ++i) {
+    if (first[i].nanoseconds == 0 || second[i].nanoseconds <= first[i].nanoseconds) continue;
+    const auto cycles = static_cast<double>(second[i].cycles - first[i].cycles);
+    mhz.push_back(1e3 * cycles / static_cast<double>(second[i].nanoseconds - first[i].nanoseconds));
+  }
+  return Quantile(mhz, 0.5);
+}
+
+double GpuClock::peak_mhz() const {
+  return device_->peak_mhz;
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,28 @@
+#include "harness/timed_outcome.hpp"
+
+namespace retable::harness {
+
+void AddTiming(Outcome& outcome, const TimingResult& timing) {
+  Metric time{"time", "s", timing.seconds, {}, {}};
+  time.sm_mhz = timing.sm_mhz;
+  outcome.metrics.push_back(std::move(time));
+  outcome.facts["iterations"] = timing.iterations;
+  outcome.facts["warmup_runs"] = timing.warmup_runs;
+  outcome.facts["stopped_by"] = timing.stop_reason;
+  outcome.facts["steady"] = timing.steady;
+  if (timing.cores_used > 0) outcome.facts["cores_used"] = timing.cores_used;
+  if (!timing.included.empty()) outcome.facts["timed"] = timing.included;
+  if (timing.sm_mhz.empty()) return;
+  outcome.facts["sm_mhz"] = Quantile(timing.sm_mhz, 0.5);
+  outcome.facts["sm_mhz_peak"] = timing.peak_mhz;
+  outcome.facts["throttled_samples"] = timing.throttled;
+}
+
+void AddRate(Outcome& outcome, const TimingResult& timing, double items, const std::string& unit,
+             double scale) {
+  Metric rate{"rate", unit, {}, {}, {}};
+  for (const double seconds : timing.seconds) rate.samples.push_back(items / seconds / scale);
+  outcome.metrics.push_back(std::move(rate));
+}
+
+}  // namespace retable::harness
