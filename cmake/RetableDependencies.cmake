@@ -12,3 +12,9 @@ find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
+
+# Optional: what is absent is left out of the build.
+if(RETABLE_HAS_CUDA)
+  find_package(NCCL QUIET)
+  message(STATUS "NCCL paths: ${NCCL_FOUND}")
+endif()
