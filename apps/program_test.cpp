@@ -433,6 +433,168 @@ TEST_F(Program, ABudgetStopsBeginningCellsAndSaysWhatIsLeft) {
   EXPECT_EQ(RunProbe("--budget soon").code, 1);
 }
 
+const std::string kTimed =
+    std::string(kHead) + "exclusive = true\n" + Algorithm("simulated") +
+    "[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = \"time\" }]\n";
+
+TEST_F(Program, ABudgetMeasuresOnceThenRefinesWhereItIsLeastSure) {
+  Write(Replaced(kTimed, "[table]", "k = [8, 12]\n[table]"));
+  const Result result = RunProbe("--profile smoke --budget 2s");
+  EXPECT_EQ(result.code, 0);
+  ExpectContains(result.text, "2 measured");
+  ExpectContains(result.text, "times refined, none left");
+  int executions = 0;
+  for (const auto& file : fs::directory_iterator(root_ / "out/cells")) {
+    const auto cell = nlohmann::json::parse(Slurp(file.path()));
+    const auto samples = cell.at("metrics").at(0).at("samples").size();
+    const int times = cell.at("facts").value("executions", 1);
+    EXPECT_EQ(samples, 15u * static_cast<unsigned>(times));
+    executions += times;
+  }
+  EXPECT_GT(executions, 2);
+}
+
+// The time left comes from what cells like these took before.
+TEST_F(Program, TimeLeftIsEstimatedFromStoredDurations) {
+  const std::string slow = Replaced(kGood, "[table]", "[settings]\nmilliseconds = 400\n[table]");
+  Write(Replaced(slow, "[settings]", "k = [1]\n[settings]"));
+  ASSERT_EQ(RunProbe("--jobs 1").code, 0);
+  Write(Replaced(slow, "[settings]", "k = [1, 2, 3, 4, 5, 6]\n[settings]"));
+  const std::string text = RunProbe("--jobs 1").text;
+  // After the first of five, four of about 0.4 s are left.
+  const auto at = text.find("[1/5, ");
+  ASSERT_NE(at, std::string::npos) << text;
+  const double left = std::atof(text.c_str() + at + 6);
+  EXPECT_GT(left, 1.4);
+  EXPECT_LT(left, 8) << text;
+}
+
+// A script that starts the program, slowed down or not: another version of it.
+std::string Version(const fs::path& folder, const std::string& name, const char* slowdown) {
+  const fs::path path = folder / name;
+  std::ofstream(path) << "#!/bin/sh\nRETABLE_SELFTEST_SLOWDOWN=" << slowdown << " exec '"
+                      << RETABLE_PROGRAM << "' \"$@\"\n";
+  fs::permissions(path, fs::perms::owner_all);
+  return path.string();
+}
+
+TEST_F(Program, TheSameProgramIsTheSameAndASlowdownOfFivePercentIsFound) {
+  Write(kTimed);
+  const Result noise = Run("noise selftest/probe --out out --blocks 8");
+  ASSERT_EQ(noise.code, 0) << noise.text;
+  ExpectContains(noise.text, "noise floor 1.");
+  const std::string same = Version(root_, "same", "1");
+  const std::string slow = Version(root_, "slow", "1.05");
+  const Result aa =
+      Run("compare --strict --out out --programs " + same + " " + same + " selftest/probe");
+  EXPECT_EQ(aa.code, 0);
+  ExpectContains(aa.text, "1 same");
+  ExpectContains(aa.text, "A/A run of");
+  const Result ab =
+      Run("compare --strict --out out --programs " + same + " " + slow + " selftest/probe");
+  EXPECT_EQ(ab.code, 5);
+  ExpectContains(ab.text, "1 slower");
+  EXPECT_EQ(Run("compare --out out --programs " + slow + " " + same + " selftest/probe").code, 0);
+  ExpectContains(Run("compare --programs /no/such " + same + " selftest/probe").text,
+                 "does not exist");
+}
+
+TEST_F(Program, FoldersAreComparedUnderTheMeasuredFloor) {
+  Write(kTimed);
+  ASSERT_EQ(Run("run selftest/probe --profile smoke --out a").code, 0);
+  ASSERT_EQ(Run("run selftest/probe --profile smoke --out b").code, 0);
+  ExpectContains(Run("compare a b").text, "assumed; `retable noise");
+  ASSERT_EQ(Run("noise selftest/probe --out b").code, 0);
+  const Result same = Run("compare a b --strict");
+  EXPECT_EQ(same.code, 0);
+  ExpectContains(same.text, "environment: the same");
+  ExpectContains(same.text, "1 same");
+  std::system(("cd '" + root_.string() + "' && RETABLE_SELFTEST=1 RETABLE_SELFTEST_SLOWDOWN=1.05 " +
+               "RETABLE_ROOT=. '" RETABLE_PROGRAM
+               "' run selftest/probe --profile smoke --out c >/dev/null 2>&1")
+                  .c_str());
+  EXPECT_EQ(Run("compare a c --strict").code, 5);
+  // Another machine's results are named as such.
+  auto environment = nlohmann::json::parse(Slurp(root_ / "b/environment.json"));
+  environment["cpu"]["model"] = "an abacus";
+  std::ofstream(root_ / "b/environment.json") << environment.dump();
+  ExpectContains(Run("compare a b").text, "| an abacus");
+}
+
+// Two commits of a small repository, whose program is this one, slowed down in the second.
+TEST_F(Program, TwoCommitsAreBuiltAndComparedInTurns) {
+  Write(kTimed);
+  const std::string repository = root_.string();
+  const auto commit = [&](const char* slowdown) {
+    std::ofstream(root_ / "CMakeLists.txt")
+        << "cmake_minimum_required(VERSION 3.22)\nproject(version LANGUAGES NONE)\n"
+        << "file(WRITE ${CMAKE_BINARY_DIR}/retable \"#!/bin/sh\\nRETABLE_SELFTEST_SLOWDOWN="
+        << slowdown << " exec '" << RETABLE_PROGRAM << "' \\\"$@\\\"\\n\")\n"
+        << "file(CHMOD ${CMAKE_BINARY_DIR}/retable PERMISSIONS OWNER_READ OWNER_WRITE "
+           "OWNER_EXECUTE)\nadd_custom_target(retable)\n";
+    const std::string git = "git -C '" + repository + "' -c user.name=a -c user.email=a@b ";
+    return std::system((git + "init -q 2>/dev/null; " + git + "add CMakeLists.txt && " + git +
+                        "commit -q -m " + slowdown)
+                           .c_str());
+  };
+  ASSERT_EQ(commit("1"), 0);
+  ASSERT_EQ(commit("1.05"), 0);
+  const Result slower = Run("compare --strict --commits HEAD~1 HEAD selftest/probe");
+  EXPECT_EQ(slower.code, 5) << slower.text;
+  ExpectContains(slower.text, "building HEAD~1");
+  ExpectContains(slower.text, "1 slower");
+  // The second time nothing is built; the program at hand is ".".
+  const Result same = Run("compare --strict --commits HEAD~1 . selftest/probe");
+  EXPECT_EQ(same.code, 0) << same.text;
+  EXPECT_EQ(same.text.find("building"), std::string::npos);
+  ExpectContains(Run("compare --commits nonsense . selftest/probe").text, "git knows no commit");
+}
+
+TEST_F(Program, SharesOfTheCeilingStandInTheTidyTable) {
+  Write(kTimed);
+  ASSERT_EQ(Run("run selftest/probe --out out --profile smoke").code, 0);
+  EXPECT_FALSE(fs::exists(root_ / "out/ceilings.json"));  // no time for it
+  std::ofstream(root_ / "out/ceilings.json")
+      << R"([{"device": "cpu, 1 thread", "name": "copy", "value": 2, "unit": "GB/s"}])";
+  ASSERT_EQ(Run("check --out out").code, 0);
+  std::ifstream file(root_ / "out/selftest/probe.tidy.csv");
+  std::string header, row;
+  std::getline(file, header);
+  std::getline(file, row);
+  ExpectContains(header, "key,share,ceiling");
+  ExpectContains(row, "\"copy, 2 GB/s\"");
+  const double share = std::atof(row.substr(row.find("\"copy") - 20).c_str() +
+                                 row.substr(row.find("\"copy") - 20).find(',') + 1);
+  EXPECT_NEAR(share, 0.5, 0.02);  // a megabyte in a millisecond is 1 GB/s
+  fs::path cell;
+  for (const auto& f : fs::directory_iterator(root_ / "out/cells")) cell = f.path();
+  ExpectContains(Run("explain --out out " + cell.stem().string().substr(0, 10)).text,
+                 "of the ceiling copy, 2 GB/s");
+}
+
+TEST_F(Program, ASlurmArrayFillsOneFolderCellForCell) {
+  Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
+  ASSERT_EQ(Run("run selftest/probe --out whole").code, 0);
+  // What sbatch --array=1-2 sets for its tasks, at the same time.
+  const auto task = [&](int id) {
+    return Start(fmt::format(
+        "env RETABLE_SELFTEST=1 RETABLE_ROOT='{}' SLURM_ARRAY_TASK_ID={} SLURM_ARRAY_TASK_MIN=1 "
+        "SLURM_ARRAY_TASK_COUNT=2 '{}' run selftest/probe --shard auto --out '{}'",
+        root_.string(), id, RETABLE_PROGRAM, Out()));
+  };
+  const pid_t first = task(1), second = task(2);
+  for (const pid_t child : {first, second}) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  EXPECT_FALSE(fs::exists(root_ / "out/.lock"));
+  ExpectContains(RunProbe().text, "0 measured, 5 stored before");
+  EXPECT_EQ(Slurp(root_ / "out/selftest/probe.tidy.csv"),
+            Slurp(root_ / "whole/selftest/probe.tidy.csv"));
+  ExpectContains(RunProbe("--shard auto").text, "neither Slurm nor MPI");
+}
+
 TEST_F(Program, ClaimsAndVerdictsAreJudgedAndStrictHasItsExitCode) {
   Write(kGood +
         "[[claim]]\nid = \"one\"\ntext = \"good is 1\"\ncheck = 'cell(\"good\", \"product\") == "

@@ -39,20 +39,25 @@ std::string JoinArguments(int argc, char** argv) {
   return text;
 }
 
+// Which cells: shared by the verbs that measure.
+void AddSelection(CLI::App& verb, RunArguments& run) {
+  verb.add_option("--profile", run.profile, "smoke, quick (default) or paper")
+      ->check(CLI::IsMember({"smoke", "quick", "paper"}));
+  verb.add_option("--device", run.device, "auto (default), cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  verb.add_option("--out", run.out, "results folder (default results/latest)");
+  verb.add_option("--set", run.assignments, "override a field: --set repeats=3")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_option("--machine", run.machine_file, "TOML of overrides for this machine")
+      ->envname("RETABLE_MACHINE");
+  verb.add_option("--repeats", run.repeats, "samples per cell")->check(CLI::PositiveNumber);
+}
+
 void AddRun(CLI::App& app, RunArguments& run) {
   CLI::App* verb = app.add_subcommand("run", "Measure experiments; what is stored is not repeated");
   verb->add_option("ids", run.globs, "experiments or globs: quantiles/table2 'quantiles/*'");
-  verb->add_option("--profile", run.profile, "smoke, quick (default) or paper")
-      ->check(CLI::IsMember({"smoke", "quick", "paper"}));
-  verb->add_option("--device", run.device, "auto (default), cpu or cuda")
-      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  verb->add_option("--out", run.out, "results folder (default results/latest)");
-  verb->add_option("--set", run.assignments, "override a field: --set repeats=3")
-      ->take_all()
-      ->allow_extra_args(false);
-  verb->add_option("--machine", run.machine_file, "TOML of overrides for this machine")
-      ->envname("RETABLE_MACHINE");
-  verb->add_option("--repeats", run.repeats, "samples per cell")->check(CLI::PositiveNumber);
+  AddSelection(*verb, run);
   verb->add_option(
           "--only",
           [&run](const CLI::results_t& values) {
@@ -63,8 +68,10 @@ void AddRun(CLI::App& app, RunArguments& run) {
       ->type_name("failed");
   verb->add_flag("--force", run.force, "measure again what is stored");
   verb->add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
-  verb->add_option("--shard", run.shard, "i/n: this process takes every n-th cell");
-  verb->add_option("--budget", run.budget, "stop beginning cells after this time: 10m, 90s");
+  verb->add_option("--shard", run.shard,
+                   "i/n: this process takes every n-th cell; auto: as Slurm or MPI numbers it");
+  verb->add_option("--budget", run.budget,
+                   "10m, 90s: short cells first, each once; then again where it is least sure");
   verb->add_option("--jobs", run.jobs, "workers side by side for untimed cells (default: cores)")
       ->check(CLI::PositiveNumber);
 }
@@ -73,8 +80,36 @@ struct Arguments {
   RunArguments run;
   std::string out = "results/latest";
   bool strict = false, json = false, fields = false, protocols = false, measure = false;
-  std::string key, folder_a, folder_b;
+  std::string key, ceilings;
+  std::vector<std::string> sides;  //!< of compare: two folders, or two programs and experiments
+  retable::harness::PairedArguments paired;
+  bool programs = false;
+  int noise_blocks = 10;
 };
+
+void AddCompare(CLI::App& app, Arguments& a) {
+  CLI::App* verb = app.add_subcommand(
+      "compare", "Two results folders, or two programs or commits in turns: faster, slower, same?");
+  verb->add_option("A B [experiments]", a.sides,
+                   "two folders; or two programs or commits, then experiments or globs")
+      ->required();
+  verb->add_flag("--programs", a.programs, "A and B are programs; measured in turns (A B B A)");
+  verb->add_flag("--commits", a.paired.commits,
+                 "A and B are commits, built under build/commits ('.': this program)");
+  verb->add_option("--blocks", a.paired.blocks, "blocks of four executions a cell, at most")
+      ->check(CLI::PositiveNumber);
+  verb->add_flag("--strict", a.strict, "exit 5 when something is slower or no longer ok");
+  AddSelection(*verb, a.run);
+}
+
+void AddNoise(CLI::App& app, Arguments& a) {
+  CLI::App* verb =
+      app.add_subcommand("noise", "A/A run: what this machine does to identical code; for compare");
+  verb->add_option("ids", a.run.globs, "experiments or globs with timed cells")->required();
+  verb->add_option("--blocks", a.noise_blocks, "blocks of four executions a cell")
+      ->check(CLI::PositiveNumber);
+  AddSelection(*verb, a.run);
+}
 
 void AddVerbs(CLI::App& app, Arguments& a) {
   CLI::App* list = app.add_subcommand("list", "Experiments, their citations and expected times");
@@ -87,10 +122,8 @@ void AddVerbs(CLI::App& app, Arguments& a) {
   check->add_flag("--strict", a.strict, "exit 4 when a verdict is MISMATCH or a claim fails");
   CLI::App* report = app.add_subcommand("report", "Tables, figures, report.html and report.md");
   report->add_option("--out", a.out, "results folder");
-  CLI::App* compare = app.add_subcommand("compare", "Two results folders: faster, slower, same?");
-  compare->add_option("A", a.folder_a, "the first folder")->required();
-  compare->add_option("B", a.folder_b, "the second folder")->required();
-  compare->add_flag("--strict", a.strict, "exit 5 when something is slower");
+  AddCompare(app, a);
+  AddNoise(app, a);
   app.add_subcommand("datasets",
                      "list, fetch, verify, path, mirror: see `retable datasets --help`");
   for (const auto& verb : retable::harness::Verbs()) app.add_subcommand(verb.name, verb.summary);
@@ -99,6 +132,23 @@ void AddVerbs(CLI::App& app, Arguments& a) {
   explain->add_option("--out", a.out, "results folder");
   CLI::App* doctor = app.add_subcommand("doctor", "This machine, its GPU and libraries");
   doctor->add_flag("--measure", a.measure, "measure the machine's ceilings");
+  doctor->add_option("--out", a.ceilings, "keep the ceilings in this results folder");
+}
+
+int DispatchCompare(const Context& context, Arguments& a) {
+  namespace h = retable::harness;
+  const bool folders = !a.programs && !a.paired.commits;
+  if (a.sides.size() < 2 || (folders && a.sides.size() > 2)) {
+    std::cerr << "compare needs two folders, or with --programs or --commits two of them and "
+                 "experiments\n";
+    return h::kUsage;
+  }
+  if (folders) return h::Compare(a.sides[0], a.sides[1], a.strict, std::cout);
+  a.paired.old_side = a.sides[0];
+  a.paired.new_side = a.sides[1];
+  a.paired.strict = a.strict;
+  a.run.globs.assign(a.sides.begin() + 2, a.sides.end());
+  return h::PairedCommand(context, a.run, a.paired, std::cout, std::cerr);
 }
 
 int Dispatch(const CLI::App& app, const Context& context, Arguments& a, int argc, char** argv) {
@@ -114,13 +164,17 @@ int Dispatch(const CLI::App& app, const Context& context, Arguments& a, int argc
   if (app.got_subcommand("report")) {
     return h::ReportCommand(context, a.out, std::cout, std::cerr);
   }
-  if (app.got_subcommand("compare")) {
-    return h::Compare(a.folder_a, a.folder_b, a.strict, std::cout);
+  if (app.got_subcommand("compare")) return DispatchCompare(context, a);
+  if (app.got_subcommand("noise")) {
+    return h::NoiseCommand(context, a.run, a.noise_blocks, std::cout, std::cerr);
   }
   if (app.got_subcommand("explain")) {
     return h::ExplainCommand(a.out, a.key, std::cout, std::cerr);
   }
-  if (app.got_subcommand("doctor")) return h::Doctor(std::cout, a.measure);
+  if (app.got_subcommand("doctor")) {
+    const std::string path = a.ceilings.empty() ? "" : a.ceilings + "/ceilings.json";
+    return h::Doctor(std::cout, a.measure || !path.empty(), path);
+  }
   std::cout << app.help();
   return h::kUsage;
 }

@@ -210,6 +210,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
 std::vector<Artifact> LoadArtifacts(const std::string& folder) {
   std::vector<Artifact> artifacts;
   std::error_code error;
+  const std::vector<Ceiling> ceilings = CeilingsFromJson(Slurp(folder + "/ceilings.json"));
   const std::string suffix = ".meta.json";
   for (const auto& family : fs::directory_iterator(folder, error)) {
     if (!family.is_directory() || family.path().filename() == "cells") continue;
@@ -218,6 +219,7 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
       if (!name.ends_with(suffix) || name.starts_with(".")) continue;
       try {
         artifacts.push_back(ArtifactFromMeta(folder, json::parse(Slurp(file.path().string()))));
+        artifacts.back().ceilings = ceilings;
       } catch (const json::exception& problem) {
         throw StoreError(fmt::format("{}: {}; run the experiment again to rewrite it",
                                      file.path().string(), problem.what()));

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ceilings.hpp"
 #include "harness/plan.hpp"
 #include "harness/store.hpp"
 
@@ -39,7 +40,8 @@ struct Artifact {
   std::int64_t coverage_total = 0;
   std::string coverage_unit;
   std::vector<ArtifactCell> cells;
-  std::string folder;  //!< the results folder
+  std::vector<Ceiling> ceilings;  //!< of the machine of the run; empty when not measured
+  std::string folder;             //!< the results folder
 
   //! Path of a file of this artifact: Path("tidy.csv").
   std::string Path(const std::string& suffix) const;

@@ -190,4 +190,19 @@ std::string CeilingsJson(const std::vector<Ceiling>& ceilings) {
   return json.dump(1);
 }
 
+std::vector<Ceiling> CeilingsFromJson(const std::string& text) {
+  std::vector<Ceiling> ceilings;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_array()) return ceilings;
+  try {
+    for (const auto& item : json) {
+      ceilings.push_back({item.at("device"), item.at("name"), item.at("value"), item.at("unit"),
+                          item.value("note", "")});
+    }
+  } catch (const nlohmann::json::exception&) {
+    ceilings.clear();
+  }
+  return ceilings;
+}
+
 }  // namespace retable::harness

@@ -43,5 +43,7 @@ std::vector<Ceiling> MeasureCudaCeilings(const CeilingOptions& options = {});
 
 //! As JSON text, for a results folder (ceilings.json).
 std::string CeilingsJson(const std::vector<Ceiling>& ceilings);
+//! What CeilingsJson wrote; nothing for a text that is something else.
+std::vector<Ceiling> CeilingsFromJson(const std::string& text);
 
 }  // namespace retable::harness

@@ -15,10 +15,13 @@
 #include "harness/device.hpp"
 #include "harness/environment.hpp"
 #include "harness/fields.hpp"
+#include "harness/machine.hpp"
+#include "harness/paired_run.hpp"
 #include "harness/progress.hpp"
 #include "harness/results.hpp"
 #include "harness/runner.hpp"
 #include "harness/sha256.hpp"
+#include "harness/share.hpp"
 #include "harness/statistics.hpp"
 #include "harness/suggest.hpp"
 
@@ -70,19 +73,6 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
   return all;
 }
 
-void ParseShard(const std::string& text, RunOptions& options) {
-  if (text.empty()) return;
-  int index = 0, count = 0;
-  char slash = 0;
-  std::istringstream stream(text);
-  if (!(stream >> index >> slash >> count) || slash != '/' || count < 1 || index < 1 ||
-      index > count || stream.peek() != EOF) {
-    throw ConfigError({"--shard " + text, 0, 0}, "expected i/n with 1 <= i <= n, such as 2/4");
-  }
-  options.shard = index - 1;
-  options.shards = count;
-}
-
 RunOptions MakeOptions(const Context& context, const RunArguments& arguments) {
   RunOptions options;
   options.out = arguments.out;
@@ -93,7 +83,9 @@ RunOptions MakeOptions(const Context& context, const RunArguments& arguments) {
   options.jobs = arguments.jobs;
   options.program = context.program;
   if (!arguments.budget.empty()) options.budget_seconds = ParseDuration(arguments.budget);
-  ParseShard(arguments.shard, options);
+  const Shard shard = ParseShard(arguments.shard);
+  options.shard = shard.index - 1;
+  options.shards = shard.count;
   return options;
 }
 
@@ -138,38 +130,69 @@ void PrintProblems(const std::vector<std::string>& problems, std::ostream& out) 
   }
 }
 
-int Run(const Context& context, const RunArguments& arguments, std::ostream& out,
-        std::ostream& err) {
-  const RunOptions options = MakeOptions(context, arguments);
+std::vector<Plan> MakePlans(const Context& context, const RunArguments& arguments,
+                            const Devices& devices, std::ostream& err) {
   const Overrides overrides{arguments.profile, arguments.machine_file, arguments.assignments,
                             arguments.repeats};
-  const Devices devices = FindDevices(arguments.device);
-  const auto experiments = Select(LoadExperiments(context.root, overrides), arguments.globs);
-  if (experiments.empty()) {
-    err << "nothing to run: name experiments, such as 'quantiles/*'\n";
-    return kNothingToRun;
-  }
   std::vector<Plan> plans;
-  for (const Experiment& experiment : experiments) {
+  for (const Experiment& experiment :
+       Select(LoadExperiments(context.root, overrides), arguments.globs)) {
     if (context.terminal) err << "\r\033[Kplanning " << experiment.id << std::flush;
     plans.push_back(MakePlan(experiment, devices));
   }
   if (context.terminal) err << "\r\033[K" << std::flush;
+  if (plans.empty()) err << "nothing to run: name experiments, such as 'quantiles/*'\n";
+  return plans;
+}
+
+// What the machine can do at best, for the shares of the timed cells that declare their work.
+// Measured once a folder; the smoke profile has no time for it.
+void MeasureCeilings(const std::vector<Plan>& plans, const RunArguments& arguments,
+                     std::ostream& err) {
+  const std::string path = arguments.out + "/ceilings.json";
+  if (arguments.profile == "smoke" || fs::exists(path)) return;
+  bool any = false, cuda = false;
+  for (const Plan& plan : plans) {
+    for (const PlannedCell& cell : plan.cells) {
+      if (!cell.exclusive || cell.not_run) continue;
+      const auto record = LoadRecord(arguments.out, cell.key);
+      if (!record || record->outcome.costs.empty()) continue;
+      any = true;
+      cuda = cuda || cell.config.device == "cuda";
+    }
+  }
+  if (!any) return;
+  err << "measuring what this machine can do at best\n" << std::flush;
+  CeilingOptions options;
+  options.seconds = 0.1;
+  std::vector<Ceiling> ceilings = MeasureCpuCeilings(options);
+  if (cuda) {
+    const auto more = MeasureCudaCeilings(options);
+    ceilings.insert(ceilings.end(), more.begin(), more.end());
+  }
+  WriteFileAtomically(path, CeilingsJson(ceilings) + "\n");
+}
+
+int Run(const Context& context, const RunArguments& arguments, std::ostream& out,
+        std::ostream& err) {
+  const RunOptions options = MakeOptions(context, arguments);
+  const Devices devices = FindDevices(arguments.device);
+  const std::vector<Plan> plans = MakePlans(context, arguments, devices, err);
+  if (plans.empty()) return kNothingToRun;
   if (options.dry_run) {
     PrintDryRun(plans, options, out);
     return kOk;
   }
   double expected = 0;
-  for (const Experiment& e : experiments) {
-    const auto found = e.expected.find(arguments.profile);
-    if (found != e.expected.end()) expected += found->second;
+  for (const Plan& plan : plans) {
+    const auto found = plan.experiment.expected.find(arguments.profile);
+    if (found != plan.experiment.expected.end()) expected += found->second;
   }
   err << fmt::format(
       "{} experiments, profile {}, device {}, results in {}; expected about {} on "
       "two cores if nothing is stored\n",
-      experiments.size(), arguments.profile, arguments.device, arguments.out,
-      DurationText(expected));
-  const Store store(arguments.out, options.shards > 1 ? LockMode::kShared : LockMode::kExclusive);
+      plans.size(), arguments.profile, arguments.device, arguments.out, DurationText(expected));
+  const Store store(arguments.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const std::string environment = CaptureEnvironment().dump(1);
   WriteFileAtomically(arguments.out + "/environment.json", environment + "\n");
   for (const Plan& plan : plans) WriteMeta(plan, arguments.profile, arguments.out);
@@ -182,13 +205,15 @@ int Run(const Context& context, const RunArguments& arguments, std::ostream& out
   if (context.banner) record.banner = context.banner();
   const RunSummary summary =
       Execute(plans, options, store, Sha256Hex(environment).substr(0, 16), err, context.terminal);
+  MeasureCeilings(plans, arguments, err);
   record.finished = UtcNow();
   record.seconds = summary.seconds;
   record.counts = summary.counts;
   WriteRun(arguments.out, record);
   if (options.shards == 1) WriteResults(arguments.out);
 
-  out << fmt::format("{} measured, {} stored before, {}; {}\n", summary.measured, summary.reused,
+  out << fmt::format("{} measured, {} stored before, {}{}; {}\n", summary.measured, summary.reused,
+                     summary.refined > 0 ? fmt::format("{} times refined, ", summary.refined) : "",
                      summary.left > 0 ? fmt::format("{} left for the next run", summary.left)
                                       : std::string("none left"),
                      CountsText(summary.counts));
@@ -197,6 +222,17 @@ int Run(const Context& context, const RunArguments& arguments, std::ostream& out
   for (const Plan& plan : plans) cells += static_cast<int>(plan.cells.size());
   if (cells == 0) return kNothingToRun;
   return ExitFor(summary.counts);
+}
+
+int Guarded(const std::function<int()>& verb, std::ostream& err) {
+  try {
+    return verb();
+  } catch (const ConfigError& problem) {
+    for (const auto& line : problem.lines()) err << line << "\n";
+  } catch (const StoreError& problem) {
+    err << problem.what() << "\n";
+  }
+  return kUsage;
 }
 
 std::string PythonProgram() {
@@ -212,6 +248,68 @@ std::string ShellQuote(const std::string& text) {
 }
 
 }  // namespace
+
+namespace {
+
+struct ShardVariables {
+  const char* index;
+  const char* count;
+  int first;  // the number of the first part
+};
+
+// What schedulers tell their processes. An array's numbers may start anywhere.
+constexpr ShardVariables kShardVariables[] = {
+    {"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", 0},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0},
+    {"PMI_RANK", "PMI_SIZE", 0},
+    {"PMIX_RANK", "PMIX_SIZE", 0},
+    {"SLURM_PROCID", "SLURM_NTASKS", 0},
+};
+
+int IntegerFrom(const char* variable, int fallback) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return fallback;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0') {
+    throw ConfigError({"--shard auto", 0, 0},
+                      fmt::format("{} is \"{}\", not a number", variable, text));
+  }
+  return static_cast<int>(value);
+}
+
+Shard ShardOfEnvironment() {
+  for (const ShardVariables& names : kShardVariables) {
+    if (std::getenv(names.index) == nullptr || std::getenv(names.count) == nullptr) continue;
+    const int first = std::string(names.index) == "SLURM_ARRAY_TASK_ID"
+                          ? IntegerFrom("SLURM_ARRAY_TASK_MIN", 0)
+                          : names.first;
+    const Shard shard{IntegerFrom(names.index, 0) - first + 1, IntegerFrom(names.count, 0)};
+    if (shard.count >= 1 && shard.index >= 1 && shard.index <= shard.count) return shard;
+    throw ConfigError(
+        {"--shard auto", 0, 0},
+        fmt::format("{} = {} and {} = {} name no part (arrays with gaps: give i/n)", names.index,
+                    std::getenv(names.index), names.count, std::getenv(names.count)));
+  }
+  throw ConfigError({"--shard auto", 0, 0},
+                    "neither Slurm nor MPI started this process; give i/n, such as 2/4");
+}
+
+}  // namespace
+
+Shard ParseShard(const std::string& text) {
+  if (text.empty()) return {};
+  if (text == "auto") return ShardOfEnvironment();
+  Shard shard;
+  char slash = 0;
+  std::istringstream stream(text);
+  if (!(stream >> shard.index >> slash >> shard.count) || slash != '/' || shard.count < 1 ||
+      shard.index < 1 || shard.index > shard.count || stream.peek() != EOF) {
+    throw ConfigError({"--shard " + text, 0, 0},
+                      "expected i/n with 1 <= i <= n, such as 2/4, or auto");
+  }
+  return shard;
+}
 
 double ParseDuration(const std::string& text) {
   char* end = nullptr;
@@ -271,14 +369,86 @@ int ListCommand(const Context& context, bool json, bool fields, bool protocols, 
 
 int RunCommand(const Context& context, const RunArguments& arguments, std::ostream& out,
                std::ostream& err) {
-  try {
-    return Run(context, arguments, out, err);
-  } catch (const ConfigError& problem) {
-    for (const auto& line : problem.lines()) err << line << "\n";
-  } catch (const StoreError& problem) {
-    err << problem.what() << "\n";
+  return Guarded([&] { return Run(context, arguments, out, err); }, err);
+}
+
+namespace {
+
+std::vector<std::string> FamiliesOf(const std::vector<Plan>& plans) {
+  std::set<std::string> families;
+  for (const Plan& plan : plans) {
+    families.insert(plan.experiment.family);
+    // Shapley values are played on explained trees.
+    if (plan.experiment.family == "shapley") families.insert("treeshap");
   }
-  return kUsage;
+  return {families.begin(), families.end()};
+}
+
+int Paired(const Context& context, const RunArguments& arguments, const PairedArguments& paired,
+           std::ostream& out, std::ostream& err) {
+  const std::vector<Plan> plans = MakePlans(context, arguments, FindDevices(arguments.device), err);
+  if (plans.empty()) return kNothingToRun;
+  const Noise noise = NoiseOfFolder(arguments.out);
+  PairedRunOptions options;
+  options.old_program = paired.old_side;
+  options.new_program = paired.new_side;
+  if (paired.commits) {
+    const auto families = FamiliesOf(plans);
+    options.old_program =
+        BuildCommit(context.root, paired.old_side, families, context.program, err);
+    options.new_program =
+        BuildCommit(context.root, paired.new_side, families, context.program, err);
+  }
+  for (const std::string& program : {options.old_program, options.new_program}) {
+    if (!fs::exists(program)) {
+      throw ConfigError({"compare --programs", 0, 0}, program + " does not exist");
+    }
+  }
+  options.max_blocks = paired.blocks;
+  options.min_blocks = std::min(options.min_blocks, paired.blocks);
+  options.rule = noise.PairedRule();
+  const PairedRun run = RunPaired(plans, options, err);
+  out << "A " << paired.old_side << "\nB " << paired.new_side
+      << "\nenvironment: the same, in turns (A B B A)\n"
+      << NoiseText(noise) << '\n';
+  PrintComparison(run.comparison, out);
+  if (run.comparison.timed.empty() && run.comparison.worsened.empty()) {
+    out << "no timed cell ran under both programs\n";
+    return kNothingToRun;
+  }
+  return ExitOf(run.comparison, paired.strict);
+}
+
+int MeasureNoiseFloor(const Context& context, const RunArguments& arguments, int blocks,
+                      std::ostream& out, std::ostream& err) {
+  const std::vector<Plan> plans = MakePlans(context, arguments, FindDevices(arguments.device), err);
+  if (plans.empty()) return kNothingToRun;
+  PairedRunOptions options;
+  options.old_program = options.new_program = context.program;
+  options.min_blocks = options.max_blocks = blocks;
+  const PairedRun run = RunPaired(plans, options, err);
+  if (run.separate.empty()) {
+    out << "no timed cell ran; nothing is known of the noise\n";
+    return kNothingToRun;
+  }
+  Noise noise = MeasureNoise(run.separate, run.ratios);
+  noise.measured = UtcNow();
+  WriteFileAtomically(arguments.out + "/noise.json", NoiseJson(noise));
+  out << NoiseText(noise) << "; in turns " << fmt::format("{:.1f} %", 100 * noise.paired) << "\n"
+      << arguments.out << "/noise.json\n";
+  return kOk;
+}
+
+}  // namespace
+
+int PairedCommand(const Context& context, const RunArguments& arguments,
+                  const PairedArguments& paired, std::ostream& out, std::ostream& err) {
+  return Guarded([&] { return Paired(context, arguments, paired, out, err); }, err);
+}
+
+int NoiseCommand(const Context& context, const RunArguments& arguments, int blocks,
+                 std::ostream& out, std::ostream& err) {
+  return Guarded([&] { return MeasureNoiseFloor(context, arguments, blocks, out, err); }, err);
 }
 
 int CheckCommand(const std::string& folder, bool strict, std::ostream& out) {
@@ -347,12 +517,21 @@ int ExplainCommand(const std::string& folder, const std::string& key_prefix, std
   for (const auto& [name, value] : record->outcome.facts) {
     out << fmt::format("  {} = {}\n", name, ValueText(value));
   }
+  const auto ceilings = CeilingsFromJson(ReadText(folder + "/ceilings.json"));
+  for (const Cost& cost : record->outcome.costs) {
+    out << fmt::format("must do     {:.4g} ({})\n", cost.amount, cost.ceiling);
+  }
+  if (const auto share = ShareOfCeiling(record->outcome, c.device, ceilings)) {
+    out << fmt::format("reaches     {:.1f} % of the ceiling {}\n", 100 * share->value,
+                       share->ceiling);
+  }
   for (const Metric& m : record->outcome.metrics) {
     const Summary s = Summarise(m.samples, 1);
     out << fmt::format("metric      {} [{}]: n = {}, median {} [{}, {}], mean {}, {} failed\n",
                        m.name, m.unit, s.n, s.median, s.ci_low, s.ci_high, s.mean, s.failures);
     for (std::size_t i = 0; i < m.samples.size(); ++i) {
-      out << fmt::format("  {:>4} {} {}\n", i, m.samples[i], i < m.items.size() ? m.items[i] : "");
+      out << fmt::format("  {:>4} {} {}{}\n", i, m.samples[i], i < m.items.size() ? m.items[i] : "",
+                         i < m.sm_mhz.size() ? fmt::format(" at {:.0f} MHz", m.sm_mhz[i]) : "");
     }
   }
   out << "repeat      " << record->command << "\n";

@@ -44,7 +44,7 @@ struct RunArguments {
   std::string machine_file;
   std::int64_t repeats = 0;
   bool only_failed = false, force = false, dry_run = false;
-  std::string shard;   //!< "i/n"
+  std::string shard;   //!< "i/n", or "auto": from the environment of Slurm or MPI
   std::string budget;  //!< "10m"
   int jobs = 0;
   std::string command_line;  //!< as typed, for run.json
@@ -53,11 +53,30 @@ struct RunArguments {
 int ListCommand(const Context& context, bool json, bool fields, bool protocols, std::ostream& out);
 int RunCommand(const Context& context, const RunArguments& arguments, std::ostream& out,
                std::ostream& err);
+//! Two programs or commits in turns (harness/paired_run.hpp). `sides` are "old" and "new": paths of
+//! programs, or commits of the repository at context.root.
+struct PairedArguments {
+  std::string old_side, new_side;
+  bool commits = false;  //!< else programs
+  int blocks = 20;
+  bool strict = false;
+};
+int PairedCommand(const Context& context, const RunArguments& arguments,
+                  const PairedArguments& paired, std::ostream& out, std::ostream& err);
+//! The A/A run: this program against itself; leaves noise.json in the results folder.
+int NoiseCommand(const Context& context, const RunArguments& arguments, int blocks,
+                 std::ostream& out, std::ostream& err);
 int CheckCommand(const std::string& folder, bool strict, std::ostream& out);
 int ReportCommand(const Context& context, const std::string& folder, std::ostream& out,
                   std::ostream& err);
 int ExplainCommand(const std::string& folder, const std::string& key_prefix, std::ostream& out,
                    std::ostream& err);
+
+//! Which part of how many, from 1: "2/4", or "auto". @throws ConfigError
+struct Shard {
+  int index = 1, count = 1;
+};
+Shard ParseShard(const std::string& text);
 
 //! "10m", "90s", "1.5h" or plain seconds. @throws ConfigError
 double ParseDuration(const std::string& text);

@@ -11,25 +11,14 @@
 #include "harness/cell_json.hpp"
 #include "harness/environment.hpp"
 #include "harness/machine.hpp"
+#include "harness/noise.hpp"
+#include "harness/share.hpp"
 
 namespace retable::harness {
 namespace {
 
 constexpr int kSlowerExit = 5, kNothingExit = 6;
 constexpr std::size_t kListed = 60;
-
-bool IsTime(const std::string& unit) {
-  return unit == "s" || unit == "ms" || unit == "us" || unit == "ns";
-}
-bool IsRate(const std::string& unit) {
-  return unit.size() > 2 && unit.ends_with("/s");
-}
-
-std::string AxesText(const Values& axes) {
-  std::string text;
-  for (const auto& [name, value] : axes) text += ", " + name + "=" + ToJson(value).dump();
-  return text;
-}
 
 std::string CellText(const CellConfig& config) {
   return config.label + " [" + config.device + ", " + config.dataset + AxesText(config.axes) + "]";
@@ -175,6 +164,23 @@ void PrintLines(const std::string& title, const std::vector<std::string>& lines,
 
 }  // namespace
 
+std::string AxesText(const Values& axes) {
+  std::string text;
+  for (const auto& [name, value] : axes) text += ", " + name + "=" + ToJson(value).dump();
+  return text;
+}
+
+void PrintComparison(const Comparison& comparison, std::ostream& out) {
+  PrintTimed(comparison, out);
+  PrintLines("no longer ok:", comparison.worsened, out);
+}
+
+int ExitOf(const Comparison& comparison, bool strict) {
+  const bool slower = std::any_of(comparison.timed.begin(), comparison.timed.end(),
+                                  [](const auto& m) { return m.change == Change::kSlower; });
+  return strict && (slower || !comparison.worsened.empty()) ? kSlowerExit : 0;
+}
+
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
                             const std::vector<Artifact>& new_run, const ChangeRule& rule) {
   const Side before(old_run), after(new_run);
@@ -196,11 +202,12 @@ Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
 int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
             std::ostream& out) {
   const std::vector<Artifact> before = LoadArtifacts(folder_a), after = LoadArtifacts(folder_b);
-  const Comparison comparison = CompareArtifacts(before, after);
+  const Noise noise = Larger(NoiseOfFolder(folder_a), NoiseOfFolder(folder_b));
+  const Comparison comparison = CompareArtifacts(before, after, noise.Rule());
   out << "A " << folder_a << "\nB " << folder_b << '\n';
   PrintEnvironments(folder_a, folder_b, out);
-  PrintTimed(comparison, out);
-  PrintLines("no longer ok:", comparison.worsened, out);
+  out << NoiseText(noise) << '\n';
+  PrintComparison(comparison, out);
   PrintLines("values that changed:", comparison.changed, out);
   out << comparison.unchanged << " other values are the same; " << comparison.only_old
       << " cells only in A, " << comparison.only_new << " only in B\n";
@@ -209,9 +216,7 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
     out << "the folders have no measured cell in common\n";
     return kNothingExit;
   }
-  const bool slower = std::any_of(comparison.timed.begin(), comparison.timed.end(),
-                                  [](const auto& m) { return m.change == Change::kSlower; });
-  return strict && (slower || !comparison.worsened.empty()) ? kSlowerExit : 0;
+  return ExitOf(comparison, strict);
 }
 
 }  // namespace retable::harness

@@ -5,9 +5,10 @@
 //! Cells are paired by what they are (experiment, label, algorithm, parameters, device, data set,
 //! axes), not by key, since a change of the sources changes the key: so two commits are compared by
 //! running each into a folder of its own. Only times (s, ms, us, ns) and rates (anything per
-//! second) are judged, by the rule of harness/change.hpp; other metrics are only said to have
-//! changed. The two runs were not interleaved, so what differs between the environments is named
-//! first, and samples of the two are never pooled.
+//! second) are judged, by the rule of harness/change.hpp with the noise floor that an A/A run left
+//! in the folders (harness/noise.hpp); other metrics are only said to have changed. The two runs
+//! were not interleaved, so what differs between the environments is named first, and samples of
+//! the two are never pooled. To interleave: harness/paired_run.hpp.
 
 #include <iosfwd>
 #include <string>
@@ -36,6 +37,14 @@ struct Comparison {
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
                             const std::vector<Artifact>& new_run, const ChangeRule& rule = {});
+
+//! Prints times and what worsened, with the next command for each kind of verdict.
+void PrintComparison(const Comparison& comparison, std::ostream& out);
+//! 5 when under `strict` something is slower or is no longer ok, else 0.
+int ExitOf(const Comparison& comparison, bool strict);
+
+//! ", size=3, w=8": the axes of a cell, for its name.
+std::string AxesText(const Values& axes);
 
 //! Prints the comparison. @return 0; 5 under `strict` when something is slower or is no longer ok;
 //! 6 when the folders have nothing in common. @throws StoreError when a folder has no results

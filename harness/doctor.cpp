@@ -1,7 +1,9 @@
 #include "harness/doctor.hpp"
 
 #include <fmt/format.h>
+
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <stdexcept>
@@ -157,6 +159,8 @@ std::vector<Ceiling> PrintCeilings(std::ostream& out, const CudaPlatform& cuda) 
 }
 
 void WriteCeilings(const std::vector<Ceiling>& ceilings, const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   std::ofstream file(path);
   file << CeilingsJson(ceilings) << '\n';
   if (!file.flush()) throw std::runtime_error("cannot write " + path);

@@ -156,8 +156,8 @@ class Checker {
 std::vector<Field> MakeFields() {
   using K = FieldKind;
   const std::vector<std::string> devices = {"cpu", "cuda"};
-  const std::vector<std::string> statistics = {"mean",     "std", "median",          "min", "max",
-                                               "failures", "n",   "mean_by_dataset", "sum"};
+  const std::vector<std::string> statistics = {
+      "mean", "std", "median", "min", "max", "failures", "n", "mean_by_dataset", "sum", "share"};
   const std::vector<std::string> figures = {"violin", "histogram", "line",
                                             "curves", "bar",       "heatmap"};
   std::vector<Field> fields = {

@@ -15,7 +15,7 @@ std::string DurationText(double seconds) {
 }
 
 Progress::Progress(std::ostream& log, bool terminal, std::size_t total, int reused)
-    : log_(log), terminal_(terminal), total_(total), begun_(std::chrono::steady_clock::now()) {
+    : log_(log), terminal_(terminal), total_(total) {
   log_ << fmt::format("{} cells to measure, {} already stored\n", total, reused) << std::flush;
 }
 
@@ -23,16 +23,10 @@ void Progress::Started(const CellConfig& cell) {
   current_ = cell.experiment + " " + cell.label + " on " + cell.dataset;
 }
 
-double Progress::SecondsLeft() const {
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun_;
-  if (done_ == 0) return 0;
-  return elapsed.count() / static_cast<double>(done_) * static_cast<double>(total_ - done_);
-}
-
 std::string Progress::StatusLine() const {
   std::string line = fmt::format("{}/{}", done_, total_);
   if (failed_ > 0) line += fmt::format(", {} failed", failed_);
-  if (done_ > 0) line += ", " + DurationText(SecondsLeft()) + " left";
+  if (left_ > 0 && done_ < total_) line += ", " + DurationText(left_) + " left";
   return line;
 }
 
@@ -46,6 +40,14 @@ void Progress::Finished(const CellRecord& record) {
                       record.config.experiment, record.config.label, record.config.dataset,
                       record.outcome.status, record.seconds,
                       ok ? "" : " (" + record.outcome.reason + ")")
+       << std::flush;
+}
+
+void Progress::Refining(const CellRecord& record) {
+  current_ = "once more: " + record.config.experiment + " " + record.config.label;
+  if (terminal_) return;
+  log_ << fmt::format("[refined] {} {} on {}: {} in all\n", record.config.experiment,
+                      record.config.label, record.config.dataset, record.outcome.status)
        << std::flush;
 }
 

@@ -21,20 +21,24 @@ class Progress {
   Progress(std::ostream& log, bool terminal, std::size_t total, int reused);
   void Started(const CellConfig& cell);
   void Finished(const CellRecord& record);
+  //! Seconds of work that are left, as estimated by the caller; 0: not known.
+  void SetLeft(double seconds) { left_ = seconds; }
+  //! One more than was planned: a cell that is measured once more.
+  void Refining(const CellRecord& record);
   //! Refreshes the status line, at most ten times a second.
   void Tick();
   void Done();
 
  private:
-  double SecondsLeft() const;
   std::string StatusLine() const;
 
   std::ostream& log_;
   bool terminal_;
   std::size_t total_, done_ = 0;
   int failed_ = 0;
+  double left_ = 0;
   std::string current_;
-  std::chrono::steady_clock::time_point begun_, shown_{};
+  std::chrono::steady_clock::time_point shown_{};
 };
 
 }  // namespace retable::harness

@@ -12,7 +12,9 @@
 #include <set>
 #include <thread>
 
+#include "harness/estimate.hpp"
 #include "harness/progress.hpp"
+#include "harness/refine.hpp"
 #include "harness/worker.hpp"
 
 namespace retable::harness {
@@ -44,21 +46,22 @@ struct Slot {
 class Campaign {
  public:
   Campaign(std::vector<const PlannedCell*> todo, const RunOptions& options, const Store& store,
-           std::string environment_hash, Progress& progress)
+           std::string environment_hash, DurationEstimator& estimate, Progress& progress)
       : todo_(std::move(todo)),
         options_(options),
         store_(store),
         environment_(std::move(environment_hash)),
-        progress_(progress) {
+        estimate_(estimate),
+        progress_(progress),
+        begun_(Clock::now()) {
     const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     jobs_ = options.jobs > 0 ? options.jobs : cores;
   }
 
   void Run(RunSummary& summary) {
-    const auto begun = Clock::now();
+    progress_.SetLeft(SecondsLeft());
     while (next_ < todo_.size() || !slots_.empty()) {
-      const double elapsed = std::chrono::duration<double>(Clock::now() - begun).count();
-      const bool spent = options_.budget_seconds > 0 && elapsed > options_.budget_seconds;
+      const bool spent = BudgetLeft() <= 0;
       if ((spent || interrupted) && slots_.empty()) break;
       if (!spent && !interrupted) Fill();
       Wait();
@@ -67,7 +70,76 @@ class Campaign {
     summary.left = static_cast<int>(todo_.size() - next_);
   }
 
+  // Measures the timed cells among these again, the widest interval first, while there is time.
+  void Refine(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
+    std::vector<Refinable> all;
+    for (const PlannedCell* cell : cells) {
+      // Samples of another machine or another state of it are not pooled.
+      auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
+      if (!record || record->environment != environment_) continue;
+      if (const auto width = RelativeWidth(record->outcome)) {
+        all.push_back({cell, std::move(*record), *width});
+      }
+    }
+    while (Refinable* widest = Widest(all)) {
+      const auto more = Once(*widest->cell);
+      if (!more) return;
+      AddExecution(widest->record, more->outcome);
+      store_.Save(widest->record);
+      ++summary.refined;
+      widest->width = RelativeWidth(widest->record.outcome).value_or(0);
+      progress_.Refining(widest->record);
+    }
+  }
+
  private:
+  struct Refinable {
+    const PlannedCell* cell;
+    CellRecord record;
+    double width;
+  };
+
+  double BudgetLeft() const {
+    if (options_.budget_seconds <= 0) return 1e300;
+    return options_.budget_seconds - std::chrono::duration<double>(Clock::now() - begun_).count();
+  }
+
+  // Untimed cells share the cores, timed ones have the machine to themselves.
+  double SecondsLeft() const {
+    double shared = 0, alone = 0;
+    for (std::size_t i = next_; i < todo_.size(); ++i) {
+      (todo_[i]->exclusive ? alone : shared) += estimate_.Seconds(todo_[i]->config);
+    }
+    return std::min(shared / jobs_ + alone, BudgetLeft());
+  }
+
+  // The next to measure again: not narrow yet, short enough for what is left, not all too often.
+  Refinable* Widest(std::vector<Refinable>& all) const {
+    constexpr double kNarrow = 0.01;
+    constexpr std::int64_t kMostExecutions = 30;
+    Refinable* widest = nullptr;
+    for (Refinable& r : all) {
+      if (interrupted || r.width <= kNarrow || r.record.seconds > BudgetLeft() ||
+          Executions(r.record.outcome) >= kMostExecutions) {
+        continue;
+      }
+      if (widest == nullptr || r.width > widest->width) widest = &r;
+    }
+    return widest;
+  }
+
+  // One execution, alone; nothing when it was interrupted.
+  std::optional<WorkerResult> Once(const PlannedCell& cell) {
+    Worker worker(options_.program, cell.config, {cell.time_limit, cell.memory_limit});
+    while (true) {
+      pollfd descriptor{worker.descriptor(), POLLIN, 0};
+      poll(&descriptor, 1, kPollMilliseconds);
+      if (auto result = worker.Poll()) return result;
+      if (interrupted) return std::nullopt;
+      progress_.Tick();
+    }
+  }
+
   // An exclusive (timed) cell runs alone; the others fill the cores.
   void Fill() {
     while (next_ < todo_.size() && static_cast<int>(slots_.size()) < jobs_) {
@@ -88,7 +160,6 @@ class Campaign {
   void Wait() {
     std::vector<pollfd> descriptors;
     for (const Slot& slot : slots_) descriptors.push_back({slot.worker->descriptor(), POLLIN, 0});
-    constexpr int kPollMilliseconds = 10;
     poll(descriptors.data(), descriptors.size(), kPollMilliseconds);
   }
 
@@ -119,14 +190,20 @@ class Campaign {
     if (interrupted && record.outcome.status == "crash") return;
     store_.Save(record);
     ++summary.measured;
+    estimate_.Learn(record.config, record.seconds);
+    progress_.SetLeft(SecondsLeft());
     progress_.Finished(record);
   }
+
+  static constexpr int kPollMilliseconds = 10;
 
   std::vector<const PlannedCell*> todo_;
   const RunOptions& options_;
   const Store& store_;
   std::string environment_;
+  DurationEstimator& estimate_;
   Progress& progress_;
+  Clock::time_point begun_;
   int jobs_ = 1;
   std::size_t next_ = 0;
   std::vector<Slot> slots_;
@@ -136,6 +213,20 @@ std::string Describe(const CellRecord& record) {
   return fmt::format("{} on {} [{}]: {}: {} (retable explain {})", record.config.label,
                      record.config.dataset, record.config.experiment, record.outcome.status,
                      record.outcome.reason, record.key.substr(0, 12));
+}
+
+// Untimed cells first, so that exclusive ones find an idle machine at a stretch. Under a budget the
+// shortest first: most cells are measured before it is spent.
+void Order(std::vector<const PlannedCell*>& cells, const RunOptions& options,
+           const DurationEstimator& estimate) {
+  if (options.budget_seconds > 0) {
+    std::stable_sort(cells.begin(), cells.end(), [&](const auto* a, const auto* b) {
+      return estimate.Seconds(a->config) < estimate.Seconds(b->config);
+    });
+  } else {
+    std::stable_sort(cells.begin(), cells.end(),
+                     [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
+  }
 }
 
 }  // namespace
@@ -175,22 +266,26 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
                    const std::string& environment_hash, std::ostream& log, bool terminal) {
   const auto begun = Clock::now();
   RunSummary summary;
-  std::vector<const PlannedCell*> todo;
+  std::vector<const PlannedCell*> todo, ours;
   int position = 0;
   for (const Decision& decision : Decide(plans, options, &store, log)) {
     if (decision.cell->not_run) continue;
     if (!decision.measure) ++summary.reused;
     const bool mine = position++ % options.shards == options.shard;
+    if (mine) ours.push_back(decision.cell);
     if (decision.measure && mine) todo.push_back(decision.cell);
   }
-  // Untimed cells first, so that exclusive ones find an idle machine at a stretch.
-  std::stable_sort(todo.begin(), todo.end(),
-                   [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
+  DurationEstimator estimate;
+  estimate.Expect(plans, options.profile);
+  if (!todo.empty()) estimate.LearnFolder(options.out);
+  Order(todo, options, estimate);
   Progress progress(log, terminal, todo.size(), summary.reused);
   interrupted = 0;
   const auto old_int = signal(SIGINT, OnInterrupt);
   const auto old_term = signal(SIGTERM, OnInterrupt);
-  Campaign(std::move(todo), options, store, environment_hash, progress).Run(summary);
+  Campaign campaign(std::move(todo), options, store, environment_hash, estimate, progress);
+  campaign.Run(summary);
+  if (options.budget_seconds > 0 && summary.left == 0) campaign.Refine(ours, summary);
   signal(SIGINT, old_int);
   signal(SIGTERM, old_term);
   progress.Done();

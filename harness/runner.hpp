@@ -21,9 +21,11 @@ struct RunOptions {
   bool force = false;        //!< measure again what is stored
   bool dry_run = false;
   int shard = 0, shards = 1;  //!< this process takes every shards-th cell, from shard on
-  double budget_seconds = 0;  //!< 0: none
-  int jobs = 0;               //!< workers side by side for untimed cells; 0: one per core
-  std::string program;        //!< path of this program, for the workers
+  //! 0: none. Otherwise short cells come first, so that each is measured once; then, until it is
+  //! spent, timed cells are measured again where their interval is widest (harness/refine.hpp).
+  double budget_seconds = 0;
+  int jobs = 0;         //!< workers side by side for untimed cells; 0: one per core
+  std::string program;  //!< path of this program, for the workers
 };
 
 //! How often each status occurred, over the cells of this run.
@@ -34,6 +36,7 @@ struct RunSummary {
   int measured = 0;     //!< cells measured now
   int reused = 0;       //!< cells found in the store
   int left = 0;         //!< cells not begun (budget)
+  int refined = 0;      //!< further executions of measured cells (budget)
   double seconds = 0;
   std::vector<std::string> problems;  //!< one line for each failure, for the end of the run
 };

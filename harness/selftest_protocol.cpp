@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <thread>
 
 #include "harness/protocol.hpp"
@@ -25,6 +26,23 @@ void UseMemory() {
   }
 }
 
+// Times of a simulated clock, so that comparisons are tested without a steady machine: every
+// process has a pace of its own (0.2 %), every sample some more noise (0.5 %).
+// RETABLE_SELFTEST_SLOWDOWN plants a slowdown.
+Outcome Simulated(double k) {
+  std::mt19937_64 random(std::random_device{}());
+  std::normal_distribution<double> between(0, 0.002), within(0, 0.005 * k);
+  const char* slowdown = std::getenv("RETABLE_SELFTEST_SLOWDOWN");
+  const double pace = (slowdown ? std::atof(slowdown) : 1.0) * std::exp(between(random));
+  Metric time{"time", "s", {}, {}, {}};
+  for (int i = 0; i < 15; ++i) time.samples.push_back(1e-3 * pace * std::exp(within(random)));
+  Outcome outcome;
+  outcome.metrics.push_back(std::move(time));
+  outcome.verification = {true, true, "difference", 0, 0.5, "nothing"};
+  outcome.costs = {{"copy", 1e6, false}};
+  return outcome;
+}
+
 class SelftestProtocol final : public Protocol {
  public:
   std::string name() const override { return "selftest/behaviour"; }
@@ -33,8 +51,8 @@ class SelftestProtocol final : public Protocol {
 
   std::vector<AlgorithmInfo> algorithms() const override {
     std::vector<AlgorithmInfo> all;
-    for (const char* name :
-         {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog", "silent", "exits"}) {
+    for (const char* name : {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog",
+                             "silent", "exits", "simulated"}) {
       all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
     }
     return all;
@@ -61,6 +79,9 @@ class SelftestProtocol final : public Protocol {
     if (kind == "crashes") abort();
     if (kind == "hog") UseMemory();
     if (kind == "exits") _exit(7);
+    if (kind == "simulated") {
+      return Simulated(static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k"))));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(kind == "slow" ? 20 * pause : pause));
     Outcome outcome;
     const double n = cell.axes.count("size")

@@ -53,6 +53,13 @@ void WriteAll(int file, const std::string& content, const std::string& path) {
   }
 }
 
+// Processes of several machines may write to one folder.
+std::string HostName() {
+  char name[65] = {};
+  if (gethostname(name, sizeof name - 1) != 0) return "host";
+  return name;
+}
+
 void SyncFolder(const std::string& folder) {
   const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;  // some file systems do not allow it; the rename stands all the same
@@ -106,8 +113,8 @@ void WriteFileAtomically(const std::string& path, const std::string& content) {
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
   if (error) Fail(target.parent_path().string(), error.value());
-  const std::string temporary = fmt::format("{}/.{}.{}.tmp", target.parent_path().string(),
-                                            target.filename().string(), getpid());
+  const std::string temporary = fmt::format("{}/.{}.{}.{}.tmp", target.parent_path().string(),
+                                            target.filename().string(), HostName(), getpid());
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) Fail(path, errno);
   try {
@@ -131,10 +138,11 @@ Store::Store(std::string folder, LockMode mode) : folder_(std::move(folder)) {
   std::error_code error;
   fs::create_directories(fs::path(folder_) / "cells", error);
   if (error) Fail(folder_, error.value());
+  if (mode == LockMode::kNone) return;
   const std::string path = folder_ + "/.lock";
   lock_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) Fail(folder_, errno);
-  if (flock(lock_, (mode == LockMode::kShared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
+  if (flock(lock_, LOCK_EX | LOCK_NB) != 0) {
     char holder[64] = {};
     const ssize_t n = pread(lock_, holder, sizeof holder - 1, 0);
     close(lock_);

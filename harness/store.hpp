@@ -6,7 +6,9 @@
 //! killed at any moment therefore loses at most the cell in hand. A file that cannot be read back
 //! (torn by a foreign hand or a failing disk) is set aside as <key>.json.torn and the cell is
 //! measured again; it never stops a run. One run at a time writes to a folder: an advisory lock
-//! says who holds it. Shards of one plan share the lock.
+//! says who holds it. Shards of one plan take none: each writes cells of its own, names of
+//! temporary files hold host and process, and renaming is atomic, also where locks are not (network
+//! folders).
 
 #include <optional>
 #include <stdexcept>
@@ -34,7 +36,7 @@ struct CellRecord {
   std::string command;      //!< what to type to measure it again
 };
 
-enum class LockMode { kExclusive, kShared };
+enum class LockMode { kExclusive, kNone };
 
 class Store {
  public:

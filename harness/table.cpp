@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/csv.hpp"
+#include "harness/share.hpp"
 #include "harness/statistics.hpp"
 
 namespace retable::harness {
@@ -163,7 +164,29 @@ TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string&
   return Absent(cells);
 }
 
-TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec& column) {
+// The median share of the binding ceiling over the row's cells.
+TableCell ShareCell(const std::vector<const ArtifactCell*>& cells,
+                    const std::vector<Ceiling>& ceilings) {
+  std::vector<double> shares;
+  for (const ArtifactCell* cell : cells) {
+    if (!cell->ok()) continue;
+    const auto share = ShareOfCeiling(cell->record->outcome, cell->config.device, ceilings);
+    if (share) shares.push_back(share->value);
+  }
+  TableCell cell;
+  cell.unit = "of the ceiling";
+  if (shares.empty()) {
+    cell.reason = ceilings.empty() ? "ceilings were not measured (retable doctor --measure --out)"
+                                   : "the method declares no work";
+    return cell;
+  }
+  const auto n = static_cast<std::int64_t>(shares.size());
+  return n == 1 ? Exact(shares.front(), 1)
+                : FromInterval(MedianInterval(shares, kBootstrapSeed), n);
+}
+
+TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec& column,
+                   const std::vector<Ceiling>& ceilings) {
   std::vector<const ArtifactCell*> cells;
   for (const ArtifactCell* cell : row) {
     if (Matches(cell->config, column.where)) cells.push_back(cell);
@@ -171,6 +194,7 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   if (!column.fact.empty()) return Fact(cells, column.fact);
   const bool any = std::any_of(cells.begin(), cells.end(), [](auto* c) { return c->ok(); });
   if (!any) return Absent(cells);
+  if (column.statistic == "share") return ShareCell(cells, ceilings);
   return Statistic(Gather(cells, column), column.statistic);
 }
 
@@ -241,7 +265,7 @@ Table BuildTable(const Artifact& artifact) {
       }
       table.cells[{row, column.name}] =
           column.ratio_of.empty()
-              ? MakeCell(cells, column)
+              ? MakeCell(cells, column, artifact.ceilings)
               : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
     }
   }
@@ -273,9 +297,9 @@ namespace {
 
 constexpr std::array<const char*, 5> kTidyBefore = {"experiment", "algorithm", "label", "device",
                                                     "dataset"};
-constexpr std::array<const char*, 14> kTidyAfter = {"metric", "unit",     "status", "n",   "median",
-                                                    "ci_low", "ci_high",  "mean",   "std", "min",
-                                                    "max",    "failures", "reason", "key"};
+constexpr std::array<const char*, 16> kTidyAfter = {
+    "metric", "unit", "status", "n",        "median", "ci_low", "ci_high", "mean",
+    "std",    "min",  "max",    "failures", "reason", "key",    "share",   "ceiling"};
 
 std::string AxisText(const CellConfig& cell, const std::string& axis) {
   const auto found = cell.axes.find(axis);
@@ -295,6 +319,16 @@ void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& ce
   csv.Field(metric.name).Field(metric.unit).Field(cell.status()).Field(s.n);
   csv.Field(s.median).Field(s.ci_low).Field(s.ci_high).Field(s.mean).Field(s.std);
   csv.Field(s.min).Field(s.max).Field(s.failures).Field(cell.reason()).Field(cell.key);
+  // Of a rate the share is that of the time it was made from.
+  std::optional<Share> share;
+  if (IsTime(metric.unit) || IsRate(metric.unit)) {
+    share = ShareOfCeiling(cell.record->outcome, cell.config.device, artifact.ceilings);
+  }
+  if (share) {
+    csv.Field(share->value).Field(share->ceiling);
+  } else {
+    csv.Field("").Field("");
+  }
   csv.EndRow();
 }
 
@@ -323,7 +357,7 @@ std::string TidyCsv(const Artifact& artifact) {
     TidyStart(csv, artifact, cell);
     csv.Field("").Field("").Field(cell.status()).Field(std::int64_t{0});
     for (int i = 0; i < 8; ++i) csv.Field("");
-    csv.Field(cell.reason()).Field(cell.key);
+    csv.Field(cell.reason()).Field(cell.key).Field("").Field("");
     csv.EndRow();
   }
   return text.str();

@@ -105,8 +105,10 @@ def compact_cell(cell, samples):
         if isinstance(metric, dict):
             values = metric.get("samples")
             values = values if isinstance(values, list) else []
+            clocks = metric.get("sm_mhz") if isinstance(metric.get("sm_mhz"), list) else []
             metrics.append([str(metric.get("name", "")), str(metric.get("unit", "")), len(values),
-                            [significant(v) for v in values[:samples]]])
+                            [significant(v) for v in values[:samples]]] +
+                           ([[significant(v, 4) for v in clocks[:samples]]] if clocks else []))
     config = cell.get("cell") if isinstance(cell.get("cell"), dict) else {}
     facts = cell.get("facts") if isinstance(cell.get("facts"), dict) else {}
     return {"r": str(cell.get("reason") or ""), "t": significant(cell.get("seconds"), 3),
@@ -142,7 +144,10 @@ def drill_data(report, ids):
                 [row.get("metric", ""), row.get("unit", ""), row.get("status", ""), significant(row.get("median")),
                  significant(row.get("ci_low")), significant(row.get("ci_high")),
                  row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason", "") or "",
-                 " ".join(brief[key] for key in cell_keys(row))] for row in measured]
+                 " ".join(brief[key] for key in cell_keys(row)), significant(row.get("share"), 3), row.get("ceiling", "") or ""]
+                for row in measured]
+        if not any(row[-2] is not None for row in rows):
+            rows = [row[:-2] for row in rows]
         tables[ids[artifact.name]] = {"columns": columns, "rows": rows}
     for samples, row_limit in ((50, 10**9), (12, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 0)):
         cells = {} if samples is None else {brief.get(key, key): compact_cell(cell, samples) for key, cell in report.cells.items()}

@@ -148,12 +148,13 @@
       return box;
     }
     if (cell.r) box.append(make("p", {textContent: cell.r}));
-    for (const [name, unit, total, samples] of cell.m) {
+    for (const [name, unit, total, samples, clocks] of cell.m) {
       const good = samples.filter(v => v !== null);
       box.append(make("p", {className: "small", textContent: `${name}${unit ? " (" + unit + ")" : ""}: ${total} sample${total === 1 ? "" : "s"}` +
         (samples.length < total ? `, the first ${samples.length} shown` : "") + (samples.length > good.length ? `, ${samples.length - good.length} failed` : "")}));
       const picture = strip(samples, name);
       if (picture) box.append(picture);
+      if (clocks && clocks.length) box.append(make("p", {className: "small", textContent: `GPU clock at these samples: ${short(Math.min(...clocks))} to ${short(Math.max(...clocks))} MHz`}));
       if (samples.length) box.append(make("details", {}, make("summary", {className: "small", textContent: "values"}),
         make("p", {className: "small", textContent: samples.map(v => v === null ? "failed" : short(v)).join(", ")})));
     }
@@ -171,6 +172,8 @@
     const table = data.tables[holder.dataset.table];
     if (!table) return;
     const names = ["Label", ...table.columns, "Metric", "Median", "95 % interval", "n", "Failed", "Status"];
+    const shares = table.rows.some(row => row.length > 10 + 1 + table.columns.length);
+    if (shares) names.push("Of the ceiling");
     const from = 1 + table.columns.length;
     const body = make("tbody");
     const grid = make("table", {className: "sortable"}, make("thead", {}, make("tr", {}, ...names.map((n, i) =>
@@ -185,7 +188,7 @@
       const found = table.rows.filter(row => words.every(word => row.join(" ").toLowerCase().includes(word)));
       const fresh = grid.cloneNode(true);
       const rows = found.slice(0, limit).map(row => {
-        const [metric, unit, status, median, low, high, n, failures, reason, keys] = row.slice(from);
+        const [metric, unit, status, median, low, high, n, failures, reason, keys, share, ceiling] = row.slice(from);
         const tr = make("tr", {className: keys ? "pick" : "", tabIndex: keys ? 0 : -1});
         const th = make("th", {textContent: row[0], scope: "row"});
         tr.append(th, ...row.slice(1, from).map(v => make("td", {textContent: isFinite(v) && v !== "" ? short(v) : v})));
@@ -193,6 +196,11 @@
                        status.replace("_", " ") + (reason ? ": " + reason : "")];
         cells.forEach((v, i) => tr.append(make("td", {textContent: v, className: i >= 1 && i <= 4 ? "num" : ""})));
         tr.cells[from + 1].dataset.v = median === null ? "" : median;
+        if (shares) {
+          const td = make("td", {className: "num", title: ceiling || "", textContent: share === null ? "" : `${short(+(100 * share).toPrecision(3))} %`});
+          td.dataset.v = share === null ? "" : share;
+          tr.append(td);
+        }
         const open = () => {
           if (tr.nextSibling && tr.nextSibling.classList && tr.nextSibling.classList.contains("drill")) { tr.nextSibling.remove(); return; }
           const list = keys.split(" ");

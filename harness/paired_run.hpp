@@ -1,0 +1,44 @@
+#pragma once
+//! @file
+//! Two programs measured in turns: the same cells by the old program and by the new one, each
+//! execution in a process of its own, in the order old, new, new, old.
+//!
+//! What drifts slowly (heat, neighbours) hits both sides of such a block alike and cancels in its
+//! ratio, so that a smaller change is seen than between two results folders. The same program on
+//! both sides is an A/A run: it measures the noise floor (harness/noise.hpp).
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "harness/compare.hpp"
+#include "harness/noise.hpp"
+#include "harness/plan.hpp"
+
+namespace retable::harness {
+
+struct PairedRunOptions {
+  std::string old_program, new_program;
+  int min_blocks = 6;   //!< fewer have no 95 % interval
+  int max_blocks = 20;  //!< sampling goes on while the verdict is "ambiguous"
+  ChangeRule rule;
+};
+
+struct PairedRun {
+  Comparison comparison;
+  std::vector<SamePair> separate;  //!< one pair a block, as two folders would hold them
+  std::vector<double> ratios;      //!< new / old of each cell
+};
+
+//! Measures the timed (exclusive) cells of the plans. Progress goes to `log`.
+PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& options,
+                    std::ostream& log);
+
+//! Builds a commit of the repository at `root`, with only these families, and returns the path of
+//! its program. Kept under build/commits/<hash>, so that a second call builds nothing; "." is
+//! `this_program`. @throws ConfigError when git does not know the commit or the build fails
+std::string BuildCommit(const std::string& root, const std::string& commit,
+                        const std::vector<std::string>& families, const std::string& this_program,
+                        std::ostream& log);
+
+}  // namespace retable::harness

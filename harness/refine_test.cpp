@@ -1,0 +1,50 @@
+#include "harness/refine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace retable::harness {
+namespace {
+
+Outcome Timed(std::vector<double> seconds) {
+  Outcome outcome;
+  outcome.metrics = {{"error", "1", {0.25}, {}, {}}, {"time", "s", std::move(seconds), {}, {}}};
+  return outcome;
+}
+
+TEST(Refine, WidthIsOfTheTime) {
+  EXPECT_FALSE(RelativeWidth(Outcome{}));
+  EXPECT_TRUE(std::isinf(*RelativeWidth(Timed({1}))));
+  EXPECT_EQ(*RelativeWidth(Timed({2, 2, 2, 2})), 0);
+  EXPECT_GT(*RelativeWidth(Timed({1, 2, 3, 4, 5})), 0.1);
+  Outcome failed = Timed({1, 2});
+  failed.status = "failed";
+  EXPECT_FALSE(RelativeWidth(failed));
+}
+
+TEST(Refine, SamplesAreAddedOthersStay) {
+  CellRecord record;
+  record.outcome = Timed({1, 2});
+  EXPECT_EQ(Executions(record.outcome), 1);
+  AddExecution(record, Timed({3}));
+  AddExecution(record, Timed({4}));
+  EXPECT_EQ(Executions(record.outcome), 3);
+  EXPECT_EQ(record.outcome.metrics[0].samples, std::vector<double>({0.25}));
+  EXPECT_EQ(record.outcome.metrics[1].samples, std::vector<double>({1, 2, 3, 4}));
+}
+
+TEST(Refine, AWrongExecutionIsAFinding) {
+  CellRecord record;
+  record.outcome = Timed({1, 2});
+  Outcome wrong = Timed({1});
+  wrong.status = "wrong_result";
+  wrong.reason = "lost an item";
+  AddExecution(record, wrong);
+  EXPECT_EQ(record.outcome.status, "wrong_result");
+  EXPECT_EQ(record.outcome.reason, "execution 2: lost an item");
+  EXPECT_EQ(record.outcome.metrics[1].samples.size(), 2u);
+}
+
+}  // namespace
+}  // namespace retable::harness
