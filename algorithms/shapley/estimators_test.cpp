@@ -7,7 +7,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
+#include "algorithms/shapley/term_game.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -86,15 +88,61 @@ TEST(Games, TermsHaveTheirClosedForm) {
   }
 }
 
+// A walk is d + 1 evaluations, whatever the game does to be quicker.
+TEST(Games, WalksAreEvaluations) {
+  for (int d : {1, 2, 9, 63, 64, 65, 107, 200}) {
+    const auto terms = RandomTermGame(d, 6, 80, 21);
+    const auto table = TabulatedGame(*RandomTermGame(std::min(d, 12), 4, 30, 2));
+    const Game* const games[] = {terms.get(), table.get()};
+    for (const Game* game : games) {
+      std::vector<std::int32_t> order(static_cast<std::size_t>(game->dimension()));
+      UniformOrder(5, 0, 0, order);
+      const CountingGame counted(*game);
+      std::vector<double> walked(order.size() + 1), evaluated(order.size() + 1);
+      counted.walk(order, walked);
+      counted.evaluate(Prefixes(order), evaluated);
+      ExpectNear(walked, evaluated, 1e-12);
+      EXPECT_EQ(counted.evaluations(), 2 * static_cast<std::int64_t>(order.size() + 1));
+      EXPECT_EQ(counted.unique(), static_cast<std::int64_t>(order.size() + 1));
+    }
+  }
+}
+
+// Players of a wide game that no conjunction names change nothing.
+TEST(Games, WideGamesHaveTheSameClosedForm) {
+  std::vector<Term> terms;
+  const Philox4x32 random = Philox4x32::FromSeed(4);
+  for (std::uint64_t t = 0; t < 30; ++t) {
+    Term term{{}, {}, UniformDouble(random.Block(t).half(0))};
+    for (int i = 0; i < 8; ++i) {
+      const auto side = random.Block(t, 1).word[0] >> (2 * i) & 3;
+      if (side < 2) (side == 0 ? term.with : term.without).push_back(i);
+    }
+    terms.push_back(term);
+  }
+  const TermGame small(8, terms);
+  for (Term& term : terms) {
+    for (auto* side : {&term.with, &term.without}) {
+      for (auto& player : *side) player = 13 * player + 15;  // 15 .. 106
+    }
+  }
+  const auto wide = TermGame(107, terms).ShapleyValues();
+  const auto exact = ExactShapleyValues(small);
+  for (std::size_t i = 0; i < 107; ++i) {
+    EXPECT_NEAR(wide[i], i >= 15 && (i - 15) % 13 == 0 ? exact[(i - 15) / 13] : 0.0, 1e-12);
+  }
+}
+
 TEST(Games, KnownAnswers) {
   ExpectNear(ExactShapleyValues(*Majority(5)), std::vector<double>(5, 0.2), 1e-12);
   ExpectNear(ExactShapleyValues(*Sum(4)), {1, 2, 3, 4}, 1e-12);
 }
 
 TEST(Games, BadInputIsRefused) {
-  EXPECT_THROW(TermGame(3, {{8, 0, 1.0}}), std::invalid_argument);
-  EXPECT_THROW(TermGame(3, {{1, 1, 1.0}}), std::invalid_argument);
-  EXPECT_THROW(TermGame(65, {}), std::invalid_argument);
+  const std::vector<Term> beyond = {{{3}, {}, 1.0}}, both = {{{0}, {0}, 1.0}};
+  EXPECT_THROW(TermGame(3, beyond), std::invalid_argument);
+  EXPECT_THROW(TermGame(3, both), std::invalid_argument);
+  EXPECT_THROW(TermGame(0, {}), std::invalid_argument);
   EXPECT_THROW(TabulatedGame(*Sum(21)), std::invalid_argument);
   EXPECT_THROW(FunctionGame(0, [](std::uint64_t) { return 0.0; }), std::invalid_argument);
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -26,12 +28,20 @@ class Game {
   //! values[k] = v(coalitions[k * CoalitionWords(d) ...]).
   virtual void evaluate(std::span<const std::uint64_t> coalitions,
                         std::span<double> values) const = 0;
+  //! values[k] = v(the first k players of `order`), k = 0 .. d. Here by evaluate(); games where one
+  //! more player costs less than a new coalition do better.
+  virtual void walk(std::span<const std::int32_t> order, std::span<double> values) const;
 };
+
+//! The d + 1 coalitions that `order` passes through, from the empty one on.
+std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order);
 
 //! Asks the game for a batch and checks the answers. @throws std::invalid_argument for a value that
 //! is not finite: an average over it would mean nothing.
 void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions,
                      std::span<double> values);
+//! The same for a walk.
+void WalkChecked(const Game& game, std::span<const std::int32_t> order, std::span<double> values);
 
 //! A game by a function of one mask (d <= 64).
 std::unique_ptr<Game> FunctionGame(int d, std::function<double(std::uint64_t)> value);
@@ -40,36 +50,25 @@ std::unique_ptr<Game> FunctionGame(int d, std::function<double(std::uint64_t)> v
 //! doubles. @throws std::invalid_argument for d > 20.
 std::unique_ptr<Game> TabulatedGame(const Game& game);
 
-//! A conjunction: `coefficient` where all players of `with` are in and none of `without` is.
-struct Term {
-  std::uint64_t with = 0;
-  std::uint64_t without = 0;
-  double coefficient = 0;
-};
-
-//! A sum of conjunctions over d <= 64 players: sums of small interactions, and every decision tree
-//! (a leaf is a conjunction). Terms of the same masks are joined. A value costs one pass over the
-//! terms.
-class TermGame final : public Game {
+//! Hands everything on to `game` and counts: values asked for, and different coalitions among them.
+//! The latter is what an estimate costs when values are kept. `game` must outlive it.
+class CountingGame final : public Game {
  public:
-  //! @throws std::invalid_argument for d outside of 1..64, players beyond d, a player on both
-  //! sides.
-  TermGame(int d, std::vector<Term> terms);
-  int dimension() const override { return d_; }
+  explicit CountingGame(const Game& game) : game_(game) {}
+  int dimension() const override { return game_.dimension(); }
   void evaluate(std::span<const std::uint64_t> coalitions, std::span<double> values) const override;
-  //! Exact Shapley values, term by term: c (u-1)! w! / (u+w)! for each of u players in, and
-  //! -c u! (w-1)! / (u+w)! for each of w players out. Lundberg et al. 2020, algorithm 3.
-  std::vector<double> ShapleyValues() const;
-  std::size_t terms() const { return coefficient_.size(); }
+  void walk(std::span<const std::int32_t> order, std::span<double> values) const override;
+  std::int64_t evaluations() const;
+  std::int64_t unique() const;
 
  private:
-  int d_;
-  std::vector<std::uint64_t> with_, without_;
-  std::vector<double> coefficient_;
-};
+  void Count(std::span<const std::uint64_t> coalitions) const;
 
-//! `count` random conjunctions of 1 to `order` players with normal coefficients.
-std::unique_ptr<TermGame> RandomTermGame(int d, int order, int count, std::uint64_t seed);
+  const Game& game_;
+  mutable std::mutex mutex_;
+  mutable std::int64_t evaluations_ = 0;
+  mutable std::set<std::vector<std::uint64_t>> seen_;
+};
 
 //! Exact Shapley values from all 2^d coalitions: equation 1. @throws as TabulatedGame.
 std::vector<double> ExactShapleyValues(const Game& game);

@@ -8,16 +8,16 @@
 //! only b sends there are not: a conjunction with the leaf's value over the number of background
 //! rows. Equal conjunctions of different background rows are joined, so a value costs one pass over
 //! the distinct ones, not a walk of every tree for every background row, and is the same number up
-//! to rounding. At most 64 features.
+//! to rounding.
 
 #include <memory>
 
-#include "algorithms/shapley/game.hpp"
+#include "algorithms/shapley/term_game.hpp"
 #include "algorithms/treeshap/tree_ensemble.hpp"
 
 namespace retable::experiments {
 
-//! @throws std::invalid_argument for more than 64 features, more than one output, no background.
+//! @throws std::invalid_argument for more than one output, no background, rows that do not fit.
 std::unique_ptr<shapley::TermGame> MakeTreeGame(const retable::treeshap::TreeEnsemble& model,
                                                 std::span<const float> row,
                                                 const retable::treeshap::RowBlock& background);

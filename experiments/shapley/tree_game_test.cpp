@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "experiments/shapley/boosted_trees.hpp"
@@ -64,6 +65,27 @@ TEST(BoostedTrees, ATreeIsWhatTheFormulaSays) {
   EXPECT_NEAR(model.trees[0].nodes[2].value, 0.45, 1e-15);
 }
 
+// The same splits whether most values of a column are alike or none are, and at more values than
+// bins.
+TEST(BoostedTrees, SparseAndDenseColumnsAreTheSame) {
+  std::vector<float> rows, targets;
+  for (int i = 0; i < 1000; ++i) {
+    const bool rare = i % 50 == 3;
+    const float x = static_cast<float>((i * 37) % 1000);
+    rows.insert(rows.end(), {rare ? 1.0f : 0.0f, x});
+    targets.push_back((rare ? 5.0f : 0.0f) + (x < 500 ? 1.0f : 2.0f));
+  }
+  BoostingOptions options;
+  options.rounds = 60;
+  const auto model = TrainBoostedTrees({rows, 1000, 2}, targets, options);
+  double worst = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const double margin = Predict(model, std::span(rows).subspan(2 * i, 2))[0];
+    worst = std::max(worst, std::abs(margin - static_cast<double>(targets[i])));
+  }
+  EXPECT_LT(worst, 0.02);  // the step at 500 lies within a bin of four values: found exactly or not
+}
+
 TEST(BoostedTrees, BadInputIsRefused) {
   const std::vector<float> rows = {0, std::nanf("")}, fine = {0, 1}, targets = {0, 2};
   BoostingOptions logistic;
@@ -110,6 +132,41 @@ TEST(TreeGame, ValuesAndShapleyValuesAreTheModels) {
   }
 }
 
+// 107 features, as adult has: beyond one word of a coalition.
+TEST(TreeGame, WideModelsToo) {
+  retable::treeshap::RandomEnsembleOptions shape;
+  shape.trees = 30;
+  shape.features = 107;
+  const auto model = retable::treeshap::RandomEnsemble(shape, 3);
+  const auto rows = retable::treeshap::RandomRows(model, 6, 0.1, 4);
+  const RowBlock all{rows, 6, 107};
+  const RowBlock background = all.slice(1, 5);
+  const auto game = MakeTreeGame(model, all.row(0), background);
+  std::vector<std::int32_t> order(107);
+  shapley::UniformOrder(8, 0, 0, order);
+  std::vector<double> walked(108);
+  game->walk(order, walked);
+  std::vector<float> mixed(background.values.begin(), background.values.end());
+  for (std::size_t k = 0; k <= order.size(); ++k) {
+    double expected = 0;
+    for (std::size_t b = 0; b < 5; ++b) {
+      expected += Predict(model, std::span(mixed).subspan(b * 107, 107))[0] / 5;
+      if (k < order.size()) {
+        const auto f = static_cast<std::size_t>(order[k]);
+        mixed[b * 107 + f] = all.row(0)[f];
+      }
+    }
+    EXPECT_NEAR(walked[k], expected, 1e-9);
+  }
+  const auto explainer = Registry<retable::treeshap::TreeExplainer>::Instance().Make(
+      "Interventional", Device::kCpu, {});
+  explainer->prepare(model);
+  explainer->set_background(background);
+  const auto phi = explainer->values(all.slice(0, 1));
+  const auto closed = game->ShapleyValues();
+  for (std::size_t f = 0; f < 107; ++f) EXPECT_NEAR(closed[f], phi[f], 1e-9);
+}
+
 TEST(TreeGame, BadInputIsRefused) {
   const auto model = retable::treeshap::RandomEnsemble({}, 1);
   const auto rows = retable::treeshap::RandomRows(model, 2, 0, 1);
@@ -151,6 +208,32 @@ TEST(ErrorProtocol, ErrorsFallWithTheBudget) {
   for (const char* name : {"MC", "Orthogonal", "Owen-halved", "Stratified"}) {
     EXPECT_LT(MeanError(name, 4000), 0.7 * MeanError(name, 400)) << name;
   }
+}
+
+// A perceptron's games of ten features are tabulated and exact; without exact values the trials'
+// mean stands in, and different coalitions are no more than those asked for.
+TEST(ErrorProtocol, PerceptronsAndPermutations) {
+  auto cell = ErrorCell("Orthogonal", 0);
+  cell.settings["model"] = std::string("mlp");
+  cell.settings["epochs"] = std::int64_t{5};
+  cell.settings["permutations"] = std::int64_t{100};
+  const auto outcome = harness::FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(std::get<std::string>(outcome.facts.at("reference")), "exact, all coalitions");
+  for (const double evaluations : outcome.metrics.at(1).samples) EXPECT_EQ(evaluations, 1100);
+  for (const double unique : outcome.metrics.at(2).samples) {
+    EXPECT_LE(unique, 1024);
+    EXPECT_GT(unique, 11);
+  }
+  cell.dataset = "breast_cancer";
+  cell.settings["permutations"] = std::int64_t{10};
+  const auto wide = harness::FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(wide.verification.ok);
+  EXPECT_EQ(std::get<std::string>(wide.facts.at("reference")), "mean of the trials");
+  cell.repeats = 1;
+  EXPECT_THROW(harness::FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+  cell.settings["model"] = std::string("oracle");
+  EXPECT_THROW(harness::FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
 }
 
 TEST(ErrorProtocol, ABudgetTooSmallIsSkippedWithTheReason) {

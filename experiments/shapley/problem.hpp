@@ -1,0 +1,35 @@
+#pragma once
+//! @file
+//! What the error protocol explains: one game for each row or image, and what is known of the
+//! answers.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/shapley/game.hpp"
+#include "datasets/frame.hpp"
+#include "harness/protocol.hpp"
+
+namespace retable::experiments {
+
+struct Problem {
+  int features = 0;
+  std::vector<std::unique_ptr<shapley::Game>> games;
+  std::vector<std::vector<double>> exact;  //!< Shapley values of each game; empty: not known
+  double disagreement = 0;  //!< the largest, relative to values above 1, of what was checked
+  std::string checked;      //!< what that was
+  harness::Values facts;
+};
+
+//! A data set as the games use it: adult in one-hot codes (107 columns), cal_housing in
+//! scikit-learn's form, others as they are. @throws std::invalid_argument without a target.
+datasets::Frame LoadTabular(const std::string& dataset);
+
+//! Boosted trees or a perceptron, trained on the whole data set, and rows drawn by `rows_seed`: the
+//! background first, then others to explain. Settings as TabularSettings() lists them.
+//! @throws std::invalid_argument for too few rows, or an unknown model.
+Problem MakeTabularProblem(const harness::CellConfig& cell);
+std::vector<harness::ParameterSpec> TabularSettings();
+
+}  // namespace retable::experiments
