@@ -28,6 +28,21 @@ RETABLE_HD std::int64_t PairIndex(int i, int j, int d) {
          (j - i - 1);
 }
 
+//! The smaller player i of the pair at bit `index`, 0 <= index < PairCount(d): the last i whose row
+//! starts at or before it. O(log d).
+RETABLE_HD int FirstOfPair(std::int64_t index, int d) {
+  int low = 0, high = d - 2;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (PairIndex(middle, middle + 1, d) <= index) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
 //! Words of a coded order.
 RETABLE_HD std::size_t PairWords(int d) {
   return static_cast<std::size_t>((PairCount(d) + 63) / 64);

@@ -90,4 +90,16 @@ double PermutationKernel::Value(const std::uint64_t* a, const std::uint64_t* b) 
   return pairs_ == 0 ? 1 : fixed / static_cast<double>(pairs_);
 }
 
+KernelTables PermutationKernel::Tables() const {
+  KernelTables tables{d_, words_, kind_ == KernelKind::kSpearman, self_, mean_, fixed_, value_};
+  if (kind_ == KernelKind::kKendall) {
+    for (std::int64_t n = 0; n <= pairs_; ++n) {
+      tables.fixed.push_back(KendallFixed(n, pairs_));
+      tables.value.push_back(
+          pairs_ == 0 ? 1 : static_cast<double>(tables.fixed.back()) / static_cast<double>(pairs_));
+    }
+  }
+  return tables;
+}
+
 }  // namespace retable::shapley

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "algorithms/common/host_device.hpp"
+#include "algorithms/shapley/kernel_tables.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
 
 namespace retable::shapley {
@@ -67,6 +68,8 @@ class PermutationKernel {
   double Value(const std::uint64_t* a, const std::uint64_t* b) const;
   double Self() const { return self_; }  //!< K(s, s)
   double Mean() const { return mean_; }  //!< E K(s, U)
+  //! All of it as data: Fixed and Value by table. O(d^2) memory, nothing for Spearman.
+  KernelTables Tables() const;
 
  private:
   KernelKind kind_;

@@ -26,6 +26,11 @@ class Owen final : public ShapleyEstimator {
   // Two points of the grid at least.
   std::int64_t least_budget(int d) const override { return 2 * MarginalsPerPoint(d); }
 
+  // d + 1 values for d marginals.
+  std::int64_t budget_for(int d, std::int64_t evaluations) const override {
+    return evaluations / (d + 1) * d;
+  }
+
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
     const int d = game.dimension();

@@ -4,9 +4,14 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "algorithms/shapley/greedy_options.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
 
 namespace retable::shapley {
+
+std::int64_t ShapleyEstimator::budget_for(int, std::int64_t evaluations) const {
+  return evaluations / 2;
+}
 
 void CheckBudget(const ShapleyEstimator& estimator, int d, std::int64_t budget) {
   const std::int64_t least = estimator.least_budget(d);
@@ -23,34 +28,16 @@ ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSamp
     throw std::invalid_argument("permutations of " + std::to_string(sample.dimension) +
                                 " players for a game of " + std::to_string(d));
   }
-  const std::size_t words = CoalitionWords(d), steps = static_cast<std::size_t>(d) + 1;
-  const std::size_t batch = std::max<std::size_t>(1, 4096 / steps);
   ShapleyEstimate estimate{std::vector<double>(static_cast<std::size_t>(d), 0.0), 0};
-  std::vector<std::uint64_t> coalitions;
-  std::vector<double> v;
-  for (std::size_t from = 0; from < sample.count(); from += batch) {
-    const std::size_t to = std::min(from + batch, sample.count());
-    coalitions.assign((to - from) * steps * words, 0);
-    v.resize((to - from) * steps);
-    std::uint64_t* at = coalitions.data();
-    for (std::size_t i = from; i < to; ++i) {
-      at += words;  // the empty coalition
-      for (const std::int32_t player : sample.order(i)) {
-        std::copy(at - words, at, at);
-        at[player / 64] |= std::uint64_t{1} << (player % 64);
-        at += words;
-      }
+  std::vector<double> values(static_cast<std::size_t>(d) + 1);
+  for (std::size_t i = 0; i < sample.count(); ++i) {
+    const auto order = sample.order(i);
+    WalkChecked(game, order, values);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      estimate.values[static_cast<std::size_t>(order[k])] +=
+          sample.weight(i) * (values[k + 1] - values[k]);
     }
-    EvaluateChecked(game, coalitions, v);
-    for (std::size_t i = from; i < to; ++i) {
-      const double* values = v.data() + (i - from) * steps;
-      const auto order = sample.order(i);
-      for (std::size_t k = 0; k < order.size(); ++k) {
-        estimate.values[static_cast<std::size_t>(order[k])] +=
-            sample.weight(i) * (values[k + 1] - values[k]);
-      }
-    }
-    estimate.evaluations += static_cast<std::int64_t>(v.size());
+    estimate.evaluations += d + 1;
   }
   return estimate;
 }
@@ -62,6 +49,10 @@ class PermutationEstimator final : public ShapleyEstimator {
   explicit PermutationEstimator(std::unique_ptr<PermutationSampler> sampler)
       : sampler_(std::move(sampler)) {}
   std::int64_t least_budget(int d) const override { return d + 1; }
+  // Two orders have the empty and the full coalition and 2 (d - 1) others.
+  std::int64_t budget_for(int d, std::int64_t evaluations) const override {
+    return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
+  }
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
     const int d = game.dimension();
@@ -85,12 +76,6 @@ Method<ShapleyEstimator> Wrap(const std::string& name, std::vector<ParameterInfo
         Registry<PermutationSampler>::Instance().Make(name, Device::kCpu, p));
   };
   return method;
-}
-
-std::vector<ParameterInfo> GreedyParameters() {
-  return {{"kernel", std::string("Mallows"), "Mallows, Kendall or Spearman"},
-          {"lambda", 4.0, "of the Mallows kernel"},
-          {"candidates", std::int64_t{25}, "random permutations to choose from at each step"}};
 }
 
 [[maybe_unused]] const bool registered = [] {

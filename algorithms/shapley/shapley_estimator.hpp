@@ -26,6 +26,9 @@ class ShapleyEstimator {
   virtual ~ShapleyEstimator() = default;
   //! The smallest budget the method can work with.
   virtual std::int64_t least_budget(int d) const = 0;
+  //! The largest budget for which at most `evaluations` different coalitions are asked for, when
+  //! values are kept; here two values a marginal.
+  virtual std::int64_t budget_for(int d, std::int64_t evaluations) const;
   //! @throws std::invalid_argument for a budget below least_budget(d), or a game with values that
   //! are not finite.
   virtual ShapleyEstimate estimate(const Game& game, std::int64_t budget,
@@ -33,7 +36,7 @@ class ShapleyEstimator {
 };
 
 //! Marginal contributions along each order, weighted: equation 3. Weights of sum one make the
-//! estimate efficient. O(n d) game values in batches of at most 4096.
+//! estimate efficient. One walk of the game for each order.
 ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSample& sample);
 
 //! @throws std::invalid_argument that names both when the budget is below the least.

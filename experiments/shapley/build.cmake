@@ -5,3 +5,33 @@ if(NOT RETABLE_ONLY OR "treeshap" IN_LIST RETABLE_ONLY)
 else()
   message(FATAL_ERROR "RETABLE_ONLY: the family shapley needs treeshap too")
 endif()
+# The device check: verifies the CUDA samplers against their twins and prints their speed.
+if(RETABLE_HAS_CUDA)
+  add_executable(shapley_gpu_check
+                 ${CMAKE_SOURCE_DIR}/experiments/shapley/gpu_check_bench.cpp)
+  target_link_libraries(shapley_gpu_check PRIVATE retable_flags)
+  foreach(library common shapley)
+    target_link_libraries(shapley_gpu_check PRIVATE retable_${library})
+  endforeach()
+endif()
+
+# Image games: the networks are compiled in; OpenCV runs them, in a library that the program opens
+# where it is there.
+set(shapley_networks ${CMAKE_SOURCE_DIR}/experiments/shapley/networks)
+set(shapley_networks_cpp ${CMAKE_BINARY_DIR}/generated/experiments/shapley_networks.cpp)
+add_custom_command(
+  OUTPUT ${shapley_networks_cpp}
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${shapley_networks_cpp} -DFOLDER=${shapley_networks}
+          -P ${shapley_networks}/embed.cmake
+  DEPENDS ${shapley_networks}/digits.onnx ${shapley_networks}/fashion.onnx
+          ${shapley_networks}/embed.cmake
+  COMMENT "Embedding the networks" VERBATIM)
+target_sources(retable_experiments_shapley PRIVATE ${shapley_networks_cpp})
+if(RETABLE_OPENCV)
+  add_library(retable_opencv MODULE ${CMAKE_SOURCE_DIR}/experiments/shapley/opencv/onnx_network.cpp)
+  set_target_properties(retable_opencv PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  target_include_directories(retable_opencv SYSTEM PRIVATE ${OPENCV_INCLUDE_DIR})
+  target_link_libraries(retable_opencv PRIVATE retable_flags ${OPENCV_DNN_LIBRARY}
+                        ${OPENCV_CORE_LIBRARY})
+  add_dependencies(retable_experiments_shapley retable_opencv)
+endif()
