@@ -12,16 +12,17 @@ namespace retable::extratrees {
 //! The nodes of one batch of trees. Root of tree t: node t.
 struct DeviceTrees {
   DeviceArray<frontier::HotNode> hot;
-  DeviceArray<frontier::ColdNode> cold;
-  DeviceArray<std::uint32_t> leaf_counts;
+  DeviceArray<frontier::NodeFacts> facts;
+  DeviceArray<double> leaf_values;
   std::uint32_t trees = 0;
   std::uint32_t nodes = 0;
-  std::uint32_t mixed = 0;
+  std::size_t values = 0;  //!< in leaf_values
 };
 
 class DeviceForest final : public FittedForest {
  public:
-  DeviceForest(std::uint32_t classes, std::size_t columns) : classes_(classes), columns_(columns) {}
+  //! @param empty the forest without its trees.
+  explicit DeviceForest(Forest empty) : empty_(std::move(empty)) {}
   void Add(DeviceTrees batch) { batches_.push_back(std::move(batch)); }
 
   const Forest& host() override;
@@ -31,8 +32,7 @@ class DeviceForest final : public FittedForest {
   double predict_seconds = 0;
 
  private:
-  std::uint32_t classes_;
-  std::size_t columns_;
+  Forest empty_;
   std::vector<DeviceTrees> batches_;
   std::unique_ptr<Forest> host_;
 };

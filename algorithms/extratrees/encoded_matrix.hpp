@@ -7,8 +7,10 @@
 //! distinct values, in one byte up to 256 of them, two up to 65,536, else four. Codes keep the
 //! order, so minima, maxima and comparisons are those of the values, and a cut drawn in real values
 //! becomes the code of the largest value below it. Nothing is binned: the trees are exactly those
-//! of the float32 data. Samples are renumbered so that classes are contiguous: a node's ascending
-//! sample list is then sorted by class, and stays so under stable partitions.
+//! of the float32 data. A missing value (NaN) is the largest code of the width, which is then kept
+//! free; all columns are coded by rank where any value is missing. Samples are renumbered by class,
+//! or by target for regression: a node's ascending sample list is then sorted by target, and stays
+//! so under stable partitions. Rows of weight 0 are left out.
 //! Cost: one pass over the data for pixels, O(N log N) for each other column, spread over threads;
 //! 1, 2 or 4 bytes a value.
 
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "algorithms/extratrees/forest.hpp"
+#include "algorithms/extratrees/target_sums.hpp"
 
 namespace retable::extratrees {
 
@@ -30,11 +33,16 @@ struct EncodedMatrix {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
-  int code_bytes = 1;                        //!< 1, 2 or 4
+  int code_bytes = 1;        //!< 1, 2 or 4
+  bool has_missing = false;  //!< the largest code stands for NaN
+  bool plain = true;         //!< classes of equal weight, nothing missing
+  bool regression = false;
   std::shared_ptr<std::uint8_t> line_codes;  //!< [rows][columns], class-sorted
   std::vector<std::uint32_t> table_start;    //!< per column: offset of code 0 in `values`
   std::vector<float> values;                 //!< code -> value tables
   std::vector<std::uint32_t> class_start;    //!< classes + 1 offsets: class c is [c], [c + 1]
+  EncodedTargets targets;                    //!< empty where plain
+  std::vector<std::int64_t> draw_up_to;      //!< weighted bootstrap: sums of weights, row by row
 
   template <class Code>
   const Code* Lines() const {
@@ -48,9 +56,30 @@ struct EncodedMatrix {
   }
 };
 
-//! @throws std::invalid_argument for a NaN or infinite value, naming its row and column.
-EncodedMatrix Encode(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
-                     std::uint32_t classes, const CodeAllocator& allocate = AllocateCodes);
+//! @param bootstrap rows will be drawn by weight and then weigh 1 each.
+//! @throws std::invalid_argument for an infinite value, naming its row and column.
+EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
+                     bool bootstrap = false, const CodeAllocator& allocate = AllocateCodes);
+
+//! Row i of a bootstrap sample: uniform, or by weight. `up_to` has `rows` entries, or is null.
+RETABLE_HD std::uint32_t DrawRow(std::uint64_t seed, std::uint32_t tree, std::uint32_t i,
+                                 std::uint32_t rows, const std::int64_t* up_to) {
+  if (up_to == nullptr) return BootstrapRow(seed, tree, i, rows);
+  const std::uint64_t bits = NodeBits(seed, tree, 0, i).half(0);
+  const auto at =
+      static_cast<std::int64_t>(UniformBelow(bits, static_cast<std::uint64_t>(up_to[rows - 1])));
+  std::uint32_t low = 0;
+  std::uint32_t high = rows - 1;
+  while (low < high) {  // the first row whose sum is above `at`
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (up_to[middle] > at) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
 
 //! The codes as [columns][rows].
 std::shared_ptr<std::uint8_t> ColumnCodes(const EncodedMatrix& matrix);

@@ -46,12 +46,13 @@ ClassLabels EncodeLabels(std::span<const double> targets) {
   return labels;
 }
 
-std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns) {
+std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool regression) {
   if (max_features < 0 || static_cast<std::size_t>(max_features) > columns) {
     throw std::invalid_argument("max_features is " + std::to_string(max_features) +
-                                ": give 0 (square root) to " + std::to_string(columns));
+                                ": give 0 (the default) to " + std::to_string(columns));
   }
   if (max_features > 0) return static_cast<std::uint32_t>(max_features);
+  if (regression) return static_cast<std::uint32_t>(columns);
   const auto root = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(columns)));
   return std::max(root, 1u);
 }
@@ -72,9 +73,44 @@ void CheckOptions(const ForestOptions& options) {
   }
 }
 
+void CheckWeights(const Targets& targets) {
+  if (targets.weights.empty()) return;
+  if (targets.weights.size() != targets.size()) {
+    throw std::invalid_argument(std::to_string(targets.weights.size()) + " weights for " +
+                                std::to_string(targets.size()) + " rows");
+  }
+  double total = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!(targets.weights[i] >= 0) || std::isinf(targets.weights[i])) {
+      throw std::invalid_argument("weight of row " + std::to_string(i) +
+                                  " is negative or not finite: give 0 to leave the row out");
+    }
+    total += targets.weights[i];
+  }
+  if (!(total > 0) || std::isinf(total)) {
+    throw std::invalid_argument("the weights add up to " + std::to_string(total) +
+                                ": some row has to weigh more than 0, all together be finite");
+  }
+}
+
+std::uint32_t CountClasses(std::span<const std::uint32_t> labels) {
+  const std::uint32_t last = *std::max_element(labels.begin(), labels.end());
+  if (last < kMaxClasses) return last + 1;
+  throw std::invalid_argument("class " + std::to_string(last) + ": number the classes 0 .. " +
+                              std::to_string(kMaxClasses - 1) + " (EncodeLabels does)");
+}
+
+void CheckValues(std::span<const double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw std::invalid_argument("target of row " + std::to_string(i) +
+                                " is not finite: drop the row or give it a value");
+  }
+}
+
 }  // namespace
 
-std::uint32_t CheckTraining(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
+std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options) {
   CheckOptions(options);
   if (data.rows == 0 || data.columns == 0) {
@@ -84,18 +120,49 @@ std::uint32_t CheckTraining(const FeatureMatrix& data, std::span<const std::uint
     throw std::invalid_argument(std::to_string(data.rows) + " rows: exact Gini holds up to " +
                                 std::to_string(kMaxRows) + "; train on a sample of the rows");
   }
-  if (labels.size() != data.rows) {
-    throw std::invalid_argument(std::to_string(labels.size()) + " labels for " +
+  if (targets.size() != data.rows) {
+    throw std::invalid_argument(std::to_string(targets.size()) + " targets for " +
                                 std::to_string(data.rows) + " rows");
   }
+  CheckWeights(targets);
   ResolveMaxFeatures(options.max_features, data.columns);
-  const std::uint32_t classes = *std::max_element(labels.begin(), labels.end()) + 1;
-  if (classes > kMaxClasses) {
-    throw std::invalid_argument("class " + std::to_string(classes - 1) +
-                                ": number the classes 0 .. " + std::to_string(kMaxClasses - 1) +
-                                " (EncodeLabels does)");
+  if (!targets.regression()) return CountClasses(targets.labels);
+  CheckValues(targets.values);
+  return 1;
+}
+
+Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes) {
+  Forest forest;
+  forest.columns = data.columns;
+  forest.classes = classes;
+  forest.regression = targets.regression();
+  if (!forest.regression) return forest;
+  double largest = 0;
+  for (const double value : targets.values) largest = std::max(largest, std::abs(value));
+  forest.value_bits = ValueBits(largest);
+  return forest;
+}
+
+void RequirePlainClasses(const Targets& targets, const std::string& method) {
+  if (!targets.regression() && targets.weights.empty()) return;
+  throw std::invalid_argument(method + " grows on classes of equal weight: use \"frontier\"");
+}
+
+void RequireFinite(const FeatureMatrix& data, const std::string& method) {
+  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
+    if (std::isfinite(data.values[i])) continue;
+    throw std::invalid_argument("value at row " + std::to_string(i / data.columns) + ", column " +
+                                std::to_string(i % data.columns) +
+                                " is missing or infinite: " + method + " takes neither; impute it");
   }
-  return classes;
+}
+
+void SendMissingToLarger(Tree& tree) {
+  for (TreeNode& node : tree.nodes) {
+    if (node.feature < 0) continue;
+    node.missing_left = tree.nodes[static_cast<std::size_t>(node.left)].samples >
+                        tree.nodes[static_cast<std::size_t>(node.right)].samples;
+  }
 }
 
 int Tree::Depth() const {
@@ -114,38 +181,49 @@ const TreeNode& Forest::Leaf(std::size_t tree, const float* row) const {
   const std::vector<TreeNode>& nodes = trees[tree].nodes;
   const TreeNode* node = nodes.data();
   while (node->feature >= 0) {
-    const bool left = static_cast<double>(row[node->feature]) <= node->threshold;
+    const float x = row[node->feature];
+    const bool left =
+        std::isnan(x) ? node->missing_left : static_cast<double>(x) <= node->threshold;
     node = nodes.data() + (left ? node->left : node->right);
   }
   return *node;
 }
 
-std::uint64_t LeafShare(const Tree& tree, const TreeNode& leaf, std::uint32_t classes,
-                        std::uint32_t c) {
-  if ((leaf.value & kMixed) == 0) return leaf.value == c ? kShareUnit : 0;
-  const std::size_t at = static_cast<std::size_t>(leaf.value & ~kMixed) * classes + c;
-  return FractionShare(tree.leaf_counts[at], leaf.samples);
+double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c) {
+  if ((leaf.value & kMixed) == 0) return leaf.value == c ? 1.0 : 0.0;
+  return tree.leaf_values[static_cast<std::size_t>(leaf.value & ~kMixed) * forest.classes + c];
+}
+
+int ValueBits(double largest) {
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // largest < 2^exponent
+  return std::clamp(42 - exponent, -1000, 1000);
 }
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
-  std::vector<std::uint64_t> sums(classes);
+  std::vector<std::int64_t> sums(classes);
+  const std::int64_t one = ValueShare(1.0, value_bits);
   for (std::size_t i = 0; i < n; ++i) {
     std::fill(sums.begin(), sums.end(), 0);
     for (std::size_t t = 0; t < trees.size(); ++t) {
       const TreeNode& leaf = Leaf(t, rows + i * columns);
       if ((leaf.value & kMixed) == 0) {
-        sums[leaf.value] += kShareUnit;
+        sums[leaf.value] += one;
         continue;
       }
-      for (std::uint32_t c = 0; c < classes; ++c) sums[c] += LeafShare(trees[t], leaf, classes, c);
+      for (std::uint32_t c = 0; c < classes; ++c) {
+        sums[c] += ValueShare(LeafValue(*this, trees[t], leaf, c), value_bits);
+      }
     }
     for (std::uint32_t c = 0; c < classes; ++c) {
-      proba[i * classes + c] = ShareMean(sums[c], static_cast<std::uint32_t>(trees.size()));
+      proba[i * classes + c] =
+          ShareMean(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
     }
   }
 }
 
 std::vector<std::uint32_t> Forest::Predict(const float* rows, std::size_t n) const {
+  if (regression) throw std::invalid_argument("a regression forest has values, not classes");
   std::vector<double> proba(classes);
   std::vector<std::uint32_t> labels(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -167,7 +245,7 @@ std::vector<double> Forest::FeatureImportances() const {
       const TreeNode& l = tree.nodes[static_cast<std::size_t>(node.left)];
       const TreeNode& r = tree.nodes[static_cast<std::size_t>(node.right)];
       const double decrease =
-          node.samples * node.impurity - l.samples * l.impurity - r.samples * r.impurity;
+          node.weight * node.impurity - l.weight * l.impurity - r.weight * r.impurity;
       own[static_cast<std::size_t>(node.feature)] += decrease;
       total += decrease;
     }

@@ -4,11 +4,13 @@
 //!
 //! Problem: grow R trees, each on all samples, splitting a node by the best of K random cuts of K
 //! random features (Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63,
-//! 2006). The forest is the same plain data whoever grew it - the report's node-at-a-time
+//! 2006), for classes (Gini) or for real targets (squared error), with weights and missing values.
+//!  The forest is the same plain data whoever grew it - the report's node-at-a-time
 //! algorithm, the exact frontier on either device, or the scikit-learn-like baseline - so that two
 //! forests can be compared node by node. Nodes stand in preorder, left child first, which is
 //! scikit-learn's own numbering. Memory: 48 bytes a node. Prediction: O(depth) a row and tree.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -33,18 +35,41 @@ struct ForestOptions {
   int max_depth = 0;          //!< 0: no limit
   int min_samples_split = 2;  //!< a node with fewer samples is a leaf
   int min_samples_leaf = 1;   //!< a cut which leaves fewer on a side is rejected
-  int max_features = 0;       //!< K; 0: floor(sqrt(F)), at least 1
+  int max_features = 0;       //!< K; 0: floor(sqrt(F)), at least 1, for classes; F for regression
   double min_impurity_decrease = 0;
-  bool bootstrap = false;  //!< each tree on N rows drawn with replacement (repeated rows count)
+  bool bootstrap = false;  //!< each tree on N rows drawn with replacement, by weight where given
   ConstantRule constant_rule = ConstantRule::kScikitLearn;
   std::uint64_t seed = 0;
 };
 
-//! A dense row-major matrix of float32 features that somebody else owns.
+//! A dense row-major matrix of float32 features that somebody else owns. NaN: a missing value.
 struct FeatureMatrix {
   const float* values = nullptr;
   std::size_t rows = 0;
   std::size_t columns = 0;
+};
+
+//! What a forest learns: a class a row, or a real target a row; and what each row weighs.
+struct Targets {
+  std::span<const std::uint32_t> labels;  //!< classification: 0 .. classes - 1
+  std::span<const double> values;         //!< regression: finite
+  std::span<const double> weights;        //!< >= 0, or empty: all rows weigh 1
+
+  Targets() = default;
+  template <class Labels>
+  requires std::convertible_to<const Labels&, std::span<const std::uint32_t>>
+  // NOLINTNEXTLINE(google-explicit-constructor): labels alone are the usual targets
+  Targets(const Labels& classes, std::span<const double> row_weights = {})
+      : labels(classes), weights(row_weights) {}
+  static Targets Regression(std::span<const double> values,
+                            std::span<const double> row_weights = {}) {
+    Targets targets;
+    targets.values = values;
+    targets.weights = row_weights;
+    return targets;
+  }
+  bool regression() const { return !values.empty(); }
+  std::size_t size() const { return regression() ? values.size() : labels.size(); }
 };
 
 //! Labels as 0 .. classes-1 and what each stood for.
@@ -56,32 +81,46 @@ struct ClassLabels {
 ClassLabels EncodeLabels(std::span<const double> targets);
 
 //! K for F features. @throws std::invalid_argument for K outside 0 .. F.
-std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns);
+std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool regression = false);
 
-//! Checks data, labels and options together; returns the number of classes.
-//! @throws std::invalid_argument, naming what is wrong and what to do.
-std::uint32_t CheckTraining(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
+struct Forest;
+//! A forest without trees for these data. @param classes what CheckTraining returned.
+Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes);
+
+//! Checks data, targets and options together; returns the number of classes (1 for regression).
+//! Features are checked where they are read. @throws std::invalid_argument, naming what is wrong
+//! and what to do.
+std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options);
+//! @throws std::invalid_argument naming `method` unless targets are classes that all weigh 1.
+void RequirePlainClasses(const Targets& targets, const std::string& method);
+//! @throws std::invalid_argument naming `method` for a missing or infinite value.
+void RequireFinite(const FeatureMatrix& data, const std::string& method);
 
 //! One node. A leaf has feature == -1.
 struct TreeNode {
   double threshold = 0;  //!< a row goes left iff its value <= threshold
-  double impurity = 0;   //!< Gini impurity of the training samples here
+  double impurity = 0;   //!< Gini impurity or variance of the training samples here
+  double weight = 0;     //!< sum of their weights
   std::int32_t left = -1;
   std::int32_t right = -1;
   std::int32_t feature = -1;
   std::uint32_t samples = 0;  //!< training samples here
-  std::uint32_t value = 0;    //!< leaf: its class, or kMixed | row of leaf_counts
+  std::uint32_t value = 0;    //!< leaf: its class, or kMixed | row of leaf_values
+  bool missing_left = false;  //!< where a missing value goes
   bool operator==(const TreeNode&) const = default;
 };
 inline constexpr std::uint32_t kMixed = 0x80000000u;
 
 struct Tree {
-  std::vector<TreeNode> nodes;             //!< preorder, left first; nodes[0] is the root
-  std::vector<std::uint32_t> leaf_counts;  //!< class counts of mixed leaves, `classes` each
+  std::vector<TreeNode> nodes;      //!< preorder, left first; nodes[0] is the root
+  std::vector<double> leaf_values;  //!< class fractions of mixed leaves, or a target a leaf
   bool operator==(const Tree&) const = default;
   int Depth() const;
 };
+
+//! Missing values go to the child with more samples (scikit-learn's rule where none was seen).
+void SendMissingToLarger(Tree& tree);
 
 //! One part of a fit that was timed.
 struct PartTime {
@@ -92,15 +131,19 @@ struct PartTime {
 
 struct Forest {
   std::size_t columns = 0;
-  std::uint32_t classes = 0;
+  std::uint32_t classes = 0;  //!< outputs: 1 for regression
+  bool regression = false;
+  int value_bits = 40;  //!< leaves' values are averaged in units of 2^-value_bits
   std::vector<Tree> trees;
 
   //! The leaf of one row in one tree.
   const TreeNode& Leaf(std::size_t tree, const float* row) const;
-  //! Mean class fractions of the trees' leaves ("soft vote"), row-major rows x classes. Fractions
-  //! are summed in fixed point (2^-40), so that the sum does not depend on its order.
+  //! Mean class fractions of the trees' leaves ("soft vote"), row-major rows x classes; the mean
+  //! target for regression. Values are summed in fixed point (2^-value_bits), so that the sum does
+  //! not depend on its order.
   void PredictProba(const float* rows, std::size_t n, double* proba) const;
   //! argmax of PredictProba; the lowest class wins a tie.
+  //! @throws std::invalid_argument for a regression forest.
   std::vector<std::uint32_t> Predict(const float* rows, std::size_t n) const;
   //! Mean over trees of each tree's impurity decrease per feature, normalised to sum 1; trees of
   //! one node are passed over, as scikit-learn does. Size: columns.
@@ -109,9 +152,11 @@ struct Forest {
   double MeanDepth() const;
 };
 
-//! A leaf's fraction of a class in units of 2^-40, rounded to nearest.
-std::uint64_t LeafShare(const Tree& tree, const TreeNode& leaf, std::uint32_t classes,
-                        std::uint32_t c);
+//! A leaf's fraction of class c; for regression its target.
+double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c);
+
+//! The finest unit 2^-bits in which 2^20 values of at most `largest` add up below 2^62.
+int ValueBits(double largest);
 
 //! Fraction of equal entries.
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);

@@ -4,9 +4,10 @@
 //! SHAP family explains and a few lines of Python turn into scikit-learn's arrays.
 //!
 //! Per tree, in preorder: feature, threshold, left, right (-1 in leaves, as scikit-learn's
-//! children), cover (samples), impurity, value (class fractions of leaves; zeros in branches).
-//! "split": "<=" and "scale": 1 / trees make the sum over trees the soft vote. Doubles are written
-//! with 17 digits: nothing is lost.
+//! children), default_left (missing values), cover (weight), samples, impurity, value (class
+//! fractions of leaves, a target for regression; zeros in branches). "split": "<=" and "scale":
+//! 1 / trees make the sum over trees the soft vote. Doubles are written with 17 digits: nothing is
+//! lost.
 
 #include <iosfwd>
 #include <string>

@@ -39,7 +39,8 @@ TEST(ForestJson, RefusesDamage) {
         {"\"left\":[1,", "\"left\":[900,"},
         {"\"feature\":[0,", "\"feature\":[1,"},
         {"\"version\":1", "\"version\":2"},
-        {"\"cover\":[8,", "\"cover\":[0,"}}) {
+        {"\"samples\":[8,", "\"samples\":[0,"},
+        {"\"cover\":[8.0,", "\"cover\":[0,"}}) {
     std::string damaged = text;
     const std::size_t at = damaged.find(from);
     ASSERT_NE(at, std::string::npos) << from;

@@ -22,7 +22,8 @@ class FittedForest {
 
   //! The forest in host memory, in canonical order; a forest on a GPU is copied on the first call.
   virtual const Forest& host() = 0;
-  //! Class fractions, row-major n x classes, for n rows in host memory.
+  //! Class fractions, row-major n x classes, for n rows in host memory; mean targets, one a row,
+  //! of a regression forest.
   virtual void predict_proba(const float* rows, std::size_t n, double* proba) {
     host().PredictProba(rows, n, proba);
   }
@@ -52,10 +53,10 @@ class HostForest final : public FittedForest {
 class ForestTrainer {
  public:
   virtual ~ForestTrainer() = default;
-  //! Trains on row-major float32 features and labels 0 .. classes-1.
-  //! @throws std::invalid_argument for bad data or options, std::runtime_error for device errors.
-  virtual std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
-                                            std::span<const std::uint32_t> labels,
+  //! Trains on row-major float32 features (NaN: missing) and classes or real targets.
+  //! @throws std::invalid_argument for bad data or options, and for targets that the method does
+  //! not know; std::runtime_error for device errors.
+  virtual std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                             const ForestOptions& options) = 0;
 };
 

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "algorithms/extratrees/candidates.hpp"
 #include "algorithms/extratrees/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
+#include "algorithms/extratrees/grower_targets.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
 
 namespace retable::extratrees {
@@ -19,50 +21,26 @@ namespace {
 // row holds several of the candidates a cache line. Larger nodes read feature by feature.
 constexpr std::uint32_t kLineRows = 2048;
 
-// A cut that was tried.
-struct Cut {
-  SplitScore score;
-  double threshold = 0;
-  std::uint32_t feature = 0;
-  std::uint32_t code = 0;
-  std::uint32_t n_left = 0;
-  std::uint64_t left_squares = 0;
-  std::uint64_t right_squares = 0;
-};
-
 // A node still to be grown.
+template <class Node>
 struct Pending {
   std::uint32_t begin, count, depth;
   std::int32_t parent;
   bool right;
   std::uint64_t path;
-  std::uint64_t squares;
+  Node state;
 };
 
-// Counts codes <= cut; sixteen byte lanes keep the loop in vector registers.
-template <class Code>
-std::uint32_t CountUpTo(const Code* codes, std::uint32_t n, Code cut) {
-  std::uint32_t count = 0;
-  std::uint32_t i = 0;
-  if constexpr (sizeof(Code) == 1) {
-    while (n - i >= 16) {
-      const std::uint32_t blocks = std::min<std::uint32_t>((n - i) / 16, 255);
-      std::array<std::uint8_t, 16> lanes{};
-      for (std::uint32_t b = 0; b < blocks; ++b, i += 16) {
-        for (std::uint32_t j = 0; j < 16; ++j) {
-          lanes[j] = static_cast<std::uint8_t>(lanes[j] + (codes[i + j] <= cut ? 1 : 0));
-        }
-      }
-      for (const std::uint8_t lane : lanes) count += lane;
-    }
-  }
-  for (; i < n; ++i) count += codes[i] <= cut ? 1 : 0;
-  return count;
-}
+// The codes of a feature in a node: lowest, highest, and whether values are missing.
+struct CodeRange {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  bool missing = false;
+};
 
 // Lowest and highest code; sixteen lanes keep the loop in vector registers.
 template <class Code>
-void RangeOf(const Code* codes, std::uint32_t n, std::uint32_t& low, std::uint32_t& high) {
+CodeRange RangeOf(const Code* codes, std::uint32_t n) {
   Code lowest = codes[0];
   Code highest = codes[0];
   std::uint32_t i = 0;
@@ -85,13 +63,29 @@ void RangeOf(const Code* codes, std::uint32_t n, std::uint32_t& low, std::uint32
     lowest = codes[i] < lowest ? codes[i] : lowest;
     highest = codes[i] > highest ? codes[i] : highest;
   }
-  low = lowest;
-  high = highest;
+  return {lowest, highest, false};
 }
 
+// The same where codes may be missing. All missing: low is the missing code, high 0.
 template <class Code>
+CodeRange RangeOfPresent(const Code* codes, std::uint32_t n) {
+  constexpr Code kNone = static_cast<Code>(~Code{0});
+  CodeRange range{kNone, 0, false};
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const bool missing = codes[i] == kNone;
+    range.low = std::min<std::uint32_t>(range.low, codes[i]);
+    range.high = std::max<std::uint32_t>(range.high, missing ? 0 : codes[i]);
+    range.missing = range.missing || missing;
+  }
+  return range;
+}
+
+template <class Code, class Target>
 class TreeGrower {
  public:
+  using Node = Pending<typename Target::Node>;
+  using Cut = typename Target::Cut;
+
   TreeGrower(const EncodedMatrix& matrix, const std::uint8_t* columns, const ForestOptions& options,
              std::uint32_t tree)
       : matrix_(matrix),
@@ -99,9 +93,10 @@ class TreeGrower {
         columns_(reinterpret_cast<const Code*>(columns)),
         options_(options),
         tree_(tree),
-        k_(ResolveMaxFeatures(options.max_features, matrix.columns)),
+        k_(ResolveMaxFeatures(options.max_features, matrix.columns, matrix.regression)),
         words_((matrix.columns + 63) / 64),
         limits_(Limits(options, matrix.rows)),
+        target_(matrix, limits_),
         permutation_(matrix.columns),
         known_(words_),
         ids_(matrix.rows),
@@ -112,32 +107,36 @@ class TreeGrower {
   }
 
   Tree Grow() {
-    std::vector<Pending> stack;
+    std::vector<Node> stack;
     std::vector<std::uint64_t> constants;  // one bitmap per stack entry
-    stack.push_back({0, matrix_.rows, 0, -1, false, kRootPath, Squares(0, matrix_.rows)});
+    stack.push_back(
+        {0, matrix_.rows, 0, -1, false, kRootPath, target_.Whole(ids_.data(), matrix_.rows)});
     constants.assign(words_, 0);
     while (!stack.empty()) {
-      const Pending node = stack.back();
+      const Node node = stack.back();
       stack.pop_back();
       std::copy(constants.end() - static_cast<std::ptrdiff_t>(words_), constants.end(),
                 known_.begin());
       constants.resize(constants.size() - words_);
-      const std::int32_t at = Append(node);
+      const bool pure = target_.Pure(node.state, Ids(node), node.count);
+      const std::int32_t at = Append(node, pure);
       Cut best;
-      if (!limits_.Stops(node.count, node.squares, node.depth)) best = BestCut(node);
-      if (best.score.numerator == 0 || limits_.Refuses(node.squares, node.count, best.left_squares,
-                                                       best.n_left, best.right_squares)) {
-        MakeLeaf(node, at);
+      if (!pure && !limits_.StopsAt(node.count, node.depth)) best = BestCut(node);
+      if (!best.found || target_.Refuses(node.state, node.count, best)) {
+        TreeNode& leaf = out_.nodes[static_cast<std::size_t>(at)];
+        target_.Leaf(node.state, Ids(node), node.count, leaf, out_);
         continue;
       }
       Partition(node, best);
+      const std::uint32_t n_right = node.count - best.n_left;
       TreeNode& grown = out_.nodes[static_cast<std::size_t>(at)];
       grown.feature = static_cast<std::int32_t>(best.feature);
       grown.threshold = best.threshold;
-      stack.push_back({node.begin + best.n_left, node.count - best.n_left, node.depth + 1, at, true,
-                       ChildPath(node.path, true), best.right_squares});
+      grown.missing_left = best.saw_missing ? best.shift != 0 : best.n_left > n_right;
+      stack.push_back({node.begin + best.n_left, n_right, node.depth + 1, at, true,
+                       ChildPath(node.path, true), best.right});
       stack.push_back({node.begin, best.n_left, node.depth + 1, at, false,
-                       ChildPath(node.path, false), best.left_squares});
+                       ChildPath(node.path, false), best.left});
       constants.insert(constants.end(), known_.begin(), known_.end());
       constants.insert(constants.end(), known_.begin(), known_.end());
     }
@@ -151,44 +150,23 @@ class TreeGrower {
       for (std::uint32_t i = 0; i < n; ++i) ids_[i] = i;
       return;
     }
+    const std::int64_t* up_to = matrix_.draw_up_to.empty() ? nullptr : matrix_.draw_up_to.data();
     std::fill(spare_.begin(), spare_.end(), 0);
-    for (std::uint32_t i = 0; i < n; ++i) ++spare_[BootstrapRow(options_.seed, tree_, i, n)];
+    for (std::uint32_t i = 0; i < n; ++i) ++spare_[DrawRow(options_.seed, tree_, i, n, up_to)];
     std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < n; ++i) {
       for (std::uint32_t j = 0; j < spare_[i]; ++j) ids_[at++] = i;
     }
   }
 
-  // Ends of the class runs of a node's ascending samples: (class, end), relative to begin.
-  void FindRuns(std::uint32_t begin, std::uint32_t count) {
-    runs_.clear();
-    const std::uint32_t* ids = ids_.data() + begin;
-    std::uint32_t at = 0;
-    std::uint32_t c = 0;
-    while (at < count) {
-      while (ids[at] >= matrix_.class_start[c + 1]) ++c;
-      const auto* end = std::lower_bound(ids + at, ids + count, matrix_.class_start[c + 1]);
-      at = static_cast<std::uint32_t>(end - ids);
-      runs_.push_back({c, at});
-    }
-  }
+  const std::uint32_t* Ids(const Node& node) const { return ids_.data() + node.begin; }
 
-  std::uint64_t Squares(std::uint32_t begin, std::uint32_t count) {
-    FindRuns(begin, count);
-    std::uint64_t squares = 0;
-    std::uint32_t from = 0;
-    for (const auto& [c, end] : runs_) {
-      squares += std::uint64_t{end - from} * (end - from);
-      from = end;
-    }
-    return squares;
-  }
-
-  std::int32_t Append(const Pending& node) {
+  std::int32_t Append(const Node& node, bool pure) {
     const auto at = static_cast<std::int32_t>(out_.nodes.size());
     TreeNode made;
     made.samples = node.count;
-    made.impurity = GiniImpurity(node.squares, node.count);
+    made.weight = target_.Weight(node.state, node.count);
+    made.impurity = target_.Impurity(node.state, node.count, pure);
     out_.nodes.push_back(made);
     if (node.parent >= 0) {
       TreeNode& parent = out_.nodes[static_cast<std::size_t>(node.parent)];
@@ -197,29 +175,13 @@ class TreeGrower {
     return at;
   }
 
-  void MakeLeaf(const Pending& node, std::int32_t at) {
-    FindRuns(node.begin, node.count);
-    TreeNode& leaf = out_.nodes[static_cast<std::size_t>(at)];
-    if (runs_.size() == 1) {
-      leaf.value = runs_[0].first;
-      return;
-    }
-    leaf.value = kMixed | static_cast<std::uint32_t>(out_.leaf_counts.size() / matrix_.classes);
-    const std::size_t row = out_.leaf_counts.size();
-    out_.leaf_counts.resize(row + matrix_.classes, 0);
-    std::uint32_t from = 0;
-    for (const auto& [c, end] : runs_) {
-      out_.leaf_counts[row + c] = end - from;
-      from = end;
-    }
-  }
-
-  // Gathers a feature's codes of the node and their range; false where the feature is constant.
-  bool Scan(const Pending& node, std::uint32_t f, std::uint32_t& low, std::uint32_t& high) {
+  // Gathers a feature's codes of the node and their range; false where the feature is constant: all
+  // values missing, or none and all within 1e-7.
+  bool Scan(const Node& node, std::uint32_t f, CodeRange& range) {
     std::uint64_t& word = known_[f / 64];
     const std::uint64_t bit = std::uint64_t{1} << (f % 64);
     if ((word & bit) != 0) return false;
-    const std::uint32_t* ids = ids_.data() + node.begin;
+    const std::uint32_t* ids = Ids(node);
     Code* codes = codes_.data();
     if (node.count > kLineRows) {
       const Code* column = columns_ + std::size_t{f} * matrix_.rows;
@@ -230,43 +192,38 @@ class TreeGrower {
         codes[i] = line[std::size_t{ids[i]} * matrix_.columns];
       }
     }
-    RangeOf(codes, node.count, low, high);
+    const bool careful = Target::kMissing && matrix_.has_missing;
+    range = careful ? RangeOfPresent(codes, node.count) : RangeOf(codes, node.count);
     const float* table = matrix_.values.data() + matrix_.table_start[f];
-    if (!IsConstant(table[low], table[high])) return true;
+    const bool none = range.low > range.high;
+    if (!none && (range.missing || !IsConstant(table[range.low], table[range.high]))) return true;
     word |= bit;
     return false;
   }
 
-  void Evaluate(const Pending& node, std::uint32_t f, std::uint32_t low, std::uint32_t high,
-                std::uint64_t bits, Cut& best) {
+  void Evaluate(const Node& node, std::uint32_t f, const CodeRange& range, std::uint64_t bits,
+                Cut& best) {
     const float* table = matrix_.values.data() + matrix_.table_start[f];
     Cut cut;
+    cut.found = true;
     cut.feature = f;
-    cut.threshold = DrawCut(table[low], table[high], bits);
-    cut.code = CutCode(table, low, high, cut.threshold, bits);
-    std::uint32_t from = 0;
-    for (const auto& [c, end] : runs_) {
-      const std::uint64_t left =
-          CountUpTo(codes_.data() + from, end - from, static_cast<Code>(cut.code));
-      const std::uint64_t right = end - from - left;
-      cut.left_squares += left * left;
-      cut.right_squares += right * right;
-      cut.n_left += static_cast<std::uint32_t>(left);
-      from = end;
-    }
+    cut.threshold = DrawCut(table[range.low], table[range.high], bits);
+    cut.code = CutCode(table, range.low, range.high, cut.threshold, bits);
+    cut.saw_missing = range.missing;
+    cut.shift = range.missing && DrawMissingLeft(bits) ? 1 : 0;
+    target_.Measure(codes_.data(), node.count, cut);
     const std::uint32_t n_right = node.count - cut.n_left;
     if (cut.n_left < limits_.min_leaf || n_right < limits_.min_leaf) return;
-    cut.score = GiniScore(cut.left_squares, cut.right_squares, cut.n_left, n_right);
-    if (Better(cut.score, best.score)) best = cut;
+    if (!best.found || Target::Better(cut.score, best.score)) best = cut;
   }
 
-  Cut BestCut(const Pending& node) {
-    FindRuns(node.begin, node.count);
+  Cut BestCut(const Node& node) {
+    target_.Enter(node.state, Ids(node), node.count);
     return options_.constant_rule == ConstantRule::kReport ? BestWithReplacement(node)
                                                            : BestOfPermutation(node);
   }
 
-  Cut BestOfPermutation(const Pending& node) {
+  Cut BestOfPermutation(const Node& node) {
     const bool geurts = options_.constant_rule == ConstantRule::kGeurts;
     const std::uint32_t features = matrix_.columns;
     Cut best;
@@ -277,10 +234,9 @@ class TreeGrower {
       const std::uint32_t place = SwapPlace(bits, i, features);
       std::swap(permutation_[i], permutation_[place]);
       swaps_.push_back(place);
-      std::uint32_t low = 0;
-      std::uint32_t high = 0;
-      if (Scan(node, permutation_[i], low, high)) {
-        Evaluate(node, permutation_[i], low, high, bits.half(1), best);
+      CodeRange range;
+      if (Scan(node, permutation_[i], range)) {
+        Evaluate(node, permutation_[i], range, bits.half(1), best);
         ++seen;
       }
       if (WalkIsOver(geurts, k_, features, i + 1, seen)) break;
@@ -291,31 +247,30 @@ class TreeGrower {
     return best;
   }
 
-  Cut BestWithReplacement(const Pending& node) {
+  Cut BestWithReplacement(const Node& node) {
     valid_.clear();
-    std::uint32_t low = 0;
-    std::uint32_t high = 0;
+    CodeRange range;
     for (std::uint32_t f = 0; f < matrix_.columns; ++f) {
-      if (Scan(node, f, low, high)) valid_.push_back(f);
+      if (Scan(node, f, range)) valid_.push_back(f);
     }
     Cut best;
     for (std::uint32_t k = 0; k < k_ && !valid_.empty(); ++k) {
       const PhiloxBlock bits = NodeBits(options_.seed, tree_, node.path, ReplacementDraw(k));
       const std::uint32_t f = valid_[UniformBelow(bits.half(0), valid_.size())];
-      Scan(node, f, low, high);
-      Evaluate(node, f, low, high, bits.half(1), best);
+      Scan(node, f, range);
+      Evaluate(node, f, range, bits.half(1), best);
     }
     return best;
   }
 
-  void Partition(const Pending& node, const Cut& cut) {
+  void Partition(const Node& node, const Cut& cut) {
     const Code* column = columns_ + std::size_t{cut.feature} * matrix_.rows;
     std::uint32_t* ids = ids_.data() + node.begin;
     std::uint32_t left = 0;
     std::uint32_t right = 0;
     for (std::uint32_t i = 0; i < node.count; ++i) {
       const std::uint32_t id = ids[i];
-      const bool goes_left = column[id] <= cut.code;
+      const bool goes_left = GoesLeft(column[id], cut.code, cut.shift);
       ids[left] = id;
       spare_[right] = id;
       left += goes_left ? 1 : 0;
@@ -332,6 +287,7 @@ class TreeGrower {
   std::uint32_t k_;
   std::size_t words_;
   GrowthLimits limits_;
+  Target target_;
   std::vector<std::uint32_t> permutation_;
   std::vector<std::uint32_t> swaps_;
   std::vector<std::uint32_t> valid_;
@@ -339,15 +295,22 @@ class TreeGrower {
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint32_t> spare_;
   std::vector<Code> codes_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> runs_;
   Tree out_;
 };
 
+template <class Code>
+Tree GrowTyped(const EncodedMatrix& m, const std::uint8_t* columns, const ForestOptions& options,
+               std::uint32_t tree) {
+  if (m.plain) return TreeGrower<Code, PlainClasses>(m, columns, options, tree).Grow();
+  if (m.regression) return TreeGrower<Code, RealTargets>(m, columns, options, tree).Grow();
+  return TreeGrower<Code, WeighedClasses>(m, columns, options, tree).Grow();
+}
+
 Tree GrowOne(const EncodedMatrix& m, const std::uint8_t* columns, const ForestOptions& options,
              std::uint32_t tree) {
-  if (m.code_bytes == 1) return TreeGrower<std::uint8_t>(m, columns, options, tree).Grow();
-  if (m.code_bytes == 2) return TreeGrower<std::uint16_t>(m, columns, options, tree).Grow();
-  return TreeGrower<std::uint32_t>(m, columns, options, tree).Grow();
+  if (m.code_bytes == 1) return GrowTyped<std::uint8_t>(m, columns, options, tree);
+  if (m.code_bytes == 2) return GrowTyped<std::uint16_t>(m, columns, options, tree);
+  return GrowTyped<std::uint32_t>(m, columns, options, tree);
 }
 
 }  // namespace
@@ -363,18 +326,15 @@ GrowthLimits Limits(const ForestOptions& options, std::uint64_t rows) {
   return limits;
 }
 
-std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data,
-                                               std::span<const std::uint32_t> labels,
+std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const Targets& targets,
                                                const ForestOptions& options) {
-  const std::uint32_t classes = CheckTraining(data, labels, options);
-  Forest forest;
-  forest.columns = data.columns;
-  forest.classes = classes;
+  const std::uint32_t classes = CheckTraining(data, targets, options);
+  Forest forest = EmptyForest(data, targets, classes);
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::uint64_t bytes = 0;
   tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
   arena.execute([&] {
-    const EncodedMatrix matrix = Encode(data, labels, classes);
+    const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap);
     const std::shared_ptr<std::uint8_t> columns = ColumnCodes(matrix);
     bytes = matrix.Bytes() + matrix.CodeBytes();
     tbb::parallel_for(0, options.n_trees, [&](int t) {

@@ -20,8 +20,7 @@ class FrontierCpu final : public ForestTrainer {
  public:
   //! @param threads 0: as many as there are cores.
   explicit FrontierCpu(int threads = 0) : threads_(threads) {}
-  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
-                                    std::span<const std::uint32_t> labels,
+  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
  private:

@@ -51,10 +51,11 @@ double Now() {
 
 // Places in each queue and the pool that `trees` trees can need at most.
 struct Capacity {
-  std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts;
+  std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts, sums, values;
 
   static Capacity Of(std::uint64_t trees, std::uint64_t rows, std::uint64_t k,
-                     std::uint64_t code_bytes, const FrontierSteps& steps) {
+                     std::uint64_t code_bytes, const FrontierSteps& steps, bool plain,
+                     bool regression) {
     Capacity c{};
     c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
     c.ids = trees * rows;
@@ -64,10 +65,13 @@ struct Capacity {
     c.subtrees = steps.subtrees ? trees * (rows / 2) + 1 : 1;
     c.mixed = trees * (rows / 2) + 1;
     c.cuts = steps.columns ? c.large * k : 1;
+    c.sums = plain ? 0 : c.nodes;
+    c.values = regression ? c.nodes : 0;
     return c;
   }
   std::uint64_t Bytes() const {
-    return nodes * (sizeof(HotNode) + sizeof(ColdNode)) * 5 / 4 + ids * 8 +
+    return nodes * (sizeof(HotNode) + sizeof(ColdNode) + 2 * sizeof(NodeFacts)) * 5 / 4 +
+           sums * sizeof(NodeSums) + values * 16 + ids * 8 +
            (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts * sizeof(LargeCut);
   }
 };
@@ -86,11 +90,34 @@ void ReserveBuffers(const Capacity& c, Buffers& b) {
   b.mixed.Reserve(c.mixed);
   b.large_cuts.Reserve(c.cuts);
   b.counters.Reserve(kCounters);
+  if (c.sums > 0) b.sums.Reserve(c.sums);
+  if (c.values > 0) b.leaf_values.Reserve(c.values);
+}
+
+template <class T>
+void UploadAll(DeviceArray<T>& to, const std::vector<T>& from) {
+  if (!from.empty()) to.Upload(from.data(), from.size());
+}
+
+void UploadTargets(const EncodedMatrix& m, Buffers& b) {
+  UploadAll(b.weight, m.targets.weight);
+  UploadAll(b.sum, m.targets.sum);
+  UploadAll(b.squares, m.targets.squares);
+  UploadAll(b.target, m.targets.value);
+  UploadAll(b.draw_up_to, m.draw_up_to);
+  if (m.plain || m.regression) return;
+  std::vector<std::int64_t> class_weight(m.classes, 0);
+  for (std::uint32_t c = 0; c < m.classes; ++c) {
+    for (std::uint32_t i = m.class_start[c]; i < m.class_start[c + 1]; ++i) {
+      class_weight[c] += m.targets.weight[i];
+    }
+  }
+  UploadAll(b.class_weight, class_weight);
 }
 
 void UploadData(const EncodedMatrix& m, Buffers& b) {
   std::vector<std::uint16_t> class_of(m.rows);
-  for (std::uint32_t c = 0; c < m.classes; ++c) {
+  for (std::uint32_t c = 0; !m.regression && c < m.classes; ++c) {
     std::fill(class_of.begin() + m.class_start[c], class_of.begin() + m.class_start[c + 1],
               static_cast<std::uint16_t>(c));
   }
@@ -98,8 +125,9 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
   b.columns.Reserve(m.CodeBytes());
   b.values.Upload(m.values.data(), m.values.size());
   b.table_start.Upload(m.table_start.data(), m.table_start.size());
-  b.class_start.Upload(m.class_start.data(), m.class_start.size());
+  UploadAll(b.class_start, m.class_start);
   b.class_of.Upload(class_of.data(), class_of.size());
+  UploadTargets(m, b);
 }
 
 template <class Code>
@@ -118,20 +146,32 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
   p.rows = m.rows;
   p.features = m.columns;
   p.classes = m.classes;
-  p.k = ResolveMaxFeatures(options.max_features, m.columns);
+  p.k = ResolveMaxFeatures(options.max_features, m.columns, m.regression);
   p.first_tree = first_tree;
   p.trees = trees;
   p.seed = options.seed;
   p.limits = Limits(options, m.rows);
   p.rule = options.constant_rule;
   p.steps = steps;
+  p.plain = m.plain;
+  p.regression = m.regression;
+  p.has_missing = m.has_missing;
+  p.scale = m.targets.scale;
+  p.weight = b.weight.get();
+  p.sum = b.sum.get();
+  p.squares = b.squares.get();
+  p.target = b.target.get();
+  p.class_weight = options.bootstrap ? nullptr : b.class_weight.get();
+  p.sums = b.sums.get();
+  p.leaf_values = b.leaf_values.get();
   p.hot = b.hot.get();
   p.cold = b.cold.get();
   p.ids[0] = b.ids[0].get();
   p.ids[1] = b.ids[1].get();
   p.counters = b.counters.get();
   p.large_cuts = b.large_cuts.get();
-  return GrowBatch<Code>(p, b, options.bootstrap, clock);
+  return GrowBatch<Code>(p, b, options.bootstrap,
+                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.get(), clock);
 }
 
 GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
@@ -146,26 +186,28 @@ GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const Fron
 }
 
 // Copies a batch's nodes out of the working pool, at their true size.
-DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, std::uint32_t classes,
+DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const EncodedMatrix& m,
                       const Buffers& b) {
   DeviceTrees kept;
   kept.trees = trees;
   kept.nodes = grown.nodes;
-  kept.mixed = grown.mixed;
   const auto copy = [](auto& to, const auto& from, std::size_t count) {
     if (count == 0) return;
     RETABLE_CUDA_CHECK(cudaMemcpyAsync(to.Reserve(count), from.get(), count * sizeof(*from.get()),
                                        cudaMemcpyDeviceToDevice));
   };
   copy(kept.hot, b.hot, grown.nodes);
-  copy(kept.cold, b.cold, grown.nodes);
-  copy(kept.leaf_counts, b.leaf_counts, std::size_t{grown.mixed} * classes);
+  copy(kept.facts, b.facts, grown.nodes);
+  kept.values = m.regression ? grown.nodes : std::size_t{grown.mixed} * m.classes;
+  copy(kept.leaf_values, b.leaf_values, kept.values);
   RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
   return kept;
 }
 
 // Steps that the rule or the sizes allow: the other kernels serve every case.
-FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, std::uint32_t k) {
+FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, std::uint32_t k,
+                           bool plain) {
+  if (!plain) return {true, false, true, false};
   if (options.constant_rule == ConstantRule::kReport) steps.subtrees = false;
   if (options.constant_rule != ConstantRule::kScikitLearn || k > kMaxLargeCandidates) {
     steps.columns = false;
@@ -198,10 +240,9 @@ FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees
     : steps_(steps), time_parts_(time_parts), batch_trees_(batch_trees) {}
 FrontierCuda::~FrontierCuda() = default;
 
-std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data,
-                                                std::span<const std::uint32_t> labels,
+std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const Targets& targets,
                                                 const ForestOptions& options) {
-  const std::uint32_t classes = CheckTraining(data, labels, options);
+  const std::uint32_t classes = CheckTraining(data, targets, options);
   if (!HasCudaDevice()) throw std::runtime_error("no CUDA device: use the method's cpu twin");
   if (state_ == nullptr) {
     state_ = std::make_unique<State>();
@@ -211,16 +252,17 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data,
     state_->budget = available / 10 * 9;
   }
   const double started = Now();
-  const EncodedMatrix matrix =
-      Encode(data, labels, classes, [this](std::size_t bytes) { return state_->Pinned(bytes); });
+  const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap,
+                                      [this](std::size_t bytes) { return state_->Pinned(bytes); });
   const double encoded = Now();
   Buffers& buffers = state_->buffers;
-  const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns);
-  const FrontierSteps steps = AllowedSteps(steps_, options, k);
-  const auto bytes_of = [&](std::uint64_t trees) {
-    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps)
-        .Bytes();
+  const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
+  const FrontierSteps steps = AllowedSteps(steps_, options, k, matrix.plain);
+  const auto capacity_of = [&](std::uint64_t trees) {
+    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
+                        matrix.plain, matrix.regression);
   };
+  const auto bytes_of = [&](std::uint64_t trees) { return capacity_of(trees).Bytes(); };
   const std::uint64_t data_bytes = matrix.Bytes() + matrix.CodeBytes();
   const std::uint64_t one = bytes_of(1);
   if (data_bytes + one > state_->budget) {
@@ -237,19 +279,17 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data,
   const auto all = static_cast<std::uint32_t>(options.n_trees);
   const auto batch = static_cast<std::uint32_t>(
       std::clamp<std::uint64_t>(fit_trees, 1, static_cast<std::uint64_t>(all)));
-  ReserveBuffers(
-      Capacity::Of(batch, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps),
-      buffers);
+  ReserveBuffers(capacity_of(batch), buffers);
   UploadData(matrix, buffers);
   const double uploaded = Now();
 
-  auto forest = std::make_unique<DeviceForest>(classes, data.columns);
+  auto forest = std::make_unique<DeviceForest>(EmptyForest(data, targets, classes));
   PartClock clock;
   for (std::uint32_t first = 0; first < all; first += batch) {
     const std::uint32_t trees = std::min(batch, all - first);
     const GrowResult grown =
         Grow(matrix, options, steps, first, trees, buffers, time_parts_ ? &clock : nullptr);
-    forest->Add(KeepTrees(grown, trees, classes, buffers));
+    forest->Add(KeepTrees(grown, trees, matrix, buffers));
   }
   const double done = Now();
   forest->parts = {{"encode", 1, encoded - started},

@@ -42,8 +42,7 @@ class FrontierCuda final : public ForestTrainer {
   ~FrontierCuda() override;
   //! The forest stays in device memory until host() is called. Device buffers are kept for the
   //! next fit. parts: "encode", "upload", and with time_parts each kernel.
-  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
-                                    std::span<const std::uint32_t> labels,
+  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
  private:

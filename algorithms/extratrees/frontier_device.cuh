@@ -8,6 +8,7 @@
 #include "algorithms/extratrees/frontier_cuda.hpp"
 #include "algorithms/extratrees/frontier_nodes.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
+#include "algorithms/extratrees/target_sums.hpp"
 
 namespace retable::extratrees::frontier {
 
@@ -23,6 +24,14 @@ inline constexpr std::uint32_t kNodeReserve = 16;  //!< nodes a warp takes from 
 struct alignas(16) Task {
   std::uint64_t path;
   std::uint32_t node, begin, count, tree, depth, side;
+};
+
+//! What growth needs to know of a node beside its HotNode.
+struct ColdNode {
+  double threshold;
+  std::uint64_t squares;  //!< plain classes: sum of squared class counts
+  std::uint32_t samples;
+  std::uint32_t pure;  //!< set where sums are kept
 };
 
 //! A cut of a large node, as its warp leaves it for the selection.
@@ -49,20 +58,35 @@ struct Problem {
   GrowthLimits limits;
   ConstantRule rule;
   FrontierSteps steps;
+  // Not plain classes (sums_kernels.cuh): rows' integers, nodes' sums.
+  bool plain, regression, has_missing;
+  TargetScale scale;
+  const std::int64_t* weight;
+  const std::int64_t* sum;
+  const std::int64_t* squares;
+  const double* target;              //!< regression: the rows' targets
+  const std::int64_t* class_weight;  //!< of all rows; bootstrap: null, every draw weighs 1
+  NodeSums* sums;
   HotNode* hot;
   ColdNode* cold;
   std::uint32_t* ids[2];
-  std::uint32_t* counters;  //!< kCounters
-  Task* next[kQueues];      //!< where children go
-  std::uint32_t* leaf_counts;
-  LargeCut* large_cuts;  //!< [large nodes][k]
+  std::uint32_t* counters;           //!< kCounters
+  Task* next[kQueues];               //!< where children go
+  unsigned long long* leaf_weights;  //!< [mixed leaves][classes]; in the end, as fractions:
+  double* leaf_values;               //!< [mixed leaves][classes]; regression: [nodes]
+  LargeCut* large_cuts;              //!< [large nodes][k]
 };
 
 //! Host side, one code width a translation unit.
 struct Buffers {
   DeviceArray<std::uint8_t> columns, lines;
   DeviceArray<float> values;
-  DeviceArray<std::uint32_t> table_start, class_start, counters, leaf_counts;
+  DeviceArray<std::uint32_t> table_start, class_start, counters;
+  DeviceArray<std::int64_t> weight, sum, squares, class_weight, draw_up_to;
+  DeviceArray<double> target, leaf_values;
+  DeviceArray<NodeSums> sums;
+  DeviceArray<unsigned long long> leaf_weights;
+  DeviceArray<NodeFacts> facts;
   DeviceArray<std::uint16_t> class_of;
   DeviceArray<std::uint32_t> ids[2];
   DeviceArray<HotNode> hot;
@@ -98,9 +122,10 @@ class PartClock {
   cudaEvent_t end_;
 };
 
-//! Grows one batch; `clock` collects the parts' times when it is not null.
+//! Grows one batch; `draw_up_to`: sums of weights, for a bootstrap by weight, or null; `clock`
+//! collects the parts' times when it is not null.
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
-                     PartClock* clock);
+                     const std::int64_t* draw_up_to, PartClock* clock);
 
 }  // namespace retable::extratrees::frontier

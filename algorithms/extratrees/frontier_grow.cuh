@@ -7,6 +7,7 @@
 #include "algorithms/extratrees/frontier_kernels.cuh"
 #include "algorithms/extratrees/frontier_setup.cuh"
 #include "algorithms/extratrees/frontier_subtree.cuh"
+#include "algorithms/extratrees/sums_kernels.cuh"
 
 namespace retable::extratrees::frontier {
 
@@ -61,6 +62,7 @@ class BatchGrower {
         NodeMemoryBytes(kWarpRows / sizeof(Code), 1, p_.classes, sizeof(Code), keep, warp_counted_);
     AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_bytes_);
     AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_bytes_, warp_bytes_));
+    if (!p_.plain) PrepareSums();
     int device = 0;
     int per_sm = 1;
     RETABLE_CUDA_CHECK(cudaGetDevice(&device));
@@ -92,6 +94,11 @@ class BatchGrower {
     for (; counts_[kLarge] + counts_[kBlock] + counts_[kWarp] > 0; ++level) GrowLevel(level);
     Subtrees();
     Mixed();
+    Timed("facts", [&] {
+      NodeFacts* facts = buffers_.facts.Reserve(counts_[kQueues]);
+      StateFacts<Code><<<(counts_[kQueues] + 255) / 256, 256>>>(p_, counts_[kQueues], facts);
+    });
+    RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
     return {counts_[kQueues], counts_[kMixedLeaf], level};
   }
 
@@ -121,7 +128,7 @@ class BatchGrower {
     zero[kQueues] = p_.trees;
     RETABLE_CUDA_CHECK(cudaMemcpy(p_.counters, zero, sizeof(zero), cudaMemcpyHostToDevice));
     PointTo(0);
-    Timed("start", [&] { StartTrees(p_, bootstrap); });
+    Timed("start", [&] { StartTrees(p_, bootstrap, draw_up_to); });
     ReadCounters();
   }
 
@@ -158,12 +165,48 @@ class BatchGrower {
           [&] { SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks); });
   }
 
+  //! The kernels of nodes that keep sums, and their shared memory.
+  template <bool kRegression>
+  void PrepareSumsKernels() {
+    AllowSharedMemory(GrowSums<Code, kBlockWarps, kRegression>, block_bytes_);
+    AllowSharedMemory(GrowSums<Code, 1, kRegression>, std::max(block_bytes_, warp_bytes_));
+  }
+  void PrepareSums() {
+    block_warps_ = p_.regression || p_.classes <= kSharedSumsClasses ? kBlockWarps : 1;
+    block_bytes_ = SumsMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.classes,
+                                   sizeof(Code), p_.regression);
+    warp_bytes_ =
+        SumsMemoryBytes(kWarpRows / sizeof(Code), 1, p_.classes, sizeof(Code), p_.regression);
+    if (p_.regression) {
+      PrepareSumsKernels<true>();
+    } else {
+      PrepareSumsKernels<false>();
+    }
+  }
+
+  template <int kWarps>
+  void LaunchSums(const Task* tasks, std::uint32_t count, std::uint32_t capacity, std::size_t bytes,
+                  cudaStream_t stream) {
+    const std::uint32_t fields = SumsFields(p_.classes, p_.regression, kWarps);
+    if (p_.regression) {
+      GrowSums<Code, kWarps, true>
+          <<<count, 32 * kWarps, bytes, stream>>>(p_, tasks, capacity, fields);
+    } else {
+      GrowSums<Code, kWarps, false>
+          <<<count, 32 * kWarps, bytes, stream>>>(p_, tasks, capacity, fields);
+    }
+  }
+
   void LaunchBlocks(const Task* tasks, cudaStream_t stream) {
     const std::uint32_t count = counts_[kBlock];
     if (count == 0) return;
     const std::uint32_t capacity = kBlockRows / sizeof(Code);
     Timed("block nodes", [&] {
-      if (block_warps_ == kBlockWarps) {
+      if (!p_.plain && block_warps_ == kBlockWarps) {
+        LaunchSums<kBlockWarps>(tasks, count, capacity, block_bytes_, stream);
+      } else if (!p_.plain) {
+        LaunchSums<1>(tasks, count, capacity, block_bytes_, stream);
+      } else if (block_warps_ == kBlockWarps) {
         GrowNodes<Code, kBlockWarps><<<count, 32 * kBlockWarps, block_bytes_, stream>>>(
             p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
       } else {
@@ -177,6 +220,10 @@ class BatchGrower {
     const std::uint32_t count = counts_[kWarp];
     if (count == 0) return;
     Timed("warp nodes", [&] {
+      if (!p_.plain) {
+        LaunchSums<1>(tasks, count, kWarpRows / sizeof(Code), warp_bytes_, stream);
+        return;
+      }
       GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(p_, tasks, kWarpRows / sizeof(Code),
                                                              p_.steps.keep_codes, warp_counted_);
     });
@@ -204,9 +251,9 @@ class BatchGrower {
   void Mixed() {
     const std::uint32_t count = counts_[kMixedLeaf];
     if (count == 0) return;
-    p_.leaf_counts = buffers_.leaf_counts.Reserve(std::size_t{count} * p_.classes);
+    p_.leaf_weights = buffers_.leaf_weights.Reserve(std::size_t{count} * p_.classes);
+    p_.leaf_values = buffers_.leaf_values.Reserve(std::size_t{count} * p_.classes);
     Timed("mixed leaves", [&] { CountMixed(p_, buffers_.mixed.get(), count); });
-    RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
   }
 
   static constexpr std::uint32_t kSharedCountClasses = 512;
@@ -229,13 +276,15 @@ class BatchGrower {
 
  public:
   bool bootstrap = false;
+  const std::int64_t* draw_up_to = nullptr;  //!< bootstrap by weight
 };
 
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
-                     PartClock* clock) {
+                     const std::int64_t* draw_up_to, PartClock* clock) {
   BatchGrower<Code> grower(problem, buffers, clock);
   grower.bootstrap = bootstrap;
+  grower.draw_up_to = draw_up_to;
   return grower.Run();
 }
 

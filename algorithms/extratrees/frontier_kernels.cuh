@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "algorithms/extratrees/frontier_node.cuh"
+#include "algorithms/extratrees/node_search.cuh"
 
 namespace retable::extratrees::frontier {
 
@@ -69,10 +69,10 @@ struct NodeGrower {
   }
 
   //! The range of each lane's feature over the node.
-  __device__ void Scan(std::uint32_t feature, std::uint32_t& low, std::uint32_t& high) const {
+  __device__ Range Scan(std::uint32_t feature) const {
     const Code* line = p.lines + feature;
-    low = kAll;
-    high = 0;
+    std::uint32_t low = kAll;
+    std::uint32_t high = 0;
     for (std::uint32_t s = first; s < last; s += 8) {
       Code code[8];
 #pragma unroll
@@ -87,7 +87,7 @@ struct NodeGrower {
         if (keep && s + j < last) memory.codes[(s + j) * 32 + lane] = code[j];
       }
     }
-    if (kWarps == 1) return;
+    if (kWarps == 1) return {low, high, false};
     __syncthreads();  // whoever reads the last chunk's ranges is done
     memory.lows[warp * 32 + lane] = low;
     memory.highs[warp * 32 + lane] = high;
@@ -97,12 +97,13 @@ struct NodeGrower {
       low = min(low, memory.lows[w * 32 + lane]);
       high = max(high, memory.highs[w * 32 + lane]);
     }
+    return {low, high, false};
   }
 
-  __device__ bool Varies(std::uint32_t feature, std::uint32_t low, std::uint32_t high) const {
-    if (low == high) return false;
+  __device__ bool Varies(std::uint32_t feature, const Range& range) const {
+    if (range.low == range.high) return false;
     const float* table = p.values + p.table_start[feature];
-    return !IsConstant(table[low], table[high]);
+    return !IsConstant(table[range.low], table[range.high]);
   }
 
   //! End of the class run that starts at sample s of this warp's share.
@@ -158,15 +159,15 @@ struct NodeGrower {
   }
 
   //! Draws and scores the chosen lanes' cuts; `best` is replaced by a strictly better one.
-  __device__ void Evaluate(const Candidate& candidate, std::uint32_t low, std::uint32_t high,
-                           std::uint32_t chosen, Chosen& best) const {
+  __device__ void Evaluate(const Candidate& candidate, const Range& range, std::uint32_t chosen,
+                           Chosen& best) const {
     const bool in = (chosen >> lane) & 1u;
     Chosen cut{};
     cut.feature = candidate.feature;
     if (in) {
       const float* table = p.values + p.table_start[candidate.feature];
-      cut.threshold = DrawCut(table[low], table[high], candidate.bits);
-      cut.code = CutCode(table, low, high, cut.threshold, candidate.bits);
+      cut.threshold = DrawCut(table[range.low], table[range.high], candidate.bits);
+      cut.code = CutCode(table, range.low, range.high, cut.threshold, candidate.bits);
     }
     if (counted) {
       Sync();
@@ -200,70 +201,11 @@ struct NodeGrower {
     if (Better(winner.score, best.score)) best = winner;
   }
 
-  __device__ void SearchPermutation(Chosen& best) const {
-    const bool geurts = p.rule == ConstantRule::kGeurts;
-    std::uint32_t seen = 0;
-    for (std::uint32_t start = 0;;) {
-      const std::uint32_t width = ChunkWidth(geurts, p.k, p.features, start);
-      const Candidate candidate =
-          DrawFeatures(p.seed, p.first_tree + task.tree, task.path, start, width, p.features);
-      std::uint32_t low, high;
-      Scan(candidate.feature, low, high);
-      const bool varies = lane < width && Varies(candidate.feature, low, high);
-      const std::uint32_t mask = __ballot_sync(kAll, varies);
-      const std::uint32_t chosen = EvaluatedLanes(geurts, p.k, start, seen, mask);
-      if (chosen != 0) Evaluate(candidate, low, high, chosen, best);
-      seen += static_cast<std::uint32_t>(__popc(chosen));
-      start += width;
-      if (WalkIsOver(geurts, p.k, p.features, start, seen)) return;
-    }
-  }
-
-  //! The report's rule: all features are scanned, then K draws with replacement among the valid.
-  __device__ void SearchReplacement(Chosen& best) const {
-    std::uint32_t valid = 0;
-    for (std::uint32_t start = 0; start < p.features; start += 32) {
-      valid += static_cast<std::uint32_t>(__popc(ValidLanes(start)));
-    }
-    for (std::uint32_t k = 0; k < p.k && valid > 0; k += 32) {
-      const std::uint32_t width = min(32u, p.k - k);
-      const PhiloxBlock bits =
-          NodeBits(p.seed, p.first_tree + task.tree, task.path, ReplacementDraw(k + lane));
-      const auto target = static_cast<std::uint32_t>(UniformBelow(bits.half(0), valid));
-      Candidate candidate{0, bits.half(1)};
-      std::uint32_t base = 0;
-      for (std::uint32_t start = 0; start < p.features; start += 32) {
-        const std::uint32_t mask = ValidLanes(start);
-        const auto here = static_cast<std::uint32_t>(__popc(mask));
-        if (target >= base && target < base + here) {
-          candidate.feature = start + __fns(mask, 0, static_cast<int>(target - base) + 1);
-        }
-        base += here;
-      }
-      std::uint32_t low, high;
-      Scan(candidate.feature, low, high);
-      const std::uint32_t chosen = width == 32 ? kAll : (1u << width) - 1;
-      Evaluate(candidate, low, high, chosen, best);
-    }
-  }
-
-  __device__ std::uint32_t ValidLanes(std::uint32_t start) const {
-    const std::uint32_t feature = start + lane;
-    const bool exists = feature < p.features;
-    std::uint32_t low, high;
-    Scan(exists ? feature : start, low, high);
-    return __ballot_sync(kAll, exists && Varies(feature, low, high));
-  }
-
   __device__ void Grow() const {
     Stage();
     Chosen best{};
     best.score.denominator = 1;
-    if (p.rule == ConstantRule::kReport) {
-      SearchReplacement(best);
-    } else {
-      SearchPermutation(best);
-    }
+    Search(*this, best);
     const std::uint64_t squares = p.cold[task.node].squares;
     if (best.score.numerator == 0 ||
         p.limits.Refuses(squares, task.count, best.left_squares, best.n_left, best.right_squares)) {
@@ -275,7 +217,7 @@ struct NodeGrower {
     const Code* column = p.columns + std::size_t{best.feature} * p.rows;
     Sync();
     PartitionNode<Code, kWarps>(column, staged ? memory.ids : global_ids, out, task.count,
-                                best.code, best.n_left, memory.shares);
+                                best.code, 0, best.n_left, memory.shares);
     if (threadIdx.x == 0) MakeChildren(p, task, best, side);
   }
 };
@@ -314,21 +256,6 @@ __global__ void __launch_bounds__(32 * kWarps)
 }
 
 // ---------------------------------------------------------------- large nodes
-
-//! First sample of a node's ascending list with id >= bound.
-__device__ inline std::uint32_t LowerBound(const std::uint32_t* ids, std::uint32_t count,
-                                           std::uint32_t bound) {
-  std::uint32_t low = 0;
-  while (low < count) {
-    const std::uint32_t middle = low + (count - low) / 2;
-    if (ids[middle] < bound) {
-      low = middle + 1;
-    } else {
-      count = middle;
-    }
-  }
-  return low;
-}
 
 //! One warp scores kLargeGroup candidates of a large node: lanes are samples, columns are read.
 template <class Code>
@@ -490,7 +417,7 @@ __global__ void __launch_bounds__(32 * kSplitWarps)
   const std::uint32_t side = 1 - task.side;
   PartitionNode<Code, kSplitWarps>(p.columns + std::size_t{best.feature} * p.rows,
                                    p.ids[task.side] + offset, p.ids[side] + offset, task.count,
-                                   best.code, best.n_left, shares);
+                                   best.code, 0, best.n_left, shares);
   if (threadIdx.x == 0) MakeChildren(p, task, best, side);
 }
 

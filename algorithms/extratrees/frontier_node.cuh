@@ -62,21 +62,25 @@ __device__ inline Candidate DrawFeatures(std::uint64_t seed, std::uint32_t tree,
   return {lane < width ? place : front, bits.half(1)};
 }
 
+//! The lane of `lanes` with the largest value >= 0, the lowest of equals; lanes != 0.
+__device__ inline std::uint32_t LargestLane(std::uint32_t lanes, double value) {
+  // Doubles >= 0 are ordered as integers: high words first, then low words.
+  const bool in = (lanes >> (threadIdx.x & 31)) & 1u;
+  const std::uint64_t key = in ? __double_as_longlong(value) : 0ull;
+  const auto high = static_cast<std::uint32_t>(key >> 32);
+  const std::uint32_t top = __reduce_max_sync(kAll, high);
+  const std::uint32_t low = in && high == top ? static_cast<std::uint32_t>(key) : 0u;
+  const std::uint32_t top_low = __reduce_max_sync(kAll, low);
+  const bool best = in && high == top && low == top_low;
+  return static_cast<std::uint32_t>(__ffs(static_cast<int>(__ballot_sync(kAll, best))) - 1);
+}
+
 //! The lane of `lanes` with the best score, the lowest of equals; lanes != 0.
 __device__ inline std::uint32_t BestLane(std::uint32_t lanes, const SplitScore& score,
                                          std::uint32_t rows) {
   const std::uint32_t lane = threadIdx.x & 31;
   const bool in = (lanes >> lane) & 1u;
-  if (rows <= kExactQuotientRows) {
-    // Positive doubles are ordered as integers: high words first, then low words.
-    const std::uint64_t key = in ? __double_as_longlong(Quotient(score)) : 0ull;
-    const auto high = static_cast<std::uint32_t>(key >> 32);
-    const std::uint32_t top = __reduce_max_sync(kAll, high);
-    const std::uint32_t low = in && high == top ? static_cast<std::uint32_t>(key) : 0u;
-    const std::uint32_t top_low = __reduce_max_sync(kAll, low);
-    const bool best = in && high == top && low == top_low;
-    return static_cast<std::uint32_t>(__ffs(static_cast<int>(__ballot_sync(kAll, best))) - 1);
-  }
+  if (rows <= kExactQuotientRows) return LargestLane(lanes, Quotient(score));
   SplitScore mine = in ? score : SplitScore{0, 1};
   std::uint32_t at = in ? lane : 32;
   for (int offset = 16; offset > 0; offset /= 2) {
@@ -90,6 +94,21 @@ __device__ inline std::uint32_t BestLane(std::uint32_t lanes, const SplitScore& 
     }
   }
   return at;
+}
+
+//! First sample of a node's ascending list with id >= bound.
+__device__ inline std::uint32_t LowerBound(const std::uint32_t* ids, std::uint32_t count,
+                                           std::uint32_t bound) {
+  std::uint32_t low = 0;
+  while (low < count) {
+    const std::uint32_t middle = low + (count - low) / 2;
+    if (ids[middle] < bound) {
+      low = middle + 1;
+    } else {
+      count = middle;
+    }
+  }
+  return low;
 }
 
 //! The queue a node of `count` samples is grown from.
@@ -132,7 +151,8 @@ template <class Code>
 __device__ void MakeChildren(const Problem<Code>& p, const Task& task, const Chosen& cut,
                              std::uint32_t side) {
   const std::uint32_t left = atomicAdd(p.counters + kQueues, 2u);
-  p.hot[task.node] = {FloatBelow(cut.threshold), static_cast<std::int32_t>(cut.feature), left, 0};
+  p.hot[task.node] = {FloatBelow(cut.threshold), static_cast<std::int32_t>(cut.feature), left,
+                      2 * cut.n_left > task.count ? 1u : 0u};
   p.cold[task.node].threshold = cut.threshold;
   Task child = task;
   child.side = side;
@@ -148,13 +168,13 @@ __device__ void MakeChildren(const Problem<Code>& p, const Task& task, const Cho
   MakeNode(p, child, cut.right_squares);
 }
 
-//! Stable partition of a node's samples by `column[id] <= code`, by the block's warps: each counts
-//! its contiguous share, then writes it behind its predecessors'. `in` and `out` do not overlap.
-//! `shares`: kWarps words of shared memory. Ends with the block synchronised.
+//! Stable partition of a node's samples by GoesLeft(column[id], code, shift), by the block's warps:
+//! each counts its contiguous share, then writes it behind its predecessors'. `in` and `out` do not
+//! overlap. `shares`: kWarps words of shared memory. Ends with the block synchronised.
 template <class Code, int kWarps>
 __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::uint32_t* out,
-                              std::uint32_t count, std::uint32_t code, std::uint32_t n_left,
-                              std::uint32_t* shares) {
+                              std::uint32_t count, std::uint32_t code, std::uint32_t shift,
+                              std::uint32_t n_left, std::uint32_t* shares) {
   const std::uint32_t lane = threadIdx.x & 31;
   const std::uint32_t warp = threadIdx.x >> 5;
   const std::uint32_t first = static_cast<std::uint32_t>(std::uint64_t{count} * warp / kWarps);
@@ -163,7 +183,9 @@ __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::
   if (kWarps > 1) {
     std::uint32_t mine = 0;
 #pragma unroll 4
-    for (std::uint32_t s = first + lane; s < last; s += 32) mine += column[in[s]] <= code ? 1 : 0;
+    for (std::uint32_t s = first + lane; s < last; s += 32) {
+      mine += GoesLeft(column[in[s]], code, shift) ? 1 : 0;
+    }
     mine = __reduce_add_sync(kAll, mine);
     if (lane == 0) shares[warp] = mine;
     __syncthreads();
@@ -175,7 +197,7 @@ __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::
   for (std::uint32_t base = first; base < last; base += 32) {
     const bool in_range = base + lane < last;
     const std::uint32_t id = in_range ? in[base + lane] : 0;
-    const bool goes_left = in_range && column[id] <= code;
+    const bool goes_left = in_range && GoesLeft(column[id], code, shift);
     const std::uint32_t lefts = __ballot_sync(kAll, goes_left);
     const std::uint32_t rights = __ballot_sync(kAll, in_range) & ~lefts;
     if (goes_left) out[left + __popc(lefts & below)] = id;

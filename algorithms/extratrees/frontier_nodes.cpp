@@ -2,8 +2,6 @@
 
 #include <tbb/parallel_for.h>
 
-#include "algorithms/extratrees/split_rules.hpp"
-
 namespace retable::extratrees::frontier {
 namespace {
 
@@ -13,10 +11,11 @@ struct Visit {
   bool right;
 };
 
-Tree Preorder(std::span<const HotNode> hot, std::span<const ColdNode> cold,
-              std::span<const std::uint32_t> leaf_counts, std::uint32_t root,
-              std::uint32_t classes) {
+Tree Preorder(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
+              std::span<const double> leaf_values, std::uint32_t root, std::uint32_t classes,
+              std::size_t expected_nodes) {
   Tree tree;
+  tree.nodes.reserve(expected_nodes);
   std::vector<Visit> stack{{root, -1, false}};
   while (!stack.empty()) {
     const Visit visit = stack.back();
@@ -27,19 +26,21 @@ Tree Preorder(std::span<const HotNode> hot, std::span<const ColdNode> cold,
       (visit.right ? parent.right : parent.left) = at;
     }
     const HotNode& h = hot[visit.node];
-    const ColdNode& c = cold[visit.node];
+    const NodeFacts& known = facts[visit.node];
     TreeNode node;
-    node.samples = c.samples;
-    node.impurity = GiniImpurity(c.squares, c.samples);
+    node.samples = known.samples;
+    node.weight = known.weight;
+    node.impurity = known.impurity;
     if (h.feature >= 0) {
       node.feature = h.feature;
-      node.threshold = c.threshold;
+      node.threshold = known.threshold;
+      node.missing_left = h.value != 0;
       stack.push_back({h.left + 1, at, true});
       stack.push_back({h.left, at, false});
     } else if ((h.value & kMixed) != 0) {
-      node.value = kMixed | static_cast<std::uint32_t>(tree.leaf_counts.size() / classes);
-      const auto counts = leaf_counts.subspan(std::size_t{h.value & ~kMixed} * classes, classes);
-      tree.leaf_counts.insert(tree.leaf_counts.end(), counts.begin(), counts.end());
+      node.value = kMixed | static_cast<std::uint32_t>(tree.leaf_values.size() / classes);
+      const auto values = leaf_values.subspan(std::size_t{h.value & ~kMixed} * classes, classes);
+      tree.leaf_values.insert(tree.leaf_values.end(), values.begin(), values.end());
     } else {
       node.value = h.value;
     }
@@ -50,12 +51,13 @@ Tree Preorder(std::span<const HotNode> hot, std::span<const ColdNode> cold,
 
 }  // namespace
 
-void AppendTrees(std::span<const HotNode> hot, std::span<const ColdNode> cold,
-                 std::span<const std::uint32_t> leaf_counts, std::uint32_t trees, Forest& forest) {
+void AppendTrees(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
+                 std::span<const double> leaf_values, std::uint32_t trees, Forest& forest) {
   const std::size_t first = forest.trees.size();
+  const std::size_t expected = hot.size() / trees / 8 * 9;
   forest.trees.resize(first + trees);
   tbb::parallel_for(std::uint32_t{0}, trees, [&](std::uint32_t t) {
-    forest.trees[first + t] = Preorder(hot, cold, leaf_counts, t, forest.classes);
+    forest.trees[first + t] = Preorder(hot, facts, leaf_values, t, forest.classes, expected);
   });
 }
 

@@ -14,20 +14,19 @@ struct alignas(16) HotNode {
   float cut;  //!< the largest float <= threshold: x <= cut iff x <= threshold
   std::int32_t feature;
   std::uint32_t left;   //!< the right child is the next node
-  std::uint32_t value;  //!< class, or kMixed | row of the leaf counts
+  std::uint32_t value;  //!< leaf: class, or kMixed | row of leaf_values; branch: missing goes left
 };
 
 //! What only the exported forest needs.
-struct ColdNode {
-  double threshold;
-  std::uint64_t squares;  //!< sum of squared class counts
+struct NodeFacts {
+  double threshold, impurity, weight;
   std::uint32_t samples;
   std::uint32_t spare;
 };
 
 //! Renumbers a batch's trees in preorder, left first; the root of tree t is node t of the pool.
-//! Appends to `forest.trees`. O(nodes), spread over threads.
-void AppendTrees(std::span<const HotNode> hot, std::span<const ColdNode> cold,
-                 std::span<const std::uint32_t> leaf_counts, std::uint32_t trees, Forest& forest);
+//! Appends to `forest.trees`. `leaf_values`: forest.classes a row. O(nodes), spread over threads.
+void AppendTrees(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
+                 std::span<const double> leaf_values, std::uint32_t trees, Forest& forest);
 
 }  // namespace retable::extratrees::frontier

@@ -3,7 +3,8 @@
 //! What comes before and after the levels: the trees' sample lists and roots, the counts of mixed
 //! leaves.
 
-#include "algorithms/extratrees/frontier_node.cuh"
+#include "algorithms/extratrees/encoded_matrix.hpp"
+#include "algorithms/extratrees/sums_node.cuh"
 
 namespace retable::extratrees::frontier {
 
@@ -16,11 +17,11 @@ inline __global__ void FillIds(std::uint32_t* ids, std::uint32_t rows, std::uint
 
 inline __global__ void CountBootstrap(std::uint32_t* counts, std::uint32_t rows,
                                       std::uint32_t trees, std::uint32_t first_tree,
-                                      std::uint64_t seed) {
+                                      std::uint64_t seed, const std::int64_t* up_to) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= rows) return;
   for (std::uint32_t t = blockIdx.y; t < trees; t += gridDim.y) {
-    atomicAdd(counts + std::size_t{t} * rows + BootstrapRow(seed, first_tree + t, i, rows), 1u);
+    atomicAdd(counts + std::size_t{t} * rows + DrawRow(seed, first_tree + t, i, rows, up_to), 1u);
   }
 }
 
@@ -49,6 +50,16 @@ inline __global__ void __launch_bounds__(1024)
   }
 }
 
+template <class Code>
+__device__ Task RootTask(const Problem<Code>& p, std::uint32_t tree) {
+  Task root{};
+  root.path = kRootPath;
+  root.node = tree;
+  root.count = p.rows;
+  root.tree = tree;
+  return root;
+}
+
 //! One thread a tree: the root with its class counts, found by bisection in the ascending ids.
 template <class Code>
 __global__ void MakeRoots(const Problem<Code> p) {
@@ -58,41 +69,65 @@ __global__ void MakeRoots(const Problem<Code> p) {
   std::uint64_t squares = 0;
   std::uint32_t from = 0;
   for (std::uint32_t c = 0; c < p.classes; ++c) {
-    std::uint32_t low = from;
-    std::uint32_t high = p.rows;
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (ids[middle] < p.class_start[c + 1]) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    squares += std::uint64_t{low - from} * (low - from);
-    from = low;
+    const std::uint32_t end = LowerBound(ids, p.rows, p.class_start[c + 1]);
+    squares += std::uint64_t{end - from} * (end - from);
+    from = end;
   }
-  Task root{};
-  root.path = kRootPath;
-  root.node = t;
-  root.count = p.rows;
-  root.tree = t;
-  MakeNode(p, root, squares);
+  MakeNode(p, RootTask(p, t), squares);
+}
+
+inline constexpr std::uint32_t kRootThreads = 512;
+
+//! One block a tree: the root with its sums.
+template <class Code>
+__global__ void __launch_bounds__(kRootThreads) MakeSumsRoots(const Problem<Code> p) {
+  __shared__ unsigned long long shared[3];
+  if (threadIdx.x < 3) shared[threadIdx.x] = 0;
+  __syncthreads();
+  const std::uint32_t* ids = p.ids[0] + std::size_t{blockIdx.x} * p.rows;
+  NodeSums root{};
+  if (p.regression) {
+    for (std::uint32_t s = threadIdx.x; s < p.rows; s += kRootThreads) {
+      root.weight += p.weight[ids[s]];
+      root.sum += p.sum[ids[s]];
+      root.squares += p.squares[ids[s]];
+    }
+    AddShared(shared + 0, root.weight);
+    AddShared(shared + 1, root.sum);
+    AddShared(shared + 2, root.squares);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  root.weight = static_cast<std::int64_t>(shared[0]);
+  root.sum = static_cast<std::int64_t>(shared[1]);
+  root.squares = static_cast<std::int64_t>(shared[2]);
+  std::uint32_t from = 0;
+  for (std::uint32_t c = 0; !p.regression && c < p.classes; ++c) {
+    const std::uint32_t end = LowerBound(ids, p.rows, p.class_start[c + 1]);
+    AddClass(p.class_weight != nullptr ? p.class_weight[c] : end - from, root);
+    from = end;
+  }
+  MakeSumsNode(p, RootTask(p, blockIdx.x), root);
 }
 
 template <class Code>
-void StartTrees(const Problem<Code>& p, bool bootstrap) {
+void StartTrees(const Problem<Code>& p, bool bootstrap, const std::int64_t* up_to) {
   const dim3 grid((p.rows + 255) / 256, std::min(p.trees, 65535u));
   if (bootstrap) {
     const std::size_t bytes = std::size_t{p.trees} * p.rows * sizeof(std::uint32_t);
     RETABLE_CUDA_CHECK(cudaMemsetAsync(p.ids[1], 0, bytes));
-    CountBootstrap<<<grid, 256>>>(p.ids[1], p.rows, p.trees, p.first_tree, p.seed);
+    CountBootstrap<<<grid, 256>>>(p.ids[1], p.rows, p.trees, p.first_tree, p.seed, up_to);
     RETABLE_CUDA_CHECK(cudaGetLastError());
     ExpandBootstrap<<<p.trees, 1024>>>(p.ids[1], p.ids[0], p.rows);
   } else {
     FillIds<<<grid, 256>>>(p.ids[0], p.rows, p.trees);
   }
   RETABLE_CUDA_CHECK(cudaGetLastError());
-  MakeRoots<Code><<<(p.trees + 127) / 128, 128>>>(p);
+  if (p.plain) {
+    MakeRoots<Code><<<(p.trees + 127) / 128, 128>>>(p);
+  } else {
+    MakeSumsRoots<Code><<<p.trees, kRootThreads>>>(p);
+  }
 }
 
 //! One warp a mixed leaf.
@@ -102,17 +137,46 @@ __global__ void CountMixedLeaves(const Problem<Code> p, const Task* leaves, std:
   if (i >= count) return;
   const Task leaf = leaves[i];
   const std::uint32_t* ids = p.ids[leaf.side] + std::size_t{leaf.tree} * p.rows + leaf.begin;
-  for (std::uint32_t s = threadIdx.x & 31; s < leaf.count; s += 32) {
-    atomicAdd(p.leaf_counts + std::size_t{i} * p.classes + p.class_of[ids[s]], 1u);
+  unsigned long long* mine = p.leaf_weights + std::size_t{i} * p.classes;
+  const std::uint32_t lane = threadIdx.x & 31;
+  for (std::uint32_t s = lane; s < leaf.count; s += 32) {
+    atomicAdd(mine + p.class_of[ids[s]],
+              p.plain ? 1ull : static_cast<unsigned long long>(p.weight[ids[s]]));
   }
-  if ((threadIdx.x & 31) == 0) p.hot[leaf.node].value = kMixed | i;
+  if (lane == 0) p.hot[leaf.node].value = kMixed | i;
+  __syncwarp();
+  const double whole =
+      p.plain ? static_cast<double>(leaf.count) : static_cast<double>(p.sums[leaf.node].weight);
+  for (std::uint32_t c = lane; c < p.classes; c += 32) {
+    const double part = static_cast<double>(atomicAdd(mine + c, 0ull));
+    p.leaf_values[std::size_t{i} * p.classes + c] = DivRn(part, whole);
+  }
 }
 
 template <class Code>
 void CountMixed(const Problem<Code>& p, const Task* leaves, std::uint32_t count) {
-  const std::size_t bytes = std::size_t{count} * p.classes * sizeof(std::uint32_t);
-  RETABLE_CUDA_CHECK(cudaMemsetAsync(p.leaf_counts, 0, bytes));
+  const std::size_t bytes = std::size_t{count} * p.classes * sizeof(*p.leaf_weights);
+  RETABLE_CUDA_CHECK(cudaMemsetAsync(p.leaf_weights, 0, bytes));
   CountMixedLeaves<Code><<<(count + 7) / 8, 256>>>(p, leaves, count);
+}
+
+//! What the exported forest says of each node.
+template <class Code>
+__global__ void StateFacts(const Problem<Code> p, std::uint32_t nodes, NodeFacts* facts) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= nodes) return;
+  const ColdNode cold = p.cold[i];
+  NodeFacts fact{cold.threshold, 0.0, static_cast<double>(cold.samples), cold.samples, 0};
+  if (p.plain) {
+    fact.impurity = GiniImpurity(cold.squares, cold.samples);
+  } else {
+    const NodeSums sums = p.sums[i];
+    fact.weight = NodeWeight(p.scale, sums);
+    if (cold.pure == 0) {
+      fact.impurity = p.regression ? TargetVariance(p.scale, sums) : ClassImpurity(sums);
+    }
+  }
+  facts[i] = fact;
 }
 
 }  // namespace retable::extratrees::frontier

@@ -244,7 +244,7 @@ struct SubtreeGrower {
         Partition(node, mask, best.n_left);
         if (lane == 0) {
           p.hot[node.node] = {FloatBelow(best.threshold), static_cast<std::int32_t>(best.feature),
-                              pair, 0};
+                              pair, 2 * best.n_left > node.count ? 1u : 0u};
           p.cold[node.node].threshold = best.threshold;
         }
         left = {ChildPath(node.path, false),

@@ -14,9 +14,11 @@ Sampling ParseSampling(const std::string& name) {
   throw std::invalid_argument("sampling \"" + name + "\" is none of uniform, binomial, normal");
 }
 
-std::uint32_t CheckReport(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
+std::uint32_t CheckReport(const FeatureMatrix& data, const Targets& targets,
                           const ForestOptions& options) {
-  const std::uint32_t classes = CheckTraining(data, labels, options);
+  const std::uint32_t classes = CheckTraining(data, targets, options);
+  RequirePlainClasses(targets, "the report's method");
+  RequireFinite(data, "the report's method");
   if (options.n_trees > 1024) {
     throw std::invalid_argument("the report grows at most 1024 trees, one a thread of a block");
   }
@@ -90,6 +92,7 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
       squares += std::uint64_t{mine[c]} * mine[c];
     }
     node.impurity = GiniImpurity(squares, node.samples);
+    node.weight = node.samples;
     const Cell* cell = v.Node(tree, visit.node);
     if (cell[kLeft].integer == visit.node) {
       // The most frequent class: the leaf's own where it was reached, and also where a stopped fit
@@ -105,6 +108,7 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
     }
     out.nodes.push_back(node);
   }
+  SendMissingToLarger(out);
   return out;
 }
 

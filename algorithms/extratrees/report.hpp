@@ -19,7 +19,7 @@ Sampling ParseSampling(const std::string& name);
 
 //! K and the options which the report's algorithm has; refuses those it has not.
 //! @throws std::invalid_argument for limits, bootstrap, or more trees than threads in a block.
-std::uint32_t CheckReport(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
+std::uint32_t CheckReport(const FeatureMatrix& data, const Targets& targets,
                           const ForestOptions& options);
 
 //! Bytes of section VI.B: "X", "X transposed", "batch_pos", "trees" with M nodes a tree.
@@ -34,8 +34,7 @@ class ReportCpu final : public ForestTrainer {
  public:
   explicit ReportCpu(Settings settings = {}, int threads = 0)
       : settings_(settings), threads_(threads) {}
-  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
-                                    std::span<const std::uint32_t> labels,
+  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
  private:
@@ -49,8 +48,7 @@ class ReportCpu final : public ForestTrainer {
 class ReportCuda final : public ForestTrainer {
  public:
   explicit ReportCuda(Settings settings = {}) : settings_(settings) {}
-  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
-                                    std::span<const std::uint32_t> labels,
+  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
  private:

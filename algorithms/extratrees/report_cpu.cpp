@@ -139,12 +139,11 @@ class Steps {
 
 }  // namespace
 
-std::unique_ptr<FittedForest> ReportCpu::fit(const FeatureMatrix& data,
-                                             std::span<const std::uint32_t> labels,
+std::unique_ptr<FittedForest> ReportCpu::fit(const FeatureMatrix& data, const Targets& targets,
                                              const ForestOptions& options) {
-  const std::uint32_t classes = CheckReport(data, labels, options);
+  const std::uint32_t classes = CheckReport(data, targets, options);
   Memory memory;
-  Steps steps(MakeView(data, labels, classes, options, settings_.sampling, memory), memory);
+  Steps steps(MakeView(data, targets.labels, classes, options, settings_.sampling, memory), memory);
   tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
   arena.execute([&] { steps.Run(settings_.max_steps); });
   auto fitted = std::make_unique<HostForest>(ExportForest(steps.view()));

@@ -277,13 +277,12 @@ class ReportFit {
 
 }  // namespace
 
-std::unique_ptr<FittedForest> ReportCuda::fit(const FeatureMatrix& data,
-                                              std::span<const std::uint32_t> labels,
+std::unique_ptr<FittedForest> ReportCuda::fit(const FeatureMatrix& data, const Targets& targets,
                                               const ForestOptions& options) {
-  const std::uint32_t classes = CheckReport(data, labels, options);
-  ReportFit fit(data, labels, classes, options, settings_.sampling);
+  const std::uint32_t classes = CheckReport(data, targets, options);
+  ReportFit fit(data, targets.labels, classes, options, settings_.sampling);
   fit.Run(settings_.max_steps);
-  auto fitted = std::make_unique<HostForest>(fit.Finish(data, labels));
+  auto fitted = std::make_unique<HostForest>(fit.Finish(data, targets.labels));
   fitted->parts = fit.clock.parts;
   fitted->memory = CountMemory(data.rows, data.columns, fit.view().trees, fit.view().capacity);
   return fitted;

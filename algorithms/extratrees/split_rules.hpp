@@ -12,6 +12,7 @@
 //!   cross-multiplication in 128 bits: no rounding, so no order of summation to agree on.
 //! - Cuts are drawn in real values, uniform on [lowest, highest) of the node's own samples.
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -120,6 +121,18 @@ RETABLE_HD std::uint32_t CutCode(const float* value, std::uint32_t low, std::uin
   return low;
 }
 
+//! Whether a sample goes left: code <= cut, with `shift` 1 where missing values do. A missing value
+//! is the largest code; shifted by one it wraps to the smallest.
+template <class Code>
+RETABLE_HD bool GoesLeft(Code code, std::uint32_t cut, std::uint32_t shift) {
+  return static_cast<Code>(code + shift) <= static_cast<Code>(cut + shift);
+}
+
+//! The side of missing values: a bit that DrawCut does not use.
+RETABLE_HD bool DrawMissingLeft(std::uint64_t bits) {
+  return (bits & 1u) != 0;
+}
+
 // ---------------------------------------------------------------- scores
 
 //! (sL nR + sR nL) / (nL nR). numerator == 0 marks "no cut".
@@ -177,8 +190,10 @@ struct GrowthLimits {
 
   //! Whether a node is a leaf before any cut is tried.
   RETABLE_HD bool Stops(std::uint32_t n, std::uint64_t squares, std::uint32_t depth) const {
-    const std::uint64_t wide = n;
-    return squares == wide * wide || depth >= max_depth || n < min_split || wide < 2ull * min_leaf;
+    return squares == std::uint64_t{n} * n || StopsAt(n, depth);
+  }
+  RETABLE_HD bool StopsAt(std::uint32_t n, std::uint32_t depth) const {
+    return depth >= max_depth || n < min_split || n < 2ull * min_leaf;
   }
   //! Whether the best cut gains too little (scikit-learn's tolerance of one epsilon).
   RETABLE_HD bool Refuses(std::uint64_t squares, std::uint64_t n, std::uint64_t left_squares,
@@ -191,14 +206,26 @@ struct GrowthLimits {
 
 // ---------------------------------------------------------------- votes
 
-//! A vote of one tree in fixed point: sums do not depend on their order.
-inline constexpr std::uint64_t kShareUnit = 1ull << 40;
-
-RETABLE_HD std::uint64_t FractionShare(std::uint32_t count, std::uint32_t n) {
-  return (static_cast<std::uint64_t>(count) * kShareUnit + n / 2) / n;
+//! A power of two, 2^exponent, for exponents of normal doubles.
+RETABLE_HD double PowerOfTwo(int exponent) {
+  const std::uint64_t bits = static_cast<std::uint64_t>(1023 + exponent) << 52;
+#if defined(__CUDA_ARCH__)
+  return __longlong_as_double(static_cast<long long>(bits));
+#else
+  return std::bit_cast<double>(bits);
+#endif
 }
-RETABLE_HD double ShareMean(std::uint64_t sum, std::uint32_t trees) {
-  return DivRn(static_cast<double>(sum), MulRn(static_cast<double>(trees), 1099511627776.0));
+
+//! A tree's answer in units of 2^-bits, rounded to nearest: sums do not depend on their order.
+RETABLE_HD std::int64_t ValueShare(double value, int bits) {
+#if defined(__CUDA_ARCH__)
+  return __double2ll_rn(MulRn(value, PowerOfTwo(bits)));
+#else
+  return std::llrint(value * PowerOfTwo(bits));
+#endif
+}
+RETABLE_HD double ShareMean(std::int64_t sum, std::uint32_t trees, int bits) {
+  return MulRn(DivRn(static_cast<double>(sum), static_cast<double>(trees)), PowerOfTwo(-bits));
 }
 
 }  // namespace retable::extratrees

@@ -36,7 +36,8 @@ Law Measure(ForestTrainer& trainer, const std::string& fixture, ForestOptions op
                      ".json");
   const nlohmann::json json = nlohmann::json::parse(file);
   const std::vector<float> x = json["x"];
-  const std::vector<std::uint32_t> y = json["y"];
+  const std::vector<double> given = json["y"];
+  const std::vector<std::uint32_t> y(given.begin(), given.end());
   const std::size_t columns = json["columns"];
   // Every third row is kept for testing.
   std::vector<float> train, test;

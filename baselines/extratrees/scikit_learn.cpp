@@ -4,6 +4,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -20,6 +21,16 @@ std::uint32_t RandInt31(std::mt19937& generator) {
   for (;;) {
     const auto bits = static_cast<std::uint32_t>(generator()) & 0x7FFFFFFFu;
     if (bits <= 0x7FFFFFFEu) return bits;
+  }
+}
+
+//! NumPy's RandomState.randint(0, n): as many bits as n - 1 has, drawn again when out of range.
+std::uint32_t RandBelow(std::mt19937& generator, std::uint32_t n) {
+  const std::uint32_t mask = n > 1 ? std::bit_ceil(n) - 1 : 0;
+  if (mask == 0) return 0;
+  for (;;) {
+    const auto bits = static_cast<std::uint32_t>(generator()) & mask;
+    if (bits < n) return bits;
   }
 }
 
@@ -55,8 +66,10 @@ struct Split {
   std::size_t feature = 0;
   double threshold = 0;
   std::size_t position = 0;
+  bool missing_left = false;
   double impurity_left = 0;
   double impurity_right = 0;
+  double improvement = 0;
 };
 
 struct Record {
@@ -68,35 +81,198 @@ struct Record {
   std::size_t n_constant;
 };
 
+//! The samples of a node and of a cut's two sides. Both criteria add up in scikit-learn's order:
+//! over the shorter side, from its far end.
+struct Sides {
+  const std::vector<std::uint32_t>& samples;
+  std::size_t start, position, end;
+  bool forward() const { return position - start <= end - position; }
+};
+
+//! Weighted class counts.
+class GiniSums {
+ public:
+  GiniSums(const Targets& targets, const double* weights, std::uint32_t classes)
+      : labels_(targets.labels), weights_(weights), total_(classes), left_(classes) {}
+
+  void Enter(const Sides& node) {
+    std::fill(total_.begin(), total_.end(), 0.0);
+    weight_ = 0;
+    for (std::size_t p = node.start; p < node.end; ++p) {
+      const double w = WeightOf(node.samples[p]);
+      total_[labels_[node.samples[p]]] += w;
+      weight_ += w;
+    }
+  }
+  double weight() const { return weight_; }
+  double Impurity() const {
+    double squares = 0;
+    for (const double count : total_) squares += count * count;
+    return 1.0 - squares / (weight_ * weight_);
+  }
+
+  void Update(const Sides& cut) {
+    if (cut.forward()) {
+      std::fill(left_.begin(), left_.end(), 0.0);
+      weight_left_ = 0;
+      for (std::size_t p = cut.start; p < cut.position; ++p) {
+        const double w = WeightOf(cut.samples[p]);
+        left_[labels_[cut.samples[p]]] += w;
+        weight_left_ += w;
+      }
+    } else {
+      left_ = total_;
+      weight_left_ = weight_;
+      for (std::size_t p = cut.end; p-- > cut.position;) {
+        const double w = WeightOf(cut.samples[p]);
+        left_[labels_[cut.samples[p]]] -= w;
+        weight_left_ -= w;
+      }
+    }
+  }
+  double weight_left() const { return weight_left_; }
+  void Children(const Sides&, double& left, double& right) const {
+    double left_squares = 0;
+    double right_squares = 0;
+    for (std::size_t c = 0; c < total_.size(); ++c) {
+      const double other = total_[c] - left_[c];
+      left_squares += left_[c] * left_[c];
+      right_squares += other * other;
+    }
+    const double weight_right = weight_ - weight_left_;
+    left = 1.0 - left_squares / (weight_left_ * weight_left_);
+    right = 1.0 - right_squares / (weight_right * weight_right);
+  }
+  double Proxy(const Sides& cut) const {
+    double left = 0;
+    double right = 0;
+    Children(cut, left, right);
+    return -(weight_ - weight_left_) * right - weight_left_ * left;
+  }
+
+  void Leaf(TreeNode& leaf, Tree& tree) const {
+    for (std::uint32_t c = 0; c < total_.size(); ++c) {
+      if (total_[c] != weight_) continue;
+      leaf.value = c;
+      return;
+    }
+    leaf.value = kMixed | static_cast<std::uint32_t>(tree.leaf_values.size() / total_.size());
+    for (const double count : total_) tree.leaf_values.push_back(count / weight_);
+  }
+
+ private:
+  double WeightOf(std::uint32_t row) const { return weights_ == nullptr ? 1.0 : weights_[row]; }
+
+  std::span<const std::uint32_t> labels_;
+  const double* weights_;
+  std::vector<double> total_, left_;
+  double weight_ = 0;
+  double weight_left_ = 0;
+};
+
+//! Weighted sums of real targets.
+class SquaredErrorSums {
+ public:
+  SquaredErrorSums(const Targets& targets, const double* weights, std::uint32_t)
+      : values_(targets.values), weights_(weights) {}
+
+  void Enter(const Sides& node) {
+    sum_ = squares_ = weight_ = 0;
+    for (std::size_t p = node.start; p < node.end; ++p) {
+      const double y = values_[node.samples[p]];
+      const double w = WeightOf(node.samples[p]);
+      const double wy = w * y;
+      sum_ += wy;
+      squares_ += wy * y;
+      weight_ += w;
+    }
+  }
+  double weight() const { return weight_; }
+  double Impurity() const {
+    const double mean = sum_ / weight_;
+    return squares_ / weight_ - mean * mean;
+  }
+
+  void Update(const Sides& cut) {
+    sum_left_ = cut.forward() ? 0.0 : sum_;
+    weight_left_ = cut.forward() ? 0.0 : weight_;
+    if (cut.forward()) {
+      for (std::size_t p = cut.start; p < cut.position; ++p) Move(cut.samples[p], 1.0);
+    } else {
+      for (std::size_t p = cut.end; p-- > cut.position;) Move(cut.samples[p], -1.0);
+    }
+  }
+  double weight_left() const { return weight_left_; }
+  double Proxy(const Sides&) const {
+    const double right = sum_ - sum_left_;
+    return sum_left_ * sum_left_ / weight_left_ + right * right / (weight_ - weight_left_);
+  }
+  void Children(const Sides& cut, double& left, double& right) const {
+    double squares_left = 0;
+    for (std::size_t p = cut.start; p < cut.position; ++p) {
+      const double y = values_[cut.samples[p]];
+      squares_left += WeightOf(cut.samples[p]) * y * y;
+    }
+    const double weight_right = weight_ - weight_left_;
+    const double mean_left = sum_left_ / weight_left_;
+    const double mean_right = (sum_ - sum_left_) / weight_right;
+    left = squares_left / weight_left_ - mean_left * mean_left;
+    right = (squares_ - squares_left) / weight_right - mean_right * mean_right;
+  }
+
+  void Leaf(TreeNode& leaf, Tree& tree) const {
+    leaf.value = kMixed | static_cast<std::uint32_t>(tree.leaf_values.size());
+    tree.leaf_values.push_back(sum_ / weight_);
+  }
+
+ private:
+  double WeightOf(std::uint32_t row) const { return weights_ == nullptr ? 1.0 : weights_[row]; }
+  void Move(std::uint32_t row, double sign) {
+    sum_left_ += sign * (WeightOf(row) * values_[row]);
+    weight_left_ += sign * WeightOf(row);
+  }
+
+  std::span<const double> values_;
+  const double* weights_;
+  double sum_ = 0;
+  double squares_ = 0;
+  double weight_ = 0;
+  double sum_left_ = 0;
+  double weight_left_ = 0;
+};
+
+template <class Sums>
 class Grower {
  public:
-  Grower(const Matrix& data, std::span<const std::uint32_t> labels, std::uint32_t classes,
+  //! @param weights one a row, or null: all 1.
+  Grower(const Matrix& data, const Targets& targets, const double* weights, std::uint32_t classes,
          const ForestOptions& options, std::uint32_t seed)
       : data_(data),
-        labels_(labels),
         options_(options),
-        max_features_(ResolveMaxFeatures(options.max_features, data.columns)),
+        max_features_(ResolveMaxFeatures(options.max_features, data.columns, targets.regression())),
         min_split_(std::max(options.min_samples_split, 2 * options.min_samples_leaf)),
         random_(seed),
-        samples_(data.rows),
+        sums_(targets, weights, classes),
         features_(data.columns),
         constants_(data.columns),
-        values_(data.rows),
-        total_(classes),
-        left_(classes) {
-    for (std::size_t i = 0; i < data.rows; ++i) samples_[i] = static_cast<std::uint32_t>(i);
+        values_(data.rows) {
+    for (std::size_t i = 0; i < data.rows; ++i) {
+      const double weight = weights == nullptr ? 1.0 : weights[i];
+      if (weight != 0) samples_.push_back(static_cast<std::uint32_t>(i));
+      total_weight_ += weight;
+    }
     for (std::size_t f = 0; f < data.columns; ++f) features_[f] = f;
   }
 
   Tree Grow() {
-    std::vector<Record> stack{{0, data_.rows, 0, -1, false, 0, 0}};
+    std::vector<Record> stack{{0, samples_.size(), 0, -1, false, 0, 0}};
     bool first = true;
     while (!stack.empty()) {
       Record node = stack.back();
       stack.pop_back();
-      CountTotals(node.start, node.end);
+      sums_.Enter({samples_, node.start, node.start, node.end});
       const std::size_t n = node.end - node.start;
-      if (first) node.impurity = Gini(total_, n);
+      if (first) node.impurity = sums_.Impurity();
       first = false;
       bool leaf = (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
                   n < static_cast<std::size_t>(min_split_) || node.impurity <= kEpsilon;
@@ -104,7 +280,7 @@ class Grower {
       if (!leaf) {
         split = BestSplit(node);
         leaf = split.position >= node.end ||
-               Improvement(node, split) + kEpsilon < options_.min_impurity_decrease;
+               split.improvement + kEpsilon < options_.min_impurity_decrease;
       }
       const std::int32_t at = Append(node, split, leaf);
       if (leaf) continue;
@@ -117,64 +293,46 @@ class Grower {
   }
 
  private:
-  static double Gini(const std::vector<double>& counts, std::size_t n) {
-    double squares = 0;
-    for (const double count : counts) squares += count * count;
-    const auto weight = static_cast<double>(n);
-    return 1.0 - squares / (weight * weight);
+  //! Impurities of the chosen cut's children and what it gains.
+  void Judge(const Record& node, Split& split) {
+    const Sides cut{samples_, node.start, split.position, node.end};
+    sums_.Update(cut);
+    sums_.Children(cut, split.impurity_left, split.impurity_right);
+    const double weight = sums_.weight();
+    const double weight_right = weight - sums_.weight_left();
+    split.improvement = weight / total_weight_ *
+                        (node.impurity - weight_right / weight * split.impurity_right -
+                         sums_.weight_left() / weight * split.impurity_left);
   }
 
-  void CountTotals(std::size_t start, std::size_t end) {
-    std::fill(total_.begin(), total_.end(), 0.0);
-    for (std::size_t p = start; p < end; ++p) total_[labels_[samples_[p]]] += 1.0;
-  }
-
-  //! Impurities of the two sides of samples [start, position) and [position, end).
-  void Impurities(const Record& node, std::size_t position, double& left, double& right) {
-    std::fill(left_.begin(), left_.end(), 0.0);
-    for (std::size_t p = node.start; p < position; ++p) left_[labels_[samples_[p]]] += 1.0;
-    double left_squares = 0;
-    double right_squares = 0;
-    for (std::size_t c = 0; c < total_.size(); ++c) {
-      const double other = total_[c] - left_[c];
-      left_squares += left_[c] * left_[c];
-      right_squares += other * other;
-    }
-    const auto n_left = static_cast<double>(position - node.start);
-    const auto n_right = static_cast<double>(node.end - position);
-    left = 1.0 - left_squares / (n_left * n_left);
-    right = 1.0 - right_squares / (n_right * n_right);
-  }
-
-  double Improvement(const Record& node, const Split& split) const {
-    const auto n = static_cast<double>(node.end - node.start);
-    const auto n_left = static_cast<double>(split.position - node.start);
-    const auto n_right = static_cast<double>(node.end - split.position);
-    return n / static_cast<double>(data_.rows) *
-           (node.impurity - n_right / n * split.impurity_right - n_left / n * split.impurity_left);
-  }
-
-  //! Copies a feature's values of the node; false where they are constant.
-  bool Scan(const Record& node, std::size_t feature, float& low, float& high) {
-    low = high = data_.At(samples_[node.start], feature);
+  //! Copies a feature's values of the node; false where it is constant: all values missing, or none
+  //! and all within 1e-7.
+  bool Scan(const Record& node, std::size_t feature, float& low, float& high,
+            std::size_t& n_missing) {
+    low = std::numeric_limits<float>::infinity();
+    high = -low;
+    n_missing = 0;
     for (std::size_t p = node.start; p < node.end; ++p) {
       const float x = data_.At(samples_[p], feature);
       values_[p] = x;
-      if (x < low) {
-        low = x;
-      } else if (x > high) {
-        high = x;
-      }
+      n_missing += std::isnan(x) ? 1 : 0;
+      low = x < low ? x : low;
+      high = x > high ? x : high;
     }
-    return !(high <= low + kFeatureThreshold);
+    if (n_missing == node.end - node.start) return false;
+    return n_missing > 0 || !(high <= low + kFeatureThreshold);
   }
 
-  //! Swaps samples and values to "<= threshold" first; the order within a side is scikit-learn's.
-  std::size_t PartitionValues(const Record& node, double threshold) {
+  static bool GoesLeft(float x, const Split& split) {
+    return std::isnan(x) ? split.missing_left : static_cast<double>(x) <= split.threshold;
+  }
+
+  //! Swaps samples and values to the left first; the order within a side is scikit-learn's.
+  std::size_t PartitionValues(const Record& node, const Split& split) {
     std::size_t begin = node.start;
     std::size_t end = node.end;
     while (begin < end) {
-      if (static_cast<double>(values_[begin]) <= threshold) {
+      if (GoesLeft(values_[begin], split)) {
         ++begin;
       } else {
         --end;
@@ -189,7 +347,7 @@ class Grower {
     std::size_t begin = node.start;
     std::size_t end = node.end;
     while (begin < end) {
-      if (static_cast<double>(data_.At(samples_[begin], split.feature)) <= split.threshold) {
+      if (GoesLeft(data_.At(samples_[begin], split.feature), split)) {
         ++begin;
       } else {
         --end;
@@ -225,7 +383,8 @@ class Grower {
       last_feature = split.feature;
       float low = 0;
       float high = 0;
-      if (!Scan(node, split.feature, low, high)) {
+      std::size_t n_missing = 0;
+      if (!Scan(node, split.feature, low, high, n_missing)) {
         std::swap(features_[j], features_[total]);
         ++found;
         ++total;
@@ -234,21 +393,26 @@ class Grower {
       --open_end;
       std::swap(features_[open_end], features_[j]);
       split.threshold = random_.Uniform(static_cast<double>(low), static_cast<double>(high));
+      split.missing_left = n_missing > 0 && random_.Below(0, 2) == 1;
       if (split.threshold == static_cast<double>(high)) split.threshold = static_cast<double>(low);
-      split.position = PartitionValues(node, split.threshold);
+      split.position = PartitionValues(node, split);
       const std::size_t n_left = split.position - node.start;
       const std::size_t n_right = node.end - split.position;
       const auto min_leaf = static_cast<std::size_t>(options_.min_samples_leaf);
       if (n_left < min_leaf || n_right < min_leaf) continue;
-      Impurities(node, split.position, split.impurity_left, split.impurity_right);
-      const double proxy = -static_cast<double>(n_right) * split.impurity_right -
-                           static_cast<double>(n_left) * split.impurity_left;
+      const Sides cut{samples_, node.start, split.position, node.end};
+      sums_.Update(cut);
+      const double proxy = sums_.Proxy(cut);
       if (proxy > best_proxy) {
         best_proxy = proxy;
         best = split;
+        if (n_missing == 0) best.missing_left = n_left > n_right;
       }
     }
-    if (best.position < node.end && last_feature != best.feature) PartitionFinal(node, best);
+    if (best.position < node.end) {
+      if (last_feature != best.feature) PartitionFinal(node, best);
+      Judge(node, best);
+    }
     // The order of the known constants must be the same for siblings and children.
     std::copy_n(constants_.begin(), known, features_.begin());
     std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(known), found,
@@ -261,12 +425,14 @@ class Grower {
     const auto at = static_cast<std::int32_t>(tree_.nodes.size());
     TreeNode made;
     made.samples = static_cast<std::uint32_t>(node.end - node.start);
+    made.weight = sums_.weight();
     made.impurity = node.impurity;
     if (leaf) {
-      made.value = LeafValue(made.samples);
+      sums_.Leaf(made, tree_);
     } else {
       made.feature = static_cast<std::int32_t>(split.feature);
       made.threshold = split.threshold;
+      made.missing_left = split.missing_left;
     }
     tree_.nodes.push_back(made);
     if (node.parent >= 0) {
@@ -276,36 +442,45 @@ class Grower {
     return at;
   }
 
-  std::uint32_t LeafValue(std::uint32_t n) {
-    for (std::uint32_t c = 0; c < total_.size(); ++c) {
-      if (static_cast<std::uint32_t>(total_[c]) == n) return c;
-    }
-    const std::size_t row = tree_.leaf_counts.size() / total_.size();
-    for (const double count : total_) {
-      tree_.leaf_counts.push_back(static_cast<std::uint32_t>(count));
-    }
-    return kMixed | static_cast<std::uint32_t>(row);
-  }
-
   const Matrix data_;
-  std::span<const std::uint32_t> labels_;
   const ForestOptions& options_;
   std::size_t max_features_;
   int min_split_;
   XorShift random_;
+  Sums sums_;
+  double total_weight_ = 0;
   std::vector<std::uint32_t> samples_;
   std::vector<std::size_t> features_, constants_;
   std::vector<float> values_;
-  std::vector<double> total_, left_;
   Tree tree_;
 };
 
-void CheckFinite(const FeatureMatrix& data) {
+//! A tree on all rows, or, for a bootstrap, on rows that weigh as often as they were drawn.
+Tree GrowTree(const Matrix& matrix, const Targets& targets, std::uint32_t classes,
+              const ForestOptions& options, std::uint32_t tree_seed) {
+  std::vector<double> counts;
+  const double* weights = targets.weights.empty() ? nullptr : targets.weights.data();
+  if (options.bootstrap) {
+    counts.assign(matrix.rows, 0.0);
+    std::mt19937 random(tree_seed);
+    const auto n = static_cast<std::uint32_t>(matrix.rows);
+    for (std::size_t i = 0; i < matrix.rows; ++i) counts[RandBelow(random, n)] += 1.0;
+    weights = counts.data();
+  }
+  std::mt19937 tree_random(tree_seed);
+  const std::uint32_t seed = RandInt31(tree_random);
+  if (targets.regression()) {
+    return Grower<SquaredErrorSums>(matrix, targets, weights, classes, options, seed).Grow();
+  }
+  return Grower<GiniSums>(matrix, targets, weights, classes, options, seed).Grow();
+}
+
+void CheckFeatures(const FeatureMatrix& data) {
   for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
-    if (std::isfinite(data.values[i])) continue;
+    if (!std::isinf(data.values[i])) continue;
     throw std::invalid_argument("value at row " + std::to_string(i / data.columns) + ", column " +
                                 std::to_string(i % data.columns) +
-                                " is missing or infinite: impute it before training");
+                                " is infinite: clip it, or make it NaN (missing)");
   }
 }
 
@@ -319,9 +494,10 @@ std::vector<float> ByColumns(const FeatureMatrix& data) {
   return columns;
 }
 
-void CheckRule(const ForestOptions& options) {
-  if (options.bootstrap)
-    throw std::invalid_argument("the baseline grows on all rows: no bootstrap");
+void CheckRule(const Targets& targets, const ForestOptions& options) {
+  if (options.bootstrap && !targets.weights.empty()) {
+    throw std::invalid_argument("the baseline draws bootstrap rows uniformly: leave out weights");
+  }
   if (options.constant_rule != ConstantRule::kScikitLearn) {
     throw std::invalid_argument("the baseline knows the scikit-learn rule alone");
   }
@@ -333,20 +509,16 @@ void CheckRule(const ForestOptions& options) {
 }  // namespace
 
 std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& data,
-                                                         std::span<const std::uint32_t> labels,
+                                                         const Targets& targets,
                                                          const ForestOptions& options) {
-  CheckRule(options);
-  Forest forest;
-  forest.classes = CheckTraining(data, labels, options);
-  CheckFinite(data);
-  forest.columns = data.columns;
+  CheckRule(targets, options);
+  const std::uint32_t classes = CheckTraining(data, targets, options);
+  CheckFeatures(data);
+  Forest forest = EmptyForest(data, targets, classes);
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::mt19937 forest_random(static_cast<std::uint32_t>(options.seed));
   std::vector<std::uint32_t> seeds;
-  for (int t = 0; t < options.n_trees; ++t) {
-    std::mt19937 tree_random(RandInt31(forest_random));
-    seeds.push_back(RandInt31(tree_random));
-  }
+  for (int t = 0; t < options.n_trees; ++t) seeds.push_back(RandInt31(forest_random));
   tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
   arena.execute([&] {
     Matrix matrix{data.values, data.columns, 1, data.rows, data.columns};
@@ -356,7 +528,7 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
       matrix = {columns.data(), 1, data.rows, data.rows, data.columns};
     }
     tbb::parallel_for(std::size_t{0}, forest.trees.size(), [&](std::size_t t) {
-      forest.trees[t] = Grower(matrix, labels, forest.classes, options, seeds[t]).Grow();
+      forest.trees[t] = GrowTree(matrix, targets, classes, options, seeds[t]);
     });
   });
   return std::make_unique<HostForest>(std::move(forest));

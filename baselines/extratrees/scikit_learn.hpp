@@ -4,14 +4,16 @@
 //!
 //! Problem: compare with the CPU implementation everybody uses, on the same compiler, threads and
 //! data, without Python in the way. Approach: the splitter rules of scikit-learn's
-//! ExtraTreesClassifier (Pedregosa et al., JMLR 12, 2011; behaviour of release 1.9.1), rewritten
-//! from their description: depth-first growth; features drawn without replacement with constant
-//! ones tracked down the tree; a draw of a constant feature counts towards max_features; range
-//! within 1e-7 in float32 is constant; the first drawn wins a tie; Gini in double precision. Random
-//! numbers are its own, too: MT19937 seeds per tree, a 32-bit xorshift within a tree. The trees are
-//! equal to scikit-learn's, node by node, which fixtures check. One tree a task; the result does
-//! not depend on the threads. Complexity: O(n K) a node of n samples; memory a tree: 12 bytes a
-//! row.
+//! ExtraTreesClassifier and ExtraTreesRegressor (squared error) (Pedregosa et al., JMLR 12, 2011;
+//! behaviour of release 1.9.1), rewritten from their description: depth-first growth; features
+//! drawn without replacement with constant ones tracked down the tree; a draw of a constant feature
+//! counts towards max_features; range within 1e-7 in float32 is constant; missing values go to a
+//! side drawn with each cut, and where a node has none to the larger child; the first drawn wins a
+//! tie; criteria in double precision, added up in its order. A bootstrap weighs rows by how often
+//! they were drawn. Random numbers are its own, too: MT19937 seeds per tree, a 32-bit xorshift
+//! within a tree. The trees are equal to scikit-learn's, node by node, which fixtures check. One
+//! tree a task; the result does not depend on the threads. Complexity: O(n K) a node of n samples;
+//! memory a tree: 12 bytes a row.
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 
@@ -26,9 +28,8 @@ class ScikitLearnExtraTrees final : public ForestTrainer {
   explicit ScikitLearnExtraTrees(Layout layout = Layout::kRows, int threads = 0)
       : layout_(layout), threads_(threads) {}
   //! options.seed is scikit-learn's random_state, 0 .. 2^32 - 1.
-  //! @throws std::invalid_argument for bootstrap and for other rules than scikit-learn's.
-  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data,
-                                    std::span<const std::uint32_t> labels,
+  //! @throws std::invalid_argument for weights with bootstrap and for other rules of constants.
+  std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
  private:

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -149,6 +150,94 @@ void CompareAll(const Supervised& data, int trees) {
   std::fflush(stdout);
 }
 
+// Rows with weights, targets and holes made by arithmetic.
+struct Targeted {
+  std::string name;
+  Supervised data;
+  std::vector<double> values, weights;
+
+  explicit Targeted(Supervised from) : name(from.name), data(std::move(from)) {
+    const Philox4x32 philox = Philox4x32::FromSeed(78);
+    for (std::size_t i = 0; i < data.train_rows; ++i) {
+      const PhiloxBlock bits = philox.Block(i);
+      const float x = data.values[i * data.columns];
+      values.push_back(1e3 + x + 0.01 * static_cast<double>(UniformBelow(bits.half(0), 50)));
+      weights.push_back(0.3 * static_cast<double>(UniformBelow(bits.half(1), 6)));
+    }
+  }
+  void MakeHoles() {
+    for (std::size_t i = 0; i < data.rows(); ++i) {
+      for (std::size_t f = 1; f < data.columns; f += 2) {
+        if ((7 * i + 5 * f) % 11 == 3) data.values[i * data.columns + f] = std::nanf("");
+      }
+    }
+    name += " with holes";
+  }
+  Targets Classes(bool weighted) const {
+    Targets targets(data.TrainLabels());
+    if (weighted) targets.weights = weights;
+    return targets;
+  }
+  Targets Values(bool weighted) const {
+    Targets targets = Targets::Regression(values);
+    if (weighted) targets.weights = weights;
+    return targets;
+  }
+};
+
+void CompareTargets(const Targeted& given, const Targets& targets, const ForestOptions& options,
+                    const std::string& what) {
+  const Supervised& data = given.data;
+  const auto cpu = Make("frontier", Device::kCpu)->fit(data.Train(), targets, options);
+  const auto gpu = Make("frontier", Device::kCuda)->fit(data.Train(), targets, options);
+  Expect(SameTrees(cpu->host(), gpu->host()), given.name + ": " + what + " (trees)");
+  const std::size_t n = data.test_rows();
+  std::vector<double> a(n * cpu->host().classes, -1.0);
+  std::vector<double> b(n * gpu->host().classes, -2.0);
+  cpu->predict_proba(data.Test(), n, a.data());
+  gpu->predict_proba(data.Test(), n, b.data());
+  Expect(a == b, given.name + ": " + what + " (answers)");
+}
+
+void CompareAllTargets(Supervised data, int trees) {
+  Targeted given(std::move(data));
+  ForestOptions base;
+  base.n_trees = trees;
+  base.seed = 6;
+  for (const bool holes : {false, true}) {
+    if (holes) given.MakeHoles();
+    for (const bool weighted : {false, true}) {
+      const std::string how = weighted ? "weighted " : "";
+      for (const bool real : {false, true}) {
+        const Targets targets = real ? given.Values(weighted) : given.Classes(weighted);
+        const auto with = [&](const std::string& what, auto change) {
+          ForestOptions options = base;
+          change(options);
+          CompareTargets(given, targets, options, how + (real ? "regression " : "classes ") + what);
+        };
+        with("", [](ForestOptions&) {});
+        with("geurts, 3 features", [](ForestOptions& o) {
+          o.constant_rule = ConstantRule::kGeurts;
+          o.max_features = 3;
+        });
+        with("report, 3 features", [](ForestOptions& o) {
+          o.constant_rule = ConstantRule::kReport;
+          o.max_features = 3;
+        });
+        with("limits", [](ForestOptions& o) {
+          o.max_depth = 9;
+          o.min_samples_leaf = 3;
+          o.min_samples_split = 11;
+          o.min_impurity_decrease = 1e-4;
+        });
+        with("bootstrap", [](ForestOptions& o) { o.bootstrap = true; });
+      }
+    }
+  }
+  std::printf("compared targets on %s\n", given.name.c_str());
+  std::fflush(stdout);
+}
+
 void CompareReport(const Supervised& data, int trees) {
   ForestOptions options;
   options.n_trees = trees;
@@ -172,6 +261,11 @@ void Small() {
   CompareAll(SyntheticTable(6000, 40, 3, 200), 4);
   CompareAll(SyntheticTable(6000, 40, 600, 2000), 4);
   CompareAll(SyntheticTable(90000, 7, 4, 80000), 3);
+  CompareAllTargets(LoadSupervised("iris", 1), 16);
+  CompareAllTargets(LoadSupervised("digits", 1), 4);
+  CompareAllTargets(SyntheticTable(9000, 40, 3, 200), 2);
+  CompareAllTargets(SyntheticTable(9000, 12, 300, 2000), 2);
+  CompareAllTargets(SyntheticTable(90000, 7, 4, 80000), 1);
 }
 
 // For a memory checker, under which kernels run a hundred times slower: every queue, one tree.
@@ -179,6 +273,8 @@ void Tiny() {
   CompareReport(LoadSupervised("iris", 1), 2);
   CompareAll(SyntheticTable(5000, 9, 3, 250), 1);
   CompareAll(SyntheticTable(1700, 9, 520, 2000), 1);
+  CompareAllTargets(SyntheticTable(4000, 9, 3, 200), 1);
+  CompareAllTargets(SyntheticTable(700, 9, 140, 500), 1);
 }
 
 // Best of `repeats` fits after one to warm up; also the parts of the best.
@@ -248,6 +344,34 @@ void Timings(const Supervised& data, int repeats) {
   options.n_trees = 1024;
   TimeFit(*trainer, data, options, 1, &parts);
   for (const PartTime& part : parts) Row(data.name, "1024 trees; " + part.name, "s", part.seconds);
+}
+
+// Regression on the labels as numbers, and weighted classes: the kernels that keep sums.
+void TimeTargets(const Supervised& data, int repeats) {
+  const std::vector<double> values(
+      data.labels.begin(), data.labels.begin() + static_cast<std::ptrdiff_t>(data.train_rows));
+  const std::vector<double> weights(data.train_rows, 1.5);
+  ForestOptions options;
+  options.n_trees = 64;
+  options.max_features = static_cast<int>(ResolveMaxFeatures(0, data.columns));
+  const auto time = [&](const char* what, const Targets& targets) {
+    const auto seconds_of = [&](ForestTrainer& trainer, int times) {
+      double best = 1e30;
+      for (int r = 0; r <= times; ++r) {
+        best = std::min(best, Seconds([&] { trainer.fit(data.Train(), targets, options); }));
+      }
+      return best;
+    };
+    const double cpu = seconds_of(*Make("frontier", Device::kCpu), 0);
+    const double gpu = seconds_of(*Make("frontier", Device::kCuda), repeats);
+    const double baseline = seconds_of(*Make("scikit-learn", Device::kCpu), 0);
+    Row(data.name, std::string(what) + "; 64 trees; cpu twin", "s", cpu);
+    Row(data.name, std::string(what) + "; 64 trees; frontier", "s", gpu);
+    Row(data.name, std::string(what) + "; 64 trees; baseline", "s", baseline);
+    Row(data.name, std::string(what) + "; baseline / frontier", "1", baseline / gpu);
+  };
+  time("regression", Targets::Regression(values));
+  time("weighted classes", Targets(data.TrainLabels(), weights));
 }
 
 // The report's kernels, 10 trees: a full fit takes minutes, so the first steps stand for it.
@@ -321,6 +445,7 @@ int main(int argc, char** argv) {
     Iris(repeats);
     const Supervised images = Images(pixels);
     Timings(images, repeats);
+    TimeTargets(images, repeats);
     ReportSteps(images, 200);
     if (!dataset.empty()) {
       datasets::Catalog().Resolve(dataset, {.policy = datasets::FetchPolicy::kAll});
