@@ -1,0 +1,236 @@
+#include "experiments/treeshap/row_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+
+#include "datasets/arff.hpp"
+#include "datasets/catalog.hpp"
+#include "harness/csv.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+bool Contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+std::string_view Trim(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+// Whether a quote is still open, so that the record goes on in the next line.
+bool QuoteIsOpen(const std::string& record) {
+  return std::count(record.begin(), record.end(), '"') % 2 == 1;
+}
+
+std::vector<std::string> SplitCsv(const std::string& record) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < record.size(); ++i) {
+    const char c = record[i];
+    if (quoted && c == '"' && i + 1 < record.size() && record[i + 1] == '"') {
+      fields.back() += record[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
+// The field's number, NaN where it is missing, nothing where it is a word.
+std::optional<float> FieldValue(const std::string& field) {
+  constexpr std::array<std::string_view, 5> missing = {"", "?", "na", "nan", "null"};
+  const std::string_view text = Trim(field);
+  if (const auto number = harness::ParseNumber(text)) return static_cast<float>(*number);
+  const std::string lower = Lower(std::string(text));
+  if (std::find(missing.begin(), missing.end(), lower) != missing.end()) {
+    return std::numeric_limits<float>::quiet_NaN();
+  }
+  return {};
+}
+
+std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
+  const auto near = datasets::NearestNames(name, columns, 1);
+  return near.empty() ? "" : "; the nearest is \"" + near.front() + "\"";
+}
+
+}  // namespace
+
+RowStream::RowStream(const std::string& path, WantedColumns wanted)
+    : path_(path), wanted_(std::move(wanted)), file_(path, std::ios::binary) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (!file_ || error) throw std::invalid_argument("cannot read " + path);
+  bytes_ = static_cast<std::int64_t>(size);
+  const std::string end = Lower(std::filesystem::path(path).extension().string());
+  if (end == ".arff") {
+    OpenArff();
+  } else if (end == ".csv") {
+    OpenCsv();
+  } else {
+    throw std::invalid_argument(path + " is neither .csv nor .arff");
+  }
+}
+
+double RowStream::done() const {
+  return bytes_ == 0 ? 1 : static_cast<double>(read_) / static_cast<double>(bytes_);
+}
+
+bool RowStream::NextLine(std::string& line) {
+  if (!std::getline(file_, line)) {
+    if (file_.bad()) throw std::runtime_error(path_ + ": reading failed");
+    return false;
+  }
+  read_ = std::min(bytes_, read_ + static_cast<std::int64_t>(line.size()) + 1);
+  if (++line_ == 1 && line.rfind("\xEF\xBB\xBF", 0) == 0) line.erase(0, 3);
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return true;
+}
+
+void RowStream::Match(const std::vector<std::string>& columns) {
+  file_columns_ = columns.size();
+  for (const std::string& name : wanted_.ignore) {
+    if (!Contains(columns, name)) {
+      throw std::invalid_argument(path_ + " has no column \"" + name + "\" to leave out" +
+                                  Nearest(name, columns));
+    }
+  }
+  const bool by_name = !wanted_.names.empty();
+  for (std::size_t i = 0; i < columns.size() && !by_name; ++i) {
+    if (Contains(wanted_.ignore, columns[i])) continue;
+    order_.push_back(i);
+    names_.push_back(columns[i]);
+  }
+  for (const std::string& name : wanted_.names) {
+    const auto at = std::find(columns.begin(), columns.end(), name);
+    if (at == columns.end()) {
+      throw std::invalid_argument(path_ + " has no column \"" + name +
+                                  "\", a feature of the model" + Nearest(name, columns));
+    }
+    order_.push_back(static_cast<std::size_t>(at - columns.begin()));
+    names_.push_back(name);
+  }
+  if (order_.size() != wanted_.count) {
+    throw std::invalid_argument(path_ + " has " + std::to_string(order_.size()) +
+                                " columns, the model " + std::to_string(wanted_.count) +
+                                " features; --ignore NAME leaves out a column such as the target");
+  }
+}
+
+void RowStream::OpenCsv() {
+  std::string line;
+  if (!NextLine(line)) throw std::invalid_argument(path_ + ":1: empty; a header line is needed");
+  std::vector<std::string> columns = SplitCsv(line);
+  for (std::string& name : columns) name = std::string(Trim(name));
+  Match(columns);
+}
+
+void RowStream::OpenArff() {
+  std::string line;
+  while (NextLine(line)) {
+    arff_header_ += line + "\n";
+    if (Lower(std::string(Trim(line))).rfind("@data", 0) == 0) break;
+  }
+  header_lines_ = line_;
+  std::vector<std::string> columns;
+  datasets::ArffOptions options;
+  options.file = path_;
+  options.roles = [&](const std::vector<datasets::ColumnInfo>& infos) {
+    for (const auto& info : infos) columns.push_back(info.name);
+    return std::vector<datasets::ColumnRole>(infos.size(), datasets::ColumnRole::kFeature);
+  };
+  const datasets::Frame frame = datasets::ParseArff(arff_header_, options);
+  Match(columns);
+  for (const std::size_t i : order_) {
+    if (frame.columns[i].kind == datasets::ColumnKind::kString) {
+      throw std::invalid_argument(path_ + ": column \"" + columns[i] +
+                                  "\" is text, which no tree splits; leave it out with --ignore");
+    }
+  }
+}
+
+std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
+  return arff_header_.empty() ? ReadCsv(count, values) : ReadArff(count, values);
+}
+
+void RowStream::AppendCsvRow(const std::vector<std::string>& fields, std::int64_t line,
+                             std::vector<float>& values) const {
+  const std::string where = path_ + ":" + std::to_string(line) + ": ";
+  if (fields.size() != file_columns_) {
+    throw std::invalid_argument(where + std::to_string(fields.size()) +
+                                " fields where the header has " + std::to_string(file_columns_));
+  }
+  for (std::size_t f = 0; f < order_.size(); ++f) {
+    const auto value = FieldValue(fields[order_[f]]);
+    if (!value) {
+      throw std::invalid_argument(where + "column \"" + names_[f] + "\": \"" + fields[order_[f]] +
+                                  "\" is no number; code categories as the model was trained on");
+    }
+    values.push_back(*value);
+  }
+}
+
+std::size_t RowStream::ReadCsv(std::size_t count, std::vector<float>& values) {
+  std::size_t rows = 0;
+  std::string record;
+  while (rows < count && NextLine(record)) {
+    if (Trim(record).empty()) continue;
+    const std::int64_t first = line_;
+    for (std::string more; QuoteIsOpen(record);) {
+      if (!NextLine(more)) {
+        throw std::invalid_argument(path_ + ":" + std::to_string(first) + ": a quote stays open");
+      }
+      record += "\n" + more;
+    }
+    AppendCsvRow(SplitCsv(record), first, values);
+    ++rows;
+  }
+  return rows;
+}
+
+// The parser is given the header again before each chunk: levels keep their codes.
+std::size_t RowStream::ReadArff(std::size_t count, std::vector<float>& values) {
+  std::string line;
+  for (;;) {
+    std::string text = arff_header_;
+    const std::int64_t before = line_;
+    std::size_t lines = 0;
+    for (; lines < count && NextLine(line); ++lines) text += line + "\n";
+    if (lines == 0) return 0;
+    datasets::ArffOptions options;
+    options.file = path_;
+    datasets::Frame frame;
+    try {
+      frame = datasets::ParseArff(text, options);
+    } catch (const datasets::ParseError& error) {
+      if (error.line <= header_lines_) throw;
+      const std::string message = error.what();
+      const auto at = message.find(": ");
+      throw datasets::ParseError(path_, error.line - header_lines_ + before, error.column,
+                                 at == std::string::npos ? message : message.substr(at + 2));
+    }
+    const auto rows = static_cast<std::size_t>(frame.rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (const std::size_t i : order_) values.push_back(frame.columns[i].values[r]);
+    }
+    if (rows > 0) return rows;  // else comments alone
+  }
+}
+
+}  // namespace retable::experiments::treeshap
