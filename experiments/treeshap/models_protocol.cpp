@@ -32,7 +32,8 @@ class ModelsProtocol final : public harness::Protocol {
     const auto add = [&](const char* metric, double value) {
       outcome.metrics.push_back({metric, "1", {value}, {}, {}});
     };
-    add("rows", static_cast<double>(problem.training_rows));
+    add("rows", static_cast<double>(problem.data_rows));
+    add("training_rows", static_cast<double>(problem.training_rows));
     add("columns", static_cast<double>(problem.columns));
     add("classes", static_cast<double>(problem.classes));
     add("trees", static_cast<double>(problem.model.trees.size()));
