@@ -12,6 +12,7 @@
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "experiments/common/glue.hpp"
+#include "experiments/shapley/image_network.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/protocol.hpp"
 
@@ -103,7 +104,44 @@ class Trials {
   harness::Metric unique_{"unique", "coalitions", {}, {}, {}};
 };
 
-class ErrorProtocol : public harness::Protocol {
+harness::Outcome Measure(const harness::CellConfig& cell, const Problem& problem,
+                         std::int64_t budget) {
+  constexpr double kAgreement = 1e-6;
+  const auto estimator = MakeMethod<ShapleyEstimator>(cell);
+  harness::Outcome outcome;
+  const auto least = estimator->least_budget(problem.features);
+  if (budget < least) {
+    outcome.status = "skipped";
+    outcome.reason = "needs a budget of " + std::to_string(least) + " at least";
+    return outcome;
+  }
+  if (problem.exact.empty() && cell.repeats < 2) {
+    throw std::invalid_argument("without exact values the error needs two repeats at least");
+  }
+  outcome.verification = {true,
+                          problem.disagreement <= kAgreement,
+                          "largest disagreement of what is known twice",
+                          problem.disagreement,
+                          kAgreement,
+                          problem.checked};
+  outcome.facts = problem.facts;
+  outcome.facts["budget"] = budget;
+  if (!outcome.verification.ok) return outcome;
+  Trials trials(problem, *estimator, budget);
+  for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
+    trials.Run(static_cast<std::uint64_t>(cell.seed * 1000003 + repeat * 1009));
+  }
+  outcome.metrics = trials.Metrics();
+  if (problem.games.size() == 1) outcome.curves = {trials.FirstValues()};
+  return outcome;
+}
+
+// The budget at which a method of permutations draws this many (an even number).
+std::int64_t BudgetOf(std::int64_t permutations, int features) {
+  return (permutations + 1) / 2 * (features + 1);
+}
+
+class ErrorProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "shapley/error"; }
   std::string family() const override { return "shapley"; }
@@ -118,61 +156,55 @@ class ErrorProtocol : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     auto settings = TabularSettings();
-    settings.push_back(PermutationsSetting());
+    settings.push_back({"permutations", std::int64_t{0},
+                        "a budget of so many permutations instead of the axis; 0: the axis"});
     return settings;
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveData(dataset);
   }
-
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const Problem problem = MakeProblem(cell);
-    const auto estimator = MakeMethod<ShapleyEstimator>(cell);
+    const Problem problem = MakeTabularProblem(cell);
     const std::int64_t permutations = IntegerOf(cell.settings, "permutations");
-    const std::int64_t budget = permutations > 0 ? (permutations + 1) / 2 * (problem.features + 1)
-                                                 : IntegerOr(cell.axes, "budget", 1000);
-    harness::Outcome outcome;
-    const auto least = estimator->least_budget(problem.features);
-    if (budget < least) {
-      outcome.status = "skipped";
-      outcome.reason = "needs a budget of " + std::to_string(least) + " at least";
-      return outcome;
-    }
-    if (problem.exact.empty() && cell.repeats < 2) {
-      throw std::invalid_argument("without exact values the error needs two repeats at least");
-    }
-    outcome.verification = {true,
-                            problem.disagreement <= kAgreement,
-                            "largest disagreement of what is known twice",
-                            problem.disagreement,
-                            kAgreement,
-                            problem.checked};
-    outcome.facts = problem.facts;
-    outcome.facts["budget"] = budget;
-    if (!outcome.verification.ok) return outcome;
-    Trials trials(problem, *estimator, budget);
-    for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
-      trials.Run(static_cast<std::uint64_t>(cell.seed * 1000003 + repeat * 1009));
-    }
-    outcome.metrics = trials.Metrics();
-    outcome.curves = {trials.FirstValues()};
-    return outcome;
+    return Measure(cell, problem,
+                   permutations > 0 ? BudgetOf(permutations, problem.features)
+                                    : IntegerOr(cell.axes, "budget", 1000));
   }
+};
 
- protected:
-  virtual Problem MakeProblem(const harness::CellConfig& cell) const {
-    return MakeTabularProblem(cell);
+class ImageErrorProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shapley/image_error"; }
+  std::string family() const override { return "shapley"; }
+  std::string summary() const override {
+    return "squared error of Shapley value estimates of image tiles, by permutations";
   }
-  static harness::ParameterSpec PermutationsSetting() {
-    return {"permutations", std::int64_t{0},
-            "a budget of so many permutations (even), instead of the axis; 0: the axis"};
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<ShapleyEstimator>();
   }
-
- private:
-  static constexpr double kAgreement = 1e-6;
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"permutations", std::int64_t{100}, "of a trial"},
+            {"rows_seed", std::int64_t{1}, "chooses the images"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveImages(dataset);
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig&) const override {
+    return WhyNoNetworks();
+  }
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const Problem problem = MakeImageProblem(cell.dataset, IntegerOr(cell.axes, "image", 0),
+                                             IntegerOf(cell.settings, "rows_seed"));
+    return Measure(cell, problem,
+                   BudgetOf(IntegerOf(cell.settings, "permutations"), problem.features));
+  }
 };
 
 RETABLE_PROTOCOL(ErrorProtocol);
+RETABLE_PROTOCOL(ImageErrorProtocol);
 
 }  // namespace
 }  // namespace retable::experiments

@@ -32,4 +32,15 @@ datasets::Frame LoadTabular(const std::string& dataset);
 Problem MakeTabularProblem(const harness::CellConfig& cell);
 std::vector<harness::ParameterSpec> TabularSettings();
 
+//! One image of a data set and the network that classifies it. "digits": 8 x 8 pixels, each a
+//! player; "Fashion-MNIST": padded to 32 x 32, 256 tiles of 2 x 2; "imagenet": ResNet50 and images
+//! of the user's, 256 tiles of 14 x 14, from the folder RETABLE_IMAGENET. Images are test rows in
+//! the order of `rows_seed`; `image` counts them from 0. @throws std::invalid_argument for another
+//! data set, too few images, a file that is not the published network.
+Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed);
+//! The data sets of image problems. @throws harness::UnknownName
+std::vector<harness::DatasetInfo> ResolveImages(const std::string& dataset);
+//! Whether row `row` of the data set is kept from training ("digits", "Fashion-MNIST").
+bool IsTestRow(const std::string& dataset, std::int64_t row);
+
 }  // namespace retable::experiments

@@ -1,0 +1,200 @@
+// Images, their networks, and the games of explaining them.
+//
+// The network of ImageNet is no part of the program (102 MB): resnet50-v1-12.onnx of the ONNX model
+// zoo, known by its SHA-256, in the folder RETABLE_IMAGENET, with the images beside it as binary
+// PPM files of 224 x 224 pixels, in the order of their names.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <numeric>
+#include <stdexcept>
+
+#include "algorithms/shapley/permutation_sampler.hpp"
+#include "datasets/atomic_file.hpp"
+#include "datasets/digest.hpp"
+#include "experiments/common/glue.hpp"
+#include "experiments/shapley/image_game.hpp"
+#include "experiments/shapley/ppm.hpp"
+#include "experiments/shapley/problem.hpp"
+
+namespace retable::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDigits = "digits";
+constexpr const char* kFashion = "Fashion-MNIST";
+constexpr const char* kImageNet = "imagenet";
+constexpr const char* kResNet = "resnet50-v1-12.onnx";
+constexpr const char* kResNetSha256 =
+    "ab65bdc02c5b3123eb3cdf6dac01742438517d8635d4f233913b2be1c70db3b6";
+
+struct Explained {
+  Image image;
+  std::size_t tile = 1;
+  std::vector<float> black = {0.0f};
+  std::string network;      // the file's bytes
+  std::int64_t label = -1;  // -1: not known
+  std::string name;
+};
+
+// The rows kept from training, in the order of the seed.
+std::vector<std::size_t> TestRows(const std::string& dataset, std::int64_t rows,
+                                  std::int64_t seed) {
+  std::vector<std::size_t> test;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (IsTestRow(dataset, i)) test.push_back(static_cast<std::size_t>(i));
+  }
+  std::vector<std::int32_t> order(test.size());
+  shapley::UniformOrder(static_cast<std::uint64_t>(seed), 0, 0, order);
+  std::vector<std::size_t> shuffled;
+  for (const std::int32_t k : order) shuffled.push_back(test[static_cast<std::size_t>(k)]);
+  return shuffled;
+}
+
+// Pixels of one row in a black frame, from 0 to 1.
+Explained FromRow(const std::string& dataset, std::int64_t image, std::int64_t seed) {
+  const auto frame = LoadData(dataset);
+  const auto rows = TestRows(dataset, frame.rows, seed);
+  if (image < 0 || image >= static_cast<std::int64_t>(rows.size())) {
+    throw std::invalid_argument("image " + std::to_string(image) + " of " +
+                                std::to_string(rows.size()) + " test images of " + dataset);
+  }
+  const std::size_t row = rows[static_cast<std::size_t>(image)];
+  const bool digits = dataset == kDigits;
+  const std::size_t side = digits ? 8 : 28, border = digits ? 0 : 2, whole = side + 2 * border;
+  if (frame.columns.size() != side * side) {
+    throw std::invalid_argument(dataset + " has " + std::to_string(frame.columns.size()) +
+                                " columns, not " + std::to_string(side * side) + " pixels");
+  }
+  Explained explained;
+  explained.image = {1, whole, whole, std::vector<float>(whole * whole, 0.0f)};
+  for (std::size_t k = 0; k < side * side; ++k) {
+    const std::size_t y = k / side + border, x = k % side + border;
+    explained.image.values[y * whole + x] =
+        frame.columns[k].values[row] / (digits ? 16.0f : 255.0f);
+  }
+  explained.tile = digits ? 1 : 2;
+  explained.network = NetworkFile(digits ? "digits" : "fashion");
+  if (frame.target) explained.label = std::lround(frame.target->values[row]);
+  explained.name = dataset + " row " + std::to_string(row);
+  return explained;
+}
+
+fs::path ImageNetFolder() {
+  const char* folder = std::getenv("RETABLE_IMAGENET");
+  return folder == nullptr ? fs::path() : fs::path(folder);
+}
+
+std::vector<fs::path> ImageNetImages() {
+  std::vector<fs::path> images;
+  for (const auto& entry : fs::directory_iterator(ImageNetFolder())) {
+    if (entry.path().extension() == ".ppm") images.push_back(entry.path());
+  }
+  std::sort(images.begin(), images.end());
+  return images;
+}
+
+// Mean and deviation of ImageNet's channels, as the zoo's networks want them.
+Explained FromImageNet(std::int64_t image) {
+  constexpr float kMean[] = {0.485f, 0.456f, 0.406f}, kDeviation[] = {0.229f, 0.224f, 0.225f};
+  const auto images = ImageNetImages();
+  if (image < 0 || image >= static_cast<std::int64_t>(images.size())) {
+    throw std::invalid_argument("image " + std::to_string(image) + ": " +
+                                ImageNetFolder().string() + " has " +
+                                std::to_string(images.size()) + " .ppm files");
+  }
+  Explained explained;
+  explained.network = datasets::ReadWhole(ImageNetFolder() / kResNet);
+  if (datasets::Sha256(explained.network) != kResNetSha256) {
+    throw std::invalid_argument((ImageNetFolder() / kResNet).string() +
+                                " is not the ONNX model zoo's: its SHA-256 should be " +
+                                kResNetSha256);
+  }
+  const fs::path& path = images[static_cast<std::size_t>(image)];
+  explained.image = ReadPpm(datasets::ReadWhole(path), path.string());
+  explained.tile = 14;
+  explained.black.clear();
+  const std::size_t plane = explained.image.height * explained.image.width;
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t k = 0; k < plane; ++k) {
+      float& value = explained.image.values[c * plane + k];
+      value = (value - kMean[c]) / kDeviation[c];
+    }
+    explained.black.push_back(-kMean[c] / kDeviation[c]);
+  }
+  explained.name = path.filename().string();
+  return explained;
+}
+
+harness::DatasetInfo ImageNetInfo() {
+  harness::DatasetInfo info;
+  info.name = kImageNet;
+  info.origin = "the user's files";
+  if (ImageNetFolder().empty() || !fs::exists(ImageNetFolder() / kResNet)) {
+    info.reason = std::string("set RETABLE_IMAGENET to a folder with ") + kResNet +
+                  " and images as .ppm (algorithms/shapley/README.md)";
+    return info;
+  }
+  std::string hashes = kResNetSha256;
+  for (const fs::path& path : ImageNetImages()) {
+    hashes += datasets::Sha256(datasets::ReadWhole(path));
+    ++info.rows;
+  }
+  info.present = true;
+  info.sha256 = datasets::Sha256(hashes);
+  return info;
+}
+
+}  // namespace
+
+bool IsTestRow(const std::string& dataset, std::int64_t row) {
+  return dataset == kDigits ? row % 5 == 4 : row >= 60000;
+}
+
+std::vector<harness::DatasetInfo> ResolveImages(const std::string& dataset) {
+  if (dataset == kImageNet) return {ImageNetInfo()};
+  auto infos = ResolveData(dataset);
+  for (const auto& info : infos) {
+    if (info.name != kDigits && info.name != kFashion) {
+      throw harness::UnknownName(
+          "\"" + dataset + "\": there are networks for digits, " + "Fashion-MNIST and imagenet",
+          dataset, {kDigits, kFashion, kImageNet});
+    }
+  }
+  return infos;
+}
+
+Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed) {
+  Explained explained =
+      dataset == kImageNet ? FromImageNet(image) : FromRow(dataset, image, rows_seed);
+  const std::size_t tiles =
+      explained.image.height / explained.tile * (explained.image.width / explained.tile);
+  std::shared_ptr<const ImageNetwork> network =
+      ReadOnnx(explained.network, explained.image, tiles + 1);
+  Problem problem;
+  problem.features = static_cast<int>(tiles);
+  const std::size_t answer = Answer(*network, explained.image);
+  std::vector<float> logits(network->classes());
+  network->logits(explained.image.values, logits);
+  const double odds = LogOdds(logits, answer);
+  problem.games.push_back(MakeImageGame(network, explained.image, explained.tile, explained.black));
+  // The full coalition is the image itself.
+  std::vector<std::uint64_t> all(shapley::CoalitionWords(problem.features), 0);
+  for (std::size_t i = 0; i < tiles; ++i) all[i / 64] |= std::uint64_t{1} << (i % 64);
+  double v = 0;
+  problem.games[0]->evaluate(all, {&v, 1});
+  problem.disagreement = std::abs(v - odds) / std::max(1.0, std::abs(odds));
+  problem.checked = "the network's answer to the whole image";
+  problem.facts["reference"] = std::string("mean of the trials");
+  problem.facts["features"] = static_cast<std::int64_t>(tiles);
+  problem.facts["model"] = std::string(dataset == kImageNet ? kResNet : "own residual network");
+  problem.facts["explained"] = explained.name;
+  problem.facts["answer"] = static_cast<std::int64_t>(answer);
+  if (explained.label >= 0) problem.facts["label"] = explained.label;
+  return problem;
+}
+
+}  // namespace retable::experiments

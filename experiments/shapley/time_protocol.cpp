@@ -1,0 +1,94 @@
+//! @file
+//! Time to explain one image (Mitchell et al. 2022, table 5): drawing 100 permutations, and the
+//! rest, which is the network on every coalition and the averages. One thread; each repeat draws
+//! and evaluates anew, after one evaluation that is not counted.
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "algorithms/shapley/shapley_estimator.hpp"
+#include "experiments/common/glue.hpp"
+#include "experiments/shapley/image_network.hpp"
+#include "experiments/shapley/problem.hpp"
+#include "harness/protocol.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using shapley::PermutationSampler;
+
+class ImageTimeProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shapley/image_time"; }
+  std::string family() const override { return "shapley"; }
+  std::string summary() const override {
+    return "time to draw permutations for one image, and to evaluate them";
+  }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<PermutationSampler>();
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"permutations", std::int64_t{100}, "of a trial"},
+            {"rows_seed", std::int64_t{1}, "chooses the image"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveImages(dataset);
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig&) const override {
+    return WhyNoNetworks();
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    using Clock = std::chrono::steady_clock;
+    const Problem problem =
+        MakeImageProblem(cell.dataset, 0, IntegerOf(cell.settings, "rows_seed"));
+    const auto sampler = MakeMethod<PermutationSampler>(cell);
+    const auto n = static_cast<std::size_t>(IntegerOf(cell.settings, "permutations"));
+    shapley::EstimateFromPermutations(*problem.games[0], sampler->sample(1, problem.features, 0));
+    harness::Metric drawing{"permutation_time", "s", {}, {}, {}};
+    harness::Metric other{"other_time", "s", {}, {}, {}};
+    double inefficiency = problem.disagreement;
+    for (std::int64_t r = 0; r < cell.repeats; ++r) {
+      const auto start = Clock::now();
+      const auto sample =
+          sampler->sample(n, problem.features, static_cast<std::uint64_t>(cell.seed * 1000003 + r));
+      const auto drawn = Clock::now();
+      const auto estimate = shapley::EstimateFromPermutations(*problem.games[0], sample);
+      const auto end = Clock::now();
+      drawing.samples.push_back(std::chrono::duration<double>(drawn - start).count());
+      other.samples.push_back(std::chrono::duration<double>(end - drawn).count());
+      inefficiency = std::max(inefficiency, Inefficiency(problem, estimate.values));
+    }
+    harness::Outcome outcome;
+    outcome.facts = problem.facts;
+    outcome.facts["threads"] = std::int64_t{1};
+    outcome.facts["evaluations"] = static_cast<std::int64_t>(n) * (problem.features + 1);
+    outcome.verification = {true,
+                            inefficiency <= 1e-4,
+                            "values' sum against the whole image's value less the black one's",
+                            inefficiency,
+                            1e-4,
+                            problem.checked};
+    outcome.metrics = {drawing, other};
+    return outcome;
+  }
+
+ private:
+  static double Inefficiency(const Problem& problem, const std::vector<double>& values) {
+    const std::size_t words = shapley::CoalitionWords(problem.features);
+    std::vector<std::uint64_t> ends(2 * words, 0);
+    double sum = 0, v[2];
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      ends[words + i / 64] |= std::uint64_t{1} << (i % 64);
+      sum += values[i];
+    }
+    problem.games[0]->evaluate(ends, v);
+    return std::abs(sum - (v[1] - v[0])) / std::max(1.0, std::abs(v[1] - v[0]));
+  }
+};
+
+RETABLE_PROTOCOL(ImageTimeProtocol);
+
+}  // namespace
+}  // namespace retable::experiments
