@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "baselines/treeshap/xgboost.hpp"
 #include "experiments/common/glue.hpp"
@@ -111,9 +112,7 @@ class ExplainProtocol final : public harness::Protocol {
     };
     outcome.facts["model"] = problem.origin;
     outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
-    if (cell.algorithm == "XGBoost") {
-      outcome.facts["XGBoost"] = baselines::treeshap::XgboostVersion();
-    }
+    outcome.facts["method"] = MethodText(cell);
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
 
@@ -143,6 +142,15 @@ class ExplainProtocol final : public harness::Protocol {
   }
 
  private:
+  // "XGBoost 1.7.4, 16 threads": who computed, as the row says it.
+  static std::string MethodText(const harness::CellConfig& cell) {
+    std::string text = cell.algorithm;
+    if (cell.algorithm == "XGBoost") text += " " + baselines::treeshap::XgboostVersion();
+    if (cell.device != "cpu") return text + ", GPU";
+    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
+    return text + ", " + std::to_string(asked > 0 ? asked : HardwareThreads()) + " threads";
+  }
+
   // Axes that are parameters of the method: each method takes those it knows.
   static harness::CellConfig WithAxes(harness::CellConfig cell) {
     for (const char* axis : {"threads", "gpus"}) {

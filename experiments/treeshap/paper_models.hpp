@@ -3,8 +3,9 @@
 //! The paper's twelve models (Mitchell et al. 2022, tables 2 and 3) as data sets of this family.
 //!
 //! "Covtype-med" is trained by XGBoost on the published data set, once, and kept in the cache.
-//! The models of Fashion_mnist learn from its first 10,000 rows; RETABLE_TRAINING_ROWS sets another
-//! bound for all (0: none), and a model of fewer rows than were published says so.
+//! The models of Fashion_mnist learn from its first 10,000 rows, the large one from 2,000;
+//! RETABLE_TRAINING_ROWS sets another bound for all (0: none), and a model of fewer rows than were
+//! published says so.
 //! Where the data set or XGBoost is not at hand its name stands for "synthetic Covtype-med": an
 //! ensemble of the same shape (model_shapes.hpp). The synthetic ones can be asked for by name, and
 //! "paper" is all twelve.
