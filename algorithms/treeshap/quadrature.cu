@@ -14,6 +14,7 @@
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
 #include "algorithms/treeshap/sharded_explainer.hpp"
+#include "algorithms/treeshap/shared_explainer.cuh"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
@@ -52,13 +53,55 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
   }
 }
 
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch) {
+  const auto rows = static_cast<std::size_t>(RowsPerLane(points));
+  const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
+  return launch.slots * vectors * 32 * sizeof(Float4) +
+         launch.features * 2 * 32 * rows * sizeof(float);
+}
+
+void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream) {
+  switch (points) {
+    case 2:
+      LaunchUnitsPoints<2>(launch, stream);
+      break;
+    case 3:
+      LaunchUnitsPoints<3>(launch, stream);
+      break;
+    case 4:
+      LaunchUnitsPoints<4>(launch, stream);
+      break;
+    case 6:
+      LaunchUnitsPoints<6>(launch, stream);
+      break;
+    case 8:
+      LaunchUnitsPoints<8>(launch, stream);
+      break;
+    default:
+      throw std::logic_error("no unit kernel for " + std::to_string(points));
+  }
+}
+
+void PlaceStack(int points, int slots, QuadratureLaunch& launch) {
+  const auto all = static_cast<std::uint32_t>(slots);
+  const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
+  const std::size_t budget = (kSharedLimit / blocks - 1024) * launch.threads / 128;
+  while (launch.shared_slots < all) {
+    QuadratureLaunch more = launch;
+    ++more.shared_slots;
+    if (QuadratureSharedBytes(points, more) > budget) break;
+    launch = more;
+  }
+  if (all > kLocalSlots) launch.shared_slots = std::max(launch.shared_slots, all - kLocalSlots);
+}
+
 namespace {
 
-constexpr std::uint32_t kRowPadding = 256;        // rows of the largest block
-constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have on this generation
+constexpr std::uint32_t kRowPadding = 256;  // rows of the largest block
 // Blocks to aim for: several waves on a large GPU. A constant, not the device's size, so that the
 // order of summation and with it every bit of the result is the same on any device.
 constexpr std::size_t kTargetBlocks = 2112;
+constexpr std::size_t kLeastSharedRows = 1024;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
 // x is in shared memory up to the first number of features, phi up to the second.
 constexpr int kFewFeatures = 16;
@@ -76,7 +119,6 @@ __global__ void TransposeRows(const float* rows, std::uint32_t count, std::uint3
   }
 }
 
-// out[row][group][feature] = sum of the group's ranges, in the order of the list.
 __global__ void ReduceRanges(const double* partial, const std::uint32_t* order,
                              const std::uint32_t* group_begin, std::uint32_t features,
                              std::uint32_t stride, std::uint32_t rows, std::uint32_t groups,
@@ -89,9 +131,22 @@ __global__ void ReduceRanges(const double* partial, const std::uint32_t* order,
     for (std::uint32_t i = group_begin[group]; i < group_begin[group + 1]; ++i) {
       sum += partial[(static_cast<std::size_t>(order[i]) * features + f) * stride + row];
     }
-    out[(static_cast<std::size_t>(row) * groups + group) * (features + 1) + f] = sum;
+    out[(static_cast<std::size_t>(row) * groups + group) * (features + 1) + f] += sum;
   }
 }
+
+}  // namespace
+
+void LaunchReduce(const double* partial, const std::uint32_t* order,
+                  const std::uint32_t* group_begin, std::uint32_t features, std::uint32_t stride,
+                  std::uint32_t rows, std::uint32_t groups, double* out, cudaStream_t stream) {
+  const dim3 grid((rows + 127) / 128, std::min<std::uint32_t>(features, 1024), groups);
+  ReduceRanges<<<grid, 128, 0, stream>>>(partial, order, group_begin, features, stride, rows,
+                                         groups, out);
+  CudaCheck(cudaGetLastError(), "reduce");
+}
+
+namespace {
 
 // One tape's ranges for a number of rows.
 struct TapePlan {
@@ -129,8 +184,8 @@ struct DeviceTape {
 
 class QuadratureOnDevice final : public TreeExplainer {
  public:
-  QuadratureOnDevice(int device, TapeOptions options, int threads)
-      : device_(Select(device)), options_(std::move(options)), threads_(threads) {
+  QuadratureOnDevice(int device, TapeOptions options, int threads, int share)
+      : device_(Select(device)), options_(std::move(options)), threads_(threads), share_(share) {
     if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
       throw std::invalid_argument("threads is 0 (chosen), 32, 64 or 128");
     }
@@ -158,6 +213,12 @@ class QuadratureOnDevice final : public TreeExplainer {
       tapes_.push_back(std::move(on_device));
     }
     RequireStackFits();
+    shared_.reset();
+    if (share_ != 0) {
+      const std::int32_t leaves = share_ > 0 ? share_ : UnitLeaves(annotated);
+      shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
+      if (!shared_->usable()) shared_.reset();
+    }
   }
 
   std::vector<double> values(const RowBlock& rows) override {
@@ -165,10 +226,12 @@ class QuadratureOnDevice final : public TreeExplainer {
     CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
     std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
     seconds_ = 0;
+    const bool shares = Shares(rows.rows);
     for (std::size_t begin = 0; begin < rows.rows;) {
       const std::size_t count = std::min(rows.rows - begin, RowsAtOnce(rows.rows));
       Explain(rows.slice(begin, count),
-              std::span(phi).subspan(begin * ValuesPerRow(shape_), count * ValuesPerRow(shape_)));
+              std::span(phi).subspan(begin * ValuesPerRow(shape_), count * ValuesPerRow(shape_)),
+              shares);
       begin += count;
     }
     return phi;
@@ -199,6 +262,16 @@ class QuadratureOnDevice final : public TreeExplainer {
     return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
   }
 
+  // Many features set many rows apart: smaller units. Depends on the model alone.
+  static std::int32_t UnitLeaves(const AnnotatedModel& model) {
+    return model.features <= 10 ? 32 : 16;
+  }
+
+  // Where rows are few no two of them agree often enough to pay for the grouping.
+  bool Shares(std::size_t rows) const {
+    return shared_ != nullptr && (share_ > 0 || rows >= kLeastSharedRows);
+  }
+
   std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
 
   KernelKind Kind(const RowBlock& rows) const {
@@ -218,6 +291,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   // Rows whose partial sums fit the memory set aside for them.
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), 1u << 17);
+    if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
     while (count > kRowPadding && (RangesFor(count) + static_cast<std::size_t>(shape_.groups)) *
                                           features() * count * sizeof(double) >
                                       kPartialBytes) {
@@ -232,28 +306,12 @@ class QuadratureOnDevice final : public TreeExplainer {
     launch.kind = kind;
     launch.threads =
         static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
-    PlaceStack(tape, launch);
+    PlaceStack(tape.tape.points, tape.tape.slots, launch);
     // Very deep trees: fewer rows a block.
     while (launch.threads > 32 && QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit) {
       launch.threads /= 2;
     }
     return launch;
-  }
-
-  // As many low slots in shared memory as leave room for four blocks; the rest is local, and what
-  // local memory cannot hold is shared again.
-  static void PlaceStack(const DeviceTape& tape, QuadratureLaunch& launch) {
-    const auto slots = static_cast<std::uint32_t>(tape.tape.slots);
-    const auto blocks = static_cast<std::size_t>(ResidentBlocks(tape.tape.points));
-    const std::size_t budget = (kSharedLimit / blocks - 1024) * launch.threads / 128;
-    while (launch.shared_slots < slots) {
-      QuadratureLaunch more = launch;
-      ++more.shared_slots;
-      if (QuadratureSharedBytes(tape.tape.points, more) > budget) break;
-      launch = more;
-    }
-    if (slots > kLocalSlots)
-      launch.shared_slots = std::max(launch.shared_slots, slots - kLocalSlots);
   }
 
   void RequireStackFits() const {
@@ -268,7 +326,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
   }
 
-  void Explain(const RowBlock& rows, std::span<double> phi) {
+  void Explain(const RowBlock& rows, std::span<double> phi, bool shares) {
     if (tapes_.empty() || features() == 0) {
       AddExpected(rows.rows, phi);
       return;
@@ -278,11 +336,9 @@ class QuadratureOnDevice final : public TreeExplainer {
     rows_.Reserve(rows.values.size());
     rows_.Upload(rows.values);
     x_.Reserve(features() * stride);
-    std::vector<std::int32_t> range_groups;
-    std::vector<std::size_t> first_range;
-    Plan(rows.rows, range_groups, first_range);
-    partial_.Reserve(range_groups.size() * features() * stride);
     out_.Reserve(phi.size());
+    Plan plan;
+    if (!shares) plan = MakePlan(rows.rows, stride);
     const KernelKind kind = Kind(rows);
 
     start_.Record(main_.get());
@@ -290,33 +346,12 @@ class QuadratureOnDevice final : public TreeExplainer {
                     static_cast<unsigned>(std::min<std::size_t>(features(), 1024)));
     TransposeRows<<<grid, 128, 0, main_.get()>>>(
         rows_.data(), count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
-    CudaCheck(
-        cudaMemsetAsync(partial_.data(), 0,
-                        range_groups.size() * features() * stride * sizeof(double), main_.get()),
-        "memset");
-    ready_.Record(main_.get());
-    for (std::size_t i = 0; i < tapes_.size(); ++i) {
-      DeviceTape& tape = *tapes_[i];
-      QuadratureLaunch launch = Geometry(tape, kind, rows.rows);
-      launch.words = tape.words.data();
-      launch.ranges = tape.ranges.data();
-      launch.sets = sets_.data();
-      launch.x = x_.data();
-      launch.partial = partial_.data() + first_range[i] * features() * stride;
-      launch.stride = stride;
-      launch.range_count = static_cast<std::uint32_t>(first_range[i + 1] - first_range[i]);
-      CudaCheck(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
-      LaunchQuadrature(tape.tape.points, launch, tape.stream.get());
-      tape.done.Record(tape.stream.get());
-      CudaCheck(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
+    CudaCheck(cudaMemsetAsync(out_.data(), 0, phi.size_bytes(), main_.get()), "memset");
+    if (shares) {
+      shared_->Run(x_.data(), count, stride, kind, out_.data(), main_.get());
+    } else {
+      RunRows(plan, kind, count, stride);
     }
-    const dim3 reduce((count + 127) / 128,
-                      static_cast<unsigned>(std::min<std::size_t>(features(), 1024)),
-                      static_cast<unsigned>(shape_.groups));
-    ReduceRanges<<<reduce, 128, 0, main_.get()>>>(
-        partial_.data(), order_.data(), group_begin_.data(),
-        static_cast<std::uint32_t>(shape_.features), stride, count,
-        static_cast<std::uint32_t>(shape_.groups), out_.data());
     stop_.Record(main_.get());
     CudaCheck(cudaGetLastError(), "reduce");
     seconds_ += stop_.SecondsSince(start_);
@@ -324,24 +359,31 @@ class QuadratureOnDevice final : public TreeExplainer {
     AddExpected(rows.rows, phi);
   }
 
-  // Ranges of every tape, their groups and the order of summation, uploaded.
-  void Plan(std::size_t rows, std::vector<std::int32_t>& groups, std::vector<std::size_t>& first) {
+  // Ranges of every tape.
+  struct Plan {
+    std::vector<std::int32_t> groups;  // of each range
+    std::vector<std::size_t> first;    // range of each tape, and the end
+  };
+
+  // Uploads the ranges and the order of summation.
+  Plan MakePlan(std::size_t rows, std::size_t stride) {
+    Plan plan;
     std::size_t chunks = 0;
     for (const auto& tape : tapes_) chunks += tape->chunks;
     for (const auto& tape : tapes_) {
       const std::size_t target = std::max<std::size_t>(1, RangesFor(rows) * tape->chunks / chunks);
-      const TapePlan plan = PlanRanges(tape->tape, target);
-      first.push_back(groups.size());
-      groups.insert(groups.end(), plan.groups.begin(), plan.groups.end());
-      tape->ranges.Reserve(plan.ranges.size());
-      tape->ranges.Upload(plan.ranges);
+      const TapePlan ranges = PlanRanges(tape->tape, target);
+      plan.first.push_back(plan.groups.size());
+      plan.groups.insert(plan.groups.end(), ranges.groups.begin(), ranges.groups.end());
+      tape->ranges.Reserve(ranges.ranges.size());
+      tape->ranges.Upload(ranges.ranges);
     }
-    first.push_back(groups.size());
+    plan.first.push_back(plan.groups.size());
     std::vector<std::uint32_t> order;
     std::vector<std::uint32_t> begin = {0};
     for (std::int32_t g = 0; g < shape_.groups; ++g) {
-      for (std::size_t i = 0; i < groups.size(); ++i) {
-        if (groups[i] == g) order.push_back(static_cast<std::uint32_t>(i));
+      for (std::size_t i = 0; i < plan.groups.size(); ++i) {
+        if (plan.groups[i] == g) order.push_back(static_cast<std::uint32_t>(i));
       }
       begin.push_back(static_cast<std::uint32_t>(order.size()));
     }
@@ -349,6 +391,35 @@ class QuadratureOnDevice final : public TreeExplainer {
     order_.Upload(order);
     group_begin_.Reserve(begin.size());
     group_begin_.Upload(begin);
+    partial_.Reserve(plan.groups.size() * features() * stride);
+    return plan;
+  }
+
+  // Every node for every row.
+  void RunRows(const Plan& plan, KernelKind kind, std::uint32_t rows, std::uint32_t stride) {
+    const std::size_t slice = features() * stride;
+    CudaCheck(cudaMemsetAsync(partial_.data(), 0, plan.groups.size() * slice * sizeof(double),
+                              main_.get()),
+              "memset");
+    ready_.Record(main_.get());
+    for (std::size_t i = 0; i < tapes_.size(); ++i) {
+      DeviceTape& tape = *tapes_[i];
+      QuadratureLaunch launch = Geometry(tape, kind, rows);
+      launch.words = tape.words.data();
+      launch.ranges = tape.ranges.data();
+      launch.sets = sets_.data();
+      launch.x = x_.data();
+      launch.partial = partial_.data() + plan.first[i] * slice;
+      launch.stride = stride;
+      launch.range_count = static_cast<std::uint32_t>(plan.first[i + 1] - plan.first[i]);
+      CudaCheck(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
+      LaunchQuadrature(tape.tape.points, launch, tape.stream.get());
+      tape.done.Record(tape.stream.get());
+      CudaCheck(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
+    }
+    LaunchReduce(partial_.data(), order_.data(), group_begin_.data(),
+                 static_cast<std::uint32_t>(shape_.features), stride, rows,
+                 static_cast<std::uint32_t>(shape_.groups), out_.data(), main_.get());
   }
 
   void AddExpected(std::size_t rows, std::span<double> phi) const {
@@ -363,6 +434,8 @@ class QuadratureOnDevice final : public TreeExplainer {
   int device_;
   TapeOptions options_;
   int threads_;
+  int share_;
+  std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
   TreeEnsemble shape_;  // features and groups alone
   TreeEnsemble model_;  // for interactions, compiled at first use
@@ -388,7 +461,9 @@ RETABLE_REGISTER(
      .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
                     {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
                     {"max_points", std::int64_t{8}, "quadrature points of a pass: 4, 6 or 8"},
-                    {"threads", std::int64_t{0}, "threads a block: 0 (chosen), 32, 64 or 128"}},
+                    {"threads", std::int64_t{0}, "threads a block: 0 (chosen), 32, 64 or 128"},
+                    {"share", std::int64_t{-1},
+                     "leaves of the largest subtree shared by like rows; 0: none, -1: chosen"}},
      .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
        TapeOptions options;
        options.max_points = static_cast<int>(IntegerParameter(p, "max_points", 8));
@@ -399,7 +474,8 @@ RETABLE_REGISTER(
        const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
        for (int i = 0; i < std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)); ++i) {
          parts.push_back(std::make_unique<QuadratureOnDevice>(
-             first + i, options, static_cast<int>(IntegerParameter(p, "threads", 0))));
+             first + i, options, static_cast<int>(IntegerParameter(p, "threads", 0)),
+             static_cast<int>(IntegerParameter(p, "share", -1))));
        }
        return ShareRows(std::move(parts));
      }});

@@ -5,8 +5,9 @@
 //! names are quadrature_model.hpp's; "first" and "second" take the place of left and right.
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
-//! and EndTree(). `bits` is a record's feature with its flags. Arrays hold R rows (fastest) by Q
-//! points.
+//! Shared(at, k), which takes a shared unit's K and contributions and returns where the next
+//! operation starts, and EndTree(). `bits` is a record's feature with its flags. Arrays hold R rows
+//! (fastest) by Q points.
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -265,6 +266,30 @@ RETABLE_HD void StartTree(LaneState<Q, R>& state) {
   for (int i = 0; i < Q * R; ++i) state.g[i] = 1.0f;
 }
 
+//! G at the root of a unit from its path's factors. Two rows that are inside for the same features
+//! get the same bits, wherever they left the others. Returns where the unit's operations start.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD const Float4* StartUnit(const Float4* at, std::uint32_t factors, LaneState<Q, R>& state,
+                                   Memory& memory) {
+  StartTree(state);
+  for (std::uint32_t i = 0; i < factors; ++i) {
+    const Record<Q> record(at);
+    float x[R];
+    memory.X(record.bits(), x);
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) {
+      bool inside = x[r] >= record.word[0] && x[r] < record.word[1];
+      if constexpr (General) {
+        if (x[r] != x[r]) inside = (record.bits() & kMissingInside) != 0;
+      }
+      RETABLE_UNROLL
+      for (int q = 0; q < Q; ++q) state.g[q * R + r] *= inside ? record.g(q) : record.e(q);
+    }
+    at += RecordSize(Q);
+  }
+  return at;
+}
+
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* DispatchTreelet(int op, const Float4* at, LaneState<Q, R>& state,
                                          Memory& memory) {
@@ -341,6 +366,8 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
       at += kRecord;
     } else if (now <= kBB) {
       at = DispatchTreelet<General, Q, R>(now, at, state, memory);
+    } else if (now == kShared) {
+      at = memory.Shared(at, state.k);
     } else if (now <= kUpLeaf) {
       Close<General, Q, R>(now, at, here, second_slot, state, memory);
       at += kRecord;

@@ -38,8 +38,8 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
   }
 }
 
-//! The interpreter's memory of one lane.
-template <int Q, int R, bool SharedX, bool SharedPhi>
+//! The interpreter's memory of one lane. OneStack: no slot is in local memory.
+template <int Q, int R, bool SharedX, bool SharedPhi, bool OneStack = false>
 struct DeviceMemory {
   const float* x;   // global, at the lane's first row: features x stride
   char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
@@ -53,6 +53,10 @@ struct DeviceMemory {
   std::uint32_t phi_bytes;  // of which phi
   std::uint32_t threads;
   int shared_slots;
+  std::uint32_t first_unit;
+  const std::uint16_t* classes;  // of the batch's first unit, at the lane's first row
+  const std::uint32_t* bases;
+  const float4* table;
 
   // Q R floats as whole vectors; the last one may be partly used.
   static constexpr int kVectors = (Q * R + 3) / 4;
@@ -91,7 +95,7 @@ struct DeviceMemory {
 
   // Slots are uniform over the block, so the branch is too.
   __device__ __forceinline__ void Push(int slot, const float (&g)[Q * R]) {
-    if (slot < shared_slots) {
+    if (OneStack || slot < shared_slots) {
       Store(stack + static_cast<std::uint32_t>(slot) * kVectors * threads, threads, g);
     } else {
       Store(local + (slot - shared_slots) * kVectors, 1, g);
@@ -99,7 +103,7 @@ struct DeviceMemory {
   }
 
   __device__ __forceinline__ void Peek(int slot, float (&g)[Q * R]) const {
-    if (slot < shared_slots) {
+    if (OneStack || slot < shared_slots) {
       Load(stack + static_cast<std::uint32_t>(slot) * kVectors * threads, threads, g);
     } else {
       Load(local + (slot - shared_slots) * kVectors, 1, g);
@@ -134,6 +138,53 @@ struct DeviceMemory {
     }
     const auto category = static_cast<std::uint32_t>(value);
     return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+  }
+
+  // K and contributions of the rows' classes.
+  __device__ __forceinline__ const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
+    const std::uint32_t unit = tape::Bits(at->x) - first_unit;
+    const std::uint32_t own = tape::Bits(at->y);
+    const std::uint32_t width = tape::Bits(at->z);
+    const float4* from[R];
+    const std::uint16_t* of = classes + static_cast<std::size_t>(unit) * stride;
+    const float4* base = table + __ldg(bases + unit);
+    if constexpr (R == 2) {
+      const std::uint32_t two = __ldg(reinterpret_cast<const std::uint32_t*>(of));
+      from[0] = base + (two & 0xffffu) * width;
+      from[R - 1] = base + (two >> 16) * width;
+    } else {
+      from[0] = base + static_cast<std::uint32_t>(__ldg(of)) * width;
+    }
+    constexpr int kGroups = (Q + 3) / 4;
+#pragma unroll
+    for (int v = 0; v < kGroups; ++v) {
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        const float4 four = __ldg(from[r] + v);
+        k[4 * v * R + r] = four.x;
+        if (4 * v + 1 < Q) k[(4 * v + 1) * R + r] = four.y;
+        if (4 * v + 2 < Q) k[(4 * v + 2) * R + r] = four.z;
+        if (4 * v + 3 < Q) k[(4 * v + 3) * R + r] = four.w;
+      }
+    }
+    ++at;
+    for (std::uint32_t i = 0; i < own; i += 4, ++at) {
+      const Float4 features = *at;
+      float change[4][R];
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        const float4 four = __ldg(from[r] + kGroups + i / 4);
+        change[0][r] = four.x;
+        change[1][r] = four.y;
+        change[2][r] = four.z;
+        change[3][r] = four.w;
+      }
+      AddPhi(tape::Bits(features.x), change[0]);
+      if (i + 1 < own) AddPhi(tape::Bits(features.y), change[1]);
+      if (i + 2 < own) AddPhi(tape::Bits(features.z), change[2]);
+      if (i + 3 < own) AddPhi(tape::Bits(features.w), change[3]);
+    }
+    return at;
   }
 
   // Folds the tree's sums into double: the error does not grow with the number of trees. The adds
@@ -201,6 +252,10 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.partial = launch.partial +
                    static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
                    first_row + lane_row;
+  memory.first_unit = launch.first_unit;
+  memory.classes = launch.classes + first_row + lane_row;
+  memory.bases = launch.bases;
+  memory.table = launch.table;
   // A lane reads its own rows alone: no barrier is needed.
   memory.x = launch.x + first_row + lane_row;
   memory.columns = reinterpret_cast<char*>(columns + lane_row);
@@ -225,6 +280,97 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
       CopyChunkAsync(chunks + (c + 1) % 2 * tape::kChunk, words + (c + 1) * tape::kChunk);
     }
     tape::RunChunk<General, Q, R>(chunks + c % 2 * tape::kChunk, state, memory);
+  }
+}
+
+//! Warps take items in turn: lanes are classes, the features of a unit are columns of the warp's
+//! shared memory.
+template <int Q, int R, bool General>
+__global__ void __launch_bounds__(128, ResidentBlocks(Q)) UnitKernel(UnitLaunch p) {
+  extern __shared__ float4 unit_shared[];
+  using Memory = DeviceMemory<Q, R, true, true, true>;
+  constexpr std::uint32_t kPitch = 32 * R * sizeof(float);
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
+  const std::uint32_t warp_words = stack_words + p.features * (2 * kPitch / sizeof(float4));
+  float4* mine = unit_shared + threadIdx.x / 32 * warp_words;
+  Memory memory{};
+  memory.stack = mine + lane;
+  memory.columns = reinterpret_cast<char*>(mine + stack_words) + lane * R * sizeof(float);
+  memory.phi_bytes = kPitch;
+  memory.step = 2 * kPitch;
+  memory.threads = 32;
+  const std::uint32_t items = p.counters[0];
+  for (;;) {
+    std::uint32_t next = 0;
+    if (lane == 0) next = atomicAdd(p.counters + 3, 1);
+    next = __shfl_sync(0xffffffffu, next, 0);
+    if (next >= items) return;
+    const UnitItem item = p.items[next];
+    const Unit unit = p.units[item.unit];
+    std::uint32_t row[R];
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      row[r] = p.members[item.row + min(lane * R + r, item.count - 1)];
+    }
+    for (std::uint32_t f = 0; f < unit.features; ++f) {
+      const float* x =
+          p.x + static_cast<std::size_t>(p.feature_lists[unit.first_feature + f]) * p.stride;
+      float values[R];
+      float zero[R] = {};
+#pragma unroll
+      for (int r = 0; r < R; ++r) values[r] = __ldg(x + row[r]);
+      *reinterpret_cast<RowVector<R>*>(memory.Column(f) + kPitch) = Packed<R>(values);
+      *reinterpret_cast<RowVector<R>*>(memory.Column(f)) = Packed<R>(zero);
+    }
+    tape::LaneState<Q, R> state;
+    const Float4* at =
+        tape::StartUnit<General, Q, R>(p.words + unit.first_word, unit.path_factors, state, memory);
+    tape::RunChunk<General, Q, R>(at, state, memory);
+    const std::uint32_t width = ClassWidth(Q, unit.own);
+#pragma unroll
+    for (int r = 0; r < R; ++r) {
+      const std::uint32_t index = lane * R + r;
+      if (index >= item.count) continue;
+      float4* to = p.table + p.bases[item.unit] + (item.first + index) * width;
+      constexpr int kGroups = (Q + 3) / 4;
+#pragma unroll
+      for (int v = 0; v < kGroups; ++v) {
+        const auto k = [&](int q) { return q < Q ? state.k[q * R + r] : 0.0f; };
+        to[v] = make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
+      }
+      const auto phi = [&](std::uint32_t f) {
+        return f < unit.own ? reinterpret_cast<const float*>(memory.Column(f))[r] : 0.0f;
+      };
+      for (std::uint32_t f = 0; f < unit.own; f += 4) {
+        to[kGroups + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
+      }
+    }
+  }
+}
+
+template <int Q, bool General>
+void LaunchUnitsKind(const UnitLaunch& launch, cudaStream_t stream) {
+  constexpr int R = RowsPerLane(Q);
+  const auto kernel = UnitKernel<Q, R, General>;
+  const std::size_t warp = UnitSharedBytes(Q, launch);
+  std::uint32_t warps = 4;
+  while (warps > 1 && warps * warp > 56 * 1024) warps /= 2;
+  const std::size_t bytes = warps * warp;
+  CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)),
+            "unit kernel's shared memory");
+  // Blocks for the largest GPU: those without work return at once, and no result depends on them.
+  kernel<<<16 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
+  CudaCheck(cudaGetLastError(), "unit kernel");
+}
+
+template <int Q>
+void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream) {
+  if (launch.missing) {
+    LaunchUnitsKind<Q, true>(launch, stream);
+  } else {
+    LaunchUnitsKind<Q, false>(launch, stream);
   }
 }
 

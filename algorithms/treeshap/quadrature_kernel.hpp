@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "algorithms/treeshap/shared_grouping.cuh"
 
 namespace retable::treeshap {
 
@@ -41,6 +42,29 @@ struct QuadratureLaunch {
   std::uint32_t threads = 128;
   std::uint32_t shared_slots = 0;  //!< the rest, at most kLocalSlots, is in local memory
   KernelKind kind = KernelKind::kPlain;
+
+  // Shared units: what the unit kernel left for the rows.
+  std::uint32_t first_unit = 0;            //!< of the batch
+  const std::uint16_t* classes = nullptr;  //!< units x stride
+  const std::uint32_t* bases = nullptr;    //!< of each unit's classes in `table`
+  const float4* table = nullptr;
+};
+
+//! One launch of the unit kernel: every item of a batch of units, taken by warps in turn.
+struct UnitLaunch {
+  const Unit* units = nullptr;  //!< of the batch
+  const Float4* words = nullptr;
+  const std::uint32_t* feature_lists = nullptr;
+  const float* x = nullptr;  //!< features x stride
+  std::uint32_t stride = 0;
+  std::uint32_t slots = 0;     //!< of the stack
+  std::uint32_t features = 0;  //!< the longest list
+  bool missing = false;
+  const std::uint32_t* members = nullptr;
+  const std::uint32_t* bases = nullptr;
+  const UnitItem* items = nullptr;
+  std::uint32_t* counters = nullptr;  //!< of GroupingLaunch
+  float4* table = nullptr;
 };
 
 //! Rows each lane carries: registers and the stack limit it where there are many points.
@@ -61,5 +85,14 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
+
+//! Bytes of shared memory a warp of the unit kernel needs.
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch);
+
+//! Enqueues the unit kernel. @throws std::runtime_error on a launch failure.
+void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream);
+
+template <int Q>
+void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream);
 
 }  // namespace retable::treeshap

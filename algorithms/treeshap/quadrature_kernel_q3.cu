@@ -4,5 +4,6 @@
 namespace retable::treeshap {
 
 template void LaunchQuadraturePoints<3>(const QuadratureLaunch&, cudaStream_t);
+template void LaunchUnitsPoints<3>(const UnitLaunch&, cudaStream_t);
 
 }  // namespace retable::treeshap

@@ -4,5 +4,6 @@
 namespace retable::treeshap {
 
 template void LaunchQuadraturePoints<6>(const QuadratureLaunch&, cudaStream_t);
+template void LaunchUnitsPoints<6>(const UnitLaunch&, cudaStream_t);
 
 }  // namespace retable::treeshap

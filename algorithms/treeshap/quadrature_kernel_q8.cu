@@ -4,5 +4,6 @@
 namespace retable::treeshap {
 
 template void LaunchQuadraturePoints<8>(const QuadratureLaunch&, cudaStream_t);
+template void LaunchUnitsPoints<8>(const UnitLaunch&, cudaStream_t);
 
 }  // namespace retable::treeshap

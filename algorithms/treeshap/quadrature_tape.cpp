@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace retable::treeshap {
 
@@ -33,30 +34,38 @@ tape::Op ShapeOp(const AnnotatedTree& tree, std::int32_t n, std::int32_t first,
   return kOps[SmallShape(tree, first)][SmallShape(tree, second)];
 }
 
-// Writes one pass of one tree; knows nothing of chunks.
+// What a pass of a tree needs.
+struct PassContext {
+  const AnnotatedTree& tree;
+  const QuadratureRule& rule;
+  std::size_t begin;  // first quadrature point
+  int points;
+  const std::vector<std::uint32_t>& set_offsets;
+};
+
+// Writes operations of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
-  TreeWriter(const AnnotatedTree& tree, const QuadratureRule& rule, std::size_t begin, int points,
-             const std::vector<std::uint32_t>& set_offsets, Tape& out)
-      : tree_(tree),
-        rule_(rule),
-        begin_(begin),
-        points_(points),
-        set_offsets_(set_offsets),
-        out_(out) {}
+  //! `units`: by root node, or null; `locals`: the features' places where the records shall hold
+  //! these.
+  TreeWriter(const PassContext& pass, Tape& out,
+             const std::map<std::int32_t, const PlannedUnit*>* units,
+             const std::vector<std::int32_t>* locals)
+      : pass_(pass),
+        tree_(pass.tree),
+        points_(pass.points),
+        out_(out),
+        units_(units),
+        locals_(locals) {}
 
-  //! Appends operations; `starts` receives where each begins, so that the caller can cut.
-  void Run(std::vector<Float4>& words, std::vector<std::size_t>& starts) {
+  //! Appends the operations of the subtree at n; `starts` receives where each begins, so that the
+  //! caller can cut. Returns the number of stack slots.
+  int Run(std::int32_t n, std::vector<Float4>& words, std::vector<std::size_t>& starts) {
     words_ = &words;
     starts_ = &starts;
-    out_.slots = std::max(out_.slots, Tops(0) + 1);
-    Visit(0);
-    Begin(tape::kEndTree, 0);
-  }
-
- private:
-  const AnnotatedNode& node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
+    const int slots = Tops(n) + 1;
+    Visit(n);
+    return slots;
   }
 
   void Begin(tape::Op op, int slot) {
@@ -65,31 +74,74 @@ class TreeWriter {
                        std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
   }
 
+  //! A feature of the path: the factors of G.
+  void PathFactor(const PathFeature& f, std::vector<Float4>& words) const {
+    std::vector<float> record(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
+    record[0] = f.lower;
+    record[1] = f.upper;
+    record[3] =
+        std::bit_cast<float>(Place(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
+    for (int i = 0; i < points_; ++i) {
+      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
+      if (q >= pass_.rule.size()) continue;
+      const double cold = f.cover * (1 - pass_.rule.node[q]);
+      record[static_cast<std::size_t>(8 + i)] = static_cast<float>(pass_.rule.node[q] + cold);
+      record[static_cast<std::size_t>(8 + points_ + i)] = static_cast<float>(cold);
+    }
+    Append(record, words);
+  }
+
+ private:
+  const AnnotatedNode& node(std::int32_t n) const {
+    return tree_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  const PlannedUnit* UnitAt(std::int32_t n) const {
+    if (units_ == nullptr) return nullptr;
+    const auto it = units_->find(n);
+    return it == units_->end() ? nullptr : it->second;
+  }
+
+  // Leaves, treelets and shared units need no slot.
+  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || UnitAt(n) != nullptr; }
+
   // The child to visit first: the one that needs more stack, so the larger shape comes first.
-  bool LeftFirst(std::int32_t n) const {
+  bool LeftFirst(std::int32_t n) {
     const AnnotatedNode& at = node(n);
-    const AnnotatedNode& left = node(at.left);
-    const AnnotatedNode& right = node(at.right);
-    if (left.height != right.height) return left.height > right.height;
+    const int left = Order(at.left);
+    const int right = Order(at.right);
+    if (left != right) return left > right;
     return SmallShape(tree_, at.left) >= SmallShape(tree_, at.right);
+  }
+
+  int Order(std::int32_t n) {
+    if (UnitAt(n) != nullptr) return 4;
+    return node(n).height <= 3 ? node(n).height : 5 + Tops(n);
   }
 
   // The highest slot of each subtree, -1 where none: K of the first child lies above the second
   // child's slots, G of the node above that and above the first child's.
   int Tops(std::int32_t n) {
-    if (tops_.empty()) tops_.assign(tree_.nodes.size(), -1);
+    if (tops_.empty()) tops_.assign(tree_.nodes.size(), kUnknown);
+    int& top = tops_[static_cast<std::size_t>(n)];
+    if (top != kUnknown) return top;
+    if (Slotless(n)) return top = -1;
     const AnnotatedNode& at = node(n);
-    if (at.height <= 3) return -1;
-    const std::int32_t first = LeftFirst(n) ? at.left : at.right;
-    const std::int32_t second = LeftFirst(n) ? at.right : at.left;
+    const bool left_first = LeftFirst(n);
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
     const int first_top = Tops(first);
     const int second_top = Tops(second);
-    const int k_slot = node(second).height > 3 ? second_top + 1 : -1;
-    return tops_[static_cast<std::size_t>(n)] = std::max(first_top, k_slot) + 1;
+    const int k_slot = Slotless(second) ? -1 : second_top + 1;
+    return top = std::max(first_top, k_slot) + 1;
   }
 
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
+    if (const PlannedUnit* unit = UnitAt(n)) {
+      Shared(*unit);
+      return;
+    }
     const bool left_first = LeftFirst(n);
     const std::int32_t first = left_first ? at.left : at.right;
     const std::int32_t second = left_first ? at.right : at.left;
@@ -103,10 +155,9 @@ class TreeWriter {
     Begin(tape::kDown, slot);
     Record(n, second);
     Visit(first);
-    const int height = node(second).height;
-    if (height == 0) {
+    if (node(second).height == 0) {
       Begin(tape::kUpLeaf, slot);
-    } else if (height <= 3) {
+    } else if (Slotless(second)) {
       Begin(tape::kMidTreelet, slot);
       Record(n, second);
       Visit(second);
@@ -119,6 +170,52 @@ class TreeWriter {
       Begin(tape::kUp, slot | k_slot << 16);
     }
     Record(n, second);
+  }
+
+  // The unit's own tape and key, and the operation that takes its results.
+  void Shared(const PlannedUnit& planned) {
+    const auto index = static_cast<std::uint32_t>(out_.units.size());
+    const std::vector<std::int32_t>& features = planned.features;
+    Unit unit;
+    unit.first_word = static_cast<std::uint32_t>(out_.unit_words.size());
+    unit.path_factors = static_cast<std::uint32_t>(planned.path.size());
+    unit.first_feature = static_cast<std::uint32_t>(out_.unit_features.size());
+    unit.features = static_cast<std::uint32_t>(features.size());
+    unit.own = planned.own;
+    unit.first_key = static_cast<std::uint32_t>(out_.unit_keys.size());
+    unit.key_words = static_cast<std::uint32_t>(planned.key.size());
+    unit.digits = planned.digits;
+    unit.keys = planned.keys;
+    for (const std::int32_t f : features) {
+      out_.unit_features.push_back(static_cast<std::uint32_t>(f));
+    }
+    out_.unit_keys.insert(out_.unit_keys.end(), planned.key.begin(), planned.key.end());
+    out_.units.push_back(unit);
+    out_.most_unit_features = std::max(out_.most_unit_features, unit.features);
+    out_.most_unit_own = std::max(out_.most_unit_own, unit.own);
+    out_.most_key_words =
+        std::max(out_.most_key_words, static_cast<std::uint32_t>(planned.key.size()));
+
+    std::vector<Float4> words;
+    std::vector<std::size_t> starts;
+    TreeWriter writer(pass_, out_, nullptr, &features);
+    for (const PathFeature& f : planned.path) writer.PathFactor(f, words);
+    out_.unit_slots = std::max(out_.unit_slots, writer.Run(planned.root, words, starts));
+    writer.Begin(tape::kEnd, 0);
+    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
+      words[starts[i]].z = words[starts[i + 1]].x;
+      words[starts[i]].w = words[starts[i + 1]].y;
+    }
+    out_.unit_words.insert(out_.unit_words.end(), words.begin(), words.end());
+
+    Begin(tape::kShared, 0);
+    words_->push_back({std::bit_cast<float>(index), std::bit_cast<float>(unit.own),
+                       std::bit_cast<float>(ClassWidth(points_, unit.own)), 0});
+    std::vector<float> own((planned.own + 3) / 4 * 4, 0.0f);
+    for (std::uint32_t i = 0; i < planned.own; ++i) {
+      own[i] = std::bit_cast<float>(static_cast<std::uint32_t>(features[i]));
+    }
+    Append(own, *words_);
   }
 
   // The records of a treelet in preorder, first children first.
@@ -134,16 +231,21 @@ class TreeWriter {
     Treelet(second);
   }
 
+  std::uint32_t Place(std::int32_t feature) const {
+    if (locals_ == nullptr) return static_cast<std::uint32_t>(feature);
+    return static_cast<std::uint32_t>(std::find(locals_->begin(), locals_->end(), feature) -
+                                      locals_->begin());
+  }
+
   std::uint32_t Flags(const AnnotatedNode& at) const {
-    return static_cast<std::uint32_t>(at.feature) |
-           (at.missing_inside ? tape::kMissingInside : 0u) |
+    return Place(at.feature) | (at.missing_inside ? tape::kMissingInside : 0u) |
            (at.missing_left ? 0u : tape::kMissingAbove) |
            (at.left_set >= 0 ? tape::kCategorical : 0u);
   }
 
   float SetOffset(std::int32_t set) const {
     const std::uint32_t none = ~0u;
-    return std::bit_cast<float>(set < 0 ? none : set_offsets_[static_cast<std::size_t>(set)]);
+    return std::bit_cast<float>(set < 0 ? none : pass_.set_offsets[static_cast<std::size_t>(set)]);
   }
 
   void Record(std::int32_t n, std::int32_t second) {
@@ -166,30 +268,36 @@ class TreeWriter {
     words[6] = static_cast<float>(leaf_parent ? at.value : w);
     words[7] = static_cast<float>(node(second).value);
     Tables(at.cover_above, difference, words);
-    for (std::size_t i = 0; i < words.size(); i += 4) {
-      words_->push_back({words[i], words[i + 1], words[i + 2], words[i + 3]});
+    Append(words, *words_);
+  }
+
+  static void Append(const std::vector<float>& record, std::vector<Float4>& words) {
+    for (std::size_t i = 0; i < record.size(); i += 4) {
+      words.push_back({record[i], record[i + 1], record[i + 2], record[i + 3]});
     }
   }
 
   // g and e of this pass's points; points past the rule's end weigh nothing.
   void Tables(double c, double difference, std::vector<float>& words) const {
     for (int i = 0; i < points_; ++i) {
-      const std::size_t q = begin_ + static_cast<std::size_t>(i);
-      if (q >= rule_.size()) continue;
-      const double t = rule_.node[q];
+      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
+      if (q >= pass_.rule.size()) continue;
+      const double t = pass_.rule.node[q];
       const double d = t + c * (1 - t);
       words[static_cast<std::size_t>(8 + i)] = static_cast<float>(t / d * difference);
       words[static_cast<std::size_t>(8 + points_ + i)] =
-          static_cast<float>(rule_.weight[q] * c / (d * d) * difference);
+          static_cast<float>(pass_.rule.weight[q] * c / (d * d) * difference);
     }
   }
 
+  static constexpr int kUnknown = -2;
+
+  PassContext pass_;
   const AnnotatedTree& tree_;
-  const QuadratureRule& rule_;
-  std::size_t begin_;
   int points_;
-  const std::vector<std::uint32_t>& set_offsets_;
   Tape& out_;
+  const std::map<std::int32_t, const PlannedUnit*>* units_;
+  const std::vector<std::int32_t>* locals_;
   std::vector<int> tops_;
   std::vector<Float4>* words_ = nullptr;
   std::vector<std::size_t>* starts_ = nullptr;
@@ -204,9 +312,12 @@ class Assembler {
  public:
   Assembler(Tape& tape, std::size_t segment_words) : tape_(tape), segment_words_(segment_words) {}
 
-  void Add(std::int32_t group, const std::vector<Float4>& words,
-           const std::vector<std::size_t>& starts) {
+  //! Begins a tree: closes the segment where it is full or of another group.
+  void NextTree(std::int32_t group) {
     if (!open_ || tape_.segments.back().group != group || used_ >= segment_words_) Open(group);
+  }
+
+  void Add(const std::vector<Float4>& words, const std::vector<std::size_t>& starts) {
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
       const std::size_t size = end - starts[i];
@@ -228,13 +339,14 @@ class Assembler {
     Pad();
     TapeSegment& segment = tape_.segments.back();
     segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
+    segment.units = tape_.units.size() - segment.first_unit;
     open_ = false;
   }
 
  private:
   void Open(std::int32_t group) {
     Close();
-    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0});
+    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0, tape_.units.size(), 0});
     open_ = true;
     used_ = 0;
   }
@@ -310,6 +422,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
   out.groups = model.groups;
   out.categorical = !model.sets.empty();
   const std::vector<std::uint32_t> offsets = PackSets(model, out);
+  if (options.unit_leaves > 0) out.ranks = RankTable(model);
   std::map<int, std::vector<Pass>> passes;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const AnnotatedTree& tree = model.trees[t];
@@ -333,8 +446,14 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
       if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
       std::vector<Float4> words;
       std::vector<std::size_t> starts;
-      TreeWriter(tree, rules[exact], pass.begin, points, offsets, tape).Run(words, starts);
-      assembler.Add(pass.group, words, starts);
+      std::map<std::int32_t, const PlannedUnit*> units;
+      const auto planned = PlanUnits(tree, out.ranks, options.unit_leaves);
+      for (const PlannedUnit& unit : planned) units[unit.root] = &unit;
+      assembler.NextTree(pass.group);
+      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units, nullptr);
+      tape.slots = std::max(tape.slots, writer.Run(0, words, starts));
+      writer.Begin(tape::kEndTree, 0);
+      assembler.Add(words, starts);
     }
     assembler.Close();
     out.tapes.push_back(std::move(tape));

@@ -23,13 +23,18 @@
 //!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
-//! mean and g, e are multiplied by the difference of the two leaves.
+//! mean and g, e are multiplied by the difference of the two leaves. A shared unit is one record
+//!   (unit, own features, groups of four words of a class, 0), own features' words with flags,
+//! four a group. The unit's own tape starts with a record for each feature of the path to its root,
+//!   (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding:
+//! the factor of G where the row is inside, and where it is not.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "algorithms/treeshap/quadrature_model.hpp"
+#include "algorithms/treeshap/shared_units.hpp"
 
 namespace retable::treeshap {
 
@@ -51,6 +56,7 @@ enum Op : std::int32_t {
   kAA,
   kBA,
   kBB,
+  kShared,      // a unit of shared_units.hpp: K and contributions from its table
   kDown,        // push G, go to the first child
   kMid,         // first child done: push K, go to the second child with the G in the slot
   kUp,          // second child done
@@ -82,6 +88,8 @@ struct TapeSegment {
   std::int32_t group = 0;
   std::size_t first_chunk = 0;
   std::size_t chunks = 0;
+  std::size_t first_unit = 0;
+  std::size_t units = 0;
 };
 
 //! All trees (or passes of trees) with `points` quadrature points.
@@ -91,7 +99,21 @@ struct Tape {
   std::vector<TapeSegment> segments;  //!< each ends with kEnd and can run alone
   int slots = 0;                      //!< stack slots needed
   std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
+
+  std::vector<Unit> units;                   //!< in the order in which the tape meets them
+  std::vector<Float4> unit_words;            //!< their own tapes
+  std::vector<std::uint32_t> unit_features;  //!< their lists of features
+  std::vector<std::uint32_t> unit_keys;      //!< their key programs
+  int unit_slots = 0;
+  std::uint32_t most_unit_features = 0;
+  std::uint32_t most_unit_own = 0;
+  std::uint32_t most_key_words = 0;
 };
+
+//! Groups of four words of a class in a unit's table: K, padded, then the own features' sums.
+constexpr std::uint32_t ClassWidth(int points, std::uint32_t own) {
+  return static_cast<std::uint32_t>(points + 3) / 4 + (own + 3) / 4;
+}
 
 struct TapeSet {
   std::vector<Tape> tapes;          //!< one per number of points in use
@@ -99,6 +121,7 @@ struct TapeSet {
   std::int32_t features = 0;
   std::int32_t groups = 1;
   bool categorical = false;
+  RankTable ranks;  //!< empty where no unit is planned
 };
 
 //! How trees are split into passes of supported sizes.
@@ -106,6 +129,7 @@ struct TapeOptions {
   std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, rising
   int max_points = 8;                         //!< largest pass; bigger trees take several
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
+  std::int32_t unit_leaves = 0;          //!< largest unit shared by rows; 0: none
 };
 
 //! Compiles the model. @throws std::invalid_argument for more than 2^24 features.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
@@ -13,10 +15,36 @@
 namespace retable::treeshap {
 namespace {
 
+std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, const float* row) {
+  std::uint32_t key = 0;
+  const std::uint32_t* at = tape.unit_keys.data() + unit.first_key;
+  for (std::uint32_t d = 0; d < unit.digits; ++d) {
+    const KeyDigit digit{at[0], at[1], at[2], at[3]};
+    const float x = row[digit.feature];
+    const std::uint32_t rank =
+        std::isnan(x) ? kMissingRank
+                      : set.ranks.Rank(static_cast<std::int32_t>(digit.feature), ClampInfinity(x));
+    key += digit.stride * DigitOf(rank, digit, at + kDigitWords);
+    at += kDigitWords + ((digit.tail & 0xffffu) + 7) / 8 * kDigitWords;
+  }
+  EXPECT_EQ(at, tape.unit_keys.data() + unit.first_key + unit.key_words);
+  return key;
+}
+
+// A unit's own tape for one row: features are places in its list.
+template <int Q>
+std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
+                           const float* row);
+
+// What a unit gives for one class of rows: K, then the own features' sums.
+using ClassResults = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<float>>;
+
 // One lane of R rows.
 template <int Q, int R>
 struct ArrayMemory {
   const TapeSet& set;
+  const Tape& tape;
+  ClassResults& classes;
   const float* rows;  // R x features
   std::vector<std::vector<float>> stack;
   std::vector<float> tree_phi;  // features x R
@@ -42,6 +70,28 @@ struct ArrayMemory {
     const auto category = static_cast<std::uint32_t>(x);
     return ((set.sets.at(offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
   }
+  // Takes a class's results from its first row, as the kernels do; every further row must give the
+  // same bits.
+  const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
+    const std::uint32_t index = tape::Bits(at->x);
+    const Unit& unit = tape.units.at(index);
+    EXPECT_EQ(unit.own, tape::Bits(at->y));
+    EXPECT_EQ(ClassWidth(Q, unit.own), tape::Bits(at->z));
+    for (int r = 0; r < R; ++r) {
+      const float* row = rows + r * set.features;
+      const auto own = RunUnit<Q>(set, tape, unit, row);
+      const std::uint32_t key = KeyOf(set, tape, unit, row);
+      EXPECT_LT(key, unit.keys);
+      const auto& first = classes.try_emplace({index, key}, own).first->second;
+      EXPECT_EQ(first, own) << "rows with one key differ";
+      for (int q = 0; q < Q; ++q) k[q * R + r] = first[static_cast<std::size_t>(q)];
+      for (std::uint32_t i = 0; i < unit.own; ++i) {
+        const std::uint32_t feature = tape.unit_features.at(unit.first_feature + i);
+        tree_phi.at(feature * R + static_cast<std::size_t>(r)) += first.at(Q + i);
+      }
+    }
+    return at + 1 + (unit.own + 3) / 4;
+  }
   void EndTree() {
     for (std::size_t i = 0; i < phi.size(); ++i) {
       phi[i] += static_cast<double>(tree_phi[i]);
@@ -50,13 +100,37 @@ struct ArrayMemory {
   }
 };
 
+template <int Q>
+std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
+                           const float* row) {
+  TapeSet local;
+  local.features = static_cast<std::int32_t>(unit.features);
+  local.sets = set.sets;
+  std::vector<float> values;
+  for (std::uint32_t i = 0; i < unit.features; ++i) {
+    values.push_back(row[tape.unit_features.at(unit.first_feature + i)]);
+  }
+  ClassResults none;
+  ArrayMemory<Q, 1> memory{local, tape, none, values.data(), {}, {}, {}};
+  memory.stack.resize(static_cast<std::size_t>(tape.unit_slots), std::vector<float>(Q, NAN));
+  memory.tree_phi.assign(unit.features, 0.0f);
+  tape::LaneState<Q, 1> state;
+  const Float4* at = tape::StartUnit<true, Q, 1>(tape.unit_words.data() + unit.first_word,
+                                                 unit.path_factors, state, memory);
+  EXPECT_FALSE((tape::RunChunk<true, Q, 1>(at, state, memory)));
+  std::vector<float> results(state.k, state.k + Q);
+  results.insert(results.end(), memory.tree_phi.begin(), memory.tree_phi.begin() + unit.own);
+  return results;
+}
+
 template <bool General, int Q, int R>
 void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& rows,
              std::vector<double>& out) {
   const auto features = static_cast<std::size_t>(set.features);
+  ClassResults classes;
   for (const TapeSegment& segment : tape.segments) {
     for (std::size_t row = 0; row * features < rows.size(); row += R) {
-      ArrayMemory<Q, R> memory{set, rows.data() + row * features, {}, {}, {}};
+      ArrayMemory<Q, R> memory{set, tape, classes, rows.data() + row * features, {}, {}, {}};
       memory.stack.resize(static_cast<std::size_t>(tape.slots), std::vector<float>(Q * R, NAN));
       memory.tree_phi.assign(features * R, 0.0f);
       memory.phi.assign(features * R, 0.0);
@@ -165,6 +239,38 @@ TEST(QuadratureTape, SegmentsDoNotChangeTheSum) {
   const auto one = Explain<false, 2>(model, rows, {});
   const auto many = Explain<false, 2>(model, rows, {.segment_words = 1});
   ExpectClose(many, one, 1e-14);
+}
+
+TEST(QuadratureTape, UnitsSharedByRowsChangeNothing) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    RandomEnsembleOptions shape;
+    shape.features = 2 + static_cast<int>(seed % 7);
+    shape.depth = 4 + static_cast<int>(seed % 5);
+    shape.groups = 1 + static_cast<int>(seed % 2);
+    shape.leaf_probability = 0.1;
+    shape.zero_cover_probability = seed % 3 == 0 ? 0.1 : 0;
+    const TreeEnsemble model = RandomEnsemble(shape, seed);
+    const auto rows = RandomRows(model, 60, seed % 2 == 0 ? 0.2 : 0, seed);
+    const auto want =
+        PathReferenceValues(model, {rows, 60, static_cast<std::size_t>(model.features)});
+    ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = 8}), want, 5e-7);
+    ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 40}), want, 5e-7);
+    ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 1 << 20}), want, 5e-7);
+  }
+}
+
+TEST(QuadratureTape, UnitsAreTheLargestThatFit) {
+  const AnnotatedModel model = Annotate(RandomEnsemble({.trees = 1, .depth = 9}, 3));
+  const RankTable ranks(model);
+  EXPECT_TRUE(PlanUnits(model.trees[0], ranks, 4).empty());
+  const auto whole = PlanUnits(model.trees[0], ranks, 1 << 20);
+  const auto some = PlanUnits(model.trees[0], ranks, 20);
+  ASSERT_FALSE(whole.empty());
+  EXPECT_GT(some.size(), whole.size());
+  for (const PlannedUnit& unit : some) EXPECT_LE(unit.own, unit.features.size());
+  const RankTable categorical(
+      Annotate(RandomEnsemble({.depth = 6, .categorical_probability = 1}, 3)));
+  EXPECT_FALSE(categorical.fits());
 }
 
 TEST(QuadratureTape, PassesCoverThePoints) {

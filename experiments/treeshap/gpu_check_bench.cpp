@@ -36,8 +36,16 @@ struct Options {
   bool checks = true;
   bool interactions = true;
   std::vector<std::int64_t> max_points = {8};
+  std::vector<std::int64_t> share = {-1};
   std::int64_t threads = 0;
 };
+
+std::vector<std::int64_t> Numbers(const std::string& text) {
+  std::vector<std::int64_t> numbers;
+  std::stringstream list(text);
+  for (std::string item; std::getline(list, item, ',');) numbers.push_back(std::stoll(item));
+  return numbers;
+}
 
 Options Parse(int argc, char** argv) {
   Options options;
@@ -67,13 +75,11 @@ Options Parse(int argc, char** argv) {
       options.interactions = false;
     else if (argument == "--threads")
       options.threads = std::stoll(next());
-    else if (argument == "--max-points") {
-      options.max_points.clear();
-      std::stringstream list(next());
-      for (std::string item; std::getline(list, item, ',');) {
-        options.max_points.push_back(std::stoll(item));
-      }
-    } else {
+    else if (argument == "--max-points")
+      options.max_points = Numbers(next());
+    else if (argument == "--share")
+      options.share = Numbers(next());
+    else {
       throw std::invalid_argument("unknown argument " + argument);
     }
   }
@@ -179,6 +185,38 @@ void CheckChains() {
   }
 }
 
+// Units shared by rows: small and large ones, with rows that are alike and rows that are not.
+void CheckShared(std::uint64_t seed) {
+  double worst = 0;
+  bool same = true;
+  for (std::uint64_t i = 0; i < 24; ++i) {
+    RandomEnsembleOptions shape;
+    shape.features = 2 + static_cast<int>(i % 12);
+    shape.groups = 1 + static_cast<int>(i % 3);
+    shape.depth = 5 + static_cast<int>(i % 6);
+    shape.trees = 6;
+    const TreeEnsemble model = RandomEnsemble(shape, seed + i);
+    const auto values =
+        RandomRows(model, i % 5 == 0 ? 1500 : 40 + i, i % 2 == 0 ? 0.1 : 0, seed + i);
+    const RowBlock rows = Block(model, values);
+    const auto cpu =
+        Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
+    const auto want = cpu->values(rows);
+    for (const std::int64_t leaves : {5, 16, 64}) {
+      const auto shared = Prepared("Quadrature", Device::kCuda, model, {{"share", leaves}});
+      const auto got = shared->values(rows);
+      worst = std::max(worst, Error(got, want));
+      same = same && got == shared->values(rows);
+      // A row's bits do not depend on its company.
+      const std::size_t half = rows.rows / 2;
+      const auto head = shared->values(rows.slice(0, half));
+      same = same && std::equal(head.begin(), head.end(), got.begin());
+    }
+  }
+  Report("Quadrature: units shared by rows", worst, 5e-7);
+  Report("Quadrature: the same bits again and in other company", same ? 0 : 1, 0);
+}
+
 void CheckDeterminism(std::uint64_t seed) {
   const TreeEnsemble model = RandomEnsemble({.trees = 50, .features = 9, .depth = 10}, seed);
   const auto values = RandomRows(model, 5000, 0.1, seed);
@@ -195,6 +233,7 @@ void Check(std::uint64_t seed) {
   CheckRandom("Quadrature", 5e-7, seed);
   CheckWide("GPUTreeShap", 1e-4, seed);
   CheckWide("Quadrature", 5e-7, seed);
+  CheckShared(seed);
   CheckChains();
   CheckDeterminism(seed);
 }
@@ -257,26 +296,30 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
   std::printf("  GPUTreeShap        %10.3f ms kernel for %zu rows%s\n", base.kernel * scale * 1e3,
               rows.rows, scale > 1 ? " (scaled)" : "");
   for (const std::int64_t max_points : options.max_points) {
-    const Parameters parameters = {{"max_points", max_points}, {"threads", options.threads}};
-    const auto prepare_start = Clock::now();
-    const auto explainer = Prepared("Quadrature", Device::kCuda, model, parameters);
-    const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
-    std::vector<double> phi;
-    const Timing fast = Best(*explainer, 5, [&] { phi = explainer->values(rows); });
-    const std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(leaves * 1e-4));
-    const double additivity = Additivity(model, rows, phi, std::min<std::size_t>(step, 100));
-    std::vector<double> head(phi.begin(), phi.begin() + static_cast<std::ptrdiff_t>(want.size()));
-    std::printf(
-        "  Quadrature (<= %lld) %9.3f ms kernel, %9.3f ms call, prepared in %.2f s: "
-        "%.1fx, %.2f ps per row and leaf; additivity %.1e, GPUTreeShap differs by %.1e\n",
-        static_cast<long long>(max_points), fast.kernel * 1e3, fast.total * 1e3, prepare,
-        base.kernel * scale / fast.kernel,
-        fast.kernel * 1e12 / (static_cast<double>(rows.rows) * leaves), additivity,
-        Error(want, head));
-    if (!(additivity < 1e-5)) ++failures;
-    csv << name << ",values," << rows.rows << ',' << leaves << ',' << max_points << ','
-        << base.kernel * scale << ',' << fast.kernel << ',' << fast.total << ',' << prepare << ','
-        << base.kernel * scale / fast.kernel << '\n';
+    for (const std::int64_t share : options.share) {
+      const Parameters parameters = {
+          {"max_points", max_points}, {"threads", options.threads}, {"share", share}};
+      const auto prepare_start = Clock::now();
+      const auto explainer = Prepared("Quadrature", Device::kCuda, model, parameters);
+      const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
+      std::vector<double> phi;
+      const Timing fast = Best(*explainer, 5, [&] { phi = explainer->values(rows); });
+      const std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(leaves * 1e-4));
+      const double additivity = Additivity(model, rows, phi, std::min<std::size_t>(step, 100));
+      std::vector<double> head(phi.begin(), phi.begin() + static_cast<std::ptrdiff_t>(want.size()));
+      std::printf(
+          "  Quadrature (<= %lld, share %lld) %9.3f ms kernel, %9.3f ms call, prepared in %.2f s: "
+          "%.1fx, %.2f ps per row and leaf; additivity %.1e, GPUTreeShap differs by %.1e\n",
+          static_cast<long long>(max_points), static_cast<long long>(share), fast.kernel * 1e3,
+          fast.total * 1e3, prepare, base.kernel * scale / fast.kernel,
+          fast.kernel * 1e12 / (static_cast<double>(rows.rows) * leaves), additivity,
+          Error(want, head));
+      if (!(additivity < 1e-5)) ++failures;
+      csv << name << ",values," << rows.rows << ',' << leaves << ',' << max_points << ','
+          << base.kernel * scale << ',' << fast.kernel << ',' << fast.total << ',' << prepare << ','
+          << base.kernel * scale / fast.kernel << '\n';
+      std::fflush(stdout);
+    }
   }
   std::fflush(stdout);
   if (!options.interactions) return;

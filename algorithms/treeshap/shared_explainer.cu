@@ -1,0 +1,252 @@
+#include "algorithms/treeshap/shared_explainer.cuh"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of classes, in the worst case
+constexpr std::uint32_t kRanges = 54;  // of a batch: times 40 blocks of rows, four waves
+constexpr std::uint32_t kCounters = 4;
+
+struct Batch {
+  std::uint32_t first_unit = 0;
+  std::uint32_t units = 0;
+  std::uint32_t first_range = 0;
+  std::uint32_t ranges = 0;
+  std::uint32_t first_order = 0;
+  std::uint32_t first_group = 0;  // of its groups + 1 entries
+  std::size_t width = 0;          // of one row in the table: the units' widths
+};
+
+struct SharedTape {
+  int points = 4;
+  int slots = 0, unit_slots = 0;
+  std::uint32_t unit_features = 0, key_words = 0;
+  DeviceArray<Float4> words, unit_words;
+  DeviceArray<Unit> units;
+  DeviceArray<std::uint32_t> feature_lists, keys, order, group_begin;
+  DeviceArray<TapeRange> ranges;
+  std::vector<Batch> batches;
+};
+
+// The segments of a tape cut into batches and these into ranges.
+class BatchPlanner {
+ public:
+  BatchPlanner(const Tape& tape, std::int32_t groups) : tape_(tape), groups_(groups) {}
+
+  void Run(SharedTape& out) {
+    for (std::size_t first = 0; first < tape_.segments.size();) {
+      std::size_t width = 0;
+      std::size_t last = first;
+      while (last < tape_.segments.size()) {
+        const std::size_t more = Width(tape_.segments[last]);
+        if (last > first && (width + more) * kGroupedRows * sizeof(Float4) > kTableBytes) break;
+        width += more;
+        ++last;
+      }
+      AddBatch(first, last, width, out);
+      first = last;
+    }
+    out.ranges = DeviceArray<TapeRange>(std::span<const TapeRange>(ranges_));
+    out.order = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(order_));
+    out.group_begin = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(group_begin_));
+  }
+
+ private:
+  std::size_t Width(const TapeSegment& segment) const {
+    std::size_t width = 0;
+    for (std::size_t u = 0; u < segment.units; ++u) {
+      width += ClassWidth(tape_.points, tape_.units[segment.first_unit + u].own);
+    }
+    return width;
+  }
+
+  void AddBatch(std::size_t first, std::size_t last, std::size_t width, SharedTape& out) {
+    Batch batch;
+    batch.first_unit = static_cast<std::uint32_t>(tape_.segments[first].first_unit);
+    batch.width = width;
+    batch.first_range = static_cast<std::uint32_t>(ranges_.size());
+    batch.first_order = static_cast<std::uint32_t>(order_.size());
+    batch.first_group = static_cast<std::uint32_t>(group_begin_.size());
+    std::size_t chunks = 0;
+    for (std::size_t s = first; s < last; ++s) chunks += tape_.segments[s].chunks;
+    const std::size_t per_range = std::max<std::size_t>(1, (chunks + kRanges - 1) / kRanges);
+    std::vector<std::int32_t> groups;
+    for (std::size_t s = first; s < last; ++s) {
+      const TapeSegment& segment = tape_.segments[s];
+      batch.units += static_cast<std::uint32_t>(segment.units);
+      const bool open = !groups.empty() && groups.back() == segment.group &&
+                        ranges_.back().chunks + segment.chunks <= per_range;
+      if (!open) {
+        ranges_.push_back({static_cast<std::uint32_t>(segment.first_chunk), 0});
+        groups.push_back(segment.group);
+      }
+      ranges_.back().chunks += static_cast<std::uint32_t>(segment.chunks);
+    }
+    batch.ranges = static_cast<std::uint32_t>(groups.size());
+    group_begin_.push_back(0);
+    for (std::int32_t g = 0; g < groups_; ++g) {
+      for (std::size_t i = 0; i < groups.size(); ++i) {
+        if (groups[i] == g) order_.push_back(static_cast<std::uint32_t>(i));
+      }
+      group_begin_.push_back(static_cast<std::uint32_t>(order_.size()) - batch.first_order);
+    }
+    out.batches.push_back(batch);
+  }
+
+  const Tape& tape_;
+  std::int32_t groups_;
+  std::vector<TapeRange> ranges_;
+  std::vector<std::uint32_t> order_, group_begin_;
+};
+
+}  // namespace
+
+struct SharedQuadrature::State {
+  std::uint32_t features = 0, groups = 1;
+  bool usable = false;
+  std::vector<SharedTape> tapes;
+  DeviceArray<float> thresholds;
+  DeviceArray<std::uint32_t> begin;
+  // Grown to the largest batch.
+  DeviceArray<std::uint16_t> ranks, classes;
+  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<UnitItem> items;
+  DeviceArray<float4> table;
+  DeviceArray<double> partial;
+
+  void Reserve(std::uint32_t rows, std::uint32_t stride) {
+    ranks.Reserve(std::size_t{features} * stride);
+    for (const SharedTape& tape : tapes) {
+      const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(tape.points));
+      for (const Batch& batch : tape.batches) {
+        classes.Reserve(std::size_t{batch.units} * stride);
+        members.Reserve(std::size_t{batch.units} * rows);
+        bases.Reserve(batch.units);
+        items.Reserve(std::size_t{batch.units} * ((rows + per_item - 1) / per_item));
+        table.Reserve(batch.width * rows);
+        partial.Reserve(std::size_t{batch.ranges} * features * stride);
+      }
+    }
+    counters.Reserve(kCounters);
+  }
+
+  void RunBatch(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+                std::uint32_t stride, KernelKind kind, double* out, cudaStream_t stream) {
+    CudaCheck(cudaMemsetAsync(counters.data(), 0, kCounters * sizeof(std::uint32_t), stream),
+              "memset");
+    CudaCheck(
+        cudaMemsetAsync(partial.data(), 0,
+                        std::size_t{batch.ranges} * features * stride * sizeof(double), stream),
+        "memset");
+    if (batch.units > 0) Units(tape, batch, x, rows, stride, kind, stream);
+    QuadratureLaunch launch;
+    launch.features = features;
+    launch.kind = kind;
+    PlaceStack(tape.points, tape.slots, launch);
+    launch.words = tape.words.data();
+    launch.ranges = tape.ranges.data() + batch.first_range;
+    launch.range_count = batch.ranges;
+    launch.x = x;
+    launch.partial = partial.data();
+    launch.stride = stride;
+    launch.first_unit = batch.first_unit;
+    launch.classes = classes.data();
+    launch.bases = bases.data();
+    launch.table = table.data();
+    LaunchQuadrature(tape.points, launch, stream);
+    LaunchReduce(partial.data(), tape.order.data() + batch.first_order,
+                 tape.group_begin.data() + batch.first_group, features, stride, rows, groups, out,
+                 stream);
+  }
+
+  void Units(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+             std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
+    GroupingLaunch grouping;
+    grouping.units = tape.units.data() + batch.first_unit;
+    grouping.keys = tape.keys.data();
+    grouping.ranks = ranks.data();
+    grouping.rows = rows;
+    grouping.stride = stride;
+    grouping.unit_count = batch.units;
+    grouping.key_words = tape.key_words;
+    grouping.item_classes = static_cast<std::uint32_t>(32 * RowsPerLane(tape.points));
+    grouping.points = tape.points;
+    grouping.classes = classes.data();
+    grouping.members = members.data();
+    grouping.bases = bases.data();
+    grouping.items = items.data();
+    grouping.counters = counters.data();
+    LaunchGrouping(grouping, stream);
+    UnitLaunch units;
+    units.units = grouping.units;
+    units.words = tape.unit_words.data();
+    units.feature_lists = tape.feature_lists.data();
+    units.x = x;
+    units.stride = stride;
+    units.slots = static_cast<std::uint32_t>(tape.unit_slots);
+    units.features = tape.unit_features;
+    units.missing = kind == KernelKind::kGeneralMany || kind == KernelKind::kGeneralWide;
+    units.members = members.data();
+    units.bases = bases.data();
+    units.items = items.data();
+    units.counters = counters.data();
+    units.table = table.data();
+    LaunchUnits(tape.points, units, stream);
+  }
+};
+
+SharedQuadrature::~SharedQuadrature() = default;
+
+bool SharedQuadrature::usable() const {
+  return state_->usable;
+}
+
+SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions options,
+                                   std::int32_t unit_leaves)
+    : state_(std::make_unique<State>()) {
+  state_->features = static_cast<std::uint32_t>(model.features);
+  state_->groups = static_cast<std::uint32_t>(model.groups);
+  options.unit_leaves = unit_leaves;
+  options.segment_words = 512;
+  TapeSet set = CompileTapes(model, options);
+  if (!set.ranks.fits()) return;
+  state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
+  state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
+  for (const Tape& tape : set.tapes) {
+    SharedTape out;
+    out.points = tape.points;
+    out.slots = tape.slots;
+    out.unit_slots = tape.unit_slots;
+    out.unit_features = tape.most_unit_features;
+    out.key_words = tape.most_key_words;
+    out.words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
+    out.unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
+    out.units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
+    out.feature_lists =
+        DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
+    out.keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
+    BatchPlanner(tape, model.groups).Run(out);
+    state_->usable = state_->usable || !tape.units.empty();
+    state_->tapes.push_back(std::move(out));
+  }
+}
+
+void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,
+                           KernelKind kind, double* out, cudaStream_t stream) {
+  State& s = *state_;
+  s.Reserve(rows, stride);
+  LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
+              stream);
+  for (const SharedTape& tape : s.tapes) {
+    for (const Batch& batch : tape.batches) {
+      s.RunBatch(tape, batch, x, rows, stride, kind, out, stream);
+    }
+  }
+}
+
+}  // namespace retable::treeshap

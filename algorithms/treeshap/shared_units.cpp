@@ -1,0 +1,189 @@
+#include "algorithms/treeshap/shared_units.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::uint64_t kMostKeys = 0xffffffffu;
+constexpr std::size_t kMostRanks = 0xfff0u;
+
+// Walks a tree from the root and plans the first subtree on each path that may be a unit.
+class Planner {
+ public:
+  Planner(const AnnotatedTree& tree, const RankTable& ranks, std::int32_t most_leaves)
+      : tree_(tree), ranks_(ranks), most_leaves_(most_leaves), leaves_(tree.nodes.size(), 0) {}
+
+  std::vector<PlannedUnit> Run() {
+    if (tree_.nodes[0].feature < 0) return {};
+    CountLeaves();
+    Visit(0);
+    return std::move(units_);
+  }
+
+ private:
+  const AnnotatedNode& node(std::int32_t n) const {
+    return tree_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  // Children come after their parent.
+  void CountLeaves() {
+    for (std::size_t n = tree_.nodes.size(); n-- > 0;) {
+      const AnnotatedNode& at = tree_.nodes[n];
+      leaves_[n] = at.feature < 0 ? 1
+                                  : leaves_[static_cast<std::size_t>(at.left)] +
+                                        leaves_[static_cast<std::size_t>(at.right)];
+    }
+  }
+
+  void Visit(std::int32_t n) {
+    const AnnotatedNode& at = node(n);
+    if (at.feature < 0) return;
+    const std::int32_t leaves = leaves_[static_cast<std::size_t>(n)];
+    if (leaves < kLeastUnitLeaves) return;
+    if (leaves <= most_leaves_ && Plan(n)) return;
+    for (const bool left : {true, false}) {
+      const auto before = path_;
+      Follow(at, left);
+      Visit(left ? at.left : at.right);
+      path_ = before;
+    }
+  }
+
+  void Follow(const AnnotatedNode& at, bool left) {
+    auto it = std::find_if(path_.begin(), path_.end(),
+                           [&](const PathFeature& f) { return f.feature == at.feature; });
+    if (it == path_.end()) {
+      path_.push_back({at.feature, -kInfinity, kInfinity, true, 1.0});
+      it = path_.end() - 1;
+    }
+    if (left) {
+      it->upper = std::min(it->upper, at.threshold);
+    } else {
+      it->lower = std::max(it->lower, at.threshold);
+    }
+    it->missing_inside = it->missing_inside && at.missing_left == left;
+    it->cover *= left ? at.left_weight : 1 - at.left_weight;
+  }
+
+  // Distinct cuts of each feature below n.
+  void Cuts(std::int32_t n, std::vector<std::int32_t>& features,
+            std::vector<std::vector<std::uint32_t>>& cuts) const {
+    const AnnotatedNode& at = node(n);
+    if (at.feature < 0) return;
+    const auto it = std::find(features.begin(), features.end(), at.feature);
+    const auto place = static_cast<std::size_t>(it - features.begin());
+    if (it == features.end()) {
+      features.push_back(at.feature);
+      cuts.emplace_back();
+    }
+    cuts[place].push_back(ranks_.Rank(at.feature, at.threshold));
+    Cuts(at.left, features, cuts);
+    Cuts(at.right, features, cuts);
+  }
+
+  // False where the keys do not fit.
+  bool Plan(std::int32_t n) {
+    PlannedUnit unit;
+    unit.root = n;
+    unit.path = path_;
+    std::vector<std::vector<std::uint32_t>> cuts;
+    Cuts(n, unit.features, cuts);
+    unit.own = static_cast<std::uint32_t>(unit.features.size());
+    for (const PathFeature& f : path_) {
+      const auto end = unit.features.begin() + unit.own;
+      if (std::find(unit.features.begin(), end, f.feature) == end) {
+        unit.features.push_back(f.feature);
+        cuts.emplace_back();
+      }
+    }
+    std::uint64_t stride = 1;
+    for (std::size_t i = 0; i < unit.features.size(); ++i) {
+      auto& list = cuts[i];
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      const std::uint64_t values = Digit(unit.features[i], i < unit.own, list, stride, unit.key);
+      if (stride > kMostKeys / values) return false;
+      stride *= values;
+    }
+    unit.digits = static_cast<std::uint32_t>(unit.features.size());
+    unit.keys = static_cast<std::uint32_t>(stride);
+    units_.push_back(std::move(unit));
+    return true;
+  }
+
+  // Writes the digit; returns the number of its values.
+  std::uint64_t Digit(std::int32_t feature, bool own, const std::vector<std::uint32_t>& cuts,
+                      std::uint64_t stride, std::vector<std::uint32_t>& program) const {
+    const auto it = std::find_if(path_.begin(), path_.end(),
+                                 [&](const PathFeature& f) { return f.feature == feature; });
+    const auto f = static_cast<std::size_t>(feature);
+    const std::uint32_t all = ranks_.begin()[f + 1] - ranks_.begin()[f] + 1;
+    std::uint32_t low = 0;
+    std::uint32_t high = all;
+    bool missing_inside = true;
+    if (it != path_.end()) {
+      if (it->lower > -kInfinity) low = ranks_.Rank(feature, it->lower);
+      if (it->upper < kInfinity) high = std::max(low, ranks_.Rank(feature, it->upper));
+      missing_inside = it->missing_inside;
+    }
+    // A missing value that is inside takes its own way through the unit's splits.
+    const auto count = static_cast<std::uint32_t>(cuts.size());
+    const std::uint32_t missing = !missing_inside ? 0 : (own ? count + 2 : 1);
+    program.insert(program.end(),
+                   {static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(stride),
+                    low | high << 16, count | missing << 16});
+    for (std::size_t i = 0; i < cuts.size(); i += 2) {
+      program.push_back(cuts[i] | (i + 1 < cuts.size() ? cuts[i + 1] : 0u) << 16);
+    }
+    program.resize((program.size() + kDigitWords - 1) / kDigitWords * kDigitWords, 0);
+    return std::max(count + 1, missing) + 1;
+  }
+
+  const AnnotatedTree& tree_;
+  const RankTable& ranks_;
+  std::int32_t most_leaves_;
+  std::vector<std::int32_t> leaves_;
+  std::vector<PathFeature> path_;
+  std::vector<PlannedUnit> units_;
+};
+
+}  // namespace
+
+RankTable::RankTable(const AnnotatedModel& model) {
+  if (!model.sets.empty()) return;
+  std::vector<std::vector<float>> lists(static_cast<std::size_t>(model.features));
+  for (const AnnotatedTree& tree : model.trees) {
+    for (const AnnotatedNode& node : tree.nodes) {
+      if (node.feature >= 0)
+        lists[static_cast<std::size_t>(node.feature)].push_back(node.threshold);
+    }
+  }
+  begin_.push_back(0);
+  fits_ = true;
+  for (auto& list : lists) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    fits_ = fits_ && list.size() < kMostRanks;
+    thresholds_.insert(thresholds_.end(), list.begin(), list.end());
+    begin_.push_back(static_cast<std::uint32_t>(thresholds_.size()));
+  }
+}
+
+std::uint32_t RankTable::Rank(std::int32_t feature, float x) const {
+  const auto f = static_cast<std::size_t>(feature);
+  const auto first = thresholds_.begin() + begin_[f];
+  return static_cast<std::uint32_t>(
+      std::upper_bound(first, thresholds_.begin() + begin_[f + 1], x) - first);
+}
+
+std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,
+                                   std::int32_t most_leaves) {
+  if (!ranks.fits() || most_leaves < kLeastUnitLeaves) return {};
+  return Planner(tree, ranks, most_leaves).Run();
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,119 @@
+#pragma once
+//! @file
+//! Subtrees whose work rows share.
+//!
+//! What a subtree asks of a row is little: for each feature on the way to it, whether the row
+//! follows all splits so far; for each feature it splits, the place of the value among the
+//! subtree's own thresholds. Rows that agree on these have the same G at its root, the same K
+//! coming out and the same contributions, bit for bit. A subtree of 20 leaves of a trained model
+//! sees some 900 kinds of row among 10,000. So a *unit*, a subtree of at most a given number of
+//! leaves, is worked through once for each kind: rows get a key, equal keys a class, the recurrence
+//! of quadrature_model.hpp runs with classes as lanes, and the rest of the tree takes K and the
+//! contributions of a row's class from a table. Where no two rows agree this costs the key in vain;
+//! where they do the work of a leaf falls by the size of a class.
+//!
+//! A key is exact: a mixed-radix number with one digit a feature, below 2^32. Values are compared
+//! by rank among all thresholds of their feature, 16 bits.
+//!
+//! The idea of one evaluation for each pattern of decisions is WOODELF's (Nadel and Wettenstein
+//! 2025) for whole paths; here it is a subtree's, found from the rows at hand, and only below a
+//! height that pays.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/common/host_device.hpp"
+#include "algorithms/treeshap/quadrature_model.hpp"
+
+namespace retable::treeshap {
+
+inline constexpr std::uint32_t kMissingRank = 0xffffu;
+
+//! One digit of a key, followed in the program by words with two cuts each, up to a multiple of
+//! kDigitWords.
+struct KeyDigit {
+  std::uint32_t feature;
+  std::uint32_t stride;
+  std::uint32_t range;  //!< inside: lower half <= rank < upper half
+  std::uint32_t tail;   //!< number of cuts | digit of a missing value << 16
+};
+inline constexpr std::uint32_t kDigitWords = 4;
+
+//! 0 outside; else 1 + the number of cuts at or below the rank.
+RETABLE_HD std::uint32_t DigitOf(std::uint32_t rank, const KeyDigit& digit,
+                                 const std::uint32_t* cuts) {
+  if (rank == kMissingRank) return digit.tail >> 16;
+  const std::uint32_t low = digit.range & 0xffffu;
+  if (rank - low >= (digit.range >> 16) - low) return 0;
+  const std::uint32_t count = digit.tail & 0xffffu;
+  std::uint32_t value = 1;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t cut = cuts[i / 2] >> (i % 2 * 16) & 0xffffu;
+    value += rank >= cut ? 1u : 0u;
+  }
+  return value;
+}
+
+//! A unit as the device sees it.
+struct Unit {
+  std::uint32_t first_word = 0;     //!< of its tape: path factors, then operations
+  std::uint32_t path_factors = 0;   //!< features on the path to its root
+  std::uint32_t first_feature = 0;  //!< of its list; records refer to places in it
+  std::uint32_t features = 0;       //!< own features first, then those of the path alone
+  std::uint32_t own = 0;            //!< features it splits
+  std::uint32_t first_key = 0;      //!< of its key program
+  std::uint32_t key_words = 0;      //!< of it
+  std::uint32_t digits = 0;
+  std::uint32_t keys = 0;  //!< every key is below
+};
+
+//! Thresholds of each feature, rising: ranks count those at or below a value.
+class RankTable {
+ public:
+  RankTable() = default;
+  explicit RankTable(const AnnotatedModel& model);
+
+  //! Whether every rank fits 16 bits and no split is categorical.
+  bool fits() const { return fits_; }
+  std::span<const float> thresholds() const { return thresholds_; }
+  //! Where each feature's thresholds begin; features + 1 entries.
+  std::span<const std::uint32_t> begin() const { return begin_; }
+
+  //! The number of thresholds of the feature at or below x. O(log thresholds)
+  std::uint32_t Rank(std::int32_t feature, float x) const;
+
+ private:
+  std::vector<float> thresholds_;
+  std::vector<std::uint32_t> begin_;
+  bool fits_ = false;
+};
+
+//! What the path to a unit's root says about one feature.
+struct PathFeature {
+  std::int32_t feature = -1;
+  float lower = 0, upper = 0;
+  bool missing_inside = true;
+  double cover = 1;
+};
+
+//! A unit's root with the state of its path.
+struct PlannedUnit {
+  std::int32_t root = -1;
+  std::vector<PathFeature> path;
+  std::vector<std::int32_t> features;  //!< own first
+  std::uint32_t own = 0;
+  std::vector<std::uint32_t> key;  //!< program
+  std::uint32_t digits = 0;
+  std::uint32_t keys = 0;
+};
+
+//! The units of a tree: the largest subtrees of kLeastUnitLeaves to `most_leaves` leaves whose keys
+//! fit 32 bits. None where `most_leaves` is smaller. O(nodes x depth)
+std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,
+                                   std::int32_t most_leaves);
+
+//! Smaller subtrees are not worth a table.
+inline constexpr std::int32_t kLeastUnitLeaves = 5;
+
+}  // namespace retable::treeshap
