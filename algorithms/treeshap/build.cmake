@@ -12,3 +12,24 @@ foreach(kernel quadrature_simd top_interactions)
       COMPILE_OPTIONS "-O3;-mavx512f;-mavx512vl;-mavx512dq;-mfma;-mprefer-vector-width=512;-ffp-contract=fast")
   endif()
 endforeach()
+
+# The fuzz target of the model readers (clang only); datasets/build.cmake tells how fuzzing works.
+if(RETABLE_FUZZ)
+  set(fuzz_sources ${treeshap_folder}/model_fuzz.cpp)
+  foreach(source forest_json lightgbm_model paths quadrature_model tree_ensemble tree_explainer
+          xgboost_model)
+    list(APPEND fuzz_sources ${treeshap_folder}/${source}.cpp)
+  endforeach()
+  add_executable(model_fuzz EXCLUDE_FROM_ALL ${fuzz_sources})
+  target_link_libraries(model_fuzz PRIVATE retable_flags)
+  target_compile_options(model_fuzz PRIVATE -O1 -g -fsanitize=fuzzer,address,undefined
+                         -fno-sanitize-recover=all)
+  target_link_options(model_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
+  add_custom_target(run_model_fuzz
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/model
+    COMMAND model_fuzz -runs=${RETABLE_FUZZ_RUNS} -seed=1 -max_len=4096 -timeout=10
+            -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/ ${CMAKE_BINARY_DIR}/fuzz/model
+            ${treeshap_folder}/fuzz_corpus/model
+    VERBATIM)
+  add_dependencies(fuzz run_model_fuzz)
+endif()

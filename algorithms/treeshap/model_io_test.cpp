@@ -69,6 +69,22 @@ TEST(XgboostJson, RefusesDamage) {
   }
 }
 
+// Each of these nodes asks for two megabytes.
+TEST(XgboostJson, RefusesCategorySetsThatFillTheMemory) {
+  std::string trees;
+  std::string info;
+  const std::size_t tree_at = kXgboost.find("[{\n") + 1;
+  const std::string tree = Replaced(kXgboost.substr(tree_at, kXgboost.rfind("}]") + 1 - tree_at),
+                                    "[1, 3]", "[1, 16777216]");
+  for (int i = 0; i < 64; ++i) {
+    trees += (i > 0 ? "," : "") + tree;
+    info += i > 0 ? ",0" : "0";
+  }
+  std::string model = kXgboost.substr(0, tree_at) + trees + "]}}}}";
+  model = Replaced(model, "\"tree_info\": [0]", "\"tree_info\": [" + info + "]");
+  EXPECT_THROW(ReadModel(model), std::invalid_argument);
+}
+
 TEST(XgboostJson, DartWeighsItsTrees) {
   const std::string dart =
       Replaced(Replaced(kXgboost, R"("name": "gbtree", "model":)",

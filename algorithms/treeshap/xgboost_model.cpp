@@ -15,6 +15,9 @@ using detail::Member;
 using detail::Number;
 
 constexpr double kMaxIndex = 2147483647.0;
+// All sets of a model together, in words of 32 categories: a few bytes of a hostile file announce
+// 16 million categories for every node.
+constexpr std::size_t kMaxCategoryWords = std::size_t{1} << 24;
 
 // base_score is stored on the scale of the predictions; trees add up on the margin's.
 double Margin(double base, const std::string& objective) {
@@ -36,7 +39,8 @@ double Margin(double base, const std::string& objective) {
 }
 
 // The sets of a tree, by node. XGBoost lists the categories that go right; all others go left.
-std::map<std::int32_t, CategorySet> ReadCategories(const Json& json) {
+// `words` counts over the whole model.
+std::map<std::int32_t, CategorySet> ReadCategories(const Json& json, std::size_t& words) {
   std::map<std::int32_t, CategorySet> sets;
   if (!json.contains("categories_nodes")) return sets;
   const std::size_t count = Member(json, "categories_nodes").size();
@@ -53,7 +57,13 @@ std::map<std::int32_t, CategorySet> ReadCategories(const Json& json) {
     set.others_left = true;
     for (std::size_t i = begin; i < begin + size; ++i) {
       const auto category = static_cast<std::size_t>(Integer(all[i], "categories", 0, 16777216.0));
-      if (category / 32 >= set.left.size()) set.left.resize(category / 32 + 1, ~0u);
+      if (category / 32 >= set.left.size()) {
+        words += category / 32 + 1 - set.left.size();
+        if (words > kMaxCategoryWords) {
+          throw std::invalid_argument("the category sets are larger than any trained model's");
+        }
+        set.left.resize(category / 32 + 1, ~0u);
+      }
       set.left[category / 32] &= ~(1u << (category % 32));
     }
     sets.emplace(Integer(nodes[k], "categories_nodes", 0, kMaxIndex), std::move(set));
@@ -61,7 +71,7 @@ std::map<std::int32_t, CategorySet> ReadCategories(const Json& json) {
   return sets;
 }
 
-Tree ReadTree(const Json& json, TreeEnsemble& model) {
+Tree ReadTree(const Json& json, TreeEnsemble& model, std::size_t& category_words) {
   const Json& lefts = Member(json, "left_children");
   const std::size_t n = lefts.size();
   const Json& rights = Array(json, "right_children", n);
@@ -69,7 +79,7 @@ Tree ReadTree(const Json& json, TreeEnsemble& model) {
   const Json& conditions = Array(json, "split_conditions", n);
   const Json& defaults = Array(json, "default_left", n);
   const Json& covers = Array(json, "sum_hessian", n);
-  auto categories = ReadCategories(json);
+  auto categories = ReadCategories(json, category_words);
   Tree tree;
   tree.nodes.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -134,8 +144,9 @@ TreeEnsemble Convert(const Json& json) {
   if (!weights.empty() && weights.size() != list.size()) {
     throw std::invalid_argument("\"weight_drop\" should have one entry per tree");
   }
+  std::size_t category_words = 0;
   for (std::size_t t = 0; t < list.size(); ++t) {
-    Tree tree = ReadTree(list[t], model);
+    Tree tree = ReadTree(list[t], model, category_words);
     tree.group = Integer(groups[t], "tree_info", 0, 65536);
     for (TreeNode& node : tree.nodes) node.value *= weights.empty() ? 1.0 : weights[t];
     model.trees.push_back(std::move(tree));
