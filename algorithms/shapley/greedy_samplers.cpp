@@ -115,22 +115,12 @@ class BayesianQuadrature final : public PermutationSampler {
     const auto scale = QuadratureScale::Of(kernel.Self());
     CholeskyRows rows(n);
     Candidates candidates(kernel, options_.candidates, seed);
-    std::vector<double> row(rows.stride()), best_row(rows.stride());
+    std::vector<double> left(options_.candidates * rows.stride());  // a row for each candidate
     for (std::size_t step = 0; step < n; ++step) {
       candidates.Draw(step);
-      std::size_t best = 0;
-      RowSums best_sums;
-      double best_gain = -1;
-      for (std::size_t c = 0; c < options_.candidates; ++c) {
-        const RowSums sums = Substitute(kernel, chosen, candidates.code(c), rows, step, row);
-        if (sums.Gain(scale) > best_gain) {
-          best = c;
-          best_gain = sums.Gain(scale);
-          best_sums = sums;
-          best_row.swap(row);
-        }
-      }
-      rows.Add(best_row.data(), best_sums, scale);
+      const auto sums = Substitute(kernel, chosen, candidates, rows, step, left);
+      const std::size_t best = Best(sums, scale);
+      rows.Add(left.data() + best * rows.stride(), sums[best], scale);
       chosen.Add(step, candidates, best);
     }
     chosen.sample.weights = rows.Weights();
@@ -138,17 +128,29 @@ class BayesianQuadrature final : public PermutationSampler {
   }
 
  private:
-  // Writes L^-1 k for the candidate's kernels k to those chosen.
-  static RowSums Substitute(const PermutationKernel& kernel, const Chosen& chosen,
-                            const std::uint64_t* code, const CholeskyRows& rows, std::size_t step,
-                            std::vector<double>& row) {
-    RowSums sums;
+  // Writes L^-1 k for each candidate's kernels k to those chosen. All candidates go on together, so
+  // that a row of the factor is read once.
+  std::vector<RowSums> Substitute(const PermutationKernel& kernel, const Chosen& chosen,
+                                  const Candidates& candidates, const CholeskyRows& rows,
+                                  std::size_t step, std::vector<double>& left) const {
+    std::vector<RowSums> sums(options_.candidates);
     for (std::size_t j = 0; j < step; ++j) {
-      const double known = LaneDot(row.data(), rows.row(j), j);
-      row[j] = (kernel.Value(code, chosen.code(j)) - known) / rows.diagonal(j);
-      sums.Add(row[j], rows.along(j));
+      for (std::size_t c = 0; c < sums.size(); ++c) {
+        double* row = left.data() + c * rows.stride();
+        const double known = LaneDot(row, rows.row(j), j);
+        row[j] = (kernel.Value(candidates.code(c), chosen.code(j)) - known) / rows.diagonal(j);
+        sums[c].Add(row[j], rows.along(j));
+      }
     }
     return sums;
+  }
+
+  static std::size_t Best(const std::vector<RowSums>& sums, const QuadratureScale& scale) {
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < sums.size(); ++c) {
+      if (sums[c].Gain(scale) > sums[best].Gain(scale)) best = c;
+    }
+    return best;
   }
 
   GreedyOptions options_;

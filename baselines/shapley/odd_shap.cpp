@@ -4,11 +4,12 @@
 //! With chi_T(S) = (-1)^|S and T| a game is sum f_T chi_T, and phi_i = -2 sum of f_T / |T| over the
 //! odd T with i: the even half, (v(S) + v(N - S)) / 2, does not matter. So the odd half's values
 //! o(S) = (v(S) - v(N - S)) / 2 of taken pairs are regressed on all single players and on those
-//! larger odd T that matter most in boosted trees fitted to them: at most one column for ten
-//! coalitions. The worth is a constraint. Rows count by the Shapley kernel over their chance, which
-//! makes the answer consistent whatever the columns (the projection on the additive games is
-//! through the larger space), and LeverageSHAP's where no columns are added. O(m k^2) for m
-//! coalitions, k columns. OddSHAP, arXiv:2602.01399, 2026.
+//! larger odd T that matter most in boosted trees fitted to what the nearest additive game leaves
+//! of them (ours; the paper fits the trees to v): at most one column for ten coalitions. The worth
+//! is a constraint. Rows count by the Shapley kernel over their chance, which makes the answer
+//! consistent whatever the columns (the projection on the additive games is through the larger
+//! space), and LeverageSHAP's where no columns are added. O(m k^2) for m coalitions, k columns.
+//! OddSHAP, arXiv:2602.01399, 2026.
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -123,13 +124,25 @@ class OddShap final : public ShapleyEstimator {
     }
     std::vector<Term> terms;
     for (std::size_t i = 0; i < static_cast<std::size_t>(d); ++i) terms.push_back(Single(i));
-    const auto larger =
-        Interactions(design.coalitions, odd, static_cast<std::size_t>(columns), trees_);
+    const auto additive = NearestAdditive(design.coalitions, values, weights, ends);
+    const auto larger = Interactions(design.coalitions, Rest(design.coalitions, odd, additive),
+                                     static_cast<std::size_t>(columns), trees_);
     terms.insert(terms.end(), larger.begin(), larger.end());
     return {FromTerms(d, terms, Coefficients(design.coalitions, odd, weights, terms, ends)), asked};
   }
 
  private:
+  // The odd half less an additive game's: what larger terms are for.
+  static std::vector<double> Rest(const Coalitions& coalitions, std::vector<double> odd,
+                                  const std::vector<double>& phi) {
+    for (std::size_t k = 0; k < odd.size(); ++k) {
+      for (std::size_t i = 0; i < phi.size(); ++i) {
+        odd[k] -= coalitions.has(k, i) ? phi[i] / 2 : -phi[i] / 2;
+      }
+    }
+    return odd;
+  }
+
   // Least squares over one of each pair with sum f = -(v(N) - v(none)) / 2: the first column's
   // coefficient is what the others leave of the sum.
   static Eigen::VectorXd Coefficients(const Coalitions& coalitions, const std::vector<double>& odd,

@@ -2,14 +2,18 @@
 // the discrepancy on the device; then the time of each at the sizes of table 4.
 //
 //     shapley_gpu_check [--seed N] [--skip-checks] [--skip-speed] [--small]
+//                       [--out DIR: the times as CSV]
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <random>
+#include <sstream>
 
 #include "algorithms/shapley/discrepancy.hpp"
 
@@ -87,7 +91,8 @@ double Best(int repeats, F call) {
   return best;
 }
 
-void Speed() {
+void Speed(std::ostream& csv) {
+  csv << "what,d,n,cpu_seconds,cuda_seconds\n";
   std::printf("\n%-34s %12s %12s %8s  same\n", "seconds, best of calls", "CPU, 1 core", "CUDA",
               "ratio");
   for (const int d : {10, 50, 200}) {
@@ -104,6 +109,7 @@ void Speed() {
         std::printf("%-10s d=%-4d n=%-6zu           %12.6f %12.6f %8.1f  %s (first call %.6f)\n",
                     name, d, n, slow, fast, slow / fast, same ? "yes" : "NO", first);
         std::fflush(stdout);
+        csv << name << ',' << d << ',' << n << ',' << slow << ',' << fast << '\n';
       }
       const PermutationKernel kernel(KernelKind::kMallows, 4, d);
       const auto sample = Make("MC", Device::kCpu)->sample(n, d, 3);
@@ -111,6 +117,7 @@ void Speed() {
       const double fast = Best(5, [&] { DeviceDiscrepancy(sample, kernel); });
       std::printf("%-10s d=%-4d n=%-6zu           %12.6f %12.6f %8.1f\n", "discrep.", d, n, slow,
                   fast, slow / fast);
+      csv << "discrepancy," << d << ',' << n << ',' << slow << ',' << fast << '\n';
     }
   }
 }
@@ -120,6 +127,7 @@ void Speed() {
 int main(int argc, char** argv) try {
   std::uint64_t seed = std::random_device{}();
   bool checks = true, speed = true, small = false;
+  std::string out;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--seed" && i + 1 < argc) {
@@ -128,6 +136,8 @@ int main(int argc, char** argv) try {
       checks = false;
     } else if (argument == "--skip-speed") {
       speed = false;
+    } else if (argument == "--out" && i + 1 < argc) {
+      out = argv[++i];
     } else if (argument == "--small") {
       small = true;
     } else {
@@ -149,7 +159,12 @@ int main(int argc, char** argv) try {
       CheckDiscrepancy(kind, seed);
     }
   }
-  if (speed) Speed();
+  std::ostringstream csv;
+  if (speed) Speed(csv);
+  if (!out.empty()) {
+    std::filesystem::create_directories(out);
+    std::ofstream(out + "/shapley_gpu_check.csv") << csv.str();
+  }
   std::printf("\n%d failure(s)\n", failures);
   return failures == 0 ? 0 : 3;
 } catch (const std::exception& error) {
