@@ -1,4 +1,9 @@
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
+#include <cstring>
+#include <set>
+#include <span>
 
 #include "algorithms/extratrees/device_forest.cuh"
 
@@ -51,64 +56,138 @@ __global__ void __launch_bounds__(32 * kWarps)
   for (std::uint32_t c = lane; c < classes; c += 32) sum[c] += mine[c];
 }
 
-__global__ void Finish(const unsigned long long* sums, std::uint64_t count, std::uint32_t trees,
-                       int value_bits, double* proba) {
-  const std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < count) proba[i] = ShareMean(static_cast<std::int64_t>(sums[i]), trees, value_bits);
-}
+//! Host memory that nobody has written yet: its pages are first touched by the copy.
+template <class T>
+struct Landing {
+  explicit Landing(std::size_t count) : data(new T[count]), size(count) {}
+  std::unique_ptr<T[]> data;
+  std::size_t size;
+  std::span<const T> span() const { return {data.get(), size}; }
+};
+
+//! Copies to pageable memory at the bus's speed: through two pinned pieces, emptied by all cores
+//! while the other one fills.
+class Staging {
+ public:
+  Staging() {
+    for (int i = 0; i < 2; ++i) {
+      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&piece_[i]), kBytes));
+      RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&filled_[i], cudaEventDisableTiming));
+    }
+  }
+  ~Staging() {
+    for (int i = 0; i < 2; ++i) {
+      cudaFreeHost(piece_[i]);
+      cudaEventDestroy(filled_[i]);
+    }
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  template <class T>
+  Landing<T> Fetch(const DeviceArray<T>& from, std::size_t count) {
+    Landing<T> to(count);
+    Copy(reinterpret_cast<char*>(to.data.get()), reinterpret_cast<const char*>(from.get()),
+         count * sizeof(T));
+    return to;
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kSlice = std::size_t{1} << 18;
+
+  void Copy(char* to, const char* from, std::size_t bytes) {
+    const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
+    for (std::size_t i = 0; i <= pieces; ++i) {
+      if (i < pieces) {
+        const std::size_t size = std::min(kBytes, bytes - i * kBytes);
+        RETABLE_CUDA_CHECK(
+            cudaMemcpyAsync(piece_[i % 2], from + i * kBytes, size, cudaMemcpyDeviceToHost));
+        RETABLE_CUDA_CHECK(cudaEventRecord(filled_[i % 2]));
+      }
+      if (i == 0) continue;
+      const std::size_t size = std::min(kBytes, bytes - (i - 1) * kBytes);
+      RETABLE_CUDA_CHECK(cudaEventSynchronize(filled_[(i - 1) % 2]));
+      char* target = to + (i - 1) * kBytes;
+      const char* source = piece_[(i - 1) % 2];
+      tbb::parallel_for(std::size_t{0}, (size + kSlice - 1) / kSlice, [&](std::size_t slice) {
+        const std::size_t at = slice * kSlice;
+        std::memcpy(target + at, source + at, std::min(kSlice, size - at));
+      });
+    }
+  }
+
+  char* piece_[2] = {};
+  cudaEvent_t filled_[2] = {};
+};
 
 }  // namespace
 
 const Forest& DeviceForest::host() {
   if (host_ != nullptr) return *host_;
   auto forest = std::make_unique<Forest>(empty_);
+  Staging staging;
   for (const DeviceTrees& batch : batches_) {
-    std::vector<HotNode> hot(batch.nodes);
-    std::vector<frontier::NodeFacts> facts(batch.nodes);
-    std::vector<double> values(batch.values);
-    batch.hot.Download(hot.data(), hot.size());
-    batch.facts.Download(facts.data(), facts.size());
-    if (!values.empty()) batch.leaf_values.Download(values.data(), values.size());
-    frontier::AppendTrees(hot, facts, values, batch.trees, *forest);
+    RETABLE_CUDA_CHECK(cudaSetDevice(batch.device));
+    const auto hot = staging.Fetch(batch.hot, batch.nodes);
+    const auto facts = staging.Fetch(batch.facts, batch.nodes);
+    const auto values = staging.Fetch(batch.leaf_values, batch.values);
+    frontier::AppendTrees(hot.span(), facts.span(), values.span(), batch.trees, *forest);
   }
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
   host_ = std::move(forest);
   return *host_;
 }
 
+void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
+                          std::vector<std::int64_t>& sums) {
+  RETABLE_CUDA_CHECK(cudaSetDevice(device));
+  const std::size_t cells = std::size_t{count} * empty_.classes;
+  DeviceArray<float> device_rows;
+  DeviceArray<unsigned long long> device_sums;
+  device_rows.Upload(rows, std::size_t{count} * empty_.columns);
+  device_sums.Reserve(cells);
+  frontier::PartClock clock;
+  clock.Start();
+  RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.get(), 0, cells * sizeof(unsigned long long)));
+  const bool shared = empty_.classes <= kSharedClasses;
+  const std::size_t bytes = shared ? std::size_t{kWarps} * empty_.classes * 8 : 0;
+  for (const DeviceTrees& batch : batches_) {
+    if (batch.device != device) continue;
+    Vote<<<(count + kWarps - 1) / kWarps, 32 * kWarps, bytes>>>(
+        batch.hot.get(), batch.leaf_values.get(), batch.trees, device_rows.get(), count,
+        static_cast<std::uint32_t>(empty_.columns), empty_.classes, empty_.value_bits, shared,
+        device_sums.get());
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+  }
+  clock.Stop("predict");
+  predict_seconds += clock.parts.front().seconds;
+  std::vector<std::int64_t> mine(cells);
+  RETABLE_CUDA_CHECK(cudaMemcpy(mine.data(), device_sums.get(), cells * sizeof(std::int64_t),
+                                cudaMemcpyDeviceToHost));
+  for (std::size_t i = 0; i < cells; ++i) sums[i] += mine[i];
+}
+
 void DeviceForest::predict_proba(const float* rows, std::size_t n, double* proba) {
   constexpr std::size_t kRowsAtOnce = 1u << 17;
-  const std::uint32_t classes = empty_.classes;
-  const std::size_t columns = empty_.columns;
   std::uint32_t trees = 0;
-  for (const DeviceTrees& batch : batches_) trees += batch.trees;
-  DeviceArray<float> device_rows;
-  DeviceArray<unsigned long long> sums;
-  DeviceArray<double> device_proba;
+  std::set<int> devices;
+  for (const DeviceTrees& batch : batches_) {
+    trees += batch.trees;
+    devices.insert(batch.device);
+  }
   predict_seconds = 0;
+  std::vector<std::int64_t> sums;
   for (std::size_t first = 0; first < n; first += kRowsAtOnce) {
     const auto count = static_cast<std::uint32_t>(std::min(kRowsAtOnce, n - first));
-    const std::size_t cells = std::size_t{count} * classes;
-    device_rows.Upload(rows + first * columns, std::size_t{count} * columns);
-    sums.Reserve(cells);
-    device_proba.Reserve(cells);
-    frontier::PartClock clock;
-    clock.Start();
-    RETABLE_CUDA_CHECK(cudaMemsetAsync(sums.get(), 0, cells * sizeof(unsigned long long)));
-    const bool shared = classes <= kSharedClasses;
-    const std::size_t bytes = shared ? std::size_t{kWarps} * classes * 8 : 0;
-    for (const DeviceTrees& batch : batches_) {
-      Vote<<<(count + kWarps - 1) / kWarps, 32 * kWarps, bytes>>>(
-          batch.hot.get(), batch.leaf_values.get(), batch.trees, device_rows.get(), count,
-          static_cast<std::uint32_t>(columns), classes, empty_.value_bits, shared, sums.get());
-      RETABLE_CUDA_CHECK(cudaGetLastError());
+    sums.assign(std::size_t{count} * empty_.classes, 0);
+    for (const int device : devices) VoteOn(device, rows + first * empty_.columns, count, sums);
+    double* out = proba + first * empty_.classes;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      out[i] = ShareMean(sums[i], trees, empty_.value_bits);
     }
-    Finish<<<static_cast<std::uint32_t>((cells + 255) / 256), 256>>>(
-        sums.get(), cells, trees, empty_.value_bits, device_proba.get());
-    RETABLE_CUDA_CHECK(cudaGetLastError());
-    clock.Stop("predict");
-    predict_seconds += clock.parts.front().seconds;
-    device_proba.Download(proba + first * classes, cells);
   }
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
 }
 
 std::vector<std::uint32_t> DeviceForest::predict(const float* rows, std::size_t n) {

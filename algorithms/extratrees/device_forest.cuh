@@ -14,6 +14,7 @@ struct DeviceTrees {
   DeviceArray<frontier::HotNode> hot;
   DeviceArray<frontier::NodeFacts> facts;
   DeviceArray<double> leaf_values;
+  int device = 0;
   std::uint32_t trees = 0;
   std::uint32_t nodes = 0;
   std::size_t values = 0;  //!< in leaf_values
@@ -32,6 +33,9 @@ class DeviceForest final : public FittedForest {
   double predict_seconds = 0;
 
  private:
+  //! Adds the votes of one device's trees for `count` rows to `sums`; `rows`: in host memory.
+  void VoteOn(int device, const float* rows, std::uint32_t count, std::vector<std::int64_t>& sums);
+
   Forest empty_;
   std::vector<DeviceTrees> batches_;
   std::unique_ptr<Forest> host_;

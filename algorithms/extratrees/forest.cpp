@@ -1,6 +1,7 @@
 #include "algorithms/extratrees/forest.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 
@@ -131,7 +132,8 @@ std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
   return 1;
 }
 
-Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes) {
+Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
+                   const ForestOptions& options) {
   Forest forest;
   forest.columns = data.columns;
   forest.classes = classes;
@@ -139,7 +141,7 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   if (!forest.regression) return forest;
   double largest = 0;
   for (const double value : targets.values) largest = std::max(largest, std::abs(value));
-  forest.value_bits = ValueBits(largest);
+  forest.value_bits = ValueBits(largest, options.n_trees);
   return forest;
 }
 
@@ -194,10 +196,11 @@ double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, s
   return tree.leaf_values[static_cast<std::size_t>(leaf.value & ~kMixed) * forest.classes + c];
 }
 
-int ValueBits(double largest) {
+int ValueBits(double largest, int trees) {
   int exponent = 0;
   std::frexp(largest, &exponent);  // largest < 2^exponent
-  return std::clamp(42 - exponent, -1000, 1000);
+  const int tree_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(trees)));
+  return std::clamp(62 - exponent - tree_bits, -1000, 1000);
 }
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {

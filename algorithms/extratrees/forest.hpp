@@ -85,7 +85,8 @@ std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool reg
 
 struct Forest;
 //! A forest without trees for these data. @param classes what CheckTraining returned.
-Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes);
+Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
+                   const ForestOptions& options);
 
 //! Checks data, targets and options together; returns the number of classes (1 for regression).
 //! Features are checked where they are read. @throws std::invalid_argument, naming what is wrong
@@ -155,8 +156,8 @@ struct Forest {
 //! A leaf's fraction of class c; for regression its target.
 double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c);
 
-//! The finest unit 2^-bits in which 2^20 values of at most `largest` add up below 2^62.
-int ValueBits(double largest);
+//! The finest unit 2^-bits in which the trees' values, at most `largest`, add up below 2^62.
+int ValueBits(double largest, int trees);
 
 //! Fraction of equal entries.
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);

@@ -329,7 +329,7 @@ GrowthLimits Limits(const ForestOptions& options, std::uint64_t rows) {
 std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const Targets& targets,
                                                const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
-  Forest forest = EmptyForest(data, targets, classes);
+  Forest forest = EmptyForest(data, targets, classes, options);
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::uint64_t bytes = 0;
   tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);

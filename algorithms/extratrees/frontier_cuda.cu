@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <thread>
 
 #include "algorithms/extratrees/device_forest.cuh"
 #include "algorithms/extratrees/encoded_matrix.hpp"
@@ -9,11 +11,15 @@ namespace retable::extratrees {
 
 using namespace frontier;
 
-bool HasCudaDevice() {
+int CudaDeviceCount() {
   int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess && count > 0) return true;
+  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
   cudaGetLastError();
-  return false;
+  return 0;
+}
+
+bool HasCudaDevice() {
+  return CudaDeviceCount() > 0;
 }
 
 namespace frontier {
@@ -133,11 +139,11 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
 template <class Code>
 GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
-                     Buffers& b, PartClock* clock) {
+                     bool first_batch, Buffers& b, PartClock* clock) {
   Problem<Code> p{};
   p.lines = reinterpret_cast<const Code*>(b.lines.get());
   Code* columns = reinterpret_cast<Code*>(b.columns.get());
-  if (first_tree == 0) Transpose<Code>(p.lines, columns, m.columns, m.rows);
+  if (first_batch) Transpose<Code>(p.lines, columns, m.columns, m.rows);
   p.columns = columns;
   p.values = b.values.get();
   p.table_start = b.table_start.get();
@@ -175,14 +181,15 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
 }
 
 GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
-                std::uint32_t first_tree, std::uint32_t trees, Buffers& b, PartClock* clock) {
+                std::uint32_t first_tree, std::uint32_t trees, bool first_batch, Buffers& b,
+                PartClock* clock) {
   if (m.code_bytes == 1) {
-    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, b, clock);
+    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, first_batch, b, clock);
   }
   if (m.code_bytes == 2) {
-    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, b, clock);
+    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, first_batch, b, clock);
   }
-  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, b, clock);
+  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, first_batch, b, clock);
 }
 
 // Copies a batch's nodes out of the working pool, at their true size.
@@ -215,12 +222,113 @@ FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, st
   return steps;
 }
 
+//! A device's share of a forest.
+struct Share {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::vector<DeviceTrees> batches;
+  std::vector<PartTime> kernels;
+  double upload = 0;
+  double grow = 0;
+  std::uint64_t working_bytes = 0;
+};
+
+//! What a device keeps between fits.
+struct DeviceState {
+  int device = 0;
+  Buffers buffers;
+  std::uint64_t budget = 0;
+
+  explicit DeviceState(int number) : device(number) {
+    RETABLE_CUDA_CHECK(cudaSetDevice(device));
+    std::size_t available = 0;
+    std::size_t total = 0;
+    RETABLE_CUDA_CHECK(cudaMemGetInfo(&available, &total));
+    budget = available / 10 * 9;
+  }
+};
+
+struct FitPlan {
+  const EncodedMatrix& matrix;
+  const ForestOptions& options;
+  FrontierSteps steps;
+  std::uint32_t k;
+  int batch_trees;
+  bool time_parts;
+
+  Capacity Of(std::uint64_t trees) const {
+    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
+                        matrix.plain, matrix.regression);
+  }
+
+  //! Trees that a device grows at once.
+  std::uint32_t Batch(std::uint64_t budget, std::uint32_t wanted) const {
+    const std::uint64_t data_bytes = matrix.Bytes() + matrix.CodeBytes();
+    const std::uint64_t one = Of(1).Bytes();
+    if (data_bytes + one > budget) {
+      throw std::runtime_error(
+          "the device has " + std::to_string(budget) + " bytes to spare, one tree needs " +
+          std::to_string(data_bytes + one) + ": use fewer rows or the cpu twin");
+    }
+    const std::uint64_t per_tree = std::max<std::uint64_t>((Of(9).Bytes() - one) / 8, 1);
+    std::uint64_t trees = 1 + (budget - data_bytes - one) / per_tree;
+    // Nodes are numbered in 31 bits, with room for what warps reserve ahead.
+    trees = std::min<std::uint64_t>(trees, (std::uint64_t{1} << 31) / matrix.rows / 5 * 2);
+    if (batch_trees > 0) {
+      trees = std::min<std::uint64_t>(trees, static_cast<std::uint64_t>(batch_trees));
+    }
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(trees, 1, wanted));
+  }
+};
+
+void GrowShare(const FitPlan& plan, DeviceState& state, Share& share) {
+  const double started = Now();
+  RETABLE_CUDA_CHECK(cudaSetDevice(state.device));
+  const std::uint32_t batch = plan.Batch(state.budget, share.last - share.first);
+  ReserveBuffers(plan.Of(batch), state.buffers);
+  UploadData(plan.matrix, state.buffers);
+  const double uploaded = Now();
+  PartClock clock;
+  for (std::uint32_t first = share.first; first < share.last; first += batch) {
+    const std::uint32_t trees = std::min(batch, share.last - first);
+    const GrowResult grown =
+        Grow(plan.matrix, plan.options, plan.steps, first, trees, first == share.first,
+             state.buffers, plan.time_parts ? &clock : nullptr);
+    share.batches.push_back(KeepTrees(grown, trees, plan.matrix, state.buffers));
+    share.batches.back().device = state.device;
+  }
+  share.kernels = clock.parts;
+  share.upload = uploaded - started;
+  share.grow = Now() - uploaded;
+  share.working_bytes = plan.Of(batch).Bytes();
+}
+
+//! Every share on its own device, each from its own thread.
+void GrowShares(const FitPlan& plan, std::vector<std::unique_ptr<DeviceState>>& states,
+                std::vector<Share>& shares) {
+  if (shares.size() == 1) return GrowShare(plan, *states[0], shares[0]);
+  std::vector<std::exception_ptr> problems(shares.size());
+  std::vector<std::thread> threads;
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    threads.emplace_back([&, d] {
+      try {
+        GrowShare(plan, *states[d], shares[d]);
+      } catch (...) {
+        problems[d] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& problem : problems) {
+    if (problem != nullptr) std::rethrow_exception(problem);
+  }
+}
+
 }  // namespace
 }  // namespace frontier
 
 struct FrontierCuda::State {
-  Buffers buffers;
-  std::uint64_t budget = 0;
+  std::vector<std::unique_ptr<DeviceState>> devices;
   std::shared_ptr<std::uint8_t> pinned;  //!< codes on their way: copied at full speed
   std::size_t pinned_bytes = 0;
 
@@ -236,68 +344,56 @@ struct FrontierCuda::State {
   }
 };
 
-FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees)
-    : steps_(steps), time_parts_(time_parts), batch_trees_(batch_trees) {}
+FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees, int devices)
+    : steps_(steps), time_parts_(time_parts), batch_trees_(batch_trees), devices_(devices) {}
 FrontierCuda::~FrontierCuda() = default;
 
 std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const Targets& targets,
                                                 const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
-  if (!HasCudaDevice()) throw std::runtime_error("no CUDA device: use the method's cpu twin");
-  if (state_ == nullptr) {
-    state_ = std::make_unique<State>();
-    std::size_t available = 0;
-    std::size_t total = 0;
-    RETABLE_CUDA_CHECK(cudaMemGetInfo(&available, &total));
-    state_->budget = available / 10 * 9;
+  const int present = CudaDeviceCount();
+  if (present == 0) throw std::runtime_error("no CUDA device: use the method's cpu twin");
+  if (devices_ < 0 || devices_ > present) {
+    throw std::invalid_argument("devices is " + std::to_string(devices_) + ": there are " +
+                                std::to_string(present) + "; 0 takes all");
   }
+  const int used = std::min(devices_ == 0 ? present : devices_, options.n_trees);
+  if (state_ == nullptr) state_ = std::make_unique<State>();
+  while (state_->devices.size() < static_cast<std::size_t>(used)) {
+    const auto next = static_cast<int>(state_->devices.size());
+    state_->devices.push_back(std::make_unique<DeviceState>(next));
+  }
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
+
   const double started = Now();
   const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap,
                                       [this](std::size_t bytes) { return state_->Pinned(bytes); });
   const double encoded = Now();
-  Buffers& buffers = state_->buffers;
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
-  const FrontierSteps steps = AllowedSteps(steps_, options, k, matrix.plain);
-  const auto capacity_of = [&](std::uint64_t trees) {
-    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
-                        matrix.plain, matrix.regression);
-  };
-  const auto bytes_of = [&](std::uint64_t trees) { return capacity_of(trees).Bytes(); };
-  const std::uint64_t data_bytes = matrix.Bytes() + matrix.CodeBytes();
-  const std::uint64_t one = bytes_of(1);
-  if (data_bytes + one > state_->budget) {
-    throw std::runtime_error("the device has " + std::to_string(state_->budget) +
-                             " bytes to spare, one tree needs " + std::to_string(data_bytes + one) +
-                             ": use fewer rows or the cpu twin");
+  const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix.plain),
+                     k,      batch_trees_, time_parts_};
+  std::vector<Share> shares(static_cast<std::size_t>(used));
+  const auto all = static_cast<std::uint64_t>(options.n_trees);
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    shares[d].first = static_cast<std::uint32_t>(all * d / shares.size());
+    shares[d].last = static_cast<std::uint32_t>(all * (d + 1) / shares.size());
   }
-  const std::uint64_t per_tree = std::max<std::uint64_t>((bytes_of(9) - one) / 8, 1);
-  std::uint64_t fit_trees = 1 + (state_->budget - data_bytes - one) / per_tree;
-  fit_trees = std::min<std::uint64_t>(fit_trees, (std::uint64_t{1} << 31) / matrix.rows);
-  if (batch_trees_ > 0) {
-    fit_trees = std::min<std::uint64_t>(fit_trees, static_cast<std::uint64_t>(batch_trees_));
-  }
-  const auto all = static_cast<std::uint32_t>(options.n_trees);
-  const auto batch = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(fit_trees, 1, static_cast<std::uint64_t>(all)));
-  ReserveBuffers(capacity_of(batch), buffers);
-  UploadData(matrix, buffers);
-  const double uploaded = Now();
+  GrowShares(plan, state_->devices, shares);
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
 
-  auto forest = std::make_unique<DeviceForest>(EmptyForest(data, targets, classes));
-  PartClock clock;
-  for (std::uint32_t first = 0; first < all; first += batch) {
-    const std::uint32_t trees = std::min(batch, all - first);
-    const GrowResult grown =
-        Grow(matrix, options, steps, first, trees, buffers, time_parts_ ? &clock : nullptr);
-    forest->Add(KeepTrees(grown, trees, matrix, buffers));
+  auto forest = std::make_unique<DeviceForest>(EmptyForest(data, targets, classes, options));
+  double upload = 0;
+  double grow = 0;
+  for (Share& share : shares) {
+    for (DeviceTrees& batch : share.batches) forest->Add(std::move(batch));
+    upload = std::max(upload, share.upload);
+    grow = std::max(grow, share.grow);
+    forest->memory["working"] += share.working_bytes;
+    forest->memory["codes"] += matrix.Bytes() + matrix.CodeBytes();
   }
-  const double done = Now();
-  forest->parts = {{"encode", 1, encoded - started},
-                   {"upload", 1, uploaded - encoded},
-                   {"grow", 1, done - uploaded}};
-  forest->parts.insert(forest->parts.end(), clock.parts.begin(), clock.parts.end());
-  forest->memory["codes"] = data_bytes;
-  forest->memory["working"] = bytes_of(batch);
+  forest->parts = {{"encode", 1, encoded - started}, {"upload", 1, upload}, {"grow", 1, grow}};
+  const auto& kernels = shares[0].kernels;
+  forest->parts.insert(forest->parts.end(), kernels.begin(), kernels.end());
   return forest;
 }
 
@@ -308,12 +404,14 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                   .citation = "Geurts, Ernst, Wehenkel 2006; Phang, Tanna, section VI.A",
                   .parameters = {{"steps", std::string("columns"), "rung of the ladder"},
                                  {"time_parts", false, "time each kernel"},
-                                 {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"}},
+                                 {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"},
+                                 {"devices", std::int64_t{1}, "GPUs; 0: all"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
                     return std::make_unique<FrontierCuda>(
                         ParseFrontierSteps(TextParameter(p, "steps", "columns")),
                         SwitchParameter(p, "time_parts", false),
-                        static_cast<int>(IntegerParameter(p, "batch_trees", 0)));
+                        static_cast<int>(IntegerParameter(p, "batch_trees", 0)),
+                        static_cast<int>(IntegerParameter(p, "devices", 1)));
                   }});
 
 }  // namespace retable::extratrees

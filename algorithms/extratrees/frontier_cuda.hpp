@@ -17,7 +17,7 @@
 //! CPU twin's bit for bit. Queues are filled by atomics: the order of nodes in device memory varies
 //! from run to run, the exported forest does not.
 //! Memory: codes twice (columns, rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a
-//! queued node; trees are batched to fit.
+//! queued node; trees are batched to fit. Several GPUs hold the data each and share the trees.
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 
@@ -38,10 +38,14 @@ FrontierSteps ParseFrontierSteps(const std::string& name);
 #if defined(RETABLE_HAS_CUDA)
 class FrontierCuda final : public ForestTrainer {
  public:
-  explicit FrontierCuda(FrontierSteps steps = {}, bool time_parts = false, int batch_trees = 0);
+  //! @param batch_trees trees grown at once on a device; 0: what fits.
+  //! @param devices GPUs that share the trees; 0: all there are.
+  explicit FrontierCuda(FrontierSteps steps = {}, bool time_parts = false, int batch_trees = 0,
+                        int devices = 1);
   ~FrontierCuda() override;
   //! The forest stays in device memory until host() is called. Device buffers are kept for the
-  //! next fit. parts: "encode", "upload", and with time_parts each kernel.
+  //! next fit. parts: "encode", "upload", "grow" (of the slowest device), and with time_parts each
+  //! kernel.
   std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
@@ -51,7 +55,11 @@ class FrontierCuda final : public ForestTrainer {
   FrontierSteps steps_;
   bool time_parts_;
   int batch_trees_;
+  int devices_;
 };
+
+//! CUDA devices that answer.
+int CudaDeviceCount();
 
 //! Whether a CUDA device answers.
 bool HasCudaDevice();

@@ -514,7 +514,7 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
   CheckRule(targets, options);
   const std::uint32_t classes = CheckTraining(data, targets, options);
   CheckFeatures(data);
-  Forest forest = EmptyForest(data, targets, classes);
+  Forest forest = EmptyForest(data, targets, classes, options);
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::mt19937 forest_random(static_cast<std::uint32_t>(options.seed));
   std::vector<std::uint32_t> seeds;

@@ -1,6 +1,8 @@
 #include "experiments/extratrees/forest_command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -9,6 +11,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "algorithms/extratrees/forest_export.hpp"
 #include "algorithms/extratrees/forest_json.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
@@ -20,12 +23,37 @@
 namespace retable::experiments::forests {
 namespace {
 
-//! Features and the target as text; the target may be absent.
+using extratrees::FeatureMatrix;
+using extratrees::Forest;
+using extratrees::Targets;
+
+//! Features and the target as text; the target may be absent, and so may the weights.
 struct Table {
   std::vector<float> values;
   std::size_t rows = 0;
   std::size_t columns = 0;
+  std::vector<std::string> names;  //!< of the features
   std::vector<std::string> target;
+  std::vector<double> weights;
+
+  FeatureMatrix matrix() const { return {values.data(), rows, columns}; }
+  //! Makes the column called `name` the rows' weights.
+  void TakeWeights(const std::string& name) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) throw std::invalid_argument("no column " + name + " for weights");
+    const auto at = static_cast<std::size_t>(found - names.begin());
+    std::vector<float> rest;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % columns == at) {
+        weights.push_back(static_cast<double>(values[i]));
+      } else {
+        rest.push_back(values[i]);
+      }
+    }
+    values = std::move(rest);
+    names.erase(found);
+    --columns;
+  }
 };
 
 std::string ReadFile(const std::string& path) {
@@ -53,6 +81,7 @@ Table FromFrame(const datasets::Frame& frame) {
   table.rows = static_cast<std::size_t>(frame.rows);
   table.columns = frame.columns.size();
   table.values = frame.RowMajor();
+  for (const datasets::Column& column : frame.columns) table.names.push_back(column.name);
   for (std::size_t i = 0; frame.target && i < table.rows; ++i) {
     table.target.push_back(ValueName(*frame.target, i));
   }
@@ -85,6 +114,9 @@ Table ReadCsv(const std::string& path, const std::string& target, bool with_targ
   Table table;
   table.columns = none - (with_target ? 1 : 0);
   table.rows = csv.rows.size();
+  for (std::size_t i = 0; i < none; ++i) {
+    if (i != at) table.names.push_back(csv.header[i]);
+  }
   for (const harness::CsvRow& row : csv.rows) {
     for (std::size_t i = 0; i < row.fields.size(); ++i) {
       if (i == at) {
@@ -110,8 +142,12 @@ Table ReadTable(const std::string& data, const std::string& target, bool with_ta
 }
 
 struct Arguments {
-  std::string data, model, target, out;
+  std::string data, model, target, weights, out;
+  std::string format = "retable";
   std::string device = "auto";
+  int devices = 1;
+  bool regression = false;
+  bool proba = false;
   std::string rule = "scikit-learn";
   extratrees::ForestOptions options{.n_trees = 100};
 };
@@ -125,65 +161,129 @@ Device ChooseDevice(const std::string& name) {
   return Device::kCpu;
 }
 
-int Fit(Arguments& a, std::ostream& out) {
-  const Table table = ReadTable(a.data, a.target, true);
-  if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
+//! The targets' memory, and what classes are called.
+struct Learned {
+  std::vector<std::uint32_t> labels;
+  std::vector<double> values;
+  std::vector<std::string> names;
+};
+
+Learned ReadTargets(const Table& table, bool regression) {
+  Learned learned;
+  if (regression) {
+    for (std::size_t i = 0; i < table.target.size(); ++i) {
+      const std::string& text = table.target[i];
+      double value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error != std::errc{} || end != text.data() + text.size()) {
+        throw std::invalid_argument("target of row " + std::to_string(i) + " is \"" + text +
+                                    "\", no number: leave out --regression, or drop the row");
+      }
+      learned.values.push_back(value);
+    }
+    return learned;
+  }
   std::map<std::string, std::uint32_t> codes;
   for (const std::string& name : table.target) codes.emplace(name, 0);
-  std::vector<std::string> names;
   for (auto& [name, code] : codes) {
-    code = static_cast<std::uint32_t>(names.size());
-    names.push_back(name);
+    code = static_cast<std::uint32_t>(learned.names.size());
+    learned.names.push_back(name);
   }
-  std::vector<std::uint32_t> labels;
-  for (const std::string& name : table.target) labels.push_back(codes.at(name));
+  for (const std::string& name : table.target) learned.labels.push_back(codes.at(name));
+  return learned;
+}
+
+void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned,
+                const std::vector<std::string>& features) {
+  std::ofstream file(a.out);
+  if (a.format == "xgboost") {
+    extratrees::WriteXgboostJson(forest, file, features);
+  } else {
+    extratrees::WriteForestJson(forest, file, learned.names);
+  }
+  if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
+}
+
+int Fit(Arguments& a, std::ostream& out) {
+  Table table = ReadTable(a.data, a.target, true);
+  if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
+  if (!a.weights.empty()) table.TakeWeights(a.weights);
+  const Learned learned = ReadTargets(table, a.regression);
+  Targets targets = a.regression ? Targets::Regression(learned.values) : Targets(learned.labels);
+  targets.weights = table.weights;
   a.options.constant_rule = extratrees::ParseConstantRule(a.rule);
   const Device device = ChooseDevice(a.device);
-  const auto trainer = Registry<extratrees::ForestTrainer>::Instance().Make("frontier", device, {});
+  Parameters parameters;
+  if (device == Device::kCuda) parameters["devices"] = std::int64_t{a.devices};
+  const auto trainer =
+      Registry<extratrees::ForestTrainer>::Instance().Make("frontier", device, parameters);
   const auto start = std::chrono::steady_clock::now();
-  const auto fitted =
-      trainer->fit({table.values.data(), table.rows, table.columns}, labels, a.options);
+  const auto fitted = trainer->fit(table.matrix(), targets, a.options);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  std::ofstream file(a.out);
-  extratrees::WriteForestJson(fitted->host(), file, names);
-  if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
+  WriteModel(a, fitted->host(), learned, table.names);
   out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.columns
-      << " features, " << names.size() << " classes in " << time.count() << " s ("
-      << DeviceName(device) << "): " << fitted->host().NodeCount() << " nodes, written to " << a.out
-      << "\n";
+      << " features, "
+      << (a.regression ? std::string("regression")
+                       : std::to_string(learned.names.size()) + " classes")
+      << " in " << time.count() << " s (" << DeviceName(device)
+      << "): " << fitted->host().NodeCount() << " nodes, written to " << a.out << "\n";
   return 0;
+}
+
+std::string ClassName(const std::vector<std::string>& names, std::size_t c) {
+  return c < names.size() ? names[c] : std::to_string(c);
+}
+
+//! One line a row: the class; with --proba each class's fraction; the mean target of a regression.
+std::string Answers(const Forest& forest, const Table& table, const std::vector<std::string>& names,
+                    bool proba, std::size_t& right) {
+  std::ostringstream text;
+  text.precision(17);
+  std::vector<double> shares(table.rows * forest.classes);
+  forest.PredictProba(table.values.data(), table.rows, shares.data());
+  const bool numbers = proba || forest.regression;
+  if (!numbers || forest.regression) text << "prediction";
+  for (std::size_t c = 0; c < forest.classes && proba && !forest.regression; ++c) {
+    text << (c > 0 ? "," : "") << ClassName(names, c);
+  }
+  text << "\n";
+  for (std::size_t i = 0; i < table.rows; ++i) {
+    const double* mine = shares.data() + i * forest.classes;
+    const std::string name = ClassName(
+        names, static_cast<std::size_t>(std::max_element(mine, mine + forest.classes) - mine));
+    right += !table.target.empty() && table.target[i] == name ? 1 : 0;
+    if (!numbers) text << name;
+    for (std::size_t c = 0; c < forest.classes && numbers; ++c) {
+      text << (c > 0 ? "," : "") << mine[c];
+    }
+    text << "\n";
+  }
+  return text.str();
 }
 
 int Predict(const Arguments& a, std::ostream& out) {
   std::vector<std::string> names;
-  const extratrees::Forest forest = extratrees::ReadForestJson(ReadFile(a.model), &names);
+  const Forest forest = extratrees::ReadForestJson(ReadFile(a.model), &names);
   const bool catalogued = !EndsWith(a.data, ".arff") && !EndsWith(a.data, ".csv");
-  const Table table = ReadTable(a.data, a.target, !a.target.empty() || catalogued);
+  Table table = ReadTable(a.data, a.target, !a.target.empty() || catalogued);
+  if (!a.weights.empty()) table.TakeWeights(a.weights);
   if (table.columns != forest.columns) {
     throw std::invalid_argument(a.data + " has " + std::to_string(table.columns) +
                                 " features, the forest " + std::to_string(forest.columns) +
-                                "; --target names a column to leave out");
+                                "; --target and --weights name columns to leave out");
   }
-  const std::vector<std::uint32_t> labels = forest.Predict(table.values.data(), table.rows);
   std::size_t right = 0;
-  std::ostringstream text;
-  text << "prediction\n";
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const std::string name =
-        labels[i] < names.size() ? names[labels[i]] : std::to_string(labels[i]);
-    text << name << "\n";
-    right += !table.target.empty() && table.target[i] == name ? 1 : 0;
-  }
+  const std::string text = Answers(forest, table, names, a.proba, right);
   if (a.out.empty()) {
-    out << text.str();
+    out << text;
     return 0;
   }
   std::ofstream file(a.out);
-  file << text.str();
+  file << text;
   if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
-  out << labels.size() << " predictions written to " << a.out;
-  if (!table.target.empty() && !labels.empty()) {
-    out << "; accuracy " << static_cast<double>(right) / static_cast<double>(labels.size());
+  out << table.rows << " predictions written to " << a.out;
+  if (!table.target.empty() && table.rows > 0 && !forest.regression) {
+    out << "; accuracy " << static_cast<double>(right) / static_cast<double>(table.rows);
   }
   out << "\n";
   return 0;
@@ -196,20 +296,29 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--out", a.out, "the forest's file")->required();
   fit->add_option("--target", a.target,
                   "the class's column (default: the last, or the data set's)");
+  fit->add_flag("--regression", a.regression, "the target is a number: squared error");
+  fit->add_option("--weights", a.weights, "a column that says what each row weighs");
   fit->add_option("--trees", a.options.n_trees, "trees");
   fit->add_option("--max-depth", a.options.max_depth, "0: no limit");
-  fit->add_option("--max-features", a.options.max_features, "0: square root");
+  fit->add_option("--max-features", a.options.max_features, "0: square root; all for regression");
   fit->add_option("--min-samples-leaf", a.options.min_samples_leaf, "samples of a leaf at least");
   fit->add_option("--min-samples-split", a.options.min_samples_split, "samples to split at least");
+  fit->add_option("--min-impurity-decrease", a.options.min_impurity_decrease,
+                  "a cut that gains less makes a leaf");
   fit->add_flag("--bootstrap", a.options.bootstrap, "each tree on rows drawn with replacement");
   fit->add_option("--rule", a.rule, "constant features: scikit-learn, geurts or report");
   fit->add_option("--seed", a.options.seed, "seed");
   fit->add_option("--device", a.device, "auto, cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
-  CLI::App* predict = app.add_subcommand("predict", "Classify rows with a forest");
+  fit->add_option("--devices", a.devices, "GPUs that share the trees; 0: all");
+  fit->add_option("--format", a.format, "retable (JSON that predict reads) or xgboost (JSON)")
+      ->check(CLI::IsMember({"retable", "xgboost"}));
+  CLI::App* predict = app.add_subcommand("predict", "Answer rows with a forest");
   predict->add_option("model", a.model, "a file written by fit")->required();
   predict->add_option("data", a.data, "an .arff or .csv file, or a data set's name")->required();
   predict->add_option("--target", a.target, "a column to leave out and to compare with");
+  predict->add_option("--weights", a.weights, "a column to leave out");
+  predict->add_flag("--proba", a.proba, "class fractions, one column a class");
   predict->add_option("--out", a.out, "CSV; default: standard output");
 }
 
