@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "algorithms/treeshap/parallel.hpp"
@@ -164,15 +165,18 @@ class QuadratureExplainer final : public TreeExplainer {
       views_.push_back(
           {set.left.data(), static_cast<std::int32_t>(set.left.size()), set.others_left});
     }
-    std::vector<QuadratureRule> rules;
-    for (int q = 1; q <= ExactPoints(kMaxPathFeatures); ++q) rules.push_back(GaussLegendre(q));
+    std::map<int, QuadratureRule> rules;
+    for (const AnnotatedTree& tree : annotated.trees) {
+      const int points = ExactPoints(tree.path_features);
+      if (!rules.contains(points)) rules[points] = GaussLegendre(points);
+    }
     // Every subset weighs the same where each feature is present with probability one half.
     const QuadratureRule half{{0.5}, {1.0}};
     trees_.resize(annotated.trees.size());
     ParallelFor(trees_.size(), threads_, [&](std::size_t t) {
       const AnnotatedTree& tree = annotated.trees[t];
-      const auto points = static_cast<std::size_t>(ExactPoints(tree.path_features));
-      trees_[t] = Packer<T>(tree, banzhaf_ ? half : rules[points - 1]).Run();
+      const int points = ExactPoints(tree.path_features);
+      trees_[t] = Packer<T>(tree, banzhaf_ ? half : rules.at(points)).Run();
     });
   }
 
