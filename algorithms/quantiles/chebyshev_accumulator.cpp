@@ -68,14 +68,10 @@ RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min
 template <class Real>
 RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double power,
                                      double slack) {
-  // Adding and taking off 1.5 * 2^52 rounds to a whole number.
-  const double rounder = 6755399441055744.0;
   Double8 worst{};
   for (std::size_t i = 0; i < eights; ++i) {
-    const Double8 v = Load8(x + 8 * i) * power;
-    const Double8 size = v < 0 ? -v : v;
-    const Double8 off = v - ((v + rounder) - rounder);
-    const Double8 excess = (off < 0 ? -off : off) - size * slack;
+    Double8 excess;
+    LatticeExcess(Load8(x + 8 * i), power, slack, excess);
     worst = excess > worst ? excess : worst;
   }
   for (int lane = 0; lane < 8; ++lane) {
@@ -151,14 +147,6 @@ struct BestMapper {
     MapChebyshevSums(sum, order, alpha, beta);
   }
 };
-
-double PowerOfTen(int digits) {
-  constexpr std::array<double, kMaxDigits + 1> kPowers{1, 10, 100, 1e3, 1e4, 1e5, 1e6};
-  return kPowers[static_cast<std::size_t>(digits)];
-}
-
-template <class Real>
-constexpr double kSlack = sizeof(Real) == 4 ? 1.2e-7 : 4.5e-16;
 
 }  // namespace
 
@@ -258,17 +246,23 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
   }
   RecoverSums(tile.sum, order_);
 
-  if (digits_ <= kMaxDigits) {
-    // |x| beyond this leaves no room between whole numbers for the rounding of the type.
-    const double top = std::max(std::abs(min), std::abs(max));
-    while (digits_ <= kMaxDigits &&
-           !(top * PowerOfTen(digits_) * kSlack<Real> < 0.05 &&
-             RETABLE_BEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack<Real>))) {
-      ++digits_;
-    }
-    if (digits_ > kMaxDigits) digits_ = kNoLattice;
-  }
+  const auto magnitude = [](double low, double high) {
+    return std::max(std::abs(low), std::abs(high));
+  };
+  FindDigits(values, eights, std::max(magnitude(min, max), magnitude(sums_.min, sums_.max)));
   sums_.Merge(tile, order_, BestMapper{});
+}
+
+template <class Real>
+void ChebyshevAccumulator::FindDigits(const Real* values, std::size_t eights, double magnitude) {
+  [[maybe_unused]] static const Simd simd = DetectSimd();
+  constexpr double kSlack = kRounding<Real>;
+  while (digits_ <= kMaxDigits &&
+         !(LatticeIsFiner(magnitude, digits_, kSlack) &&
+           RETABLE_BEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack))) {
+    ++digits_;
+  }
+  if (digits_ > kMaxDigits) digits_ = kNoLattice;
 }
 
 }  // namespace retable::quantiles

@@ -13,12 +13,9 @@
 #include <span>
 
 #include "algorithms/quantiles/chebyshev_sums.hpp"
+#include "algorithms/quantiles/column_sums.hpp"
 
 namespace retable::quantiles {
-
-//! Values are multiples of 10^-digits, 0 <= digits <= kMaxDigits; kNoLattice: of none of these.
-inline constexpr int kMaxDigits = 6;
-inline constexpr int kNoLattice = 15;
 
 //! Gathers Chebyshev sums of order 1..15.
 class ChebyshevAccumulator {
@@ -41,6 +38,9 @@ class ChebyshevAccumulator {
   void Feed(std::span<const Real> values);
   template <class Real>
   void AddTile(const Real* values, std::size_t n);
+  //! Raises digits_ until `values`, of at most this magnitude, are multiples of 10^-digits_.
+  template <class Real>
+  void FindDigits(const Real* values, std::size_t eights, double magnitude);
 
   int order_;
   int digits_;

@@ -6,18 +6,18 @@
 //! the sums of order 15 take 22. The bounds must cost next to nothing.
 //!
 //! Approach. A warp keeps an interval: the exact bounds of what it has seen. A lane loads a tile of
-//! 16 values into registers, maps them to y = 2t, and takes the largest |y| with one
-//! integer instruction a value: VIADDMNMX on the high word, shifted left by adding it to itself,
-//! which drops the sign and makes NaN and infinity largest. One vote tells whether any of the
-//! warp's values lies within 2^-18 of an end of the interval or beyond. If none does (nearly
+//! 16 or 32 values into registers, maps them to y = 2t, and tests all for |y| >= 2 with half an
+//! integer instruction a value (ExponentWord); the map is a little narrower than the interval, so
+//! that this finds the ends too. One vote tells whether any of the warp's values lies close to an
+//! end or beyond. If none does (nearly
 //! always, for continuous data), the sums are taken at once, in registers. Otherwise the tile takes
 //! the exact way: true bounds, counts of values at them, missing values; if the interval grew, the
 //! lanes' sums are first joined by shuffles and moved to the wider interval by the whole warp, lane
 //! j holding V_k[j]. Columns with much of their mass on an end take the exact way often, and run
 //! slower.
 //!
-//! float32 input is summed in float32 over 64 values a lane, then added to float64 sums: the error
-//! of a moment is a few 1e-9, as the rounding of 64 terms is random.
+//! float32 input is summed in float32 over 128 values a lane, then over the warp, then added to
+//! float64 sums: the error of a moment is a few 1e-9, as the rounding of the terms is random.
 //!
 //! Deterministic for a given device: the grid depends on the number of multiprocessors alone, and
 //! all joins have a fixed order. Memory: one state a block.
@@ -30,13 +30,13 @@
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "algorithms/quantiles/cuda_support.cuh"
 #include "algorithms/quantiles/moment_accumulator.hpp"
+#include "algorithms/quantiles/warp_sums.cuh"
 
 namespace retable::quantiles {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
-constexpr unsigned kFull = 0xffffffffu;
 
 //! Shorter float32 streams are summed in float64.
 constexpr std::size_t kFloat32From = std::size_t{1} << 21;
@@ -48,105 +48,19 @@ constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
 template <class Real>
 constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
 template <class Real>
-constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 2;
+constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 4;
 
-__device__ __forceinline__ double FromLane(double x, int lane) {
-  return __shfl_sync(kFull, x, lane);
+//! The word of y that holds its exponent. Its bit 30 is set just if |y| >= 2 or y is no number, so
+//! that one three-way OR tests two values.
+__device__ __forceinline__ unsigned ExponentWord(double y) {
+  return static_cast<unsigned>(__double2hiint(y));
 }
-
-//! max(|y| as ordered bits without the sign, m).
-__device__ __forceinline__ unsigned LargerMagnitude(double y, unsigned m) {
-  const unsigned high = static_cast<unsigned>(__double2hiint(y));
-  return __viaddmax_u32(high, high, m);
+__device__ __forceinline__ unsigned ExponentWord(float y) {
+  return __float_as_uint(y);
 }
-__device__ __forceinline__ unsigned LargerMagnitude(float y, unsigned m) {
-  const unsigned bits = __float_as_uint(y);
-  return __viaddmax_u32(bits, bits, m);
-}
-//! The same for |y| = 2 - 2^-17.
-template <class Real>
-constexpr unsigned kNearEnd = sizeof(Real) == 8 ? 0x7FFFFFF0u : 0x7FFFFF80u;
-
-//! A warp's state between tiles. Lane k holds sums of T_k in `base`, k = 0..L; the rest is equal in
-//! all lanes but the counts, which are each lane's own.
-struct WarpState {
-  double base = 0;
-  ChebyshevMap map;
-  double min = Infinity<double>();
-  double max = -Infinity<double>();
-  double at_min = 0;
-  double at_max = 0;
-};
-
-//! Lane j holds sums of T_j(t) -> lane k holds sums of T_k(alpha t + beta).
-__device__ __forceinline__ double MapByWarp(double sum, double alpha, double beta, int order) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int up = (lane + 1) % 32;
-  const int down = lane == 0 ? 1 : lane - 1;
-  double out = sum;
-  double before = sum;
-  double now = beta * sum + 0.5 * alpha * (FromLane(sum, up) + FromLane(sum, down));
-#pragma unroll 1
-  for (int k = 1; k <= order; ++k) {
-    const double moved = FromLane(now, 0);
-    out = lane == k ? moved : out;
-    const double next = 2 * beta * now + alpha * (FromLane(now, up) + FromLane(now, down)) - before;
-    before = now;
-    now = next;
-  }
-  return lane <= order ? out : 0;
-}
-
-__device__ __forceinline__ void MoveTo(WarpState& state, const ChebyshevMap& wider, int order) {
-  if (state.map == wider) return;
-  const double inverse = wider.half > 0 ? 1 / wider.half : 0;
-  state.base = MapByWarp(state.base, state.map.half * inverse,
-                         (state.map.centre - wider.centre) * inverse, order);
-  state.map = wider;
-}
-
-//! Joins two warps' states; counts must be summed over lanes before (lane 0 holds them all).
-__device__ __forceinline__ void Merge(WarpState& state, WarpState other, int order) {
-  if (FromLane(other.base, 0) == 0) return;
-  if (FromLane(state.base, 0) == 0) {
-    state = other;
-    return;
-  }
-  const double low = other.min < state.min ? other.min : state.min;
-  const double high = other.max > state.max ? other.max : state.max;
-  state.at_min = (state.min == low ? state.at_min : 0) + (other.min == low ? other.at_min : 0);
-  state.at_max = (state.max == high ? state.at_max : 0) + (other.max == high ? other.at_max : 0);
-  state.min = low;
-  state.max = high;
-  const ChebyshevMap joint = ChebyshevMap::Of(low, high);
-  MoveTo(state, joint, order);
-  MoveTo(other, joint, order);
-  state.base += other.base;
-}
-
-//! Stores a state by the whole warp, and loads it.
-__device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out, int order) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (lane <= order) out->sum[lane] = state.base;
-  if (lane == 0) {
-    out->map = state.map;
-    out->min = state.min;
-    out->max = state.max;
-    out->at_min = state.at_min;
-    out->at_max = state.at_max;
-  }
-}
-__device__ __forceinline__ WarpState Load(const ChebyshevSums* in, int order) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  WarpState state;
-  state.base = lane <= order ? in->sum[lane] : 0;
-  state.map = in->map;
-  state.min = in->min;
-  state.max = in->max;
-  state.at_min = lane == 0 ? in->at_min : 0;
-  state.at_max = lane == 0 ? in->at_max : 0;
-  return state;
-}
+constexpr unsigned kAtLeastTwo = 1u << 30;
+//! The map is made narrower by this, so that values on an end have |y| > 2 whatever the rounding.
+constexpr double kNarrower = 0x1p-17;
 
 //! 16 bytes of shared memory into registers.
 __device__ __forceinline__ void CopyWide(const double* p, double* out) {
@@ -162,41 +76,62 @@ __device__ __forceinline__ void CopyWide(const float* p, float* out) {
   out[3] = v.w;
 }
 
+//! float32 input: a value on an end has its terms added from a count, in float64; in its place in
+//! the float32 sums stands one of the 8 Chebyshev nodes, by turns, whose terms cancel over a round
+//! and are taken off again from a count. (A constant in its place makes large sums, which round
+//! more: 2e-8.)
+constexpr int kStandIns = 8;
+__device__ __forceinline__ constexpr float StandIn(int i) {
+  constexpr float kNodes[kStandIns] = {1.96157056f,   1.66293922f,  1.11114047f,  0.390180644f,
+                                       -0.390180644f, -1.11114047f, -1.66293922f, -1.96157056f};
+  return kNodes[i];
+}
+
+//! Adds `times` the terms that AddChebyshevTerms<L, float> adds for y, with its roundings of the
+//! factors and none of the sums.
+template <int L>
+__device__ __forceinline__ void AddRoundedTerms(float y, double times, double (&s)[L + 1]) {
+  float c[13];
+  c[1] = y;
+  c[2] = __fmaf_rn(y, y, -2.0f);
+  c[3] = __fmaf_rn(y, c[2], -y);
+  c[4] = __fmaf_rn(c[2], c[2], -2.0f);
+  c[8] = __fmaf_rn(c[4], c[4], -2.0f);
+  c[12] = __fmaf_rn(c[8], c[4], -c[4]);
+#pragma unroll
+  for (int k = 1; k <= L; ++k) {
+    const int m = k & ~3;
+    const double term = k <= 4 || k == m
+                            ? static_cast<double>(c[k <= 4 ? k : m])
+                            : static_cast<double>(c[m]) * static_cast<double>(c[k - m]);
+    s[k] += times * term;
+  }
+}
+
 //! A warp at work on its tiles.
 template <class Real, int L>
 struct Worker {
   static constexpr bool kNarrow = sizeof(Real) == 4;
 
   WarpState& state;  //!< in shared memory, as it is seldom needed
-  double* wide;      //!< float32 input: this lane's sums, in shared memory, kThreads apart
-  double
-      sums[kNarrow ? 1 : L + 1];  //!< [0] counts values; float64 input: terms since the last join
-  Real part[L + 1];               //!< float32 input: terms since the last flush
+  //! [0] counts this lane's values; float64 input: its terms since the last join; float32 input:
+  //! [1] is the warp's terms of order lane / 2 since the last join.
+  double sums[kNarrow ? 2 : L + 1];
   bool direct = false;  //!< y = x * scale + offset: the centre is within 16 half ranges of zero
   Real centre;          //!< else y = (x - centre) * scale, + offset for float32 input
   Real scale;
   Real offset;
   Real low;  //!< state.min and max
   Real high;
-  // float32 input: values on the ends since the last join, whose terms are still to be added.
+  // float32 input: values on the ends since the last join, whose terms are still to be added, and
+  // how often each stand-in took their place.
   int ends_low = 0;
   int ends_high = 0;
+  int stood_in[kStandIns] = {0};
 
-  //! The lane's sum of order k since the last join.
-  __device__ __forceinline__ double& Sum(int k) {
-    if constexpr (kNarrow) {
-      return k == 0 ? sums[0] : wide[k * kThreads];
-    } else {
-      return sums[k];
-    }
-  }
-
-  __device__ __forceinline__ Worker(WarpState& state_slot, double* wide_slot)
-      : state(state_slot), wide(wide_slot) {
+  __device__ __forceinline__ explicit Worker(WarpState& state_slot) : state(state_slot) {
     state = WarpState{};
-#pragma unroll
-    for (int k = 0; k <= L; ++k) Sum(k) = 0;
-    ClearPart();
+    ClearSums();
     // NaN sends the first tile the exact way.
     centre = 0;
     offset = 0;
@@ -219,26 +154,17 @@ struct Worker {
     }
   }
 
-  __device__ __forceinline__ void ClearPart() {
+  __device__ __forceinline__ void ClearSums() {
 #pragma unroll
-    for (int k = 0; k <= L; ++k) part[k] = 0;
+    for (double& sum : sums) sum = 0;
   }
 
-  //! Where the fast way adds terms: the float64 sums at once, or float32 parts.
-  __device__ __forceinline__ Real* Terms() {
-    if constexpr (sizeof(Real) == 8) {
-      return sums;
-    } else {
-      return part;
-    }
-  }
-
-  __device__ __forceinline__ void Flush() {
-    if constexpr (sizeof(Real) == 4) {
+  //! float32 input: adds this lane's float64 terms.
+  __device__ __forceinline__ void AddWide(const double (&terms)[L + 1]) {
+    double slot[16] = {0};
 #pragma unroll
-      for (int k = 1; k <= L; ++k) Sum(k) += static_cast<double>(part[k]);
-      ClearPart();
-    }
+    for (int k = 1; k <= L; ++k) slot[k] = terms[k];
+    sums[1] += SumSlots(slot);
   }
 
   //! float32 input: the terms of the values on the ends, in float64.
@@ -252,28 +178,39 @@ struct Worker {
       double terms[L + 1] = {0};
       AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);
 #pragma unroll
-      for (int k = 1; k <= L; ++k) Sum(k) += times * terms[k];
+      for (double& term : terms) term *= times;
+      AddWide(terms);
     }
+    double taken[L + 1] = {0};
+#pragma unroll 1
+    for (int i = 0; i < kStandIns; ++i) {
+      if (stood_in[i] != 0) AddRoundedTerms<L>(StandIn(i), -stood_in[i], taken);
+      stood_in[i] = 0;
+    }
+    AddWide(taken);
     ends_low = 0;
     ends_high = 0;
   }
 
   //! Adds the lanes' sums to the warp's base and clears them.
   __device__ __forceinline__ void Join() {
-    Flush();
-    if constexpr (sizeof(Real) == 4) AddEnds();
+    if constexpr (kNarrow) AddEnds();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double joined = 0;
+    if constexpr (kNarrow) {
+      double count = sums[0];
 #pragma unroll
-    for (int k = 0; k <= L; ++k) {
-      double total = Sum(k);
+      for (int step = 16; step > 0; step /= 2) count += __shfl_xor_sync(kFull, count, step);
+      joined = FromLane(sums[1], lane < 16 ? 2 * lane : 0);
+      joined = lane == 0 ? count : joined;
+    } else {
+      double slot[16] = {0};
 #pragma unroll
-      for (int step = 16; step > 0; step /= 2) {
-        total += __shfl_xor_sync(kFull, total, step);
-      }
-      joined = lane == k ? total : joined;
-      Sum(k) = 0;
+      for (int k = 0; k <= L; ++k) slot[k] = sums[k];
+      joined = FromLane(SumSlots(slot), lane < 16 ? 2 * lane : 0);
     }
+    if (lane > L) joined = 0;
+    ClearSums();
     // RecoverSums across lanes: S_{m+j} = P_{m,j} - S_{m-j} for m = 4, 8, 12 in turn.
 #pragma unroll
     for (int m = 4; m <= L; m += 4) {
@@ -286,7 +223,7 @@ struct Worker {
 
   //! float32 input: every warp's map differs in its last bits, by terms of two equidistributed
   //! sequences, so that the rounding of a value that repeats differs between warps and averages
-  //! out. Half of what kNearEnd allows for.
+  //! out. A quarter of kNarrower at most.
   static __device__ __forceinline__ double Jitter(double irrational) {
     const double turn = (blockIdx.x * kWarps + threadIdx.x / 32) * irrational;
     return (turn - floor(turn)) * 0x1p-19;
@@ -303,7 +240,7 @@ struct Worker {
     high = static_cast<Real>(new_high);
     ChebyshevMap map = ChebyshevMap::Of(new_low, new_high);
     // The map is what the rounded numbers of the fast way say.
-    const double exact_scale = 2 / map.half;
+    const double exact_scale = 2 / map.half * (1 + kNarrower);
     scale = static_cast<Real>(exact_scale);
     const bool usable = map.half > 0 && scale > 0 && scale < Infinity<Real>();
     direct = fabs(map.centre) < 16 * map.half;
@@ -316,9 +253,11 @@ struct Worker {
     offset = static_cast<Real>(shift);
     if (!usable) {
       map.half = 0;
-    } else if (sizeof(Real) == 4 || direct) {
+    } else {
       const double wide_scale = static_cast<double>(scale);
-      map.centre = static_cast<double>(centre) - static_cast<double>(offset) / wide_scale;
+      if (kNarrow || direct) {
+        map.centre = static_cast<double>(centre) - static_cast<double>(offset) / wide_scale;
+      }
       map.half = 2 / wide_scale;
     }
     if (!usable) scale = Infinity<Real>() - Infinity<Real>();
@@ -369,16 +308,12 @@ struct Worker {
       sums[0] += 1;
       AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, kNarrow ? terms : sums);
     }
-    if constexpr (kNarrow) {
-#pragma unroll
-      for (int k = 1; k <= L; ++k) Sum(k) += terms[k];
-    }
+    if constexpr (kNarrow) AddWide(terms);
   }
 
-  //! A tile with values close to the ends: counts those on them, and marks in `skip` which of this
-  //! lane's values have their terms added from the count. False if one lies outside or is missing,
-  //! and nothing was done.
-  __device__ __forceinline__ bool CountEnds(const Real* tile, unsigned& skip) {
+  //! float64 input, a tile with values close to the ends: counts those on them. False if one lies
+  //! outside or is missing, and nothing was done.
+  __device__ __forceinline__ bool CountEnds(const Real* tile) {
     constexpr int kWide = kWideValues<Real>;
     const int lane = static_cast<int>(threadIdx.x) % 32;
     bool outside = false;
@@ -393,20 +328,15 @@ struct Worker {
         outside = outside || !(x[j] >= low && x[j] <= high);
         count_low += x[j] == low ? 1 : 0;
         count_high += x[j] == high ? 1 : 0;
-        if (sizeof(Real) == 4 && (x[j] == low || x[j] == high)) skip |= 1u << (i + j);
       }
     }
     if (__any_sync(kFull, outside)) return false;
     state.at_min += count_low;
     state.at_max += count_high;
-    if constexpr (sizeof(Real) == 4) {
-      ends_low += count_low;
-      ends_high += count_high;
-    }
     return true;
   }
 
-  //! One full tile, in shared memory.
+  //! float64 input: one full tile, in shared memory.
   __device__ __forceinline__ void AddTile(const Real* tile) {
     constexpr int kWide = kWideValues<Real>;
     constexpr int kValues = kLaneValues<Real>;
@@ -415,27 +345,19 @@ struct Worker {
 #pragma unroll
     for (int i = 0; i < kValues; i += kWide) CopyWide(tile + i * 32 + lane * kWide, y + i);
     Map<kValues>(y);
-    unsigned largest = 0;
+    unsigned any = 0;
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) largest = LargerMagnitude(y[i], largest);
-    unsigned skip = 0;
-    if (__any_sync(kFull, largest >= kNearEnd<Real>)) {
-      if (!(state.map.half > 0) || !CountEnds(tile, skip)) {
+    for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
+    if (__any_sync(kFull, (any & kAtLeastTwo) != 0)) {
+      if (!(state.map.half > 0) || !CountEnds(tile)) {
         __syncwarp();  // the exact way reads other lanes' values
         AddExactly(tile, 32 * kValues);
         __syncwarp();
         return;
       }
     }
-    if (kNarrow && __any_sync(kFull, skip != 0)) {
 #pragma unroll
-      for (int i = 0; i < kValues; ++i) {
-        if ((skip >> i & 1) == 0) AddChebyshevTerms<L, Real>(y[i], Terms());
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, Real>(y[i], Terms());
-    }
+    for (int i = 0; i < kValues; ++i) AddChebyshevTerms<L, Real>(y[i], sums);
     sums[0] += kValues;
   }
 
@@ -450,20 +372,134 @@ struct Worker {
   }
 };
 
-//! Joins a block's warps' states in a tree; warp 0 has the result. `states` is shared memory.
-__device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* states, int order) {
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  Store(state, states + warp, order);
-  __syncthreads();
-#pragma unroll 1
-  for (int stride = static_cast<int>(blockDim.x) / 64; stride > 0; stride /= 2) {
-    if (warp < stride) {
-      Merge(state, Load(states + warp + stride, order), order);
-      Store(state, states + warp, order);
-    }
-    __syncthreads();
+//! float32 input: the hot half of a warp at work. It holds in registers what every tile needs; the
+//! rest, a Worker, lies in local memory, behind calls that are not inlined.
+template <int L>
+class NarrowSums {
+ public:
+  __device__ __forceinline__ explicit NarrowSums(Worker<float, L>* worker) : worker_(worker) {
+    Clear();
+    Reload();
   }
-  return state;
+
+  //! One full tile, in shared memory.
+  __device__ __forceinline__ void AddTile(const float* tile) {
+    // A column with mass on an end has it in every tile.
+    bool done = !ends_ && (direct_ ? Try<true, false>(tile) : Try<false, false>(tile));
+    if (!done && half_ > 0) done = direct_ ? Try<true, true>(tile) : Try<false, true>(tile);
+    if (!done) {
+      Flush();
+      __syncwarp();  // the exact way reads other lanes' values
+      AddExactly(worker_, tile);
+      __syncwarp();
+      Reload();
+    } else if (++since_flush_ == kFlushTiles<float>) {
+      Flush();
+    }
+  }
+
+  __device__ __forceinline__ void Flush() {
+    worker_->sums[1] += static_cast<double>(SumSlots(sum_));
+    Clear();
+  }
+
+ private:
+  static constexpr int kValues = kLaneValues<float>;
+
+  static __device__ __noinline__ void AddExactly(Worker<float, L>* worker, const float* tile) {
+    worker->AddExactly(tile, 32 * kValues);
+  }
+
+  //! Sums a tile on its own, and adds it to the rest if all values lay well inside of the interval
+  //! (`kEnds`: or on an end). Two levels of sums round less than one.
+  template <bool kDirect, bool kEnds>
+  __device__ __forceinline__ bool Try(const float* tile) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    float part[16] = {0};
+    int at_low = 0;
+    int at_end[kStandIns] = {0};
+    unsigned any = 0;
+#pragma unroll 1
+    for (int i = 0; i < kValues; i += kStandIns) {
+      float y[kStandIns];
+      CopyWide(tile + i * 32 + lane * 4, y);
+      CopyWide(tile + (i + 4) * 32 + lane * 4, y + 4);
+#pragma unroll
+      for (int j = 0; j < kStandIns; ++j) {
+        const float x = y[j];
+        y[j] = kDirect ? x * scale_ + offset_ : (x - centre_) * scale_ + offset_;
+        if constexpr (kEnds) {
+          at_low += x == low_ ? 1 : 0;
+          const bool end = x == low_ || x == high_;
+          at_end[j] += end ? 1 : 0;
+          y[j] = end ? StandIn(j) : y[j];
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < kStandIns; j += 2) any |= ExponentWord(y[j]) | ExponentWord(y[j + 1]);
+#pragma unroll
+      for (int j = 0; j < kStandIns; ++j) AddChebyshevTerms<L, float>(y[j], part);
+    }
+    if (__any_sync(kFull, (any & kAtLeastTwo) != 0)) return false;
+#pragma unroll
+    for (int k = 1; k <= L; ++k) sum_[k] += part[k];
+    worker_->sums[0] += kValues;
+    if constexpr (kEnds) {
+      int ends = 0;
+#pragma unroll
+      for (int j = 0; j < kStandIns; ++j) {
+        worker_->stood_in[j] += at_end[j];
+        ends += at_end[j];
+      }
+      worker_->ends_low += at_low;
+      worker_->ends_high += ends - at_low;
+      worker_->state.at_min += at_low;
+      worker_->state.at_max += ends - at_low;
+      ends_ = __any_sync(kFull, ends != 0);
+    }
+    return true;
+  }
+
+  __device__ __forceinline__ void Clear() {
+#pragma unroll
+    for (float& sum : sum_) sum = 0;
+    since_flush_ = 0;
+  }
+  __device__ __forceinline__ void Reload() {
+    direct_ = worker_->direct;
+    centre_ = worker_->centre;
+    scale_ = worker_->scale;
+    offset_ = worker_->offset;
+    low_ = worker_->low;
+    high_ = worker_->high;
+    half_ = static_cast<float>(worker_->state.map.half);
+  }
+
+  Worker<float, L>* worker_;
+  float sum_[16];
+  int since_flush_;
+  bool ends_ = false;
+  bool direct_;
+  float centre_;
+  float scale_;
+  float offset_;
+  float low_;
+  float high_;
+  float half_;
+};
+
+template <int L>
+__device__ __noinline__ void StartCold(Worker<float, L>* worker, const double* samples) {
+  worker->StartFrom(samples);
+}
+template <int L>
+__device__ __noinline__ void AddExactlyCold(Worker<float, L>* worker, const float* values,
+                                            int count) {
+  worker->AddExactly(values, count);
+}
+template <int L>
+__device__ __noinline__ void FinishCold(Worker<float, L>* worker) {
+  worker->Finish();
 }
 
 constexpr int kSampleBlocks = 32;
@@ -509,69 +545,95 @@ template <class Real>
 constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
 template <class Real>
 constexpr std::size_t kRingBytes = sizeof(Real) * kWarps* kStages<Real> * 32 * kLaneValues<Real>;
-//! The rings, a state for each thread, and for float32 input its sums.
-template <class Real, int L>
-constexpr std::size_t kSharedBytes = kRingBytes<Real> + kThreads * sizeof(WarpState) +
-                                     (sizeof(Real) == 4 ? (L + 1) * kThreads * sizeof(double) : 0);
+//! The rings, and for float64 input a state for each thread.
+template <class Real>
+constexpr std::size_t kSharedBytes = kRingBytes<Real> +
+                                     (sizeof(Real) == 8 ? kThreads * sizeof(WarpState) : 0);
+template <class Real>
+constexpr int kBlocksPerMultiprocessor = sizeof(Real) == 8 ? 2 : 3;
+constexpr int kMostBlocksPerMultiprocessor = 3;
+
+//! Sums the tiles of a warp, which come through its ring in shared memory.
+template <class Real, class AddTile>
+__device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t tiles, Real* ring,
+                                            const AddTile& add_tile) {
+  constexpr int kTile = 32 * kLaneValues<Real>;
+  constexpr int kSlots = kStages<Real>;
+  constexpr int kWide = kWideValues<Real>;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::size_t warp = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
+  const std::size_t warps = std::size_t{gridDim.x} * kWarps;
+  const auto fetch = [&](std::size_t t, int slot) {
+    if (t < tiles) {
+      const Real* from = aligned + t * kTile + lane * kWide;
+      Real* to = ring + slot * kTile + lane * kWide;
+#pragma unroll
+      for (int i = 0; i < kTile; i += 32 * kWide) __pipeline_memcpy_async(to + i, from + i, 16);
+    }
+    __pipeline_commit();
+  };
+#pragma unroll
+  for (int slot = 0; slot < kSlots - 1; ++slot) fetch(warp + slot * warps, slot);
+  int slot = 0;
+#pragma unroll 1
+  for (std::size_t t = warp; t < tiles; t += warps) {
+    fetch(t + (kSlots - 1) * warps, slot == 0 ? kSlots - 1 : slot - 1);
+    __pipeline_wait_prior(kSlots - 1);
+    add_tile(ring + slot * kTile);
+    slot = slot == kSlots - 1 ? 0 : slot + 1;
+  }
+}
 
 template <class Real, int L>
-__global__ void __launch_bounds__(kThreads, 2)
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor<Real>)
     ChebyshevKernel(const Real* values, std::size_t n, const double* samples,
                     ChebyshevSums* blocks) {
   constexpr int kTile = 32 * kLaneValues<Real>;
-  constexpr int kSlots = kStages<Real>;
   extern __shared__ float4 ring_memory[];
   __shared__ ChebyshevSums states[kWarps];
-  const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::size_t head = ValuesBeforeAligned(values, n);
   const Real* aligned = values + head;
   const std::size_t tiles = (n - head) / kTile;
   const std::size_t warp = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const std::size_t warps = std::size_t{gridDim.x} * kWarps;
-  auto* const ring_bytes = reinterpret_cast<std::byte*>(ring_memory);
-  auto* const warp_states = reinterpret_cast<WarpState*>(ring_bytes + kRingBytes<Real>);
-  auto* const wide = reinterpret_cast<double*>(warp_states + kThreads);
-  Worker<Real, L> worker(warp_states[threadIdx.x], wide + threadIdx.x);
-  if (samples != nullptr) worker.StartFrom(samples);
-  if (warp == warps - 1) {
-    // What no tile holds.
-    worker.AddExactly(values, static_cast<int>(head));
-    worker.AddExactly(aligned + tiles * kTile, static_cast<int>(n - head - tiles * kTile));
-  }
-  if (sizeof(Real) == 4 && n < kFloat32From) {
-#pragma unroll 1
-    for (std::size_t t = warp; t < tiles; t += warps) worker.AddExactly(aligned + t * kTile, kTile);
-  } else {
-    Real* ring = reinterpret_cast<Real*>(ring_memory) + threadIdx.x / 32 * kSlots * kTile;
-    const auto fetch = [&](std::size_t t, int slot) {
-      if (t < tiles) {
-        constexpr int kWide = kWideValues<Real>;
-#pragma unroll
-        for (int i = 0; i < kTile; i += 32 * kWide) {
-          __pipeline_memcpy_async(ring + slot * kTile + i + lane * kWide,
-                                  aligned + t * kTile + i + lane * kWide, 16);
-        }
-      }
-      __pipeline_commit();
-    };
-#pragma unroll
-    for (int slot = 0; slot < kSlots - 1; ++slot) fetch(warp + slot * warps, slot);
-    int slot = 0;
-    int since_flush = 0;
-#pragma unroll 1
-    for (std::size_t t = warp; t < tiles; t += warps) {
-      fetch(t + (kSlots - 1) * warps, slot == 0 ? kSlots - 1 : slot - 1);
-      __pipeline_wait_prior(kSlots - 1);
-      worker.AddTile(ring + slot * kTile);
-      if (++since_flush == kFlushTiles<Real>) {
-        worker.Flush();
-        since_flush = 0;
-      }
-      slot = slot == kSlots - 1 ? 0 : slot + 1;
+  const bool has_rest = warp == warps - 1;  // what no tile holds
+  const Real* rest = aligned + tiles * kTile;
+  const int rest_count = static_cast<int>(n - head - tiles * kTile);
+  Real* ring = reinterpret_cast<Real*>(ring_memory) + threadIdx.x / 32 * kStages<Real> * kTile;
+  WarpState state;
+  if constexpr (sizeof(Real) == 8) {
+    auto* const warp_states =
+        reinterpret_cast<WarpState*>(reinterpret_cast<std::byte*>(ring_memory) + kRingBytes<Real>);
+    Worker<Real, L> worker(warp_states[threadIdx.x]);
+    if (samples != nullptr) worker.StartFrom(samples);
+    if (has_rest) {
+      worker.AddExactly(values, static_cast<int>(head));
+      worker.AddExactly(rest, rest_count);
     }
+    StreamTiles(aligned, tiles, ring, [&](const Real* tile) { worker.AddTile(tile); });
+    worker.Finish();
+    state = JoinBlock(worker.state, states, L);
+  } else {
+    WarpState cold_state;
+    Worker<Real, L> worker(cold_state);
+    if (samples != nullptr) StartCold(&worker, samples);
+    if (has_rest) {
+      AddExactlyCold(&worker, values, static_cast<int>(head));
+      AddExactlyCold(&worker, rest, rest_count);
+    }
+    if (n < kFloat32From) {
+#pragma unroll 1
+      for (std::size_t t = warp; t < tiles; t += warps) {
+        AddExactlyCold(&worker, aligned + t * kTile, kTile);
+      }
+    } else {
+      NarrowSums<L> sums(&worker);
+      StreamTiles(aligned, tiles, ring, [&](const Real* tile) { sums.AddTile(tile); });
+      sums.Flush();
+    }
+    FinishCold(&worker);
+    state = JoinBlock(worker.state, states, L);
   }
-  worker.Finish();
-  const WarpState state = JoinBlock(worker.state, states, L);
   if (threadIdx.x < 32) Store(state, blocks + blockIdx.x, L);
 }
 
@@ -599,7 +661,7 @@ struct ChebyshevCuda::Memory {
 };
 
 ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
-  const int blocks = 2 * MultiprocessorCount();
+  const int blocks = kMostBlocksPerMultiprocessor * MultiprocessorCount();
   memory_ = std::make_unique<Memory>(
       Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks)),
              DeviceArray<double>(2 * kSampleBlocks)});
@@ -612,8 +674,8 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   constexpr std::size_t kBlockTile = std::size_t{kThreads} * kLaneValues<Real>;
   const std::size_t useful = n / kBlockTile + 1;
-  const int blocks = useful < static_cast<std::size_t>(memory_->blocks) ? static_cast<int>(useful)
-                                                                        : memory_->blocks;
+  const int most = memory_->blocks / kMostBlocksPerMultiprocessor * kBlocksPerMultiprocessor<Real>;
+  const int blocks = useful < static_cast<std::size_t>(most) ? static_cast<int>(useful) : most;
   DispatchCompiledOrder(order_, [&](auto order) {
     const bool sampled = n >= kSampleFrom;
     if (sampled) {
@@ -621,7 +683,7 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
                                                                       memory_->samples.data());
     }
     const auto kernel = ChebyshevKernel<Real, decltype(order)::value>;
-    constexpr std::size_t kShared = kSharedBytes<Real, decltype(order)::value>;
+    constexpr std::size_t kShared = kSharedBytes<Real>;
     CheckCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(kShared)),
               "cudaFuncSetAttribute");

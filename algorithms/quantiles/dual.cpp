@@ -1,134 +1,188 @@
 #include "algorithms/quantiles/dual.hpp"
 
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <utility>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/quantiles/dual_newton.hpp"
+#include "algorithms/quantiles/quadrature.hpp"
+#include "algorithms/quantiles/simd.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-constexpr int kMaxIterations = 200;
-constexpr double kTolerance = 1e-10;  // of the gradient: below what moments of float data hold
-constexpr double kMaxReach = 4;       // change of a log-density in the first iteration
-constexpr double kReachGrowth = 1.03;
-constexpr double kRidge = 1e-13;  // first ridge, relative to the Hessian's largest entry
-
-//! A density at the nodes.
-struct Iterate {
-  Eigen::ArrayXd exponent;
-  Eigen::ArrayXd mass;
-  double log_normaliser = 0;
-
-  //! Masses of exp(exponent) times the weights, normalised; safe against overflow.
-  void Normalise(const Eigen::Map<const Eigen::ArrayXd>& weights) {
-    const double top = exponent.maxCoeff();
-    mass = weights * (exponent - top).exp();
-    const double total = mass.sum();
-    mass /= total;
-    log_normaliser = top + std::log(total);
-  }
-};
-
-//! Newton's direction: solves (H + ridge I) d = -g, raising the ridge until the factor is sound.
-Eigen::VectorXd Direction(const Eigen::MatrixXd& hessian, const Eigen::VectorXd& gradient) {
-  const double top = std::max(hessian.diagonal().maxCoeff(), 1e-300);
-  for (double ridge = kRidge; ridge < 10; ridge *= 100) {
-    Eigen::MatrixXd damped = hessian;
-    damped.diagonal().array() += ridge * top;
-    const Eigen::LLT<Eigen::MatrixXd> factor(damped);
-    if (factor.info() != Eigen::Success) continue;
-    Eigen::VectorXd direction = -factor.solve(gradient);
-    if (direction.allFinite() && direction.dot(gradient) < 0) return direction;
-  }
-  return -gradient;
+//! exp of eight values <= 0, to 2 units in the last place: 2^n e^r, |r| <= log(2) / 2, and e^r by
+//! its Taylor polynomial (remainder below 1e-17).
+RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
+  const Double8 least = Double8{} - 708.0;  // the result is 3e-308: nothing
+  x = x > least ? x : least;
+  // Adding 1.5 * 2^52 rounds to a whole number, and leaves it in the low bits.
+  const double rounder = 6755399441055744.0;
+  const Double8 shifted = x * 1.4426950408889634 + rounder;
+  const Double8 n = shifted - rounder;
+  const Double8 r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+  Double8 e = Double8{} + 1.0 / 6227020800.0;
+  e = e * r + 1.0 / 479001600.0;
+  e = e * r + 1.0 / 39916800.0;
+  e = e * r + 1.0 / 3628800.0;
+  e = e * r + 1.0 / 362880.0;
+  e = e * r + 1.0 / 40320.0;
+  e = e * r + 1.0 / 5040.0;
+  e = e * r + 1.0 / 720.0;
+  e = e * r + 1.0 / 120.0;
+  e = e * r + 1.0 / 24.0;
+  e = e * r + 1.0 / 6.0;
+  e = e * r + 0.5;
+  e = e * r + 1.0;
+  e = e * r + 1.0;
+  Long8 bits;
+  std::memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits + 1023) << 52;
+  Double8 power;
+  std::memcpy(&power, &bits, sizeof power);
+  return e * power;
 }
 
-//! The covariance of T_1..T_l from the moments of order 0..2l.
-Eigen::MatrixXd Covariance(const Eigen::VectorXd& moment, Eigen::Index l) {
-  Eigen::MatrixXd out(l, l);
-  for (Eigen::Index i = 1; i <= l; ++i) {
-    for (Eigen::Index j = 1; j <= i; ++j) {
-      const double h = 0.5 * (moment[i + j] + moment[i - j]) - moment[i] * moment[j];
-      out(i - 1, j - 1) = out(j - 1, i - 1) = h;
-    }
+//! A CPU core: a team of one lane, eight nodes a step.
+class CoreTeam {
+ public:
+  using Value = Double8;
+  static constexpr int kWidth = 8;
+  static constexpr int kLanes = 1;
+  static constexpr int kItems = kMaxPlaces / kWidth;
+
+  RETABLE_ALWAYS_INLINE explicit CoreTeam(const DualProblem& problem) : problem_(problem) {}
+  RETABLE_ALWAYS_INLINE int lane() const { return 0; }
+  RETABLE_ALWAYS_INLINE void Sync() const {}
+  RETABLE_ALWAYS_INLINE Value Fill(double x) const { return Double8{} + x; }
+  RETABLE_ALWAYS_INLINE Value Exp(Value x) const { return ExpOfNonPositive(x); }
+  RETABLE_ALWAYS_INLINE double Sum(Value x) const {
+    return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
   }
-  return out;
+  RETABLE_ALWAYS_INLINE double Max(Value x) const {
+    double most = x[0];
+    for (int i = 1; i < 8; ++i) most = x[i] > most ? x[i] : most;
+    return most;
+  }
+  template <int kCount>
+  RETABLE_ALWAYS_INLINE void SumAll(const Value* sums, double* out, double factor) const {
+    for (int k = 0; k < kCount; ++k) out[k] = Sum(sums[k]) * factor;
+  }
+  //! A place past the last one is the first again, with no weight.
+  RETABLE_ALWAYS_INLINE Value Node(int item) const {
+    if (problem_.places == 0) return Load8(&Quadrature::Get().node[8 * item]);
+    return problem_.first + problem_.step * (Index(item) < Places() ? Index(item) : Double8{});
+  }
+  RETABLE_ALWAYS_INLINE Value Weight(int item) const {
+    if (problem_.places == 0) return Load8(&Quadrature::Get().weight[8 * item]);
+    return Index(item) < Places() ? Double8{} + 1.0 : Double8{};
+  }
+
+ private:
+  RETABLE_ALWAYS_INLINE Value Index(int item) const {
+    return Double8{0, 1, 2, 3, 4, 5, 6, 7} + 8.0 * item;
+  }
+  RETABLE_ALWAYS_INLINE Value Places() const {
+    return Double8{} + static_cast<double>(problem_.places);
+  }
+
+  const DualProblem& problem_;
+};
+
+template <int L>
+RETABLE_ALWAYS_INLINE DualAnswer SolveOnCore(const DualProblem& problem) {
+  CoreTeam team(problem);
+  DualShared<L> shared;
+  DualNewton<L, CoreTeam> newton(team, shared, problem.places == 0 ? kNodes : problem.places);
+  DualAnswer answer;
+  newton.Solve(problem.mu.data(), problem.order, answer);
+  return answer;
+}
+
+template <int L>
+DualAnswer SolvePlain(const DualProblem& problem) {
+  return SolveOnCore<L>(problem);
+}
+#if defined(__x86_64__)
+template <int L>
+RETABLE_TARGET_AVX2 DualAnswer SolveAvx2(const DualProblem& problem) {
+  return SolveOnCore<L>(problem);
+}
+template <int L>
+RETABLE_TARGET_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
+  return SolveOnCore<L>(problem);
+}
+#endif
+
+template <int L>
+DualAnswer SolveBest(const DualProblem& problem) {
+#if defined(__x86_64__)
+  static const Simd simd = DetectSimd();
+  if (simd == Simd::kAvx512) return SolveAvx512<L>(problem);
+  if (simd == Simd::kAvx2) return SolveAvx2<L>(problem);
+#endif
+  return SolvePlain<L>(problem);
 }
 
 }  // namespace
 
-NodeTable::NodeTable(std::vector<double> nodes, std::vector<double> weights)
-    : nodes_(std::move(nodes)), weights_(std::move(weights)) {
-  const std::size_t n = nodes_.size();
-  chebyshev_.resize(n * (2 * kMaxOrder + 1));
-  for (std::size_t i = 0; i < n; ++i) {
-    double before = 1;
-    double now = nodes_[i];
-    chebyshev_[i] = 1;
-    for (std::size_t k = 1; k <= 2 * kMaxOrder; ++k) {
-      chebyshev_[k * n + i] = now;
-      before = std::exchange(now, 2 * nodes_[i] * now - before);
-    }
+DualAnswer SolveDual(const DualProblem& problem) {
+  if (problem.order < 0 || problem.order > kMaxOrder || problem.places < 0 ||
+      problem.places > kMaxPlaces) {
+    throw std::invalid_argument("a dual has order 0 to 15 and at most " +
+                                std::to_string(kMaxPlaces) + " places");
   }
+  if (problem.order <= 5) return SolveBest<5>(problem);
+  if (problem.order <= 10) return SolveBest<10>(problem);
+  return SolveBest<15>(problem);
 }
 
-DualFit FitDual(const NodeTable& table, const Moments& mu, int order) {
-  const Eigen::Index l = order;
-  const Eigen::Index n = static_cast<Eigen::Index>(table.nodes().size());
-  const Eigen::Map<const Eigen::ArrayXd> weights(table.weights().data(), n);
-  const Eigen::Map<const Eigen::MatrixXd> chebyshev(table.chebyshev().data(), n, 2 * l + 1);
-  const auto basis = chebyshev.middleCols(1, l);
-  const Eigen::VectorXd target = Eigen::Map<const Eigen::VectorXd>(mu.data() + 1, l);
-
-  DualFit fit;
-  fit.residual = std::numeric_limits<double>::infinity();
-  Eigen::VectorXd theta = Eigen::VectorXd::Zero(l);
-  Eigen::VectorXd best = theta;
-  Iterate at;
-  at.exponent = Eigen::ArrayXd::Zero(n);
-  at.Normalise(weights);
-  Iterate best_at = at;
-  Iterate trial;
-  double limit = kMaxReach;
-  for (; fit.iterations < kMaxIterations; ++fit.iterations) {
-    const Eigen::VectorXd moment = chebyshev.transpose() * at.mass.matrix();
-    const Eigen::VectorXd gradient = moment.segment(1, l) - target;
-    const double size = l > 0 ? gradient.lpNorm<Eigen::Infinity>() : 0;
-    if (size < fit.residual) {
-      fit.residual = size;
-      best = theta;
-      best_at = at;
+std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& answer) {
+  const Quadrature& rule = Quadrature::Get();
+  const int count = problem.places == 0 ? kNodes : problem.places;
+  std::vector<double> mass;
+  mass.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    const double t = problem.places == 0 ? rule.node[static_cast<std::size_t>(i)]
+                                         : problem.first + problem.step * i;
+    double b1 = 0;
+    double b2 = 0;
+    for (int k = problem.order; k >= 1; --k) {
+      const double b = answer.theta[static_cast<std::size_t>(k)] + 2 * t * b1 - b2;
+      b2 = b1;
+      b1 = b;
     }
-    if (size < kTolerance) break;
-
-    const Eigen::VectorXd direction = Direction(Covariance(moment, l), gradient);
-    const Eigen::ArrayXd along = (basis * direction).array();
-    const double slope = gradient.dot(direction);
-    const double here = at.log_normaliser - theta.dot(target);
-    const double reach = along.maxCoeff() - along.minCoeff();
-    bool moved = false;
-    for (double step = std::min(1.0, limit / reach); step > 1e-10; step *= 0.5) {
-      trial.exponent = at.exponent + step * along;
-      trial.Normalise(weights);
-      const Eigen::VectorXd next = theta + step * direction;
-      if (trial.log_normaliser - next.dot(target) <= here + 1e-4 * step * slope) {
-        theta = next;
-        std::swap(at, trial);
-        moved = true;
-        break;
-      }
-    }
-    if (!moved) break;
-    limit *= kReachGrowth;
+    const double weight = problem.places == 0 ? rule.weight[static_cast<std::size_t>(i)] : 1;
+    mass.push_back(weight * std::exp(answer.theta[0] + t * b1 - b2));
   }
-  fit.dual = best_at.log_normaliser - best.dot(target);
-  fit.theta[0] = -best_at.log_normaliser;
-  for (Eigen::Index k = 0; k < l; ++k) fit.theta[static_cast<std::size_t>(k) + 1] = best[k];
-  fit.mass.assign(best_at.mass.data(), best_at.mass.data() + n);
-  return fit;
+  return mass;
+}
+
+DualSolver CpuDualSolver(int threads) {
+  if (threads < 1) throw std::invalid_argument("a solver needs at least one thread");
+  return [threads](std::span<const DualProblem> problems) {
+    std::vector<DualAnswer> answers(problems.size());
+    if (threads == 1) {
+      std::transform(problems.begin(), problems.end(), answers.begin(), SolveDual);
+      return answers;
+    }
+    tbb::task_arena arena(threads);
+    arena.execute([&] {
+      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, problems.size(), 4),
+                        [&](const auto& range) {
+                          for (std::size_t i = range.begin(); i < range.end(); ++i) {
+                            answers[i] = SolveDual(problems[i]);
+                          }
+                        });
+    });
+    return answers;
+  };
 }
 
 }  // namespace retable::quantiles

@@ -5,7 +5,6 @@
 #include <boost/math/special_functions/legendre.hpp>
 #include <cmath>
 #include <numbers>
-#include <optional>
 #include <utility>
 
 #include "algorithms/quantiles/root.hpp"
@@ -13,101 +12,57 @@
 namespace retable::quantiles {
 namespace {
 
-//! The rule: the same for every fit.
-struct Quadrature {
-  std::array<double, kPanelNodes> local;  //!< nodes in a panel's own [-1, 1]
-  //! Row i: what the density at local node i adds to the coefficients of F inside of a panel.
-  Eigen::Matrix<double, kPanelNodes, kPanelNodes + 1> to_cdf;
+//! Row i: what the density at local node i adds to the coefficients of F inside of a panel.
+using ToCdf = Eigen::Matrix<double, kPanelNodes, kPanelNodes + 1>;
 
-  std::optional<NodeTable> table;
-
-  static const Quadrature& Get() {
-    static const Quadrature quadrature;
-    return quadrature;
-  }
-
- private:
-  Quadrature() {
-    const std::array<double, kPanelNodes> local_weight = LobattoRule();
-    std::vector<double> nodes;
-    std::vector<double> weights;
-    for (int p = 0; p < kPanels; ++p) {
-      const double middle = 0.5 * (PanelEdge(p + 1) + PanelEdge(p));
-      const double half = 0.5 * (PanelEdge(p + 1) - PanelEdge(p));
-      for (int i = 0; i < kPanelNodes; ++i) {
-        nodes.push_back(middle + half * local[i]);
-        weights.push_back(half * local_weight[i]);
-      }
+//! The mass m_i at node i is that of the polynomial sum_k (2k+1)/2 m_i P_k(t_i) P_k(t); its
+//! integral from -1 is ((P_{k+1} - P_{k-1})(t)) / 2 summed, (t + 1) / 2 for k = 0. The rule's
+//! last coefficient, k = m, has the discrete norm 2 / m instead of 2 / (2m+1).
+ToCdf BuildToCdf() {
+  std::array<std::array<double, kPanelNodes + 1>, kPanelNodes + 1> legendre{};
+  legendre[0][0] = legendre[1][1] = 1;
+  for (int k = 1; k < kPanelNodes; ++k) {
+    for (int j = 0; j <= kPanelNodes; ++j) {
+      legendre[k + 1][j] =
+          ((2 * k + 1) * (j > 0 ? legendre[k][j - 1] : 0) - k * legendre[k - 1][j]) / (k + 1);
     }
-    table.emplace(std::move(nodes), std::move(weights));
-    BuildToCdf();
   }
-
-  //! The Gauss-Lobatto rule: fills `local`, returns the weights. Its inner nodes are the roots of
-  //! t P_m(t) - P_{m-1}(t), found by Newton from the Chebyshev-Lobatto nodes.
-  std::array<double, kPanelNodes> LobattoRule() {
-    constexpr int m = kPanelNodes - 1;
-    std::array<double, kPanelNodes> local_weight;
-    for (int i = 0; i <= m; ++i) {
-      double t = -std::cos(std::numbers::pi * i / m);
-      for (int newton = 0; newton < 50; ++newton) {
-        const double p = boost::math::legendre_p(m, t);
-        t = std::clamp(t - (t * p - boost::math::legendre_p(m - 1, t)) / ((m + 1) * p), -1.0, 1.0);
-      }
-      const double p = boost::math::legendre_p(m, t);
-      local[i] = t;
-      local_weight[i] = 2 / (m * (m + 1) * p * p);
-    }
-    return local_weight;
-  }
-
-  //! The mass m_i at node i is that of the polynomial sum_k (2k+1)/2 m_i P_k(t_i) P_k(t); its
-  //! integral from -1 is ((P_{k+1} - P_{k-1})(t)) / 2 summed, (t + 1) / 2 for k = 0. The rule's
-  //! last coefficient, k = m, has the discrete norm 2 / m instead of 2 / (2m+1).
-  void BuildToCdf() {
-    std::array<std::array<double, kPanelNodes + 1>, kPanelNodes + 1> legendre{};
-    legendre[0][0] = legendre[1][1] = 1;
+  ToCdf to_cdf = ToCdf::Zero();
+  for (int i = 0; i < kPanelNodes; ++i) {
+    to_cdf(i, 0) += 0.5;
+    to_cdf(i, 1) += 0.5;
     for (int k = 1; k < kPanelNodes; ++k) {
+      constexpr int m = kPanelNodes - 1;
+      const double norm = k == m ? 0.5 * m / (2 * m + 1) : 0.5;
+      const double c = norm * boost::math::legendre_p(k, Quadrature::Get().local[i]);
       for (int j = 0; j <= kPanelNodes; ++j) {
-        legendre[k + 1][j] =
-            ((2 * k + 1) * (j > 0 ? legendre[k][j - 1] : 0) - k * legendre[k - 1][j]) / (k + 1);
-      }
-    }
-    to_cdf.setZero();
-    for (int i = 0; i < kPanelNodes; ++i) {
-      to_cdf(i, 0) += 0.5;
-      to_cdf(i, 1) += 0.5;
-      for (int k = 1; k < kPanelNodes; ++k) {
-        constexpr int m = kPanelNodes - 1;
-        const double norm = k == m ? 0.5 * m / (2 * m + 1) : 0.5;
-        const double c = norm * boost::math::legendre_p(k, local[i]);
-        for (int j = 0; j <= kPanelNodes; ++j) {
-          to_cdf(i, j) += c * (legendre[k + 1][j] - legendre[k - 1][j]);
-        }
+        to_cdf(i, j) += c * (legendre[k + 1][j] - legendre[k - 1][j]);
       }
     }
   }
-};
+  return to_cdf;
+}
 
 }  // namespace
 
-double PanelEdge(int p) {
-  if (2 * p == kPanels) return 0;
-  return -std::cos(std::numbers::pi * p / kPanels);
+MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order) : order_(order) {
+  DualProblem problem;
+  problem.mu = mu;
+  problem.order = order;
+  *this = MaxEntropyDensity(problem, SolveDual(problem));
 }
 
-MaxEntropyDensity::MaxEntropyDensity(const Moments& mu, int order)
-    : order_(order), fit_(FitDual(*Quadrature::Get().table, mu, order)) {
-  BuildCdf();
+MaxEntropyDensity::MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer)
+    : order_(problem.order), fit_(answer) {
+  BuildCdf(DualMasses(problem, answer));
 }
 
-void MaxEntropyDensity::BuildCdf() {
-  const Quadrature& q = Quadrature::Get();
+void MaxEntropyDensity::BuildCdf(const std::vector<double>& mass) {
+  static const ToCdf to_cdf = BuildToCdf();
   cdf_[0] = 0;
   for (int p = 0; p < kPanels; ++p) {
-    const Eigen::Map<const Eigen::Matrix<double, 1, kPanelNodes>> local(
-        &fit_.mass[p * kPanelNodes]);
-    Eigen::Map<Eigen::Matrix<double, 1, kPanelNodes + 1>>(inside_[p].data()) = local * q.to_cdf;
+    const Eigen::Map<const Eigen::Matrix<double, 1, kPanelNodes>> local(&mass[p * kPanelNodes]);
+    Eigen::Map<Eigen::Matrix<double, 1, kPanelNodes + 1>>(inside_[p].data()) = local * to_cdf;
     inside_[p][0] += cdf_[p];
     cdf_[p + 1] = cdf_[p] + local.sum();
   }

@@ -7,11 +7,9 @@
 //!
 //! Approach: Newton on the dual (dual.hpp) over the nodes of a quadrature rule.
 //!
-//! Quadrature: 8 Gauss-Lobatto nodes in each of 32 panels, even in arccos t, which crowd towards
-//! the ends as a polynomial's features do, and lie *on* the ends, where a column's minimum and
-//! maximum and often most of its mass are. The panels' masses are the distribution function at
-//! their edges; inside of one, it is the integral of the polynomial through the 8 nodes. 1000
-//! quantiles take a table look-up and a few Newton steps on that polynomial each.
+//! Quadrature: quadrature.hpp. The panels' masses are the distribution function at their edges;
+//! inside of one, it is the integral of the polynomial through the 8 nodes. 1000 quantiles take a
+//! table look-up and a few Newton steps on that polynomial each.
 //!
 //! Complexity: that of the dual on 256 nodes. Deterministic.
 
@@ -20,18 +18,17 @@
 #include <vector>
 
 #include "algorithms/quantiles/dual.hpp"
+#include "algorithms/quantiles/quadrature.hpp"
 
 namespace retable::quantiles {
-
-inline constexpr int kPanels = 32;
-inline constexpr int kPanelNodes = 8;
-inline constexpr int kNodes = kPanels * kPanelNodes;
 
 //! A fitted density on [-1, 1].
 class MaxEntropyDensity {
  public:
   //! Fits the density of Chebyshev moments mu[0..order], mu[0] = 1, all finite.
   MaxEntropyDensity(const Moments& mu, int order);
+  //! The density of a dual solved elsewhere: of one without places.
+  MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer);
 
   //! exp(theta_0 + sum theta_k T_k(t)).
   double Density(double t) const;
@@ -52,16 +49,13 @@ class MaxEntropyDensity {
   const Moments& theta() const { return fit_.theta; }
 
  private:
-  void BuildCdf();
+  void BuildCdf(const std::vector<double>& mass);
 
   int order_;
-  DualFit fit_;
+  DualAnswer fit_;
   std::array<double, kPanels + 1> cdf_{};  //!< F at the panels' edges
   //! Monomial coefficients of F inside of each panel, in the panel's own [-1, 1].
   std::array<std::array<double, kPanelNodes + 1>, kPanels> inside_{};
 };
-
-//! The edge p = 0..kPanels of the quadrature's panels.
-double PanelEdge(int p);
 
 }  // namespace retable::quantiles

@@ -6,7 +6,6 @@
 namespace retable::quantiles {
 namespace {
 
-constexpr long long kMaxPlaces = 1024;
 constexpr double kGoodResidual = 1e-3;
 
 //! T_0..T_order at t.
@@ -18,14 +17,38 @@ Moments ChebyshevAt(double t, int order) {
   return out;
 }
 
-double PowerOfTen(int digits) {
-  return std::pow(10.0, digits);
-}
-
 }  // namespace
 
-RetableFit::RetableFit(const RetableInput& input)
-    : sums_(input.sums), order_(input.order), digits_(input.digits) {
+RetableFit::RetableFit(const RetableInput& input) : RetableFit(input, Unsolved{}) {
+  while (!problems_.empty()) {
+    std::vector<DualAnswer> answers;
+    for (const DualProblem& problem : problems_) answers.push_back(SolveDual(problem));
+    Take(answers);
+  }
+}
+
+std::vector<RetableFit> FitColumns(std::span<const RetableInput> inputs, const DualSolver& solve) {
+  std::vector<RetableFit> fits;
+  fits.reserve(inputs.size());
+  for (const RetableInput& input : inputs) fits.push_back({input, RetableFit::Unsolved{}});
+  for (;;) {
+    std::vector<DualProblem> batch;
+    for (const RetableFit& fit : fits) {
+      batch.insert(batch.end(), fit.problems().begin(), fit.problems().end());
+    }
+    if (batch.empty()) return fits;
+    const std::vector<DualAnswer> answers = solve(batch);
+    std::span<const DualAnswer> rest(answers);
+    for (RetableFit& fit : fits) {
+      const std::size_t own = fit.problems().size();
+      if (own > 0) fit.Take(rest.first(own));
+      rest = rest.subspan(own);
+    }
+  }
+}
+
+RetableFit::RetableFit(const RetableInput& input, Unsolved)
+    : sums_(input.sums), log_sums_(input.log_sums), order_(input.order), digits_(input.digits) {
   const double n = sums_.sum[0];
   status_.order = order_;
   low_mass_ = sums_.at_min / n;
@@ -49,11 +72,23 @@ RetableFit::RetableFit(const RetableInput& input)
   jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_, rest_mass_ * n);
   if (jacobi_->atom_count() > 0) FitAtoms();
   if (!place_.empty()) return;
-  if (digits_ <= kMaxDigits) {
-    const double places = (sums_.max - sums_.min) * PowerOfTen(digits_) - 1;
-    if (places < kMaxPlaces + 0.5) FitLattice(std::llround(places));
+  const double places =
+      digits_ <= kMaxDigits ? (sums_.max - sums_.min) * PowerOfTen(digits_) - 1 : 0;
+  if (places > 0.5 && places < kMaxPlaces + 0.5) {
+    AskForLattice(std::llround(places));
+  } else {
+    AskForDensity();
   }
-  if (place_.empty()) FitDensity(input);
+}
+
+void RetableFit::Take(std::span<const DualAnswer> answers) {
+  if (stage_ == Stage::kDensity) {
+    TakeDensity(answers);
+  } else if (!TakeLattice(answers.front())) {
+    return AskForDensity();
+  }
+  stage_ = Stage::kDone;
+  problems_.clear();
 }
 
 Moments RetableFit::RestMoments(const ChebyshevSums& sums) const {
@@ -99,53 +134,68 @@ void RetableFit::FitAtoms() {
   status_.atoms = place_.size() + 2;
 }
 
-void RetableFit::FitLattice(long long places) {
-  if (places < 1) return;
+void RetableFit::AskForLattice(long long places) {
   const double power = PowerOfTen(digits_);
-  const double first = std::round(sums_.min * power);
-  std::vector<double> nodes;
-  std::vector<double> values;
-  for (long long i = 1; i <= places; ++i) {
-    values.push_back((first + static_cast<double>(i)) / power);
-    nodes.push_back((values.back() - sums_.map.centre) / sums_.map.half);
-  }
-  const NodeTable table(nodes, std::vector<double>(nodes.size(), 1.0));
-  const int order = static_cast<int>(std::min<long long>(order_, places - 1));
-  const DualFit fit = FitDual(table, RestMoments(sums_), order);
-  if (fit.residual > kGoodResidual * 10) return;
-  double total = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    total += fit.mass[i];
-    place_.push_back(values[i]);
-    cumulative_.push_back(total);
-  }
-  status_.basis = "lattice";
-  status_.order = order;
-  status_.residual = fit.residual;
-  status_.atoms = 2;
+  DualProblem problem;
+  problem.mu = RestMoments(sums_);
+  problem.order = static_cast<int>(std::min<long long>(order_, places - 1));
+  problem.places = static_cast<int>(places);
+  problem.first = ((std::round(sums_.min * power) + 1) / power - sums_.map.centre) / sums_.map.half;
+  problem.step = 1 / power / sums_.map.half;
+  stage_ = Stage::kLattice;
+  problems_ = {problem};
 }
 
-void RetableFit::FitDensity(const RetableInput& input) {
-  density_.emplace(RestMoments(sums_), order_);
+bool RetableFit::TakeLattice(const DualAnswer& answer) {
+  if (answer.residual > kGoodResidual * 10) return false;
+  const DualProblem& problem = problems_.front();
+  const double power = PowerOfTen(digits_);
+  const double first = std::round(sums_.min * power);
+  double total = 0;
+  for (const double mass : DualMasses(problem, answer)) {
+    total += mass;
+    cumulative_.push_back(total);
+    place_.push_back((first + static_cast<double>(cumulative_.size())) / power);
+  }
+  status_.basis = "lattice";
+  status_.order = problem.order;
+  status_.residual = answer.residual;
+  status_.atoms = 2;
+  return true;
+}
+
+void RetableFit::AskForDensity() {
+  DualProblem problem;
+  problem.order = order_;
+  problem.mu = RestMoments(sums_);
+  problems_ = {problem};
+  if (log_sums_.has_value()) {
+    problem.mu = RestMoments(*log_sums_);
+    problems_.push_back(problem);
+  }
+  stage_ = Stage::kDensity;
+}
+
+void RetableFit::TakeDensity(std::span<const DualAnswer> answers) {
+  std::size_t chosen = 0;
   density_map_ = sums_.map;
   status_.basis = "identity";
-  if (input.log_sums.has_value()) {
-    const ChebyshevSums& logs = *input.log_sums;
-    const Moments mu = RestMoments(logs);
-    MaxEntropyDensity in_log(mu, order_);
-    const double length = density_->dual() + std::log(density_map_.half);
+  if (log_sums_.has_value()) {
+    const ChebyshevMap& map = log_sums_->map;
+    const double length = answers[0].dual + std::log(sums_.map.half);
     const double log_length =
-        in_log.dual() + std::log(logs.map.half) + (logs.map.centre + logs.map.half * mu[1]);
-    const bool good = density_->residual() < kGoodResidual;
-    const bool log_good = in_log.residual() < kGoodResidual;
-    if (good == log_good ? log_length < length : log_good) {
-      density_ = std::move(in_log);
-      density_map_ = logs.map;
-      log_ = true;
+        answers[1].dual + std::log(map.half) + (map.centre + map.half * problems_[1].mu[1]);
+    const bool good = answers[0].residual < kGoodResidual;
+    const bool log_good = answers[1].residual < kGoodResidual;
+    log_ = good == log_good ? log_length < length : log_good;
+    if (log_) {
+      chosen = 1;
+      density_map_ = map;
       status_.basis = "log";
     }
   }
-  status_.residual = density_->residual();
+  density_.emplace(problems_[chosen], answers[chosen]);
+  status_.residual = answers[chosen].residual;
   status_.atoms = 2;
 }
 

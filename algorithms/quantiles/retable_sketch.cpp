@@ -150,7 +150,13 @@ bool RetableSketch::HasLogs() const {
   return log_ && sums_.sums().min > 0 && log_sums_.sums().sum[0] == sums_.sums().sum[0];
 }
 
-RetableFit RetableSketch::Fit() const {
+void RetableSketch::Absorb(const ColumnSums& sums, double noise) {
+  noise_ = std::max(noise_, noise);
+  sums_.Merge(sums.sums, sums.digits);
+  if (log_) log_sums_.Merge(sums.log_sums, kNoLattice);
+}
+
+RetableInput RetableSketch::Input() const {
   const ChebyshevSums& sums = sums_.sums();
   if (sums.sum[0] == 0) throw std::logic_error("quantiles of an empty stream");
   if (!std::isfinite(sums.min) || !std::isfinite(sums.max)) {
@@ -158,15 +164,15 @@ RetableFit RetableSketch::Fit() const {
   }
   RetableInput input{sums, {}, sums_.order(), sums_.digits(), noise_};
   if (HasLogs()) input.log_sums = log_sums_.sums();
-  return RetableFit(input);
+  return input;
 }
 
 std::vector<double> RetableSketch::quantiles(std::span<const double> phis) const {
-  return Fit().Quantiles(phis);
+  return RetableFit(Input()).Quantiles(phis);
 }
 
 std::vector<double> RetableSketch::density(std::span<const double> xs) const {
-  const RetableFit fit = Fit();
+  const RetableFit fit(Input());
   if (fit.status().basis != "identity" && fit.status().basis != "log") {
     throw SketchFailure("a stream of few distinct values has no density");
   }
@@ -176,7 +182,7 @@ std::vector<double> RetableSketch::density(std::span<const double> xs) const {
 }
 
 RetableAnswer RetableSketch::Ask(std::span<const double> phis) const {
-  const RetableFit fit = Fit();
+  const RetableFit fit(Input());
   RetableAnswer answer{fit.Quantiles(phis), {}, fit.status()};
   for (std::size_t i = 0; i < phis.size(); ++i) {
     const RankBounds ranks = fit.Ranks(answer.values[i]);

@@ -56,6 +56,13 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
   //! @throws std::invalid_argument, saying what is wrong, for anything Serialize did not write.
   static std::unique_ptr<RetableSketch> Deserialize(std::span<const std::byte> bytes);
 
+  //! What a query works from; a fit of many sketches at once (FitColumns) takes it. @throws
+  //! std::logic_error when empty, SketchFailure when the stream holds an infinite value.
+  RetableInput Input() const;
+
+  //! Adds sums taken elsewhere, of moments of this precision.
+  void Absorb(const ColumnSums& sums, double noise);
+
  protected:
   ChebyshevAccumulator sums_;
   double noise_ = 1e-13;  //!< precision of the moments
@@ -63,7 +70,6 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
  private:
   template <class Real>
   void Feed(std::span<const Real> values);
-  RetableFit Fit() const;
   bool HasLogs() const;
 
   bool log_;

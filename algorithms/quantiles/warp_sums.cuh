@@ -1,0 +1,131 @@
+#pragma once
+//! @file
+//! Chebyshev sums held by a warp: how the kernels move and join them.
+
+#include <cuda_runtime.h>
+
+#include "algorithms/quantiles/chebyshev_sums.hpp"
+
+namespace retable::quantiles {
+
+inline constexpr unsigned kFull = 0xffffffffu;
+
+__device__ __forceinline__ double FromLane(double x, int lane) {
+  return __shfl_sync(kFull, x, lane);
+}
+
+//! Sums each of 16 slots over a warp: lane j gets that of slot j / 2. A fixed tree of 16 shuffles.
+template <int kHalf = 8, class Real>
+__device__ __forceinline__ Real SumSlots(Real (&slot)[16]) {
+  const bool upper = (threadIdx.x & (2 * kHalf)) != 0;
+#pragma unroll
+  for (int i = 0; i < kHalf; ++i) {
+    const Real given = upper ? slot[i] : slot[i + kHalf];
+    const Real kept = upper ? slot[i + kHalf] : slot[i];
+    slot[i] = kept + __shfl_xor_sync(kFull, given, 2 * kHalf);
+  }
+  if constexpr (kHalf > 1) {
+    return SumSlots<kHalf / 2>(slot);
+  } else {
+    return slot[0] + __shfl_xor_sync(kFull, slot[0], 1);
+  }
+}
+
+//! A warp's state between tiles. Lane k holds sums of T_k in `base`, k = 0..L; the rest is equal in
+//! all lanes but the counts, which are each lane's own.
+struct WarpState {
+  double base = 0;
+  ChebyshevMap map;
+  double min = Infinity<double>();
+  double max = -Infinity<double>();
+  double at_min = 0;
+  double at_max = 0;
+};
+
+//! Lane j holds sums of T_j(t) -> lane k holds sums of T_k(alpha t + beta).
+__device__ __forceinline__ double MapByWarp(double sum, double alpha, double beta, int order) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int up = (lane + 1) % 32;
+  const int down = lane == 0 ? 1 : lane - 1;
+  double out = sum;
+  double before = sum;
+  double now = beta * sum + 0.5 * alpha * (FromLane(sum, up) + FromLane(sum, down));
+#pragma unroll 1
+  for (int k = 1; k <= order; ++k) {
+    const double moved = FromLane(now, 0);
+    out = lane == k ? moved : out;
+    const double next = 2 * beta * now + alpha * (FromLane(now, up) + FromLane(now, down)) - before;
+    before = now;
+    now = next;
+  }
+  return lane <= order ? out : 0;
+}
+
+__device__ __forceinline__ void MoveTo(WarpState& state, const ChebyshevMap& wider, int order) {
+  if (state.map == wider) return;
+  const double inverse = wider.half > 0 ? 1 / wider.half : 0;
+  state.base = MapByWarp(state.base, state.map.half * inverse,
+                         (state.map.centre - wider.centre) * inverse, order);
+  state.map = wider;
+}
+
+//! Joins two warps' states; counts must be summed over lanes before (lane 0 holds them all).
+__device__ __forceinline__ void Merge(WarpState& state, WarpState other, int order) {
+  if (FromLane(other.base, 0) == 0) return;
+  if (FromLane(state.base, 0) == 0) {
+    state = other;
+    return;
+  }
+  const double low = other.min < state.min ? other.min : state.min;
+  const double high = other.max > state.max ? other.max : state.max;
+  state.at_min = (state.min == low ? state.at_min : 0) + (other.min == low ? other.at_min : 0);
+  state.at_max = (state.max == high ? state.at_max : 0) + (other.max == high ? other.at_max : 0);
+  state.min = low;
+  state.max = high;
+  const ChebyshevMap joint = ChebyshevMap::Of(low, high);
+  MoveTo(state, joint, order);
+  MoveTo(other, joint, order);
+  state.base += other.base;
+}
+
+//! Stores a state by the whole warp, and loads it.
+__device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out, int order) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (lane <= order) out->sum[lane] = state.base;
+  if (lane == 0) {
+    out->map = state.map;
+    out->min = state.min;
+    out->max = state.max;
+    out->at_min = state.at_min;
+    out->at_max = state.at_max;
+  }
+}
+__device__ __forceinline__ WarpState Load(const ChebyshevSums* in, int order) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  WarpState state;
+  state.base = lane <= order ? in->sum[lane] : 0;
+  state.map = in->map;
+  state.min = in->min;
+  state.max = in->max;
+  state.at_min = lane == 0 ? in->at_min : 0;
+  state.at_max = lane == 0 ? in->at_max : 0;
+  return state;
+}
+
+//! Joins a block's warps' states in a tree; warp 0 has the result. `states` is shared memory.
+__device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* states, int order) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  Store(state, states + warp, order);
+  __syncthreads();
+#pragma unroll 1
+  for (int stride = static_cast<int>(blockDim.x) / 64; stride > 0; stride /= 2) {
+    if (warp < stride) {
+      Merge(state, Load(states + warp + stride, order), order);
+      Store(state, states + warp, order);
+    }
+    __syncthreads();
+  }
+  return state;
+}
+
+}  // namespace retable::quantiles
