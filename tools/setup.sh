@@ -11,8 +11,9 @@ packages=(
   clang-format python3 python3-matplotlib python3-jinja2 ca-certificates
 )
 
-# Welcome where the distribution has it: the paper's own baseline of the tree SHAP family.
-for package in libxgboost-dev; do
+# Welcome where the distribution has them: the own baseline of the tree SHAP paper, and what runs the
+# networks of the Shapley image games (with what it needs, 13 MB to fetch).
+for package in libxgboost-dev libopencv-dnn-dev; do
   if [ -n "$(apt-cache policy "$package" 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p')" ]; then
     packages+=("$package")
   fi

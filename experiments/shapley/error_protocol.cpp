@@ -4,8 +4,9 @@
 //!
 //! Against exact values where they are known. Else as the paper does: each trial against the mean
 //! of all trials, times n / (n - 1) for n of them, the unbiased estimate of the variance; a bias
-//! that all trials share does not show there. Before anything is measured the games must agree with
-//! their models, and exact values with each other.
+//! that all trials share does not show there. A trial of a method of permutations draws them once,
+//! for all rows explained. Before anything is measured the games must agree with their models, and
+//! exact values with each other.
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,7 @@
 namespace retable::experiments {
 namespace {
 
+using shapley::PermutationSampler;
 using shapley::ShapleyEstimator;
 
 // One trial's estimates, game after game.
@@ -43,20 +45,20 @@ Estimates Mean(const std::vector<Estimates>& trials) {
 // The metrics of a cell's trials; evaluations and different coalitions are one explained row's.
 class Trials {
  public:
-  Trials(const Problem& problem, const ShapleyEstimator& estimator, std::int64_t budget)
-      : problem_(problem), estimator_(estimator), budget_(budget) {}
+  explicit Trials(const Problem& problem) : problem_(problem) {}
 
-  void Run(std::uint64_t seed) {
+  // `estimate`: game to estimate, of this trial.
+  template <class Estimate>
+  void Run(const Estimate& estimate) {
     Estimates all;
     for (std::size_t r = 0; r < problem_.games.size(); ++r) {
-      const std::uint64_t own = seed + r;
       if (r == 0) {
         const shapley::CountingGame counted(*problem_.games[0]);
-        Append(estimator_.estimate(counted, budget_, own), all);
+        Append(estimate(counted, r), all);
         evaluations_.samples.push_back(static_cast<double>(counted.evaluations()));
         unique_.samples.push_back(static_cast<double>(counted.unique()));
       } else {
-        Append(estimator_.estimate(*problem_.games[r], budget_, own), all);
+        Append(estimate(*problem_.games[r], r), all);
       }
     }
     trials_.push_back(std::move(all));
@@ -97,16 +99,29 @@ class Trials {
   }
 
   const Problem& problem_;
-  const ShapleyEstimator& estimator_;
-  std::int64_t budget_;
   std::vector<Estimates> trials_;
   harness::Metric evaluations_{"evaluations", "values", {}, {}, {}};
   harness::Metric unique_{"unique", "coalitions", {}, {}, {}};
 };
 
-harness::Outcome Measure(const harness::CellConfig& cell, const Problem& problem,
+// An axis that is a parameter of the method: what figures 13 to 16 vary.
+harness::CellConfig WithAxes(harness::CellConfig cell) {
+  for (const char* name : {"lambda", "candidates"}) {
+    const auto axis = cell.axes.find(name);
+    if (axis != cell.axes.end()) cell.parameters[name] = axis->second;
+  }
+  return cell;
+}
+
+std::vector<harness::ParameterSpec> ParameterAxes() {
+  return {{"lambda", 4.0, "of the Mallows kernel of the method"},
+          {"candidates", std::int64_t{25}, "to choose each permutation from"}};
+}
+
+harness::Outcome Measure(const harness::CellConfig& asked, const Problem& problem,
                          std::int64_t budget) {
   constexpr double kAgreement = 1e-6;
+  const harness::CellConfig cell = WithAxes(asked);
   const auto estimator = MakeMethod<ShapleyEstimator>(cell);
   harness::Outcome outcome;
   const auto least = estimator->least_budget(problem.features);
@@ -127,9 +142,25 @@ harness::Outcome Measure(const harness::CellConfig& cell, const Problem& problem
   outcome.facts = problem.facts;
   outcome.facts["budget"] = budget;
   if (!outcome.verification.ok) return outcome;
-  Trials trials(problem, *estimator, budget);
+  std::unique_ptr<PermutationSampler> sampler;
+  const Device device = cell.device == "cuda" ? Device::kCuda : Device::kCpu;
+  if (Registry<PermutationSampler>::Instance().Find(cell.algorithm, device) != nullptr) {
+    sampler = MakeMethod<PermutationSampler>(cell);
+  }
+  Trials trials(problem);
   for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
-    trials.Run(static_cast<std::uint64_t>(cell.seed * 1000003 + repeat * 1009));
+    const auto seed = static_cast<std::uint64_t>(cell.seed * 1000003 + repeat * 1009);
+    if (sampler) {
+      const auto n = static_cast<std::size_t>(2 * (budget / (problem.features + 1)));
+      const auto sample = sampler->sample(n, problem.features, seed);
+      trials.Run([&](const shapley::Game& game, std::size_t) {
+        return shapley::EstimateFromPermutations(game, sample);
+      });
+    } else {
+      trials.Run([&](const shapley::Game& game, std::size_t r) {
+        return estimator->estimate(game, budget, seed + r);
+      });
+    }
   }
   outcome.metrics = trials.Metrics();
   if (problem.games.size() == 1) outcome.curves = {trials.FirstValues()};
@@ -152,7 +183,9 @@ class ErrorProtocol final : public harness::Protocol {
     return ListMethods<ShapleyEstimator>();
   }
   std::vector<harness::ParameterSpec> axes() const override {
-    return {{"budget", std::int64_t{1000}, "marginal evaluations for one explained row"}};
+    auto axes = ParameterAxes();
+    axes.push_back({"budget", std::int64_t{1000}, "marginal evaluations for one explained row"});
+    return axes;
   }
   std::vector<harness::ParameterSpec> settings() const override {
     auto settings = TabularSettings();
@@ -183,7 +216,10 @@ class ImageErrorProtocol final : public harness::Protocol {
     return ListMethods<ShapleyEstimator>();
   }
   std::vector<harness::ParameterSpec> axes() const override {
-    return {{"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"}};
+    auto axes = ParameterAxes();
+    axes.push_back(
+        {"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"});
+    return axes;
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"permutations", std::int64_t{100}, "of a trial"},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "experiments/common/plan_testing.hpp"
@@ -43,7 +44,7 @@ TEST(ShapleyExperiments, RowsAndColumnsAreThePapers) {
           << e.id << " has no [" << cell.row << ", " << cell.column << "]";
     }
   }
-  EXPECT_EQ(files, 1);
+  EXPECT_EQ(files, 3);  // tables 2, 4 and 5
 }
 
 TEST(ShapleyExperiments, TableFourIsAsPrinted) {
@@ -59,6 +60,26 @@ TEST(ShapleyExperiments, TableFourIsAsPrinted) {
   EXPECT_EQ(value("d=10 n=100 SBQ", "Discrepancy"), 0.055803);
   EXPECT_EQ(value("d=200 n=1000 Herding", "Time (s)"), 242.515501);
   EXPECT_EQ(value("d=200 n=1000 Sobol", "Discrepancy"), 0.023411);
+}
+
+TEST(ShapleyExperiments, TablesTwoAndFiveAreAsPrinted) {
+  const auto sum = [](const std::string& file, const std::string& column, std::size_t count) {
+    const auto cells =
+        ReadPaperCells(std::string(RETABLE_SOURCE_DIR) + "/experiments/shapley/" + file);
+    double total = 0;
+    std::size_t found = 0;
+    for (const auto& cell : cells) {
+      if (cell.column != column) continue;
+      total += cell.value.value();
+      ++found;
+    }
+    EXPECT_EQ(found, count) << file << " " << column;
+    return total;
+  };
+  EXPECT_EQ(sum("table2.paper.csv", "Rows", 6), 48842 + 699 + 45211 + 20640 + 1000 + 515345);
+  EXPECT_EQ(sum("table2.paper.csv", "Cols", 6), 107 + 30 + 16 + 8 + 10 + 90);
+  EXPECT_NEAR(sum("table5.paper.csv", "Permutation time (s)", 6), 9.586315, 1e-9);
+  EXPECT_NEAR(sum("table5.paper.csv", "Other time (s)", 6), 244.043297, 1e-9);
 }
 
 CellConfig Cell(const std::string& protocol, const std::string& algorithm,
@@ -89,6 +110,61 @@ TEST(DiscrepancyProtocol, MeasuresEveryRepeat) {
   // Table 4: 0.070014, standard deviation 0.0017.
   for (double x : outcome.metrics.front().samples) EXPECT_NEAR(x, 0.070, 0.008);
   EXPECT_THROW(FindProtocol(cell.protocol).resolve("iris"), UnknownName);
+}
+
+double Mean(const std::vector<double>& x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
+
+TEST(GeometryProtocol, ViewsMeasureWhatTheySay) {
+  CellConfig cell = Cell("shapley/geometry", "Sphere", "permutations");
+  cell.repeats = 20;
+  auto outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(outcome.metrics[0].samples.size(), 20u * 24u);
+  EXPECT_NEAR(Mean(outcome.metrics[0].samples), 1, 1e-12);  // shares sum to d!
+  EXPECT_NEAR(Mean(outcome.metrics[1].samples), 1, 0.3);    // chi-squared of independent points
+  cell.algorithm = "Sobol";
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_LT(Mean(outcome.metrics[1].samples), 0.3);
+  cell.settings["view"] = std::string("pairs");
+  cell.settings["dimension"] = std::int64_t{10};
+  cell.settings["points"] = std::int64_t{18};
+  cell.algorithm = "Orthogonal";
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_LT(Mean(outcome.metrics[1].samples), 0.5);
+  double area = 0;
+  for (const double y : outcome.curves[0].y) area += y / 20;
+  EXPECT_NEAR(area, 1, 1e-9);
+  cell.settings["view"] = std::string("bounds");
+  cell.algorithm = "MC";
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_LT(Mean(outcome.metrics[0].samples), 1);
+  cell.settings["view"] = std::string("caps");
+  cell.settings["points"] = std::int64_t{200};
+  // Independent points: the mean square is (4/3) / n.
+  EXPECT_NEAR(Mean(FindProtocol(cell.protocol).measure(cell).metrics[0].samples),
+              std::sqrt(4.0 / 3 / 200), 0.02);
+  cell.settings["view"] = std::string("maps");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+  cell.settings["view"] = std::string("cells");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);  // 10! cells
+}
+
+TEST(ImageProtocols, DigitsAreExplained) {
+  CellConfig cell = Cell("shapley/image_error", "MC-antithetic", "digits");
+  if (FindProtocol(cell.protocol).unsupported(cell)) GTEST_SKIP() << "no OpenCV";
+  cell.settings["permutations"] = std::int64_t{4};
+  cell.repeats = 3;
+  auto outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(outcome.metrics[1].samples[0], 4 * 65);
+  EXPECT_EQ(outcome.curves[0].y.size(), 64u);
+  cell = Cell("shapley/image_time", "MC", "digits");
+  cell.settings["permutations"] = std::int64_t{4};
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  cell = Cell("shapley/networks", "network", "digits");
+  EXPECT_GT(FindProtocol(cell.protocol).measure(cell).metrics[0].samples[0], 0.97);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace retable::experiments {
 namespace {
 
-using Reader = ImageNetwork* (*)(const char*, std::size_t, const Image*, std::size_t, char*,
+using Reader = ImageNetwork* (*)(const char*, std::size_t, const Image*, std::size_t, int, char*,
                                  std::size_t);
 
 // The library beside the program, opened once.
@@ -42,12 +42,12 @@ std::optional<std::string> WhyNoNetworks() {
   return TheOpenCv().why;
 }
 
-std::unique_ptr<ImageNetwork> ReadOnnx(std::string_view bytes, const Image& like,
-                                       std::size_t batch) {
+std::unique_ptr<ImageNetwork> ReadOnnx(std::string_view bytes, const Image& like, std::size_t batch,
+                                       int threads) {
   if (const auto why = WhyNoNetworks()) throw std::invalid_argument(*why);
   std::array<char, 1000> error{};
-  std::unique_ptr<ImageNetwork> network(
-      TheOpenCv().read(bytes.data(), bytes.size(), &like, batch, error.data(), error.size()));
+  std::unique_ptr<ImageNetwork> network(TheOpenCv().read(bytes.data(), bytes.size(), &like, batch,
+                                                         threads, error.data(), error.size()));
   if (!network) throw std::invalid_argument(error.data());
   return network;
 }

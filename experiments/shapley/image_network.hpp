@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! Networks that classify images, read from ONNX. OpenCV's DNN module runs them, on one thread;
-//! where the program was built without it there are none.
+//! Networks that classify images, read from ONNX. OpenCV's DNN module runs them; where the program
+//! was built without it there are none.
 
 #include <cstddef>
 #include <memory>
@@ -35,11 +35,11 @@ std::optional<std::string> WhyNoNetworks();
 
 //! A network from the bytes of an ONNX file, for images of the shape of `like` (its values are not
 //! read). It runs `batch` images at a time, padded with zeros, so that one image has the same
-//! answer in any company.
+//! answer in any company. `threads` is the process's number for all networks; 0: every core.
 //! @throws std::invalid_argument for bytes that are no ONNX network of that input, or a program
 //! built without OpenCV.
-std::unique_ptr<ImageNetwork> ReadOnnx(std::string_view bytes, const Image& like,
-                                       std::size_t batch);
+std::unique_ptr<ImageNetwork> ReadOnnx(std::string_view bytes, const Image& like, std::size_t batch,
+                                       int threads = 1);
 
 //! The file of a network that the program carries: "digits" or "fashion" (networks/train.py).
 std::string_view NetworkFile(const std::string& name);

@@ -54,31 +54,49 @@ std::vector<std::size_t> TestRows(const std::string& dataset, std::int64_t rows,
   return shuffled;
 }
 
-// Pixels of one row in a black frame, from 0 to 1.
+// How rows of a data set become images.
+struct Layout {
+  bool digits;
+  std::size_t side, border, whole;
+
+  explicit Layout(const datasets::Frame& frame, const std::string& dataset)
+      : digits(dataset == kDigits),
+        side(digits ? 8 : 28),
+        border(digits ? 0 : 2),
+        whole(side + 2 * border) {
+    if (frame.columns.size() != side * side || !frame.target) {
+      throw std::invalid_argument(dataset + " has " + std::to_string(frame.columns.size()) +
+                                  " columns, not " + std::to_string(side * side) +
+                                  " pixels and a label");
+    }
+  }
+
+  // Pixels of one row in a black frame, from 0 to 1.
+  Image Draw(const datasets::Frame& frame, std::size_t row) const {
+    Image image{1, whole, whole, std::vector<float>(whole * whole, 0.0f)};
+    for (std::size_t k = 0; k < side * side; ++k) {
+      const std::size_t y = k / side + border, x = k % side + border;
+      image.values[y * whole + x] = frame.columns[k].values[row] / (digits ? 16.0f : 255.0f);
+    }
+    return image;
+  }
+  std::string_view Network() const { return NetworkFile(digits ? "digits" : "fashion"); }
+};
+
 Explained FromRow(const std::string& dataset, std::int64_t image, std::int64_t seed) {
   const auto frame = LoadData(dataset);
+  const Layout layout(frame, dataset);
   const auto rows = TestRows(dataset, frame.rows, seed);
   if (image < 0 || image >= static_cast<std::int64_t>(rows.size())) {
     throw std::invalid_argument("image " + std::to_string(image) + " of " +
                                 std::to_string(rows.size()) + " test images of " + dataset);
   }
   const std::size_t row = rows[static_cast<std::size_t>(image)];
-  const bool digits = dataset == kDigits;
-  const std::size_t side = digits ? 8 : 28, border = digits ? 0 : 2, whole = side + 2 * border;
-  if (frame.columns.size() != side * side) {
-    throw std::invalid_argument(dataset + " has " + std::to_string(frame.columns.size()) +
-                                " columns, not " + std::to_string(side * side) + " pixels");
-  }
   Explained explained;
-  explained.image = {1, whole, whole, std::vector<float>(whole * whole, 0.0f)};
-  for (std::size_t k = 0; k < side * side; ++k) {
-    const std::size_t y = k / side + border, x = k % side + border;
-    explained.image.values[y * whole + x] =
-        frame.columns[k].values[row] / (digits ? 16.0f : 255.0f);
-  }
-  explained.tile = digits ? 1 : 2;
-  explained.network = NetworkFile(digits ? "digits" : "fashion");
-  if (frame.target) explained.label = std::lround(frame.target->values[row]);
+  explained.image = layout.Draw(frame, row);
+  explained.tile = layout.digits ? 1 : 2;
+  explained.network = layout.Network();
+  explained.label = std::lround(frame.target->values[row]);
   explained.name = dataset + " row " + std::to_string(row);
   return explained;
 }
@@ -167,13 +185,44 @@ std::vector<harness::DatasetInfo> ResolveImages(const std::string& dataset) {
   return infos;
 }
 
-Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed) {
+NetworkScore ScoreNetwork(const std::string& dataset) {
+  if (dataset == kImageNet) throw std::invalid_argument("ImageNet's labels are not at hand");
+  constexpr std::size_t kBatch = 100;
+  const auto frame = LoadData(dataset);
+  const Layout layout(frame, dataset);
+  const auto rows = TestRows(dataset, frame.rows, 0);
+  const Image like{1, layout.whole, layout.whole, {}};
+  const auto network = ReadOnnx(layout.Network(), like, kBatch);
+  std::size_t right = 0;
+  std::vector<float> images, logits;
+  for (std::size_t from = 0; from < rows.size(); from += kBatch) {
+    const std::size_t count = std::min(kBatch, rows.size() - from);
+    images.clear();
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto image = layout.Draw(frame, rows[from + k]);
+      images.insert(images.end(), image.values.begin(), image.values.end());
+    }
+    logits.resize(count * network->classes());
+    network->logits(images, logits);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto own = logits.begin() + static_cast<std::ptrdiff_t>(k * network->classes());
+      const auto best =
+          std::max_element(own, own + static_cast<std::ptrdiff_t>(network->classes()));
+      right += best - own == std::lround(frame.target->values[rows[from + k]]) ? 1 : 0;
+    }
+  }
+  return {static_cast<double>(right) / static_cast<double>(rows.size()), rows.size(),
+          layout.Network().size()};
+}
+
+Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
+                         int threads) {
   Explained explained =
       dataset == kImageNet ? FromImageNet(image) : FromRow(dataset, image, rows_seed);
   const std::size_t tiles =
       explained.image.height / explained.tile * (explained.image.width / explained.tile);
   std::shared_ptr<const ImageNetwork> network =
-      ReadOnnx(explained.network, explained.image, tiles + 1);
+      ReadOnnx(explained.network, explained.image, tiles + 1, threads);
   Problem problem;
   problem.features = static_cast<int>(tiles);
   const std::size_t answer = Answer(*network, explained.image);

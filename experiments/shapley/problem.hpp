@@ -37,9 +37,17 @@ std::vector<harness::ParameterSpec> TabularSettings();
 //! of the user's, 256 tiles of 14 x 14, from the folder RETABLE_IMAGENET. Images are test rows in
 //! the order of `rows_seed`; `image` counts them from 0. @throws std::invalid_argument for another
 //! data set, too few images, a file that is not the published network.
-Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed);
+Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
+                         int threads = 1);
 //! The data sets of image problems. @throws harness::UnknownName
 std::vector<harness::DatasetInfo> ResolveImages(const std::string& dataset);
+//! How the program's own network does on the images kept from training. @throws
+//! std::invalid_argument for a data set without one.
+struct NetworkScore {
+  double accuracy = 0;
+  std::size_t images = 0, bytes = 0;
+};
+NetworkScore ScoreNetwork(const std::string& dataset);
 //! Whether row `row` of the data set is kept from training ("digits", "Fashion-MNIST").
 bool IsTestRow(const std::string& dataset, std::int64_t row);
 

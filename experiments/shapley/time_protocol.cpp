@@ -1,11 +1,12 @@
 //! @file
 //! Time to explain one image (Mitchell et al. 2022, table 5): drawing 100 permutations, and the
-//! rest, which is the network on every coalition and the averages. One thread; each repeat draws
-//! and evaluates anew, after one evaluation that is not counted.
+//! rest, which is the network on every coalition and the averages. Drawing takes one thread, the
+//! network `threads`; each repeat draws and evaluates anew, after a walk that is not counted.
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "experiments/common/glue.hpp"
@@ -30,7 +31,8 @@ class ImageTimeProtocol final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"permutations", std::int64_t{100}, "of a trial"},
-            {"rows_seed", std::int64_t{1}, "chooses the image"}};
+            {"rows_seed", std::int64_t{1}, "chooses the image"},
+            {"threads", std::int64_t{0}, "of the network; 0: every core"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveImages(dataset);
@@ -41,8 +43,10 @@ class ImageTimeProtocol final : public harness::Protocol {
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
     using Clock = std::chrono::steady_clock;
+    const auto asked = static_cast<int>(IntegerOf(cell.settings, "threads"));
+    const int threads = asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency());
     const Problem problem =
-        MakeImageProblem(cell.dataset, 0, IntegerOf(cell.settings, "rows_seed"));
+        MakeImageProblem(cell.dataset, 0, IntegerOf(cell.settings, "rows_seed"), threads);
     const auto sampler = MakeMethod<PermutationSampler>(cell);
     const auto n = static_cast<std::size_t>(IntegerOf(cell.settings, "permutations"));
     shapley::EstimateFromPermutations(*problem.games[0], sampler->sample(1, problem.features, 0));
@@ -62,7 +66,7 @@ class ImageTimeProtocol final : public harness::Protocol {
     }
     harness::Outcome outcome;
     outcome.facts = problem.facts;
-    outcome.facts["threads"] = std::int64_t{1};
+    outcome.facts["threads"] = std::int64_t{threads};
     outcome.facts["evaluations"] = static_cast<std::int64_t>(n) * (problem.features + 1);
     outcome.verification = {true,
                             inefficiency <= 1e-4,

@@ -1,6 +1,7 @@
 #include "experiments/shapley/tree_game.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -12,39 +13,60 @@ using retable::treeshap::Tree;
 using retable::treeshap::TreeEnsemble;
 using retable::treeshap::TreeNode;
 
-// All leaves of one tree that the pair of rows can reach.
-struct LeafWalk {
-  const TreeEnsemble& model;
-  const Tree& tree;
-  std::span<const float> row, background;
-  double scale;
-  std::vector<shapley::Term>& terms;
+// The leaves of one tree that the row mixed with background rows can reach. Background rows that
+// have come the same way go on together.
+class LeafWalk {
+ public:
+  LeafWalk(const TreeEnsemble& model, std::span<const float> row, const RowBlock& background,
+           std::vector<shapley::Term>& terms)
+      : model_(model), row_(row), background_(background), terms_(terms) {}
 
-  std::vector<std::int32_t> with, without;
+  void Visit(const Tree& tree) {
+    std::vector<std::uint32_t> all(background_.rows);
+    std::iota(all.begin(), all.end(), 0u);
+    tree_ = &tree;
+    Visit(0, all);
+  }
 
+ private:
   static bool Has(const std::vector<std::int32_t>& side, std::int32_t f) {
     return std::find(side.begin(), side.end(), f) != side.end();
   }
 
-  void Visit(std::int32_t n) {
-    const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  void Visit(std::int32_t n, std::span<std::uint32_t> rows) {
+    if (rows.empty()) return;
+    const TreeNode& node = tree_->nodes[static_cast<std::size_t>(n)];
     if (node.is_leaf()) {
-      terms.push_back({with, without, node.value * scale});
+      const double share = static_cast<double>(rows.size()) / static_cast<double>(background_.rows);
+      terms_.push_back({with_, without_, node.value * share});
       return;
     }
     const auto f = static_cast<std::size_t>(node.feature);
-    const std::int32_t by_row = GoesLeft(model, node, row[f]) ? node.left : node.right;
-    const std::int32_t by_background =
-        GoesLeft(model, node, background[f]) ? node.left : node.right;
-    if (by_row == by_background || Has(with, node.feature)) return Visit(by_row);
-    if (Has(without, node.feature)) return Visit(by_background);
-    with.push_back(node.feature);
-    Visit(by_row);
-    with.pop_back();
-    without.push_back(node.feature);
-    Visit(by_background);
-    without.pop_back();
+    const bool left = GoesLeft(model_, node, row_[f]);
+    const std::int32_t own = left ? node.left : node.right;
+    const std::int32_t other = left ? node.right : node.left;
+    if (Has(with_, node.feature)) return Visit(own, rows);
+    const auto middle = std::partition(rows.begin(), rows.end(), [&](std::uint32_t b) {
+      return GoesLeft(model_, node, background_.row(b)[f]) == left;
+    });
+    const auto same = static_cast<std::size_t>(middle - rows.begin());
+    Visit(own, rows.first(same));
+    const auto apart = rows.subspan(same);
+    if (Has(without_, node.feature)) return Visit(other, apart);
+    with_.push_back(node.feature);
+    Visit(own, apart);
+    with_.pop_back();
+    without_.push_back(node.feature);
+    Visit(other, apart);
+    without_.pop_back();
   }
+
+  const TreeEnsemble& model_;
+  const Tree* tree_ = nullptr;
+  std::span<const float> row_;
+  const RowBlock& background_;
+  std::vector<shapley::Term>& terms_;
+  std::vector<std::int32_t> with_, without_;
 };
 
 }  // namespace
@@ -60,12 +82,8 @@ std::unique_ptr<shapley::TermGame> MakeTreeGame(const TreeEnsemble& model,
                                 ", the background " + std::to_string(background.columns));
   }
   std::vector<shapley::Term> terms = {{{}, {}, model.base_score[0]}};
-  const double scale = 1.0 / static_cast<double>(background.rows);
-  for (const Tree& tree : model.trees) {
-    for (std::size_t b = 0; b < background.rows; ++b) {
-      LeafWalk{model, tree, row, background.row(b), scale, terms, {}, {}}.Visit(0);
-    }
-  }
+  LeafWalk walk(model, row, background, terms);
+  for (const Tree& tree : model.trees) walk.Visit(tree);
   return std::make_unique<shapley::TermGame>(model.features, terms);
 }
 

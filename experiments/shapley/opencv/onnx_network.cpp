@@ -16,14 +16,14 @@ namespace {
 
 class OnnxNetwork final : public ImageNetwork {
  public:
-  OnnxNetwork(std::string_view bytes, const Image& like, std::size_t batch)
+  OnnxNetwork(std::string_view bytes, const Image& like, std::size_t batch, int threads)
       : image_(like.size()),
         batch_(batch),
         input_({static_cast<int>(batch), static_cast<int>(like.channels),
                 static_cast<int>(like.height), static_cast<int>(like.width)},
                CV_32F) {
     if (batch == 0 || image_ == 0) throw std::invalid_argument("an empty batch or image");
-    cv::setNumThreads(1);
+    cv::setNumThreads(threads > 0 ? threads : -1);
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
     try {
       network_ = cv::dnn::readNetFromONNX(bytes.data(), bytes.size());
@@ -73,9 +73,10 @@ class OnnxNetwork final : public ImageNetwork {
 // Null and the reason in `error` (zero-terminated, at most `room` bytes) where the bytes are no
 // such network.
 extern "C" ImageNetwork* RetableReadOnnx(const char* bytes, std::size_t size, const Image* like,
-                                         std::size_t batch, char* error, std::size_t room) {
+                                         std::size_t batch, int threads, char* error,
+                                         std::size_t room) {
   try {
-    return new OnnxNetwork({bytes, size}, *like, batch);
+    return new OnnxNetwork({bytes, size}, *like, batch, threads);
   } catch (const std::exception& problem) {
     std::strncpy(error, problem.what(), room - 1);
     error[room - 1] = 0;
