@@ -18,7 +18,12 @@ namespace retable::shapley {
 namespace {
 
 const std::vector<std::string> kAll = {
-    "KernelSHAP", "LeverageSHAP", "MSR", "RegressionMSR", "OddSHAP", "SVARM", "SVARM-stratified"};
+    "KernelSHAP",       "LeverageSHAP",       "MSR", "RegressionMSR", "OddSHAP", "SVARM",
+    "SVARM-stratified", "Permutations-fitted"};
+// Asks for no coalition twice.
+bool AllDifferent(const std::string& name) {
+  return name.rfind("SVARM", 0) != 0 && name != "Permutations-fitted";
+}
 const std::vector<std::string> kExactWhenComplete = {"KernelSHAP", "LeverageSHAP", "MSR",
                                                      "RegressionMSR", "OddSHAP"};
 
@@ -174,7 +179,7 @@ TEST(Estimators, AllCoalitionsGiveTheExactValues) {
 
 TEST(Estimators, OneToThreePlayersAreExact) {
   for (const auto& name : kAll) {
-    if (name == "SVARM") continue;  // draws with replacement even then
+    if (name == "SVARM" || name == "Permutations-fitted") continue;  // drawn with replacement
     for (int d : {1, 2, 3}) {
       const auto game = RandomTermGame(d, d, 9, 4);
       const auto estimator = Make(name);
@@ -212,6 +217,11 @@ TEST(Estimators, MeansOverSeedsAreTheExactValues) {
     for (const char* name : {"SVARM", "SVARM-stratified"}) {
       ExpectUnbiased(name, {}, d, Make(name)->least_budget(d) + 7, 4000);
     }
+  }
+  // Independent orders, so that folds are: 40 of 720 orders, in pairs or not.
+  for (const char* sampler : {"MC", "MC-antithetic"}) {
+    const Parameters p = {{"sampler", std::string(sampler)}, {"rounds", std::int64_t{8}}};
+    ExpectUnbiased("Permutations-fitted", p, 6, 140, 800);
   }
   // Half and more of the coalitions, where sampling without replacement matters most.
   for (const char* proxy : {"trees", "additive"}) {
@@ -265,7 +275,7 @@ TEST(Estimators, BudgetsAndUniqueCoalitionsAreKept) {
         const auto estimate = estimator->estimate(counted, budget, 7);
         EXPECT_EQ(estimate.evaluations, counted.evaluations()) << name << d;
         EXPECT_LE(estimate.evaluations, std::max<std::int64_t>(2 * budget, 2)) << name << d;
-        if (name.rfind("SVARM", 0) != 0) {
+        if (AllDifferent(name)) {
           EXPECT_EQ(counted.unique(), estimate.evaluations) << name << d;
         }
         const auto again = estimator->estimate(*game, budget, 7);
@@ -318,6 +328,8 @@ TEST(Estimators, BadParametersAreNamed) {
   EXPECT_THROW(Make("RegressionMSR", {{"proxy", std::string("forest")}}), std::invalid_argument);
   EXPECT_THROW(Make("RegressionMSR", {{"folds", std::int64_t{1}}}), std::invalid_argument);
   EXPECT_THROW(Make("RegressionMSR", {{"depth", std::int64_t{0}}}), std::invalid_argument);
+  EXPECT_THROW(Make("Permutations-fitted", {{"folds", std::int64_t{1}}}), std::invalid_argument);
+  EXPECT_THROW(Make("Permutations-fitted", {{"sampler", std::string("Magic")}}), std::out_of_range);
   EXPECT_THROW(Make("OddSHAP", {{"coalitions_per_term", std::int64_t{0}}}), std::invalid_argument);
   EXPECT_THROW(Make("OddSHAP", {{"depth", std::int64_t{40}}}), std::invalid_argument);
 }
@@ -335,9 +347,10 @@ TEST(Estimators, MoreThanOneWordOfPlayers) {
     }
   } game;
   for (const auto& name : kAll) {
-    const Parameters quick = name == "RegressionMSR" || name == "OddSHAP"
-                                 ? Parameters{{"rounds", std::int64_t{20}}}
-                                 : Parameters{};
+    const Parameters quick =
+        name == "RegressionMSR" || name == "OddSHAP" || name == "Permutations-fitted"
+            ? Parameters{{"rounds", std::int64_t{20}}}
+            : Parameters{};
     const std::int64_t budget = std::max<std::int64_t>(1000, Make(name)->least_budget(80));
     const auto values = Make(name, quick)->estimate(game, budget, 2).values;
     // MSR and SVARM are noisy here; the others are close.
