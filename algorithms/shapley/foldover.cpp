@@ -8,12 +8,14 @@
 //! With the reverses in the set, orders at distance t contribute K(t) + K(D - t). The start is
 //! Orthogonal's; a sweep tries every neighbour pair of every order; at most `sweeps`, stopping when
 //! one changes nothing. A last uniform relabelling of the players changes no distance and makes
-//! every single order uniform, so estimates are unbiased whatever the descent did. O(sweeps m^2 d)
-//! time; 2 m^2 + 2 m d bytes. Not in the paper.
+//! every single order uniform, so estimates are unbiased whatever the descent did; so do designs
+//! that are stored (designs.hpp), which the parameter `shipped` = false leaves aside. O(sweeps m^2
+//! d) time; 2 m^2 + 2 m d bytes; O(m d) for a stored one. Not in the paper.
 
 #include <algorithm>
 #include <stdexcept>
 
+#include "algorithms/shapley/designs.hpp"
 #include "algorithms/shapley/discordance.hpp"
 #include "algorithms/shapley/discrepancy.hpp"
 
@@ -52,7 +54,7 @@ class Design {
     return changed;
   }
 
-  const std::int32_t* Base(std::size_t i) const { return orders_.data() + i * d_; }
+  const std::vector<std::int32_t>& orders() const { return orders_; }
 
  private:
   std::int32_t* Order(std::size_t i) { return orders_.data() + i * d_; }
@@ -121,8 +123,8 @@ class Design {
 
 class FoldoverDescent final : public PermutationSampler {
  public:
-  FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted)
-      : lambda_(lambda), sweeps_(sweeps), weighted_(weighted) {
+  FoldoverDescent(double lambda, std::int64_t sweeps, bool weighted, bool shipped)
+      : lambda_(lambda), sweeps_(sweeps), weighted_(weighted), shipped_(shipped) {
     if (!(lambda > 0) || sweeps < 0) {
       throw std::invalid_argument("the descent needs lambda > 0 and sweeps of 0 or more");
     }
@@ -133,15 +135,12 @@ class FoldoverDescent final : public PermutationSampler {
       throw std::invalid_argument("Foldover-descent: at most 361 players");
     }
     PermutationSample sample = EmptySample(n, d);
-    const auto start =
-        Registry<PermutationSampler>::Instance().Make("Orthogonal", Device::kCpu, {});
-    Design design(start->sample(n, d, seed), lambda_);
-    for (std::int64_t sweep = 0; sweep < sweeps_ && design.Sweep();) ++sweep;
+    const std::vector<std::int32_t> base = BaseOrders(n, d, seed);
     const auto players = static_cast<std::size_t>(d);
     std::vector<std::int32_t> label(players);
     UniformOrder(seed, kStream, 0, label);
     for (std::size_t i = 0; i < n; ++i) {
-      const std::int32_t* order = design.Base(i / 2);
+      const std::int32_t* order = base.data() + i / 2 * players;
       for (std::size_t k = 0; k < players; ++k) {
         const std::int32_t player = order[i % 2 == 0 ? k : players - 1 - k];
         sample.orders[i * players + k] = label[static_cast<std::size_t>(player)];
@@ -154,10 +153,31 @@ class FoldoverDescent final : public PermutationSampler {
   }
 
  private:
+  std::vector<std::int32_t> BaseOrders(std::size_t n, int d, std::uint64_t seed) const {
+    if (shipped_ && lambda_ == kStoredLambda) {
+      auto stored = StoredDesign(n, d);
+      if (!stored.empty()) return stored;
+    }
+    const auto start =
+        Registry<PermutationSampler>::Instance().Make("Orthogonal", Device::kCpu, {});
+    Design design(start->sample(n, d, seed), lambda_);
+    for (std::int64_t sweep = 0; sweep < sweeps_ && design.Sweep();) ++sweep;
+    return design.orders();
+  }
+
+  static constexpr double kStoredLambda = 4;
+
   double lambda_;
   std::int64_t sweeps_;
-  bool weighted_;
+  bool weighted_, shipped_;
 };
+
+std::vector<ParameterInfo> FoldoverParameters() {
+  return {{"lambda", 4.0, "of the Mallows kernel that is descended"},
+          {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
+          {"weighted", false, "weights of least discrepancy"},
+          {"shipped", true, "take a stored design where there is one of this size"}};
+}
 
 }  // namespace
 
@@ -166,13 +186,11 @@ RETABLE_REGISTER(PermutationSampler, foldover,
                   .device = Device::kCpu,
                   .summary = "orders and reverses improved by adjacent swaps, relabelled at random",
                   .citation = "this project; the objective is equation 8 of Mitchell et al. 2022",
-                  .parameters = {{"lambda", 4.0, "of the Mallows kernel that is descended"},
-                                 {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},
-                                 {"weighted", false, "weights of least discrepancy"}},
+                  .parameters = FoldoverParameters(),
                   .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
-                    return std::make_unique<FoldoverDescent>(RealParameter(p, "lambda", 4.0),
-                                                             IntegerParameter(p, "sweeps", 100),
-                                                             SwitchParameter(p, "weighted", false));
+                    return std::make_unique<FoldoverDescent>(
+                        RealParameter(p, "lambda", 4.0), IntegerParameter(p, "sweeps", 100),
+                        SwitchParameter(p, "weighted", false), SwitchParameter(p, "shipped", true));
                   }});
 
 }  // namespace retable::shapley
