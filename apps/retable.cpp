@@ -218,6 +218,8 @@ int main(int argc, char** argv) {
     }
     Context context;
     context.root = FindRoot();
+    // Workers and contenders in other languages start from there.
+    setenv("RETABLE_ROOT", fs::absolute(context.root).c_str(), 1);
     context.program = program;
     context.terminal = isatty(STDERR_FILENO) != 0 && !std::getenv("NO_COLOR");
     context.banner = Banner;

@@ -9,6 +9,8 @@ function(retable_family_files family out)
       list(APPEND globs ${RETABLE_SOURCE}/${folder}/*.${ending})
     endforeach()
   endforeach()
+  # Contenders in other languages.
+  list(APPEND globs ${RETABLE_SOURCE}/baselines/*.py ${RETABLE_SOURCE}/baselines/${family}/*.py)
   list(APPEND globs ${RETABLE_SOURCE}/harness/timing.* ${RETABLE_SOURCE}/harness/cuda_timing.*
        ${RETABLE_SOURCE}/harness/gpu_clock.*)
   if(CMAKE_SCRIPT_MODE_FILE)

@@ -7,7 +7,9 @@ cd "$(dirname "$0")/.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 begin=$SECONDS
-"$program" run '*' --profile smoke --out "$out" >"$out/log" 2>&1 || { tail -30 "$out/log"; exit 1; }
+# What it times is not looked at here, so that timed cells need not have the machine to themselves.
+together=(--set exclusive=false)
+"$program" run '*' --profile smoke "${together[@]}" --out "$out" >"$out/log" 2>&1 || { tail -30 "$out/log"; exit 1; }
 "$program" report --out "$out" >>"$out/log" 2>&1 || { tail -30 "$out/log"; exit 1; }
 elapsed=$((SECONDS - begin))
 for file in verdicts.csv claims.csv environment.json run.json report.html report.md \
@@ -18,6 +20,6 @@ rows=$(($(wc -l <"$out/quantiles/table2.csv") - 1))
 [ "$rows" -eq 27 ] || { echo "table2.csv has $rows rows, not the paper's 27"; exit 1; }
 grep -q "report: " "$out/log" || { echo "the report's path was not printed"; exit 1; }
 # A second run measures nothing.
-"$program" run '*' --profile smoke --out "$out" 2>&1 | grep -q "^0 measured" || { echo "measured twice"; exit 1; }
+"$program" run '*' --profile smoke "${together[@]}" --out "$out" 2>&1 | grep -q "^0 measured" || { echo "measured twice"; exit 1; }
 echo "smoke profile: $elapsed s, $rows rows in table 2"
 # A slow, shared or sanitised machine is not a failure of the program; the time is in the line above.

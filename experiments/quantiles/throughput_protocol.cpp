@@ -22,6 +22,7 @@
 #include "datasets/generators.hpp"
 #include "experiments/common/device_array.hpp"
 #include "experiments/common/glue.hpp"
+#include "experiments/quantiles/external_sketch.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timed_outcome.hpp"
 
@@ -48,10 +49,17 @@ class ThroughputProtocol final : public harness::Protocol {
     return ResolveData(dataset);
   }
 
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
+  }
+
   harness::Outcome measure(const harness::CellConfig& cell) override {
     std::vector<float> values(static_cast<std::size_t>(IntegerOf(cell.axes, "size")));
     Fill(datasets::ParseGenerator(cell.dataset), static_cast<std::uint64_t>(cell.seed), values);
     const auto fresh = MakeMethod<QuantileSketch>(cell);
+    if (auto* external = dynamic_cast<ExternalSketch*>(fresh.get())) {
+      return MeasureExternal(cell, *external, values);
+    }
     if (cell.device == "cuda") {
       const DeviceArray resident(values);
       return Measure(cell, *fresh, values, [&resident](QuantileSketch& sketch) {
@@ -107,6 +115,27 @@ class ThroughputProtocol final : public harness::Protocol {
     options.items_per_iteration = static_cast<double>(n);
     options.bytes_per_iteration = bytes;
     return harness::TimeWithGoogleBenchmark(cell.label + "/" + std::to_string(n), body, options);
+  }
+
+  // A program in another language: the values are handed over first, what is timed is its run.
+  static harness::Outcome MeasureExternal(const harness::CellConfig& cell, ExternalSketch& sketch,
+                                          const std::vector<float>& values) {
+    harness::Outcome outcome;
+    outcome.verification =
+        Verify(sketch, values, [&values](QuantileSketch& fed) { fed.update(values); });
+    if (!outcome.verification.ok) return outcome;
+    sketch.update(values);
+    sketch.Load();
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(cell.repeats);
+    options.budget = 10 * std::get<double>(cell.settings.at("min_time"));
+    auto timing = harness::TimeRepeated([&] { sketch.program().Run(); }, options);
+    timing.included = DescribeResident(sketch.program());
+    harness::AddTiming(outcome, timing);
+    harness::AddRate(outcome, timing, static_cast<double>(values.size()), "values/s");
+    outcome.facts["bytes"] = static_cast<std::int64_t>(sketch.bytes());
+    outcome.facts["data"] = std::string("in the contender's memory, float64");
+    return outcome;
   }
 
   static harness::Outcome Measure(const harness::CellConfig& cell, const QuantileSketch& fresh,

@@ -15,6 +15,7 @@
 #include "algorithms/shuffle/shuffler.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shuffle/device_timing.hpp"
+#include "experiments/shuffle/external_shuffler.hpp"
 #include "experiments/shuffle/sequence_data.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timed_outcome.hpp"
@@ -79,6 +80,10 @@ class ShuffleThroughput final : public harness::Protocol {
     return ResolveSequence(dataset);
   }
 
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
+  }
+
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const std::uint64_t n = SizeOf(cell);
     const std::size_t item_bytes = ItemBytes(cell);
@@ -100,8 +105,15 @@ class ShuffleThroughput final : public harness::Protocol {
       harness::RepeatOptions options;
       options.min_samples = static_cast<int>(cell.repeats);
       options.budget = budget;
-      timing =
-          harness::TimeRepeated([&] { shuffler->shuffle(in, out, item_bytes, seed); }, options);
+      auto* external = dynamic_cast<ExternalShuffler*>(shuffler.get());
+      if (external != nullptr) external->Load(in, item_bytes, seed);
+      timing = harness::TimeRepeated(
+          [&] {
+            external != nullptr ? external->program().Run()
+                                : shuffler->shuffle(in, out, item_bytes, seed);
+          },
+          options);
+      if (external != nullptr) timing.included = DescribeResident(external->program());
     }
     harness::AddTiming(outcome, timing);
     harness::AddRate(outcome, timing, static_cast<double>(n), "million items/s", 1e6);

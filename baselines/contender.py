@@ -1,0 +1,62 @@
+"""The loop of a contender in Python; docs/other-languages.md tells the protocol.
+
+    import contender
+    class Mine(contender.Contender):
+        name = "NumPy " + numpy.__version__
+        def run(self): self.result = ...
+        def answer(self, request): return [("out", self.result)]
+    Mine().serve()
+"""
+
+import json
+import sys
+
+import numpy
+
+
+class Contender:
+    name = "a program"
+
+    def load(self, request, arrays):
+        """Untimed. Keeps what run() needs. @param arrays {name: ndarray, read-only}"""
+        self.request, self.arrays = request, arrays
+
+    def run(self):
+        """Timed."""
+        raise NotImplementedError
+
+    def answer(self, request):
+        """Untimed. @return [(name, ndarray)]"""
+        raise NotImplementedError
+
+    def serve(self):
+        source, target = sys.stdin.buffer, sys.stdout.buffer
+
+        def say(reply, arrays=()):
+            target.write(json.dumps(reply).encode() + b"\n")
+            for array in arrays:
+                target.write(numpy.ascontiguousarray(array).data)
+            target.flush()
+
+        say({"ready": self.name})
+        for line in source:
+            request = json.loads(line)
+            arrays = {}
+            for array in request.get("arrays", []):
+                shape, kind = array["shape"], numpy.dtype(array["type"])
+                data = source.read(int(numpy.prod(shape)) * kind.itemsize)
+                arrays[array["name"]] = numpy.frombuffer(data, kind).reshape(shape)
+            try:
+                out = []
+                if request["do"] == "load":
+                    self.load(request, arrays)
+                elif request["do"] == "run":
+                    self.run()
+                elif request["do"] == "answer":
+                    out = self.answer(request)
+                elif request["do"] != "ping":
+                    raise ValueError("unknown request " + request["do"])
+                say({"ok": True, "arrays": [{"name": name, "type": str(array.dtype), "shape": list(array.shape)}
+                                            for name, array in out]}, [array for _, array in out])
+            except Exception as problem:  # a failure of one request, with its reason; the loop goes on
+                say({"ok": False, "error": f"{type(problem).__name__}: {problem}"})

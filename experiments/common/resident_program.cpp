@@ -1,0 +1,265 @@
+#include "experiments/common/resident_program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace retable::experiments {
+namespace {
+
+constexpr std::size_t kLongestLine = 1 << 20;
+
+std::size_t ItemBytes(const std::string& type) {
+  static const std::map<std::string, std::size_t> sizes = {
+      {"uint8", 1},  {"int32", 4},   {"uint32", 4}, {"int64", 8},
+      {"uint64", 8}, {"float32", 4}, {"float64", 8}};
+  const auto found = sizes.find(type);
+  if (found == sizes.end()) throw std::runtime_error("unknown type of array \"" + type + "\"");
+  return found->second;
+}
+
+std::size_t Bytes(const std::string& type, const std::vector<std::uint64_t>& shape) {
+  std::size_t bytes = ItemBytes(type);
+  for (const std::uint64_t extent : shape) {
+    if (extent != 0 && bytes > (std::size_t{1} << 40) / extent) {
+      throw std::runtime_error("an array of more than 2^40 bytes");
+    }
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+nlohmann::json Described(const WireArray& array) {
+  return {{"name", array.name}, {"type", array.type}, {"shape", array.shape}};
+}
+
+// A program that ended must be an error of the write, not a signal.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() : previous_(signal(SIGPIPE, SIG_IGN)) {}
+  ~NoPipeSignal() { signal(SIGPIPE, previous_); }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  void (*previous_)(int);
+};
+
+}  // namespace
+
+struct ResidentProgram::Process {
+  pid_t child = -1;
+  int to = -1, from = -1;
+  std::string command;
+  std::string read_ahead;
+
+  ~Process() {
+    if (to >= 0) close(to);
+    if (from >= 0) close(from);
+    if (child > 0) {
+      kill(child, SIGKILL);  // it was told to end by the end of its input; nobody waits for more
+      int ignored = 0;
+      waitpid(child, &ignored, 0);
+    }
+  }
+};
+
+ResidentProgram::ResidentProgram(const std::string& command)
+    : process_(std::make_unique<Process>()) {
+  if (command.empty()) throw std::invalid_argument("an external contender needs its command");
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0) throw std::runtime_error("no pipe: too many open files");
+  process_->to = in[1];
+  if (pipe2(out, O_CLOEXEC) != 0) {
+    close(in[0]);
+    throw std::runtime_error("no pipe: too many open files");
+  }
+  process_->from = out[0];
+  process_->command = command;
+  // It stays in this process's group, so that whoever stops the cell stops it as well.
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const char* root = std::getenv("RETABLE_ROOT");
+    if (root != nullptr && chdir(root) != 0) _exit(126);
+    dup2(in[0], STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    execl("/bin/sh", "sh", "-c", ("exec " + command).c_str(), nullptr);
+    _exit(127);
+  }
+  close(in[0]);
+  close(out[1]);
+  if (child < 0) throw std::runtime_error("no process can be started");
+  process_->child = child;
+  const auto hello = nlohmann::json::parse(ReceiveLine(), nullptr, false);
+  if (!hello.is_object() || !hello.contains("ready") || !hello["ready"].is_string()) {
+    throw std::runtime_error(command +
+                             ": its first line must be {\"ready\": \"name and version\"}");
+  }
+  description_ = hello["ready"].get<std::string>();
+}
+
+ResidentProgram::~ResidentProgram() = default;
+
+void ResidentProgram::Ended() {
+  int status = 0;
+  waitpid(process_->child, &status, 0);
+  process_->child = -1;
+  const std::string how = WIFSIGNALED(status)
+                              ? "was ended by signal " + std::to_string(WTERMSIG(status))
+                              : "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  throw std::runtime_error(process_->command + ": " + how + " instead of answering");
+}
+
+void ResidentProgram::Send(const void* data, std::size_t bytes) {
+  const NoPipeSignal guard;
+  const char* at = static_cast<const char*>(data);
+  while (bytes > 0) {
+    const ssize_t n = write(process_->to, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) Ended();
+    at += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+}
+
+std::string ResidentProgram::ReceiveLine() {
+  std::string& ahead = process_->read_ahead;
+  std::array<char, 4096> buffer;
+  std::size_t end = 0;
+  while ((end = ahead.find('\n')) == std::string::npos) {
+    const ssize_t n = read(process_->from, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) Ended();
+    ahead.append(buffer.data(), static_cast<std::size_t>(n));
+    if (ahead.size() > kLongestLine && ahead.find('\n') == std::string::npos) {
+      throw std::runtime_error(process_->command + ": a line of more than a megabyte");
+    }
+  }
+  std::string line = ahead.substr(0, end);
+  ahead.erase(0, end + 1);
+  return line;
+}
+
+void ResidentProgram::Receive(void* data, std::size_t bytes) {
+  std::string& ahead = process_->read_ahead;
+  char* at = static_cast<char*>(data);
+  const std::size_t there = std::min(bytes, ahead.size());
+  std::memcpy(at, ahead.data(), there);
+  ahead.erase(0, there);
+  at += there;
+  bytes -= there;
+  while (bytes > 0) {
+    const ssize_t n = read(process_->from, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) Ended();
+    at += n;
+    bytes -= static_cast<std::size_t>(n);
+  }
+}
+
+nlohmann::json ResidentProgram::Ask(const nlohmann::json& request,
+                                    std::span<const std::byte> payload) {
+  const std::string line = request.dump() + "\n";
+  Send(line.data(), line.size());
+  Send(payload.data(), payload.size());
+  const std::string text = ReceiveLine();
+  auto reply = nlohmann::json::parse(text, nullptr, false);
+  if (!reply.is_object() || !reply.contains("ok") || !reply["ok"].is_boolean()) {
+    throw std::runtime_error(process_->command + ": not an answer: " + text.substr(0, 200));
+  }
+  if (!reply["ok"].get<bool>()) {
+    throw std::runtime_error(process_->command + ": " + reply.value("error", "failed"));
+  }
+  return reply;
+}
+
+void ResidentProgram::Load(nlohmann::json header, std::span<const WireArray> arrays) {
+  header["do"] = "load";
+  header["arrays"] = nlohmann::json::array();
+  std::vector<std::byte> payload;
+  for (const WireArray& array : arrays) {
+    header["arrays"].push_back(Described(array));
+    payload.insert(payload.end(), array.bytes.begin(), array.bytes.end());
+  }
+  Ask(header, payload);
+}
+
+void ResidentProgram::Load(nlohmann::json header, const WireArray& shape_only,
+                           std::span<const std::byte> bytes) {
+  header["do"] = "load";
+  header["arrays"] = {Described(shape_only)};
+  Ask(header, bytes);
+}
+
+void ResidentProgram::Run() {
+  Ask({{"do", "run"}}, {});
+}
+
+std::vector<WireArray> ResidentProgram::Answer(nlohmann::json header) {
+  header["do"] = "answer";
+  const nlohmann::json reply = Ask(header, {});
+  std::vector<WireArray> arrays;
+  for (const auto& item : reply.value("arrays", nlohmann::json::array())) {
+    WireArray array{item.value("name", ""), item.value("type", ""), {}, {}};
+    for (const auto& extent : item.at("shape")) array.shape.push_back(extent.get<std::uint64_t>());
+    array.bytes.resize(Bytes(array.type, array.shape));
+    Receive(array.bytes.data(), array.bytes.size());
+    arrays.push_back(std::move(array));
+  }
+  return arrays;
+}
+
+double ResidentProgram::RoundTrip() {
+  std::vector<double> seconds;
+  for (int i = 0; i < 20; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    Ask({{"do", "ping"}}, {});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    seconds.push_back(took.count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + 10, seconds.end());
+  return seconds[10];
+}
+
+std::optional<std::string> WhyNotResident(const std::string& command) {
+  static std::map<std::string, std::optional<std::string>> known;
+  const auto found = known.find(command);
+  if (found != known.end()) return found->second;
+  std::optional<std::string> why;
+  try {
+    // What it says on its way out belongs to the reason, not on the screen.
+    const ResidentProgram program(command + " 2>/dev/null");
+  } catch (const std::exception& problem) {
+    why = "the contender \"" + command +
+          "\" does not start (is its interpreter installed, and what it imports?)";
+  }
+  known[command] = why;
+  return why;
+}
+
+std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell) {
+  const auto command = cell.parameters.find("command");
+  if (cell.algorithm != "External" || command == cell.parameters.end()) return std::nullopt;
+  return WhyNotResident(std::get<std::string>(command->second));
+}
+
+std::string DescribeResident(ResidentProgram& program) {
+  return fmt::format("runs of {}, resident; a round trip of {:.0f} us included",
+                     program.description(), 1e6 * program.RoundTrip());
+}
+
+}  // namespace retable::experiments

@@ -1,0 +1,89 @@
+#pragma once
+//! @file
+//! A contender in another language: a program that is started once, stays, and answers requests.
+//!
+//! A request is one line of JSON on its standard input, followed by the raw bytes of the arrays
+//! that the line lists (little-endian, row-major, nothing between them). An answer has the same
+//! form. What the program writes to standard error is kept as its last words.
+//!
+//!     <- {"ready": "NumPy 1.24.2"}
+//!     -> {"do": "load", "task": "shuffle", "seed": 1, "arrays": [{"name": "items", "type":
+//!         "uint8", "shape": [1000, 8]}]}  then 8000 bytes
+//!     <- {"ok": true}
+//!     -> {"do": "run"}                     timed: from this line to the answer's
+//!     <- {"ok": true}
+//!     -> {"do": "answer"}
+//!     <- {"ok": true, "arrays": [...]}     then its bytes
+//!
+//! "load" and "answer" are not timed, so neither the start of the program nor the pipe counts; a
+//! "run" carries no data, and costs a round trip (some 10 us, measured by "ping" and reported).
+//! {"ok": false, "error": "..."} is a failure with its reason. docs/other-languages.md tells the
+//! whole of it to somebody who writes such a program.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/protocol.hpp"
+
+namespace retable::experiments {
+
+//! An array as it travels.
+struct WireArray {
+  std::string name;                  //!< "items"
+  std::string type;                  //!< "uint8", "float32", "float64"
+  std::vector<std::uint64_t> shape;  //!< row-major
+  std::vector<std::byte> bytes;
+};
+
+class ResidentProgram {
+ public:
+  //! Starts `command` by the shell, in the repository's root (RETABLE_ROOT), and waits until it is
+  //! ready. @throws std::runtime_error when it ends or says something else first
+  explicit ResidentProgram(const std::string& command);
+  ~ResidentProgram();
+  ResidentProgram(const ResidentProgram&) = delete;
+  ResidentProgram& operator=(const ResidentProgram&) = delete;
+
+  //! What it said it is: "NumPy 1.24.2".
+  const std::string& description() const { return description_; }
+
+  //! Sends the arrays. @param header further keys: task, seed, ...
+  //! @throws std::runtime_error with the program's own reason
+  void Load(nlohmann::json header, std::span<const WireArray> arrays);
+  //! Sends them without owning them: one array over these bytes.
+  void Load(nlohmann::json header, const WireArray& shape_only, std::span<const std::byte> bytes);
+  //! Lets it work; what is timed.
+  void Run();
+  //! The arrays of its answer. @param header further keys, and small arrays as JSON
+  std::vector<WireArray> Answer(nlohmann::json header);
+  //! Seconds of an empty request: the median of twenty.
+  double RoundTrip();
+
+ private:
+  nlohmann::json Ask(const nlohmann::json& request, std::span<const std::byte> payload);
+  void Send(const void* data, std::size_t bytes);
+  void Receive(void* data, std::size_t bytes);
+  std::string ReceiveLine();
+  [[noreturn]] void Ended();
+
+  struct Process;
+  std::unique_ptr<Process> process_;
+  std::string description_;
+};
+
+//! Why this command cannot be used here (no such program, a module is missing), or nothing.
+//! Remembered within a process.
+std::optional<std::string> WhyNotResident(const std::string& command);
+//! The same of a cell: nothing unless its algorithm is "External".
+std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell);
+//! What a time of it includes, for the row: "runs of NumPy 1.24.2, resident; round trip of 12 us
+//! included".
+std::string DescribeResident(ResidentProgram& program);
+
+}  // namespace retable::experiments

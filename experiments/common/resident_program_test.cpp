@@ -1,0 +1,119 @@
+// Contenders in another language: good ones, and every way of being a bad one.
+
+#include "experiments/common/resident_program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace retable::experiments {
+namespace {
+
+// A contender of the standard library only: reverses the bytes of one array.
+const char* const kReverse = R"PY(
+import json, sys
+source, target = sys.stdin.buffer, sys.stdout.buffer
+def say(reply, data=b""):
+    target.write(json.dumps(reply).encode() + b"\n" + data); target.flush()
+say({"ready": "reverse 1"})
+for line in source:
+    request = json.loads(line)
+    do = request["do"]
+    if do == "load":
+        size = 1
+        for extent in request["arrays"][0]["shape"]: size *= extent
+        data, mood = source.read(size), request.get("mood")
+        say({"ok": True})
+    elif do == "run":
+        if mood == "quits": sys.exit(3)
+        if mood == "fails": say({"ok": False, "error": "out of cheese"}); continue
+        if mood == "babbles": target.write(b"hello?\n"); target.flush(); continue
+        result = data[::-1]
+        say({"ok": True})
+    elif do == "answer":
+        kind = "complex" if mood == "odd" else "uint8"
+        shape = [1 << 30, 1 << 30] if mood == "huge" else [len(result)]
+        say({"ok": True, "arrays": [{"name": "out", "type": kind, "shape": shape}]}, result)
+    else:
+        say({"ok": True})
+)PY";
+
+class Resident : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = ::testing::TempDir() + "/retable_reverse.py";
+    std::ofstream(path_) << kReverse;
+    command_ = "python3 " + path_;
+    setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
+  }
+
+  static WireArray Bytes(const std::string& text) {
+    WireArray array{"items", "uint8", {text.size()}, {}};
+    array.bytes.resize(text.size());
+    std::memcpy(array.bytes.data(), text.data(), text.size());
+    return array;
+  }
+
+  // What a contender of this mood says at "run" or "answer".
+  std::string Complaint(const char* mood) {
+    ResidentProgram program(command_);
+    const WireArray array = Bytes("abc");
+    program.Load({{"mood", mood}}, std::span(&array, 1));
+    try {
+      program.Run();
+      program.Answer({});
+    } catch (const std::exception& problem) {
+      return problem.what();
+    }
+    return "";
+  }
+
+  std::string path_, command_;
+};
+
+TEST_F(Resident, LoadsRunsAndAnswersAgainAndAgain) {
+  ResidentProgram program(command_);
+  EXPECT_EQ(program.description(), "reverse 1");
+  for (const std::string text :
+       {std::string("retable"), std::string(), std::string(1 << 20, 'x')}) {
+    const WireArray array = Bytes(text);
+    program.Load({{"task", "reverse"}}, std::span(&array, 1));
+    program.Run();
+    const auto answer = program.Answer({});
+    ASSERT_EQ(answer.size(), 1u);
+    const std::string back(reinterpret_cast<const char*>(answer[0].bytes.data()),
+                           answer[0].bytes.size());
+    EXPECT_EQ(back, std::string(text.rbegin(), text.rend()));
+  }
+  EXPECT_GT(program.RoundTrip(), 0);
+  EXPECT_LT(program.RoundTrip(), 0.5);
+  EXPECT_NE(DescribeResident(program).find("reverse 1, resident"), std::string::npos);
+}
+
+TEST_F(Resident, EveryMisbehaviourHasItsReason) {
+  EXPECT_NE(Complaint("quits").find("exit code 3"), std::string::npos);
+  EXPECT_NE(Complaint("fails").find("out of cheese"), std::string::npos);
+  EXPECT_NE(Complaint("babbles").find("not an answer: hello?"), std::string::npos);
+  EXPECT_NE(Complaint("odd").find("unknown type of array \"complex\""), std::string::npos);
+  EXPECT_NE(Complaint("huge").find("more than 2^40"), std::string::npos);
+}
+
+TEST_F(Resident, WhatDoesNotStartIsKnownBeforeItIsPlanned) {
+  EXPECT_THROW(ResidentProgram(""), std::invalid_argument);
+  EXPECT_THROW(ResidentProgram("echo hello"), std::runtime_error);
+  EXPECT_THROW(ResidentProgram("true"), std::runtime_error);
+  EXPECT_TRUE(WhyNotResident("/no/such/program"));
+  EXPECT_FALSE(WhyNotResident(command_));
+  harness::CellConfig cell;
+  cell.algorithm = "External";
+  cell.parameters["command"] = std::string("/no/such/program");
+  EXPECT_TRUE(WhyNotExternal(cell));
+  cell.algorithm = "std::shuffle";
+  EXPECT_FALSE(WhyNotExternal(cell));
+}
+
+}  // namespace
+}  // namespace retable::experiments
