@@ -1,2 +1,8 @@
 # Read when the harness has become a library.
 include(${CMAKE_CURRENT_SOURCE_DIR}/harness/environment.cmake)
+# `make gpu-check FAMILY=harness`: the stop-watch against kernels of known length.
+if(RETABLE_HAS_CUDA)
+  add_executable(harness_gpu_check ${CMAKE_CURRENT_SOURCE_DIR}/harness/gpu_check_bench.cu
+                 $<TARGET_OBJECTS:retable_harness>)
+  target_link_libraries(harness_gpu_check PRIVATE retable_flags)
+endif()
