@@ -29,8 +29,6 @@ class DeviceForest final : public FittedForest {
   const Forest& host() override;
   void predict_proba(const float* rows, std::size_t n, double* proba) override;
   std::vector<std::uint32_t> predict(const float* rows, std::size_t n) override;
-  //! Time of the last prediction's kernels alone, in seconds.
-  double predict_seconds = 0;
 
  private:
   //! Adds the votes of one device's trees for `count` rows to `sums`; `rows`: in host memory.

@@ -1,5 +1,8 @@
 #include "algorithms/extratrees/forest.hpp"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -204,9 +207,8 @@ int ValueBits(double largest, int trees) {
 }
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
-  std::vector<std::int64_t> sums(classes);
   const std::int64_t one = ValueShare(1.0, value_bits);
-  for (std::size_t i = 0; i < n; ++i) {
+  const auto answer = [&](std::size_t i, std::vector<std::int64_t>& sums) {
     std::fill(sums.begin(), sums.end(), 0);
     for (std::size_t t = 0; t < trees.size(); ++t) {
       const TreeNode& leaf = Leaf(t, rows + i * columns);
@@ -222,17 +224,21 @@ void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const
       proba[i * classes + c] =
           ShareMean(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
     }
-  }
+  };
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 64), [&](const auto& range) {
+    std::vector<std::int64_t> sums(classes);
+    for (std::size_t i = range.begin(); i < range.end(); ++i) answer(i, sums);
+  });
 }
 
 std::vector<std::uint32_t> Forest::Predict(const float* rows, std::size_t n) const {
   if (regression) throw std::invalid_argument("a regression forest has values, not classes");
-  std::vector<double> proba(classes);
+  std::vector<double> proba(n * classes);
+  PredictProba(rows, n, proba.data());
   std::vector<std::uint32_t> labels(n);
   for (std::size_t i = 0; i < n; ++i) {
-    PredictProba(rows + i * columns, 1, proba.data());
-    const auto best = std::max_element(proba.begin(), proba.end());
-    labels[i] = static_cast<std::uint32_t>(best - proba.begin());
+    const double* mine = proba.data() + i * classes;
+    labels[i] = static_cast<std::uint32_t>(std::max_element(mine, mine + classes) - mine);
   }
   return labels;
 }

@@ -8,7 +8,8 @@
 //!  The forest is the same plain data whoever grew it - the report's node-at-a-time
 //! algorithm, the exact frontier on either device, or the scikit-learn-like baseline - so that two
 //! forests can be compared node by node. Nodes stand in preorder, left child first, which is
-//! scikit-learn's own numbering. Memory: 48 bytes a node. Prediction: O(depth) a row and tree.
+//! scikit-learn's own numbering. Memory: 48 bytes a node. Prediction: O(depth) a row and tree, rows
+//! spread over threads.
 
 #include <concepts>
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ class FittedForest {
 
   //! Times of the fit's parts, in order of first use; empty where nothing was timed.
   std::vector<PartTime> parts;
+  //! The fit's time by the method's own clock, where reaching the method costs time that is not its
+  //! own (a process to be started).
+  std::optional<double> own_seconds;
+  //! Time of the last prediction's kernels alone, in seconds; 0 on the CPU.
+  double predict_seconds = 0;
   //! Bytes of the main structures, by name.
   std::map<std::string, std::uint64_t> memory;
 };

@@ -58,11 +58,11 @@ class FrontierCuda final : public ForestTrainer {
   int devices_;
 };
 
-//! CUDA devices that answer.
-int CudaDeviceCount();
-
-//! Whether a CUDA device answers.
-bool HasCudaDevice();
 #endif
+
+//! CUDA devices that answer; 0 in a program without CUDA.
+int CudaDeviceCount();
+//! Whether one does.
+bool HasCudaDevice();
 
 }  // namespace retable::extratrees

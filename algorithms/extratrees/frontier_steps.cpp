@@ -15,4 +15,13 @@ FrontierSteps ParseFrontierSteps(const std::string& name) {
   return {rung >= 1, rung >= 2, rung >= 3, rung >= 4};
 }
 
+#if !defined(RETABLE_HAS_CUDA)
+int CudaDeviceCount() {
+  return 0;
+}
+bool HasCudaDevice() {
+  return false;
+}
+#endif
+
 }  // namespace retable::extratrees

@@ -508,6 +508,12 @@ void CheckRule(const Targets& targets, const ForestOptions& options) {
 
 }  // namespace
 
+Layout ParseLayout(const std::string& name) {
+  if (name == "rows") return Layout::kRows;
+  if (name == "columns") return Layout::kColumns;
+  throw std::invalid_argument("layout is rows or columns, not " + name);
+}
+
 std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& data,
                                                          const Targets& targets,
                                                          const ForestOptions& options) {
@@ -542,12 +548,8 @@ RETABLE_REGISTER(ForestTrainer, scikit_learn,
                   .parameters = {{"layout", std::string("rows"), "rows or columns"},
                                  {"threads", std::int64_t{0}, "threads; 0: all"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
-                    const std::string layout = TextParameter(p, "layout", "rows");
-                    if (layout != "rows" && layout != "columns") {
-                      throw std::invalid_argument("layout is rows or columns, not " + layout);
-                    }
                     return std::make_unique<ScikitLearnExtraTrees>(
-                        layout == "rows" ? Layout::kRows : Layout::kColumns,
+                        ParseLayout(TextParameter(p, "layout", "rows")),
                         static_cast<int>(IntegerParameter(p, "threads", 0)));
                   }});
 

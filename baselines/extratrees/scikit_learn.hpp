@@ -21,6 +21,8 @@ namespace retable::extratrees {
 
 //! How features lie in memory during the fit.
 enum class Layout { kRows, kColumns };
+//! @throws std::invalid_argument for a name other than "rows" and "columns".
+Layout ParseLayout(const std::string& name);
 
 class ScikitLearnExtraTrees final : public ForestTrainer {
  public:

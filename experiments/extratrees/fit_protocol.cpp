@@ -5,11 +5,13 @@
 //! can predict (on a GPU: copies of the data in, the forest left on the device). Before it is timed
 //! the method must reproduce the labels of its own training rows, as any full-depth forest does
 //! (except where equal rows bear two labels), and the exact GPU frontier must grow the CPU twin's
-//! trees, node by node.
+//! trees, node by node. Methods in a process of their own are timed there.
 
 #include <algorithm>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/frontier_cuda.hpp"
+#include "baselines/extratrees/scikit_learn_python.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/extratrees/forest_data.hpp"
 #include "harness/protocol.hpp"
@@ -46,6 +48,13 @@ class FitProtocol final : public harness::Protocol {
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
     if (cell.algorithm == "report" && IntegerOr(cell.axes, "trees", 10) > 1024) {
       return "the report grows at most 1024 trees";
+    }
+    const auto devices = IntegerOr(cell.parameters, "devices", 1);
+    if (cell.device == "cuda" && devices > extratrees::CudaDeviceCount()) {
+      return "there are " + std::to_string(extratrees::CudaDeviceCount()) + " GPUs";
+    }
+    if (cell.algorithm == "scikit-learn-python" && !extratrees::WhyNoScikitLearn().empty()) {
+      return extratrees::WhyNoScikitLearn();
     }
     return {};
   }
@@ -97,6 +106,7 @@ class FitProtocol final : public harness::Protocol {
     Run run;
     run.seconds = harness::TimeOnce(
         [&] { run.fitted = trainer.fit(data.Train(), data.TrainLabels(), options); });
+    run.seconds = run.fitted->own_seconds.value_or(run.seconds);
     const auto labels = run.fitted->predict(data.Test(), data.test_rows());
     run.accuracy = extratrees::Accuracy(labels, data.TestLabels());
     run.nodes = static_cast<double>(run.fitted->host().NodeCount()) / options.n_trees;
@@ -189,7 +199,8 @@ class FitProtocol final : public harness::Protocol {
     for (const Run& run : runs) seconds.push_back(run.seconds);
     const FittedForest* last = runs.back().fitted.get();
     std::unique_ptr<FittedForest> again;
-    if (*std::min_element(seconds.begin(), seconds.end()) < min_time) {
+    const bool ours = !last->own_seconds.has_value();
+    if (ours && *std::min_element(seconds.begin(), seconds.end()) < min_time) {
       harness::RepeatOptions repeat;
       repeat.min_samples = static_cast<int>(cell.repeats);
       repeat.max_samples = std::max(repeat.min_samples, 30);

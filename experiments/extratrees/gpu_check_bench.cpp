@@ -1,11 +1,13 @@
 //! @file
 //! The device check of the family: forests grown on the GPU are compared with their CPU twins node
 //! by node, then timed. Usage:
-//!   extratrees_gpu_check [--small | --tiny] [--pixels FILE] [--dataset NAME] [--repeats N] [--out
-//!   DIR]
+//!   extratrees_gpu_check [--small | --tiny | --tiniest] [--devices N] [--pixels FILE]
+//!                        [--dataset NAME] [--repeats N] [--out DIR]
 //! --pixels: gzip of uint32 {rows, columns, classes, training rows}, uint8 pixels row by row, uint8
 //! labels; without it mnist_784 of the catalogue, or "synthetic strokes" in its place. --small: the
-//! comparisons alone; --tiny: fewer of them, for a memory checker. Exit 3 when a tree differs.
+//! comparisons alone; --tiny, --tiniest: fewer of them, for a memory or race checker. --devices:
+//! the comparisons and times of 1, 2, 4, ... N GPUs that share a forest, alone. Exit 3 when a tree
+//! differs.
 
 #include <zlib.h>
 
@@ -277,6 +279,12 @@ void Tiny() {
   CompareAllTargets(SyntheticTable(700, 9, 140, 500), 1);
 }
 
+// For a race checker, slower still: both kernels that keep sums, and the others once.
+void Tiniest() {
+  CompareOne(SyntheticTable(3000, 5, 3, 250), {.n_trees = 1}, {}, "once");
+  CompareAllTargets(SyntheticTable(340, 5, 3, 100), 1);
+}
+
 // Best of `repeats` fits after one to warm up; also the parts of the best.
 double TimeFit(ForestTrainer& trainer, const Supervised& data, const ForestOptions& options,
                int repeats, std::vector<PartTime>* parts = nullptr) {
@@ -290,6 +298,43 @@ double TimeFit(ForestTrainer& trainer, const Supervised& data, const ForestOptio
     if (parts != nullptr) *parts = fitted->parts;
   }
   return best;
+}
+
+// Nodes that a row reads of a tree.
+double Visits(const Tree& tree, const float* row) {
+  double visits = 1;
+  for (std::size_t at = 0; tree.nodes[at].feature >= 0; ++visits) {
+    const TreeNode& node = tree.nodes[at];
+    const bool left = static_cast<double>(row[node.feature]) <= node.threshold;
+    at = static_cast<std::size_t>(left ? node.left : node.right);
+  }
+  return visits;
+}
+
+// Rows enough to fill the device: the kernel alone, and the nodes it visits in a second.
+void PredictionSpeed(FittedForest& fitted, const Supervised& data) {
+  const std::size_t n = std::min<std::size_t>(data.rows(), 1u << 17);
+  std::vector<double> proba(n * data.classes);
+  double kernel = 1e30;
+  double whole = 1e30;
+  for (int r = 0; r < 3; ++r) {
+    whole = std::min(whole,
+                     Seconds([&] { fitted.predict_proba(data.values.data(), n, proba.data()); }));
+    kernel = std::min(kernel, fitted.predict_seconds);
+  }
+  const Forest& forest = fitted.host();
+  double visits = 0;
+  constexpr std::size_t kSample = 500;
+  for (std::size_t i = 0; i < kSample; ++i) {
+    const float* row = data.values.data() + i * (n / kSample) * data.columns;
+    for (const Tree& tree : forest.trees) visits += Visits(tree, row);
+  }
+  visits *= static_cast<double>(n) / kSample;
+  Row(data.name, "predict; rows", "rows", static_cast<double>(n));
+  Row(data.name, "predict; end to end", "s", whole);
+  Row(data.name, "predict; kernel", "s", kernel);
+  Row(data.name, "predict; nodes visited", "G/s", 1e-9 * visits / kernel);
+  Row(data.name, "predict; 16 bytes a visit", "GB/s", 16e-9 * visits / kernel);
 }
 
 void Timings(const Supervised& data, int repeats) {
@@ -325,6 +370,7 @@ void Timings(const Supervised& data, int repeats) {
   const double predict_time =
       Seconds([&] { labels = fitted->predict(data.Test(), data.test_rows()); });
   Row(data.name, "predict; test rows; end to end", "s", predict_time);
+  PredictionSpeed(*fitted, data);
   Row(data.name, "test accuracy", "1", Accuracy(labels, data.TestLabels()));
   const double export_time = Seconds([&] { fitted->host(); });
   Row(data.name, "export to the host", "s", export_time);
@@ -385,6 +431,40 @@ void ReportSteps(const Supervised& data, std::int64_t steps) {
   }
 }
 
+// The same forest from 1, 2, 4, ... GPUs: trees compared, fits timed.
+void SeveralDevices(const Supervised& data, int most, int repeats) {
+  ForestOptions options;
+  options.seed = 11;
+  for (const int trees : {256, 1024}) {
+    options.n_trees = trees;
+    std::unique_ptr<FittedForest> one;
+    double single = 0;
+    for (int devices = 1; devices <= most; devices *= 2) {
+      const auto trainer = Make("frontier", Device::kCuda, {{"devices", std::int64_t{devices}}});
+      std::vector<PartTime> parts;
+      const double time = TimeFit(*trainer, data, options, repeats, &parts);
+      if (devices == 1) single = time;
+      const std::string what =
+          std::to_string(trees) + " trees on " + std::to_string(devices) + " GPUs";
+      Row(data.name, what, "s", time);
+      for (const PartTime& part : parts) Row(data.name, "  " + part.name, "s", part.seconds);
+      Row(data.name, what + "; against one", "1", single / time);
+      auto fitted = trainer->fit(data.Train(), data.TrainLabels(), options);
+      if (devices == 1) {
+        if (trees == 256) PredictionSpeed(*fitted, data);
+        one = std::move(fitted);
+        continue;
+      }
+      Expect(SameTrees(one->host(), fitted->host()), what + " (trees)");
+      std::vector<double> a(data.test_rows() * data.classes, -1.0);
+      std::vector<double> b(a.size(), -2.0);
+      one->predict_proba(data.Test(), data.test_rows(), a.data());
+      fitted->predict_proba(data.Test(), data.test_rows(), b.data());
+      Expect(a == b, what + " (probabilities)");
+    }
+  }
+}
+
 // MNIST from the file or the catalogue; where neither has it, a stand-in that says so.
 Supervised Images(const std::string& pixels) {
   if (!pixels.empty()) return ReadPixels(pixels);
@@ -414,7 +494,9 @@ void Iris(int repeats) {
 int main(int argc, char** argv) {
   bool small = false;
   bool tiny = false;
+  bool tiniest = false;
   int repeats = 3;
+  int devices = 0;
   std::string pixels;
   std::string dataset;
   for (int i = 1; i < argc; ++i) {
@@ -422,8 +504,10 @@ int main(int argc, char** argv) {
     const bool more = i + 1 < argc;
     if (word == "--small") small = true;
     if (word == "--tiny") tiny = true;
+    if (word == "--tiniest") tiny = tiniest = true;
     if (word == "--pixels" && more) pixels = argv[++i];
     if (word == "--dataset" && more) dataset = argv[++i];
+    if (word == "--devices" && more) devices = std::atoi(argv[++i]);
     if (word == "--repeats" && more) repeats = std::atoi(argv[++i]);
     if (word == "--out" && more) {
       const std::filesystem::path folder = argv[++i];
@@ -436,12 +520,16 @@ int main(int argc, char** argv) {
     std::puts("no CUDA device: nothing checked");
     return 6;
   }
-  if (tiny) {
+  if (devices > 0) {
+    SeveralDevices(Images(pixels), std::min(devices, CudaDeviceCount()), repeats);
+  } else if (tiniest) {
+    Tiniest();
+  } else if (tiny) {
     Tiny();
   } else {
     Small();
   }
-  if (!small && !tiny) {
+  if (!small && !tiny && devices == 0) {
     Iris(repeats);
     const Supervised images = Images(pixels);
     Timings(images, repeats);
