@@ -315,6 +315,28 @@ TEST(Estimators, OddRegressionRecoversASparseGame) {
   ExpectNear(Make("OddSHAP")->estimate(*game, 300, 1).values, ExactShapleyValues(*game), 1e-6);
 }
 
+// On the coalitions of permutations: as close, no coalition twice, and fine for one to three
+// players.
+TEST(Estimators, OddRegressionAlongPermutations) {
+  const auto game = RandomTermGame(12, 4, 150, 9);
+  const auto exact = ExactShapleyValues(*game);
+  const auto estimator = Make("OddSHAP", {{"sampler", std::string("Foldover-descent")}});
+  EXPECT_LT(MeanSquare(*game, *estimator, 1600, exact, 4),
+            0.4 * MeanSquare(*game, *estimator, 160, exact, 4));
+  EXPECT_LT(MeanSquare(*game, *estimator, 1600, exact, 4),
+            MeanSquare(*game, *Make("MC-antithetic"), 1600, exact, 4));
+  const CountingGame counted(*game);
+  const auto estimate = estimator->estimate(counted, 1600, 1);
+  EXPECT_EQ(counted.unique(), estimate.evaluations);
+  EXPECT_EQ(counted.evaluations(), estimate.evaluations);
+  for (int d : {1, 2, 3}) {
+    const auto small = RandomTermGame(d, d, 9, 4);
+    EXPECT_NO_THROW(estimator->estimate(*small, d + 1, 1));
+    // All 2 or 6 coalitions between the ends are passed sooner or later.
+    ExpectNear(estimator->estimate(*small, 100, 1).values, ExactShapleyValues(*small), 1e-9);
+  }
+}
+
 TEST(Estimators, ValuesThatAreNotFiniteAreRefused) {
   for (const double bad : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
     const auto broken = FunctionGame(4, [bad](std::uint64_t s) { return s == 7 ? bad : 1.0; });

@@ -17,6 +17,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <stdexcept>
 
 #include "baselines/shapley/binary_boosting.hpp"
@@ -92,10 +93,43 @@ double Character(const Coalitions& coalitions, std::size_t k, const Term& term) 
   return minus ? -1 : 1;
 }
 
+// The coalitions on the way of each order and of its reverse. An order passes one of every size, so
+// a coalition counts C(d, size) for every time it is passed.
+PairedDesign PairsOfOrders(const PermutationSample& sample) {
+  const int d = sample.dimension;
+  PairedDesign design{Coalitions(d), {}, false};
+  std::map<std::vector<std::uint64_t>, std::size_t> at;
+  const std::size_t words = CoalitionWords(d);
+  for (std::size_t i = 0; i < sample.count(); i += 2) {
+    const auto passed = Prefixes(sample.order(i));
+    for (int size = 1; size < d; ++size) {
+      const auto from = passed.begin() + static_cast<std::ptrdiff_t>(words) * size;
+      std::vector<std::uint64_t> mask(from, from + static_cast<std::ptrdiff_t>(words));
+      const int smaller = std::min(size, d - size);
+      if (smaller != size) {
+        for (auto& word : mask) word = ~word;
+        if (d % 64 != 0) mask.back() &= (std::uint64_t{1} << (d % 64)) - 1;
+      }
+      MakeCanonical(d, smaller, mask);
+      const auto [known, fresh] = at.insert({mask, design.coalitions.count()});
+      if (fresh) {
+        design.coalitions.Add(mask);
+        design.coalitions.AddComplement(design.coalitions.count() - 1);
+        design.weight.insert(design.weight.end(), 2, 0.0);
+      }
+      for (const std::size_t side : {0, 1}) {
+        design.weight[known->second + side] += CoalitionsOfSize(d, size);
+      }
+    }
+  }
+  return design;
+}
+
 class OddShap final : public ShapleyEstimator {
  public:
-  OddShap(std::int64_t per_term, const BinaryBoostingOptions& trees)
-      : per_term_(per_term), trees_(trees) {
+  OddShap(std::int64_t per_term, const BinaryBoostingOptions& trees,
+          std::unique_ptr<PermutationSampler> sampler)
+      : per_term_(per_term), trees_(trees), sampler_(std::move(sampler)) {
     if (per_term < 3) throw std::invalid_argument("coalitions_per_term: at least three");
     if (trees.rounds < 1 || trees.depth < 1 || trees.depth > 16) {
       throw std::invalid_argument("rounds of at least one, depth of 1 to 16");
@@ -103,6 +137,10 @@ class OddShap final : public ShapleyEstimator {
   }
 
   std::int64_t least_budget(int d) const override { return d + 1; }
+  std::int64_t budget_for(int d, std::int64_t evaluations) const override {
+    if (sampler_ == nullptr) return ShapleyEstimator::budget_for(d, evaluations);
+    return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
+  }
 
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {
@@ -132,6 +170,15 @@ class OddShap final : public ShapleyEstimator {
   }
 
  private:
+  PairedDesign Design(int d, std::int64_t budget, std::uint64_t seed) const {
+    if (sampler_ != nullptr) {
+      const auto n = static_cast<std::size_t>(2 * (budget / (d + 1)));
+      return PairsOfOrders(sampler_->sample(n, d, seed));
+    }
+    return TakePairs(
+        d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kStream);
+  }
+
   // The odd half less an additive game's: what larger terms are for.
   static std::vector<double> Rest(const Coalitions& coalitions, std::vector<double> odd,
                                   const std::vector<double>& phi) {
@@ -188,6 +235,7 @@ class OddShap final : public ShapleyEstimator {
 
   std::int64_t per_term_;
   BinaryBoostingOptions trees_;
+  std::unique_ptr<PermutationSampler> sampler_;  // none: pairs without replacement
 };
 
 }  // namespace
@@ -201,13 +249,19 @@ RETABLE_REGISTER(
      .parameters = {{"coalitions_per_term", std::int64_t{10}, "a column for so many, at least 3"},
                     {"rounds", std::int64_t{100}, "trees that choose the terms"},
                     {"depth", std::int64_t{5}, "of a tree"},
-                    {"learning_rate", 0.3, "of boosting"}},
+                    {"learning_rate", 0.3, "of boosting"},
+                    {"sampler", std::string("none"), "of permutations that pass the coalitions"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
        BinaryBoostingOptions trees;
        trees.rounds = static_cast<int>(IntegerParameter(p, "rounds", 100));
        trees.depth = static_cast<int>(IntegerParameter(p, "depth", 5));
        trees.learning_rate = RealParameter(p, "learning_rate", 0.3);
-       return std::make_unique<OddShap>(IntegerParameter(p, "coalitions_per_term", 10), trees);
+       const std::string name = TextParameter(p, "sampler", "none");
+       auto sampler = name == "none"
+                          ? nullptr
+                          : Registry<PermutationSampler>::Instance().Make(name, Device::kCpu, {});
+       return std::make_unique<OddShap>(IntegerParameter(p, "coalitions_per_term", 10), trees,
+                                        std::move(sampler));
      }});
 
 }  // namespace retable::shapley
