@@ -7,3 +7,14 @@ if(XGBOOST_INCLUDE_DIR AND XGBOOST_LIBRARY)
   target_include_directories(retable_baselines_treeshap SYSTEM PUBLIC ${XGBOOST_INCLUDE_DIR})
   target_link_libraries(retable_baselines_treeshap PUBLIC ${XGBOOST_LIBRARY})
 endif()
+
+# The published implementation is a peer where its header is found:
+# -DGPUTREESHAP_INCLUDE_DIR=<checkout of rapidsai/gputreeshap>.
+if(RETABLE_HAS_CUDA)
+  find_path(GPUTREESHAP_INCLUDE_DIR GPUTreeShap/gpu_treeshap.h)
+  mark_as_advanced(GPUTREESHAP_INCLUDE_DIR)
+  if(GPUTREESHAP_INCLUDE_DIR)
+    target_compile_definitions(retable_baselines_treeshap PUBLIC RETABLE_HAS_GPUTREESHAP=1)
+    target_include_directories(retable_baselines_treeshap SYSTEM PUBLIC ${GPUTREESHAP_INCLUDE_DIR})
+  endif()
+endif()

@@ -15,8 +15,10 @@
 
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "baselines/treeshap/rapids_gpu_tree_shap.hpp"
 #include "baselines/treeshap/xgboost.hpp"
 #include "experiments/common/glue.hpp"
+#include "experiments/treeshap/external_explainer.hpp"
 #include "experiments/treeshap/paper_models.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing.hpp"
@@ -87,6 +89,10 @@ class ExplainProtocol final : public harness::Protocol {
     if (cell.algorithm == "XGBoost" && !baselines::treeshap::XgboostIsHere()) {
       return "this build has no XGBoost (libxgboost-dev)";
     }
+    if (cell.algorithm == "RAPIDS GPUTreeShap" && !baselines::treeshap::RapidsIsHere()) {
+      return "this build has no rapidsai/gputreeshap (-DGPUTREESHAP_INCLUDE_DIR=...)";
+    }
+    if (const auto why = WhyNotExternal(cell)) return why;
     if (cell.algorithm == "Interventional") return "another game: it needs background rows";
     if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
       return "TreeShap has no interaction values here";
@@ -112,7 +118,8 @@ class ExplainProtocol final : public harness::Protocol {
     };
     outcome.facts["model"] = problem.origin;
     outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
-    outcome.facts["method"] = MethodText(cell);
+    const auto* external = dynamic_cast<const ExternalExplainer*>(explainer.get());
+    outcome.facts["method"] = MethodText(cell, external);
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
 
@@ -120,6 +127,7 @@ class ExplainProtocol final : public harness::Protocol {
     const RowBlock part = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     std::vector<double> kernel;
+    std::vector<double> external_seconds;
     harness::RepeatOptions options;
     options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
     options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
@@ -131,9 +139,17 @@ class ExplainProtocol final : public harness::Protocol {
           const auto phi = call(part);
           harness::KeepAlive(phi.data());
           kernel.push_back(explainer->device_seconds());
+          if (external != nullptr) external_seconds.push_back(external->run_seconds());
         },
         options);
-    Report(timing.seconds, kernel, scale, prepare, wanted, outcome);
+    // Another program's time is that of its work, without the way of the data to it and back.
+    if (external != nullptr) {
+      const auto warm = external_seconds.size() - timing.seconds.size();
+      external_seconds.erase(external_seconds.begin(),
+                             external_seconds.begin() + static_cast<std::ptrdiff_t>(warm));
+    }
+    Report(external != nullptr ? external_seconds : timing.seconds, kernel, scale, prepare, wanted,
+           outcome);
     if (count < wanted) {
       outcome.facts["scaled"] =
           "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
@@ -143,8 +159,9 @@ class ExplainProtocol final : public harness::Protocol {
 
  private:
   // "XGBoost 1.7.4, 16 threads": who computed, as the row says it.
-  static std::string MethodText(const harness::CellConfig& cell) {
-    std::string text = cell.algorithm;
+  static std::string MethodText(const harness::CellConfig& cell,
+                                const ExternalExplainer* external) {
+    std::string text = external != nullptr ? external->description() : cell.algorithm;
     if (cell.algorithm == "XGBoost") text += " " + baselines::treeshap::XgboostVersion();
     if (cell.device != "cpu") return text + ", GPU";
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);

@@ -1,0 +1,144 @@
+#include "baselines/treeshap/rapids_gpu_tree_shap.hpp"
+
+#if defined(RETABLE_HAS_GPUTREESHAP)
+
+#include <GPUTreeShap/gpu_treeshap.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/paths.hpp"
+
+namespace retable::baselines::treeshap {
+
+namespace {
+
+using namespace retable::treeshap;
+
+using Condition = gpu_treeshap::XgboostSplitCondition;
+using Element = gpu_treeshap::PathElement<Condition>;
+using Allocator = thrust::device_allocator<int>;
+using Elements = thrust::device_vector<Element>;
+using Sizes = thrust::device_vector<std::size_t>;
+
+// Rows in device memory, in the words of the library.
+class DeviceRows {
+ public:
+  DeviceRows(const float* data, std::size_t rows, std::size_t columns)
+      : data_(data), rows_(rows), columns_(columns) {}
+  __host__ __device__ std::size_t NumRows() const { return rows_; }
+  __host__ __device__ std::size_t NumCols() const { return columns_; }
+  __device__ float GetElement(std::size_t row, std::size_t column) const {
+    return data_[row * columns_ + column];
+  }
+
+ private:
+  const float* data_;
+  std::size_t rows_, columns_;
+};
+
+std::vector<Element> Convert(const PathList& list) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<Element> elements;
+  elements.reserve(list.elements.size());
+  for (std::size_t p = 0; p < list.paths.size(); ++p) {
+    const Path& path = list.paths[p];
+    const auto value = static_cast<float>(path.value);
+    for (const PathElement& e : list.of(path)) {
+      if (e.categories >= 0) {
+        throw std::invalid_argument("RAPIDS GPUTreeShap takes numerical splits alone");
+      }
+      const bool bias = e.feature < 0;
+      const float upper = bias ? infinity : std::max(e.lower, e.upper);
+      const Condition condition(bias ? -infinity : e.lower, upper, bias || e.missing_follows);
+      elements.emplace_back(p, e.feature, path.group, condition, e.zero_fraction, value);
+    }
+  }
+  return elements;
+}
+
+class Rapids final : public TreeExplainer {
+ public:
+  void prepare(const TreeEnsemble& model) override {
+    Validate(model);
+    shape_.features = model.features;
+    shape_.groups = model.groups;
+    expected_ = ExpectedMargins(model);
+    const std::vector<Element> elements = Convert(ExtractPaths(model));
+    Elements device(elements.begin(), elements.end());
+    elements_.clear();
+    bins_.clear();
+    gpu_treeshap::detail::PreprocessPaths<Allocator, Condition>(&device, &elements_, &bins_);
+  }
+
+  std::vector<double> values(const RowBlock& rows) override {
+    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    Run(rows, phi, [&](const DeviceRows& x, double* out) {
+      gpu_treeshap::detail::ComputeShap(x, bins_, elements_, expected_.size(), out);
+    });
+    AddExpected(phi, static_cast<std::size_t>(shape_.features) + 1);
+    return phi;
+  }
+
+  std::vector<double> interactions(const RowBlock& rows) override {
+    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
+    Run(rows, matrices, [&](const DeviceRows& x, double* out) {
+      gpu_treeshap::detail::ComputeShapInteractions(x, bins_, elements_, expected_.size(), out);
+    });
+    const std::size_t side = static_cast<std::size_t>(shape_.features) + 1;
+    AddExpected(matrices, side * side);
+    return matrices;
+  }
+
+  double device_seconds() const override { return seconds_; }
+
+ private:
+  template <class Compute>
+  void Run(const RowBlock& rows, std::span<double> result, const Compute& compute) {
+    ValidateRows(shape_, rows);
+    seconds_ = 0;
+    if (rows.rows == 0 || elements_.empty()) return;
+    std::vector<float> finite(rows.values.begin(), rows.values.end());
+    std::transform(finite.begin(), finite.end(), finite.begin(), ClampInfinity);
+    const DeviceArray<float> data{std::span<const float>(finite)};
+    const DeviceArray<double> out(result.size());
+    CudaCheck(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
+    Event start;
+    Event stop;
+    start.Record(nullptr);
+    compute(DeviceRows(data.data(), rows.rows, rows.columns), out.data());
+    CudaCheck(cudaGetLastError(), "RAPIDS GPUTreeShap");
+    stop.Record(nullptr);
+    seconds_ = stop.SecondsSince(start);
+    out.Download(result);
+  }
+
+  void AddExpected(std::vector<double>& result, std::size_t block) const {
+    for (std::size_t m = 0; (m + 1) * block <= result.size(); ++m) {
+      result[(m + 1) * block - 1] += expected_[m % expected_.size()];
+    }
+  }
+
+  TreeEnsemble shape_;  // features and groups alone
+  std::vector<double> expected_;
+  Elements elements_;
+  Sizes bins_;
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+bool RapidsIsHere() {
+  return true;
+}
+
+std::unique_ptr<TreeExplainer> MakeRapids() {
+  return std::make_unique<Rapids>();
+}
+
+}  // namespace retable::baselines::treeshap
+
+#endif

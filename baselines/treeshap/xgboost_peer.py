@@ -1,0 +1,42 @@
+"""The XGBoost of the user's Python: pred_contribs and pred_interactions on the processor or a GPU.
+
+Given a model (UBJSON), rows and "what"; a run goes from row-major float32 rows to phi, the DMatrix included, as the
+other methods are timed. From 3.3 on XGBoost computes by quadrature of eight fixed points, before by EXTEND and UNWIND.
+"""
+
+import os
+import sys
+
+import numpy
+import xgboost
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import contender  # noqa: E402
+
+
+class XgboostPeer(contender.Contender):
+    name = "XGBoost " + xgboost.__version__
+
+    def load(self, request, arrays):
+        if "model" in arrays:
+            settings = {"device": request["device"], "nthread": request["threads"] or os.cpu_count()}
+            if request["device"] == "cuda" and not xgboost.build_info().get("USE_CUDA"):
+                raise RuntimeError("this XGBoost was built without CUDA")
+            self.threads = settings["nthread"]
+            self.booster = xgboost.Booster(settings)
+            self.booster.load_model(bytearray(arrays["model"].tobytes()))
+            self.booster.set_param(settings)
+        if "rows" in arrays:
+            self.rows = arrays["rows"]
+            self.what = {request["what"]: True}
+
+    def run(self):
+        data = xgboost.DMatrix(self.rows, nthread=self.threads)
+        self.phi = self.booster.predict(data, **self.what)
+
+    def answer(self, request):
+        return [("phi", numpy.ascontiguousarray(self.phi, dtype="float32"))]
+
+
+if __name__ == "__main__":
+    XgboostPeer().serve()

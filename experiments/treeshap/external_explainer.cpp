@@ -1,0 +1,95 @@
+#include "experiments/treeshap/external_explainer.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "baselines/treeshap/xgboost_ubj.hpp"
+
+namespace retable::experiments::treeshap {
+
+using retable::treeshap::InteractionsPerRow;
+using retable::treeshap::RowBlock;
+using retable::treeshap::TreeEnsemble;
+using retable::treeshap::TreeExplainer;
+using retable::treeshap::ValuesPerRow;
+
+ExternalExplainer::ExternalExplainer(const std::string& command, std::string device,
+                                     std::int64_t threads)
+    : program_(command), device_(std::move(device)), threads_(threads) {}
+
+void ExternalExplainer::prepare(const TreeEnsemble& model) {
+  const std::string bytes = baselines::treeshap::WriteXgboostUbj(model);
+  shape_.features = model.features;
+  shape_.groups = model.groups;
+  shape_.base_score = model.base_score;
+  program_.Load({{"task", "treeshap"}, {"device", device_}, {"threads", threads_}},
+                {"model", "uint8", {bytes.size()}, {}}, std::as_bytes(std::span(bytes)));
+}
+
+std::vector<double> ExternalExplainer::values(const RowBlock& rows) {
+  const auto side = static_cast<std::size_t>(shape_.features) + 1;
+  return Ask(rows, "pred_contribs", side);
+}
+
+std::vector<double> ExternalExplainer::interactions(const RowBlock& rows) {
+  const auto side = static_cast<std::size_t>(shape_.features) + 1;
+  return Ask(rows, "pred_interactions", side * side);
+}
+
+std::vector<double> ExternalExplainer::Ask(const RowBlock& rows, const char* what,
+                                           std::size_t block) {
+  ValidateRows(shape_, rows);
+  if (rows.rows == 0) return {};
+  program_.Load({{"task", "treeshap"}, {"what", what}},
+                {"rows", "float32", {rows.rows, rows.columns}, {}}, std::as_bytes(rows.values));
+  const auto begun = std::chrono::steady_clock::now();
+  program_.Run();
+  run_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  const auto arrays = program_.Answer({});
+  const std::size_t groups = shape_.base_score.size();
+  const std::size_t count = rows.rows * groups * block;
+  if (arrays.size() != 1 || arrays[0].type != "float32" ||
+      arrays[0].bytes.size() != count * sizeof(float)) {
+    throw std::runtime_error("the answer to \"treeshap\" is one float32 array, " +
+                             std::to_string(count) + " values");
+  }
+  std::vector<float> phi(count);
+  std::memcpy(phi.data(), arrays[0].bytes.data(), arrays[0].bytes.size());
+  std::vector<double> result(phi.begin(), phi.end());
+  // XGBoost's file has one base score for all outputs: the first.
+  for (std::size_t m = 0; m < rows.rows * groups; ++m) {
+    result[(m + 1) * block - 1] += shape_.base_score[m % groups] - shape_.base_score[0];
+  }
+  return result;
+}
+
+namespace {
+
+std::unique_ptr<TreeExplainer> Make(const Parameters& p, const char* device) {
+  return std::make_unique<ExternalExplainer>(TextParameter(p, "command", ""), device,
+                                             IntegerParameter(p, "threads", 0));
+}
+
+RETABLE_REGISTER(TreeExplainer, external_cpu,
+                 {.name = "External",
+                  .device = Device::kCpu,
+                  .summary = "a program in another language (docs/other-languages.md)",
+                  .citation = "",
+                  .parameters = {{"command", std::string(),
+                                  "starts it, from the repository's root"},
+                                 {"threads", std::int64_t{0}, "threads; 0: all"}},
+                  .make = [](const Parameters& p) { return Make(p, "cpu"); }});
+RETABLE_REGISTER(TreeExplainer, external_cuda,
+                 {.name = "External",
+                  .device = Device::kCuda,
+                  .summary = "a program in another language, on its own GPU path",
+                  .citation = "",
+                  .parameters = {{"command", std::string(),
+                                  "starts it, from the repository's root"}},
+                  .make = [](const Parameters& p) { return Make(p, "cuda"); }});
+
+}  // namespace
+
+}  // namespace retable::experiments::treeshap

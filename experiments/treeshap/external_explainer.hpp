@@ -1,0 +1,42 @@
+#pragma once
+//! @file
+//! "External": a program in another language as an explainer (docs/other-languages.md). Today's
+//! XGBoost from the user's Python stands in the tables by it (baselines/treeshap/xgboost_peer.py).
+//!
+//! The task is "treeshap": one load with "model" (uint8, an XGBoost model in UBJSON), "device" and
+//! "threads"; one with "rows" (float32, rows x features) and "what" (pred_contribs or
+//! pred_interactions) for each run; the answer is one float32 array, rows x groups x (features +
+//! 1), or its square, the base score in the last place.
+
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "experiments/common/resident_program.hpp"
+
+namespace retable::experiments::treeshap {
+
+class ExternalExplainer final : public retable::treeshap::TreeExplainer {
+ public:
+  //! @param device "cpu" or "cuda"
+  //! @throws std::runtime_error where the program does not start
+  ExternalExplainer(const std::string& command, std::string device, std::int64_t threads);
+
+  void prepare(const retable::treeshap::TreeEnsemble& model) override;
+  std::vector<double> values(const retable::treeshap::RowBlock& rows) override;
+  std::vector<double> interactions(const retable::treeshap::RowBlock& rows) override;
+
+  //! Seconds of the last call without the transfer of data: what is compared with other methods.
+  double run_seconds() const { return run_seconds_; }
+  //! "XGBoost 3.4.1".
+  const std::string& description() const { return program_.description(); }
+
+ private:
+  std::vector<double> Ask(const retable::treeshap::RowBlock& rows, const char* what,
+                          std::size_t block);
+
+  ResidentProgram program_;
+  std::string device_;
+  std::int64_t threads_;
+  retable::treeshap::TreeEnsemble shape_;  // features, groups and base scores alone
+  double run_seconds_ = 0;
+};
+
+}  // namespace retable::experiments::treeshap
