@@ -20,29 +20,44 @@ float StrictThreshold(double threshold) {
   return std::nextafter(below, std::numeric_limits<float>::infinity());
 }
 
+//! Nodes level by level: the right child is the next after the left one, which XGBoost's predictors
+//! take for granted.
+std::vector<std::size_t> LevelOrder(const Tree& tree) {
+  std::vector<std::size_t> order{0};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const TreeNode& node = tree.nodes[order[i]];
+    if (node.feature < 0) continue;
+    order.push_back(static_cast<std::size_t>(node.left));
+    order.push_back(static_cast<std::size_t>(node.right));
+  }
+  return order;
+}
+
 //! The tree's arrays for one output.
 Json TreeJson(const Forest& forest, const Tree& tree, std::uint32_t output, std::size_t id) {
   constexpr std::int64_t kNoParent = 2147483647;
   const double scale = 1.0 / static_cast<double>(forest.trees.size());
-  const std::size_t n = tree.nodes.size();
+  const std::vector<std::size_t> order = LevelOrder(tree);
+  const std::size_t n = order.size();
+  std::int64_t next = 1;
   std::vector<float> conditions(n), weights(n), hessians(n), gains(n, 0.0f);
-  std::vector<std::int64_t> lefts(n), rights(n), parents(n, kNoParent), features(n, 0);
+  std::vector<std::int64_t> lefts(n, -1), rights(n, -1), parents(n, kNoParent), features(n, 0);
   std::vector<int> defaults(n, 0), types(n, 0);
   for (std::size_t i = 0; i < n; ++i) {
-    const TreeNode& node = tree.nodes[i];
+    const TreeNode& node = tree.nodes[order[i]];
     const bool leaf = node.feature < 0;
     const auto value =
         leaf ? static_cast<float>(scale * LeafValue(forest, tree, node, output)) : 0.0f;
     conditions[i] = leaf ? value : StrictThreshold(node.threshold);
     weights[i] = value;
     hessians[i] = static_cast<float>(node.weight);
-    lefts[i] = node.left;
-    rights[i] = node.right;
     if (leaf) continue;
+    lefts[i] = next++;
+    rights[i] = next++;
     features[i] = node.feature;
     defaults[i] = node.missing_left ? 1 : 0;
-    parents[static_cast<std::size_t>(node.left)] = static_cast<std::int64_t>(i);
-    parents[static_cast<std::size_t>(node.right)] = static_cast<std::int64_t>(i);
+    parents[static_cast<std::size_t>(lefts[i])] = static_cast<std::int64_t>(i);
+    parents[static_cast<std::size_t>(rights[i])] = static_cast<std::int64_t>(i);
   }
   const Json none = Json::array();
   return {{"base_weights", weights},

@@ -23,6 +23,8 @@ std::vector<double> Answers(const json& model, const float* row) {
   for (std::size_t t = 0; t < trees.size(); ++t) {
     std::size_t at = 0;
     while (trees[t]["left_children"][at].get<int>() >= 0) {
+      // XGBoost's predictors step from the left child to the next node.
+      EXPECT_EQ(trees[t]["left_children"][at].get<int>() + 1, trees[t]["right_children"][at]);
       const float x = row[trees[t]["split_indices"][at].get<std::size_t>()];
       const bool left = std::isnan(x) ? trees[t]["default_left"][at].get<int>() != 0
                                       : x < trees[t]["split_conditions"][at].get<float>();

@@ -93,6 +93,68 @@ TEST_P(Laws, AgreeWithScikitLearns) {
 
 INSTANTIATE_TEST_SUITE_P(ScikitLearn, Laws, testing::Values("iris", "wine", "digits"));
 
+//! Real targets, weights and missing values: diabetes with make_fixtures.py's holes and weights.
+Law MeasureRegression(ForestTrainer& trainer, bool weighted, bool holes, ForestOptions options) {
+  std::ifstream file(std::string(RETABLE_SOURCE_DIR) +
+                     "/baselines/extratrees/fixtures/diabetes.json");
+  const nlohmann::json json = nlohmann::json::parse(file);
+  std::vector<float> x = json["x"];
+  const std::vector<double> y = json["y"];
+  const std::vector<double> weights = json["weights"];
+  const std::size_t columns = json["columns"];
+  const std::size_t train = 100;
+  for (std::size_t i = 0; i < x.size() && holes; ++i) {
+    const std::size_t f = i % columns;
+    if (f % 4 != 0 && (7 * (i / columns) + 5 * f) % 11 == 3) x[i] = std::nanf("");
+  }
+  Targets targets = Targets::Regression(std::span(y).first(train));
+  if (weighted) targets.weights = std::span(weights).first(train);
+  Law law;
+  law.importance.resize(columns);
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    options.seed = seed;
+    const auto fitted = trainer.fit({x.data(), train, columns}, targets, options);
+    const Forest& forest = fitted->host();
+    law.nodes.Add(static_cast<double>(forest.NodeCount()) / options.n_trees);
+    law.depth.Add(forest.MeanDepth());
+    std::vector<double> answers(y.size() - train);
+    forest.PredictProba(x.data() + train * columns, answers.size(), answers.data());
+    double squares = 0;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      squares += (answers[i] - y[train + i]) * (answers[i] - y[train + i]);
+    }
+    law.accuracy.Add(squares / static_cast<double>(answers.size()));
+    const std::vector<double> importances = forest.FeatureImportances();
+    for (std::size_t f = 0; f < columns; ++f) law.importance[f].Add(importances[f]);
+  }
+  return law;
+}
+
+TEST(Laws, OfRegressionAgreeWithScikitLearns) {
+  for (const bool weighted : {false, true}) {
+    for (const bool holes : {false, true}) {
+      SCOPED_TRACE(std::string(weighted ? "weighted " : "") + (holes ? "holes" : ""));
+      for (const int max_features : {0, 3}) {
+        ForestOptions options;
+        options.n_trees = 10;
+        options.max_features = max_features;
+        options.min_samples_leaf = 2;
+        ScikitLearnExtraTrees baseline;
+        FrontierCpu frontier;
+        const Law expected = MeasureRegression(baseline, weighted, holes, options);
+        const Law ours = MeasureRegression(frontier, weighted, holes, options);
+        ExpectSame(expected.nodes, ours.nodes, "nodes");
+        ExpectSame(expected.depth, ours.depth, "depth");
+        ExpectSame(expected.accuracy, ours.accuracy, "squared error");
+        for (std::size_t f = 0; f < expected.importance.size(); ++f) {
+          ExpectSame(expected.importance[f], ours.importance[f],
+                     "importance of feature " + std::to_string(f));
+        }
+      }
+    }
+  }
+}
+
 //! The check has teeth: the law of another rule is told apart.
 TEST(Laws, AnotherRuleIsToldApart) {
   ForestOptions options;
