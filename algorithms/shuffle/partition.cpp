@@ -1,7 +1,6 @@
 #include "algorithms/shuffle/partition.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -19,129 +18,131 @@ PartitionPlan MakePartitionPlan(std::uint64_t n) {
     throw std::invalid_argument("the partition shuffle takes up to " +
                                 std::to_string(kMaxPartition) + " items, not " + std::to_string(n));
   }
-  int bits = 0;
-  while ((kLeafMean << bits) < n) ++bits;
-  const int second = bits <= kMaxFirstBits ? 0 : bits / 2;
-  return {n, bits - second, second};
+  if (n <= kLeafCapacity) return {n, 1, 1};
+  const std::uint64_t leaves = (n + kLeafMean - 1) / kLeafMean;
+  if (leaves <= kMaxDigits) return {n, static_cast<std::uint32_t>(leaves), 1};
+  std::uint64_t buckets = 1;
+  while (buckets * buckets < leaves) ++buckets;
+  return {n, static_cast<std::uint32_t>(buckets),
+          static_cast<std::uint32_t>((leaves + buckets - 1) / buckets)};
 }
 
 namespace {
 
-template <class Item>
-std::unique_ptr<Item[]> Uninitialised(std::uint64_t n) {
-  return std::unique_ptr<Item[]>(new Item[n]);
+// Memory a thread keeps from one bucket to the next, so that its pages are touched once.
+template <class T>
+T* Scratch(std::size_t count) {
+  thread_local std::unique_ptr<T[]> memory;
+  thread_local std::size_t size = 0;
+  if (count > size) {
+    memory.reset();
+    size = count + count / 8;
+    memory.reset(new T[size]);
+  }
+  return memory.get();
 }
 
-// Orders the m items of a leaf by their keys. Counting on as many leading bits as give about one
-// slot a cell leaves an almost sorted list, which insertion finishes.
+// Calls visit(slot, digit) for the slots [begin, end) of a sub-stream; begin is a multiple of 256.
+template <class Visit>
+void ForEachDigit(const Philox4x32& random, std::uint64_t stream, std::uint32_t digits,
+                  std::uint64_t begin, std::uint64_t end, Visit&& visit) {
+  std::uint16_t digit[256];
+  for (std::uint64_t s = begin; s < end; s += 256) {
+    FillDigits(random, stream, s >> 8, digits, digit);
+    const std::uint64_t count = std::min<std::uint64_t>(256, end - s);
+    for (std::uint64_t k = 0; k < count; ++k) visit(s + k, digit[k]);
+  }
+}
+
+// Splits the m items of a segment stably by digit: part d is out[start[d]], .... The digits are
+// drawn once and kept.
 template <class Item>
-void OrderLeaf(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
-               std::uint32_t m) {
+void Split(const Philox4x32& random, std::uint64_t stream, std::uint32_t digits, const Item* in,
+           Item* out, std::uint32_t m, std::uint32_t* start) {
+  auto* digit = Scratch<std::uint16_t>((std::size_t{m} + 255) / 256 * 256);
+  std::uint32_t next[kBins] = {};
+  for (std::uint32_t s = 0; s < m; s += 256) {
+    FillDigits(random, stream, s >> 8, digits, digit + s);
+    const std::uint32_t end = std::min(s + 256, m);
+    for (std::uint32_t k = s; k < end; ++k) ++next[digit[k]];
+  }
+  start[0] = 0;
+  for (std::uint32_t d = 0; d < digits; ++d) {
+    start[d + 1] = start[d] + next[d];
+    next[d] = start[d];
+  }
+  for (std::uint32_t s = 0; s < m; ++s) out[next[digit[s]]++] = in[s];
+}
+
+// Shuffles the items of a leaf that lie in their bins.
+template <class Item>
+void ShuffleBins(const Philox4x32& random, std::uint64_t leaf, Item* items,
+                 const std::uint32_t* start) {
+  std::uint32_t words[128];
+  for (std::uint32_t bin = 0; bin < kBins; ++bin) {
+    if (bin % 128 == 0) FillSwapWords(random, leaf, bin / 128, words);
+    const std::uint32_t size = start[bin + 1] - start[bin];
+    if (size < 2) continue;
+    Item* own = items + start[bin];
+    if (size <= kSmallBin) {
+      const std::uint64_t places =
+          UniformSmallOrder(random, leaf, bin, size, words[bin % 4 * 32 + bin % 128 / 4]);
+      Item moved[kSmallBin];
+      std::copy_n(own, size, moved);
+      for (std::uint32_t r = 0; r < size; ++r) own[(places >> (4 * r)) & 15] = moved[r];
+    } else {
+      for (std::uint32_t k = 1; k < size; ++k) {
+        std::swap(own[k], own[LargeSwap(random, leaf, bin, k)]);
+      }
+    }
+  }
+}
+
+template <class Item>
+void ShuffleLeaf(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
+                 std::uint32_t m) {
   if (m == 0) return;
-  const int bits = std::max(1, CeilLog2(m));
-  const std::uint32_t groups = (m + 127) / 128;
-  std::vector<std::uint32_t> keys(groups * std::size_t{128});
-  std::vector<std::uint32_t> place((std::size_t{1} << bits) + 1, 0);
-  std::vector<std::uint64_t> sorted(m);  // key in the high half, slot in the low half
-  for (std::uint32_t g = 0; g < groups; ++g)
-    FillLeafKeys(random, leaf, g, &keys[g * std::size_t{128}]);
-  for (std::uint32_t s = 0; s < m; ++s) ++place[(keys[s] >> (32 - bits)) + 1];
-  for (std::size_t c = 1; c < place.size(); ++c) place[c] += place[c - 1];
-  for (std::uint32_t s = 0; s < m; ++s) {
-    sorted[place[keys[s] >> (32 - bits)]++] = (static_cast<std::uint64_t>(keys[s]) << 32) | s;
-  }
-  const auto before = [&](std::uint64_t a, std::uint64_t b) {
-    if ((a >> 32) != (b >> 32)) return a < b;
-    return LeafTieBefore(random, leaf, static_cast<std::uint32_t>(a),
-                         static_cast<std::uint32_t>(b));
-  };
-  for (std::uint32_t p = 1; p < m; ++p) {
-    const std::uint64_t moving = sorted[p];
-    std::uint32_t q = p;
-    for (; q > 0 && before(moving, sorted[q - 1]); --q) sorted[q] = sorted[q - 1];
-    sorted[q] = moving;
-  }
-  for (std::uint32_t p = 0; p < m; ++p) out[p] = in[static_cast<std::uint32_t>(sorted[p])];
+  std::uint32_t start[kBins + 1];
+  Split(random, LeafStream(leaf), kBins, in, out, m, start);
+  ShuffleBins(random, leaf, out, start);
 }
 
-// Splits a bucket by its second digits into a scratch, then orders its leaves.
+// Shuffles a bucket in place, by way of a scratch.
 template <class Item>
-void OrderBucket(const Philox4x32& random, const PartitionPlan& plan, std::uint64_t bucket,
-                 const Item* in, Item* out, std::uint32_t m) {
-  if (plan.second_bits == 0) return OrderLeaf(random, bucket, in, out, m);
-  const std::uint32_t leaves = plan.leaves_per_bucket();
-  std::vector<std::uint16_t> digits((m + std::size_t{8191}) / 8192 * 8192);
-  std::vector<std::uint32_t> start(leaves + std::size_t{1}, 0);
-  for (std::size_t g = 0; g * 8192 < m; ++g) {
-    FillDigits(random, SecondStream(bucket), g, plan.second_bits, &digits[g * 8192]);
+void ShuffleBucket(const Philox4x32& random, const PartitionPlan& plan, std::uint64_t bucket,
+                   Item* items, std::uint32_t m) {
+  Item* scratch = Scratch<Item>(m);
+  if (plan.leaves_per_bucket == 1) {
+    std::copy_n(items, m, scratch);
+    return ShuffleLeaf(random, bucket, scratch, items, m);
   }
-  for (std::uint32_t s = 0; s < m; ++s) ++start[digits[s] + std::size_t{1}];
-  for (std::uint32_t q = 0; q < leaves; ++q) start[q + 1] += start[q];
-  const auto scratch = Uninitialised<Item>(m);
-  std::vector<std::uint32_t> place(start.begin(), start.end());
-  for (std::uint64_t k = 0; k < digits.size(); k += 128) {
-    const std::uint64_t slot = TileOrder(k);
-    const std::uint64_t last = std::min<std::uint64_t>(slot + 128, m);
-    for (std::uint64_t s = slot; s < last; ++s) scratch[place[digits[s]]++] = in[s];
-  }
-  for (std::uint32_t q = 0; q < leaves; ++q) {
-    OrderLeaf(random, bucket * leaves + q, scratch.get() + start[q], out + start[q],
-              start[q + 1] - start[q]);
+  std::uint32_t start[kMaxDigits + 1];
+  Split(random, SecondStream(bucket), plan.leaves_per_bucket, items, scratch, m, start);
+  for (std::uint32_t q = 0; q < plan.leaves_per_bucket; ++q) {
+    ShuffleLeaf(random, bucket * plan.leaves_per_bucket + q, scratch + start[q], items + start[q],
+                start[q + 1] - start[q]);
   }
 }
 
 // Ranges of the input are counted and scattered in parallel; a range's counts fix its places.
-constexpr std::uint64_t kRange = std::uint64_t{1} << 20;
-
-template <class F>
-void ForEachDigit(const Philox4x32& random, const PartitionPlan& plan, std::uint64_t range, F&& f) {
-  const std::uint64_t end = std::min(plan.n, (range + 1) * kRange);
-  std::uint16_t digits[8192];
-  for (std::uint64_t i = range * kRange; i < end; i += 8192) {
-    FillDigits(random, kFirstStream, i >> 13, plan.first_bits, digits);
-    const std::uint64_t count = std::min<std::uint64_t>(8192, end - i);
-    for (std::uint64_t k = 0; k < 8192; k += 128) {
-      const std::uint64_t slot = TileOrder(k);
-      const std::uint64_t last = std::min(slot + 128, count);
-      for (std::uint64_t s = slot; s < last; ++s) f(i + s, digits[s]);
-    }
-  }
-}
-
-// A stable scatter into thousands of places. Each place collects a cache line of items before they
-// are written, so that memory sees whole lines and the translation buffers one page a line.
-template <class Item>
-void ScatterRange(const Philox4x32& random, const PartitionPlan& plan, std::uint64_t range,
-                  const Item* in, Item* out, std::uint64_t* place) {
-  constexpr std::uint32_t kLine = 64 / sizeof(Item);
-  std::vector<Item> lines(std::size_t{kLine} * plan.buckets());
-  std::vector<std::uint8_t> filled(plan.buckets(), 0);
-  ForEachDigit(random, plan, range, [&](std::uint64_t i, std::uint32_t digit) {
-    Item* line = &lines[std::size_t{digit} * kLine];
-    line[filled[digit]++] = in[i];
-    if (filled[digit] == kLine) {
-      std::memcpy(out + place[digit], line, sizeof(Item) * kLine);
-      place[digit] += kLine;
-      filled[digit] = 0;
-    }
-  });
-  for (std::uint32_t d = 0; d < plan.buckets(); ++d) {
-    std::copy_n(&lines[std::size_t{d} * kLine], filled[d], out + place[d]);
-  }
-}
+constexpr std::uint64_t kRange = std::uint64_t{1} << 18;
 
 template <class Item>
 void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed) {
   const PartitionPlan plan = MakePartitionPlan(n);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
-  if (plan.first_bits == 0) return OrderLeaf(random, 0, in, out, static_cast<std::uint32_t>(n));
+  if (plan.buckets == 1) return ShuffleLeaf(random, 0, in, out, static_cast<std::uint32_t>(n));
 
   const std::uint64_t ranges = (n + kRange - 1) / kRange;
-  const std::uint64_t buckets = plan.buckets();
+  const std::uint64_t buckets = plan.buckets;
   std::vector<std::uint64_t> place(ranges * buckets, 0), start(buckets + 1, 0);
+  const auto for_each_digit = [&](std::uint64_t range, auto&& visit) {
+    ForEachDigit(random, kFirstStream, plan.buckets, range * kRange,
+                 std::min(n, (range + 1) * kRange), visit);
+  };
   ParallelFor(ranges, [&](std::uint64_t r) {
     std::uint64_t* count = &place[r * buckets];
-    ForEachDigit(random, plan, r, [&](std::uint64_t, std::uint32_t digit) { ++count[digit]; });
+    for_each_digit(r, [&](std::uint64_t, std::uint32_t digit) { ++count[digit]; });
   });
   std::uint64_t sum = 0;
   for (std::uint64_t d = 0; d < buckets; ++d) {
@@ -153,13 +154,13 @@ void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t 
     }
   }
   start[buckets] = sum;
-  const auto scratch = Uninitialised<Item>(n);
   ParallelFor(ranges, [&](std::uint64_t r) {
-    ScatterRange(random, plan, r, in, scratch.get(), &place[r * buckets]);
+    std::uint64_t* next = &place[r * buckets];
+    for_each_digit(r, [&](std::uint64_t i, std::uint32_t digit) { out[next[digit]++] = in[i]; });
   });
   ParallelFor(buckets, [&](std::uint64_t d) {
-    OrderBucket(random, plan, d, scratch.get() + start[d], out + start[d],
-                static_cast<std::uint32_t>(start[d + 1] - start[d]));
+    ShuffleBucket(random, plan, d, out + start[d],
+                  static_cast<std::uint32_t>(start[d + 1] - start[d]));
   });
 }
 

@@ -2,7 +2,10 @@
 //! The partition shuffle on the GPU: workspace and launches.
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/partition_device.hpp"
@@ -12,14 +15,14 @@
 namespace retable::shuffle {
 
 struct PartitionWorkspace::Arrays {
-  DeviceArray<std::uint32_t> counts, before, totals, starts, leaf_starts, used;
+  DeviceArray<std::uint16_t> before;
+  DeviceArray<std::uint32_t> counts, totals, starts, leaf_starts, used, aside_order;
   DeviceArray<std::uint64_t> aside;
   DeviceArray<std::byte> between;  // n items between two levels
 };
 
 namespace {
 
-constexpr std::uint64_t kSplitTiles = 4;
 constexpr std::uint32_t kAside = 1u << 20;  // items put aside for leaves over capacity
 
 template <class Kernel>
@@ -29,29 +32,34 @@ void AllowShared(Kernel* kernel, std::size_t bytes) {
             "cudaFuncSetAttribute");
 }
 
-// Blocks that run at once share a segment; many segments take fewer ranges each, and some more
-// blocks than run at once, so that uneven segments do not leave the chip idle.
-std::uint32_t Ranges(std::uint32_t segments, std::uint64_t n) {
-  const auto blocks = 2 * static_cast<std::uint64_t>(MultiprocessorCount());
-  const std::uint64_t tiles = (n / segments + kTile - 1) / kTile;
-  const std::uint64_t wanted = segments == 1 ? blocks : (8 * blocks + segments - 1) / segments;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(wanted, 1, std::max<std::uint64_t>(1, tiles)));
-}
-
-// Blocks run in order, so that those that run at once write to neighbouring places: a range is
-// split for them into runs of about four tiles.
-LevelShape Level(std::uint64_t n, std::uint32_t segments, int bits, const std::uint32_t* starts) {
-  const std::uint32_t ranges = Ranges(segments, n);
-  const std::uint64_t tiles = (n / segments / ranges + kTile - 1) / kTile;
-  const auto splits = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, tiles / kSplitTiles));
-  return {n, segments, ranges, splits, bits, starts};
+// As many ranges as blocks of the counting pass run at once, or some more, so that uneven segments
+// do not leave the chip idle; and so many that the counts within a range fit in 16 bits.
+LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
+                 const std::uint32_t* starts) {
+  constexpr std::uint64_t kMostTiles = 65535 / kTile;
+  const auto blocks = std::uint64_t{8} * static_cast<std::uint64_t>(MultiprocessorCount());
+  // The largest segment is taken to be 16 standard deviations over its mean.
+  const double mean = static_cast<double>(n) / segments;
+  const auto largest =
+      segments == 1 ? n : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
+  const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + kTile - 1) / kTile);
+  const std::uint64_t wanted = segments == 1 ? blocks : (4 * blocks + segments - 1) / segments;
+  const std::uint64_t fewest = (tiles + kMostTiles - 1) / kMostTiles;
+  const std::uint64_t ranges = std::max(fewest, std::min(wanted, tiles));
+  LevelShape shape;
+  shape.n = n;
+  shape.segments = segments;
+  shape.ranges = static_cast<std::uint32_t>(ranges);
+  shape.tiles = static_cast<std::uint32_t>((tiles + ranges - 1) / ranges);
+  shape.digits = digits;
+  shape.starts = starts;
+  return shape;
 }
 LevelShape FirstLevel(const PartitionPlan& plan) {
-  return Level(plan.n, 1, plan.first_bits, nullptr);
+  return Level(plan.n, 1, plan.buckets, nullptr);
 }
 LevelShape SecondLevel(const PartitionPlan& plan, const std::uint32_t* starts) {
-  return Level(plan.n, plan.buckets(), plan.second_bits, starts);
+  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts);
 }
 
 // For one leaf: its bounds, and the items when they are to be {0..n-1}.
@@ -65,22 +73,28 @@ __global__ void BeginOneLeaf(Item* iota, std::uint32_t n, std::uint32_t* starts)
   if (iota != nullptr && i < n) iota[i] = i;
 }
 
-template <class Item>
-void LaunchScatter(const Philox4x32& random, const LevelShape& shape, const Item* in, Item* out,
-                   const std::uint32_t* counts, const std::uint32_t* before,
-                   const std::uint32_t* starts, cudaStream_t stream) {
-  const std::size_t bytes = ScatterBytes<Item>(shape.bits);
-  const std::uint32_t blocks = shape.segments * shape.ranges * shape.splits;
-  if (in == nullptr) {
-    AllowShared(ScatterTiles<Item, true>, bytes);
-    ScatterTiles<Item, true><<<blocks, kScatterThreads, bytes, stream>>>(random, shape, in, out,
-                                                                         counts, before, starts);
-  } else {
-    AllowShared(ScatterTiles<Item, false>, bytes);
-    ScatterTiles<Item, false><<<blocks, kScatterThreads, bytes, stream>>>(random, shape, in, out,
-                                                                          counts, before, starts);
-  }
-  CudaCheck(cudaGetLastError(), "ScatterTiles");
+template <class Kernel, class... Arguments>
+void Launch(Kernel* kernel, std::uint32_t blocks, int threads, std::size_t shared,
+            cudaStream_t stream, const char* name, Arguments... arguments) {
+  AllowShared(kernel, shared);
+  kernel<<<blocks, threads, shared, stream>>>(arguments...);
+  CudaCheck(cudaGetLastError(), name);
+}
+
+// Whether the device serves the lanes of a shared atomic instruction in their order: probed once.
+bool LanesInOrder(std::uint32_t* scratch) {
+  static std::map<int, bool> known;
+  static std::mutex lock;
+  const std::lock_guard guard(lock);
+  int device = 0;
+  CudaCheck(cudaGetDevice(&device), "cudaGetDevice");
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  std::uint32_t wrong = 0;
+  CudaCheck(cudaMemset(scratch, 0, 4), "cudaMemset");
+  ProbeArrivals<<<1, 512>>>(scratch);
+  CudaCheck(cudaMemcpy(&wrong, scratch, 4, cudaMemcpyDeviceToHost), "ProbeArrivals");
+  return known[device] = wrong == 0;
 }
 
 }  // namespace
@@ -90,23 +104,25 @@ PartitionWorkspace::~PartitionWorkspace() = default;
 
 void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
   const PartitionPlan plan = MakePartitionPlan(n);
-  if (n > kMaxDevicePartition) {
-    throw std::invalid_argument("the partition shuffle takes up to " +
-                                std::to_string(kMaxDevicePartition) + " items on a GPU, not " +
-                                std::to_string(n));
-  }
-  const LevelShape first = FirstLevel(plan), second = SecondLevel(plan, nullptr);
-  const auto counts = [](const LevelShape& s) {
-    return std::uint64_t{s.segments} * s.ranges * s.digits();
-  };
-  arrays_->counts.Reserve(std::max(counts(first), counts(second)));
-  arrays_->before.Reserve(std::max(counts(first) * first.splits, counts(second) * second.splits));
-  arrays_->totals.Reserve(plan.leaves());
-  arrays_->starts.Reserve(plan.buckets() + 1);
-  arrays_->leaf_starts.Reserve(plan.leaves() + std::uint64_t{1});
   arrays_->used.Reserve(1);
   arrays_->aside.Reserve(kAside);
-  if (plan.second_bits > 0) arrays_->between.Reserve(n * item_bytes);
+  arrays_->aside_order.Reserve(kAside);
+  lanes_in_order_ = LanesInOrder(arrays_->used.data());
+  Reserve(plan, item_bytes);
+}
+
+// Grows what is too small; enqueueing what was prepared for does not grow anything.
+void PartitionWorkspace::Reserve(const PartitionPlan& plan, std::size_t item_bytes) {
+  const LevelShape first = FirstLevel(plan), second = SecondLevel(plan, nullptr);
+  const auto counts = [](const LevelShape& s) {
+    return std::uint64_t{s.segments} * s.ranges * s.digits;
+  };
+  arrays_->counts.Reserve(std::max(counts(first), counts(second)));
+  arrays_->before.Reserve(std::max(counts(first) * first.tiles, counts(second) * second.tiles));
+  arrays_->totals.Reserve(plan.leaves());
+  arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
+  arrays_->leaf_starts.Reserve(plan.leaves() + std::uint64_t{1});
+  if (plan.leaves_per_bucket > 1) arrays_->between.Reserve(plan.n * item_bytes);
 }
 
 template <class Item>
@@ -114,20 +130,32 @@ void PartitionWorkspace::EnqueueLevel(const LevelShape& shape, const Philox4x32&
                                       const Item* in, Item* out, std::uint32_t* starts,
                                       cudaStream_t stream) {
   std::uint32_t* counts = arrays_->counts.data();
-  std::uint32_t* before = arrays_->before.data();
+  std::uint16_t* before = arrays_->before.data();
   std::uint32_t* totals = arrays_->totals.data();
-  const std::size_t count_bytes = shape.digits() * sizeof(std::uint32_t);
-  CountDigits<<<shape.segments * shape.ranges, 1024, count_bytes, stream>>>(random, shape, counts,
-                                                                            before);
+  const std::size_t count_bytes = shape.digits * sizeof(std::uint32_t);
+  CountDigits<<<shape.segments * shape.ranges, kCountThreads, count_bytes, stream>>>(
+      random, shape, counts, before);
   CudaCheck(cudaGetLastError(), "CountDigits");
   Mark("count");
-  ScanRanges<<<dim3((shape.digits() + 31) / 32, shape.segments), 1024, 0, stream>>>(
-      counts, shape.ranges, shape.digits(), totals);
+  ScanRanges<<<dim3((shape.digits + 31) / 32, shape.segments), 1024, 0, stream>>>(
+      counts, shape.ranges, shape.digits, totals);
   CudaCheck(cudaGetLastError(), "ScanRanges");
   ScanTotals<<<shape.segments, 1024, 0, stream>>>(totals, shape, starts);
   CudaCheck(cudaGetLastError(), "ScanTotals");
   Mark("scan");
-  LaunchScatter(random, shape, in, out, counts, before, starts, stream);
+  const auto scatter = [&](auto* kernel) {
+    Launch(kernel, shape.segments * shape.ranges * shape.tiles, kScatterThreads,
+           ScatterBytes<Item>(shape.stride()), stream, "ScatterTiles", random, shape, in, out,
+           static_cast<const std::uint32_t*>(counts), static_cast<const std::uint16_t*>(before),
+           static_cast<const std::uint32_t*>(starts));
+  };
+  if (lanes_in_order_) {
+    in == nullptr ? scatter(ScatterTiles<Item, true, true>)
+                  : scatter(ScatterTiles<Item, false, true>);
+  } else {
+    in == nullptr ? scatter(ScatterTiles<Item, true, false>)
+                  : scatter(ScatterTiles<Item, false, false>);
+  }
   Mark("scatter");
 }
 
@@ -135,18 +163,19 @@ template <class Item>
 void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
                                  cudaStream_t stream) {
   const PartitionPlan plan = MakePartitionPlan(n);
+  Reserve(plan, sizeof(Item));
   const Philox4x32 random = Philox4x32::FromSeed(seed);
-  const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()), kAside,
-                                arrays_->used.data()};
+  const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
+                                arrays_->aside_order.data(), kAside, arrays_->used.data()};
   CudaCheck(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
   const Item* leaves = out;
   std::uint32_t* leaf_starts = arrays_->leaf_starts.data();
-  if (plan.first_bits == 0) {
+  if (plan.buckets == 1) {
     BeginOneLeaf<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
         in == nullptr ? out : nullptr, static_cast<std::uint32_t>(n), leaf_starts);
     CudaCheck(cudaGetLastError(), "BeginOneLeaf");
     if (in != nullptr) leaves = in;
-  } else if (plan.second_bits == 0) {
+  } else if (plan.leaves_per_bucket == 1) {
     EnqueueLevel(FirstLevel(plan), random, in, out, leaf_starts, stream);
   } else {
     auto* between = reinterpret_cast<Item*>(arrays_->between.data());
@@ -155,13 +184,43 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
     EnqueueLevel(SecondLevel(plan, starts), random, static_cast<const Item*>(between), out,
                  leaf_starts, stream);
   }
-  AllowShared(OrderLeaves<Item>, LeafBytes<Item>());
-  OrderLeaves<Item><<<plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream>>>(
-      random, leaves, out, leaf_starts, capacity_, overflow);
-  CudaCheck(cudaGetLastError(), "OrderLeaves");
+  const auto shuffle = [&](auto* kernel) {
+    Launch(kernel, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream, "ShuffleLeaves", random,
+           leaves, out, static_cast<const std::uint32_t*>(leaf_starts), capacity_, overflow);
+  };
+  lanes_in_order_ ? shuffle(ShuffleLeaves<Item, true>) : shuffle(ShuffleLeaves<Item, false>);
   Mark("leaf");
 }
 
+template <class Item>
+void PartitionWorkspace::EnqueueSplit(const Item* in, Item* out, std::uint64_t n,
+                                      std::uint32_t digits, std::uint64_t seed,
+                                      std::uint64_t stream_of_digits, std::uint64_t first_group,
+                                      std::uint32_t* starts, cudaStream_t stream) {
+  LevelShape shape = Level(n, 1, digits, nullptr);
+  shape.stream = stream_of_digits;
+  shape.first_group = first_group;
+  const std::uint64_t counts = std::uint64_t{shape.ranges} * digits;
+  arrays_->counts.Reserve(counts);
+  arrays_->before.Reserve(counts * shape.tiles);
+  arrays_->totals.Reserve(digits);
+  EnqueueLevel(shape, Philox4x32::FromSeed(seed), in, out, starts, stream);
+}
+
+void PartitionWorkspace::ReserveBetween(std::uint64_t bytes) {
+  arrays_->between.Reserve(bytes);
+}
+
+void* PartitionWorkspace::between() const {
+  return arrays_->between.data();
+}
+
+template void PartitionWorkspace::EnqueueSplit(const std::uint32_t*, std::uint32_t*, std::uint64_t,
+                                               std::uint32_t, std::uint64_t, std::uint64_t,
+                                               std::uint64_t, std::uint32_t*, cudaStream_t);
+template void PartitionWorkspace::EnqueueSplit(const std::uint64_t*, std::uint64_t*, std::uint64_t,
+                                               std::uint32_t, std::uint64_t, std::uint64_t,
+                                               std::uint64_t, std::uint32_t*, cudaStream_t);
 template void PartitionWorkspace::Enqueue(const std::uint32_t*, std::uint32_t*, std::uint64_t,
                                           std::uint64_t, cudaStream_t);
 template void PartitionWorkspace::Enqueue(const std::uint64_t*, std::uint64_t*, std::uint64_t,

@@ -6,102 +6,171 @@
 //! Problem: a random gather of 8-byte items fetches a whole memory sector for each; past the cache
 //! that, not the useful bytes, is the cost. Approach (Rao 1961, Sandelius 1962; for external memory
 //! Sanders 1998): give each item an independent random digit and partition stably by it; then each
-//! bucket is small enough for fast memory, where it is ordered by random keys. Given independent
-//! uniform bits every permutation is equally likely, whatever the sizes of the buckets turn out to
-//! be: sorting by independent keys with random ties is uniform, and digits are the leading part of
-//! such keys.
+//! bucket is small enough for fast memory, where it is shuffled. Given independent uniform bits
+//! every permutation is equally likely, whatever the sizes of the buckets turn out to be and
+//! however the digits are distributed, as long as they are independent and alike: sorting by
+//! independent keys with random ties is uniform, and digits are the leading part of such keys.
 //!
-//! Digits and keys are counter-based: digit(i) is a pure function of (seed, i). So the counting
-//! pass reads no data, the counts need no look-back between blocks, and any grid of threads, on a
-//! CPU or a GPU, finds the same order. Levels:
-//!   1. digit1(i) of 0 to 9 bits splits the input into buckets, stably.
-//!   2. digit2(bucket, slot) of 0 to 9 bits splits a bucket into leaves of about kLeafMean items,
-//!   stably.
-//!   3. A leaf is ordered by (key(leaf, slot), further words, ...), 32 bits first.
-//! Bytes: a read and a write an item for each level used and one for the leaves. Work O(n).
-//! Memory: n items when there are two levels (none with one: the leaves are ordered in place), and
-//! the counts.
-//!
-//! Stable means in tile order: within each 8192 slots, groups of 128 columns come one after the
-//! other, and in a group rows (of 1024 slots) one after the other. That is a fixed relabelling of
-//! the slots, so it changes nothing about uniformity; it lets a GPU sort a tile with few barriers.
-//!
-//! The layout of the random words puts one 32-lane row in 32 blocks of Philox, so that lane l of a
-//! warp computes the digits of slots l, l + 32, ...: coalesced and without exchange.
+//! Digits are counter-based: digit(i) is a pure function of (seed, i). So the counting pass reads
+//! no data, the counts need no look-back between blocks, and any grid of threads, on a CPU or a
+//! GPU, finds the same order. Levels:
+//!   1. digit1(i) of {0..first-1} splits the input into buckets, stably.
+//!   2. digit2(bucket, slot) of {0..second-1} splits a bucket into leaves, stably.
+//!   3. digit3(leaf, slot) of {0..1919} splits a leaf into bins, stably; each bin of about four
+//!   slots is shuffled by Fisher and Yates' swaps. One 32-bit word draws all swaps of a bin of up
+//!   to 12 slots, exactly (Brackett-Rozinsky and Lemire 2024: its multiples carry on, and the few
+//!   words that cannot decide are drawn again).
+//! Bytes: a read and a write an item for each of the first two levels used, and one for the leaves.
+//! Work O(n). Memory: n items when there are two levels (none with one: the leaves are ordered in
+//! place), and the counts.
 
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
 
+#if defined(__CUDACC__)
+#define RETABLE_HD_NOINLINE inline __host__ __device__ __noinline__
+#else
+#define RETABLE_HD_NOINLINE inline
+#endif
+
 namespace retable::shuffle {
 
-//! Expected leaf sizes are in (kLeafMean / 2, kLeafMean] once there are several; 2^13 + 1 is one
-//! leaf.
-inline constexpr std::uint64_t kLeafMean = 8200;
-//! The largest leaf that is ordered in fast memory: eight standard deviations over the mean.
-inline constexpr std::uint32_t kLeafCapacity = 8960;
-//! The largest n: 9 bits of digit 1 and 9 of digit 2.
-inline constexpr std::uint64_t kMaxPartition = kLeafMean << 18;
-//! One level does up to this many bits; more are shared between two levels.
-inline constexpr int kMaxFirstBits = 9;
+//! Expected leaf sizes are at most this once there are several leaves.
+inline constexpr std::uint64_t kLeafMean = 7100;
+//! The largest leaf that is ordered in fast memory: 6.9 standard deviations over the mean.
+inline constexpr std::uint32_t kLeafCapacity = 7680;
+//! Bins of a leaf.
+inline constexpr std::uint32_t kBins = 1920;
+//! The largest bin whose swaps come from one word: 12! < 2^32.
+inline constexpr std::uint32_t kSmallBin = 12;
+//! The most digits of a level.
+inline constexpr std::uint64_t kMaxDigits = 552;
+//! The largest n: over 2^31.
+inline constexpr std::uint64_t kMaxPartition = kLeafMean * kMaxDigits * kMaxDigits;
 
 //! How n items are split. Depends on n alone.
 struct PartitionPlan {
   std::uint64_t n = 0;
-  int first_bits = 0;
-  int second_bits = 0;
+  std::uint32_t buckets = 1;            //!< values of digit 1
+  std::uint32_t leaves_per_bucket = 1;  //!< values of digit 2
 
-  RETABLE_HD std::uint32_t buckets() const { return 1u << first_bits; }
-  RETABLE_HD std::uint32_t leaves_per_bucket() const { return 1u << second_bits; }
-  RETABLE_HD std::uint32_t leaves() const { return 1u << (first_bits + second_bits); }
+  RETABLE_HD std::uint32_t leaves() const { return buckets * leaves_per_bucket; }
 };
 
 //! @throws std::invalid_argument for n > kMaxPartition.
 PartitionPlan MakePartitionPlan(std::uint64_t n);
 
-//! The sub-stream of the first digits, and of the second digits of a bucket.
+//! The sub-stream of the first digits, of the second digits of a bucket, and of a leaf.
 inline constexpr std::uint64_t kFirstStream = 1;
 RETABLE_HD std::uint64_t SecondStream(std::uint64_t bucket) {
   return 2 + (bucket << 2);
 }
+RETABLE_HD std::uint64_t LeafStream(std::uint64_t leaf) {
+  return 3 + (leaf << 2);
+}
 
-//! Philox block that holds the digits of slots with the same (slot >> 13, slot & 1023); half-word
-//! (slot >> 10) & 7 is the digit.
+//! Philox block that holds the digits of slots with the same (slot >> 8, slot & 31): lane l of a
+//! warp draws for slots l, l + 32, ..., l + 224. Half-word (slot >> 5) & 7 makes the digit.
 RETABLE_HD PhiloxBlock DigitBlock(const Philox4x32& random, std::uint64_t stream,
-                                  std::uint64_t group, std::uint32_t column) {
-  return random.Block(group * 1024 + column, stream);
+                                  std::uint64_t group, std::uint32_t lane) {
+  return random.Block(group * 32 + lane, stream);
 }
-//! Half-word j (0..7) of a block of digits, reduced to its top `bits`.
-RETABLE_HD std::uint32_t Digit(const PhiloxBlock& block, int j, int bits) {
-  const std::uint32_t half = (block.word[j >> 1] >> ((j & 1) * 16)) & 0xFFFFu;
-  return half >> (16 - bits);
+//! Half-word j (0..7) of a block.
+RETABLE_HD std::uint32_t HalfWord(const PhiloxBlock& block, int j) {
+  return (block.word[j >> 1] >> ((j & 1) * 16)) & 0xFFFFu;
 }
-
-//! The slot at place k of the tile order: bits 7..9 and 10..12 change places. Its own inverse.
-RETABLE_HD std::uint64_t TileOrder(std::uint64_t k) {
-  return (k & ~std::uint64_t{0x1F80}) | ((k & 0x380) << 3) | ((k & 0x1C00) >> 3);
+//! Half-word j of a block as a digit of {0..digits-1}, digits <= 2^16.
+RETABLE_HD std::uint32_t Digit(const PhiloxBlock& block, int j, std::uint32_t digits) {
+  return (HalfWord(block, j) * digits) >> 16;
 }
 
-//! Philox block that holds the leaf keys of slots with the same (slot >> 7, slot & 31); word
-//! (slot >> 5) & 3 is the key.
-RETABLE_HD PhiloxBlock LeafKeyBlock(const Philox4x32& random, std::uint64_t leaf,
-                                    std::uint32_t group, std::uint32_t lane) {
-  return random.Block(static_cast<std::uint64_t>(group) * 32 + lane, 3 + (leaf << 2));
+//! Philox block whose four words draw the swaps of bins 4 k .. 4 k + 3 of a leaf.
+RETABLE_HD std::uint64_t SwapIndex(std::uint32_t k) {
+  return (std::uint64_t{1} << 32) | k;
 }
-RETABLE_HD std::uint32_t LeafKey(const Philox4x32& random, std::uint64_t leaf, std::uint32_t slot) {
-  return LeafKeyBlock(random, leaf, slot >> 7, slot & 31).word[(slot >> 5) & 3];
+RETABLE_HD PhiloxBlock SwapBlock(const Philox4x32& random, std::uint64_t leaf, std::uint32_t k) {
+  return random.Block(SwapIndex(k), LeafStream(leaf));
+}
+//! A further 64-bit draw, number `index` < 2^31 of a leaf's bin.
+RETABLE_HD std::uint64_t FurtherDraw(const Philox4x32& random, std::uint64_t leaf,
+                                     std::uint32_t bin, std::uint64_t index) {
+  return random.Block(((index + 2) << 32) | bin, LeafStream(leaf)).half(0);
 }
 
-//! Whether slot a of a leaf comes before slot b when their 32-bit keys are equal: further words
-//! decide, and after 256 equal bits (never) the slot.
-RETABLE_HD bool LeafTieBefore(const Philox4x32& random, std::uint64_t leaf, std::uint32_t a,
-                              std::uint32_t b) {
-  for (std::uint64_t k = 1; k <= 4; ++k) {
-    const std::uint64_t word_a = random.Block(a | (k << 32), 3 + (leaf << 2)).half(0);
-    const std::uint64_t word_b = random.Block(b | (k << 32), 3 + (leaf << 2)).half(0);
-    if (word_a != word_b) return word_a < word_b;
+//! Takes the swap target of slot k, uniform on {0..k}, from a word and leaves the rest in it.
+RETABLE_HD std::uint32_t TakeSwap(std::uint32_t& word, std::uint32_t k) {
+  const std::uint64_t product = static_cast<std::uint64_t>(word) * (k + 1);
+  word = static_cast<std::uint32_t>(product);
+  return static_cast<std::uint32_t>(product >> 32);
+}
+
+//! The order of a bin of up to 12 slots in nibbles: slot r goes to place nibble r. The swap of slot
+//! k exchanges nibble k, which is k, with nibble t <= k. Leaves the rest in `word`: the order is
+//! uniform when that is >= 2^32 mod size! (see DrawsAgain).
+RETABLE_HD std::uint64_t SmallOrder(std::uint32_t& word, std::uint32_t size) {
+  std::uint32_t low = 0;  // the first eight nibbles: all there is of most bins
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (std::uint32_t k = 1; k < 8; ++k) {
+    if (k < size) {
+      const std::uint32_t at = 4 * TakeSwap(word, k);
+      const std::uint32_t there = (low >> at) & 15u;
+      low = (low ^ ((there ^ k) << at)) | (there << (4 * k));
+    }
   }
-  return a < b;
+  std::uint64_t order = low;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (std::uint32_t k = 8; k < kSmallBin; ++k) {
+    if (k < size) {
+      const std::uint32_t at = 4 * TakeSwap(word, k);
+      const std::uint32_t there = static_cast<std::uint32_t>(order >> at) & 15u;
+      order ^= static_cast<std::uint64_t>(there ^ k) << at;
+      order |= static_cast<std::uint64_t>(there) << (4 * k);
+    }
+  }
+  return order;
+}
+
+//! Whether the swaps of a bin of `size` slots must be drawn again, given what is left of the word.
+RETABLE_HD_NOINLINE bool DrawsAgain(std::uint32_t left, std::uint32_t size) {
+  std::uint32_t orders = 1;
+  for (std::uint32_t k = 2; k <= size; ++k) orders *= k;
+  return left < (std::uint32_t{0} - orders) % orders;
+}
+//! The order of a bin of up to 12 slots whose first word did not decide.
+RETABLE_HD_NOINLINE std::uint64_t SmallOrderAgain(const Philox4x32& random, std::uint64_t leaf,
+                                                  std::uint32_t bin, std::uint32_t size) {
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    std::uint32_t word = static_cast<std::uint32_t>(FurtherDraw(random, leaf, bin, attempt));
+    const std::uint64_t order = SmallOrder(word, size);
+    if (!DrawsAgain(word, size)) return order;
+  }
+}
+//! The order of a bin of up to 12 slots from its word, drawn again where that has to be. What is
+//! left is at or over size! nearly always, which settles it without a division.
+RETABLE_HD std::uint64_t UniformSmallOrder(const Philox4x32& random, std::uint64_t leaf,
+                                           std::uint32_t bin, std::uint32_t size,
+                                           std::uint32_t word) {
+  const std::uint64_t order = SmallOrder(word, size);
+  const std::uint32_t surely = size <= 8 ? 40320u : 479001600u;  // 8! and 12!
+  if (word < surely && DrawsAgain(word, size)) return SmallOrderAgain(random, leaf, bin, size);
+  return order;
+}
+
+//! The swap target of slot k of a larger bin, uniform on {0..k} (Lemire 2019).
+RETABLE_HD std::uint32_t LargeSwap(const Philox4x32& random, std::uint64_t leaf, std::uint32_t bin,
+                                   std::uint32_t k) {
+  const std::uint64_t bound = std::uint64_t{k} + 1;
+  for (std::uint64_t attempt = 0;; ++attempt) {
+    const std::uint64_t bits = FurtherDraw(random, leaf, bin, k + (attempt << 30));
+    if (bits * bound >= (std::uint64_t{0} - bound) % bound) {
+      return static_cast<std::uint32_t>(UniformBelow(bits, bound));
+    }
+  }
 }
 
 }  // namespace retable::shuffle

@@ -12,9 +12,6 @@
 
 namespace retable::shuffle {
 
-//! The largest n on a GPU; places are kept in 32 bits.
-inline constexpr std::uint64_t kMaxDevicePartition = kMaxPartition;
-
 struct LevelShape;
 
 class PartitionWorkspace {
@@ -22,15 +19,27 @@ class PartitionWorkspace {
   PartitionWorkspace();
   ~PartitionWorkspace();
 
-  //! Allocates for shuffles of up to n items: n items when there are two levels (n > 8200 * 2^9),
-  //! some MiB for counts, and 8 MiB aside. @throws std::invalid_argument for n >
-  //! kMaxDevicePartition.
+  //! Allocates for shuffles of up to n items: n items when there are two levels (n > 7100 * 552),
+  //! counts (a word a tile and digit), and 12 MiB aside. @throws std::invalid_argument for n >
+  //! kMaxPartition.
   void Prepare(std::uint64_t n, std::size_t item_bytes);
 
   //! Enqueues up to nine kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
-  //! Addresses are 16-byte aligned. Item is uint32_t or uint64_t.
+  //! Item is uint32_t or uint64_t. in == out is possible when there are two levels.
   template <class Item>
   void Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
+
+  //! Enqueues one level on its own: splits n items stably by the digits of `stream` from slot
+  //! 256 first_group on, {0..digits-1}; part d is out[starts[d]], ...; starts has digits + 1
+  //! entries of device memory. Prepare must have been called for at least n.
+  template <class Item>
+  void EnqueueSplit(const Item* in, Item* out, std::uint64_t n, std::uint32_t digits,
+                    std::uint64_t seed, std::uint64_t stream_of_digits, std::uint64_t first_group,
+                    std::uint32_t* starts, cudaStream_t stream);
+
+  //! The memory between two levels, and room for so much of it however few levels there are.
+  void* between() const;
+  void ReserveBetween(std::uint64_t bytes);
 
   //! Treats leaves over this size as too large for shared memory. For tests of that path.
   void LimitLeaves(std::uint32_t capacity) { capacity_ = capacity; }
@@ -43,12 +52,14 @@ class PartitionWorkspace {
   void Mark(const char* phase) const {
     if (mark_) mark_(phase);
   }
+  void Reserve(const PartitionPlan& plan, std::size_t item_bytes);
   template <class Item>
   void EnqueueLevel(const LevelShape& shape, const Philox4x32& random, const Item* in, Item* out,
                     std::uint32_t* starts, cudaStream_t stream);
 
   std::unique_ptr<Arrays> arrays_;
   std::uint32_t capacity_ = kLeafCapacity;
+  bool lanes_in_order_ = false;
   std::function<void(const char*)> mark_;
 };
 

@@ -1,203 +1,237 @@
 #pragma once
 //! @file
-//! Last pass of the partition shuffle on the GPU: leaves ordered by random keys in shared memory.
+//! Last pass of the partition shuffle on the GPU: leaves shuffled in shared memory.
 //!
-//! The copy engine loads a leaf; meanwhile each slot's key is drawn and counted in one of 2^13
-//! cells (four bits each, about one slot a cell), the counts are summed, and slots are written in
-//! order of cell with the next key bits. Each then looks at the others of its cell, neighbours in
-//! shared memory, to find its true place; equal bits are decided by further words. Atomics come in
-//! any order; the result does not depend on it. Last, items are read from shared memory in the new
-//! order and written in a stream. Two leaves an SM, so that one computes while the other waits.
-//! Bytes an item: sizeof(Item) read, sizeof(Item) written.
+//! The slots of a leaf are sorted into 1920 bins by digit, by the same means as a tile of the
+//! scatter pass. A thread owns four bins of about four slots each; one Philox block draws the swaps
+//! of all four, which it makes in registers: the order of a bin is a word of nibbles, published
+//! with the place where the bin begins. A slot then reads the word of its bin, takes its nibble and
+//! so knows its place: its item goes there, and the leaf is written in a stream, 16 bytes a store.
+//! No item is moved twice in shared memory, no thread walks through a bin. Two leaves an SM, so
+//! that one computes while the other waits; the items are fetched into the cache while digits are
+//! drawn. Bins of more than 12 slots (one leaf in ten has one) are swapped in place afterwards.
+//! Bytes an item: sizeof(Item) read, sizeof(Item) written. About 70 instructions an item.
 
+#include "algorithms/shuffle/arrival.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition.hpp"
 
 namespace retable::shuffle {
 
-inline constexpr int kLeafThreads = 512;
-inline constexpr int kCellBits = 15;
-inline constexpr std::uint32_t kCellWords = (1u << kCellBits) / 8;
-inline constexpr int kGroupsAWarp =
-    (kLeafCapacity / 128 + kLeafThreads / 32 - 1) / (kLeafThreads / 32);
+inline constexpr int kLeafWarps = 15;
+inline constexpr int kLeafThreads = kLeafWarps * 32;
+inline constexpr int kLeafEach = 16;  //!< slots a thread
+static_assert(kLeafThreads * kLeafEach == kLeafCapacity && kLeafThreads * 4 == kBins);
 
-//! Where a leaf too large for shared memory is put aside: `used` counts items taken from `items`.
+//! Where leaves too large for shared memory are put aside: `used` counts items taken.
 template <class Item>
 struct Overflow {
   Item* items;
+  std::uint32_t* order;
   std::uint32_t capacity;
   std::uint32_t* used;
 };
 
 template <class Item>
 constexpr std::size_t LeafBytes() {
-  return 256 + (kLeafCapacity + 4) * (sizeof(Item) + 4);
+  return 256 + (kLeafCapacity * sizeof(Item) + 16) + kBins * (4 * 4 + 8);
 }
 
-//! Whether slot a of the leaf comes before slot b, from scratch.
-__device__ __noinline__ bool LeafBefore(Philox4x32 random, std::uint64_t leaf, std::uint32_t a,
-                                        std::uint32_t b) {
-  const std::uint32_t key_a = LeafKey(random, leaf, a), key_b = LeafKey(random, leaf, b);
-  return key_a != key_b ? key_a < key_b : LeafTieBefore(random, leaf, a, b);
-}
-
-//! Every slot counts the slots before it. Slow, and all but never needed.
+//! Shuffles the items of a leaf of any size in global memory: thread t gathers the slots of bins
+//! t, t + 480, .... Slow, and all but never needed.
 template <class Item>
-__device__ __noinline__ void OrderByCounting(Philox4x32 random, std::uint64_t leaf,
-                                             const Item* from, Item* to, std::uint32_t m) {
-  for (std::uint32_t s = threadIdx.x; s < m; s += blockDim.x) {
-    std::uint32_t before = 0;
-    for (std::uint32_t other = 0; other < m; ++other) {
-      before += other != s && LeafBefore(random, leaf, other, s);
+__device__ __noinline__ void ShuffleLargeLeaf(const Philox4x32& random, std::uint64_t leaf,
+                                              const Overflow<Item>& overflow, const Item* in,
+                                              Item* out, std::uint32_t m, std::uint32_t* warps) {
+  __shared__ std::uint32_t aside;
+  if (threadIdx.x == 0) aside = atomicAdd(overflow.used, m);
+  __syncthreads();
+  if (aside + m > overflow.capacity) __trap();
+  Item* items = overflow.items + aside;
+  std::uint32_t* order = overflow.order + aside;
+  for (std::uint32_t s = threadIdx.x; s < m; s += kLeafThreads) items[s] = in[s];
+  const auto bin_of = [&](std::uint32_t s) {
+    return Digit(DigitBlock(random, LeafStream(leaf), s >> 8, s & 31),
+                 static_cast<int>((s >> 5) & 7), kBins);
+  };
+  std::uint32_t begin = 0;
+  for (std::uint32_t bin = threadIdx.x; bin < kBins; bin += kLeafThreads) {
+    std::uint32_t size = 0;
+    for (std::uint32_t s = 0; s < m; ++s) size += bin_of(s) == bin;
+    __syncthreads();
+    std::uint32_t next = begin + ExclusiveSum<kLeafWarps>(size, warps);
+    begin += warps[kLeafWarps];
+    std::uint32_t* slots = order + next;
+    for (std::uint32_t s = 0; s < m; ++s) {
+      if (bin_of(s) == bin) order[next++] = s;
     }
-    to[before] = from[s];
+    if (size <= kSmallBin) {
+      const std::uint32_t word = SwapBlock(random, leaf, bin >> 2).word[bin & 3];
+      const std::uint64_t places = UniformSmallOrder(random, leaf, bin, size, word);
+      std::uint32_t moved[kSmallBin];
+      for (std::uint32_t r = 0; r < size; ++r) moved[(places >> (4 * r)) & 15] = slots[r];
+      for (std::uint32_t r = 0; r < size; ++r) slots[r] = moved[r];
+    } else {
+      for (std::uint32_t k = 1; k < size; ++k) {
+        const std::uint32_t t = LargeSwap(random, leaf, bin, k), moving = slots[k];
+        slots[k] = slots[t];
+        slots[t] = moving;
+      }
+    }
   }
+  __syncthreads();
+  for (std::uint32_t p = threadIdx.x; p < m; p += kLeafThreads) out[p] = items[order[p]];
 }
 
-//! The place of the slot at order[p] when it shares sixteen key bits with another of its cell.
-__device__ __noinline__ std::uint32_t TiedPlace(Philox4x32 random, std::uint64_t leaf,
-                                                const std::uint32_t* order, std::uint32_t p) {
-  const std::uint32_t slot = order[p] & 0x3FFFu;
-  std::uint32_t first = p;
-  while ((order[first] >> 31) == 0) --first;
-  std::uint32_t place = first;
-  for (std::uint32_t q = first; q == first || (order[q] >> 31) == 0; ++q) {
-    place += q != p && LeafBefore(random, leaf, order[q] & 0x3FFFu, slot);
-  }
-  return place;
-}
-
-//! The sum of a word's eight counters of four bits.
-__device__ __forceinline__ std::uint32_t NibbleSum(std::uint32_t word) {
-  return __dp4a((word & 0x0F0F0F0Fu) + ((word >> 4) & 0x0F0F0F0Fu), 0x01010101u, 0u);
-}
+//! Items of 16 bytes of output: 2 of 8 bytes, 4 of 4.
+template <class Item>
+struct alignas(16) Pack {
+  Item item[16 / sizeof(Item)];
+};
 
 //! One block a leaf [starts[b], starts[b + 1]); in == out or no overlap.
-template <class Item>
+template <class Item, bool kLanesInOrder>
 __global__ void __launch_bounds__(kLeafThreads, 2)
-    OrderLeaves(Philox4x32 random, const Item* in, Item* out,
-                const std::uint32_t* __restrict__ starts, std::uint32_t capacity,
-                Overflow<Item> overflow) {
-  constexpr int kWarps = kLeafThreads / 32;
+    ShuffleLeaves(Philox4x32 random, const Item* in, Item* out,
+                  const std::uint32_t* __restrict__ starts, std::uint32_t capacity,
+                  Overflow<Item> overflow) {
+  constexpr std::uint32_t kPack = 16 / sizeof(Item);
+  constexpr std::uint32_t kBytes = 0x01010101u;
   extern __shared__ __align__(128) unsigned char shared[];
   auto* warps = reinterpret_cast<std::uint32_t*>(shared);
-  auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 192);
   auto* items = reinterpret_cast<Item*>(shared + 256);
-  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + (kLeafCapacity + 4) * sizeof(Item));
-  auto* cells = order;  // in use until the order is written
-  auto* cell_starts = reinterpret_cast<std::uint16_t*>(cells + kCellWords);
+  // [warp / 4][bin]: a byte for each of four warps.
+  auto* count = reinterpret_cast<std::uint32_t*>(shared + 256 + kLeafCapacity * sizeof(Item) + 16);
+  // [bin]: the order of its slots in 48 bits, and over them the place where it begins.
+  auto* orders = reinterpret_cast<std::uint64_t*>(count + 4 * kBins);
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  auto* my_count = count + (warp >> 2) * kBins;
+  const std::uint32_t my_byte = warp & 3;
+  const auto* my_before = reinterpret_cast<const std::uint8_t*>(my_count) + my_byte;
 
   const std::uint64_t leaf = blockIdx.x;
   const std::uint32_t begin = starts[leaf], m = starts[leaf + 1] - begin;
   if (m == 0) return;
+  in += begin;
   out += begin;
-  if (m > capacity) {
-    __shared__ std::uint32_t aside;
-    if (threadIdx.x == 0) aside = atomicAdd(overflow.used, m);
-    __syncthreads();
-    if (aside + m > overflow.capacity) __trap();
-    for (std::uint32_t s = threadIdx.x; s < m; s += kLeafThreads) {
-      overflow.items[aside + s] = in[begin + s];
-    }
-    __syncthreads();
-    return OrderByCounting(random, leaf, overflow.items + aside, out, m);
+  if (m > capacity) return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, warps);
+  PrefetchToCache(in, m);
+  for (std::uint32_t c = threadIdx.x; c < kBins; c += kLeafThreads) {
+    reinterpret_cast<uint4*>(count)[c] = make_uint4(0, 0, 0, 0);
   }
-  for (std::uint32_t c = threadIdx.x; c < kCellWords; c += kLeafThreads) cells[c] = 0;
-  BulkLoad<Item> load{barrier};
-  load.Init();
   __syncthreads();
-  load.Start(in + begin, m, items);
 
-  // Draw keys and count them in cells.
-  std::uint32_t key[kGroupsAWarp * 4];
-  std::uint32_t arrival[kGroupsAWarp];  // a byte for each of four keys
-  bool full = false;
+  const std::uint32_t first_slot = warp * (kLeafEach * 32) + lane;
+  std::uint32_t word[kLeafEach];  // bin in the low half, arrival number in the high
 #pragma unroll
-  for (int g = 0; g < kGroupsAWarp; ++g) {
-    const std::uint32_t group = warp + kWarps * g;
-    arrival[g] = 0;
-    if (group * 128 < m) {
-      const PhiloxBlock block = LeafKeyBlock(random, leaf, group, lane);
+  for (int h = 0; h < kLeafEach / 8; ++h) {
+    const PhiloxBlock block =
+        DigitBlock(random, LeafStream(leaf), warp * (kLeafEach / 8) + h, lane);
 #pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        key[4 * g + w] = block.word[w];
-        if (group * 128 + w * 32 + lane < m) {
-          const std::uint32_t cell = block.word[w] >> (32 - kCellBits);
-          const std::uint32_t at = (cell & 7) * 4;
-          const std::uint32_t number = (atomicAdd(&cells[cell >> 3], 1u << at) >> at) & 0xFu;
-          full = full || number == 15;  // the sixteenth carries into the neighbour
-          arrival[g] |= number << (8 * w);
-        }
-      }
+    for (int j = 0; j < 8; ++j) {
+      const std::uint32_t bin = Digit(block, j, kBins);
+      const bool valid = first_slot + (h * 8 + j) * 32 < m;
+      const std::uint32_t old = Arrive<kLanesInOrder>(&my_count[bin], 1u << (8 * my_byte), valid);
+      word[h * 8 + j] = bin | (((old >> (8 * my_byte)) & 0xFFu) << 16);
     }
   }
-  if (__syncthreads_or(full)) {
-    load.Wait();
-    return OrderByCounting(random, leaf, items + load.shift, out, m);
+  __syncthreads();
+  // Thread t accounts for bins 4 t .. 4 t + 3.
+  std::uint32_t size[4] = {0, 0, 0, 0};
+  const auto turn_to_before = [](std::uint32_t& counts, std::uint32_t& sum) {
+    const std::uint32_t before = counts * 0x01010100u + sum * kBytes;  // of the warps before each
+    sum = __dp4a(counts, kBytes, sum);
+    counts = before;
+  };
+#pragma unroll
+  for (int q = 0; q < 4; ++q) {
+    uint4& shared_counts = reinterpret_cast<uint4*>(count + q * kBins)[threadIdx.x];
+    uint4 counts = shared_counts;
+    turn_to_before(counts.x, size[0]);
+    turn_to_before(counts.y, size[1]);
+    turn_to_before(counts.z, size[2]);
+    turn_to_before(counts.w, size[3]);
+    shared_counts = counts;
   }
+  const std::uint32_t first =
+      ExclusiveSum<kLeafWarps>(size[0] + size[1] + size[2] + size[3], warps);
+  const std::uint32_t begins[4] = {first, first + size[0], first + size[0] + size[1],
+                                   first + size[0] + size[1] + size[2]};
+  bool large = false;
   {
-    constexpr int kOwn = kCellWords / kLeafThreads;
-    std::uint32_t sums[kOwn];
-    std::uint32_t sum = 0;
+    const PhiloxBlock draws = SwapBlock(random, leaf, threadIdx.x);
+    unsigned long long own_orders[4];
 #pragma unroll
-    for (int c = 0; c < kOwn; ++c) sum += sums[c] = NibbleSum(cells[threadIdx.x * kOwn + c]);
-    std::uint32_t running = ExclusiveSum<kWarps>(sum, warps);
-#pragma unroll
-    for (int c = 0; c < kOwn; ++c) {
-      cell_starts[threadIdx.x * kOwn + c] = static_cast<std::uint16_t>(running);
-      running += sums[c];
+    for (int b = 0; b < 4; ++b) {
+      // A larger bin is left as it is for now: nibble r is r.
+      const std::uint64_t places =
+          size[b] <= kSmallBin
+              ? UniformSmallOrder(random, leaf, 4 * threadIdx.x + b, size[b], draws.word[b])
+              : 0xBA9876543210ull;
+      own_orders[b] = (static_cast<unsigned long long>(begins[b]) << 48) | places;
+      large = large || size[b] > kSmallBin;
     }
+    reinterpret_cast<ulonglong2*>(orders)[2 * threadIdx.x] =
+        make_ulonglong2(own_orders[0], own_orders[1]);
+    reinterpret_cast<ulonglong2*>(orders)[2 * threadIdx.x + 1] =
+        make_ulonglong2(own_orders[2], own_orders[3]);
   }
-  __syncthreads();
-  // Places in order of the cells, kept in registers: 14 bits, then sixteen further key bits, then
-  // whether the slot is the first of its cell.
+  // Bytes count to 255; a bin that has more would spoil its neighbours' counts, and the total.
+  const bool overrun =
+      size[0] > 255 || size[1] > 255 || size[2] > 255 || size[3] > 255 || warps[kLeafWarps] != m;
+  if (__syncthreads_or(overrun)) {
+    return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, warps);
+  }
+  // Places are counted from the last multiple of 16 bytes, so that whole packs are written.
+  const auto before =
+      static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(out) / sizeof(Item)) & (kPack - 1);
+  constexpr int kAhead = 8;  // loads a thread has under way
 #pragma unroll
-  for (int g = 0; g < kGroupsAWarp; ++g) {
-    if ((warp + kWarps * g) * 128 < m) {
+  for (int h = 0; h < kLeafEach; h += kAhead) {
+    Item item[kAhead];
 #pragma unroll
-      for (int w = 0; w < 4; ++w) {
-        std::uint32_t& word = key[4 * g + w];
-        const std::uint32_t cell = word >> (32 - kCellBits);
-        const std::uint32_t below = (1u << ((cell & 7) * 4)) - 1;
-        const std::uint32_t number = (arrival[g] >> (8 * w)) & 0xFFu;
-        const std::uint32_t place =
-            cell_starts[cell >> 3] + NibbleSum(cells[cell >> 3] & below) + number;
-        word = (number == 0 ? 0x80000000u : 0u) | (((word >> 1) & 0xFFFFu) << 14) | place;
+    for (int e = 0; e < kAhead; ++e) {
+      if (first_slot + (h + e) * 32 < m) item[e] = in[first_slot + (h + e) * 32];
+    }
+#pragma unroll
+    for (int e = 0; e < kAhead; ++e) {
+      if (first_slot + (h + e) * 32 < m) {
+        const std::uint32_t bin = word[h + e] & 0xFFFFu;
+        const std::uint32_t rank = my_before[4 * bin] + (word[h + e] >> 16);
+        const std::uint64_t order = orders[bin];
+        const std::uint32_t nibble = static_cast<std::uint32_t>(order >> (4 * rank)) & 15u;
+        const std::uint32_t in_bin = rank < kSmallBin ? nibble : rank;
+        items[before + static_cast<std::uint32_t>(order >> 48) + in_bin] = item[e];
       }
     }
   }
-  __syncthreads();
-#pragma unroll
-  for (int g = 0; g < kGroupsAWarp; ++g) {
-    const std::uint32_t slot = (warp + kWarps * g) * 128 + lane;
-#pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      const std::uint32_t word = key[4 * g + w];
-      if (slot + w * 32 < m) order[word & 0x3FFFu] = (word & ~0x3FFFu) | (slot + w * 32);
+  if (__syncthreads_or(large)) {
+    for (std::uint32_t b = 0; b < 4; ++b) {
+      const std::uint64_t* own = &orders[4 * threadIdx.x];
+      const std::uint32_t start = static_cast<std::uint32_t>(own[b] >> 48);
+      const std::uint32_t end =
+          4 * threadIdx.x + b + 1 < kBins ? static_cast<std::uint32_t>(own[b + 1] >> 48) : m;
+      if (end - start <= kSmallBin) continue;
+      Item* bin = items + before + start;
+      for (std::uint32_t k = 1; k < end - start; ++k) {
+        const std::uint32_t t = LargeSwap(random, leaf, 4 * threadIdx.x + b, k);
+        const Item moving = bin[k];
+        bin[k] = bin[t];
+        bin[t] = moving;
+      }
     }
+    __syncthreads();
   }
-  if (threadIdx.x == 0) order[m] = 0x80000000u;
-  load.Wait();
-  __syncthreads();
-  // Each slot finds its place among those of its cell: nearly always it is alone.
-#pragma unroll 4
-  for (std::uint32_t p = threadIdx.x; p < m; p += kLeafThreads) {
-    const std::uint32_t mine = order[p], low = mine << 1;
-    const Item item = items[load.shift + (mine & 0x3FFFu)];
-    std::uint32_t to = p, q = p, other = mine;
-    bool tie = false;
-    while (static_cast<std::int32_t>(other) >= 0) {
-      other = order[--q];
-      to -= (other << 1) > low;
-      tie = tie || ((other ^ mine) << 1) < (1u << 15);
+  const std::uint32_t end = before + m;
+  Item* target = out - before;
+  for (std::uint32_t q = threadIdx.x * kPack; q < end; q += kLeafThreads * kPack) {
+    if (q >= before && q + kPack <= end) {
+      *reinterpret_cast<Pack<Item>*>(target + q) = *reinterpret_cast<const Pack<Item>*>(items + q);
+    } else {
+      for (std::uint32_t k = q; k < q + kPack; ++k) {
+        if (k >= before && k < end) target[k] = items[k];
+      }
     }
-    for (q = p + 1; static_cast<std::int32_t>(other = order[q]) >= 0; ++q) {
-      to += (other << 1) < low;
-      tie = tie || ((other ^ mine) << 1) < (1u << 15);
-    }
-    if (tie) to = TiedPlace(random, leaf, order, p);
-    out[to] = item;
   }
 }
 

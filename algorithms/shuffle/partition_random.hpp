@@ -9,11 +9,13 @@
 
 namespace retable::shuffle {
 
-//! Digits of slots [8192 group, 8192 group + 8192) of a sub-stream, reduced to `bits`.
-void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group, int bits,
-                std::uint16_t digits[8192]);
-//! Leaf keys of slots [128 group, 128 group + 128) of a leaf.
-void FillLeafKeys(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,
-                  std::uint32_t keys[128]);
+//! Digits of slots [256 group, 256 group + 256) of a sub-stream, of {0..digits-1}.
+void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group,
+                std::uint32_t digits, std::uint16_t digit[256]);
+
+//! The swap words of bins [128 group, 128 group + 128) of a leaf: that of bin 4 l + w, counted from
+//! the first, is words[32 w + l].
+void FillSwapWords(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,
+                   std::uint32_t words[128]);
 
 }  // namespace retable::shuffle

@@ -2,91 +2,104 @@
 //! @file
 //! A level of the partition shuffle on the GPU: count digits, scan, scatter stably.
 //!
-//! A segment (the input, or a bucket of the first level) is cut into ranges, one a block, and
-//! ranges into tiles that fit in shared memory twice an SM. Counting recomputes digits and reads no
-//! data. Scattering sorts a tile by digit in shared memory and writes runs: the place of a slot
-//! within its (tile, digit) run comes from a shared atomic counter, in whatever order the threads
-//! come; rows of 1024 slots are separated by barriers, so only slots of one row can stand in the
-//! wrong order, and each then looks at its few neighbours of the same row and digit to find its
-//! true place. That makes the result a stable partition, the same on any grid, without a match
-//! between lanes. The next tile is loaded by the copy engine while digits of this one are drawn.
-//! Bytes an item: sizeof(Item) read, sizeof(Item) written.
+//! A segment (the input, or a bucket of the first level) is cut into ranges, and these into tiles.
+//! Counting recomputes digits and reads no data. Scattering sorts a tile by digit in shared memory
+//! and writes runs: each warp has a counter a digit of its own, takes its slots row by row, and so
+//! a slot's arrival number is its rank (arrival.cuh), without a match between lanes, a search or a
+//! barrier a row. The result is a stable partition, the same on any grid. The tile is loaded by the
+//! copy engine while its digits are drawn. A block does one tile: blocks that run together then
+//! write neighbouring runs at the same time, and the cache puts their ends together before memory
+//! sees them. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 50 instructions an
+//! item.
 
+#include "algorithms/shuffle/arrival.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition.hpp"
 
 namespace retable::shuffle {
 
-inline constexpr int kScatterThreads = 512;
-inline constexpr std::uint32_t kTile = 8192;  //!< one group of digits
+inline constexpr int kScatterWarps = 12;
+inline constexpr int kScatterThreads = kScatterWarps * 32;
+inline constexpr int kScatterEach = 16;  //!< slots a thread
+inline constexpr std::uint32_t kTile = kScatterThreads * kScatterEach;
 
 //! One level over all of its segments. Segment s is [starts[s], starts[s + 1]) of the source, or
 //! [0, n) when there is but one (starts == nullptr).
 struct LevelShape {
-  std::uint64_t n;
-  std::uint32_t segments;
-  std::uint32_t ranges;  //!< a segment
-  std::uint32_t splits;  //!< a range: one block scatters one
-  std::int32_t bits;     //!< of the digit
-  const std::uint32_t* starts;
+  std::uint64_t n = 0;
+  std::uint32_t segments = 1;
+  std::uint32_t ranges = 1;  //!< a segment
+  std::uint32_t tiles = 1;   //!< a range, at most
+  std::uint32_t digits = 1;
+  const std::uint32_t* starts = nullptr;
+  // When there is but one segment: the sub-stream of its digits, and its first slot's group of 256.
+  std::uint64_t stream = kFirstStream;
+  std::uint64_t first_group = 0;
 
-  RETABLE_HD std::uint32_t digits() const { return 1u << bits; }
+  //! Counters come in pairs of digits.
+  RETABLE_HD std::uint32_t stride() const { return (digits + 1) & ~1u; }
 };
 
-//! A block's range of slots, relative to its segment.
+//! A range of slots, relative to its segment.
 struct Range {
   std::uint64_t segment_begin;
-  std::uint64_t stream;
-  std::uint32_t split_slots;
-  std::uint32_t begin, end;  //!< multiples of kTile but for the segment's end
+  std::uint64_t stream, first_group;
+  std::uint32_t begin, end;  //!< multiples of the tile but for the segment's end
 
-  //! Range `range` of the segment; with split >= 0, that part of it.
-  __device__ Range(const LevelShape& shape, std::uint32_t segment, std::uint32_t range,
-                   int split = -1) {
+  __device__ Range(const LevelShape& shape, std::uint32_t segment, std::uint32_t range) {
     const bool whole = shape.starts == nullptr;
     segment_begin = whole ? 0 : shape.starts[segment];
     const std::uint64_t size = whole ? shape.n : shape.starts[segment + 1] - segment_begin;
-    stream = whole ? kFirstStream : SecondStream(segment);
+    stream = whole ? shape.stream : SecondStream(segment);
+    first_group = whole ? shape.first_group : 0;
     const std::uint64_t tiles = (size + kTile - 1) / kTile;
-    const std::uint64_t each = (tiles + shape.ranges - 1) / shape.ranges * kTile;
-    split_slots =
-        static_cast<std::uint32_t>((each / kTile + shape.splits - 1) / shape.splits * kTile);
-    std::uint64_t first = range * each;
-    std::uint64_t last = first + each < size ? first + each : size;
-    if (split >= 0) {
-      first += std::uint64_t{split_slots} * split;
-      last = first + split_slots < last ? first + split_slots : last;
-    }
-    begin = static_cast<std::uint32_t>(first < last ? first : last);
-    end = static_cast<std::uint32_t>(last);
+    const std::uint64_t each = (tiles + shape.ranges - 1) / shape.ranges;
+    const std::uint64_t first = range * each * kTile;
+    const std::uint64_t last = first + each * kTile;
+    begin = static_cast<std::uint32_t>(first < size ? first : size);
+    end = static_cast<std::uint32_t>(last < size ? last : size);
   }
 };
 
-//! counts[segment][range][digit], and before[segment][range][split][digit]: the slots of the
-//! range's earlier splits. Blocks: segments x ranges, 1024 threads.
-__global__ void __launch_bounds__(1024)
-    CountDigits(Philox4x32 random, LevelShape shape, std::uint32_t* counts, std::uint32_t* before) {
+inline constexpr int kCountThreads = 256;
+
+//! counts[segment][range][digit], and before[segment][range][tile][digit]: the slots of the range's
+//! earlier tiles. Blocks: segments x ranges.
+__global__ void __launch_bounds__(kCountThreads)
+    CountDigits(Philox4x32 random, LevelShape shape, std::uint32_t* counts, std::uint16_t* before) {
   extern __shared__ std::uint32_t count[];
   const Range range(shape, blockIdx.x / shape.ranges, blockIdx.x % shape.ranges);
-  for (std::uint32_t d = threadIdx.x; d < shape.digits(); d += 1024) count[d] = 0;
-  before += std::uint64_t{blockIdx.x} * shape.splits * shape.digits();
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += kCountThreads) count[d] = 0;
+  before += std::uint64_t{blockIdx.x} * shape.tiles * shape.digits;
+  // A segment 16 standard deviations over its mean: an error, once in 10^57 shuffles.
+  if (range.end - range.begin > std::uint64_t{shape.tiles} * kTile) __trap();
   for (std::uint32_t at = range.begin; at < range.end; at += kTile) {
-    if ((at - range.begin) % range.split_slots == 0) {
-      __syncthreads();
-      for (std::uint32_t d = threadIdx.x; d < shape.digits(); d += 1024) before[d] = count[d];
-      before += shape.digits();
-      __syncthreads();
+    __syncthreads();
+    for (std::uint32_t d = threadIdx.x; d < shape.digits; d += kCountThreads) {
+      before[d] = static_cast<std::uint16_t>(count[d]);
     }
-    const PhiloxBlock block = DigitBlock(random, range.stream, at / kTile, threadIdx.x);
+    before += shape.digits;
+    __syncthreads();
+    const std::uint32_t left = range.end - at;
+    const std::uint32_t end = at + (left < kTile ? left : kTile);
+    for (std::uint32_t slot = at + warp * 256; slot < end; slot += kCountThreads * 8) {
+      const PhiloxBlock block =
+          DigitBlock(random, range.stream, range.first_group + (slot >> 8), lane);
+      if (slot + 256 <= end) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const std::uint32_t slot = at + j * 1024 + threadIdx.x;
-      if (slot < range.end) atomicAdd(&count[Digit(block, j, shape.bits)], 1u);
+        for (int j = 0; j < 8; ++j) atomicAdd(&count[Digit(block, j, shape.digits)], 1u);
+      } else {
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+          if (slot + j * 32 + lane < end) atomicAdd(&count[Digit(block, j, shape.digits)], 1u);
+        }
+      }
     }
   }
   __syncthreads();
-  for (std::uint32_t d = threadIdx.x; d < shape.digits(); d += 1024) {
-    counts[std::uint64_t{blockIdx.x} * shape.digits() + d] = count[d];
+  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += kCountThreads) {
+    counts[std::uint64_t{blockIdx.x} * shape.digits + d] = count[d];
   }
 }
 
@@ -127,158 +140,146 @@ __global__ void __launch_bounds__(1024)
     ScanTotals(const std::uint32_t* totals, LevelShape shape, std::uint32_t* starts) {
   __shared__ std::uint32_t warps[33];
   const std::uint32_t segment = blockIdx.x, digit = threadIdx.x;
-  const std::uint32_t total = digit < shape.digits() ? totals[segment * shape.digits() + digit] : 0;
+  const std::uint32_t total = digit < shape.digits ? totals[segment * shape.digits + digit] : 0;
   const std::uint32_t begin = shape.starts == nullptr ? 0 : shape.starts[segment];
   const std::uint32_t before = ExclusiveSum<32>(total, warps);
-  if (digit < shape.digits()) starts[segment * shape.digits() + digit] = begin + before;
+  if (digit < shape.digits) starts[segment * shape.digits + digit] = begin + before;
   if (segment + 1 == shape.segments && digit == 1023)
-    starts[shape.segments * shape.digits()] = begin + warps[32];
+    starts[shape.segments * shape.digits] = begin + warps[32];
 }
 
-//! Bytes of shared memory of ScatterTiles: items, order, a target and eight counters a digit.
+//! Bytes of shared memory of ScatterTiles: items, order, and for each digit a target and a counter
+//! of 16 bits a warp.
 template <class Item>
-constexpr std::size_t ScatterBytes(int bits) {
-  return 256 + kTile * sizeof(Item) + 32 + (kTile + 8) * 4 + (std::size_t{1} << bits) * 20;
+constexpr std::size_t ScatterBytes(std::uint32_t stride) {
+  return 256 + kTile * (sizeof(Item) + 4) + 16 + std::size_t{stride} * 4 * (kScatterWarps / 2 + 1);
 }
 
-//! Scatters every tile of a range. kIota: the items are their own indices and nothing is read.
-//! Blocks: segments x ranges. `parts` are the scanned counts, `starts` the places of the new
-//! segments.
-template <class Item, bool kIota>
+//! A slot of a tile is ordered as one word: its digit over its offset in bytes.
+inline constexpr int kDigitShift = 18;
+
+//! Scatters a tile. kIota: the items are their own indices and nothing is read. Blocks: segments x
+//! ranges x tiles. `parts` are the scanned counts, `before` those of the range's earlier tiles,
+//! `starts` the places of the new segments.
+template <class Item, bool kIota, bool kLanesInOrder>
 __global__ void __launch_bounds__(kScatterThreads, 2)
     ScatterTiles(Philox4x32 random, LevelShape shape, const Item* __restrict__ in,
                  Item* __restrict__ out, const std::uint32_t* __restrict__ parts,
-                 const std::uint32_t* __restrict__ before,
+                 const std::uint16_t* __restrict__ before,
                  const std::uint32_t* __restrict__ starts) {
-  constexpr int kThreads = kScatterThreads;
-  constexpr int kEach = kTile / kThreads;  // slots a thread
+  constexpr std::uint32_t kThreads = kScatterThreads;
+  constexpr int kWarps = kScatterWarps, kEach = kScatterEach, kPairs = kWarps / 2;
   extern __shared__ __align__(128) unsigned char shared[];
-  auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // 17 words
+  auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // kWarps + 1 words
   auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 192);
   auto* items = reinterpret_cast<Item*>(shared + 256);
-  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 32) +
-                4;  // [-1, kTile]
-  const std::uint32_t digits = shape.digits();
-  // Eight counters of 16 bits for each digit, one for each group of 128 columns.
-  auto* count = reinterpret_cast<uint4*>(order + kTile + 4);
-  auto* count_words = reinterpret_cast<std::uint32_t*>(count);
-  auto* target = count_words + 4 * digits;  // place of slot 0 of each digit
+  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 16);
+  const std::uint32_t digits = shape.digits, stride = shape.stride();
+  auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
+  auto* target = count + kPairs * stride;  // place of slot 0 of each digit
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  auto* my_count = count + (warp >> 1) * stride;
+  const std::uint32_t half_shift = (warp & 1) * 16;
+  const auto* my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
 
-  const std::uint32_t part = blockIdx.x / shape.splits;
+  const std::uint32_t part = blockIdx.x / shape.tiles;
   const std::uint32_t segment = part / shape.ranges;
-  const Range range(shape, segment, part % shape.ranges,
-                    static_cast<int>(blockIdx.x % shape.splits));
-  if (range.begin >= range.end) return;
-  in += range.segment_begin;
-  // Thread d accounts for digit d: there are at most 512.
-  const bool has_own = threadIdx.x < digits;
-  std::uint32_t place = 0;
-  if (has_own) {
-    place = starts[segment * digits + threadIdx.x] +
-            parts[std::uint64_t{part} * digits + threadIdx.x] +
-            before[std::uint64_t{blockIdx.x} * digits + threadIdx.x];
-  }
+  const Range range(shape, segment, part % shape.ranges);
+  const std::uint32_t at = range.begin + blockIdx.x % shape.tiles * kTile;
+  if (at >= range.end) return;
+  const std::uint32_t m = range.end - at < kTile ? range.end - at : kTile;
   BulkLoad<Item> load{barrier};
   if (!kIota) load.Init();
-  if (has_own) count[threadIdx.x] = make_uint4(0, 0, 0, 0);
-  if (threadIdx.x == 0) order[-1] = 0xFFFFFFFFu;
+  for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
-  const auto slots = [&](std::uint32_t at) {
-    return range.end - at < kTile ? range.end - at : kTile;
-  };
-  if (!kIota) load.Start(in + range.begin, slots(range.begin), items);
+  if (!kIota) load.Start(in + range.segment_begin + at, m, items);
 
-  for (std::uint32_t at = range.begin; at < range.end; at += kTile) {
-    const std::uint32_t m = slots(at);
-    // Count. A slot's arrival number within its digit; rows are kept in order by the barriers.
-    std::uint32_t arrived[kEach];  // digit in the high half, arrival number in the low
-    PhiloxBlock block[kEach / 8];
+  const auto scatter = [&]<bool kFull>() {
+    const std::uint32_t first_slot = warp * (kEach * 32) + lane;
+    // Count. A slot's arrival number is its rank in its warp and digit.
+    std::uint32_t word[kEach];  // digit in the low half, arrival number in the high
 #pragma unroll
     for (int h = 0; h < kEach / 8; ++h) {
-      block[h] = DigitBlock(random, range.stream, at / kTile, threadIdx.x + h * kThreads);
+      const PhiloxBlock block = DigitBlock(
+          random, range.stream, range.first_group + (at >> 8) + warp * (kEach / 8) + h, lane);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const std::uint32_t digit = Digit(block, j, digits);
+        const bool valid = kFull || first_slot + (h * 8 + j) * 32 < m;
+        const std::uint32_t old = Arrive<kLanesInOrder>(&my_count[digit], 1u << half_shift, valid);
+        word[h * 8 + j] = digit | ((old >> half_shift) << 16);
+      }
     }
+    __syncthreads();
+    // Scan: each counter becomes its first place in the tile; each digit learns where its run goes.
+    // Thread t accounts for digits 2 t and 2 t + 1.
+    const std::uint32_t own = 2 * threadIdx.x;
+    std::uint32_t total[2] = {0, 0};
+    auto* own_counts = reinterpret_cast<uint2*>(count + own);
+    if (own < stride) {
 #pragma unroll
-    for (int j = 0; j < 8; ++j) {
+      for (int k = 0; k < kPairs; ++k) {
+        const uint2 counted = own_counts[k * (stride / 2)];
+        total[0] += (counted.x & 0xFFFFu) + (counted.x >> 16);
+        total[1] += (counted.y & 0xFFFFu) + (counted.y >> 16);
+      }
+    }
+    const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
+    if (own < stride) {
+      std::uint32_t running[2] = {first, first + total[0]};
 #pragma unroll
-      for (int h = 0; h < kEach / 8; ++h) {
-        const std::uint32_t digit = Digit(block[h], j, shape.bits);
-        std::uint32_t& mine = arrived[j * (kEach / 8) + h];
-        mine = digit << 16;
-        if (j * 1024 + h * kThreads + threadIdx.x < m) {
-          const std::uint32_t group = (h * kThreads + threadIdx.x) >> 7;
-          const std::uint32_t half = (group & 1) * 16;
-          mine |= (atomicAdd(&count_words[digit * 4 + (group >> 1)], 1u << half) >> half) & 0xFFFFu;
+      for (int k = 0; k < 2; ++k) {
+        if (own + k < digits) {
+          target[own + k] = starts[segment * digits + own + k] +
+                            parts[std::uint64_t{part} * digits + own + k] +
+                            before[std::uint64_t{blockIdx.x} * digits + own + k] - running[k];
         }
       }
-      __syncthreads();
-    }
-    // Scan: each counter becomes its first place in the tile, and each digit learns where its run
-    // goes.
-    uint4 counted = make_uint4(0, 0, 0, 0);
-    if (has_own) counted = count[threadIdx.x];
-    const auto halves = [](std::uint32_t w) { return (w & 0xFFFFu) + (w >> 16); };
-    const std::uint32_t total =
-        halves(counted.x) + halves(counted.y) + halves(counted.z) + halves(counted.w);
-    const std::uint32_t first = ExclusiveSum<kThreads / 32>(total, warps);
-    if (has_own) {
-      std::uint32_t running = first;
-      const auto places = [&](std::uint32_t w) {
-        const std::uint32_t low = running, high = low + (w & 0xFFFFu);
-        running = high + (w >> 16);
+      const auto places = [](std::uint32_t halves, std::uint32_t& next) {
+        const std::uint32_t low = next, high = low + (halves & 0xFFFFu);
+        next = high + (halves >> 16);
         return low | (high << 16);
       };
-      uint4 word;
-      word.x = places(counted.x);
-      word.y = places(counted.y);
-      word.z = places(counted.z);
-      word.w = places(counted.w);
-      count[threadIdx.x] = word;
-      target[threadIdx.x] = place - first;
-      place += total;
+#pragma unroll
+      for (int k = 0; k < kPairs; ++k) {
+        uint2& counted = own_counts[k * (stride / 2)];
+        counted = make_uint2(places(counted.x, running[0]), places(counted.y, running[1]));
+      }
     }
-    if (threadIdx.x == 0) order[m] = 0xFFFFFFFFu;
     __syncthreads();
-    // Order: slots by digit, nearly stable.
+    // Order: slots by digit.
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
-      const std::uint32_t slot =
-          (e / (kEach / 8)) * 1024 + (e % (kEach / 8)) * kThreads + threadIdx.x;
-      const std::uint32_t digit = arrived[e] >> 16;
-      if (slot < m) {
-        const std::uint32_t group = (slot >> 7) & 7;
-        const std::uint32_t cell =
-            (count_words[digit * 4 + (group >> 1)] >> ((group & 1) * 16)) & 0xFFFFu;
-        order[cell + (arrived[e] & 0xFFFFu)] = (digit << 16) | slot;
+      const std::uint32_t slot = first_slot + e * 32;
+      if (kFull || slot < m) {
+        const std::uint32_t digit = word[e] & 0xFFFFu;
+        order[my_places[2 * digit] + (word[e] >> 16)] =
+            (digit << kDigitShift) | (slot * static_cast<std::uint32_t>(sizeof(Item)));
       }
     }
     if (!kIota) load.Wait();
     __syncthreads();
-    if (has_own) count[threadIdx.x] = make_uint4(0, 0, 0, 0);
-    // Write runs. Neighbours of the same digit and row (bits 10 up) are put in order of their
-    // slots.
-    constexpr std::uint32_t kSame = ~127u;
-#pragma unroll 4
+    // Write runs.
+#pragma unroll
     for (int e = 0; e < kEach; ++e) {
-      const std::int32_t p = e * kThreads + static_cast<std::int32_t>(threadIdx.x);
-      if (p < static_cast<std::int32_t>(m)) {
+      const std::uint32_t p = e * kThreads + threadIdx.x;
+      if (kFull || p < m) {
         const std::uint32_t mine = order[p];
-        std::uint32_t to = p;
-        std::uint32_t other;
-        for (std::int32_t q = p - 1; (((other = order[q]) ^ mine) & kSame) == 0; --q)
-          to -= other > mine;
-        for (std::int32_t q = p + 1; (((other = order[q]) ^ mine) & kSame) == 0; ++q)
-          to += other < mine;
-        const std::uint32_t slot = mine & 0xFFFFu;
-        to += target[mine >> 16];
+        const std::uint32_t to = target[mine >> kDigitShift] + p;
+        const std::uint32_t offset = mine & 0xFFFFu;
         if constexpr (kIota) {
-          out[to] = static_cast<Item>(at + slot);
+          out[to] = static_cast<Item>(at + offset / sizeof(Item));
         } else {
-          out[to] = items[load.shift + slot];
+          out[to] = *reinterpret_cast<const Item*>(
+              reinterpret_cast<const unsigned char*>(items + load.shift) + offset);
         }
       }
     }
-    __syncthreads();
-    if (!kIota && at + kTile < range.end) load.Start(in + at + kTile, slots(at + kTile), items);
+  };
+  if (m == kTile) {
+    scatter.template operator()<true>();
+  } else {
+    scatter.template operator()<false>();
   }
 }
 

@@ -11,6 +11,7 @@
 //! seed each; memory was allocated before. Transfers are not included.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -22,16 +23,23 @@
 #include <string>
 #include <vector>
 
+#include <thrust/device_vector.h>
+
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/device.cuh"
+#include "algorithms/shuffle/in_place_device.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "algorithms/shuffle/several_gpus.hpp"
+#include "algorithms/shuffle/thrust_drop_in.cuh"
 
 namespace retable::shuffle {
 namespace {
 
 struct Options {
-  bool full = false, quick = false, phases = false, verify = true, time = true, small = false;
+  bool full = false, quick = false, phases = false, verify = true, time = true, small = false,
+       devices = false;
+  int at = 0;  // phases of n = 2^at + 1 alone
   std::string out, only;
 };
 
@@ -221,7 +229,7 @@ int Verify(const Options& options, std::uint64_t seed) {
       failed +=
           VerifyOne<std::uint32_t>(entry, *shuffler, buffers, n, seed + n, twin && n < (1u << 22));
       checks += 2;
-      if (n < (1u << 25)) {
+      if (n < (1u << 25) && entry.name != "InPlace") {
         failed += VerifyOne<Item16>(entry, *shuffler, buffers, n, seed + n, twin && n < (1u << 22));
         ++checks;
       }
@@ -258,6 +266,144 @@ int VerifyOverflow(std::uint64_t seed) {
   }
   std::printf("%-26s   2 checks, %d failed\n", "Partition(overflow)", failed);
   return failed;
+}
+
+// Many chunks and odd sizes, against the CPU; then a large one, as a permutation.
+int VerifyInPlace(std::uint64_t seed) {
+  int failed = 0;
+  for (const std::uint64_t n : {std::uint64_t{1000003}, std::uint64_t{5000000}}) {
+    for (const std::uint64_t chunk : {std::uint64_t{1} << 14, std::uint64_t{1} << 18}) {
+      std::vector<std::uint64_t> expected(n), got(n);
+      std::iota(expected.begin(), expected.end(), std::uint64_t{0});
+      DeviceArray<std::uint64_t> items;
+      items.Reserve(n);
+      CudaCheck(cudaMemcpy(items.data(), expected.data(), n * 8, cudaMemcpyHostToDevice), "copy");
+      InPlaceWorkspace workspace;
+      workspace.Prepare(n, 8, chunk);
+      workspace.Shuffle(items.data(), n, seed, nullptr);
+      CudaCheck(cudaMemcpy(got.data(), items.data(), n * 8, cudaMemcpyDeviceToHost), "in place");
+      ShuffleInPlace(expected.data(), n, 8, seed, chunk);
+      failed += got != expected;
+    }
+  }
+  std::printf("%-26s   4 checks, %d failed\n", "InPlace(chunks)", failed);
+  return failed;
+}
+
+// The drop-in under thrust's signature gives a permutation, another one each call, in place too.
+int VerifyDropIn(std::uint64_t seed) {
+  const std::size_t n = 100003;
+  std::vector<float> identity(n);
+  for (std::size_t i = 0; i < n; ++i) identity[i] = static_cast<float>(i);
+  const thrust::device_vector<float> in(identity.begin(), identity.end());
+  thrust::device_vector<float> first(n), second(n);
+  std::mt19937_64 generator(seed);
+  drop_in::shuffle_copy(thrust::device, in.begin(), in.end(), first.begin(), generator);
+  drop_in::shuffle_copy(thrust::device, in.begin(), in.end(), second.begin(), generator);
+  std::vector<float> a(n), b(n), c(n);
+  thrust::copy(first.begin(), first.end(), a.begin());
+  thrust::copy(second.begin(), second.end(), b.begin());
+  drop_in::shuffle(thrust::device, second.begin(), second.end(), generator);
+  thrust::copy(second.begin(), second.end(), c.begin());
+  int failed = a == b;
+  failed += b == c;
+  for (std::vector<float>* order : {&a, &b, &c}) {
+    std::sort(order->begin(), order->end());
+    failed += *order != identity;
+  }
+  std::printf("%-26s   5 checks, %d failed\n", "drop-in for thrust", failed);
+  return failed;
+}
+
+// The definition of a shuffle over several devices: split by digit, then each part by its own seed.
+std::vector<std::uint64_t> SeveralByDefinition(std::uint64_t n, std::size_t parts,
+                                               std::uint64_t seed) {
+  std::vector<std::vector<std::uint64_t>> part(parts);
+  const Philox4x32 random = Philox4x32::FromSeed(seed);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const PhiloxBlock block = DigitBlock(random, kDeviceStream, i >> 8, i & 31);
+    part[Digit(block, static_cast<int>((i >> 5) & 7), static_cast<std::uint32_t>(parts))].push_back(
+        i);
+  }
+  std::vector<std::uint64_t> order;
+  const auto partition = Registry<Shuffler>::Instance().Make("Partition", Device::kCpu, {});
+  for (std::uint32_t g = 0; g < parts; ++g) {
+    std::vector<std::uint64_t> shuffled(part[g].size());
+    partition->shuffle(part[g].data(), shuffled.data(), shuffled.size(), 8, BucketSeed(seed, g));
+    order.insert(order.end(), shuffled.begin(), shuffled.end());
+  }
+  return order;
+}
+
+struct Slices {
+  std::vector<int> devices;
+  std::vector<std::unique_ptr<DeviceArray<std::uint64_t>>> in, out;
+  std::vector<const std::uint64_t*> from;
+  std::vector<std::uint64_t*> to;
+
+  Slices(const SeveralGpus& several, std::vector<int> ids, std::uint64_t n) : devices(ids) {
+    std::uint64_t begin = 0;
+    for (std::size_t g = 0; g < ids.size(); ++g) {
+      CudaCheck(cudaSetDevice(ids[g]), "cudaSetDevice");
+      in.push_back(std::make_unique<DeviceArray<std::uint64_t>>());
+      out.push_back(std::make_unique<DeviceArray<std::uint64_t>>());
+      const std::uint64_t size = several.slice(n, g);
+      in[g]->Reserve(size);
+      out[g]->Reserve(several.capacity(n));
+      std::vector<std::uint64_t> items(std::min<std::uint64_t>(size, 1u << 24));
+      for (std::uint64_t at = 0; at < size; at += items.size()) {
+        std::iota(items.begin(), items.end(), begin + at);
+        CudaCheck(cudaMemcpy(in[g]->data() + at, items.data(),
+                             std::min<std::uint64_t>(items.size(), size - at) * 8,
+                             cudaMemcpyHostToDevice),
+                  "copy");
+      }
+      begin += size;
+      from.push_back(in[g]->data());
+      to.push_back(out[g]->data());
+    }
+  }
+};
+
+int VerifySeveral(const std::vector<int>& devices, std::uint64_t seed) {
+  int failed = 0, checks = 0;
+  for (const std::uint64_t n :
+       {std::uint64_t{1000}, std::uint64_t{3000001}, std::uint64_t{12000000}}) {
+    SeveralGpus several(devices);
+    several.Prepare(n, 8);
+    const Slices slices(several, devices, n);
+    const auto sizes = several.Shuffle<std::uint64_t>(slices.from, slices.to, n, seed);
+    std::vector<std::uint64_t> got(n);
+    std::uint64_t at = 0;
+    for (std::size_t g = 0; g < devices.size(); at += sizes[g++]) {
+      CudaCheck(cudaMemcpy(got.data() + at, slices.to[g], sizes[g] * 8, cudaMemcpyDeviceToHost),
+                "copy");
+    }
+    failed += at != n || got != SeveralByDefinition(n, devices.size(), seed);
+    ++checks;
+  }
+  CudaCheck(cudaSetDevice(devices[0]), "cudaSetDevice");
+  std::printf("several GPUs (%zu)           %d checks, %d failed\n", devices.size(), checks,
+              failed);
+  return failed;
+}
+
+void TimeSeveral(const std::vector<int>& devices, int w) {
+  const std::uint64_t n = 1ull << w;
+  SeveralGpus several(devices);
+  several.Prepare(n, 8);
+  const Slices slices(several, devices, n);
+  std::vector<double> seconds;
+  for (int r = -1; r < 5; ++r) {
+    const auto begin = std::chrono::steady_clock::now();
+    several.Shuffle<std::uint64_t>(slices.from, slices.to, n, 7);
+    const std::chrono::duration<double> one = std::chrono::steady_clock::now() - begin;
+    if (r >= 0) seconds.push_back(one.count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  std::printf("%zu devices, 2^%d items of 8 bytes: %.1f G items/s, wall clock\n", devices.size(), w,
+              static_cast<double>(n) / seconds[seconds.size() / 2] / 1e9);
+  std::fflush(stdout);
 }
 
 double Median(std::vector<float> values) {
@@ -354,9 +500,9 @@ void TimeAll(const Options& options, const std::vector<std::uint64_t>& sizes, st
   }
 }
 
-void Phases() {
+void Phases(const std::vector<int>& widths) {
   std::printf("\nPartition, 8-byte items: milliseconds by phase (G items/s)\n");
-  for (const int w : {20, 22, 23, 24, 25, 26, 27, 28, 29, 30}) {
+  for (const int w : widths) {
     const std::uint64_t n = (1ull << w) + 1;
     Buffers buffers;
     buffers.Prepare<std::uint64_t>(n);
@@ -425,16 +571,77 @@ void RandPerm() {
   std::printf("\n");
 }
 
+// In place: no copy is timed, and the memory beside the items is printed.
+template <class Item>
+void TimeInPlace(const std::vector<int>& widths) {
+  std::printf("\nin place, %zu-byte items: G items/s (MiB of extra memory):", sizeof(Item));
+  for (const int w : widths) {
+    const std::uint64_t n = 1ull << w;
+    DeviceArray<Item> items;
+    items.Reserve(n);
+    Fill<<<Blocks(n), 256>>>(items.data(), n);
+    InPlaceWorkspace workspace;
+    workspace.Prepare(n, sizeof(Item));
+    Timer timer;
+    std::vector<float> ms;
+    for (int r = -1; r < 3; ++r) {
+      CudaCheck(cudaEventRecord(timer.begin), "record");
+      workspace.Shuffle(items.data(), n, 5 + static_cast<std::uint64_t>(r), nullptr);
+      CudaCheck(cudaEventRecord(timer.end), "record");
+      CudaCheck(cudaEventSynchronize(timer.end), "time");
+      float one = 0;
+      CudaCheck(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
+      if (r >= 0) ms.push_back(one);
+    }
+    DeviceArray<std::uint32_t> seen;
+    DeviceArray<unsigned long long> wrong;
+    seen.Reserve(n / 32 + 1);
+    wrong.Reserve(1);
+    CudaCheck(cudaMemset(seen.data(), 0, (n / 32 + 1) * 4), "cudaMemset");
+    CudaCheck(cudaMemset(wrong.data(), 0, 8), "cudaMemset");
+    MarkItems<<<Blocks(n), 256>>>(static_cast<const Item*>(items.data()), n, seen.data(),
+                                  wrong.data());
+    unsigned long long lost = 0;
+    CudaCheck(cudaMemcpy(&lost, wrong.data(), 8, cudaMemcpyDeviceToHost), "verify");
+    std::printf("  2^%d %.1f (%.0f)%s", w, static_cast<double>(n) / Median(ms) / 1e6,
+                static_cast<double>(workspace.bytes()) / 1048576.0, lost > 0 ? " WRONG" : "");
+    std::fflush(stdout);
+  }
+  std::printf("\n");
+}
+
 int Main(const Options& options) {
   const std::uint64_t seed = std::random_device{}();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   int failures = 0;
-  if (options.verify) failures = Verify(options, seed) + VerifyOverflow(seed);
+  if (options.devices) {
+    int count = 0;
+    CudaCheck(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    std::vector<int> devices;
+    for (int d = 0; d < count; ++d) {
+      devices.push_back(d);
+      if (d == 0 || (d & (d + 1)) != 0) continue;
+      failures += VerifySeveral(devices, seed);
+    }
+    for (const int w : {26, 29, 31}) {
+      TimeSeveral({0}, std::min(w, 30));
+      if (count > 1) TimeSeveral({0, 1}, w);
+      if (count > 2) TimeSeveral(devices, w);
+    }
+    return failures > 0;
+  }
+  if (options.verify)
+    failures = Verify(options, seed) + VerifyOverflow(seed) + VerifyInPlace(seed) +
+               VerifyDropIn(seed) + VerifySeveral({0, 0, 0}, seed);
   if (failures > 0) std::printf("%d checks FAILED\n", failures);
   if (options.phases) {
-    Phases();
+    Phases(options.at > 0 ? std::vector<int>{options.at}
+                          : std::vector<int>{20, 22, 23, 24, 25, 26, 27, 28, 29, 30});
+    if (options.at > 0) return failures > 0;
     RandPerm<std::uint32_t>();
     RandPerm<std::uint64_t>();
+    TimeInPlace<std::uint64_t>({22, 24, 26, 28, 29, 30, 31});
+    TimeInPlace<std::uint32_t>({26, 29, 31});
   }
   if (!options.time) return failures > 0;
   std::FILE* csv = nullptr;
@@ -481,18 +688,24 @@ int main(int argc, char** argv) {
       options.phases = true;
     else if (arg == "--small")
       options.small = true, options.time = false;
+    else if (arg == "--devices")
+      options.devices = true;
     else if (arg == "--skip-verify")
       options.verify = false;
     else if (arg == "--skip-timing")
       options.time = false;
     else if (arg == "--out" && a + 1 < argc)
       options.out = argv[++a];
+    else if (arg == "--at" && a + 1 < argc)
+      options.at = std::atoi(argv[++a]), options.phases = true;
     else if (arg == "--only" && a + 1 < argc)
       options.only = argv[++a];
     else {
-      std::fprintf(stderr,
-                   "usage: shuffle_gpu_check [--quick|--full] [--phases] [--small] [--skip-verify] "
-                   "[--skip-timing] [--only A,B] [--out DIR]\n");
+      std::fprintf(
+          stderr,
+          "usage: shuffle_gpu_check [--quick|--full] [--phases [--at W]] [--small] [--devices] "
+          "[--skip-verify] "
+          "[--skip-timing] [--only A,B] [--out DIR]\n");
       return 1;
     }
   }

@@ -1,0 +1,57 @@
+#pragma once
+//! @file
+//! Arrival numbers: how many earlier lanes and rows of the same warp have the same digit.
+//!
+//! A counter a digit in shared memory that belongs to one warp gives it in one atomic addition, if
+//! the hardware serves the lanes of one instruction in their order. Every device we have seen does,
+//! but no manual promises it. So the order is probed when memory is prepared (partition.cu), and a
+//! device that fails gets its arrival numbers by matching lanes, which costs some twenty
+//! instructions more. Every arrival of every size is also checked against the CPU by the family's
+//! device check.
+
+#include <cstdint>
+
+namespace retable::shuffle {
+
+//! Adds `one` to the warp's counter for each valid lane, in the order of lanes, and returns what it
+//! was before. Called by whole warps.
+template <bool kLanesInOrder>
+__device__ __forceinline__ std::uint32_t Arrive(std::uint32_t* counter, std::uint32_t one,
+                                                bool valid) {
+  if constexpr (kLanesInOrder) return valid ? atomicAdd(counter, one) : 0;
+  const auto key = static_cast<std::uint32_t>(__cvta_generic_to_shared(counter));
+  const std::uint32_t peers = __match_any_sync(0xFFFFFFFFu, valid ? key : 0xFFFFFFFFu);
+  const std::uint32_t lane = threadIdx.x & 31;
+  const auto earlier = static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1)));
+  std::uint32_t before = 0;
+  if (valid && earlier == 0) before = atomicAdd(counter, one * __popc(peers));
+  before = __shfl_sync(0xFFFFFFFFu, before, __ffs(peers) - 1);
+  __syncwarp();
+  return before + one * earlier;
+}
+
+//! Counts the arrivals that are out of order over many rows of many warps. One block of 512
+//! threads.
+__global__ void __launch_bounds__(512) ProbeArrivals(std::uint32_t* out_of_order) {
+  __shared__ std::uint32_t count[16 * 64];
+  const std::uint32_t warp = threadIdx.x >> 5;
+  std::uint32_t wrong = 0;
+  for (std::uint32_t row = 0; row < 64; ++row) {
+    for (std::uint32_t c = threadIdx.x; c < 16 * 64; c += 512) count[c] = 0;
+    __syncthreads();
+    const std::uint32_t digits = row % 64 + 1;
+    const std::uint32_t hash = (threadIdx.x + 512 * row + 1) * 2654435761u;
+    std::uint32_t* counter = &count[warp * 64 + (hash >> 16) % digits];
+    const std::uint32_t first = Arrive<true>(counter, 1, true);
+    const std::uint32_t second = Arrive<true>(counter, 1, true);
+    __syncthreads();
+    for (std::uint32_t c = threadIdx.x; c < 16 * 64; c += 512) count[c] = 0;
+    __syncthreads();
+    wrong += first != Arrive<false>(counter, 1, true);
+    wrong += second != Arrive<false>(counter, 1, true);
+    __syncthreads();
+  }
+  if (wrong > 0) atomicAdd(out_of_order, wrong);
+}
+
+}  // namespace retable::shuffle

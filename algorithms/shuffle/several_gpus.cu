@@ -1,0 +1,143 @@
+#include "algorithms/shuffle/several_gpus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/shuffle/device.cuh"
+#include "algorithms/shuffle/in_place.hpp"
+#include "algorithms/shuffle/partition_device.hpp"
+
+namespace retable::shuffle {
+
+struct SeveralGpus::Device {
+  int id = 0;
+  cudaStream_t stream = nullptr;
+  PartitionWorkspace partition;
+  DeviceArray<std::byte> split, received;
+  DeviceArray<std::uint32_t> starts;
+
+  void Use() const { CudaCheck(cudaSetDevice(id), "cudaSetDevice"); }
+  void Wait() const {
+    Use();
+    CudaCheck(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+};
+
+SeveralGpus::SeveralGpus(std::vector<int> devices) {
+  if (devices.empty()) throw std::invalid_argument("name at least one device");
+  for (const int id : devices) {
+    CudaCheck(cudaSetDevice(id), "cudaSetDevice");
+    for (const int other : devices) {
+      int reachable = 0;
+      CudaCheck(cudaDeviceCanAccessPeer(&reachable, id, other), "cudaDeviceCanAccessPeer");
+      if (id == other || reachable == 0) continue;  // copies then go by way of the host
+      const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
+      if (status == cudaErrorPeerAccessAlreadyEnabled) {
+        cudaGetLastError();
+      } else {
+        CudaCheck(status, "cudaDeviceEnablePeerAccess");
+      }
+    }
+    devices_.push_back(std::make_unique<Device>());
+    devices_.back()->id = id;
+    CudaCheck(cudaStreamCreate(&devices_.back()->stream), "cudaStreamCreate");
+  }
+}
+
+SeveralGpus::~SeveralGpus() {
+  for (auto& device : devices_) {
+    cudaSetDevice(device->id);
+    cudaStreamDestroy(device->stream);
+    device.reset();
+  }
+}
+
+std::uint64_t SeveralGpus::slice(std::uint64_t n, std::size_t g) const {
+  const std::uint64_t each = ((n + devices_.size() - 1) / devices_.size() + 255) / 256 * 256;
+  return std::min(n, (g + 1) * each) - std::min(n, g * each);
+}
+
+std::uint64_t SeveralGpus::capacity(std::uint64_t n) const {
+  const double mean = static_cast<double>(n) / static_cast<double>(devices_.size());
+  return std::min(n, static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256));
+}
+
+void SeveralGpus::Prepare(std::uint64_t n, std::size_t item_bytes) {
+  for (auto& device : devices_) {
+    device->Use();
+    device->split.Reserve(slice(n, 0) * item_bytes);
+    device->received.Reserve(capacity(n) * item_bytes);
+    device->starts.Reserve(devices_.size() + 1);
+    device->partition.Prepare(std::max(capacity(n), slice(n, 0)), item_bytes);
+  }
+}
+
+template <class Item>
+std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& in,
+                                                const std::vector<Item*>& out, std::uint64_t n,
+                                                std::uint64_t seed) {
+  const std::size_t parts = devices_.size();
+  if (in.size() != parts || out.size() != parts) {
+    throw std::invalid_argument("give one slice and one part for each of the " +
+                                std::to_string(parts) + " devices");
+  }
+  std::vector<std::uint32_t> starts;  // [slice][part]
+  starts.resize(parts * (parts + 1), 0);
+  for (std::size_t g = 0; g < parts; ++g) {
+    Device& device = *devices_[g];
+    if (slice(n, g) == 0) continue;
+    device.Use();
+    device.partition.EnqueueSplit(in[g], reinterpret_cast<Item*>(device.split.data()), slice(n, g),
+                                  static_cast<std::uint32_t>(parts), seed, kDeviceStream,
+                                  g * (slice(n, 0) / 256), device.starts.data(), device.stream);
+    CudaCheck(cudaMemcpyAsync(starts.data() + g * (parts + 1), device.starts.data(),
+                              (parts + 1) * 4, cudaMemcpyDeviceToHost, device.stream),
+              "cudaMemcpyAsync");
+  }
+  for (const auto& device : devices_) device->Wait();
+  std::vector<std::uint64_t> sizes(parts, 0);
+  // Each device fetches its parts, from the next device first, so that no link is crowded.
+  for (std::size_t to = 0; to < parts; ++to) {
+    Device& device = *devices_[to];
+    device.Use();
+    std::vector<std::uint64_t> begins(parts + 1, 0);
+    for (std::size_t from = 0; from < parts; ++from) {
+      const std::uint32_t* segment = &starts[from * (parts + 1) + to];
+      begins[from + 1] = begins[from] + segment[1] - segment[0];
+    }
+    sizes[to] = begins[parts];
+    if (sizes[to] > capacity(n)) {
+      throw std::runtime_error("a part of " + std::to_string(sizes[to]) +
+                               " items is 16 standard deviations over its mean");
+    }
+    for (std::size_t turn = 0; turn < parts; ++turn) {
+      const std::size_t from = (to + turn) % parts;
+      const std::uint64_t count = begins[from + 1] - begins[from];
+      if (count == 0) continue;
+      CudaCheck(cudaMemcpyPeerAsync(reinterpret_cast<Item*>(device.received.data()) + begins[from],
+                                    device.id,
+                                    reinterpret_cast<const Item*>(devices_[from]->split.data()) +
+                                        starts[from * (parts + 1) + to],
+                                    devices_[from]->id, count * sizeof(Item), device.stream),
+                "cudaMemcpyPeerAsync");
+    }
+    if (sizes[to] > 0) {
+      device.partition.Enqueue(reinterpret_cast<const Item*>(device.received.data()), out[to],
+                               sizes[to], BucketSeed(seed, static_cast<std::uint32_t>(to)),
+                               device.stream);
+    }
+  }
+  for (const auto& device : devices_) device->Wait();
+  return sizes;
+}
+
+template std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const std::uint32_t*>&,
+                                                         const std::vector<std::uint32_t*>&,
+                                                         std::uint64_t, std::uint64_t);
+template std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const std::uint64_t*>&,
+                                                         const std::vector<std::uint64_t*>&,
+                                                         std::uint64_t, std::uint64_t);
+
+}  // namespace retable::shuffle
