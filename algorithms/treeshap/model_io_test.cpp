@@ -69,6 +69,19 @@ TEST(XgboostJson, RefusesDamage) {
   }
 }
 
+TEST(XgboostJson, ReadsABaseScoreForEachOutput) {
+  const std::string three =
+      Replaced(Replaced(Replaced(kXgboost, "\"num_class\": \"0\"", "\"num_class\": \"3\""),
+                        "binary:logistic", "multi:softmax"),
+               "\"5E-1\"", "\"[1E-1,-2.5E0,3]\"");
+  EXPECT_EQ(ReadModel(three).base_score, (std::vector<double>{0.1, -2.5, 3}));
+  EXPECT_EQ(ReadModel(Replaced(three, "[1E-1,-2.5E0,3]", "[2E0]")).base_score,
+            (std::vector<double>{2, 2, 2}));
+  EXPECT_THROW(ReadModel(Replaced(three, "[1E-1,-2.5E0,3]", "[1,2]")), std::invalid_argument);
+  EXPECT_THROW(ReadModel(Replaced(three, "[1E-1,-2.5E0,3]", "[]")), std::invalid_argument);
+  EXPECT_THROW(ReadModel(Replaced(three, "[1E-1,-2.5E0,3]", "[1,,2]")), std::invalid_argument);
+}
+
 // Each of these nodes asks for two megabytes.
 TEST(XgboostJson, RefusesCategorySetsThatFillTheMemory) {
   std::string trees;

@@ -38,6 +38,29 @@ double Margin(double base, const std::string& objective) {
   return base;
 }
 
+// One number, or since XGBoost 3.1 a list in brackets with one for each output: margins.
+std::vector<double> BaseScores(const Json& json, const std::string& objective,
+                               std::size_t outputs) {
+  std::vector<double> margins;
+  std::string text = json.is_string() ? json.get<std::string>() : "";
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
+    margins.assign(outputs, Margin(Number(json, "base_score"), objective));
+    return margins;
+  }
+  text = text.substr(1, text.size() - 2);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    margins.push_back(Margin(Number(Json(text.substr(at, comma - at)), "base_score"), objective));
+    at = comma + 1;
+  }
+  if (margins.size() == 1) margins.resize(outputs, margins[0]);
+  if (margins.size() != outputs) {
+    throw std::invalid_argument("base_score has " + std::to_string(margins.size()) +
+                                " numbers for " + std::to_string(outputs) + " outputs");
+  }
+  return margins;
+}
+
 // The sets of a tree, by node. XGBoost lists the categories that go right; all others go left.
 // `words` counts over the whole model.
 std::map<std::int32_t, CategorySet> ReadCategories(const Json& json, std::size_t& words) {
@@ -130,8 +153,8 @@ TreeEnsemble Convert(const Json& json) {
         std::max(model.groups, Integer(parameters.at("num_target"), "num_target", 0, 65536));
   }
   const std::string objective = Member(Member(learner, "objective"), "name").get<std::string>();
-  const double base = Margin(Number(Member(parameters, "base_score"), "base_score"), objective);
-  model.base_score.assign(static_cast<std::size_t>(model.groups), base);
+  model.base_score = BaseScores(Member(parameters, "base_score"), objective,
+                                static_cast<std::size_t>(model.groups));
   if (learner.contains("feature_names")) {
     for (const Json& name : learner.at("feature_names")) {
       model.feature_names.push_back(name.get<std::string>());

@@ -31,6 +31,7 @@ struct Arguments {
   std::string model, data, out, background;
   std::string device = "auto";
   std::string precision = "float";
+  std::string index = "shapley";
   std::vector<std::string> ignore;
   bool interactions = false;
   std::int64_t top_k = 0;
@@ -131,10 +132,12 @@ std::unique_ptr<TreeExplainer> Make(const std::string& method, const Arguments& 
   const auto& registry = Registry<TreeExplainer>::Instance();
   std::string why;
   const bool twin = registry.Find(method, Device::kCuda) != nullptr;
-  const bool gpu = a.device != "cpu" && twin && harness::CudaDevicePresent(&why);
+  const bool shapley = a.index == "shapley";
+  const bool gpu = a.device != "cpu" && twin && shapley && harness::CudaDevicePresent(&why);
   if (a.device == "cuda" && !gpu) {
-    throw std::invalid_argument(twin ? "no CUDA device: " + why
-                                     : method + " has no CUDA twin in this program");
+    throw std::invalid_argument(!twin      ? method + " has no CUDA twin in this program"
+                                : !shapley ? "Banzhaf values are computed on the processor"
+                                           : "no CUDA device: " + why);
   }
   Parameters parameters;
   const auto* info = registry.Find(method, gpu ? Device::kCuda : Device::kCpu);
@@ -145,6 +148,7 @@ std::unique_ptr<TreeExplainer> Make(const std::string& method, const Arguments& 
   };
   set("threads", gpu ? ParameterValue{std::int64_t{0}} : ParameterValue{a.threads});
   set("precision", a.precision);
+  if (!gpu) set("index", a.index);
   job.method = method;
   job.device = gpu ? "cuda" : "cpu";
   return registry.Make(method, gpu ? Device::kCuda : Device::kCpu, parameters);
@@ -328,8 +332,11 @@ void Declare(CLI::App& app, Arguments& a) {
                   ->check(CLI::PositiveNumber);
   auto* background = app.add_option("--background", a.background,
                                     "interventional values against the rows of this .csv or .arff");
-  top->excludes(pairs)->excludes(background);
-  background->excludes(pairs);
+  auto* index = app.add_option("--index", a.index, "shapley (default) or banzhaf values")
+                    ->check(CLI::IsMember({"shapley", "banzhaf"}));
+  top->excludes(pairs)->excludes(background)->excludes(index);
+  background->excludes(pairs)->excludes(index);
+  index->excludes(pairs);
   app.add_option("--device", a.device, "auto (default), cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   app.add_option("--precision", a.precision, "float (default) or double, on the processor")

@@ -164,6 +164,19 @@ TEST_F(ShapCommand, AgreesWithTheReferenceOnAnyModel) {
   }
 }
 
+TEST_F(ShapCommand, GivesBanzhafValues) {
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--index", "banzhaf", "--precision", "double"}), 0)
+      << err_.str();
+  const auto table = Result();
+  const std::vector<float> x = {1, 0, 1, 2, 5, 0};
+  const auto want = BruteForceBanzhaf(ReadModel(kForest), {x, 3, 2});
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(*table.Number(table.rows[r], i + 2), want[r * 3 + i], 1e-12);
+    }
+  }
+}
+
 TEST_F(ShapCommand, ExplainsAgainstABackground) {
   Write("background.csv", "x,y\n1,0\n5,0\n1,2\n");
   ASSERT_EQ(Explain("forest.json", "rows.csv", {"--background", Path("background.csv")}), 0)
@@ -269,6 +282,7 @@ TEST_F(ShapCommand, ChecksItsArguments) {
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--top-k", "0"}), 1);
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--top-k", "3", "--interactions"}), 1);
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--precision", "half"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--index", "banzhaf", "--interactions"}), 1);
   EXPECT_EQ(ShapMain({"--help"}, out_, err_), 0);
 }
 
