@@ -248,6 +248,38 @@ class WholeFolder(unittest.TestCase):
         self.assertIn('data-theme="light"', dom)
         self.assertRegex(dom, r'class="claim k-holds"[^>]*hidden')
 
+    def test_no_width_makes_the_page_scroll_sideways(self):
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not browser:
+            self.skipTest("no chromium on this machine")
+        with open(os.path.join(self.folder, "wide.html"), "w", encoding="utf-8") as stream:
+            stream.write(self.html)
+        frames = "".join(f'<iframe id="w{w}" src="wide.html" style="width:{w}px;height:900px;border:0"></iframe>' for w in (390, 1280))
+        probe = """<script>addEventListener('load', () => { document.title = [390, 1280].map(w =>
+          w + ':' + document.getElementById('w' + w).contentDocument.documentElement.scrollWidth).join(' '); });</script>"""
+        with open(os.path.join(self.folder, "frames.html"), "w", encoding="utf-8") as stream:
+            stream.write(f"<!doctype html><body>{frames}{probe}</body>")
+        try:
+            dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+                                  "--virtual-time-budget=3000", "--window-size=1800,1000", "--dump-dom",
+                                  "--user-data-dir=" + os.path.join(self.folder, "profile-wide"),
+                                  "file://" + os.path.join(self.folder, "frames.html")],
+                                 capture_output=True, text=True, timeout=60).stdout
+        except subprocess.TimeoutExpired:
+            self.skipTest("chromium did not answer within 60 s")
+        found = re.search(r"<title>390:(\d+) 1280:(\d+)</title>", dom)
+        if not found:
+            self.skipTest("chromium does not run here")
+        self.assertLessEqual(int(found.group(1)), 390)
+        self.assertLessEqual(int(found.group(2)), 1280)
+
+    def test_shares_of_the_ceiling_and_clocks_are_on_the_page(self):
+        data = json.loads(re.search(r'id="data">(.*?)</script>', self.html, re.S).group(1))
+        rows = [row for table in data["tables"].values() for row in table["rows"]]
+        self.assertIn([0.714, "copy, 4022 GB/s"], [row[-2:] for row in rows])
+        clocks = [metric[4] for cell in data["cells"].values() for metric in cell["m"] if len(metric) > 4]
+        self.assertTrue(clocks and all(set(c) == {1980.0} for c in clocks if c))
+
     def test_recorded_only_artifacts_are_listed(self):
         few = os.path.join(self.folder, "few")
         folder = fixture.Folder(few)
