@@ -178,7 +178,7 @@ class StratifiedSvarm final : public ShapleyEstimator {
     }
   }
 
-  // Kolpaczki et al., theorem 5: by harmonic sums, the middle as rare as it is cheap to know.
+  // More of the outer sizes, which have fewer coalitions. All sizes alike did no better or worse.
   static std::vector<double> SizeProbabilities(int d) {
     std::vector<double> p(static_cast<std::size_t>(d) + 1, 0);
     double sum = 0;
