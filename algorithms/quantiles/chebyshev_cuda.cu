@@ -108,6 +108,46 @@ __device__ __forceinline__ void AddRoundedTerms(float y, double times, double (&
   }
 }
 
+//! AddChebyshevTerms for two values; for the highest order, in an order that suits the registers.
+template <int L>
+__device__ __forceinline__ void AddPair(float y, float z, float* s) {
+  if constexpr (L < kMaxOrder) {
+    AddChebyshevTerms<L, float>(y, s);
+    AddChebyshevTerms<L, float>(z, s);
+  } else {
+    const float a[2] = {y, z};
+    float c2[2], c3[2], c4[2], c8[2], c12[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c2[i] = __fmaf_rn(a[i], a[i], -2.0f);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c4[i] = __fmaf_rn(c2[i], c2[i], -2.0f);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c3[i] = __fmaf_rn(a[i], c2[i], -a[i]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c8[i] = __fmaf_rn(c4[i], c4[i], -2.0f);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c12[i] = __fmaf_rn(c8[i], c4[i], -c4[i]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      s[5] = __fmaf_rn(c4[i], a[i], s[5]);
+      s[6] = __fmaf_rn(c4[i], c2[i], s[6]);
+      s[10] = __fmaf_rn(c8[i], c2[i], s[10]);
+      s[9] = __fmaf_rn(c8[i], a[i], s[9]);
+      s[13] = __fmaf_rn(c12[i], a[i], s[13]);
+      s[14] = __fmaf_rn(c12[i], c2[i], s[14]);
+      s[15] = __fmaf_rn(c12[i], c3[i], s[15]);
+      s[11] = __fmaf_rn(c8[i], c3[i], s[11]);
+      s[7] = __fmaf_rn(c4[i], c3[i], s[7]);
+    }
+    s[1] += a[0] + a[1];
+    s[2] += c2[0] + c2[1];
+    s[3] += c3[0] + c3[1];
+    s[4] += c4[0] + c4[1];
+    s[8] += c8[0] + c8[1];
+    s[12] += c12[0] + c12[1];
+  }
+}
+
 //! A warp at work on its tiles.
 template <class Real, int L>
 struct Worker {
@@ -374,6 +414,11 @@ struct Worker {
 
 //! float32 input: the hot half of a warp at work. It holds in registers what every tile needs; the
 //! rest, a Worker, lies in local memory, behind calls that are not inlined.
+//!
+//! What bounds it is neither the issue slots (26 instructions a value, 69 % of the cycles) nor
+//! memory but the register file: an instruction with three operands in registers takes two cycles
+//! unless one is kept from the instruction before. Hence pairs of values, and products in an order
+//! in which neighbours share a factor.
 template <int L>
 class NarrowSums {
  public:
@@ -393,12 +438,13 @@ class NarrowSums {
       AddExactly(worker_, tile);
       __syncwarp();
       Reload();
-    } else if (++since_flush_ == kFlushTiles<float>) {
+    } else if (tiles_ == kFlushTiles<float>) {
       Flush();
     }
   }
 
   __device__ __forceinline__ void Flush() {
+    worker_->sums[0] += tiles_ * kValues;
     worker_->sums[1] += static_cast<double>(SumSlots(sum_));
     Clear();
   }
@@ -406,64 +452,65 @@ class NarrowSums {
  private:
   static constexpr int kValues = kLaneValues<float>;
 
+  //! A lane's values on the ends of a tile.
+  struct Ends {
+    int low = 0;
+    int any[kStandIns] = {0};
+  };
+
   static __device__ __noinline__ void AddExactly(Worker<float, L>* worker, const float* tile) {
     worker->AddExactly(tile, 32 * kValues);
   }
 
-  //! Sums a tile on its own, and adds it to the rest if all values lay well inside of the interval
-  //! (`kEnds`: or on an end). Two levels of sums round less than one.
+  //! Adds a tile if all of its values lie well inside of the interval (`kEnds`: or on an end).
   template <bool kDirect, bool kEnds>
   __device__ __forceinline__ bool Try(const float* tile) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    float part[16] = {0};
-    int at_low = 0;
-    int at_end[kStandIns] = {0};
-    unsigned any = 0;
-#pragma unroll 1
-    for (int i = 0; i < kValues; i += kStandIns) {
-      float y[kStandIns];
-      CopyWide(tile + i * 32 + lane * 4, y);
-      CopyWide(tile + (i + 4) * 32 + lane * 4, y + 4);
+    float y[kValues];
+    Ends ends;
 #pragma unroll
-      for (int j = 0; j < kStandIns; ++j) {
-        const float x = y[j];
-        y[j] = kDirect ? x * scale_ + offset_ : (x - centre_) * scale_ + offset_;
-        if constexpr (kEnds) {
-          at_low += x == low_ ? 1 : 0;
-          const bool end = x == low_ || x == high_;
-          at_end[j] += end ? 1 : 0;
-          y[j] = end ? StandIn(j) : y[j];
-        }
+    for (int i = 0; i < kValues; i += 4) CopyWide(tile + i * 32 + lane * 4, y + i);
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) {
+      const float x = y[i];
+      y[i] = kDirect ? x * scale_ + offset_ : (x - centre_) * scale_ + offset_;
+      if constexpr (kEnds) {
+        const bool end = x == low_ || x == high_;
+        ends.low += x == low_ ? 1 : 0;
+        ends.any[i % kStandIns] += end ? 1 : 0;
+        y[i] = end ? StandIn(i % kStandIns) : y[i];
       }
-#pragma unroll
-      for (int j = 0; j < kStandIns; j += 2) any |= ExponentWord(y[j]) | ExponentWord(y[j + 1]);
-#pragma unroll
-      for (int j = 0; j < kStandIns; ++j) AddChebyshevTerms<L, float>(y[j], part);
     }
+    unsigned any = 0;
+#pragma unroll
+    for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
     if (__any_sync(kFull, (any & kAtLeastTwo) != 0)) return false;
 #pragma unroll
-    for (int k = 1; k <= L; ++k) sum_[k] += part[k];
-    worker_->sums[0] += kValues;
-    if constexpr (kEnds) {
-      int ends = 0;
-#pragma unroll
-      for (int j = 0; j < kStandIns; ++j) {
-        worker_->stood_in[j] += at_end[j];
-        ends += at_end[j];
-      }
-      worker_->ends_low += at_low;
-      worker_->ends_high += ends - at_low;
-      worker_->state.at_min += at_low;
-      worker_->state.at_max += ends - at_low;
-      ends_ = __any_sync(kFull, ends != 0);
-    }
+    for (int i = 0; i < kValues; i += 2) AddPair<L>(y[i], y[i + 1], sum_);
+    ++tiles_;
+    if constexpr (kEnds) ends_ = Count(ends);
     return true;
+  }
+
+  //! Keeps count of a tile's ends; whether the warp saw any.
+  __device__ __forceinline__ bool Count(const Ends& ends) {
+    int all = 0;
+#pragma unroll
+    for (int j = 0; j < kStandIns; ++j) {
+      worker_->stood_in[j] += ends.any[j];
+      all += ends.any[j];
+    }
+    worker_->ends_low += ends.low;
+    worker_->ends_high += all - ends.low;
+    worker_->state.at_min += ends.low;
+    worker_->state.at_max += all - ends.low;
+    return __any_sync(kFull, all != 0);
   }
 
   __device__ __forceinline__ void Clear() {
 #pragma unroll
     for (float& sum : sum_) sum = 0;
-    since_flush_ = 0;
+    tiles_ = 0;
   }
   __device__ __forceinline__ void Reload() {
     direct_ = worker_->direct;
@@ -477,7 +524,7 @@ class NarrowSums {
 
   Worker<float, L>* worker_;
   float sum_[16];
-  int since_flush_;
+  int tiles_;  //!< since the last flush
   bool ends_ = false;
   bool direct_;
   float centre_;
@@ -549,9 +596,7 @@ constexpr std::size_t kRingBytes = sizeof(Real) * kWarps* kStages<Real> * 32 * k
 template <class Real>
 constexpr std::size_t kSharedBytes = kRingBytes<Real> +
                                      (sizeof(Real) == 8 ? kThreads * sizeof(WarpState) : 0);
-template <class Real>
-constexpr int kBlocksPerMultiprocessor = sizeof(Real) == 8 ? 2 : 3;
-constexpr int kMostBlocksPerMultiprocessor = 3;
+constexpr int kBlocksPerMultiprocessor = 2;
 
 //! Sums the tiles of a warp, which come through its ring in shared memory.
 template <class Real, class AddTile>
@@ -563,21 +608,23 @@ __device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t til
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::size_t warp = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const std::size_t warps = std::size_t{gridDim.x} * kWarps;
-  const auto fetch = [&](std::size_t t, int slot) {
-    if (t < tiles) {
-      const Real* from = aligned + t * kTile + lane * kWide;
+  const int mine = tiles > warp ? static_cast<int>((tiles - warp + warps - 1) / warps) : 0;
+  const Real* from = aligned + warp * kTile + lane * kWide;
+  const auto fetch = [&](int t, int slot) {
+    if (t < mine) {
       Real* to = ring + slot * kTile + lane * kWide;
 #pragma unroll
       for (int i = 0; i < kTile; i += 32 * kWide) __pipeline_memcpy_async(to + i, from + i, 16);
+      from += warps * kTile;
     }
     __pipeline_commit();
   };
 #pragma unroll
-  for (int slot = 0; slot < kSlots - 1; ++slot) fetch(warp + slot * warps, slot);
+  for (int slot = 0; slot < kSlots - 1; ++slot) fetch(slot, slot);
   int slot = 0;
 #pragma unroll 1
-  for (std::size_t t = warp; t < tiles; t += warps) {
-    fetch(t + (kSlots - 1) * warps, slot == 0 ? kSlots - 1 : slot - 1);
+  for (int t = 0; t < mine; ++t) {
+    fetch(t + kSlots - 1, slot == 0 ? kSlots - 1 : slot - 1);
     __pipeline_wait_prior(kSlots - 1);
     add_tile(ring + slot * kTile);
     slot = slot == kSlots - 1 ? 0 : slot + 1;
@@ -585,7 +632,7 @@ __device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t til
 }
 
 template <class Real, int L>
-__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor<Real>)
+__global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     ChebyshevKernel(const Real* values, std::size_t n, const double* samples,
                     ChebyshevSums* blocks) {
   constexpr int kTile = 32 * kLaneValues<Real>;
@@ -661,7 +708,7 @@ struct ChebyshevCuda::Memory {
 };
 
 ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
-  const int blocks = kMostBlocksPerMultiprocessor * MultiprocessorCount();
+  const int blocks = kBlocksPerMultiprocessor * MultiprocessorCount();
   memory_ = std::make_unique<Memory>(
       Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks)),
              DeviceArray<double>(2 * kSampleBlocks)});
@@ -674,8 +721,8 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   constexpr std::size_t kBlockTile = std::size_t{kThreads} * kLaneValues<Real>;
   const std::size_t useful = n / kBlockTile + 1;
-  const int most = memory_->blocks / kMostBlocksPerMultiprocessor * kBlocksPerMultiprocessor<Real>;
-  const int blocks = useful < static_cast<std::size_t>(most) ? static_cast<int>(useful) : most;
+  const int blocks = useful < static_cast<std::size_t>(memory_->blocks) ? static_cast<int>(useful)
+                                                                        : memory_->blocks;
   DispatchCompiledOrder(order_, [&](auto order) {
     const bool sampled = n >= kSampleFrom;
     if (sampled) {

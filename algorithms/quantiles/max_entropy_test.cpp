@@ -119,6 +119,72 @@ TEST(MaxEntropy, BothRoutesAgree) {
   }
 }
 
+//! Moments of random atoms, on a lattice or not: hard and easy problems.
+std::vector<DualProblem> RandomProblems(std::size_t count) {
+  std::mt19937_64 engine(8);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<DualProblem> problems;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool lattice = i % 2 == 1;
+    DualProblem problem;
+    problem.order = 1 + static_cast<int>(i % 15);
+    problem.places = lattice ? 2 + static_cast<int>(engine() % 900) : 0;
+    problem.first = -0.95;
+    problem.step = lattice ? 1.9 / (problem.places - 1) : 0;
+    std::vector<double> atoms(20 + engine() % 300);
+    for (double& a : atoms) {
+      a = uniform(engine);
+      if (lattice) {
+        a = problem.first + problem.step * static_cast<double>(engine() % problem.places);
+      }
+    }
+    const std::vector<double> weights(atoms.size(), 1.0 / static_cast<double>(atoms.size()));
+    problem.mu = ChebyshevOf(atoms, weights);
+    problem.mu[0] = 1;
+    problems.push_back(problem);
+  }
+  return problems;
+}
+
+TEST(Dual, MassesHaveTheMomentsAskedFor) {
+  for (const DualProblem& problem : RandomProblems(60)) {
+    const DualAnswer answer = SolveDual(problem);
+    EXPECT_LT(answer.residual, 2e-3);
+    const std::vector<double> mass = DualMasses(problem, answer);
+    double total = 0;
+    for (const double m : mass) total += m;
+    EXPECT_NEAR(total, 1, 1e-9);
+    if (problem.places == 0) continue;
+    for (int k = 1; k <= problem.order; ++k) {
+      double moment = 0;
+      for (std::size_t j = 0; j < mass.size(); ++j) {
+        const double t = problem.first + problem.step * static_cast<double>(j);
+        moment += mass[j] * std::cos(k * std::acos(t));
+      }
+      EXPECT_NEAR(moment, problem.mu[static_cast<std::size_t>(k)], answer.residual + 1e-9);
+    }
+  }
+}
+
+TEST(Dual, AnyNumberOfThreadsGivesTheSameBits) {
+  const std::vector<DualProblem> problems = RandomProblems(40);
+  const auto alone = CpuDualSolver(1)(problems);
+  const auto together = CpuDualSolver(4)(problems);
+  ASSERT_EQ(alone.size(), together.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(alone[i].theta, together[i].theta);
+    EXPECT_EQ(alone[i].iterations, together[i].iterations);
+  }
+  EXPECT_TRUE(CpuDualSolver(2)({}).empty());
+  EXPECT_THROW(CpuDualSolver(0), std::invalid_argument);
+  DualProblem wrong;
+  wrong.order = 16;
+  EXPECT_THROW(SolveDual(wrong), std::invalid_argument);
+  wrong.order = 3;
+  wrong.places = kMaxPlaces + 1;
+  EXPECT_THROW(SolveDual(wrong), std::invalid_argument);
+}
+
 TEST(LegendreSeries, IntegratesItsDensity) {
   Moments mu{};
   mu[0] = 1;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "algorithms/quantiles/niae.hpp"
+#include "baselines/quantiles/datasketches.hpp"
 #include "baselines/quantiles/kll_sketch.hpp"
 #include "baselines/quantiles/sorted_sketch.hpp"
 
@@ -136,6 +137,64 @@ TEST(Sorted, IsTheEmpiricalQuantile) {
   EXPECT_EQ(sketch->quantile(1), 3);
   sketch->merge(*sketch);
   EXPECT_EQ(sketch->count(), 8u);
+}
+
+std::unique_ptr<QuantileSketch> MakeByName(const std::string& name, const Parameters& parameters) {
+  return Registry<QuantileSketch>::Instance().Make(name, Device::kCpu, parameters);
+}
+
+TEST(DdSketch, KeepsItsRelativeError) {
+  for (const double alpha : {0.01, 0.1}) {
+    std::vector<double> values = Draw(20000);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = i % 10 == 0 ? 0 : (i % 3 == 0 ? -1 : 1) * std::exp(3 * values[i]);
+    }
+    const auto sketch = MakeByName("DDSketch", {{"alpha", alpha}});
+    const auto half = sketch->empty_clone();
+    half->update(std::span<const double>(values).first(7777));
+    sketch->update(std::span<const double>(values).subspan(7777));
+    sketch->merge(*half);
+    EXPECT_EQ(sketch->count(), values.size());
+    std::sort(values.begin(), values.end());
+    for (const double phi : NiaePhis(101)) {
+      const double rank = phi * static_cast<double>(values.size() - 1);
+      const double exact = values[static_cast<std::size_t>(rank)];
+      EXPECT_LE(std::abs(sketch->quantile(phi) - exact), alpha * std::abs(exact) * (1 + 1e-9));
+    }
+  }
+}
+
+TEST(DdSketch, CollapsesTowardsZero) {
+  const auto sketch = MakeByName("DDSketch", {{"bins", std::int64_t{10}}});
+  std::vector<double> values;
+  for (int i = -400; i <= 400; ++i) values.push_back(std::exp(0.1 * i));
+  sketch->update(std::span<const double>(values));
+  EXPECT_EQ(sketch->bytes(), 32u + 8 * 10);
+  EXPECT_NEAR(sketch->quantile(1), values.back(), 0.01 * values.back());
+  EXPECT_THROW(MakeByName("DDSketch", {{"alpha", 1.5}}), std::invalid_argument);
+  EXPECT_THROW(sketch->merge(*MakeByName("DDSketch", {})), std::invalid_argument);
+}
+
+TEST(DataSketches, AnswerOrSayThatTheyAreAbsent) {
+  for (const char* name :
+       {"DataSketches-KLL", "DataSketches-classic", "DataSketches-REQ", "DataSketches-t-digest"}) {
+    EXPECT_TRUE(IsDataSketches(name));
+    if (!HasDataSketches()) {
+      EXPECT_THROW(MakeByName(name, {}), std::runtime_error);
+      continue;
+    }
+    auto values = Draw(50000);
+    values[100] = std::numeric_limits<double>::quiet_NaN();
+    const auto sketch = MakeByName(name, {});
+    const auto half = sketch->empty_clone();
+    half->update(std::span<const double>(values).first(20000));
+    sketch->update(std::span<const double>(values).subspan(20000));
+    sketch->merge(*half);
+    EXPECT_EQ(sketch->count(), values.size() - 1);
+    EXPECT_LT(sketch->bytes(), 20000u);
+    values.erase(values.begin() + 100);
+    EXPECT_LT(WorstRankError(*sketch, values), 0.05) << name;
+  }
 }
 
 }  // namespace

@@ -26,6 +26,7 @@
 #include "algorithms/quantiles/moments_cuda.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "experiments/quantiles/gpu_check_kernels.hpp"
+#include "experiments/quantiles/gpu_check_tools.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -36,54 +37,6 @@ struct Options {
   std::size_t max_size = 1000000000;
   bool verify_only = false;
 };
-
-void Check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) {
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-  }
-}
-
-//! A CSV that is also shown.
-class Table {
- public:
-  Table(const std::string& path, const std::string& header) : file_(std::fopen(path.c_str(), "w")) {
-    if (file_ == nullptr) throw std::runtime_error("cannot write " + path);
-    Row(header);
-  }
-  ~Table() { std::fclose(file_); }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
-  void Row(const std::string& row) {
-    std::fprintf(file_, "%s\n", row.c_str());
-    std::printf("%s\n", row.c_str());
-    std::fflush(stdout);
-  }
-
- private:
-  std::FILE* file_;
-};
-
-template <class Real>
-class DeviceBuffer {
- public:
-  explicit DeviceBuffer(std::size_t n) {
-    Check(cudaMalloc(reinterpret_cast<void**>(&data_), n * sizeof(Real)), "cudaMalloc");
-  }
-  ~DeviceBuffer() { cudaFree(data_); }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  Real* data() const { return data_; }
-
- private:
-  Real* data_ = nullptr;
-};
-
-template <class Real>
-std::vector<Real> Download(const Real* data, std::size_t n) {
-  std::vector<Real> out(n);
-  Check(cudaMemcpy(out.data(), data, n * sizeof(Real), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  return out;
-}
 
 const std::vector<std::pair<Shape, const char*>> kShapes{{Shape::kNormal, "normal"},
                                                          {Shape::kOffsetNormal, "normal+1e3"},
@@ -119,26 +72,6 @@ double Difference(ChebyshevSums device, const ChebyshevSums& host, int order) {
   }
   return worst;
 }
-
-class Verifier {
- public:
-  explicit Verifier(Table& table) : table_(table) {}
-
-  void Record(const std::string& method, int order, const char* type, const char* shape,
-              std::size_t n, double error, double allowed) {
-    const bool ok = error <= allowed;
-    wrong_ += ok ? 0 : 1;
-    char row[256];
-    std::snprintf(row, sizeof row, "%s,%d,%s,%s,%zu,%.3g,%.3g,%s", method.c_str(), order, type,
-                  shape, n, error, allowed, ok ? "ok" : "WRONG");
-    table_.Row(row);
-  }
-  int wrong() const { return wrong_; }
-
- private:
-  Table& table_;
-  int wrong_ = 0;
-};
 
 template <class Real>
 void VerifyInput(Verifier& verifier, const Real* device, std::size_t n, const char* shape) {
@@ -186,32 +119,6 @@ void VerifyAll(Verifier& verifier, std::size_t max_size, std::uint64_t seed) {
       VerifyInput(verifier, data.data(), n, "with NaN");
     }
   }
-}
-
-//! Median milliseconds of enough runs, by events around each.
-double MedianMs(const std::function<void()>& run) {
-  cudaEvent_t begin;
-  cudaEvent_t end;
-  Check(cudaEventCreate(&begin), "event");
-  Check(cudaEventCreate(&end), "event");
-  for (int i = 0; i < 3; ++i) run();
-  Check(cudaDeviceSynchronize(), "warm-up");
-  std::vector<float> times;
-  double total = 0;
-  while (times.size() < 15 || (total < 20 && times.size() < 200)) {
-    Check(cudaEventRecord(begin), "event");
-    run();
-    Check(cudaEventRecord(end), "event");
-    Check(cudaEventSynchronize(end), "event");
-    float ms = 0;
-    Check(cudaEventElapsedTime(&ms, begin, end), "event");
-    times.push_back(ms);
-    total += ms;
-  }
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());
-  return times[times.size() / 2];
 }
 
 template <class Real>
@@ -265,11 +172,22 @@ int Run(const Options& options) {
     Verifier verifier(table);
     VerifyAll<double>(verifier, options.max_size, options.seed);
     VerifyAll<float>(verifier, options.max_size, options.seed);
+    VerifyColumns(verifier, options.seed);
+    CheckDevices(verifier, nullptr, options.seed);
     wrong = verifier.wrong();
   }
   std::printf("# %d wrong\n", wrong);
   if (wrong > 0) return 3;
   if (options.verify_only) return 0;
+  {
+    Table columns(options.out + "/columns.csv", "what,columns,rows,ms,columns per second");
+    TimeColumns(columns, options.seed);
+  }
+  {
+    Table devices(options.out + "/devices.csv", "devices,type,n,ms,values per second");
+    Verifier again(devices);
+    CheckDevices(again, &devices, options.seed);
+  }
   Table table(options.out + "/timing.csv", "method,l,type,shape,n,ms,GB/s,% of a plain read");
   TimeAll<double>(table, options.max_size, options.seed);
   TimeAll<float>(table, options.max_size, options.seed);

@@ -14,10 +14,12 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
+#include "baselines/quantiles/datasketches.hpp"
 #include "datasets/generators.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/quantiles/column_class.hpp"
@@ -61,6 +63,21 @@ double MeanRankError(std::span<const double> sorted, std::span<const double> est
   return sum / static_cast<double>(phis.size());
 }
 
+// The error in value relative to the value, DDSketch's own measure: |q - exact| / |exact|, averaged
+// over the points whose exact quantile is not zero. NaN where there is none.
+double MeanRelativeError(std::span<const double> sorted, std::span<const double> estimates) {
+  const auto phis = quantiles::NiaePhis(estimates.size());
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    const double exact = quantiles::EmpiricalQuantile(sorted, phis[i]);
+    if (exact == 0) continue;
+    sum += std::abs(estimates[i] - exact) / std::abs(exact);
+    ++count;
+  }
+  return sum / count;
+}
+
 class NiaeProtocol : public harness::Protocol {
  public:
   std::string name() const override { return "quantiles/niae"; }
@@ -79,10 +96,18 @@ class NiaeProtocol : public harness::Protocol {
     return ResolveData(dataset);
   }
 
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    if (quantiles::IsDataSketches(cell.algorithm) && !quantiles::HasDataSketches()) {
+      return "this build has no Apache DataSketches (-DDATASKETCHES_ROOT=FOLDER)";
+    }
+    return {};
+  }
+
   harness::Outcome measure(const harness::CellConfig& cell) override {
     harness::Outcome outcome;
     harness::Metric niae{"niae", "1", {}, {}, {}};
     harness::Metric rank{"rank_error", "1", {}, {}, {}};
+    std::vector<harness::Metric> more = More();
     const auto fresh = MakeMethod<QuantileSketch>(cell);
     std::int64_t miscounted = 0;
     ForEachInput(cell, [&](const SketchInput& input) {
@@ -99,6 +124,7 @@ class NiaeProtocol : public harness::Protocol {
         metric->groups.push_back(ColumnClass(ShapeOf(sorted)));
         metric->items.push_back(input.name);
       }
+      AddMore(more, input.name, sorted, estimates, *sketch);
       outcome.facts["bytes"] = static_cast<std::int64_t>(sketch->bytes());
     });
     outcome.verification = {true,
@@ -114,7 +140,47 @@ class NiaeProtocol : public harness::Protocol {
           "no column of this data set is wanted (" + TextOf(cell.settings, "inputs") + ")";
     }
     outcome.metrics = {niae, rank};
+    outcome.metrics.insert(outcome.metrics.end(), more.begin(), more.end());
     return outcome;
+  }
+
+ protected:
+  // Further metrics of a protocol that builds on this one, and a column's samples of them; no
+  // estimates stand for a numerical failure.
+  virtual std::vector<harness::Metric> More() const { return {}; }
+  virtual void AddMore(std::vector<harness::Metric>& /*more*/, const std::string& /*column*/,
+                       std::span<const double> /*sorted*/, std::span<const double> /*estimates*/,
+                       const QuantileSketch& /*sketch*/) const {}
+};
+
+// Accuracy for its bytes. Ties: an answer that is a data value holds all of its ranks, so that its
+// rank error is the distance of phi from that interval, for every method alike. A column of fewer
+// than 2000 values is reported apart: many a peer still holds all of them.
+class BytesProtocol final : public NiaeProtocol {
+ public:
+  std::string name() const override { return "quantiles/bytes"; }
+  std::string summary() const override {
+    return "accuracy of quantile sketches for the bytes of their serialised form";
+  }
+
+ private:
+  std::vector<harness::Metric> More() const override {
+    return {{"bytes", "B", {}, {}, {}},
+            {"rank_error_by_length", "1", {}, {}, {}},
+            {"relative_error", "1", {}, {}, {}}};
+  }
+  void AddMore(std::vector<harness::Metric>& more, const std::string& column,
+               std::span<const double> sorted, std::span<const double> estimates,
+               const QuantileSketch& sketch) const override {
+    constexpr std::size_t kShort = 2000;
+    const bool failed = estimates.empty();
+    more[0].samples.push_back(static_cast<double>(sketch.bytes()));
+    more[1].samples.push_back(failed ? kNan : MeanRankError(sorted, estimates));
+    more[2].samples.push_back(failed ? kNan : MeanRelativeError(sorted, estimates));
+    for (auto& metric : more) {
+      metric.items.push_back(column);
+      metric.groups.push_back(sorted.size() < kShort ? "short" : "long");
+    }
   }
 };
 
@@ -215,6 +281,7 @@ class StreamProtocol final : public harness::Protocol {
 };
 
 RETABLE_PROTOCOL(NiaeProtocol);
+RETABLE_PROTOCOL(BytesProtocol);
 RETABLE_PROTOCOL(StreamProtocol);
 
 }  // namespace

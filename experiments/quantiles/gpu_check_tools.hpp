@@ -1,0 +1,117 @@
+#pragma once
+//! @file
+//! What the parts of the family's GPU check share: tables, device buffers, a verdict, a timer.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace retable::quantiles {
+
+inline void Check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) {
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
+  }
+}
+
+//! A CSV that is also shown.
+class Table {
+ public:
+  Table(const std::string& path, const std::string& header) : file_(std::fopen(path.c_str(), "w")) {
+    if (file_ == nullptr) throw std::runtime_error("cannot write " + path);
+    Row(header);
+  }
+  ~Table() { std::fclose(file_); }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+  void Row(const std::string& row) {
+    std::fprintf(file_, "%s\n", row.c_str());
+    std::printf("%s\n", row.c_str());
+    std::fflush(stdout);
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+template <class Real>
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(std::size_t n) {
+    Check(cudaMalloc(reinterpret_cast<void**>(&data_), n * sizeof(Real)), "cudaMalloc");
+  }
+  ~DeviceBuffer() { cudaFree(data_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  Real* data() const { return data_; }
+
+ private:
+  Real* data_ = nullptr;
+};
+
+template <class Real>
+std::vector<Real> Download(const Real* data, std::size_t n) {
+  std::vector<Real> out(n);
+  Check(cudaMemcpy(out.data(), data, n * sizeof(Real), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return out;
+}
+
+class Verifier {
+ public:
+  explicit Verifier(Table& table) : table_(table) {}
+
+  void Record(const std::string& method, int order, const char* type, const char* shape,
+              std::size_t n, double error, double allowed) {
+    const bool ok = error <= allowed;
+    wrong_ += ok ? 0 : 1;
+    char row[256];
+    std::snprintf(row, sizeof row, "%s,%d,%s,%s,%zu,%.3g,%.3g,%s", method.c_str(), order, type,
+                  shape, n, error, allowed, ok ? "ok" : "WRONG");
+    table_.Row(row);
+  }
+  int wrong() const { return wrong_; }
+
+ private:
+  Table& table_;
+  int wrong_ = 0;
+};
+
+//! Median milliseconds of enough runs, by events around each.
+inline double MedianMs(const std::function<void()>& run) {
+  cudaEvent_t begin;
+  cudaEvent_t end;
+  Check(cudaEventCreate(&begin), "event");
+  Check(cudaEventCreate(&end), "event");
+  for (int i = 0; i < 3; ++i) run();
+  Check(cudaDeviceSynchronize(), "warm-up");
+  std::vector<float> times;
+  double total = 0;
+  while (times.size() < 15 || (total < 20 && times.size() < 200)) {
+    Check(cudaEventRecord(begin), "event");
+    run();
+    Check(cudaEventRecord(end), "event");
+    Check(cudaEventSynchronize(end), "event");
+    float ms = 0;
+    Check(cudaEventElapsedTime(&ms, begin, end), "event");
+    times.push_back(ms);
+    total += ms;
+  }
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());
+  return times[times.size() / 2];
+}
+
+//! Many columns in one launch, and their duals in one batch (gpu_check_columns_bench.cpp).
+void VerifyColumns(Verifier& verifier, std::uint64_t seed);
+void TimeColumns(Table& table, std::uint64_t seed);
+//! One stream over 1, 2, 4 and 8 devices, as many as there are: the same bits, and the time.
+void CheckDevices(Verifier& verifier, Table* table, std::uint64_t seed);
+
+}  // namespace retable::quantiles
