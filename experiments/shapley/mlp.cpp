@@ -36,6 +36,33 @@ RETABLE_WIDE T DotPositive(const T* w, const T* x, std::size_t n) {
   return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
 }
 
+// What a walk's step needs: features' differences lie `stride` apart, background by background.
+struct Joining {
+  const double* difference;
+  std::size_t stride;
+  const double* weight;
+  const double* out;
+  std::size_t units, rows;
+};
+
+// One feature of every background row becomes the explained row's: the units' inputs change where
+// the two differ, and with them the row's output.
+RETABLE_WIDE void Join(const Joining& join, double* inputs, double* output) {
+  for (std::size_t b = 0; b < join.rows; ++b, inputs += join.units) {
+    const double difference = join.difference[b * join.stride];
+    if (difference == 0) continue;
+    double sum[8] = {};
+    for (std::size_t k = 0; k < join.units; k += 8) {
+      for (std::size_t l = 0; l < 8; ++l) {
+        const double input = inputs[k + l] + difference * join.weight[k + l];
+        inputs[k + l] = input;
+        sum[l] += join.out[k + l] * std::max(0.0, input);
+      }
+    }
+    output[b] = ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+  }
+}
+
 struct AdamRates {
   float first, second, step, decay;
 };
@@ -231,7 +258,9 @@ class MlpGame final : public shapley::Game {
       for (std::size_t b = 0; b < rows_; ++b) {
         std::copy_n(start_.data() + b * padded_, padded_, units.data());
         for (std::size_t j = 0; j < static_cast<std::size_t>(d_); ++j) {
-          if (((in[j / 64] >> (j % 64)) & 1) != 0) Join(b, j, units.data());
+          if (((in[j / 64] >> (j % 64)) & 1) == 0) continue;
+          AddScaled(difference_[b * static_cast<std::size_t>(d_) + j], weight_.data() + j * padded_,
+                    units.data(), padded_);
         }
         sum += DotPositive(out_.data(), units.data(), padded_);
       }
@@ -251,25 +280,20 @@ class MlpGame final : public shapley::Game {
     }
     values[0] = value();
     for (std::size_t k = 0; k < order.size(); ++k) {
-      for (std::size_t b = 0; b < rows_; ++b) {
-        double* own = units.data() + b * padded_;
-        if (!Join(b, static_cast<std::size_t>(order[k]), own)) continue;
-        output[b] = DotPositive(out_.data(), own, padded_);
-      }
+      const auto j = static_cast<std::size_t>(order[k]);
+      const Joining join = {difference_.data() + j,
+                            static_cast<std::size_t>(d_),
+                            weight_.data() + j * padded_,
+                            out_.data(),
+                            padded_,
+                            rows_};
+      Join(join, units.data(), output.data());
       values[k + 1] = value();
     }
   }
 
  private:
   double* Weight(std::size_t j) { return weight_.data() + j * padded_; }
-
-  // Feature j of background row b becomes the explained row's; false where that changes nothing.
-  bool Join(std::size_t b, std::size_t j, double* units) const {
-    const double difference = difference_[b * static_cast<std::size_t>(d_) + j];
-    if (difference == 0) return false;
-    AddScaled(difference, weight_.data() + j * padded_, units, padded_);
-    return true;
-  }
 
   int d_;
   std::size_t padded_, rows_;
