@@ -1,8 +1,8 @@
 #include "algorithms/treeshap/top_interactions.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -220,11 +220,12 @@ class TopInteractions::Search {
 
     std::size_t features, first = 0, lanes = 0;
     std::vector<float> x;
-    std::vector<double> bounds;          // features x lanes: R
-    std::vector<double> pairs;           // |S| (|S| - 1) / 2 x lanes
-    std::vector<std::int32_t> position;  // of each feature in S, or -1
-    Features wanted;                     // S
-    Features guess;                      // where the next block starts
+    std::vector<double> bounds;                      // features x lanes: R
+    std::vector<double> pairs;                       // |S| (|S| - 1) / 2 x lanes
+    std::vector<std::int32_t> position;              // of each feature in S, or -1
+    Features wanted;                                 // S
+    Features guess;                                  // where the next block starts
+    std::vector<std::vector<InteractionPair>> best;  // of each lane: a heap, the weakest in front
     std::vector<float> tree_bounds, tree_pairs, scratch;
     std::vector<std::int32_t> slot, live, members;
     TopInteractionsStats used;
@@ -246,6 +247,7 @@ class TopInteractions::Search {
     }
     for (bool first = true;; first = false) {
       Pass(state, group, first && !whole);
+      Select(state);
       state.used.passes += 1;
       if (whole) break;
       for (std::size_t lane = 0; lane < state.lanes; ++lane) limit[lane] = Limit(state, lane);
@@ -315,28 +317,43 @@ class TopInteractions::Search {
     return largest;
   }
 
-  // |P| of the k-th strongest pair within S; 0 where there are fewer.
-  double Limit(const State& state, std::size_t lane) const {
+  // The k strongest pairs within S of each row, in one scan of the sums: a heap for each lane,
+  // whose weakest is the bar for the next. O(pairs) where few pass it.
+  void Select(State& state) const {
+    state.best.assign(kL, {});
+    std::array<double, kL> bar{};
     const std::size_t n = state.wanted.size();
-    const std::size_t count = n < 2 ? 0 : n * (n - 1) / 2;
-    if (count < options_.k) return 0;
-    std::vector<double> sizes(count);
-    for (std::size_t p = 0; p < count; ++p) sizes[p] = std::abs(state.pairs[p * kL + lane]);
-    const auto kth = sizes.begin() + static_cast<std::ptrdiff_t>(options_.k - 1);
-    std::nth_element(sizes.begin(), kth, sizes.end(), std::greater<>());
-    return *kth;
-  }
-
-  std::vector<InteractionPair> Strongest(const State& state, std::size_t lane) const {
-    std::vector<InteractionPair> pairs;
-    const std::size_t n = state.wanted.size();
-    for (std::size_t i = 0, p = 0; i < n; ++i) {
-      for (std::size_t j = i + 1; j < n; ++j, ++p) {
-        const double value = state.pairs[p * kL + lane] / 2;
-        if (value != 0) pairs.push_back({state.wanted[i], state.wanted[j], value});
+    const double* at = state.pairs.data();
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = i + 1; j < n; ++j, at += kL) {
+        for (std::size_t lane = 0; lane < kL; ++lane) {
+          if (std::abs(at[lane]) > bar[lane]) Offer(state, lane, i, j, at[lane] / 2, bar[lane]);
+        }
       }
     }
-    KeepStrongest(pairs, options_.k);
+  }
+
+  void Offer(State& state, std::size_t lane, std::size_t i, std::size_t j, double value,
+             double& bar) const {
+    auto& heap = state.best[lane];
+    heap.push_back({state.wanted[i], state.wanted[j], value});
+    std::push_heap(heap.begin(), heap.end(), Stronger);
+    if (heap.size() > options_.k) {
+      std::pop_heap(heap.begin(), heap.end(), Stronger);
+      heap.pop_back();
+    }
+    if (heap.size() == options_.k) bar = 2 * std::abs(heap.front().value);
+  }
+
+  // |P| of the k-th strongest pair within S; 0 where there are fewer.
+  double Limit(const State& state, std::size_t lane) const {
+    const auto& heap = state.best[lane];
+    return heap.size() < options_.k ? 0 : 2 * std::abs(heap.front().value);
+  }
+
+  static std::vector<InteractionPair> Strongest(State& state, std::size_t lane) {
+    auto pairs = std::move(state.best[lane]);
+    std::sort(pairs.begin(), pairs.end(), Stronger);
     return pairs;
   }
 

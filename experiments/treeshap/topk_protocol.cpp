@@ -94,7 +94,8 @@ class TopKProtocol final : public harness::Protocol {
     harness::Outcome outcome;
     outcome.facts["model"] = problem.origin;
     outcome.facts["threads"] = threads > 0 ? threads : std::int64_t{HardwareThreads()};
-    const RowBlock head = problem.Rows().slice(0, std::min<std::size_t>(wanted, 17));
+    const std::size_t few = std::clamp<std::size_t>(MatrixRows(problem) / 8, 2, 17);
+    const RowBlock head = problem.Rows().slice(0, std::min(wanted, few));
     const double difference = Difference(search.find(head), all_pairs(head));
     outcome.verification = {true,
                             difference <= 1e-5,
@@ -104,7 +105,8 @@ class TopKProtocol final : public harness::Protocol {
                             "selection from the whole matrix"};
     if (!outcome.verification.ok) return outcome;
 
-    const std::size_t count = Affordable(problem, wanted, budget / 3, call);
+    const std::size_t most = searches ? wanted : std::min(wanted, MatrixRows(problem));
+    const std::size_t count = Affordable(problem, most, budget / 3, call);
     const RowBlock part = problem.Rows().slice(0, count);
     harness::RepeatOptions options;
     options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
@@ -128,17 +130,20 @@ class TopKProtocol final : public harness::Protocol {
   }
 
  private:
-  // Rows that one call explains within `budget` seconds, and whose matrices take at most 1 GB.
+  // Rows whose matrices take 256 MB.
+  static std::size_t MatrixRows(const ModelProblem& problem) {
+    return std::max<std::size_t>(1, (std::size_t{1} << 25) / InteractionsPerRow(problem.model));
+  }
+
+  // Rows, at most `most`, that one call explains within `budget` seconds.
   template <class Call>
-  static std::size_t Affordable(const ModelProblem& problem, std::size_t wanted, double budget,
+  static std::size_t Affordable(const ModelProblem& problem, std::size_t most, double budget,
                                 const Call& call) {
-    const std::size_t most = (std::size_t{1} << 27) / InteractionsPerRow(problem.model);
-    const std::size_t rows = std::min(wanted, std::max<std::size_t>(most, 1));
-    std::size_t count = std::min<std::size_t>(rows, 32);
+    std::size_t count = std::min<std::size_t>(most, 16);
     for (;;) {
       const double seconds = harness::TimeOnce([&] { call(problem.Rows().slice(0, count)); });
-      if (count == rows || seconds > budget / 4) return count;
-      count = std::min(rows, count * 4);
+      if (count == most || seconds > budget / 4) return count;
+      count = std::min(most, count * 4);
     }
   }
 };
