@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "datasets/embedded.hpp"
@@ -120,6 +123,27 @@ TEST(Networks, FilesThatAreNoneAreRefused) {
   EXPECT_THROW(ReadOnnx("not a network", {1, 8, 8, {}}, 1), std::invalid_argument);
   EXPECT_THROW(ReadOnnx("", {1, 8, 8, {}}, 1), std::invalid_argument);
   EXPECT_THROW(ReadOnnx(NetworkFile("digits"), {3, 8, 8, {}}, 1), std::invalid_argument);
+}
+
+// The user's network is believed by its hash only.
+TEST(Networks, AnotherNetworkUnderResNetsNameIsRefused) {
+  const auto folder = std::filesystem::path(RETABLE_BINARY_DIR) / "image_game_test";
+  std::filesystem::create_directories(folder);
+  setenv("RETABLE_IMAGENET", folder.c_str(), 1);
+  EXPECT_FALSE(ResolveImages("imagenet")[0].present);
+  std::ofstream(folder / "resnet50-v1-12.onnx") << "something else";
+  std::ofstream(folder / "a.ppm") << "P6 1 1 255\nxyz";
+  EXPECT_TRUE(ResolveImages("imagenet")[0].present);
+  try {
+    MakeImageProblem("imagenet", 0, 1);
+    FAIL() << "not refused";
+  } catch (const std::invalid_argument& problem) {
+    EXPECT_NE(std::string(problem.what()).find("SHA-256"), std::string::npos);
+  }
+  EXPECT_THROW(MakeImageProblem("imagenet", 1, 1), std::invalid_argument);
+  EXPECT_THROW(MakeImageProblem("digits", 359, 1), std::invalid_argument);
+  unsetenv("RETABLE_IMAGENET");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Ppm, PicturesAreRead) {
