@@ -46,6 +46,12 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
   std::vector<double> quantiles(std::span<const double> phis) const override;
   std::vector<double> density(std::span<const double> xs) const override;
   std::size_t bytes() const override;
+  //! Reads the values; for each moment of each at least one multiplication and one addition.
+  std::vector<Work> work(std::size_t values, std::size_t value_bytes) const override {
+    std::vector<Work> work = QuantileSketch::work(values, value_bytes);
+    work.push_back({"FMA fp64", 2.0 * sums_.order() * static_cast<double>(values)});
+    return work;
+  }
   std::unique_ptr<QuantileSketch> empty_clone() const override;
 
   //! @throws as quantiles().
