@@ -213,22 +213,22 @@ void ExpectUnbiased(const std::string& name, const Parameters& parameters, int d
 
 TEST(Estimators, MeansOverSeedsAreTheExactValues) {
   for (int d : {4, 6}) {
-    ExpectUnbiased("MSR", {}, d, d + 1, 4000);
+    ExpectUnbiased("MSR", {}, d, d + 1, 2000);
     for (const char* name : {"SVARM", "SVARM-stratified"}) {
-      ExpectUnbiased(name, {}, d, Make(name)->least_budget(d) + 7, 4000);
+      ExpectUnbiased(name, {}, d, Make(name)->least_budget(d) + 7, 2000);
     }
   }
   // Independent orders, so that folds are: 40 of 720 orders, in pairs or not.
   for (const char* sampler : {"MC", "MC-antithetic"}) {
     const Parameters p = {{"sampler", std::string(sampler)}, {"rounds", std::int64_t{8}}};
-    ExpectUnbiased("Permutations-fitted", p, 6, 140, 800);
+    ExpectUnbiased("Permutations-fitted", p, 6, 140, 400);
   }
   // Half and more of the coalitions, where sampling without replacement matters most.
   for (const char* proxy : {"trees", "additive"}) {
     const Parameters p = {
         {"proxy", std::string(proxy)}, {"rounds", std::int64_t{8}}, {"folds", std::int64_t{2}}};
-    ExpectUnbiased("RegressionMSR", p, 6, 18, 2000);
-    ExpectUnbiased("RegressionMSR", p, 6, 26, 2000);
+    ExpectUnbiased("RegressionMSR", p, 6, 18, 1000);
+    ExpectUnbiased("RegressionMSR", p, 6, 26, 1000);
   }
 }
 

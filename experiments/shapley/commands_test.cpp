@@ -75,6 +75,29 @@ TEST(PermutationsCommand, WritesAFileAndSaysSo) {
   EXPECT_EQ(Lines(text.str()).size(), 3u);
 }
 
+TEST(PermutationsCommand, ACutBlockIsSaid) {
+  const auto cut = Call(PermutationsMain, {"--d", "4", "--n", "7", "--method", "Orthogonal"});
+  EXPECT_EQ(cut.status, 0);
+  EXPECT_NE(cut.err.find("blocks of 6"), std::string::npos) << cut.err;
+  const auto whole = Call(PermutationsMain, {"--d", "4", "--n", "12", "--method", "Orthogonal"});
+  EXPECT_EQ(whole.err.find("note"), std::string::npos);
+}
+
+TEST(PermutationsCommand, OptionsReachTheSampler) {
+  const auto few = Call(PermutationsMain, {"--d", "9", "--n", "20", "--method", "Herding",
+                                           "--option", "candidates=1"});
+  const auto many = Call(PermutationsMain, {"--d", "9", "--n", "20", "--method", "Herding"});
+  EXPECT_EQ(few.status, 0);
+  EXPECT_NE(few.out, many.out);
+  const auto wrong = Call(PermutationsMain, {"--d", "9", "--n", "20", "--method", "Herding",
+                                             "--option", "candidates=few"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("candidates"), std::string::npos);
+  EXPECT_EQ(
+      Call(PermutationsMain, {"--d", "9", "--n", "2", "--method", "MC", "--option", "x=1"}).status,
+      2);
+}
+
 TEST(PermutationsCommand, BadInputIsNamed) {
   EXPECT_EQ(Call(PermutationsMain, {}).status, 1);
   EXPECT_EQ(Call(PermutationsMain, {"--d", "3"}).status, 1);

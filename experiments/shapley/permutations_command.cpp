@@ -1,6 +1,7 @@
 #include "experiments/shapley/permutations_command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iomanip>
@@ -100,8 +101,18 @@ void Write(const PermutationSample& sample, std::ostream& out) {
   }
 }
 
+// Permutations of which a method makes so many at a time.
+std::int64_t BlockOf(const std::string& method, int d) {
+  if (method == "Orthogonal") return std::max<std::int64_t>(1, 2 * (d - 1));
+  return method == "MC-antithetic" || method == "Foldover-descent" ? 2 : 1;
+}
+
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   if (a.n < 1) throw std::invalid_argument("--n: at least one permutation");
+  if (const auto block = BlockOf(a.method, a.d); a.n % block != 0) {
+    err << "note: " << a.method << " works in blocks of " << block << "; " << a.n
+        << " is no multiple, so the last block is cut short (each permutation stays uniform)\n";
+  }
   const auto sampler = MakeSampler(a);
   const PermutationSample sample = sampler->sample(static_cast<std::size_t>(a.n), a.d, a.seed);
   const shapley::PermutationKernel kernel(shapley::KernelByName(a.kernel), a.lambda, a.d);
