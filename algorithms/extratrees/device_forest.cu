@@ -1,7 +1,4 @@
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <span>
 
@@ -65,78 +62,35 @@ struct Landing {
   std::span<const T> span() const { return {data.get(), size}; }
 };
 
-//! Copies to pageable memory at the bus's speed: through two pinned pieces, emptied by all cores
-//! while the other one fills.
-class Staging {
- public:
-  Staging() {
-    for (int i = 0; i < 2; ++i) {
-      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&piece_[i]), kBytes));
-      RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&filled_[i], cudaEventDisableTiming));
-    }
-  }
-  ~Staging() {
-    for (int i = 0; i < 2; ++i) {
-      cudaFreeHost(piece_[i]);
-      cudaEventDestroy(filled_[i]);
-    }
-  }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-
-  template <class T>
-  Landing<T> Fetch(const DeviceArray<T>& from, std::size_t count) {
-    Landing<T> to(count);
-    Copy(reinterpret_cast<char*>(to.data.get()), reinterpret_cast<const char*>(from.get()),
-         count * sizeof(T));
-    return to;
-  }
-
- private:
-  static constexpr std::size_t kBytes = std::size_t{8} << 20;
-  static constexpr std::size_t kSlice = std::size_t{1} << 18;
-
-  void Copy(char* to, const char* from, std::size_t bytes) {
-    const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
-    for (std::size_t i = 0; i <= pieces; ++i) {
-      if (i < pieces) {
-        const std::size_t size = std::min(kBytes, bytes - i * kBytes);
-        RETABLE_CUDA_CHECK(
-            cudaMemcpyAsync(piece_[i % 2], from + i * kBytes, size, cudaMemcpyDeviceToHost));
-        RETABLE_CUDA_CHECK(cudaEventRecord(filled_[i % 2]));
-      }
-      if (i == 0) continue;
-      const std::size_t size = std::min(kBytes, bytes - (i - 1) * kBytes);
-      RETABLE_CUDA_CHECK(cudaEventSynchronize(filled_[(i - 1) % 2]));
-      char* target = to + (i - 1) * kBytes;
-      const char* source = piece_[(i - 1) % 2];
-      tbb::parallel_for(std::size_t{0}, (size + kSlice - 1) / kSlice, [&](std::size_t slice) {
-        const std::size_t at = slice * kSlice;
-        std::memcpy(target + at, source + at, std::min(kSlice, size - at));
-      });
-    }
-  }
-
-  char* piece_[2] = {};
-  cudaEvent_t filled_[2] = {};
-};
+template <class T>
+Landing<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
+  Landing<T> to(count);
+  staging.ToHost(to.data.get(), from.get(), count * sizeof(T));
+  return to;
+}
 
 }  // namespace
 
 const Forest& DeviceForest::host() {
   if (host_ != nullptr) return *host_;
   auto forest = std::make_unique<Forest>(empty_);
-  Staging staging;
   for (const DeviceTrees& batch : batches_) {
     RETABLE_CUDA_CHECK(cudaSetDevice(batch.device));
-    const auto hot = staging.Fetch(batch.hot, batch.nodes);
-    const auto facts = staging.Fetch(batch.facts, batch.nodes);
-    const auto values = staging.Fetch(batch.leaf_values, batch.values);
+    Staging& staging = StagingOf(batch.device);
+    const auto hot = Fetch(staging, batch.hot, batch.nodes);
+    const auto facts = Fetch(staging, batch.facts, batch.nodes);
+    const auto values = Fetch(staging, batch.leaf_values, batch.values);
     frontier::AppendTrees(hot.span(), facts.span(), values.span(), batch.trees, *forest);
   }
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
   host_ = std::move(forest);
   return *host_;
+}
+
+Staging& DeviceForest::StagingOf(int device) {
+  std::unique_ptr<Staging>& staging = staging_[device];
+  if (staging == nullptr) staging = std::make_unique<Staging>();
+  return *staging;
 }
 
 void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
@@ -145,7 +99,8 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
   const std::size_t cells = std::size_t{count} * empty_.classes;
   DeviceArray<float> device_rows;
   DeviceArray<unsigned long long> device_sums;
-  device_rows.Upload(rows, std::size_t{count} * empty_.columns);
+  const std::size_t values = std::size_t{count} * empty_.columns;
+  StagingOf(device).ToDevice(device_rows.Reserve(values), rows, values * sizeof(float));
   device_sums.Reserve(cells);
   frontier::PartClock clock;
   clock.Start();

@@ -2,10 +2,12 @@
 //! @file
 //! A forest in device memory: prediction there, export to the host on demand.
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "algorithms/extratrees/frontier_device.cuh"
+#include "algorithms/extratrees/staging.cuh"
 
 namespace retable::extratrees {
 
@@ -34,7 +36,11 @@ class DeviceForest final : public FittedForest {
   //! Adds the votes of one device's trees for `count` rows to `sums`; `rows`: in host memory.
   void VoteOn(int device, const float* rows, std::uint32_t count, std::vector<std::int64_t>& sums);
 
+  //! The pinned memory of the current device; made on first use.
+  Staging& StagingOf(int device);
+
   Forest empty_;
+  std::map<int, std::unique_ptr<Staging>> staging_;
   std::vector<DeviceTrees> batches_;
   std::unique_ptr<Forest> host_;
 };

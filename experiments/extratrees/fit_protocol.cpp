@@ -74,7 +74,7 @@ class FitProtocol final : public harness::Protocol {
     harness::Outcome outcome;
     outcome.facts["training rows"] = static_cast<std::int64_t>(data.train_rows);
     outcome.facts["test rows"] = static_cast<std::int64_t>(data.test_rows());
-    const Run warm = Fit(*trainer, data, options);
+    Run warm = Fit(*trainer, data, options);
     if (const auto steps = StoppedAfter(*warm.fitted)) {
       MeasureScaled(*warm.fitted, *steps, data, options, outcome);
       return outcome;
@@ -83,7 +83,9 @@ class FitProtocol final : public harness::Protocol {
     if (!outcome.verification.ok) return outcome;
     const std::uint64_t first = options.seed;
     std::vector<Run> runs;
-    for (std::int64_t r = 0; r < cell.repeats; ++r) {
+    // A process of its own is as warm the first time as ever.
+    if (warm.fitted->own_seconds.has_value()) runs.push_back(std::move(warm));
+    for (auto r = static_cast<std::int64_t>(runs.size()); r < cell.repeats; ++r) {
       options.seed = first + static_cast<std::uint64_t>(r);
       if (!runs.empty()) runs.back().fitted.reset();
       runs.push_back(Fit(*trainer, data, options));

@@ -2,13 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include "harness/csv.hpp"
-#include "harness/verbs.hpp"
 
 namespace retable::experiments::forests {
 namespace {
@@ -74,42 +70,6 @@ TEST_F(ForestCommand, WritesFractions) {
   ASSERT_EQ(Run({"fit", "iris", "--out", Path("i.json"), "--trees", "3", "--device", "cpu"}), 0);
   ASSERT_EQ(Run({"predict", Path("i.json"), "iris", "--proba"}), 0) << err_.str();
   EXPECT_EQ(out_.str().substr(0, 33), "setosa,versicolor,virginica\n1,0,0");
-}
-
-//! The tree SHAP family explains both formats: the values of a row and class add up to the answer.
-TEST_F(ForestCommand, ShapReadsBothFormats) {
-  const auto& verbs = harness::Verbs();
-  const auto shap = std::find_if(verbs.begin(), verbs.end(),
-                                 [](const auto& verb) { return verb.name == "shap"; });
-  if (shap == verbs.end()) GTEST_SKIP() << "built without the treeshap family";
-  Write("s.csv", "a,b,kind\n1,3,x\n2,,x\n8,1,y\n9,2,z\n4,4,z\n5,0,y\n");
-  Write("rows.csv", "a,b\n1,3\n2,\n8,1\n9,2\n4,4\n5,0\n");
-  for (const std::string format : {"retable", "xgboost"}) {
-    ASSERT_EQ(Run({"fit", Path("s.csv"), "--out", Path("s.json"), "--trees", "9", "--format",
-                   format, "--min-samples-leaf", "2", "--device", "cpu"}),
-              0)
-        << err_.str();
-    std::ostringstream values, problems;
-    ASSERT_EQ(shap->run({"--model", Path("s.json"), "--data", Path("rows.csv"), "--out",
-                         Path("shap.csv"), "--device", "cpu", "--precision", "double"},
-                        values, problems),
-              0)
-        << problems.str();
-    // Lines: row, class, a value a feature and the base value; together the class's fraction.
-    const auto table = harness::ReadCsv(Path("shap.csv"));
-    ASSERT_EQ(table.rows.size(), 6u * 3u) << format;
-    if (format == "retable") {
-      ASSERT_EQ(
-          Run({"predict", Path("s.json"), Path("rows.csv"), "--proba", "--out", Path("proba.csv")}),
-          0);
-    }
-    const auto proba = harness::ReadCsv(Path("proba.csv"));
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      double sum = 0;
-      for (std::size_t f = 2; f < table.header.size(); ++f) sum += *table.Number(table.rows[i], f);
-      EXPECT_NEAR(sum, *proba.Number(proba.rows[i / 3], i % 3), 1e-6) << format;
-    }
-  }
 }
 
 TEST_F(ForestCommand, NamesWhatIsWrong) {

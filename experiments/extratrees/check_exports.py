@@ -1,0 +1,81 @@
+"""Fits small forests with the program, explains them with `retable shap` in both formats, and
+compares: a row's values and the base value add up to what `retable forest predict` answers.
+
+    python3 check_exports.py build/retable
+
+Where Python has scikit-learn, the model that to_scikit_learn.py makes must answer the same.
+
+Exit 77 where the program has no `shap` (built without the treeshap family).
+"""
+
+import csv
+import importlib.util
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROWS = [("1", "3", "0.5", "x", "10"), ("2", "", "1", "x", "20"), ("8", "1", "2", "y", "31.5"),
+        ("9", "2", "1", "z", "-4"), ("4", "4", "1", "z", "7"), ("5", "0", "0", "y", "8"),
+        ("", "1", "3", "x", "12"), ("7", "7", "1", "y", "3")]
+
+
+def write(path, header, columns):
+    with open(path, "w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(header)
+        out.writerows([row[c] for c in columns] for row in ROWS)
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def check_scikit_learn(model, answers):
+    if importlib.util.find_spec("sklearn") is None:
+        return
+    from to_scikit_learn import load
+    rows = [[float(v) if v else float("nan") for v in row[:2]] for row in ROWS]
+    forest = load(model)
+    theirs = (forest.predict_proba(rows) if hasattr(forest, "predict_proba") else forest.predict(rows))
+    for ours, its in zip(answers, theirs.ravel()):
+        assert abs(ours - its) <= 1e-9 * max(1.0, abs(its)), (ours, its)
+
+
+def main():
+    program = sys.argv[1]
+    if "shap" not in subprocess.run([program, "--help"], capture_output=True, text=True).stdout:
+        print("built without the treeshap family")
+        return 77
+
+    def run(*words):
+        subprocess.run([program, *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        write(folder / "features.csv", ["a", "b"], (0, 1))
+        for target, extra in ((3, []), (4, ["--regression"])):
+            write(folder / "train.csv", ["a", "b", "w", "t"], (0, 1, 2, target))
+            for kind in ("retable", "xgboost"):
+                model = folder / (kind + ".json")
+                run("forest", "fit", folder / "train.csv", "--weights", "w", "--trees", 9, "--format",
+                    kind, "--min-samples-leaf", 2, "--device", "cpu", "--out", model, *extra)
+                run("shap", "--model", model, "--data", folder / "features.csv", "--out",
+                    folder / "shap.csv", "--device", "cpu", "--precision", "double")
+                if kind == "retable":
+                    run("forest", "predict", model, folder / "features.csv", "--proba", "--out",
+                        folder / "answers.csv")
+                answers = [float(v) for row in read(folder / "answers.csv") for v in row]
+                if kind == "retable":
+                    check_scikit_learn(model, answers)
+                sums = [sum(map(float, row[2:])) for row in read(folder / "shap.csv")]
+                assert len(sums) == len(answers), (len(sums), len(answers))
+                for ours, theirs in zip(sums, answers):
+                    assert abs(ours - theirs) <= 2e-6 * max(1.0, abs(theirs)), (kind, ours, theirs)
+    print("values add up to the forests' answers in both formats")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
