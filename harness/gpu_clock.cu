@@ -32,9 +32,30 @@ int Attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
+int CurrentDevice() {
+  int device = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  return device;
+}
+
+// What is timed may have moved on to another device; the stamps stay where they began.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) : previous_(CurrentDevice()) {
+    if (device != previous_) CheckCuda(cudaSetDevice(device), "cudaSetDevice");
+  }
+  ~OnDevice() { cudaSetDevice(previous_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+
+ private:
+  int previous_;
+};
+
 }  // namespace
 
 struct GpuClock::Device {
+  int index = CurrentDevice();
   DeviceBytes stamps{2 * kMaxMultiprocessors * sizeof(Stamp)};
   PinnedBytes host{2 * kMaxMultiprocessors * sizeof(Stamp)};
   int multiprocessors = Attribute(cudaDevAttrMultiProcessorCount);
@@ -52,20 +73,24 @@ GpuClock::GpuClock() : device_(std::make_unique<Device>()) {}
 GpuClock::~GpuClock() = default;
 
 void GpuClock::Begin(CUstream_st* stream) {
+  const OnDevice here(device_->index);
   CheckCuda(cudaMemsetAsync(device_->stamps.as<char>(), 0, device_->stamps.bytes(), stream),
             "clearing the stamps");
   device_->Put(0, stream);
 }
 
 void GpuClock::Wait(CUstream_st* stream) {
+  const OnDevice here(device_->index);
   CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 
 void GpuClock::End(CUstream_st* stream) {
+  const OnDevice here(device_->index);
   device_->Put(1, stream);
 }
 
 double GpuClock::Mhz(CUstream_st* stream) {
+  const OnDevice here(device_->index);
   CheckCuda(cudaMemcpyAsync(device_->host.data(), device_->stamps.as<char>(),
                             device_->stamps.bytes(), cudaMemcpyDeviceToHost, stream),
             "reading the stamps");

@@ -12,6 +12,10 @@ namespace retable::harness {
 //! sampling, cores used, whether it was steady, throttled samples, and what was included.
 void AddTiming(Outcome& outcome, const TimingResult& timing);
 
+//! Gives the metric "time" that an outcome already has the GPU's clock at each sample, and the
+//! facts that go with it; nothing where the timing has none.
+void AddClock(Outcome& outcome, const TimingResult& timing);
+
 //! Adds the rate of `items` a run as the metric "rate". @param unit "values/s", "million items/s"
 //! @param scale items in the unit's one: 1e6 for millions
 void AddRate(Outcome& outcome, const TimingResult& timing, double items, const std::string& unit,

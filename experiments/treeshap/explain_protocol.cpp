@@ -21,7 +21,7 @@
 #include "experiments/treeshap/external_explainer.hpp"
 #include "experiments/treeshap/paper_models.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -134,6 +134,7 @@ class ExplainProtocol final : public harness::Protocol {
     options.budget = std::get<double>(cell.settings.at("budget"));
     options.min_sample = 0;
     options.max_warmup_runs = 2;
+    options.gpu_clock = cell.device == "cuda" && external == nullptr;
     const auto timing = harness::TimeRepeated(
         [&] {
           const auto phi = call(part);
@@ -150,6 +151,7 @@ class ExplainProtocol final : public harness::Protocol {
     }
     Report(external != nullptr ? external_seconds : timing.seconds, kernel, scale, prepare, wanted,
            outcome);
+    harness::AddClock(outcome, timing);
     if (count < wanted) {
       outcome.facts["scaled"] =
           "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
