@@ -109,7 +109,7 @@ inline double MedianMs(const std::function<void()>& run) {
 }
 
 //! Many columns in one launch, and their duals in one batch (gpu_check_columns_bench.cpp).
-void VerifyColumns(Verifier& verifier, std::uint64_t seed);
+void VerifyColumns(Verifier& verifier, std::size_t max_size, std::uint64_t seed);
 void TimeColumns(Table& table, std::uint64_t seed);
 //! One stream over 1, 2, 4 and 8 devices, as many as there are: the same bits, and the time.
 void CheckDevices(Verifier& verifier, Table* table, std::uint64_t seed);
