@@ -8,13 +8,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <new>
 #include <ostream>
 
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/top_interactions.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "datasets/atomic_file.hpp"
+#include "experiments/treeshap/pieces.hpp"
 #include "experiments/treeshap/row_stream.hpp"
 #include "harness/csv.hpp"
 #include "harness/device.hpp"
@@ -264,28 +264,6 @@ Job Plan(const Arguments& a, TreeEnsemble model, const std::vector<std::string>&
   return job;
 }
 
-bool OutOfMemory(const std::exception& error) {
-  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-         std::string(error.what()).find("out of memory") != std::string::npos;
-}
-
-// Explains the rows in as few pieces as memory allows.
-void ExplainInPieces(const Job& job, const RowBlock& rows, std::size_t first, std::size_t& piece,
-                     fmt::memory_buffer& text) {
-  for (std::size_t at = 0; at < rows.rows;) {
-    const std::size_t count = std::min(piece, rows.rows - at);
-    const std::size_t written = text.size();
-    try {
-      job.explain(rows.slice(at, count), first + at, text);
-      at += count;
-    } catch (const std::exception& error) {
-      if (!OutOfMemory(error) || count == 1) throw;
-      text.resize(written);
-      piece = (count + 1) / 2;
-    }
-  }
-}
-
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   TreeEnsemble model = LoadModelFile(a.model);
   const auto features = static_cast<std::size_t>(model.features);
@@ -304,7 +282,16 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
     values.clear();
     const std::size_t count = stream.Read(piece, values);
     if (count == 0) break;
-    ExplainInPieces(job, {values, count, features}, rows, piece, text);
+    const RowBlock block{values, count, features};
+    InPieces(count, piece, [&](std::size_t first, std::size_t part) {
+      const std::size_t written = text.size();
+      try {
+        job.explain(block.slice(first, part), rows + first, text);
+      } catch (...) {
+        text.resize(written);
+        throw;
+      }
+    });
     rows += count;
     sink.Write(text);
     text.clear();

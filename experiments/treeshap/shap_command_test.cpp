@@ -16,6 +16,7 @@
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
+#include "experiments/treeshap/pieces.hpp"
 #include "harness/csv.hpp"
 
 namespace retable::experiments::treeshap {
@@ -28,6 +29,29 @@ constexpr const char* kForest =
     R"({"format": "retable-forest", "version": 1, "features": 2, "trees": [{"feature": [0, 1, -1,
     -1, -1], "threshold": [3, 1, 0, 0, 0], "left": [1, 2, -1, -1, -1], "right": [4, 3, -1, -1, -1],
     "cover": [10, 6, 2, 4, 4], "value": [0, 0, 1, 5, 9]}]})";
+
+TEST(InPieces, HalvesUntilMemorySuffices) {
+  for (const bool cuda : {false, true}) {
+    std::size_t piece = 16;
+    std::size_t next = 0;
+    InPieces(21, piece, [&](std::size_t first, std::size_t count) {
+      EXPECT_EQ(first, next);
+      if (count > 5) {
+        if (cuda) throw std::runtime_error("cudaMalloc: out of memory");
+        throw std::bad_alloc();
+      }
+      next += count;
+    });
+    EXPECT_EQ(next, 21u);
+    EXPECT_EQ(piece, 4u);
+  }
+  std::size_t piece = 8;
+  EXPECT_THROW(InPieces(3, piece, [](std::size_t, std::size_t) { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_EQ(piece, 1u);
+  EXPECT_THROW(InPieces(3, piece, [](std::size_t, std::size_t) { throw std::logic_error("x"); }),
+               std::logic_error);
+}
 
 class ShapCommand : public testing::Test {
  protected:
