@@ -11,13 +11,13 @@ namespace retable::treeshap {
 
 class PairsOnDevice {
  public:
-  //! Compiles and uploads on the current device.
-  explicit PairsOnDevice(const TreeEnsemble& model);
+  //! Compiles and uploads on the current device; units have at most `unit_leaves` leaves.
+  PairsOnDevice(const TreeEnsemble& model, std::int32_t unit_leaves);
   ~PairsOnDevice();
 
-  //! Adds the off-diagonal entries to `matrices` (layout of TreeExplainer::interactions) and
-  //! returns the seconds of device work.
-  double Run(const RowBlock& rows, std::span<double> matrices);
+  //! Writes the values to `phi` and the off-diagonal entries to `matrices` (layouts of
+  //! TreeExplainer; expected values are left as they are) and returns the seconds of device work.
+  double Run(const RowBlock& rows, std::span<double> phi, std::span<double> matrices);
 
  private:
   struct State;

@@ -1,260 +1,221 @@
 #include "algorithms/treeshap/pair_kernel.cuh"
-#include "algorithms/treeshap/quadrature_tape.hpp"
+
+#include <algorithm>
+
+#include "algorithms/treeshap/pair_interpreter.hpp"
 
 namespace retable::treeshap {
 
 namespace {
 
-// One lane of the warp; uniform state is the same in all lanes.
+constexpr std::size_t kBlockBytes = 56 * 1024;  // four blocks on a multiprocessor
+
+// G, the mask and K of each slot, in vectors of four floats by lane.
 template <int Q>
-class PairLane {
- public:
-  __device__ PairLane(const PairLaunch& launch, float* shared, std::uint32_t segment)
-      : p_(launch), lane_(threadIdx.x) {
-    row_ = blockIdx.x * 32 + lane_;
-    group_ = launch.segments[segment].group;
-    stack_ = shared;
-    const std::uint32_t pair_count = launch.features * (launch.features - 1) / 2;
-    pairs_ = stack_ + launch.slots * kSlot;
-    ratios_ = pairs_ + (launch.shared_pairs != 0 ? pair_count * 32 : 0);
-    features_ = reinterpret_cast<std::uint32_t*>(ratios_ + launch.positions * Q);
-    if (launch.shared_pairs != 0) {
-      for (std::uint32_t i = 0; i < pair_count; ++i) pairs_[i * 32 + lane_] = 0;
-    }
+struct PairStack {
+  static constexpr int kV = pairs::kGroups<Q>;
+  static constexpr int kSlot = (2 * kV + 1) * 32;  // groups of four words
+
+  float4* at;  // shared, of the lane
+
+  __device__ __forceinline__ void PushG(int slot, const float (&g)[Q], std::uint64_t mask) {
+    Store(at + slot * kSlot, g);
+    *reinterpret_cast<uint2*>(at + slot * kSlot + 2 * kV * 32) =
+        make_uint2(static_cast<std::uint32_t>(mask), static_cast<std::uint32_t>(mask >> 32));
+  }
+  __device__ __forceinline__ void PeekG(int slot, float (&g)[Q], std::uint64_t& mask) const {
+    Load(at + slot * kSlot, g);
+    const uint2 two = *reinterpret_cast<const uint2*>(at + slot * kSlot + 2 * kV * 32);
+    mask = static_cast<std::uint64_t>(two.y) << 32 | two.x;
+  }
+  __device__ __forceinline__ void PushK(int slot, const float (&k)[Q]) {
+    Store(at + slot * kSlot + kV * 32, k);
+  }
+  __device__ __forceinline__ void PeekK(int slot, float (&k)[Q]) const {
+    Load(at + slot * kSlot + kV * 32, k);
+  }
+
+  static __device__ __forceinline__ void Store(float4* to, const float (&a)[Q]) {
 #pragma unroll
-    for (int q = 0; q < Q; ++q) {
-      t_[q] = launch.t[segment * Q + q];
-      g_[q] = 1;
-    }
-    op_ = launch.segments[segment].first_op;
-  }
-
-  __device__ void Run() {
-    for (;; ++op_) {
-      const PairOp op = p_.ops[op_];
-      const std::uint32_t slot = op.code >> 8;
-      switch (op.code & 255u) {
-        case pairs::kLeafParent:
-          LeafParent(op.node);
-          break;
-        case pairs::kDown:
-          Down(op.node, slot);
-          break;
-        case pairs::kMid:
-          Middle(op.node, slot);
-          break;
-        case pairs::kUp:
-          Up(op.node, slot, false);
-          break;
-        case pairs::kUpLeaf:
-          Up(op.node, slot, true);
-          break;
-        case pairs::kEndTree:
-          EndTree();
-          break;
-        default:
-          return;
-      }
+    for (int v = 0; v < kV; ++v) {
+      const auto word = [&](int i) { return 4 * v + i < Q ? a[4 * v + i] : 0.0f; };
+      to[v * 32] = make_float4(word(0), word(1), word(2), word(3));
     }
   }
+  static __device__ __forceinline__ void Load(const float4* from, float (&a)[Q]) {
+#pragma unroll
+    for (int v = 0; v < kV; ++v) {
+      const float4 four = from[v * 32];
+      a[4 * v] = four.x;
+      if (4 * v + 1 < Q) a[4 * v + 1] = four.y;
+      if (4 * v + 2 < Q) a[4 * v + 2] = four.z;
+      if (4 * v + 3 < Q) a[4 * v + 3] = four.w;
+    }
+  }
+};
 
- private:
-  static constexpr std::uint32_t kSlot = (2 * Q + 2) * 32;
+// A row of the tree's part above the units.
+template <int Q>
+struct RowMemory : PairStack<Q> {
+  const PairLaunch& p;
+  float* sums;  // shared, of the lane
+  std::uint32_t row;
+  std::uint32_t group;
 
-  // delta, and whether the row follows to the first and to the second child.
-  struct Route {
-    float delta;
-    bool first, second;
-  };
+  __device__ __forceinline__ RowMemory(const PairLaunch& launch) : p(launch) {}
 
-  __device__ bool InSet(std::uint32_t offset, float value) const {
-    const std::uint32_t head = __ldg(p_.sets + offset);
+  __device__ __forceinline__ float X(std::uint32_t bits) const {
+    return __ldg(p.x + static_cast<std::size_t>(bits & tape::kFeatureMask) * p.stride + row);
+  }
+
+  __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
+    const std::uint32_t head = __ldg(p.sets + offset);
     if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
       return (head >> 31) != 0;
     }
     const auto category = static_cast<std::uint32_t>(value);
-    return ((__ldg(p_.sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return ((__ldg(p.sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
   }
 
-  __device__ Route Take(const PairNode& node) const {
-    const std::uint32_t feature = node.feature & tape::kFeatureMask;
-    const float x = __ldg(p_.x + static_cast<std::size_t>(feature) * p_.stride + row_);
-    bool inside = x >= node.lower && x < node.upper;
-    bool above = x >= node.threshold;
-    if ((node.feature & tape::kCategorical) != 0) {
-      const std::uint32_t set = __float_as_uint(node.lower);
-      inside = set == ~0u || InSet(set, x);
-      above = !InSet(__float_as_uint(node.upper), x);
-    }
-    if (x != x) {
-      inside = (node.feature & tape::kMissingInside) != 0;
-      above = (node.feature & tape::kMissingAbove) != 0;
-    }
-    const bool second = above == (node.second_above != 0);
-    return {inside ? (above ? node.above : node.below) : 0.0f, inside && !second, inside && second};
-  }
-
-  __device__ void LoadTables(std::uint32_t n, float (&g)[Q], float (&e)[Q]) const {
-    const auto* from = reinterpret_cast<const float4*>(p_.tables + std::size_t{n} * 2 * Q);
-#pragma unroll
-    for (int v = 0; v < Q / 4; ++v) {
-      const float4 a = __ldg(from + v);
-      const float4 b = __ldg(from + Q / 4 + v);
-      g[4 * v] = a.x, g[4 * v + 1] = a.y, g[4 * v + 2] = a.z, g[4 * v + 3] = a.w;
-      e[4 * v] = b.x, e[4 * v + 1] = b.y, e[4 * v + 2] = b.z, e[4 * v + 3] = b.w;
+  __device__ __forceinline__ void AddPair(std::uint32_t pair, float value) {
+    if (p.shared_pairs != 0) {
+      sums[pair * 32] += value;
+    } else if (value != 0) {
+      AddGlobal(pair, value);
     }
   }
 
-  // The state of the node's feature below one of its edges, or above it again. Uniform but for the
-  // bit.
-  __device__ void SetLive(const PairNode& node, float cover, bool follows) {
-    __syncwarp();
-    if (lane_ < Q) {
-      float t = t_[0];
-#pragma unroll
-      for (int q = 1; q < Q; ++q) t = lane_ == q ? t_[q] : t;
-      ratios_[node.position * Q + lane_] = (1.0f - cover) / (t + cover * (1.0f - t));
-    }
-    if (lane_ == 0) features_[node.position] = node.feature & tape::kFeatureMask;
-    __syncwarp();
-    const unsigned long long bit = 1ull << node.position;
-    mask_ = follows ? mask_ | bit : mask_ & ~bit;
-  }
-
-  __device__ void Down(std::uint32_t n, std::uint32_t slot) {
-    const PairNode node = p_.nodes[n];
-    const Route route = Take(node);
-    float g[Q];
-    float e[Q];
-    LoadTables(n, g, e);
-    float* at = stack_ + slot * kSlot + lane_;
-#pragma unroll
-    for (int q = 0; q < Q; ++q) {
-      at[q * 32] = g_[q];
-      g_[q] -= g_[q] * fmaf(g[q], route.delta, node.weight);
-    }
-    at[2 * Q * 32] = __uint_as_float(static_cast<std::uint32_t>(mask_));
-    at[(2 * Q + 1) * 32] = __uint_as_float(static_cast<std::uint32_t>(mask_ >> 32));
-    SetLive(node, node.first_cover, route.first);
-  }
-
-  __device__ void Middle(std::uint32_t n, std::uint32_t slot) {
-    const PairNode node = p_.nodes[n];
-    const Route route = Take(node);
-    float g[Q];
-    float e[Q];
-    LoadTables(n, g, e);
-    float* at = stack_ + slot * kSlot + lane_;
-#pragma unroll
-    for (int q = 0; q < Q; ++q) {
-      at[(Q + q) * 32] = k_[q];
-      g_[q] = at[q * 32] * fmaf(g[q], route.delta, node.weight);
-    }
-    RestoreMask(at);
-    SetLive(node, node.second_cover, route.second);
-  }
-
-  __device__ void RestoreMask(const float* at) {
-    mask_ = static_cast<unsigned long long>(__float_as_uint(at[(2 * Q + 1) * 32])) << 32 |
-            __float_as_uint(at[2 * Q * 32]);
-  }
-
-  __device__ void Up(std::uint32_t n, std::uint32_t slot, bool leaf) {
-    const PairNode node = p_.nodes[n];
-    const Route route = Take(node);
-    float g[Q];
-    float e[Q];
-    LoadTables(n, g, e);
-    const float* at = stack_ + slot * kSlot + lane_;
-    float part[Q];
-#pragma unroll
-    for (int q = 0; q < Q; ++q) {
-      const float first = leaf ? k_[q] : at[(Q + q) * 32];
-      const float difference = (leaf ? node.second_value : k_[q]) - first;
-      part[q] = at[q * 32] * e[q] * difference * route.delta;
-      k_[q] = fmaf(fmaf(g[q], route.delta, node.weight), difference, first);
-    }
-    RestoreMask(at);
-    if (node.position < node.live) {  // a repeat: its state above the node is live again
-      const bool follows = ((mask_ >> node.position) & 1ull) != 0;
-      SetLive(node, node.cover, follows);
-    }
-    AddPairs(node, part);
-  }
-
-  __device__ void LeafParent(std::uint32_t n) {
-    const PairNode node = p_.nodes[n];
-    const Route route = Take(node);
-    float g[Q];
-    float e[Q];
-    LoadTables(n, g, e);
-    const float difference = node.second_value - node.first_value;
-    float part[Q];
-#pragma unroll
-    for (int q = 0; q < Q; ++q) {
-      part[q] = g_[q] * e[q] * difference * route.delta;
-      k_[q] = fmaf(fmaf(g[q], route.delta, node.weight), difference, node.first_value);
-    }
-    AddPairs(node, part);
-  }
-
-  __device__ void AddPairs(const PairNode& node, const float (&part)[Q]) {
-    const std::uint32_t feature = node.feature & tape::kFeatureMask;
-    float cold = 0;
-#pragma unroll
-    for (int q = 0; q < Q; ++q) cold -= part[q] / (1.0f - t_[q]);
-    for (std::uint32_t j = 0; j < node.live; ++j) {
-      if (j == node.position) continue;
-      const float* ratio = ratios_ + j * Q;
-      float hot = 0;
-#pragma unroll
-      for (int q = 0; q < Q; ++q) hot = fmaf(part[q], ratio[q], hot);
-      const float value = ((mask_ >> j) & 1ull) != 0 ? hot : cold;
-      const std::uint32_t pair = PairIndex(feature, features_[j]);
-      if (p_.shared_pairs != 0) {
-        pairs_[pair * 32 + lane_] += value;
-      } else if (value != 0) {
-        AddGlobal(pair, value);
-      }
-    }
-  }
-
-  __device__ void AddGlobal(std::uint32_t pair, float value) {
-    const std::size_t pair_count = std::size_t{p_.features} * (p_.features - 1) / 2;
-    const long long fixed = __double2ll_rn(static_cast<double>(value) * p_.scale);
-    atomicAdd(p_.out + (group_ * pair_count + pair) * p_.stride + row_,
+  __device__ __forceinline__ void AddGlobal(std::uint32_t pair, float value) {
+    const std::size_t pair_count = std::size_t{p.features} * (p.features + 1) / 2;
+    const long long fixed = __double2ll_rn(static_cast<double>(value) * p.scale);
+    atomicAdd(p.out + (group * pair_count + pair) * p.stride + row,
               static_cast<unsigned long long>(fixed));
   }
 
-  __device__ void EndTree() {
-    if (p_.shared_pairs == 0) return;
-    const std::uint32_t pair_count = p_.features * (p_.features - 1) / 2;
+  __device__ __forceinline__ const Float4* Shared(const Float4* at, const Float4& head,
+                                                  float (&k)[Q]) {
+    const std::uint32_t unit = tape::Bits(head.y) - p.first_unit;
+    const std::uint32_t count = tape::Bits(head.z);
+    const std::uint32_t number = __ldg(p.classes + static_cast<std::size_t>(unit) * p.stride + row);
+    const float4* from = p.table + __ldg(p.bases + unit) + number * tape::Bits(head.w);
+#pragma unroll
+    for (int v = 0; v < pairs::kGroups<Q>; ++v) {
+      const float4 four = __ldg(from + v);
+      k[4 * v] = four.x;
+      if (4 * v + 1 < Q) k[4 * v + 1] = four.y;
+      if (4 * v + 2 < Q) k[4 * v + 2] = four.z;
+      if (4 * v + 3 < Q) k[4 * v + 3] = four.w;
+    }
+    from += pairs::kGroups<Q>;
+#pragma unroll 2
+    for (std::uint32_t i = 0; i < count; i += 4, ++at) {
+      const Float4 ids = *at;
+      const float4 values = __ldg(from++);
+      AddPair(tape::Bits(ids.x), values.x);
+      if (i + 1 < count) AddPair(tape::Bits(ids.y), values.y);
+      if (i + 2 < count) AddPair(tape::Bits(ids.z), values.z);
+      if (i + 3 < count) AddPair(tape::Bits(ids.w), values.w);
+    }
+    return at;
+  }
+
+  __device__ __forceinline__ void EndTree() {
+    if (p.shared_pairs == 0) return;
+    const std::uint32_t pair_count = p.features * (p.features + 1) / 2;
     for (std::uint32_t i = 0; i < pair_count; ++i) {
-      const float value = pairs_[i * 32 + lane_];
+      const float value = sums[i * 32];
       if (value != 0) AddGlobal(i, value);
     }
   }
+};
 
-  const PairLaunch& p_;
-  std::uint32_t lane_;
-  std::uint32_t row_ = 0;
-  std::uint32_t group_ = 0;
-  std::uint32_t op_ = 0;
-  float* stack_ = nullptr;
-  float* pairs_ = nullptr;
-  float* ratios_ = nullptr;            // positions x Q
-  std::uint32_t* features_ = nullptr;  // of each position
-  float t_[Q];
-  float g_[Q];
-  float k_[Q];
-  unsigned long long mask_ = 0;
+// A class of rows in a unit: features are places in the unit's list.
+template <int Q>
+struct ClassMemory : PairStack<Q> {
+  float* columns;  // shared, of the lane: x of each place
+  float* sums;     // shared, of the lane
+
+  __device__ __forceinline__ float X(std::uint32_t bits) const {
+    return columns[(bits & tape::kFeatureMask) * 32];
+  }
+  __device__ __forceinline__ bool InSet(std::uint32_t, float) const { return false; }
+  __device__ __forceinline__ void AddPair(std::uint32_t pair, float value) {
+    sums[pair * 32] += value;
+  }
+  __device__ __forceinline__ const Float4* Shared(const Float4* at, const Float4&, float (&)[Q]) {
+    return at;
+  }
+  __device__ __forceinline__ void EndTree() {}
 };
 
 template <int Q>
 __global__ void __launch_bounds__(32) PairKernel(PairLaunch launch) {
-  extern __shared__ float pair_shared[];
-  PairLane<Q> lane(launch, pair_shared, blockIdx.y);
-  lane.Run();
+  extern __shared__ float4 pair_shared[];
+  RowMemory<Q> memory(launch);
+  memory.at = pair_shared + threadIdx.x;
+  memory.sums =
+      reinterpret_cast<float*>(pair_shared + launch.slots * PairStack<Q>::kSlot) + threadIdx.x;
+  memory.row = blockIdx.y * 32 + threadIdx.x;
+  const PairSegment segment = launch.segments[blockIdx.x];
+  memory.group = segment.group;
+  if (launch.shared_pairs != 0) {
+    const std::uint32_t count = launch.features * (launch.features + 1) / 2;
+    for (std::uint32_t i = 0; i < count; ++i) memory.sums[i * 32] = 0;
+  }
+  pairs::Lane<Q> lane;
+  pairs::Run<Q>(launch.words + segment.first_word, lane, memory);
+}
+
+// Warps take items in turn.
+template <int Q>
+__global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
+  extern __shared__ float4 pair_shared[];
+  constexpr int kV = pairs::kGroups<Q>;
+  const std::uint32_t lane_index = threadIdx.x % 32;
+  const std::uint32_t stack_groups = p.slots * PairStack<Q>::kSlot;
+  float4* mine = pair_shared + threadIdx.x / 32 * (stack_groups + (p.features + p.pairs) * 8);
+  ClassMemory<Q> memory;
+  memory.at = mine + lane_index;
+  memory.columns = reinterpret_cast<float*>(mine + stack_groups) + lane_index;
+  memory.sums = memory.columns + p.features * 32;
+  float4* words = mine + stack_groups + (p.features + p.pairs) * 8;
+  const std::uint32_t items = p.counters[kItems];
+  for (;;) {
+    std::uint32_t next = 0;
+    if (lane_index == 0) next = atomicAdd(p.counters + kItemsTaken, 1);
+    next = __shfl_sync(0xffffffffu, next, 0);
+    if (next >= items) return;
+    const UnitItem item = p.items[next];
+    const Unit unit = p.units[item.unit];
+    // The whole tape at once: read word by word it would wait for the second-level cache each time.
+    __syncwarp();
+    for (std::uint32_t i = lane_index; i < unit.words; i += 32) {
+      words[i] = __ldg(reinterpret_cast<const float4*>(p.words + unit.first_word) + i);
+    }
+    __syncwarp();
+    const std::uint32_t row = p.members[item.row + min(lane_index, item.count - 1)];
+    for (std::uint32_t f = 0; f < unit.features; ++f) {
+      memory.columns[f * 32] = __ldg(
+          p.x + static_cast<std::size_t>(p.feature_lists[unit.first_feature + f]) * p.stride + row);
+    }
+    const std::uint32_t count = UnitPairs(unit.own, unit.features);
+    for (std::uint32_t i = 0; i < count; ++i) memory.sums[i * 32] = 0;
+    pairs::Lane<Q> lane;
+    const Float4* at = pairs::StartUnit<Q>(reinterpret_cast<const Float4*>(words),
+                                           unit.path_factors, lane, memory);
+    pairs::Run<Q>(at, lane, memory);
+    if (lane_index >= item.count) continue;
+    float4* to = p.table + p.bases[item.unit] + (item.first + lane_index) * unit.width;
+#pragma unroll
+    for (int v = 0; v < kV; ++v) {
+      const auto k = [&](int q) { return q < Q ? lane.k[q] : 0.0f; };
+      to[v] = make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
+    }
+    const auto sum = [&](std::uint32_t i) { return i < count ? memory.sums[i * 32] : 0.0f; };
+    for (std::uint32_t i = 0; i < count; i += 4) {
+      to[kV + i / 4] = make_float4(sum(i), sum(i + 1), sum(i + 2), sum(i + 3));
+    }
+  }
 }
 
 template <int Q>
@@ -263,26 +224,59 @@ void Launch(const PairLaunch& launch, cudaStream_t stream) {
   CudaCheck(cudaFuncSetAttribute(PairKernel<Q>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)),
             "interaction kernel's shared memory");
-  // The grid's second axis holds 65535 blocks: more trees take several launches.
-  constexpr std::uint32_t kMost = 65535;
-  for (std::uint32_t first = 0; first < launch.segment_count; first += kMost) {
-    PairLaunch part = launch;
-    part.segments += first;
-    part.t += std::size_t{first} * Q;
-    part.segment_count =
-        launch.segment_count - first < kMost ? launch.segment_count - first : kMost;
-    PairKernel<Q><<<dim3(launch.stride / 32, part.segment_count), 32, bytes, stream>>>(part);
-    CudaCheck(cudaGetLastError(), "interaction kernel");
-  }
+  PairKernel<Q><<<dim3(launch.segment_count, launch.stride / 32), 32, bytes, stream>>>(launch);
+  CudaCheck(cudaGetLastError(), "interaction kernel");
+}
+
+template <int Q>
+void LaunchUnitsOf(const PairUnitLaunch& launch, cudaStream_t stream) {
+  const std::size_t warp = PairUnitSharedBytes(Q, launch);
+  std::uint32_t warps = 4;
+  while (warps > 1 && warps * warp > kBlockBytes) warps /= 2;
+  const std::size_t bytes = warps * warp;
+  CudaCheck(cudaFuncSetAttribute(PairUnitKernel<Q>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)),
+            "interaction unit kernel's shared memory");
+  // Blocks for the largest GPU: those without work return at once, and no result depends on them.
+  PairUnitKernel<Q><<<24 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
+  CudaCheck(cudaGetLastError(), "interaction unit kernel");
+}
+
+std::size_t SlotBytes(int points) {
+  return static_cast<std::size_t>(2 * ((points + 3) / 4) + 1) * 32 * sizeof(float4);
 }
 
 }  // namespace
 
+std::size_t PairSharedBytes(int points, const PairLaunch& launch) {
+  const std::size_t pairs =
+      launch.shared_pairs != 0 ? std::size_t{launch.features} * (launch.features + 1) / 2 : 0;
+  return launch.slots * SlotBytes(points) + pairs * 32 * sizeof(float);
+}
+
+std::size_t PairUnitSharedBytes(int points, const PairUnitLaunch& launch) {
+  return launch.slots * SlotBytes(points) +
+         (std::size_t{launch.features} + launch.pairs) * 32 * sizeof(float) +
+         launch.unit_words * sizeof(float4);
+}
+
 void LaunchPairs(int points, const PairLaunch& launch, cudaStream_t stream) {
   if (points == 4) {
     Launch<4>(launch, stream);
+  } else if (points == 6) {
+    Launch<6>(launch, stream);
   } else {
     Launch<8>(launch, stream);
+  }
+}
+
+void LaunchPairUnits(int points, const PairUnitLaunch& launch, cudaStream_t stream) {
+  if (points == 4) {
+    LaunchUnitsOf<4>(launch, stream);
+  } else if (points == 6) {
+    LaunchUnitsOf<6>(launch, stream);
+  } else {
+    LaunchUnitsOf<8>(launch, stream);
   }
 }
 

@@ -20,14 +20,15 @@
 namespace retable::treeshap {
 
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
-  const int rows = RowsPerLane(points);
+  const int rows = launch.rows_per_lane;
   const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
   const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
   const std::size_t column = std::size_t{launch.features} * launch.threads *
                              static_cast<std::size_t>(rows) * sizeof(float);
-  const std::size_t columns = launch.kind == KernelKind::kGeneralWide ? 0
-                              : launch.kind == KernelKind::kPlain     ? 2
-                                                                      : 1;
+  const std::size_t columns =
+      launch.kind == KernelKind::kGeneralWide                                    ? 0
+      : launch.kind == KernelKind::kPlain || launch.kind == KernelKind::kGeneral ? 2
+                                                                                 : 1;
   return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
 }
 
@@ -57,7 +58,7 @@ std::size_t UnitSharedBytes(int points, const UnitLaunch& launch) {
   const auto rows = static_cast<std::size_t>(RowsPerLane(points));
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
   return launch.slots * vectors * 32 * sizeof(Float4) +
-         launch.features * 2 * 32 * rows * sizeof(float);
+         launch.features * 2 * 32 * rows * sizeof(float) + launch.unit_words * sizeof(Float4);
 }
 
 void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream) {
@@ -101,48 +102,54 @@ constexpr std::uint32_t kRowPadding = 256;  // rows of the largest block
 // Blocks to aim for: several waves on a large GPU. A constant, not the device's size, so that the
 // order of summation and with it every bit of the result is the same on any device.
 constexpr std::size_t kTargetBlocks = 2112;
+// Where rows or leaves are few, the launches of the grouping cost more than it saves.
 constexpr std::size_t kLeastSharedRows = 1024;
+constexpr std::size_t kLeastSharedLeaves = 2000;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
 // x is in shared memory up to the first number of features, phi up to the second.
 constexpr int kFewFeatures = 16;
 constexpr int kMostSharedFeatures = 96;
 
-__global__ void TransposeRows(const float* rows, std::uint32_t count, std::uint32_t columns,
-                              std::uint32_t stride, float* x) {
-  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= stride) return;
+// `order`: which row goes to each place, or null.
+__global__ void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
+                              std::uint32_t columns, std::uint32_t stride, float* x) {
+  const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
+  if (place >= stride) return;
+  const std::uint32_t row = order == nullptr || place >= count ? place : order[place];
   for (std::uint32_t f = blockIdx.y; f < columns; f += gridDim.y) {
     const float value = row < count ? rows[static_cast<std::size_t>(row) * columns + f] : 0.0f;
     constexpr float limit = std::numeric_limits<float>::max();
-    x[static_cast<std::size_t>(f) * stride + row] =
+    x[static_cast<std::size_t>(f) * stride + place] =
         value > limit ? limit : (value < -limit ? -limit : value);
   }
 }
 
 __global__ void ReduceRanges(const double* partial, const std::uint32_t* order,
-                             const std::uint32_t* group_begin, std::uint32_t features,
-                             std::uint32_t stride, std::uint32_t rows, std::uint32_t groups,
-                             double* out) {
+                             const std::uint32_t* group_begin, const std::uint32_t* row_order,
+                             std::uint32_t features, std::uint32_t stride, std::uint32_t rows,
+                             std::uint32_t groups, double* out) {
   const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
+  const std::uint32_t target = row_order == nullptr ? row : row_order[row];
   const std::uint32_t group = blockIdx.z;
   for (std::uint32_t f = blockIdx.y; f < features; f += gridDim.y) {
     double sum = 0;
     for (std::uint32_t i = group_begin[group]; i < group_begin[group + 1]; ++i) {
       sum += partial[(static_cast<std::size_t>(order[i]) * features + f) * stride + row];
     }
-    out[(static_cast<std::size_t>(row) * groups + group) * (features + 1) + f] += sum;
+    out[(static_cast<std::size_t>(target) * groups + group) * (features + 1) + f] += sum;
   }
 }
 
 }  // namespace
 
 void LaunchReduce(const double* partial, const std::uint32_t* order,
-                  const std::uint32_t* group_begin, std::uint32_t features, std::uint32_t stride,
-                  std::uint32_t rows, std::uint32_t groups, double* out, cudaStream_t stream) {
+                  const std::uint32_t* group_begin, const std::uint32_t* row_order,
+                  std::uint32_t features, std::uint32_t stride, std::uint32_t rows,
+                  std::uint32_t groups, double* out, cudaStream_t stream) {
   const dim3 grid((rows + 127) / 128, std::min<std::uint32_t>(features, 1024), groups);
-  ReduceRanges<<<grid, 128, 0, stream>>>(partial, order, group_begin, features, stride, rows,
-                                         groups, out);
+  ReduceRanges<<<grid, 128, 0, stream>>>(partial, order, group_begin, row_order, features, stride,
+                                         rows, groups, out);
   CudaCheck(cudaGetLastError(), "reduce");
 }
 
@@ -214,7 +221,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
     RequireStackFits();
     shared_.reset();
-    if (share_ != 0) {
+    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kLeastSharedLeaves)) {
       const std::int32_t leaves = share_ > 0 ? share_ : UnitLeaves(annotated);
       shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
       if (!shared_->usable()) shared_.reset();
@@ -238,10 +245,15 @@ class QuadratureOnDevice final : public TreeExplainer {
   }
 
   std::vector<double> interactions(const RowBlock& rows) override {
-    const std::vector<double> phi = values(rows);
-    if (pairs_ == nullptr) pairs_ = std::make_unique<PairsOnDevice>(model_);
+    ValidateRows(shape_, rows);
+    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    if (pairs_ == nullptr) {
+      pairs_ = std::make_unique<PairsOnDevice>(model_, PairUnitLeaves());
+    }
+    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
     std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
-    seconds_ += pairs_->Run(rows, matrices);
+    seconds_ = pairs_->Run(rows, phi, matrices);
+    AddExpected(rows.rows, phi);
     FillInteractionDiagonal(features(), phi, matrices);
     return matrices;
   }
@@ -267,7 +279,11 @@ class QuadratureOnDevice final : public TreeExplainer {
     return model.features <= 10 ? 32 : 16;
   }
 
-  // Where rows are few no two of them agree often enough to pay for the grouping.
+  // Sums for pairs of a unit's features are in shared memory: small units where there are many.
+  std::int32_t PairUnitLeaves() const {
+    return share_ >= 0 ? share_ : (shape_.features <= 64 ? 16 : 8);
+  }
+
   bool Shares(std::size_t rows) const {
     return shared_ != nullptr && (share_ > 0 || rows >= kLeastSharedRows);
   }
@@ -276,11 +292,12 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   KernelKind Kind(const RowBlock& rows) const {
     if (shape_.features > kMostSharedFeatures) return KernelKind::kGeneralWide;
-    if (categorical_) return KernelKind::kGeneralMany;
+    const bool few = shape_.features <= kFewFeatures;
+    if (categorical_) return few ? KernelKind::kGeneral : KernelKind::kGeneralMany;
     const bool missing =
         std::any_of(rows.values.begin(), rows.values.end(), [](float x) { return std::isnan(x); });
-    if (missing) return KernelKind::kGeneralMany;
-    return shape_.features <= kFewFeatures ? KernelKind::kPlain : KernelKind::kPlainMany;
+    if (missing) return few ? KernelKind::kGeneral : KernelKind::kGeneralMany;
+    return few ? KernelKind::kPlain : KernelKind::kPlainMany;
   }
 
   std::size_t RangesFor(std::size_t rows) const {
@@ -304,6 +321,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     QuadratureLaunch launch;
     launch.features = static_cast<std::uint32_t>(shape_.features);
     launch.kind = kind;
+    launch.rows_per_lane = RowsPerLane(tape.tape.points);
     launch.threads =
         static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
     PlaceStack(tape.tape.points, tape.tape.slots, launch);
@@ -344,8 +362,10 @@ class QuadratureOnDevice final : public TreeExplainer {
     start_.Record(main_.get());
     const dim3 grid((stride + 127) / 128,
                     static_cast<unsigned>(std::min<std::size_t>(features(), 1024)));
+    const std::uint32_t* order =
+        shares ? shared_->OrderRows(rows_.data(), count, main_.get()) : nullptr;
     TransposeRows<<<grid, 128, 0, main_.get()>>>(
-        rows_.data(), count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
+        rows_.data(), order, count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
     CudaCheck(cudaMemsetAsync(out_.data(), 0, phi.size_bytes(), main_.get()), "memset");
     if (shares) {
       shared_->Run(x_.data(), count, stride, kind, out_.data(), main_.get());
@@ -417,7 +437,7 @@ class QuadratureOnDevice final : public TreeExplainer {
       tape.done.Record(tape.stream.get());
       CudaCheck(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
     }
-    LaunchReduce(partial_.data(), order_.data(), group_begin_.data(),
+    LaunchReduce(partial_.data(), order_.data(), group_begin_.data(), nullptr,
                  static_cast<std::uint32_t>(shape_.features), stride, rows,
                  static_cast<std::uint32_t>(shape_.groups), out_.data(), main_.get());
   }

@@ -314,6 +314,42 @@ RETABLE_HD const Float4* DispatchTreelet(int op, const Float4* at, LaneState<Q, 
   }
 }
 
+//! A node whose first child is a shared unit: G stays where it is, and only a treelet needs its
+//! own.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD const Float4* Fork(int op, const Float4* at, int slot, LaneState<Q, R>& state,
+                              Memory& memory) {
+  const Record<Q> record(at);
+  const std::uint32_t feature = Route<General, Q, R>(record, memory, state.delta);
+  at = memory.Shared(at + RecordSize(Q), state.first);
+  if (op == kForkTreelet) {
+    memory.Push(slot, state.g);
+    SecondG<Q, R>(record, state.delta, state.g, state.g);
+    return at;
+  }
+  if (op == kFork) {
+    at = memory.Shared(at, state.k);
+  } else {
+    RETABLE_UNROLL
+    for (int i = 0; i < Q * R; ++i) state.k[i] = record.value();
+  }
+  float sum[R];
+  Join<Q, R>(record, state.delta, state.g, state.first, state.k, sum);
+  memory.AddPhi(feature, sum);
+  return at;
+}
+
+//! The first child is done and the second is a shared unit.
+template <bool General, int Q, int R, class Memory>
+RETABLE_HD const Float4* UpShared(const Float4* at, int slot, LaneState<Q, R>& state,
+                                  Memory& memory) {
+  RETABLE_UNROLL
+  for (int i = 0; i < Q * R; ++i) state.first[i] = state.k[i];
+  const Float4* next = memory.Shared(at + RecordSize(Q), state.k);
+  Finish<General, Q, R>(at, slot, state.first, state.k, memory);
+  return next;
+}
+
 //! The operations after a first or a second child.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD void Close(int op, const Float4* at, int slot, int second_slot, LaneState<Q, R>& state,
@@ -366,6 +402,10 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
       at += kRecord;
     } else if (now <= kBB) {
       at = DispatchTreelet<General, Q, R>(now, at, state, memory);
+    } else if (now == kUpShared) {
+      at = UpShared<General, Q, R>(at, here, state, memory);
+    } else if (now <= kForkTreelet) {
+      at = Fork<General, Q, R>(now, at, here, state, memory);
     } else if (now == kShared) {
       at = memory.Shared(at, state.k);
     } else if (now <= kUpLeaf) {

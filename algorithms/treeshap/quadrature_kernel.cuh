@@ -292,22 +292,30 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q)) UnitKernel(UnitLaunch 
   constexpr std::uint32_t kPitch = 32 * R * sizeof(float);
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
-  const std::uint32_t warp_words = stack_words + p.features * (2 * kPitch / sizeof(float4));
-  float4* mine = unit_shared + threadIdx.x / 32 * warp_words;
+  const std::uint32_t column_words = p.features * (2 * kPitch / sizeof(float4));
+  float4* mine = unit_shared + threadIdx.x / 32 * (stack_words + column_words + p.unit_words);
+  auto* words = reinterpret_cast<Float4*>(mine + stack_words + column_words);
   Memory memory{};
   memory.stack = mine + lane;
   memory.columns = reinterpret_cast<char*>(mine + stack_words) + lane * R * sizeof(float);
   memory.phi_bytes = kPitch;
   memory.step = 2 * kPitch;
   memory.threads = 32;
-  const std::uint32_t items = p.counters[0];
+  const std::uint32_t items = p.counters[kItems];
   for (;;) {
     std::uint32_t next = 0;
-    if (lane == 0) next = atomicAdd(p.counters + 3, 1);
+    if (lane == 0) next = atomicAdd(p.counters + kItemsTaken, 1);
     next = __shfl_sync(0xffffffffu, next, 0);
     if (next >= items) return;
     const UnitItem item = p.items[next];
     const Unit unit = p.units[item.unit];
+    // The whole tape at once: read word by word it would wait for the second-level cache each time.
+    __syncwarp();
+    for (std::uint32_t i = lane; i < unit.words; i += 32) {
+      reinterpret_cast<float4*>(words)[i] =
+          __ldg(reinterpret_cast<const float4*>(p.words + unit.first_word) + i);
+    }
+    __syncwarp();
     std::uint32_t row[R];
 #pragma unroll
     for (int r = 0; r < R; ++r) {
@@ -324,8 +332,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q)) UnitKernel(UnitLaunch 
       *reinterpret_cast<RowVector<R>*>(memory.Column(f)) = Packed<R>(zero);
     }
     tape::LaneState<Q, R> state;
-    const Float4* at =
-        tape::StartUnit<General, Q, R>(p.words + unit.first_word, unit.path_factors, state, memory);
+    const Float4* at = tape::StartUnit<General, Q, R>(words, unit.path_factors, state, memory);
     tape::RunChunk<General, Q, R>(at, state, memory);
     const std::uint32_t width = ClassWidth(Q, unit.own);
 #pragma unroll
@@ -374,9 +381,8 @@ void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream) {
   }
 }
 
-template <int Q, bool General, bool SharedX, bool SharedPhi>
-void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
-  constexpr int R = RowsPerLane(Q);
+template <int Q, int R, bool General, bool SharedX, bool SharedPhi>
+void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
   const auto kernel = QuadratureKernel<Q, R, General, SharedX, SharedPhi>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
   CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -387,11 +393,27 @@ void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
   CudaCheck(cudaGetLastError(), "quadrature kernel");
 }
 
+template <int Q, bool General, bool SharedX, bool SharedPhi>
+void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
+  constexpr int R = RowsPerLane(Q);
+  constexpr KernelKind kind = General ? KernelKind::kGeneral : KernelKind::kPlain;
+  if constexpr (SharedX && SharedRowsPerLane(Q, kind) != R) {
+    if (launch.rows_per_lane != R) {
+      LaunchRows<Q, SharedRowsPerLane(Q, kind), General, SharedX, SharedPhi>(launch, stream);
+      return;
+    }
+  }
+  LaunchRows<Q, R, General, SharedX, SharedPhi>(launch, stream);
+}
+
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
   switch (launch.kind) {
     case KernelKind::kPlain:
       LaunchKind<Q, false, true, true>(launch, stream);
+      break;
+    case KernelKind::kGeneral:
+      LaunchKind<Q, true, true, true>(launch, stream);
       break;
     case KernelKind::kPlainMany:
       LaunchKind<Q, false, false, true>(launch, stream);

@@ -20,6 +20,7 @@ struct TapeRange {
 //! How a kernel finds missing values, categories, rows and its sums.
 enum class KernelKind {
   kPlain,        //!< no missing values, no categories; x and phi in shared memory
+  kGeneral,      //!< missing values and categories; x and phi in shared memory
   kPlainMany,    //!< no missing values, no categories; x in global, phi in shared memory
   kGeneralMany,  //!< missing values and categories; x in global, phi in shared memory
   kGeneralWide   //!< missing values and categories; x and phi in global memory
@@ -42,6 +43,7 @@ struct QuadratureLaunch {
   std::uint32_t threads = 128;
   std::uint32_t shared_slots = 0;  //!< the rest, at most kLocalSlots, is in local memory
   KernelKind kind = KernelKind::kPlain;
+  int rows_per_lane = 1;
 
   // Shared units: what the unit kernel left for the rows.
   std::uint32_t first_unit = 0;            //!< of the batch
@@ -57,8 +59,9 @@ struct UnitLaunch {
   const std::uint32_t* feature_lists = nullptr;
   const float* x = nullptr;  //!< features x stride
   std::uint32_t stride = 0;
-  std::uint32_t slots = 0;     //!< of the stack
-  std::uint32_t features = 0;  //!< the longest list
+  std::uint32_t slots = 0;       //!< of the stack
+  std::uint32_t features = 0;    //!< the longest list
+  std::uint32_t unit_words = 0;  //!< the longest tape
   bool missing = false;
   const std::uint32_t* members = nullptr;
   const std::uint32_t* bases = nullptr;
@@ -70,6 +73,13 @@ struct UnitLaunch {
 //! Rows each lane carries: registers and the stack limit it where there are many points.
 constexpr int RowsPerLane(int points) {
   return points <= 4 ? 2 : 1;
+}
+
+//! The same above shared units, where treelets are few: the kernels with x and phi in shared memory
+//! have both forms for six points.
+constexpr int SharedRowsPerLane(int points, KernelKind kind) {
+  const bool both = kind == KernelKind::kPlain || kind == KernelKind::kGeneral;
+  return points == 6 && both ? 2 : RowsPerLane(points);
 }
 
 //! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.

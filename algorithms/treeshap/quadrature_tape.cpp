@@ -139,6 +139,7 @@ class TreeWriter {
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
     if (const PlannedUnit* unit = UnitAt(n)) {
+      Begin(tape::kShared, 0);
       Shared(*unit);
       return;
     }
@@ -152,9 +153,33 @@ class TreeWriter {
     }
     ++out_.stack_nodes;
     const int slot = tops_[static_cast<std::size_t>(n)];
+    const PlannedUnit* first_unit = UnitAt(first);
+    const PlannedUnit* second_unit = UnitAt(second);
+    // The larger child is first: beside a shared unit stand one like it, a treelet or a leaf.
+    if (first_unit != nullptr) {
+      const bool leaf = node(second).height == 0;
+      Begin(second_unit != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
+            slot);
+      Record(n, second);
+      Shared(*first_unit);
+      if (second_unit != nullptr) {
+        Shared(*second_unit);
+      } else if (!leaf) {
+        Visit(second);
+        Begin(tape::kUpTreelet, slot);
+        Record(n, second);
+      }
+      return;
+    }
     Begin(tape::kDown, slot);
     Record(n, second);
     Visit(first);
+    if (second_unit != nullptr) {
+      Begin(tape::kUpShared, slot);
+      Record(n, second);
+      Shared(*second_unit);
+      return;
+    }
     if (node(second).height == 0) {
       Begin(tape::kUpLeaf, slot);
     } else if (Slotless(second)) {
@@ -172,7 +197,7 @@ class TreeWriter {
     Record(n, second);
   }
 
-  // The unit's own tape and key, and the operation that takes its results.
+  // The unit's own tape and key, and what an operation needs to take its results.
   void Shared(const PlannedUnit& planned) {
     const auto index = static_cast<std::uint32_t>(out_.units.size());
     const std::vector<std::int32_t>& features = planned.features;
@@ -184,6 +209,7 @@ class TreeWriter {
     unit.own = planned.own;
     unit.first_key = static_cast<std::uint32_t>(out_.unit_keys.size());
     unit.key_words = static_cast<std::uint32_t>(planned.key.size());
+    unit.width = ClassWidth(points_, planned.own);
     unit.digits = planned.digits;
     unit.keys = planned.keys;
     for (const std::int32_t f : features) {
@@ -207,10 +233,11 @@ class TreeWriter {
       words[starts[i]].w = words[starts[i + 1]].y;
     }
     out_.unit_words.insert(out_.unit_words.end(), words.begin(), words.end());
+    out_.units[index].words = static_cast<std::uint32_t>(words.size());
+    out_.most_unit_words = std::max(out_.most_unit_words, out_.units[index].words);
 
-    Begin(tape::kShared, 0);
     words_->push_back({std::bit_cast<float>(index), std::bit_cast<float>(unit.own),
-                       std::bit_cast<float>(ClassWidth(points_, unit.own)), 0});
+                       std::bit_cast<float>(unit.width), 0});
     std::vector<float> own((planned.own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < planned.own; ++i) {
       own[i] = std::bit_cast<float>(static_cast<std::uint32_t>(features[i]));

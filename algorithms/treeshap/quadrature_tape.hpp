@@ -23,7 +23,8 @@
 //!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
-//! mean and g, e are multiplied by the difference of the two leaves. A shared unit is one record
+//! mean and g, e are multiplied by the difference of the two leaves. A shared unit
+//! (shared_units.hpp) is
 //!   (unit, own features, groups of four words of a class, 0), own features' words with flags,
 //! four a group. The unit's own tape starts with a record for each feature of the path to its root,
 //!   (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding:
@@ -56,11 +57,15 @@ enum Op : std::int32_t {
   kAA,
   kBA,
   kBB,
-  kShared,      // a unit of shared_units.hpp: K and contributions from its table
-  kDown,        // push G, go to the first child
-  kMid,         // first child done: push K, go to the second child with the G in the slot
-  kUp,          // second child done
-  kMidTreelet,  // as kMid, K kept in registers: the second child is one treelet
+  kFork,         // a node with two shared units: K and contributions from their tables
+  kUpShared,     // first child done, the second is a shared unit
+  kForkLeaf,     // a shared unit and a leaf
+  kForkTreelet,  // a shared unit first: push G, K of it in registers, to the second, a treelet
+  kShared,       // a shared unit alone
+  kDown,         // push G, go to the first child
+  kMid,          // first child done: push K, go to the second child with the G in the slot
+  kUp,           // second child done
+  kMidTreelet,   // as kMid, K kept in registers: the second child is one treelet
   kUpTreelet,
   kUpLeaf,   // first child done, the second is a leaf
   kEndTree,  // fold phi, G becomes 1
@@ -108,6 +113,7 @@ struct Tape {
   std::uint32_t most_unit_features = 0;
   std::uint32_t most_unit_own = 0;
   std::uint32_t most_key_words = 0;
+  std::uint32_t most_unit_words = 0;
 };
 
 //! Groups of four words of a class in a unit's table: K, padded, then the own features' sums.

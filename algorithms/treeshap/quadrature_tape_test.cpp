@@ -16,7 +16,7 @@ namespace retable::treeshap {
 namespace {
 
 std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, const float* row) {
-  std::uint32_t key = 0;
+  std::uint32_t sums[2] = {0, 0};
   const std::uint32_t* at = tape.unit_keys.data() + unit.first_key;
   for (std::uint32_t d = 0; d < unit.digits; ++d) {
     const KeyDigit digit{at[0], at[1], at[2], at[3]};
@@ -24,11 +24,18 @@ std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, cons
     const std::uint32_t rank =
         std::isnan(x) ? kMissingRank
                       : set.ranks.Rank(static_cast<std::int32_t>(digit.feature), ClampInfinity(x));
-    key += digit.stride * DigitOf(rank, digit, at + kDigitWords);
-    at += kDigitWords + ((digit.tail & 0xffffu) + 7) / 8 * kDigitWords;
+    for (std::uint32_t i = 0; i < digit.missing_steps; ++i) {
+      const std::uint32_t bound = at[kGroupWords + 2 * i] & 0xffffu;
+      EXPECT_EQ(bound * 0x10001u, at[kGroupWords + 2 * i]);
+      const std::uint32_t cut = (1u - bound) & 0xffffu;
+      sums[digit.upper] += rank >= cut ? at[kGroupWords + 2 * i + 1] : 0;
+    }
+    at += kGroupWords * (1 + StepGroups(digit.missing_steps));
   }
   EXPECT_EQ(at, tape.unit_keys.data() + unit.first_key + unit.key_words);
-  return key;
+  EXPECT_LT(sums[0], 0xffffu);
+  EXPECT_LT(sums[1], 0xffffu);
+  return sums[0] | sums[1] << 16;
 }
 
 // A unit's own tape for one row: features are places in its list.

@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of classes, in the worst case
 constexpr std::uint32_t kRanges = 54;  // of a batch: times 40 blocks of rows, four waves
-constexpr std::uint32_t kCounters = 4;
 
 struct Batch {
   std::uint32_t first_unit = 0;
@@ -25,13 +24,92 @@ struct Batch {
 struct SharedTape {
   int points = 4;
   int slots = 0, unit_slots = 0;
-  std::uint32_t unit_features = 0, key_words = 0;
+  std::uint32_t unit_features = 0, key_words = 0, unit_length = 0;
   DeviceArray<Float4> words, unit_words;
   DeviceArray<Unit> units;
   DeviceArray<std::uint32_t> feature_lists, keys, order, group_begin;
   DeviceArray<TapeRange> ranges;
   std::vector<Batch> batches;
 };
+
+// A node of the tree that orders the rows.
+struct OrderNode {
+  std::int32_t feature;  // -1: a leaf, `left` is its number
+  float threshold;
+  std::int32_t left, right;
+  std::int32_t missing_left;
+};
+
+constexpr std::uint32_t kOrderThreads = 1024;
+constexpr std::uint32_t kMostBuckets = 8192;
+
+__global__ void FindLeaves(const OrderNode* tree, const float* rows, std::uint32_t count,
+                           std::uint32_t features, std::uint16_t* leaf) {
+  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= count) return;
+  OrderNode at = tree[0];
+  while (at.feature >= 0) {
+    const float x = rows[static_cast<std::size_t>(row) * features + at.feature];
+    const bool left = x != x ? at.missing_left != 0 : x < at.threshold;
+    at = tree[left ? at.left : at.right];
+  }
+  leaf[row] = static_cast<std::uint16_t>(at.left);
+}
+
+// A counting sort by one block. Rows of one leaf come in any order: no result depends on it. A lane
+// carries two neighbouring places: these hold rows 32 apart, so that the rows that a warp reads at
+// once are next to each other.
+__global__ void __launch_bounds__(kOrderThreads)
+    SortByLeaf(const std::uint16_t* leaf, std::uint32_t count, std::uint32_t* order) {
+  __shared__ std::uint32_t buckets[kMostBuckets];
+  __shared__ std::uint32_t totals[kOrderThreads];
+  for (std::uint32_t i = threadIdx.x; i < kMostBuckets; i += kOrderThreads) buckets[i] = 0;
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < count; i += kOrderThreads)
+    atomicAdd(buckets + leaf[i], 1u);
+  __syncthreads();
+  constexpr std::uint32_t kEach = kMostBuckets / kOrderThreads;
+  std::uint32_t* mine = buckets + threadIdx.x * kEach;
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < kEach; ++i) sum += mine[i];
+  totals[threadIdx.x] = sum;
+  __syncthreads();
+  for (std::uint32_t step = 1; step < kOrderThreads; step *= 2) {
+    const std::uint32_t before = threadIdx.x >= step ? totals[threadIdx.x - step] : 0;
+    __syncthreads();
+    totals[threadIdx.x] += before;
+    __syncthreads();
+  }
+  std::uint32_t begin = totals[threadIdx.x] - sum;
+  for (std::uint32_t i = 0; i < kEach; ++i) {
+    const std::uint32_t size = mine[i];
+    mine[i] = begin;
+    begin += size;
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < count; i += kOrderThreads) {
+    const std::uint32_t rank = atomicAdd(buckets + leaf[i], 1u);
+    const std::uint32_t within = rank % 64;
+    const bool whole = rank - within + 64 <= count;
+    order[whole ? rank - within + within % 32 * 2 + within / 32 : rank] = i;
+  }
+}
+
+std::vector<OrderNode> OrderTree(const AnnotatedTree& tree) {
+  std::vector<OrderNode> nodes;
+  std::int32_t leaves = 0;
+  const auto count = static_cast<std::int32_t>(tree.nodes.size() + 1) / 2;
+  for (const AnnotatedNode& node : tree.nodes) {
+    if (node.feature >= 0) {
+      nodes.push_back({node.feature, node.threshold, node.left, node.right, node.missing_left});
+    } else {
+      // Neighbouring leaves share a bucket where there are more leaves than buckets.
+      const std::int64_t bucket = std::int64_t{leaves++} * kMostBuckets / std::max(count, 1);
+      nodes.push_back({-1, 0, static_cast<std::int32_t>(bucket), -1, 0});
+    }
+  }
+  return nodes;
+}
 
 // The segments of a tape cut into batches and these into ranges.
 class BatchPlanner {
@@ -118,6 +196,10 @@ struct SharedQuadrature::State {
   DeviceArray<UnitItem> items;
   DeviceArray<float4> table;
   DeviceArray<double> partial;
+  // The first tree, and the rows in the order of its leaves.
+  DeviceArray<OrderNode> order_tree;
+  DeviceArray<std::uint16_t> leaves;
+  DeviceArray<std::uint32_t> order;
 
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
     ranks.Reserve(std::size_t{features} * stride);
@@ -132,12 +214,12 @@ struct SharedQuadrature::State {
         partial.Reserve(std::size_t{batch.ranges} * features * stride);
       }
     }
-    counters.Reserve(kCounters);
+    counters.Reserve(kUnitCounters);
   }
 
   void RunBatch(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
                 std::uint32_t stride, KernelKind kind, double* out, cudaStream_t stream) {
-    CudaCheck(cudaMemsetAsync(counters.data(), 0, kCounters * sizeof(std::uint32_t), stream),
+    CudaCheck(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
               "memset");
     CudaCheck(
         cudaMemsetAsync(partial.data(), 0,
@@ -147,6 +229,7 @@ struct SharedQuadrature::State {
     QuadratureLaunch launch;
     launch.features = features;
     launch.kind = kind;
+    launch.rows_per_lane = SharedRowsPerLane(tape.points, kind);
     PlaceStack(tape.points, tape.slots, launch);
     launch.words = tape.words.data();
     launch.ranges = tape.ranges.data() + batch.first_range;
@@ -160,8 +243,8 @@ struct SharedQuadrature::State {
     launch.table = table.data();
     LaunchQuadrature(tape.points, launch, stream);
     LaunchReduce(partial.data(), tape.order.data() + batch.first_order,
-                 tape.group_begin.data() + batch.first_group, features, stride, rows, groups, out,
-                 stream);
+                 tape.group_begin.data() + batch.first_group, order.data(), features, stride, rows,
+                 groups, out, stream);
   }
 
   void Units(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
@@ -175,7 +258,7 @@ struct SharedQuadrature::State {
     grouping.unit_count = batch.units;
     grouping.key_words = tape.key_words;
     grouping.item_classes = static_cast<std::uint32_t>(32 * RowsPerLane(tape.points));
-    grouping.points = tape.points;
+    grouping.missing = kind != KernelKind::kPlain && kind != KernelKind::kPlainMany;
     grouping.classes = classes.data();
     grouping.members = members.data();
     grouping.bases = bases.data();
@@ -190,7 +273,8 @@ struct SharedQuadrature::State {
     units.stride = stride;
     units.slots = static_cast<std::uint32_t>(tape.unit_slots);
     units.features = tape.unit_features;
-    units.missing = kind == KernelKind::kGeneralMany || kind == KernelKind::kGeneralWide;
+    units.unit_words = tape.unit_length;
+    units.missing = grouping.missing;
     units.members = members.data();
     units.bases = bases.data();
     units.items = items.data();
@@ -213,10 +297,16 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   state_->groups = static_cast<std::uint32_t>(model.groups);
   options.unit_leaves = unit_leaves;
   options.segment_words = 512;
+  // Few tapes: each is a chain of kernels of its own.
+  options.points = {4, 6, 8};
   TapeSet set = CompileTapes(model, options);
   if (!set.ranks.fits()) return;
   state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
   state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
+  if (!model.trees.empty()) {
+    const auto nodes = OrderTree(model.trees[0]);
+    state_->order_tree = DeviceArray<OrderNode>(std::span<const OrderNode>(nodes));
+  }
   for (const Tape& tape : set.tapes) {
     SharedTape out;
     out.points = tape.points;
@@ -224,6 +314,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out.unit_slots = tape.unit_slots;
     out.unit_features = tape.most_unit_features;
     out.key_words = tape.most_key_words;
+    out.unit_length = tape.most_unit_words;
     out.words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
     out.unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
     out.units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
@@ -234,6 +325,18 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     state_->usable = state_->usable || !tape.units.empty();
     state_->tapes.push_back(std::move(out));
   }
+}
+
+const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,
+                                                 cudaStream_t stream) {
+  State& s = *state_;
+  s.leaves.Reserve(kGroupedRows);
+  s.order.Reserve(kGroupedRows);
+  FindLeaves<<<(count + 63) / 64, 64, 0, stream>>>(s.order_tree.data(), rows, count, s.features,
+                                                   s.leaves.data());
+  SortByLeaf<<<1, kOrderThreads, 0, stream>>>(s.leaves.data(), count, s.order.data());
+  CudaCheck(cudaGetLastError(), "order of rows");
+  return s.order.data();
 }
 
 void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,

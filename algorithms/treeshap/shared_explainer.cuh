@@ -23,8 +23,12 @@ class SharedQuadrature {
   //! Whether the model can be shared at all: no categories, ranks of 16 bits, and some unit.
   bool usable() const;
 
-  //! Adds to `out`, rows x groups x (features + 1), on the stream. `x`: features x stride, rows at
-  //! most kGroupedRows, stride a multiple of 256.
+  //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
+  //! read the same classes. That of the first tree's leaves. `rows`: count x features.
+  const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
+
+  //! Adds to `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
+  //! features x stride, rows at most kGroupedRows, stride a multiple of 256.
   void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelKind kind, double* out,
            cudaStream_t stream);
 
@@ -37,10 +41,12 @@ class SharedQuadrature {
 //! blocks; the rest is local, and what local memory cannot hold is shared again.
 void PlaceStack(int points, int slots, QuadratureLaunch& launch);
 
-//! out[row][group][feature] += the sum of the group's ranges, in the order of the list.
+//! out[row][group][feature] += the sum of the group's ranges, in the order of the list; the row is
+//! row_order's where that is not null.
 void LaunchReduce(const double* partial, const std::uint32_t* order,
-                  const std::uint32_t* group_begin, std::uint32_t features, std::uint32_t stride,
-                  std::uint32_t rows, std::uint32_t groups, double* out, cudaStream_t stream);
+                  const std::uint32_t* group_begin, const std::uint32_t* row_order,
+                  std::uint32_t features, std::uint32_t stride, std::uint32_t rows,
+                  std::uint32_t groups, double* out, cudaStream_t stream);
 
 inline constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have
 

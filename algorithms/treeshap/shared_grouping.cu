@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "algorithms/treeshap/device.cuh"
-#include "algorithms/treeshap/quadrature_tape.hpp"
 
 namespace retable::treeshap {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 512;
-constexpr std::uint32_t kSlots = 16384;  // of the hash table
+// Of a block of threads and its hash table.
+struct ManyRows {
+  static constexpr std::uint32_t kThreads = 512, kBits = 14, kBlocks = 2;
+};
+struct FewRows {
+  static constexpr std::uint32_t kThreads = 64, kBits = 10, kBlocks = 24;
+};
 constexpr std::uint32_t kEmpty = 0xffffffffu;
 constexpr int kRowsAtOnce = 4;  // of a thread
 
@@ -20,7 +24,8 @@ __global__ void RankRows(const float* x, const float* thresholds, const std::uin
   const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= stride) return;
   for (std::uint32_t f = blockIdx.y; f < features; f += gridDim.y) {
-    const float value = x[static_cast<std::size_t>(f) * stride + row];
+    // Padding rows are like the last.
+    const float value = x[static_cast<std::size_t>(f) * stride + min(row, rows - 1)];
     std::uint32_t low = begin[f];
     std::uint32_t high = begin[f + 1];
     while (low < high) {
@@ -30,132 +35,140 @@ __global__ void RankRows(const float* x, const float* thresholds, const std::uin
       else
         high = middle;
     }
-    const bool missing = value != value || row >= rows;
     ranks[static_cast<std::size_t>(f) * stride + row] =
-        static_cast<std::uint16_t>(missing ? kMissingRank : low - begin[f]);
+        static_cast<std::uint16_t>(value != value ? kMissingRank : low - begin[f]);
   }
 }
 
-__device__ __forceinline__ void Unpack(uint2 four, std::uint32_t (&rank)[kRowsAtOnce]) {
-  rank[0] = four.x & 0xffffu;
-  rank[1] = four.x >> 16;
-  rank[2] = four.y & 0xffffu;
-  rank[3] = four.y >> 16;
+// Adds weight where rank >= cut, for two rows of 16 bits: DPX's max(min(rank + 1 - cut, 1), 0).
+__device__ __forceinline__ std::uint32_t Stepped(std::uint32_t ranks, std::uint32_t bound,
+                                                 std::uint32_t weight, std::uint32_t sum) {
+  return __viaddmin_s16x2_relu(ranks, bound, 0x00010001u) * weight + sum;
 }
 
-// Keys of four consecutive rows.
-__device__ __forceinline__ void Keys(const std::uint32_t* program, std::uint32_t digits,
+// Keys of four consecutive rows. Sums of two rows share a word: in the end neither is negative nor
+// above 16 bits, so what one borrows from the other on the way is given back.
+__device__ __forceinline__ void Keys(const uint4* program, std::uint32_t digits, bool missing,
                                      const std::uint16_t* ranks, std::uint32_t stride,
                                      std::uint32_t row, std::uint32_t (&key)[kRowsAtOnce]) {
-#pragma unroll
-  for (int i = 0; i < kRowsAtOnce; ++i) key[i] = 0;
+  uint2 half[2] = {{0, 0}, {0, 0}};
+  uint4 head = program[0];
+  uint2 four = __ldg(
+      reinterpret_cast<const uint2*>(ranks + static_cast<std::size_t>(head.x) * stride + row));
   for (std::uint32_t d = 0; d < digits; ++d) {
-    const uint4 head = *reinterpret_cast<const uint4*>(program);
-    program += kDigitWords;
-    std::uint32_t rank[kRowsAtOnce];
-    Unpack(__ldg(reinterpret_cast<const uint2*>(ranks + static_cast<std::size_t>(head.x) * stride +
-                                                row)),
-           rank);
-    const std::uint32_t low = head.z & 0xffffu;
-    const std::uint32_t width = (head.z >> 16) - low;
-    const std::uint32_t step = head.y;
-    // A rank outside becomes one below every cut.
-    std::uint32_t found[kRowsAtOnce];
-#pragma unroll
-    for (int i = 0; i < kRowsAtOnce; ++i) {
-      const bool inside = rank[i] - low < width;
-      const std::uint32_t missing = rank[i] == kMissingRank ? (head.w >> 16) * step : 0;
-      found[i] = inside ? rank[i] : 0u;
-      key[i] += inside ? step : missing;
+    const uint2 now = four;
+    const std::uint32_t groups = StepGroups(missing ? head.z : head.y);
+    const std::uint32_t upper = head.w;
+    const uint4* steps = program + 1;
+    program += 1 + StepGroups(head.z);
+    // The next digit's ranks are on their way meanwhile.
+    if (d + 1 < digits) {
+      head = program[0];
+      four = __ldg(
+          reinterpret_cast<const uint2*>(ranks + static_cast<std::size_t>(head.x) * stride + row));
     }
-    const std::uint32_t count = head.w & 0xffffu;
-    for (std::uint32_t c = 0; c < count; c += 2) {
-      const std::uint32_t cuts = *program++;
-      const std::uint32_t first = cuts & 0xffffu;
-      const std::uint32_t second = c + 1 < count ? cuts >> 16 : kEmpty;
-#pragma unroll
-      for (int i = 0; i < kRowsAtOnce; ++i) {
-        if (found[i] >= first) key[i] += step;
-        if (found[i] >= second) key[i] += step;
+    uint2 sum = upper != 0 ? half[1] : half[0];
+    for (std::uint32_t i = 0; i < groups; ++i) {
+      const uint4 two = steps[i];
+      sum.x = Stepped(now.x, two.x, two.y, sum.x);
+      sum.y = Stepped(now.y, two.x, two.y, sum.y);
+      sum.x = Stepped(now.x, two.z, two.w, sum.x);
+      sum.y = Stepped(now.y, two.z, two.w, sum.y);
+    }
+    if (upper != 0)
+      half[1] = sum;
+    else
+      half[0] = sum;
+  }
+  key[0] = __byte_perm(half[0].x, half[1].x, 0x5410);
+  key[1] = __byte_perm(half[0].x, half[1].x, 0x7632);
+  key[2] = __byte_perm(half[0].y, half[1].y, 0x5410);
+  key[3] = __byte_perm(half[0].y, half[1].y, 0x7632);
+}
+
+// A block's table of keys.
+template <std::uint32_t kBits>
+struct Table {
+  std::uint32_t* keys;     // of each slot
+  std::uint16_t* numbers;  // of its class
+  std::uint32_t* count;
+  std::uint32_t* members;
+  bool direct;  // the key is the slot
+
+  // The key's slot, entered where it is new.
+  __device__ __forceinline__ std::uint32_t Enter(std::uint32_t key, std::uint32_t row) {
+    std::uint32_t slot = direct ? key : key * 2654435769u >> (32 - kBits);
+    for (;;) {
+      std::uint32_t found = *static_cast<volatile std::uint32_t*>(keys + slot);
+      if (found == kEmpty) {
+        found = atomicCAS(keys + slot, kEmpty, key);
+        if (found == kEmpty) {
+          const std::uint32_t number = atomicAdd(count, 1u);
+          numbers[slot] = static_cast<std::uint16_t>(number);
+          members[number] = row;
+          return slot;
+        }
       }
+      if (found == key) return slot;
+      slot = (slot + 1) % (1u << kBits);
     }
-    program += (kDigitWords - (count + 1) / 2 % kDigitWords) % kDigitWords;
   }
-}
+};
 
-// The key's slot, entered where it is new.
-__device__ __forceinline__ std::uint32_t Enter(std::uint32_t* table, std::uint32_t key,
-                                               bool direct) {
-  if (direct) {
-    table[key] = 0;
-    return key;
-  }
-  std::uint32_t slot = key * 2654435769u >> 18;
-  for (;;) {
-    std::uint32_t found = *static_cast<volatile std::uint32_t*>(table + slot);
-    if (found == kEmpty) found = atomicCAS(table + slot, kEmpty, key);
-    if (found == kEmpty || found == key) return slot;
-    slot = (slot + 1) % kSlots;
-  }
-}
-
-__global__ void __launch_bounds__(kThreads, 2) GroupRows(GroupingLaunch p) {
+template <class Size>
+__global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(GroupingLaunch p) {
+  constexpr std::uint32_t kThreads = Size::kThreads;
+  constexpr std::uint32_t kSlots = 1u << Size::kBits;
   extern __shared__ uint4 shared[];
-  auto* table = reinterpret_cast<std::uint32_t*>(shared);
-  auto* slots = reinterpret_cast<std::uint16_t*>(table + kSlots);
-  auto* program = reinterpret_cast<std::uint32_t*>(slots + kGroupedRows);
-  __shared__ std::uint32_t count, first_member;
+  auto* keys = reinterpret_cast<std::uint32_t*>(shared);
+  auto* numbers = reinterpret_cast<std::uint16_t*>(keys + kSlots);
+  auto* program = reinterpret_cast<std::uint32_t*>(numbers + kSlots);
+  __shared__ std::uint32_t count;
   const Unit unit = p.units[blockIdx.x];
-  const bool direct = unit.keys <= kSlots;
-  const std::uint32_t used = direct ? unit.keys : kSlots;
+  Table<Size::kBits> table{keys, numbers, &count,
+                           p.members + static_cast<std::size_t>(blockIdx.x) * p.rows,
+                           unit.keys <= kSlots};
+  const std::uint32_t used = table.direct ? (unit.keys + 3) / 4 : kSlots / 4;
   for (std::uint32_t i = threadIdx.x; i < unit.key_words; i += kThreads) {
     program[i] = p.keys[unit.first_key + i];
   }
-  for (std::uint32_t i = threadIdx.x; i < used; i += kThreads) table[i] = kEmpty;
+  for (std::uint32_t i = threadIdx.x; i < used; i += kThreads) {
+    shared[i] = make_uint4(kEmpty, kEmpty, kEmpty, kEmpty);
+  }
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
 
-  for (std::uint32_t row = threadIdx.x * kRowsAtOnce; row < p.rows; row += kThreads * kRowsAtOnce) {
+  // Slots wait in the rows' places of the result.
+  std::uint16_t* classes = p.classes + static_cast<std::size_t>(blockIdx.x) * p.stride;
+  for (std::uint32_t row = threadIdx.x * kRowsAtOnce; row < p.stride;
+       row += kThreads * kRowsAtOnce) {
     std::uint32_t key[kRowsAtOnce];
-    Keys(program, unit.digits, p.ranks, p.stride, row, key);
+    Keys(reinterpret_cast<const uint4*>(program), unit.digits, p.missing, p.ranks, p.stride, row,
+         key);
 #pragma unroll
-    for (int i = 0; i < kRowsAtOnce; ++i) {
-      if (row + i < p.rows) {
-        slots[row + i] = static_cast<std::uint16_t>(Enter(table, key[i], direct));
-      }
-    }
+    for (int i = 0; i < kRowsAtOnce; ++i) key[i] = table.Enter(key[i], min(row + i, p.rows - 1));
+    *reinterpret_cast<uint2*>(classes + row) =
+        make_uint2(key[0] | key[1] << 16, key[2] | key[3] << 16);
   }
   __syncthreads();
-
-  for (std::uint32_t i = threadIdx.x; i < (used + 31) / 32 * 32; i += kThreads) {
-    const bool met = i < used && table[i] != kEmpty;
-    const unsigned all = __ballot_sync(0xffffffffu, met);
-    std::uint32_t base = 0;
-    if (threadIdx.x % 32 == 0 && all != 0) base = atomicAdd(&count, __popc(all));
-    base = __shfl_sync(0xffffffffu, base, 0);
-    if (met) table[i] = base + __popc(all & ((1u << threadIdx.x % 32) - 1));
+  for (std::uint32_t row = threadIdx.x * kRowsAtOnce; row < p.stride;
+       row += kThreads * kRowsAtOnce) {
+    auto* four = reinterpret_cast<uint2*>(classes + row);
+    const uint2 slots = *four;
+    *four = make_uint2(
+        numbers[slots.x & 0xffffu] | static_cast<std::uint32_t>(numbers[slots.x >> 16]) << 16,
+        numbers[slots.y & 0xffffu] | static_cast<std::uint32_t>(numbers[slots.y >> 16]) << 16);
   }
-  __syncthreads();
 
   if (threadIdx.x == 0) {
     const std::uint32_t items = (count + p.item_classes - 1) / p.item_classes;
-    const std::uint32_t item = atomicAdd(p.counters, items);
-    first_member = atomicAdd(p.counters + 1, count);
-    p.bases[blockIdx.x] = atomicAdd(p.counters + 2, count * ClassWidth(p.points, unit.own));
+    const std::uint32_t item = atomicAdd(p.counters + kItems, items);
+    p.bases[blockIdx.x] = atomicAdd(p.counters + kTableGroups, count * unit.width);
     for (std::uint32_t i = 0; i < items; ++i) {
       const std::uint32_t first = i * p.item_classes;
       p.items[item + i] = {blockIdx.x, first, min(p.item_classes, count - first),
-                           first_member + first};
+                           blockIdx.x * p.rows + first};
     }
-  }
-  __syncthreads();
-
-  // Padding rows take the first class.
-  std::uint16_t* classes = p.classes + static_cast<std::size_t>(blockIdx.x) * p.stride;
-  for (std::uint32_t row = threadIdx.x; row < p.stride; row += kThreads) {
-    const std::uint32_t number = row < p.rows ? table[slots[row]] : 0u;
-    classes[row] = static_cast<std::uint16_t>(number);
-    if (row < p.rows) p.members[first_member + number] = row;
   }
 }
 
@@ -169,14 +182,28 @@ void LaunchRanks(const float* x, const float* thresholds, const std::uint32_t* b
   CudaCheck(cudaGetLastError(), "ranks");
 }
 
-void LaunchGrouping(const GroupingLaunch& launch, cudaStream_t stream) {
-  const std::size_t bytes = kSlots * sizeof(std::uint32_t) + kGroupedRows * sizeof(std::uint16_t) +
+namespace {
+
+template <class Size>
+void LaunchSize(const GroupingLaunch& launch, cudaStream_t stream) {
+  const std::size_t bytes = (1u << Size::kBits) * sizeof(std::uint32_t) +
+                            (1u << Size::kBits) * sizeof(std::uint16_t) +
                             launch.key_words * sizeof(std::uint32_t);
-  CudaCheck(cudaFuncSetAttribute(GroupRows, cudaFuncAttributeMaxDynamicSharedMemorySize,
+  CudaCheck(cudaFuncSetAttribute(GroupRows<Size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)),
             "grouping kernel's shared memory");
-  GroupRows<<<launch.unit_count, kThreads, bytes, stream>>>(launch);
+  GroupRows<Size><<<launch.unit_count, Size::kThreads, bytes, stream>>>(launch);
   CudaCheck(cudaGetLastError(), "grouping");
+}
+
+}  // namespace
+
+void LaunchGrouping(const GroupingLaunch& launch, cudaStream_t stream) {
+  if (launch.rows <= kFewGroupedRows) {
+    LaunchSize<FewRows>(launch, stream);
+  } else {
+    LaunchSize<ManyRows>(launch, stream);
+  }
 }
 
 }  // namespace retable::treeshap

@@ -2,9 +2,9 @@
 //! @file
 //! Rows of a block grouped into classes, unit by unit; see shared_units.hpp. One block of threads
 //! takes one unit: it reads the ranks of all rows, makes their keys and enters them in a hash table
-//! in shared memory (or, where there are few keys, in a table of all of them), numbers the entries
-//! that were met, and writes each row's class and for each class one of its rows. Numbers depend on
-//! the order of atomics; results do not, for the rows of a class are alike.
+//! in shared memory (or, where there are few keys, in a table of all of them), numbers new entries,
+//! and writes each row's class and for each class one of its rows. Numbers depend on the order of
+//! atomics; results do not, for the rows of a class are alike.
 
 #include <cuda_runtime.h>
 
@@ -16,6 +16,8 @@ namespace retable::treeshap {
 
 //! Rows that can be grouped at once: three quarters of the largest hash table.
 inline constexpr std::uint32_t kGroupedRows = 12288;
+//! Up to this many rows, three quarters of the small one, blocks are small and many.
+inline constexpr std::uint32_t kFewGroupedRows = 768;
 
 //! Up to a warp's lanes (times the rows of a lane) of classes of one unit.
 struct UnitItem {
@@ -24,6 +26,9 @@ struct UnitItem {
   std::uint32_t count;  //!< of classes
   std::uint32_t row;    //!< where the item's entries of `members` begin
 };
+
+//! Counters of a batch, zero before.
+enum UnitCounter : std::uint32_t { kItems, kTableGroups, kItemsTaken, kUnitCounters };
 
 //! What is to be shared with whom. Counters are zero before.
 struct GroupingLaunch {
@@ -35,13 +40,13 @@ struct GroupingLaunch {
   std::uint32_t unit_count = 0;
   std::uint32_t key_words = 0;     //!< the longest key program
   std::uint32_t item_classes = 0;  //!< of an item
-  int points = 0;
+  bool missing = true;             //!< whether a value may be missing
 
   std::uint16_t* classes = nullptr;  //!< units x stride
-  std::uint32_t* members = nullptr;  //!< a row of each class, units after each other
+  std::uint32_t* members = nullptr;  //!< units x rows: a row of each class
   std::uint32_t* bases = nullptr;    //!< of each unit's classes in the table, groups of four words
   UnitItem* items = nullptr;
-  std::uint32_t* counters = nullptr;  //!< items, members, words of the table / 4, items taken
+  std::uint32_t* counters = nullptr;  //!< kUnitCounters
 };
 
 //! Ranks of `rows` rows (features x stride floats), into features x stride 16-bit numbers.

@@ -8,8 +8,8 @@ namespace retable::treeshap {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr std::uint64_t kMostKeys = 0xffffffffu;
-constexpr std::size_t kMostRanks = 0xfff0u;
+constexpr std::uint32_t kMostHalfKeys = 0xffffu;
+constexpr std::size_t kMostRanks = 0x7ff0u;
 
 // Walks a tree from the root and plans the first subtree on each path that may be a unit.
 class Planner {
@@ -100,47 +100,88 @@ class Planner {
         cuts.emplace_back();
       }
     }
-    std::uint64_t stride = 1;
-    for (std::size_t i = 0; i < unit.features.size(); ++i) {
-      auto& list = cuts[i];
-      std::sort(list.begin(), list.end());
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-      const std::uint64_t values = Digit(unit.features[i], i < unit.own, list, stride, unit.key);
-      if (stride > kMostKeys / values) return false;
-      stride *= values;
-    }
-    unit.digits = static_cast<std::uint32_t>(unit.features.size());
-    unit.keys = static_cast<std::uint32_t>(stride);
+    if (!Keys(cuts, unit)) return false;
     units_.push_back(std::move(unit));
     return true;
   }
 
-  // Writes the digit; returns the number of its values.
-  std::uint64_t Digit(std::int32_t feature, bool own, const std::vector<std::uint32_t>& cuts,
-                      std::uint64_t stride, std::vector<std::uint32_t>& program) const {
+  // Fills the halves of the key one after the other.
+  bool Keys(std::vector<std::vector<std::uint32_t>>& cuts, PlannedUnit& unit) const {
+    std::uint32_t keys[2] = {1, 1};
+    std::uint32_t upper = 0;
+    for (std::size_t i = 0; i < unit.features.size(); ++i) {
+      auto& list = cuts[i];
+      std::sort(list.begin(), list.end());
+      list.erase(std::unique(list.begin(), list.end()), list.end());
+      const Digit digit = DigitOf(unit.features[i], i < unit.own, list);
+      if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
+      if (upper > 1 || digit.values > kMostHalfKeys) return false;
+      Write(unit.features[i], digit, keys[upper], upper, unit.key);
+      keys[upper] *= digit.values;
+    }
+    unit.digits = static_cast<std::uint32_t>(unit.features.size());
+    unit.keys = upper == 0 ? keys[0] : ~0u;
+    return true;
+  }
+
+  struct Step {
+    std::uint32_t cut;
+    std::int32_t weight;
+  };
+  struct Digit {
+    std::vector<Step> steps;  // the last of a missing value, perhaps
+    std::uint32_t values = 1;
+    bool missing = false;
+  };
+
+  // The place among the cuts, with one value for all that is outside.
+  Digit DigitOf(std::int32_t feature, bool own, const std::vector<std::uint32_t>& cuts) const {
     const auto it = std::find_if(path_.begin(), path_.end(),
                                  [&](const PathFeature& f) { return f.feature == feature; });
-    const auto f = static_cast<std::size_t>(feature);
-    const std::uint32_t all = ranks_.begin()[f + 1] - ranks_.begin()[f] + 1;
-    std::uint32_t low = 0;
-    std::uint32_t high = all;
-    bool missing_inside = true;
-    if (it != path_.end()) {
-      if (it->lower > -kInfinity) low = ranks_.Rank(feature, it->lower);
-      if (it->upper < kInfinity) high = std::max(low, ranks_.Rank(feature, it->upper));
-      missing_inside = it->missing_inside;
+    const bool on_path = it != path_.end();
+    const bool low = on_path && it->lower > -kInfinity;
+    const bool high = on_path && it->upper < kInfinity;
+    const std::uint32_t bottom = low ? ranks_.Rank(feature, it->lower) : 0;
+    const std::uint32_t ceiling =
+        high ? std::max(bottom, ranks_.Rank(feature, it->upper)) : kMissingRank;
+    Digit digit;
+    if (low) digit.steps.push_back({bottom, 1});
+    std::int32_t count = 0;
+    for (const std::uint32_t cut : cuts) {
+      // Beyond the interval a cut parts no rows that are inside.
+      if (cut <= bottom || cut >= ceiling) continue;
+      digit.steps.push_back({cut, 1});
+      ++count;
     }
-    // A missing value that is inside takes its own way through the unit's splits.
-    const auto count = static_cast<std::uint32_t>(cuts.size());
-    const std::uint32_t missing = !missing_inside ? 0 : (own ? count + 2 : 1);
-    program.insert(program.end(),
-                   {static_cast<std::uint32_t>(feature), static_cast<std::uint32_t>(stride),
-                    low | high << 16, count | missing << 16});
-    for (std::size_t i = 0; i < cuts.size(); i += 2) {
-      program.push_back(cuts[i] | (i + 1 < cuts.size() ? cuts[i + 1] : 0u) << 16);
+    // Above the interval: back to the value below it where there is one.
+    if (high) digit.steps.push_back({ceiling, low ? -(count + 1) : 1});
+    digit.values = static_cast<std::uint32_t>(count + 1 + (on_path ? 1 : 0));
+    const std::int32_t outside = low ? 0 : count + 1;
+    const std::int32_t top = high ? outside : count + (low ? 1 : 0);  // of the largest ranks
+    // A missing value that is inside goes its own way through the unit's splits.
+    std::int32_t missing = outside;
+    if (!on_path || it->missing_inside) {
+      missing = own ? static_cast<std::int32_t>(digit.values++) : (low ? 1 : 0);
     }
-    program.resize((program.size() + kDigitWords - 1) / kDigitWords * kDigitWords, 0);
-    return std::max(count + 1, missing) + 1;
+    if (missing != top) {
+      digit.steps.push_back({kMissingRank, missing - top});
+      digit.missing = true;
+    }
+    return digit;
+  }
+
+  static void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride,
+                    std::uint32_t upper, std::vector<std::uint32_t>& program) {
+    const auto steps = static_cast<std::uint32_t>(digit.steps.size());
+    program.insert(program.end(), {static_cast<std::uint32_t>(feature),
+                                   steps - (digit.missing ? 1 : 0), steps, upper});
+    for (const Step& step : digit.steps) {
+      const std::uint32_t bound = (1u - step.cut) & 0xffffu;
+      program.push_back(bound | bound << 16);
+      program.push_back(static_cast<std::uint32_t>(step.weight) * stride);
+    }
+    // A step that is never taken.
+    if (steps % 2 == 1) program.insert(program.end(), {0x80018001u, 0u});
   }
 
   const AnnotatedTree& tree_;

@@ -12,8 +12,9 @@
 //! contributions of a row's class from a table. Where no two rows agree this costs the key in vain;
 //! where they do the work of a leaf falls by the size of a class.
 //!
-//! A key is exact: a mixed-radix number with one digit a feature, below 2^32. Values are compared
-//! by rank among all thresholds of their feature, 16 bits.
+//! A key is exact: two mixed-radix numbers below 2^16 with one digit a feature. Values are compared
+//! by rank among all thresholds of their feature, 15 bits, so that one instruction compares two
+//! rows.
 //!
 //! The idea of one evaluation for each pattern of decisions is WOODELF's (Nadel and Wettenstein
 //! 2025) for whole paths; here it is a subtree's, found from the rows at hand, and only below a
@@ -28,36 +29,28 @@
 
 namespace retable::treeshap {
 
-inline constexpr std::uint32_t kMissingRank = 0xffffu;
+//! The rank of a missing value, above all others.
+inline constexpr std::uint32_t kMissingRank = 0x7fffu;
 
-//! One digit of a key, followed in the program by words with two cuts each, up to a multiple of
-//! kDigitWords.
+//! A digit of a key is a weighted sum of steps, [rank >= cut]. Its program: this head, then steps
+//! (1 - cut twice in 16 bits, weight), two in each group of four words. The steps of a missing
+//! value come last.
 struct KeyDigit {
   std::uint32_t feature;
-  std::uint32_t stride;
-  std::uint32_t range;  //!< inside: lower half <= rank < upper half
-  std::uint32_t tail;   //!< number of cuts | digit of a missing value << 16
+  std::uint32_t steps;          //!< where no value is missing
+  std::uint32_t missing_steps;  //!< in all
+  std::uint32_t upper;          //!< 1: the digit is of the key's upper half
 };
-inline constexpr std::uint32_t kDigitWords = 4;
+inline constexpr std::uint32_t kGroupWords = 4;
 
-//! 0 outside; else 1 + the number of cuts at or below the rank.
-RETABLE_HD std::uint32_t DigitOf(std::uint32_t rank, const KeyDigit& digit,
-                                 const std::uint32_t* cuts) {
-  if (rank == kMissingRank) return digit.tail >> 16;
-  const std::uint32_t low = digit.range & 0xffffu;
-  if (rank - low >= (digit.range >> 16) - low) return 0;
-  const std::uint32_t count = digit.tail & 0xffffu;
-  std::uint32_t value = 1;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t cut = cuts[i / 2] >> (i % 2 * 16) & 0xffffu;
-    value += rank >= cut ? 1u : 0u;
-  }
-  return value;
+RETABLE_HD constexpr std::uint32_t StepGroups(std::uint32_t steps) {
+  return (steps + 1) / 2;
 }
 
 //! A unit as the device sees it.
 struct Unit {
   std::uint32_t first_word = 0;     //!< of its tape: path factors, then operations
+  std::uint32_t words = 0;          //!< of it
   std::uint32_t path_factors = 0;   //!< features on the path to its root
   std::uint32_t first_feature = 0;  //!< of its list; records refer to places in it
   std::uint32_t features = 0;       //!< own features first, then those of the path alone
@@ -65,7 +58,8 @@ struct Unit {
   std::uint32_t first_key = 0;      //!< of its key program
   std::uint32_t key_words = 0;      //!< of it
   std::uint32_t digits = 0;
-  std::uint32_t keys = 0;  //!< every key is below
+  std::uint32_t keys = 0;   //!< every key is below
+  std::uint32_t width = 0;  //!< groups of four words of a class in the table
 };
 
 //! Thresholds of each feature, rising: ranks count those at or below a value.
@@ -74,7 +68,7 @@ class RankTable {
   RankTable() = default;
   explicit RankTable(const AnnotatedModel& model);
 
-  //! Whether every rank fits 16 bits and no split is categorical.
+  //! Whether every rank fits 15 bits and no split is categorical.
   bool fits() const { return fits_; }
   std::span<const float> thresholds() const { return thresholds_; }
   //! Where each feature's thresholds begin; features + 1 entries.
@@ -109,7 +103,7 @@ struct PlannedUnit {
 };
 
 //! The units of a tree: the largest subtrees of kLeastUnitLeaves to `most_leaves` leaves whose keys
-//! fit 32 bits. None where `most_leaves` is smaller. O(nodes x depth)
+//! fit. None where `most_leaves` is smaller. O(nodes x depth)
 std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,
                                    std::int32_t most_leaves);
 

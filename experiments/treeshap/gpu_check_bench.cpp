@@ -38,7 +38,11 @@ struct Options {
   std::vector<std::int64_t> max_points = {8};
   std::vector<std::int64_t> share = {-1};
   std::int64_t threads = 0;
+  std::size_t background = 0;
 };
+
+int failures = 0;
+std::uint64_t effort = 4;  // quarters of the random cases: fewer under a sanitizer
 
 std::vector<std::int64_t> Numbers(const std::string& text) {
   std::vector<std::int64_t> numbers;
@@ -77,6 +81,10 @@ Options Parse(int argc, char** argv) {
       options.threads = std::stoll(next());
     else if (argument == "--max-points")
       options.max_points = Numbers(next());
+    else if (argument == "--effort")
+      effort = std::stoull(next());
+    else if (argument == "--background")
+      options.background = std::stoull(next());
     else if (argument == "--share")
       options.share = Numbers(next());
     else {
@@ -107,8 +115,6 @@ double Error(const std::vector<double>& got, const std::vector<double>& want) {
   return want.empty() ? 0 : most / scale;
 }
 
-int failures = 0;
-
 void Report(const std::string& what, double error, double tolerance) {
   const bool ok = error <= tolerance;
   failures += ok ? 0 : 1;
@@ -132,7 +138,7 @@ bool HasInteractions(const std::string& name) {
 void CheckRandom(const std::string& name, double tolerance, std::uint64_t seed) {
   double worst = 0;
   double worst_interactions = 0;
-  for (std::uint64_t i = 0; i < 40; ++i) {
+  for (std::uint64_t i = 0; i < 10 * effort; ++i) {
     RandomEnsembleOptions options;
     options.features = 1 + static_cast<int>(i % 9);
     options.groups = 1 + static_cast<int>(i % 3);
@@ -189,7 +195,7 @@ void CheckChains() {
 void CheckShared(std::uint64_t seed) {
   double worst = 0;
   bool same = true;
-  for (std::uint64_t i = 0; i < 24; ++i) {
+  for (std::uint64_t i = 0; i < 6 * effort; ++i) {
     RandomEnsembleOptions shape;
     shape.features = 2 + static_cast<int>(i % 12);
     shape.groups = 1 + static_cast<int>(i % 3);
@@ -217,6 +223,37 @@ void CheckShared(std::uint64_t seed) {
   Report("Quadrature: the same bits again and in other company", same ? 0 : 1, 0);
 }
 
+void CheckInterventional(std::uint64_t seed) {
+  double brute = 0;
+  double twin = 0;
+  for (std::uint64_t i = 0; i < 6 * effort; ++i) {
+    RandomEnsembleOptions shape;
+    shape.features = i % 6 == 5 ? 150 : 1 + static_cast<int>(i % 7);
+    shape.depth = static_cast<int>(i % 8);
+    shape.groups = 1 + static_cast<int>(i % 3);
+    shape.categorical_probability = i % 2 == 0 ? 0.4 : 0;
+    const TreeEnsemble model = RandomEnsemble(shape, seed + i);
+    const auto values = RandomRows(model, 1 + 17 * i, 0.2, seed + i);
+    const auto others = RandomRows(model, 1 + 3 * i, 0.2, seed + i + 1000);
+    const RowBlock rows = Block(model, values);
+    const RowBlock background = Block(model, others);
+    const auto cuda = Prepared("Interventional", Device::kCuda, model);
+    const auto cpu = Prepared("Interventional", Device::kCpu, model);
+    cuda->set_background(background);
+    cpu->set_background(background);
+    const auto got = cuda->values(rows);
+    twin = std::max(twin, Error(got, cpu->values(rows)));
+    if (got != cuda->values(rows)) twin = INFINITY;
+    if (shape.features > 12) continue;
+    const RowBlock few = rows.slice(0, std::min<std::size_t>(rows.rows, 4));
+    const auto want = BruteForceInterventional(model, few, background);
+    brute = std::max(
+        brute, Error({got.begin(), got.begin() + static_cast<std::ptrdiff_t>(want.size())}, want));
+  }
+  Report("Interventional: values against the CPU, and again", twin, 1e-12);
+  Report("Interventional: values against all subsets", brute, 1e-12);
+}
+
 void CheckDeterminism(std::uint64_t seed) {
   const TreeEnsemble model = RandomEnsemble({.trees = 50, .features = 9, .depth = 10}, seed);
   const auto values = RandomRows(model, 5000, 0.1, seed);
@@ -234,6 +271,7 @@ void Check(std::uint64_t seed) {
   CheckWide("GPUTreeShap", 1e-4, seed);
   CheckWide("Quadrature", 5e-7, seed);
   CheckShared(seed);
+  CheckInterventional(seed);
   CheckChains();
   CheckDeterminism(seed);
 }
@@ -279,6 +317,21 @@ Timing Best(TreeExplainer& explainer, int repeats, F call) {
   return best;
 }
 
+// The last rows are the background.
+void SpeedInterventional(const TreeEnsemble& model, const RowBlock& rows, std::size_t count) {
+  const auto prepare_start = Clock::now();
+  const auto explainer = Prepared("Interventional", Device::kCuda, model);
+  explainer->set_background(rows.slice(rows.rows - count, count));
+  const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
+  std::vector<double> phi;
+  const Timing time = Best(*explainer, 2, [&] { phi = explainer->values(rows); });
+  std::printf(
+      "  Interventional, %zu rows, background of %zu: %.3f ms kernel, prepared in %.2f s; "
+      "additivity %.1e\n",
+      rows.rows, count, time.kernel * 1e3, prepare, Additivity(model, rows, phi, 100));
+  std::fflush(stdout);
+}
+
 void Speed(const std::string& name, const TreeEnsemble& model, const std::vector<float>& values,
            const Options& options, std::ostream& csv) {
   const auto leaves = static_cast<double>(LeafCount(model));
@@ -322,6 +375,7 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
     }
   }
   std::fflush(stdout);
+  if (options.background > 0) SpeedInterventional(model, rows, options.background);
   if (!options.interactions) return;
   const RowBlock two_hundred =
       rows.slice(0, std::min<std::size_t>(rows.rows, model.features > 100 ? 20 : 200));
