@@ -7,6 +7,7 @@
 
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/compaction.hpp"
+#include "algorithms/shuffle/in_place.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/philox_engine.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
@@ -116,6 +117,12 @@ std::vector<OrderSource> OrderSources() {
   sources.push_back(Family("VarPhilox-mended"));
   sources.push_back(Family("Rectangle"));
   sources.push_back(Family("Partition"));
+  sources.push_back({"InPlace", "", [](std::uint32_t n, std::uint64_t seed) {
+                       Permutation order = Identity(n);
+                       // Chunks so small that the exchange does the most of the work.
+                       ShuffleInPlace(order.data(), n, sizeof(std::uint32_t), seed, 256);
+                       return order;
+                     }});
   return sources;
 }
 

@@ -105,34 +105,52 @@ RETABLE_HD std::uint32_t TakeSwap(std::uint32_t& word, std::uint32_t k) {
   return static_cast<std::uint32_t>(product >> 32);
 }
 
-//! The order of a bin of up to 12 slots in nibbles: slot r goes to place nibble r. The swap of slot
-//! k exchanges nibble k, which is k, with nibble t <= k. Leaves the rest in `word`: the order is
-//! uniform when that is >= 2^32 mod size! (see DrawsAgain).
-RETABLE_HD std::uint64_t SmallOrder(std::uint32_t& word, std::uint32_t size) {
-  std::uint32_t low = 0;  // the first eight nibbles: all there is of most bins
+//! The orders of kMany bins of up to 12 slots in nibbles: slot r goes to place nibble r. The swap
+//! of slot k exchanges nibble k, which is k, with nibble t <= k. Leaves the rest in `word`: the
+//! order is uniform when that is >= 2^32 mod size! (see DrawsAgain). Bins side by side, as each one
+//! is a chain of dependent steps.
+template <int kMany>
+RETABLE_HD void SmallOrders(std::uint32_t (&word)[kMany], const std::uint32_t (&size)[kMany],
+                            std::uint64_t (&order)[kMany]) {
+  std::uint32_t low[kMany];  // the first eight nibbles: all there is of most bins
+  std::uint32_t longest = 0;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int b = 0; b < kMany; ++b) {
+    low[b] = 0;
+    longest = longest > size[b] ? longest : size[b];
+  }
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
   for (std::uint32_t k = 1; k < 8; ++k) {
-    if (k < size) {
-      const std::uint32_t at = 4 * TakeSwap(word, k);
-      const std::uint32_t there = (low >> at) & 15u;
-      low = (low ^ ((there ^ k) << at)) | (there << (4 * k));
-    }
-  }
-  std::uint64_t order = low;
+    if (k >= longest) break;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-  for (std::uint32_t k = 8; k < kSmallBin; ++k) {
-    if (k < size) {
-      const std::uint32_t at = 4 * TakeSwap(word, k);
-      const std::uint32_t there = static_cast<std::uint32_t>(order >> at) & 15u;
-      order ^= static_cast<std::uint64_t>(there ^ k) << at;
-      order |= static_cast<std::uint64_t>(there) << (4 * k);
+    for (int b = 0; b < kMany; ++b) {
+      std::uint32_t left = word[b];
+      const std::uint32_t at = 4 * TakeSwap(left, k);
+      const std::uint32_t there = (low[b] >> at) & 15u;
+      const std::uint32_t swapped = (low[b] ^ ((there ^ k) << at)) | (there << (4 * k));
+      low[b] = k < size[b] ? swapped : low[b];
+      word[b] = k < size[b] ? left : word[b];
     }
   }
-  return order;
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int b = 0; b < kMany; ++b) {
+    order[b] = low[b];
+    if (size[b] <= 8) continue;
+    for (std::uint32_t k = 8; k < size[b] && k < kSmallBin; ++k) {
+      const std::uint32_t at = 4 * TakeSwap(word[b], k);
+      const std::uint32_t there = static_cast<std::uint32_t>(order[b] >> at) & 15u;
+      order[b] ^= static_cast<std::uint64_t>(there ^ k) << at;
+      order[b] |= static_cast<std::uint64_t>(there) << (4 * k);
+    }
+  }
 }
 
 //! Whether the swaps of a bin of `size` slots must be drawn again, given what is left of the word.
@@ -145,20 +163,41 @@ RETABLE_HD_NOINLINE bool DrawsAgain(std::uint32_t left, std::uint32_t size) {
 RETABLE_HD_NOINLINE std::uint64_t SmallOrderAgain(const Philox4x32& random, std::uint64_t leaf,
                                                   std::uint32_t bin, std::uint32_t size) {
   for (std::uint64_t attempt = 0;; ++attempt) {
-    std::uint32_t word = static_cast<std::uint32_t>(FurtherDraw(random, leaf, bin, attempt));
-    const std::uint64_t order = SmallOrder(word, size);
-    if (!DrawsAgain(word, size)) return order;
+    std::uint32_t word[1] = {static_cast<std::uint32_t>(FurtherDraw(random, leaf, bin, attempt))};
+    const std::uint32_t sizes[1] = {size};
+    std::uint64_t order[1];
+    SmallOrders(word, sizes, order);
+    if (!DrawsAgain(word[0], size)) return order[0];
   }
 }
-//! The order of a bin of up to 12 slots from its word, drawn again where that has to be. What is
-//! left is at or over size! nearly always, which settles it without a division.
+//! The orders of bins first, first + 1, ... of up to 12 slots from their words, drawn again where
+//! that has to be. What is left is at or over size! nearly always, which settles it without a
+//! division.
+template <int kMany>
+RETABLE_HD void UniformSmallOrders(const Philox4x32& random, std::uint64_t leaf,
+                                   std::uint32_t first, const std::uint32_t (&size)[kMany],
+                                   std::uint32_t (&word)[kMany], std::uint64_t (&order)[kMany]) {
+  SmallOrders(word, size, order);
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
+  for (int b = 0; b < kMany; ++b) {
+    const std::uint32_t surely = size[b] <= 8 ? 40320u : 479001600u;  // 8! and 12!
+    const std::uint32_t bin = first + static_cast<std::uint32_t>(b);
+    if (word[b] < surely && size[b] <= kSmallBin && DrawsAgain(word[b], size[b])) {
+      order[b] = SmallOrderAgain(random, leaf, bin, size[b]);
+    }
+  }
+}
+//! The same of one bin.
 RETABLE_HD std::uint64_t UniformSmallOrder(const Philox4x32& random, std::uint64_t leaf,
                                            std::uint32_t bin, std::uint32_t size,
                                            std::uint32_t word) {
-  const std::uint64_t order = SmallOrder(word, size);
-  const std::uint32_t surely = size <= 8 ? 40320u : 479001600u;  // 8! and 12!
-  if (word < surely && DrawsAgain(word, size)) return SmallOrderAgain(random, leaf, bin, size);
-  return order;
+  const std::uint32_t sizes[1] = {size};
+  std::uint32_t words[1] = {word};
+  std::uint64_t order[1];
+  UniformSmallOrders(random, leaf, bin, sizes, words, order);
+  return order[0];
 }
 
 //! The swap target of slot k of a larger bin, uniform on {0..k} (Lemire 2019).

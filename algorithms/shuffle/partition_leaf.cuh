@@ -159,16 +159,14 @@ __global__ void __launch_bounds__(kLeafThreads, 2)
                                    first + size[0] + size[1] + size[2]};
   bool large = false;
   {
-    const PhiloxBlock draws = SwapBlock(random, leaf, threadIdx.x);
-    unsigned long long own_orders[4];
+    PhiloxBlock draws = SwapBlock(random, leaf, threadIdx.x);
+    std::uint64_t own_orders[4];
+    UniformSmallOrders(random, leaf, 4 * threadIdx.x, size, draws.word, own_orders);
 #pragma unroll
     for (int b = 0; b < 4; ++b) {
       // A larger bin is left as it is for now: nibble r is r.
-      const std::uint64_t places =
-          size[b] <= kSmallBin
-              ? UniformSmallOrder(random, leaf, 4 * threadIdx.x + b, size[b], draws.word[b])
-              : 0xBA9876543210ull;
-      own_orders[b] = (static_cast<unsigned long long>(begins[b]) << 48) | places;
+      if (size[b] > kSmallBin) own_orders[b] = 0xBA9876543210ull;
+      own_orders[b] |= static_cast<std::uint64_t>(begins[b]) << 48;
       large = large || size[b] > kSmallBin;
     }
     reinterpret_cast<ulonglong2*>(orders)[2 * threadIdx.x] =

@@ -1,11 +1,13 @@
 #include "algorithms/shuffle/statistics.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace retable::shuffle {
 namespace {
@@ -245,6 +247,57 @@ void Battery::Add(std::span<const std::uint32_t> order) {
   hamming_.Add(std::exp(-lambda_ * static_cast<double>(n_ - equal) / n_));
   spearman_.Add(product / (static_cast<double>(n_) * (static_cast<double>(n_) * n_ - 1) / 12));
   sign_.Add(IsOdd(last_) == odd ? 1 : -1);
+}
+
+void Battery::Merge(const Battery& other) {
+  if (other.n_ != n_) throw std::invalid_argument("a battery of orders of another length");
+  samples_ += other.samples_;
+  odd_ += other.odd_;
+  Sum* const mine[] = {&ascents_, &inversions_, &fixed_,    &cycles_,
+                       &mallows_, &hamming_,    &spearman_, &sign_};
+  const Sum* const theirs[] = {&other.ascents_,  &other.inversions_, &other.fixed_,
+                               &other.cycles_,   &other.mallows_,    &other.hamming_,
+                               &other.spearman_, &other.sign_};
+  for (std::size_t s = 0; s < std::size(mine); ++s) {
+    mine[s]->total += theirs[s]->total;
+    mine[s]->count += theirs[s]->count;
+  }
+  const auto add = [](std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  };
+  add(orders_, other.orders_);
+  add(pairs_, other.pairs_);
+  for (std::size_t i = 0; i < lehmer_.size(); ++i) add(lehmer_[i], other.lehmer_[i]);
+}
+
+void OrderBits::Append(std::uint32_t bits, int count) {
+  pending_ |= static_cast<std::uint64_t>(bits) << pending_bits_;
+  pending_bits_ += count;
+  for (; pending_bits_ >= 8; pending_bits_ -= 8, pending_ >>= 8) {
+    bytes_.push_back(static_cast<std::uint8_t>(pending_));
+  }
+}
+
+void OrderBits::Add(std::span<const std::uint32_t> order) {
+  const std::vector<std::uint32_t> code = LehmerCode(order);
+  for (std::size_t i = 0; i + 1 < code.size(); ++i) {
+    auto range = static_cast<std::uint32_t>(code.size() - i);
+    std::uint32_t digit = code[i];
+    while (range > 1) {
+      const int count = std::bit_width(range) - 1;
+      const std::uint32_t part = 1u << count;
+      if (digit < part) {
+        Append(digit, count);
+        break;
+      }
+      digit -= part;
+      range -= part;
+    }
+  }
+}
+
+std::vector<std::uint8_t> OrderBits::Take() {
+  return std::exchange(bytes_, {});
 }
 
 std::vector<TestResult> Battery::Results() const {

@@ -66,6 +66,24 @@ double HoeffdingThreshold(std::uint64_t orders, double alpha);
 //! Equation 7: normal threshold for `orders` permutations.
 double NormalThreshold(std::uint64_t orders, double variance, double alpha);
 
+//! Random bits of orders: each Lehmer digit is uniform on {0..r-1} and gives log2 of the largest
+//! power of two p <= r if it is below p, else what its rest in {0..r-p-1} gives: exact, and
+//! independent of all else (after Elias 1972). So any battery for bit streams tests permutations.
+class OrderBits {
+ public:
+  //! Appends the bits of an order, lowest first in each byte. O(n log n).
+  void Add(std::span<const std::uint32_t> order);
+  //! Whole bytes so far; they are taken out.
+  std::vector<std::uint8_t> Take();
+
+ private:
+  void Append(std::uint32_t bits, int count);
+
+  std::vector<std::uint8_t> bytes_;
+  std::uint64_t pending_ = 0;
+  int pending_bits_ = 0;
+};
+
 struct TestResult {
   std::string test;
   double statistic = 0;  //!< a standard normal value, or chi-squared
@@ -78,6 +96,8 @@ class Battery {
   //! @throws std::invalid_argument for n < 2 or n > 65536.
   explicit Battery(std::uint32_t n, double lambda = 5);
   void Add(std::span<const std::uint32_t> order);
+  //! Takes over the counts of another battery of the same n. @throws std::invalid_argument else.
+  void Merge(const Battery& other);
   std::uint64_t samples() const { return samples_; }
   //! All tests that apply to n and for which there are enough samples (chi-squared: five a cell).
   std::vector<TestResult> Results() const;

@@ -1,5 +1,7 @@
 #include "algorithms/shuffle/statistics.hpp"
 
+#include "algorithms/shuffle/shuffler.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,6 +103,59 @@ TEST(Statistics, BatteryTellsSoundFromFaulty) {
       EXPECT_LT(worst, 1e-5) << source.name << ": " << source.fault;
     }
   }
+}
+
+TEST(Battery, MergesToTheSameResults) {
+  for (const std::uint32_t n : {5u, 30u}) {
+    Battery whole(n), first(n), second(n);
+    const auto shuffler = Registry<Shuffler>::Instance().Make("VarPhilox-mended", Device::kCpu, {});
+    for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+      const auto wide = shuffler->permutation(n, seed);
+      const Permutation order(wide.begin(), wide.end());
+      whole.Add(order);
+      (seed < 600 ? first : second).Add(order);
+    }
+    first.Merge(second);
+    const auto expected = whole.Results(), got = first.Results();
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t t = 0; t < got.size(); ++t) {
+      EXPECT_EQ(got[t].test, expected[t].test);
+      EXPECT_NEAR(got[t].p, expected[t].p, 1e-9) << got[t].test;
+    }
+    EXPECT_THROW(first.Merge(Battery(n + 1)), std::invalid_argument);
+  }
+}
+
+// Over all 24 orders of 4 items: digits of range 4 and 2 give two bits and one, those of range 3 a
+// bit each but for the value 2, which gives none. Each bit of the stream is balanced.
+TEST(OrderBits, AreExactlyUniformOverAllOrders) {
+  Permutation order{0, 1, 2, 3};
+  std::vector<int> seen(256, 0);
+  int bits = 0, orders = 0;
+  do {
+    // Eight times, so that whole bytes come out whatever the number of bits.
+    OrderBits stream;
+    for (int r = 0; r < 8; ++r) stream.Add(order);
+    const auto bytes = stream.Take();
+    bits += static_cast<int>(bytes.size());
+    ++orders;
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_EQ(orders, 24);
+  EXPECT_EQ(bits, 24 * 3 + 16);  // bits an order: 3 always, one more for two thirds of them
+  OrderBits stream;
+  const auto shuffler = Registry<Shuffler>::Instance().Make("Partition", Device::kCpu, {});
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    const auto wide = shuffler->permutation(100, seed);
+    stream.Add(Permutation(wide.begin(), wide.end()));
+  }
+  const auto bytes = stream.Take();
+  EXPECT_GT(bytes.size(), 400u * 50);  // of log2(100!) = 525 bits an order
+  for (const std::uint8_t byte : bytes) ++seen[byte];
+  const double expected = static_cast<double>(bytes.size()) / 256;
+  double statistic = 0;
+  for (const int count : seen) statistic += (count - expected) * (count - expected) / expected;
+  EXPECT_GT(ChiSquaredTail(statistic, 255), 1e-6);
+  EXPECT_TRUE(stream.Take().empty());
 }
 
 }  // namespace

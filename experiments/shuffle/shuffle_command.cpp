@@ -1,0 +1,113 @@
+#include "experiments/shuffle/shuffle_command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iomanip>
+#include <mutex>
+#include <ostream>
+
+#include "algorithms/shuffle/known_bad.hpp"
+#include "algorithms/shuffle/parallel.hpp"
+#include "algorithms/shuffle/statistics.hpp"
+#include "harness/verbs.hpp"
+
+namespace retable::experiments {
+namespace {
+
+struct Options {
+  std::string method;
+  std::uint32_t items = 64;
+  std::uint64_t seed = 1;
+  double mib = 1;
+  double samples = 1e5;
+  double alpha = 1e-4;
+};
+
+shuffle::OrderSource Source(const std::string& name) {
+  std::string known;
+  for (auto& source : shuffle::OrderSources()) {
+    if (source.name == name) return source;
+    known += (known.empty() ? "" : ", ") + source.name;
+  }
+  throw std::invalid_argument("no shuffler called \"" + name + "\"; there are: " + known);
+}
+
+int Bits(const Options& options, std::ostream& out) {
+  const auto source = Source(options.method);
+  const auto wanted = static_cast<std::uint64_t>(options.mib * 1048576);
+  shuffle::OrderBits bits;
+  std::uint64_t written = 0;
+  for (std::uint64_t seed = options.seed; written < wanted && out; ++seed) {
+    bits.Add(source.draw(options.items, seed));
+    const auto bytes = bits.Take();
+    const std::uint64_t count = std::min<std::uint64_t>(bytes.size(), wanted - written);
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(count));
+    written += count;
+  }
+  return 0;
+}
+
+int RunBattery(const Options& options, std::ostream& out) {
+  const auto samples = static_cast<std::uint64_t>(options.samples);
+  constexpr std::uint64_t kShare = 10000;  // orders of one task
+  shuffle::Battery all(options.items);
+  std::mutex lock;
+  shuffle::ParallelFor((samples + kShare - 1) / kShare, [&](std::uint64_t task) {
+    const auto source = Source(options.method);
+    shuffle::Battery own(options.items);
+    for (std::uint64_t s = task * kShare; s < std::min(samples, (task + 1) * kShare); ++s) {
+      own.Add(source.draw(options.items, options.seed * 1000000007 + s));
+    }
+    const std::lock_guard guard(lock);
+    all.Merge(own);
+  });
+  const auto results = all.Results();
+  out << options.method << ", " << options.items << " items, " << all.samples() << " orders\n";
+  for (const auto& result : results) {
+    out << "  " << std::left << std::setw(14) << result.test << " statistic " << std::setw(12)
+        << std::setprecision(6) << result.statistic << " p " << std::setprecision(4) << result.p
+        << "\n";
+  }
+  const double corrected = shuffle::BonferroniP(results);
+  const bool rejected = corrected < options.alpha;
+  out << "  smallest p, corrected for " << results.size() << " tests: " << corrected << " "
+      << (rejected ? "REJECTED" : "not rejected") << "\n";
+  return rejected ? 3 : 0;
+}
+
+}  // namespace
+
+int ShuffleCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  Options options;
+  CLI::App app{"permutations as random bits, and tests of them", "retable shuffle"};
+  app.require_subcommand(1);
+  auto* bits = app.add_subcommand("bits", "write the Lehmer digits of orders as random bits");
+  bits->add_option("--mib", options.mib, "how much to write")->capture_default_str();
+  auto* battery = app.add_subcommand("battery", "test orders; exit status 3 if rejected");
+  battery->add_option("--samples", options.samples, "orders drawn")->capture_default_str();
+  battery->add_option("--alpha", options.alpha, "corrected level")->capture_default_str();
+  for (auto* command : {bits, battery}) {
+    command->add_option("--method", options.method, "a shuffler of the power matrix")->required();
+    command->add_option("--items", options.items, "of an order")
+        ->capture_default_str()
+        ->check(CLI::Range(2, 65536));
+    command->add_option("--seed", options.seed, "of the first order")->capture_default_str();
+  }
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    app.parse(reversed);
+    return bits->parsed() ? Bits(options, out) : RunBattery(options, out);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, out, err) == 0 ? 0 : 1;
+  } catch (const std::invalid_argument& error) {
+    err << "retable shuffle: " << error.what() << "\n";
+    return 1;
+  }
+}
+
+namespace {
+const harness::VerbRegistration kShuffleVerb{
+    {"shuffle", "permutations as random bits for test batteries, and our battery", ShuffleCommand}};
+}  // namespace
+
+}  // namespace retable::experiments
