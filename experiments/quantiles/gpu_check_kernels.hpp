@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! What the check of the CUDA methods needs on the device: fresh data, and the floor to compare to.
+//! What the check of the CUDA methods and the bandwidth protocol need on the device: fresh data,
+//! and the floor to compare to.
 
 #include <cstddef>
 #include <cstdint>
