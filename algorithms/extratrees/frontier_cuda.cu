@@ -255,6 +255,7 @@ struct FitPlan {
   std::uint32_t k;
   int batch_trees;
   bool time_parts;
+  std::uint64_t memory_bytes;  //!< to plan for; 0: the device's budget
 
   Capacity Of(std::uint64_t trees) const {
     return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
@@ -284,7 +285,9 @@ struct FitPlan {
 void GrowShare(const FitPlan& plan, DeviceState& state, Share& share) {
   const double started = Now();
   RETABLE_CUDA_CHECK(cudaSetDevice(state.device));
-  const std::uint32_t batch = plan.Batch(state.budget, share.last - share.first);
+  const std::uint32_t batch =
+      plan.Batch(plan.memory_bytes > 0 ? std::min(plan.memory_bytes, state.budget) : state.budget,
+                 share.last - share.first);
   ReserveBuffers(plan.Of(batch), state.buffers);
   UploadData(plan.matrix, state.buffers);
   const double uploaded = Now();
@@ -344,8 +347,13 @@ struct FrontierCuda::State {
   }
 };
 
-FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees, int devices)
-    : steps_(steps), time_parts_(time_parts), batch_trees_(batch_trees), devices_(devices) {}
+FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees, int devices,
+                           std::int64_t memory_mb)
+    : steps_(steps),
+      time_parts_(time_parts),
+      batch_trees_(batch_trees),
+      devices_(devices),
+      memory_bytes_(static_cast<std::uint64_t>(memory_mb) << 20) {}
 FrontierCuda::~FrontierCuda() = default;
 
 std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const Targets& targets,
@@ -370,8 +378,9 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
                                       [this](std::size_t bytes) { return state_->Pinned(bytes); });
   const double encoded = Now();
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
-  const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix.plain),
-                     k,      batch_trees_, time_parts_};
+  const FitPlan plan{
+      matrix,      options,      AllowedSteps(steps_, options, k, matrix.plain), k, batch_trees_,
+      time_parts_, memory_bytes_};
   std::vector<Share> shares(static_cast<std::size_t>(used));
   const auto all = static_cast<std::uint64_t>(options.n_trees);
   for (std::size_t d = 0; d < shares.size(); ++d) {
@@ -405,13 +414,15 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                   .parameters = {{"steps", std::string("columns"), "rung of the ladder"},
                                  {"time_parts", false, "time each kernel"},
                                  {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"},
-                                 {"devices", std::int64_t{1}, "GPUs; 0: all"}},
+                                 {"devices", std::int64_t{1}, "GPUs; 0: all"},
+                                 {"memory_mb", std::int64_t{0}, "MiB a GPU; 0: what is free"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
                     return std::make_unique<FrontierCuda>(
                         ParseFrontierSteps(TextParameter(p, "steps", "columns")),
                         SwitchParameter(p, "time_parts", false),
                         static_cast<int>(IntegerParameter(p, "batch_trees", 0)),
-                        static_cast<int>(IntegerParameter(p, "devices", 1)));
+                        static_cast<int>(IntegerParameter(p, "devices", 1)),
+                        IntegerParameter(p, "memory_mb", 0));
                   }});
 
 }  // namespace retable::extratrees

@@ -40,8 +40,9 @@ class FrontierCuda final : public ForestTrainer {
  public:
   //! @param batch_trees trees grown at once on a device; 0: what fits.
   //! @param devices GPUs that share the trees; 0: all there are.
+  //! @param memory_mb MiB of each device's memory to plan for; 0: nine tenths of what is free.
   explicit FrontierCuda(FrontierSteps steps = {}, bool time_parts = false, int batch_trees = 0,
-                        int devices = 1);
+                        int devices = 1, std::int64_t memory_mb = 0);
   ~FrontierCuda() override;
   //! The forest stays in device memory until host() is called. Device buffers are kept for the
   //! next fit. parts: "encode", "upload", "grow" (of the slowest device), and with time_parts each
@@ -56,6 +57,7 @@ class FrontierCuda final : public ForestTrainer {
   bool time_parts_;
   int batch_trees_;
   int devices_;
+  std::uint64_t memory_bytes_;
 };
 
 #endif

@@ -134,6 +134,15 @@ void CompareAll(const Supervised& data, int trees) {
     CompareOne(data, base, {{"steps", std::string(steps)}}, std::string("steps ") + steps);
   }
   CompareOne(data, base, {{"batch_trees", std::int64_t{3}}}, "batches of 3");
+  CompareOne(data, base, {{"memory_mb", std::int64_t{200}}}, "200 MiB of memory");
+  bool refused = false;
+  try {
+    Make("frontier", Device::kCuda, {{"memory_mb", std::int64_t{1}}})
+        ->fit(data.Train(), data.TrainLabels(), base);
+  } catch (const std::runtime_error& error) {
+    refused = std::string(error.what()).find("bytes to spare") != std::string::npos;
+  }
+  Expect(refused, data.name + ": data larger than the memory are refused");
   const auto with = [&](const char* what, auto change) {
     ForestOptions options = base;
     change(options);
