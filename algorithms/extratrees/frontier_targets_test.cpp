@@ -384,6 +384,13 @@ TEST(Targets, BadOnesAreNamed) {
   EXPECT_THROW(fit(Targets(y, zero)), std::invalid_argument);
   EXPECT_THROW(fit(Targets(y, few)), std::invalid_argument);
   EXPECT_THROW(fit(Targets::Regression(fine, nan)), std::invalid_argument);
+  const std::vector<double> huge = {1e200, 0, -1e200};
+  const std::vector<double> overflowing = {1.7e308, 1.7e308, -1};
+  const std::vector<double> minute = {1e-300, 0, 2e-300};
+  EXPECT_THROW(fit(Targets::Regression(huge)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets::Regression(overflowing)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets::Regression(minute)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets(y, minute)), std::invalid_argument);
   const auto report = Registry<ForestTrainer>::Instance().Make("report", Device::kCpu, {});
   EXPECT_THROW(report->fit({x.data(), 3, 1}, Targets::Regression(fine), {}), std::invalid_argument);
   const std::vector<float> holes = {1, NAN, 3};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace retable::extratrees {
 namespace {
@@ -17,6 +19,23 @@ double WeightOf(const Targets& targets, std::uint32_t row) {
   return targets.weights.empty() ? 1.0 : targets.weights[row];
 }
 
+//! Powers of two that fixed point and its squares hold beside each other.
+constexpr double kLargestWeights = 0x1p300;
+constexpr double kLargestSpread = 0x1p400;
+
+void CheckTotal(double total) {
+  if (total <= kLargestWeights && total >= 1 / kLargestWeights) return;
+  throw std::invalid_argument("the weights add up to " + std::to_string(total) +
+                              ": scale them, between 2^-300 and 2^300 is held exactly");
+}
+
+void CheckSpread(double spread) {
+  if (spread == 0 || (spread <= kLargestSpread && spread >= 1 / kLargestSpread)) return;
+  throw std::invalid_argument(
+      "the targets lie up to " + std::to_string(spread) +
+      " from their mean: scale them, between 2^-400 and 2^400 can be squared");
+}
+
 //! The weighted mean, rounded to a power of two about as large as the targets' spread: whole
 //! numbers stay whole.
 double Centre(const Targets& targets, std::span<const std::uint32_t> order) {
@@ -27,12 +46,12 @@ double Centre(const Targets& targets, std::span<const std::uint32_t> order) {
     sum += WeightOf(targets, row) * targets.values[row];
   }
   const double mean = sum / weight;
-  if (!std::isfinite(mean)) return 0.0;
   double spread = 0;
   for (const std::uint32_t row : order) {
     spread = std::max(spread, std::abs(targets.values[row] - mean));
   }
-  if (!(spread > 0) || std::isinf(spread)) return mean;
+  CheckSpread(std::isfinite(mean) ? spread : mean);
+  if (spread == 0) return mean;
   const double unit = std::ldexp(1.0, std::ilogb(spread));
   return std::nearbyint(mean / unit) * unit;
 }
@@ -41,6 +60,7 @@ void EncodeWeights(const Targets& targets, std::span<const std::uint32_t> order,
                    EncodedTargets& out) {
   double total = 0;
   for (const std::uint32_t row : order) total += WeightOf(targets, row);
+  CheckTotal(total);
   out.scale.weight_bits = targets.weights.empty() ? 0 : BitsBelow(total, 52);
   for (const std::uint32_t row : order) {
     const double scaled = std::ldexp(WeightOf(targets, row), out.scale.weight_bits);
