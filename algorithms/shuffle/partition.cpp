@@ -30,7 +30,7 @@ PartitionPlan MakePartitionPlan(std::uint64_t n) {
 namespace {
 
 // Memory a thread keeps from one bucket to the next, so that its pages are touched once.
-template <class T>
+template <class T, class Use = void>
 T* Scratch(std::size_t count) {
   thread_local std::unique_ptr<T[]> memory;
   thread_local std::size_t size = 0;
@@ -74,25 +74,38 @@ void Split(const Philox4x32& random, std::uint64_t stream, std::uint32_t digits,
   for (std::uint32_t s = 0; s < m; ++s) out[next[digit[s]]++] = in[s];
 }
 
-// Shuffles the items of a leaf that lie in their bins.
+// A bin whose swaps do not fit the common case, exactly.
 template <class Item>
-void ShuffleBins(const Philox4x32& random, std::uint64_t leaf, Item* items,
+void ShuffleBin(const Philox4x32& random, std::uint64_t leaf, std::uint32_t bin, std::uint32_t word,
+                const Item* in, Item* out, std::uint32_t size) {
+  if (size <= kSmallBin) {
+    const std::uint64_t places = UniformSmallOrder(random, leaf, bin, size, word);
+    for (std::uint32_t r = 0; r < size; ++r) out[(places >> (4 * r)) & 15] = in[r];
+    return;
+  }
+  std::copy_n(in, size, out);
+  for (std::uint32_t k = 1; k < size; ++k) std::swap(out[k], out[LargeSwap(random, leaf, bin, k)]);
+}
+
+// Shuffles the items of a leaf from their bins. The orders of 128 bins are made side by side, and a
+// bin of up to eight is written as eight whatever its size, as branches on sizes are never
+// foreseen: what is too much is overwritten by the next bins. The last ones have no next.
+template <class Item>
+void ShuffleBins(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
                  const std::uint32_t* start) {
-  std::uint32_t words[128];
-  for (std::uint32_t bin = 0; bin < kBins; ++bin) {
-    if (bin % 128 == 0) FillSwapWords(random, leaf, bin / 128, words);
-    const std::uint32_t size = start[bin + 1] - start[bin];
-    if (size < 2) continue;
-    Item* own = items + start[bin];
-    if (size <= kSmallBin) {
-      const std::uint64_t places =
-          UniformSmallOrder(random, leaf, bin, size, words[bin % 4 * 32 + bin % 128 / 4]);
-      Item moved[kSmallBin];
-      std::copy_n(own, size, moved);
-      for (std::uint32_t r = 0; r < size; ++r) own[(places >> (4 * r)) & 15] = moved[r];
-    } else {
-      for (std::uint32_t k = 1; k < size; ++k) {
-        std::swap(own[k], own[LargeSwap(random, leaf, bin, k)]);
+  std::uint32_t words[128], left[128], orders[128];
+  const std::uint32_t m = start[kBins];
+  for (std::uint32_t first = 0; first < kBins; first += 128) {
+    FillSwapWords(random, leaf, first / 128, words);
+    FillSmallOrders(words, start + first, left, orders);
+    for (std::uint32_t b = 0; b < 128; ++b) {
+      const std::uint32_t begin = start[first + b], size = start[first + b + 1] - begin;
+      if (size > 8 || left[b] < 40320 || begin + 8 > m) {
+        ShuffleBin(random, leaf, first + b, words[b], in + begin, out + begin, size);
+        continue;
+      }
+      for (std::uint32_t r = 0; r < 8; ++r) {
+        out[begin + ((orders[b] >> (4 * r)) & 15)] = in[begin + r];
       }
     }
   }
@@ -103,8 +116,9 @@ void ShuffleLeaf(const Philox4x32& random, std::uint64_t leaf, const Item* in, I
                  std::uint32_t m) {
   if (m == 0) return;
   std::uint32_t start[kBins + 1];
-  Split(random, LeafStream(leaf), kBins, in, out, m, start);
-  ShuffleBins(random, leaf, out, start);
+  Item* binned = Scratch<Item, struct Leaf>(m);
+  Split(random, LeafStream(leaf), kBins, in, binned, m, start);
+  ShuffleBins(random, leaf, binned, out, start);
 }
 
 // Shuffles a bucket in place, by way of a scratch.
