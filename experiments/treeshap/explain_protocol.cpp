@@ -123,7 +123,7 @@ class ExplainProtocol final : public harness::Protocol {
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
 
-    const std::size_t count = Affordable(cell, rows, call);
+    const auto [count, seconds] = Affordable(cell, rows, interactions, call);
     const RowBlock part = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     std::vector<double> kernel;
@@ -134,6 +134,10 @@ class ExplainProtocol final : public harness::Protocol {
     options.budget = std::get<double>(cell.settings.at("budget"));
     options.min_sample = 0;
     options.max_warmup_runs = 2;
+    if (seconds > options.budget) {  // even the fewest rows: that call was the warm-up
+      options.max_warmup_runs = 0;
+      options.min_samples = options.max_samples = 1;
+    }
     options.gpu_clock = cell.device == "cuda" && external == nullptr;
     const auto timing = harness::TimeRepeated(
         [&] {
@@ -198,19 +202,30 @@ class ExplainProtocol final : public harness::Protocol {
             worst, tolerance,          "quadrature in double precision; sums against the margin"};
   }
 
-  // Rows that one call explains within a third of the budget.
-  template <class Call>
-  static std::size_t Affordable(const harness::CellConfig& cell, const RowBlock& rows,
-                                const Call& call) {
+  struct Portion {
+    std::size_t rows = 0;
+    double seconds = 0;
+  };
+
+  // Rows that one call explains within a third of the budget, but one for each thread at least: 64
+  // to begin with, and as few as there are threads for interactions, where XGBoost takes seconds a
+  // row.
+  template <class Body>
+  static Portion Affordable(const harness::CellConfig& cell, const RowBlock& rows,
+                            bool interactions, const Body& body) {
     const double budget = std::get<double>(cell.settings.at("budget")) / 3;
-    std::size_t count = std::min<std::size_t>(rows.rows, 64);
+    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
+    const auto threads = static_cast<std::size_t>(asked > 0 ? asked : HardwareThreads());
+    const bool few = interactions && cell.device == "cpu";
+    std::size_t count = std::min<std::size_t>(rows.rows, few ? threads : 64);
     for (;;) {
       const RowBlock part = rows.slice(0, count);
-      const double seconds = harness::TimeOnce([&] { call(part); });
-      if (count == rows.rows) return count;
+      const double seconds = harness::TimeOnce([&] { body(part); });
+      if (count == rows.rows) return {count, seconds};
       if (seconds > budget / 4) {
         const double more = std::max(1.0, budget / seconds);
-        return std::min(rows.rows, static_cast<std::size_t>(static_cast<double>(count) * more));
+        const auto most = static_cast<std::size_t>(static_cast<double>(count) * more);
+        return {std::min(rows.rows, most), seconds * more};
       }
       count = std::min(rows.rows, count * 4);
     }
