@@ -438,7 +438,8 @@ class NarrowSums {
       AddExactly(worker_, tile);
       __syncwarp();
       Reload();
-    } else if (tiles_ == kFlushTiles<float>) {
+    } else if (ends_ || tiles_ == kFlushTiles<float>) {
+      // Columns with mass on an end repeat other values too, and these round alike.
       Flush();
     }
   }

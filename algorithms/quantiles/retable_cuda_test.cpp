@@ -29,10 +29,10 @@ bool HasDevice() {
 }
 
 template <class Real>
-void ExpectTwins(const std::vector<Real>& values, double tolerance) {
+void ExpectTwins(const std::vector<Real>& values, double tolerance, bool log = false) {
   const auto& registry = Registry<QuantileSketch>::Instance();
-  const auto cpu = registry.Make("Retable", Device::kCpu, {});
-  const auto cuda = registry.Make("Retable", Device::kCuda, {});
+  const auto cpu = registry.Make("Retable", Device::kCpu, {{"log", log}});
+  const auto cuda = registry.Make("Retable", Device::kCuda, {{"log", log}});
   cpu->update(std::span<const Real>(values));
   // In two parts, from an address that is not aligned.
   const std::size_t cut = values.size() / 3 | 1;
@@ -61,6 +61,22 @@ TEST(RetableCuda, AnswersAsItsTwin) {
     // Three levels: both find them exactly.
     for (double& x : values) x = x < 9.5 ? 0 : x < 10.5 ? 1 : 5;
     ExpectTwins(values, 1e-9);
+  }
+}
+
+TEST(RetableCuda, FindsLatticesAndTheLogBasis) {
+  if (!HasDevice()) GTEST_SKIP() << "no CUDA device";
+  std::mt19937_64 engine(6);
+  std::normal_distribution<double> normal;
+  for (const std::size_t n : {1000u, 100003u, 5000011u}) {
+    std::vector<double> values(n);
+    for (double& x : values) x = std::exp(2 * normal(engine));
+    ExpectTwins(values, 1e-3, true);
+    // Whole numbers, then two decimals: more places than atoms.
+    for (double& x : values) x = std::floor(30 * normal(engine));
+    ExpectTwins(values, 1e-2);
+    for (double& x : values) x = std::round(100 * normal(engine)) / 100;
+    ExpectTwins(std::vector<float>(values.begin(), values.end()), 1e-2);
   }
 }
 

@@ -149,7 +149,7 @@ void VerifyTable(Verifier& verifier, std::size_t rows, std::size_t columns, std:
     }
     // In a column of few values one of them is much: a quantile on the edge of a step.
     const double allowed = rows < 1000 ? 0.02 : 1e-3;
-    verifier.Record("Retable, whole batch", order, type, "all kinds", rows, apart, allowed);
+    verifier.Record("Retable in a batch", order, type, "all kinds", rows, apart, allowed);
   }
 }
 

@@ -89,9 +89,9 @@ std::vector<RetableInput> Inputs(const std::vector<ColumnSums>& sums, int order)
   return inputs;
 }
 
-class ColumnsProtocol final : public harness::Protocol {
+class BatchProtocol final : public harness::Protocol {
  public:
-  std::string name() const override { return "quantiles/columns"; }
+  std::string name() const override { return "quantiles/batch"; }
   std::string family() const override { return "quantiles"; }
   std::string summary() const override {
     return "time to sketch and to solve many columns at once";
@@ -203,7 +203,7 @@ class ColumnsProtocol final : public harness::Protocol {
   }
 };
 
-RETABLE_PROTOCOL(ColumnsProtocol);
+RETABLE_PROTOCOL(BatchProtocol);
 
 }  // namespace
 }  // namespace retable::experiments
