@@ -10,42 +10,74 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 56 * 1024;  // four blocks on a multiprocessor
 
-// G, the mask and K of each slot, in vectors of four floats by lane.
+constexpr std::uint32_t kFewSlots = 4;     // of a lane in shared memory
+constexpr std::uint32_t kLocalSlots = 24;  // and in local memory
+
+// Slots in shared memory: the low, busy ones, and what local memory cannot hold.
+__host__ __device__ constexpr std::uint32_t SharedSlots(std::uint32_t slots) {
+  const std::uint32_t few = slots < kFewSlots ? slots : kFewSlots;
+  return slots > few + kLocalSlots ? slots - kLocalSlots : few;
+}
+
+// G, the mask and K of each slot. Slots are uniform over the warp, so the branch is too.
 template <int Q>
 struct PairStack {
   static constexpr int kV = pairs::kGroups<Q>;
-  static constexpr int kSlot = (2 * kV + 1) * 32;  // groups of four words
+  static constexpr int kVectors = 2 * kV + 1;
+  static constexpr int kSlot = kVectors * 32;  // groups of four words
 
-  float4* at;  // shared, of the lane
+  float4* at;     // shared, of the lane
+  float4* local;  // kLocalSlots x kVectors
+  int shared_slots;
 
   __device__ __forceinline__ void PushG(int slot, const float (&g)[Q], std::uint64_t mask) {
-    Store(at + slot * kSlot, g);
-    *reinterpret_cast<uint2*>(at + slot * kSlot + 2 * kV * 32) =
-        make_uint2(static_cast<std::uint32_t>(mask), static_cast<std::uint32_t>(mask >> 32));
+    const float4 bits = make_float4(__uint_as_float(static_cast<std::uint32_t>(mask)),
+                                    __uint_as_float(static_cast<std::uint32_t>(mask >> 32)), 0, 0);
+    if (slot < shared_slots) {
+      Store(at + slot * kSlot, 32, g);
+      at[slot * kSlot + 2 * kV * 32] = bits;
+    } else {
+      Store(local + (slot - shared_slots) * kVectors, 1, g);
+      local[(slot - shared_slots) * kVectors + 2 * kV] = bits;
+    }
   }
   __device__ __forceinline__ void PeekG(int slot, float (&g)[Q], std::uint64_t& mask) const {
-    Load(at + slot * kSlot, g);
-    const uint2 two = *reinterpret_cast<const uint2*>(at + slot * kSlot + 2 * kV * 32);
-    mask = static_cast<std::uint64_t>(two.y) << 32 | two.x;
+    float4 bits;
+    if (slot < shared_slots) {
+      Load(at + slot * kSlot, 32, g);
+      bits = at[slot * kSlot + 2 * kV * 32];
+    } else {
+      Load(local + (slot - shared_slots) * kVectors, 1, g);
+      bits = local[(slot - shared_slots) * kVectors + 2 * kV];
+    }
+    mask = static_cast<std::uint64_t>(__float_as_uint(bits.y)) << 32 | __float_as_uint(bits.x);
   }
   __device__ __forceinline__ void PushK(int slot, const float (&k)[Q]) {
-    Store(at + slot * kSlot + kV * 32, k);
+    if (slot < shared_slots) {
+      Store(at + slot * kSlot + kV * 32, 32, k);
+    } else {
+      Store(local + (slot - shared_slots) * kVectors + kV, 1, k);
+    }
   }
   __device__ __forceinline__ void PeekK(int slot, float (&k)[Q]) const {
-    Load(at + slot * kSlot + kV * 32, k);
+    if (slot < shared_slots) {
+      Load(at + slot * kSlot + kV * 32, 32, k);
+    } else {
+      Load(local + (slot - shared_slots) * kVectors + kV, 1, k);
+    }
   }
 
-  static __device__ __forceinline__ void Store(float4* to, const float (&a)[Q]) {
+  static __device__ __forceinline__ void Store(float4* to, int step, const float (&a)[Q]) {
 #pragma unroll
     for (int v = 0; v < kV; ++v) {
       const auto word = [&](int i) { return 4 * v + i < Q ? a[4 * v + i] : 0.0f; };
-      to[v * 32] = make_float4(word(0), word(1), word(2), word(3));
+      to[v * step] = make_float4(word(0), word(1), word(2), word(3));
     }
   }
-  static __device__ __forceinline__ void Load(const float4* from, float (&a)[Q]) {
+  static __device__ __forceinline__ void Load(const float4* from, int step, float (&a)[Q]) {
 #pragma unroll
     for (int v = 0; v < kV; ++v) {
-      const float4 four = from[v * 32];
+      const float4 four = from[v * step];
       a[4 * v] = four.x;
       if (4 * v + 1 < Q) a[4 * v + 1] = four.y;
       if (4 * v + 2 < Q) a[4 * v + 2] = four.z;
@@ -152,9 +184,12 @@ template <int Q>
 __global__ void __launch_bounds__(32) PairKernel(PairLaunch launch) {
   extern __shared__ float4 pair_shared[];
   RowMemory<Q> memory(launch);
+  float4 local[kLocalSlots * PairStack<Q>::kVectors];
+  memory.local = local;
+  memory.shared_slots = static_cast<int>(SharedSlots(launch.slots));
   memory.at = pair_shared + threadIdx.x;
-  memory.sums =
-      reinterpret_cast<float*>(pair_shared + launch.slots * PairStack<Q>::kSlot) + threadIdx.x;
+  memory.sums = reinterpret_cast<float*>(pair_shared + memory.shared_slots * PairStack<Q>::kSlot) +
+                threadIdx.x;
   memory.row = blockIdx.y * 32 + threadIdx.x;
   const PairSegment segment = launch.segments[blockIdx.x];
   memory.group = segment.group;
@@ -172,13 +207,17 @@ __global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
   extern __shared__ float4 pair_shared[];
   constexpr int kV = pairs::kGroups<Q>;
   const std::uint32_t lane_index = threadIdx.x % 32;
-  const std::uint32_t stack_groups = p.slots * PairStack<Q>::kSlot;
-  float4* mine = pair_shared + threadIdx.x / 32 * (stack_groups + (p.features + p.pairs) * 8);
+  const std::uint32_t stack_groups = SharedSlots(p.slots) * PairStack<Q>::kSlot;
+  const std::uint32_t column_groups = (p.features + p.pairs) * 8;
+  float4* mine = pair_shared + threadIdx.x / 32 * (stack_groups + column_groups + p.unit_words);
   ClassMemory<Q> memory;
+  float4 local[kLocalSlots * PairStack<Q>::kVectors];
+  memory.local = local;
+  memory.shared_slots = static_cast<int>(SharedSlots(p.slots));
   memory.at = mine + lane_index;
   memory.columns = reinterpret_cast<float*>(mine + stack_groups) + lane_index;
   memory.sums = memory.columns + p.features * 32;
-  float4* words = mine + stack_groups + (p.features + p.pairs) * 8;
+  auto* words = reinterpret_cast<Float4*>(mine + stack_groups + column_groups);
   const std::uint32_t items = p.counters[kItems];
   for (;;) {
     std::uint32_t next = 0;
@@ -190,7 +229,7 @@ __global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
     // The whole tape at once: read word by word it would wait for the second-level cache each time.
     __syncwarp();
     for (std::uint32_t i = lane_index; i < unit.words; i += 32) {
-      words[i] = __ldg(reinterpret_cast<const float4*>(p.words + unit.first_word) + i);
+      words[i] = p.words[unit.first_word + i];
     }
     __syncwarp();
     const std::uint32_t row = p.members[item.row + min(lane_index, item.count - 1)];
@@ -201,8 +240,7 @@ __global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
     const std::uint32_t count = UnitPairs(unit.own, unit.features);
     for (std::uint32_t i = 0; i < count; ++i) memory.sums[i * 32] = 0;
     pairs::Lane<Q> lane;
-    const Float4* at = pairs::StartUnit<Q>(reinterpret_cast<const Float4*>(words),
-                                           unit.path_factors, lane, memory);
+    const Float4* at = pairs::StartUnit<Q>(words, unit.path_factors, lane, memory);
     pairs::Run<Q>(at, lane, memory);
     if (lane_index >= item.count) continue;
     float4* to = p.table + p.bases[item.unit] + (item.first + lane_index) * unit.width;
@@ -251,11 +289,11 @@ std::size_t SlotBytes(int points) {
 std::size_t PairSharedBytes(int points, const PairLaunch& launch) {
   const std::size_t pairs =
       launch.shared_pairs != 0 ? std::size_t{launch.features} * (launch.features + 1) / 2 : 0;
-  return launch.slots * SlotBytes(points) + pairs * 32 * sizeof(float);
+  return SharedSlots(launch.slots) * SlotBytes(points) + pairs * 32 * sizeof(float);
 }
 
 std::size_t PairUnitSharedBytes(int points, const PairUnitLaunch& launch) {
-  return launch.slots * SlotBytes(points) +
+  return SharedSlots(launch.slots) * SlotBytes(points) +
          (std::size_t{launch.features} + launch.pairs) * 32 * sizeof(float) +
          launch.unit_words * sizeof(float4);
 }

@@ -43,7 +43,7 @@ class PairWriter {
   void Tree() {
     Head(pairs::kBegin, 0, 0, 0);
     Cold();
-    Visit(0, 0);
+    Visit(0);
     Head(pairs::kEndTree, 0, 0, 0);
     Head(pairs::kEnd, 0, 0, 0);
   }
@@ -57,7 +57,7 @@ class PairWriter {
       Points([&](double t, double) { return f.cover * (1 - t); });
       path_.push_back({f.feature, f.cover});
     }
-    Visit(unit_->root, 0);
+    Visit(unit_->root);
     Head(pairs::kEnd, 0, 0, 0);
   }
 
@@ -111,7 +111,17 @@ class PairWriter {
     return it == units_->end() ? nullptr : it->second;
   }
 
-  void Visit(std::int32_t n, std::uint32_t slot) {
+  // Slots are numbered from the bottom: the busy ones are low. Returns the highest of the subtree,
+  // plus one.
+  int Slots(std::int32_t n) {
+    if (slots_of_.empty()) slots_of_.assign(tree_.nodes.size(), -1);
+    int& slots = slots_of_[static_cast<std::size_t>(n)];
+    if (slots >= 0) return slots;
+    if (node(n).height <= 1 || UnitAt(n) != nullptr) return slots = 0;
+    return slots = 1 + std::max(Slots(node(n).left), Slots(node(n).right));
+  }
+
+  void Visit(std::int32_t n) {
     if (const PlannedUnit* unit = UnitAt(n)) {
       Shared(*unit);
       return;
@@ -125,20 +135,21 @@ class PairWriter {
     const auto position = static_cast<std::size_t>(it - path_.begin());
     const bool fresh = it == path_.end();
     if (at.height == 1) {
-      Node(pairs::kLeafParent, slot, at, first, second, position);
+      Node(pairs::kLeafParent, 0, at, first, second, position);
       return;
     }
-    slots_ = std::max(slots_, static_cast<int>(slot) + 1);
+    slots_ = std::max(slots_, Slots(n));
+    const auto slot = static_cast<std::uint32_t>(Slots(n) - 1);
     const double c = at.cover_above;
     const double w = second == at.right ? 1 - at.left_weight : at.left_weight;
     Node(pairs::kDown, slot, at, first, second, position);
     if (fresh) path_.push_back({at.feature, 1});
     path_[position].cover = c * (1 - w);
-    Visit(first, slot + 1);
+    Visit(first);
     if (node(second).height > 0) {
       Node(pairs::kMid, slot, at, first, second, position);
       path_[position].cover = c * w;
-      Visit(second, slot + 1);
+      Visit(second);
     }
     if (fresh)
       path_.pop_back();
@@ -265,6 +276,7 @@ class PairWriter {
   std::vector<Float4>& words_;
   std::vector<Live> path_;
   int slots_ = 0;
+  std::vector<int> slots_of_;
 };
 
 double LargestLeaf(const AnnotatedTree& tree) {
