@@ -81,10 +81,10 @@ Exchange MakeExchange(const InPlacePlan& plan, const std::vector<std::uint32_t>&
 }
 
 std::uint64_t ExchangeBuffer(const InPlacePlan& plan) {
-  // A pair leaves |U(b, d) - U(d, b)| items, of mean sqrt(4 n / pi) / K; there are K^2 / 2 pairs,
-  // whose deviations are about 0.6 sqrt(2 n) / K each. Regions off their chunks leave some more.
+  // A pair leaves |U(b, d) - U(d, b)| items, of mean sqrt(4 n / pi) / K; there are K^2 / 2 pairs.
+  // Regions off their chunks cut segments and leave some more.
   const double n = static_cast<double>(plan.n), parts = plan.parts;
-  return static_cast<std::uint64_t>(0.565 * parts * std::sqrt(n) + 12 * std::sqrt(n) + 1024);
+  return static_cast<std::uint64_t>(0.6 * parts * std::sqrt(n) + 12 * std::sqrt(n) + 1024);
 }
 
 namespace {

@@ -81,7 +81,7 @@ struct Exchange {
 //! thousand standard deviations from its size).
 Exchange MakeExchange(const InPlacePlan& plan, const std::vector<std::uint32_t>& starts);
 
-//! The most items the buffer is made for: 12 standard deviations over the mean.
+//! The items the buffer is made for; should an exchange need more, it grows.
 std::uint64_t ExchangeBuffer(const InPlacePlan& plan);
 
 //! Shuffles n items of 4, 8 or 16 bytes in host memory where they are. `chunk` is for tests.

@@ -16,7 +16,7 @@
 //! GPU, finds the same order. Levels:
 //!   1. digit1(i) of {0..first-1} splits the input into buckets, stably.
 //!   2. digit2(bucket, slot) of {0..second-1} splits a bucket into leaves, stably.
-//!   3. digit3(leaf, slot) of {0..1919} splits a leaf into bins, stably; each bin of about four
+//!   3. digit3(leaf, slot) of {0..1791} splits a leaf into bins, stably; each bin of about four
 //!   slots is shuffled by Fisher and Yates' swaps. One 32-bit word draws all swaps of a bin of up
 //!   to 12 slots, exactly (Brackett-Rozinsky and Lemire 2024: its multiples carry on, and the few
 //!   words that cannot decide are drawn again).
@@ -37,15 +37,15 @@
 namespace retable::shuffle {
 
 //! Expected leaf sizes are at most this once there are several leaves.
-inline constexpr std::uint64_t kLeafMean = 7100;
-//! The largest leaf that is ordered in fast memory: 6.9 standard deviations over the mean.
-inline constexpr std::uint32_t kLeafCapacity = 7680;
+inline constexpr std::uint64_t kLeafMean = 6620;
+//! The largest leaf that is ordered in fast memory: 6.7 standard deviations over the mean.
+inline constexpr std::uint32_t kLeafCapacity = 7168;
 //! Bins of a leaf.
-inline constexpr std::uint32_t kBins = 1920;
+inline constexpr std::uint32_t kBins = 1792;
 //! The largest bin whose swaps come from one word: 12! < 2^32.
 inline constexpr std::uint32_t kSmallBin = 12;
 //! The most digits of a level.
-inline constexpr std::uint64_t kMaxDigits = 552;
+inline constexpr std::uint64_t kMaxDigits = 572;
 //! The largest n: over 2^31.
 inline constexpr std::uint64_t kMaxPartition = kLeafMean * kMaxDigits * kMaxDigits;
 

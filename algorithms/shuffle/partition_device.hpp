@@ -19,7 +19,7 @@ class PartitionWorkspace {
   PartitionWorkspace();
   ~PartitionWorkspace();
 
-  //! Allocates for shuffles of up to n items: n items when there are two levels (n > 7100 * 552),
+  //! Allocates for shuffles of up to n items: n items when there are two levels (n > 6620 * 572),
   //! counts (a word a tile and digit), and 12 MiB aside. @throws std::invalid_argument for n >
   //! kMaxPartition.
   void Prepare(std::uint64_t n, std::size_t item_bytes);

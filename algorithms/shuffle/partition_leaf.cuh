@@ -2,7 +2,7 @@
 //! @file
 //! Last pass of the partition shuffle on the GPU: leaves shuffled in shared memory.
 //!
-//! The slots of a leaf are sorted into 1920 bins by digit, by the same means as a tile of the
+//! The slots of a leaf are sorted into 1792 bins by digit, by the same means as a tile of the
 //! scatter pass. A thread owns four bins of about four slots each; one Philox block draws the swaps
 //! of all four, which it makes in registers: the order of a bin is a word of nibbles, published
 //! with the place where the bin begins. A slot then reads the word of its bin, takes its nibble and
@@ -18,7 +18,7 @@
 
 namespace retable::shuffle {
 
-inline constexpr int kLeafWarps = 15;
+inline constexpr int kLeafWarps = 14;
 inline constexpr int kLeafThreads = kLeafWarps * 32;
 inline constexpr int kLeafEach = 16;  //!< slots a thread
 static_assert(kLeafThreads * kLeafEach == kLeafCapacity && kLeafThreads * 4 == kBins);
@@ -38,7 +38,7 @@ constexpr std::size_t LeafBytes() {
 }
 
 //! Shuffles the items of a leaf of any size in global memory: thread t gathers the slots of bins
-//! t, t + 480, .... Slow, and all but never needed.
+//! t, t + 448, .... Slow, and all but never needed.
 template <class Item>
 __device__ __noinline__ void ShuffleLargeLeaf(const Philox4x32& random, std::uint64_t leaf,
                                               const Overflow<Item>& overflow, const Item* in,

@@ -18,7 +18,7 @@
 
 namespace retable::shuffle {
 
-inline constexpr int kScatterWarps = 12;
+inline constexpr int kScatterWarps = 14;
 inline constexpr int kScatterThreads = kScatterWarps * 32;
 inline constexpr int kScatterEach = 16;  //!< slots a thread
 inline constexpr std::uint32_t kTile = kScatterThreads * kScatterEach;
