@@ -116,6 +116,19 @@ TEST(ExplainProtocol, MeasuresVerifiedValuesAndInteractions) {
   }
 }
 
+TEST(ExplainProtocol, AMethodOverItsBudgetIsTimedOnce) {
+  for (const char* what : {"values", "interactions"}) {
+    CellConfig cell = Cell("treeshap/explain", "Quadrature");
+    cell.axes["rows"] = std::int64_t{500};
+    cell.settings["what"] = std::string(what);
+    cell.settings["budget"] = 1e-12;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_TRUE(outcome.verification.ok);
+    EXPECT_EQ(Find(outcome, "time").samples.size(), 1u);
+    EXPECT_EQ(outcome.facts.count("scaled"), 1u) << "fewer rows must say so";
+  }
+}
+
 TEST(ExplainProtocol, AnImpossibleToleranceIsAWrongResult) {
   CellConfig cell = Cell("treeshap/explain", "Quadrature");
   cell.settings["tolerance"] = 1e-30;

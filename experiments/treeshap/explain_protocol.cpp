@@ -134,19 +134,19 @@ class ExplainProtocol final : public harness::Protocol {
     options.budget = std::get<double>(cell.settings.at("budget"));
     options.min_sample = 0;
     options.max_warmup_runs = 2;
-    if (seconds > options.budget) {  // even the fewest rows: that call was the warm-up
-      options.max_warmup_runs = 0;
-      options.min_samples = options.max_samples = 1;
-    }
     options.gpu_clock = cell.device == "cuda" && external == nullptr;
-    const auto timing = harness::TimeRepeated(
-        [&] {
-          const auto phi = call(part);
-          harness::KeepAlive(phi.data());
-          kernel.push_back(explainer->device_seconds());
-          if (external != nullptr) external_seconds.push_back(external->run_seconds());
-        },
-        options);
+    const auto body = [&] {
+      const auto phi = call(part);
+      harness::KeepAlive(phi.data());
+      kernel.push_back(explainer->device_seconds());
+      if (external != nullptr) external_seconds.push_back(external->run_seconds());
+    };
+    harness::TimingResult timing;
+    if (seconds > options.budget) {  // even the fewest rows: that call was the warm-up
+      timing.seconds = {harness::TimeOnce(body)};
+    } else {
+      timing = harness::TimeRepeated(body, options);
+    }
     // Another program's time is that of its work, without the way of the data to it and back.
     if (external != nullptr) {
       const auto warm = external_seconds.size() - timing.seconds.size();
