@@ -9,10 +9,14 @@ std::vector<std::unique_ptr<Protocol>>& Protocols() {
 
 Protocol& FindProtocol(const std::string& name) {
   std::vector<std::string> names;
+  Protocol* found = nullptr;
   for (const auto& protocol : Protocols()) {
-    if (protocol->name() == name) return *protocol;
     names.push_back(protocol->name());
+    if (names.back() != name) continue;
+    if (found != nullptr) throw std::logic_error("two protocols register as " + name);
+    found = protocol.get();
   }
+  if (found != nullptr) return *found;
   throw UnknownName("unknown protocol \"" + name + "\"", name, names);
 }
 
