@@ -19,7 +19,9 @@ file(GLOB datasets_light CONFIGURE_DEPENDS ${datasets_dir}/*_test.cpp)
 foreach(source cache catalog commands embedded frame_file openml_json registry_file simple_xml)
   list(APPEND datasets_light ${datasets_dir}/${source}.cpp)
 endforeach()
-set_property(SOURCE ${datasets_light} APPEND PROPERTY COMPILE_OPTIONS -O1)
+if(NOT RETABLE_SANITIZE)  # which optimises less still
+  set_property(SOURCE ${datasets_light} APPEND PROPERTY COMPILE_OPTIONS -O1)
+endif()
 
 # How fast ARFF is read; not part of the default build.
 add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff_bench.cpp)
