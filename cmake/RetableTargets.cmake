@@ -60,8 +60,8 @@ if(RETABLE_PRECOMPILE)
   target_precompile_headers(retable_precompiled PRIVATE <gtest/gtest.h> <algorithm> <cmath> <fstream>
                             <functional> <map> <memory> <nlohmann/json.hpp> <random> <sstream>
                             <string> <vector>)
-  # A file with flags of its own reads the headers itself.
-  target_compile_options(retable_flags INTERFACE -Wno-invalid-pch)
+  # A file with flags of its own (vector extensions) reads the headers itself.
+  set(CMAKE_PCH_WARN_INVALID OFF)
   target_compile_definitions(retable_flags INTERFACE GTEST_HAS_PTHREAD=1)  # as for the tests
 endif()
 
