@@ -9,7 +9,10 @@ namespace retable::treeshap {
 namespace {
 
 constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of classes, in the worst case
-constexpr std::uint32_t kRanges = 54;  // of a batch: times 40 blocks of rows, four waves
+// Ranges of a batch: times 40 blocks of rows, four waves; fewer where a range's sums are wide.
+constexpr std::size_t RangesOf(std::uint32_t features) {
+  return features > 96 ? 12 : 54;
+}
 
 struct Batch {
   std::uint32_t first_unit = 0;
@@ -114,7 +117,10 @@ std::vector<OrderNode> OrderTree(const AnnotatedTree& tree) {
 // The segments of a tape cut into batches and these into ranges.
 class BatchPlanner {
  public:
-  BatchPlanner(const Tape& tape, std::int32_t groups) : tape_(tape), groups_(groups) {}
+  BatchPlanner(const Tape& tape, const AnnotatedModel& model)
+      : tape_(tape),
+        groups_(model.groups),
+        most_ranges_(RangesOf(static_cast<std::uint32_t>(model.features))) {}
 
   void Run(SharedTape& out) {
     for (std::size_t first = 0; first < tape_.segments.size();) {
@@ -152,7 +158,8 @@ class BatchPlanner {
     batch.first_group = static_cast<std::uint32_t>(group_begin_.size());
     std::size_t chunks = 0;
     for (std::size_t s = first; s < last; ++s) chunks += tape_.segments[s].chunks;
-    const std::size_t per_range = std::max<std::size_t>(1, (chunks + kRanges - 1) / kRanges);
+    const std::size_t per_range =
+        std::max<std::size_t>(1, (chunks + most_ranges_ - 1) / most_ranges_);
     std::vector<std::int32_t> groups;
     for (std::size_t s = first; s < last; ++s) {
       const TapeSegment& segment = tape_.segments[s];
@@ -178,6 +185,7 @@ class BatchPlanner {
 
   const Tape& tape_;
   std::int32_t groups_;
+  std::size_t most_ranges_;
   std::vector<TapeRange> ranges_;
   std::vector<std::uint32_t> order_, group_begin_;
 };
@@ -321,7 +329,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out.feature_lists =
         DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
     out.keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
-    BatchPlanner(tape, model.groups).Run(out);
+    BatchPlanner(tape, model).Run(out);
     state_->usable = state_->usable || !tape.units.empty();
     state_->tapes.push_back(std::move(out));
   }
