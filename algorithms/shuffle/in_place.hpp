@@ -16,7 +16,7 @@
 //!   4. Each bucket is shuffled by the partition shuffle through the same scratch.
 //! Exactly uniform given ideal bits: given the digits, step 4 alone is uniform, and digits are
 //! independent and alike. Memory: a chunk (8.4 million items), a buffer of about 0.4 K sqrt(2 n)
-//! items for K chunks, and tables: 135 MB at 2^31 items of 8 bytes, 0.8 %. Bytes an item: six
+//! items for K chunks, and tables: 144 MiB at 2^31 items of 8 bytes, 0.9 %. Bytes an item: six
 //! passes of 16, of which three go through a scratch that about fits into the cache. Work O(n).
 
 #include <cstdint>
