@@ -77,7 +77,7 @@ class Resident : public ::testing::Test {
 TEST_F(Resident, LoadsRunsAndAnswersAgainAndAgain) {
   ResidentProgram program(command_);
   EXPECT_EQ(program.description(), "reverse 1");
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("retable"), std::string(), std::string(1 << 20, 'x')}) {
     const WireArray array = Bytes(text);
     program.Load({{"task", "reverse"}}, std::span(&array, 1));
