@@ -9,6 +9,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "datasets/test_folder.hpp"
+
 namespace retable::experiments {
 namespace {
 
@@ -44,7 +46,7 @@ for line in source:
 class Resident : public ::testing::Test {
  protected:
   void SetUp() override {
-    path_ = ::testing::TempDir() + "/retable_reverse.py";
+    path_ = folder_.path() / "reverse.py";
     std::ofstream(path_) << kReverse;
     command_ = "python3 " + path_;
     setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
@@ -71,6 +73,7 @@ class Resident : public ::testing::Test {
     return "";
   }
 
+  datasets::TemporaryFolder folder_;
   std::string path_, command_;
 };
 

@@ -2,20 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "datasets/test_folder.hpp"
 
 namespace retable::experiments::forests {
 namespace {
 
 class ForestCommand : public testing::Test {
  protected:
-  ForestCommand() {
-    folder_ = std::filesystem::path(RETABLE_BINARY_DIR) / "forest_command_test";
-    std::filesystem::create_directories(folder_);
-  }
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
   int Run(const std::vector<std::string>& args) {
     out_.str("");
     err_.str("");
@@ -25,7 +22,7 @@ class ForestCommand : public testing::Test {
     std::ofstream(Path(name)) << text;
   }
 
-  std::filesystem::path folder_;
+  datasets::TemporaryFolder folder_;
   std::ostringstream out_, err_;
 };
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 
 #include "datasets/embedded.hpp"
+#include "datasets/test_folder.hpp"
 #include "experiments/shapley/ppm.hpp"
 #include "experiments/shapley/problem.hpp"
 
@@ -127,8 +127,8 @@ TEST(Networks, FilesThatAreNoneAreRefused) {
 
 // The user's network is believed by its hash only.
 TEST(Networks, AnotherNetworkUnderResNetsNameIsRefused) {
-  const auto folder = std::filesystem::path(RETABLE_BINARY_DIR) / "image_game_test";
-  std::filesystem::create_directories(folder);
+  const datasets::TemporaryFolder scratch;
+  const auto& folder = scratch.path();
   setenv("RETABLE_IMAGENET", folder.c_str(), 1);
   EXPECT_FALSE(ResolveImages("imagenet")[0].present);
   std::ofstream(folder / "resnet50-v1-12.onnx") << "something else";
@@ -143,7 +143,6 @@ TEST(Networks, AnotherNetworkUnderResNetsNameIsRefused) {
   EXPECT_THROW(MakeImageProblem("imagenet", 1, 1), std::invalid_argument);
   EXPECT_THROW(MakeImageProblem("digits", 359, 1), std::invalid_argument);
   unsetenv("RETABLE_IMAGENET");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Ppm, PicturesAreRead) {

@@ -11,6 +11,7 @@
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
+#include "datasets/test_folder.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -42,9 +43,10 @@ class External : public testing::Test {
  protected:
   External() {
     setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
-    path_ = testing::TempDir() + "/retable_zeros.py";
+    path_ = folder_.path() / "zeros.py";
     std::ofstream(path_) << kZeros;
   }
+  datasets::TemporaryFolder folder_;
   std::string path_;
 };
 

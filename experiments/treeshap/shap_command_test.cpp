@@ -16,6 +16,7 @@
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
+#include "datasets/test_folder.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "harness/csv.hpp"
 
@@ -56,12 +57,10 @@ TEST(InPieces, HalvesUntilMemorySuffices) {
 class ShapCommand : public testing::Test {
  protected:
   ShapCommand() {
-    folder_ = std::filesystem::path(RETABLE_BINARY_DIR) / "shap_command_test";
-    std::filesystem::create_directories(folder_);
     Write("forest.json", kForest);
     Write("rows.csv", "x,y\n1,0\n1,2\n5,0\n");
   }
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(Path(name), std::ios::binary) << text;
   }
@@ -85,7 +84,7 @@ class ShapCommand : public testing::Test {
   }
   harness::CsvTable Result() const { return harness::ParseCsv(out_.str(), "result"); }
 
-  std::filesystem::path folder_;
+  datasets::TemporaryFolder folder_;
   std::ostringstream out_, err_;
 };
 
