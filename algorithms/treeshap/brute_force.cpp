@@ -82,6 +82,16 @@ double Interaction(const std::vector<double>& table, int i, int j, int n) {
   return sum / 2;
 }
 
+// What the features of `set` add together to `s`: a sum over the subsets of `set`.
+double Derivative(const std::vector<double>& table, Subset set, Subset s) {
+  double sum = 0;
+  for (Subset part = set;; part = (part - 1) & set) {
+    const bool odd = std::popcount(set ^ part) % 2 == 1;
+    sum += odd ? -table[s | part] : table[s | part];
+    if (part == 0) return sum;
+  }
+}
+
 void RequireFewFeatures(const TreeEnsemble& model) {
   if (model.features > 20) {
     throw std::invalid_argument(
@@ -122,6 +132,32 @@ std::vector<double> BruteForceBanzhaf(const TreeEnsemble& model, const RowBlock&
   return ForEachRow(
       model, rows, [&](std::span<const float> row) { return ConditionalGame(model, row); },
       [](const std::vector<double>& table, int i) { return Banzhaf(table, i); });
+}
+
+std::vector<double> BruteForceIndex(const TreeEnsemble& model, const RowBlock& rows, int order,
+                                    bool banzhaf) {
+  Validate(model);
+  ValidateRows(model, rows);
+  RequireFewFeatures(model);
+  const int others = model.features - order;
+  const Subset subsets = Subset{1} << model.features;
+  std::vector<double> result;
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    const Game game = ConditionalGame(model, rows.row(r));
+    for (std::size_t g = 0; g < static_cast<std::size_t>(model.groups); ++g) {
+      const auto table = Tabulate(game, g, model.features);
+      for (Subset set = 0; set < subsets; ++set) {
+        double sum = 0;
+        for (Subset s = 0; s < subsets && std::popcount(set) == order; ++s) {
+          const double weight =
+              banzhaf ? std::ldexp(1.0, -others) : ShapleyWeight(std::popcount(s), others + 1);
+          if ((s & set) == 0) sum += weight * Derivative(table, set, s);
+        }
+        result.push_back(sum);
+      }
+    }
+  }
+  return result;
 }
 
 std::vector<double> BruteForceInterventional(const TreeEnsemble& model, const RowBlock& rows,

@@ -19,6 +19,10 @@ std::vector<double> BruteForceValues(const TreeEnsemble& model, const RowBlock& 
 std::vector<double> BruteForceInteractions(const TreeEnsemble& model, const RowBlock& rows);
 //! Banzhaf values: all subsets weigh the same.
 std::vector<double> BruteForceBanzhaf(const TreeEnsemble& model, const RowBlock& rows);
+//! The interaction index of every set of `order` features, Shapley's (Grabisch and Roubens 1999) or
+//! Banzhaf's: rows x groups x 2^F by the set's bits, zero for sets of another size.
+std::vector<double> BruteForceIndex(const TreeEnsemble& model, const RowBlock& rows, int order,
+                                    bool banzhaf);
 //! Interventional values: f(S) is the mean over background rows b of f(x on S, b elsewhere).
 std::vector<double> BruteForceInterventional(const TreeEnsemble& model, const RowBlock& rows,
                                              const RowBlock& background);

@@ -1,42 +1,43 @@
-// "Quadrature" on the CPU: the sibling recurrence with rows as vector lanes, blocks of rows as
-// tasks. Each block folds each tree into double, so that the error does not grow with the number of
-// trees.
+// "Quadrature" on the CPU: the sibling recurrence with rows as vector lanes.
+//
+// Trees of one output are cut into segments, rows into blocks. A block folds each tree into double,
+// and sums the trees of a segment, then the segments, always in this order: whether a task takes
+// rows through all segments or one segment for all rows, the bits are the same, for any number of
+// threads and any company of rows. Many rows are shared by rows; few rows by segments.
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <unordered_map>
 #include <vector>
 
+#include "algorithms/treeshap/operations.hpp"
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/precision.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
+#include "algorithms/treeshap/quadrature_packing.hpp"
 #include "algorithms/treeshap/quadrature_simd.hpp"
+#include "algorithms/treeshap/quadrature_tape.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
 
 namespace {
 
+// The kernels of one instruction set.
 template <class T>
-SimdFunction<T> Baseline() {
-  if constexpr (sizeof(T) == 4)
-    return SimdBaselineFloat();
-  else
-    return SimdBaselineDouble();
-}
+using Kernels = SimdFunction<T> (*)(int points, bool pairs);
+
 template <class T>
-SimdFunction<T> Avx2() {
-  if constexpr (sizeof(T) == 4)
-    return SimdAvx2Float();
-  else
-    return SimdAvx2Double();
-}
-template <class T>
-SimdFunction<T> Avx512() {
-  if constexpr (sizeof(T) == 4)
-    return SimdAvx512Float();
-  else
-    return SimdAvx512Double();
+Kernels<T> KernelsFor(const std::string& isa) {
+  if constexpr (sizeof(T) == 4) {
+    return isa == "avx512" ? SimdAvx512Float : (isa == "avx2" ? SimdAvx2Float : SimdBaselineFloat);
+  } else {
+    return isa == "avx512" ? SimdAvx512Double
+                           : (isa == "avx2" ? SimdAvx2Double : SimdBaselineDouble);
+  }
 }
 
 bool CpuHas(const std::string& isa) {
@@ -50,275 +51,456 @@ bool CpuHas(const std::string& isa) {
   return isa == "baseline";
 }
 
+// The passes that are compiled for an instruction set, in rising order; none: it is not here.
 template <class T>
-SimdFunction<T> Choose(const std::string& isa) {
+std::vector<int> PointsOf(Kernels<T> kernels) {
+  std::vector<int> points;
+  for (int q = 1; q <= 8; ++q) {
+    if (kernels(q, false) != nullptr) points.push_back(q);
+  }
+  return points;
+}
+
+template <class T>
+Kernels<T> Choose(const std::string& isa) {
   if (isa == "auto") {
-    for (const char* name : {"avx512", "avx2", "baseline"}) {
-      if (!CpuHas(name)) continue;
-      if (const SimdFunction<T> function = Choose<T>(name)) return function;
+    for (const char* name : {"avx512", "avx2"}) {
+      if (CpuHas(name) && !PointsOf(KernelsFor<T>(name)).empty()) return KernelsFor<T>(name);
     }
+    return KernelsFor<T>("baseline");
   }
   if (isa != "baseline" && isa != "avx2" && isa != "avx512") {
     throw std::invalid_argument("isa is auto, baseline, avx2 or avx512, not \"" + isa + "\"");
   }
-  if (!CpuHas(isa)) throw std::invalid_argument("this processor has no " + isa);
-  return isa == "avx512" ? Avx512<T>() : (isa == "avx2" ? Avx2<T>() : Baseline<T>());
+  if (!CpuHas(isa) || PointsOf(KernelsFor<T>(isa)).empty()) {
+    throw std::invalid_argument("this processor or build has no " + isa);
+  }
+  return KernelsFor<T>(isa);
 }
 
-// A tree packed for the kernels.
-template <class T>
-struct PackedTree {
-  std::vector<SimdNode<T>> nodes;
-  std::vector<T> tables;
-  std::vector<T> t;
-  std::vector<std::int32_t> features;  // of each local index
-  std::int32_t group = 0;
-  std::int32_t depth = 0;
-
-  SimdTree<T> View(const SimdCategorySet* sets) const {
-    return {nodes.data(), tables.data(), static_cast<std::int32_t>(t.size()),
-            t.data(),     sets,          static_cast<std::int32_t>(features.size())};
+// Points [begin, begin + count) of a rule; beyond its end points that weigh nothing.
+QuadratureRule Slice(const QuadratureRule& rule, std::size_t begin, std::size_t count) {
+  QuadratureRule part{std::vector<double>(count, 0.5), std::vector<double>(count, 0.0)};
+  for (std::size_t q = 0; q < std::min(count, rule.size() - begin); ++q) {
+    part.node[q] = rule.node[begin + q];
+    part.weight[q] = rule.weight[begin + q];
   }
-};
+  return part;
+}
 
-template <class T>
-class Packer {
- public:
-  Packer(const AnnotatedTree& tree, const QuadratureRule& rule) : tree_(tree), rule_(rule) {
-    packed_.group = tree.group;
-    packed_.depth = tree.nodes[0].height;
-    packed_.t.assign(rule.node.begin(), rule.node.end());
-  }
-
-  PackedTree<T> Run() {
-    if (tree_.nodes[0].feature >= 0) Add(0);
-    return std::move(packed_);
-  }
-
- private:
-  std::int32_t Add(std::int32_t n) {
-    const AnnotatedNode& from = tree_.nodes[static_cast<std::size_t>(n)];
-    const auto at = static_cast<std::int32_t>(packed_.nodes.size());
-    packed_.nodes.emplace_back();
-    AddTables(from);
-    SimdNode<T> node;
-    node.feature = from.feature;
-    node.local = Local(from.feature);
-    node.lower = from.lower;
-    node.upper = from.upper;
-    node.threshold = from.threshold;
-    node.inside_set = from.inside_set;
-    node.left_set = from.left_set;
-    node.missing_inside = from.missing_inside;
-    node.missing_left = from.missing_left;
-    node.right_weight = static_cast<T>(1 - from.left_weight);
-    node.left_cover = static_cast<T>(from.cover_above * from.left_weight);
-    node.right_cover = static_cast<T>(from.cover_above * (1 - from.left_weight));
-    const AnnotatedNode& left = tree_.nodes[static_cast<std::size_t>(from.left)];
-    const AnnotatedNode& right = tree_.nodes[static_cast<std::size_t>(from.right)];
-    node.left_value = static_cast<T>(left.value);
-    node.right_value = static_cast<T>(right.value);
-    if (left.feature >= 0) node.left = Add(from.left);
-    if (right.feature >= 0) node.right = Add(from.right);
-    packed_.nodes[static_cast<std::size_t>(at)] = node;
-    return at;
-  }
-
-  void AddTables(const AnnotatedNode& node) {
-    const double c = node.cover_above;
-    for (std::size_t q = 0; q < rule_.size(); ++q) {
-      const double d = rule_.node[q] + c * (1 - rule_.node[q]);
-      packed_.tables.push_back(static_cast<T>(rule_.node[q] / d));
-    }
-    for (std::size_t q = 0; q < rule_.size(); ++q) {
-      const double d = rule_.node[q] + c * (1 - rule_.node[q]);
-      packed_.tables.push_back(static_cast<T>(rule_.weight[q] * c / (d * d)));
-    }
-  }
-
-  std::int32_t Local(std::int32_t feature) {
-    const auto it = std::find(packed_.features.begin(), packed_.features.end(), feature);
-    const auto index = static_cast<std::int32_t>(it - packed_.features.begin());
-    if (it == packed_.features.end()) packed_.features.push_back(feature);
-    return index;
-  }
-
-  const AnnotatedTree& tree_;
-  const QuadratureRule& rule_;
-  PackedTree<T> packed_;
-};
+// A segment is closed when it has this many nodes.
+constexpr std::size_t kSegmentNodes = 32768;
+// Blocks of a task: as many as have their rows and sums in a second-level cache, and no more.
+constexpr std::size_t kTaskBytes = 512 * 1024;
+constexpr std::size_t kMostTaskBlocks = 64;
+// Sums of segments that wait for each other.
+constexpr std::size_t kSplitBytes = std::size_t{256} << 20;
 
 template <class T>
 class QuadratureExplainer final : public TreeExplainer {
  public:
   QuadratureExplainer(int threads, bool banzhaf, const std::string& isa)
-      : threads_(threads), banzhaf_(banzhaf), run_(Choose<T>(isa)) {}
+      : threads_(threads), banzhaf_(banzhaf), kernels_(Choose<T>(isa)) {}
 
   void prepare(const TreeEnsemble& model) override {
     AnnotatedModel annotated = Annotate(model);
     shape_.features = model.features;
     shape_.groups = model.groups;
     expected_ = annotated.expected;
+    PackTrees(annotated);
     sets_ = std::move(annotated.sets);
-    views_.clear();
-    for (const CategorySet& set : sets_) {
-      views_.push_back(
-          {set.left.data(), static_cast<std::int32_t>(set.left.size()), set.others_left});
-    }
-    std::map<int, QuadratureRule> rules;
-    for (const AnnotatedTree& tree : annotated.trees) {
-      const int points = ExactPoints(tree.path_features);
-      if (!rules.contains(points)) rules[points] = GaussLegendre(points);
-    }
-    // Every subset weighs the same where each feature is present with probability one half.
-    const QuadratureRule half{{0.5}, {1.0}};
-    trees_.resize(annotated.trees.size());
-    ParallelFor(trees_.size(), threads_, [&](std::size_t t) {
-      const AnnotatedTree& tree = annotated.trees[t];
-      const int points = ExactPoints(tree.path_features);
-      trees_[t] = Packer<T>(tree, banzhaf_ ? half : rules.at(points)).Run();
-    });
+    views_ = ViewSets(sets_);
+    NumberColumns();
+    CutSegments();
   }
 
   std::vector<double> values(const RowBlock& rows) override {
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
-    Explain(rows, phi, nullptr);
+    ValidateRows(shape_, rows);
+    std::vector<double> phi(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
     return phi;
   }
 
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+    Explain({rows, phi.data(), false});
+  }
+
   std::vector<double> interactions(const RowBlock& rows) override {
-    if (banzhaf_) throw std::logic_error("Quadrature has no Banzhaf interactions");
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
-    Explain(rows, phi, &matrices);
-    FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);
+    ValidateRows(shape_, rows);
+    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_));
+    interactions_to(rows, matrices);
     return matrices;
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    ValidateRows(shape_, rows);
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!has_pairs_) NumberPairs();
+      has_pairs_ = true;
+    }
+    Explain({rows, matrices.data(), true});
+  }
+
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool /*interactions*/) const override {
+    return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
+             static_cast<double>(rows) * QuadratureOperations(model)}};
   }
 
  private:
   static constexpr std::size_t kL = kLanes<T>;
+  using Sums = Lanes<T, double>;
+
+  // Trees of one output, one after the other.
+  struct Segment {
+    std::size_t group, first, end;
+  };
+
+  // What an output's trees add up: a column for each feature they split, and for each pair.
+  struct Output {
+    std::vector<std::int32_t> features;
+    std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+    std::size_t first_segment = 0, end_segment = 0;
+
+    std::size_t width(bool with_pairs) const {
+      return features.size() + (with_pairs ? pairs.size() : 0);
+    }
+  };
+
+  struct Job {
+    const RowBlock& rows;
+    double* out;
+    bool pairs;  // matrices instead of values
+  };
+
+  // Rows of some blocks, one block after the other: a row for each feature in use.
+  struct Transposed {
+    std::vector<Lanes<T>> x;
+    std::vector<char> missing;  // of each block
+  };
+
+  struct Scratch {
+    std::vector<Lanes<T>> phi, stack;
+  };
 
   std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
+  static std::size_t BlocksOf(const RowBlock& rows) { return (rows.rows + kL - 1) / kL; }
 
-  // Blocks of kL rows; a task takes several, so that a tree's tables serve them all from cache.
-  void Explain(const RowBlock& rows, std::vector<double>& phi,
-               std::vector<double>* matrices) const {
-    ValidateRows(shape_, rows);
-    const std::size_t blocks = (rows.rows + kL - 1) / kL;
-    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : HardwareThreads());
-    const std::size_t per_task = std::clamp<std::size_t>(blocks / (4 * threads), 1, 64);
-    ParallelFor((blocks + per_task - 1) / per_task, threads_, [&](std::size_t task) {
-      Task(rows, task * per_task, std::min(blocks, (task + 1) * per_task), phi, matrices);
+  void PackTrees(const AnnotatedModel& model) {
+    struct Pass {
+      std::size_t tree, begin, count;
+    };
+    TapeOptions sizes;
+    sizes.points = PointsOf<T>(kernels_);
+    sizes.max_points = sizes.points.back();
+    // Every subset weighs the same where each feature is present with probability one half.
+    std::map<int, QuadratureRule> rules = {{0, {{0.5}, {1.0}}}};
+    const auto rule_of = [&](std::size_t t) {
+      return banzhaf_ ? 0 : ExactPoints(model.trees[t].path_features);
+    };
+    std::vector<Pass> passes;
+    for (std::size_t t = 0; t < model.trees.size(); ++t) {
+      const int key = rule_of(t);
+      if (!rules.contains(key)) rules[key] = GaussLegendre(key);
+      std::size_t begin = 0;
+      for (const int count : Passes(static_cast<int>(rules[key].size()), sizes)) {
+        passes.push_back({t, begin, static_cast<std::size_t>(count)});
+        begin += static_cast<std::size_t>(count);
+      }
+    }
+    std::stable_sort(passes.begin(), passes.end(), [&](const Pass& a, const Pass& b) {
+      return model.trees[a.tree].group < model.trees[b.tree].group;
+    });
+    trees_.resize(passes.size());
+    ParallelFor(passes.size(), threads_, [&](std::size_t i) {
+      const Pass& pass = passes[i];
+      const QuadratureRule rule = Slice(rules.at(rule_of(pass.tree)), pass.begin, pass.count);
+      trees_[i] = PackTree<T>(model.trees[pass.tree], rule, model.features);
+    });
+    std::erase_if(trees_, [](const PackedTree<T>& tree) { return tree.nodes.empty(); });
+  }
+
+  // Numbers the features in use, over all outputs for the rows and in each output for the sums.
+  void NumberColumns() {
+    const auto features = static_cast<std::size_t>(shape_.features);
+    std::vector<std::int32_t> x_of(features, -1);
+    std::vector<std::int32_t> column_of(features, -1);
+    x_features_.clear();
+    outputs_.assign(static_cast<std::size_t>(shape_.groups), {});
+    columns_.assign(trees_.size(), {});
+    has_pairs_ = false;
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+      PackedTree<T>& tree = trees_[i];
+      if (i > 0 && tree.group != trees_[i - 1].group)
+        std::fill(column_of.begin(), column_of.end(), -1);
+      Output& output = outputs_[static_cast<std::size_t>(tree.group)];
+      for (const std::int32_t feature : tree.features) {
+        Number(feature, x_of, x_features_);
+        columns_[i].push_back(Number(feature, column_of, output.features));
+      }
+      for (SimdNode<T>& node : tree.nodes) {
+        node.feature = x_of[static_cast<std::size_t>(node.feature)];
+      }
+    }
+  }
+
+  static std::int32_t Number(std::int32_t feature, std::vector<std::int32_t>& number_of,
+                             std::vector<std::int32_t>& numbered) {
+    std::int32_t& number = number_of[static_cast<std::size_t>(feature)];
+    if (number < 0) {
+      number = static_cast<std::int32_t>(numbered.size());
+      numbered.push_back(feature);
+    }
+    return number;
+  }
+
+  void CutSegments() {
+    segments_.clear();
+    std::size_t nodes = kSegmentNodes;
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+      const auto group = static_cast<std::size_t>(trees_[i].group);
+      if (nodes >= kSegmentNodes || group != segments_.back().group) {
+        segments_.push_back({group, i, i});
+        nodes = 0;
+      }
+      segments_.back().end = i + 1;
+      nodes += trees_[i].nodes.size();
+    }
+    for (std::size_t s = segments_.size(); s-- > 0;) {
+      Output& output = outputs_[segments_[s].group];
+      output.first_segment = s;
+      output.end_segment = std::max(output.end_segment, s + 1);
+    }
+  }
+
+  // Pairs of features that meet on some path get columns after the features'.
+  void NumberPairs() {
+    ParallelFor(trees_.size(), threads_, [&](std::size_t i) { AddPartners(trees_[i]); });
+    ParallelFor(outputs_.size(), threads_, [&](std::size_t g) {
+      Output& output = outputs_[g];
+      if (output.end_segment == 0) return;
+      std::unordered_map<std::uint64_t, std::int32_t> column_of;
+      const std::size_t end = segments_[output.end_segment - 1].end;
+      for (std::size_t i = segments_[output.first_segment].first; i < end; ++i) {
+        for (const auto& [p, q] : trees_[i].pairs) {
+          auto a = trees_[i].features[static_cast<std::size_t>(p)];
+          auto b = trees_[i].features[static_cast<std::size_t>(q)];
+          if (a > b) std::swap(a, b);
+          const auto next = static_cast<std::int32_t>(output.width(true));
+          const std::uint64_t key =
+              static_cast<std::uint64_t>(a) << 32 | static_cast<std::uint32_t>(b);
+          const auto [it, added] = column_of.try_emplace(key, next);
+          if (added) output.pairs.emplace_back(a, b);
+          columns_[i].push_back(it->second);
+        }
+      }
     });
   }
 
-  struct Scratch {
-    std::vector<T> phi, pairs, stack, ones;
-    std::vector<std::int32_t> live;
-  };
+  void Explain(const Job& job) const {
+    const std::size_t blocks = BlocksOf(job.rows);
+    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : HardwareThreads());
+    if (blocks < 4 * threads && threads > 1 && segments_.size() > 1) {
+      std::size_t width = 0;  // of a block's sums over all segments
+      for (const Segment& s : segments_) width += outputs_[s.group].width(job.pairs);
+      const std::size_t wave = kSplitBytes / (width * sizeof(Sums));
+      for (std::size_t b = 0; b < blocks && wave > 0; b += wave) {
+        ShareSegments(job, b, std::min(blocks, b + wave), threads);
+      }
+      if (wave > 0) return;
+    }
+    const std::size_t wanted = threads == 1 ? blocks : blocks / (4 * threads);
+    const std::size_t per_task = std::clamp<std::size_t>(wanted, 1, MostBlocks(job));
+    ParallelFor((blocks + per_task - 1) / per_task, threads_, [&](std::size_t task) {
+      AllSegments(job, task * per_task, std::min(blocks, (task + 1) * per_task));
+    });
+  }
 
-  void Task(const RowBlock& rows, std::size_t begin, std::size_t end, std::vector<double>& phi,
-            std::vector<double>* matrices) const {
-    const std::vector<float> x = Transpose(rows, begin, end);
-    const std::size_t block_size = static_cast<std::size_t>(shape_.features) * kL;
+  std::size_t MostBlocks(const Job& job) const {
+    std::size_t width = 1;
+    for (const Output& output : outputs_) width = std::max(width, output.width(job.pairs));
+    const std::size_t bytes = x_features_.size() * sizeof(Lanes<T>) + width * sizeof(Sums);
+    return std::clamp<std::size_t>(kTaskBytes / bytes, 1, kMostTaskBlocks);
+  }
+
+  // A task of its own rows: each output's segments one after the other.
+  void AllSegments(const Job& job, std::size_t begin, std::size_t end) const {
+    Transposed rows = Allocate(end - begin);
+    for (std::size_t b = begin; b < end; ++b) Transpose(job.rows, b, b - begin, rows);
     Scratch scratch;
-    for (const PackedTree<T>& tree : trees_) {
-      if (tree.nodes.empty()) continue;
-      Resize(tree, matrices != nullptr, scratch);
+    std::vector<Sums> total, part;
+    for (std::size_t g = 0; g < outputs_.size(); ++g) {
+      const Output& output = outputs_[g];
+      const std::size_t width = output.width(job.pairs);
+      total.assign(width * (end - begin), Sums{});
+      for (std::size_t s = output.first_segment; s < output.end_segment; ++s) {
+        const bool first = s == output.first_segment;
+        if (!first) part.assign(total.size(), Sums{});
+        std::vector<Sums>& sums = first ? total : part;
+        RunSegment(job, segments_[s], rows, begin, {0, end - begin}, scratch, sums.data());
+        if (!first) Add(part.data(), total.size(), total.data());
+      }
       for (std::size_t b = begin; b < end; ++b) {
-        std::fill_n(scratch.phi.begin(), tree.features.size() * kL, T(0));
-        if (matrices != nullptr) {
-          std::fill_n(scratch.pairs.begin(), tree.features.size() * tree.features.size() * kL,
-                      T(0));
-        }
-        const SimdRun<T> run{x.data() + (b - begin) * block_size,
-                             scratch.ones.data(),
-                             scratch.phi.data(),
-                             matrices != nullptr ? scratch.pairs.data() : nullptr,
-                             scratch.stack.data(),
-                             scratch.live.data()};
-        run_(tree.View(views_.data()), run);
-        FoldValues(tree, scratch, b * kL, rows.rows, phi);
-        if (matrices != nullptr) FoldPairs(tree, scratch, b * kL, rows.rows, *matrices);
-      }
-    }
-    const std::size_t last = std::min(rows.rows, end * kL);
-    for (std::size_t r = begin * kL; r < last; ++r) {
-      for (std::size_t g = 0; g < expected_.size(); ++g) {
-        phi[r * ValuesPerRow(shape_) + (g + 1) * side() - 1] = expected_[g];
+        Write(job, g, b, total.data() + (b - begin) * width);
       }
     }
   }
 
-  void Resize(const PackedTree<T>& tree, bool pairs, Scratch& scratch) const {
-    const auto locals = static_cast<std::int32_t>(tree.features.size());
-    const auto points = static_cast<std::int32_t>(tree.t.size());
-    const auto need = static_cast<std::size_t>(
-        SimdScratch(tree.depth, points, locals, static_cast<int>(kL), pairs));
-    const auto grow = [](auto& buffer, std::size_t size, auto value) {
-      if (buffer.size() < size) buffer.resize(size, value);
-    };
-    grow(scratch.phi, tree.features.size() * kL, T(0));
-    grow(scratch.stack, need, T(0));
-    grow(scratch.ones, tree.t.size() * kL, T(1));
-    grow(scratch.live, tree.features.size() + 1, 0);
-    if (pairs) grow(scratch.pairs, tree.features.size() * tree.features.size() * kL, T(0));
-  }
-
-  // Feature-major blocks of kL rows; rows past the end repeat the last one.
-  std::vector<float> Transpose(const RowBlock& rows, std::size_t begin, std::size_t end) const {
-    const auto features = static_cast<std::size_t>(shape_.features);
-    std::vector<float> x((end - begin) * features * kL);
-    for (std::size_t i = 0; i < (end - begin) * kL; ++i) {
-      const std::size_t r = std::min(begin * kL + i, rows.rows - 1);
-      float* block = x.data() + i / kL * features * kL + i % kL;
-      for (std::size_t f = 0; f < features; ++f) block[f * kL] = ClampInfinity(rows.row(r)[f]);
+  // Few rows: a task for each segment (and part of the blocks), then one for each output and block.
+  void ShareSegments(const Job& job, std::size_t begin, std::size_t end,
+                     std::size_t threads) const {
+    const std::size_t blocks = end - begin;
+    Transposed rows = Allocate(blocks);
+    ParallelFor(blocks, threads_, [&](std::size_t b) { Transpose(job.rows, begin + b, b, rows); });
+    std::vector<std::vector<Sums>> sums(segments_.size());
+    for (std::size_t s = 0; s < segments_.size(); ++s) {
+      sums[s].resize(outputs_[segments_[s].group].width(job.pairs) * blocks);
     }
-    return x;
+    const std::size_t wanted = (4 * threads + segments_.size() - 1) / segments_.size();
+    const std::size_t parts = std::clamp<std::size_t>(wanted, 1, blocks);
+    ParallelFor(segments_.size() * parts, threads_, [&](std::size_t task) {
+      const std::size_t s = task / parts;
+      const std::size_t part = task % parts;
+      Scratch scratch;
+      RunSegment(job, segments_[s], rows, begin,
+                 {part * blocks / parts, (part + 1) * blocks / parts}, scratch, sums[s].data());
+    });
+    ParallelFor(outputs_.size() * blocks, threads_, [&](std::size_t task) {
+      const std::size_t g = task / blocks;
+      const std::size_t b = task % blocks;
+      const std::size_t width = outputs_[g].width(job.pairs);
+      std::vector<Sums> total(width, Sums{});
+      for (std::size_t s = outputs_[g].first_segment; s < outputs_[g].end_segment; ++s) {
+        const Sums* part = sums[s].data() + b * width;
+        if (s == outputs_[g].first_segment)
+          std::copy_n(part, width, total.data());
+        else
+          Add(part, width, total.data());
+      }
+      Write(job, g, begin + b, total.data());
+    });
   }
 
-  void FoldValues(const PackedTree<T>& tree, const Scratch& scratch, std::size_t first,
-                  std::size_t rows, std::vector<double>& phi) const {
-    const std::size_t lanes = std::min(kL, rows - first);
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      double* out = phi.data() + (first + lane) * ValuesPerRow(shape_) +
-                    static_cast<std::size_t>(tree.group) * side();
-      for (std::size_t i = 0; i < tree.features.size(); ++i) {
-        out[tree.features[i]] += static_cast<double>(scratch.phi[i * kL + lane]);
+  static void Add(const Sums* from, std::size_t count, Sums* to) {
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t lane = 0; lane < kL; ++lane) to[i].lane[lane] += from[i].lane[lane];
+    }
+  }
+
+  // The segment's trees for some of the blocks; a tree's tables serve them all from cache.
+  struct Range {
+    std::size_t begin, end;
+  };
+  void RunSegment(const Job& job, const Segment& segment, const Transposed& rows,
+                  std::size_t first_block, Range blocks, Scratch& scratch, Sums* sums) const {
+    const std::size_t width = outputs_[segment.group].width(job.pairs);
+    for (std::size_t i = segment.first; i < segment.end; ++i) {
+      const PackedTree<T>& tree = trees_[i];
+      Resize(tree, job.pairs, scratch);
+      const SimdTree<T> view = tree.View(views_.data());
+      const SimdFunction<T> run = kernels_(view.points, job.pairs);
+      for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+        run(view, {.x = rows.x.data() + b * x_features_.size(),
+                   .rows = static_cast<int>(RowsOf(job.rows, first_block + b)),
+                   .missing = rows.missing[b] != 0,
+                   .phi = scratch.phi.data(),
+                   .stack = scratch.stack.data(),
+                   .columns = columns_[i].data(),
+                   .sums = sums + b * width});
       }
     }
   }
 
-  // Each unordered pair was met from the lower of its two features; half goes to each triangle.
-  void FoldPairs(const PackedTree<T>& tree, const Scratch& scratch, std::size_t first,
-                 std::size_t rows, std::vector<double>& matrices) const {
-    const std::size_t lanes = std::min(kL, rows - first);
-    const std::size_t n = tree.features.size();
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < n; ++j) {
-        const auto a = static_cast<std::size_t>(tree.features[i]);
-        const auto b = static_cast<std::size_t>(tree.features[j]);
-        const T* pair = scratch.pairs.data() + (i * n + j) * kL;
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-          if (pair[lane] == T(0)) continue;
-          double* out = matrices.data() + (first + lane) * InteractionsPerRow(shape_) +
-                        static_cast<std::size_t>(tree.group) * side() * side();
-          const double half = static_cast<double>(pair[lane]) / 2;
-          out[a * side() + b] += half;
-          out[b * side() + a] += half;
-        }
+  static std::size_t RowsOf(const RowBlock& rows, std::size_t block) {
+    return std::min(kL, rows.rows - block * kL);
+  }
+
+  static void Resize(const PackedTree<T>& tree, bool pairs, Scratch& scratch) {
+    const std::size_t sums = tree.features.size() + (pairs ? tree.pairs.size() : 0);
+    const auto stack =
+        static_cast<std::size_t>(SimdScratch(tree.depth, static_cast<int>(tree.t.size()),
+                                             static_cast<int>(tree.features.size()), pairs));
+    if (scratch.phi.size() < sums) scratch.phi.resize(sums);
+    if (scratch.stack.size() < stack) scratch.stack.resize(stack);
+  }
+
+  Transposed Allocate(std::size_t blocks) const {
+    return {std::vector<Lanes<T>>(blocks * x_features_.size()), std::vector<char>(blocks, 0)};
+  }
+
+  // Lanes past the last row repeat it.
+  void Transpose(const RowBlock& rows, std::size_t block, std::size_t at, Transposed& to) const {
+    Lanes<T>* x = to.x.data() + at * x_features_.size();
+    const std::size_t count = RowsOf(rows, block);
+    bool missing = false;
+    for (std::size_t lane = 0; lane < kL; ++lane) {
+      const float* row =
+          rows.values.data() + (block * kL + std::min(lane, count - 1)) * rows.columns;
+      for (std::size_t c = 0; c < x_features_.size(); ++c) {
+        const float value = ClampInfinity(row[x_features_[c]]);
+        missing = missing || std::isnan(value);
+        x[c].lane[lane] = static_cast<T>(value);
       }
+    }
+    to.missing[at] = missing ? 1 : 0;
+  }
+
+  void Write(const Job& job, std::size_t group, std::size_t block, const Sums* sums) const {
+    const std::size_t count = RowsOf(job.rows, block);
+    const std::size_t matrix = job.pairs ? side() * side() : side();
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      double* out = job.out + ((block * kL + lane) * outputs_.size() + group) * matrix;
+      std::fill_n(out, matrix, 0.0);
+      out[matrix - 1] = expected_[group];
+      if (job.pairs) {
+        WriteMatrix(outputs_[group], sums, lane, out);
+      } else {
+        WriteValues(outputs_[group], sums, lane, out);
+      }
+    }
+  }
+
+  static void WriteValues(const Output& output, const Sums* sums, std::size_t lane, double* out) {
+    for (std::size_t c = 0; c < output.features.size(); ++c) {
+      out[output.features[c]] = sums[c].lane[lane];
+    }
+  }
+
+  // Half of a pair's sum goes to each triangle; the diagonal is what the pairs leave of the value.
+  void WriteMatrix(const Output& output, const Sums* sums, std::size_t lane, double* out) const {
+    const std::size_t features = output.features.size();
+    for (std::size_t c = 0; c < features; ++c) {
+      out[static_cast<std::size_t>(output.features[c]) * (side() + 1)] = sums[c].lane[lane];
+    }
+    for (std::size_t p = 0; p < output.pairs.size(); ++p) {
+      const auto a = static_cast<std::size_t>(output.pairs[p].first);
+      const auto b = static_cast<std::size_t>(output.pairs[p].second);
+      const double half = sums[features + p].lane[lane] / 2;
+      out[a * side() + b] = half;
+      out[b * side() + a] = half;
+      out[a * (side() + 1)] -= half;
+      out[b * (side() + 1)] -= half;
     }
   }
 
   int threads_;
   bool banzhaf_;
-  SimdFunction<T> run_;
+  Kernels<T> kernels_;
   TreeEnsemble shape_;  // features and groups alone
   std::vector<CategorySet> sets_;
   std::vector<SimdCategorySet> views_;
-  std::vector<PackedTree<T>> trees_;
+  std::vector<PackedTree<T>> trees_;                // by output
+  std::vector<std::vector<std::int32_t>> columns_;  // of each tree: of its features, its pairs
+  std::vector<std::int32_t> x_features_;            // those that any tree splits
+  std::vector<Output> outputs_;
+  std::vector<Segment> segments_;
   std::vector<double> expected_;
+  std::mutex mutex_;
+  bool has_pairs_ = false;  // interactions have been asked for
 };
 
 std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {

@@ -1,26 +1,41 @@
 #pragma once
 //! @file
-//! Quadrature tree SHAP for a block of rows on the CPU: rows are the vector lanes, one recursion
-//! over the tree serves the whole block. Compiled once for each instruction set from
-//! quadrature_simd.inc. Only raw pointers here: these objects are built with other instruction sets
-//! than the rest, and an inline function of the standard library must not be taken from them.
+//! Quadrature tree SHAP for a block of rows on the CPU: rows are the lanes, one recursion over the
+//! tree serves the whole block. Compiled once for each instruction set from quadrature_simd.inc.
+//! Only raw pointers here: these objects are built with other instruction sets than the rest, and
+//! an inline function of the standard library must not be taken from them.
 
 #include <cstdint>
 
 namespace retable::treeshap {
 
-//! A split in the precision of the computation.
+//! Rows of a block.
+template <class T>
+inline constexpr int kLanes = 128 / static_cast<int>(sizeof(T));
+
+//! One number for each row of a block, where vectors can load it.
+template <class T, class Value = T>
+struct alignas(64) Lanes {
+  Value lane[kLanes<T>];
+};
+
+//! A split in the precision of the computation. The children are called first and second: the
+//! higher one is first and follows its parent in the array. With w the second child's weight, delta
+//! is 1 - w where the row goes to the second and -w where it goes to the first.
 template <class T>
 struct SimdNode {
-  std::int32_t feature = -1;           //!< index in the data's columns
-  std::int32_t local = 0;              //!< index among the tree's features
-  std::int32_t left = -1, right = -1;  //!< < 0: that child is a leaf
-  float lower = 0, upper = 0, threshold = 0;
+  std::int32_t feature = -1;             //!< the row of SimdRun::x
+  std::int32_t local = 0;                //!< index among the tree's features
+  std::int32_t first = -1, second = -1;  //!< < 0: that child is a leaf
+  T lower = 0, upper = 0, threshold = 0;
   std::int32_t inside_set = -1, left_set = -1;  //!< category sets; left_set < 0: numerical
-  bool missing_inside = true, missing_left = false;
-  T right_weight = 0;
-  T left_value = 0, right_value = 0;  //!< of children that are leaves
-  T left_cover = 1, right_cover = 1;  //!< c of the feature below, for interactions
+  T below = 0, above = 0;  //!< delta where x < threshold (or in left_set), and where not
+  T missing = 0;           //!< delta of a missing value; 0 where that is outside
+  T weight = 0;            //!< w
+  T first_value = 0, second_value = 0;  //!< of leaves; of a leaf parent first_value is the mean
+  T first_cover = 1, second_cover = 1;  //!< c of the feature below, for interactions
+  bool below_second = false;            //!< x < threshold goes to the second child
+  bool missing_second = false, missing_inside = true;
 };
 
 struct SimdCategorySet {
@@ -29,48 +44,58 @@ struct SimdCategorySet {
   bool others = false;
 };
 
-//! Everything a block needs for one tree. Lanes: kLanes<T> rows.
+//! A feature that lives above a node, with the place of the pair's sum.
+struct SimdPartner {
+  std::int32_t local = 0;
+  std::int32_t pair = 0;
+};
+
+//! Everything a block needs for one tree.
 template <class T>
 struct SimdTree {
-  const SimdNode<T>* nodes = nullptr;  //!< inner nodes; node 0 is the root
-  const T* tables = nullptr;           //!< points x 2 for each node: g, then e
+  const SimdNode<T>* nodes = nullptr;  //!< inner nodes, parents first; node 0 is the root
+  const T* tables = nullptr;           //!< 2 x points for each node: g, then e, of a leaf parent
+                                       //!< times the difference of its leaves
   std::int32_t points = 1;
   const T* t = nullptr;  //!< quadrature nodes
   const SimdCategorySet* sets = nullptr;
-  std::int32_t locals = 0;  //!< distinct features of the tree
+  std::int32_t locals = 0;                        //!< distinct features of the tree
+  const std::uint32_t* partners_begin = nullptr;  //!< for each node, and the end
+  const SimdPartner* partners = nullptr;
+  std::int32_t pairs = 0;  //!< of features on one path
 };
 
-template <class T>
-inline constexpr int kLanes = 64 / static_cast<int>(sizeof(T));
-
+//! A block of rows and where its results go. Sums of a tree are collected in T and then added, in
+//! double, to the columns they belong to.
 template <class T>
 struct SimdRun {
-  const float* x = nullptr;    //!< columns x lanes
-  const T* weights = nullptr;  //!< start of G: ones, points x lanes
-  T* phi = nullptr;            //!< locals x lanes, added to
-  T* pairs = nullptr;          //!< locals x locals x lanes (feature of the node, ancestor), or null
-  T* stack = nullptr;          //!< scratch: depth x (2 points + 2) x lanes, see SimdScratch
-  std::int32_t* live = nullptr;  //!< scratch of interactions: locals
+  const Lanes<T>* x = nullptr;
+  int rows = 0;                           //!< of the lanes, from the first
+  bool missing = false;                   //!< whether any value may be NaN
+  Lanes<T>* phi = nullptr;                //!< scratch, zeros before and after: locals, then pairs
+  Lanes<T>* stack = nullptr;              //!< scratch, SimdScratch
+  const std::int32_t* columns = nullptr;  //!< of the locals, then of the pairs
+  Lanes<T, double>* sums = nullptr;       //!< columns
 };
 
-//! Floats or doubles of scratch for a tree of this depth.
-inline std::int64_t SimdScratch(int depth, int points, int locals, int lanes, bool interactions) {
-  const std::int64_t frames = static_cast<std::int64_t>(depth + 1) * (2 * points + 2) * lanes;
-  if (!interactions) return frames + points * lanes;
-  // Each frame saves one feature's state (ratios and lanes); every live feature has one.
-  const std::int64_t states = static_cast<std::int64_t>(depth + 2 + locals) * (points + lanes);
-  return frames + 2 * points * lanes + states;
+//! Lanes of scratch for a tree of this depth.
+inline std::int64_t SimdScratch(int depth, int points, int locals, bool interactions) {
+  const std::int64_t frames = static_cast<std::int64_t>(depth + 1) * (2 * points + 2);
+  // Each live feature has its ratios (points numbers, less than as many lanes) and its followers.
+  return frames + 2 * points +
+         (interactions ? static_cast<std::int64_t>(locals) * (points + 1) : 0);
 }
 
 template <class T>
 using SimdFunction = void (*)(const SimdTree<T>& tree, const SimdRun<T>& run);
 
-//! The function for an instruction set, or nullptr where it is not compiled in.
-SimdFunction<float> SimdBaselineFloat();
-SimdFunction<double> SimdBaselineDouble();
-SimdFunction<float> SimdAvx2Float();
-SimdFunction<double> SimdAvx2Double();
-SimdFunction<float> SimdAvx512Float();
-SimdFunction<double> SimdAvx512Double();
+//! The function for an instruction set and a number of points, with interactions or without;
+//! nullptr where it is not compiled in.
+SimdFunction<float> SimdBaselineFloat(int points, bool pairs);
+SimdFunction<double> SimdBaselineDouble(int points, bool pairs);
+SimdFunction<float> SimdAvx2Float(int points, bool pairs);
+SimdFunction<double> SimdAvx2Double(int points, bool pairs);
+SimdFunction<float> SimdAvx512Float(int points, bool pairs);
+SimdFunction<double> SimdAvx512Double(int points, bool pairs);
 
 }  // namespace retable::treeshap

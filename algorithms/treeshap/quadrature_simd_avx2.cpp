@@ -7,23 +7,25 @@ namespace retable::treeshap {
 
 namespace {
 
+constexpr int kVectorBytes = 32;
+
 #include "algorithms/treeshap/quadrature_simd.inc"
 
 }  // namespace
 
-SimdFunction<float> SimdAvx2Float() {
-  return RunBlock<float>;
+SimdFunction<float> SimdAvx2Float(int points, bool pairs) {
+  return Function<float, 2, 4, 8>(points, pairs);
 }
-SimdFunction<double> SimdAvx2Double() {
-  return RunBlock<double>;
+SimdFunction<double> SimdAvx2Double(int points, bool pairs) {
+  return Function<double, 2, 4, 8>(points, pairs);
 }
 
 #else
 
-SimdFunction<float> SimdAvx2Float() {
+SimdFunction<float> SimdAvx2Float(int, bool) {
   return nullptr;
 }
-SimdFunction<double> SimdAvx2Double() {
+SimdFunction<double> SimdAvx2Double(int, bool) {
   return nullptr;
 }
 

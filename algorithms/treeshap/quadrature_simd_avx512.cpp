@@ -7,23 +7,25 @@ namespace retable::treeshap {
 
 namespace {
 
+constexpr int kVectorBytes = 64;
+
 #include "algorithms/treeshap/quadrature_simd.inc"
 
 }  // namespace
 
-SimdFunction<float> SimdAvx512Float() {
-  return RunBlock<float>;
+SimdFunction<float> SimdAvx512Float(int points, bool pairs) {
+  return Function<float, 2, 3, 4, 6, 8>(points, pairs);
 }
-SimdFunction<double> SimdAvx512Double() {
-  return RunBlock<double>;
+SimdFunction<double> SimdAvx512Double(int points, bool pairs) {
+  return Function<double, 2, 3, 4, 6, 8>(points, pairs);
 }
 
 #else
 
-SimdFunction<float> SimdAvx512Float() {
+SimdFunction<float> SimdAvx512Float(int, bool) {
   return nullptr;
 }
-SimdFunction<double> SimdAvx512Double() {
+SimdFunction<double> SimdAvx512Double(int, bool) {
   return nullptr;
 }
 

@@ -5,15 +5,17 @@ namespace retable::treeshap {
 
 namespace {
 
+constexpr int kVectorBytes = 16;
+
 #include "algorithms/treeshap/quadrature_simd.inc"
 
 }  // namespace
 
-SimdFunction<float> SimdBaselineFloat() {
-  return RunBlock<float>;
+SimdFunction<float> SimdBaselineFloat(int points, bool pairs) {
+  return Function<float, 4>(points, pairs);
 }
-SimdFunction<double> SimdBaselineDouble() {
-  return RunBlock<double>;
+SimdFunction<double> SimdBaselineDouble(int points, bool pairs) {
+  return Function<double, 4>(points, pairs);
 }
 
 }  // namespace retable::treeshap

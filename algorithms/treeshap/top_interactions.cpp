@@ -10,6 +10,7 @@
 
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
+#include "algorithms/treeshap/quadrature_packing.hpp"
 #include "algorithms/treeshap/top_interactions_block.hpp"
 
 namespace retable::treeshap {
@@ -32,87 +33,6 @@ TopFunction Choose() {
 #endif
   return TopBaseline();
 }
-
-struct PackedTree {
-  std::vector<TopNode> nodes;
-  std::vector<float> tables, t;
-  std::vector<std::int32_t> features;  // of each local index
-  std::int32_t group = 0;
-  std::int32_t depth = 0;
-};
-
-class Packer {
- public:
-  Packer(const AnnotatedTree& tree, const QuadratureRule& rule, std::vector<std::int32_t>& local_of)
-      : tree_(tree), rule_(rule), local_of_(local_of) {
-    packed_.group = tree.group;
-    packed_.depth = tree.nodes[0].height;
-    packed_.t.assign(rule.node.begin(), rule.node.end());
-  }
-
-  PackedTree Run() {
-    if (tree_.nodes[0].feature >= 0) Add(0);
-    for (const std::int32_t feature : packed_.features) {
-      local_of_[static_cast<std::size_t>(feature)] = -1;
-    }
-    return std::move(packed_);
-  }
-
- private:
-  const AnnotatedNode& Node(std::int32_t n) const {
-    return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
-  std::int32_t Add(std::int32_t n) {
-    const AnnotatedNode& from = Node(n);
-    const auto at = static_cast<std::int32_t>(packed_.nodes.size());
-    packed_.nodes.emplace_back();
-    AddTables(from.cover_above);
-    TopNode node;
-    node.feature = from.feature;
-    node.local = Local(from.feature);
-    node.lower = from.lower;
-    node.upper = from.upper;
-    node.threshold = from.threshold;
-    node.inside_set = from.inside_set;
-    node.left_set = from.left_set;
-    node.missing_inside = from.missing_inside;
-    node.missing_left = from.missing_left;
-    node.right_weight = static_cast<float>(1 - from.left_weight);
-    node.left_cover = static_cast<float>(from.cover_above * from.left_weight);
-    node.right_cover = static_cast<float>(from.cover_above * (1 - from.left_weight));
-    node.left_value = static_cast<float>(Node(from.left).value);
-    node.right_value = static_cast<float>(Node(from.right).value);
-    if (Node(from.left).feature >= 0) node.left = Add(from.left);
-    if (Node(from.right).feature >= 0) node.right = Add(from.right);
-    packed_.nodes[static_cast<std::size_t>(at)] = node;
-    return at;
-  }
-
-  void AddTables(double c) {
-    for (const double t : rule_.node) {
-      packed_.tables.push_back(static_cast<float>(t / (t + c * (1 - t))));
-    }
-    for (std::size_t q = 0; q < rule_.size(); ++q) {
-      const double d = rule_.node[q] + c * (1 - rule_.node[q]);
-      packed_.tables.push_back(static_cast<float>(rule_.weight[q] * c / (d * d)));
-    }
-  }
-
-  std::int32_t Local(std::int32_t feature) {
-    std::int32_t& local = local_of_[static_cast<std::size_t>(feature)];
-    if (local < 0) {
-      local = static_cast<std::int32_t>(packed_.features.size());
-      packed_.features.push_back(feature);
-    }
-    return local;
-  }
-
-  const AnnotatedTree& tree_;
-  const QuadratureRule& rule_;
-  std::vector<std::int32_t>& local_of_;  // of each feature, -1 between trees
-  PackedTree packed_;
-};
 
 bool Stronger(const InteractionPair& a, const InteractionPair& b) {
   const double x = std::abs(a.value);
@@ -140,17 +60,13 @@ class TopInteractions::Search {
     shape_.features = model.features;
     shape_.groups = model.groups;
     sets_ = std::move(annotated.sets);
-    for (const CategorySet& set : sets_) {
-      views_.push_back(
-          {set.left.data(), static_cast<std::int32_t>(set.left.size()), set.others_left});
-    }
-    std::vector<std::int32_t> local_of(static_cast<std::size_t>(model.features), -1);
+    views_ = ViewSets(sets_);
     groups_.resize(static_cast<std::size_t>(model.groups));
     std::map<int, QuadratureRule> rules;
     for (const AnnotatedTree& tree : annotated.trees) {
       const int points = ExactPoints(tree.path_features);
       if (!rules.contains(points)) rules[points] = GaussLegendre(points);
-      PackedTree packed = Packer(tree, rules[points], local_of).Run();
+      auto packed = PackTree<float>(tree, rules[points], model.features);
       if (!packed.nodes.empty()) {
         groups_[static_cast<std::size_t>(packed.group)].push_back(std::move(packed));
       }
@@ -365,11 +281,11 @@ class TopInteractions::Search {
     }
     state.pairs.assign(n < 2 ? 0 : n * (n - 1) / 2 * kL, 0.0);
     if (bounds) std::fill(state.bounds.begin(), state.bounds.end(), 0.0);
-    for (const PackedTree& tree : groups_[group]) RunTree(state, tree, bounds);
+    for (const PackedTree<float>& tree : groups_[group]) RunTree(state, tree, bounds);
     for (const std::int32_t f : state.wanted) state.position[static_cast<std::size_t>(f)] = -1;
   }
 
-  void RunTree(State& state, const PackedTree& tree, bool bounds) const {
+  void RunTree(State& state, const PackedTree<float>& tree, bool bounds) const {
     const std::size_t locals = tree.features.size();
     state.slot.assign(locals, -1);
     state.members.clear();
@@ -406,7 +322,7 @@ class TopInteractions::Search {
     Fold(state, tree, bounds);
   }
 
-  static void Fold(State& state, const PackedTree& tree, bool bounds) {
+  static void Fold(State& state, const PackedTree<float>& tree, bool bounds) {
     for (std::size_t l = 0; l < tree.features.size() && bounds; ++l) {
       double* to = state.bounds.data() + static_cast<std::size_t>(tree.features[l]) * kL;
       for (std::size_t lane = 0; lane < kL; ++lane) {
@@ -429,8 +345,8 @@ class TopInteractions::Search {
   TopFunction run_;
   TreeEnsemble shape_;  // features and groups alone
   std::vector<CategorySet> sets_;
-  std::vector<TopCategorySet> views_;
-  std::vector<std::vector<PackedTree>> groups_;  // trees of each output
+  std::vector<SimdCategorySet> views_;
+  std::vector<std::vector<PackedTree<float>>> groups_;  // trees of each output
   std::mutex mutex_;
   TopInteractionsStats total_;
   std::vector<Features> guesses_;

@@ -4,35 +4,17 @@
 //! from top_interactions_block.inc. Raw pointers only, as in quadrature_simd.hpp, and for the same
 //! reason.
 
-#include <cstdint>
+#include "algorithms/treeshap/quadrature_simd.hpp"
 
 namespace retable::treeshap {
 
 inline constexpr int kTopLanes = 16;  //!< rows a block
 
-struct TopNode {
-  std::int32_t feature = 0;            //!< index in the data's columns
-  std::int32_t local = 0;              //!< index among the tree's features
-  std::int32_t left = -1, right = -1;  //!< < 0: that child is a leaf
-  float lower = 0, upper = 0, threshold = 0;
-  std::int32_t inside_set = -1, left_set = -1;  //!< category sets; left_set < 0: numerical
-  bool missing_inside = true, missing_left = false;
-  float right_weight = 0;
-  float left_value = 0, right_value = 0;  //!< of children that are leaves
-  float left_cover = 1, right_cover = 1;  //!< c of the feature below
-};
-
-struct TopCategorySet {
-  const std::uint32_t* words = nullptr;
-  std::int32_t count = 0;
-  bool others = false;
-};
-
 struct TopTree {
-  const TopNode* nodes = nullptr;  //!< inner nodes; node 0 is the root
-  const float* tables = nullptr;   //!< 2 x points for each node: g, then e
-  const float* t = nullptr;        //!< quadrature nodes
-  const TopCategorySet* sets = nullptr;
+  const SimdNode<float>* nodes = nullptr;  //!< inner nodes; node 0 is the root
+  const float* tables = nullptr;           //!< as SimdTree's
+  const float* t = nullptr;                //!< quadrature nodes
+  const SimdCategorySet* sets = nullptr;
   std::int32_t points = 1;
   std::int32_t locals = 0;
   std::int32_t depth = 0;

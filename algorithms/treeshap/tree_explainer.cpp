@@ -1,6 +1,31 @@
 #include "algorithms/treeshap/tree_explainer.hpp"
 
+#include <algorithm>
+
 namespace retable::treeshap {
+
+namespace {
+
+void Copy(const std::vector<double>& from, std::span<double> to) {
+  RequireSize(to.size(), from.size());
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+}  // namespace
+
+void RequireSize(std::size_t given, std::size_t needed) {
+  if (given == needed) return;
+  throw std::invalid_argument("the results need room for " + std::to_string(needed) +
+                              " numbers, not " + std::to_string(given));
+}
+
+void TreeExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
+  Copy(values(rows), phi);
+}
+
+void TreeExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
+  Copy(interactions(rows), matrices);
+}
 
 std::vector<double> ExpectedMargins(const TreeEnsemble& model) {
   std::vector<double> margins = model.base_score;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
+#include "algorithms/common/work.hpp"
 #include "algorithms/treeshap/tree_ensemble.hpp"
 
 namespace retable::treeshap {
@@ -35,12 +36,27 @@ class TreeExplainer {
   //! shape.
   virtual std::vector<double> values(const RowBlock& rows) = 0;
 
+  //! The same into the caller's memory, so that block after block needs no new one.
+  //! @throws std::invalid_argument where phi has another size.
+  virtual void values_to(const RowBlock& rows, std::span<double> phi);
+
   //! SHAP interaction values, rows x groups x (features + 1)^2 (Mitchell et al. 2022, equations 3
   //! to 6): symmetric, rows sum to phi, the expected value in the last corner. @throws
   //! std::logic_error where the method has none.
   virtual std::vector<double> interactions(const RowBlock& /*rows*/) {
     throw std::logic_error("this method has no interaction values");
   }
+
+  //! The arithmetic that explaining so many rows of the model takes by this method; nothing where
+  //! it is not known. That rows are read and values written is the same for all methods, and
+  //! counted by whoever times them.
+  virtual std::vector<Work> work(const TreeEnsemble& /*model*/, std::size_t /*rows*/,
+                                 bool /*interactions*/) const {
+    return {};
+  }
+
+  //! As values_to.
+  virtual void interactions_to(const RowBlock& rows, std::span<double> matrices);
 
   //! Seconds the device worked in the last call (kernels alone), by device events; NaN on a CPU.
   virtual double device_seconds() const { return std::numeric_limits<double>::quiet_NaN(); }
@@ -53,6 +69,9 @@ inline std::size_t ValuesPerRow(const TreeEnsemble& model) {
 inline std::size_t InteractionsPerRow(const TreeEnsemble& model) {
   return ValuesPerRow(model) * (static_cast<std::size_t>(model.features) + 1);
 }
+
+//! @throws std::invalid_argument unless both are equal.
+void RequireSize(std::size_t given, std::size_t needed);
 
 //! The last column of each group: base score plus the expected value of the group's trees.
 std::vector<double> ExpectedMargins(const TreeEnsemble& model);

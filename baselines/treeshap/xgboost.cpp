@@ -1,10 +1,13 @@
 #include "baselines/treeshap/xgboost.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <stdexcept>
 
+#include "algorithms/treeshap/operations.hpp"
+#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
 
@@ -96,36 +99,54 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   std::vector<double> values(const RowBlock& rows) override {
-    auto phi = Predict(rows, 4, ValuesPerRow(shape_));
-    const auto side = static_cast<std::size_t>(shape_.features) + 1;
-    Rebase(phi, side, side);
+    std::vector<double> phi(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
     return phi;
   }
 
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    Predict(rows, 4, ValuesPerRow(shape_), phi);
+    Rebase(phi, static_cast<std::size_t>(shape_.features) + 1);
+  }
+
   std::vector<double> interactions(const RowBlock& rows) override {
-    auto matrices = Predict(rows, 16, InteractionsPerRow(shape_));
-    const auto side = static_cast<std::size_t>(shape_.features) + 1;
-    Rebase(matrices, side * side, side * side);
+    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_));
+    interactions_to(rows, matrices);
     return matrices;
   }
 
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    const auto side = static_cast<std::size_t>(shape_.features) + 1;
+    Predict(rows, 16, InteractionsPerRow(shape_), matrices);
+    Rebase(matrices, side * side);
+  }
+
+  //! XGBoost's predictor is the recursive TreeSHAP, in float.
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool interactions) const override {
+    return {{"FMA fp32", static_cast<double>(rows) * PathOperations(model, interactions, false)}};
+  }
+
  private:
-  std::vector<double> Predict(const RowBlock& rows, int mask, std::size_t per_row) {
+  void Predict(const RowBlock& rows, int mask, std::size_t per_row, std::span<double> out) {
     ValidateRows(shape_, rows);
-    if (rows.rows == 0) return {};
+    retable::treeshap::RequireSize(out.size(), rows.rows * per_row);
+    if (rows.rows == 0) return;
     const Matrix matrix(rows);
     bst_ulong length = 0;
     const float* result = nullptr;
     Check(XGBoosterPredict(booster_->get(), matrix.get(), mask, 0, 0, &length, &result));
-    if (length != rows.rows * per_row) throw std::runtime_error("XGBoost: unexpected output size");
-    return {result, result + length};
+    if (length != out.size()) throw std::runtime_error("XGBoost: unexpected output size");
+    retable::treeshap::ParallelFor(rows.rows, threads_, [&](std::size_t r) {
+      std::copy_n(result + r * per_row, per_row, out.data() + r * per_row);
+    });
   }
 
-  // XGBoost has one base score for all outputs.
-  void Rebase(std::vector<double>& values, std::size_t block, std::size_t stride) const {
+  // XGBoost has one base score for all outputs: the last number of each block is set right.
+  void Rebase(std::span<double> values, std::size_t block) const {
     const std::size_t groups = base_.size();
-    for (std::size_t m = 0; m * stride < values.size(); ++m) {
-      values[m * stride + block - 1] += base_[m % groups] - base_[0];
+    for (std::size_t m = 0; m * block < values.size(); ++m) {
+      values[(m + 1) * block - 1] += base_[m % groups] - base_[0];
     }
   }
 
