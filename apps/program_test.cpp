@@ -454,6 +454,26 @@ TEST_F(Program, ABudgetMeasuresOnceThenRefinesWhereItIsLeastSure) {
   EXPECT_GT(executions, 2);
 }
 
+TEST_F(Program, ContendersTakeTurnsInRounds) {
+  Write(Replaced(kTimed, "label = \"simulated\"\n", "label = \"k{k}\"\nk = [8, 12]\n"));
+  const Result result = RunProbe("--profile smoke --rounds 3");
+  EXPECT_EQ(result.code, 0) << result.text;
+  ExpectContains(result.text, "2 measured, 0 stored before, 4 times refined, none left");
+  // There and back: k8 k12, k12 k8, k8 k12.
+  std::string order;
+  std::istringstream lines(result.text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("[refined]")) order += line.find("k12") != std::string::npos ? "B" : "A";
+  }
+  EXPECT_EQ(order, "BAAB");
+  for (const auto& file : fs::directory_iterator(root_ / "out/cells")) {
+    const auto cell = nlohmann::json::parse(Slurp(file.path()));
+    EXPECT_EQ(cell.at("metrics").at(0).at("samples").size(), 45u);
+    EXPECT_EQ(cell.at("facts").at("executions"), 3);
+  }
+  ExpectContains(RunProbe("--profile smoke --rounds 3").text, "0 measured, 2 stored before, none");
+}
+
 // The time left comes from what cells like these took before.
 TEST_F(Program, TimeLeftIsEstimatedFromStoredDurations) {
   const std::string slow = Replaced(kGood, "[table]", "[settings]\nmilliseconds = 400\n[table]");

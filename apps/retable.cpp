@@ -72,6 +72,9 @@ void AddRun(CLI::App& app, RunArguments& run) {
                    "i/n: this process takes every n-th cell; auto: as Slurm or MPI numbers it");
   verb->add_option("--budget", run.budget,
                    "10m, 90s: short cells first, each once; then again where it is least sure");
+  verb->add_option("--rounds", run.rounds,
+                   "timed cells in so many rounds, there and back, so that contenders take turns")
+      ->check(CLI::Range(1, 100));
   verb->add_option("--jobs", run.jobs, "workers side by side for untimed cells (default: cores)")
       ->check(CLI::PositiveNumber);
 }

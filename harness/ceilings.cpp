@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/bit_kernels.hpp"
 #include "harness/fma_kernels.hpp"
 #include "harness/machine.hpp"
 #include "harness/timing.hpp"
@@ -152,6 +153,19 @@ class CpuCeilings {
     };
     Add("FMA fp64", rate(kernels.fp64), "GFLOP/s", kernels.name);
     Add("FMA fp32", rate(kernels.fp32), "GFLOP/s", kernels.name);
+
+    constexpr std::size_t kWords = 1024, kPasses = 256;  // two arrays of 8 KiB
+    const BitKernel& bits = BestBitKernel();
+    const double time = BestTime(threads_, seconds_, [&](int) {
+      std::int64_t ones = 0;
+      for (std::size_t i = 0; i < kPasses; ++i) {
+        KeepAlive(from_.data());
+        ones += bits.count(from_.data(), to_.data(), kWords);
+      }
+      KeepAlive(&ones);
+    });
+    Add("bit counts", static_cast<double>(kWords * kPasses) * threads_ / time * 1e-9, "G/s",
+        bits.name);
   }
 
   double seconds_;

@@ -11,6 +11,7 @@
 //!   gather       8-byte values read at random places        G/s
 //!   atomics      additions to random 8-byte counters        G/s (GPU)
 //!   FMA fp64/32  two operations per fused multiply-add      GFLOP/s
+//!   bit counts   64-bit words compared and counted          G/s (CPU)
 //!   launch       an empty kernel after another              us (GPU)
 //!   host to device, device to host, pinned                  GB/s (GPU)
 //!

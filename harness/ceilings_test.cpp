@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "harness/bit_kernels.hpp"
 #include "harness/device.hpp"
 #include "harness/fma_kernels.hpp"
 #include "harness/machine.hpp"
@@ -17,7 +19,7 @@ TEST(Ceilings, CpuFiguresAreFiniteAndNamed) {
   options.seconds = 0.001;
   options.array_bytes = 1 << 20;
   const auto ceilings = MeasureCpuCeilings(options);
-  ASSERT_EQ(ceilings.size(), AllowedProcessors() > 1 ? 10u : 5u);
+  ASSERT_EQ(ceilings.size(), AllowedProcessors() > 1 ? 12u : 6u);
   EXPECT_EQ(ceilings[0].device, "cpu, 1 thread");
   for (const Ceiling& c : ceilings) {
     EXPECT_GT(c.value, 0) << c.name;
@@ -35,6 +37,18 @@ TEST(Ceilings, FmaKernelsCountTheirOperations) {
   EXPECT_EQ(kernels.fp64(20), 2 * kernels.fp64(10));
   EXPECT_EQ(kernels.fp32(20), 2 * kernels.fp32(10));
   EXPECT_EQ(kernels.fp64(0), 0);
+}
+
+TEST(Ceilings, TheBitKernelCountsEveryDifferingBit) {
+  std::vector<std::uint64_t> a(77), b(77);  // no multiple of any vector
+  std::int64_t expected = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = 0x9e3779b97f4a7c15u * (i + 1);
+    b[i] = i % 5 == 0 ? ~a[i] : a[i] >> (i % 64);
+    expected += std::popcount(a[i] ^ b[i]);
+    EXPECT_EQ(BestBitKernel().count(a.data(), b.data(), i), expected - std::popcount(a[i] ^ b[i]));
+  }
+  EXPECT_EQ(BestBitKernel().count(a.data(), b.data(), a.size()), expected);
 }
 
 TEST(Ceilings, CudaFiguresWhereThereIsACard) {

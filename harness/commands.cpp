@@ -81,6 +81,7 @@ RunOptions MakeOptions(const Context& context, const RunArguments& arguments) {
   options.force = arguments.force;
   options.dry_run = arguments.dry_run;
   options.jobs = arguments.jobs;
+  options.rounds = arguments.rounds;
   options.program = context.program;
   if (!arguments.budget.empty()) options.budget_seconds = ParseDuration(arguments.budget);
   const Shard shard = ParseShard(arguments.shard);

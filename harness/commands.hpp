@@ -46,6 +46,7 @@ struct RunArguments {
   bool only_failed = false, force = false, dry_run = false;
   std::string shard;   //!< "i/n", or "auto": from the environment of Slurm or MPI
   std::string budget;  //!< "10m"
+  int rounds = 1;
   int jobs = 0;
   std::string command_line;  //!< as typed, for run.json
 };

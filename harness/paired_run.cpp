@@ -163,19 +163,20 @@ std::string BuildCommit(const std::string& root, const std::string& commit,
   for (const std::string& family : families) only += (only.empty() ? "" : ";") + family;
   std::string folder = fs::absolute(root + "/build/commits/" + hash.substr(0, 12)).string();
   for (const std::string& family : families) folder += "-" + family;
-  const std::string program = folder + "/build/retable", output = folder + "/build.log";
+  const std::string program = folder + "/build/retable", output = folder + ".log";
   if (fs::exists(program)) return program;
   log << "building " << commit << " (" << hash.substr(0, 12) << ") in " << folder << "\n"
       << std::flush;
   fs::remove_all(folder);
-  fs::create_directories(folder);
+  fs::create_directories(fs::path(folder).parent_path());
+  // With the base folder named, the compiler's cache gives what both commits have in common.
   const std::string command = fmt::format(
-      "exec >{} 2>&1; git clone --quiet --shared --no-checkout {} {} && git -C {} checkout --quiet "
-      "{} && cmake -S {} -B {} -DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={} && cmake --build {} "
-      "--target retable -j {}",
-      Quoted(output), Quoted(root), Quoted(folder + "/source"), Quoted(folder + "/source"), hash,
-      Quoted(folder + "/source"), Quoted(folder + "/build"), Quoted(only),
-      Quoted(folder + "/build"), std::max(1u, std::thread::hardware_concurrency()));
+      "exec >{0} 2>&1; export CCACHE_BASEDIR={1} CCACHE_NOHASHDIR=1; "
+      "git clone --quiet --shared --no-checkout {2} {1} && git -C {1} checkout --quiet {3} && "
+      "cmake -S {1} -B {4} $(command -v ninja >/dev/null && echo -GNinja) "
+      "-DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={5} && cmake --build {4} --target retable -j {6}",
+      Quoted(output), Quoted(folder), Quoted(root), hash, Quoted(folder + "/build"), Quoted(only),
+      std::max(1u, std::thread::hardware_concurrency()));
   if (std::system(command.c_str()) != 0 || !fs::exists(program)) {
     throw ConfigError({"compare --commits", 0, 0},
                       "commit " + commit + " does not build; the compiler's words: " + output);

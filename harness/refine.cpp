@@ -18,6 +18,16 @@ void Append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+// Facts that count samples add up.
+void AddCount(const std::string& name, Values& to, const Values& from) {
+  const auto a = to.find(name);
+  const auto b = from.find(name);
+  if (a == to.end() || b == from.end()) return;
+  auto* count = std::get_if<std::int64_t>(&a->second);
+  const auto* more = std::get_if<std::int64_t>(&b->second);
+  if (count != nullptr && more != nullptr) *count += *more;
+}
+
 }  // namespace
 
 std::optional<double> RelativeWidth(const Outcome& outcome) {
@@ -56,6 +66,11 @@ void AddExecution(CellRecord& record, const Outcome& more) {
       Append(metric.items, again.items);
       Append(metric.sm_mhz, again.sm_mhz);
     }
+  }
+  AddCount("throttled_samples", outcome.facts, more.facts);
+  const auto* time = TimeOf(outcome);
+  if (outcome.facts.contains("sm_mhz") && time != nullptr && !time->sm_mhz.empty()) {
+    outcome.facts["sm_mhz"] = Quantile(time->sm_mhz, 0.5);
   }
 }
 

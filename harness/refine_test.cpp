@@ -34,6 +34,22 @@ TEST(Refine, SamplesAreAddedOthersStay) {
   EXPECT_EQ(record.outcome.metrics[1].samples, std::vector<double>({1, 2, 3, 4}));
 }
 
+TEST(Refine, ClocksAndThrottledSamplesAddUp) {
+  const auto on_gpu = [](std::vector<double> mhz, std::int64_t throttled) {
+    Outcome outcome = Timed({1, 1});
+    outcome.metrics[1].sm_mhz = std::move(mhz);
+    outcome.facts["sm_mhz"] = 1980.0;
+    outcome.facts["throttled_samples"] = throttled;
+    return outcome;
+  };
+  CellRecord record;
+  record.outcome = on_gpu({1980, 1980}, 0);
+  AddExecution(record, on_gpu({1400, 1300}, 2));
+  EXPECT_EQ(record.outcome.metrics[1].sm_mhz, std::vector<double>({1980, 1980, 1400, 1300}));
+  EXPECT_EQ(std::get<std::int64_t>(record.outcome.facts.at("throttled_samples")), 2);
+  EXPECT_EQ(std::get<double>(record.outcome.facts.at("sm_mhz")), 1690);
+}
+
 TEST(Refine, AWrongExecutionIsAFinding) {
   CellRecord record;
   record.outcome = Timed({1, 2});

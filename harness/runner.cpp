@@ -72,23 +72,23 @@ class Campaign {
 
   // Measures the timed cells among these again, the widest interval first, while there is time.
   void Refine(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
-    std::vector<Refinable> all;
-    for (const PlannedCell* cell : cells) {
-      // Samples of another machine or another state of it are not pooled.
-      auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
-      if (!record || record->environment != environment_) continue;
-      if (const auto width = RelativeWidth(record->outcome)) {
-        all.push_back({cell, std::move(*record), *width});
-      }
-    }
+    std::vector<Refinable> all = Timed(cells);
     while (Refinable* widest = Widest(all)) {
-      const auto more = Once(*widest->cell);
-      if (!more) return;
-      AddExecution(widest->record, more->outcome);
-      store_.Save(widest->record);
-      ++summary.refined;
-      widest->width = RelativeWidth(widest->record.outcome).value_or(0);
-      progress_.Refining(widest->record);
+      if (!Again(*widest, summary)) return;
+    }
+  }
+
+  // Measures the timed cells among these until each was measured in so many processes: back and
+  // forth, so that contenders take turns.
+  void Interleave(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
+    std::vector<Refinable> all = Timed(cells);
+    for (std::int64_t round = 2; round <= options_.rounds; ++round) {
+      std::reverse(all.begin(), all.end());
+      for (Refinable& cell : all) {
+        if (cell.record.outcome.status != "ok" || Executions(cell.record.outcome) >= round)
+          continue;
+        if (interrupted || cell.record.seconds > BudgetLeft() || !Again(cell, summary)) return;
+      }
     }
   }
 
@@ -102,6 +102,32 @@ class Campaign {
   double BudgetLeft() const {
     if (options_.budget_seconds <= 0) return 1e300;
     return options_.budget_seconds - std::chrono::duration<double>(Clock::now() - begun_).count();
+  }
+
+  // The cells that are timed, with what is stored of them. Samples of another machine or another
+  // state of it are not pooled.
+  std::vector<Refinable> Timed(const std::vector<const PlannedCell*>& cells) const {
+    std::vector<Refinable> all;
+    for (const PlannedCell* cell : cells) {
+      auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
+      if (!record || record->environment != environment_) continue;
+      if (const auto width = RelativeWidth(record->outcome)) {
+        all.push_back({cell, std::move(*record), *width});
+      }
+    }
+    return all;
+  }
+
+  // One more execution, pooled with those before; false when it was interrupted.
+  bool Again(Refinable& cell, RunSummary& summary) {
+    const auto more = Once(*cell.cell);
+    if (!more) return false;
+    AddExecution(cell.record, more->outcome);
+    store_.Save(cell.record);
+    ++summary.refined;
+    cell.width = RelativeWidth(cell.record.outcome).value_or(0);
+    progress_.Refining(cell.record);
+    return true;
   }
 
   // Untimed cells share the cores, timed ones have the machine to themselves.
@@ -285,6 +311,7 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
   const auto old_term = signal(SIGTERM, OnInterrupt);
   Campaign campaign(std::move(todo), options, store, environment_hash, estimate, progress);
   campaign.Run(summary);
+  if (options.rounds > 1 && summary.left == 0) campaign.Interleave(ours, summary);
   if (options.budget_seconds > 0 && summary.left == 0) campaign.Refine(ours, summary);
   signal(SIGINT, old_int);
   signal(SIGTERM, old_term);

@@ -24,6 +24,9 @@ struct RunOptions {
   //! 0: none. Otherwise short cells come first, so that each is measured once; then, until it is
   //! spent, timed cells are measured again where their interval is widest (harness/refine.hpp).
   double budget_seconds = 0;
+  //! Timed cells are measured in so many rounds, each in a process of its own, there and back again
+  //! (A B C, C B A, ...), so that what drifts slowly hits all contenders alike; samples are pooled.
+  int rounds = 1;
   int jobs = 0;         //!< workers side by side for untimed cells; 0: one per core
   std::string program;  //!< path of this program, for the workers
 };

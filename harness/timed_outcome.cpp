@@ -4,11 +4,18 @@ namespace retable::harness {
 
 void AddTiming(Outcome& outcome, const TimingResult& timing) {
   outcome.metrics.push_back({"time", "s", timing.seconds, {}, {}});
-  outcome.facts["iterations"] = timing.iterations;
-  outcome.facts["warmup_runs"] = timing.warmup_runs;
-  outcome.facts["stopped_by"] = timing.stop_reason;
-  outcome.facts["steady"] = timing.steady;
+  DescribeTiming(outcome, timing);
+}
+
+void DescribeTiming(Outcome& outcome, const TimingResult& timing) {
+  if (!timing.stop_reason.empty()) {  // the caller's own loop has none, and no warm-up of ours
+    outcome.facts["iterations"] = timing.iterations;
+    outcome.facts["warmup_runs"] = timing.warmup_runs;
+    outcome.facts["stopped_by"] = timing.stop_reason;
+    outcome.facts["steady"] = timing.steady;
+  }
   if (timing.cores_used > 0) outcome.facts["cores_used"] = timing.cores_used;
+  if (timing.pinned_to >= 0) outcome.facts["pinned_to"] = std::int64_t{timing.pinned_to};
   if (!timing.included.empty()) outcome.facts["timed"] = timing.included;
   AddClock(outcome, timing);
 }

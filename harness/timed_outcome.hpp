@@ -12,6 +12,10 @@ namespace retable::harness {
 //! sampling, cores used, whether it was steady, throttled samples, and what was included.
 void AddTiming(Outcome& outcome, const TimingResult& timing);
 
+//! The same facts, and the clocks, for an outcome that has its metric "time" already (scaled up, or
+//! by another program's watch).
+void DescribeTiming(Outcome& outcome, const TimingResult& timing);
+
 //! Gives the metric "time" that an outcome already has the GPU's clock at each sample, and the
 //! facts that go with it; nothing where the timing has none.
 void AddClock(Outcome& outcome, const TimingResult& timing);

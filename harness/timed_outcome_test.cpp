@@ -36,6 +36,13 @@ TEST(TimedOutcome, CarriesTheClockOfEachSample) {
   AddTiming(outcome, timing);
   EXPECT_EQ(outcome.metrics[0].sm_mhz, timing.sm_mhz);
   EXPECT_EQ(std::get<std::int64_t>(outcome.facts.at("throttled_samples")), 1);
+  // A time that was scaled up keeps the clocks of its samples.
+  Outcome scaled;
+  scaled.metrics = {{"time", "s", {5, 2.5}, {}, {}}};
+  DescribeTiming(scaled, timing);
+  EXPECT_EQ(scaled.metrics[0].samples, std::vector<double>({5, 2.5}));
+  EXPECT_EQ(scaled.metrics[0].sm_mhz, timing.sm_mhz);
+  EXPECT_EQ(std::get<std::string>(scaled.facts.at("stopped_by")), "interval");
   // Samples that are not those that were clocked get none.
   Outcome other;
   other.metrics = {{"time", "s", {1, 2, 3}, {}, {}}};

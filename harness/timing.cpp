@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "harness/gpu_clock.hpp"
-#include "harness/pinning.hpp"
 #include "harness/stop_rule.hpp"
 
 namespace retable::harness {
@@ -83,6 +82,12 @@ TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
   return result;
 }
 
+// The clock of the sample just taken.
+void KeepClock(double mhz, TimingResult& result) {
+  result.sm_mhz.push_back(mhz);
+  result.throttled += mhz < kThrottledShare * result.peak_mhz;
+}
+
 void CheckOptions(const RepeatOptions& options) {
   if (options.min_samples < 1 || options.max_samples < options.min_samples) {
     throw std::invalid_argument("timing: 1 <= min_samples <= max_samples is needed");
@@ -113,6 +118,35 @@ double TimeOnce(const std::function<void()>& body) {
   return SteadyNow() - begin;
 }
 
+RunTimer::RunTimer(const RunOptions& options) : pinned_(options.pin) {
+  if (options.gpu_clock) gpu_clock_ = std::make_unique<GpuClock>();
+  Forget();
+}
+
+RunTimer::~RunTimer() = default;
+
+void RunTimer::Forget() {
+  result_ = {};
+  result_.pinned_to = pinned_.processor();
+  busy_ = all_ = 0;
+  if (gpu_clock_) result_.peak_mhz = gpu_clock_->peak_mhz();
+}
+
+double RunTimer::Time(const std::function<void()>& body) {
+  if (gpu_clock_) gpu_clock_->Begin(), gpu_clock_->Wait();
+  const CoresUsed cores;
+  const double seconds = TimeOnce(body);
+  busy_ += cores.SoFar() * seconds;
+  all_ += seconds;
+  if (gpu_clock_) {
+    gpu_clock_->End();
+    KeepClock(gpu_clock_->Mhz(), result_);
+  }
+  result_.seconds.push_back(seconds);
+  result_.cores_used = all_ > 0 ? busy_ / all_ : 0;
+  return seconds;
+}
+
 TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions& options) {
   CheckOptions(options);
   const Pinned pinned(options.pin);
@@ -124,10 +158,7 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
   StopRule rule({options.min_samples, options.max_samples, options.target});
   do {
     result.seconds.push_back(watch.Sample());
-    if (options.gpu_clock) {
-      result.sm_mhz.push_back(watch.last_mhz);
-      result.throttled += watch.last_mhz < kThrottledShare * result.peak_mhz;
-    }
+    if (options.gpu_clock) KeepClock(watch.last_mhz, result);
   } while (!rule.Stop(result.seconds.size(), watch.Now(), deadline,
                       [&] { return MedianInterval(result.seconds, kSeed); }));
   result.cores_used = cores.SoFar();

@@ -17,12 +17,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "harness/pinning.hpp"
 #include "harness/statistics.hpp"
 
 namespace retable::harness {
+
+class GpuClock;
 
 //! Makes the compiler believe that what `p` points to is read and changed here.
 inline void KeepAlive(const void* p) {
@@ -84,6 +88,35 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 
 //! One run, not warmed up: for bodies that take minutes. Seconds.
 double TimeOnce(const std::function<void()>& body);
+
+struct RunOptions {
+  bool gpu_clock = false;  //!< as in RepeatOptions
+  bool pin = false;        //!< for as long as the timer lives
+};
+
+//! Times runs one by one, where the caller owns the loop (every run has a seed of its own, or is
+//! checked before the next): a run is a sample.
+class RunTimer {
+ public:
+  //! @throws std::runtime_error where the GPU's clock is wanted and there is no GPU
+  explicit RunTimer(const RunOptions& options = {});
+  ~RunTimer();
+  RunTimer(const RunTimer&) = delete;
+  RunTimer& operator=(const RunTimer&) = delete;
+
+  //! Runs the body once. @return its seconds; result() keeps them
+  double Time(const std::function<void()>& body);
+  //! All runs since the last Forget(), in their order: seconds, clocks, cores used.
+  const TimingResult& result() const { return result_; }
+  //! Drops what was timed so far: warm-up.
+  void Forget();
+
+ private:
+  Pinned pinned_;
+  std::unique_ptr<GpuClock> gpu_clock_;
+  TimingResult result_;
+  double busy_ = 0, all_ = 0;  // seconds: of all processors together, and on the wall
+};
 
 struct PairedResult {
   TimingResult a, b;

@@ -34,6 +34,27 @@ struct FakeTime {
   }
 };
 
+TEST(RunTimer, KeepsEveryRunSinceTheLastForget) {
+  RunTimer timer({.pin = true});
+  timer.Time([] { Spin(0.001); });
+  timer.Forget();
+  EXPECT_TRUE(timer.result().seconds.empty());
+  const double first = timer.Time([] { Spin(0.03); });
+  EXPECT_GE(first, 0.03);
+  EXPECT_THROW(timer.Time([] { throw std::runtime_error("no"); }), std::runtime_error);
+  timer.Time([] { Spin(0.01); });
+  const TimingResult& result = timer.result();
+  ASSERT_EQ(result.seconds.size(), 2u);
+  EXPECT_EQ(result.seconds[0], first);
+  EXPECT_GT(result.cores_used, 0.1);
+  EXPECT_LT(result.cores_used, 1.2);  // this thread alone
+  EXPECT_GE(result.pinned_to, 0);
+  EXPECT_TRUE(result.sm_mhz.empty());
+#if !defined(RETABLE_HAS_CUDA)
+  EXPECT_THROW(RunTimer({.gpu_clock = true}), std::runtime_error);
+#endif
+}
+
 TEST(TimeRepeated, StopsWhenTheIntervalIsNarrow) {
   FakeTime time;
   const auto result = TimeRepeated(time.Body([](int) { return 0.01; }), time.Options());

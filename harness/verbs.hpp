@@ -5,8 +5,13 @@
 
 #include <functional>
 #include <iosfwd>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace retable::harness {
 
@@ -22,6 +27,18 @@ inline std::vector<Verb>& Verbs() {
   static std::vector<Verb> verbs;
   return verbs;
 }
+
+//! What every verb's function does: parses `words` by `app`, then runs `body`. Help goes to `out`;
+//! what is wrong with the words, or what the body throws, to `err` after the app's name.
+//! @return what the body returns; 0 after help; 1 wrong usage; 2 the body threw
+int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
+            std::ostream& err, const std::function<int()>& body);
+
+//! Thrown by a body for words that only it can see are wrong: status 1.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 struct VerbRegistration {
   explicit VerbRegistration(Verb verb) { Verbs().push_back(std::move(verb)); }

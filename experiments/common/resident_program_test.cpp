@@ -118,5 +118,16 @@ TEST_F(Resident, WhatDoesNotStartIsKnownBeforeItIsPlanned) {
   EXPECT_FALSE(WhyNotExternal(cell));
 }
 
+// As the experiments name the user's Python.
+TEST_F(Resident, RetablePythonMayHoldSpaces) {
+  const auto python = folder_.path() / "my user's python";
+  std::ofstream(python) << "#!/bin/sh\nexec python3 \"$@\"\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  setenv("RETABLE_PYTHON", python.c_str(), 1);
+  const ResidentProgram program("\"${RETABLE_PYTHON:-python3}\" " + path_);
+  unsetenv("RETABLE_PYTHON");
+  EXPECT_EQ(program.description(), "reverse 1");
+}
+
 }  // namespace
 }  // namespace retable::experiments

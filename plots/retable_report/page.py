@@ -114,7 +114,7 @@ def compact_cell(cell, samples):
     return {"r": str(cell.get("reason") or ""), "t": significant(cell.get("seconds"), 3),
             "c": str(cell.get("command") or ""), "m": metrics,
             "f": [[k, t[:120]] for k, t in flatten(config) if t and k.split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] +
-                 [[k, t[:120]] for k, t in flatten(facts)][:16]}
+                 [[k, t[:120]] for k, t in flatten(facts)][:24]}
 
 
 def drill_data(report, ids):

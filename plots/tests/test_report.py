@@ -228,7 +228,15 @@ class WholeFolder(unittest.TestCase):
         probe = """<script>addEventListener('error', e => document.title = 'ERROR ' + e.message);
           document.querySelectorAll('details.cells').forEach(d => d.open = true);
           setTimeout(() => { document.querySelectorAll('tr.pick').forEach((r, i) => { if (i % 40 === 3) r.click(); });
-            document.querySelector('table.verdicts thead th:nth-child(4)').click();
+            const table = [...document.querySelectorAll('table.verdicts')].sort((a, b) => b.rows.length - a.rows.length)[0];
+            const head = table.querySelector('thead th:nth-child(4)'), order = () => [...table.tBodies[0].rows].map(r => r.cells[3].dataset.v);
+            const sorts = [order()];
+            for (let i = 0; i < 3; i++) { head.click(); sorts.push(order()); }
+            head.click();
+            document.body.dataset.sorts = JSON.stringify(sorts);
+            const open = () => [...document.querySelectorAll('details.table,.teach details,details.data')].filter(d => !d.open).length;
+            const shut = open(); dispatchEvent(new Event('beforeprint')); const printing = open(); dispatchEvent(new Event('afterprint'));
+            document.body.dataset.print = [shut, printing, open()].join(' ');
             document.querySelector('.filter button[data-show=FAILS]').click(); document.getElementById('theme').click(); }, 200);</script></body>"""
         path = os.path.join(self.folder, "probe.html")
         with open(path, "w", encoding="utf-8") as stream:
@@ -247,6 +255,34 @@ class WholeFolder(unittest.TestCase):
         self.assertIn('aria-sort="ascending"', dom)
         self.assertIn('data-theme="light"', dom)
         self.assertRegex(dom, r'class="claim k-holds"[^>]*hidden')
+        as_given, up, down, again = json.loads(html.unescape(re.search(r'data-sorts="(.*?)"', dom).group(1)))
+        numbers_of = lambda column: [float(v) for v in column if v]  # noqa: E731
+        self.assertGreater(len(set(numbers_of(as_given))), 3)
+        self.assertEqual(numbers_of(up), sorted(numbers_of(as_given)))
+        self.assertEqual(numbers_of(down), sorted(numbers_of(as_given), reverse=True))
+        self.assertEqual(again, as_given)
+        shut, printing, after = map(int, re.search(r'data-print="(.*?)"', dom).group(1).split())
+        self.assertGreater(shut, 0)
+        self.assertEqual(printing, 0)  # paper has nothing to click on
+        self.assertEqual(after, shut)
+
+    def test_it_prints(self):
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if not browser:
+            self.skipTest("no chromium on this machine")
+        path, pdf = os.path.join(self.folder, "print.html"), os.path.join(self.folder, "print.pdf")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(self.html)
+        try:
+            subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", "--print-to-pdf=" + pdf,
+                            "--user-data-dir=" + os.path.join(self.folder, "profile-print"), "file://" + path], capture_output=True, timeout=60)
+        except subprocess.TimeoutExpired:
+            self.skipTest("chromium did not answer within 60 s")
+        if not os.path.exists(pdf):
+            self.skipTest("chromium does not run here")
+        with open(pdf, "rb") as stream:
+            pages = len(re.findall(rb"/Type\s*/Page\b", stream.read()))
+        self.assertGreater(pages, self.html.count("<article") // 3)
 
     def test_no_width_makes_the_page_scroll_sideways(self):
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
