@@ -80,9 +80,8 @@ Method<ShapleyEstimator> Wrap(const std::string& name, std::vector<ParameterInfo
 
 [[maybe_unused]] const bool registered = [] {
   auto& registry = Registry<ShapleyEstimator>::Instance();
-  for (const char* name : {"MC", "MC-antithetic", "Orthogonal", "Sobol"}) {
-    registry.Add(Wrap(name, {}));
-  }
+  for (const char* name : {"MC", "MC-antithetic", "Orthogonal"}) registry.Add(Wrap(name, {}));
+  registry.Add(Wrap("Sobol", {{"relabel", false, "players renamed at random"}}));
   registry.Add(
       Wrap("Foldover-descent", {{"lambda", 4.0, "of the Mallows kernel that is descended"},
                                 {"sweeps", std::int64_t{100}, "most sweeps over all neighbours"},

@@ -144,11 +144,12 @@ TEST(Sphere, AnglesGiveUnitVectorsWithTheSpheresMoments) {
   // On S^3 (m = 3): E x_i = 0 and E x_i^2 = 1/4, by the midpoint rule over the cube.
   constexpr int kSteps = 20;
   std::vector<double> first(4, 0), second(4, 0), x(4), u(3);
+  const SphereFromCube on_sphere(3, kSteps * kSteps * kSteps);
   for (int i = 0; i < kSteps; ++i) {
     for (int j = 0; j < kSteps; ++j) {
       for (int k = 0; k < kSteps; ++k) {
         u = {(i + 0.5) / kSteps, (j + 0.5) / kSteps, (k + 0.5) / kSteps};
-        SphereFromCube(u, x);
+        on_sphere(u, x);
         double norm = 0;
         for (std::size_t c = 0; c < 4; ++c) {
           norm += x[c] * x[c];
@@ -162,6 +163,27 @@ TEST(Sphere, AnglesGiveUnitVectorsWithTheSpheresMoments) {
   for (std::size_t c = 0; c < 4; ++c) {
     EXPECT_NEAR(first[c], 0, 1e-12);
     EXPECT_NEAR(second[c], 0.25, 5e-3);
+  }
+}
+
+// Angles by series are the inverse's, also where u is next to 0 and 1.
+TEST(Sphere, SeriesAreTheInverse) {
+  for (const std::size_t angles : {12u, 13u, 62u, 254u, 1000u}) {
+    const SphereFromCube by_series(angles, 1000), by_inverse(angles, 1);
+    std::vector<double> u(angles, 0.5), x(angles + 1), y(angles + 1);
+    for (std::size_t k = 0; k <= 33; ++k) {
+      for (const bool high : {false, true}) {
+        const double small = std::ldexp(1.0, -static_cast<int>(k) - 1) * (k < 33 ? 0.83 : 1);
+        std::fill(u.begin(), u.end(), 0.5);
+        for (const std::size_t j : {std::size_t{0}, angles - 12}) {
+          u[j] = high ? 1 - std::max(small, 0x1p-33) : std::max(small, 0x1p-33);
+          by_series(u, x);
+          by_inverse(u, y);
+          ASSERT_NEAR(x[j], y[j], 1e-11) << angles << " " << j << " " << u[j];
+          u[j] = 0.5;
+        }
+      }
+    }
   }
 }
 

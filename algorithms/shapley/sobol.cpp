@@ -5,8 +5,9 @@
 //! The sequence is Boost.Random's, of d - 2 dimensions, 32 bits a coordinate. It is made random by
 //! a linear scramble (a random lower triangular binary matrix for each coordinate; Matousek 1998)
 //! and a digital shift, which keep its equidistribution and make each point uniform, hence each
-//! order. O(n d) inverse incomplete beta functions. Limit: d - 2 <= 3667 dimensions. Sobol 1967;
-//! Mitchell et al. 2022, algorithm 4.
+//! order. Which players a coordinate moves depends on their numbers; with `relabel` players are
+//! renamed at random, once a sample. O(d) inverse incomplete beta functions (sphere.hpp), O(n d log
+//! d) beside. Limit: d - 2 <= 3667 dimensions. Sobol 1967; Mitchell et al. 2022, algorithm 4.
 
 #include <array>
 #include <boost/random/sobol.hpp>
@@ -20,7 +21,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 4;
+constexpr std::uint64_t kStream = 4, kLabelStream = 15;
 constexpr int kBits = 32;
 constexpr int kLargestDimension = 3667;
 
@@ -57,6 +58,8 @@ class Scramble {
 
 class Sobol final : public PermutationSampler {
  public:
+  explicit Sobol(bool relabel) : relabel_(relabel) {}
+
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
     const auto players = static_cast<std::size_t>(d);
@@ -69,14 +72,20 @@ class Sobol final : public PermutationSampler {
     boost::random::sobol_engine<std::uint32_t, kBits> sequence(angles);
     std::vector<Scramble> scrambles;
     for (std::size_t j = 0; j < angles; ++j) scrambles.emplace_back(seed, j);
+    const SphereFromCube on_sphere(angles, n);
     std::vector<double> u(angles), x(angles + 1);
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < angles; ++j) {
         // Boost leaves out the first point, zero, without which the first 2^k are no net.
         u[j] = scrambles[j](i == 0 ? 0 : sequence());
       }
-      SphereFromCube(u, x);
+      on_sphere(u, x);
       NearestOrder(x, std::span(sample.orders).subspan(i * players, players));
+    }
+    if (relabel_) {
+      std::vector<std::int32_t> label(players);
+      UniformOrder(seed, kLabelStream, 0, label);
+      for (auto& player : sample.orders) player = label[static_cast<std::size_t>(player)];
     }
     return sample;
   }
@@ -91,6 +100,8 @@ class Sobol final : public PermutationSampler {
       sample.orders[2 * i + 1] = 1 - first;
     }
   }
+
+  bool relabel_;
 };
 
 }  // namespace
@@ -100,8 +111,9 @@ RETABLE_REGISTER(PermutationSampler, sobol,
                   .device = Device::kCpu,
                   .summary = "scrambled Sobol points on the sphere, to the nearest permutations",
                   .citation = "Mitchell et al. 2022, algorithm 4",
-                  .make = [](const Parameters&) -> std::unique_ptr<PermutationSampler> {
-                    return std::make_unique<Sobol>();
+                  .parameters = {{"relabel", false, "players renamed at random"}},
+                  .make = [](const Parameters& p) -> std::unique_ptr<PermutationSampler> {
+                    return std::make_unique<Sobol>(SwitchParameter(p, "relabel", false));
                   }});
 
 }  // namespace retable::shapley

@@ -223,6 +223,11 @@ TEST(Estimators, MeansOverSeedsAreTheExactValues) {
     const Parameters p = {{"sampler", std::string(sampler)}, {"rounds", std::int64_t{8}}};
     ExpectUnbiased("Permutations-fitted", p, 6, 140, 400);
   }
+  ExpectUnbiased("Permutations-fitted",
+                 {{"sampler", std::string("MC-antithetic")},
+                  {"fit", std::string("odd")},
+                  {"rounds", std::int64_t{8}}},
+                 6, 280, 300);
   // Half and more of the coalitions, where sampling without replacement matters most.
   for (const char* proxy : {"trees", "additive"}) {
     const Parameters p = {
@@ -315,6 +320,45 @@ TEST(Estimators, OddRegressionRecoversASparseGame) {
   ExpectNear(Make("OddSHAP")->estimate(*game, 300, 1).values, ExactShapleyValues(*game), 1e-6);
 }
 
+// Asked for are the coalitions that the sampler's orders pass, and no others.
+TEST(Estimators, OddRegressionAsksAlongItsPermutations) {
+  class Recording final : public Game {
+   public:
+    int dimension() const override { return 9; }
+    void evaluate(std::span<const std::uint64_t> c, std::span<double> v) const override {
+      asked.insert(c.begin(), c.end());
+      for (std::size_t k = 0; k < v.size(); ++k) v[k] = std::popcount(c[k]);
+    }
+    mutable std::set<std::uint64_t> asked;
+  } game;
+  for (const char* name : {"MC-antithetic", "Foldover-descent"}) {
+    const auto sample =
+        Registry<PermutationSampler>::Instance().Make(name, Device::kCpu, {})->sample(20, 9, 5);
+    std::set<std::uint64_t> passed;
+    for (std::size_t i = 0; i < sample.count(); ++i) {
+      const auto prefixes = Prefixes(sample.order(i));
+      passed.insert(prefixes.begin(), prefixes.end());
+    }
+    game.asked.clear();
+    Make("OddSHAP", {{"sampler", std::string(name)}})->estimate(game, 100, 5);
+    EXPECT_EQ(game.asked, passed) << name;
+  }
+}
+
+// A control variate that fits nearly everything leaves next to no error, but not where orders come
+// without their reverses.
+TEST(Estimators, AnOddControlVariateTakesTheErrorAway) {
+  const auto game = RandomTermGame(12, 3, 40, 9);
+  const auto exact = ExactShapleyValues(*game);
+  const Parameters odd = {{"fit", std::string("odd")}};
+  const double fitted = MeanSquare(*game, *Make("Permutations-fitted", odd), 1600, exact, 4);
+  EXPECT_LT(fitted, 0.1 * MeanSquare(*game, *Make("Foldover-descent"), 1600, exact, 4));
+  EXPECT_THROW(
+      Make("Permutations-fitted", {{"fit", std::string("odd")}, {"sampler", std::string("MC")}})
+          ->estimate(*game, 1600, 1),
+      std::invalid_argument);
+}
+
 // On the coalitions of permutations: as close, no coalition twice, and fine for one to three
 // players.
 TEST(Estimators, OddRegressionAlongPermutations) {
@@ -354,6 +398,7 @@ TEST(Estimators, BadParametersAreNamed) {
   EXPECT_THROW(Make("Permutations-fitted", {{"sampler", std::string("Magic")}}), std::out_of_range);
   EXPECT_THROW(Make("OddSHAP", {{"coalitions_per_term", std::int64_t{0}}}), std::invalid_argument);
   EXPECT_THROW(Make("OddSHAP", {{"depth", std::int64_t{40}}}), std::invalid_argument);
+  EXPECT_THROW(Make("Permutations-fitted", {{"fit", std::string("even")}}), std::invalid_argument);
 }
 
 TEST(Estimators, MoreThanOneWordOfPlayers) {

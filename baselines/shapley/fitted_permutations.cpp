@@ -5,19 +5,19 @@
 //! Marginal contributions along a design are averaged as ever, but of v less a game f fitted to the
 //! coalitions that the other folds' permutations pass through: phi = sum_k W_k phi(f_k) + sum of
 //! w_p (marginals of v - f_k along p), with p in fold k and W_k the fold's weight. An additive game
-//! is no control variate, permutations are exact for it, so f is boosted trees on what the mean
-//! marginals leave over; and an order with its reverse is exact for games with v(S) = v(N - S), so
-//! where orders come with their reverses the trees are fitted to the odd half alone. A pair of an
-//! order and the next stays in one fold. The weighted sum
-//! over the whole design keeps its balance where the fits agree. Cost: a fit for each fold, O(trees
-//! depth) a coalition. Not in the paper: Mitchell et al. 2022, equation 3, with the idea of Witter,
-//! Liu, Musco 2025.
+//! is no control variate, permutations are exact for it; and an order with its reverse is exact for
+//! games with v(S) = v(N - S), so where orders come with their reverses only the odd half matters.
+//! Two fits: boosted trees on what the mean marginals leave over ("trees"), and a sparse odd
+//! regression (odd_regression.hpp; "odd", for orders with reverses). A pair of an order and the
+//! next stays in one fold. The weighted sum over the whole design keeps its balance where the fits
+//! agree. Cost: a fit for each fold. Not in the paper: Mitchell et al. 2022, equation 3, with the
+//! idea of Witter, Liu, Musco 2025.
 
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 
-#include "baselines/shapley/binary_boosting.hpp"
+#include "baselines/shapley/odd_regression.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -61,12 +61,28 @@ void AddMarginals(const Walks& walks, const std::vector<double>& values, std::si
   }
 }
 
+enum class FitKind { kTrees, kOdd };
+
+FitKind FitByName(const std::string& name) {
+  if (name == "trees") return FitKind::kTrees;
+  if (name == "odd") return FitKind::kOdd;
+  throw std::invalid_argument("no fit \"" + name + "\": trees and odd are known");
+}
+
 class FittedPermutations final : public ShapleyEstimator {
  public:
-  FittedPermutations(std::unique_ptr<PermutationSampler> sampler, std::int64_t folds,
-                     const BinaryBoostingOptions& trees)
-      : sampler_(std::move(sampler)), folds_(static_cast<std::size_t>(folds)), trees_(trees) {
+  FittedPermutations(std::unique_ptr<PermutationSampler> sampler, FitKind kind, std::int64_t folds,
+                     std::int64_t per_term, const BinaryBoostingOptions& trees)
+      : sampler_(std::move(sampler)),
+        kind_(kind),
+        folds_(static_cast<std::size_t>(folds)),
+        per_term_(per_term),
+        trees_(trees) {
     if (folds < 2) throw std::invalid_argument("folds: at least two are needed");
+    if (per_term < 3) throw std::invalid_argument("coalitions_per_term: at least three");
+    if (kind == FitKind::kOdd && trees.depth > 16) {
+      throw std::invalid_argument("depth: at most 16 where fit = odd");
+    }
     if (trees.rounds < 1 || trees.depth < 1) {
       throw std::invalid_argument("rounds and depth of the trees: at least one");
     }
@@ -90,6 +106,11 @@ class FittedPermutations final : public ShapleyEstimator {
       for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, 1, estimate.values);
       return estimate;
     }
+    if (kind_ == FitKind::kOdd && !walks.ComesWithReverses()) {
+      throw std::invalid_argument(
+          "fit = odd needs a sampler whose orders come with their reverses: MC-antithetic, "
+          "Orthogonal or Foldover-descent");
+    }
     const auto fold = Folds(n, seed);
     for (std::size_t f = 0; f < folds_; ++f) AddFold(walks, fold, f, estimate.values);
     return estimate;
@@ -110,27 +131,67 @@ class FittedPermutations final : public ShapleyEstimator {
 
   void AddFold(const Walks& walks, const std::vector<std::size_t>& fold, std::size_t f,
                std::vector<double>& phi) const {
-    const std::size_t n = walks.sample.count(), steps = walks.steps();
     std::vector<double> additive(phi.size(), 0.0);
-    double others = 0, own = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      (fold[i] == f ? own : others) += walks.sample.weight(i);
-      if (fold[i] != f) AddMarginals(walks, walks.values, i, 1, additive);
+    double others = 0;
+    for (std::size_t i = 0; i < fold.size(); ++i) {
+      if (fold[i] == f) continue;
+      others += walks.sample.weight(i);
+      AddMarginals(walks, walks.values, i, 1, additive);
     }
     for (double& x : additive) x /= others;
+    if (kind_ == FitKind::kTrees) {
+      Correct(walks, fold, f, FitTrees(walks, fold, f, additive), phi);
+    } else {
+      Correct(walks, fold, f, FitOdd(walks, fold, f, additive), phi);
+    }
+  }
+
+  BoostedGame FitTrees(const Walks& walks, const std::vector<std::size_t>& fold, std::size_t f,
+                       const std::vector<double>& additive) const {
+    const std::size_t steps = walks.steps();
     auto rest = Rest(walks, additive);
     if (walks.ComesWithReverses()) rest = OddHalf(walks, rest);
     std::vector<std::size_t> rows;
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < fold.size(); ++i) {
       if (fold[i] == f) continue;
       for (std::size_t k = 1; k + 1 < steps; ++k) rows.push_back(i * steps + k);
     }
-    const BoostedGame fit(walks.coalitions, rows, rest, trees_);
+    return {walks.coalitions, rows, rest, trees_};
+  }
+
+  // An order passes one coalition of every size: 1 / (s (d - s)) is the Shapley kernel over the
+  // chance of one.
+  OddGame FitOdd(const Walks& walks, const std::vector<std::size_t>& fold, std::size_t f,
+                 const std::vector<double>& additive) const {
+    const std::size_t steps = walks.steps(), d = steps - 1;
+    Coalitions pairs(static_cast<int>(d));
+    std::vector<double> values, weights;
+    for (std::size_t i = 0; i < fold.size(); i += 2) {
+      if (fold[i] == f) continue;
+      for (std::size_t k = 1; k < d; ++k) {
+        for (const std::size_t at : {i * steps + k, (i + 1) * steps + d - k}) {
+          pairs.Add(walks.coalitions.mask(at));
+          values.push_back(walks.values[at]);
+          weights.push_back(1 / static_cast<double>(k * (d - k)));
+        }
+      }
+    }
+    const auto all = static_cast<std::int64_t>(values.size());
+    const std::int64_t larger = std::max<std::int64_t>(0, all / per_term_ - walks.sample.dimension);
+    return FitOddGame(pairs, OddHalves(values), weights, additive,
+                      walks.values[d] - walks.values[0], static_cast<std::size_t>(larger), trees_);
+  }
+
+  // Adds a fit's Shapley values for fold f, and what the fold's orders say of the rest.
+  template <class Fit>
+  static void Correct(const Walks& walks, const std::vector<std::size_t>& fold, std::size_t f,
+                      const Fit& fit, std::vector<double>& phi) {
     const auto exact = fit.ShapleyValues();
-    for (std::size_t i = 0; i < phi.size(); ++i) phi[i] += own * exact[i];
+    const std::size_t steps = walks.steps();
     std::vector<double> left(walks.values.size());
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = 0; i < fold.size(); ++i) {
       if (fold[i] != f) continue;
+      for (std::size_t j = 0; j < phi.size(); ++j) phi[j] += walks.sample.weight(i) * exact[j];
       for (std::size_t k = i * steps; k < (i + 1) * steps; ++k) {
         left[k] = walks.values[k] - fit.value(walks.coalitions.mask(k));
       }
@@ -166,7 +227,9 @@ class FittedPermutations final : public ShapleyEstimator {
   }
 
   std::unique_ptr<PermutationSampler> sampler_;
+  FitKind kind_;
   std::size_t folds_;
+  std::int64_t per_term_;
   BinaryBoostingOptions trees_;
 };
 
@@ -176,10 +239,12 @@ RETABLE_REGISTER(
     ShapleyEstimator, fitted_permutations,
     {.name = "Permutations-fitted",
      .device = Device::kCpu,
-     .summary = "marginals along permutations, with fitted trees as a control variate",
+     .summary = "marginals along permutations, with a fitted game as a control variate",
      .citation = "this project; Mitchell et al. 2022, equation 3; Witter, Liu, Musco 2025",
      .parameters = {{"sampler", std::string("Foldover-descent"), "of the permutations"},
+                    {"fit", std::string("trees"), "the fitted game: trees, or odd: a regression"},
                     {"folds", std::int64_t{5}, "of cross-fitting, at least 2"},
+                    {"coalitions_per_term", std::int64_t{10}, "a column of odd, at least 3"},
                     {"rounds", std::int64_t{100}, "trees of a fit"},
                     {"depth", std::int64_t{4}, "of a tree"},
                     {"learning_rate", 0.3, "of boosting"}},
@@ -190,8 +255,9 @@ RETABLE_REGISTER(
        trees.learning_rate = RealParameter(p, "learning_rate", 0.3);
        auto sampler = Registry<PermutationSampler>::Instance().Make(
            TextParameter(p, "sampler", "Foldover-descent"), Device::kCpu, {});
-       return std::make_unique<FittedPermutations>(std::move(sampler),
-                                                   IntegerParameter(p, "folds", 5), trees);
+       return std::make_unique<FittedPermutations>(
+           std::move(sampler), FitByName(TextParameter(p, "fit", "trees")),
+           IntegerParameter(p, "folds", 5), IntegerParameter(p, "coalitions_per_term", 10), trees);
      }});
 
 }  // namespace retable::shapley

@@ -13,6 +13,7 @@
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "experiments/common/glue.hpp"
+#include "experiments/common/resident_program.hpp"
 #include "experiments/shapley/image_network.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/protocol.hpp"
@@ -195,6 +196,9 @@ class ErrorProtocol final : public harness::Protocol {
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveData(dataset);
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
   }
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const Problem problem = MakeTabularProblem(cell);

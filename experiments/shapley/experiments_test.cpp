@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <numeric>
 #include <set>
 
+#include "algorithms/shapley/shapley_estimator.hpp"
+#include "datasets/test_folder.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/experiment.hpp"
 #include "harness/paper_cells.hpp"
@@ -148,6 +152,55 @@ TEST(GeometryProtocol, ViewsMeasureWhatTheySay) {
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
   cell.settings["view"] = std::string("cells");
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);  // 10! cells
+}
+
+// Values the empty coalition and each player alone, of the standard library only; with an odd seed
+// its answer is one player short.
+const char* const kSingles = R"PY(
+import json, struct, sys
+source, target = sys.stdin.buffer, sys.stdout.buffer
+def say(reply, data=b""):
+    target.write(json.dumps(reply).encode() + b"\n" + data); target.flush()
+say({"ready": "singles 1"})
+for line in source:
+    request = json.loads(line)
+    if request["do"] == "load" and request["task"] == "shapley":
+        d, odd, phi = request["players"], request["seed"] % 2, None
+    elif request["do"] == "load":
+        v = struct.unpack("<%dd" % (d + 1), source.read(8 * (d + 1)))
+        phi = [v[i + 1] - v[0] for i in range(d - odd)]
+    elif request["do"] == "answer" and phi is None:
+        masks = bytes(1 if k == i + 1 else 0 for k in range(d + 1) for i in range(d))
+        say({"ok": True, "arrays": [{"name": "coalitions", "type": "uint8", "shape": [d + 1, d]}]}, masks)
+        continue
+    elif request["do"] == "answer":
+        say({"ok": True, "arrays": [{"name": "values", "type": "float64", "shape": [len(phi)]}]},
+            struct.pack("<%dd" % len(phi), *phi))
+        continue
+    say({"ok": True})
+)PY";
+
+TEST(ExternalEstimator, AsksForValuesAndAnswers) {
+  const datasets::TemporaryFolder folder;
+  const auto path = folder.path() / "singles.py";
+  std::ofstream(path) << kSingles;
+  setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
+  const auto estimator = Registry<shapley::ShapleyEstimator>::Instance().Make(
+      "External", Device::kCpu, {{"command", "python3 " + path.string()}});
+  for (const int d : {3, 12}) {
+    const auto sum = shapley::FunctionGame(d, [](std::uint64_t s) {
+      double total = 5;
+      for (int i = 0; i < 12; ++i) total += ((s >> i) & 1) != 0 ? i + 0.5 : 0;
+      return total;
+    });
+    const shapley::CountingGame counted(*sum);
+    const auto estimate = estimator->estimate(counted, 20, 2);
+    for (int i = 0; i < d; ++i) EXPECT_EQ(estimate.values[static_cast<std::size_t>(i)], i + 0.5);
+    EXPECT_EQ(estimate.evaluations, d + 1);
+    EXPECT_EQ(counted.unique(), d + 1);
+    EXPECT_THROW(estimator->estimate(*sum, 20, 1), std::runtime_error);
+    EXPECT_THROW(estimator->estimate(*sum, d, 2), std::invalid_argument);
+  }
 }
 
 TEST(ImageProtocols, DigitsAreExplained) {

@@ -213,6 +213,7 @@ std::vector<Point> SpherePoints(const std::string& algorithm, std::size_t n, std
   std::vector<Point> points;
   boost::random::sobol_engine<std::uint32_t, 32> sobol(2);
   const auto shift = Philox4x32::FromSeed(seed).Block(0, kStream);
+  const shapley::SphereFromCube on_sphere(2, n);
   for (std::size_t i = 0; i < n; ++i) {
     if (algorithm != "Sobol") {
       points.push_back(RandomPoint(seed, i, 3));
@@ -225,7 +226,7 @@ std::vector<Point> SpherePoints(const std::string& algorithm, std::size_t n, std
       v = std::clamp(v, 1e-12, 1 - 1e-12);
     }
     Point x(3);
-    shapley::SphereFromCube(u, x);
+    on_sphere(u, x);
     points.push_back(x);
   }
   return points;

@@ -14,6 +14,7 @@
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "experiments/common/glue.hpp"
+#include "experiments/common/resident_program.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/protocol.hpp"
 
@@ -46,6 +47,9 @@ class UniqueProtocol final : public harness::Protocol {
   std::vector<harness::ParameterSpec> settings() const override { return TabularSettings(); }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveData(dataset);
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
@@ -140,6 +144,8 @@ class UniqueProtocol final : public harness::Protocol {
       asked.samples.push_back(static_cast<double>(counted.evaluations()));
     }
     outcome.metrics = {mse, unique, asked, time};
+    // Each value asked for is looked up at least.
+    outcome.costs = CostsOf({{"gather", asked.samples.front()}}, 1);
   }
 
   static constexpr std::int64_t kCounted = 5;  // repeats whose coalitions are counted
