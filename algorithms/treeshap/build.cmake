@@ -16,7 +16,7 @@ endforeach()
 # The fuzz target of the model readers (clang only); datasets/build.cmake tells how fuzzing works.
 if(RETABLE_FUZZ)
   set(fuzz_sources ${treeshap_folder}/model_fuzz.cpp)
-  foreach(source forest_json lightgbm_model paths quadrature_model tree_ensemble tree_explainer
+  foreach(source forest_json lightgbm_model parallel paths quadrature_model tree_ensemble tree_explainer
           xgboost_model)
     list(APPEND fuzz_sources ${treeshap_folder}/${source}.cpp)
   endforeach()

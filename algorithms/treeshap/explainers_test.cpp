@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "algorithms/treeshap/brute_force.hpp"
+#include "algorithms/treeshap/operations.hpp"
+#include "algorithms/treeshap/paths.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
@@ -174,29 +176,133 @@ TEST(Quadrature, BanzhafMatchesBruteForce) {
   }
 }
 
-TEST(Quadrature, EveryInstructionSetAgrees) {
-  const TreeEnsemble model = RandomEnsemble({.trees = 3, .features = 6, .depth = 6}, 5);
-  const auto values = RandomRows(model, 20, 0.1, 5);
+TEST(Quadrature, BanzhafInteractionsMatchBruteForce) {
+  const TreeEnsemble model = RandomEnsemble({.trees = 3, .features = 6, .depth = 6}, 2);
+  const auto values = RandomRows(model, 3, 0.1, 2);
   const RowBlock rows = Block(model, values);
-  const auto want = PathReferenceValues(model, rows);
-  for (const char* isa : {"baseline", "avx2", "avx512"}) {
-    std::unique_ptr<TreeExplainer> explainer;
-    try {
-      explainer = Make({"Quadrature", "double", 0}, model, {{"isa", std::string(isa)}});
-    } catch (const std::invalid_argument&) {
-      continue;  // not on this processor
+  const auto explainer =
+      Make({"Quadrature", "double", 0}, model, {{"index", std::string("banzhaf")}});
+  const auto phi = explainer->values(rows);
+  const auto got = explainer->interactions(rows);
+  const auto want = BruteForceIndex(model, rows, 2, true);
+  const double scale = MaxAbs(want);
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      double sum = 0;
+      for (std::size_t j = 0; j < 6; ++j) {
+        const double entry = got[r * 49 + i * 7 + j];
+        sum += entry;
+        if (i == j) continue;
+        const double index = want[r * 64 + (std::size_t{1} << i | std::size_t{1} << j)];
+        EXPECT_NEAR(entry, index / 2, 1e-12 * scale);
+      }
+      EXPECT_NEAR(sum, phi[r * 7 + i], 1e-12 * scale);
     }
-    EXPECT_LE(Error(explainer->values(rows), want), 1e-12) << isa;
   }
 }
 
-TEST(Quadrature, ResultDoesNotDependOnThreads) {
-  const TreeEnsemble model = RandomEnsemble({.trees = 3, .features = 6, .depth = 6}, 5);
-  const auto values = RandomRows(model, 200, 0.1, 5);
+TEST(Quadrature, EveryInstructionSetAgrees) {
+  const TreeEnsemble model =
+      RandomEnsemble({.trees = 3, .features = 20, .depth = 9, .categorical_probability = 0.2}, 5);
+  const auto values = RandomRows(model, 37, 0.1, 5);
   const RowBlock rows = Block(model, values);
-  const auto one = Make({"Quadrature", "float", 0}, model, {{"threads", std::int64_t{1}}});
-  const auto all = Make({"Quadrature", "float", 0}, model);
-  EXPECT_EQ(one->values(rows), all->values(rows));
+  const auto want = PathReferenceValues(model, rows);
+  const auto pairs = PathReferenceInteractions(model, rows);
+  for (const char* isa : {"baseline", "avx2", "avx512"}) {
+    for (const Case& c : {Case{"Quadrature", "double", 1e-12}, Case{"Quadrature", "float", 5e-7}}) {
+      std::unique_ptr<TreeExplainer> explainer;
+      try {
+        explainer = Make(c, model, {{"isa", std::string(isa)}});
+      } catch (const std::invalid_argument&) {
+        continue;  // not on this processor
+      }
+      EXPECT_LE(Error(explainer->values(rows), want), c.tolerance) << isa << " " << c.precision;
+      EXPECT_LE(Error(explainer->interactions(rows), pairs), 4 * c.tolerance) << isa;
+    }
+  }
+}
+
+// Several segments of trees for each output: few rows are shared by segments, many by rows.
+TEST(Quadrature, BitsDependNeitherOnThreadsNorOnCompany) {
+  const TreeEnsemble model = RandomEnsemble(
+      {.trees = 80, .features = 9, .groups = 2, .depth = 9, .leaf_probability = 0}, 5);
+  const auto values = RandomRows(model, 75, 0.1, 5);
+  const RowBlock rows = Block(model, values);
+  for (const char* precision : {"float", "double"}) {
+    const Case c{"Quadrature", precision, 0};
+    const auto one = Make(c, model, {{"threads", std::int64_t{1}}});
+    const auto phi = one->values(rows);
+    const auto pairs = one->interactions(rows.slice(0, 33));
+    const auto want = Make({"TreeShap", "double", 0}, model)->values(rows.slice(0, 2));
+    EXPECT_LE(Error({phi.begin(), phi.begin() + 2 * 20}, want), 5e-7);
+    for (const int threads : {2, 7}) {
+      const auto more = Make(c, model, {{"threads", std::int64_t{threads}}});
+      EXPECT_EQ(phi, more->values(rows)) << precision << ", " << threads;
+      EXPECT_EQ(pairs, more->interactions(rows.slice(0, 33))) << precision << ", " << threads;
+      const auto alone = more->values(rows.slice(40, 1));
+      EXPECT_TRUE(std::equal(alone.begin(), alone.end(), phi.begin() + 40 * 20)) << precision;
+    }
+  }
+}
+
+TEST(Quadrature, WritesIntoTheCallersMemory) {
+  const TreeEnsemble model = RandomEnsemble({.trees = 2, .features = 4, .groups = 2}, 7);
+  const auto values = RandomRows(model, 5, 0.1, 7);
+  const RowBlock rows = Block(model, values);
+  for (const char* method : {"Quadrature", "GPUTreeShap"}) {
+    const auto explainer = Make({method, "float", 0}, model);
+    std::vector<double> phi(5 * ValuesPerRow(model), 7.0);  // nothing of this must be left
+    explainer->values_to(rows, phi);
+    EXPECT_EQ(phi, explainer->values(rows)) << method;
+    std::vector<double> matrices(5 * InteractionsPerRow(model), 7.0);
+    explainer->interactions_to(rows, matrices);
+    EXPECT_EQ(matrices, explainer->interactions(rows)) << method;
+    EXPECT_THROW(explainer->values_to(rows, std::span(phi).first(10)), std::invalid_argument);
+    EXPECT_THROW(explainer->interactions_to(rows, phi), std::invalid_argument);
+  }
+}
+
+TEST(NewResults, AreZeros) {
+  for (const std::size_t count : {0u, 1u, 1u << 20, (1u << 20) + 1u}) {
+    EXPECT_EQ(NewResults(count), std::vector<double>(count)) << count;
+  }
+}
+
+TEST(Operations, AreThoseOfEveryPath) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    RandomEnsembleOptions options;
+    options.features = 1 + static_cast<int>(seed);  // few: features come again on a path
+    options.depth = static_cast<int>(seed);
+    const TreeEnsemble model = RandomEnsemble(options, seed);
+    double values = 0, extended = 0, pairs = 0;
+    for (const Path& path : ExtractPaths(model).paths) {
+      const double d = path.length - 1;
+      values += 4 * d * d;
+      for (double k = 1; k <= d; ++k) extended += 2 * (k + 1);  // weights after element k
+      pairs += d > 0 ? d * 4 * (d - 1) * (d - 1) : 0;
+    }
+    EXPECT_EQ(PathOperations(model, false, false), values);
+    EXPECT_EQ(PathOperations(model, false, true), values + extended);
+    EXPECT_EQ(PathOperations(model, true, false), pairs);
+  }
+}
+
+TEST(Operations, EveryMethodButTheInterventionalDeclaresThem) {
+  TreeEnsemble stump;
+  stump.features = 1;
+  stump.trees.resize(1);
+  stump.trees[0].nodes = {{0, 0.5f, 1, 2, -1, false, 2, 0}, {}, {}};
+  stump.trees[0].nodes[1].cover = stump.trees[0].nodes[2].cover = 1;
+  const auto amount = [&](const char* method, const char* precision) {
+    const auto work = Make({method, precision, 0}, stump)->work(stump, 10, false);
+    EXPECT_EQ(work.size(), 1u) << method;
+    EXPECT_EQ(work.front().kind, precision == std::string("float") ? "FMA fp32" : "FMA fp64");
+    return work.front().amount;
+  };
+  EXPECT_EQ(amount("TreeShap", "double"), 80);  // two paths of one feature, four operations each
+  EXPECT_EQ(amount("GPUTreeShap", "float"), 160);
+  EXPECT_EQ(amount("Quadrature", "float"), 40);
+  EXPECT_EQ(QuadratureOperations(TreeEnsemble{}), 0);
 }
 
 }  // namespace

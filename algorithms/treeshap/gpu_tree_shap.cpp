@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "algorithms/treeshap/operations.hpp"
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/paths.hpp"
@@ -59,7 +60,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
 
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       Lanes<T> lanes;
       double* row_phi = phi.data() + r * ValuesPerRow(shape_);
@@ -73,7 +74,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
 
   std::vector<double> interactions(const RowBlock& rows) override {
     const std::vector<double> phi = values(rows);
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
+    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       Lanes<T> lanes;
       double* row_matrices = matrices.data() + r * InteractionsPerRow(shape_);
@@ -83,6 +84,12 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     });
     FillInteractionDiagonal(side() - 1, phi, matrices);
     return matrices;
+  }
+
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool interactions) const override {
+    return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
+             static_cast<double>(rows) * PathOperations(model, interactions, true)}};
   }
 
  private:

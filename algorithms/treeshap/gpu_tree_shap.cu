@@ -10,6 +10,7 @@
 
 #include "algorithms/treeshap/bin_packing.hpp"
 #include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/operations.hpp"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/paths.hpp"
 #include "algorithms/treeshap/sharded_explainer.hpp"
@@ -182,7 +183,7 @@ class GpuTreeShap final : public TreeExplainer {
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     seconds_ = Run(rows, phi, kRowsPerWarp, ShapKernel);
     const std::size_t side = static_cast<std::size_t>(shape_.features) + 1;
     for (std::size_t m = 0; m < rows.rows * expected_.size(); ++m) {
@@ -194,7 +195,7 @@ class GpuTreeShap final : public TreeExplainer {
   std::vector<double> interactions(const RowBlock& rows) override {
     const std::vector<double> phi = values(rows);
     const double values_seconds = seconds_;
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
+    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     seconds_ =
         values_seconds + Run(rows, matrices, kRowsPerWarpInteractions, ShapInteractionsKernel);
     FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);
@@ -202,6 +203,11 @@ class GpuTreeShap final : public TreeExplainer {
   }
 
   double device_seconds() const override { return seconds_; }
+
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool interactions) const override {
+    return {{"FMA fp32", static_cast<double>(rows) * PathOperations(model, interactions, true)}};
+  }
 
  private:
   static std::vector<std::int32_t> PackSets(const PathList& list,

@@ -120,7 +120,7 @@ class InterventionalExplainer final : public TreeExplainer {
     const RowBlock background{background_, columns == 0 ? 1 : background_.size() / columns,
                               columns};
     const std::size_t side = columns + 1;
-    std::vector<double> phi(rows.rows * ValuesPerRow(model_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(model_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * ValuesPerRow(model_);
       std::vector<Owner> owner(columns, Owner::kNone);

@@ -190,7 +190,7 @@ class InterventionalOnDevice final : public TreeExplainer {
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
     seconds_ = 0;
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     // A constant number of ranges: a row's bits do not depend on how many rows there are.
     const std::size_t ranges = PlanRanges();
     const std::size_t per_row = std::max<std::size_t>(1, ranges * features() * sizeof(double));

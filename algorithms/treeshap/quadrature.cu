@@ -231,7 +231,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     seconds_ = 0;
     const bool shares = Shares(rows.rows);
     for (std::size_t begin = 0; begin < rows.rows;) {
@@ -250,8 +250,8 @@ class QuadratureOnDevice final : public TreeExplainer {
     if (pairs_ == nullptr) {
       pairs_ = std::make_unique<PairsOnDevice>(model_, PairUnitLeaves());
     }
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     seconds_ = pairs_->Run(rows, phi, matrices);
     AddExpected(rows.rows, phi);
     FillInteractionDiagonal(features(), phi, matrices);

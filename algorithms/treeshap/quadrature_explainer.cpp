@@ -89,7 +89,7 @@ QuadratureRule Slice(const QuadratureRule& rule, std::size_t begin, std::size_t 
 }
 
 // A segment is closed when it has this many nodes.
-constexpr std::size_t kSegmentNodes = 32768;
+constexpr std::size_t kSegmentNodes = 8192;
 // Blocks of a task: as many as have their rows and sums in a second-level cache, and no more.
 constexpr std::size_t kTaskBytes = 512 * 1024;
 constexpr std::size_t kMostTaskBlocks = 64;
@@ -116,7 +116,7 @@ class QuadratureExplainer final : public TreeExplainer {
 
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_));
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     values_to(rows, phi);
     return phi;
   }
@@ -129,7 +129,7 @@ class QuadratureExplainer final : public TreeExplainer {
 
   std::vector<double> interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_));
+    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     interactions_to(rows, matrices);
     return matrices;
   }

@@ -31,6 +31,12 @@ class ShardedExplainer final : public TreeExplainer {
     });
   }
 
+  //! Of each part: they work at the same time.
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool interactions) const override {
+    return parts_[0]->work(model, rows / parts_.size(), interactions);
+  }
+
   //! The slowest share's.
   double device_seconds() const override {
     double most = parts_[0]->device_seconds();
@@ -61,7 +67,7 @@ class ShardedExplainer final : public TreeExplainer {
   template <class Call>
   std::vector<double> Split(const RowBlock& rows, std::size_t per_row, const Call& call) {
     ValidateRows(shape_, rows);
-    std::vector<double> result(rows.rows * per_row);
+    std::vector<double> result = NewResults(rows.rows * per_row);
     Each([&](std::size_t i) {
       const std::size_t begin = rows.rows * i / parts_.size();
       const std::size_t end = rows.rows * (i + 1) / parts_.size();

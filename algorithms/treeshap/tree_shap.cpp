@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "algorithms/treeshap/operations.hpp"
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/precision.hpp"
@@ -104,7 +105,7 @@ class TreeShapExplainer final : public TreeExplainer {
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(model_, rows);
     const auto side = static_cast<std::size_t>(model_.features) + 1;
-    std::vector<double> phi(rows.rows * ValuesPerRow(model_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(model_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * ValuesPerRow(model_);
       for (const Tree& tree : model_.trees) {
@@ -115,6 +116,12 @@ class TreeShapExplainer final : public TreeExplainer {
       for (std::size_t g = 0; g < expected_.size(); ++g) row_phi[(g + 1) * side - 1] = expected_[g];
     });
     return phi;
+  }
+
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool interactions) const override {
+    return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
+             static_cast<double>(rows) * PathOperations(model, interactions, false)}};
   }
 
  private:

@@ -75,7 +75,7 @@ class Rapids final : public TreeExplainer {
   }
 
   std::vector<double> values(const RowBlock& rows) override {
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_), 0.0);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     Run(rows, phi, [&](const DeviceRows& x, double* out) {
       gpu_treeshap::detail::ComputeShap(x, bins_, elements_, expected_.size(), out);
     });
@@ -84,7 +84,7 @@ class Rapids final : public TreeExplainer {
   }
 
   std::vector<double> interactions(const RowBlock& rows) override {
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_), 0.0);
+    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     Run(rows, matrices, [&](const DeviceRows& x, double* out) {
       gpu_treeshap::detail::ComputeShapInteractions(x, bins_, elements_, expected_.size(), out);
     });

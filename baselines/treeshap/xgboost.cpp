@@ -99,7 +99,7 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   std::vector<double> values(const RowBlock& rows) override {
-    std::vector<double> phi(rows.rows * ValuesPerRow(shape_));
+    std::vector<double> phi = retable::treeshap::NewResults(rows.rows * ValuesPerRow(shape_));
     values_to(rows, phi);
     return phi;
   }
@@ -110,7 +110,8 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   std::vector<double> interactions(const RowBlock& rows) override {
-    std::vector<double> matrices(rows.rows * InteractionsPerRow(shape_));
+    std::vector<double> matrices =
+        retable::treeshap::NewResults(rows.rows * InteractionsPerRow(shape_));
     interactions_to(rows, matrices);
     return matrices;
   }
