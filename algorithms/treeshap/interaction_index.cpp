@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -152,6 +151,12 @@ void InteractionIndex::Explain(std::span<const float> row,
     std::reverse(walk.difference.begin(), walk.difference.end());
     walk.Choose(0, order, path.value);
   }
+}
+
+std::size_t InteractionIndex::sets() const {
+  std::size_t count = 0;
+  for (const auto& sets : sets_) count += sets.size();
+  return count;
 }
 
 std::vector<std::vector<SetValue>> InteractionIndex::find(const RowBlock& rows) const {

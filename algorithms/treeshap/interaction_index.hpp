@@ -42,6 +42,9 @@ class InteractionIndex {
   //! than kMostPathSets sets of this order.
   InteractionIndex(const TreeEnsemble& model, InteractionIndexOptions options);
 
+  //! Sets of all outputs that some path has.
+  std::size_t sets() const;
+
   //! For each row and output (row-major) the sets whose index is not zero, in lexicographic order;
   //! all features of a set are on one path of some tree. In double.
   //! @throws std::invalid_argument for rows of another shape.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <ostream>
 
+#include "algorithms/treeshap/interaction_index.hpp"
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/top_interactions.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -35,6 +36,7 @@ struct Arguments {
   std::vector<std::string> ignore;
   bool interactions = false;
   std::int64_t top_k = 0;
+  std::int64_t order = 0;
   std::int64_t threads = 0;
   std::int64_t chunk_rows = 0;
 };
@@ -227,6 +229,35 @@ void TopJob(const Arguments& a, Job& job) {
   };
 }
 
+void OrderJob(const Arguments& a, Job& job) {
+  const auto groups = static_cast<std::size_t>(job.model.groups);
+  InteractionIndexOptions options;
+  options.order = static_cast<int>(a.order);
+  options.banzhaf = a.index == "banzhaf";
+  options.threads = static_cast<int>(a.threads);
+  const auto index = std::make_shared<InteractionIndex>(job.model, options);
+  job.method = "order " + std::to_string(a.order);
+  job.device = "cpu";
+  job.per_row = std::max<std::size_t>(1, index->sets() * 8);  // a set is a list on its own
+  job.header = "row,output";
+  for (std::int64_t i = 1; i <= a.order; ++i) job.header += fmt::format(",feature_{}", i);
+  job.header += ",value\n";
+  const std::vector<std::string> names = job.columns;
+  const int digits = a.precision == "double" ? 17 : 9;
+  job.explain = [=](const RowBlock& rows, std::size_t first, fmt::memory_buffer& to) {
+    const auto found = index->find(rows);
+    for (std::size_t m = 0; m < found.size(); ++m) {
+      for (const SetValue& set : found[m]) {
+        Print(to, "{},{}", first + m / groups, m % groups);
+        for (const std::int32_t f : set.features) {
+          Print(to, ",{}", names[static_cast<std::size_t>(f)]);
+        }
+        Print(to, ",{:.{}g}\n", set.value, digits);
+      }
+    }
+  };
+}
+
 std::vector<float> ReadBackground(const std::string& path, const WantedColumns& wanted) {
   RowStream stream(path, wanted);
   std::vector<float> values;
@@ -244,6 +275,13 @@ Job Plan(const Arguments& a, TreeEnsemble model, const std::vector<std::string>&
       throw std::invalid_argument("--top-k runs on the processor; use --device cpu or auto");
     }
     TopJob(a, job);
+    return job;
+  }
+  if (a.order > 0) {
+    if (a.device == "cuda") {
+      throw std::invalid_argument("--order runs on the processor; use --device cpu or auto");
+    }
+    OrderJob(a, job);
     return job;
   }
   const bool interventional = !a.background.empty();
@@ -317,13 +355,16 @@ void Declare(CLI::App& app, Arguments& a) {
   auto* pairs = app.add_flag("--interactions", a.interactions, "all pairs that are not zero");
   auto* top = app.add_option("--top-k", a.top_k, "the K strongest pairs of each row alone")
                   ->check(CLI::PositiveNumber);
+  auto* order =
+      app.add_option("--order", a.order, "the interaction index of every set of this many features")
+          ->check(CLI::Range(1, 64));
   auto* background = app.add_option("--background", a.background,
                                     "interventional values against the rows of this .csv or .arff");
-  auto* index = app.add_option("--index", a.index, "shapley (default) or banzhaf values")
+  auto* index = app.add_option("--index", a.index, "shapley (default) or banzhaf")
                     ->check(CLI::IsMember({"shapley", "banzhaf"}));
   top->excludes(pairs)->excludes(background)->excludes(index);
   background->excludes(pairs)->excludes(index);
-  index->excludes(pairs);
+  order->excludes(pairs)->excludes(top)->excludes(background);
   app.add_option("--device", a.device, "auto (default), cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   app.add_option("--precision", a.precision, "float (default) or double, on the processor")
@@ -338,20 +379,9 @@ void Declare(CLI::App& app, Arguments& a) {
 
 int ShapMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Arguments arguments;
-  CLI::App app{"retable shap: exact SHAP values of tree ensembles"};
-  app.name("retable shap");
+  CLI::App app{"retable shap: exact SHAP values of tree ensembles", "retable shap"};
   Declare(app, arguments);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem, out, err) == 0 ? 0 : 1;
-  }
-  try {
-    return Run(arguments, out, err);
-  } catch (const std::exception& problem) {
-    err << "retable shap: " << problem.what() << "\n";
-    return 2;
-  }
+  return harness::RunVerb(app, args, out, err, [&] { return Run(arguments, out, err); });
 }
 
 static const harness::VerbRegistration registered_shap(

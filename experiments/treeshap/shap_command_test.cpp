@@ -200,6 +200,27 @@ TEST_F(ShapCommand, GivesBanzhafValues) {
   }
 }
 
+TEST_F(ShapCommand, GivesInteractionsOfAnyOrder) {
+  const std::vector<float> x = {1, 0, 1, 2, 5, 0};
+  for (const bool banzhaf : {false, true}) {
+    const auto want = BruteForceIndex(ReadModel(kForest), {x, 3, 2}, 2, banzhaf);
+    ASSERT_EQ(Explain("forest.json", "rows.csv",
+                      {"--order", "2", "--index", banzhaf ? "banzhaf" : "shapley"}),
+              0)
+        << err_.str();
+    const auto table = Result();
+    EXPECT_EQ(table.header,
+              (std::vector<std::string>{"row", "output", "feature_1", "feature_2", "value"}));
+    ASSERT_EQ(table.rows.size(), 3u);
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(table.rows[r].fields[2] + table.rows[r].fields[3], "xy");
+      EXPECT_NEAR(*table.Number(table.rows[r], 4), want[r * 4 + 3], 1e-8);
+    }
+  }
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--order", "3"}), 0);
+  EXPECT_TRUE(Result().rows.empty());  // there is no set of three of two features
+}
+
 TEST_F(ShapCommand, ExplainsAgainstABackground) {
   Write("background.csv", "x,y\n1,0\n5,0\n1,2\n");
   ASSERT_EQ(Explain("forest.json", "rows.csv", {"--background", Path("background.csv")}), 0)
@@ -305,7 +326,8 @@ TEST_F(ShapCommand, ChecksItsArguments) {
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--top-k", "0"}), 1);
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--top-k", "3", "--interactions"}), 1);
   EXPECT_EQ(Explain("forest.json", "rows.csv", {"--precision", "half"}), 1);
-  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--index", "banzhaf", "--interactions"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--order", "3", "--interactions"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--order", "0"}), 1);
   EXPECT_EQ(ShapMain({"--help"}, out_, err_), 0);
 }
 

@@ -16,7 +16,7 @@
 #include "experiments/common/glue.hpp"
 #include "experiments/treeshap/paper_models.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -122,6 +122,13 @@ class TopKProtocol final : public harness::Protocol {
                        {"features", "1", {searches ? search.stats().features : features}, {}, {}},
                        {"passes", "1", {searches ? search.stats().passes : 1.0}, {}, {}},
                        {"all_features", "1", {features}, {}, {}}};
+    harness::DescribeTiming(outcome, timing);
+    // All pairs of features: at least the values' arithmetic. The search: rows in, pairs out.
+    std::vector<Work> work = {
+        {"copy", static_cast<double>(wanted) *
+                     (4 * features + 16.0 * static_cast<double>(k) * problem.model.groups)}};
+    if (!searches) work.push_back(matrix->work(problem.model, wanted, true).front());
+    outcome.costs = CostsOf(work, timing.cores_used);
     if (count < wanted) {
       outcome.facts["scaled"] =
           "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
