@@ -11,4 +11,10 @@ namespace retable::shuffle {
 //! Calls body(b) for b in [0, blocks), in any order, on the process's threads.
 void ParallelFor(std::uint64_t blocks, const std::function<void(std::uint64_t)>& body);
 
+//! How many threads ParallelFor may use here.
+int Threads();
+
+//! Calls body with ParallelFor on at most that many threads within it; 0: on all there are.
+void WithThreads(int threads, const std::function<void()>& body);
+
 }  // namespace retable::shuffle

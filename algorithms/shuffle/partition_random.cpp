@@ -27,35 +27,15 @@ void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t gr
   ScaleHalves(words, digits, digit);
 }
 
-void FillSwapWords(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,
-                   std::uint32_t words[128]) {
-  std::uint32_t blocks[128];
-  FillBlocks32(random, SwapIndex(group * 32), LeafStream(leaf), blocks);
-  for (std::uint32_t l = 0; l < 32; ++l) {
-    for (std::uint32_t w = 0; w < 4; ++w) words[4 * l + w] = blocks[32 * w + l];
-  }
+void FillSwapBlocks(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,
+                    std::uint32_t words[128]) {
+  FillBlocks32(random, SwapIndex(group * 32), LeafStream(leaf), words);
 }
 
-// The steps of SmallOrders for k < 8, over 128 bins.
-RETABLE_CLONES void FillSmallOrders(const std::uint32_t* words, const std::uint32_t* start,
-                                    std::uint32_t* left, std::uint32_t* orders) {
-  std::uint32_t size[128];
-  for (int b = 0; b < 128; ++b) {
-    size[b] = start[b + 1] - start[b];
-    left[b] = words[b];
-    orders[b] = 0;
-  }
-  for (std::uint32_t k = 1; k < 8; ++k) {
-    for (int b = 0; b < 128; ++b) {
-      const std::uint64_t product = static_cast<std::uint64_t>(left[b]) * (k + 1);
-      const std::uint32_t at = 4 * static_cast<std::uint32_t>(product >> 32);
-      const std::uint32_t there = (orders[b] >> at) & 15u;
-      const std::uint32_t swapped = (orders[b] ^ ((there ^ k) << at)) | (there << (4 * k));
-      // A place past the bin keeps its own number.
-      orders[b] = k < size[b] ? swapped : orders[b] | (k << (4 * k));
-      left[b] = k < size[b] ? static_cast<std::uint32_t>(product) : left[b];
-    }
-  }
+void FillSwapBlocksOf(const Philox4x32& random, std::uint64_t leaf, const std::uint32_t block[32],
+                      std::uint32_t words[128]) {
+  FillBlocksOf(random, block, static_cast<std::uint32_t>(SwapIndex(0) >> 32), LeafStream(leaf),
+               words);
 }
 
 }  // namespace retable::shuffle

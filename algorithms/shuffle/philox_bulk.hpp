@@ -1,7 +1,6 @@
 #pragma once
 //! @file
-//! Philox blocks 32 at a time, in a loop which the compiler turns into vector code: about six times
-//! the speed of one block after another on a CPU with AVX2.
+//! Philox blocks 32 at a time, by the processor's widest multiplications.
 
 #include <cstdint>
 
@@ -14,11 +13,20 @@
 #define RETABLE_CLONES
 #endif
 
+//! Whether functions may be written for one instruction set and chosen by what the processor has.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RETABLE_X86 1
+#endif
+
 namespace retable::shuffle {
 
 //! Blocks first, ..., first + 31 of a sub-stream: word w of block l at words[32 w + l]. `first` is
 //! a multiple of 32.
 void FillBlocks32(const Philox4x32& random, std::uint64_t first, std::uint64_t stream,
                   std::uint32_t words[128]);
+
+//! The same of any 32 blocks, given by the low words of their indices and the one high word.
+void FillBlocksOf(const Philox4x32& random, const std::uint32_t low[32], std::uint32_t high,
+                  std::uint64_t stream, std::uint32_t words[128]);
 
 }  // namespace retable::shuffle

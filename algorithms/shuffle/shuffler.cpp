@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include "algorithms/shuffle/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -48,9 +51,13 @@ void Shuffler::shuffle(const void* in, void* out, std::uint64_t n, std::size_t i
   const std::vector<std::uint64_t> order = permutation(n, seed);
   const auto* rows = static_cast<const std::byte*>(in);
   auto* target = static_cast<std::byte*>(out);
-  for (std::uint64_t j = 0; j < n; ++j) {
-    std::memcpy(target + j * item_bytes, rows + order[j] * item_bytes, item_bytes);
-  }
+  // A task moves about a megabyte.
+  const std::uint64_t share = std::max<std::uint64_t>(1, (std::uint64_t{1} << 20) / item_bytes);
+  ParallelFor((n + share - 1) / share, [&](std::uint64_t task) {
+    for (std::uint64_t j = task * share; j < std::min(n, (task + 1) * share); ++j) {
+      std::memcpy(target + j * item_bytes, rows + order[j] * item_bytes, item_bytes);
+    }
+  });
 }
 
 void Shuffler::shuffle(std::span<const std::byte> in, std::span<std::byte> out,

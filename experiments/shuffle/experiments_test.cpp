@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "harness/paper_cells.hpp"
@@ -25,8 +26,9 @@ TEST(ShuffleExperiments, EveryArtifactIsThere) {
   std::set<std::string> ids;
   for (const auto& e : Load("quick")) ids.insert(e.artifact);
   for (const char* artifact :
-       {"fig6", "fig7", "fig8", "fig9", "fig10", "table1", "table2", "table3", "beyond-gpu",
-        "beyond-items", "beyond-cpu", "beyond-power"}) {
+       {"fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig15",
+        "table1", "table2", "table3", "beyond-best-case", "beyond-gpu", "beyond-items",
+        "beyond-cpu", "beyond-one-core", "beyond-power"}) {
     EXPECT_EQ(ids.count(artifact), 1u) << artifact;
   }
 }
@@ -51,7 +53,26 @@ TEST(ShuffleExperiments, RowsAndColumnsAreThePapers) {
           << e.id << " has no [" << cell.row << ", " << cell.column << "]";
     }
   }
-  EXPECT_EQ(files, 3);
+  EXPECT_EQ(files, 6);
+}
+
+// What was measured for a table is not measured again for its figures.
+TEST(ShuffleExperiments, FiguresAreDrawnFromTheCellsOfTheirTables) {
+  const std::map<std::string, std::string> table_of = {{"fig11", "table1"},
+                                                       {"fig12", "table2"},
+                                                       {"fig13", "table3"},
+                                                       {"fig14", "table1"},
+                                                       {"fig15", "table3"}};
+  for (const char* profile : {"smoke", "quick", "paper"}) {
+    std::map<std::string, std::vector<std::string>> keys;
+    for (const auto& e : Load(profile)) {
+      for (const auto& cell : MakePlan(e, NoGpu()).cells) keys[e.artifact].push_back(cell.key);
+    }
+    for (const auto& [figure, table] : table_of) {
+      EXPECT_FALSE(keys[figure].empty());
+      EXPECT_EQ(keys[figure], keys[table]) << figure << " and " << table << ", " << profile;
+    }
+  }
 }
 
 }  // namespace

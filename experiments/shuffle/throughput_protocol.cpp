@@ -12,6 +12,7 @@
 #include <numeric>
 #include <optional>
 
+#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shuffle/device_timing.hpp"
@@ -74,7 +75,8 @@ class ShuffleThroughput final : public harness::Protocol {
             {"item_bytes", std::int64_t{8}, "bytes an item: 4, 8 or 16"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
-    return {{"budget", 2.0, "seconds for warm-up and samples of a cell"}};
+    return {{"budget", 2.0, "seconds for warm-up and samples of a cell"},
+            {"threads", std::int64_t{0}, "threads of a CPU method; 0: all"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveSequence(dataset);
@@ -92,7 +94,8 @@ class ShuffleThroughput final : public harness::Protocol {
     const std::vector<std::byte> in = Sequence(n, item_bytes);
     std::vector<std::byte> out(in.size());
     harness::Outcome outcome;
-    shuffler->shuffle(in, out, item_bytes, seed);
+    const auto threads = static_cast<int>(IntegerOf(cell.settings, "threads"));
+    shuffle::WithThreads(threads, [&] { shuffler->shuffle(in, out, item_bytes, seed); });
     outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
     if (!outcome.verification.ok) return outcome;
 
@@ -107,12 +110,14 @@ class ShuffleThroughput final : public harness::Protocol {
       options.budget = budget;
       auto* external = dynamic_cast<ExternalShuffler*>(shuffler.get());
       if (external != nullptr) external->Load(in, item_bytes, seed);
-      timing = harness::TimeRepeated(
-          [&] {
-            external != nullptr ? external->program().Run()
-                                : shuffler->shuffle(in, out, item_bytes, seed);
-          },
-          options);
+      shuffle::WithThreads(threads, [&] {
+        timing = harness::TimeRepeated(
+            [&] {
+              external != nullptr ? external->program().Run()
+                                  : shuffler->shuffle(in, out, item_bytes, seed);
+            },
+            options);
+      });
       if (external != nullptr) timing.included = DescribeResident(external->program());
     }
     harness::AddTiming(outcome, timing);

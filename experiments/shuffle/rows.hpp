@@ -1,0 +1,27 @@
+#pragma once
+//! @file
+//! Rows of a file in random order: lines of a text, or rows of one length.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace retable::experiments {
+
+struct RowsRequest {
+  std::string method = "Shuffle";  //!< a CPU method of the registry
+  std::uint64_t seed = 1;
+  std::size_t row_bytes = 0;          //!< 0: lines
+  std::uint64_t header = 0;           //!< lines (or rows) that stay in front
+  std::optional<std::uint64_t> take;  //!< that many rows only, without replacement
+};
+
+//! `content` with its rows in the order of the seed. A last line without a line end gets one; line
+//! ends stay as they are. Memory: the content twice and 16 bytes a line. A sample follows
+//! SampleWithoutReplacement, everything else the method.
+//! @throws std::invalid_argument when row_bytes does not divide the content, for an unknown method,
+//! and for a header or a sample of more rows than there are.
+std::string RowsInRandomOrder(const std::string& content, const RowsRequest& request);
+
+}  // namespace retable::experiments
