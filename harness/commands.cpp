@@ -394,11 +394,9 @@ int Paired(const Context& context, const RunArguments& arguments, const PairedAr
   options.old_program = paired.old_side;
   options.new_program = paired.new_side;
   if (paired.commits) {
-    const auto families = FamiliesOf(plans);
-    options.old_program =
-        BuildCommit(context.root, paired.old_side, families, context.program, err);
-    options.new_program =
-        BuildCommit(context.root, paired.new_side, families, context.program, err);
+    const CommitBuild build{FamiliesOf(plans), RunsOnGpu(plans)};
+    options.old_program = BuildCommit(context.root, paired.old_side, build, context.program, err);
+    options.new_program = BuildCommit(context.root, paired.new_side, build, context.program, err);
   }
   for (const std::string& program : {options.old_program, options.new_program}) {
     if (!fs::exists(program)) {

@@ -149,8 +149,16 @@ PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& opti
   return run;
 }
 
+bool RunsOnGpu(const std::vector<Plan>& plans) {
+  return std::any_of(plans.begin(), plans.end(), [](const Plan& plan) {
+    return std::any_of(plan.cells.begin(), plan.cells.end(), [](const PlannedCell& cell) {
+      return !cell.not_run && cell.config.device == "cuda";
+    });
+  });
+}
+
 std::string BuildCommit(const std::string& root, const std::string& commit,
-                        const std::vector<std::string>& families, const std::string& this_program,
+                        const CommitBuild& build, const std::string& this_program,
                         std::ostream& log) {
   if (commit == ".") return this_program;
   const std::string hash = OutputOf("git -C " + Quoted(root) + " rev-parse --verify --quiet " +
@@ -160,9 +168,12 @@ std::string BuildCommit(const std::string& root, const std::string& commit,
                       "git knows no commit \"" + commit + "\" in " + root);
   }
   std::string only;
-  for (const std::string& family : families) only += (only.empty() ? "" : ";") + family;
   std::string folder = fs::absolute(root + "/build/commits/" + hash.substr(0, 12)).string();
-  for (const std::string& family : families) folder += "-" + family;
+  for (const std::string& family : build.families) {
+    only += (only.empty() ? "" : ";") + family;
+    folder += "-" + family;
+  }
+  if (!build.cuda) folder += "-cpu";
   const std::string program = folder + "/build/retable", output = folder + ".log";
   if (fs::exists(program)) return program;
   log << "building " << commit << " (" << hash.substr(0, 12) << ") in " << folder << "\n"
@@ -174,9 +185,10 @@ std::string BuildCommit(const std::string& root, const std::string& commit,
       "exec >{0} 2>&1; export CCACHE_BASEDIR={1} CCACHE_NOHASHDIR=1; "
       "git clone --quiet --shared --no-checkout {2} {1} && git -C {1} checkout --quiet {3} && "
       "cmake -S {1} -B {4} $(command -v ninja >/dev/null && echo -GNinja) "
-      "-DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={5} && cmake --build {4} --target retable -j {6}",
+      "-DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={5} -DRETABLE_CUDA={6} && "
+      "cmake --build {4} --target retable -j {7}",
       Quoted(output), Quoted(folder), Quoted(root), hash, Quoted(folder + "/build"), Quoted(only),
-      std::max(1u, std::thread::hardware_concurrency()));
+      build.cuda ? "ON" : "OFF", std::max(1u, std::thread::hardware_concurrency()));
   if (std::system(command.c_str()) != 0 || !fs::exists(program)) {
     throw ConfigError({"compare --commits", 0, 0},
                       "commit " + commit + " does not build; the compiler's words: " + output);

@@ -34,11 +34,20 @@ struct PairedRun {
 PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& options,
                     std::ostream& log);
 
-//! Builds a commit of the repository at `root`, with only these families, and returns the path of
-//! its program. Kept under build/commits/<hash>, so that a second call builds nothing; "." is
-//! `this_program`. @throws ConfigError when git does not know the commit or the build fails
+//! What of a commit is built.
+struct CommitBuild {
+  std::vector<std::string> families;
+  bool cuda = true;  //!< false: without the CUDA twins, which take most of the time
+};
+
+//! Whether any cell of the plans runs on a GPU here.
+bool RunsOnGpu(const std::vector<Plan>& plans);
+
+//! Builds a commit of the repository at `root` and returns the path of its program. Kept under
+//! build/commits/<hash>, so that a second call builds nothing; "." is `this_program`.
+//! @throws ConfigError when git does not know the commit or the build fails
 std::string BuildCommit(const std::string& root, const std::string& commit,
-                        const std::vector<std::string>& families, const std::string& this_program,
+                        const CommitBuild& build, const std::string& this_program,
                         std::ostream& log);
 
 }  // namespace retable::harness

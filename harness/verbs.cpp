@@ -23,4 +23,14 @@ int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& 
   }
 }
 
+std::function<int()> WithWordsRefused(std::function<int()> body) {
+  return [body = std::move(body)] {
+    try {
+      return body();
+    } catch (const std::invalid_argument& words) {
+      throw UsageError(words.what());
+    }
+  };
+}
+
 }  // namespace retable::harness

@@ -40,6 +40,9 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+//! The body of a verb whose work throws std::invalid_argument for nothing but its words.
+std::function<int()> WithWordsRefused(std::function<int()> body);
+
 struct VerbRegistration {
   explicit VerbRegistration(Verb verb) { Verbs().push_back(std::move(verb)); }
 };

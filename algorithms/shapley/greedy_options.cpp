@@ -44,4 +44,17 @@ std::vector<double> CholeskyRows::Weights() const {
   return w;
 }
 
+std::vector<Work> GreedyWork(const GreedyOptions& options, std::size_t n, int d, bool quadrature) {
+  const auto steps = static_cast<double>(n), candidates = static_cast<double>(options.candidates);
+  const double compared = candidates * steps * (steps - 1) / 2;
+  std::vector<Work> work = {{"copy", 4 * steps * d}};
+  if (options.kernel == KernelKind::kSpearman) {
+    work.push_back({"FMA fp32", compared * 2 * d});
+  } else {
+    work.push_back({"bit counts", compared * std::ceil(d * (d - 1) / 2 / 64.0)});
+  }
+  if (quadrature) work.push_back({"FMA fp64", candidates * steps * steps * steps / 3});
+  return work;
+}
+
 }  // namespace retable::shapley

@@ -20,6 +20,11 @@ struct GreedyOptions {
 
 std::vector<ParameterInfo> GreedyParameters();
 
+//! The work of choosing n orders of d from so many candidates a step: all candidates are compared
+//! with all that were chosen before, pair by pair of players in words of 64 (Spearman: d products);
+//! quadrature solves for each as well, n^3 / 6 multiply-adds.
+std::vector<Work> GreedyWork(const GreedyOptions& options, std::size_t n, int d, bool quadrature);
+
 //! K = L L' by rows, with v = L^-1 1. Rows are padded with zeros to LaneDot's width; the diagonal
 //! is kept apart.
 class CholeskyRows {

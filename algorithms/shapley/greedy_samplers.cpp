@@ -83,6 +83,10 @@ class Herding final : public PermutationSampler {
     return std::move(chosen.sample);
   }
 
+  std::vector<Work> work(std::size_t n, int d) const override {
+    return GreedyWork(options_, n, d, false);
+  }
+
  private:
   std::size_t Best(const PermutationKernel& kernel, const Chosen& chosen,
                    const Candidates& candidates, std::size_t step) const {
@@ -125,6 +129,10 @@ class BayesianQuadrature final : public PermutationSampler {
     }
     chosen.sample.weights = rows.Weights();
     return std::move(chosen.sample);
+  }
+
+  std::vector<Work> work(std::size_t n, int d) const override {
+    return GreedyWork(options_, n, d, true);
   }
 
  private:

@@ -37,6 +37,10 @@ class DeviceSampler final : public PermutationSampler {
     return sample;
   }
 
+  std::vector<Work> work(std::size_t n, int d) const override {
+    return GreedyWork(options_, n, d, quadrature_);
+  }
+
  private:
   GreedyOptions options_;
   bool quadrature_;

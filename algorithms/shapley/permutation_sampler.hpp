@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
+#include "algorithms/common/work.hpp"
 
 namespace retable::shapley {
 
@@ -42,6 +43,11 @@ class PermutationSampler {
   //! 2 (d - 1) of Orthogonal) and n is not a multiple, the last block is cut short.
   //! @throws std::invalid_argument for d < 1 or a d over the method's limit.
   virtual PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const = 0;
+  //! What drawing n orders of d cannot do without: they are written. Methods that compute for their
+  //! choice add that.
+  virtual std::vector<Work> work(std::size_t n, int d) const {
+    return {{"copy", 4.0 * static_cast<double>(n) * d}};
+  }
 };
 
 //! An empty sample of n orders. @throws std::invalid_argument for d < 1 or d > 65535.

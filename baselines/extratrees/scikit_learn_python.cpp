@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -50,9 +51,12 @@ json.dump({"seconds": seconds, "version": sklearn.__version__, "sizes": sizes},
           open("answer.json", "w"))
 )PY";
 
+// For the shell, which takes it as one word whatever is in it.
+constexpr const char* kPython = "\"${RETABLE_PYTHON:-python3}\"";
+
 std::string Python() {
   const char* named = std::getenv("RETABLE_PYTHON");
-  return named != nullptr ? named : "python3";
+  return named != nullptr && *named != '\0' ? named : "python3";
 }
 
 //! A folder that goes when this goes.
@@ -146,7 +150,7 @@ nlohmann::json Task(const FeatureMatrix& data, const Targets& targets, const For
 
 void Run(const Folder& folder) {
   const std::string command =
-      Python() + " '" + folder / "peer.py" + "' > '" + folder / "log" + "' 2>&1";
+      std::string(kPython) + " '" + folder / "peer.py" + "' > '" + folder / "log" + "' 2>&1";
   if (std::system(command.c_str()) == 0) return;
   std::ostringstream log;
   log << std::ifstream(folder / "log").rdbuf();
@@ -156,14 +160,16 @@ void Run(const Folder& folder) {
 }  // namespace
 
 const std::string& WhyNoScikitLearn() {
-  static const std::string why = [] {
-    const std::string command = Python() + " -c 'import sklearn.ensemble' > /dev/null 2>&1";
-    if (std::system(command.c_str()) == 0) return std::string();
-    return Python() +
-           " has no scikit-learn: install it (pip install scikit-learn), or name a "
-           "Python that has it in RETABLE_PYTHON";
-  }();
-  return why;
+  static std::map<std::string, std::string> known;
+  const auto [found, fresh] = known.try_emplace(Python());
+  const std::string command =
+      std::string(kPython) + " -c 'import sklearn.ensemble' > /dev/null 2>&1";
+  if (fresh && std::system(command.c_str()) != 0) {
+    found->second = Python() +
+                    " has no scikit-learn: install it (pip install scikit-learn), or name a "
+                    "Python that has it in RETABLE_PYTHON";
+  }
+  return found->second;
 }
 
 std::unique_ptr<FittedForest> ScikitLearnPython::fit(const FeatureMatrix& data,

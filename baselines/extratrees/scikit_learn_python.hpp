@@ -12,7 +12,7 @@
 namespace retable::extratrees {
 
 //! Empty where Python with scikit-learn answers; else what is missing and how to get it. Asked once
-//! a process.
+//! a process and Python.
 const std::string& WhyNoScikitLearn();
 
 class ScikitLearnPython final : public ForestTrainer {

@@ -1,6 +1,10 @@
 #include "baselines/extratrees/scikit_learn_python.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace retable::extratrees {
 namespace {
@@ -33,6 +37,26 @@ TEST(ScikitLearnPython, GrowsTheBaselinesTrees) {
     }
     EXPECT_EQ(theirs->predict(x.data(), 80), ours->predict(x.data(), 80));
   }
+}
+
+// A path is one word for the shell, whatever is in it.
+TEST(ScikitLearnPython, ItsPathMayHoldSpacesAndQuotes) {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "retable-python-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto python = [&](const char* name, int status) {
+    const fs::path path = fs::path(folder) / name;
+    std::ofstream(path) << "#!/bin/sh\nexit " << status << "\n";
+    fs::permissions(path, fs::perms::owner_all);
+    setenv("RETABLE_PYTHON", path.c_str(), 1);
+    return path.string();
+  };
+  python("my user's python; exit 1 #", 0);
+  EXPECT_EQ(WhyNoScikitLearn(), "");
+  const std::string bare = python("a bare $HOME python", 1);
+  EXPECT_EQ(WhyNoScikitLearn().rfind(bare + " has no scikit-learn", 0), 0u) << WhyNoScikitLearn();
+  unsetenv("RETABLE_PYTHON");
+  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -8,14 +8,16 @@
 //! trees, node by node. Methods in a process of their own are timed there.
 
 #include <algorithm>
+#include <thread>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/forest_work.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
 #include "baselines/extratrees/scikit_learn_python.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/extratrees/forest_data.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments::forests {
 namespace {
@@ -74,9 +76,10 @@ class FitProtocol final : public harness::Protocol {
     harness::Outcome outcome;
     outcome.facts["training rows"] = static_cast<std::int64_t>(data.train_rows);
     outcome.facts["test rows"] = static_cast<std::int64_t>(data.test_rows());
-    Run warm = Fit(*trainer, data, options);
+    harness::RunTimer timer({.gpu_clock = cell.device == "cuda"});
+    Run warm = Fit(*trainer, data, options, timer);
     if (const auto steps = StoppedAfter(*warm.fitted)) {
-      MeasureScaled(*warm.fitted, *steps, data, options, outcome);
+      MeasureScaled(cell, *warm.fitted, *steps, data, options, timer.result(), outcome);
       return outcome;
     }
     outcome.verification = Verify(cell, *warm.fitted, data, options);
@@ -84,15 +87,19 @@ class FitProtocol final : public harness::Protocol {
     const std::uint64_t first = options.seed;
     std::vector<Run> runs;
     // A process of its own is as warm the first time as ever.
-    if (warm.fitted->own_seconds.has_value()) runs.push_back(std::move(warm));
+    if (warm.fitted->own_seconds.has_value()) {
+      runs.push_back(std::move(warm));
+    } else {
+      timer.Forget();
+    }
     for (auto r = static_cast<std::int64_t>(runs.size()); r < cell.repeats; ++r) {
       options.seed = first + static_cast<std::uint64_t>(r);
       if (!runs.empty()) runs.back().fitted.reset();
-      runs.push_back(Fit(*trainer, data, options));
+      runs.push_back(Fit(*trainer, data, options, timer));
     }
     ReportQuality(runs, outcome);
     options.seed = first;
-    MeasureTime(cell, *trainer, data, options, runs, outcome);
+    MeasureTime(cell, *trainer, data, options, runs, timer.result(), outcome);
     return outcome;
   }
 
@@ -104,10 +111,11 @@ class FitProtocol final : public harness::Protocol {
     double accuracy = 0, nodes = 0, depth = 0;
   };
 
-  static Run Fit(ForestTrainer& trainer, const Supervised& data, const ForestOptions& options) {
+  static Run Fit(ForestTrainer& trainer, const Supervised& data, const ForestOptions& options,
+                 harness::RunTimer& timer) {
     Run run;
-    run.seconds = harness::TimeOnce(
-        [&] { run.fitted = trainer.fit(data.Train(), data.TrainLabels(), options); });
+    run.seconds =
+        timer.Time([&] { run.fitted = trainer.fit(data.Train(), data.TrainLabels(), options); });
     run.seconds = run.fitted->own_seconds.value_or(run.seconds);
     const auto labels = run.fitted->predict(data.Test(), data.test_rows());
     run.accuracy = extratrees::Accuracy(labels, data.TestLabels());
@@ -139,14 +147,16 @@ class FitProtocol final : public harness::Protocol {
   //! A stopped run stands for a complete one: every step reads all samples, so a run takes the time
   //! of its steps, as many as the largest tree has nodes. That number is taken from trees of the
   //! same law, grown by the frontier under the report's rule.
-  static void MeasureScaled(FittedForest& fitted, std::uint64_t steps, const Supervised& data,
-                            ForestOptions options, harness::Outcome& outcome) {
+  static void MeasureScaled(const harness::CellConfig& cell, FittedForest& fitted,
+                            std::uint64_t steps, const Supervised& data, const ForestOptions& asked,
+                            harness::TimingResult timing, harness::Outcome& outcome) {
     const auto grown = static_cast<double>(fitted.host().NodeCount());
-    const auto least = 3.0 * options.n_trees;
+    const auto least = 3.0 * asked.n_trees;
     outcome.verification = {true, grown >= least, "nodes grown", grown, least, "one split a tree"};
     if (!outcome.verification.ok) return;
     double seconds = 0;
     for (const auto& part : fitted.parts) seconds += part.seconds;
+    ForestOptions options = asked;
     options.n_trees = std::min(options.n_trees, 8);
     options.constant_rule = extratrees::ConstantRule::kReport;
     const auto whole = Registry<ForestTrainer>::Instance()
@@ -156,6 +166,9 @@ class FitProtocol final : public harness::Protocol {
     for (const auto& tree : whole->host().trees) largest = std::max(largest, tree.nodes.size());
     const double scale = static_cast<double>(largest) / static_cast<double>(steps);
     outcome.metrics = {{"time", "s", {seconds * scale}, {}, {}}};
+    timing.included = cell.device == "cuda" ? "each launch by events" : "each loop";
+    harness::DescribeTiming(outcome, timing);
+    outcome.costs = Costs(cell, data, *whole, asked, timing.cores_used);
     outcome.facts["steps run"] = static_cast<std::int64_t>(steps);
     outcome.facts["steps of a complete run"] = static_cast<std::int64_t>(largest);
     outcome.facts["scaled"] = std::string("time of the steps run, scaled to a complete run");
@@ -191,11 +204,33 @@ class FitProtocol final : public harness::Protocol {
             "the CPU twin, node by node"};
   }
 
+  //! What a fit's time holds.
+  static std::string Included(const harness::CellConfig& cell) {
+    return cell.device == "cuda" ? "from float32 rows in host memory to a forest on the device: "
+                                   "encoding, transfers and allocations included"
+                                 : "from float32 rows in host memory to a forest that predicts";
+  }
+
+  //! The fit's own work; a GPU needs the data as well, in a byte a value at least.
+  static std::vector<harness::Cost> Costs(const harness::CellConfig& cell, const Supervised& data,
+                                          FittedForest& fitted, const ForestOptions& options,
+                                          double cores) {
+    auto work = extratrees::FitWork(data.Train(), fitted.host(), options);
+    const auto devices =
+        static_cast<double>(std::max<std::int64_t>(1, IntegerOr(cell.parameters, "devices", 1)));
+    if (cell.device == "cuda") {
+      for (Work& w : work) w.amount /= devices;  // trees are shared out
+      work.push_back({"host to device", static_cast<double>(data.train_rows * data.columns)});
+    }
+    return CostsOf(work, cores);
+  }
+
   //! Fits that take longer than min_time are samples as they are; short ones are timed again, more
   //! often.
   static void MeasureTime(const harness::CellConfig& cell, ForestTrainer& trainer,
                           const Supervised& data, const ForestOptions& options,
-                          const std::vector<Run>& runs, harness::Outcome& outcome) {
+                          const std::vector<Run>& runs, harness::TimingResult timing,
+                          harness::Outcome& outcome) {
     const double min_time = std::get<double>(cell.settings.at("min_time"));
     std::vector<double> seconds;
     for (const Run& run : runs) seconds.push_back(run.seconds);
@@ -211,12 +246,19 @@ class FitProtocol final : public harness::Protocol {
                                      *std::max_element(seconds.begin(), seconds.end());
       repeat.min_sample = 0;
       repeat.max_warmup_runs = 1;
-      const auto timing = harness::TimeRepeated(
+      repeat.gpu_clock = cell.device == "cuda";
+      timing = harness::TimeRepeated(
           [&] { again = trainer.fit(data.Train(), data.TrainLabels(), options); }, repeat);
       seconds = timing.seconds;
       last = again.get();
     }
+    timing.included = Included(cell);
+    // The cores that another process used are not seen from here; it takes all of them.
+    const double cores = ours ? timing.cores_used : std::thread::hardware_concurrency();
+    if (!ours) timing.cores_used = 0;
     outcome.metrics.push_back({"time", "s", seconds, {}, {}});
+    harness::DescribeTiming(outcome, timing);
+    outcome.costs = Costs(cell, data, *runs.back().fitted, options, cores);
     for (const auto& part : last->parts) outcome.facts["last " + part.name] = part.seconds;
     for (const auto& [what, bytes] : last->memory) {
       outcome.facts["bytes " + what] = static_cast<std::int64_t>(bytes);

@@ -168,8 +168,18 @@ struct Learned {
   std::vector<std::string> names;
 };
 
+//! What tables write where they have no value; as a class it would be learnt like any other.
+bool IsMissing(const std::string& text) {
+  return text.empty() || text == "?" || text == "nan" || text == "NaN";
+}
+
 Learned ReadTargets(const Table& table, bool regression) {
   Learned learned;
+  for (std::size_t i = 0; i < table.target.size(); ++i) {
+    if (!IsMissing(table.target[i])) continue;
+    throw std::invalid_argument("target of row " + std::to_string(i) +
+                                " is missing: drop the row, or give it a target");
+  }
   if (regression) {
     for (std::size_t i = 0; i < table.target.size(); ++i) {
       const std::string& text = table.target[i];
@@ -326,20 +336,11 @@ void Declare(CLI::App& app, Arguments& a) {
 
 int ForestMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
   Arguments arguments;
-  CLI::App app{"retable forest: extremely randomized trees"};
-  app.name("retable forest");
+  CLI::App app{"retable forest: extremely randomized trees", "retable forest"};
   Declare(app, arguments);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem, out, err) == 0 ? 0 : 1;
-  }
-  try {
+  return harness::RunVerb(app, args, out, err, [&] {
     return app.got_subcommand("fit") ? Fit(arguments, out) : Predict(arguments, out);
-  } catch (const std::exception& problem) {
-    err << "retable forest: " << problem.what() << "\n";
-    return 2;
-  }
+  });
 }
 
 static const harness::VerbRegistration registered_forest({"forest",

@@ -63,6 +63,36 @@ TEST_F(ForestCommand, LearnsNumbersWithWeightsAndHoles) {
   EXPECT_NE(err_.str().find("row 0"), std::string::npos) << err_.str();
 }
 
+// One class, one row, nothing that varies, equal rows with two classes: forests, if small ones.
+TEST_F(ForestCommand, LearnsWhatLittleThereIs) {
+  const auto fractions = [&](const std::string& text) {
+    Write("few.csv", text);
+    EXPECT_EQ(
+        Run({"fit", Path("few.csv"), "--out", Path("few.json"), "--trees", "3", "--device", "cpu"}),
+        0)
+        << err_.str();
+    EXPECT_EQ(Run({"predict", Path("few.json"), Path("few.csv"), "--target", "y", "--proba"}), 0);
+    return out_.str();
+  };
+  EXPECT_EQ(fractions("a,y\n1,p\n2,p\n"), "p\n1\n1\n");
+  EXPECT_EQ(fractions("a,y\n1,p\n"), "p\n1\n");
+  EXPECT_EQ(fractions("a,y\n7,p\n7,q\n7,q\n7,q\n"),
+            "p,q\n0.25,0.75\n0.25,0.75\n0.25,0.75\n0.25,0.75\n");
+  EXPECT_EQ(fractions("a,y\n1,p\n5,p\n5,q\n"), "p,q\n1,0\n0.5,0.5\n0.5,0.5\n");
+}
+
+TEST_F(ForestCommand, RefusesMissingTargets) {
+  for (const char* hole : {"", "?", "nan", "NaN"}) {
+    Write("hole.csv", std::string("a,y\n1,2\n3,") + hole + "\n");
+    for (const bool regression : {false, true}) {
+      std::vector<std::string> fit{"fit", Path("hole.csv"), "--out", Path("x.json")};
+      if (regression) fit.emplace_back("--regression");
+      EXPECT_EQ(Run(fit), 2) << hole;
+      EXPECT_NE(err_.str().find("target of row 1 is missing"), std::string::npos) << err_.str();
+    }
+  }
+}
+
 TEST_F(ForestCommand, WritesFractions) {
   ASSERT_EQ(Run({"fit", "iris", "--out", Path("i.json"), "--trees", "3", "--device", "cpu"}), 0);
   ASSERT_EQ(Run({"predict", Path("i.json"), "iris", "--proba"}), 0) << err_.str();

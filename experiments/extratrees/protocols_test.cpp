@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "algorithms/extratrees/forest_work.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "experiments/extratrees/forest_data.hpp"
 #include "harness/experiment.hpp"
@@ -49,7 +50,28 @@ TEST(FitProtocol, EveryMethodLearnsIris) {
     EXPECT_EQ(Find(outcome, "accuracy").samples.size(), 2u);
     for (const double a : Find(outcome, "accuracy").samples) EXPECT_GT(a, 0.85) << algorithm;
     EXPECT_GE(Find(outcome, "time").samples.size(), 2u);
+    ASSERT_EQ(outcome.costs.size(), 1u);
+    EXPECT_EQ(outcome.costs[0].ceiling, "read");
+    // 20 trees look at two features of 100 samples at the root alone, after 400 floats.
+    EXPECT_GT(outcome.costs[0].amount, 1600 + 20 * 200);
+    EXPECT_GT(std::get<double>(outcome.facts.at("cores_used")), 0);
   }
+}
+
+TEST(FitWork, CountsWhatInnerNodesLookAt) {
+  extratrees::Forest grown;
+  grown.trees.resize(2);
+  grown.trees[0].nodes.resize(3);
+  grown.trees[0].nodes[0].feature = 4;
+  grown.trees[0].nodes[0].samples = 10;
+  grown.trees[0].nodes[1].samples = 9;  // leaves are not looked at
+  grown.trees[1].nodes.resize(1);
+  const extratrees::FeatureMatrix data{nullptr, 10, 9};
+  extratrees::ForestOptions options{.n_trees = 2};
+  EXPECT_EQ(extratrees::FitWork(data, grown, options).at(0).amount, 360 + 3 * 10);
+  options.n_trees = 8;  // the two stand for eight
+  EXPECT_EQ(extratrees::FitWork(data, grown, options).at(0).amount, 360 + 4 * 3 * 10);
+  EXPECT_EQ(extratrees::FitWork(data, {}, options).at(0).amount, 360);
 }
 
 TEST(FitProtocol, AStoppedRunIsScaledAndSaysSo) {
@@ -59,6 +81,7 @@ TEST(FitProtocol, AStoppedRunIsScaledAndSaysSo) {
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_TRUE(outcome.verification.ok);
   EXPECT_EQ(outcome.metrics.size(), 1u);
+  EXPECT_EQ(outcome.costs.size(), 1u);
   EXPECT_EQ(std::get<std::int64_t>(outcome.facts.at("steps run")), 10);
   EXPECT_GT(std::get<std::int64_t>(outcome.facts.at("steps of a complete run")), 200);
 }
@@ -125,7 +148,7 @@ TEST(ForestExperiments, EveryArtifactIsThere) {
   std::set<std::string> artifacts;
   for (const auto& e : Load("quick")) artifacts.insert(e.artifact);
   for (const char* artifact : {"table1", "table2", "fig1", "fig2", "sampling", "memory",
-                               "beyond_rules", "beyond_baseline", "beyond_ladder"}) {
+                               "beyond_rules", "beyond_baseline", "beyond_ladder", "beyond_twin"}) {
     EXPECT_EQ(artifacts.count(artifact), 1u) << artifact;
   }
 }

@@ -19,7 +19,7 @@
 #include "experiments/common/glue.hpp"
 #include "experiments/quantiles/gpu_check_kernels.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
 #include "algorithms/quantiles/cuda_memory.hpp"
@@ -113,14 +113,20 @@ class BandwidthProtocol final : public harness::Protocol {
     harness::Metric reading{"read", "s", {}, {}, {}};
     harness::Metric share{"share", "1", {}, {}, {}};
     harness::Metric rate{"rate", "B/s", {}, {}, {}};
+    harness::RunTimer timer({.gpu_clock = true});  // the plain reads have a timer of their own
     const std::int64_t samples = std::max<std::int64_t>(5, cell.repeats);
     for (std::int64_t i = 0; i < samples; ++i) {
       reading.samples.push_back(harness::TimeOnce(read));
-      time.samples.push_back(harness::TimeOnce(sum));
+      time.samples.push_back(timer.Time(sum));
       share.samples.push_back(reading.samples.back() / time.samples.back());
       rate.samples.push_back(static_cast<double>(n * sizeof(Real)) / time.samples.back());
     }
     outcome.metrics = {time, reading, share, rate};
+    harness::DescribeTiming(outcome, timer.result());
+    outcome.costs = CostsOf({{"read", static_cast<double>(n * sizeof(Real))},
+                             { "FMA fp64",
+                               2.0 * order * static_cast<double>(n) }},
+                            1);
     return outcome;
   }
 

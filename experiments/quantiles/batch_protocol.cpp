@@ -28,7 +28,7 @@
 #include "experiments/common/device_array.hpp"
 #include "experiments/common/glue.hpp"
 #include "harness/protocol.hpp"
-#include "harness/timing.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -144,15 +144,21 @@ class BatchProtocol final : public harness::Protocol {
     options.min_samples = 3;
     options.max_samples = static_cast<int>(std::max<std::int64_t>(3, cell.repeats));
     options.budget = 3;
+    options.gpu_clock = cuda;
     const auto time = [&](const char* metric, const std::function<void()>& body) {
-      outcome.metrics.push_back(
-          {metric, "s", harness::TimeRepeated(body, options).seconds, {}, {}});
+      const harness::TimingResult timing = harness::TimeRepeated(body, options);
+      outcome.metrics.push_back({metric, "s", timing.seconds, {}, {}});
+      return timing;
     };
     time("sums", [&] { way.sums(); });
     time("duals", [&] { way.solve(problems); });
-    time("time", [&] { FitColumns(Inputs(way.sums(), order), way.solve); });
+    const auto all = time("time", [&] { FitColumns(Inputs(way.sums(), order), way.solve); });
+    harness::DescribeTiming(outcome, all);
+    // What the sums cannot do without; the fits' arithmetic depends on the data.
+    outcome.costs = CostsOf({{"read", static_cast<double>(table.values.size() * sizeof(float))}},
+                            all.cores_used);
     harness::Metric rate{"columns_per_second", "columns/s", {}, {}, {}};
-    for (const double seconds : outcome.metrics.back().samples) {
+    for (const double seconds : all.seconds) {
       rate.samples.push_back(static_cast<double>(columns) / seconds);
     }
     outcome.metrics.push_back(rate);

@@ -55,27 +55,16 @@ int AdviseMain(const std::vector<std::string>& args, std::ostream& out, std::ost
   CLI::App app{
       "retable advise: the estimator of Shapley values that the recorded measurements "
       "(shapley/beyond_estimators) recommend for a number of features and of coalitions to "
-      "evaluate"};
-  app.name("retable advise");
+      "evaluate",
+      "retable advise"};
   app.add_option("--features", features, "players of the game")->required();
   app.add_option("--evaluations", evaluations, "different coalitions you can afford")->required();
   app.add_option("--background", background, "rows behind: 1, 100, or both alike by default")
       ->check(CLI::IsMember({1, 100}));
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem, out, err) == 0 ? 0 : 1;
-  }
-  try {
-    Print(features, evaluations, background, out);
-    return 0;
-  } catch (const std::invalid_argument& problem) {
-    err << "retable advise: " << problem.what() << "\n";
-    return 1;
-  } catch (const std::exception& problem) {
-    err << "retable advise: " << problem.what() << "\n";
-    return 2;
-  }
+  return harness::RunVerb(app, args, out, err, harness::WithWordsRefused([&] {
+                            Print(features, evaluations, background, out);
+                            return 0;
+                          }));
 }
 
 static const harness::VerbRegistration registered_advise(

@@ -67,24 +67,16 @@ int CoalitionsMain(const std::vector<std::string>& args, std::ostream& out, std:
   CLI::App app{
       "retable coalitions: the game of explaining one row of a data set by boosted trees. CSV: "
       "kind,index,value; first the exact Shapley value of each feature, then v of every coalition, "
-      "bit i of the index being feature i."};
-  app.name("retable coalitions");
+      "bit i of the index being feature i.",
+      "retable coalitions"};
   app.add_option("--data", dataset, "a data set's name")->required();
   app.add_option("--row", row, "the row explained, among those drawn")->check(CLI::Range(0, 1000));
   app.add_option("--background", background, "rows behind")->check(CLI::Range(1, 100000));
   app.add_option("--out", path, "file; default: standard output");
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem, out, err) == 0 ? 0 : 1;
-  }
-  try {
+  return harness::RunVerb(app, args, out, err, [&] {
     Run(dataset, row, background, path, out);
     return 0;
-  } catch (const std::exception& problem) {
-    err << "retable coalitions: " << problem.what() << "\n";
-    return 2;
-  }
+  });
 }
 
 static const harness::VerbRegistration registered_coalitions(

@@ -6,12 +6,12 @@
 //! the discrepancy is the device's. Rows that are no permutations, or weights that do not sum to
 //! one, are a wrong result.
 
-#include <chrono>
 #include <cmath>
 
 #include "algorithms/shapley/discrepancy.hpp"
 #include "experiments/common/glue.hpp"
 #include "harness/protocol.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -79,22 +79,20 @@ class DiscrepancyProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    using Clock = std::chrono::steady_clock;
     const auto d = static_cast<int>(IntegerOf(cell.axes, "dimension"));
     const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "samples"));
     const double lambda = std::get<double>(cell.settings.at("lambda"));
     const auto sampler = MakeMethod<PermutationSampler>(cell);
     const shapley::PermutationKernel kernel(shapley::KernelKind::kMallows, lambda, d);
     harness::Metric discrepancy{"discrepancy", "1", {}, {}, {}};
-    harness::Metric time{"time", "s", {}, {}, {}};
     std::int64_t broken = 0;
     const bool on_device = cell.device == "cuda";
+    harness::RunTimer timer({.gpu_clock = on_device, .pin = !on_device});
     if (on_device) sampler->sample(n, d, 0);
     for (std::int64_t r = 0; r < cell.repeats; ++r) {
       const auto seed = static_cast<std::uint64_t>(cell.seed * 1000003 + r);
-      const auto start = Clock::now();
-      const PermutationSample sample = sampler->sample(n, d, seed);
-      time.samples.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+      PermutationSample sample;
+      timer.Time([&] { sample = sampler->sample(n, d, seed); });
       broken +=
           BrokenRows(sample) + (sample.count() == n ? 0 : 1) + (WeightError(sample) < 1e-6 ? 0 : 1);
       discrepancy.samples.push_back(on_device ? shapley::DeviceDiscrepancy(sample, kernel)
@@ -108,7 +106,13 @@ class DiscrepancyProtocol final : public harness::Protocol {
                             0,
                             "definition"};
     outcome.facts["threads"] = std::int64_t{1};
-    outcome.metrics = {discrepancy, time};
+    outcome.metrics = {discrepancy, {"time", "s", timer.result().seconds, {}, {}}};
+    harness::DescribeTiming(outcome, timer.result());
+    outcome.facts["timed"] =
+        std::string(on_device ? "from the call to permutations in host memory: transfers included, "
+                                "device memory kept from a first call"
+                              : "from the call to permutations, allocations included");
+    outcome.costs = CostsOf(sampler->work(n, d), 1);
     return outcome;
   }
 };

@@ -225,6 +225,7 @@ Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::in
       ReadOnnx(explained.network, explained.image, tiles + 1, threads);
   Problem problem;
   problem.features = static_cast<int>(tiles);
+  problem.operations = network->operations();
   const std::size_t answer = Answer(*network, explained.image);
   std::vector<float> logits(network->classes());
   network->logits(explained.image.values, logits);

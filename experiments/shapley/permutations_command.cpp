@@ -139,8 +139,8 @@ int PermutationsMain(const std::vector<std::string>& args, std::ostream& out, st
   CLI::App app{
       "retable permutations: n permutations that stand for all of them. CSV: a line each, its "
       "weight and then the players in their order, counted from 0. The weighted mean of any "
-      "function of a permutation over the lines estimates its mean over all."};
-  app.name("retable permutations");
+      "function of a permutation over the lines estimates its mean over all.",
+      "retable permutations"};
   auto* d = app.add_option("--d", a.d, "players of a permutation")->check(CLI::Range(1, 65535));
   auto* n = app.add_option("--n", a.n, "permutations");
   app.add_option("--method", a.method, "sampler")->capture_default_str();
@@ -155,24 +155,16 @@ int PermutationsMain(const std::vector<std::string>& args, std::ostream& out, st
   auto* list = app.add_flag("--list", a.list, "name the samplers");
   d->excludes(list);
   n->excludes(list);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-    if (!a.list && (d->count() == 0 || n->count() == 0)) {
-      throw CLI::RequiredError("--d and --n (or --list)");
-    }
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem, out, err) == 0 ? 0 : 1;
-  }
-  try {
+  return harness::RunVerb(app, args, out, err, [&] {
     if (a.list) {
       List(out);
       return 0;
     }
+    if (d->count() == 0 || n->count() == 0) {
+      throw harness::UsageError("--d and --n (or --list) are required");
+    }
     return Run(a, out, err);
-  } catch (const std::exception& problem) {
-    err << "retable permutations: " << problem.what() << "\n";
-    return 2;
-  }
+  });
 }
 
 static const harness::VerbRegistration registered_permutations(

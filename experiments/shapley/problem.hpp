@@ -17,6 +17,7 @@ struct Problem {
   int features = 0;
   std::vector<std::unique_ptr<shapley::Game>> games;
   std::vector<std::vector<double>> exact;  //!< Shapley values of each game; empty: not known
+  double operations = 0;                   //!< of one value, where a network gives it; 0: not known
   double disagreement = 0;  //!< the largest, relative to values above 1, of what was checked
   std::string checked;      //!< what that was
   harness::Values facts;

@@ -4,7 +4,6 @@
 //! network `threads`; each repeat draws and evaluates anew, after a walk that is not counted.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "experiments/shapley/image_network.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/protocol.hpp"
+#include "harness/timed_outcome.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -42,7 +42,6 @@ class ImageTimeProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    using Clock = std::chrono::steady_clock;
     const auto asked = static_cast<int>(IntegerOf(cell.settings, "threads"));
     const int threads = asked > 0 ? asked : static_cast<int>(std::thread::hardware_concurrency());
     const Problem problem =
@@ -50,18 +49,15 @@ class ImageTimeProtocol final : public harness::Protocol {
     const auto sampler = MakeMethod<PermutationSampler>(cell);
     const auto n = static_cast<std::size_t>(IntegerOf(cell.settings, "permutations"));
     shapley::EstimateFromPermutations(*problem.games[0], sampler->sample(1, problem.features, 0));
-    harness::Metric drawing{"permutation_time", "s", {}, {}, {}};
-    harness::Metric other{"other_time", "s", {}, {}, {}};
+    harness::RunTimer drawing({.gpu_clock = cell.device == "cuda"});
+    harness::RunTimer other;
     double inefficiency = problem.disagreement;
     for (std::int64_t r = 0; r < cell.repeats; ++r) {
-      const auto start = Clock::now();
-      const auto sample =
-          sampler->sample(n, problem.features, static_cast<std::uint64_t>(cell.seed * 1000003 + r));
-      const auto drawn = Clock::now();
-      const auto estimate = shapley::EstimateFromPermutations(*problem.games[0], sample);
-      const auto end = Clock::now();
-      drawing.samples.push_back(std::chrono::duration<double>(drawn - start).count());
-      other.samples.push_back(std::chrono::duration<double>(end - drawn).count());
+      const auto seed = static_cast<std::uint64_t>(cell.seed * 1000003 + r);
+      shapley::PermutationSample sample;
+      shapley::ShapleyEstimate estimate;
+      drawing.Time([&] { sample = sampler->sample(n, problem.features, seed); });
+      other.Time([&] { estimate = shapley::EstimateFromPermutations(*problem.games[0], sample); });
       inefficiency = std::max(inefficiency, Inefficiency(problem, estimate.values));
     }
     harness::Outcome outcome;
@@ -74,7 +70,20 @@ class ImageTimeProtocol final : public harness::Protocol {
                             inefficiency,
                             1e-4,
                             problem.checked};
-    outcome.metrics = {drawing, other};
+    harness::Metric time{"time", "s", {}, {}, {}};  // of both
+    for (std::size_t r = 0; r < drawing.result().seconds.size(); ++r) {
+      time.samples.push_back(drawing.result().seconds[r] + other.result().seconds[r]);
+    }
+    outcome.metrics = {{"permutation_time", "s", drawing.result().seconds, {}, {}},
+                       {"other_time", "s", other.result().seconds, {}, {}},
+                       time};
+    outcome.facts["cores_used"] = other.result().cores_used;
+    harness::AddClock(outcome, drawing.result());
+    const double evaluations = static_cast<double>(n) * (problem.features + 1);
+    if (problem.operations > 0) {
+      outcome.costs =
+          CostsOf({{"FMA fp32", evaluations * problem.operations}}, other.result().cores_used);
+    }
     return outcome;
   }
 

@@ -30,6 +30,8 @@ class OnnxNetwork final : public ImageNetwork {
       network_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
       input_.setTo(0.0f);
       classes_ = static_cast<std::size_t>(Forward().size[1]);
+      const cv::dnn::MatShape shape(input_.size.p, input_.size.p + input_.dims);
+      operations_ = static_cast<double>(network_.getFLOPS(shape)) / static_cast<double>(batch);
     } catch (const cv::Exception& problem) {
       throw std::invalid_argument("no ONNX network for images of " + std::to_string(like.channels) +
                                   " x " + std::to_string(like.height) + " x " +
@@ -38,6 +40,7 @@ class OnnxNetwork final : public ImageNetwork {
   }
 
   std::size_t classes() const override { return classes_; }
+  double operations() const override { return operations_; }
 
   void logits(std::span<const float> images, std::span<float> logits) const override {
     const std::size_t count = images.size() / image_;
@@ -63,6 +66,7 @@ class OnnxNetwork final : public ImageNetwork {
   }
 
   std::size_t image_, batch_, classes_ = 0;
+  double operations_ = 0;
   mutable std::mutex mutex_;
   mutable cv::Mat input_;
   mutable cv::dnn::Net network_;
