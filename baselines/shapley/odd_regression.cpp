@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "algorithms/shapley/discordance.hpp"
+
 namespace retable::shapley {
 namespace {
 
@@ -83,32 +85,124 @@ std::vector<double> Rest(const Coalitions& coalitions, std::span<const double> o
   return rest;
 }
 
-// Least squares over one of each pair with sum f = -worth / 2: the first column's coefficient is
-// what the others leave of the sum.
+// The terms' characters over one of each pair as bits (1: minus), pairs of equal weight side by
+// side in words of their own: the product of two columns is a count of differing bits for each
+// weight.
+class Characters {
+ public:
+  Characters(const Coalitions& pairs, std::span<const double> weights,
+             const std::vector<OddTerm>& terms) {
+    Arrange(weights);
+    const auto d = static_cast<std::size_t>(pairs.dimension());
+    std::vector<std::uint64_t> players(d * words_, 0);
+    for (std::size_t at = 0; at < pair_at_.size(); ++at) {
+      if (pair_at_[at] == kNone) continue;
+      for (std::size_t i = 0; i < d; ++i) {
+        const bool in = pairs.has(2 * pair_at_[at], i);
+        players[i * words_ + at / 64] |= std::uint64_t{in ? 1u : 0u} << (at % 64);
+      }
+    }
+    bits_.assign(terms.size() * words_, 0);
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+      for (std::size_t j = 0; j < SizeOf(terms[t]); ++j) {
+        const auto* of_player = players.data() + static_cast<std::size_t>(terms[t][j]) * words_;
+        for (std::size_t w = 0; w < words_; ++w) bits_[t * words_ + w] ^= of_player[w];
+      }
+    }
+  }
+
+  // Sum over the pairs of weight * chi_a * chi_b.
+  double Product(std::size_t a, std::size_t b) const {
+    double sum = 0;
+    for (const Group& g : groups_) {
+      const std::size_t at = g.first_word;
+      const auto differ = Discordant(Of(a) + at, Of(b) + at, g.words);
+      sum += g.weight * static_cast<double>(g.pairs - 2 * differ);
+    }
+    return sum;
+  }
+
+  // Sum over the pairs of weight * chi_a * x, for x a pair.
+  double Product(std::size_t a, std::span<const double> x) const {
+    double sum = 0;
+    for (const Group& g : groups_) {
+      double part = 0;
+      for (std::size_t at = 64 * g.first_word; at < 64 * g.first_word + Count(g); ++at) {
+        part += Minus(a, at) ? -x[pair_at_[at]] : x[pair_at_[at]];
+      }
+      sum += g.weight * part;
+    }
+    return sum;
+  }
+
+  // chi_a of each pair.
+  std::vector<double> Values(std::size_t a, std::size_t pairs) const {
+    std::vector<double> values(pairs);
+    for (std::size_t at = 0; at < pair_at_.size(); ++at) {
+      if (pair_at_[at] != kNone) values[pair_at_[at]] = Minus(a, at) ? -1 : 1;
+    }
+    return values;
+  }
+
+ private:
+  struct Group {
+    double weight;
+    std::int64_t pairs;
+    std::size_t first_word, words;
+  };
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  static std::size_t Count(const Group& g) { return static_cast<std::size_t>(g.pairs); }
+  const std::uint64_t* Of(std::size_t term) const { return bits_.data() + term * words_; }
+  bool Minus(std::size_t term, std::size_t at) const {
+    return ((Of(term)[at / 64] >> (at % 64)) & 1) != 0;
+  }
+
+  void Arrange(std::span<const double> weights) {
+    std::map<double, std::vector<std::size_t>> of_weight;
+    const double scale = *std::max_element(weights.begin(), weights.end());
+    for (std::size_t p = 0; 2 * p < weights.size(); ++p) {
+      of_weight[weights[2 * p] / scale].push_back(p);
+    }
+    for (const auto& [weight, pairs] : of_weight) {
+      const std::size_t words = (pairs.size() + 63) / 64;
+      groups_.push_back({weight, static_cast<std::int64_t>(pairs.size()), words_, words});
+      pair_at_.insert(pair_at_.end(), pairs.begin(), pairs.end());
+      words_ += words;
+      pair_at_.resize(64 * words_, kNone);
+    }
+  }
+
+  std::size_t words_ = 0;  // of a column
+  std::vector<Group> groups_;
+  std::vector<std::size_t> pair_at_;  // of each bit; kNone fills the words
+  std::vector<std::uint64_t> bits_;
+};
+
+// Weighted least squares over one of each pair with sum f = -worth / 2: the first column's
+// coefficient is what the others leave of the sum.
 std::vector<double> Coefficients(const Coalitions& pairs, std::span<const double> odd,
                                  std::span<const double> weights, const std::vector<OddTerm>& terms,
                                  double worth) {
-  const auto n = static_cast<Eigen::Index>(odd.size() / 2);
   const auto k = static_cast<Eigen::Index>(terms.size());
+  const Characters chi(pairs, weights, terms);
   const double sum = -worth / 2;
-  const double scale = *std::max_element(weights.begin(), weights.end());
-  Eigen::MatrixXd rows(n, k - 1);
-  Eigen::VectorXd targets(n);
-  for (Eigen::Index r = 0; r < n; ++r) {
-    const auto at = static_cast<std::size_t>(2 * r);
-    const double root = std::sqrt(weights[at] / scale);
-    const auto mask = pairs.mask(at);
-    const double first = Character(mask, terms[0]);
-    for (Eigen::Index c = 1; c < k; ++c) {
-      rows(r, c - 1) = root * (Character(mask, terms[static_cast<std::size_t>(c)]) - first);
+  std::vector<double> targets = chi.Values(0, odd.size() / 2);
+  for (std::size_t p = 0; p < targets.size(); ++p) targets[p] = odd[2 * p] - sum * targets[p];
+  const double first = chi.Product(0, 0), aim = chi.Product(0, targets);
+  Eigen::VectorXd with_first(k - 1), right(k - 1), f(k);
+  Eigen::MatrixXd gram(k - 1, k - 1);
+  for (Eigen::Index a = 0; a < k - 1; ++a) {
+    const auto term = static_cast<std::size_t>(a + 1);
+    with_first(a) = chi.Product(term, 0);
+    right(a) = chi.Product(term, targets) - aim;
+    for (Eigen::Index b = 0; b <= a; ++b) {
+      gram(a, b) = chi.Product(term, static_cast<std::size_t>(b + 1)) - with_first(a) -
+                   with_first(b) + first;
     }
-    targets(r) = root * (odd[at] - sum * first);
   }
-  Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(k - 1, k - 1);
-  gram.selfadjointView<Eigen::Lower>().rankUpdate(rows.transpose());
   gram.diagonal().array() += 1e-10 * gram.trace() / static_cast<double>(k);
-  Eigen::VectorXd f(k);
-  f.tail(k - 1) = gram.selfadjointView<Eigen::Lower>().ldlt().solve(rows.transpose() * targets);
+  f.tail(k - 1) = gram.selfadjointView<Eigen::Lower>().ldlt().solve(right);
   f(0) = sum - f.tail(k - 1).sum();
   return {f.data(), f.data() + k};
 }
@@ -146,8 +240,10 @@ OddGame FitOddGame(const Coalitions& pairs, std::span<const double> odd,
                    double worth, std::size_t larger, const BinaryBoostingOptions& trees) {
   std::vector<OddTerm> terms;
   for (std::size_t i = 0; i < additive.size(); ++i) terms.push_back(Single(i));
-  const auto chosen = Interactions(pairs, Rest(pairs, odd, additive), larger, trees);
-  terms.insert(terms.end(), chosen.begin(), chosen.end());
+  if (larger > 0) {
+    const auto chosen = Interactions(pairs, Rest(pairs, odd, additive), larger, trees);
+    terms.insert(terms.end(), chosen.begin(), chosen.end());
+  }
   auto coefficients = Coefficients(pairs, odd, weights, terms, worth);
   return {pairs.dimension(), std::move(terms), std::move(coefficients)};
 }

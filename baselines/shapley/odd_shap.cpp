@@ -4,7 +4,7 @@
 //! over their chance, which makes the answer consistent whatever the columns (the projection on the
 //! additive games is through the larger space), and LeverageSHAP's where no columns are added.
 //! With a `sampler` the coalitions are those that its permutations and their reverses pass (ours).
-//! O(m k^2) for m coalitions, k columns. OddSHAP, arXiv:2602.01399, 2026.
+//! OddSHAP, arXiv:2602.01399, 2026.
 
 #include <cmath>
 #include <map>
