@@ -92,7 +92,7 @@ TEST(Adversarial, InteractionsAreExact) {
         << c.name;
     const std::size_t features = static_cast<std::size_t>(c.model.features);
     const std::size_t size = (features + 1) * (features + 1);
-    const auto top = TopInteractions(c.model, {.k = 1, .narrow = 0}).find(c.Rows());
+    const auto top = TopInteractions(c.model, {.k = 1}).find(c.Rows());
     for (std::size_t m = 0; m < top.size(); ++m) {
       const auto best = TopOfMatrix({want.data() + m * size, size}, features, 1);
       const double strongest = best.empty() ? 0 : std::abs(best[0].value);

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Annotated trees packed for the CPU kernels (quadrature_simd.hpp, top_interactions_block.hpp).
+//! Annotated trees packed for the CPU kernels (quadrature_simd.hpp).
 
 #include <cstdint>
 #include <span>
