@@ -6,9 +6,9 @@
 //! odd T with i: the even half, (v(S) + v(N - S)) / 2, does not matter. The odd half's values
 //! o(S) = (v(S) - v(N - S)) / 2 are regressed on all single players and on those odd T of three or
 //! five players that matter most in boosted trees fitted to what an additive game leaves of them
-//! (ours; the paper fits the trees to v). The worth is a constraint. Characters are kept as bits and
-//! multiplied by counting: m k^2 / 64 words for m pairs of few different weights and k columns, and
-//! k^3 / 3 to solve. OddSHAP, arXiv:2602.01399, 2026.
+//! (ours; the paper fits the trees to v). The worth is a constraint. Characters are kept as bits
+//! and multiplied by counting: m k^2 / 64 words for m pairs of few different weights and k columns,
+//! and k^3 / 3 to solve. OddSHAP, arXiv:2602.01399, 2026.
 
 #include <array>
 #include <cstdint>
