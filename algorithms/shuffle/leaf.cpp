@@ -8,12 +8,8 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/partition_random.hpp"
-#include "algorithms/shuffle/philox_bulk.hpp"
 #include "algorithms/shuffle/scratch.hpp"
-
-#if defined(RETABLE_X86)
-#include <immintrin.h>
-#endif
+#include "algorithms/shuffle/vector_code.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -58,7 +54,8 @@ void ShuffleAny(const Philox4x32& random, std::uint64_t leaf, const Item* in, It
 
 // --- sparse ------------------------------------------------------------------------------------
 
-constexpr std::uint32_t kSparse = 1024;
+constexpr std::uint32_t kSparse = 1280;
+static_assert(kSparse % 256 == 0);
 
 // Exclusive sums of counts, four at a time in one word.
 static_assert(std::endian::native == std::endian::little);
@@ -128,8 +125,7 @@ bool SparseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
 // stay in the first-level cache.
 struct Rooms {
   std::uint8_t size[kBins];
-  alignas(64) std::uint16_t first[kBins][8];
-  std::uint16_t more[kBins][8];
+  alignas(64) std::uint16_t slot[2][kBins][8];
 };
 
 // False when a bin has no room.
@@ -141,10 +137,11 @@ bool FillRooms(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m, Ro
     const std::uint32_t many = std::min(256u, m - s);
     for (std::uint32_t k = 0; k < many; ++k) {
       const std::uint32_t bin = digit[k], rank = rooms.size[bin]++;
+      // One item in a hundred is a ninth: worth a branch.
       if (rank < 8) {
-        rooms.first[bin][rank] = static_cast<std::uint16_t>(s + k);
+        rooms.slot[0][bin][rank] = static_cast<std::uint16_t>(s + k);
       } else if (rank < 16) {
-        rooms.more[bin][rank - 8] = static_cast<std::uint16_t>(s + k);
+        rooms.slot[1][bin][rank - 8] = static_cast<std::uint16_t>(s + k);
       } else {
         return false;
       }
@@ -180,7 +177,7 @@ void LookUpOrders(const Rooms& rooms, const BinOrders& table, BinGroup& group) {
 std::uint32_t WriteSlots(const Rooms& rooms, BinGroup& group, std::uint32_t place,
                          std::uint16_t* slots) {
   for (std::uint32_t b = 0; b < 128; ++b) {
-    const std::uint16_t* room = rooms.first[group.first + b];
+    const std::uint16_t* room = rooms.slot[0][group.first + b];
     const std::uint32_t take = group.take[b];
     group.begin[b] = place;
     for (std::uint32_t j = 0; j < 8; ++j) slots[place + j] = room[(take >> (4 * j)) & 7];
@@ -190,8 +187,6 @@ std::uint32_t WriteSlots(const Rooms& rooms, BinGroup& group, std::uint32_t plac
 }
 
 #if defined(RETABLE_X86)
-#define RETABLE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
-
 RETABLE_AVX512 void LookUpOrdersAvx512(const Rooms& rooms, const BinOrders& table,
                                        BinGroup& group) {
   constexpr __mmask16 kAll = 0xFFFF, kOdd = 0xAAAA;
@@ -239,7 +234,7 @@ RETABLE_AVX512 std::uint32_t WriteSlotsAvx512(const Rooms& rooms, BinGroup& grou
   for (std::uint32_t b = 0; b < 128; ++b) {
     const __m512i take = _mm512_maskz_srlv_epi64(0xFF, _mm512_set1_epi64(group.take[b]), shifts);
     const __m128i room =
-        _mm_load_si128(reinterpret_cast<const __m128i*>(rooms.first[group.first + b]));
+        _mm_load_si128(reinterpret_cast<const __m128i*>(rooms.slot[0][group.first + b]));
     group.begin[b] = place;
     _mm_storeu_si128(
         reinterpret_cast<__m128i*>(slots + place),
@@ -249,18 +244,13 @@ RETABLE_AVX512 std::uint32_t WriteSlotsAvx512(const Rooms& rooms, BinGroup& grou
   return place;
 }
 
-bool HasAvx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-}
 #endif
 
 std::uint32_t WriteGroup(const Rooms& rooms, BinGroup& group, std::uint32_t place,
                          std::uint16_t* slots) {
   const BinOrders& table = BinOrders::Table();
 #if defined(RETABLE_X86)
-  static const bool vectors = HasAvx512();
-  if (vectors) {
+  if (HasAvx512()) {
     LookUpOrdersAvx512(rooms, table, group);
     return WriteSlotsAvx512(rooms, group, place, slots);
   }
@@ -283,8 +273,8 @@ bool DenseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
         const std::uint32_t b = 64 * half + static_cast<std::uint32_t>(std::countr_zero(odd));
         const std::uint32_t bin = group.first + b, size = rooms.size[bin];
         std::uint16_t held[16];
-        std::copy_n(rooms.first[bin], 8, held);
-        std::copy_n(rooms.more[bin], 8, held + 8);
+        for (const int half_of : {0, 1})
+          std::copy_n(rooms.slot[half_of][bin], 8, held + 8 * half_of);
         ShuffleBin(random, leaf, bin, SwapWord(group.words, b), held, slots + group.begin[b], size);
       }
     }
@@ -315,23 +305,67 @@ struct Split {
   std::uint32_t start[kMaxDigits], size[kMaxDigits];
 };
 
+// Items [s, s + count) of a few parts, by their digits.
+template <class Item>
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, const Item* in, Item* items,
+                   std::uint32_t* next) {
+  for (std::uint32_t k = 0; k < count; ++k) Append(items + next[digit[k]]++, in[k]);
+}
+
+#if defined(RETABLE_X86)
+constexpr std::uint32_t kFewLeaves = 6;
+
+// With few parts the counters are the cost, each waiting for its last increment: 8 items at once
+// are compressed to those of each part instead. Writes up to 8 items behind the last of a part.
+RETABLE_AVX512 void AppendFewAvx512(const std::uint16_t* digit, std::uint32_t count,
+                                    std::uint32_t leaves, const std::uint64_t* in,
+                                    std::uint64_t* items, std::uint32_t* next) {
+  for (std::uint32_t k = 0; k + 8 <= count; k += 8) {
+    const __m512i eight = _mm512_loadu_si512(in + k);
+    const __m128i digits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(digit + k));
+    for (std::uint32_t q = 0; q < leaves; ++q) {
+      const __mmask8 mine = _mm_cmpeq_epi16_mask(digits, _mm_set1_epi16(static_cast<short>(q)));
+      _mm512_storeu_si512(items + next[q], _mm512_maskz_compress_epi64(mine, eight));
+      next[q] += static_cast<std::uint32_t>(__builtin_popcount(mine));
+    }
+  }
+  const std::uint32_t done = count / 8 * 8;
+  AppendByDigit(digit + done, count - done, in + done, items, next);
+}
+
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t leaves,
+                   const std::uint64_t* in, std::uint64_t* items, std::uint32_t* next) {
+  if (leaves <= kFewLeaves && HasAvx512()) {
+    return AppendFewAvx512(digit, count, leaves, in, items, next);
+  }
+  AppendByDigit(digit, count, in, items, next);
+}
+#endif
+template <class Item>
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t, const Item* in,
+                   Item* items, std::uint32_t* next) {
+  AppendByDigit(digit, count, in, items, next);
+}
+
 // In one pass, into rooms. False when one was too small.
 template <class Item>
 bool SplitIntoRooms(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
                     const Item* in, std::uint32_t m, std::uint32_t room, Split<Item>& split) {
   // Should all items draw the last digit, they still find memory.
-  split.items = Scratch<Item, struct LeafItems>(std::size_t{leaves} * room + m);
+  split.items = Scratch<Item, struct LeafItems>(std::size_t{leaves} * room + m + 8);
   std::uint32_t next[kMaxDigits];
   for (std::uint32_t q = 0; q < leaves; ++q) next[q] = split.start[q] = q * room;
-  ForEachDigit(random, stream, leaves, 0, m, [&](std::uint64_t s, std::uint32_t digit) {
-    Append(split.items + next[digit]++, in[s]);
-  });
+  std::uint16_t digit[256];
+  for (std::uint32_t s = 0; s < m; s += 256) {
+    FillDigits(random, stream, s >> 8, leaves, digit);
+    AppendByDigit(digit, std::min(256u, m - s), leaves, in + s, split.items, next);
+  }
   std::uint32_t most = 0;
   for (std::uint32_t q = 0; q < leaves; ++q) {
     split.size[q] = next[q] - split.start[q];
     most = std::max(most, split.size[q]);
   }
-  return most <= room;
+  return most + 8 <= room;
 }
 
 // For leaves of any size: counts first.

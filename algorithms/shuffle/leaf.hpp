@@ -3,14 +3,16 @@
 //! Leaves of the partition shuffle on the CPU: the third level of partition.hpp and its bins, and
 //! the split into leaves before it.
 //!
-//! Three ways to the order of a leaf, by how full it is:
-//!   sparse     up to 1024 items in 1792 bins: slots are counted by bin and go straight to their
+//! What is made is not the items' order but that of their 16-bit slots, which stays in the
+//! first-level cache; the items are then read at random and written in line. Three ways to it, by
+//! how full the leaf is:
+//!   sparse     up to 1280 items in 1792 bins: slots are counted by bin and go straight to their
 //!              places; random words are drawn only for the few bins that hold two or more.
-//!   dense      up to a full leaf: an item goes to the next slot of its bin, for which there is
-//!              room for 16, so that nothing is counted first; a bin of up to eight is then put in
-//!              order by one look into a table and one vector permutation.
-//!   any        the definition, a bin at a time: for leaves over capacity, or a bin over its room.
-//! Work O(m). Memory: 230 kB of rooms (8-byte items) a thread keeps.
+//!   dense      up to a full leaf: a slot goes to the next place of its bin's room, so that nothing
+//!              is counted first; a bin of up to eight is then put in order by one look into a
+//!              table and one vector permutation, written as eight whatever its size.
+//!   any        the definition, a bin at a time: leaves over capacity, or a bin of more than 16.
+//! Work O(m). Memory: 59 kB of rooms a thread keeps.
 
 #include <cstdint>
 

@@ -9,6 +9,7 @@
 #include "algorithms/shuffle/bin_orders.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_random.hpp"
+#include "algorithms/shuffle/vector_code.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -79,8 +80,8 @@ void ExpectByDefinition(std::uint64_t seed, std::uint64_t leaf, std::uint32_t m)
 }
 
 TEST(Leaf, FollowsItsDefinitionAtEverySize) {
-  for (const std::uint32_t m : {0u, 1u, 2u, 3u, 8u, 63u, 255u, 256u, 257u, 1000u, 1023u, 1024u,
-                                1025u, 1026u, 2047u, 4097u, 6620u, 7167u, 7168u}) {
+  for (const std::uint32_t m : {0u, 1u, 2u, 3u, 8u, 63u, 255u, 256u, 257u, 1000u, 1279u, 1280u,
+                                1281u, 1282u, 2047u, 4097u, 6620u, 7167u, 7168u}) {
     ExpectByDefinition<std::uint64_t>(m + 1, 0, m);
     ExpectByDefinition<std::uint32_t>(m + 2, 77, m);
     ExpectByDefinition<Item16>(m + 3, 1u << 20, m);
@@ -122,6 +123,25 @@ TEST(Leaf, RoomsTooSmallChangeNothing) {
   EXPECT_EQ(roomy, parallel);
   std::sort(roomy.begin(), roomy.end());
   EXPECT_EQ(roomy, items);
+}
+
+// Whatever vectors a processor has, the order is the same.
+TEST(Leaf, OrdersDoNotDependOnTheVectors) {
+  const std::uint32_t m = 40000;
+  const Philox4x32 random = Philox4x32::FromSeed(21);
+  const auto items = Numbered<std::uint64_t>(m);
+  std::vector<std::vector<std::uint64_t>> orders;
+  for (const int bits : {512, 256, 0}) {
+    widest_vectors = bits;
+    for (const std::uint32_t leaves : {3u, 7u, 40u}) {  // few, and full; many; sparse
+      orders.emplace_back(m);
+      ShuffleLeaves(random, kFirstStream, leaves, 9, items.data(), orders.back().data(), m, false);
+    }
+    ExpectByDefinition<std::uint64_t>(31, 2, 7000);
+    ExpectByDefinition<std::uint32_t>(32, 3, 700);
+  }
+  widest_vectors = 512;
+  for (std::size_t k = 3; k < orders.size(); ++k) EXPECT_EQ(orders[k], orders[k % 3]) << k;
 }
 
 TEST(BinOrders, AreTheSwapsOfTheWord) {

@@ -10,7 +10,8 @@
 
 namespace retable::shuffle {
 
-//! Digits of slots [256 group, 256 group + 256) of a sub-stream, of {0..digits-1}, in slot order.
+//! Digits of slots [256 group, 256 group + 256) of a sub-stream, of {0..digits-1}, in slot order;
+//! digits < 2^16.
 void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group,
                 std::uint32_t digits, std::uint16_t digit[256]);
 

@@ -1,8 +1,6 @@
 #include "algorithms/shuffle/philox_bulk.hpp"
 
-#if defined(RETABLE_X86)
-#include <immintrin.h>
-#endif
+#include "algorithms/shuffle/vector_code.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -23,9 +21,8 @@ void Blocks32(const Philox4x32& random, const std::uint32_t* low, std::uint32_t 
 // what gathers in the high halves does no harm, and no lane ever moves: six instructions a round.
 // Left to itself the compiler multiplies 64 by 64 bits: eight times the work.
 
-__attribute__((target("avx512f"))) void Blocks32Avx512(const Philox4x32& random,
-                                                       const std::uint32_t* low, std::uint32_t high,
-                                                       std::uint64_t stream, std::uint32_t* words) {
+RETABLE_AVX512 void Blocks32Avx512(const Philox4x32& random, const std::uint32_t* low,
+                                   std::uint32_t high, std::uint64_t stream, std::uint32_t* words) {
   constexpr __mmask8 kAll = 0xFF;
   const __m512i m0 = _mm512_set1_epi64(0xD2511F53), m1 = _mm512_set1_epi64(0xCD9E8D57);
   __m512i c0[4], c1[4], c2[4], c3[4];
@@ -59,9 +56,8 @@ __attribute__((target("avx512f"))) void Blocks32Avx512(const Philox4x32& random,
   }
 }
 
-__attribute__((target("avx2"))) void Blocks32Avx2(const Philox4x32& random,
-                                                  const std::uint32_t* low, std::uint32_t high,
-                                                  std::uint64_t stream, std::uint32_t* words) {
+RETABLE_AVX2 void Blocks32Avx2(const Philox4x32& random, const std::uint32_t* low,
+                               std::uint32_t high, std::uint64_t stream, std::uint32_t* words) {
   const __m256i m0 = _mm256_set1_epi64x(0xD2511F53), m1 = _mm256_set1_epi64x(0xCD9E8D57);
   const __m256i evens = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
   for (int half = 0; half < 2; ++half) {  // 16 registers hold four times four rows
@@ -99,22 +95,15 @@ __attribute__((target("avx2"))) void Blocks32Avx2(const Philox4x32& random,
 
 #endif
 
-using Blocks = void (*)(const Philox4x32&, const std::uint32_t*, std::uint32_t, std::uint64_t,
-                        std::uint32_t*);
-Blocks BestBlocks() {
-#if defined(RETABLE_X86)
-  if (__builtin_cpu_supports("avx512f")) return Blocks32Avx512;
-  if (__builtin_cpu_supports("avx2")) return Blocks32Avx2;
-#endif
-  return Blocks32;
-}
-
 }  // namespace
 
 void FillBlocksOf(const Philox4x32& random, const std::uint32_t low[32], std::uint32_t high,
                   std::uint64_t stream, std::uint32_t words[128]) {
-  static const Blocks blocks = BestBlocks();
-  blocks(random, low, high, stream, words);
+#if defined(RETABLE_X86)
+  if (HasAvx512()) return Blocks32Avx512(random, low, high, stream, words);
+  if (HasAvx2()) return Blocks32Avx2(random, low, high, stream, words);
+#endif
+  Blocks32(random, low, high, stream, words);
 }
 
 void FillBlocks32(const Philox4x32& random, std::uint64_t first, std::uint64_t stream,

@@ -13,11 +13,6 @@
 #define RETABLE_CLONES
 #endif
 
-//! Whether functions may be written for one instruction set and chosen by what the processor has.
-#if defined(__x86_64__) && defined(__GNUC__)
-#define RETABLE_X86 1
-#endif
-
 namespace retable::shuffle {
 
 //! Blocks first, ..., first + 31 of a sub-stream: word w of block l at words[32 w + l]. `first` is
