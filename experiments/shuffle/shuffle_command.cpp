@@ -2,13 +2,18 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <mutex>
 #include <ostream>
+#include <sstream>
 
 #include "algorithms/shuffle/known_bad.hpp"
 #include "algorithms/shuffle/parallel.hpp"
+#include "algorithms/shuffle/sample.hpp"
 #include "algorithms/shuffle/statistics.hpp"
+#include "experiments/shuffle/rows.hpp"
 #include "harness/verbs.hpp"
 
 namespace retable::experiments {
@@ -21,6 +26,9 @@ struct Options {
   double mib = 1;
   double samples = 1e5;
   double alpha = 1e-4;
+  RowsRequest rows;
+  std::string in, to;
+  std::uint64_t of = 0, take = 0;
 };
 
 shuffle::OrderSource Source(const std::string& name) {
@@ -75,17 +83,72 @@ int RunBattery(const Options& options, std::ostream& out) {
   return rejected ? 3 : 0;
 }
 
+std::string ReadWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw std::invalid_argument("cannot read " + path);
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+int Rows(const Options& options, std::ostream& out) {
+  std::string content = ReadWhole(options.in);
+  try {
+    content = RowsInRandomOrder(content, options.rows);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(options.in + ": " + error.what());
+  }
+  if (options.to.empty()) {
+    out << content;
+    return 0;
+  }
+  std::ofstream file(options.to, std::ios::binary);
+  file << content;
+  file.close();
+  if (!file) throw std::invalid_argument("cannot write " + options.to);
+  return 0;
+}
+
+int Sample(const Options& options, std::ostream& out) {
+  const auto sample = shuffle::SampleWithoutReplacement(options.of, options.take, options.seed);
+  for (const std::uint64_t value : sample) out << value << "\n";
+  return 0;
+}
+
+// The words of `rows` and `sample`.
+void AddRowOptions(CLI::App& rows, CLI::App& sample, Options& options) {
+  rows.add_option("--in", options.in, "the file")->required();
+  rows.add_option("--out", options.to, "where to; the standard output if not given");
+  rows.add_option("--row-bytes", options.rows.row_bytes,
+                  "bytes of a row of a binary file; 0: lines of a text")
+      ->capture_default_str();
+  rows.add_option("--header", options.rows.header, "first rows that stay in front")
+      ->capture_default_str();
+  rows.add_option("--take", options.rows.take, "that many rows only, without replacement");
+  rows.add_option("--method", options.rows.method, "a shuffler")->capture_default_str();
+  rows.add_option("--seed", options.rows.seed, "one seed, one order")->capture_default_str();
+  sample.add_option("--of", options.of, "numbers are below this")->required();
+  sample.add_option("--take", options.take, "how many")->required();
+  sample.add_option("--seed", options.seed, "one seed, one sample")->capture_default_str();
+}
+
 }  // namespace
 
 int ShuffleCommand(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
   Options options;
-  CLI::App app{"permutations as random bits, and tests of them", "retable shuffle"};
+  CLI::App app{"rows in random order, samples; permutations as random bits, and tests of them",
+               "retable shuffle"};
   app.require_subcommand(1);
   auto* bits = app.add_subcommand("bits", "write the Lehmer digits of orders as random bits");
   bits->add_option("--mib", options.mib, "how much to write")->capture_default_str();
   auto* battery = app.add_subcommand("battery", "test orders; exit status 3 if rejected");
   battery->add_option("--samples", options.samples, "orders drawn")->capture_default_str();
   battery->add_option("--alpha", options.alpha, "corrected level")->capture_default_str();
+  auto* rows = app.add_subcommand("rows", "a file's lines or rows in random order");
+  auto* sample = app.add_subcommand("sample", "distinct numbers in random order");
+  AddRowOptions(*rows, *sample, options);
   for (auto* command : {bits, battery}) {
     command->add_option("--method", options.method, "a shuffler of the power matrix")->required();
     command->add_option("--items", options.items, "of an order")
@@ -93,21 +156,17 @@ int ShuffleCommand(const std::vector<std::string>& words, std::ostream& out, std
         ->check(CLI::Range(2, 65536));
     command->add_option("--seed", options.seed, "of the first order")->capture_default_str();
   }
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    app.parse(reversed);
-    return bits->parsed() ? Bits(options, out) : RunBattery(options, out);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error, out, err) == 0 ? 0 : 1;
-  } catch (const std::invalid_argument& error) {
-    err << "retable shuffle: " << error.what() << "\n";
-    return 1;
-  }
+  return harness::RunVerb(app, words, out, err, harness::WithWordsRefused([&] {
+                            if (rows->parsed()) return Rows(options, out);
+                            if (sample->parsed()) return Sample(options, out);
+                            return bits->parsed() ? Bits(options, out) : RunBattery(options, out);
+                          }));
 }
 
 namespace {
 const harness::VerbRegistration kShuffleVerb{
-    {"shuffle", "permutations as random bits for test batteries, and our battery", ShuffleCommand}};
+    {"shuffle", "rows of a file in random order, samples; test batteries of shufflers",
+     ShuffleCommand}};
 }  // namespace
 
 }  // namespace retable::experiments
