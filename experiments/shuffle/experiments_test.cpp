@@ -1,6 +1,7 @@
 // Every shuffle experiment loads and plans, and its names agree with its published cells.
 
 #include "experiments/common/plan_testing.hpp"
+#include "experiments/shuffle/fairness.hpp"
 #include "harness/experiment.hpp"
 
 #include <gtest/gtest.h>
@@ -25,10 +26,26 @@ std::vector<Experiment> Load(const std::string& profile) {
 TEST(ShuffleExperiments, EveryArtifactIsThere) {
   std::set<std::string> ids;
   for (const auto& e : Load("quick")) ids.insert(e.artifact);
-  for (const char* artifact :
-       {"fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig15",
-        "table1", "table2", "table3", "beyond-best-case", "beyond-gpu", "beyond-items",
-        "beyond-cpu", "beyond-one-core", "beyond-power"}) {
+  for (const char* artifact : {"fig6",
+                               "fig7",
+                               "fig8",
+                               "fig9",
+                               "fig10",
+                               "fig11",
+                               "fig12",
+                               "fig13",
+                               "fig14",
+                               "fig15",
+                               "table1",
+                               "table2",
+                               "table3",
+                               "beyond-best-case",
+                               "beyond-gpu",
+                               "beyond-items",
+                               "beyond-cpu",
+                               "beyond-one-core",
+                               "beyond-overview",
+                               "beyond-power"}) {
     EXPECT_EQ(ids.count(artifact), 1u) << artifact;
   }
 }
@@ -73,6 +90,16 @@ TEST(ShuffleExperiments, FiguresAreDrawnFromTheCellsOfTheirTables) {
       EXPECT_EQ(keys[figure], keys[table]) << figure << " and " << table << ", " << profile;
     }
   }
+}
+
+TEST(Fairness, SeesTheParityLockAndNoFaultInOurs) {
+  const auto judge = [](const char* method) {
+    const auto shuffler = Registry<shuffle::Shuffler>::Instance().Make(method, Device::kCpu, {});
+    return experiments::JudgeOrders(*shuffler, 500, 3);
+  };
+  EXPECT_LT(judge("VarPhilox").p, 1e-4);
+  EXPECT_EQ(judge("VarPhilox").lowest, "parity, n = 64");
+  EXPECT_GT(judge("Partition").p, 1e-4);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace retable::experiments {
 
 struct RowsRequest {
-  std::string method = "Shuffle";  //!< a CPU method of the registry
+  std::string method = "Partition";  //!< a CPU method of the registry
   std::uint64_t seed = 1;
   std::size_t row_bytes = 0;          //!< 0: lines
   std::uint64_t header = 0;           //!< lines (or rows) that stay in front

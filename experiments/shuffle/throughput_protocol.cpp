@@ -17,6 +17,7 @@
 #include "experiments/common/glue.hpp"
 #include "experiments/shuffle/device_timing.hpp"
 #include "experiments/shuffle/external_shuffler.hpp"
+#include "experiments/shuffle/fairness.hpp"
 #include "experiments/shuffle/sequence_data.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timed_outcome.hpp"
@@ -76,7 +77,8 @@ class ShuffleThroughput final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"budget", 2.0, "seconds for warm-up and samples of a cell"},
-            {"threads", std::int64_t{0}, "threads of a CPU method; 0: all"}};
+            {"threads", std::int64_t{0}, "threads of a CPU method; 0: all"},
+            {"orders", std::int64_t{0}, "orders drawn for the battery of tests; 0: no tests"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveSequence(dataset);
@@ -123,6 +125,7 @@ class ShuffleThroughput final : public harness::Protocol {
     harness::AddTiming(outcome, timing);
     harness::AddRate(outcome, timing, static_cast<double>(n), "million items/s", 1e6);
     outcome.costs = CostsOf(shuffler->work(n, item_bytes), timing.cores_used);
+    if (IntegerOf(cell.settings, "orders") > 0) AddFairness(cell, *shuffler, outcome);
     outcome.facts["n"] = static_cast<std::int64_t>(n);
     outcome.facts["item_bytes"] = static_cast<std::int64_t>(item_bytes);
     outcome.facts["deterministic"] = shuffler->deterministic();
@@ -130,6 +133,22 @@ class ShuffleThroughput final : public harness::Protocol {
   }
 
  private:
+  // A CUDA method that is equal to its CPU twin bit for bit has the twin's quality.
+  static void AddFairness(const harness::CellConfig& cell, Shuffler& shuffler,
+                          harness::Outcome& outcome) {
+    harness::CellConfig on_cpu = cell;
+    on_cpu.device = "cpu";
+    const bool twin = cell.device == "cuda" && shuffler.deterministic() &&
+                      Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr;
+    const auto drawn = twin ? MakeMethod<Shuffler>(on_cpu) : nullptr;
+    const auto orders = static_cast<std::uint64_t>(IntegerOf(cell.settings, "orders"));
+    const Fairness fairness =
+        JudgeOrders(twin ? *drawn : shuffler, orders, static_cast<std::uint64_t>(cell.seed));
+    outcome.metrics.push_back({"fairness", "", {fairness.p}, {}, {}});
+    outcome.facts["rejected by"] = fairness.p < 1e-4 ? fairness.lowest : std::string("no test");
+    outcome.facts["orders drawn by"] = std::string(twin ? "the CPU twin" : "itself");
+  }
+
   static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
                                       const std::vector<std::byte>& in,
                                       const std::vector<std::byte>& out, std::uint64_t n,
