@@ -54,7 +54,7 @@ def inline_svg(svg, prefix, alt):
     body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S)
     body = re.sub(r"(\d+\.\d)\d+(?=[ \n\"])", r"\1", body)                       # a tenth of a point is enough on a screen
     body = re.sub(r' d="[^"]*"', lambda m: re.sub(r"\s*\n\s*|(?<=[MLCQHVz]) | (?=[MLCQHVz])", lambda n: " " if "\n" in n.group() else "", m.group()).replace(" L", "L"), body)
-    body = body.replace("stroke-linejoin: miter", "").replace("; ", ";").replace(": ", ":")
+    body = re.sub(r' style="[^"]*"', lambda m: m.group().replace("stroke-linejoin: miter", "").replace("; ", ";").replace(": ", ":"), body)
     body = re.sub(r"\n+", "\n", body)
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')
@@ -73,6 +73,16 @@ def figure_html(report, artifact, prefix):
         return Markup(f'<img class="plot raster" alt="{Markup.escape(alt)}" src="data:image/png;base64,{data}">')
     except OSError:
         return Markup("")
+
+
+def breakable(text):
+    """Text that may be broken after an underscore: names of kernels and data sets are long."""
+    return Markup(str(Markup.escape(text)).replace("_", "_<wbr>"))
+
+
+def code_spans(text):
+    """`words` between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(Markup.escape(text))))
 
 
 def flatten(value, name="", depth=0):
@@ -262,7 +272,8 @@ def build(report, notes):
                              trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     env.globals.update(glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
                        count=numbers.count)
-    env.filters["raised"] = numbers.raised
+    env.filters["raised"] = lambda text: breakable(numbers.raised(text))
+    env.filters["code_spans"] = code_spans
     return env.get_template("report.html.j2").render(
         head=head_view(report), families=families, claims=[(f, rows) for f, rows in claims if rows],
         claim_tally=model.tally(all_claims, CLAIM_VERDICTS), claim_total=len(all_claims),

@@ -25,7 +25,7 @@ import fixture  # noqa: E402
 import report as program  # noqa: E402
 from retable_report import figures, inputs, markdown, model, numbers, page, pictures, style  # noqa: E402
 
-VOID = {"meta", "link", "br", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
+VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
 
 class Page(html.parser.HTMLParser):
@@ -308,6 +308,15 @@ class WholeFolder(unittest.TestCase):
             self.skipTest("chromium does not run here")
         self.assertLessEqual(int(found.group(1)), 390)
         self.assertLessEqual(int(found.group(2)), 1280)
+
+    def test_figures_lose_spaces_in_their_styles_alone(self):
+        made = page.inline_svg('<svg viewBox="0 0 10 10"><g style="fill: none; stroke: red"><text>data: a; b</text></g></svg>', "x", "a: b; c")
+        self.assertIn('<g style="fill:none;stroke:red"><text>data: a; b</text>', made)
+        self.assertIn('aria-label="a: b; c"', made)
+
+    def test_code_and_long_names(self):
+        self.assertEqual(page.code_spans("type `a <b>` now"), "type <code>a &lt;b&gt;</code> now")
+        self.assertEqual(page.breakable("kernel_a <b>"), "kernel_<wbr>a &lt;b&gt;")
 
     def test_shares_of_the_ceiling_and_clocks_are_on_the_page(self):
         data = json.loads(re.search(r'id="data">(.*?)</script>', self.html, re.S).group(1))

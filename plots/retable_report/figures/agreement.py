@@ -51,7 +51,8 @@ def draw_agreement(artifact, figure):
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(True, axis="x")
-    ax.set_xlabel("measured / paper  (1 = as published; band: within 10 %)")
+    wide = WIDTH - left - .2 > 3.4
+    ax.set_xlabel("measured / paper  (1 = as published; band: within 10 %)" if wide else "measured / paper (band: within 10 %)")
     page.text(left, head - .07, "◂ measured is smaller", ha="left", va="bottom", color=MUTED)
     page.text(WIDTH - .2, head - .07, "measured is larger ▸", ha="right", va="bottom", color=MUTED)
     handles = [Line2D([], [], linestyle="", marker=style.VERDICT_MARKERS[v], color=style.VERDICT_COLOURS[v]) for v in present]
