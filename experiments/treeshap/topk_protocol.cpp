@@ -58,7 +58,11 @@ class TopKProtocol final : public harness::Protocol {
   std::string family() const override { return "treeshap"; }
   std::string summary() const override { return "the strongest interactions of each row"; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return {{kSearch, {"cpu"}, {}, "sums for the pairs that meet on a path, then a heap", "top_interactions.hpp"},
+    return {{kSearch,
+             {"cpu"},
+             {},
+             "sums for the pairs that meet on a path, then a heap",
+             "top_interactions.hpp"},
             {kMatrix, {"cpu"}, {}, "all pairs by quadrature, then a selection", ""}};
   }
   std::vector<harness::ParameterSpec> axes() const override {
