@@ -44,7 +44,7 @@ void ShuffleAny(const Philox4x32& random, std::uint64_t leaf, const Item* in, It
     start[b + 1] += start[b];
   }
   for (std::uint32_t s = 0; s < m; ++s) binned[next[digit[s]]++] = in[s];
-  std::uint32_t words[128];
+  alignas(64) std::uint32_t words[128];
   for (std::uint32_t b = 0; b < kBins; ++b) {
     if (b % 128 == 0) FillSwapBlocks(random, leaf, b / 128, words);
     ShuffleBin(random, leaf, b, SwapWord(words, b % 128), binned + start[b], out + start[b],
@@ -97,7 +97,7 @@ bool SparseOrders(const Philox4x32& random, std::uint64_t leaf, const std::uint1
 
 bool SparseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
                 std::uint16_t* slots) {
-  std::uint16_t digit[kSparse], rank[kSparse], shared[kSparse];
+  alignas(64) std::uint16_t digit[kSparse], rank[kSparse], shared[kSparse];
   std::uint16_t size[kBins] = {}, before[kBins];
   std::uint32_t many = 0;
   for (std::uint32_t s = 0; s < m; s += 256) {
@@ -131,7 +131,7 @@ struct Rooms {
 // False when a bin has no room.
 bool FillRooms(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m, Rooms& rooms) {
   std::fill_n(rooms.size, kBins, std::uint8_t{0});
-  std::uint16_t digit[256];
+  alignas(64) std::uint16_t digit[256];
   for (std::uint32_t s = 0; s < m; s += 256) {
     FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit);
     const std::uint32_t many = std::min(256u, m - s);
@@ -152,11 +152,11 @@ bool FillRooms(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m, Ro
 
 // 128 bins on their way out.
 struct BinGroup {
-  std::uint32_t first;       // bin
-  std::uint32_t words[128];  // see SwapWord
-  std::uint32_t take[128];   // orders
-  std::uint64_t odd[2];      // bits of bins that the table has not
-  std::uint32_t begin[128];  // places
+  std::uint32_t first;                   // bin
+  alignas(64) std::uint32_t words[128];  // see SwapWord
+  alignas(64) std::uint32_t take[128];   // orders
+  std::uint64_t odd[2];                  // bits of bins that the table has not
+  std::uint32_t begin[128];              // places
 };
 
 void LookUpOrders(const Rooms& rooms, const BinOrders& table, BinGroup& group) {
@@ -187,6 +187,25 @@ std::uint32_t WriteSlots(const Rooms& rooms, BinGroup& group, std::uint32_t plac
 }
 
 #if defined(RETABLE_X86)
+RETABLE_AVX2 std::uint32_t WriteSlotsAvx2(const Rooms& rooms, BinGroup& group, std::uint32_t place,
+                                          std::uint16_t* slots) {
+  const __m128i nibble = _mm_set1_epi8(15), second = _mm_set1_epi16(0x0100);
+  for (std::uint32_t b = 0; b < 128; ++b) {
+    const __m128i take = _mm_cvtsi32_si128(static_cast<int>(group.take[b]));
+    const __m128i numbers = _mm_unpacklo_epi8(_mm_and_si128(take, nibble),
+                                              _mm_and_si128(_mm_srli_epi32(take, 4), nibble));
+    // Slot k is bytes 2 k and 2 k + 1.
+    const __m128i twice = _mm_add_epi8(numbers, numbers);
+    const __m128i bytes = _mm_add_epi8(_mm_unpacklo_epi8(twice, twice), second);
+    const __m128i room =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(rooms.slot[0][group.first + b]));
+    group.begin[b] = place;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(slots + place), _mm_shuffle_epi8(room, bytes));
+    place += rooms.size[group.first + b];
+  }
+  return place;
+}
+
 RETABLE_AVX512 void LookUpOrdersAvx512(const Rooms& rooms, const BinOrders& table,
                                        BinGroup& group) {
   constexpr __mmask16 kAll = 0xFFFF, kOdd = 0xAAAA;
@@ -256,6 +275,9 @@ std::uint32_t WriteGroup(const Rooms& rooms, BinGroup& group, std::uint32_t plac
   }
 #endif
   LookUpOrders(rooms, table, group);
+#if defined(RETABLE_X86)
+  if (HasAvx2()) return WriteSlotsAvx2(rooms, group, place, slots);
+#endif
   return WriteSlots(rooms, group, place, slots);
 }
 
@@ -287,7 +309,7 @@ bool DenseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
 template <class Item>
 void ShuffleLeaf(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
                  std::uint32_t m) {
-  std::uint16_t slots[kLeafCapacity + 8];  // slots[j] goes to place j
+  alignas(64) std::uint16_t slots[kLeafCapacity + 8];  // slots[j] goes to place j
   if (m > kLeafCapacity ||
       !(m <= kSparse ? SparseLeaf(random, leaf, m, slots) : DenseLeaf(random, leaf, m, slots))) {
     return ShuffleAny(random, leaf, in, out, m);
@@ -355,7 +377,7 @@ bool SplitIntoRooms(const Philox4x32& random, std::uint64_t stream, std::uint32_
   split.items = Scratch<Item, struct LeafItems>(std::size_t{leaves} * room + m + 8);
   std::uint32_t next[kMaxDigits];
   for (std::uint32_t q = 0; q < leaves; ++q) next[q] = split.start[q] = q * room;
-  std::uint16_t digit[256];
+  alignas(64) std::uint16_t digit[256];
   for (std::uint32_t s = 0; s < m; s += 256) {
     FillDigits(random, stream, s >> 8, leaves, digit);
     AppendByDigit(digit, std::min(256u, m - s), leaves, in + s, split.items, next);

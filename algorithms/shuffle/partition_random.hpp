@@ -31,7 +31,7 @@ inline std::uint32_t SwapWord(const std::uint32_t words[128], std::uint32_t b) {
 template <class Visit>
 void ForEachDigit(const Philox4x32& random, std::uint64_t stream, std::uint32_t digits,
                   std::uint64_t begin, std::uint64_t end, Visit&& visit) {
-  std::uint16_t digit[256];
+  alignas(64) std::uint16_t digit[256];
   for (std::uint64_t s = begin; s < end; s += 256) {
     FillDigits(random, stream, s >> 8, digits, digit);
     const std::uint64_t count = std::min<std::uint64_t>(256, end - s);
