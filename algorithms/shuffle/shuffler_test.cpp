@@ -10,6 +10,7 @@
 
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/partition.hpp"
 
 namespace retable::shuffle {
@@ -229,8 +230,19 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
 
 TEST(Partition, FollowsItsDefinition) {
   const auto shuffler = Make("Partition");
-  for (const std::uint64_t n : {1, 2, 5, 127, 128, 129, 7168, 7169, 100003, 6620 * 572 + 1}) {
+  for (const std::uint64_t n :
+       {1, 2, 5, 127, 128, 129, 7168, 7169, 100003, 300007, 6620 * 572 + 1}) {
     EXPECT_EQ(shuffler->permutation(n, 5), PartitionByDefinition(n, 5)) << n;
+  }
+}
+
+// One thread splits in one pass, several count first.
+TEST(Partition, OrderDoesNotDependOnTheThreads) {
+  const auto shuffler = Make("Partition");
+  for (const std::uint64_t n : {20000, 300007, 1000003}) {
+    std::vector<std::uint64_t> alone;
+    WithThreads(1, [&] { alone = shuffler->permutation(n, 6); });
+    EXPECT_EQ(alone, shuffler->permutation(n, 6)) << n;
   }
 }
 
