@@ -39,6 +39,7 @@ double Shape(std::size_t angles, std::size_t j) {
 }
 
 double CosineByInverse(double shape, double u) {
+  if (shape == 1) return 1 - 2 * u;
   if (u == 0.5) return 0;  // by symmetry; Boost 1.74 finds no root there for shape 5
   return 1 - 2 * boost::math::ibeta_inv(shape, shape, u);
 }
@@ -50,7 +51,7 @@ double NormalQuantile(double u) {
 // The cosine's nearest singularity as a function of the quantile lies about pi sqrt(shape / 2) off
 // the real line: the series' terms shrink the quicker, the larger the shape.
 std::size_t TermsFor(double shape) {
-  return static_cast<std::size_t>(std::ceil(7 + 30 / std::sqrt(shape)));
+  return static_cast<std::size_t>(std::ceil(5 + 22 / std::sqrt(shape)));
 }
 
 // Coefficients of T_1, T_3, ... of the cosine over [-kWidest, kWidest], by its values at the
@@ -87,10 +88,9 @@ double OddChebyshev(std::span<const double> c, double t) {
 
 SphereFromCube::SphereFromCube(std::size_t angles, std::size_t points)
     : angles_(angles), series_(angles) {
-  constexpr double kSmoothEnough = 6;
-  for (std::size_t j = 0; j + 1 < angles; ++j) {
+  for (std::size_t j = 0; j + 2 < angles; ++j) {
     const double shape = Shape(angles, j);
-    if (shape >= kSmoothEnough && TermsFor(shape) < points) series_[j] = CosineSeries(shape);
+    if (TermsFor(shape) < points) series_[j] = CosineSeries(shape);
   }
 }
 

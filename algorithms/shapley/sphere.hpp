@@ -25,9 +25,9 @@ void NearestOrder(std::span<const double> x, std::span<std::int32_t> order);
 //! the inverse incomplete beta function; the last is 2 pi u. Uniform u give uniform points.
 //! Mitchell et al. 2022, section 4.3; Blumenson 1960.
 //!
-//! The inverse is what costs (some 8 us). As a function of the normal quantile of u the cosine of
+//! The inverse is what costs (2 to 8 us). As a function of the normal quantile of u the cosine of
 //! an angle is odd and nearly straight, so where many points are asked for it is kept as an odd
-//! Chebyshev series for each angle, of 8 to 19 terms, each of which costs one inverse.
+//! Chebyshev series for each angle, of 7 to 23 terms, each of which costs one inverse.
 class SphereFromCube {
  public:
   //! @param points how many will be asked for: series are made where they pay.

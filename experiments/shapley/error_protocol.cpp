@@ -223,6 +223,7 @@ class ImageErrorProtocol final : public harness::Protocol {
     auto axes = ParameterAxes();
     axes.push_back(
         {"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"});
+    axes.push_back({"orders", std::int64_t{0}, "permutations of a trial; 0: the setting"});
     return axes;
   }
   std::vector<harness::ParameterSpec> settings() const override {
@@ -238,8 +239,10 @@ class ImageErrorProtocol final : public harness::Protocol {
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const Problem problem = MakeImageProblem(cell.dataset, IntegerOr(cell.axes, "image", 0),
                                              IntegerOf(cell.settings, "rows_seed"));
-    return Measure(cell, problem,
-                   BudgetOf(IntegerOf(cell.settings, "permutations"), problem.features));
+    const std::int64_t orders = IntegerOr(cell.axes, "orders", 0);
+    return Measure(
+        cell, problem,
+        BudgetOf(orders > 0 ? orders : IntegerOf(cell.settings, "permutations"), problem.features));
   }
 };
 
