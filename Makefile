@@ -3,21 +3,27 @@
 #   make test                everything CI runs
 #   make smoke               all experiments, tiny, under a minute after the build
 #   make gpu-check FAMILY=x  verify and time the CUDA methods of a family on this machine's GPU
-#   make report | compare A=dir B=dir | build | clean
+#   make build [ONLY=family] build/retable, with one family alone where ONLY names it
+#   make report | compare A=dir B=dir | clean
 
 PROFILE ?= quick
 DEVICE ?= auto
 EXPERIMENTS ?= *
 OUT ?= results/latest
 FAMILY ?= quantiles
+ONLY ?=
 BUILD ?= build
 JOBS ?= $(shell nproc)
 RETABLE := $(BUILD)/retable
 
+# What was compiled from the same sources in another folder (a clone, a copy) is not compiled again.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
 .PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz docs clean help
 
 help:
-	@sed -n '2,8p' Makefile | sed 's/^# *//'
+	@sed -n '2,9p' Makefile | sed 's/^# *//'
 
 reproduce: build
 	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
@@ -34,7 +40,7 @@ unit: build
 	@cmake --build $(BUILD) -j $(JOBS) >/dev/null && cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
 
 build: setup
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY='$(ONLY)' >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
 	@mv $(BUILD).log $(BUILD)/configure.log
 	@cmake --build $(BUILD) -j $(JOBS) --target retable
 

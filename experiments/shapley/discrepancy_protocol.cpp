@@ -57,7 +57,9 @@ class DiscrepancyProtocol final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"lambda", 4.0, "of the Mallows kernel that measures"},
-            {"sbq_limit", std::int64_t{1000000}, "most permutations asked of SBQ"}};
+            {"sbq_limit", std::int64_t{1000000}, "most permutations asked of SBQ"},
+            {"search_limit", std::int64_t{0},
+             "most places (permutations times players) that designs are searched for; 0: any"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     if (dataset != "permutations") {
@@ -74,6 +76,14 @@ class DiscrepancyProtocol final : public harness::Protocol {
     const std::int64_t limit = IntegerOr(cell.settings, "sbq_limit", 1000000);
     if (cell.algorithm == "SBQ" && IntegerOf(cell.axes, "samples") > limit) {
       return "quadrature grows with the cube of the samples; sbq_limit is " + std::to_string(limit);
+    }
+    const std::int64_t most = IntegerOr(cell.settings, "search_limit", 0);
+    const std::int64_t places = IntegerOf(cell.axes, "samples") * IntegerOf(cell.axes, "dimension");
+    const auto shipped = cell.parameters.find("shipped");
+    if (most > 0 && places > most && shipped != cell.parameters.end() &&
+        !std::get<bool>(shipped->second)) {
+      return "a search over " + std::to_string(places) +
+             " places takes a minute and more; the paper profile has no search_limit";
     }
     return {};
   }
