@@ -46,8 +46,8 @@ TimesCompared CompareTimes(std::span<const double> old_times, std::span<const do
   return result;
 }
 
-std::string NextStep(Change change, const std::string& experiment) {
-  const std::string run = "retable run " + experiment + " --force";
+std::string NextStep(Change change, const std::string& experiment, bool in_turns) {
+  const std::string run = in_turns ? "the same command" : "retable run " + experiment + " --force";
   switch (change) {
     case Change::kFaster:
       return "make sure that it is still right: retable check";
@@ -61,7 +61,7 @@ std::string NextStep(Change change, const std::string& experiment) {
     case Change::kAmbiguous:
       break;
   }
-  return "more samples are needed: " + run + " --repeats 20";
+  return "more samples are needed: " + run + (in_turns ? " with --blocks 60" : " --repeats 20");
 }
 
 double NoiseFloor(std::span<const PairedBlock> same_body) {

@@ -46,7 +46,8 @@ TimesCompared CompareTimes(std::span<const double> old_times, std::span<const do
 
 //! What to do about a verdict: a sentence, with a command where there is one.
 //! @param experiment its id, for the command
-std::string NextStep(Change change, const std::string& experiment);
+//! @param in_turns two programs were measured in turns: more of that is another number of blocks
+std::string NextStep(Change change, const std::string& experiment, bool in_turns = false);
 
 //! What an A/A run (the same body on both sides) shows of this machine: how far from 1 the ratio of
 //! ten blocks comes in 95 of 100 cases. At least 1 %, also when there are fewer than ten blocks.

@@ -75,6 +75,7 @@ TEST(Change, EveryVerdictHasANameAndANextStep) {
     EXPECT_FALSE(NextStep(change, "x/y").empty());
   }
   EXPECT_NE(NextStep(Change::kAmbiguous, "x/y").find("retable run x/y"), std::string::npos);
+  EXPECT_NE(NextStep(Change::kAmbiguous, "x/y", true).find("--blocks"), std::string::npos);
 }
 
 TEST(NoiseFloor, IsHowFarTenBlocksComeFromOne) {

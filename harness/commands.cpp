@@ -410,7 +410,7 @@ int Paired(const Context& context, const RunArguments& arguments, const PairedAr
   out << "A " << paired.old_side << "\nB " << paired.new_side
       << "\nenvironment: the same, in turns (A B B A)\n"
       << NoiseText(noise) << '\n';
-  PrintComparison(run.comparison, out);
+  PrintComparison(run.comparison, out, true);
   if (run.comparison.timed.empty() && run.comparison.worsened.empty()) {
     out << "no timed cell ran under both programs\n";
     return kNothingToRun;

@@ -122,7 +122,7 @@ void PrintEnvironments(const std::string& a, const std::string& b, std::ostream&
   for (const std::string& difference : differences) out << "  " << difference << '\n';
 }
 
-void PrintTimed(const Comparison& comparison, std::ostream& out) {
+void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) {
   std::vector<const ComparedMetric*> notable;
   std::map<Change, int> counts;
   for (const ComparedMetric& metric : comparison.timed) {
@@ -150,7 +150,7 @@ void PrintTimed(const Comparison& comparison, std::ostream& out) {
     if (change == Change::kSame || count == 0) continue;
     const auto first = std::find_if(notable.begin(), notable.end(),
                                     [c = change](const auto* m) { return m->change == c; });
-    out << "  " << Name(change) << ": " << NextStep(change, (*first)->experiment) << '\n';
+    out << "  " << Name(change) << ": " << NextStep(change, (*first)->experiment, in_turns) << '\n';
   }
 }
 
@@ -170,8 +170,8 @@ std::string AxesText(const Values& axes) {
   return text;
 }
 
-void PrintComparison(const Comparison& comparison, std::ostream& out) {
-  PrintTimed(comparison, out);
+void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns) {
+  PrintTimed(comparison, out, in_turns);
   PrintLines("no longer ok:", comparison.worsened, out);
 }
 

@@ -39,7 +39,7 @@ Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
                             const std::vector<Artifact>& new_run, const ChangeRule& rule = {});
 
 //! Prints times and what worsened, with the next command for each kind of verdict.
-void PrintComparison(const Comparison& comparison, std::ostream& out);
+void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns = false);
 //! 5 when under `strict` something is slower or is no longer ok, else 0.
 int ExitOf(const Comparison& comparison, bool strict);
 
