@@ -228,6 +228,12 @@ TEST(Estimators, MeansOverSeedsAreTheExactValues) {
                   {"fit", std::string("odd")},
                   {"rounds", std::int64_t{8}}},
                  6, 280, 300);
+  ExpectUnbiased("Permutations-fitted",
+                 {{"sampler", std::string("MC")},
+                  {"fit", std::string("pairs")},
+                  {"coalitions_per_term", std::int64_t{4}},
+                  {"rounds", std::int64_t{8}}},
+                 6, 36, 1000);
   // Half and more of the coalitions, where sampling without replacement matters most.
   for (const char* proxy : {"trees", "additive"}) {
     const Parameters p = {
@@ -351,8 +357,19 @@ TEST(Estimators, AnOddControlVariateTakesTheErrorAway) {
   const auto game = RandomTermGame(12, 3, 40, 9);
   const auto exact = ExactShapleyValues(*game);
   const Parameters odd = {{"fit", std::string("odd")}};
-  const double fitted = MeanSquare(*game, *Make("Permutations-fitted", odd), 1600, exact, 4);
-  EXPECT_LT(fitted, 0.1 * MeanSquare(*game, *Make("Foldover-descent"), 1600, exact, 4));
+  const double plain = MeanSquare(*game, *Make("Foldover-descent"), 1600, exact, 4);
+  EXPECT_LT(MeanSquare(*game, *Make("Permutations-fitted", odd), 1600, exact, 4), 0.1 * plain);
+  const auto pairs = Make("Permutations-fitted", {{"fit", std::string("pairs")}});
+  EXPECT_LT(MeanSquare(*game, *pairs, 1600, exact, 4), 0.1 * plain);
+  for (int d : {1, 2, 3, 9}) {
+    const auto small = RandomTermGame(d, 3, 20, 2);
+    for (const std::int64_t budget : {d + std::int64_t{1}, d + std::int64_t{2}, std::int64_t{60}}) {
+      const CountingGame counted(*small);
+      const auto estimate = pairs->estimate(counted, budget, 7);
+      EXPECT_EQ(estimate.evaluations, counted.evaluations()) << d;
+      EXPECT_LE(estimate.evaluations, 2 * budget) << d;
+    }
+  }
   EXPECT_THROW(
       Make("Permutations-fitted", {{"fit", std::string("odd")}, {"sampler", std::string("MC")}})
           ->estimate(*game, 1600, 1),

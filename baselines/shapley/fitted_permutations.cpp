@@ -7,22 +7,24 @@
 //! w_p (marginals of v - f_k along p), with p in fold k and W_k the fold's weight. An additive game
 //! is no control variate, permutations are exact for it; and an order with its reverse is exact for
 //! games with v(S) = v(N - S), so where orders come with their reverses only the odd half matters.
-//! Two fits: boosted trees on what the mean marginals leave over ("trees"), and a sparse odd
-//! regression (odd_regression.hpp; "odd", for orders with reverses). A pair of an order and the
-//! next stays in one fold. The weighted sum over the whole design keeps its balance where the fits
-//! agree. Cost: a fit for each fold. Not in the paper: Mitchell et al. 2022, equation 3, with the
-//! idea of Witter, Liu, Musco 2025.
+//! Three fits: boosted trees on what the mean marginals leave over ("trees"); a sparse odd
+//! regression (odd_regression.hpp; "odd", for orders with reverses); and the same on pairs of
+//! coalitions taken at random, for which half of the budget goes ("pairs"): no folds then, and no
+//! bias whatever the sampler. A pair of an order and the next stays in one fold. The weighted sum
+//! over the whole design keeps its balance where the fits agree. Cost: a fit for each fold. Not in
+//! the paper: Mitchell et al. 2022, equation 3, with the idea of Witter, Liu, Musco 2025.
 
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
 
+#include "baselines/shapley/least_squares.hpp"
 #include "baselines/shapley/odd_regression.hpp"
 
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kFoldStream = 14;
+constexpr std::uint64_t kFoldStream = 14, kPairStream = 16;
 
 // The values along every order of a sample, and the coalitions passed.
 struct Walks {
@@ -61,12 +63,13 @@ void AddMarginals(const Walks& walks, const std::vector<double>& values, std::si
   }
 }
 
-enum class FitKind { kTrees, kOdd };
+enum class FitKind { kTrees, kOdd, kPairs };
 
 FitKind FitByName(const std::string& name) {
   if (name == "trees") return FitKind::kTrees;
   if (name == "odd") return FitKind::kOdd;
-  throw std::invalid_argument("no fit \"" + name + "\": trees and odd are known");
+  if (name == "pairs") return FitKind::kPairs;
+  throw std::invalid_argument("no fit \"" + name + "\": trees, odd and pairs are known");
 }
 
 class FittedPermutations final : public ShapleyEstimator {
@@ -80,8 +83,8 @@ class FittedPermutations final : public ShapleyEstimator {
         trees_(trees) {
     if (folds < 2) throw std::invalid_argument("folds: at least two are needed");
     if (per_term < 3) throw std::invalid_argument("coalitions_per_term: at least three");
-    if (kind == FitKind::kOdd && trees.depth > 16) {
-      throw std::invalid_argument("depth: at most 16 where fit = odd");
+    if (kind != FitKind::kTrees && trees.depth > 16) {
+      throw std::invalid_argument("depth: at most 16 where fit is odd or pairs");
     }
     if (trees.rounds < 1 || trees.depth < 1) {
       throw std::invalid_argument("rounds and depth of the trees: at least one");
@@ -90,6 +93,7 @@ class FittedPermutations final : public ShapleyEstimator {
 
   std::int64_t least_budget(int d) const override { return d + 1; }
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
+    if (kind_ == FitKind::kPairs) return ShapleyEstimator::budget_for(d, evaluations);
     return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
   }
 
@@ -97,6 +101,7 @@ class FittedPermutations final : public ShapleyEstimator {
                            std::uint64_t seed) const override {
     const int d = game.dimension();
     CheckBudget(*this, d, budget);
+    if (kind_ == FitKind::kPairs) return EstimateBesidePairs(game, budget, seed);
     const auto n = static_cast<std::size_t>(2 * (budget / (d + 1)));
     const Walks walks = WalkAll(game, sampler_->sample(n, d, seed));
     ShapleyEstimate estimate{std::vector<double>(static_cast<std::size_t>(d), 0.0),
@@ -117,6 +122,36 @@ class FittedPermutations final : public ShapleyEstimator {
   }
 
  private:
+  ShapleyEstimate EstimateBesidePairs(const Game& game, std::int64_t budget,
+                                      std::uint64_t seed) const {
+    const int d = game.dimension();
+    const std::int64_t rounds = std::max<std::int64_t>(1, budget / 2 / (d + 1));
+    const auto n = static_cast<std::size_t>(2 * rounds);
+    const Walks walks = WalkAll(game, sampler_->sample(n, d, seed));
+    ShapleyEstimate estimate{std::vector<double>(static_cast<std::size_t>(d), 0.0),
+                             static_cast<std::int64_t>(walks.values.size())};
+    const auto design = TakePairs(
+        d, (2 * budget - estimate.evaluations) / 2, [](int) { return 1.0; }, seed, kPairStream);
+    const auto values = Values(game, design.coalitions);
+    estimate.evaluations += static_cast<std::int64_t>(values.size());
+    const std::int64_t larger = static_cast<std::int64_t>(values.size()) / per_term_ - d;
+    if (!design.complete && (d < 3 || larger <= 0)) {  // too few say nothing of interactions
+      for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, 1, estimate.values);
+      return estimate;
+    }
+    std::vector<double> weights(values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      weights[k] = design.weight[k] * ShapleyKernel(d, design.coalitions.size(k));
+    }
+    const Ends ends{walks.values.front(), walks.values[static_cast<std::size_t>(d)]};
+    const auto additive = NearestAdditive(design.coalitions, values, weights, ends);
+    if (design.complete) return {additive, estimate.evaluations};
+    const OddGame fit = FitOddGame(design.coalitions, OddHalves(values), weights, additive,
+                                   ends.worth(), static_cast<std::size_t>(larger), trees_);
+    Correct(walks, std::vector<std::size_t>(n, 0), 0, fit, estimate.values);
+    return estimate;
+  }
+
   // By pairs of an order and the next.
   std::vector<std::size_t> Folds(std::size_t n, std::uint64_t seed) const {
     std::vector<std::size_t> of_pair((n + 1) / 2), fold(n);
@@ -242,7 +277,8 @@ RETABLE_REGISTER(
      .summary = "marginals along permutations, with a fitted game as a control variate",
      .citation = "this project; Mitchell et al. 2022, equation 3; Witter, Liu, Musco 2025",
      .parameters = {{"sampler", std::string("Foldover-descent"), "of the permutations"},
-                    {"fit", std::string("trees"), "the fitted game: trees, or odd: a regression"},
+                    {"fit", std::string("trees"),
+                     "the fitted game: trees; odd: a regression; pairs: that on others"},
                     {"folds", std::int64_t{5}, "of cross-fitting, at least 2"},
                     {"coalitions_per_term", std::int64_t{10}, "a column of odd, at least 3"},
                     {"rounds", std::int64_t{100}, "trees of a fit"},
