@@ -319,9 +319,11 @@ void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& ce
   csv.Field(metric.name).Field(metric.unit).Field(cell.status()).Field(s.n);
   csv.Field(s.median).Field(s.ci_low).Field(s.ci_high).Field(s.mean).Field(s.std);
   csv.Field(s.min).Field(s.max).Field(s.failures).Field(cell.reason()).Field(cell.key);
-  // Of a rate the share is that of the time it was made from.
+  // Of a rate the share is that of the time it was made from; other times (of a part, of
+  // preparing) have none.
+  const Metric* timed = TimeOf(cell.record->outcome);
   std::optional<Share> share;
-  if (IsTime(metric.unit) || IsRate(metric.unit)) {
+  if (timed != nullptr && (metric.name == timed->name || IsRate(metric.unit))) {
     share = ShareOfCeiling(cell.record->outcome, cell.config.device, artifact.ceilings);
   }
   if (share) {

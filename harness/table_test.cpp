@@ -109,6 +109,22 @@ TEST(BuildTable, PivotsAnAxisIntoColumns) {
   EXPECT_FALSE(t.Find("B", "y")->has_value);
 }
 
+TEST(TidyCsv, TheShareIsOfTheTimeAndItsRatesAlone) {
+  Artifact a = Example({});
+  a.cells.resize(1);
+  Outcome& outcome = a.cells[0].record->outcome;
+  outcome.metrics = {{"prepare", "s", {9}, {}, {}},
+                     {"time", "s", {1}, {}, {}},
+                     {"rate", "items/s", {5}, {}, {}},
+                     {"error", "1", {0}, {}, {}}};
+  outcome.costs = {{"copy", 1e9, false}};
+  a.ceilings = {{"cpu, 1 thread", "copy", 2, "GB/s", ""}};
+  const CsvTable tidy = ParseCsv(TidyCsv(a), "tidy");
+  std::vector<std::string> shares;
+  for (const CsvRow& row : tidy.rows) shares.push_back(row.fields[tidy.Column("share")]);
+  EXPECT_EQ(shares, (std::vector<std::string>{"", "0.5", "0.5", ""}));
+}
+
 TEST(TidyCsv, HasOneRowPerCellAndMetricWithFailuresCounted) {
   const CsvTable tidy = ParseCsv(TidyCsv(Example({})), "tidy");
   ASSERT_EQ(tidy.rows.size(), 4u);
