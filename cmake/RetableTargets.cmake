@@ -49,18 +49,27 @@ if(RETABLE_SANITIZE)
   target_compile_definitions(retable_flags INTERFACE RETABLE_SANITIZED=1)
 endif()
 
-# What nearly every file reads is read once. Only where nothing but the finding counts: in the release
-# build each file is compiled on its own includes, so that a missing one is an error.
-set(RETABLE_PRECOMPILE ${RETABLE_SANITIZE})
+# What nearly every file reads is read once: half of the time to compile. A file must still name what it
+# uses; tools/check_includes.py looks, since the compiler no longer can.
+option(RETABLE_PRECOMPILE "Read the most used headers once" ON)
+set(RETABLE_COMMON_HEADERS <algorithm> <cmath> <fstream> <functional> <map> <memory>
+    <nlohmann/json.hpp> <random> <sstream> <string> <vector>)
+# retable_read_once(<target> <compile options> <libraries> [headers...])
+function(retable_read_once target options libraries)
+  set(host ${CMAKE_BINARY_DIR}/${target}.cpp)
+  file(CONFIGURE OUTPUT ${host} CONTENT "// The host of a precompiled header.\n")
+  add_library(${target} OBJECT ${host})
+  target_link_libraries(${target} PRIVATE retable_flags ${libraries})
+  target_compile_options(${target} PRIVATE ${options})
+  target_precompile_headers(${target} PRIVATE ${RETABLE_COMMON_HEADERS} ${ARGN})
+endfunction()
+if(NOT RETABLE_SANITIZE)
+  set(RETABLE_TEST_OPTIONS -O1)  # what a test computes is small: two thirds of -O3's time to compile
+endif()
 if(RETABLE_PRECOMPILE)
-  set(RETABLE_PRECOMPILED ${CMAKE_BINARY_DIR}/precompiled.cpp)
-  file(CONFIGURE OUTPUT ${RETABLE_PRECOMPILED} CONTENT "// The host of the precompiled header.\n")
-  add_library(retable_precompiled OBJECT ${RETABLE_PRECOMPILED})
-  target_link_libraries(retable_precompiled PRIVATE retable_flags GTest::gtest)
-  target_precompile_headers(retable_precompiled PRIVATE <gtest/gtest.h> <algorithm> <cmath> <fstream>
-                            <functional> <map> <memory> <nlohmann/json.hpp> <random> <sstream>
-                            <string> <vector>)
-  target_compile_definitions(retable_flags INTERFACE GTEST_HAS_PTHREAD=1)  # as for the tests
+  retable_read_once(retable_precompiled "" "")
+  retable_read_once(retable_precompiled_tests "${RETABLE_TEST_OPTIONS}" GTest::gtest
+                    <gtest/gtest.h>)
 endif()
 
 # A file with flags of its own reads the headers itself: a header precompiled under other flags is
@@ -72,6 +81,13 @@ function(retable_reads_headers_itself)
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()
+endfunction()
+
+function(retable_test_options target)
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${RETABLE_TEST_OPTIONS}>")
+  if(RETABLE_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM retable_precompiled_tests)
+  endif()
 endfunction()
 
 # The library's own sources, split from its tests, fuzz targets and benchmarks.
@@ -107,16 +123,7 @@ function(retable_library name folder)
     retable_reads_headers_itself(${sources})
   endif()
   if(tests)
-    if(NOT RETABLE_SANITIZE)
-      # What a test computes is small; -O1 takes two thirds of -O3's time to compile. A folder's
-      # build.cmake may have set other options for a file.
-      foreach(test ${tests})
-        get_source_file_property(options ${test} COMPILE_OPTIONS)
-        if(test MATCHES "\\.cpp$" AND NOT options)
-          set_source_files_properties(${test} PROPERTIES COMPILE_OPTIONS -O1)
-        endif()
-      endforeach()
-    endif()
+    retable_reads_headers_itself(${tests})
     add_executable(${name}_tests ${tests})
     foreach(library ${name} ${ARGN})
       if(TARGET retable_${library})
@@ -125,9 +132,7 @@ function(retable_library name folder)
       endif()
     endforeach()
     target_link_libraries(${name}_tests PRIVATE retable_flags GTest::gtest GTest::gtest_main)
-    if(RETABLE_PRECOMPILE)
-      target_precompile_headers(${name}_tests REUSE_FROM retable_precompiled)
-    endif()
+    retable_test_options(${name}_tests)
     target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
     set_property(GLOBAL APPEND PROPERTY RETABLE_TESTS ${name}_tests)
@@ -166,6 +171,9 @@ function(retable_program)
     target_link_libraries(retable PRIVATE ${library})
   endforeach()
   target_link_libraries(retable PRIVATE retable_flags)
+  if(RETABLE_PRECOMPILE)
+    target_precompile_headers(retable REUSE_FROM retable_precompiled)
+  endif()
   target_compile_definitions(retable PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              RETABLE_VERSION="${PROJECT_VERSION}")
   file(GLOB app_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*_test.cpp)
@@ -173,6 +181,7 @@ function(retable_program)
     # These start the program itself, as a user does.
     add_executable(program_tests ${app_tests})
     target_link_libraries(program_tests PRIVATE retable_flags GTest::gtest GTest::gtest_main)
+    retable_test_options(program_tests)
     target_compile_definitions(program_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_PROGRAM="$<TARGET_FILE:retable>")
     add_dependencies(program_tests retable)

@@ -1,5 +1,7 @@
 #include "datasets/generators.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -120,11 +122,12 @@ void Assign(GeneratorSpec& spec, const std::string& text, const Parameter& p, do
 //! their arguments.
 std::string Canonical(const Kind& kind, const GeneratorSpec& spec) {
   std::string arguments;
+  const auto separator = [&] { return std::string(arguments.empty() ? "" : ","); };
   if (spec.is_table()) {
     for (const Parameter& p : kind.parameters) {
       const double value = spec.values.at(p.name);
       if (value == p.fallback && p.name != std::string("n_samples")) continue;
-      arguments += (arguments.empty() ? "" : ",") + std::string(p.name) + "=" + FormatNumber(value);
+      arguments += fmt::format("{}{}={}", separator(), p.name, FormatNumber(value));
     }
   } else {
     for (const Parameter& p : kind.parameters) {
@@ -133,7 +136,7 @@ std::string Canonical(const Kind& kind, const GeneratorSpec& spec) {
           (spec.kind == "gamma" || spec.kind == "drifting")) {
         continue;
       }
-      arguments += (arguments.empty() ? "" : ",") + FormatNumber(spec.values.at(p.name));
+      arguments += separator() + FormatNumber(spec.values.at(p.name));
     }
   }
   return spec.kind + "(" + arguments + ")";

@@ -1,5 +1,7 @@
 #include "datasets/make_tables.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -36,7 +38,7 @@ class Draws {
 
 std::vector<ColumnInfo> TableColumns(std::size_t features, ColumnInfo target) {
   std::vector<ColumnInfo> columns(features);
-  for (std::size_t j = 0; j < features; ++j) columns[j].name = "x" + std::to_string(j);
+  for (std::size_t j = 0; j < features; ++j) columns[j].name = fmt::format("x{}", j);
   columns.push_back(std::move(target));
   return columns;
 }

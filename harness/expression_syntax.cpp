@@ -144,7 +144,7 @@ class Parser {
   }
 
   void Expect(std::string_view text) {
-    if (!Eat(text)) Unexpected("\"" + std::string(text) + "\"");
+    if (!Eat(text)) Unexpected(std::string("\"").append(text).append("\""));
   }
 
   TreePtr Make(Op op, std::size_t position, std::string text = "") const {

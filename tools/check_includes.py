@@ -8,8 +8,12 @@ harness     -> nobody
 datasets    -> algorithms/common
 apps        -> anything
 A family never includes another family, except where ALLOWED_FAMILIES says so.
+
+And that a file, or a header of ours that it includes, names what it uses of the headers that a build
+may read for it beforehand (RETABLE_PRECOMPILE): there the compiler does not miss them.
 """
 
+import functools
 import pathlib
 import re
 import sys
@@ -18,6 +22,37 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 ENDINGS = {".hpp", ".cpp", ".cu", ".cuh"}
 # Shapley values of tree models need the exact reference of the tree family.
 ALLOWED_FAMILIES = {("shapley", "treeshap")}
+
+
+SYSTEM = re.compile(r'^\s*#\s*include\s+<([^>]+)>', re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# What stands for the use of a header, and the headers that bring it.
+USES = [
+    (r"\b(TEST(_[FP])?|EXPECT_\w+|ASSERT_\w+)\(", "gtest/gtest.h"),
+    (r"\bnlohmann::json\b", "nlohmann/json.hpp nlohmann/json_fwd.hpp"),
+    (r"\bstd::[io]?fstream\b", "fstream"),
+    (r"\bstd::[io]?stringstream\b", "sstream"),
+    (r"\bstd::(multi)?map\b", "map"),
+    (r"\bstd::(mt19937(_64)?|normal_distribution|uniform_(int|real)_distribution)\b", "random"),
+    (r"\bstd::function\b", "functional"),
+    (r"\bstd::((make_)?(unique|shared)(_ptr)?)<", "memory"),
+    (r"\bstd::(stable_)?(sort|find_if|fill|copy|transform|lower_bound|nth_element)\(",
+     "algorithm execution"),
+    (r"\bstd::(sqrt|exp|log|pow|fma|isnan|isfinite|floor|ceil|cos|sin)\(", "cmath complex random"),
+    (r"\bstd::vector\b", "vector"),
+    (r"\bstd::(multi)?set\b", "set"),
+    (r"\bstd::(optional|nullopt)\b", "optional"),
+    (r"\bstd::span\b", "span"),
+    (r"\bstd::filesystem\b", "filesystem"),
+    (r"\bstd::chrono\b", "chrono"),
+    (r"\bstd::(iota|accumulate|partial_sum)\(", "numeric"),
+    (r"\bstd::array\b", "array"),
+    (r"\bstd::(runtime_error|invalid_argument|logic_error|out_of_range)\b", "stdexcept"),
+    (r"\bfmt::format\b", "fmt/format.h"),
+    (r"\bstd::string\b",
+     "string sstream fstream filesystem stdexcept iostream nlohmann/json.hpp gtest/gtest.h"),
+]
+USES = [(re.compile(pattern), set(headers.split())) for pattern, headers in USES]
 
 
 def place(path):
@@ -64,6 +99,33 @@ def violations(root):
     return found
 
 
+@functools.cache
+def brings(path):
+    """All system headers that a file of ours includes, itself or through ours."""
+    if not path.is_file():
+        return frozenset()
+    text = path.read_text(encoding="utf-8")
+    root = next(p for p in path.parents if (p / "CMakeLists.txt").is_file())
+    found = set(SYSTEM.findall(text))
+    for name in INCLUDE.findall(text):
+        found |= brings(root / name)
+    return frozenset(found)
+
+
+def unnamed(root):
+    """Uses of common headers that nothing includes."""
+    found = []
+    for top in ("algorithms", "baselines", "experiments", "datasets", "harness", "apps"):
+        for path in sorted((root / top).rglob("*.cpp")):
+            text = COMMENT.sub("", path.read_text(encoding="utf-8"))
+            for pattern, headers in USES:
+                use = pattern.search(text)
+                if use and not headers & brings(path):
+                    name = path.relative_to(root).as_posix()
+                    found.append(f"{name}: uses {use.group(0)}: include <{min(headers, key=len)}>")
+    return found
+
+
 def self_test():
     assert allowed("experiments/quantiles/a.cpp", "harness/plan.hpp")
     assert allowed("baselines/quantiles/a.cpp", "algorithms/quantiles/quantile_sketch.hpp")
@@ -79,6 +141,7 @@ def self_test():
 
 if __name__ == "__main__":
     self_test()
-    lines = violations(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    lines = violations(root) + unnamed(root)
     print("\n".join(lines) if lines else "include directions hold")
     sys.exit(1 if lines else 0)

@@ -1,6 +1,7 @@
 #include "baselines/shapley/least_squares.hpp"
 
 #include <Eigen/Dense>
+#include <cmath>
 
 namespace retable::shapley {
 

@@ -158,7 +158,7 @@ void ResidentProgram::Receive(void* data, std::size_t bytes) {
   std::string& ahead = process_->read_ahead;
   char* at = static_cast<char*>(data);
   const std::size_t there = std::min(bytes, ahead.size());
-  std::memcpy(at, ahead.data(), there);
+  std::copy_n(ahead.data(), there, at);  // `at` may be null when nothing is asked for
   ahead.erase(0, there);
   at += there;
   bytes -= there;

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "datasets/test_folder.hpp"
 
@@ -53,10 +53,8 @@ class Resident : public ::testing::Test {
   }
 
   static WireArray Bytes(const std::string& text) {
-    WireArray array{"items", "uint8", {text.size()}, {}};
-    array.bytes.resize(text.size());
-    std::memcpy(array.bytes.data(), text.data(), text.size());
-    return array;
+    const std::span bytes = std::as_bytes(std::span(text));
+    return {"items", "uint8", {text.size()}, {bytes.begin(), bytes.end()}};
   }
 
   // What a contender of this mood says at "run" or "answer".

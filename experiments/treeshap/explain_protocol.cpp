@@ -11,6 +11,8 @@
 //! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
 //! margin.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -210,10 +212,10 @@ class ExplainProtocol final : public harness::Protocol {
   static std::string MethodText(const harness::CellConfig& cell,
                                 const ExternalExplainer* external) {
     std::string text = external != nullptr ? external->description() : cell.algorithm;
-    if (cell.algorithm == "XGBoost") text += " " + baselines::treeshap::XgboostVersion();
+    if (cell.algorithm == "XGBoost") text.append(" ").append(baselines::treeshap::XgboostVersion());
     if (cell.device != "cpu") return text + ", GPU";
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
-    return text + ", " + std::to_string(asked > 0 ? asked : HardwareThreads()) + " threads";
+    return text + fmt::format(", {} threads", asked > 0 ? asked : HardwareThreads());
   }
 
   // Axes that are parameters of the method: each method takes those it knows.
