@@ -17,6 +17,7 @@
 #include "harness/compare.hpp"
 #include "harness/device.hpp"
 #include "harness/doctor.hpp"
+#include "harness/shell.hpp"
 #include "harness/verbs.hpp"
 #include "harness/worker.hpp"
 
@@ -35,7 +36,8 @@ std::string FindRoot() {
 
 std::string JoinArguments(int argc, char** argv) {
   std::string text;
-  for (int i = 0; i < argc; ++i) text += (i ? " " : "") + std::string(argv[i]);
+  for (int i = 0; i < argc; ++i)
+    text.append(i ? " " : "").append(retable::harness::ShellWord(argv[i]));
   return text;
 }
 

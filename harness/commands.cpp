@@ -22,6 +22,7 @@
 #include "harness/runner.hpp"
 #include "harness/sha256.hpp"
 #include "harness/share.hpp"
+#include "harness/shell.hpp"
 #include "harness/statistics.hpp"
 #include "harness/suggest.hpp"
 
@@ -242,12 +243,6 @@ std::string PythonProgram() {
   return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 }
 
-std::string ShellQuote(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 }  // namespace
 
 namespace {
@@ -461,9 +456,9 @@ int ReportCommand(const Context& context, const std::string& folder, std::ostrea
                   std::ostream& err) {
   const Scoreboard board = WriteResults(folder);
   const std::string command =
-      fmt::format("{} {} --out {} --recorded {}", ShellQuote(PythonProgram()),
-                  ShellQuote(context.root + "/plots/report.py"), ShellQuote(folder),
-                  ShellQuote(context.root + "/results/recorded"));
+      fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
+                  ShellWord(context.root + "/plots/report.py"), ShellWord(folder),
+                  ShellWord(context.root + "/results/recorded"));
   out << "drawing the figures and the report\n" << std::flush;
   const int status = std::system(command.c_str());
   if (status != 0) {

@@ -11,6 +11,7 @@
 
 #include "harness/node.hpp"
 #include "harness/share.hpp"
+#include "harness/shell.hpp"
 #include "harness/statistics.hpp"
 #include "harness/worker.hpp"
 
@@ -98,12 +99,6 @@ void Add(PairedRun& run, const CellConfig& config, PairedCell& cell) {
   std::move(cell.separate.begin(), cell.separate.end(), std::back_inserter(run.separate));
 }
 
-std::string Quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // First line of what a command prints; empty when it fails.
 std::string OutputOf(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
@@ -161,8 +156,8 @@ std::string BuildCommit(const std::string& root, const std::string& commit,
                         const CommitBuild& build, const std::string& this_program,
                         std::ostream& log) {
   if (commit == ".") return this_program;
-  const std::string hash = OutputOf("git -C " + Quoted(root) + " rev-parse --verify --quiet " +
-                                    Quoted(commit + "^{commit}"));
+  const std::string hash = OutputOf("git -C " + ShellWord(root) + " rev-parse --verify --quiet " +
+                                    ShellWord(commit + "^{commit}"));
   if (hash.empty()) {
     throw ConfigError({"compare --commits", 0, 0},
                       "git knows no commit \"" + commit + "\" in " + root);
@@ -187,8 +182,9 @@ std::string BuildCommit(const std::string& root, const std::string& commit,
       "cmake -S {1} -B {4} $(command -v ninja >/dev/null && echo -GNinja) "
       "-DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={5} -DRETABLE_CUDA={6} && "
       "cmake --build {4} --target retable -j {7}",
-      Quoted(output), Quoted(folder), Quoted(root), hash, Quoted(folder + "/build"), Quoted(only),
-      build.cuda ? "ON" : "OFF", std::max(1u, std::thread::hardware_concurrency()));
+      ShellWord(output), ShellWord(folder), ShellWord(root), hash, ShellWord(folder + "/build"),
+      ShellWord(only), build.cuda ? "ON" : "OFF",
+      std::max(1u, std::thread::hardware_concurrency()));
   if (std::system(command.c_str()) != 0 || !fs::exists(program)) {
     throw ConfigError({"compare --commits", 0, 0},
                       "commit " + commit + " does not build; the compiler's words: " + output);
