@@ -243,10 +243,6 @@ std::string PythonProgram() {
   return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 }
 
-}  // namespace
-
-namespace {
-
 struct ShardVariables {
   const char* index;
   const char* count;

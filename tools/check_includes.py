@@ -19,6 +19,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+TOPS = ("algorithms", "baselines", "experiments", "datasets", "harness", "apps")
 ENDINGS = {".hpp", ".cpp", ".cu", ".cuh"}
 # Shapley values of tree models need the exact reference of the tree family.
 ALLOWED_FAMILIES = {("shapley", "treeshap")}
@@ -87,7 +88,7 @@ def allowed(source, target):
 
 def violations(root):
     found = []
-    for top in ("algorithms", "baselines", "experiments", "datasets", "harness", "apps"):
+    for top in TOPS:
         for path in sorted((root / top).rglob("*")):
             if path.suffix not in ENDINGS:
                 continue
@@ -100,29 +101,37 @@ def violations(root):
 
 
 @functools.cache
-def brings(path):
+def brings(root, name):
     """All system headers that a file of ours includes, itself or through ours."""
+    path = root / name
     if not path.is_file():
         return frozenset()
     text = path.read_text(encoding="utf-8")
-    root = next(p for p in path.parents if (p / "CMakeLists.txt").is_file())
     found = set(SYSTEM.findall(text))
-    for name in INCLUDE.findall(text):
-        found |= brings(root / name)
+    for included in INCLUDE.findall(text):
+        found |= brings(root, included)
     return frozenset(found)
+
+
+def missing(text, brought):
+    """(use, header) for each use of a common header that is not among those brought."""
+    text = COMMENT.sub("", text)
+    found = []
+    for pattern, headers in USES:
+        use = pattern.search(text)
+        if use and not headers & brought:
+            found.append((use.group(0), min(headers, key=len)))
+    return found
 
 
 def unnamed(root):
     """Uses of common headers that nothing includes."""
     found = []
-    for top in ("algorithms", "baselines", "experiments", "datasets", "harness", "apps"):
+    for top in TOPS:
         for path in sorted((root / top).rglob("*.cpp")):
-            text = COMMENT.sub("", path.read_text(encoding="utf-8"))
-            for pattern, headers in USES:
-                use = pattern.search(text)
-                if use and not headers & brings(path):
-                    name = path.relative_to(root).as_posix()
-                    found.append(f"{name}: uses {use.group(0)}: include <{min(headers, key=len)}>")
+            name = path.relative_to(root).as_posix()
+            for use, header in missing(path.read_text(encoding="utf-8"), brings(root, name)):
+                found.append(f"{name}: uses {use}: include <{header}>")
     return found
 
 
@@ -137,6 +146,9 @@ def self_test():
     assert not allowed("harness/a.cpp", "algorithms/common/registry.hpp")
     assert not allowed("datasets/a.cpp", "harness/csv.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "niae.hpp")
+    assert missing("std::map<int, int> m;", {"vector"}) == [("std::map", "map")]
+    assert not missing("std::map<int, int> m;", {"map"})
+    assert not missing("// std::map", set())
 
 
 if __name__ == "__main__":

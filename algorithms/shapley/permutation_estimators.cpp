@@ -42,6 +42,10 @@ ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSamp
   return estimate;
 }
 
+std::int64_t PermutationBudget(int d, std::int64_t evaluations) {
+  return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
+}
+
 namespace {
 
 class PermutationEstimator final : public ShapleyEstimator {
@@ -49,9 +53,8 @@ class PermutationEstimator final : public ShapleyEstimator {
   explicit PermutationEstimator(std::unique_ptr<PermutationSampler> sampler)
       : sampler_(std::move(sampler)) {}
   std::int64_t least_budget(int d) const override { return d + 1; }
-  // Two orders have the empty and the full coalition and 2 (d - 1) others.
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
-    return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
+    return PermutationBudget(d, evaluations);
   }
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
                            std::uint64_t seed) const override {

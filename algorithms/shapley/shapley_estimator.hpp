@@ -39,6 +39,10 @@ class ShapleyEstimator {
 //! estimate efficient. One walk of the game for each order.
 ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSample& sample);
 
+//! budget_for() of a method that walks pairs of orders: two orders have the empty and the full
+//! coalition and 2 (d - 1) others.
+std::int64_t PermutationBudget(int d, std::int64_t evaluations);
+
 //! @throws std::invalid_argument that names both when the budget is below the least.
 void CheckBudget(const ShapleyEstimator& estimator, int d, std::int64_t budget);
 

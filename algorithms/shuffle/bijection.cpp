@@ -5,7 +5,7 @@
 #include <string>
 
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/philox_bulk.hpp"
+#include "algorithms/shuffle/vector_code.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -6,13 +6,6 @@
 
 #include "algorithms/common/philox.hpp"
 
-//! One function per instruction set, chosen at start. Sanitizers run before the choice can be made.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(RETABLE_SANITIZED)
-#define RETABLE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define RETABLE_CLONES
-#endif
-
 namespace retable::shuffle {
 
 //! Blocks first, ..., first + 31 of a sub-stream: word w of block l at words[32 w + l]. `first` is

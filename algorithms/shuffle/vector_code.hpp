@@ -10,6 +10,13 @@
 #define RETABLE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
 #endif
 
+//! One function per instruction set, chosen at start. Sanitizers run before the choice can be made.
+#if defined(RETABLE_X86) && !defined(__clang__) && !defined(RETABLE_SANITIZED)
+#define RETABLE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define RETABLE_CLONES
+#endif
+
 namespace retable::shuffle {
 
 //! The widest vectors that may be used, in bits. For tests, which set it before threads start:

@@ -5,6 +5,14 @@
 
 namespace retable::shapley {
 
+BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth) {
+  BinaryBoostingOptions options;
+  options.rounds = static_cast<int>(IntegerParameter(parameters, "rounds", options.rounds));
+  options.depth = static_cast<int>(IntegerParameter(parameters, "depth", depth));
+  options.learning_rate = RealParameter(parameters, "learning_rate", options.learning_rate);
+  return options;
+}
+
 BoostedGame::BoostedGame(const Coalitions& coalitions, std::span<const std::size_t> rows,
                          std::span<const double> values, const BinaryBoostingOptions& options)
     : players_(static_cast<std::size_t>(coalitions.dimension())) {

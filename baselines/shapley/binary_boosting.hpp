@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/common/parameters.hpp"
 #include "baselines/shapley/coalitions.hpp"
 
 namespace retable::shapley {
@@ -23,6 +24,9 @@ struct BinaryBoostingOptions {
   double learning_rate = 0.3;
   double ridge = 1;
 };
+
+//! From a method's parameters "rounds", "depth" and "learning_rate", whose default depths differ.
+BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth);
 
 //! A player that has to be in, or out.
 struct Literal {

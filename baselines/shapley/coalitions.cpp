@@ -62,6 +62,14 @@ double ShapleyKernel(int d, int size) {
   return 1 / (CoalitionsOfSize(d, size) * size * (d - size));
 }
 
+std::vector<double> PairedDesign::KernelWeights() const {
+  std::vector<double> weights(weight.size());
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    weights[k] = weight[k] * ShapleyKernel(coalitions.dimension(), coalitions.size(k));
+  }
+  return weights;
+}
+
 namespace {
 
 // The expected number of pairs of each size 1 .. d / 2.

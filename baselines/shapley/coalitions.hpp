@@ -89,6 +89,9 @@ struct PairedDesign {
   Coalitions coalitions;
   std::vector<double> weight;  //!< of a coalition: one over the probability to take it
   bool complete = false;       //!< every coalition but the empty and the full one is there
+
+  //! Of each coalition `weight` times ShapleyKernel: least squares over those taken as over all.
+  std::vector<double> KernelWeights() const;
 };
 
 //! `pairs` pairs, or all there are. share(s) > 0 is the wish for size s, in any unit.

@@ -94,7 +94,7 @@ class FittedPermutations final : public ShapleyEstimator {
   std::int64_t least_budget(int d) const override { return d + 1; }
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     if (kind_ == FitKind::kPairs) return ShapleyEstimator::budget_for(d, evaluations);
-    return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
+    return PermutationBudget(d, evaluations);
   }
 
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
@@ -139,10 +139,7 @@ class FittedPermutations final : public ShapleyEstimator {
       for (std::size_t i = 0; i < n; ++i) AddMarginals(walks, walks.values, i, 1, estimate.values);
       return estimate;
     }
-    std::vector<double> weights(values.size());
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      weights[k] = design.weight[k] * ShapleyKernel(d, design.coalitions.size(k));
-    }
+    const auto weights = design.KernelWeights();
     const Ends ends{walks.values.front(), walks.values[static_cast<std::size_t>(d)]};
     const auto additive = NearestAdditive(design.coalitions, values, weights, ends);
     if (design.complete) return {additive, estimate.evaluations};
@@ -285,10 +282,7 @@ RETABLE_REGISTER(
                     {"depth", std::int64_t{4}, "of a tree"},
                     {"learning_rate", 0.3, "of boosting"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
-       BinaryBoostingOptions trees;
-       trees.rounds = static_cast<int>(IntegerParameter(p, "rounds", 100));
-       trees.depth = static_cast<int>(IntegerParameter(p, "depth", 4));
-       trees.learning_rate = RealParameter(p, "learning_rate", 0.3);
+       const BinaryBoostingOptions trees = BoostingOf(p, 4);
        auto sampler = Registry<PermutationSampler>::Instance().Make(
            TextParameter(p, "sampler", "Foldover-descent"), Device::kCpu, {});
        return std::make_unique<FittedPermutations>(

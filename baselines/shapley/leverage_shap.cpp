@@ -29,11 +29,7 @@ class LeverageShap final : public ShapleyEstimator {
         d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kStream);
     const Ends ends = EndValues(game);
     const auto values = Values(game, design.coalitions);
-    std::vector<double> weights;
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      weights.push_back(design.weight[k] * ShapleyKernel(d, design.coalitions.size(k)));
-    }
-    return {NearestAdditive(design.coalitions, values, weights, ends),
+    return {NearestAdditive(design.coalitions, values, design.KernelWeights(), ends),
             static_cast<std::int64_t>(values.size()) + 2};
   }
 };

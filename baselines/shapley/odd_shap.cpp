@@ -69,7 +69,7 @@ class OddShap final : public ShapleyEstimator {
   std::int64_t least_budget(int d) const override { return d + 1; }
   std::int64_t budget_for(int d, std::int64_t evaluations) const override {
     if (sampler_ == nullptr) return ShapleyEstimator::budget_for(d, evaluations);
-    return d == 1 ? evaluations : (evaluations - 2) / (2 * (d - 1)) * (d + 1);
+    return PermutationBudget(d, evaluations);
   }
 
   ShapleyEstimate estimate(const Game& game, std::int64_t budget,
@@ -80,10 +80,7 @@ class OddShap final : public ShapleyEstimator {
     const Ends ends = EndValues(game);
     const auto values = Values(game, design.coalitions);
     const auto asked = static_cast<std::int64_t>(values.size()) + 2;
-    std::vector<double> weights(values.size());
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      weights[k] = design.weight[k] * ShapleyKernel(d, design.coalitions.size(k));
-    }
+    const auto weights = design.KernelWeights();
     const auto additive = NearestAdditive(design.coalitions, values, weights, ends);
     const std::int64_t larger = asked / per_term_ - d;
     if (larger <= 0 || design.complete) return {additive, asked};
@@ -122,10 +119,7 @@ RETABLE_REGISTER(
                     {"learning_rate", 0.3, "of boosting"},
                     {"sampler", std::string("none"), "of permutations that pass the coalitions"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
-       BinaryBoostingOptions trees;
-       trees.rounds = static_cast<int>(IntegerParameter(p, "rounds", 100));
-       trees.depth = static_cast<int>(IntegerParameter(p, "depth", 5));
-       trees.learning_rate = RealParameter(p, "learning_rate", 0.3);
+       const BinaryBoostingOptions trees = BoostingOf(p, 5);
        const std::string name = TextParameter(p, "sampler", "none");
        auto sampler = name == "none"
                           ? nullptr

@@ -248,10 +248,7 @@ RETABLE_REGISTER(
                     {"depth", std::int64_t{4}, "of a tree"},
                     {"learning_rate", 0.3, "of boosting"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
-       BinaryBoostingOptions trees;
-       trees.rounds = static_cast<int>(IntegerParameter(p, "rounds", 100));
-       trees.depth = static_cast<int>(IntegerParameter(p, "depth", 4));
-       trees.learning_rate = RealParameter(p, "learning_rate", 0.3);
+       const BinaryBoostingOptions trees = BoostingOf(p, 4);
        return std::make_unique<RegressionMsr>(ProxyByName(TextParameter(p, "proxy", "trees")),
                                               IntegerParameter(p, "folds", 5), trees);
      }});

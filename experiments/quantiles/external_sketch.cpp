@@ -5,20 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "experiments/common/external_method.hpp"
+
 namespace retable::experiments {
 namespace {
 
-RETABLE_REGISTER(quantiles::QuantileSketch, external,
-                 {.name = "External",
-                  .device = Device::kCpu,
-                  .summary = "a program in another language (docs/other-languages.md)",
-                  .citation = "",
-                  .parameters = {{"command", std::string(),
-                                  "starts it, from the repository's root"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<quantiles::QuantileSketch> {
-                    return std::make_unique<ExternalSketch>(
-                        std::make_shared<ResidentProgram>(TextParameter(p, "command", "")));
-                  }});
+RETABLE_REGISTER(
+    quantiles::QuantileSketch, external,
+    (ExternalMethod<quantiles::QuantileSketch>([](const std::string& command, const Parameters&) {
+      return std::make_unique<ExternalSketch>(std::make_shared<ResidentProgram>(command));
+    })));
 
 template <class Real>
 void Keep(std::vector<double>& kept, std::span<const Real> values) {

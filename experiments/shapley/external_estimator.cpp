@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
+#include "experiments/common/external_method.hpp"
 #include "experiments/common/resident_program.hpp"
 
 namespace retable::experiments {
@@ -81,15 +82,10 @@ class ExternalEstimator final : public shapley::ShapleyEstimator {
 };
 
 RETABLE_REGISTER(shapley::ShapleyEstimator, external,
-                 {.name = "External",
-                  .device = Device::kCpu,
-                  .summary = "a program in another language (docs/other-languages.md)",
-                  .citation = "",
-                  .parameters = {{"command", std::string(),
-                                  "starts it, from the repository's root"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<shapley::ShapleyEstimator> {
-                    return std::make_unique<ExternalEstimator>(TextParameter(p, "command", ""));
-                  }});
+                 (ExternalMethod<shapley::ShapleyEstimator>([](const std::string& command,
+                                                               const Parameters&) {
+                   return std::make_unique<ExternalEstimator>(command);
+                 })));
 
 }  // namespace
 }  // namespace retable::experiments

@@ -4,19 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "experiments/common/external_method.hpp"
+
 namespace retable::experiments {
 namespace {
 
 RETABLE_REGISTER(shuffle::Shuffler, external,
-                 {.name = "External",
-                  .device = Device::kCpu,
-                  .summary = "a program in another language (docs/other-languages.md)",
-                  .citation = "",
-                  .parameters = {{"command", std::string(),
-                                  "starts it, from the repository's root"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<shuffle::Shuffler> {
-                    return std::make_unique<ExternalShuffler>(TextParameter(p, "command", ""));
-                  }});
+                 (ExternalMethod<shuffle::Shuffler>([](const std::string& command,
+                                                       const Parameters&) {
+                   return std::make_unique<ExternalShuffler>(command);
+                 })));
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "baselines/treeshap/xgboost_ubj.hpp"
+#include "experiments/common/external_method.hpp"
 
 namespace retable::experiments::treeshap {
 
@@ -67,28 +68,23 @@ std::vector<double> ExternalExplainer::Ask(const RowBlock& rows, const char* wha
 
 namespace {
 
-std::unique_ptr<TreeExplainer> Make(const Parameters& p, const char* device) {
-  return std::make_unique<ExternalExplainer>(TextParameter(p, "command", ""), device,
-                                             IntegerParameter(p, "threads", 0));
+Method<TreeExplainer> External(Device device) {
+  auto method =
+      ExternalMethod<TreeExplainer>([device](const std::string& command, const Parameters& p) {
+        return std::make_unique<ExternalExplainer>(command, DeviceName(device),
+                                                   IntegerParameter(p, "threads", 0));
+      });
+  method.device = device;
+  if (device == Device::kCpu) {
+    method.parameters.push_back({"threads", std::int64_t{0}, "threads; 0: all"});
+  } else {
+    method.summary = "a program in another language, on its own GPU path";
+  }
+  return method;
 }
 
-RETABLE_REGISTER(TreeExplainer, external_cpu,
-                 {.name = "External",
-                  .device = Device::kCpu,
-                  .summary = "a program in another language (docs/other-languages.md)",
-                  .citation = "",
-                  .parameters = {{"command", std::string(),
-                                  "starts it, from the repository's root"},
-                                 {"threads", std::int64_t{0}, "threads; 0: all"}},
-                  .make = [](const Parameters& p) { return Make(p, "cpu"); }});
-RETABLE_REGISTER(TreeExplainer, external_cuda,
-                 {.name = "External",
-                  .device = Device::kCuda,
-                  .summary = "a program in another language, on its own GPU path",
-                  .citation = "",
-                  .parameters = {{"command", std::string(),
-                                  "starts it, from the repository's root"}},
-                  .make = [](const Parameters& p) { return Make(p, "cuda"); }});
+RETABLE_REGISTER(TreeExplainer, external_cpu, (External(Device::kCpu)));
+RETABLE_REGISTER(TreeExplainer, external_cuda, (External(Device::kCuda)));
 
 }  // namespace
 
