@@ -21,7 +21,7 @@ struct OpenCv {
     const auto path =
         std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libretable_opencv.so";
     if (!std::filesystem::exists(path)) {
-      why = "built without OpenCV: install libopencv-dnn-dev and build again";
+      why = "no libretable_opencv.so beside the program: install libopencv-dnn-dev and build again";
       return;
     }
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
