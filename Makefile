@@ -23,7 +23,7 @@ export CCACHE_NOHASHDIR := 1
 .PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz docs clean help
 
 help:
-	@sed -n '2,9p' Makefile | sed 's/^# *//'
+	@sed -n '2,7p' Makefile | sed 's/^# *//'
 
 reproduce: build
 	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \

@@ -3,6 +3,7 @@
 # claims, environment), not the cells and samples, to results/recorded/NAME.
 # usage: record.sh RESULTS_FOLDER NAME
 set -euo pipefail
+[ $# -eq 2 ] || { sed -n 's/^# usage/usage/p' "$0" >&2; exit 1; }
 from=$1
 to=$(dirname "$0")/../results/recorded/$2
 [ -s "$from/run.json" ] || { echo "$from has no run.json: not a results folder" >&2; exit 1; }

@@ -11,12 +11,34 @@ packages=(
   clang-format python3 python3-matplotlib python3-jinja2 ca-certificates
 )
 
+candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p'; }
+
+# Who may install: root, or who has sudo without a password.
+root=()
+can_install=true
+if [ "$(id -u)" -ne 0 ]; then
+  root=(sudo env DEBIAN_FRONTEND=noninteractive)
+  command -v sudo >/dev/null && sudo -n true 2>/dev/null || can_install=false
+fi
+export DEBIAN_FRONTEND=noninteractive
+
+# ask COMMAND: the one command to type where this script may not install, and the end.
+ask() {
+  echo "Some packages are missing. Type this, then the same make again:" >&2
+  if command -v sudo >/dev/null; then echo "  sudo sh -c '$1'" >&2; else echo "  su - -c '$1'" >&2; fi
+  exit 1
+}
+
+# A fresh container has no list of packages yet; without one nobody knows what the distribution has.
+if command -v apt-get >/dev/null && [ -z "$(candidate libfmt-dev)" ]; then
+  $can_install || ask "apt-get update && $(realpath "$0")${1:+ $1}"
+  "${root[@]}" apt-get update -qq
+fi
+
 # Welcome where the distribution has them: the own baseline of the tree SHAP paper, and what runs the
 # networks of the Shapley image games (with what it needs, 13 MB to fetch).
 for package in libxgboost-dev libopencv-dnn-dev; do
-  if [ -n "$(apt-cache policy "$package" 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p')" ]; then
-    packages+=("$package")
-  fi
+  [ -n "$(candidate "$package")" ] && packages+=("$package")
 done
 
 if [ "${1:-}" = test ]; then
@@ -43,22 +65,15 @@ for package in "${missing[@]:-}"; do
 done
 [ "${#kept[@]}" -eq 0 ] && exit 0
 
-install="apt-get install -y --no-install-recommends ${kept[*]}"
 if ! command -v apt-get >/dev/null; then
   echo "Retable needs these packages (Debian's names): ${kept[*]}" >&2
   exit 1
 fi
-if [ "$(id -u)" -eq 0 ]; then
-  run=""
-elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
-  run="sudo"
-else
-  echo "Some packages are missing. Type this, then the same make again:" >&2
-  echo "  sudo apt-get update && sudo $install" >&2
+install=(apt-get install -y --no-install-recommends "${kept[@]}")
+$can_install || ask "apt-get update && ${install[*]}"
+echo "installing ${#kept[@]} packages: ${kept[*]}"
+if ! { "${root[@]}" apt-get update -qq && "${root[@]}" "${install[@]}" -qq >/dev/null; }; then
+  echo "The packages could not be installed; the reason stands above. Once they are there, no network is needed:" >&2
+  echo "  apt-get update && ${install[*]}" >&2
   exit 1
 fi
-echo "installing ${#kept[@]} packages: ${kept[*]}"
-export DEBIAN_FRONTEND=noninteractive
-$run apt-get update -qq
-# shellcheck disable=SC2086
-$run $install -qq >/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes docs/configuration.md from the program's own table of fields. usage: write_docs.sh PROGRAM [FILE]
 set -euo pipefail
-program=$1
+program=${1:?usage: write_docs.sh PROGRAM [FILE]}
 target=${2:-$(dirname "$0")/../docs/configuration.md}
 {
   echo "# Every field of an experiment's TOML"
