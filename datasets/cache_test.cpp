@@ -157,7 +157,7 @@ TEST_F(CacheTest, ALostOrDamagedFrameFileIsMadeAgain) {
   SmallOpenMl openml;
   openml.Add(7);
   openml.WriteTo(mirror.path());
-  EXPECT_EQ(Run({"fetch", "7"}), 0) << out.str() << err.str();
+  ASSERT_EQ(Run({"fetch", "7"}), 0) << out.str() << err.str();
   const CacheRecord record = *cache.Find(7);
   for (const auto& entry : fs::directory_iterator(cache_folder.path() / "frames")) {
     std::ofstream(entry.path()) << "damaged";
@@ -173,7 +173,7 @@ TEST_F(CacheTest, VerifyFindsAChangedFile) {
   openml.Add(7);
   openml.Add(8);
   openml.WriteTo(mirror.path());
-  EXPECT_EQ(Run({"fetch", "openml-7", "8"}), 0);
+  ASSERT_EQ(Run({"fetch", "openml-7", "8"}), 0) << err.str();
   EXPECT_EQ(Run({"verify"}), 0);
   std::string other = SmallOpenMl::kArff;
   other += "4,1,b\n";

@@ -183,8 +183,15 @@ int OnProgress(void* self, curl_off_t total, curl_off_t now, curl_off_t, curl_of
   return 0;
 }
 
+// libcurl refuses blanks in a URL, which folders may have.
+std::string WithoutBlanks(const std::string& url) {
+  std::string escaped;
+  for (const char c : url) escaped += c == ' ' ? std::string("%20") : std::string(1, c);
+  return escaped;
+}
+
 void Configure(CURL* h, const HttpRequest& request, Transfer& transfer, curl_slist* headers) {
-  curl_easy_setopt(h, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(h, CURLOPT_URL, WithoutBlanks(request.url).c_str());
   curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(h, CURLOPT_USERAGENT, "retable/0.1 (libcurl)");
   // Asked for by hand: then libcurl leaves the bytes alone, and they can be resumed and are told by

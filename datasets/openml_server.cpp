@@ -71,6 +71,16 @@ std::int64_t SizeOrZero(const fs::path& path) {
   return error ? 0 : static_cast<std::int64_t>(size);
 }
 
+// What means something in a URL, but nothing in a path.
+std::string EscapePath(const std::string& path) {
+  std::string escaped;
+  for (const char c : path) {
+    const bool special = c == '%' || c == '?' || c == '#';
+    escaped += special ? (c == '%' ? "%25" : c == '?' ? "%3F" : "%23") : std::string(1, c);
+  }
+  return escaped;
+}
+
 }  // namespace
 
 ServerOptions ServerOptions::FromEnvironment() {
@@ -78,7 +88,7 @@ ServerOptions ServerOptions::FromEnvironment() {
   const char* value = std::getenv("RETABLE_OPENML_URL");
   options.base = value != nullptr && *value != '\0' ? value : kOwnServer;
   options.own_base = options.base != kOwnServer;
-  if (options.base[0] == '/') options.base = "file://" + options.base;
+  if (options.base[0] == '/') options.base = "file://" + EscapePath(options.base);
   while (options.base.size() > 8 && options.base.back() == '/') options.base.pop_back();
   const bool known = options.base == "off" || options.base.rfind("http://", 0) == 0 ||
                      options.base.rfind("https://", 0) == 0 ||

@@ -48,7 +48,7 @@ class Resident : public ::testing::Test {
   void SetUp() override {
     path_ = folder_.path() / "reverse.py";
     std::ofstream(path_) << kReverse;
-    command_ = "python3 " + path_;
+    command_ = "python3 '" + path_ + "'";
     setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
   }
 
@@ -122,7 +122,7 @@ TEST_F(Resident, RetablePythonMayHoldSpaces) {
   std::ofstream(python) << "#!/bin/sh\nexec python3 \"$@\"\n";
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
   setenv("RETABLE_PYTHON", python.c_str(), 1);
-  const ResidentProgram program("\"${RETABLE_PYTHON:-python3}\" " + path_);
+  const ResidentProgram program("\"${RETABLE_PYTHON:-python3}\" '" + path_ + "'");
   unsetenv("RETABLE_PYTHON");
   EXPECT_EQ(program.description(), "reverse 1");
 }

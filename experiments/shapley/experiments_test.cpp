@@ -186,7 +186,7 @@ TEST(ExternalEstimator, AsksForValuesAndAnswers) {
   std::ofstream(path) << kSingles;
   setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
   const auto estimator = Registry<shapley::ShapleyEstimator>::Instance().Make(
-      "External", Device::kCpu, {{"command", "python3 " + path.string()}});
+      "External", Device::kCpu, {{"command", "python3 '" + path.string() + "'"}});
   for (const int d : {3, 12}) {
     const auto sum = shapley::FunctionGame(d, [](std::uint64_t s) {
       double total = 5;

@@ -52,7 +52,7 @@ class External : public testing::Test {
 
 TEST_F(External, HandsOverAndChecksTheAnswer) {
   TreeEnsemble model = RandomEnsemble({.trees = 2, .features = 4, .depth = 3}, 1);
-  ExternalExplainer explainer("python3 " + path_, "cpu", 1);
+  ExternalExplainer explainer("python3 '" + path_ + "'", "cpu", 1);
   explainer.prepare(model);
   EXPECT_EQ(explainer.description(), "zeros 1");
   const auto values = RandomRows(model, 3, 0, 1);
