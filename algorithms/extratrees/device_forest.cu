@@ -65,7 +65,7 @@ struct Landing {
 template <class T>
 Landing<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
   Landing<T> to(count);
-  staging.ToHost(to.data.get(), from.get(), count * sizeof(T));
+  staging.ToHost(to.data.get(), from.data(), count * sizeof(T));
   return to;
 }
 
@@ -104,21 +104,21 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
   device_sums.Reserve(cells);
   frontier::PartClock clock;
   clock.Start();
-  RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.get(), 0, cells * sizeof(unsigned long long)));
+  RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.data(), 0, cells * sizeof(unsigned long long)));
   const bool shared = empty_.classes <= kSharedClasses;
   const std::size_t bytes = shared ? std::size_t{kWarps} * empty_.classes * 8 : 0;
   for (const DeviceTrees& batch : batches_) {
     if (batch.device != device) continue;
     Vote<<<(count + kWarps - 1) / kWarps, 32 * kWarps, bytes>>>(
-        batch.hot.get(), batch.leaf_values.get(), batch.trees, device_rows.get(), count,
+        batch.hot.data(), batch.leaf_values.data(), batch.trees, device_rows.data(), count,
         static_cast<std::uint32_t>(empty_.columns), empty_.classes, empty_.value_bits, shared,
-        device_sums.get());
+        device_sums.data());
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
   clock.Stop("predict");
   predict_seconds += clock.parts.front().seconds;
   std::vector<std::int64_t> mine(cells);
-  RETABLE_CUDA_CHECK(cudaMemcpy(mine.data(), device_sums.get(), cells * sizeof(std::int64_t),
+  RETABLE_CUDA_CHECK(cudaMemcpy(mine.data(), device_sums.data(), cells * sizeof(std::int64_t),
                                 cudaMemcpyDeviceToHost));
   for (std::size_t i = 0; i < cells; ++i) sums[i] += mine[i];
 }

@@ -1,9 +1,12 @@
 #include "algorithms/extratrees/forest_json.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <stdexcept>
+#include <utility>
 
 namespace retable::extratrees {
 namespace {
@@ -42,6 +45,25 @@ void Require(bool ok, const std::string& what) {
   if (!ok) throw std::invalid_argument("the forest's JSON: " + what);
 }
 
+//! A number without a fraction that T holds.
+template <class T>
+T Whole(const Json& json) {
+  const bool fits = json.is_number_unsigned()  ? std::in_range<T>(json.get<std::uint64_t>())
+                    : json.is_number_integer() ? std::in_range<T>(json.get<std::int64_t>())
+                                               : false;
+  Require(fits, "\"" + json.dump() + "\" is no whole number in range");
+  return json.get<T>();
+}
+
+//! A class's fraction is at most 1.
+double LargestValue(const Forest& forest) {
+  double largest = forest.regression ? 0 : 1;
+  for (const Tree& tree : forest.trees) {
+    for (const double value : tree.leaf_values) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
 //! Class of a pure leaf, or a new row of leaf_values.
 std::uint32_t ReadLeaf(const Json& json, const Forest& forest, Tree& tree) {
   Require(json.size() == forest.classes, "a leaf's value does not have one number per class");
@@ -71,8 +93,8 @@ Tree ReadTree(const Json& json, const Forest& forest) {
   }
   for (std::size_t i = 0; i < n; ++i) {
     TreeNode node;
-    node.feature = json["feature"][i].get<std::int32_t>();
-    node.samples = json["samples"][i].get<std::uint32_t>();
+    node.feature = Whole<std::int32_t>(json["feature"][i]);
+    node.samples = Whole<std::uint32_t>(json["samples"][i]);
     node.weight = json["cover"][i].get<double>();
     node.impurity = json["impurity"][i].get<double>();
     Require(node.samples > 0 && node.weight > 0, "a node without samples");
@@ -80,9 +102,9 @@ Tree ReadTree(const Json& json, const Forest& forest) {
       node.value = ReadLeaf(json["value"][i], forest, tree);
     } else {
       node.threshold = json["threshold"][i].get<double>();
-      node.left = json["left"][i].get<std::int32_t>();
-      node.right = json["right"][i].get<std::int32_t>();
-      node.missing_left = json["default_left"][i].get<int>() != 0;
+      node.left = Whole<std::int32_t>(json["left"][i]);
+      node.right = Whole<std::int32_t>(json["right"][i]);
+      node.missing_left = Whole<int>(json["default_left"][i]) != 0;
       const auto at = static_cast<std::int64_t>(i);
       Require(static_cast<std::size_t>(node.feature) < forest.columns,
               "a feature that is not there");
@@ -119,12 +141,12 @@ Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_nam
     Require(json.at("version") == 1, "this program reads version 1");
     Require(json.at("split") == "<=", "\"split\" is not \"<=\"");
     Forest forest;
-    forest.columns = json.at("features").get<std::size_t>();
-    forest.classes = json.at("groups").get<std::uint32_t>();
+    forest.columns = Whole<std::size_t>(json.at("features"));
+    forest.classes = Whole<std::uint32_t>(json.at("groups"));
     Require(forest.classes >= 1 && forest.classes <= 65535, "\"groups\" is out of range");
     forest.regression = json.at("regression").get<bool>();
     Require(!forest.regression || forest.classes == 1, "a regression forest has one group");
-    forest.value_bits = json.at("value_bits").get<int>();
+    forest.value_bits = Whole<int>(json.at("value_bits"));
     Require(std::abs(forest.value_bits) <= 1000, "\"value_bits\" is out of range");
     Require(!json.at("trees").empty(), "no trees");
     if (class_names != nullptr && json.contains("class_names")) {
@@ -133,6 +155,10 @@ Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_nam
     for (const Json& tree : json.at("trees")) {
       forest.trees.push_back(ReadTree(tree, forest));
     }
+    // Else the sum over the trees runs over.
+    Require(
+        forest.value_bits <= ValueBits(LargestValue(forest), static_cast<int>(forest.trees.size())),
+        "\"value_bits\" is too large for the leaves' values");
     return forest;
   } catch (const Json::exception& error) {
     throw std::invalid_argument(std::string("the forest's JSON is damaged: ") + error.what());

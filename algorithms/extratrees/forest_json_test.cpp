@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <sstream>
 
+#include "algorithms/extratrees/forest_fuzz_body.hpp"
 #include "algorithms/extratrees/frontier_cpu.hpp"
 
 namespace retable::extratrees {
@@ -38,6 +40,10 @@ TEST(ForestJson, RefusesDamage) {
        {std::pair<std::string, std::string>{"\"left\":[1,", "\"left\":[0,"},
         {"\"left\":[1,", "\"left\":[900,"},
         {"\"feature\":[0,", "\"feature\":[1,"},
+        {"\"feature\":[0,", "\"feature\":[0.5,"},
+        {"\"feature\":[0,", "\"feature\":[1e300,"},
+        {"\"feature\":[0,", "\"feature\":[18446744073709551615,"},
+        {"\"value_bits\":40", "\"value_bits\":62"},
         {"\"version\":1", "\"version\":2"},
         {"\"samples\":[8,", "\"samples\":[0,"},
         {"\"cover\":[8.0,", "\"cover\":[0,"}}) {
@@ -46,6 +52,20 @@ TEST(ForestJson, RefusesDamage) {
     ASSERT_NE(at, std::string::npos) << from;
     damaged.replace(at, from.size(), to);
     EXPECT_THROW(ReadForestJson(damaged), std::invalid_argument) << to;
+  }
+}
+
+// As the fuzz target does for longer.
+TEST(ForestJson, AnswersMutations) {
+  const std::string text = Written(SmallForest());
+  EXPECT_TRUE(FuzzForest(text));
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 500; ++i) {
+    std::string damaged = text;
+    const std::size_t at = random() % damaged.size();
+    if (i % 2 == 0) damaged[at] = "0123456789.-e[],:"[random() % 17];
+    if (i % 2 == 1) damaged.insert(at, damaged.substr(at, random() % 32));
+    ASSERT_NO_THROW(FuzzForest(damaged)) << damaged;
   }
 }
 

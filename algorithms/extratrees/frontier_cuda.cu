@@ -102,7 +102,7 @@ void ReserveBuffers(const Capacity& c, Buffers& b) {
 
 template <class T>
 void UploadAll(DeviceArray<T>& to, const std::vector<T>& from) {
-  if (!from.empty()) to.Upload(from.data(), from.size());
+  if (!from.empty()) to.Upload(from);
 }
 
 void UploadTargets(const EncodedMatrix& m, Buffers& b) {
@@ -127,12 +127,12 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
     std::fill(class_of.begin() + m.class_start[c], class_of.begin() + m.class_start[c + 1],
               static_cast<std::uint16_t>(c));
   }
-  b.lines.Upload(m.line_codes.get(), m.CodeBytes());
+  b.lines.Upload({m.line_codes.get(), m.CodeBytes()});
   b.columns.Reserve(m.CodeBytes());
-  b.values.Upload(m.values.data(), m.values.size());
-  b.table_start.Upload(m.table_start.data(), m.table_start.size());
+  b.values.Upload(m.values);
+  b.table_start.Upload(m.table_start);
   UploadAll(b.class_start, m.class_start);
-  b.class_of.Upload(class_of.data(), class_of.size());
+  b.class_of.Upload(class_of);
   UploadTargets(m, b);
 }
 
@@ -141,14 +141,14 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
                      bool first_batch, Buffers& b, PartClock* clock) {
   Problem<Code> p{};
-  p.lines = reinterpret_cast<const Code*>(b.lines.get());
-  Code* columns = reinterpret_cast<Code*>(b.columns.get());
+  p.lines = reinterpret_cast<const Code*>(b.lines.data());
+  Code* columns = reinterpret_cast<Code*>(b.columns.data());
   if (first_batch) Transpose<Code>(p.lines, columns, m.columns, m.rows);
   p.columns = columns;
-  p.values = b.values.get();
-  p.table_start = b.table_start.get();
-  p.class_of = b.class_of.get();
-  p.class_start = b.class_start.get();
+  p.values = b.values.data();
+  p.table_start = b.table_start.data();
+  p.class_of = b.class_of.data();
+  p.class_start = b.class_start.data();
   p.rows = m.rows;
   p.features = m.columns;
   p.classes = m.classes;
@@ -163,21 +163,21 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
   p.regression = m.regression;
   p.has_missing = m.has_missing;
   p.scale = m.targets.scale;
-  p.weight = b.weight.get();
-  p.sum = b.sum.get();
-  p.squares = b.squares.get();
-  p.target = b.target.get();
-  p.class_weight = options.bootstrap ? nullptr : b.class_weight.get();
-  p.sums = b.sums.get();
-  p.leaf_values = b.leaf_values.get();
-  p.hot = b.hot.get();
-  p.cold = b.cold.get();
-  p.ids[0] = b.ids[0].get();
-  p.ids[1] = b.ids[1].get();
-  p.counters = b.counters.get();
-  p.large_cuts = b.large_cuts.get();
+  p.weight = b.weight.data();
+  p.sum = b.sum.data();
+  p.squares = b.squares.data();
+  p.target = b.target.data();
+  p.class_weight = options.bootstrap ? nullptr : b.class_weight.data();
+  p.sums = b.sums.data();
+  p.leaf_values = b.leaf_values.data();
+  p.hot = b.hot.data();
+  p.cold = b.cold.data();
+  p.ids[0] = b.ids[0].data();
+  p.ids[1] = b.ids[1].data();
+  p.counters = b.counters.data();
+  p.large_cuts = b.large_cuts.data();
   return GrowBatch<Code>(p, b, options.bootstrap,
-                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.get(), clock);
+                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.data(), clock);
 }
 
 GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
@@ -200,7 +200,7 @@ DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const Encode
   kept.nodes = grown.nodes;
   const auto copy = [](auto& to, const auto& from, std::size_t count) {
     if (count == 0) return;
-    RETABLE_CUDA_CHECK(cudaMemcpyAsync(to.Reserve(count), from.get(), count * sizeof(*from.get()),
+    RETABLE_CUDA_CHECK(cudaMemcpyAsync(to.Reserve(count), from.data(), count * sizeof(*from.data()),
                                        cudaMemcpyDeviceToDevice));
   };
   copy(kept.hot, b.hot, grown.nodes);

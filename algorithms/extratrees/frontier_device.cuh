@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "algorithms/extratrees/device_array.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
 #include "algorithms/extratrees/frontier_nodes.hpp"
 #include "algorithms/extratrees/split_rules.hpp"

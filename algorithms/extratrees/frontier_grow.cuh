@@ -37,14 +37,6 @@ void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t hei
   RETABLE_CUDA_CHECK(cudaGetLastError());
 }
 
-//! A kernel's dynamic shared memory, allowed once and then given with each launch.
-template <class Kernel>
-std::size_t AllowSharedMemory(Kernel kernel, std::size_t bytes) {
-  RETABLE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(bytes)));
-  return bytes;
-}
-
 template <class Code>
 class BatchGrower {
  public:
@@ -116,11 +108,11 @@ class BatchGrower {
   }
 
   void PointTo(std::uint32_t parity) {
-    p_.next[kLarge] = buffers_.queue[parity][0].get();
-    p_.next[kBlock] = buffers_.queue[parity][1].get();
-    p_.next[kWarp] = buffers_.queue[parity][2].get();
-    p_.next[kSubtree] = buffers_.subtrees.get();
-    p_.next[kMixedLeaf] = buffers_.mixed.get();
+    p_.next[kLarge] = buffers_.queue[parity][0].data();
+    p_.next[kBlock] = buffers_.queue[parity][1].data();
+    p_.next[kWarp] = buffers_.queue[parity][2].data();
+    p_.next[kSubtree] = buffers_.subtrees.data();
+    p_.next[kMixedLeaf] = buffers_.mixed.data();
   }
 
   void Start() {
@@ -140,9 +132,9 @@ class BatchGrower {
     RETABLE_CUDA_CHECK(cudaMemsetAsync(p_.counters, 0, 3 * sizeof(std::uint32_t)));
     RETABLE_CUDA_CHECK(cudaEventRecord(forked_));
     for (cudaStream_t stream : side_) RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream, forked_));
-    LaunchLarge(buffers_.queue[now][0].get());
-    LaunchBlocks(buffers_.queue[now][1].get(), SideStream(0));
-    LaunchWarps(buffers_.queue[now][2].get(), SideStream(1));
+    LaunchLarge(buffers_.queue[now][0].data());
+    LaunchBlocks(buffers_.queue[now][1].data(), SideStream(0));
+    LaunchWarps(buffers_.queue[now][2].data(), SideStream(1));
     // A level's subtrees can be grown while the next levels are: enough of them fill the device.
     if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(SideStream(2));
     for (std::size_t i = 0; i < 3; ++i) {
@@ -233,7 +225,7 @@ class BatchGrower {
   void LaunchSubtrees(cudaStream_t stream) {
     const std::uint32_t count = counts_[kSubtree] - grown_subtrees_;
     if (count == 0) return;
-    const Task* tasks = buffers_.subtrees.get() + grown_subtrees_;
+    const Task* tasks = buffers_.subtrees.data() + grown_subtrees_;
     const std::uint32_t blocks =
         std::min(subtree_blocks_, (count + kSubtreeWarps - 1) / kSubtreeWarps);
     Timed("subtrees",
@@ -253,7 +245,7 @@ class BatchGrower {
     if (count == 0) return;
     p_.leaf_weights = buffers_.leaf_weights.Reserve(std::size_t{count} * p_.classes);
     p_.leaf_values = buffers_.leaf_values.Reserve(std::size_t{count} * p_.classes);
-    Timed("mixed leaves", [&] { CountMixed(p_, buffers_.mixed.get(), count); });
+    Timed("mixed leaves", [&] { CountMixed(p_, buffers_.mixed.data(), count); });
   }
 
   static constexpr std::uint32_t kSharedCountClasses = 512;

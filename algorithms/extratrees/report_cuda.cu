@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "algorithms/extratrees/device_array.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/extratrees/report.hpp"
 
 namespace retable::extratrees::report {
@@ -136,9 +136,9 @@ class ReportFit {
       }
     }
     clock.Begin();
-    v_.lines = lines_.Upload(data.values, columns.size());
-    v_.columns = columns_.Upload(columns.data(), columns.size());
-    v_.labels = labels_.Upload(labels.data(), labels.size());
+    v_.lines = lines_.Upload({data.values, columns.size()});
+    v_.columns = columns_.Upload(columns);
+    v_.labels = labels_.Upload(labels);
     clock.Mark("[CUDA_memcpy_HtoD]");
     const std::size_t trees = v_.trees;
     v_.nodes = nodes_.Reserve(trees * v_.capacity * kFields);
@@ -190,7 +190,7 @@ class ReportFit {
     clock.End();
     std::vector<Cell> nodes(std::size_t{v_.trees} * v_.capacity * kFields);
     std::vector<std::int32_t> length(v_.trees);
-    nodes_.Download(nodes.data(), nodes.size());
+    nodes_.Download(nodes);
     RETABLE_CUDA_CHECK(
         cudaMemcpy(length.data(), v_.length, 4 * length.size(), cudaMemcpyDeviceToHost));
     View host = v_;
@@ -258,12 +258,12 @@ class ReportFit {
     nodes.Reserve(std::size_t{v_.trees} * bigger * kFields);
     const std::size_t width = std::size_t{v_.capacity} * kFields * sizeof(Cell);
     clock.Begin();
-    RETABLE_CUDA_CHECK(cudaMemcpy2DAsync(nodes.get(), 2 * width, v_.nodes, width, width, v_.trees,
+    RETABLE_CUDA_CHECK(cudaMemcpy2DAsync(nodes.data(), 2 * width, v_.nodes, width, width, v_.trees,
                                          cudaMemcpyDeviceToDevice));
     clock.Mark("[CUDA_memcpy_DtoD]");
     clock.End();
     nodes_.swap(nodes);
-    v_.nodes = nodes_.get();
+    v_.nodes = nodes_.data();
     v_.capacity = bigger;
   }
 

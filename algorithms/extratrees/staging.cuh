@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/extratrees/device_array.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 
 namespace retable::extratrees {
 

@@ -29,6 +29,7 @@
 
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "algorithms/quantiles/cuda_support.cuh"
+#include "algorithms/quantiles/feed_through_device.hpp"
 #include "algorithms/quantiles/moment_accumulator.hpp"
 #include "algorithms/quantiles/warp_sums.cuh"
 
@@ -732,9 +733,7 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
     }
     const auto kernel = ChebyshevKernel<Real, decltype(order)::value>;
     constexpr std::size_t kShared = kSharedBytes<Real>;
-    CheckCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(kShared)),
-              "cudaFuncSetAttribute");
+    AllowSharedMemory(kernel, kShared);
     kernel<<<blocks, kThreads, kShared, cuda_stream>>>(
         values, n, sampled ? memory_->samples.data() : nullptr, memory_->partial.data());
     JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(memory_->partial.data(), blocks,

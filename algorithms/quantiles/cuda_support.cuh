@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "algorithms/quantiles/cuda_memory.hpp"
+#include "algorithms/common/cuda_memory.hpp"
 
 namespace retable::quantiles {
 

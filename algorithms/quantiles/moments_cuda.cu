@@ -14,6 +14,7 @@
 
 #include "algorithms/quantiles/cuda_support.cuh"
 #include "algorithms/quantiles/device_update.hpp"
+#include "algorithms/quantiles/feed_through_device.hpp"
 #include "algorithms/quantiles/moments_cuda.hpp"
 
 namespace retable::quantiles {

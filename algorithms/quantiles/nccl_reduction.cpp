@@ -2,22 +2,14 @@
 
 #if defined(RETABLE_HAS_NCCL)
 
-#include <cuda_runtime_api.h>
-
 #include <cstring>
 #include <stdexcept>
-#include <string>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/common/nccl.hpp"
 
 namespace retable::quantiles {
 namespace {
-
-void Check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) {
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-  }
-}
 
 //! A part as a table whose columns are its whole chunks.
 template <class Real>
@@ -35,12 +27,12 @@ DeviceColumns<Real> Rest(const DevicePart<Real>& part) {
 
 struct NcclReduction::Rank {
   Rank(int device_number, int order) : device(device_number), mine(order) {
-    Check(cudaSetDevice(device), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
     columns.emplace_back(order);
     columns.emplace_back(order);
-    Check(cudaStreamCreate(&stream), "cudaStreamCreate");
+    CheckCuda(cudaStreamCreate(&stream), "cudaStreamCreate");
     const std::size_t bytes = SumForest::kWireDoubles * sizeof(double);
-    Check(cudaMalloc(reinterpret_cast<void**>(&send), bytes), "cudaMalloc");
+    CheckCuda(cudaMalloc(reinterpret_cast<void**>(&send), bytes), "cudaMalloc");
   }
   ~Rank() {
     if (cudaSetDevice(device) != cudaSuccess) return;
@@ -68,7 +60,7 @@ NcclReduction::NcclReduction(int devices, int order) : order_(order) {
   const std::size_t bytes = count * SumForest::kWireDoubles * sizeof(double);
   for (int device = 0; device < devices; ++device) {
     ranks_.push_back(std::make_unique<Rank>(device, order));
-    Check(cudaMalloc(reinterpret_cast<void**>(&ranks_.back()->receive), bytes), "cudaMalloc");
+    CheckCuda(cudaMalloc(reinterpret_cast<void**>(&ranks_.back()->receive), bytes), "cudaMalloc");
   }
   std::vector<ncclComm_t> communicators(count);
   CheckNccl(nccl.CommInitAll(communicators.data(), devices, nullptr), "ncclCommInitAll");
@@ -83,13 +75,13 @@ ColumnSums NcclReduction::SumParts(std::span<const DevicePart<Real>> parts) {
   // All devices sum at the same time; only then is the first one waited for.
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Rank& rank = *ranks_[i];
-    Check(cudaSetDevice(rank.device), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(rank.device), "cudaSetDevice");
     rank.columns[0].Enqueue(WholeChunks(parts[i]), rank.stream);
     rank.columns[1].Enqueue(Rest(parts[i]), rank.stream);
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Rank& rank = *ranks_[i];
-    Check(cudaSetDevice(rank.device), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(rank.device), "cudaSetDevice");
     rank.mine = SumForest(order_);
     std::uint64_t chunk = parts[i].first_chunk;
     for (int half = 0; half < 2; ++half) {
@@ -100,10 +92,10 @@ ColumnSums NcclReduction::SumParts(std::span<const DevicePart<Real>> parts) {
       }
     }
     const std::vector<double> wire = rank.mine.Pack();
-    Check(cudaMemcpyAsync(rank.send, wire.data(), wire.size() * sizeof(double),
-                          cudaMemcpyHostToDevice, rank.stream),
-          "copy of a forest");
-    Check(cudaStreamSynchronize(rank.stream), "copy of a forest");
+    CheckCuda(cudaMemcpyAsync(rank.send, wire.data(), wire.size() * sizeof(double),
+                              cudaMemcpyHostToDevice, rank.stream),
+              "copy of a forest");
+    CheckCuda(cudaStreamSynchronize(rank.stream), "copy of a forest");
   }
   const NcclFunctions& nccl = Nccl();
   CheckNccl(nccl.GroupStart(), "ncclGroupStart");
@@ -117,11 +109,11 @@ ColumnSums NcclReduction::SumParts(std::span<const DevicePart<Real>> parts) {
   std::vector<double> gathered(ranks_.size() * SumForest::kWireDoubles);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     Rank& rank = *ranks_[i];
-    Check(cudaSetDevice(rank.device), "cudaSetDevice");
-    Check(cudaMemcpyAsync(gathered.data(), rank.receive, gathered.size() * sizeof(double),
-                          cudaMemcpyDeviceToHost, rank.stream),
-          "copy of the forests");
-    Check(cudaStreamSynchronize(rank.stream), "ncclAllGather");
+    CheckCuda(cudaSetDevice(rank.device), "cudaSetDevice");
+    CheckCuda(cudaMemcpyAsync(gathered.data(), rank.receive, gathered.size() * sizeof(double),
+                              cudaMemcpyDeviceToHost, rank.stream),
+              "copy of the forests");
+    CheckCuda(cudaStreamSynchronize(rank.stream), "ncclAllGather");
     SumForest joint(order_);
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       joint.Append(SumForest::Unpack(std::span<const double>(gathered).subspan(
@@ -133,7 +125,7 @@ ColumnSums NcclReduction::SumParts(std::span<const DevicePart<Real>> parts) {
     }
     total = sums;
   }
-  Check(cudaSetDevice(0), "cudaSetDevice");
+  CheckCuda(cudaSetDevice(0), "cudaSetDevice");
   return total;
 }
 

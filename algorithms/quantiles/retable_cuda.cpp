@@ -10,8 +10,8 @@
 
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "algorithms/quantiles/column_sums.hpp"
-#include "algorithms/quantiles/cuda_memory.hpp"
 #include "algorithms/quantiles/device_update.hpp"
+#include "algorithms/quantiles/feed_through_device.hpp"
 #include "algorithms/quantiles/moment_accumulator.hpp"
 #include "algorithms/quantiles/retable_sketch.hpp"
 

@@ -2,8 +2,8 @@
 //! Kernel sums over all pairs of a sample: a warp takes one order and 32 others, a lane keeps the
 //! outcome of each. O(n^2 d^2 / 64) population counts, n^2 / 32 doubles.
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shapley/codes.cuh"
-#include "algorithms/shapley/device.cuh"
 #include "algorithms/shapley/discrepancy_cuda.hpp"
 
 namespace retable::shapley {
@@ -60,12 +60,12 @@ double WeightedPairs(const KernelTables& kernel, std::span<const std::int32_t> o
   DeviceArray<double> value, weight, parts;
   code.Reserve(n * kernel.words + 1);
   EncodeAll<<<static_cast<unsigned>(n), 128, OrderBytes(d)>>>(
-      device_orders.Upload(orders), d, kernel.by_ranks, code.get(), kernel.words);
+      device_orders.Upload(orders), d, kernel.by_ranks, code.data(), kernel.words);
   const auto blocks = static_cast<unsigned>((n * chunks * 32 + kThreads - 1) / kThreads);
   const auto sums = kernel.by_ranks ? PairSums<true> : PairSums<false>;
-  sums<<<blocks, kThreads>>>(code.get(), kernel.words, value.Upload(kernel.value),
+  sums<<<blocks, kThreads>>>(code.data(), kernel.words, value.Upload(kernel.value),
                              weight.Upload(weights), n, chunks, parts.Reserve(n * chunks));
-  CudaCheck(cudaGetLastError(), "the discrepancy");
+  CheckCuda(cudaGetLastError(), "the discrepancy");
   std::vector<double> host(n * chunks);
   parts.Download(host);
   double sum = 0;

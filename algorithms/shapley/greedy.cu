@@ -13,8 +13,8 @@
 
 #include <algorithm>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shapley/codes.cuh"
-#include "algorithms/shapley/device.cuh"
 #include "algorithms/shapley/greedy.hpp"
 #include "algorithms/shapley/greedy_cuda.hpp"
 
@@ -226,7 +226,7 @@ class DeviceGreedy::State {
     view.code = code_.Reserve(std::max<std::size_t>(1, all * kernel.words));
     view.choice = choice_.Reserve(request.n);
     DrawCandidates<<<static_cast<unsigned>(all), 128, OrderBytes(view.d)>>>(view);
-    CudaCheck(cudaGetLastError(), "drawing candidates");
+    CheckCuda(cudaGetLastError(), "drawing candidates");
     return view;
   }
 
@@ -257,7 +257,7 @@ class DeviceGreedy::State {
       }
       HerdStep<kRanks><<<Blocks((end - step - 1) * view.candidates), kThreads>>>(view, step, end);
     }
-    CudaCheck(cudaGetLastError(), "herding");
+    CheckCuda(cudaGetLastError(), "herding");
     return Orders(view);
   }
 
@@ -270,7 +270,7 @@ class DeviceGreedy::State {
     double* rows = gathered_.Zeros(view.n * view.n);
     RowSums* sums = chosen_sums_.Reserve(view.n);
     GatherRows<<<static_cast<unsigned>(view.n), kThreads>>>(view, rows, sums);
-    CudaCheck(cudaGetLastError(), "quadrature");
+    CheckCuda(cudaGetLastError(), "quadrature");
     GreedyChoice choice = Orders(view);
     choice.rows.resize(view.n * view.n);
     gathered_.Download(choice.rows);
@@ -288,7 +288,7 @@ class DeviceGreedy::State {
     choice.orders.resize(view.n * static_cast<std::size_t>(view.d));
     std::int32_t* orders = orders_.Reserve(choice.orders.size());
     DrawChosen<<<static_cast<unsigned>(view.n), 128, OrderBytes(view.d)>>>(view, orders);
-    CudaCheck(cudaGetLastError(), "the chosen permutations");
+    CheckCuda(cudaGetLastError(), "the chosen permutations");
     orders_.Download(choice.orders);
     return choice;
   }

@@ -5,11 +5,11 @@
 
 #include <memory>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/best.hpp"
 #include "algorithms/shuffle/bijective_kernels.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 #include "algorithms/shuffle/rectangle.hpp"
@@ -65,7 +65,7 @@ class Bijective {
       const std::uint64_t before = status_.size();
       status_.Reserve(tiles);
       if (status_.size() != before) {
-        CudaCheck(cudaMemset(status_.data(), 0, status_.size() * 8), "cudaMemset");
+        CheckCuda(cudaMemset(status_.data(), 0, status_.size() * 8), "cudaMemset");
         epoch_ = 0;
       }
       return;
@@ -99,7 +99,7 @@ class Bijective {
       GatherValid<<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, counts_.data());
     } else {
       if (++epoch_ >> 26) {
-        CudaCheck(cudaMemsetAsync(status_.data(), 0, status_.size() * 8, stream), "cudaMemset");
+        CheckCuda(cudaMemsetAsync(status_.data(), 0, status_.size() * 8, stream), "cudaMemset");
         epoch_ = 1;
       }
       const LookBack look_back{status_.data(), epoch_};
@@ -111,7 +111,7 @@ class Bijective {
             <<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, look_back);
       }
     }
-    CudaCheck(cudaGetLastError(), "bijective shuffle");
+    CheckCuda(cudaGetLastError(), "bijective shuffle");
   }
 
  private:

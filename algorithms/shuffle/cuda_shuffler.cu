@@ -1,6 +1,6 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 
-#include "algorithms/shuffle/device.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 
 namespace retable::shuffle {
 
@@ -10,10 +10,10 @@ void CudaShuffler::Run(const void* in, void* out, std::uint64_t n, std::size_t i
   source.Reserve(n * item_bytes);
   target.Reserve(n * item_bytes);
   prepare(n, item_bytes);
-  CudaCheck(cudaMemcpy(source.data(), in, n * item_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  CheckCuda(cudaMemcpy(source.data(), in, n * item_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
   enqueue(source.data(), target.data(), n, item_bytes, seed, nullptr);
-  CudaCheck(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  CudaCheck(cudaMemcpy(out, target.data(), n * item_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  CheckCuda(cudaMemcpy(out, target.data(), n * item_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
 }
 
 }  // namespace retable::shuffle

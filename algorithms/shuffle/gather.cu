@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/gather_index.hpp"
 #include "algorithms/shuffle/items.hpp"
 
@@ -42,7 +42,7 @@ void Launch(const GatherIndex& index, const std::uint32_t* stored, const void* i
   const std::uint64_t blocks = (n + kThreads * kEach - 1) / (kThreads * kEach);
   GatherKernel<kEach, kStored, Item><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
       index, stored, static_cast<const Item*>(in), static_cast<Item*>(out), n);
-  CudaCheck(cudaGetLastError(), "GatherKernel");
+  CheckCuda(cudaGetLastError(), "GatherKernel");
 }
 
 class CudaGather final : public CudaShuffler {
@@ -59,7 +59,7 @@ class CudaGather final : public CudaShuffler {
     if (stored_ && (stored_n_ != n || stored_seed_ != seed)) {
       StoreIndex<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
           index, index_.data(), n);
-      CudaCheck(cudaGetLastError(), "StoreIndex");
+      CheckCuda(cudaGetLastError(), "StoreIndex");
       stored_n_ = n;
       stored_seed_ = seed;
     }

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/in_place_device.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 
@@ -68,7 +68,7 @@ std::uint64_t InPlaceWorkspace::bytes() const {
 void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk) {
   plan_ = MakeInPlacePlan(n, chunk);
   std::size_t total = 0;
-  CudaCheck(cudaMemGetInfo(&arrays_->free_before, &total), "cudaMemGetInfo");
+  CheckCuda(cudaMemGetInfo(&arrays_->free_before, &total), "cudaMemGetInfo");
   // The largest bucket: 16 standard deviations over the mean.
   const auto mean = static_cast<double>(plan_.chunk);
   const auto largest = static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256);
@@ -80,7 +80,7 @@ void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uin
     arrays_->starts.Reserve(parts * (parts + 1));
     arrays_->holdings.Reserve(parts * parts);
   }
-  CudaCheck(cudaMemGetInfo(&arrays_->free_after, &total), "cudaMemGetInfo");
+  CheckCuda(cudaMemGetInfo(&arrays_->free_after, &total), "cudaMemGetInfo");
 }
 
 template <class Item>
@@ -89,7 +89,7 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   if (n != plan_.n) throw std::invalid_argument("prepare this workspace for the same n first");
   auto* scratch = static_cast<Item*>(arrays_->partition.between());
   const auto copy = [&](Item* to, const Item* from, std::uint64_t count) {
-    CudaCheck(cudaMemcpyAsync(to, from, count * sizeof(Item), cudaMemcpyDeviceToDevice, stream),
+    CheckCuda(cudaMemcpyAsync(to, from, count * sizeof(Item), cudaMemcpyDeviceToDevice, stream),
               "cudaMemcpyAsync");
   };
   const auto shuffle_bucket = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t key) {
@@ -109,7 +109,7 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   for (std::uint64_t c = 0; c < parts; ++c) {
     const std::uint64_t begin = plan_.chunk_begin(c), size = plan_.chunk_begin(c + 1) - begin;
     if (size == 0) {
-      CudaCheck(cudaMemsetAsync(starts + c * (parts + 1), 0, (parts + 1) * 4, stream), "memset");
+      CheckCuda(cudaMemsetAsync(starts + c * (parts + 1), 0, (parts + 1) * 4, stream), "memset");
       continue;
     }
     arrays_->partition.EnqueueSplit(static_cast<const Item*>(items + begin), scratch, size,
@@ -118,14 +118,14 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
     copy(items + begin, scratch, size);
   }
   std::vector<std::uint32_t> segments(parts * (parts + 1));
-  CudaCheck(
+  CheckCuda(
       cudaMemcpyAsync(segments.data(), starts, segments.size() * 4, cudaMemcpyDeviceToHost, stream),
       "cudaMemcpyAsync");
-  CudaCheck(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   const Exchange exchange = MakeExchange(plan_, segments);
   arrays_->buffer.Reserve(exchange.buffer * sizeof(Item));  // seldom more than was prepared
   Holding* holdings = arrays_->holdings.data();
-  CudaCheck(
+  CheckCuda(
       cudaMemcpyAsync(holdings, exchange.holdings.data(),
                       exchange.holdings.size() * sizeof(Holding), cudaMemcpyHostToDevice, stream),
       "cudaMemcpyAsync");
@@ -135,9 +135,9 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   const dim3 shared_pairs(plan_.parts, plan_.parts,
                           static_cast<unsigned>(std::clamp<std::uint64_t>(segment >> 13, 1, 1024)));
   ExchangeSegments<<<shared_pairs, kThreads, 0, stream>>>(holdings, items, buffer);
-  CudaCheck(cudaGetLastError(), "ExchangeSegments");
+  CheckCuda(cudaGetLastError(), "ExchangeSegments");
   FillFromBuffer<<<pairs, kThreads, 0, stream>>>(holdings, items, static_cast<const Item*>(buffer));
-  CudaCheck(cudaGetLastError(), "FillFromBuffer");
+  CheckCuda(cudaGetLastError(), "FillFromBuffer");
   for (std::uint32_t b = 0; b < parts; ++b) {
     shuffle_bucket(exchange.begins[b], exchange.begins[b + 1], BucketSeed(seed, b));
   }
@@ -157,7 +157,7 @@ class CudaInPlace final : public CudaShuffler {
   // The contract has two arrays: the copy is timed with the rest.
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    CudaCheck(cudaMemcpyAsync(out, in, n * item_bytes, cudaMemcpyDeviceToDevice, stream), "copy");
+    CheckCuda(cudaMemcpyAsync(out, in, n * item_bytes, cudaMemcpyDeviceToDevice, stream), "copy");
     if (item_bytes == 4) {
       workspace_.Shuffle(static_cast<std::uint32_t*>(out), n, seed, stream);
     } else {

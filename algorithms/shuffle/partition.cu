@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "algorithms/shuffle/device.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 #include "algorithms/shuffle/partition_leaf.cuh"
 #include "algorithms/shuffle/partition_scatter.cuh"
@@ -24,13 +24,6 @@ struct PartitionWorkspace::Arrays {
 namespace {
 
 constexpr std::uint32_t kAside = 1u << 20;  // items put aside for leaves over capacity
-
-template <class Kernel>
-void AllowShared(Kernel* kernel, std::size_t bytes) {
-  CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "cudaFuncSetAttribute");
-}
 
 // As many ranges as blocks of the counting pass run at once, or some more, so that uneven segments
 // do not leave the chip idle; and so many that the counts within a range fit in 16 bits.
@@ -76,9 +69,9 @@ __global__ void BeginOneLeaf(Item* iota, std::uint32_t n, std::uint32_t* starts)
 template <class Kernel, class... Arguments>
 void Launch(Kernel* kernel, std::uint32_t blocks, int threads, std::size_t shared,
             cudaStream_t stream, const char* name, Arguments... arguments) {
-  AllowShared(kernel, shared);
+  AllowSharedMemory(kernel, shared);
   kernel<<<blocks, threads, shared, stream>>>(arguments...);
-  CudaCheck(cudaGetLastError(), name);
+  CheckCuda(cudaGetLastError(), name);
 }
 
 // Whether the device serves the lanes of a shared atomic instruction in their order: probed once.
@@ -87,13 +80,13 @@ bool LanesInOrder(std::uint32_t* scratch) {
   static std::mutex lock;
   const std::lock_guard guard(lock);
   int device = 0;
-  CudaCheck(cudaGetDevice(&device), "cudaGetDevice");
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
   const auto found = known.find(device);
   if (found != known.end()) return found->second;
   std::uint32_t wrong = 0;
-  CudaCheck(cudaMemset(scratch, 0, 4), "cudaMemset");
+  CheckCuda(cudaMemset(scratch, 0, 4), "cudaMemset");
   ProbeArrivals<<<1, 512>>>(scratch);
-  CudaCheck(cudaMemcpy(&wrong, scratch, 4, cudaMemcpyDeviceToHost), "ProbeArrivals");
+  CheckCuda(cudaMemcpy(&wrong, scratch, 4, cudaMemcpyDeviceToHost), "ProbeArrivals");
   return known[device] = wrong == 0;
 }
 
@@ -135,13 +128,13 @@ void PartitionWorkspace::EnqueueLevel(const LevelShape& shape, const Philox4x32&
   const std::size_t count_bytes = shape.digits * sizeof(std::uint32_t);
   CountDigits<<<shape.segments * shape.ranges, kCountThreads, count_bytes, stream>>>(
       random, shape, counts, before);
-  CudaCheck(cudaGetLastError(), "CountDigits");
+  CheckCuda(cudaGetLastError(), "CountDigits");
   Mark("count");
   ScanRanges<<<dim3((shape.digits + 31) / 32, shape.segments), 1024, 0, stream>>>(
       counts, shape.ranges, shape.digits, totals);
-  CudaCheck(cudaGetLastError(), "ScanRanges");
+  CheckCuda(cudaGetLastError(), "ScanRanges");
   ScanTotals<<<shape.segments, 1024, 0, stream>>>(totals, shape, starts);
-  CudaCheck(cudaGetLastError(), "ScanTotals");
+  CheckCuda(cudaGetLastError(), "ScanTotals");
   Mark("scan");
   const auto scatter = [&](auto* kernel) {
     Launch(kernel, shape.segments * shape.ranges * shape.tiles, kScatterThreads,
@@ -167,13 +160,13 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
                                 arrays_->aside_order.data(), kAside, arrays_->used.data()};
-  CudaCheck(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
+  CheckCuda(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
   const Item* leaves = out;
   std::uint32_t* leaf_starts = arrays_->leaf_starts.data();
   if (plan.buckets == 1) {
     BeginOneLeaf<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
         in == nullptr ? out : nullptr, static_cast<std::uint32_t>(n), leaf_starts);
-    CudaCheck(cudaGetLastError(), "BeginOneLeaf");
+    CheckCuda(cudaGetLastError(), "BeginOneLeaf");
     if (in != nullptr) leaves = in;
   } else if (plan.leaves_per_bucket == 1) {
     EnqueueLevel(FirstLevel(plan), random, in, out, leaf_starts, stream);

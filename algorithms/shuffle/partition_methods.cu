@@ -7,8 +7,8 @@
 
 #include <memory>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 
@@ -50,7 +50,7 @@ class CudaPartition final : public CudaShuffler {
                          stream);
       GatherByIndex<<<static_cast<unsigned>((n + 1023) / 1024), 256, 0, stream>>>(
           index_.data(), static_cast<const Item16*>(in), static_cast<Item16*>(out), n);
-      CudaCheck(cudaGetLastError(), "GatherByIndex");
+      CheckCuda(cudaGetLastError(), "GatherByIndex");
     }
   }
 

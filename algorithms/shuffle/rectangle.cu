@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "algorithms/shuffle/device.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/rectangle_device.hpp"
 
@@ -53,7 +53,7 @@ void EnqueueRectangle(const void* in, void* out, std::uint64_t n, std::size_t it
       GatherRectangle<12, 4><<<blocks(4), kThreads, 0, stream>>>(cipher, source, target);
     }
   });
-  CudaCheck(cudaGetLastError(), "GatherRectangle");
+  CheckCuda(cudaGetLastError(), "GatherRectangle");
 }
 
 namespace {

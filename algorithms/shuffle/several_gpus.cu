@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/shuffle/device.cuh"
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/in_place.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 
@@ -18,31 +18,31 @@ struct SeveralGpus::Device {
   DeviceArray<std::byte> split, received;
   DeviceArray<std::uint32_t> starts;
 
-  void Use() const { CudaCheck(cudaSetDevice(id), "cudaSetDevice"); }
+  void Use() const { CheckCuda(cudaSetDevice(id), "cudaSetDevice"); }
   void Wait() const {
     Use();
-    CudaCheck(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
   }
 };
 
 SeveralGpus::SeveralGpus(std::vector<int> devices) {
   if (devices.empty()) throw std::invalid_argument("name at least one device");
   for (const int id : devices) {
-    CudaCheck(cudaSetDevice(id), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(id), "cudaSetDevice");
     for (const int other : devices) {
       int reachable = 0;
-      CudaCheck(cudaDeviceCanAccessPeer(&reachable, id, other), "cudaDeviceCanAccessPeer");
+      CheckCuda(cudaDeviceCanAccessPeer(&reachable, id, other), "cudaDeviceCanAccessPeer");
       if (id == other || reachable == 0) continue;  // copies then go by way of the host
       const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
       if (status == cudaErrorPeerAccessAlreadyEnabled) {
         cudaGetLastError();
       } else {
-        CudaCheck(status, "cudaDeviceEnablePeerAccess");
+        CheckCuda(status, "cudaDeviceEnablePeerAccess");
       }
     }
     devices_.push_back(std::make_unique<Device>());
     devices_.back()->id = id;
-    CudaCheck(cudaStreamCreate(&devices_.back()->stream), "cudaStreamCreate");
+    CheckCuda(cudaStreamCreate(&devices_.back()->stream), "cudaStreamCreate");
   }
 }
 
@@ -92,7 +92,7 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
     device.partition.EnqueueSplit(in[g], reinterpret_cast<Item*>(device.split.data()), slice(n, g),
                                   static_cast<std::uint32_t>(parts), seed, kDeviceStream,
                                   g * (slice(n, 0) / 256), device.starts.data(), device.stream);
-    CudaCheck(cudaMemcpyAsync(starts.data() + g * (parts + 1), device.starts.data(),
+    CheckCuda(cudaMemcpyAsync(starts.data() + g * (parts + 1), device.starts.data(),
                               (parts + 1) * 4, cudaMemcpyDeviceToHost, device.stream),
               "cudaMemcpyAsync");
   }
@@ -116,7 +116,7 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       const std::size_t from = (to + turn) % parts;
       const std::uint64_t count = begins[from + 1] - begins[from];
       if (count == 0) continue;
-      CudaCheck(cudaMemcpyPeerAsync(reinterpret_cast<Item*>(device.received.data()) + begins[from],
+      CheckCuda(cudaMemcpyPeerAsync(reinterpret_cast<Item*>(device.received.data()) + begins[from],
                                     device.id,
                                     reinterpret_cast<const Item*>(devices_[from]->split.data()) +
                                         starts[from * (parts + 1) + to],

@@ -19,8 +19,8 @@
 #include <random>
 #include <type_traits>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 
 namespace retable::shuffle::drop_in {
 
@@ -61,7 +61,7 @@ void shuffle(const thrust::detail::execution_policy_base<Policy>& policy, Iterat
   if (n == 0) return;
   thread_local DeviceArray<Item> copy;
   copy.Reserve(n);
-  CudaCheck(cudaMemcpyAsync(copy.data(), thrust::raw_pointer_cast(&*first), n * sizeof(Item),
+  CheckCuda(cudaMemcpyAsync(copy.data(), thrust::raw_pointer_cast(&*first), n * sizeof(Item),
                             cudaMemcpyDeviceToDevice, StreamOf(policy)),
             "cudaMemcpyAsync");
   const thrust::device_ptr<const Item> from(copy.data());

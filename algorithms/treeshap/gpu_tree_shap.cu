@@ -155,7 +155,7 @@ class GpuTreeShap final : public TreeExplainer {
   GpuTreeShap(int device, Packing packing) : device_(device), packing_(packing) {}
 
   void prepare(const TreeEnsemble& model) override {
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     Validate(model);
     shape_.features = model.features;
     shape_.groups = model.groups;
@@ -182,7 +182,7 @@ class GpuTreeShap final : public TreeExplainer {
 
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     seconds_ = Run(rows, phi, kRowsPerWarp, ShapKernel);
     const std::size_t side = static_cast<std::size_t>(shape_.features) + 1;
@@ -253,7 +253,7 @@ class GpuTreeShap final : public TreeExplainer {
     if (rows.rows == 0 || bins_ == 0) return 0;
     const DeviceArray<float> data(rows.values);
     const DeviceArray<double> out(result.size());
-    CudaCheck(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
+    CheckCuda(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
     const Problem problem{lanes_.data(),
                           bins_,
                           sets_.data(),
@@ -268,7 +268,7 @@ class GpuTreeShap final : public TreeExplainer {
     Event stop;
     start.Record(nullptr);
     kernel<<<static_cast<unsigned>(blocks), kBlock>>>(problem);
-    CudaCheck(cudaGetLastError(), "GPUTreeShap kernel");
+    CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
     stop.Record(nullptr);
     const double seconds = stop.SecondsSince(start);
     out.Download(result);

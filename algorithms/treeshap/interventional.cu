@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
 class InterventionalOnDevice final : public TreeExplainer {
  public:
   explicit InterventionalOnDevice(int device) : device_(device) {
-    CudaCheck(cudaSetDevice(device), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
   }
 
   void prepare(const TreeEnsemble& model) override {
@@ -180,7 +180,7 @@ class InterventionalOnDevice final : public TreeExplainer {
       patterns.insert(patterns.end(), lists[i].begin(), lists[i].end());
     }
     if (patterns.size() > 0xffffffffu) throw std::invalid_argument("too many background rows");
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     device_patterns_ = DeviceArray<Pattern>(std::span<const Pattern>(patterns));
     device_leaves_ = DeviceArray<Leaf>(std::span<const Leaf>(leaves_));
   }
@@ -188,7 +188,7 @@ class InterventionalOnDevice final : public TreeExplainer {
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     seconds_ = 0;
     std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     // A constant number of ranges: a row's bits do not depend on how many rows there are.
@@ -240,7 +240,7 @@ class InterventionalOnDevice final : public TreeExplainer {
       }
       leaves_.push_back(leaf);
     }
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(sets));
     conditions_ = DeviceArray<Condition>(std::span<const Condition>(conditions));
   }
@@ -312,7 +312,6 @@ class InterventionalOnDevice final : public TreeExplainer {
       for (std::size_t f = 0; f < features(); ++f)
         x[f * stride + r] = ClampInfinity(rows.row(r)[f]);
     }
-    x_.Reserve(x.size());
     x_.Upload(x);
     const std::size_t slices = ranges_.size() * features() * stride;
     partial_.Reserve(slices);
@@ -333,17 +332,14 @@ class InterventionalOnDevice final : public TreeExplainer {
     launch.shared = bytes <= kColumnBytes;
     const std::size_t dynamic = launch.shared ? bytes : 0;
     start_.Record(nullptr);
-    CudaCheck(cudaMemsetAsync(out_.data(), 0, phi.size_bytes()), "memset");
+    CheckCuda(cudaMemsetAsync(out_.data(), 0, phi.size_bytes()), "memset");
     if (!launch.shared) {
-      CudaCheck(cudaMemsetAsync(partial_.data(), 0, slices * sizeof(double)), "memset");
+      CheckCuda(cudaMemsetAsync(partial_.data(), 0, slices * sizeof(double)), "memset");
     }
-    CudaCheck(
-        cudaFuncSetAttribute(InterventionalKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(dynamic)),
-        "interventional kernel's shared memory");
+    AllowSharedMemory(InterventionalKernel, dynamic);
     const dim3 grid(static_cast<unsigned>(stride / kBlock), static_cast<unsigned>(ranges_.size()));
     InterventionalKernel<<<grid, kBlock, dynamic>>>(launch);
-    CudaCheck(cudaGetLastError(), "interventional kernel");
+    CheckCuda(cudaGetLastError(), "interventional kernel");
     LaunchReduce(partial_.data(), order_.data(), group_begin_.data(), nullptr, launch.features,
                  launch.stride, static_cast<std::uint32_t>(rows.rows),
                  static_cast<std::uint32_t>(shape_.groups), out_.data(), nullptr);

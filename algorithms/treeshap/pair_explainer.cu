@@ -138,7 +138,7 @@ struct PairsOnDevice::State {
   void RunBatch(const DevicePairTape& tape, const PairBatch& batch, std::uint32_t rows,
                 std::uint32_t stride) {
     if (batch.units > 0) {
-      CudaCheck(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t)),
+      CheckCuda(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t)),
                 "memset");
       GroupingLaunch grouping;
       grouping.units = tape.device_units.data() + batch.first_unit;
@@ -216,7 +216,6 @@ double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span
     for (std::size_t r = 0; r < count; ++r) {
       for (std::size_t i = 0; i < f; ++i) x[i * stride + r] = ClampInfinity(rows.row(begin + r)[i]);
     }
-    s.x.Reserve(x.size());
     s.x.Upload(x);
     std::vector<unsigned long long> sums(per_row * stride);
     s.sums.Reserve(sums.size());
@@ -225,7 +224,7 @@ double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span
     Event start;
     Event stop;
     start.Record(nullptr);
-    CudaCheck(cudaMemsetAsync(s.sums.data(), 0, sums.size() * sizeof(sums[0])), "memset");
+    CheckCuda(cudaMemsetAsync(s.sums.data(), 0, sums.size() * sizeof(sums[0])), "memset");
     const auto device_rows = static_cast<std::uint32_t>(count);
     const auto device_stride = static_cast<std::uint32_t>(stride);
     if (s.begin.size() > 0) {

@@ -259,11 +259,9 @@ __global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
 template <int Q>
 void Launch(const PairLaunch& launch, cudaStream_t stream) {
   const std::size_t bytes = PairSharedBytes(Q, launch);
-  CudaCheck(cudaFuncSetAttribute(PairKernel<Q>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "interaction kernel's shared memory");
+  AllowSharedMemory(PairKernel<Q>, bytes);
   PairKernel<Q><<<dim3(launch.segment_count, launch.stride / 32), 32, bytes, stream>>>(launch);
-  CudaCheck(cudaGetLastError(), "interaction kernel");
+  CheckCuda(cudaGetLastError(), "interaction kernel");
 }
 
 template <int Q>
@@ -272,12 +270,10 @@ void LaunchUnitsOf(const PairUnitLaunch& launch, cudaStream_t stream) {
   std::uint32_t warps = 4;
   while (warps > 1 && warps * warp > kBlockBytes) warps /= 2;
   const std::size_t bytes = warps * warp;
-  CudaCheck(cudaFuncSetAttribute(PairUnitKernel<Q>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "interaction unit kernel's shared memory");
+  AllowSharedMemory(PairUnitKernel<Q>, bytes);
   // Blocks for the largest GPU: those without work return at once, and no result depends on them.
   PairUnitKernel<Q><<<24 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
-  CudaCheck(cudaGetLastError(), "interaction unit kernel");
+  CheckCuda(cudaGetLastError(), "interaction unit kernel");
 }
 
 std::size_t SlotBytes(int points) {

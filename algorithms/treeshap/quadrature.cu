@@ -150,7 +150,7 @@ void LaunchReduce(const double* partial, const std::uint32_t* order,
   const dim3 grid((rows + 127) / 128, std::min<std::uint32_t>(features, 1024), groups);
   ReduceRanges<<<grid, 128, 0, stream>>>(partial, order, group_begin, row_order, features, stride,
                                          rows, groups, out);
-  CudaCheck(cudaGetLastError(), "reduce");
+  CheckCuda(cudaGetLastError(), "reduce");
 }
 
 namespace {
@@ -199,7 +199,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   }
 
   void prepare(const TreeEnsemble& model) override {
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const AnnotatedModel annotated = Annotate(model);
     expected_ = annotated.expected;
     model_ = model;
@@ -230,7 +230,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   std::vector<double> values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     seconds_ = 0;
     const bool shares = Shares(rows.rows);
@@ -246,7 +246,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   std::vector<double> interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    CudaCheck(cudaSetDevice(device_), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     if (pairs_ == nullptr) {
       pairs_ = std::make_unique<PairsOnDevice>(model_, PairUnitLeaves());
     }
@@ -263,7 +263,7 @@ class QuadratureOnDevice final : public TreeExplainer {
  private:
   // Streams and events, the members that follow, belong to the device that is current.
   static int Select(int device) {
-    CudaCheck(cudaSetDevice(device), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
     return device;
   }
 
@@ -351,7 +351,6 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
     const auto count = static_cast<std::uint32_t>(rows.rows);
     const std::uint32_t stride = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
-    rows_.Reserve(rows.values.size());
     rows_.Upload(rows.values);
     x_.Reserve(features() * stride);
     out_.Reserve(phi.size());
@@ -366,14 +365,14 @@ class QuadratureOnDevice final : public TreeExplainer {
         shares ? shared_->OrderRows(rows_.data(), count, main_.get()) : nullptr;
     TransposeRows<<<grid, 128, 0, main_.get()>>>(
         rows_.data(), order, count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
-    CudaCheck(cudaMemsetAsync(out_.data(), 0, phi.size_bytes(), main_.get()), "memset");
+    CheckCuda(cudaMemsetAsync(out_.data(), 0, phi.size_bytes(), main_.get()), "memset");
     if (shares) {
       shared_->Run(x_.data(), count, stride, kind, out_.data(), main_.get());
     } else {
       RunRows(plan, kind, count, stride);
     }
     stop_.Record(main_.get());
-    CudaCheck(cudaGetLastError(), "reduce");
+    CheckCuda(cudaGetLastError(), "reduce");
     seconds_ += stop_.SecondsSince(start_);
     out_.Download(phi);
     AddExpected(rows.rows, phi);
@@ -395,7 +394,6 @@ class QuadratureOnDevice final : public TreeExplainer {
       const TapePlan ranges = PlanRanges(tape->tape, target);
       plan.first.push_back(plan.groups.size());
       plan.groups.insert(plan.groups.end(), ranges.groups.begin(), ranges.groups.end());
-      tape->ranges.Reserve(ranges.ranges.size());
       tape->ranges.Upload(ranges.ranges);
     }
     plan.first.push_back(plan.groups.size());
@@ -407,9 +405,7 @@ class QuadratureOnDevice final : public TreeExplainer {
       }
       begin.push_back(static_cast<std::uint32_t>(order.size()));
     }
-    order_.Reserve(order.size());
     order_.Upload(order);
-    group_begin_.Reserve(begin.size());
     group_begin_.Upload(begin);
     partial_.Reserve(plan.groups.size() * features() * stride);
     return plan;
@@ -418,7 +414,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   // Every node for every row.
   void RunRows(const Plan& plan, KernelKind kind, std::uint32_t rows, std::uint32_t stride) {
     const std::size_t slice = features() * stride;
-    CudaCheck(cudaMemsetAsync(partial_.data(), 0, plan.groups.size() * slice * sizeof(double),
+    CheckCuda(cudaMemsetAsync(partial_.data(), 0, plan.groups.size() * slice * sizeof(double),
                               main_.get()),
               "memset");
     ready_.Record(main_.get());
@@ -432,10 +428,10 @@ class QuadratureOnDevice final : public TreeExplainer {
       launch.partial = partial_.data() + plan.first[i] * slice;
       launch.stride = stride;
       launch.range_count = static_cast<std::uint32_t>(plan.first[i + 1] - plan.first[i]);
-      CudaCheck(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
+      CheckCuda(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
       LaunchQuadrature(tape.tape.points, launch, tape.stream.get());
       tape.done.Record(tape.stream.get());
-      CudaCheck(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
+      CheckCuda(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
     }
     LaunchReduce(partial_.data(), order_.data(), group_begin_.data(), nullptr,
                  static_cast<std::uint32_t>(shape_.features), stride, rows,

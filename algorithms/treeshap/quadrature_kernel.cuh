@@ -364,12 +364,10 @@ void LaunchUnitsKind(const UnitLaunch& launch, cudaStream_t stream) {
   std::uint32_t warps = 4;
   while (warps > 1 && warps * warp > 56 * 1024) warps /= 2;
   const std::size_t bytes = warps * warp;
-  CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "unit kernel's shared memory");
+  AllowSharedMemory(kernel, bytes);
   // Blocks for the largest GPU: those without work return at once, and no result depends on them.
   kernel<<<16 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
-  CudaCheck(cudaGetLastError(), "unit kernel");
+  CheckCuda(cudaGetLastError(), "unit kernel");
 }
 
 template <int Q>
@@ -385,12 +383,10 @@ template <int Q, int R, bool General, bool SharedX, bool SharedPhi>
 void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
   const auto kernel = QuadratureKernel<Q, R, General, SharedX, SharedPhi>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
-  CudaCheck(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "quadrature kernel's shared memory");
+  AllowSharedMemory(kernel, bytes);
   const dim3 grid(launch.stride / (launch.threads * R), launch.range_count);
   kernel<<<grid, launch.threads, bytes, stream>>>(launch);
-  CudaCheck(cudaGetLastError(), "quadrature kernel");
+  CheckCuda(cudaGetLastError(), "quadrature kernel");
 }
 
 template <int Q, bool General, bool SharedX, bool SharedPhi>

@@ -227,9 +227,9 @@ struct SharedQuadrature::State {
 
   void RunBatch(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
                 std::uint32_t stride, KernelKind kind, double* out, cudaStream_t stream) {
-    CudaCheck(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
+    CheckCuda(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
               "memset");
-    CudaCheck(
+    CheckCuda(
         cudaMemsetAsync(partial.data(), 0,
                         std::size_t{batch.ranges} * features * stride * sizeof(double), stream),
         "memset");
@@ -343,7 +343,7 @@ const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_
   FindLeaves<<<(count + 63) / 64, 64, 0, stream>>>(s.order_tree.data(), rows, count, s.features,
                                                    s.leaves.data());
   SortByLeaf<<<1, kOrderThreads, 0, stream>>>(s.leaves.data(), count, s.order.data());
-  CudaCheck(cudaGetLastError(), "order of rows");
+  CheckCuda(cudaGetLastError(), "order of rows");
   return s.order.data();
 }
 

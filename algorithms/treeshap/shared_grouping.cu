@@ -179,7 +179,7 @@ void LaunchRanks(const float* x, const float* thresholds, const std::uint32_t* b
                  std::uint16_t* ranks, cudaStream_t stream) {
   const dim3 grid((stride + 127) / 128, std::min<std::uint32_t>(features, 1024));
   RankRows<<<grid, 128, 0, stream>>>(x, thresholds, begin, features, rows, stride, ranks);
-  CudaCheck(cudaGetLastError(), "ranks");
+  CheckCuda(cudaGetLastError(), "ranks");
 }
 
 namespace {
@@ -189,11 +189,9 @@ void LaunchSize(const GroupingLaunch& launch, cudaStream_t stream) {
   const std::size_t bytes = (1u << Size::kBits) * sizeof(std::uint32_t) +
                             (1u << Size::kBits) * sizeof(std::uint16_t) +
                             launch.key_words * sizeof(std::uint32_t);
-  CudaCheck(cudaFuncSetAttribute(GroupRows<Size>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)),
-            "grouping kernel's shared memory");
+  AllowSharedMemory(GroupRows<Size>, bytes);
   GroupRows<Size><<<launch.unit_count, Size::kThreads, bytes, stream>>>(launch);
-  CudaCheck(cudaGetLastError(), "grouping");
+  CheckCuda(cudaGetLastError(), "grouping");
 }
 
 }  // namespace

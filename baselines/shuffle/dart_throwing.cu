@@ -10,9 +10,9 @@
 
 #include <memory>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/items.hpp"
 
 namespace retable::shuffle {
@@ -129,7 +129,7 @@ class CudaDarts final : public CudaShuffler {
                std::uint64_t seed, cudaStream_t stream) override {
     const auto blocks = static_cast<unsigned>((n + kThreads - 1) / kThreads);
     const auto tiles = static_cast<unsigned>((2 * n + kTile - 1) / kTile);
-    CudaCheck(cudaMemsetAsync(table_.data(), 0xFF, 2 * n * sizeof(std::uint32_t), stream),
+    CheckCuda(cudaMemsetAsync(table_.data(), 0xFF, 2 * n * sizeof(std::uint32_t), stream),
               "cudaMemsetAsync");
     if (curand_) {
       ThrowCurand<<<blocks, kThreads, 0, stream>>>(seed, table_.data(), n);
@@ -144,7 +144,7 @@ class CudaDarts final : public CudaShuffler {
                                               static_cast<const Item*>(in),
                                               static_cast<Item*>(out));
     });
-    CudaCheck(cudaGetLastError(), "DartThrowing");
+    CheckCuda(cudaGetLastError(), "DartThrowing");
   }
 
  private:

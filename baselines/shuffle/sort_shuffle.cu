@@ -10,9 +10,9 @@
 
 #include <memory>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/items.hpp"
 #include "baselines/shuffle/island_bits.hpp"
 
@@ -92,7 +92,7 @@ class CudaSort final : public CudaShuffler {
       GatherItems<<<Blocks(n), kThreads, 0, stream>>>(order_.data(), static_cast<const Item16*>(in),
                                                       static_cast<Item16*>(out), n);
     }
-    CudaCheck(cudaGetLastError(), "SortShuffle");
+    CheckCuda(cudaGetLastError(), "SortShuffle");
   }
 
  private:
@@ -104,7 +104,7 @@ class CudaSort final : public CudaShuffler {
   template <class Item>
   void Sort(void* temporary, std::size_t& bytes, const Item* in, Item* out, std::uint64_t n,
             cudaStream_t stream) {
-    CudaCheck(
+    CheckCuda(
         cub::DeviceRadixSort::SortPairs(temporary, bytes, keys_.data(), sorted_.data(), in, out,
                                         static_cast<std::int64_t>(n), 0, Bits(n), stream),
         "SortPairs");

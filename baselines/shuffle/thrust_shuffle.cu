@@ -12,8 +12,8 @@
 #include <map>
 #include <memory>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/items.hpp"
 
 namespace retable::shuffle {
@@ -31,7 +31,7 @@ class CachingAllocator {
       return block;
     }
     char* block = nullptr;
-    CudaCheck(cudaMalloc(reinterpret_cast<void**>(&block), static_cast<std::size_t>(bytes)),
+    CheckCuda(cudaMalloc(reinterpret_cast<void**>(&block), static_cast<std::size_t>(bytes)),
               "cudaMalloc");
     sizes_[block] = bytes;
     return block;

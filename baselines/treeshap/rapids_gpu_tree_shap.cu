@@ -105,12 +105,12 @@ class Rapids final : public TreeExplainer {
     std::transform(finite.begin(), finite.end(), finite.begin(), ClampInfinity);
     const DeviceArray<float> data{std::span<const float>(finite)};
     const DeviceArray<double> out(result.size());
-    CudaCheck(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
+    CheckCuda(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
     Event start;
     Event stop;
     start.Record(nullptr);
     compute(DeviceRows(data.data(), rows.rows, rows.columns), out.data());
-    CudaCheck(cudaGetLastError(), "RAPIDS GPUTreeShap");
+    CheckCuda(cudaGetLastError(), "RAPIDS GPUTreeShap");
     stop.Record(nullptr);
     seconds_ = stop.SecondsSince(start);
     out.Download(result);

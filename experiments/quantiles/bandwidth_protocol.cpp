@@ -22,7 +22,7 @@
 #include "harness/timed_outcome.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
-#include "algorithms/quantiles/cuda_memory.hpp"
+#include "algorithms/common/cuda_memory.hpp"
 #endif
 
 namespace retable::experiments {
@@ -87,11 +87,10 @@ class BandwidthProtocol final : public harness::Protocol {
 #if defined(RETABLE_HAS_CUDA)
   template <class Real>
   static harness::Outcome Measure(const harness::CellConfig& cell) {
-    using quantiles::CheckCuda;
     const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "size"));
     const int order = static_cast<int>(IntegerOr(cell.parameters, "l", 15));
-    const quantiles::DeviceArray<Real> values(n);
-    const quantiles::DeviceArray<double> scratch(4096);
+    const DeviceArray<Real> values(n);
+    const DeviceArray<double> scratch(4096);
     quantiles::FillDevice(values.data(), n, Shapes().at(cell.dataset),
                           static_cast<std::uint64_t>(cell.seed));
     quantiles::ChebyshevCuda sums(order);
@@ -134,8 +133,8 @@ class BandwidthProtocol final : public harness::Protocol {
   static harness::Verification Verify(quantiles::ChebyshevCuda& sums, const Real* values,
                                       std::size_t n, int order) {
     std::vector<Real> host(n);
-    quantiles::CheckCuda(cudaMemcpy(host.data(), values, n * sizeof(Real), cudaMemcpyDeviceToHost),
-                         "cudaMemcpy");
+    CheckCuda(cudaMemcpy(host.data(), values, n * sizeof(Real), cudaMemcpyDeviceToHost),
+              "cudaMemcpy");
     quantiles::ChebyshevAccumulator twin(order, false);
     twin.Update(std::span<const Real>(host));
     quantiles::ChebyshevSums found = sums.Sum(values, n, nullptr);

@@ -25,7 +25,7 @@
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/retable_fit.hpp"
 #include "datasets/generators.hpp"
-#include "experiments/common/device_array.hpp"
+#include "experiments/common/device_floats.hpp"
 #include "experiments/common/glue.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timed_outcome.hpp"
@@ -127,8 +127,8 @@ class BatchProtocol final : public harness::Protocol {
     if (threads == 0) threads = static_cast<int>(std::thread::hardware_concurrency());
     const Table table = MakeTable(rows, columns, static_cast<std::uint64_t>(cell.seed));
     const bool cuda = cell.device == "cuda";
-    std::unique_ptr<DeviceArray> resident;
-    if (cuda) resident = std::make_unique<DeviceArray>(table.values);
+    std::unique_ptr<DeviceFloats> resident;
+    if (cuda) resident = std::make_unique<DeviceFloats>(table.values);
     const Way way = cuda ? OnCuda(table, *resident, order) : OnCpu(table, order, threads);
 
     harness::Outcome outcome;
@@ -176,7 +176,7 @@ class BatchProtocol final : public harness::Protocol {
   }
 
   static Way OnCuda([[maybe_unused]] const Table& table,
-                    [[maybe_unused]] const DeviceArray& resident, [[maybe_unused]] int order) {
+                    [[maybe_unused]] const DeviceFloats& resident, [[maybe_unused]] int order) {
 #if defined(RETABLE_HAS_CUDA)
     const auto sums = std::make_shared<ColumnsCuda>(order);
     const DeviceColumns<float> all{resident.data(), table.rows, table.columns, table.rows};

@@ -107,7 +107,7 @@ void VerifyAll(Verifier& verifier, std::size_t max_size, std::uint64_t seed) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{1000}, std::size_t{4096},
                               std::size_t{100003}, std::size_t{4000037}}) {
     if (n > max_size) continue;
-    DeviceBuffer<Real> data(n + 1);
+    DeviceArray<Real> data(n + 1);
     for (const auto& [shape, name] : kShapes) {
       FillDevice(data.data(), n + 1, shape, seed + n);
       VerifyInput(verifier, data.data() + (n % 2), n, name);  // odd sizes start off alignment
@@ -117,7 +117,8 @@ void VerifyAll(Verifier& verifier, std::size_t max_size, std::uint64_t seed) {
     std::vector<Real> host = Download(data.data(), n);
     for (std::size_t i = 0; i < n; i += 37) host[i] = std::numeric_limits<Real>::quiet_NaN();
     if (n > 100) {
-      Check(cudaMemcpy(data.data(), host.data(), n * sizeof(Real), cudaMemcpyHostToDevice), "copy");
+      CheckCuda(cudaMemcpy(data.data(), host.data(), n * sizeof(Real), cudaMemcpyHostToDevice),
+                "copy");
       VerifyInput(verifier, data.data(), n, "with NaN");
     }
   }
@@ -125,8 +126,8 @@ void VerifyAll(Verifier& verifier, std::size_t max_size, std::uint64_t seed) {
 
 template <class Real>
 void TimeAll(Table& table, std::size_t max_size, std::uint64_t seed) {
-  DeviceBuffer<Real> data(max_size);
-  DeviceBuffer<double> scratch(4096);
+  DeviceArray<Real> data(max_size);
+  DeviceArray<double> scratch(4096);
   const auto time = [&](const std::string& method, int order, const char* shape, std::size_t n,
                         double read_ms, const std::function<void()>& run) {
     const double ms = MedianMs(run);
@@ -175,7 +176,7 @@ int RunDevices(const Options& options) {
 int Run(const Options& options) {
   std::filesystem::create_directories(options.out);
   cudaDeviceProp device;
-  Check(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
+  CheckCuda(cudaGetDeviceProperties(&device, 0), "cudaGetDeviceProperties");
   std::printf("# %s, %d multiprocessors, seed %llu\n", device.name, device.multiProcessorCount,
               static_cast<unsigned long long>(options.seed));
   if (options.devices_only) return RunDevices(options);

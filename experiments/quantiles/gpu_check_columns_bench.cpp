@@ -99,9 +99,10 @@ template <class Real>
 void VerifyTable(Verifier& verifier, std::size_t rows, std::size_t columns, std::uint64_t seed) {
   const char* type = sizeof(Real) == 4 ? "float32" : "float64";
   const std::vector<Real> host = MakeColumns<Real>(rows, columns, seed);
-  const DeviceBuffer<Real> device(host.size());
-  Check(cudaMemcpy(device.data(), host.data(), host.size() * sizeof(Real), cudaMemcpyHostToDevice),
-        "copy");
+  const DeviceArray<Real> device(host.size());
+  CheckCuda(
+      cudaMemcpy(device.data(), host.data(), host.size() * sizeof(Real), cudaMemcpyHostToDevice),
+      "copy");
   for (const int order : {5, 15}) {
     ColumnsCuda sums(order, true);
     const auto found = sums.Sum(DeviceColumns<Real>{device.data(), rows, columns, rows}, nullptr);
@@ -181,12 +182,12 @@ void TimeColumns(Table& table, std::uint64_t seed) {
     table.Row(text);
   };
   const std::vector<float> drawn = MakeColumns<float>(kRows, kDistinct, seed);
-  const DeviceBuffer<float> device(kRows * kColumns);
+  const DeviceArray<float> device(kRows * kColumns);
   for (std::size_t c = 0; c < kColumns; c += kDistinct) {
     const std::size_t count = std::min(kDistinct, kColumns - c) * kRows;
-    Check(cudaMemcpy(device.data() + c * kRows, drawn.data(), count * sizeof(float),
-                     cudaMemcpyHostToDevice),
-          "copy");
+    CheckCuda(cudaMemcpy(device.data() + c * kRows, drawn.data(), count * sizeof(float),
+                         cudaMemcpyHostToDevice),
+              "copy");
   }
   const DeviceColumns<float> columns{device.data(), kRows, kColumns, kRows};
   ColumnsCuda sums(kMaxOrder);
@@ -228,7 +229,7 @@ void CheckDevices([[maybe_unused]] Verifier& verifier, [[maybe_unused]] Table* t
     return;
   }
   int present = 0;
-  Check(cudaGetDeviceCount(&present), "cudaGetDeviceCount");
+  CheckCuda(cudaGetDeviceCount(&present), "cudaGetDeviceCount");
   const std::size_t n = table == nullptr ? (std::size_t{21} << 20) + 12345 : std::size_t{1} << 28;
   std::vector<double> host(n);
   std::mt19937_64 engine(seed);
@@ -245,10 +246,11 @@ void CheckDevices([[maybe_unused]] Verifier& verifier, [[maybe_unused]] Table* t
       const std::size_t begin = range.begin * kChunk;
       const std::size_t count = std::min<std::size_t>(n, range.end * kChunk) - begin;
       double* data = nullptr;
-      Check(cudaSetDevice(d), "cudaSetDevice");
-      Check(cudaMalloc(reinterpret_cast<void**>(&data), count * sizeof(double)), "cudaMalloc");
-      Check(cudaMemcpy(data, host.data() + begin, count * sizeof(double), cudaMemcpyHostToDevice),
-            "copy");
+      CheckCuda(cudaSetDevice(d), "cudaSetDevice");
+      CheckCuda(cudaMalloc(reinterpret_cast<void**>(&data), count * sizeof(double)), "cudaMalloc");
+      CheckCuda(
+          cudaMemcpy(data, host.data() + begin, count * sizeof(double), cudaMemcpyHostToDevice),
+          "copy");
       memory.push_back(data);
       parts.push_back({data, count, range.begin});
     }
@@ -273,10 +275,10 @@ void CheckDevices([[maybe_unused]] Verifier& verifier, [[maybe_unused]] Table* t
       }
     }
     for (int d = 0; d < devices; ++d) {
-      Check(cudaSetDevice(d), "cudaSetDevice");
+      CheckCuda(cudaSetDevice(d), "cudaSetDevice");
       cudaFree(memory[static_cast<std::size_t>(d)]);
     }
-    Check(cudaSetDevice(0), "cudaSetDevice");
+    CheckCuda(cudaSetDevice(0), "cudaSetDevice");
   }
 #else
   std::printf("# several devices: not built in (no NCCL)\n");

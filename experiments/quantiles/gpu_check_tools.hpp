@@ -2,8 +2,6 @@
 //! @file
 //! What the parts of the family's GPU check share: tables, device buffers, a verdict, a timer.
 
-#include <cuda_runtime_api.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -12,13 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace retable::quantiles {
+#include "algorithms/common/cuda_memory.hpp"
 
-inline void Check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) {
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-  }
-}
+namespace retable::quantiles {
 
 //! A CSV that is also shown.
 class Table {
@@ -41,24 +35,9 @@ class Table {
 };
 
 template <class Real>
-class DeviceBuffer {
- public:
-  explicit DeviceBuffer(std::size_t n) {
-    Check(cudaMalloc(reinterpret_cast<void**>(&data_), n * sizeof(Real)), "cudaMalloc");
-  }
-  ~DeviceBuffer() { cudaFree(data_); }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  Real* data() const { return data_; }
-
- private:
-  Real* data_ = nullptr;
-};
-
-template <class Real>
 std::vector<Real> Download(const Real* data, std::size_t n) {
   std::vector<Real> out(n);
-  Check(cudaMemcpy(out.data(), data, n * sizeof(Real), cudaMemcpyDeviceToHost), "cudaMemcpy");
+  CheckCuda(cudaMemcpy(out.data(), data, n * sizeof(Real), cudaMemcpyDeviceToHost), "cudaMemcpy");
   return out;
 }
 
@@ -86,19 +65,19 @@ class Verifier {
 inline double MedianMs(const std::function<void()>& run) {
   cudaEvent_t begin;
   cudaEvent_t end;
-  Check(cudaEventCreate(&begin), "event");
-  Check(cudaEventCreate(&end), "event");
+  CheckCuda(cudaEventCreate(&begin), "event");
+  CheckCuda(cudaEventCreate(&end), "event");
   for (int i = 0; i < 3; ++i) run();
-  Check(cudaDeviceSynchronize(), "warm-up");
+  CheckCuda(cudaDeviceSynchronize(), "warm-up");
   std::vector<float> times;
   double total = 0;
   while (times.size() < 15 || (total < 20 && times.size() < 200)) {
-    Check(cudaEventRecord(begin), "event");
+    CheckCuda(cudaEventRecord(begin), "event");
     run();
-    Check(cudaEventRecord(end), "event");
-    Check(cudaEventSynchronize(end), "event");
+    CheckCuda(cudaEventRecord(end), "event");
+    CheckCuda(cudaEventSynchronize(end), "event");
     float ms = 0;
-    Check(cudaEventElapsedTime(&ms, begin, end), "event");
+    CheckCuda(cudaEventElapsedTime(&ms, begin, end), "event");
     times.push_back(ms);
     total += ms;
   }

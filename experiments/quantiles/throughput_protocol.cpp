@@ -20,7 +20,7 @@
 #include "algorithms/quantiles/device_update.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "datasets/generators.hpp"
-#include "experiments/common/device_array.hpp"
+#include "experiments/common/device_floats.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/quantiles/external_sketch.hpp"
 #include "harness/protocol.hpp"
@@ -61,7 +61,7 @@ class ThroughputProtocol final : public harness::Protocol {
       return MeasureExternal(cell, *external, values);
     }
     if (cell.device == "cuda") {
-      const DeviceArray resident(values);
+      const DeviceFloats resident(values);
       return Measure(cell, *fresh, values, [&resident](QuantileSketch& sketch) {
         auto* device = quantiles::DeviceUpdateOf(sketch);
         if (!device) throw std::invalid_argument("this method cannot read device memory");

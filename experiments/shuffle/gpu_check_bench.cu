@@ -25,8 +25,8 @@
 
 #include <thrust/device_vector.h>
 
+#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/device.cuh"
 #include "algorithms/shuffle/in_place_device.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
@@ -107,19 +107,19 @@ struct Buffers {
     in.Reserve(n * sizeof(Item));
     out.Reserve(n * sizeof(Item));
     Fill<<<Blocks(n), 256>>>(reinterpret_cast<Item*>(in.data()), n);
-    CudaCheck(cudaMemset(out.data(), 0xEE, n * sizeof(Item)), "cudaMemset");
+    CheckCuda(cudaMemset(out.data(), 0xEE, n * sizeof(Item)), "cudaMemset");
   }
 
   template <class Item>
   std::uint64_t WrongItems(std::uint64_t n) {
     seen.Reserve(n / 32 + 1);
     wrong.Reserve(1);
-    CudaCheck(cudaMemset(seen.data(), 0, (n / 32 + 1) * 4), "cudaMemset");
-    CudaCheck(cudaMemset(wrong.data(), 0, 8), "cudaMemset");
+    CheckCuda(cudaMemset(seen.data(), 0, (n / 32 + 1) * 4), "cudaMemset");
+    CheckCuda(cudaMemset(wrong.data(), 0, 8), "cudaMemset");
     MarkItems<<<Blocks(n), 256>>>(reinterpret_cast<const Item*>(out.data()), n, seen.data(),
                                   wrong.data());
     unsigned long long count = 0;
-    CudaCheck(cudaMemcpy(&count, wrong.data(), 8, cudaMemcpyDeviceToHost), "verify");
+    CheckCuda(cudaMemcpy(&count, wrong.data(), 8, cudaMemcpyDeviceToHost), "verify");
     return count;
   }
 };
@@ -179,7 +179,7 @@ int VerifyOne(const Entry& entry, CudaShuffler& shuffler, Buffers& buffers, std:
   buffers.Prepare<Item>(n);
   shuffler.prepare(n, sizeof(Item));
   shuffler.enqueue(buffers.in.data(), buffers.out.data(), n, sizeof(Item), seed, nullptr);
-  CudaCheck(cudaDeviceSynchronize(), entry.label.c_str());
+  CheckCuda(cudaDeviceSynchronize(), entry.label.c_str());
   const std::uint64_t wrong = buffers.WrongItems<Item>(n);
   if (wrong != 0) {
     std::printf("WRONG %s n=%llu bytes=%zu: %llu items lost or repeated\n", entry.label.c_str(),
@@ -192,7 +192,7 @@ int VerifyOne(const Entry& entry, CudaShuffler& shuffler, Buffers& buffers, std:
   std::vector<Item> in(n), expected(n), got(n);
   for (std::uint64_t i = 0; i < n; ++i) in[i] = TestItem<Item>(i);
   twin->make({})->shuffle(in.data(), expected.data(), n, sizeof(Item), seed);
-  CudaCheck(cudaMemcpy(got.data(), buffers.out.data(), n * sizeof(Item), cudaMemcpyDeviceToHost),
+  CheckCuda(cudaMemcpy(got.data(), buffers.out.data(), n * sizeof(Item), cudaMemcpyDeviceToHost),
             "copy");
   if (std::memcmp(got.data(), expected.data(), n * sizeof(Item)) != 0) {
     std::uint64_t first = 0;
@@ -258,7 +258,7 @@ int VerifyOverflow(std::uint64_t seed) {
     out.Reserve(n);
     workspace.Enqueue(static_cast<const std::uint64_t*>(nullptr), out.data(), n, seed, nullptr);
     std::vector<std::uint64_t> got(n);
-    CudaCheck(cudaMemcpy(got.data(), out.data(), n * 8, cudaMemcpyDeviceToHost), "overflow");
+    CheckCuda(cudaMemcpy(got.data(), out.data(), n * 8, cudaMemcpyDeviceToHost), "overflow");
     failed += got != Registry<Shuffler>::Instance()
                          .Find("Partition", Device::kCpu)
                          ->make({})
@@ -277,11 +277,11 @@ int VerifyInPlace(std::uint64_t seed) {
       std::iota(expected.begin(), expected.end(), std::uint64_t{0});
       DeviceArray<std::uint64_t> items;
       items.Reserve(n);
-      CudaCheck(cudaMemcpy(items.data(), expected.data(), n * 8, cudaMemcpyHostToDevice), "copy");
+      CheckCuda(cudaMemcpy(items.data(), expected.data(), n * 8, cudaMemcpyHostToDevice), "copy");
       InPlaceWorkspace workspace;
       workspace.Prepare(n, 8, chunk);
       workspace.Shuffle(items.data(), n, seed, nullptr);
-      CudaCheck(cudaMemcpy(got.data(), items.data(), n * 8, cudaMemcpyDeviceToHost), "in place");
+      CheckCuda(cudaMemcpy(got.data(), items.data(), n * 8, cudaMemcpyDeviceToHost), "in place");
       ShuffleInPlace(expected.data(), n, 8, seed, chunk);
       failed += got != expected;
     }
@@ -344,7 +344,7 @@ struct Slices {
   Slices(const SeveralGpus& several, std::vector<int> ids, std::uint64_t n) : devices(ids) {
     std::uint64_t begin = 0;
     for (std::size_t g = 0; g < ids.size(); ++g) {
-      CudaCheck(cudaSetDevice(ids[g]), "cudaSetDevice");
+      CheckCuda(cudaSetDevice(ids[g]), "cudaSetDevice");
       in.push_back(std::make_unique<DeviceArray<std::uint64_t>>());
       out.push_back(std::make_unique<DeviceArray<std::uint64_t>>());
       const std::uint64_t size = several.slice(n, g);
@@ -353,7 +353,7 @@ struct Slices {
       std::vector<std::uint64_t> items(std::min<std::uint64_t>(size, 1u << 24));
       for (std::uint64_t at = 0; at < size; at += items.size()) {
         std::iota(items.begin(), items.end(), begin + at);
-        CudaCheck(cudaMemcpy(in[g]->data() + at, items.data(),
+        CheckCuda(cudaMemcpy(in[g]->data() + at, items.data(),
                              std::min<std::uint64_t>(items.size(), size - at) * 8,
                              cudaMemcpyHostToDevice),
                   "copy");
@@ -376,13 +376,13 @@ int VerifySeveral(const std::vector<int>& devices, std::uint64_t seed) {
     std::vector<std::uint64_t> got(n);
     std::uint64_t at = 0;
     for (std::size_t g = 0; g < devices.size(); at += sizes[g++]) {
-      CudaCheck(cudaMemcpy(got.data() + at, slices.to[g], sizes[g] * 8, cudaMemcpyDeviceToHost),
+      CheckCuda(cudaMemcpy(got.data() + at, slices.to[g], sizes[g] * 8, cudaMemcpyDeviceToHost),
                 "copy");
     }
     failed += at != n || got != SeveralByDefinition(n, devices.size(), seed);
     ++checks;
   }
-  CudaCheck(cudaSetDevice(devices[0]), "cudaSetDevice");
+  CheckCuda(cudaSetDevice(devices[0]), "cudaSetDevice");
   std::printf("several GPUs (%zu)           %d checks, %d failed\n", devices.size(), checks,
               failed);
   return failed;
@@ -414,8 +414,8 @@ double Median(std::vector<float> values) {
 struct Timer {
   cudaEvent_t begin, end;
   Timer() {
-    CudaCheck(cudaEventCreate(&begin), "cudaEventCreate");
-    CudaCheck(cudaEventCreate(&end), "cudaEventCreate");
+    CheckCuda(cudaEventCreate(&begin), "cudaEventCreate");
+    CheckCuda(cudaEventCreate(&end), "cudaEventCreate");
   }
   ~Timer() {
     cudaEventDestroy(begin);
@@ -431,12 +431,12 @@ std::vector<float> TimeOne(CudaShuffler& shuffler, Buffers& buffers, std::uint64
     // The stored index of the gather is made outside of the time: it keeps one seed.
     const std::uint64_t seed =
         shuffler.deterministic() ? 1000 : 1000 + static_cast<std::uint64_t>(r + 2);
-    CudaCheck(cudaEventRecord(timer.begin), "record");
+    CheckCuda(cudaEventRecord(timer.begin), "record");
     shuffler.enqueue(buffers.in.data(), buffers.out.data(), n, sizeof(Item), seed, nullptr);
-    CudaCheck(cudaEventRecord(timer.end), "record");
-    CudaCheck(cudaEventSynchronize(timer.end), "time");
+    CheckCuda(cudaEventRecord(timer.end), "record");
+    CheckCuda(cudaEventSynchronize(timer.end), "time");
     float one = 0;
-    CudaCheck(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
+    CheckCuda(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
     if (r >= 0) ms.push_back(one);
   }
   return ms;
@@ -526,7 +526,7 @@ void Phases(const std::vector<int>& widths) {
       cudaEventRecord(events[0]);
       workspace.Enqueue(reinterpret_cast<const std::uint64_t*>(buffers.in.data()),
                         reinterpret_cast<std::uint64_t*>(buffers.out.data()), n, 77, nullptr);
-      CudaCheck(cudaDeviceSynchronize(), "phases");
+      CheckCuda(cudaDeviceSynchronize(), "phases");
       for (std::size_t e = 1; e < events.size(); ++e) {
         float one = 0;
         cudaEventElapsedTime(&one, events[e - 1], events[e]);
@@ -557,13 +557,13 @@ void RandPerm() {
     Timer timer;
     std::vector<float> ms;
     for (int r = -2; r < 7; ++r) {
-      CudaCheck(cudaEventRecord(timer.begin), "record");
+      CheckCuda(cudaEventRecord(timer.begin), "record");
       workspace.Enqueue(static_cast<const Index*>(nullptr),
                         reinterpret_cast<Index*>(buffers.out.data()), n, 5, nullptr);
-      CudaCheck(cudaEventRecord(timer.end), "record");
-      CudaCheck(cudaEventSynchronize(timer.end), "time");
+      CheckCuda(cudaEventRecord(timer.end), "record");
+      CheckCuda(cudaEventSynchronize(timer.end), "time");
       float one = 0;
-      CudaCheck(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
+      CheckCuda(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
       if (r >= 0) ms.push_back(one);
     }
     std::printf("  2^%d %.1f", w, static_cast<double>(n) / Median(ms) / 1e6);
@@ -585,24 +585,24 @@ void TimeInPlace(const std::vector<int>& widths) {
     Timer timer;
     std::vector<float> ms;
     for (int r = -1; r < 3; ++r) {
-      CudaCheck(cudaEventRecord(timer.begin), "record");
+      CheckCuda(cudaEventRecord(timer.begin), "record");
       workspace.Shuffle(items.data(), n, 5 + static_cast<std::uint64_t>(r), nullptr);
-      CudaCheck(cudaEventRecord(timer.end), "record");
-      CudaCheck(cudaEventSynchronize(timer.end), "time");
+      CheckCuda(cudaEventRecord(timer.end), "record");
+      CheckCuda(cudaEventSynchronize(timer.end), "time");
       float one = 0;
-      CudaCheck(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
+      CheckCuda(cudaEventElapsedTime(&one, timer.begin, timer.end), "time");
       if (r >= 0) ms.push_back(one);
     }
     DeviceArray<std::uint32_t> seen;
     DeviceArray<unsigned long long> wrong;
     seen.Reserve(n / 32 + 1);
     wrong.Reserve(1);
-    CudaCheck(cudaMemset(seen.data(), 0, (n / 32 + 1) * 4), "cudaMemset");
-    CudaCheck(cudaMemset(wrong.data(), 0, 8), "cudaMemset");
+    CheckCuda(cudaMemset(seen.data(), 0, (n / 32 + 1) * 4), "cudaMemset");
+    CheckCuda(cudaMemset(wrong.data(), 0, 8), "cudaMemset");
     MarkItems<<<Blocks(n), 256>>>(static_cast<const Item*>(items.data()), n, seen.data(),
                                   wrong.data());
     unsigned long long lost = 0;
-    CudaCheck(cudaMemcpy(&lost, wrong.data(), 8, cudaMemcpyDeviceToHost), "verify");
+    CheckCuda(cudaMemcpy(&lost, wrong.data(), 8, cudaMemcpyDeviceToHost), "verify");
     std::printf("  2^%d %.1f (%.0f)%s", w, static_cast<double>(n) / Median(ms) / 1e6,
                 static_cast<double>(workspace.bytes()) / 1048576.0, lost > 0 ? " WRONG" : "");
     std::fflush(stdout);
@@ -616,7 +616,7 @@ int Main(const Options& options) {
   int failures = 0;
   if (options.devices) {
     int count = 0;
-    CudaCheck(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    CheckCuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
     std::vector<int> devices;
     for (int d = 0; d < count; ++d) {
       devices.push_back(d);
