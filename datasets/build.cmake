@@ -27,32 +27,7 @@ endif()
 add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff_bench.cpp)
 target_link_libraries(arff_bench PRIVATE retable_datasets retable_flags)
 
-# Fuzz targets (clang only): `fuzz` runs each for a fixed number of inputs. Sources are compiled again
-# here, because the fuzzer needs its own instrumentation.
-if(RETABLE_FUZZ)
-  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    message(FATAL_ERROR "RETABLE_FUZZ needs clang: cmake -DCMAKE_CXX_COMPILER=clang++")
-  endif()
-  set(RETABLE_FUZZ_RUNS 50000 CACHE STRING "Inputs for each fuzz target")
-  set(arff_fuzz_sources arff arff_date frame utf8)
-  set(json_fuzz_sources openml_json simple_xml utf8)
-  add_custom_target(fuzz)
-  foreach(kind arff json)
-    set(fuzz_sources ${datasets_dir}/${kind}_fuzz.cpp)
-    foreach(source ${${kind}_fuzz_sources})
-      list(APPEND fuzz_sources ${datasets_dir}/${source}.cpp)
-    endforeach()
-    add_executable(${kind}_fuzz EXCLUDE_FROM_ALL ${fuzz_sources})
-    target_link_libraries(${kind}_fuzz PRIVATE retable_flags)
-    target_compile_options(${kind}_fuzz PRIVATE -O1 -g -fsanitize=fuzzer,address,undefined
-                           -fno-sanitize-recover=all)
-    target_link_options(${kind}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
-    add_custom_target(run_${kind}_fuzz
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/${kind}
-      COMMAND ${kind}_fuzz -runs=${RETABLE_FUZZ_RUNS} -seed=1 -max_len=4096 -timeout=10
-              -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/ ${CMAKE_BINARY_DIR}/fuzz/${kind}
-              ${datasets_dir}/fuzz_corpus/${kind}
-      VERBATIM)
-    add_dependencies(fuzz run_${kind}_fuzz)
-  endforeach()
-endif()
+retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff_fuzz.cpp
+             datasets/arff.cpp datasets/arff_date.cpp datasets/frame.cpp datasets/utf8.cpp)
+retable_fuzz(json datasets/fuzz_corpus/json 4096 "${RETABLE_FUZZ_RUNS}" datasets/json_fuzz.cpp
+             datasets/openml_json.cpp datasets/simple_xml.cpp datasets/utf8.cpp)

@@ -24,8 +24,15 @@ __attribute__((target("popcnt"))) std::int64_t Popcnt(const std::uint64_t* a,
   return ones[0] + ones[1] + ones[2] + ones[3];
 }
 
-__attribute__((target("avx512f,avx512vpopcntdq,prefer-vector-width=512"))) std::int64_t Wide(
-    const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
+#if defined(__clang__)  // which says it otherwise
+#define RETABLE_POPCNT_512 __attribute__((target("avx512f,avx512vpopcntdq"), min_vector_width(512)))
+#else
+#define RETABLE_POPCNT_512 \
+  __attribute__((target("avx512f,avx512vpopcntdq,prefer-vector-width=512")))
+#endif
+
+RETABLE_POPCNT_512 std::int64_t Wide(const std::uint64_t* a, const std::uint64_t* b,
+                                     std::size_t words) {
   std::int64_t ones[4][8] = {};
   std::size_t w = 0;
   for (; w + 32 <= words; w += 32) {

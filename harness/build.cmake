@@ -6,3 +6,12 @@ if(RETABLE_HAS_CUDA)
                  $<TARGET_OBJECTS:retable_harness>)
   target_link_libraries(harness_gpu_check PRIVATE retable_flags)
 endif()
+
+if(RETABLE_FUZZ)
+  set(harness_sources)
+  foreach(source files_fuzz cell_json csv experiment expression expression_syntax fields node
+          paper_cells suggest)
+    list(APPEND harness_sources harness/${source}.cpp)
+  endforeach()
+  retable_fuzz(files harness/fuzz_corpus 4096 ${RETABLE_FUZZ_RUNS} ${harness_sources})
+endif()

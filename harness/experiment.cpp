@@ -49,7 +49,7 @@ void Merge(Node& base, const Node& layer) {
   for (const auto& [key, value] : layer.table()) {
     Node* mine = base.find(key);
     if (!mine) {
-      base.table().emplace_back(key, value);
+      base.table().push_back({key, value});
     } else if (mine->is_table() && value.is_table()) {
       Merge(*mine, value);
     } else {
@@ -232,15 +232,23 @@ Experiment ReadExperiment(const Node& root) {
   return e;
 }
 
-}  // namespace
-
-Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
-                          const Overrides& overrides) {
-  Node root = ReadToml(path, shown_name);
+// Checked before the layers, so that a mistake is shown where it stands, and after.
+Experiment Resolve(Node root, const Overrides& overrides) {
   Check(root);
   ApplyLayers(root, overrides);
   Check(root);
-  Experiment experiment = ReadExperiment(root);
+  return ReadExperiment(root);
+}
+
+}  // namespace
+
+Experiment ParseExperiment(const std::string& text, const std::string& shown_name) {
+  return Resolve(ParseToml(text, shown_name), {});
+}
+
+Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
+                          const Overrides& overrides) {
+  Experiment experiment = Resolve(ReadToml(path, shown_name), overrides);
   if (overrides.repeats > 0) experiment.repeats = overrides.repeats;
   experiment.file = path;
   const fs::path paper = fs::path(path).replace_extension(".paper.csv");

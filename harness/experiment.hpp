@@ -84,6 +84,9 @@ struct Overrides {
 Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
                           const Overrides& overrides);
 
+//! The same of a text at hand, without a file, an override or published cells. @throws ConfigError
+Experiment ParseExperiment(const std::string& text, const std::string& shown_name);
+
 //! Every experiments/*/*.toml under `root`, in order. Duplicate ids are an error naming both files.
 std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides& overrides);
 

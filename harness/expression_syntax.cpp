@@ -12,6 +12,8 @@ namespace {
 // Deeper than any check a person writes, shallow enough for the stack.
 constexpr int kDeepest = 200;
 constexpr std::size_t kLongest = 20000;
+// a + b + c is ((a + b) + c): a chain is as deep as it is long.
+constexpr int kMostOperators = 1000;
 
 struct Function {
   const char* name;
@@ -155,7 +157,8 @@ class Parser {
     return tree;
   }
 
-  TreePtr Binary(Op op, std::size_t position, TreePtr left, TreePtr right) const {
+  TreePtr Binary(Op op, std::size_t position, TreePtr left, TreePtr right) {
+    if (++operators_ > kMostOperators) throw ExpressionError("too many operators", position);
     TreePtr tree = Make(op, position);
     tree->children.push_back(std::move(left));
     tree->children.push_back(std::move(right));
@@ -398,6 +401,7 @@ class Parser {
   Token token_, ahead_;
   std::vector<std::string> bound_;
   int depth_ = 0;
+  int operators_ = 0;
 };
 
 }  // namespace

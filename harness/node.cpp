@@ -28,11 +28,11 @@ NodeTable ConvertTable(const toml::table& table, const std::string& name) {
     Node child = Convert(value, name);
     // A wrong key is shown where the key stands; a wrong value is on the same line.
     child.where = At(key.source(), name);
-    members.emplace_back(std::string(key.str()), std::move(child));
+    members.push_back({std::string(key.str()), std::move(child)});
   }
   std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.second.where.line, a.second.where.column) <
-           std::pair(b.second.where.line, b.second.where.column);
+    return std::pair(a.value.where.line, a.value.where.column) <
+           std::pair(b.value.where.line, b.value.where.column);
   });
   return members;
 }

@@ -38,9 +38,10 @@ class ConfigError : public std::runtime_error {
 };
 
 class Node;
+struct NodeMember;
 using NodeArray = std::vector<Node>;
 //! Keys in file order.
-using NodeTable = std::vector<std::pair<std::string, Node>>;
+using NodeTable = std::vector<NodeMember>;
 
 //! A value of the tree.
 class Node {
@@ -64,6 +65,12 @@ class Node {
   std::string kind() const;
   //! The value written as TOML would write it (for messages, labels and the resolved dump).
   std::string text() const;
+};
+
+//! A key and its value. No pair, which may not be made of what is not complete.
+struct NodeMember {
+  std::string key;
+  Node value;
 };
 
 //! A scalar as text: 15, 0.5, true, name.

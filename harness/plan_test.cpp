@@ -129,7 +129,7 @@ TEST(Glob, MatchesIds) {
 TEST(Toml, KeepsOrderTypesAndPositions) {
   const Node root = ParseToml("b = 1\na = [1.5, true, \"x\"]\n[t]\nk = 'v'\n", "f.toml");
   ASSERT_EQ(root.table().size(), 3u);
-  EXPECT_EQ(root.table()[0].first, "b");
+  EXPECT_EQ(root.table()[0].key, "b");
   EXPECT_EQ(root.find("a")->where.text(), "f.toml:2:1");
   EXPECT_EQ(root.find("a")->text(), "[1.5, true, \"x\"]");
   EXPECT_EQ(ValueText(root.find("t")->find("k")->scalar()), "v");

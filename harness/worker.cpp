@@ -42,18 +42,14 @@ void CloseQuietly(int& descriptor) {
   descriptor = -1;
 }
 
-// Reads what is there without waiting; false at the end of the stream.
-bool ReadAvailable(int descriptor, std::string& text) {
+// Reads what is there without waiting, and no more than a few pipes full: one that is written as
+// fast as it is read must not keep the watch from time and memory.
+void ReadAvailable(int descriptor, std::string& text) {
   char buffer[65536];
-  while (true) {
+  for (int i = 0; i < 64; ++i) {
     const ssize_t n = read(descriptor, buffer, sizeof buffer);
-    if (n > 0) {
-      text.append(buffer, static_cast<std::size_t>(n));
-    } else if (n == 0) {
-      return false;
-    } else if (errno != EINTR) {
-      return true;
-    }
+    if (n == 0 || (n < 0 && errno != EINTR)) return;
+    if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
   }
 }
 

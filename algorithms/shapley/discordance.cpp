@@ -23,8 +23,15 @@ __attribute__((target("popcnt"))) std::int64_t CountPopcnt(const std::uint64_t* 
   return ones;
 }
 
-__attribute__((target("avx512f,avx512vpopcntdq,prefer-vector-width=512"))) std::int64_t CountWide(
-    const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
+#if defined(__clang__)  // which says it otherwise
+#define RETABLE_POPCNT_512 __attribute__((target("avx512f,avx512vpopcntdq"), min_vector_width(512)))
+#else
+#define RETABLE_POPCNT_512 \
+  __attribute__((target("avx512f,avx512vpopcntdq,prefer-vector-width=512")))
+#endif
+
+RETABLE_POPCNT_512 std::int64_t CountWide(const std::uint64_t* a, const std::uint64_t* b,
+                                          std::size_t words) {
   std::int64_t ones = 0;
   for (std::size_t w = 0; w < words; ++w) ones += __builtin_popcountll(a[w] ^ b[w]);
   return ones;

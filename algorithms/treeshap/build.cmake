@@ -16,25 +16,14 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     COMPILE_OPTIONS "${treeshap_optimise};-mavx512f;-mavx512vl;-mavx512dq;-mfma;-mprefer-vector-width=512;-ffp-contract=fast")
 endif()
 
-# The fuzz target of the model readers (clang only); datasets/build.cmake tells how fuzzing works.
+# The fuzz target of the model readers.
 if(RETABLE_FUZZ)
-  set(fuzz_sources ${treeshap_folder}/model_fuzz.cpp)
-  foreach(source forest_json lightgbm_model parallel paths quadrature_model tree_ensemble tree_explainer
-          xgboost_model)
-    list(APPEND fuzz_sources ${treeshap_folder}/${source}.cpp)
+  set(treeshap_sources)
+  foreach(source model_fuzz forest_json lightgbm_model parallel paths quadrature_model tree_ensemble
+          tree_explainer xgboost_model)
+    list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()
-  add_executable(model_fuzz EXCLUDE_FROM_ALL ${fuzz_sources})
-  target_link_libraries(model_fuzz PRIVATE retable_flags)
-  target_compile_options(model_fuzz PRIVATE -O1 -g -fsanitize=fuzzer,address,undefined
-                         -fno-sanitize-recover=all)
-  target_link_options(model_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
-  add_custom_target(run_model_fuzz
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/model
-    COMMAND model_fuzz -runs=${RETABLE_FUZZ_RUNS} -seed=1 -max_len=4096 -timeout=10
-            -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/ ${CMAKE_BINARY_DIR}/fuzz/model
-            ${treeshap_folder}/fuzz_corpus/model
-    VERBATIM)
-  add_dependencies(fuzz run_model_fuzz)
+  retable_fuzz(model algorithms/treeshap/fuzz_corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})
 endif()
 
 if(NOT RETABLE_SANITIZE)

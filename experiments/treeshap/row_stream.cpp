@@ -30,9 +30,9 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Whether a quote is still open, so that the record goes on in the next line.
-bool QuoteIsOpen(const std::string& record) {
-  return std::count(record.begin(), record.end(), '"') % 2 == 1;
+// Whether the line opens a quote, or closes one that is open: the record goes on in the next.
+bool TurnsQuote(const std::string& line) {
+  return std::count(line.begin(), line.end(), '"') % 2 == 1;
 }
 
 std::vector<std::string> SplitCsv(const std::string& record) {
@@ -192,11 +192,13 @@ std::size_t RowStream::ReadCsv(std::size_t count, std::vector<float>& values) {
   while (rows < count && NextLine(record)) {
     if (Trim(record).empty()) continue;
     const std::int64_t first = line_;
-    for (std::string more; QuoteIsOpen(record);) {
+    bool open = TurnsQuote(record);
+    for (std::string more; open;) {
       if (!NextLine(more)) {
         throw std::invalid_argument(path_ + ":" + std::to_string(first) + ": a quote stays open");
       }
-      record += "\n" + more;
+      record.append("\n").append(more);
+      open = !TurnsQuote(more);
     }
     AppendCsvRow(SplitCsv(record), first, values);
     ++rows;

@@ -102,6 +102,12 @@ TEST_F(ShapCommand, WritesValuesThatSumToThePrediction) {
   }
 }
 
+TEST_F(ShapCommand, AQuoteMayHoldLines) {
+  Write("lines.csv", "x,y,note\n1,0,\"a\n\"\"b\"\" c\n\"\n5,\"0\",d\n");
+  ASSERT_EQ(Explain("forest.json", "lines.csv", {"--ignore", "note"}), 0) << err_.str();
+  EXPECT_EQ(Result().rows.size(), 2u);
+}
+
 TEST_F(ShapCommand, InteractionsOfAFileInChunks) {
   ASSERT_EQ(Explain("forest.json", "rows.csv",
                     {"--interactions", "--chunk-rows", "1", "--out", Path("i.csv")}),
