@@ -73,6 +73,32 @@ TableSpec TableFromJson(const json& j) {
   return table;
 }
 
+ordered_json ProfilesJson(const std::vector<ProfileNames>& profiles) {
+  ordered_json all = ordered_json::array();
+  for (const ProfileNames& p : profiles) {
+    ordered_json rows = ordered_json::array();
+    for (const ProfileRow& r : p.rows) {
+      rows.push_back({{"name", r.name}, {"dataset", r.dataset}, {"cuda", r.cuda}});
+    }
+    all.push_back({{"profile", p.profile}, {"columns", p.columns}, {"rows", rows}});
+  }
+  return all;
+}
+
+std::vector<ProfileNames> ProfilesFromJson(const json& all) {
+  std::vector<ProfileNames> profiles;
+  for (const json& item : all) {
+    ProfileNames& p = profiles.emplace_back();
+    p.profile = item.at("profile").get<std::string>();
+    p.columns = item.at("columns").get<std::vector<std::string>>();
+    for (const json& r : item.at("rows")) {
+      p.rows.push_back({r.at("name").get<std::string>(), r.at("dataset").get<std::string>(),
+                        r.at("cuda").get<bool>()});
+    }
+  }
+  return profiles;
+}
+
 std::vector<std::string> DistinctLabels(const Plan& plan) {
   std::vector<std::string> labels;
   std::set<std::string> seen;
@@ -96,7 +122,8 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   a.table = TableFromJson(j.at("table"));
   for (const json& item : j.at("claims")) {
     a.claims.push_back({item.at("id").get<std::string>(), item.at("text").get<std::string>(),
-                        item.at("where").get<std::string>(), item.at("check").get<std::string>()});
+                        item.at("where").get<std::string>(), item.at("check").get<std::string>(),
+                        item.value("note", "")});
   }
   a.labels = j.at("labels").get<std::vector<std::string>>();
   a.axes = j.at("axes").get<std::vector<std::string>>();
@@ -110,6 +137,10 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
     if (cell.not_run.empty()) cell.record = LoadRecord(folder, cell.key);
     a.cells.push_back(std::move(cell));
   }
+  for (const json& item : j.value("datasets", json::array())) {
+    a.dataset_notes[item.at("name").get<std::string>()] = item.at("reason").get<std::string>();
+  }
+  a.profiles = ProfilesFromJson(j.value("profiles", json::array()));
   return a;
 }
 
@@ -133,8 +164,11 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
   const Experiment& e = plan.experiment;
   ordered_json claims = ordered_json::array();
   for (const ClaimSpec& claim : e.claims) {
-    claims.push_back(
-        {{"id", claim.id}, {"text", claim.text}, {"where", claim.where}, {"check", claim.check}});
+    claims.push_back({{"id", claim.id},
+                      {"text", claim.text},
+                      {"where", claim.where},
+                      {"check", claim.check},
+                      {"note", claim.note}});
   }
   ordered_json datasets = ordered_json::array();
   for (const DatasetInfo& d : plan.datasets) {
@@ -178,6 +212,7 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"statuses", ordered_json::object()},
       {"repeat", fmt::format("build/retable run {} --profile {}", e.id, profile)},
       {"notes", e.notes},
+      {"profiles", ProfilesJson(plan.profiles)},
       {"cells", cells}};
   const std::string base = folder + "/" + e.family + "/" + e.artifact;
   WriteFileAtomically(base + ".meta.json", meta.dump(1) + "\n");

@@ -40,8 +40,11 @@ struct Artifact {
   std::int64_t coverage_total = 0;
   std::string coverage_unit;
   std::vector<ArtifactCell> cells;
-  std::vector<Ceiling> ceilings;  //!< of the machine of the run; empty when not measured
-  std::string folder;             //!< the results folder
+  std::map<std::string, std::string>
+      dataset_notes;                   //!< why one is absent, or what it stands in for
+  std::vector<ProfileNames> profiles;  //!< empty in folders of older programs
+  std::vector<Ceiling> ceilings;       //!< of the machine of the run; empty when not measured
+  std::string folder;                  //!< the results folder
 
   //! Path of a file of this artifact: Path("tidy.csv").
   std::string Path(const std::string& suffix) const;

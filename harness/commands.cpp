@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
+#include "harness/absence.hpp"
 #include "harness/cell_json.hpp"
 #include "harness/device.hpp"
 #include "harness/environment.hpp"
@@ -147,6 +149,27 @@ std::vector<Plan> MakePlans(const Context& context, const RunArguments& argument
   return plans;
 }
 
+// The names that every profile has, so that what is missing can be explained. A profile whose
+// settings are wrong is found when it is asked for.
+void NameProfiles(std::vector<Plan>& plans, const Context& context, const RunArguments& arguments,
+                  const Devices& devices) {
+  std::map<std::string, Plan*> by_id;
+  for (Plan& plan : plans) by_id[plan.experiment.id] = &plan;
+  for (const char* profile : {"smoke", "quick", "paper"}) {
+    const bool own = arguments.profile == profile;
+    for (const Experiment& e :
+         LoadExperiments(context.root, {profile, arguments.machine_file, {}, 0})) {
+      const auto plan = by_id.find(e.id);
+      if (plan == by_id.end()) continue;
+      try {
+        plan->second->profiles.push_back(
+            NamesOf(own ? plan->second->experiment : e, profile, devices));
+      } catch (const ConfigError&) {
+      }
+    }
+  }
+}
+
 // What the machine can do at best, for the shares of the timed cells that declare their work.
 // Measured once a folder; the smoke profile has no time for it.
 void MeasureCeilings(const std::vector<Plan>& plans, const RunArguments& arguments,
@@ -179,12 +202,13 @@ int Run(const Context& context, const RunArguments& arguments, std::ostream& out
         std::ostream& err) {
   const RunOptions options = MakeOptions(context, arguments);
   const Devices devices = FindDevices(arguments.device);
-  const std::vector<Plan> plans = MakePlans(context, arguments, devices, err);
+  std::vector<Plan> plans = MakePlans(context, arguments, devices, err);
   if (plans.empty()) return kNothingToRun;
   if (options.dry_run) {
     PrintDryRun(plans, options, out);
     return kOk;
   }
+  NameProfiles(plans, context, arguments, devices);
   double expected = 0;
   for (const Plan& plan : plans) {
     const auto found = plan.experiment.expected.find(arguments.profile);

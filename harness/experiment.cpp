@@ -175,8 +175,8 @@ void ReadShown(const Node& root, Experiment& experiment) {
       } catch (const ExpressionError& problem) {
         throw ConfigError(item.find("check")->where, problem.what());
       }
-      experiment.claims.push_back(
-          {Text(item, "id"), Text(item, "text"), Text(item, "where"), Text(item, "check")});
+      experiment.claims.push_back({Text(item, "id"), Text(item, "text"), Text(item, "where"),
+                                   Text(item, "check"), Text(item, "note")});
     }
   }
   if (const Node* expected = root.find("expected")) {

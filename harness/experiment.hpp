@@ -44,6 +44,7 @@ struct TableSpec {
 //! A sentence of the work, with its check (harness/expression.hpp).
 struct ClaimSpec {
   std::string id, text, where, check;
+  std::string note;  //!< why it fails where it is known to fail; shown there
 };
 
 //! A resolved experiment.

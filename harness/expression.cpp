@@ -117,6 +117,7 @@ class Evaluator {
 
   std::vector<Figure> figures;
   std::vector<std::string> counterexamples;  // elements at which an `all` was false
+  std::string unmatched;                     // why a set had no element
 
  private:
   Any Child(const Tree& tree, std::size_t i) { return Value(*tree.children[i]); }
@@ -231,6 +232,7 @@ class Evaluator {
                                      [&](const std::string& p) { return GlobMatches(p, name); });
       if (taken) elements.emplace_back(name);
     }
+    if (elements.empty()) unmatched = table_.why_no_match(set.patterns, rows);
     return elements;
   }
 
@@ -302,22 +304,21 @@ std::string Join(const std::vector<std::string>& parts, std::size_t most) {
   return text;
 }
 
-// Which figures are missing, with the nearest name where the table has no such row or column.
+// Which figures are missing and why, each reason once with the first of its figures.
 std::string MissingText(const std::vector<Figure>& figures, const TableView& table) {
-  std::vector<std::string> missing;
-  const auto rows = table.rows(), columns = table.columns();
-  const auto hint = [](const std::string& name, const std::vector<std::string>& known) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) return std::string();
-    const auto nearest = Nearest(name, known);
-    return nearest ? " (did you mean \"" + *nearest + "\"?)" : std::string();
-  };
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const Figure& f : figures) {
     if (f.value) continue;
-    missing.push_back(f.source + "(" + f.row + hint(f.row, rows) + ", " + f.column +
-                      hint(f.column, columns) + ")");
+    const std::string why =
+        f.source == "paper" ? "the work prints no value" : table.why_missing(f.row, f.column);
+    auto known = std::find_if(reasons.begin(), reasons.end(),
+                              [&](const auto& reason) { return reason.first == why; });
+    if (known == reasons.end()) known = reasons.insert(known, {why, {}});
+    known->second.push_back(f.row + ", " + f.column);
   }
-  if (missing.empty()) return "no row or column matches";
-  return "missing: " + Join(missing, 3);
+  std::vector<std::string> said;
+  for (const auto& [why, names] : reasons) said.push_back(why + " [" + Join(names, 2) + "]");
+  return Join(said, 3);
 }
 
 }  // namespace
@@ -343,6 +344,24 @@ bool GlobMatches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+std::string TableView::why_missing(const std::string& row, const std::string& column) const {
+  const auto known_rows = rows(), known_columns = columns();
+  const auto unknown = [](const char* what, const std::string& name,
+                          const std::vector<std::string>& known) -> std::string {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+    const auto nearest = Nearest(name, known);
+    return std::string("no ") + what + " \"" + name + "\"" +
+           (nearest ? " (did you mean \"" + *nearest + "\"?)" : "");
+  };
+  std::string why = unknown("row", row, known_rows);
+  if (why.empty()) why = unknown("column", column, known_columns);
+  return why.empty() ? "no value" : why;
+}
+
+std::string TableView::why_no_match(const std::vector<std::string>& /*patterns*/, bool rows) const {
+  return rows ? "no row matches" : "no column matches";
+}
+
 std::string_view Name(ClaimVerdict verdict) {
   if (verdict == ClaimVerdict::kHolds) return "HOLDS";
   return verdict == ClaimVerdict::kFails ? "FAILS" : "NO-DATA";
@@ -360,6 +379,8 @@ ClaimResult Evaluate(std::string_view check, const TableView& table) {
   result.figures = std::move(evaluator.figures);
   if (IsMissing(value)) {
     result.reason = MissingText(result.figures, table);
+    if (result.reason.empty()) result.reason = evaluator.unmatched;
+    if (result.reason.empty()) result.reason = "no row or column matches";
     return result;
   }
   const bool holds = Truth(value, tree->position);

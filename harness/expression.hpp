@@ -68,6 +68,11 @@ class TableView {
   virtual std::optional<double> high(const std::string& row, const std::string& column) const {
     return value(row, column);
   }
+  //! Why there is no value, in a few words; by default whether the name is unknown, and the
+  //! nearest.
+  virtual std::string why_missing(const std::string& row, const std::string& column) const;
+  //! Why no row (or column) matches any of these.
+  virtual std::string why_no_match(const std::vector<std::string>& patterns, bool rows) const;
 };
 
 enum class ClaimVerdict { kHolds, kFails, kNoData };

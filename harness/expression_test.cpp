@@ -198,8 +198,10 @@ TEST(Expression, ReasonsSayWhereItFailsAndWhatIsMissing) {
   EXPECT_EQ(Evaluate(R"~(all(r in "ME-*": cell(r, "failures") == 0))~", Table()).reason,
             "not for ME-naive (l=15)");
   EXPECT_EQ(Evaluate(R"~(cell("KKL", "NIAE") > 0)~", Table()).reason,
-            "missing: cell(KKL (did you mean \"KLL\"?), NIAE)");
-  EXPECT_EQ(Evaluate(R"~(all(r in "nobody*": true))~", Table()).reason, "no row or column matches");
+            "no row \"KKL\" (did you mean \"KLL\"?) [KKL, NIAE]");
+  EXPECT_EQ(Evaluate(R"~(paper("KLL", "nothing") > 0)~", Table()).reason,
+            "the work prints no value [KLL, nothing]");
+  EXPECT_EQ(Evaluate(R"~(all(r in "nobody*": true))~", Table()).reason, "no row matches");
 }
 
 TEST(Expression, SyntaxErrorsSayWhere) {

@@ -140,16 +140,30 @@ Values WithDefaults(Values given, const AlgorithmInfo& info, const AlgorithmEntr
   return given;
 }
 
+// "no CUDA device: no NVIDIA driver is loaded" -> "needs a CUDA device: no NVIDIA driver is
+// loaded".
+std::string NeedsCuda(const std::string& reason) {
+  const std::string none = "no CUDA device";
+  return reason.starts_with(none) ? "needs a CUDA device" + reason.substr(none.size()) : reason;
+}
+
+// What to type where the data can be fetched, else what its family says.
+std::string NeedsData(const DatasetInfo& data) {
+  if (!data.origin.starts_with("openml")) return data.reason;
+  return fmt::format("needs data set {}: build/retable datasets fetch {}{}", data.name, data.name,
+                     data.reason.empty() ? "" : " (" + data.reason + ")");
+}
+
 std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& data,
                                   const AlgorithmInfo& info, const Devices& devices,
                                   const Protocol& protocol) {
   const bool has_twin =
       std::find(info.devices.begin(), info.devices.end(), cell.device) != info.devices.end();
   if (cell.device == "cuda" && !devices.cuda_built) return "this build has no CUDA";
-  if (cell.device == "cuda" && !devices.cuda) return devices.cuda_reason;
+  if (cell.device == "cuda" && !devices.cuda) return NeedsCuda(devices.cuda_reason);
   if (cell.device == "cpu" && !devices.cpu) return "CPU rows were not asked for (--device cuda)";
   if (!has_twin) return info.name + " has no " + cell.device + " twin in this build";
-  if (!data.present) return data.reason;
+  if (!data.present) return NeedsData(data);
   return protocol.unsupported(cell);
 }
 
@@ -211,32 +225,35 @@ std::string CellKey(const CellConfig& config, const std::string& device_class) {
   return Sha256Hex(resolved.dump());
 }
 
-Plan MakePlan(const Experiment& experiment, const Devices& devices) {
-  Protocol* protocol = nullptr;
+namespace {
+
+Protocol& ProtocolOf(const Experiment& experiment) {
   try {
-    protocol = &FindProtocol(experiment.protocol);
+    return FindProtocol(experiment.protocol);
   } catch (const UnknownName& unknown) {
     throw ConfigError({experiment.file, 0, 0},
                       std::string(unknown.what()) + DidYouMean(unknown.name, unknown.candidates));
   }
-  Plan plan;
-  plan.experiment = experiment;
-  plan.datasets = ResolveDatasets(experiment, *protocol);
+}
+
+// The cross product; `visit` gets each cell with its data set and its method.
+template <typename Visit>
+void Expand(const Experiment& experiment, const Protocol& protocol, const Devices& devices,
+            const std::vector<DatasetInfo>& datasets, const Visit& visit) {
   // The members of a group that are not at hand are listed once, with the data; a data set that the
   // experiment names itself has its NOT-RUN cells.
-  const bool any_present = std::any_of(plan.datasets.begin(), plan.datasets.end(),
-                                       [](const auto& data) { return data.present; });
-  const auto algorithms = protocol->algorithms();
-  const auto axes = CrossProduct(CheckedAxes(experiment, *protocol));
-  const Values settings = CheckedSettings(experiment, *protocol);
+  const bool any_present =
+      std::any_of(datasets.begin(), datasets.end(), [](const auto& data) { return data.present; });
+  const auto algorithms = protocol.algorithms();
+  const auto axes = CrossProduct(CheckedAxes(experiment, protocol));
+  const Values settings = CheckedSettings(experiment, protocol);
   for (const AlgorithmEntry& entry : experiment.algorithms) {
     const AlgorithmInfo info = FindAlgorithm(algorithms, entry, devices);
     for (const Values& parameters : CrossProduct(entry.parameters)) {
-      for (const DatasetInfo& data : plan.datasets) {
+      for (const DatasetInfo& data : datasets) {
         if (data.of_group && !data.present && any_present) continue;
         for (const Values& point : axes) {
-          PlannedCell cell;
-          CellConfig& c = cell.config;
+          CellConfig c;
           c.experiment = experiment.id;
           c.family = experiment.family;
           c.protocol = experiment.protocol;
@@ -250,16 +267,44 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
           c.seed = experiment.seed;
           c.repeats = experiment.repeats;
           c.label = LabelOf(entry, c, BeyondThisBuild(entry, &info, devices));
-          cell.not_run = WhyNot(c, data, info, devices, *protocol);
-          cell.time_limit = experiment.time_limit;
-          cell.memory_limit = experiment.memory_limit;
-          cell.exclusive = experiment.exclusive;
-          cell.key = CellKey(c, c.device == "cuda" ? devices.cuda_class : devices.cpu_class);
-          plan.cells.push_back(std::move(cell));
+          visit(std::move(c), data, info);
         }
       }
     }
   }
+}
+
+}  // namespace
+
+std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices) {
+  std::vector<DatasetInfo> datasets;
+  for (const auto& [name, where] : experiment.datasets) {
+    datasets.emplace_back().name = name;
+    datasets.back().present = true;
+  }
+  std::vector<CellConfig> cells;
+  Expand(experiment, ProtocolOf(experiment), devices, datasets,
+         [&](CellConfig cell, const auto&, const auto&) { cells.push_back(std::move(cell)); });
+  return cells;
+}
+
+Plan MakePlan(const Experiment& experiment, const Devices& devices) {
+  const Protocol& protocol = ProtocolOf(experiment);
+  Plan plan;
+  plan.experiment = experiment;
+  plan.datasets = ResolveDatasets(experiment, protocol);
+  Expand(experiment, protocol, devices, plan.datasets,
+         [&](CellConfig config, const DatasetInfo& data, const AlgorithmInfo& info) {
+           PlannedCell cell;
+           cell.not_run = WhyNot(config, data, info, devices, protocol);
+           cell.time_limit = experiment.time_limit;
+           cell.memory_limit = experiment.memory_limit;
+           cell.exclusive = experiment.exclusive;
+           cell.key =
+               CellKey(config, config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
+           cell.config = std::move(config);
+           plan.cells.push_back(std::move(cell));
+         });
   return plan;
 }
 

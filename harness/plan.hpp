@@ -24,10 +24,25 @@ struct PlannedCell {
   bool exclusive = false;
 };
 
+//! A row that a profile has.
+struct ProfileRow {
+  std::string name;
+  std::string dataset;  //!< as the file names it; empty when the row gathers several
+  bool cuda = false;    //!< all its cells need a CUDA device
+};
+
+//! What the table of a profile is made of, by the names in the file alone (harness/absence.hpp).
+struct ProfileNames {
+  std::string profile;
+  std::vector<ProfileRow> rows;
+  std::vector<std::string> columns;
+};
+
 struct Plan {
   Experiment experiment;
   std::vector<PlannedCell> cells;
-  std::vector<DatasetInfo> datasets;  //!< present and absent
+  std::vector<DatasetInfo> datasets;   //!< present and absent
+  std::vector<ProfileNames> profiles;  //!< this one and the others; may be empty
 };
 
 //! Which devices may be used, and what they are.
@@ -47,6 +62,10 @@ struct Devices {
 //! Expands an experiment. @throws ConfigError for an unknown protocol, algorithm, parameter, data
 //! set or axis, each with the nearest name.
 Plan MakePlan(const Experiment& experiment, const Devices& devices);
+
+//! The cells of an experiment by the names its file gives: no data is looked for, groups of data
+//! sets are not expanded. @throws ConfigError like MakePlan
+std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices);
 
 //! SHA-256 (64 hexadecimal digits) of the resolved cell.
 std::string CellKey(const CellConfig& config, const std::string& device_class);

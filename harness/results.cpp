@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/absence.hpp"
 #include "harness/csv.hpp"
 #include "harness/expression.hpp"
 #include "harness/paper_cells.hpp"
@@ -24,8 +25,8 @@ constexpr std::size_t kFiguresOnTerminal = 3;
 // A table as the claims' language sees it.
 class View final : public TableView {
  public:
-  View(const Table& table, const std::vector<PublishedCell>& published)
-      : table_(table), published_(published) {}
+  View(const Table& table, const std::vector<PublishedCell>& published, const Absence& absence)
+      : table_(table), published_(published), absence_(absence) {}
 
   std::vector<std::string> rows() const override { return table_.rows; }
   std::vector<std::string> columns() const override { return table_.columns; }
@@ -47,6 +48,13 @@ class View final : public TableView {
     return std::nullopt;
   }
 
+  std::string why_missing(const std::string& row, const std::string& column) const override {
+    return absence_.OfCell(row, column);
+  }
+  std::string why_no_match(const std::vector<std::string>& patterns, bool rows) const override {
+    return absence_.OfPatterns(patterns, rows);
+  }
+
  private:
   std::optional<double> Pick(const std::string& row, const std::string& column,
                              double TableCell::*member) const {
@@ -59,13 +67,15 @@ class View final : public TableView {
 
   const Table& table_;
   const std::vector<PublishedCell>& published_;
+  const Absence& absence_;
 };
 
-MeasuredCell Measured(const Table& table, const std::string& row, const std::string& column) {
+MeasuredCell Measured(const Table& table, const Absence& absence, const std::string& row,
+                      const std::string& column) {
   MeasuredCell measured;
   const TableCell* cell = table.Find(row, column);
-  if (!cell) {
-    measured.reason = "not in this profile";
+  if (!cell || cell->unplanned) {
+    measured.reason = absence.OfCell(row, column);
     return measured;
   }
   measured.run = cell->has_value || !cell->not_run;
@@ -79,10 +89,10 @@ MeasuredCell Measured(const Table& table, const std::string& row, const std::str
 }
 
 void WriteVerdicts(CsvWriter& csv, const Artifact& artifact, const Table& table,
-                   const std::vector<PublishedCell>& published, const std::string& coverage,
-                   Scoreboard& board) {
+                   const std::vector<PublishedCell>& published, const Absence& absence,
+                   const std::string& coverage, Scoreboard& board) {
   const auto verdicts = Judge(published, [&](const std::string& row, const std::string& column) {
-    return Measured(table, row, column);
+    return Measured(table, absence, row, column);
   });
   for (const Verdict& v : verdicts) {
     const std::string name(Name(v.kind));
@@ -114,7 +124,7 @@ void WriteClaims(CsvWriter& csv, const Artifact& artifact, const View& view, Sco
                                                 FiguresText(result.figures, kFiguresOnTerminal)));
     }
     csv.Field(artifact.id).Field(claim.id).Field(claim.text).Field(claim.where).Field(verdict);
-    csv.Field(figures).Field(claim.check).Field(result.reason);
+    csv.Field(figures).Field(claim.check).Field(result.reason).Field(claim.note);
     csv.EndRow();
   }
 }
@@ -137,7 +147,7 @@ Scoreboard WriteResults(const std::string& folder) {
   CsvWriter verdicts(verdict_text), claims(claim_text);
   verdicts.Row({"artifact", "row", "column", "kind", "paper", "measured", "unit", "ratio",
                 "verdict", "reason", "ci_low", "ci_high", "n", "page", "table"});
-  claims.Row({"artifact", "id", "text", "page", "verdict", "figures", "check", "reason"});
+  claims.Row({"artifact", "id", "text", "page", "verdict", "figures", "check", "reason", "note"});
   for (const Artifact& artifact : LoadArtifacts(folder)) {
     const Table table = BuildTable(artifact);
     const std::string coverage = CoverageText(artifact);
@@ -150,8 +160,9 @@ Scoreboard WriteResults(const std::string& folder) {
     if (fs::exists(artifact.Path("paper.csv"))) {
       published = ReadPaperCells(artifact.Path("paper.csv"));
     }
-    WriteVerdicts(verdicts, artifact, table, published, coverage, board);
-    WriteClaims(claims, artifact, View(table, published), board);
+    const Absence absence(artifact, table, published);
+    WriteVerdicts(verdicts, artifact, table, published, absence, coverage, board);
+    WriteClaims(claims, artifact, View(table, published, absence), board);
   }
   WriteFileAtomically(folder + "/verdicts.csv", verdict_text.str());
   WriteFileAtomically(folder + "/claims.csv", claim_text.str());

@@ -140,6 +140,7 @@ TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
     }
   }
   if (cells.empty()) absent.reason = "no such cell in this profile";
+  absent.unplanned = cells.empty();
   absent.not_run = all_not_run;
   return absent;
 }
@@ -205,6 +206,7 @@ TableCell Ratio(const TableCell* a, const TableCell* b) {
     const TableCell* missing = (!a || !a->has_value) ? a : b;
     ratio.reason = missing ? missing->reason : "a column of the ratio is missing";
     ratio.not_run = missing && missing->not_run;
+    ratio.unplanned = missing && missing->unplanned;
     return ratio;
   }
   ratio = Exact(a->value / b->value, std::min(a->n, b->n));

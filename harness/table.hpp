@@ -24,7 +24,8 @@ struct TableCell {
   std::string text;    //!< a fact that is a text
   std::string reason;  //!< why there is no value
   bool not_run = false;
-  bool failed = false;  //!< measured, but every sample failed
+  bool unplanned = false;  //!< no cell of the plan would fill it
+  bool failed = false;     //!< measured, but every sample failed
 };
 
 struct Table {

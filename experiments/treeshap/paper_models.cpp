@@ -123,10 +123,20 @@ harness::DatasetInfo DescribeSynthetic(const PaperModel& model) {
   return info;
 }
 
+// In place of a trained model, with what would bring it.
+harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
+  harness::DatasetInfo info = DescribeSynthetic(model);
+  info.reason = "stands in for " + std::string(model.name) + ", which needs " + lack;
+  return info;
+}
+
 harness::DatasetInfo Describe(const PaperModel& model) {
-  if (!baselines::treeshap::XgboostIsHere()) return DescribeSynthetic(model);
+  if (!baselines::treeshap::XgboostIsHere()) return StandIn(model, "XGBoost in the build");
   harness::DatasetInfo info = ResolveData(model.data).front();
-  if (!info.present) return DescribeSynthetic(model);
+  const std::string data = model.data;
+  if (!info.present) {
+    return StandIn(model, "data set " + data + ": build/retable datasets fetch " + data);
+  }
   const std::int64_t rows = TrainingRows(model, info.rows);
   info.sha256 = TrainingKey(model, info.sha256, rows);
   info.name = model.name;
