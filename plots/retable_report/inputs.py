@@ -92,8 +92,22 @@ class Report:
     machine: str = ""
 
     def date(self):
-        """Day of the run, as the run itself tells it."""
-        return str(self.run.get("started") or self.run.get("finished") or "")[:10]
+        """Day of the run, as the run itself tells it: 2026-01-02, or 2026-01-02 to 03."""
+        first, last = (str(self.run.get(key) or "")[:10] for key in ("started", "finished"))
+        first = first or last
+        if not last or last <= first:
+            return first
+        return f"{first} to {last[8:] if last[:8] == first[:8] else last}"
+
+    def banner(self):
+        """Lines on what the run was, in its own words."""
+        banner = self.run.get("banner")
+        return [str(line) for line in banner] if isinstance(banner, list) else [str(banner)] if banner else []
+
+    def remarks(self, artifact):
+        """What the run says of this artifact alone: "remarks" maps globs to sentences."""
+        remarks = self.run.get("remarks")
+        return [str(text) for glob, text in remarks.items() if fnmatch.fnmatchcase(artifact, glob)] if isinstance(remarks, dict) else []
 
     def families(self):
         """(family, its artifacts in reading order), the five families first."""

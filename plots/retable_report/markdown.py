@@ -91,8 +91,7 @@ def build(report, notes):
     """@return report.md as text."""
     run, families = report.run, report.families()
     lines = ["# Retable: paper and measurement, side by side", ""]
-    banner = run.get("banner")
-    for line in banner if isinstance(banner, list) else [banner] if banner else []:
+    for line in report.banner():
         lines += [f"> {escape(line)}", ""]
     facts = [("Profile", run.get("profile")), ("Device", run.get("device")), ("Ran", numbers.moment(run.get("started"))),
              ("Took", numbers.seconds(run.get("seconds"))), ("Machine", model.machine_line(report)), ("Version", run.get("version"))]
@@ -112,10 +111,12 @@ def build(report, notes):
     if claims:
         lines += ["", "## Claims", "", f"{numbers.count(len(claims), 'claim')}: {summary(model.tally([c for _, c in claims], CLAIM_VERDICTS))}.", ""]
         def say(claim):
-            values = claim["figures"]
-            if claim["recorded"]:
-                rec = claim["recorded"]
-                values = f"{rec['verdict']} as recorded on {model.on(rec)}: {rec['figures']}"
+            silent = claim["verdict"] == "NO-DATA"
+            parts = [] if silent else [claim["figures"]]
+            parts += [claim["reason"], claim["note"]]
+            parts += [f"{rec['verdict']} as recorded on {model.on(rec)}" + (f": {'; '.join(rec['figures'])}" if silent else "")
+                      for rec in claim["recorded"]]
+            values = ". ".join(part.rstrip(".") for part in parts if part)
             return [model.GLYPHS[claim["verdict"]] + " " + claim["verdict"], claim["text"] or claim["id"], values, claim["artifact"]]
         lines += table(["Verdict", "Claim", "Values", "Artifact"], [say(claim) for _, claim in claims])
     every = [row for _, _, rows in views for row in rows]
@@ -138,6 +139,7 @@ def build(report, notes):
     lines += ["", "## How to read a verdict", ""]
     lines += [f"- {model.GLYPHS[name]} **{name}**: {model.MEANING[name]}" for name in VERDICTS]
     if report.recorded:
-        lines += ["", "Recorded runs shown beside this one: " + ", ".join(
-            escape(machine + (f" ({other.date()})" if other.date() else "")) for machine, other in report.recorded) + "."]
+        lines += ["", "Recorded runs shown beside this one:", ""]
+        lines += [f"- {escape(machine)}" + (f" ({other.date()})" if other.date() else "") +
+                  "".join(f" {escape(line)}" for line in other.banner()) for machine, other in report.recorded]
     return "\n".join(lines) + "\n"

@@ -13,12 +13,12 @@ WORDS = {"MATCH": "match", "TREND": "trend", "MISMATCH": "mismatch", "DIFFERENT-
 MEANING = {
     "MATCH": "The interval of the measured value meets the published one within the cell's tolerance.",
     "TREND": "The size differs, but what the number says in its table still holds: its sign, its place in the order, or where two lines cross.",
-    "MISMATCH": "The measured value contradicts the published one. Read the reason, then repeat the cell.",
+    "MISMATCH": "The measured value lies outside the tolerance, and its place among the other rows differs too. Where other data ran than in the work, as the coverage tells, that is a finding on these data and no error by itself.",
     "DIFFERENT-HW": "An absolute time or rate on another machine. It is shown, not judged; judge ratios and orders instead.",
-    "NOT-RUN": "Not measured here, for the reason given: no GPU, a data set that is absent, a profile that leaves it out.",
+    "NOT-RUN": "Not measured here, for the reason given: no GPU, a data set that is absent, a row that another profile has.",
     "NO-DATA": "The work prints no number to compare with, or the measurement gave none.",
     "HOLDS": "The check came out true on the measured values beside it.",
-    "FAILS": "The check came out false on the measured values beside it.",
+    "FAILS": "The check came out false on the measured values beside it: a finding on this machine and these data. Where the reason is known it is told.",
 }
 
 
@@ -88,6 +88,11 @@ def verdict_rows(artifact):
     return rows
 
 
+def why_not_run(rows):
+    """[(reason, cells)] of the cells that were not run, the commonest first."""
+    return Counter(row["reason"] for row in rows if row["verdict"] == "NOT-RUN" and row["reason"]).most_common()
+
+
 def shared_reasons(rows):
     """Takes out of every judged row's reason what all of them say. @return these parts, to be said once"""
     judged = [row for row in rows if row["verdict"] in ("MATCH", "TREND", "MISMATCH", "DIFFERENT-HW")]
@@ -100,37 +105,72 @@ def shared_reasons(rows):
     return said
 
 
+def recorded_tables(artifact):
+    """[({(row, column): text}, machine, date)] of the recorded tables, the newest first."""
+    tables = []
+    for machine, other in artifact.recorded:
+        header = other.table[0] if other.table else []
+        cells = {(line[0].strip(), name.strip()): text for line in other.table[1:] if line for name, text in zip(header[1:], line[1:])}
+        tables.append((cells, machine, getattr(other, "date", "")))
+    return sorted(tables, key=lambda table: (table[2], table[1]), reverse=True)
+
+
+def recorded_cell(tables, row, column):
+    """A cell of the table that was measured elsewhere, else None."""
+    for cells, machine, date in tables:
+        text = cells.get((row.strip(), column.strip()), "")
+        if number(text) is not None:
+            return {"text": "", "value": number(text), "verdict": None,
+                    "recorded": {"machine": machine, "date": date, "measured": numbers.shown(text)}}
+    return None
+
+
 def layout(artifact, rows):
     """The paper's layout: (row header, columns, [(row name, [cell or None, ...])]).
 
-    A cell has the text of the CSV and the verdict row that judges it, either of which may be absent.
+    A cell has the text of the CSV and the verdict row that judges it, either of which may be absent; where nothing
+    was measured here it has what was recorded elsewhere. Published rows that this run lacks follow the others.
     """
     judged = {(v["row"].strip(), v["column"].strip()): v for v in rows}
+    recorded = recorded_tables(artifact)
     if len(artifact.table) > 1:
         header = artifact.table[0]
-        grid = [(line[0], line[1:] + [""] * (len(header) - len(line))) for line in artifact.table[1:]]
         columns, corner = header[1:], header[0]
+        grid = [(line[0], line[1:] + [""] * (len(header) - len(line))) for line in artifact.table[1:]]
     elif rows:
-        columns, corner = list(dict.fromkeys(v["column"] for v in rows)), ""
-        grid = [(name, [""] * len(columns)) for name in dict.fromkeys(v["row"] for v in rows)]
+        columns, corner, grid = [], "", []
     else:
         return None
+    columns = columns + [c for c in dict.fromkeys(v["column"] for v in rows) if c.strip() not in [k.strip() for k in columns]]
+    known = {name.strip() for name, _ in grid}
+    grid += [(name, []) for name in dict.fromkeys(v["row"] for v in rows) if name.strip() not in known]
     lines = []
     for name, texts in grid:
         cells = []
-        for column, text in zip(columns, texts):
+        for column, text in zip(columns, texts + [""] * (len(columns) - len(texts))):
             verdict = judged.get((name.strip(), column.strip()))
             value = number(text)
             if verdict and text.strip().upper().replace("_", "-") == verdict["verdict"]:
                 text = ""  # the glyph says it
-            if not verdict and text in ("NOT-RUN", "NO-DATA"):
-                cells.append({"text": GLYPHS[text], "value": None, "verdict": None, "absent": True})
+            if not verdict and text in ("", "NOT-RUN", "NO-DATA"):
+                found = recorded_cell(recorded, name, column)
+                cells.append(found or (text and {"text": GLYPHS[text], "value": None, "verdict": None, "absent": True}) or None)
                 continue
             shown = numbers.shown(text) if text else verdict["measured"] if verdict else ""
             cells.append({"text": shown, "value": value if value is not None else verdict and verdict["measured_value"],
                           "verdict": verdict} if shown or verdict else None)
         lines.append((name, cells))
     return corner, columns, lines
+
+
+def recorded_runs(report, artifact, rows, grid):
+    """The recorded runs of which something stands with this artifact: [{machine, date, remarks}]."""
+    by_machine = {machine: other for machine, other in report.recorded}
+    used = [r["recorded"]["machine"] for r in rows if r["recorded"]]
+    used += [cell["recorded"]["machine"] for _, cells in (grid[2] if grid else []) for cell in cells if cell and cell.get("recorded")]
+    used += [machine for machine, other in artifact.recorded if any(number(row.get("median")) is not None for row in other.tidy)]
+    return [{"machine": machine, "date": by_machine[machine].date(), "remarks": by_machine[machine].remarks(artifact.name)}
+            for machine in sorted(set(used)) if machine in by_machine]
 
 
 def rounded(text):
@@ -148,19 +188,24 @@ def values_of(figures):
     return [part for part in said if part and not part.endswith(": missing")]
 
 
+def recorded_claims(artifact, claim_id):
+    """What recorded runs found of a claim, the newest first."""
+    found = [{"machine": machine, "date": getattr(other, "date", ""), "verdict": theirs["verdict"],
+              "word": label_of(theirs["verdict"]), "figures": values_of(theirs.get("figures", ""))}
+             for machine, other in artifact.recorded for theirs in other.claims
+             if theirs.get("id") == claim_id and theirs["verdict"] in ("HOLDS", "FAILS")]
+    return sorted(found, key=lambda r: (r["date"], r["machine"]), reverse=True)
+
+
 def claim_rows(artifact):
     rows = []
     for claim in artifact.claims:
         row = {"id": claim.get("id", ""), "text": claim.get("text", ""), "where": where(claim.get("page", ""), ""),
                "verdict": kind_of(claim["verdict"], CLAIM_VERDICTS), "word": label_of(claim["verdict"]),
                "figures": "; ".join(values_of(claim.get("figures", ""))), "said": values_of(claim.get("figures", "")), "check": claim.get("check", ""), "artifact": artifact.name,
-               "recorded": None}
-        if row["verdict"] == "NO-DATA":
-            for machine, other in artifact.recorded:
-                for theirs in other.claims:
-                    if theirs.get("id") == row["id"] and theirs["verdict"] in ("HOLDS", "FAILS"):
-                        row["recorded"] = {"machine": machine, "date": getattr(other, "date", ""), "verdict": theirs["verdict"],
-                                           "word": label_of(theirs["verdict"]), "figures": "; ".join(values_of(theirs.get("figures", "")))}
+               "reason": claim.get("reason", "") or "", "recorded": recorded_claims(artifact, claim.get("id", ""))}
+        fails = "FAILS" in [row["verdict"]] + [r["verdict"] for r in row["recorded"]]
+        row["note"] = (claim.get("note", "") or "") if fails else ""
         rows.append(row)
     return rows
 

@@ -10,7 +10,9 @@ MINUS, THIN = "\u2212", "\u202f"
 
 
 def raised(text):
-    """Powers as works print them: 2^26 + 1 -> 2²⁶ + 1."""
+    """Names as works print them: 2^26 + 1 -> 2²⁶ + 1, 10000000 -> 10 000 000."""
+    if re.fullmatch(r"\d{5,}", str(text)):
+        return f"{int(text):,}".replace(",", THIN)
     return re.sub(r"(?<=[\w)])\^(\d+)(?!\w|\.\d)", lambda m: m.group(1).translate(SUPERSCRIPT), str(text))
 
 

@@ -18,6 +18,10 @@ DATA_LIMIT = 2_200_000         #: bytes of embedded data; beyond it samples, the
 CONFIG_KEYS_LEFT_OUT = ("key", "samples")
 
 
+def recorded_id(machine):
+    return "run-" + (re.sub(r"[^a-z0-9]+", "-", machine.lower()).strip("-") or "x")
+
+
 class Ids:
     """Hands out ids that are unique on the page and keep to [a-z0-9-]."""
 
@@ -108,7 +112,17 @@ def significant(value, digits=5):
     return None if value is None else float(f"{value:.{digits}g}")
 
 
-def compact_cell(cell, samples):
+class Words:
+    """Texts that many cells share, each kept once."""
+
+    def __init__(self):
+        self.places = {}
+
+    def __call__(self, text):
+        return self.places.setdefault(text, len(self.places))
+
+
+def compact_cell(cell, samples, words):
     """What the page keeps of a cell: status, configuration, at most `samples` samples per metric."""
     metrics = []
     for metric in cell.get("metrics") or []:
@@ -121,10 +135,10 @@ def compact_cell(cell, samples):
                            ([[significant(v, 4) for v in clocks[:samples]]] if clocks else []))
     config = cell.get("cell") if isinstance(cell.get("cell"), dict) else {}
     facts = cell.get("facts") if isinstance(cell.get("facts"), dict) else {}
+    told = [pair for pair in flatten(config) if pair[1] and pair[0].split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] + flatten(facts)[:24]
     return {"r": str(cell.get("reason") or ""), "t": significant(cell.get("seconds"), 3),
-            "c": str(cell.get("command") or ""), "m": metrics,
-            "f": [[k, t[:120]] for k, t in flatten(config) if t and k.split(".")[-1] not in CONFIG_KEYS_LEFT_OUT][:24] +
-                 [[k, t[:120]] for k, t in flatten(facts)][:24]}
+            "c": words(str(cell.get("command") or "")), "m": metrics,
+            "f": [words(text[:120]) for pair in told for text in pair]}
 
 
 def drill_data(report, ids):
@@ -159,10 +173,11 @@ def drill_data(report, ids):
         if not any(row[-2] is not None for row in rows):
             rows = [row[:-2] for row in rows]
         tables[ids[artifact.name]] = {"columns": columns, "rows": rows}
-    for samples, row_limit in ((50, 10**9), (12, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 0)):
-        cells = {} if samples is None else {brief.get(key, key): compact_cell(cell, samples) for key, cell in report.cells.items()}
+    for samples, row_limit in ((50, 10**9), (25, 10**9), (12, 10**9), (5, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 0)):
+        words = Words()
+        cells = {} if samples is None else {brief.get(key, key): compact_cell(cell, samples, words) for key, cell in report.cells.items()}
         cut = {name: dict(t, rows=t["rows"][:row_limit], total=len(t["rows"])) for name, t in tables.items()}
-        text = json.dumps({"tables": cut, "cells": cells}, ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps({"tables": cut, "cells": cells, "words": list(words.places)}, ensure_ascii=False, separators=(",", ":"))
         if len(text.encode("utf-8", "replace")) <= DATA_LIMIT:
             break
     text = text.encode("utf-8", "replace").decode()
@@ -195,6 +210,13 @@ def dataset_rows(artifact):
     return rows
 
 
+def textual_columns(layout):
+    """Indices of the columns that hold texts, to be set flush left."""
+    lines = layout[2] if layout else []
+    filled = [[cells[i] for _, cells in lines if cells[i] and not cells[i].get("absent")] for i in range(len(layout[1]) if layout else 0)]
+    return {i for i, cells in enumerate(filled) if cells and all(c["value"] is None and not c["verdict"] for c in cells)}
+
+
 def artifact_view(report, artifact, slug, note):
     rows = model.verdict_rows(artifact)
     shared = model.shared_reasons(rows)
@@ -207,13 +229,14 @@ def artifact_view(report, artifact, slug, note):
         "figure": figure_html(report, artifact, slug), "figure_note": note,
         "caption": str((artifact.figure() or {}).get("caption") or "") if artifact.figure() else
                    "Each mark is one published cell: the measured value over the paper's.",
-        "rows": rows, "shared": shared, "layout": layout, "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
+        "rows": rows, "shared": shared, "layout": layout, "textual": textual_columns(layout), "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
         "empty": bool(layout) and not rows and all(not c or c.get("absent") for _, cells in layout[2] for c in cells),
         "open": len(rows) <= OPEN_ROWS, "tally": model.tally(rows, VERDICTS), "claims": model.claim_rows(artifact),
         "statuses": model.statuses_of(artifact), "coverage": "" if covered.startswith("0 ") else covered,
         "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],
         "repeat": artifact.text("repeat"), "problems": artifact.problems, "cells": len(artifact.tidy),
-        "recorded": sorted({(r["recorded"]["machine"], r["recorded"]["date"]) for r in rows if r["recorded"]}),
+        "recorded": model.recorded_runs(report, artifact, rows, layout), "why_not": model.why_not_run(rows),
+        "ours": artifact.short.startswith("beyond"),
         "has_interval": any(r["interval"] or (r["recorded"] and r["recorded"]["interval"]) for r in rows),
     }
 
@@ -233,20 +256,19 @@ def recorded_only(report, ids):
 def head_view(report):
     run = report.run
     counts = run.get("counts") if isinstance(run.get("counts"), dict) else {}
-    banner = run.get("banner")
     facts = [("Profile", run.get("profile")), ("Device", run.get("device")), ("Ran", numbers.moment(run.get("started"))),
              ("Took", numbers.seconds(run.get("seconds"))),
              ("Cells", ", ".join(f"{numbers.plain(number(v))} {k}" for k, v in model.by_status(counts))),
              ("Machine", model.machine_line(report)), ("Version", run.get("version") if isinstance(run.get("version"), str) else None)]
     return {"facts": [(name, str(value)) for name, value in facts if value not in (None, "")],
-            "banner": [str(line) for line in banner] if isinstance(banner, list) else [str(banner)] if banner else [],
+            "banner": report.banner(),
             "command": str(run.get("command") or "")}
 
 
 def build(report, notes):
     """@return report.html as text."""
     ids = Ids()
-    for fixed in ("top", "claims", "scoreboard", "glossary", "environment", "data", "theme", "toc", "problems"):
+    for fixed in [recorded_id(machine) for machine, _ in report.recorded] + ["top", "claims", "scoreboard", "glossary", "environment", "data", "theme", "toc", "problems"]:
         ids(fixed)
     slugs, families, recorded = {}, [], None
     for family, artifacts in report.families():
@@ -270,7 +292,7 @@ def build(report, notes):
             assets[name] = Markup(stream.read())
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True,
                              trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    env.globals.update(glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
+    env.globals.update(recorded_id=recorded_id, glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
                        count=numbers.count)
     env.filters["raised"] = lambda text: breakable(numbers.raised(text))
     env.filters["code_spans"] = code_spans
@@ -279,6 +301,7 @@ def build(report, notes):
         claim_tally=model.tally(all_claims, CLAIM_VERDICTS), claim_total=len(all_claims),
         tally=model.tally(every, VERDICTS), total=len(every), recorded_cells=sum(bool(r["recorded"]) for r in every),
         problems=report.problems, failures=[dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)], environment=[(k, flatten(v)) for k, v in report.environment.items()],
-        machines=[(m, r.date(), model.machine_line(r), str(r.run.get("profile") or "")) for m, r in report.recorded],
+        machines=[{"name": m, "slug": recorded_id(m), "date": r.date(), "line": model.machine_line(r),
+                   "profile": str(r.run.get("profile") or ""), "banner": r.banner()} for m, r in report.recorded],
         verdicts=VERDICTS, claim_verdicts=CLAIM_VERDICTS, data=drill_data(report, slugs), leftover=recorded,
         css=assets["report.css"], js=assets["report.js"])

@@ -53,7 +53,7 @@ def text_width(text, size=SIZE):
 
 def wrap(text, inches, size=SIZE):
     """Breaks `text` so that no line is wider than `inches`, as far as words (then letters) allow."""
-    text = " ".join(str(text).split())
+    text = " ".join(str(text).split()).replace(" †", "\u00a0†")
     if not text or text_width(text, size) <= inches:
         return text
     letters = max(6, int(len(text) * inches / text_width(text, size)))

@@ -233,6 +233,12 @@ class WholeFolder(unittest.TestCase):
             const sorts = [order()];
             for (let i = 0; i < 3; i++) { head.click(); sorts.push(order()); }
             head.click();
+            const odd = document.createElement('tbody');
+            odd.innerHTML = '<tr><td>2²⁰+1</td><td>1.2e−3</td></tr><tr><td>2⁸+1</td><td>12\u202f300</td></tr><tr><td>2¹¹+1</td><td>−4</td></tr>';
+            const paper = document.createElement('table'); paper.innerHTML = '<thead><tr><th></th><th></th></tr></thead>'; paper.append(odd);
+            window.retableSortable(paper);
+            const column = i => { paper.tHead.rows[0].cells[i].click(); return [...odd.rows].map(r => r.cells[i].textContent).join(' '); };
+            document.body.dataset.odd = column(0) + ';' + column(1);
             document.body.dataset.sorts = JSON.stringify(sorts);
             const open = () => [...document.querySelectorAll('details.table,.teach details,details.data')].filter(d => !d.open).length;
             const shut = open(); dispatchEvent(new Event('beforeprint')); const printing = open(); dispatchEvent(new Event('afterprint'));
@@ -261,6 +267,7 @@ class WholeFolder(unittest.TestCase):
         self.assertEqual(numbers_of(up), sorted(numbers_of(as_given)))
         self.assertEqual(numbers_of(down), sorted(numbers_of(as_given), reverse=True))
         self.assertEqual(again, as_given)
+        self.assertEqual(html.unescape(re.search(r'data-odd="(.*?)"', dom).group(1)), "2⁸+1 2¹¹+1 2²⁰+1;−4 1.2e−3 12\u202f300")
         shut, printing, after = map(int, re.search(r'data-print="(.*?)"', dom).group(1).split())
         self.assertGreater(shut, 0)
         self.assertEqual(printing, 0)  # paper has nothing to click on
@@ -681,6 +688,56 @@ class Words(unittest.TestCase):
         self.assertIsNone(lines[0][1][1])
         self.assertEqual(lines[1][1][1]["text"], "text")
         self.assertEqual((rows[1]["verdict"], rows[1]["word"]), ("NO-DATA", "odd word"))
+        self.assertEqual([name for name, _ in lines], ["A", "B", "Z"])  # a published row that did not run is not hidden
+
+    def test_layout_fills_gaps_with_what_was_recorded(self):
+        made, there = artifact(), artifact()
+        made.table = [["Name", "10000", "y"], ["A", "NOT-RUN", "3"], ["B", "", "NOT-RUN"]]
+        there.table = [["Name", "y", "10000"], ["A", "9", "1.5"], ["B", "NOT-RUN", "2.5"]]
+        there.date = "2026-01-01"
+        made.recorded = [("far", there)]
+        _, _, lines = model.layout(made, [])
+        self.assertEqual(lines[0][1][0]["recorded"], {"machine": "far", "date": "2026-01-01", "measured": "1.5"})
+        self.assertEqual(lines[0][1][1]["text"], "3")
+        self.assertEqual(lines[1][1][0]["value"], 2.5)
+        self.assertTrue(lines[1][1][1]["absent"])
+        self.assertEqual(numbers.raised("10000"), "10\u202f000")
+        self.assertEqual(numbers.raised("1000"), "1000")
+
+    def test_claims_carry_reasons_notes_and_what_was_recorded(self):
+        made, there, later = artifact(), artifact(), artifact()
+        made.claims = [{"id": "a", "text": "A.", "verdict": "NO-DATA", "figures": "cell(r, c) = missing", "reason": "needs x", "note": "known"},
+                       {"id": "b", "text": "B.", "verdict": "HOLDS", "figures": "cell(r, c) = 1.23456789", "note": "known"}]
+        there.claims, there.date = [{"id": "a", "verdict": "FAILS", "figures": "cell(r, c) = 2"}], "2026-01-01"
+        later.claims, later.date = [{"id": "a", "verdict": "HOLDS", "figures": ""}, {"id": "b", "verdict": "NO-DATA"}], "2026-02-01"
+        made.recorded = [("far", there), ("near", later)]
+        first, second = model.claim_rows(made)
+        self.assertEqual([(r["machine"], r["verdict"]) for r in first["recorded"]], [("near", "HOLDS"), ("far", "FAILS")])
+        self.assertEqual((first["reason"], first["note"]), ("needs x", "known"))  # it fails somewhere
+        self.assertEqual((second["note"], second["recorded"], second["said"]), ("", [], ["r, c: 1.235"]))
+
+    def test_dates_and_remarks_of_a_run(self):
+        report = inputs.Report("nowhere", run={"started": "2026-01-30T10:00:00Z", "finished": "2026-01-30T11:00:00Z",
+                                               "remarks": {"shuffle/fig*": "Old."}, "banner": "One line."})
+        self.assertEqual(report.date(), "2026-01-30")
+        report.run["finished"] = "2026-01-31T00:00:00Z"
+        self.assertEqual(report.date(), "2026-01-30 to 31")
+        report.run["finished"] = "2026-02-01T00:00:00Z"
+        self.assertEqual(report.date(), "2026-01-30 to 2026-02-01")
+        self.assertEqual(report.remarks("shuffle/fig3"), ["Old."])
+        self.assertEqual(report.remarks("shuffle/table1"), [])
+        self.assertEqual(report.banner(), ["One line."])
+
+    def test_published_values_are_found_for_points(self):
+        verdicts = [{"row": "2^8+1", "column": "A", "paper": "7"}, {"row": "A", "column": "median", "paper": ".5"}]
+        made = artifact(verdicts=verdicts, table={"rows": "2^{w}+1", "pivot": "{label}", "columns": [{"name": "", "metric": "rate", "statistic": "median"}]})
+        look_up = figures.data.in_print(made, "rate")
+        self.assertEqual(look_up({"label": "A †", "w": "8"}), 7)
+        self.assertIsNone(look_up({"label": "A", "w": "9"}))
+        self.assertIsNone(look_up({"label": "A"}))  # nothing to put for {w}
+        self.assertIsNone(figures.data.in_print(made, "time")({"label": "A", "w": "8"}))
+        made.meta["table"] = {"rows": "{label}", "columns": [{"name": "median", "metric": "rate", "statistic": "median"}]}
+        self.assertEqual(figures.data.medians_in_print(made, "rate"), {"A": .5})
 
 
 class Golden(Temporary):

@@ -7,7 +7,7 @@ from ..inputs import number
 from ..style import BAND, MUTED, SMALL, WIDTH
 from .axes import logarithmic
 from .data import Nothing, in_order
-from .layout import MAX_ROWS, Page, add_legend, foot_height
+from .layout import MAX_ROWS, Page, add_legend, foot_height, row_names
 
 
 def draw_agreement(artifact, figure):
@@ -25,8 +25,8 @@ def draw_agreement(artifact, figure):
     order, dropped = order[:MAX_ROWS], order[MAX_ROWS:]
     ratios = [r for name in order for r, _, _ in rows[name]]
     reach = min(100.0, max(1.6, *ratios, *[1 / r for r in ratios]) * 1.15)
-    names = [style.wrap(name, 1.75, SMALL) for name in order]
-    left, row, head = style.widest(names, SMALL) + .24, .21, .26
+    names, row = row_names(order, 2.1, .21)
+    left, head = style.widest(names, SMALL) + .24, .26
     present = [v for v in style.VERDICT_MARKERS if any(v == verdict for name in order for _, verdict, _ in rows[name])]
     page = Page(artifact, figure, head + row * len(order) + .5, foot_height(present, ""))
     ax = page.axes(left, head, WIDTH - left - .2, row * len(order))
@@ -53,8 +53,8 @@ def draw_agreement(artifact, figure):
     ax.grid(True, axis="x")
     wide = WIDTH - left - .2 > 3.4
     ax.set_xlabel("measured / paper  (1 = as published; band: within 10 %)" if wide else "measured / paper (band: within 10 %)")
-    page.text(left, head - .07, "◂ measured is smaller", ha="left", va="bottom", color=MUTED)
-    page.text(WIDTH - .2, head - .07, "measured is larger ▸", ha="right", va="bottom", color=MUTED)
+    page.text(left, head - .07, "◂ measured is smaller" if wide else "◂ smaller", ha="left", va="bottom", color=MUTED)
+    page.text(WIDTH - .2, head - .07, "measured is larger ▸" if wide else "larger ▸", ha="right", va="bottom", color=MUTED)
     handles = [Line2D([], [], linestyle="", marker=style.VERDICT_MARKERS[v], color=style.VERDICT_COLOURS[v]) for v in present]
     add_legend(page, handles, present)
     return page.drawing(f"{len(dropped)} more rows are not drawn" if dropped else "")

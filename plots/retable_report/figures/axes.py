@@ -5,7 +5,7 @@ import math
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from ..inputs import number
-from ..style import MUTED, SMALL
+from ..style import MUTED, SMALL, text_width
 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -81,6 +81,20 @@ def linear(axis, bins=5):
     axis.set_major_formatter(FuncFormatter(lambda v, _: short(round(v, 12))))
 
 
+def thin(axis, low, high, inches, size=SMALL):
+    """Drops ticks of a horizontal axis whose labels would touch; round numbers stay before others."""
+    log = axis.get_scale() == "log"
+    ticks = [t for t in axis.get_major_locator().tick_values(low, high) if low <= t <= high and (t > 0 or not log)]
+    place = (lambda v: math.log(v / low) / math.log(high / low)) if log else (lambda v: (v - low) / (high - low))
+    label = axis.get_major_formatter()
+    kept = []
+    for tick in sorted(ticks, key=lambda t: f"{t:.3e}"[0] != "1") if log else ticks:
+        at, wide = inches * place(tick), text_width(label(tick), size)
+        if all(abs(at - other) >= (wide + width) / 2 + .07 for _, other, width in kept):
+            kept.append((tick, at, wide))
+    axis.set_major_locator(FixedLocator(sorted(tick for tick, _, _ in kept)))
+
+
 def finish_axes(ax, figure, xscale, yscale, xs, ys, grid="both"):
     """Scales, limits, ticks and grid of one panel."""
     ax.grid(True, axis=grid)
@@ -102,3 +116,4 @@ def finish_axes(ax, figure, xscale, yscale, xs, ys, grid="both"):
             linear(axis)
             if low is not None or high is not None:
                 (ax.set_xlim if name == "x" else ax.set_ylim)(low, high)
+    thin(ax.xaxis, *ax.get_xlim(), ax.get_position().width * ax.figure.get_size_inches()[0])

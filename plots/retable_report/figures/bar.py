@@ -4,8 +4,8 @@ from .. import style
 from ..inputs import natural
 from ..style import INK, MUTED, PAPER, SMALL, WIDTH
 from .axes import limits, linear, logarithmic, scale, short, with_unit
-from .data import Nothing, blanks, chosen_metric, distinct, foot_note, in_order, kin, points
-from .layout import MAX_PANELS, MAX_ROWS, Page, add_legend, foot_height
+from .data import Nothing, blanks, chosen_metric, distinct, foot_note, in_order, in_print, kin, left_out, panel_names, points
+from .layout import MAX_PANELS, MAX_ROWS, Page, add_legend, foot_height, row_names
 from .line import curves_of
 
 
@@ -17,8 +17,9 @@ def draw_bar(artifact, figure):
     single = False
     if panel and "panel" not in figure and len(distinct(rows, "label")) == 1:  # one method: its data sets are the rows
         rows, panel, single = [dict(row, label=row.get(panel, ""), dataset="") for row in rows], "", True
-    titles = sorted(distinct(rows, panel), key=natural)[:MAX_PANELS] if panel else [""]
-    lines = curves_of(rows, "", [f for f in ["device", "dataset"] + axes if f != panel])
+    fields = panel_names(rows, panel)
+    titles = sorted(distinct(rows, "panel"), key=natural)[:MAX_PANELS] if panel else [""]
+    lines = curves_of(rows, "", [f for f in ["device", "dataset"] + axes if f not in fields])
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
     pairs = sorted(lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
     pairs, dropped = pairs[:MAX_ROWS], pairs[MAX_ROWS:]
@@ -27,6 +28,10 @@ def draw_bar(artifact, figure):
         sizes = [row["median"] for row in rows]
         log = log or (min(sizes) > 0 and max(sizes) > 500 * min(sizes))
     blank = [] if single or panel else blanks(artifact, metric, {label.removesuffix(" †") for label in distinct(rows, "label")})
+    absent = [name for name, said in blank if said == "not run"]
+    absent = absent if len(absent) > 2 else []
+    blank = [pair for pair in blank if pair[0] not in absent]
+    printed = in_print(artifact, metric)
     pairs += [(name, name) for name, _ in blank]
     ranked = in_order([label for _, label in pairs], artifact.labels())
     pairs.sort(key=lambda pair: ranked.index(pair[1]))
@@ -34,18 +39,20 @@ def draw_bar(artifact, figure):
     sections = []
     for title in titles:
         bars = [(name, label, r) for name, label in pairs for r in lines[(name, label)]
-                if (not panel or r.get(panel, "") == title) and (r["median"] is None or not log or r["median"] > 0)]
+                if (not panel or r.get("panel", "") == title) and (r["median"] is None or not log or r["median"] > 0)]
         if bars:
             sections.append((str(title), bars))
     if not sections:
         raise Nothing("no row has a positive number, and the axis is logarithmic" if log else "no row has a number")
-    row, gap = 0.215, 0.3 if panel else 0.08
-    names = {name: style.wrap(name, 1.7, SMALL) for name, _ in pairs}
+    gap = 0.3 if panel else 0.08
+    shown, row = row_names([name for name, _ in pairs], 1.9, .215)
+    names = dict(zip((name for name, _ in pairs), shown))
     left, right = style.widest(names.values(), SMALL) + .22, .72
     height = sum(gap + row * len(bars) for _, bars in sections)
-    note = foot_note(rows, machines)
+    marks = {id(r): printed(r) for _, bars in sections for _, _, r in bars if printed(r) is not None and (printed(r) > 0 or not log)}
+    note = foot_note(rows, machines, "+ the value in print" if marks else "", left_out(absent))
     page = Page(artifact, figure, height + 0.55, foot_height([], note))
-    values = [r[k] for _, bars in sections for _, _, r in bars for k in ("median", "high") if r[k] is not None]
+    values = [r[k] for _, bars in sections for _, _, r in bars for k in ("median", "high") if r[k] is not None] + list(marks.values())
     floor = min(v for v in values if v > 0) / 2 if log else min(0, min(values))
     base = limits(figure, "x")
     roof = base[1] if base[1] is not None else max(values) * (1.6 if log else 1.02) or 1
@@ -68,6 +75,8 @@ def draw_bar(artifact, figure):
                 ax.barh(j, r["median"], height=.66, color=PAPER if hollow else colour, edgecolor=colour, linewidth=1, alpha=.85)
             if r["low"] is not None and r["high"] is not None:
                 ax.plot([r["low"], r["high"]], [j, j], color=INK, linewidth=1.3, solid_capstyle="butt")
+            if id(r) in marks:
+                ax.plot([marks[id(r)]], [j], "P", color=INK, markeredgecolor=PAPER, markeredgewidth=.6, markersize=6.5, zorder=5)
             page.text(WIDTH - .06, top + gap + (j + .5) * row, short(r["median"]), ha="right", va="center")
         ax.set_ylim(len(bars) - .5, -.5)
         ax.set_yticks(range(len(bars)))

@@ -1,5 +1,7 @@
 """Picks from an artifact what a figure shows, in the paper's order, recorded values in the gaps."""
 
+import re
+
 from ..inputs import number
 
 
@@ -93,14 +95,71 @@ def blanks(artifact, metric, have):
     return list(found.items())
 
 
+def expand(template, row):
+    """A name from a template such as "2^{w}+1" and a row of the tidy table; None where it names something else."""
+    fields = dict(row, label=row.get("label", "").removesuffix(" †"), name=row.get("algorithm", ""))
+    unknown = [field for field in re.findall(r"\{(.*?)\}", template) if field not in fields]
+    return None if unknown else re.sub(r"\{(.*?)\}", lambda m: str(fields[m.group(1)]), template)
+
+
+def in_print(artifact, metric):
+    """A function that tells the published value of a tidy row's metric (a median or a mean), else None."""
+    table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
+    columns = [c for c in table.get("columns") or [] if isinstance(c, dict) and c.get("metric") == metric and
+               c.get("statistic") in ("median", "mean") and not c.get("group")]
+    values = {(v.get("row", "").strip(), v.get("column", "").strip()): number(v.get("paper")) for v in artifact.verdicts}
+
+    def look_up(row):
+        name = expand(str(table.get("rows") or ""), row)
+        for column in columns if name else []:
+            where = column.get("where") or {}
+            heading = expand(str(table["pivot"]), row) if table.get("pivot") else column.get("name", "")
+            if heading and all(expand("{%s}" % key, row) == str(value) for key, value in where.items()):
+                found = values.get((name.strip(), heading.strip()))
+                if found is not None:
+                    return found
+        return None
+    return look_up
+
+
+def medians_in_print(artifact, metric):
+    """{label: published median} where a row of the table is a label."""
+    table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
+    if table.get("rows") != "{label}" or table.get("pivot"):
+        return {}
+    names = {c.get("name", "") for c in table.get("columns") or [] if isinstance(c, dict) and c.get("metric") == metric and
+             c.get("statistic") == "median" and not c.get("group") and not c.get("where")}
+    return {v.get("row", ""): number(v.get("paper")) for v in artifact.verdicts
+            if v.get("column") in names and number(v.get("paper")) is not None}
+
+
+PRINTED = "in print"
+
+
+def left_out(names):
+    """What the foot says of rows that were not run and are not drawn."""
+    kinds = list(dict.fromkeys(name.split(" (")[0] for name in names))
+    shown = ", ".join(kind.replace(", ", " ") for kind in kinds[:6]) + (f" and {len(kinds) - 6} more" if len(kinds) > 6 else "")
+    return f"not run: {shown}" if names else ""
+
+
 def recorded_note(machines):
-    return "† recorded on " + ", ".join(machines) if machines else ""
+    return "hollow, †: recorded on " + ", ".join(machines) if machines else ""
 
 
-def foot_note(rows, machines):
+def foot_note(rows, machines, *more):
     """What the foot of a figure says: the one data set all rows are of, and where recorded ones come from."""
     names = [name for name in distinct(rows, "dataset") if name]
-    return "; ".join(part for part in (f"data: {names[0]}" if len(names) == 1 else "", recorded_note(machines)) if part)
+    return "; ".join(part for part in (f"data: {names[0]}" if len(names) == 1 else "", recorded_note(machines), *more) if part)
+
+
+def panel_names(rows, panel):
+    """Gives each row under "panel" the title of its panel; `panel` names one or more fields, as "dataset, rows_behind"."""
+    fields = [field.strip() for field in panel.split(",") if field.strip()]
+    for row in rows:
+        row["panel"] = ", ".join(str(row.get(f, "")) if f in ("dataset", "label", "device") or number(row.get(f)) is None
+                                 else f"{f.replace('_', ' ')} {row[f]}" for f in fields)
+    return fields
 
 
 def distinct(rows, field):

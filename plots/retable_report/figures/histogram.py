@@ -6,7 +6,7 @@ import numpy
 from matplotlib.ticker import MaxNLocator
 
 from .. import style
-from ..style import MUTED, PAPER, SMALL
+from ..style import PAPER
 from .axes import finish_axes, limits, scale, with_unit
 from .data import Nothing, chosen_metric, in_order, recorded_note, sample_groups
 from .layout import MAX_PANELS, add_legend, panels
@@ -30,7 +30,7 @@ def draw_histogram(artifact, figure):
     titles = list(groups) if len(groups) > 1 else [""]
     titles, dropped = titles[:MAX_PANELS], titles[MAX_PANELS:]
     note = recorded_note(machines)
-    page, axs = panels(artifact, figure, titles, [], note, str(figure.get("xlabel") or with_unit(metric, unit)),
+    page, axs = panels(artifact, figure, titles, [], note, str(figure.get("xlabel") or with_unit(metric, unit)) + (f" (n = {everything.size})" if len(titles) == 1 else ""),
                        str(figure.get("ylabel") or "count"))
     for i, (ax, name) in enumerate(zip(axs, groups)):
         counts, _ = numpy.histogram(groups[name], bins=edges)
@@ -39,7 +39,5 @@ def draw_histogram(artifact, figure):
         finish_axes(ax, figure, "log" if log else "linear", scale(figure, "y"), list(edges), [c for c in counts if c] or [1], "y")
         ax.set_xlim(edges[0], edges[-1])
         ax.yaxis.set_major_locator(MaxNLocator(4, integer=True)) if scale(figure, "y") == "linear" else None
-        if len(titles) == 1:
-            ax.text(.995, .97, f"n = {len(groups[name])}", transform=ax.transAxes, ha="right", va="top", size=SMALL, color=MUTED)
     add_legend(page, [], [], note)
     return page.drawing(f"{len(dropped)} more panels are not drawn" if dropped else "")

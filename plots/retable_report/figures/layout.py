@@ -14,6 +14,9 @@ from ..numbers import raised
 from ..style import MUTED, SIZE, SMALL, WIDTH
 
 MAX_PANELS, MAX_ROWS = 24, 80
+ROW = 0.163              #: a row of a legend
+LINE = 0.145             #: a line of small text
+BOLD = 1.13              #: how much wider bold letters are
 
 
 @dataclass
@@ -28,7 +31,7 @@ class Page:
 
     def __init__(self, artifact, figure, body, foot=0.0, width=WIDTH):
         title = str(figure.get("title") or artifact.text("title") or artifact.name)
-        text = style.wrap(raised(title), width - 0.2, SIZE + 1)
+        text = style.wrap(raised(title), (width - 0.2) / BOLD, SIZE + 1)
         self.band = 0.12 + 0.185 * (text.count("\n") + 1)
         self.width, self.body, self.foot = width, body, foot
         self.height = self.band + body + foot
@@ -55,7 +58,7 @@ def legend_size(names):
         return 1, 0.0
     each = style.widest(names, SMALL) + 0.55
     columns = max(1, min(len(names), int((WIDTH - 0.1) / each)))
-    return columns, 0.175 * math.ceil(len(names) / columns) + 0.1
+    return columns, ROW * math.ceil(len(names) / columns) + 0.1
 
 
 def add_legend(page, handles, names, note=""):
@@ -65,11 +68,21 @@ def add_legend(page, handles, names, note=""):
                            columnspacing=1.4, labelspacing=0.35, handletextpad=0.6,
                            bbox_to_anchor=(0.1 / page.width, page.foot / page.height))
     if note:
-        page.figure.text(0.1 / page.width, 0.06 / page.height, note, size=SMALL, color=MUTED, va="bottom", ha="left")
+        page.figure.text(0.1 / page.width, 0.06 / page.height, wrapped(note), size=SMALL, color=MUTED, va="bottom", ha="left")
+
+
+def wrapped(note):
+    return style.wrap(note, WIDTH - .25, SMALL)
 
 
 def foot_height(names, note):
-    return legend_size(names)[1] + (0.2 if note else 0.0) + 0.04
+    return legend_size(names)[1] + (LINE * (wrapped(note).count("\n") + 1) + 0.06 if note else 0.0) + 0.04
+
+
+def row_names(names, width, row):
+    """(labels wrapped to `width`, the row height that holds the tallest of them, at least `row`)"""
+    names = [style.wrap(name, width, SMALL) for name in names]
+    return names, max(row, LINE * max((name.count("\n") + 1 for name in names), default=1) + .03)
 
 
 def grid_of(count):
@@ -78,12 +91,27 @@ def grid_of(count):
     return columns, math.ceil(count / columns)
 
 
+def panel_title(title, width):
+    """At most two lines, broken after a comma or a bracket where there is no space."""
+    too_wide = lambda line: style.text_width(line, SMALL + .5) * BOLD > width  # noqa: E731
+    lines = style.wrap(title, width / BOLD, SMALL + .5).split("\n")
+    if any(map(too_wide, lines)) and "(" in title:
+        lines = [title[:title.index("(")], title[title.index("("):]]
+    lines = lines[:1] + [" ".join(lines[1:])] if len(lines) > 2 else lines
+    for i, line in enumerate(lines):
+        while too_wide(line) and len(line) > 8:
+            line = line[:-2].rstrip("… ") + "…"
+        lines[i] = line
+    return "\n".join(lines)
+
+
 def panels(artifact, figure, titles, names, note, xlabel, ylabel, height=None, y_room=0.58):
     """A grid of equal panels. @return (page, axes in the order of titles)"""
     columns, rows = grid_of(len(titles))
     tall = height or (2.9 if columns == 1 else 1.55 if columns == 2 else 1.25)
     wide = (WIDTH - 0.12 - 0.2 * bool(ylabel)) / columns
-    head = 0.22 if len(titles) > 1 else 0.06
+    shown = [panel_title(title, wide - y_room + .08) for title in titles]
+    head = 0.22 + LINE * max(title.count("\n") for title in shown) if len(titles) > 1 else 0.06
     step = head + tall + 0.36
     page = Page(artifact, figure, rows * step + (0.14 if xlabel else 0.0), foot_height(names, note))
     axes = []
@@ -92,10 +120,7 @@ def panels(artifact, figure, titles, names, note, xlabel, ylabel, height=None, y
         top = (i // columns) * step
         ax = page.axes(left + y_room - 0.12, top + head, wide - y_room, tall)
         if len(titles) > 1:
-            shown = title
-            while style.text_width(shown, SMALL + .5) > wide - 0.3 and len(shown) > 8:
-                shown = shown[:-2].rstrip("… ") + "…"
-            page.text(left + y_room - 0.12, top + head - 0.07, shown, weight="bold", size=SMALL + .5, va="bottom", ha="left")
+            page.text(left + y_room - 0.12, top + head - 0.07, shown[i], weight="bold", size=SMALL + .5, va="bottom", ha="left", linespacing=1.1)
         axes.append(ax)
     middle = rows * step / 2
     if ylabel:

@@ -5,9 +5,9 @@ from matplotlib.ticker import FixedLocator
 
 from .. import style
 from ..inputs import natural, number
-from ..style import PAPER, SMALL
+from ..style import MUTED, PAPER, SMALL
 from .axes import finish_axes, scale, with_unit
-from .data import Nothing, chosen_metric, distinct, foot_note, in_order, kin, points
+from .data import PRINTED, Nothing, chosen_metric, distinct, foot_note, in_order, in_print, kin, panel_names, points
 from .layout import MAX_PANELS, add_legend, panels
 
 
@@ -20,6 +20,10 @@ def curves_of(rows, x, fields):
         extra = ", ".join(f"{row.get(f, '')}" if f in ("device", "dataset") else f"{f}={row.get(f, '')}" for f in telling)
         lines.setdefault((row["label"] + (f", {extra}" if extra else ""), row["label"]), []).append(row)
     return lines
+
+
+def drawn_once(names):
+    return list(dict.fromkeys(name for name, _ in names))
 
 
 def draw_line(artifact, figure):
@@ -37,17 +41,27 @@ def draw_line(artifact, figure):
     panel = str(figure.get("panel") or "")
     if not panel and len(distinct(rows, "dataset")) > 1 and x != "dataset":
         panel = "dataset"
-    titles = sorted(distinct(rows, panel), key=natural) if panel else [""]
+    if len(distinct(rows, x)) == 1:  # points above one place are no line
+        from .bar import draw_bar
+        return draw_bar(artifact, dict(figure, xlabel=figure.get("ylabel") or with_unit(metric, unit), xscale=figure.get("yscale"), xlim=figure.get("ylim")))
+    fields = panel_names(rows, panel)
+    titles = sorted(distinct(rows, "panel"), key=natural) if panel else [""]
     dropped, titles = titles[MAX_PANELS:], titles[:MAX_PANELS]
     numeric = all(number(row[x]) is not None for row in rows)
     places = {} if numeric else {v: i for i, v in enumerate(sorted(distinct(rows, x), key=natural))}
-    lines = curves_of(rows, x, [f for f in ["device", "dataset"] + axes if f not in (x, panel)])
+    lines = curves_of(rows, x, [f for f in ["device", "dataset"] + axes if f not in [x] + fields])
     order = in_order(list(dict.fromkeys(label for _, label in lines)), artifact.labels())
     names = sorted(lines, key=lambda pair: (order.index(pair[1]), natural(pair[0])))
-    looks = dict(zip((name for name, _ in names), style.looks([kin(label) if len(names) > 4 else name for name, label in names])))
+    looks = dict(zip((name for name, _ in names), style.looks([kin(label) if len(names) > 4 or machines else name for name, label in names])))
     note = foot_note(rows, machines)
     xscale, yscale = scale(figure, "x"), scale(figure, "y")
-    shown = [name for name, _ in names]
+    printed = in_print(artifact, metric)
+    for row in rows:
+        row["paper"] = printed(row)
+    marked = any(row["paper"] is not None for row in rows)
+    drawn = {name for name, _ in names}
+    shown = [name for name in drawn_once(names) if name.replace(" †", "", 1) == name or name.replace(" †", "", 1) not in drawn]
+    shown += [PRINTED] if marked else []
     page, axs = panels(artifact, figure, [str(t) for t in titles], shown, note,
                        str(figure.get("xlabel") or x), str(figure.get("ylabel") or with_unit(metric, unit)))
     for ax, title in zip(axs, titles):
@@ -56,7 +70,7 @@ def draw_line(artifact, figure):
             colour, dash, marker = looks[pair[0]]
             merged = {}
             for row in lines[pair]:
-                if not panel or row.get(panel, "") == title:
+                if not panel or row.get("panel", "") == title:
                     at = number(row[x]) if numeric else places[row[x]]
                     if (xscale == "log" and numeric and at <= 0) or (yscale == "log" and row["median"] <= 0):
                         continue
@@ -75,12 +89,16 @@ def draw_line(artifact, figure):
                     markerfacecolor=PAPER if pair[1].endswith(" †") else colour, markeredgecolor=colour, markeredgewidth=1)
             drawn_x += xs
             drawn_y += ys
+            papers = {v: r["paper"] for v in xs for r in merged[v] if r["paper"] is not None and (r["paper"] > 0 or yscale != "log")}
+            ax.plot(list(papers), list(papers.values()), "x", color=colour, markersize=4.6, markeredgewidth=1.2)
+            drawn_y += papers.values()
         finish_axes(ax, figure, xscale if numeric else "linear", yscale, drawn_x, drawn_y)
         if not numeric:
             ax.xaxis.set_major_locator(FixedLocator(list(places.values())))
             ax.set_xticklabels([style.wrap(str(name), 0.9, SMALL) for name in places])
             ax.set_xlim(-.4, len(places) - .6)
-    handles = [Line2D([], [], color=looks[n][0], linestyle=looks[n][1], marker=looks[n][2], markeredgewidth=1,
+    handles = [Line2D([], [], linestyle="", marker="x", color=MUTED, markeredgewidth=1.2) if n == PRINTED and n not in looks else
+               Line2D([], [], color=looks[n][0], linestyle=looks[n][1], marker=looks[n][2], markeredgewidth=1,
                       markerfacecolor=PAPER if n.split(",")[0].endswith(" †") else looks[n][0]) for n in shown]
     add_legend(page, handles, shown, note)
     return page.drawing(f"{len(dropped)} more panels are not drawn: {', '.join(map(str, dropped))}" if dropped else "")

@@ -5,8 +5,8 @@ import numpy
 from .. import style
 from ..style import BAND, INK, MUTED, PAPER, SMALL, WIDTH
 from .axes import limits, linear, logarithmic, scale, short, with_unit
-from .data import Nothing, chosen_metric, in_order, kin, recorded_note, sample_groups
-from .layout import MAX_ROWS, Page, add_legend, foot_height
+from .data import Nothing, chosen_metric, in_order, kin, left_out, medians_in_print, recorded_note, sample_groups
+from .layout import MAX_ROWS, Page, add_legend, foot_height, row_names
 
 
 def density(values, low, high, count=72):
@@ -41,7 +41,11 @@ def draw_violin(artifact, figure):
         raise Nothing("no sample" + (f" of {metric}" if metric else "") + " is there to draw")
     named = {name for name in groups} | {name.removesuffix(" †") for name in groups}
     labels = in_order(list(groups) + [l for l in artifact.labels() if l not in named], artifact.labels())
+    absent = [name for name in labels if not any(groups.get(name, ([], 0)))]
+    absent = absent if len(absent) > 2 else []  # many empty rows say no more than a line does
+    labels = [name for name in labels if name not in absent]
     labels, dropped = labels[:MAX_ROWS], labels[MAX_ROWS:]
+    printed = medians_in_print(artifact, metric)
     log = scale(figure, "x") == "log"
     forward = (lambda v: numpy.log10(v)) if log else (lambda v: numpy.asarray(v, float))
     drawn = {name: [v for v in groups.get(name, ([], 0))[0] if not log or v > 0] for name in labels}
@@ -55,10 +59,11 @@ def draw_violin(artifact, figure):
         high = max(everything) if log or tail <= low else min(max(everything), low + 1.7 * (tail - low))
     if not high > low:
         low, high = low - .5 * abs(low) - 1e-12, high + .5 * abs(high) + 1e-12
-    names = [style.wrap(name, 1.75, SMALL) for name in labels]
+    names, row = row_names(labels, 1.9, .235)
     left, right = style.widest(names, SMALL) + 0.24, 1.06
-    row, head = 0.235, 0.24
-    note = recorded_note(machines)
+    head = 0.24
+    marks = [name for name in labels if name.removesuffix(" †") in printed and low <= printed[name.removesuffix(" †")] <= high]
+    note = "; ".join(part for part in ("+ the median in print" if marks else "", recorded_note(machines), left_out(absent)) if part)
     xlabel = str(figure.get("xlabel") or with_unit(metric, unit))
     page = Page(artifact, figure, head + row * len(labels) + 0.52, foot_height([], note))
     ax = page.axes(left, head, WIDTH - left - right, row * len(labels))
@@ -71,6 +76,8 @@ def draw_violin(artifact, figure):
         if shade:
             ax.axhspan(i - .5, i + .5, color=BAND, linewidth=0, zorder=0)
         one_violin(ax, i, drawn[name], low, high, forward, log, colour, name.endswith(" †"))
+        if name in marks:
+            ax.plot([printed[name.removesuffix(" †")]], [i], "P", color=style.COLOURS[1], markeredgecolor=PAPER, markeredgewidth=.6, markersize=6.5, zorder=5)
         failed = groups.get(name, ([], 0))[1]
         inside = WIDTH - right
         y = head + (i + .5) * row

@@ -36,6 +36,9 @@
   addEventListener("hashchange", reveal);
 
   // ---- sorting: by data-v where it is given, as numbers where all are numbers; empty cells last
+  // What is written for people, as what can be compared: 1.2e−3, 12 300, 2²⁰+1.
+  const plain = text => text.replace(/\u2212/g, "-").replace(/(\d)\u202f(?=\d)/g, "$1")
+    .replace(/[⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, digits => "^" + [...digits].map(d => "⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(d)).join(""));
   const sortable = table => {
     if (!table.tHead) return;
     table.classList.add("live");
@@ -52,7 +55,7 @@
         const value = row => {
           const cell = row.cells[column];
           if (!cell) return "";
-          return (cell.dataset.v !== undefined ? cell.dataset.v : cell.textContent).trim();
+          return plain((cell.dataset.v !== undefined ? cell.dataset.v : cell.textContent).trim());
         };
         const values = new Map(original.map(row => [row, value(row)]));
         const numeric = [...values.values()].every(v => v === "" || v === "–" || isFinite(v));
@@ -70,6 +73,7 @@
     });
   };
   all("table.sortable").forEach(sortable);
+  window.retableSortable = sortable;
 
   // ---- claims: one verdict at a time
   all(".filter").forEach(group => {
@@ -151,7 +155,7 @@
     for (const [name, unit, total, samples, clocks] of cell.m) {
       const good = samples.filter(v => v !== null);
       box.append(make("p", {className: "small", textContent: `${name}${unit ? " (" + unit + ")" : ""}: ${total} sample${total === 1 ? "" : "s"}` +
-        (samples.length < total ? `, the first ${samples.length} shown` : "") + (samples.length > good.length ? `, ${samples.length - good.length} failed` : "")}));
+        (samples.length < total ? samples.length ? `, the first ${samples.length} shown` : ", too many for this page: see the command below" : "") + (samples.length > good.length ? `, ${samples.length - good.length} failed` : "")}));
       const picture = strip(samples, name);
       if (picture) box.append(picture);
       if (clocks && clocks.length) box.append(make("p", {className: "small", textContent: `GPU clock at these samples: ${short(Math.min(...clocks))} to ${short(Math.max(...clocks))} MHz`}));
@@ -159,9 +163,10 @@
         make("p", {className: "small", textContent: samples.map(v => v === null ? "failed" : short(v)).join(", ")})));
     }
     const list = make("dl");
-    for (const [name, value] of cell.f) list.append(make("dt", {textContent: name}), make("dd", {textContent: value}));
+    const words = data.words || [];
+    for (let i = 0; i < cell.f.length; i += 2) list.append(make("dt", {textContent: words[cell.f[i]]}), make("dd", {textContent: words[cell.f[i + 1]]}));
     if (cell.t !== null) list.append(make("dt", {textContent: "took"}), make("dd", {textContent: short(cell.t) + " s"}));
-    box.append(list, command(cell.c || "build/retable explain " + key));
+    box.append(list, command(words[cell.c] || "build/retable explain " + key));
     return box;
   };
 
@@ -196,6 +201,7 @@
                        status.replace("_", " ") + (reason ? ": " + reason : "")];
         cells.forEach((v, i) => tr.append(make("td", {textContent: v, className: i >= 1 && i <= 4 ? "num" : ""})));
         tr.cells[from + 1].dataset.v = median === null ? "" : median;
+        tr.cells[from + 2].dataset.v = low === null ? "" : low;
         if (shares) {
           const td = make("td", {className: "num", title: ceiling || "", textContent: share === null ? "" : `${short(+(100 * share).toPrecision(3))} %`});
           td.dataset.v = share === null ? "" : share;
