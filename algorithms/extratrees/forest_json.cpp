@@ -51,7 +51,7 @@ T Whole(const Json& json) {
   const bool fits = json.is_number_unsigned()  ? std::in_range<T>(json.get<std::uint64_t>())
                     : json.is_number_integer() ? std::in_range<T>(json.get<std::int64_t>())
                                                : false;
-  Require(fits, "\"" + json.dump() + "\" is no whole number in range");
+  if (!fits) Require(false, json.dump() + " is no whole number in range");
   return json.get<T>();
 }
 

@@ -152,11 +152,11 @@ def shapley():
 # --------------------------------------------------------------------------------- a bijection shuffles
 
 def shuffle():
-    size, keep, keys = 16, 11, (0xB, 0x6, 0x9)
-    def round_of(value, key):
+    size, keep, keys = 16, 11, (0x3, 0x1, 0x2)
+    def round_of(value, key):  # VariablePhilox (algorithms/shuffle/bijection.hpp) over 2 + 2 bits
         left, right = value >> 2, value & 3
-        mixed = ((right * right + right * (key >> 2) + key) ^ (key >> 1)) & 3
-        return (right << 2) | (left ^ mixed)
+        product = 0xD2B74407B1CE6E93 * left
+        return (((product >> 32) ^ key ^ right) & 3) << 2 | product & 3
     stages = [list(range(size))]
     for key in keys:
         row = [0] * size
@@ -185,17 +185,43 @@ def shuffle():
             parts.append(f'<text x="{x(position)}" y="{y(stage) + 4.5}" text-anchor="middle" font-size="12" style="fill:{ink}">{item}</text>')
     for stage, text in enumerate(("0 … 15", "round 1", "round 2", "round 3", "first 11")):
         parts.append(f'<text x="{left - 10}" y="{y(stage) + 4.5}" text-anchor="end" {NOTE}>{text}</text>')
-    return picture(500, 274, "Sixteen indices pass three rounds of a cipher; the five that are too large are squeezed out", parts)
+    parts.append(f'<text x="{left}" y="286" {NOTE}>VariablePhilox on 4 bits, the first 3 of its 24 rounds, n = 11</text>')
+    return picture(500, 294, "Sixteen indices pass three rounds of a cipher; the five that are too large are squeezed out", parts)
 
 
 # ---------------------------------------------------------------------------------- a frontier grows
 
+def extremely_random_tree(seed, depth=3):
+    """{path of turns: whether the node's rows are of several classes} of a tree grown on three clouds of points.
+
+    At each node a cut drawn between the extremes of each of two features; the purer one stays (Geurts et al. 2006).
+    """
+    random = numpy.random.RandomState(seed)
+    classes = numpy.repeat([0, 1, 2], 12)
+    points = random.normal([[0, 0], [1.6, .4], [.6, 1.7]], .55, (12, 3, 2)).transpose(1, 0, 2).reshape(36, 2)
+    def purity(side):
+        return sum(numpy.bincount(classes[rows], minlength=3).astype(float) @ numpy.bincount(classes[rows], minlength=3) / len(rows) for rows in side)
+    nodes, shape = {"": numpy.arange(36)}, {}
+    while nodes:
+        path, rows = nodes.popitem()
+        shape[path] = int(len(set(classes[rows])) > 1)
+        if not shape[path] or len(path) == depth:
+            continue
+        sides = []
+        for feature in (0, 1):
+            values = points[rows, feature]
+            left = values < random.uniform(values.min(), values.max())
+            if left.any() and not left.all():
+                sides.append((rows[left], rows[~left]))
+        left, right = max(sides, key=purity)
+        nodes[path + "0"], nodes[path + "1"] = left, right
+    return shape
+
+
 def extratrees():
-    shapes = ({"": 1, "0": 1, "1": 1, "00": 1, "01": 0, "10": 1, "11": 1, "000": 0, "001": 1, "100": 1, "101": 0, "110": 0, "111": 1},
-              {"": 1, "0": 1, "1": 0, "00": 1, "01": 1, "000": 1, "001": 0, "010": 0, "011": 1},
-              {"": 1, "0": 1, "1": 1, "00": 0, "01": 1, "10": 1, "11": 0, "010": 1, "011": 0, "100": 0, "101": 1})
+    shapes = [extremely_random_tree(seed) for seed in GROWN]
     parts = ['<rect x="6" y="158" width="508" height="48" rx="8" style="fill:var(--c4)" opacity=".2"/>',
-             f'<text x="10" y="302" {NOTE}>band: the frontier: every open node of every tree, split in one step</text>']
+             f'<text x="10" y="302" {NOTE}>band: the frontier, split in one step; three trees on 36 points of three classes</text>']
     for tree, shape in enumerate(shapes):
         def place(path):
             middle = 88 + 172 * tree
@@ -224,6 +250,9 @@ def extratrees():
                            (196, '<rect x="{r}" y="268" width="12" height="12" rx="2" style="fill:var(--c2)"/>', "pure: a leaf"), (318, '<circle cx="{x}" cy="274" r="6.5" style="fill:var(--paper);stroke:var(--soft)" stroke-dasharray="3 2" stroke-width="1.5"/>', "the next frontier")):
         parts.append(shape.format(x=x, r=x - 6) + f'<text x="{x + 13}" y="278" {NOTE}>{text}</text>')
     return picture(520, 310, "Three trees grow together, one level at a time", parts)
+
+
+GROWN = (6, 5, 18)  #: seeds of the three trees that are drawn
 
 
 PICTURES = {"quantiles": quantiles, "treeshap": treeshap, "shapley": shapley, "shuffle": shuffle, "extratrees": extratrees}

@@ -612,6 +612,14 @@ class Figures(unittest.TestCase):
             self.assertEqual(sorted(by_row[y]), list(range(16)))
         self.assertEqual(sorted(by_row[max(by_row)]), list(range(11)))
 
+    def test_the_frontier_picture_shows_trees_that_grew(self):
+        for seed in pictures.GROWN:
+            shape = pictures.extremely_random_tree(seed)
+            for path, mixed in shape.items():
+                self.assertEqual(mixed and len(path) < 3, path + "0" in shape, path)
+                self.assertEqual(path + "0" in shape, path + "1" in shape)
+            self.assertEqual(shape, pictures.extremely_random_tree(seed))
+
     def test_the_density_picture_has_the_moments_it_claims(self):
         import numpy
         grid = numpy.linspace(-1, 1, 401)
