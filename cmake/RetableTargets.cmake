@@ -170,8 +170,9 @@ function(retable_library name folder)
     target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
     set_property(GLOBAL APPEND PROPERTY RETABLE_TESTS ${name}_tests)
+    # Parameters are told by their names: as bytes they hold addresses, other ones in every run.
     gtest_discover_tests(${name}_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}."
-                         PROPERTIES TIMEOUT 300)
+                         NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
 
@@ -220,6 +221,6 @@ function(retable_program)
                                RETABLE_PROGRAM="$<TARGET_FILE:retable>")
     add_dependencies(program_tests retable)
     gtest_discover_tests(program_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "program."
-                         PROPERTIES TIMEOUT 300)
+                         NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

@@ -141,12 +141,19 @@ TEST_F(CacheTest, FrameFilesHoldEveryKindOfColumn) {
     write(whole.substr(0, size));
     EXPECT_THROW(ReadFrameFile(path), FrameFileError) << size;
   }
-  for (std::size_t i = 0; i < 1200; i += 7) {
+  for (std::size_t i = 0; i < whole.size(); i += i < 1200 ? 7 : 997) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x15);
     write(damaged);
     try {
-      ReadFrameFile(path);
+      const Frame odd = ReadFrameFile(path);
+      ASSERT_GE(odd.rows, 0);
+      for (const Column& column : odd.columns) {
+        if (column.kind != ColumnKind::kNominal) continue;
+        for (const float code : column.values) {
+          ASSERT_LT(code, static_cast<float>(column.levels.size())) << "damaged at " << i;
+        }
+      }
     } catch (const FrameFileError&) {
     }
   }

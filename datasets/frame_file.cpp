@@ -82,7 +82,8 @@ class ColumnReader {
   template <class T>
   std::span<const T> View(std::size_t offset) const {
     const std::size_t room = mapped_.size - payload_;
-    if (offset % kAlign != 0 || offset > room || rows_ > (room - offset) / sizeof(T)) {
+    const bool aligned = (payload_ + offset) % kAlign == 0;
+    if (!aligned || offset > room || rows_ > (room - offset) / sizeof(T)) {
       throw FrameFileError("a frame file is cut short");
     }
     return {reinterpret_cast<const T*>(mapped_.bytes() + payload_ + offset), rows_};
@@ -111,10 +112,23 @@ std::span<const float> Widen(std::span<const T> from, float*& next) {
   return {first, from.size()};
 }
 
+//! A level's code is an index: one that is out of range would be read out of range.
+void CheckCodes(const Column& column) {
+  if (column.kind != ColumnKind::kNominal && column.kind != ColumnKind::kString) return;
+  const auto levels = static_cast<float>(column.levels.size());
+  for (const float code : column.values) {
+    if (code < 0 || code >= levels) throw FrameFileError("a frame file has a code without a level");
+  }
+}
+
 Column ReadColumn(const Json& json, const ColumnReader& reader, float*& next) {
   Column column;
   column.name = json.at("name");
-  column.kind = static_cast<ColumnKind>(json.at("kind").get<int>());
+  const int kind = json.at("kind");
+  if (kind < 0 || kind > static_cast<int>(ColumnKind::kString)) {
+    throw FrameFileError("a frame file has a column of no known kind");
+  }
+  column.kind = static_cast<ColumnKind>(kind);
   column.levels = json.value("levels", std::vector<std::string>());
   column.missing = json.at("missing");
   const std::string form = json.at("form");
@@ -131,6 +145,7 @@ Column ReadColumn(const Json& json, const ColumnReader& reader, float*& next) {
   } else {
     column.values = reader.View<float>(offset);
   }
+  CheckCodes(column);
   return column;
 }
 
@@ -185,6 +200,7 @@ Frame ReadFrameFile(const std::filesystem::path& path) try {
   frame.sha256 = header.at("sha256");
   frame.complete = header.at("complete");
   frame.rows = header.at("rows");
+  if (frame.rows < 0) throw FrameFileError(path.string() + " is damaged");
   const auto rows = static_cast<std::size_t>(frame.rows);
   const Json& columns = header.at("columns");
   std::size_t widened = 0;
