@@ -207,7 +207,23 @@ def dataset_rows(artifact):
                          "origin": str(data.get("origin") or "")})
         else:
             rows.append({"name": str(data), "present": True, "shape": "", "complete": True, "reason": "", "origin": ""})
-    return rows
+    return together(rows)
+
+
+def together(rows, most=3):
+    """Data sets that are absent for one reason in one row, where there are more than `most`."""
+    alike = {}
+    for row in rows:
+        if not row["present"]:
+            alike.setdefault(row["reason"], []).append(row)
+    shown = []
+    for row in rows:
+        group = [] if row["present"] else alike[row["reason"]]
+        if len(group) <= most:
+            shown.append(dict(row, count=1))
+        elif group[0] is row:
+            shown.append(dict(row, name=", ".join(r["name"] for r in group), shape="", origin="", count=len(group)))
+    return shown
 
 
 def textual_columns(layout):

@@ -657,6 +657,11 @@ class Words(unittest.TestCase):
         self.assertEqual(markdown.escape("a|b *c*\n<d> & `e`"), "a\\|b \\*c\\* &lt;d&gt; &amp; \\`e\\`")
         self.assertEqual(markdown.code("a `b` c"), "``a `b` c``")
 
+    def test_many_absent_data_sets_share_a_row(self):
+        sets = [{"name": n, "present": n == "a", "reason": "" if n == "a" else "far", "shape": "", "origin": ""} for n in "abcdef"]
+        self.assertEqual([(r["name"], r["count"]) for r in page.together(sets)], [("a", 1), ("b, c, d, e, f", 5)])
+        self.assertEqual(len(page.together(sets[:4])), 4)
+
     def test_ids_are_unique_and_plain(self):
         ids = page.Ids()
         self.assertEqual([ids("A/B c"), ids("a-b-c"), ids("<>"), ids("漢")], ["a-b-c", "a-b-c-2", "x", "x-2"])
