@@ -120,8 +120,10 @@ void WriteClaims(CsvWriter& csv, const Artifact& artifact, const View& view, Sco
     const std::string figures = FiguresText(result.figures);
     ++board.claims[verdict];
     if (verdict == "FAILS") {
-      board.failed_claims.push_back(fmt::format("{} {}: {} ({})", artifact.id, claim.id, claim.text,
-                                                FiguresText(result.figures, kFiguresOnTerminal)));
+      board.failed_claims.push_back(fmt::format("{} {}: {} ({}){}", artifact.id, claim.id,
+                                                claim.text,
+                                                FiguresText(result.figures, kFiguresOnTerminal),
+                                                claim.note.empty() ? "" : " Known: " + claim.note));
     }
     csv.Field(artifact.id).Field(claim.id).Field(claim.text).Field(claim.where).Field(verdict);
     csv.Field(figures).Field(claim.check).Field(result.reason).Field(claim.note);

@@ -88,6 +88,15 @@ TEST(Verdict, AllFailedIsAMismatch) {
   EXPECT_EQ(verdicts[0].reason, "every sample failed");
 }
 
+TEST(Verdict, AllFailedAsInTheWorkIsAMatch) {
+  PublishedCell cell = Cell("a", 1, kAccuracy, 0.1);
+  cell.note = "failed";
+  const auto verdicts = JudgeAll({cell}, {{"a", Measured(std::nan(""))}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kMatch);
+  EXPECT_EQ(verdicts[0].reason, "every sample failed, as in the work");
+  EXPECT_EQ(One(cell, Measured(0.5)), VerdictKind::kMismatch);  // an answer is judged as ever
+}
+
 TEST(Verdict, InfinityMatchesInfinity) {
   const double inf = std::numeric_limits<double>::infinity();
   EXPECT_EQ(One(Cell("a", inf, kAccuracy, 0.1), Measured(inf)), VerdictKind::kMatch);
