@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -524,7 +525,7 @@ TEST_F(Program, FoldersAreComparedUnderTheMeasuredFloor) {
   Write(kTimed);
   ASSERT_EQ(Run("run selftest/probe --profile smoke --out a").code, 0);
   ASSERT_EQ(Run("run selftest/probe --profile smoke --out b").code, 0);
-  ExpectContains(Run("compare a b").text, "assumed; `retable noise");
+  ExpectContains(Run("compare a b").text, "assumed; `build/retable noise");
   ASSERT_EQ(Run("noise selftest/probe --out b").code, 0);
   const Result same = Run("compare a b --strict");
   EXPECT_EQ(same.code, 0);
@@ -653,6 +654,43 @@ TEST_F(Program, ListKnowsTheExperimentAndItsFields) {
   EXPECT_EQ(json.at(0).at("id"), "selftest/probe");
   ExpectContains(Run("list --fields").text, "`claim[].check`");
   ExpectContains(Run("list --protocols").text, "selftest/behaviour");
+}
+
+TEST_F(Program, WrongWordsAreAnsweredWithTheNearest) {
+  Write(kGood);
+  ExpectContains(Run("rnu").text, "unknown command \"rnu\" (did you mean \"run\"?");
+  ExpectContains(RunProbe("--profil smoke").text,
+                 "unknown option --profil (did you mean \"--profile\"?");
+  ExpectContains(Run("doctor now").text, "doctor takes no \"now\"");
+  ExpectContains(RunProbe("--jobs 0").text, "not in range 1 to");
+  ExpectContains(RunProbe("--only passed").text, "passed not in {failed}");
+  const Result folder = RunProbe("--machine '" + root_.string() + "'");
+  EXPECT_EQ(folder.code, 1);
+  ExpectContains(folder.text, "cannot be read");
+}
+
+TEST_F(Program, WhatIsWrongInEveryFileIsSaidOnce) {
+  Write(kGood);
+  Write(Replaced(kGood, "selftest/probe", "selftest/other"), "other");
+  const Result typo = RunProbe("--set sede=7");
+  EXPECT_EQ(typo.code, 1);
+  EXPECT_EQ(std::count(typo.text.begin(), typo.text.end(), '\n'), 1) << typo.text;
+}
+
+TEST_F(Program, AStandardOutputThatIsFullIsAFailure) {
+  Write(kGood);
+  const Result full = Run("list 2>&1 >/dev/full #");
+  EXPECT_EQ(full.code, 2);
+  ExpectContains(full.text, "the standard output could not be written");
+  EXPECT_EQ(Run("frobnicate 2>&1 >/dev/full #").code, 1);
+}
+
+TEST_F(Program, AKeyThatIsTooShortNamesItsCells) {
+  Write(std::string(kHead) + Algorithm("good") + "k = [1, 2]\n" + kTable);
+  ASSERT_EQ(RunProbe().code, 0);
+  const Result two = Run("explain --out out ''");
+  EXPECT_EQ(two.code, 1);
+  ExpectContains(two.text, "2 cells begin with \"\": give more digits, such as ");
 }
 
 TEST_F(Program, AFolderWithoutResultsSaysHowToGetThem) {

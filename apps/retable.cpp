@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -53,21 +54,17 @@ void AddSelection(CLI::App& verb, RunArguments& run) {
       ->allow_extra_args(false);
   verb.add_option("--machine", run.machine_file, "TOML of overrides for this machine")
       ->envname("RETABLE_MACHINE");
-  verb.add_option("--repeats", run.repeats, "samples per cell")->check(CLI::PositiveNumber);
+  verb.add_option("--repeats", run.repeats, "samples per cell")->check(CLI::Range(1, 1000000));
 }
 
 void AddRun(CLI::App& app, RunArguments& run) {
   CLI::App* verb = app.add_subcommand("run", "Measure experiments; what is stored is not repeated");
   verb->add_option("ids", run.globs, "experiments or globs: quantiles/table2 'quantiles/*'");
   AddSelection(*verb, run);
-  verb->add_option(
-          "--only",
-          [&run](const CLI::results_t& values) {
-            run.only_failed = values.front() == "failed";
-            return run.only_failed;
-          },
+  verb->add_option_function<std::string>(
+          "--only", [&run](const std::string&) { run.only_failed = true; },
           "failed: measure again only what failed")
-      ->type_name("failed");
+      ->check(CLI::IsMember({"failed"}));
   verb->add_flag("--force", run.force, "measure again what is stored");
   verb->add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
   verb->add_option("--shard", run.shard,
@@ -78,7 +75,7 @@ void AddRun(CLI::App& app, RunArguments& run) {
                    "timed cells in so many rounds, there and back, so that contenders take turns")
       ->check(CLI::Range(1, 100));
   verb->add_option("--jobs", run.jobs, "workers side by side for untimed cells (default: cores)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 4096));
 }
 
 struct Arguments {
@@ -102,7 +99,7 @@ void AddCompare(CLI::App& app, Arguments& a) {
   verb->add_flag("--commits", a.paired.commits,
                  "A and B are commits, built under build/commits ('.': this program)");
   verb->add_option("--blocks", a.paired.blocks, "blocks of four executions a cell, at most")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 10000));
   verb->add_flag("--strict", a.strict, "exit 5 when something is slower or no longer ok");
   AddSelection(*verb, a.run);
 }
@@ -112,7 +109,7 @@ void AddNoise(CLI::App& app, Arguments& a) {
       app.add_subcommand("noise", "A/A run: what this machine does to identical code; for compare");
   verb->add_option("ids", a.run.globs, "experiments or globs with timed cells")->required();
   verb->add_option("--blocks", a.noise_blocks, "blocks of four executions a cell")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 10000));
   AddSelection(*verb, a.run);
 }
 
@@ -207,11 +204,16 @@ std::vector<std::string> Banner() {
   return notes;
 }
 
-}  // namespace
+// What was said may not have arrived: a full disk behind `>` must not look like success.
+int WithStandardOutput(int status) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::cout && std::ferror(stdout) == 0) return status;
+  std::cerr << "the standard output could not be written; is the disk full?\n";
+  return status == retable::harness::kOk ? retable::harness::kCellFailed : status;
+}
 
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const std::string program = fs::read_symlink("/proc/self/exe").string();
-  if (argc == 2 && std::string(argv[1]) == "worker") return retable::harness::WorkerMain();
   try {
     if (argc >= 2 && std::string(argv[1]) == "datasets") {
       return retable::datasets::DatasetsMain({argv + 2, argv + argc}, std::cout, std::cerr);
@@ -236,12 +238,18 @@ int main(int argc, char** argv) {
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
-      // CLI11's own codes are not ours: help and version are 0, everything else is 1.
-      return app.exit(problem) == 0 ? retable::harness::kOk : retable::harness::kUsage;
+      return retable::harness::RefuseWords(app, problem, std::cout, std::cerr);
     }
     return Dispatch(app, context, arguments, argc, argv);
   } catch (const std::exception& problem) {
     std::cerr << problem.what() << "\n";
     return retable::harness::kUsage;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "worker") return retable::harness::WorkerMain();
+  return WithStandardOutput(Main(argc, argv));
 }

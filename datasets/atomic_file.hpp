@@ -4,16 +4,20 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <ostream>
+#include <streambuf>
 #include <string>
 #include <string_view>
 
 namespace retable::datasets {
 
-//! Writes under a temporary name beside `path`; Commit syncs and renames. Without Commit the
-//! temporary file is removed.
+//! Writes to a file without a name in the folder of `path` (where the file system has no such
+//! files: under a temporary name); Commit syncs it and gives it its name in one step. Without
+//! Commit, or if the process is killed, nothing is there and what `path` held stays. A link is
+//! followed; a device or a pipe (/dev/stdout) is written directly.
 class AtomicFile {
  public:
-  //! Makes the folder. @throws std::runtime_error naming the path
+  //! Makes the folder. @throws std::runtime_error naming the path and why
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -22,16 +26,32 @@ class AtomicFile {
   void Commit();
 
  private:
-  [[noreturn]] void Fail(const char* what) const;
+  void Open();
+  void Name();
+  [[noreturn]] void Fail(int error) const;
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
+  std::filesystem::path temporary_;  //!< empty: written directly
+  bool nameless_ = false;            //!< temporary_ does not exist before Commit
   std::FILE* file_ = nullptr;
+};
+
+//! A file of that kind to write to with <<, for what a command leaves its user. Opened before the
+//! work starts, it refuses before the work is done. @throws std::runtime_error from any <<
+class OutputFile : private std::streambuf, public std::ostream {
+ public:
+  explicit OutputFile(const std::filesystem::path& path);
+  void Commit() { file_.Commit(); }
+
+ private:
+  std::streamsize xsputn(const char* text, std::streamsize size) override;
+  int overflow(int letter) override;
+  AtomicFile file_;
 };
 
 //! Writes a whole small file that way.
 void WriteAtomically(const std::filesystem::path& path, std::string_view bytes);
 
-//! The bytes of a file. @throws std::runtime_error
+//! The bytes of a file. @throws std::runtime_error naming the path and why
 std::string ReadWhole(const std::filesystem::path& path);
 
 //! Holds an exclusive lock on a file while it lives (flock: released when the process dies).

@@ -272,6 +272,11 @@ TEST_F(CacheTest, CommandsSayHowTheyAreUsed) {
   EXPECT_TRUE(Said("covertype"));
   EXPECT_EQ(Run({"list", "--json"}), 0);
   EXPECT_EQ(nlohmann::json::parse(out.str()).size(), DataRegistry::BuiltIn().entries().size());
+  const fs::path file = cache_folder.path() / "file";
+  WriteAtomically(file, "no folder");
+  const ScopedEnvironment wrong("RETABLE_CACHE", file.string());
+  EXPECT_EQ(Run({"fetch", "adult"}), 2);
+  EXPECT_TRUE(Said("RETABLE_CACHE names another folder"));
 }
 
 TEST_F(CacheTest, ADeadNetworkIsToldOnce) {

@@ -283,7 +283,7 @@ Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
   }
   throw AbsentDataset(member.name + " is not here" +
                       (member.reason.empty() ? "" : ": " + member.reason) +
-                      "; fetch it with: retable datasets fetch " + member.name);
+                      "; fetch it with: build/retable datasets fetch " + member.name);
 }
 
 Frame Catalog::Load(const std::string& name, const LoadOptions& options) const {

@@ -1,8 +1,10 @@
 #include "datasets/commands.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "datasets/cache.hpp"
 #include "datasets/catalog.hpp"
@@ -188,10 +191,15 @@ class ProgressLine {
     last_ = time;
     constexpr int kWidth = 24;
     const int filled = total > 0 ? static_cast<int>(kWidth * now / total) : 0;
-    err_ << "\r\033[K[" << std::string(static_cast<std::size_t>(filled), '#')
-         << std::string(static_cast<std::size_t>(kWidth - filled), '.') << "] " << done << '/'
-         << all << "  " << RegistryName(id) << "  " << Bytes(now)
-         << (total > 0 ? " of " + Bytes(total) : std::string()) << std::flush;
+    std::ostringstream line;
+    line << done << '/' << all << "  " << RegistryName(id) << "  " << Bytes(now)
+         << (total > 0 ? " of " + Bytes(total) : std::string()) << "  ["
+         << std::string(static_cast<std::size_t>(filled), '#')
+         << std::string(static_cast<std::size_t>(kWidth - filled), '.') << ']';
+    winsize size{};  // a line that is broken cannot be written over
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    err_ << "\r\033[K" << line.str().substr(0, known ? size.ws_col - std::size_t{1} : 79)
+         << std::flush;
   }
   void Clear() {
     if (shown_) err_ << "\r\033[K" << std::flush;
@@ -203,10 +211,21 @@ class ProgressLine {
   std::chrono::steady_clock::time_point last_;
 };
 
+void CheckWritable(const std::filesystem::path& cache) {
+  std::error_code error;
+  std::filesystem::create_directories(cache, error);
+  if (!error && access(cache.c_str(), W_OK) != 0) error = {errno, std::generic_category()};
+  if (error) {
+    throw std::runtime_error("the cache " + cache.string() + " cannot be written (" +
+                             error.message() + "); RETABLE_CACHE names another folder");
+  }
+}
+
 int Fetch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (arguments.names.empty()) throw UsageError("fetch needs a name, an OpenML id or a suite");
   OpenMlServer server(ServerOptions::FromEnvironment());
   Cache cache(Cache::DefaultRoot());
+  CheckWritable(cache.root());
   const std::vector<int> ids = OpenMlIds(arguments.names, &server, err);
   ProgressLine line(err);
   std::size_t done = 0;
@@ -221,7 +240,9 @@ int Fetch(const Arguments& arguments, std::ostream& out, std::ostream& err) {
     line.Clear();
     if (!o.present && o.kind == FetchError::Kind::kNoNetwork) {
       // The same for every data set that is not here: said once.
-      if (!told_of_network) err << o.error << '\n';
+      if (!told_of_network) {
+        err << o.error << "; RETABLE_OPENML_URL may name a mirror (file:///folder, http://...)\n";
+      }
       told_of_network = true;
       return;
     }

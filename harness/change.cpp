@@ -47,16 +47,18 @@ TimesCompared CompareTimes(std::span<const double> old_times, std::span<const do
 }
 
 std::string NextStep(Change change, const std::string& experiment, bool in_turns) {
-  const std::string run = in_turns ? "the same command" : "retable run " + experiment + " --force";
+  const std::string run =
+      in_turns ? "the same command" : "build/retable run " + experiment + " --force";
   switch (change) {
     case Change::kFaster:
-      return "make sure that it is still right: retable check";
+      return "make sure that it is still right: build/retable check";
     case Change::kSlower:
-      return "look at the samples: retable explain KEY; then measure once more: " + run;
+      return "look at the samples: build/retable explain KEY; then measure once more: " + run;
     case Change::kSame:
       return "nothing to do";
     case Change::kNotSteady:
-      return "the machine changed its pace while measuring; find out why (retable doctor), then: " +
+      return "the machine changed its pace while measuring; find out why (build/retable doctor), "
+             "then: " +
              run;
     case Change::kAmbiguous:
       break;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -63,8 +64,9 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
     const bool any =
         std::any_of(ids.begin(), ids.end(), [&](const auto& id) { return GlobMatch(glob, id); });
     if (!any) {
-      throw ConfigError({"run", 0, 0}, "no experiment matches \"" + glob + "\"" +
-                                           DidYouMean(glob, ids) + "; see `retable list`");
+      throw ConfigError({"experiments", 0, 0}, "no experiment matches \"" + glob + "\"" +
+                                                   DidYouMean(glob, ids) +
+                                                   "; see `build/retable list`");
     }
   }
   std::erase_if(all, [&](const Experiment& e) {
@@ -130,7 +132,7 @@ void PrintProblems(const std::vector<std::string>& problems, std::ostream& out) 
     out << "  " << problems[i] << "\n";
   }
   if (problems.size() > kShown) {
-    out << fmt::format("  and {} more: retable check\n", problems.size() - kShown);
+    out << fmt::format("  and {} more: build/retable check\n", problems.size() - kShown);
   }
 }
 
@@ -215,9 +217,10 @@ int Run(const Context& context, const RunArguments& arguments, std::ostream& out
     if (found != plan.experiment.expected.end()) expected += found->second;
   }
   err << fmt::format(
-      "{} experiments, profile {}, device {}, results in {}; expected about {} on "
+      "{} experiment{}, profile {}, device {}, results in {}; expected about {} on "
       "two cores if nothing is stored\n",
-      plans.size(), arguments.profile, arguments.device, arguments.out, DurationText(expected));
+      plans.size(), plans.size() == 1 ? "" : "s", arguments.profile, arguments.device,
+      arguments.out, DurationText(expected));
   const Store store(arguments.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const std::string environment = CaptureEnvironment().dump(1);
   WriteFileAtomically(arguments.out + "/environment.json", environment + "\n");
@@ -442,7 +445,9 @@ int MeasureNoiseFloor(const Context& context, const RunArguments& arguments, int
   options.min_blocks = options.max_blocks = blocks;
   const PairedRun run = RunPaired(plans, options, err);
   if (run.separate.empty()) {
-    out << "no timed cell ran; nothing is known of the noise\n";
+    err << "no timed cell ran; nothing is known of the noise. Name experiments that time "
+           "something, "
+           "such as shuffle/beyond-cpu\n";
     return kNothingToRun;
   }
   Noise noise = MeasureNoise(run.separate, run.ratios);
@@ -481,6 +486,11 @@ int ReportCommand(const Context& context, const std::string& folder, std::ostrea
                   ShellWord(context.root + "/results/recorded"));
   out << "drawing the figures and the report\n" << std::flush;
   const int status = std::system(command.c_str());
+  if (WIFSIGNALED(status) || WEXITSTATUS(status) == 128 + SIGINT) {
+    err << "interrupted; the tables in " << folder
+        << " are complete, run the same command again for the figures\n";
+    return kUsage;
+  }
   if (status != 0) {
     err << "the figures could not be drawn (exit code " << WEXITSTATUS(status)
         << "); they need Python 3 with matplotlib and jinja2: apt-get install python3-matplotlib "
@@ -502,9 +512,18 @@ int ExplainCommand(const std::string& folder, const std::string& key_prefix, std
     const bool is_cell = name.size() == 64 + 5 && name.ends_with(".json");
     if (is_cell && name.starts_with(key_prefix)) matches.push_back(name.substr(0, 64));
   }
-  if (matches.size() != 1) {
-    err << (matches.empty() ? "no cell " : "more than one cell ") << key_prefix << " in " << folder
+  if (matches.empty()) {
+    err << "no cell " << key_prefix << " in " << folder
         << "/cells; keys stand in the tidy CSVs and in the report\n";
+    return kUsage;
+  }
+  if (matches.size() > 1) {
+    std::sort(matches.begin(), matches.end());
+    err << matches.size() << " cells begin with \"" << key_prefix << "\": give more digits";
+    for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 4); ++i) {
+      err << (i == 0 ? ", such as " : ", ") << matches[i].substr(0, 12);
+    }
+    err << "\n";
     return kUsage;
   }
   const auto record = LoadRecord(folder, matches.front());

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <set>
@@ -151,10 +154,14 @@ CsvTable ParseCsv(std::string_view text, std::string file) {
 }
 
 CsvTable ReadCsv(const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || in.bad()) throw CsvError(path + ":0: cannot be read");
+  if (in && std::filesystem::is_directory(path)) errno = EISDIR;
+  if (in && errno == 0) text << in.rdbuf();
+  if (!in.is_open() || in.bad() || errno == EISDIR) {
+    throw CsvError("cannot read " + path + ": " + std::strerror(errno));
+  }
   return ParseCsv(text.str(), path);
 }
 

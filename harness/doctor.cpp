@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <stdexcept>
 
@@ -12,6 +11,7 @@
 #include "harness/change.hpp"
 #include "harness/fma_kernels.hpp"
 #include "harness/nvml.hpp"
+#include "harness/store.hpp"
 #include "harness/timing.hpp"
 
 namespace retable::harness {
@@ -158,14 +158,6 @@ std::vector<Ceiling> PrintCeilings(std::ostream& out, const CudaPlatform& cuda) 
   return ceilings;
 }
 
-void WriteCeilings(const std::vector<Ceiling>& ceilings, const std::string& path) {
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  std::ofstream file(path);
-  file << CeilingsJson(ceilings) << '\n';
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
-}
-
 void Add(std::vector<Finding>& findings, bool applies, std::string what, std::string remedy) {
   if (applies) findings.push_back({std::move(what), std::move(remedy)});
 }
@@ -245,6 +237,7 @@ std::vector<Finding> Diagnose(const MachineFacts& machine, const BuildInfo& buil
 }
 
 int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
+  if (!ceilings_path.empty()) CheckWritable(std::filesystem::path(ceilings_path).parent_path());
   const MachineFacts machine = ReadMachine();
   const BuildInfo build = GetBuildInfo();
   const CudaPlatform cuda = QueryCuda();
@@ -254,9 +247,9 @@ int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
   PrintFindings(out, Diagnose(machine, build, cuda, FindPrograms()));
   if (measure) {
     const std::vector<Ceiling> ceilings = PrintCeilings(out, cuda);
-    if (!ceilings_path.empty()) WriteCeilings(ceilings, ceilings_path);
+    if (!ceilings_path.empty()) WriteFileAtomically(ceilings_path, CeilingsJson(ceilings) + "\n");
   } else {
-    out << "Ceilings\n  not measured; `retable doctor --measure` takes a few seconds\n";
+    out << "Ceilings\n  not measured; `build/retable doctor --measure` takes a few seconds\n";
   }
   return 0;
 }

@@ -284,7 +284,9 @@ std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides
                                     experiments.back().id, where->second));
       }
     } catch (const ConfigError& problem) {
-      lines.insert(lines.end(), problem.lines().begin(), problem.lines().end());
+      for (const std::string& line : problem.lines()) {  // one of --set is that of every file
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+      }
     }
   }
   if (!lines.empty()) throw ConfigError(lines);

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -145,7 +146,9 @@ Node ParseToml(const std::string& text, const std::string& name) {
 
 Node ReadToml(const std::string& path, const std::string& shown_name) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError({shown_name, 0, 0}, "cannot be read; check that it exists");
+  if (!file || std::filesystem::is_directory(path)) {
+    throw ConfigError({shown_name, 0, 0}, "cannot be read; check that it is a file and exists");
+  }
   std::ostringstream text;
   text << file.rdbuf();
   return ParseToml(text.str(), shown_name);

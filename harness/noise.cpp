@@ -88,7 +88,7 @@ Noise Larger(const Noise& a, const Noise& b) {
 std::string NoiseText(const Noise& noise) {
   if (noise.pairs == 0) {
     return fmt::format(
-        "noise floor {:.1f} %: assumed; `retable noise EXPERIMENTS --out FOLDER` measures it",
+        "noise floor {:.1f} %: assumed; `build/retable noise EXPERIMENTS --out FOLDER` measures it",
         100 * noise.floor);
   }
   return fmt::format("noise floor {:.1f} % (A/A run of {}, {} pairs)", 100 * noise.floor,

@@ -120,6 +120,19 @@ TEST(DurationText, IsShort) {
   EXPECT_EQ(DurationText(7800), "2 h 10 min");
 }
 
+TEST(OneLine, FitsATerminalAndCutsNoLetter) {
+  EXPECT_EQ(OneLine("3/4  x"), "3/4  x");
+  EXPECT_LE(OneLine(std::string(300, 'x')).size(), 100u);
+  std::string accents;
+  for (int i = 0; i < 100; ++i) accents += "\u00e9";
+  for (const std::string& text : {accents, "a" + accents}) {
+    const std::string cut = OneLine(text);
+    EXPECT_LE(cut.size(), 100u);
+    EXPECT_EQ(cut.size() % 2, text.size() % 2) << "half a letter is left";
+    EXPECT_EQ(text.compare(0, cut.size(), cut), 0);
+  }
+}
+
 TEST(Glob, MatchesIds) {
   EXPECT_TRUE(GlobMatch("*", "quantiles/table2"));
   EXPECT_TRUE(GlobMatch("quantiles/fig*", "quantiles/fig10"));

@@ -1,7 +1,10 @@
 #include "harness/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <ostream>
 
 namespace retable::harness {
@@ -12,6 +15,19 @@ std::string DurationText(double seconds) {
   if (whole < 100) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+std::string OneLine(std::string text) {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  const std::size_t width = std::min(known ? size.ws_col - std::size_t{1} : 79, std::size_t{100});
+  if (text.size() <= width) return text;
+  text.resize(width);
+  // Not half of a character (UTF-8): its lead byte and what follows it go as a whole.
+  std::size_t end = width;
+  while (end > 0 && (static_cast<unsigned char>(text[end - 1]) & 0xC0) == 0x80) --end;
+  if (end > 0 && static_cast<unsigned char>(text[end - 1]) >= 0xC0) text.resize(end - 1);
+  return text;
 }
 
 Progress::Progress(std::ostream& log, bool terminal, std::size_t total, int reused)
@@ -57,9 +73,7 @@ void Progress::Tick() {
   if (now - shown_ < std::chrono::milliseconds(100)) return;
   shown_ = now;
   std::string line = StatusLine() + "  " + current_;
-  constexpr std::size_t kWidth = 100;
-  if (line.size() > kWidth) line.resize(kWidth);
-  log_ << "\r\033[K" << line << std::flush;
+  log_ << "\r\033[K" << OneLine(std::move(line)) << std::flush;
 }
 
 void Progress::Done() {

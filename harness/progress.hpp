@@ -16,6 +16,10 @@ namespace retable::harness {
 //! "12 s", "3 min 05 s", "2 h 10 min".
 std::string DurationText(double seconds);
 
+//! What of a line fits into the terminal of the standard error (100 letters at most), so that it
+//! can be written over.
+std::string OneLine(std::string text);
+
 class Progress {
  public:
   Progress(std::ostream& log, bool terminal, std::size_t total, int reused);

@@ -236,7 +236,7 @@ class Campaign {
 };
 
 std::string Describe(const CellRecord& record) {
-  return fmt::format("{} on {} [{}]: {}: {} (retable explain {})", record.config.label,
+  return fmt::format("{} on {} [{}]: {}: {} (build/retable explain {})", record.config.label,
                      record.config.dataset, record.config.experiment, record.outcome.status,
                      record.outcome.reason, record.key.substr(0, 12));
 }

@@ -34,8 +34,11 @@ std::string Remedy(int error) {
     case EPERM:
     case EROFS:
       return "it is not writable; choose another folder with --out";
+    case EEXIST:
+    case ENOTDIR:
+      return "it is not a folder; choose another with --out";
     default:
-      return std::strerror(error);
+      return std::string(std::strerror(error)) + "; choose another folder with --out";
   }
 }
 
@@ -106,6 +109,13 @@ CellRecord FromJson(nlohmann::json json) {
 
 std::string UtcNow() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+void CheckWritable(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) Fail(folder, error.value());
+  if (access(folder.c_str(), W_OK | X_OK) != 0) Fail(folder, errno);
 }
 
 void WriteFileAtomically(const std::string& path, const std::string& content) {

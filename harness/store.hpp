@@ -62,6 +62,9 @@ class Store {
 std::optional<CellRecord> LoadRecord(const std::string& folder, const std::string& key,
                                      std::string* note = nullptr);
 
+//! Makes the folder where it is missing. @throws StoreError where no file can be put into it
+void CheckWritable(const std::string& folder);
+
 //! Writes a file as the store does: temporary name, sync, rename. @throws StoreError
 void WriteFileAtomically(const std::string& path, const std::string& content);
 

@@ -1,16 +1,75 @@
 #include "harness/verbs.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <ostream>
 
+#include "harness/suggest.hpp"
+
 namespace retable::harness {
+namespace {
+
+// The verb that the words reached before they went wrong.
+const CLI::App& Reached(const CLI::App& app) {
+  const auto verbs = app.get_subcommands();
+  return verbs.empty() ? app : Reached(*verbs.front());
+}
+
+std::vector<std::string> Options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> VerbNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(verb->get_name());
+  }
+  return names;
+}
+
+}  // namespace
+
+int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostream& out,
+                std::ostream& err) {
+  const std::vector<std::string> words = app.remaining(true);
+  if (problem.get_exit_code() == 0 || words.empty()) {
+    return app.exit(problem, out, err) == 0 ? 0 : 1;
+  }
+  const CLI::App& at = Reached(app);
+  const std::string word = words.front().substr(0, words.front().find('='));
+  if (word.starts_with("-")) {
+    err << "unknown option " << word << DidYouMean(word, Options(at)) << "\n";
+  } else if (const auto verbs = VerbNames(at); !verbs.empty()) {
+    err << "unknown command \"" << word << "\"" << DidYouMean(word, verbs) << "\n";
+  } else {
+    err << at.get_name() << " takes no \"" << word << "\"\n";
+  }
+  err << "Run with --help for more information.\n";
+  return 1;
+}
+
+void CheckUnsigned(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (option->get_type_name().starts_with("UINT") && value.starts_with("-")) {
+        throw CLI::ValidationError(option->get_name(), value + " is less than 0");
+      }
+    }
+  }
+  for (const CLI::App* verb : app.get_subcommands()) CheckUnsigned(*verb);
+}
 
 int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
             std::ostream& err, const std::function<int()>& body) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    CheckUnsigned(app);
   } catch (const CLI::ParseError& problem) {
-    return app.exit(problem, out, err) == 0 ? 0 : 1;
+    return RefuseWords(app, problem, out, err);
   }
   try {
     return body();

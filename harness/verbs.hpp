@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class ParseError;
+}  // namespace CLI
 
 namespace retable::harness {
 
@@ -27,6 +28,15 @@ inline std::vector<Verb>& Verbs() {
   static std::vector<Verb> verbs;
   return verbs;
 }
+
+//! What is said after words were refused: help and version go to `out`; an option or a verb that
+//! there is not is named on `err` with the nearest that there is, else what CLI11 has to say.
+//! @return 0 after help or version, else 1
+int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostream& out,
+                std::ostream& err);
+
+//! CLI11 reads "-3" into an unsigned number as 2^64 - 3. @throws CLI::ValidationError
+void CheckUnsigned(const CLI::App& app);
 
 //! What every verb's function does: parses `words` by `app`, then runs `body`. Help goes to `out`;
 //! what is wrong with the words, or what the body throws, to `err` after the app's name.

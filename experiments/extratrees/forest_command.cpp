@@ -5,7 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -16,8 +16,10 @@
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
 #include "datasets/arff.hpp"
+#include "datasets/atomic_file.hpp"
 #include "datasets/catalog.hpp"
 #include "harness/csv.hpp"
+#include "harness/progress.hpp"
 #include "harness/verbs.hpp"
 
 namespace retable::experiments::forests {
@@ -55,14 +57,6 @@ struct Table {
     --columns;
   }
 };
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::invalid_argument("cannot read " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::string ValueName(const datasets::Column& column, std::size_t row) {
   const double value = column.At(row);
@@ -103,7 +97,7 @@ Table ReadArff(const std::string& path, const std::string& target, bool with_tar
     if (with_target && !found) throw std::invalid_argument(path + " has no column " + target);
     return roles;
   };
-  return FromFrame(datasets::ParseArff(ReadFile(path), options));
+  return FromFrame(datasets::ParseArff(datasets::ReadWhole(path), options));
 }
 
 //! Comma-separated with one header line; numbers, and any text in the target.
@@ -137,6 +131,9 @@ bool EndsWith(const std::string& text, const std::string& end) {
 Table ReadTable(const std::string& data, const std::string& target, bool with_target) {
   if (EndsWith(data, ".arff")) return ReadArff(data, target, with_target);
   if (EndsWith(data, ".csv")) return ReadCsv(data, target, with_target);
+  if (std::filesystem::exists(data)) {
+    throw std::invalid_argument(data + " is neither an .arff nor a .csv file");
+  }
   datasets::Catalog().Resolve(data);
   return FromFrame(datasets::Catalog().Load(data));
 }
@@ -204,18 +201,18 @@ Learned ReadTargets(const Table& table, bool regression) {
 }
 
 void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned,
-                const std::vector<std::string>& features) {
-  std::ofstream file(a.out);
+                const std::vector<std::string>& features, datasets::OutputFile& file) {
   if (a.format == "xgboost") {
     extratrees::WriteXgboostJson(forest, file, features);
   } else {
     extratrees::WriteForestJson(forest, file, learned.names);
   }
-  if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
+  file.Commit();
 }
 
 int Fit(Arguments& a, std::ostream& out) {
   Table table = ReadTable(a.data, a.target, true);
+  if (table.rows == 0) throw std::invalid_argument(a.data + " has no rows");
   if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
   if (!a.weights.empty()) table.TakeWeights(a.weights);
   const Learned learned = ReadTargets(table, a.regression);
@@ -227,15 +224,16 @@ int Fit(Arguments& a, std::ostream& out) {
   if (device == Device::kCuda) parameters["devices"] = std::int64_t{a.devices};
   const auto trainer =
       Registry<extratrees::ForestTrainer>::Instance().Make("frontier", device, parameters);
+  datasets::OutputFile file(a.out);
   const auto start = std::chrono::steady_clock::now();
   const auto fitted = trainer->fit(table.matrix(), targets, a.options);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  WriteModel(a, fitted->host(), learned, table.names);
+  WriteModel(a, fitted->host(), learned, table.names, file);
   out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.columns
       << " features, "
       << (a.regression ? std::string("regression")
                        : std::to_string(learned.names.size()) + " classes")
-      << " in " << time.count() << " s (" << DeviceName(device)
+      << " in " << harness::DurationText(time.count()) << " (" << DeviceName(device)
       << "): " << fitted->host().NodeCount() << " nodes, written to " << a.out << "\n";
   return 0;
 }
@@ -271,9 +269,18 @@ std::string Answers(const Forest& forest, const Table& table, const std::vector<
   return text.str();
 }
 
+Forest ReadForest(const std::string& path, std::vector<std::string>& names) {
+  const std::string text = datasets::ReadWhole(path);
+  try {
+    return extratrees::ReadForestJson(text, &names);
+  } catch (const std::exception& error) {
+    throw std::invalid_argument(path + ": " + error.what() + "; give a file written by fit");
+  }
+}
+
 int Predict(const Arguments& a, std::ostream& out) {
   std::vector<std::string> names;
-  const Forest forest = extratrees::ReadForestJson(ReadFile(a.model), &names);
+  const Forest forest = ReadForest(a.model, names);
   const bool catalogued = !EndsWith(a.data, ".arff") && !EndsWith(a.data, ".csv");
   Table table = ReadTable(a.data, a.target, !a.target.empty() || catalogued);
   if (!a.weights.empty()) table.TakeWeights(a.weights);
@@ -288,9 +295,7 @@ int Predict(const Arguments& a, std::ostream& out) {
     out << text;
     return 0;
   }
-  std::ofstream file(a.out);
-  file << text;
-  if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
+  datasets::WriteAtomically(a.out, text);
   out << table.rows << " predictions written to " << a.out;
   if (!table.target.empty() && table.rows > 0 && !forest.regression) {
     out << "; accuracy " << static_cast<double>(right) / static_cast<double>(table.rows);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -109,6 +110,22 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   EXPECT_NE(err_.str().find("bad.csv:3"), std::string::npos) << err_.str();
   EXPECT_EQ(Run({"fit", Path("bad.csv"), "--target", "b", "--out", Path("x.json")}), 2);
   EXPECT_EQ(Run({"fit", "iris", "--rule", "mine", "--out", Path("x.json")}), 2);
+  const auto says = [&](const std::vector<std::string>& words, const std::string& what) {
+    EXPECT_NE(Run(words), 0);
+    EXPECT_NE(err_.str().find(what), std::string::npos) << err_.str();
+  };
+  Write("header.csv", "a,kind\n");
+  Write("torn.json", "{\"format\":");
+  const std::string here = folder_.path().string(), csv = Path("bad.csv"), x = Path("x.json");
+  says({"fut"}, "unknown command \"fut\" (did you mean \"fit\"?");
+  says({"fit", csv, "--tres", "3", "--out", x}, "unknown option --tres (did you mean \"--trees\"?");
+  says({"fit", Path("nowhere.csv"), "--out", x}, "nowhere.csv: No such file");
+  says({"fit", here, "--out", x}, "is neither an .arff nor a .csv file");
+  says({"fit", Path("header.csv"), "--out", x}, "header.csv has no rows");
+  says({"fit", "iris", "--trees", "1", "--out", here}, "Is a directory");
+  says({"predict", Path("torn.json"), "iris"}, "torn.json: ");
+  says({"predict", here, "iris"}, "Is a directory");
+  EXPECT_FALSE(std::filesystem::exists(x));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "experiments/shapley/coalitions_command.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iomanip>
 #include <ostream>
 #include <stdexcept>
 
+#include "datasets/atomic_file.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/verbs.hpp"
@@ -20,7 +20,8 @@ harness::CellConfig Cell(const std::string& dataset, std::int64_t rows, std::int
   const auto resolved = ResolveData(dataset);
   if (resolved.size() != 1) throw std::invalid_argument("\"" + dataset + "\" is not one data set");
   if (!resolved[0].present) {
-    throw std::invalid_argument(dataset + " is not at hand: retable datasets fetch " + dataset);
+    throw std::invalid_argument(dataset + " is not at hand: build/retable datasets fetch " +
+                                dataset);
   }
   harness::CellConfig cell;
   cell.family = "shapley";
@@ -53,9 +54,9 @@ void Run(const std::string& dataset, std::int64_t row, std::int64_t background,
   }
   const auto k = static_cast<std::size_t>(row);
   if (path.empty()) return Write(*problem.games.at(k), problem.exact.at(k), out);
-  std::ofstream file(path);
+  datasets::OutputFile file(path);
   Write(*problem.games.at(k), problem.exact.at(k), file);
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+  file.Commit();
   out << (std::int64_t{1} << problem.features) << " coalitions written to " << path << "\n";
 }
 

@@ -3,12 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iomanip>
+#include <memory>
 #include <ostream>
 #include <stdexcept>
 
 #include "algorithms/shapley/discrepancy.hpp"
+#include "datasets/atomic_file.hpp"
 #include "harness/csv.hpp"
 #include "harness/verbs.hpp"
 
@@ -114,15 +115,12 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
         << " is no multiple, so the last block is cut short (each permutation stays uniform)\n";
   }
   const auto sampler = MakeSampler(a);
+  std::unique_ptr<datasets::OutputFile> file;
+  if (!a.out.empty()) file = std::make_unique<datasets::OutputFile>(a.out);
   const PermutationSample sample = sampler->sample(static_cast<std::size_t>(a.n), a.d, a.seed);
   const shapley::PermutationKernel kernel(shapley::KernelByName(a.kernel), a.lambda, a.d);
-  if (a.out.empty()) {
-    Write(sample, out);
-  } else {
-    std::ofstream file(a.out);
-    Write(sample, file);
-    if (!file.flush()) throw std::runtime_error("cannot write " + a.out);
-  }
+  Write(sample, file ? *file : out);
+  if (file) file->Commit();
   (a.out.empty() ? err : out) << a.n << " permutations of " << a.d << " by " << a.method
                               << (sample.weights.empty() ? ", equal weights" : ", weighted")
                               << "; discrepancy " << shapley::Discrepancy(sample, kernel) << " ("

@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <mutex>
 #include <ostream>
@@ -13,6 +11,7 @@
 #include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/sample.hpp"
 #include "algorithms/shuffle/statistics.hpp"
+#include "datasets/atomic_file.hpp"
 #include "experiments/shuffle/rows.hpp"
 #include "harness/verbs.hpp"
 
@@ -83,18 +82,8 @@ int RunBattery(const Options& options, std::ostream& out) {
   return rejected ? 3 : 0;
 }
 
-std::string ReadWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw std::invalid_argument("cannot read " + path);
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
 int Rows(const Options& options, std::ostream& out) {
-  std::string content = ReadWhole(options.in);
+  std::string content = datasets::ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);
   } catch (const std::invalid_argument& error) {
@@ -104,10 +93,7 @@ int Rows(const Options& options, std::ostream& out) {
     out << content;
     return 0;
   }
-  std::ofstream file(options.to, std::ios::binary);
-  file << content;
-  file.close();
-  if (!file) throw std::invalid_argument("cannot write " + options.to);
+  datasets::WriteAtomically(options.to, content);
   return 0;
 }
 

@@ -133,16 +133,18 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   const std::string in = Written(folder.path() / "seven.bin", "1234567");
   const auto fails = [&](std::vector<std::string> words, const std::string& says) {
     std::ostringstream out, err;
-    EXPECT_EQ(ShuffleCommand(words, out, err), 1);
+    EXPECT_NE(ShuffleCommand(words, out, err), 0);
     EXPECT_NE(err.str().find(says), std::string::npos) << err.str();
   };
   fails({"rows", "--in", in, "--row-bytes", "2"}, "seven.bin: 7 bytes are not a whole number");
   fails({"rows", "--in", in, "--take", "2"}, "seven.bin: there are 1 rows");
   fails({"rows", "--in", in, "--header", "2"}, "--header");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
-  fails({"rows", "--in", in + ".missing"}, "cannot read");
+  fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");
+  fails({"rows", "--in", in + ".missing"}, "seven.bin.missing: No such file");
   fails({"rows", "--in", in, "--out", in + "/no"}, "cannot write");
-  fails({"rows", "--in", folder.path().string()}, "cannot read");
+  fails({"rows", "--in", in, "--out", folder.path().string()}, "Is a directory");
+  fails({"rows", "--in", folder.path().string()}, "Is a directory");
   fails({"sample", "--of", "3", "--take", "4"}, "cannot take 4 of 3");
 }
 

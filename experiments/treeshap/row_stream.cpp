@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include "datasets/arff.hpp"
 #include "datasets/catalog.hpp"
@@ -76,7 +78,8 @@ RowStream::RowStream(const std::string& path, WantedColumns wanted)
     : path_(path), wanted_(std::move(wanted)), file_(path, std::ios::binary) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
-  if (!file_ || error) throw std::invalid_argument("cannot read " + path);
+  if (!file_ && !error) error = std::error_code(errno, std::generic_category());
+  if (error) throw std::invalid_argument("cannot read " + path + ": " + error.message());
   bytes_ = static_cast<std::int64_t>(size);
   const std::string end = Lower(std::filesystem::path(path).extension().string());
   if (end == ".arff") {

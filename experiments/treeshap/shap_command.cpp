@@ -46,12 +46,7 @@ constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostChunkRows = 1 << 16;
 
 TreeEnsemble LoadModelFile(const std::string& path) {
-  std::string bytes;
-  try {
-    bytes = datasets::ReadWhole(path);
-  } catch (const std::exception&) {
-    throw std::invalid_argument("cannot read " + path);
-  }
+  const std::string bytes = datasets::ReadWhole(path);
   try {
     return ReadModel(bytes);
   } catch (const std::invalid_argument& error) {
@@ -94,11 +89,13 @@ class Bar {
     constexpr int width = 30;
     const int full = static_cast<int>(done * width);
     const double seconds = Seconds();
-    err_ << fmt::format("\r\033[K[{}{}] {:3.0f} %  {} rows  {:.0f} rows/s  {} left",
-                        std::string(static_cast<std::size_t>(full), '#'),
-                        std::string(static_cast<std::size_t>(width - full), '.'), 100 * done, rows,
-                        static_cast<double>(rows) / seconds,
-                        done > 0 ? harness::DurationText(seconds * (1 - done) / done) : "?")
+    err_ << "\r\033[K"
+         << harness::OneLine(
+                fmt::format("{:3.0f} %  {} left  {} rows  {:.0f} rows/s  [{}{}]", 100 * done,
+                            done > 0 ? harness::DurationText(seconds * (1 - done) / done) : "?",
+                            rows, static_cast<double>(rows) / seconds,
+                            std::string(static_cast<std::size_t>(full), '#'),
+                            std::string(static_cast<std::size_t>(width - full), '.')))
          << std::flush;
   }
   double Seconds() const {
@@ -354,7 +351,7 @@ void Declare(CLI::App& app, Arguments& a) {
       ->delimiter(',');
   auto* pairs = app.add_flag("--interactions", a.interactions, "all pairs that are not zero");
   auto* top = app.add_option("--top-k", a.top_k, "the K strongest pairs of each row alone")
-                  ->check(CLI::PositiveNumber);
+                  ->check(CLI::Range(1, 1000000000));
   auto* order =
       app.add_option("--order", a.order, "the interaction index of every set of this many features")
           ->check(CLI::Range(1, 64));
