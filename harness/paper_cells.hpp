@@ -15,7 +15,8 @@
 //!   %
 //!                for accuracy and count, 20 % for ratio and time. For time it only says which rows
 //!                the paper tells apart.
-//!   note         shown where the paper gives no value; "failed": the paper's run gave no answer, and
+//!   note         shown where the paper gives no value; "failed": the paper's run gave no answer,
+//!   and
 //!                what it prints stands for that
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 //!   NOT-RUN       nothing was measured; the reason says why.
 //!   DIFFERENT-HW  kind time: an absolute time belongs to its machine and is never judged. The
 //!                 reason still says whether its order among the rows holds here.
-//!   MATCH         the measured 95 % interval meets [paper - tolerance, paper + tolerance]; or every
+//!   MATCH         the measured 95 % interval meets [paper - tolerance, paper + tolerance]; or
+//!   every
 //!                 sample failed, and the paper's cell is noted as "failed" too.
 //!   TREND         the size differs, what it says does not:
 //!                   ratio            measured and paper lie on the same side of 1;
