@@ -597,6 +597,14 @@ class Figures(unittest.TestCase):
         self.assertEqual([(r["label"], r["median"]) for r in rows], [("A", 1.0), ("B †", 5.0)])
         self.assertEqual(machines, ["box"])
 
+    def test_thresholds_are_drawn_as_limits(self):
+        rows = [row("A", v, size=s) for s, v in ((1, 2), (2, 3))] + [dict(row("A", 9, size=s), metric="limit") for s in (1, 2)]
+        made = artifact(rows, {"kind": "line", "metric": "time", "x": "size", "thresholds": "limit: rejected above; gone: not there"}, axes=["size"])
+        from retable_report.figures.line import thresholds_of
+        self.assertEqual(thresholds_of(made, made.figure(), "size"), [("rejected above", {1.0: 9.0, 2.0: 9.0})])
+        texts = [t.get_text() for t in figures.draw(made).figure.legends[0].get_texts()]
+        self.assertEqual(texts, ["A", "rejected above"])
+
     def test_pictures(self):
         for name, draw in pictures.PICTURES.items():
             self.assertEqual(Page(draw()).errors, [], name)

@@ -5,7 +5,7 @@ from matplotlib.ticker import FixedLocator
 
 from .. import style
 from ..inputs import natural, number
-from ..style import MUTED, PAPER, SMALL
+from ..style import INK, MUTED, PAPER, SMALL
 from .axes import finish_axes, scale, with_unit
 from .data import PRINTED, Nothing, chosen_metric, distinct, foot_note, in_order, in_print, kin, panel_names, points
 from .layout import MAX_PANELS, add_legend, panels
@@ -20,6 +20,23 @@ def curves_of(rows, x, fields):
         extra = ", ".join(f"{row.get(f, '')}" if f in ("device", "dataset") else f"{f}={row.get(f, '')}" for f in telling)
         lines.setdefault((row["label"] + (f", {extra}" if extra else ""), row["label"]), []).append(row)
     return lines
+
+
+def thresholds_of(artifact, figure, x):
+    """[(name, {place: limit})] of the metrics that the figure draws as limits: "metric: name; ..."."""
+    found = []
+    for part in str(figure.get("thresholds") or "").split(";"):
+        metric, _, name = (piece.strip() for piece in part.partition(":"))
+        limits = {}
+        for row in artifact.tidy:
+            if metric and row.get("metric") == metric and number(row.get(x)) is not None and number(row.get("median")) is not None:
+                limits.setdefault(number(row[x]), []).append(number(row["median"]))
+        if limits:
+            found.append((name or metric, {at: max(values) for at, values in sorted(limits.items())}))
+    return found
+
+
+LIMIT_DASHES = [(0, (7, 3)), (0, (1.5, 2))]
 
 
 def drawn_once(names):
@@ -62,6 +79,8 @@ def draw_line(artifact, figure):
     drawn = {name for name, _ in names}
     shown = [name for name in drawn_once(names) if name.replace(" †", "", 1) == name or name.replace(" †", "", 1) not in drawn]
     shown += [PRINTED] if marked else []
+    thresholds = thresholds_of(artifact, figure, x) if numeric else []
+    shown += [name for name, _ in thresholds]
     page, axs = panels(artifact, figure, [str(t) for t in titles], shown, note,
                        str(figure.get("xlabel") or x), str(figure.get("ylabel") or with_unit(metric, unit)))
     for ax, title in zip(axs, titles):
@@ -92,12 +111,17 @@ def draw_line(artifact, figure):
             papers = {v: r["paper"] for v in xs for r in merged[v] if r["paper"] is not None and (r["paper"] > 0 or yscale != "log")}
             ax.plot(list(papers), list(papers.values()), "x", color=colour, markersize=4.6, markeredgewidth=1.2)
             drawn_y += papers.values()
+        for (_, limits), dash in zip(thresholds, LIMIT_DASHES * len(thresholds)):
+            ax.plot(list(limits), list(limits.values()), color=INK, linestyle=dash, linewidth=1.1, zorder=1)
+            drawn_y += limits.values()
         finish_axes(ax, figure, xscale if numeric else "linear", yscale, drawn_x, drawn_y)
         if not numeric:
             ax.xaxis.set_major_locator(FixedLocator(list(places.values())))
             ax.set_xticklabels([style.wrap(str(name), 0.9, SMALL) for name in places])
             ax.set_xlim(-.4, len(places) - .6)
-    handles = [Line2D([], [], linestyle="", marker="x", color=MUTED, markeredgewidth=1.2) if n == PRINTED and n not in looks else
+    dashes = dict(zip((name for name, _ in thresholds), LIMIT_DASHES * len(thresholds)))
+    handles = [Line2D([], [], color=INK, linestyle=dashes[n], linewidth=1.1) if n in dashes and n not in looks else
+               Line2D([], [], linestyle="", marker="x", color=MUTED, markeredgewidth=1.2) if n == PRINTED and n not in looks else
                Line2D([], [], color=looks[n][0], linestyle=looks[n][1], marker=looks[n][2], markeredgewidth=1,
                       markerfacecolor=PAPER if n.split(",")[0].endswith(" †") else looks[n][0]) for n in shown]
     add_legend(page, handles, shown, note)
