@@ -54,7 +54,7 @@ compare: build
 	@$(RETABLE) compare $(A) $(B)
 
 gpu-check: build
-	@cmake --build $(BUILD) --target help | grep -q '^$(FAMILY)_gpu_check:' || \
+	@ninja -C $(BUILD) -t query $(FAMILY)_gpu_check >/dev/null 2>&1 || \
 	  { echo "no check of FAMILY=$(FAMILY): quantiles, shuffle, treeshap, extratrees, shapley and harness have one, in a build with CUDA ($(RETABLE) doctor)" >&2; exit 1; }
 	@cmake --build $(BUILD) -j $(JOBS) --target $(FAMILY)_gpu_check && $(BUILD)/$(FAMILY)_gpu_check --out $(OUT)/gpu-check
 
