@@ -3,7 +3,7 @@ if(NOT RETABLE_ONLY OR "treeshap" IN_LIST RETABLE_ONLY)
   cmake_language(DEFER CALL target_link_libraries experiments_shapley_tests PRIVATE
                  retable_treeshap)
 else()
-  message(FATAL_ERROR "RETABLE_ONLY: the family shapley needs treeshap too")
+  message(FATAL_ERROR "RETABLE_ONLY: the family shapley needs treeshap too (make: ONLY='shapley;treeshap')")
 endif()
 # The device check: verifies the CUDA samplers against their twins and prints their speed.
 if(RETABLE_HAS_CUDA)
