@@ -8,36 +8,17 @@
 #include "experiments/common/plan_testing.hpp"
 #include "experiments/extratrees/forest_data.hpp"
 #include "harness/experiment.hpp"
-#include "harness/paper_cells.hpp"
-#include "harness/plan.hpp"
-#include "harness/table.hpp"
 
 namespace retable::harness {
 namespace {
 
+using experiments::MetricOf;
+
 CellConfig Cell(const std::string& protocol, const std::string& algorithm,
                 const std::string& data) {
-  CellConfig cell;
-  cell.experiment = "extratrees/test";
-  cell.family = "extratrees";
-  cell.protocol = protocol;
-  cell.algorithm = algorithm;
-  cell.label = algorithm;
-  cell.device = "cpu";
-  cell.dataset = data;
-  cell.seed = 1;
+  CellConfig cell = experiments::CellOf(protocol, algorithm, data);
   cell.repeats = 2;
-  for (const auto& spec : FindProtocol(protocol).settings()) {
-    cell.settings[spec.name] = spec.fallback;
-  }
   return cell;
-}
-
-const Metric& Find(const Outcome& outcome, const std::string& name) {
-  for (const Metric& metric : outcome.metrics) {
-    if (metric.name == name) return metric;
-  }
-  throw std::out_of_range(name);
 }
 
 TEST(FitProtocol, EveryMethodLearnsIris) {
@@ -47,9 +28,9 @@ TEST(FitProtocol, EveryMethodLearnsIris) {
     cell.settings["min_time"] = 0.01;
     const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
     EXPECT_TRUE(outcome.verification.ok) << algorithm;
-    EXPECT_EQ(Find(outcome, "accuracy").samples.size(), 2u);
-    for (const double a : Find(outcome, "accuracy").samples) EXPECT_GT(a, 0.85) << algorithm;
-    EXPECT_GE(Find(outcome, "time").samples.size(), 2u);
+    EXPECT_EQ(MetricOf(outcome, "accuracy").samples.size(), 2u);
+    for (const double a : MetricOf(outcome, "accuracy").samples) EXPECT_GT(a, 0.85) << algorithm;
+    EXPECT_GE(MetricOf(outcome, "time").samples.size(), 2u);
     ASSERT_EQ(outcome.costs.size(), 1u);
     EXPECT_EQ(outcome.costs[0].ceiling, "read");
     // 20 trees look at two features of 100 samples at the root alone, after 400 floats.
@@ -112,10 +93,10 @@ TEST(KernelsProtocol, EveryKernelOfTheTableIsTimed) {
     cell.repeats = 1;
     const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
     EXPECT_TRUE(outcome.verification.ok);
-    EXPECT_GE(Find(outcome, "calls").samples.front(), 1.0) << kernel;
-    EXPECT_GT(Find(outcome, "time").samples.front(), 0.0) << kernel;
-    EXPECT_GT(Find(outcome, "share").samples.front(), 0.0) << kernel;
-    EXPECT_LT(Find(outcome, "share").samples.front(), 100.0) << kernel;
+    EXPECT_GE(MetricOf(outcome, "calls").samples.front(), 1.0) << kernel;
+    EXPECT_GT(MetricOf(outcome, "time").samples.front(), 0.0) << kernel;
+    EXPECT_GT(MetricOf(outcome, "share").samples.front(), 0.0) << kernel;
+    EXPECT_LT(MetricOf(outcome, "share").samples.front(), 100.0) << kernel;
   }
 }
 
@@ -123,9 +104,9 @@ TEST(CountsProtocol, CountsIris) {
   CellConfig cell = Cell("extratrees/counts", "report", "iris");
   cell.axes["structure"] = std::string("trees");
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
-  EXPECT_EQ(Find(outcome, "rows").samples.front(), 100);
-  EXPECT_EQ(Find(outcome, "classes").samples.front(), 3);
-  EXPECT_EQ(Find(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
+  EXPECT_EQ(MetricOf(outcome, "rows").samples.front(), 100);
+  EXPECT_EQ(MetricOf(outcome, "classes").samples.front(), 3);
+  EXPECT_EQ(MetricOf(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
 }
 
 TEST(ForestData, SyntheticStrokesLookLikePixels) {
@@ -137,8 +118,6 @@ TEST(ForestData, SyntheticStrokesLookLikePixels) {
   EXPECT_EQ(classes.size(), 10u);
   for (const float x : data.values) ASSERT_TRUE(x >= 0 && x <= 255);
 }
-
-using experiments::NoGpu;
 
 std::vector<Experiment> Load(const std::string& profile) {
   return experiments::LoadFamily("extratrees", profile);
@@ -153,29 +132,13 @@ TEST(ForestExperiments, EveryArtifactIsThere) {
   }
 }
 
-class Profiles : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(Profiles, EveryExperimentPlansAndItsNamesAgreeWithThePaper) {
-  for (const auto& e : Load(GetParam())) {
-    const Plan plan = MakePlan(e, NoGpu());
-    EXPECT_FALSE(plan.cells.empty()) << e.id;
-    EXPECT_EQ(e.expected.count(GetParam()), 1u) << e.id;
-    if (e.paper_file.empty() || std::string(GetParam()) != "paper") continue;
-    Artifact artifact;
-    artifact.id = e.id;
-    artifact.table = e.table;
-    for (const PlannedCell& cell : plan.cells) {
-      artifact.cells.push_back({cell.config, cell.key, cell.not_run.value_or(""), {}});
-    }
-    const Table table = BuildTable(artifact);
-    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
-      EXPECT_NE(table.Find(cell.row, cell.column), nullptr)
-          << e.id << " has no [" << cell.row << ", " << cell.column << "]";
-    }
-  }
+TEST(ForestExperiments, EveryProfilePlans) {
+  experiments::ExpectEveryProfilePlans("extratrees");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Profiles, ::testing::Values("smoke", "quick", "paper"));
+TEST(ForestExperiments, RowsAndColumnsAreTheReports) {
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("extratrees", "paper"), 3);
+}
 
 }  // namespace
 }  // namespace retable::harness

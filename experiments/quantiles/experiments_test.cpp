@@ -43,34 +43,12 @@ TEST(SourceHashes, EveryFamilyHasItsOwn) {
   EXPECT_NE(FamilySourceHash("quantiles"), FamilySourceHash("shuffle"));
 }
 
-class Profiles : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(Profiles, EveryExperimentPlans) {
-  for (const auto& e : Load(GetParam())) {
-    const Plan plan = MakePlan(e, NoGpu());
-    EXPECT_FALSE(plan.cells.empty()) << e.id;
-    EXPECT_EQ(e.expected.count(GetParam()), 1u) << e.id;
-  }
+TEST(QuantileExperiments, EveryProfilePlans) {
+  experiments::ExpectEveryProfilePlans("quantiles");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Profiles, ::testing::Values("smoke", "quick", "paper"));
-
 TEST(QuantileExperiments, RowsAndColumnsAreThePapers) {
-  int files = 0;
-  for (const auto& e : Load("quick")) {
-    if (e.paper_file.empty()) continue;
-    ++files;
-    const Table table = EmptyTable(MakePlan(e, NoGpu()));
-    std::set<std::pair<std::string, std::string>> seen;
-    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
-      EXPECT_NE(table.Find(cell.row, cell.column), nullptr)
-          << e.id << " has no [" << cell.row << ", " << cell.column << "]";
-      EXPECT_TRUE(seen.emplace(cell.row, cell.column).second) << "twice: " << cell.row;
-      EXPECT_FALSE(cell.page.empty()) << cell.row;
-      EXPECT_FALSE(cell.table.empty()) << cell.row;
-    }
-  }
-  EXPECT_EQ(files, 5);
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("quantiles", "quick"), 5);
 }
 
 TEST(QuantileExperiments, TableTwoHasThePapersRowsInItsOrder) {

@@ -4,29 +4,16 @@
 
 #include <cmath>
 
+#include "experiments/common/plan_testing.hpp"
 #include "harness/protocol.hpp"
 
 namespace retable::harness {
 namespace {
 
-CellConfig Cell(const std::string& protocol, const std::string& algorithm,
-                const std::string& data) {
-  CellConfig cell;
-  cell.experiment = "quantiles/test";
-  cell.family = "quantiles";
-  cell.protocol = protocol;
-  cell.algorithm = algorithm;
-  cell.label = algorithm;
-  cell.device = "cpu";
-  cell.dataset = data;
-  cell.seed = 1;
-  for (const auto& spec : FindProtocol(protocol).settings())
-    cell.settings[spec.name] = spec.fallback;
-  return cell;
-}
+using experiments::CellOf;
 
 TEST(NiaeProtocol, MeasuresEveryColumnOfIris) {
-  CellConfig cell = Cell("quantiles/niae", "ME-central", "iris");
+  CellConfig cell = CellOf("quantiles/niae", "ME-central", "iris");
   cell.parameters["l"] = std::int64_t{15};
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_TRUE(outcome.verification.ok);
@@ -40,14 +27,14 @@ TEST(NiaeProtocol, MeasuresEveryColumnOfIris) {
 }
 
 TEST(NiaeProtocol, AnExactSketchHasNoError) {
-  const CellConfig cell = Cell("quantiles/niae", "Sorted", "wine");
+  const CellConfig cell = CellOf("quantiles/niae", "Sorted", "wine");
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   ASSERT_EQ(outcome.metrics.front().samples.size(), 13u);
   for (double e : outcome.metrics.front().samples) EXPECT_EQ(e, 0);
 }
 
 TEST(NiaeProtocol, PositiveInputsLeaveOutColumnsThatTouchZero) {
-  CellConfig all = Cell("quantiles/niae", "Sorted", "breast_cancer");
+  CellConfig all = CellOf("quantiles/niae", "Sorted", "breast_cancer");
   CellConfig positive = all;
   positive.settings["inputs"] = std::string("positive");
   auto& protocol = FindProtocol("quantiles/niae");
@@ -60,7 +47,7 @@ TEST(NiaeProtocol, PositiveInputsLeaveOutColumnsThatTouchZero) {
 }
 
 TEST(NiaeProtocol, AMethodThatCannotAnswerIsAFailedSample) {
-  CellConfig cell = Cell("quantiles/niae", "ME-log-central", "digits");  // pixels touch zero
+  CellConfig cell = CellOf("quantiles/niae", "ME-log-central", "digits");  // pixels touch zero
   cell.parameters["l"] = std::int64_t{5};
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_EQ(outcome.status, "ok");
@@ -70,7 +57,7 @@ TEST(NiaeProtocol, AMethodThatCannotAnswerIsAFailedSample) {
 }
 
 TEST(StreamProtocol, CentralMomentsHoldFarFromZeroAndTheReferencesAgree) {
-  CellConfig cell = Cell("quantiles/stream", "ME-central", "synthetic normal(1000,1)");
+  CellConfig cell = CellOf("quantiles/stream", "ME-central", "synthetic normal(1000,1)");
   cell.parameters["l"] = std::int64_t{10};
   cell.axes["size"] = std::int64_t{200000};
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
@@ -80,14 +67,14 @@ TEST(StreamProtocol, CentralMomentsHoldFarFromZeroAndTheReferencesAgree) {
 }
 
 TEST(ColumnsProtocol, DescribesTheInputs) {
-  const CellConfig cell = Cell("quantiles/columns", "columns", "iris");
+  const CellConfig cell = CellOf("quantiles/columns", "columns", "iris");
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_EQ(outcome.metrics[0].samples, std::vector<double>(4, 150.0));
   EXPECT_EQ(outcome.metrics[1].samples.size(), 4u);
 }
 
 TEST(DensityProtocol, DrawsADensityThatIntegratesToOne) {
-  CellConfig cell = Cell("quantiles/density", "ME-central", "synthetic normal(0,1)");
+  CellConfig cell = CellOf("quantiles/density", "ME-central", "synthetic normal(0,1)");
   cell.parameters["l"] = std::int64_t{10};
   cell.axes["size"] = std::int64_t{20000};
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
@@ -106,7 +93,7 @@ TEST(DensityProtocol, DrawsADensityThatIntegratesToOne) {
 }
 
 TEST(ThroughputProtocol, TimesAVerifiedSketchAndKeepsTheRawReport) {
-  CellConfig cell = Cell("quantiles/throughput", "ME-naive", "synthetic normal(0,1)");
+  CellConfig cell = CellOf("quantiles/throughput", "ME-naive", "synthetic normal(0,1)");
   cell.parameters["l"] = std::int64_t{5};
   cell.axes["size"] = std::int64_t{10000};
   cell.settings["min_time"] = 0.001;

@@ -6,49 +6,26 @@
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
-#include <set>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "datasets/test_folder.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/experiment.hpp"
 #include "harness/paper_cells.hpp"
-#include "harness/plan.hpp"
 #include "harness/table.hpp"
 
 namespace retable::harness {
 namespace {
 
-using experiments::EmptyTable;
-using experiments::NoGpu;
-
-std::vector<Experiment> Load(const std::string& profile) {
-  return experiments::LoadFamily("shapley", profile);
-}
+using experiments::CellOf;
 
 TEST(ShapleyExperiments, EveryProfilePlans) {
-  for (const char* profile : {"smoke", "quick", "paper"}) {
-    const auto all = Load(profile);
-    EXPECT_FALSE(all.empty());
-    for (const auto& e : all) {
-      EXPECT_FALSE(MakePlan(e, NoGpu()).cells.empty()) << e.id << " " << profile;
-      EXPECT_EQ(e.expected.count(profile), 1u) << e.id << " " << profile;
-    }
-  }
+  experiments::ExpectEveryProfilePlans("shapley");
 }
 
 TEST(ShapleyExperiments, RowsAndColumnsAreThePapers) {
-  int files = 0;
-  for (const auto& e : Load("paper")) {
-    if (e.paper_file.empty()) continue;
-    ++files;
-    const Table table = EmptyTable(MakePlan(e, NoGpu()));
-    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
-      EXPECT_NE(table.Find(cell.row, cell.column), nullptr)
-          << e.id << " has no [" << cell.row << ", " << cell.column << "]";
-    }
-  }
-  EXPECT_EQ(files, 3);  // tables 2, 4 and 5
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shapley", "paper"),
+            3);  // tables 2, 4 and 5
 }
 
 TEST(ShapleyExperiments, TableFourIsAsPrinted) {
@@ -86,25 +63,8 @@ TEST(ShapleyExperiments, TablesTwoAndFiveAreAsPrinted) {
   EXPECT_NEAR(sum("table5.paper.csv", "Other time (s)", 6), 244.043297, 1e-9);
 }
 
-CellConfig Cell(const std::string& protocol, const std::string& algorithm,
-                const std::string& data) {
-  CellConfig cell;
-  cell.experiment = "shapley/test";
-  cell.family = "shapley";
-  cell.protocol = protocol;
-  cell.algorithm = algorithm;
-  cell.label = algorithm;
-  cell.device = "cpu";
-  cell.dataset = data;
-  cell.seed = 1;
-  for (const auto& spec : FindProtocol(protocol).settings()) {
-    cell.settings[spec.name] = spec.fallback;
-  }
-  return cell;
-}
-
 TEST(DiscrepancyProtocol, MeasuresEveryRepeat) {
-  CellConfig cell = Cell("shapley/discrepancy", "Orthogonal", "permutations");
+  CellConfig cell = CellOf("shapley/discrepancy", "Orthogonal", "permutations");
   cell.axes["dimension"] = std::int64_t{10};
   cell.axes["samples"] = std::int64_t{100};
   cell.repeats = 3;
@@ -121,7 +81,7 @@ double Mean(const std::vector<double>& x) {
 }
 
 TEST(GeometryProtocol, ViewsMeasureWhatTheySay) {
-  CellConfig cell = Cell("shapley/geometry", "Sphere", "permutations");
+  CellConfig cell = CellOf("shapley/geometry", "Sphere", "permutations");
   cell.repeats = 20;
   auto outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_EQ(outcome.metrics[0].samples.size(), 20u * 24u);
@@ -204,7 +164,7 @@ TEST(ExternalEstimator, AsksForValuesAndAnswers) {
 }
 
 TEST(ImageProtocols, DigitsAreExplained) {
-  CellConfig cell = Cell("shapley/image_error", "MC-antithetic", "digits");
+  CellConfig cell = CellOf("shapley/image_error", "MC-antithetic", "digits");
   if (FindProtocol(cell.protocol).unsupported(cell)) GTEST_SKIP() << "no OpenCV";
   cell.settings["permutations"] = std::int64_t{4};
   cell.repeats = 3;
@@ -212,11 +172,11 @@ TEST(ImageProtocols, DigitsAreExplained) {
   EXPECT_TRUE(outcome.verification.ok);
   EXPECT_EQ(outcome.metrics[1].samples[0], 4 * 65);
   EXPECT_EQ(outcome.curves[0].y.size(), 64u);
-  cell = Cell("shapley/image_time", "MC", "digits");
+  cell = CellOf("shapley/image_time", "MC", "digits");
   cell.settings["permutations"] = std::int64_t{4};
   outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_TRUE(outcome.verification.ok);
-  cell = Cell("shapley/networks", "network", "digits");
+  cell = CellOf("shapley/networks", "network", "digits");
   EXPECT_GT(FindProtocol(cell.protocol).measure(cell).metrics[0].samples[0], 0.97);
 }
 

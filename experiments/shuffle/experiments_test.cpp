@@ -9,14 +9,11 @@
 #include <map>
 #include <set>
 
-#include "harness/paper_cells.hpp"
 #include "harness/plan.hpp"
-#include "harness/table.hpp"
 
 namespace retable::harness {
 namespace {
 
-using experiments::EmptyTable;
 using experiments::NoGpu;
 
 std::vector<Experiment> Load(const std::string& profile) {
@@ -51,26 +48,11 @@ TEST(ShuffleExperiments, EveryArtifactIsThere) {
 }
 
 TEST(ShuffleExperiments, EveryProfilePlans) {
-  for (const char* profile : {"smoke", "quick", "paper"}) {
-    for (const auto& e : Load(profile)) {
-      EXPECT_FALSE(MakePlan(e, NoGpu()).cells.empty()) << e.id;
-      EXPECT_EQ(e.expected.count(profile), 1u) << e.id;
-    }
-  }
+  experiments::ExpectEveryProfilePlans("shuffle");
 }
 
 TEST(ShuffleExperiments, RowsAndColumnsAreThePapers) {
-  int files = 0;
-  for (const auto& e : Load("paper")) {
-    if (e.paper_file.empty()) continue;
-    ++files;
-    const Table table = EmptyTable(MakePlan(e, NoGpu()));
-    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
-      EXPECT_NE(table.Find(cell.row, cell.column), nullptr)
-          << e.id << " has no [" << cell.row << ", " << cell.column << "]";
-    }
-  }
-  EXPECT_EQ(files, 6);
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shuffle", "paper"), 6);
 }
 
 // What was measured for a table is not measured again for its figures.

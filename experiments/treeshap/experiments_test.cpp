@@ -4,21 +4,18 @@
 
 #include <set>
 
+#include "experiments/common/plan_testing.hpp"
 #include "experiments/treeshap/paper_models.hpp"
 #include "harness/experiment.hpp"
 #include "harness/paper_cells.hpp"
-#include "harness/plan.hpp"
-#include "harness/table.hpp"
 
 namespace retable::harness {
 namespace {
 
+using experiments::MetricOf;
+
 std::vector<Experiment> Load(const std::string& profile) {
-  Overrides overrides;
-  overrides.profile = profile;
-  auto all = LoadExperiments(RETABLE_SOURCE_DIR, overrides);
-  std::erase_if(all, [](const Experiment& e) { return e.family != "treeshap"; });
-  return all;
+  return experiments::LoadFamily("treeshap", profile);
 }
 
 TEST(TreeShapExperiments, EveryArtifactOfTheChapterIsThere) {
@@ -31,14 +28,7 @@ TEST(TreeShapExperiments, EveryArtifactOfTheChapterIsThere) {
 }
 
 TEST(TreeShapExperiments, EveryProfilePlans) {
-  Devices devices;
-  devices.cuda_reason = "no CUDA device";
-  for (const char* profile : {"smoke", "quick", "paper"}) {
-    for (const auto& e : Load(profile)) {
-      EXPECT_FALSE(MakePlan(e, devices).cells.empty()) << e.id << " " << profile;
-      EXPECT_EQ(e.expected.count(profile), 1u) << e.id;
-    }
-  }
+  experiments::ExpectEveryProfilePlans("treeshap");
 }
 
 TEST(TreeShapExperiments, PublishedCellsNameModelsAndColumns) {
@@ -78,27 +68,10 @@ TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {
 }
 
 CellConfig Cell(const std::string& protocol, const std::string& algorithm) {
-  CellConfig cell;
-  cell.experiment = "treeshap/test";
-  cell.family = "treeshap";
-  cell.protocol = protocol;
-  cell.algorithm = algorithm;
-  cell.label = algorithm;
-  cell.device = "cpu";
-  cell.dataset = "synthetic Cal_housing-small";
+  CellConfig cell = experiments::CellOf(protocol, algorithm, "synthetic Cal_housing-small");
   cell.repeats = 2;
-  for (const auto& spec : FindProtocol(protocol).settings()) {
-    cell.settings[spec.name] = spec.fallback;
-  }
   if (cell.settings.count("budget") == 1) cell.settings["budget"] = 0.05;
   return cell;
-}
-
-const Metric& Find(const Outcome& outcome, const std::string& name) {
-  for (const Metric& metric : outcome.metrics) {
-    if (metric.name == name) return metric;
-  }
-  throw std::out_of_range(name);
 }
 
 TEST(ExplainProtocol, MeasuresVerifiedValuesAndInteractions) {
@@ -110,8 +83,8 @@ TEST(ExplainProtocol, MeasuresVerifiedValuesAndInteractions) {
       if (FindProtocol(cell.protocol).unsupported(cell)) continue;
       const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
       EXPECT_TRUE(outcome.verification.ok) << algorithm << " " << what;
-      EXPECT_GE(Find(outcome, "time").samples.size(), 1u);
-      EXPECT_GT(Find(outcome, "throughput").samples[0], 0);
+      EXPECT_GE(MetricOf(outcome, "time").samples.size(), 1u);
+      EXPECT_GT(MetricOf(outcome, "throughput").samples[0], 0);
     }
   }
 }
@@ -124,7 +97,7 @@ TEST(ExplainProtocol, AMethodOverItsBudgetIsTimedOnce) {
     cell.settings["budget"] = 1e-12;
     const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
     EXPECT_TRUE(outcome.verification.ok);
-    EXPECT_EQ(Find(outcome, "time").samples.size(), 1u);
+    EXPECT_EQ(MetricOf(outcome, "time").samples.size(), 1u);
     EXPECT_EQ(outcome.facts.count("scaled"), 1u) << "fewer rows must say so";
   }
 }
@@ -140,13 +113,13 @@ TEST(ExplainProtocol, AnImpossibleToleranceIsAWrongResult) {
 TEST(PackingProtocol, BestFitFillsWarps) {
   const Outcome outcome = FindProtocol("treeshap/packing").measure(Cell("treeshap/packing", "BFD"));
   EXPECT_TRUE(outcome.verification.ok);
-  EXPECT_GT(Find(outcome, "utilisation").samples[0], 0.8);
+  EXPECT_GT(MetricOf(outcome, "utilisation").samples[0], 0.8);
 }
 
 TEST(ModelsProtocol, CountsTrees) {
   const Outcome outcome = FindProtocol("treeshap/models").measure(Cell("treeshap/models", "model"));
-  EXPECT_EQ(Find(outcome, "trees").samples[0], 10);
-  EXPECT_EQ(Find(outcome, "depth").samples[0], 3);
+  EXPECT_EQ(MetricOf(outcome, "trees").samples[0], 10);
+  EXPECT_EQ(MetricOf(outcome, "depth").samples[0], 3);
 }
 
 }  // namespace
