@@ -115,9 +115,8 @@ std::string Absence::Unknown(const std::string& row, const std::string& column) 
   const bool is_row = !Contains(rows, row);
   if (!is_row && Contains(columns, column)) return "no profile fills this cell";
   const std::string& name = is_row ? row : column;
-  const auto nearest = Nearest(name, is_row ? rows : columns);
   return fmt::format("no profile has a {} \"{}\"{}", is_row ? "row" : "column", name,
-                     nearest ? " (did you mean \"" + *nearest + "\"?)" : "");
+                     NearestName(name, is_row ? rows : columns));
 }
 
 std::string Absence::OfCell(const std::string& row, const std::string& column) const {

@@ -156,16 +156,18 @@ std::vector<Plan> MakePlans(const Context& context, const RunArguments& argument
 void NameProfiles(std::vector<Plan>& plans, const Context& context, const RunArguments& arguments,
                   const Devices& devices) {
   std::map<std::string, Plan*> by_id;
-  for (Plan& plan : plans) by_id[plan.experiment.id] = &plan;
+  for (Plan& plan : plans) {
+    by_id[plan.experiment.id] = &plan;
+    plan.profiles.push_back(NamesOf(plan.experiment, arguments.profile, devices));
+  }
   for (const char* profile : {"smoke", "quick", "paper"}) {
-    const bool own = arguments.profile == profile;
+    if (arguments.profile == profile) continue;
     for (const Experiment& e :
          LoadExperiments(context.root, {profile, arguments.machine_file, {}, 0})) {
       const auto plan = by_id.find(e.id);
       if (plan == by_id.end()) continue;
       try {
-        plan->second->profiles.push_back(
-            NamesOf(own ? plan->second->experiment : e, profile, devices));
+        plan->second->profiles.push_back(NamesOf(e, profile, devices));
       } catch (const ConfigError&) {
       }
     }
@@ -446,8 +448,7 @@ int MeasureNoiseFloor(const Context& context, const RunArguments& arguments, int
   const PairedRun run = RunPaired(plans, options, err);
   if (run.separate.empty()) {
     err << "no timed cell ran; nothing is known of the noise. Name experiments that time "
-           "something, "
-           "such as shuffle/beyond-cpu\n";
+           "something, such as shuffle/beyond-cpu\n";
     return kNothingToRun;
   }
   Noise noise = MeasureNoise(run.separate, run.ratios);

@@ -349,9 +349,7 @@ std::string TableView::why_missing(const std::string& row, const std::string& co
   const auto unknown = [](const char* what, const std::string& name,
                           const std::vector<std::string>& known) -> std::string {
     if (std::find(known.begin(), known.end(), name) != known.end()) return "";
-    const auto nearest = Nearest(name, known);
-    return std::string("no ") + what + " \"" + name + "\"" +
-           (nearest ? " (did you mean \"" + *nearest + "\"?)" : "");
+    return std::string("no ") + what + " \"" + name + "\"" + NearestName(name, known);
   };
   std::string why = unknown("row", row, known_rows);
   if (why.empty()) why = unknown("column", column, known_columns);

@@ -11,13 +11,11 @@
 //!                ratio     of two measured things (a speed-up): 1 is the dividing line
 //!                count     of events (failures, nodes)
 //!                time      or throughput: absolute, of the paper's machine
-//!   tolerance    "0.1" or "10%": relative to the value; "0.002abs": in the value's unit. Empty: 10
-//!   %
-//!                for accuracy and count, 20 % for ratio and time. For time it only says which rows
-//!                the paper tells apart.
+//!   tolerance    "0.1" or "10%": relative to the value; "0.002abs": in the value's unit. Empty:
+//!                10 % for accuracy and count, 20 % for ratio and time. For time it only says which
+//!                rows the paper tells apart.
 //!   note         shown where the paper gives no value; "failed": the paper's run gave no answer,
-//!   and
-//!                what it prints stands for that
+//!                and what it prints stands for that
 
 #include <cstdint>
 #include <optional>

@@ -65,6 +65,11 @@ std::optional<std::string> Nearest(std::string_view name,
   return *whole;
 }
 
+std::string NearestName(std::string_view name, const std::vector<std::string>& candidates) {
+  const auto nearest = Nearest(name, candidates);
+  return nearest ? " (did you mean \"" + *nearest + "\"?)" : "";
+}
+
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return "";
   std::string text = " (";

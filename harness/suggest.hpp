@@ -27,6 +27,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 std::optional<std::string> Nearest(std::string_view name,
                                    const std::vector<std::string>& candidates);
 
+//! The tail of a message where the known names are too many to list: ` (did you mean "x"?)`. Empty
+//! when none is near.
+std::string NearestName(std::string_view name, const std::vector<std::string>& candidates);
+
 //! The tail of an error message: ` (did you mean "x"? known: a, b, c)`. At most eight known names
 //! are listed, then how many more there are. Empty when there are no candidates.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& candidates);

@@ -8,8 +8,3 @@ if(RETABLE_FUZZ)
   math(EXPR quantiles_runs "${RETABLE_FUZZ_RUNS} / 10")
   retable_fuzz(sketch algorithms/quantiles/fuzz_corpus 133 ${quantiles_runs} ${quantiles_sources})
 endif()
-
-# Without AVX-512 they hand on vectors that GCC 4.5 handed on otherwise: a note to nobody.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/algorithms/quantiles/dual.cpp
-  ${CMAKE_SOURCE_DIR}/algorithms/quantiles/chebyshev_accumulator.cpp
-  PROPERTIES COMPILE_OPTIONS -Wno-psabi)
