@@ -80,8 +80,9 @@ def figure_html(report, artifact, prefix):
 
 
 def breakable(text):
-    """Text that may be broken after an underscore: names of kernels and data sets are long."""
-    return Markup(str(Markup.escape(text)).replace("_", "_<wbr>"))
+    """Text that may be broken after an underscore or a comma and before an argument list: names of
+    kernels and data sets are long."""
+    return Markup(re.sub(r"(?<=[_,])(?=\S)|(?<=\w)(?=\()", "<wbr>", str(Markup.escape(text))))
 
 
 def code_spans(text):

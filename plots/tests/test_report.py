@@ -324,6 +324,7 @@ class WholeFolder(unittest.TestCase):
     def test_code_and_long_names(self):
         self.assertEqual(page.code_spans("type `a <b>` now"), "type <code>a &lt;b&gt;</code> now")
         self.assertEqual(page.breakable("kernel_a <b>"), "kernel_<wbr>a &lt;b&gt;")
+        self.assertEqual(page.breakable("made(n=10,noise=0.1) (l=5)"), "made<wbr>(n=10,<wbr>noise=0.1) (l=5)")
 
     def test_shares_of_the_ceiling_and_clocks_are_on_the_page(self):
         data = json.loads(re.search(r'id="data">(.*?)</script>', self.html, re.S).group(1))
