@@ -108,6 +108,43 @@ TEST(Games, WalksAreEvaluations) {
   }
 }
 
+TEST(Games, SeveralWalksAreWalks) {
+  const auto game = RandomTermGame(70, 6, 80, 3);
+  const std::size_t d = 70, count = 3;
+  std::vector<std::int32_t> orders(count * d);
+  for (std::size_t i = 0; i < count; ++i)
+    UniformOrder(6, 0, i, std::span(orders).subspan(i * d, d));
+  const CountingGame counted(*game);
+  std::vector<double> together(count * (d + 1)), one(d + 1);
+  counted.walks(orders, together);
+  for (std::size_t i = 0; i < count; ++i) {
+    game->walk(std::span(orders).subspan(i * d, d), one);
+    EXPECT_TRUE(std::equal(one.begin(), one.end(),
+                           together.begin() + static_cast<std::ptrdiff_t>(i * (d + 1))));
+  }
+  EXPECT_EQ(counted.evaluations(), static_cast<std::int64_t>(count * (d + 1)));
+  // The empty and the full coalition come in every walk; others meet by chance.
+  EXPECT_LE(counted.unique(), static_cast<std::int64_t>(count * (d - 1) + 2));
+  EXPECT_GT(counted.unique(), static_cast<std::int64_t>(count * (d - 1) - d));
+}
+
+// More permutations than are walked at a time.
+TEST(Games, EstimatesTakeEveryPermutation) {
+  const auto game = RandomTermGame(5, 4, 30, 4);
+  const auto sample =
+      Registry<PermutationSampler>::Instance().Make("MC", Device::kCpu, {})->sample(300, 5, 8);
+  std::vector<double> want(5, 0.0), v(6);
+  for (std::size_t i = 0; i < 300; ++i) {
+    game->walk(sample.order(i), v);
+    for (std::size_t k = 0; k < 5; ++k) {
+      want[static_cast<std::size_t>(sample.order(i)[k])] += (v[k + 1] - v[k]) / 300;
+    }
+  }
+  const auto estimate = EstimateFromPermutations(*game, sample);
+  ExpectNear(estimate.values, want, 1e-12);
+  EXPECT_EQ(estimate.evaluations, 1800);
+}
+
 // Players of a wide game that no conjunction names change nothing.
 TEST(Games, WideGamesHaveTheSameClosedForm) {
   std::vector<Term> terms;

@@ -80,6 +80,13 @@ void Game::walk(std::span<const std::int32_t> order, std::span<double> values) c
   evaluate(Prefixes(order), values);
 }
 
+void Game::walks(std::span<const std::int32_t> orders, std::span<double> values) const {
+  const auto d = static_cast<std::size_t>(dimension());
+  for (std::size_t i = 0; i < orders.size() / d; ++i) {
+    walk(orders.subspan(i * d, d), values.subspan(i * (d + 1), d + 1));
+  }
+}
+
 void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions,
                      std::span<double> values) {
   game.evaluate(coalitions, values);
@@ -88,6 +95,12 @@ void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions
 
 void WalkChecked(const Game& game, std::span<const std::int32_t> order, std::span<double> values) {
   game.walk(order, values);
+  CheckFinite(values);
+}
+
+void WalksChecked(const Game& game, std::span<const std::int32_t> orders,
+                  std::span<double> values) {
+  game.walks(orders, values);
   CheckFinite(values);
 }
 
@@ -119,24 +132,34 @@ void CountingGame::walk(std::span<const std::int32_t> order, std::span<double> v
   game_.walk(order, values);
 }
 
+void CountingGame::walks(std::span<const std::int32_t> orders, std::span<double> values) const {
+  const auto d = static_cast<std::size_t>(dimension());
+  for (std::size_t at = 0; at < orders.size(); at += d) Count(Prefixes(orders.subspan(at, d)));
+  game_.walks(orders, values);
+}
+
 void CountingGame::Count(std::span<const std::uint64_t> coalitions) const {
-  const std::size_t words = CoalitionWords(dimension());
   const std::lock_guard lock(mutex_);
-  for (std::size_t at = 0; at < coalitions.size(); at += words) {
-    seen_.emplace(coalitions.begin() + static_cast<std::ptrdiff_t>(at),
-                  coalitions.begin() + static_cast<std::ptrdiff_t>(at + words));
-    ++evaluations_;
-  }
+  asked_.insert(asked_.end(), coalitions.begin(), coalitions.end());
 }
 
 std::int64_t CountingGame::evaluations() const {
   const std::lock_guard lock(mutex_);
-  return evaluations_;
+  return static_cast<std::int64_t>(asked_.size() / CoalitionWords(dimension()));
 }
 
 std::int64_t CountingGame::unique() const {
   const std::lock_guard lock(mutex_);
-  return static_cast<std::int64_t>(seen_.size());
+  const std::size_t words = CoalitionWords(dimension());
+  std::vector<const std::uint64_t*> order(asked_.size() / words);
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = asked_.data() + i * words;
+  std::sort(order.begin(), order.end(), [words](const auto* a, const auto* b) {
+    return std::lexicographical_compare(a, a + words, b, b + words);
+  });
+  return std::unique(
+             order.begin(), order.end(),
+             [words](const auto* a, const auto* b) { return std::equal(a, a + words, b); }) -
+         order.begin();
 }
 
 std::vector<double> ExactShapleyValues(const Game& game) {

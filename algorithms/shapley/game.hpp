@@ -10,7 +10,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -31,6 +30,9 @@ class Game {
   //! values[k] = v(the first k players of `order`), k = 0 .. d. Here by evaluate(); games where one
   //! more player costs less than a new coalition do better.
   virtual void walk(std::span<const std::int32_t> order, std::span<double> values) const;
+  //! Several walks: orders and values one after the other. Here walk by walk; games that gain from
+  //! many coalitions at a time do better.
+  virtual void walks(std::span<const std::int32_t> orders, std::span<double> values) const;
 };
 
 //! The d + 1 coalitions that `order` passes through, from the empty one on.
@@ -40,8 +42,9 @@ std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order);
 //! is not finite: an average over it would mean nothing.
 void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions,
                      std::span<double> values);
-//! The same for a walk.
+//! The same for a walk, and for several.
 void WalkChecked(const Game& game, std::span<const std::int32_t> order, std::span<double> values);
+void WalksChecked(const Game& game, std::span<const std::int32_t> orders, std::span<double> values);
 
 //! A game by a function of one mask (d <= 64).
 std::unique_ptr<Game> FunctionGame(int d, std::function<double(std::uint64_t)> value);
@@ -51,13 +54,15 @@ std::unique_ptr<Game> FunctionGame(int d, std::function<double(std::uint64_t)> v
 std::unique_ptr<Game> TabulatedGame(const Game& game);
 
 //! Hands everything on to `game` and counts: values asked for, and different coalitions among them.
-//! The latter is what an estimate costs when values are kept. `game` must outlive it.
+//! The latter is what an estimate costs when values are kept. Keeps every coalition; `unique` sorts
+//! them. `game` must outlive it.
 class CountingGame final : public Game {
  public:
   explicit CountingGame(const Game& game) : game_(game) {}
   int dimension() const override { return game_.dimension(); }
   void evaluate(std::span<const std::uint64_t> coalitions, std::span<double> values) const override;
   void walk(std::span<const std::int32_t> order, std::span<double> values) const override;
+  void walks(std::span<const std::int32_t> orders, std::span<double> values) const override;
   std::int64_t evaluations() const;
   std::int64_t unique() const;
 
@@ -66,8 +71,7 @@ class CountingGame final : public Game {
 
   const Game& game_;
   mutable std::mutex mutex_;
-  mutable std::int64_t evaluations_ = 0;
-  mutable std::set<std::vector<std::uint64_t>> seen_;
+  mutable std::vector<std::uint64_t> asked_;  // every coalition, as often as it came
 };
 
 //! Exact Shapley values from all 2^d coalitions: equation 1. @throws as TabulatedGame.

@@ -29,16 +29,23 @@ ShapleyEstimate EstimateFromPermutations(const Game& game, const PermutationSamp
                                 " players for a game of " + std::to_string(d));
   }
   ShapleyEstimate estimate{std::vector<double>(static_cast<std::size_t>(d), 0.0), 0};
-  std::vector<double> values(static_cast<std::size_t>(d) + 1);
-  for (std::size_t i = 0; i < sample.count(); ++i) {
-    const auto order = sample.order(i);
-    WalkChecked(game, order, values);
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      estimate.values[static_cast<std::size_t>(order[k])] +=
-          sample.weight(i) * (values[k + 1] - values[k]);
+  constexpr std::size_t kTogether = 128;  // walks asked for at a time
+  const auto width = static_cast<std::size_t>(d), steps = width + 1;
+  std::vector<double> values(std::min(kTogether, sample.count()) * steps);
+  for (std::size_t from = 0; from < sample.count(); from += kTogether) {
+    const std::size_t here = std::min(kTogether, sample.count() - from);
+    WalksChecked(game, std::span(sample.orders).subspan(from * width, here * width),
+                 std::span(values).first(here * steps));
+    for (std::size_t i = 0; i < here; ++i) {
+      const auto order = sample.order(from + i);
+      const double* v = values.data() + i * steps;
+      for (std::size_t k = 0; k < width; ++k) {
+        estimate.values[static_cast<std::size_t>(order[k])] +=
+            sample.weight(from + i) * (v[k + 1] - v[k]);
+      }
     }
-    estimate.evaluations += d + 1;
   }
+  estimate.evaluations = static_cast<std::int64_t>(sample.count() * steps);
   return estimate;
 }
 
