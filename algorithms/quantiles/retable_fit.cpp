@@ -8,6 +8,9 @@ namespace {
 
 constexpr double kGoodResidual = 1e-3;
 
+//! A point next to zero has a logarithm of few digits, so that atoms meet the log moments loosely.
+constexpr double kGoodLogResidual = 1e-2;
+
 //! T_0..T_order at t.
 Moments ChebyshevAt(double t, int order) {
   Moments out{};
@@ -123,6 +126,7 @@ void RetableFit::FitAtoms() {
   double residual = 0;
   for (int k = 0; k <= order_; ++k) residual = std::max(residual, std::abs(got[k] - mu[k]));
   if (residual > kGoodResidual) return;
+  if (log_sums_.has_value() && !MeetLogMoments(atoms)) return;
   double total = 0;
   for (std::size_t i = 0; i < atoms.point.size(); ++i) {
     total += atoms.mass[i];
@@ -132,6 +136,22 @@ void RetableFit::FitAtoms() {
   status_.basis = "atoms";
   status_.residual = residual;
   status_.atoms = place_.size() + 2;
+}
+
+bool RetableFit::MeetLogMoments(const Atoms& atoms) const {
+  const ChebyshevMap& map = log_sums_->map;
+  const Moments mu = RestMoments(*log_sums_);
+  Moments got{};
+  for (std::size_t i = 0; i < atoms.point.size(); ++i) {
+    const double x = sums_.map.centre + sums_.map.half * atoms.point[i];
+    const double inside = std::clamp(x, sums_.min, sums_.max);
+    const Moments at = ChebyshevAt((std::log(inside) - map.centre) / map.half, order_);
+    for (int k = 0; k <= order_; ++k) got[k] += atoms.mass[i] * at[k];
+  }
+  for (int k = 0; k <= order_; ++k) {
+    if (!(std::abs(got[k] - mu[k]) < kGoodLogResidual)) return false;
+  }
+  return true;
 }
 
 void RetableFit::AskForLattice(long long places) {

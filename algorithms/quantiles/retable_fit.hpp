@@ -11,7 +11,7 @@
 //! what
 //!    follows is about the rest.
 //! 2. If the rest sits on at most 7 points (order 15), the Jacobi matrix says so and gives them
-//!    (jacobi.hpp).
+//!    (jacobi.hpp); moments of log x, if kept, have to agree.
 //! 3. If all values are multiples of a power of ten and the range holds at most 1024 of them, the
 //!    dual is solved over these places instead of a quadrature rule: up to 17 places are determined
 //!    exactly, and beyond it is the discrete distribution of maximum entropy.
@@ -83,6 +83,9 @@ class RetableFit {
   //! Moments of what lies strictly between the ends, on the sums' own map.
   Moments RestMoments(const ChebyshevSums& sums) const;
   void FitAtoms();
+  //! Whether points of mass have the moments of log x that were kept. On heavy tails the moments of
+  //! x look like a few atoms': all mass at the minimum, as far as 16 digits tell.
+  bool MeetLogMoments(const Atoms& atoms) const;
   void AskForLattice(long long places);
   bool TakeLattice(const DualAnswer& answer);
   void AskForDensity();

@@ -114,6 +114,25 @@ TEST(Retable, ChoosesTheLogOfHeavyTails) {
   EXPECT_EQ(basis("256 levels"), "lattice");
 }
 
+TEST(Retable, LogMomentsKeepHeavyTailsFromPassingForAtoms) {
+  std::normal_distribution<double> normal;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto tail = Draw(
+        3000, [=](auto& e) mutable { return std::exp(3 * normal(e)); }, seed);
+    RetableSketch sketch(15, true);
+    sketch.update(std::span(tail));
+    const auto answer = sketch.Ask(NiaePhis(101));
+    EXPECT_EQ(answer.status.basis, "log") << seed;
+    EXPECT_LT(MeanRankError(tail, sketch), 0.01) << seed;
+  }
+  // True atoms keep passing, next to zero too.
+  const double values[] = {1e-5, 0.3, 0.5, 7, 40};
+  const auto atoms = Draw(3000, [&](auto& e) { return values[e() % 5]; });
+  RetableSketch sketch(15, true);
+  sketch.update(std::span(atoms));
+  EXPECT_EQ(sketch.Ask(NiaePhis(101)).status.basis, "atoms");
+}
+
 TEST(Retable, BoundsHoldOnEveryColumn) {
   for (const std::size_t n : {5u, 50u, 3000u}) {
     for (auto [name, sorted] : Columns(n)) {
