@@ -25,11 +25,13 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
+#include <cmath>
 #include <cstddef>
 
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "algorithms/quantiles/cuda_support.cuh"
 #include "algorithms/quantiles/feed_through_device.hpp"
+#include "algorithms/quantiles/few_places_cuda.cuh"
 #include "algorithms/quantiles/moment_accumulator.hpp"
 #include "algorithms/quantiles/warp_sums.cuh"
 
@@ -44,6 +46,11 @@ constexpr std::size_t kFloat32From = std::size_t{1} << 21;
 
 //! Shorter streams find their bounds as they go.
 constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
+
+//! Columns of few distinct values are counted from here on; it takes another launch.
+constexpr std::size_t kCountFrom = std::size_t{1} << 22;
+template <class Real>
+constexpr int kCountValues = sizeof(Real) == 8 ? 8 : 32;
 
 //! Values of a tile per lane, and tiles between two flushes to float64.
 template <class Real>
@@ -314,17 +321,6 @@ struct Worker {
     if (new_low <= new_high) Widen(new_low, new_high);
   }
 
-  //! The least and the largest over a warp's lanes.
-  static __device__ __forceinline__ void JoinBounds(double& least, double& most) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) {
-      const double other_least = __shfl_xor_sync(kFull, least, step);
-      const double other_most = __shfl_xor_sync(kFull, most, step);
-      least = other_least < least ? other_least : least;
-      most = other_most > most ? other_most : most;
-    }
-  }
-
   //! The exact way for `count` values, a warp's neighbours side by side, all in float64.
   __device__ __forceinline__ void AddExactly(const Real* values, int count) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -551,44 +547,6 @@ __device__ __noinline__ void FinishCold(Worker<float, L>* worker) {
   worker->Finish();
 }
 
-constexpr int kSampleBlocks = 32;
-constexpr int kSampleThreads = 256;
-
-//! Bounds of evenly spread runs of values, NaN skipped: samples[2 block] and [2 block + 1].
-template <class Real>
-__global__ void __launch_bounds__(kSampleThreads)
-    SampleKernel(const Real* values, std::size_t n, double* samples) {
-  constexpr int kRuns = 64;  // of kSampleThreads values, per block
-  const std::size_t spacing = n / (kRuns * kSampleBlocks);
-  double low = Infinity<double>();
-  double high = -Infinity<double>();
-#pragma unroll 8
-  for (int run = 0; run < kRuns; ++run) {
-    const std::size_t first = (std::size_t{blockIdx.x} * kRuns + run) * spacing;
-    const double x = static_cast<double>(values[first + threadIdx.x]);
-    low = x < low ? x : low;
-    high = x > high ? x : high;
-  }
-  __shared__ double lows[kSampleThreads];
-  __shared__ double highs[kSampleThreads];
-  lows[threadIdx.x] = low;
-  highs[threadIdx.x] = high;
-  __syncthreads();
-  for (int step = kSampleThreads / 2; step > 0; step /= 2) {
-    if (threadIdx.x < step) {
-      const double other_low = lows[threadIdx.x + step];
-      const double other_high = highs[threadIdx.x + step];
-      if (other_low < lows[threadIdx.x]) lows[threadIdx.x] = other_low;
-      if (other_high > highs[threadIdx.x]) highs[threadIdx.x] = other_high;
-    }
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) {
-    samples[2 * blockIdx.x] = lows[0];
-    samples[2 * blockIdx.x + 1] = highs[0];
-  }
-}
-
 //! Tiles of a warp's ring: one being summed, the others on their way.
 template <class Real>
 constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
@@ -636,7 +594,8 @@ __device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t til
 template <class Real, int L>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     ChebyshevKernel(const Real* values, std::size_t n, const double* samples,
-                    ChebyshevSums* blocks) {
+                    const FewPlaces* counted, ChebyshevSums* blocks) {
+  if (counted != nullptr && counted->missed == 0) return;
   constexpr int kTile = 32 * kLaneValues<Real>;
   extern __shared__ float4 ring_memory[];
   __shared__ ChebyshevSums states[kWarps];
@@ -688,9 +647,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
 constexpr int kJoinThreads = 1024;
 
-//! One block joins the blocks' states into blocks[0].
+//! One block joins the blocks' states into blocks[0], or what was counted.
 __global__ void __launch_bounds__(kJoinThreads)
-    JoinKernel(ChebyshevSums* blocks, int count, int order) {
+    JoinKernel(FewPlaces* counted, double rounding, ChebyshevSums* blocks, int count, int order) {
+  if (counted != nullptr && counted->missed == 0) {
+    SumPlaces<kJoinThreads>(*counted, rounding, blocks, order);
+    return;
+  }
   __shared__ ChebyshevSums states[kJoinThreads / 32];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   WarpState state;
@@ -707,13 +670,16 @@ struct ChebyshevCuda::Memory {
   int blocks;
   DeviceArray<ChebyshevSums> partial;
   DeviceArray<double> samples;
+  DeviceArray<FewPlaces> places;
+  bool looked = false;  //!< for few places, the last time
+  double rounding = 0;
 };
 
 ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
   const int blocks = kBlocksPerMultiprocessor * MultiprocessorCount();
   memory_ = std::make_unique<Memory>(
       Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks)),
-             DeviceArray<double>(2 * kSampleBlocks)});
+             DeviceArray<double>(2 * kSampleBlocks), DeviceArray<FewPlaces>(1)});
 }
 
 ChebyshevCuda::~ChebyshevCuda() = default;
@@ -726,20 +692,27 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
   const int blocks = useful < static_cast<std::size_t>(memory_->blocks) ? static_cast<int>(useful)
                                                                         : memory_->blocks;
   DispatchCompiledOrder(order_, [&](auto order) {
-    const bool sampled = n >= kSampleFrom;
-    if (sampled) {
-      SampleKernel<<<kSampleBlocks, kSampleThreads, 0, cuda_stream>>>(values, n,
-                                                                      memory_->samples.data());
+    double* const samples = n >= kSampleFrom ? memory_->samples.data() : nullptr;
+    FewPlaces* const places = n >= kCountFrom ? memory_->places.data() : nullptr;
+    if (samples != nullptr) {
+      SampleKernel<<<kSampleBlocks, kSampleThreads, 0, cuda_stream>>>(values, n, samples, places);
+    }
+    if (places != nullptr) {
+      CountKernel<Real, kCountValues<Real>>
+          <<<kCountBlocks * MultiprocessorCount(), kCountThreads, 0, cuda_stream>>>(
+              values, n, samples, places);
     }
     const auto kernel = ChebyshevKernel<Real, decltype(order)::value>;
     constexpr std::size_t kShared = kSharedBytes<Real>;
     AllowSharedMemory(kernel, kShared);
-    kernel<<<blocks, kThreads, kShared, cuda_stream>>>(
-        values, n, sampled ? memory_->samples.data() : nullptr, memory_->partial.data());
-    JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(memory_->partial.data(), blocks,
-                                                    decltype(order)::value);
+    kernel<<<blocks, kThreads, kShared, cuda_stream>>>(values, n, samples, places,
+                                                       memory_->partial.data());
+    JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(
+        places, kRounding<Real>, memory_->partial.data(), blocks, decltype(order)::value);
   });
   CheckCuda(cudaGetLastError(), "Chebyshev kernels");
+  memory_->looked = n >= kCountFrom;
+  memory_->rounding = kRounding<Real>;
 }
 
 ChebyshevSums ChebyshevCuda::Fetch(void* stream) {
@@ -748,7 +721,23 @@ ChebyshevSums ChebyshevCuda::Fetch(void* stream) {
   CheckCuda(cudaMemcpyAsync(&sums, memory_->partial.data(), sizeof sums, cudaMemcpyDeviceToHost,
                             cuda_stream),
             "cudaMemcpyAsync of Chebyshev sums");
+  struct {
+    int missed = 1;
+    int digits;
+  } counted;
+  if (memory_->looked) {
+    CheckCuda(cudaMemcpyAsync(&counted, memory_->places.data(), sizeof counted,
+                              cudaMemcpyDeviceToHost, cuda_stream),
+              "cudaMemcpyAsync of digits");
+  }
   CheckCuda(cudaStreamSynchronize(cuda_stream), "Chebyshev kernels");
+  digits_.reset();
+  if (counted.missed == 0) {
+    const double magnitude = std::fmax(std::fabs(sums.min), std::fabs(sums.max));
+    const bool lattice = counted.digits <= kMaxDigits &&
+                         LatticeIsFiner(magnitude, counted.digits, memory_->rounding);
+    digits_ = lattice ? counted.digits : kNoLattice;
+  }
   return sums;
 }
 

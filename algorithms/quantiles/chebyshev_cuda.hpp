@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "algorithms/quantiles/chebyshev_sums.hpp"
@@ -24,6 +25,9 @@ class ChebyshevCuda {
   //! The same for host memory, copied to the device piece by piece.
   ChebyshevSums SumHost(std::span<const float> values);
   ChebyshevSums SumHost(std::span<const double> values);
+  //! Decimal digits of the values of the last Sum, as FindDigitsCuda tells; nothing where they were
+  //! not few enough to be counted.
+  std::optional<int> digits() const { return digits_; }
   //! The kernels alone, not waited for: for timing.
   void Enqueue(const float* values, std::size_t n, void* stream);
   void Enqueue(const double* values, std::size_t n, void* stream);
@@ -37,6 +41,7 @@ class ChebyshevCuda {
   ChebyshevSums SumPieces(std::span<const Real> values);
 
   int order_;
+  std::optional<int> digits_;
   std::unique_ptr<Memory> memory_;
 };
 

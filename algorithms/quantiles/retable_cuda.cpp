@@ -51,8 +51,10 @@ class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
   void Feed(const Real* values, std::size_t n, void* stream) {
     if (n == 0) return;
     if (!logs_ && n >= kLongStream) {
-      const int digits = FindDigitsCuda(values, n, stream);
-      Absorb({device_.Sum(values, n, stream), {}, digits}, sizeof(Real) == 4 ? kFloatNoise : 0);
+      const ChebyshevSums sums = device_.Sum(values, n, stream);
+      const bool counted = device_.digits().has_value();
+      const int digits = counted ? *device_.digits() : FindDigitsCuda(values, n, stream);
+      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloatNoise : 0);
       return;
     }
     const std::size_t whole = n / kPiece;
