@@ -86,6 +86,8 @@ class RetableFit {
   //! Whether points of mass have the moments of log x that were kept. On heavy tails the moments of
   //! x look like a few atoms': all mass at the minimum, as far as 16 digits tell.
   bool MeetLogMoments(const Atoms& atoms) const;
+  //! Whether atoms were found and meet the moments no worse than this answer; else forgets them.
+  bool AtomsFitBetterThan(const DualAnswer& answer);
   void AskForLattice(long long places);
   bool TakeLattice(const DualAnswer& answer);
   void AskForDensity();

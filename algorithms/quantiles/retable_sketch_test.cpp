@@ -133,6 +133,27 @@ TEST(Retable, LogMomentsKeepHeavyTailsFromPassingForAtoms) {
   EXPECT_EQ(sketch.Ask(NiaePhis(101)).status.basis, "atoms");
 }
 
+TEST(Retable, MomentsOfFewDigitsDoNotMakeAtomsOfHeavyTails) {
+  std::normal_distribution<double> normal;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto tail = Draw(
+        20000, [=](auto& e) mutable { return std::exp(normal(e)); }, seed);
+    RetableSketch sketch;
+    sketch.update(std::span(tail));
+    for (const double noise : {1e-13, 1e-8, 1e-7}) {
+      RetableInput input = sketch.Input();
+      input.noise = noise;
+      EXPECT_EQ(RetableFit(input).status().basis, "identity") << seed << " " << noise;
+    }
+  }
+  const auto atoms = Draw(3000, [](auto& e) { return std::sqrt(static_cast<double>(e() % 7)); });
+  RetableSketch sketch;
+  sketch.update(std::span(atoms));
+  RetableInput input = sketch.Input();
+  input.noise = 1e-8;
+  EXPECT_EQ(RetableFit(input).status().basis, "atoms");
+}
+
 TEST(Retable, BoundsHoldOnEveryColumn) {
   for (const std::size_t n : {5u, 50u, 3000u}) {
     for (auto [name, sorted] : Columns(n)) {
