@@ -14,7 +14,6 @@
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/common/resident_program.hpp"
-#include "experiments/shapley/image_network.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/protocol.hpp"
 
@@ -123,7 +122,7 @@ harness::Outcome Measure(const harness::CellConfig& asked, const Problem& proble
                          std::int64_t budget) {
   constexpr double kAgreement = 1e-6;
   const harness::CellConfig cell = WithAxes(asked);
-  const auto estimator = MakeMethod<ShapleyEstimator>(cell);
+  const auto estimator = MakeNearest<ShapleyEstimator>(cell);
   harness::Outcome outcome;
   const auto least = estimator->least_budget(problem.features);
   if (budget < least) {
@@ -144,9 +143,8 @@ harness::Outcome Measure(const harness::CellConfig& asked, const Problem& proble
   outcome.facts["budget"] = budget;
   if (!outcome.verification.ok) return outcome;
   std::unique_ptr<PermutationSampler> sampler;
-  const Device device = cell.device == "cuda" ? Device::kCuda : Device::kCpu;
-  if (Registry<PermutationSampler>::Instance().Find(cell.algorithm, device) != nullptr) {
-    sampler = MakeMethod<PermutationSampler>(cell);
+  if (Registry<PermutationSampler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr) {
+    sampler = MakeNearest<PermutationSampler>(cell);
   }
   Trials trials(problem);
   for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
@@ -217,7 +215,7 @@ class ImageErrorProtocol final : public harness::Protocol {
     return "squared error of Shapley value estimates of image tiles, by permutations";
   }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<ShapleyEstimator>();
+    return OnBothDevices(ListMethods<ShapleyEstimator>());
   }
   std::vector<harness::ParameterSpec> axes() const override {
     auto axes = ParameterAxes();
@@ -233,12 +231,15 @@ class ImageErrorProtocol final : public harness::Protocol {
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveImages(dataset);
   }
-  std::optional<std::string> unsupported(const harness::CellConfig&) const override {
-    return WhyNoNetworks();
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNoNetwork(cell.dataset, cell.device);
   }
   harness::Outcome measure(const harness::CellConfig& cell) override {
-    const Problem problem = MakeImageProblem(cell.dataset, IntegerOr(cell.axes, "image", 0),
-                                             IntegerOf(cell.settings, "rows_seed"));
+    const std::int64_t image = IntegerOr(cell.axes, "image", 0);
+    const std::int64_t rows_seed = IntegerOf(cell.settings, "rows_seed");
+    const Problem problem = cell.device == "cuda"
+                                ? MakeDeviceImageProblem(cell.dataset, image, rows_seed)
+                                : MakeImageProblem(cell.dataset, image, rows_seed);
     const std::int64_t orders = IntegerOr(cell.axes, "orders", 0);
     return Measure(
         cell, problem,

@@ -1,11 +1,11 @@
-// shapley_gpu_check: the CUDA samplers against their CPU twins, bit for bit, on fresh random input;
-// the discrepancy on the device; then the time of each at the sizes of table 4.
+// shapley_gpu_check: the CUDA samplers and image networks against their CPU twins, bit for bit, on
+// fresh random input; the discrepancy on the device; then the time of each at the sizes of table 4,
+// and of the image games.
 //
-//     shapley_gpu_check [--seed N] [--skip-checks] [--skip-speed] [--small]
+//     shapley_gpu_check [--seed N] [--skip-checks] [--skip-speed] [--small] [--only-images]
 //                       [--out DIR: the times as CSV]
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -16,19 +16,26 @@
 #include <sstream>
 
 #include "algorithms/shapley/discrepancy.hpp"
+#include "experiments/shapley/gpu_check.hpp"
+
+namespace {
+
+int failures = 0;
+
+}  // namespace
+
+void retable::experiments::Report(const std::string& what, bool ok) {
+  failures += ok ? 0 : 1;
+  std::printf("%-4s %s\n", ok ? "ok" : "FAIL", what.c_str());
+  std::fflush(stdout);
+}
 
 namespace {
 
 using namespace retable;
 using namespace retable::shapley;
-
-int failures = 0;
-
-void Report(const std::string& what, bool ok) {
-  failures += ok ? 0 : 1;
-  std::printf("%-4s %s\n", ok ? "ok" : "FAIL", what.c_str());
-  std::fflush(stdout);
-}
+using experiments::Best;
+using experiments::Report;
 
 std::unique_ptr<PermutationSampler> Make(const std::string& name, Device device,
                                          const Parameters& parameters = {}) {
@@ -79,22 +86,18 @@ void CheckDiscrepancy(KernelKind kind, std::uint64_t seed) {
   }
 }
 
-template <class F>
-double Best(int repeats, F call) {
-  using Clock = std::chrono::steady_clock;
-  double best = INFINITY;
-  for (int r = 0; r < repeats; ++r) {
-    const auto start = Clock::now();
-    call();
-    best = std::min(best, std::chrono::duration<double>(Clock::now() - start).count());
+void CheckSamplers(std::uint64_t seed, bool small) {
+  for (const char* name : {"Herding", "SBQ"}) {
+    for (const char* kernel : {"Mallows", "Kendall", "Spearman"}) {
+      CheckTwin(name, kernel, seed, small);
+    }
   }
-  return best;
+  for (const auto kind : {KernelKind::kMallows, KernelKind::kKendall, KernelKind::kSpearman}) {
+    CheckDiscrepancy(kind, seed);
+  }
 }
 
-void Speed(std::ostream& csv) {
-  csv << "what,d,n,cpu_seconds,cuda_seconds\n";
-  std::printf("\n%-34s %12s %12s %8s  same\n", "seconds, best of calls", "CPU, 1 core", "CUDA",
-              "ratio");
+void TimeSamplers(std::ostream& csv) {
   for (const int d : {10, 50, 200}) {
     for (const std::size_t n : {std::size_t{100}, std::size_t{1000}}) {
       for (const char* name : {"Herding", "SBQ"}) {
@@ -126,7 +129,7 @@ void Speed(std::ostream& csv) {
 
 int main(int argc, char** argv) try {
   std::uint64_t seed = std::random_device{}();
-  bool checks = true, speed = true, small = false;
+  bool checks = true, speed = true, small = false, samplers = true;
   std::string out;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -138,6 +141,8 @@ int main(int argc, char** argv) try {
       speed = false;
     } else if (argument == "--out" && i + 1 < argc) {
       out = argv[++i];
+    } else if (argument == "--only-images") {
+      samplers = false;
     } else if (argument == "--small") {
       small = true;
     } else {
@@ -149,18 +154,16 @@ int main(int argc, char** argv) try {
     return 1;
   }
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
-  if (checks) {
-    for (const char* name : {"Herding", "SBQ"}) {
-      for (const char* kernel : {"Mallows", "Kendall", "Spearman"}) {
-        CheckTwin(name, kernel, seed, small);
-      }
-    }
-    for (const auto kind : {KernelKind::kMallows, KernelKind::kKendall, KernelKind::kSpearman}) {
-      CheckDiscrepancy(kind, seed);
-    }
-  }
+  if (checks && samplers) CheckSamplers(seed, small);
+  if (checks) experiments::CheckImages(seed, small);
   std::ostringstream csv;
-  if (speed) Speed(csv);
+  csv << "what,d,n,cpu_seconds,cuda_seconds\n";
+  if (speed) {
+    std::printf("\n%-34s %12s %12s %8s  same\n", "seconds, best of calls", "CPU, 1 core", "CUDA",
+                "ratio");
+    if (samplers) TimeSamplers(csv);
+    experiments::TimeImages(csv);
+  }
   if (!out.empty()) {
     std::filesystem::create_directories(out);
     std::ofstream(out + "/shapley_gpu_check.csv") << csv.str();

@@ -1,35 +1,30 @@
 #include "experiments/shapley/image_game.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
+
+#include "experiments/shapley/layer_math.hpp"
 
 namespace retable::experiments {
 namespace {
 
 class ImageGame final : public shapley::Game {
  public:
-  ImageGame(std::shared_ptr<const ImageNetwork> network, Image image, std::size_t tile,
-            std::vector<float> black)
+  ImageGame(std::shared_ptr<const ImageNetwork> network, TiledImage image)
       : network_(std::move(network)),
-        image_(std::move(image)),
-        tile_(tile),
-        across_(image_.width / tile),
-        black_(std::move(black)),
-        answer_(Answer(*network_, image_)) {}
+        tiled_(std::move(image)),
+        answer_(Answer(*network_, tiled_.image)) {}
 
-  int dimension() const override { return static_cast<int>(image_.height / tile_ * across_); }
+  int dimension() const override { return tiled_.players; }
 
   void evaluate(std::span<const std::uint64_t> coalitions,
                 std::span<double> values) const override {
-    const std::size_t words = shapley::CoalitionWords(dimension());
+    const std::size_t words = shapley::CoalitionWords(dimension()), size = tiled_.image.size();
     const std::size_t classes = network_->classes();
-    std::vector<float> images(values.size() * image_.size()), logits(values.size() * classes);
+    std::vector<float> images(values.size() * size), logits(values.size() * classes);
     for (std::size_t k = 0; k < values.size(); ++k) {
-      Draw(coalitions.subspan(k * words, words),
-           std::span(images).subspan(k * image_.size(), image_.size()));
+      Draw(coalitions.subspan(k * words, words), std::span(images).subspan(k * size, size));
     }
     network_->logits(images, logits);
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -39,38 +34,23 @@ class ImageGame final : public shapley::Game {
 
  private:
   void Draw(std::span<const std::uint64_t> in, std::span<float> to) const {
-    std::size_t at = 0;
-    for (std::size_t c = 0; c < image_.channels; ++c) {
-      for (std::size_t y = 0; y < image_.height; ++y) {
-        for (std::size_t x = 0; x < image_.width; ++x, ++at) {
-          const std::size_t player = y / tile_ * across_ + x / tile_;
-          const bool shown = ((in[player / 64] >> (player % 64)) & 1) != 0;
-          to[at] = shown ? image_.values[at] : black_[c];
-        }
-      }
+    const std::size_t pixels = tiled_.player.size();
+    for (std::size_t at = 0; at < to.size(); ++at) {
+      const auto player = static_cast<std::size_t>(tiled_.player[at % pixels]);
+      const bool shown = ((in[player / 64] >> (player % 64)) & 1) != 0;
+      to[at] = shown ? tiled_.image.values[at] : tiled_.black[at / pixels];
     }
   }
 
   std::shared_ptr<const ImageNetwork> network_;
-  Image image_;
-  std::size_t tile_, across_;
-  std::vector<float> black_;
+  TiledImage tiled_;
   std::size_t answer_;
 };
 
 }  // namespace
 
 double LogOdds(std::span<const float> logits, std::size_t answer) {
-  double most = -std::numeric_limits<double>::infinity();
-  for (std::size_t c = 0; c < logits.size(); ++c) {
-    if (std::isnan(logits[c])) return std::nan("");
-    if (c != answer) most = std::max(most, static_cast<double>(logits[c]));
-  }
-  double sum = 0;
-  for (std::size_t c = 0; c < logits.size(); ++c) {
-    if (c != answer) sum += std::exp(static_cast<double>(logits[c]) - most);
-  }
-  return static_cast<double>(logits[answer]) - most - std::log(sum);
+  return LogOddsOf(logits.data(), logits.size(), 1, answer);
 }
 
 std::size_t Answer(const ImageNetwork& network, const Image& image) {
@@ -79,9 +59,7 @@ std::size_t Answer(const ImageNetwork& network, const Image& image) {
   return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork> network,
-                                             Image image, std::size_t tile,
-                                             std::vector<float> black) {
+TiledImage Tiled(Image image, std::size_t tile, std::vector<float> black) {
   if (image.values.size() != image.size() || image.size() == 0 || black.size() != image.channels) {
     throw std::invalid_argument("an image whose values or black do not fit its shape");
   }
@@ -89,8 +67,23 @@ std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork>
     throw std::invalid_argument("tiles of " + std::to_string(tile) + " do not fill an image of " +
                                 std::to_string(image.height) + " x " + std::to_string(image.width));
   }
+  TiledImage tiled;
+  const std::size_t across = image.width / tile;
+  for (std::size_t y = 0; y < image.height; ++y) {
+    for (std::size_t x = 0; x < image.width; ++x) {
+      tiled.player.push_back(static_cast<std::int32_t>(y / tile * across + x / tile));
+    }
+  }
+  tiled.players = static_cast<int>(image.height / tile * across);
+  tiled.image = std::move(image);
+  tiled.black = std::move(black);
+  return tiled;
+}
+
+std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork> network,
+                                             TiledImage image) {
   if (network->classes() < 2) throw std::invalid_argument("a network of one class has no odds");
-  return std::make_unique<ImageGame>(std::move(network), std::move(image), tile, std::move(black));
+  return std::make_unique<ImageGame>(std::move(network), std::move(image));
 }
 
 }  // namespace retable::experiments

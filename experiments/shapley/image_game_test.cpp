@@ -40,7 +40,7 @@ TEST(ImageGame, TilesOutsideTheCoalitionAreBlack) {
   // Two channels of 4 x 4, tiles of 2 x 2; the value is linear, so Shapley values are the tiles'.
   Image image{2, 4, 4, std::vector<float>(32, 1.0f)};
   const auto network = std::make_shared<Weighted>(32);
-  const auto game = MakeImageGame(network, image, 2, {0.0f, -1.0f});
+  const auto game = MakeImageGame(network, Tiled(image, 2, {0.0f, -1.0f}));
   ASSERT_EQ(game->dimension(), 4);
   const auto exact = shapley::ExactShapleyValues(*game);
   for (std::size_t tile = 0; tile < 4; ++tile) {
@@ -65,11 +65,10 @@ TEST(ImageGame, OddsDoNotOverflow) {
 }
 
 TEST(ImageGame, BadInputIsRefused) {
-  const auto network = std::make_shared<Weighted>(16);
   const Image image{1, 4, 4, std::vector<float>(16, 1.0f)};
-  EXPECT_THROW(MakeImageGame(network, image, 3, {0.0f}), std::invalid_argument);
-  EXPECT_THROW(MakeImageGame(network, image, 2, {}), std::invalid_argument);
-  EXPECT_THROW(MakeImageGame(network, {1, 4, 4, {}}, 2, {0.0f}), std::invalid_argument);
+  EXPECT_THROW(Tiled(image, 3, {0.0f}), std::invalid_argument);
+  EXPECT_THROW(Tiled(image, 2, {}), std::invalid_argument);
+  EXPECT_THROW(Tiled({1, 4, 4, {}}, 2, {0.0f}), std::invalid_argument);
   EXPECT_THROW(NetworkFile("letters"), std::invalid_argument);
   EXPECT_THROW(ResolveImages("iris"), harness::UnknownName);
 }
@@ -77,7 +76,7 @@ TEST(ImageGame, BadInputIsRefused) {
 // A network whose logits are not finite is refused when its game is played.
 TEST(ImageGame, ValuesThatAreNotFiniteAreRefused) {
   Image image{1, 2, 2, {1, 1, std::numeric_limits<float>::infinity(), 1}};
-  const auto game = MakeImageGame(std::make_shared<Weighted>(4), image, 1, {0.0f});
+  const auto game = MakeImageGame(std::make_shared<Weighted>(4), Tiled(image, 1, {0.0f}));
   std::vector<double> values(5);
   EXPECT_THROW(shapley::WalkChecked(*game, std::vector<std::int32_t>{0, 1, 2, 3}, values),
                std::invalid_argument);
@@ -123,6 +122,15 @@ TEST(Networks, FilesThatAreNoneAreRefused) {
   EXPECT_THROW(ReadOnnx("not a network", {1, 8, 8, {}}, 1), std::invalid_argument);
   EXPECT_THROW(ReadOnnx("", {1, 8, 8, {}}, 1), std::invalid_argument);
   EXPECT_THROW(ReadOnnx(NetworkFile("digits"), {3, 8, 8, {}}, 1), std::invalid_argument);
+}
+
+TEST(Networks, EachDeviceSaysWhatItLacks) {
+  EXPECT_EQ(WhyNoNetwork("digits", "cpu"), WhyNoNetworks());
+  EXPECT_FALSE(WhyNoNetwork("digits", "cuda").has_value());
+  EXPECT_NE(WhyNoNetwork("imagenet", "cuda").value_or("").find("ResNet50"), std::string::npos);
+#if !defined(RETABLE_HAS_CUDA)
+  EXPECT_THROW(MakeDeviceImageProblem("digits", 0, 1), std::invalid_argument);
+#endif
 }
 
 // The user's network is believed by its hash only.

@@ -215,35 +215,83 @@ NetworkScore ScoreNetwork(const std::string& dataset) {
           layout.Network().size()};
 }
 
-Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
-                         int threads) {
-  Explained explained =
-      dataset == kImageNet ? FromImageNet(image) : FromRow(dataset, image, rows_seed);
-  const std::size_t tiles =
-      explained.image.height / explained.tile * (explained.image.width / explained.tile);
-  std::shared_ptr<const ImageNetwork> network =
-      ReadOnnx(explained.network, explained.image, tiles + 1, threads);
-  Problem problem;
-  problem.features = static_cast<int>(tiles);
-  problem.operations = network->operations();
-  const std::size_t answer = Answer(*network, explained.image);
-  std::vector<float> logits(network->classes());
-  network->logits(explained.image.values, logits);
+namespace {
+
+Explained Explain(const std::string& dataset, std::int64_t image, std::int64_t rows_seed) {
+  return dataset == kImageNet ? FromImageNet(image) : FromRow(dataset, image, rows_seed);
+}
+
+// What both devices say of the problem, once its game stands: the full coalition is the image
+// itself, so its value must be the network's log-odds.
+void Describe(Problem& problem, const Explained& explained, const ImageNetwork& network,
+              const std::string& model) {
+  const shapley::Game& game = *problem.games.front();
+  problem.features = game.dimension();
+  problem.operations = network.operations();
+  std::vector<float> logits(network.classes());
+  network.logits(explained.image.values, logits);
+  const std::size_t answer = Answer(network, explained.image);
   const double odds = LogOdds(logits, answer);
-  problem.games.push_back(MakeImageGame(network, explained.image, explained.tile, explained.black));
-  // The full coalition is the image itself.
   std::vector<std::uint64_t> all(shapley::CoalitionWords(problem.features), 0);
-  for (std::size_t i = 0; i < tiles; ++i) all[i / 64] |= std::uint64_t{1} << (i % 64);
+  for (int i = 0; i < problem.features; ++i) {
+    all[static_cast<std::size_t>(i / 64)] |= std::uint64_t{1} << (i % 64);
+  }
   double v = 0;
-  problem.games[0]->evaluate(all, {&v, 1});
+  game.evaluate(all, {&v, 1});
   problem.disagreement = std::abs(v - odds) / std::max(1.0, std::abs(odds));
   problem.checked = "the network's answer to the whole image";
   problem.facts["reference"] = std::string("mean of the trials");
-  problem.facts["features"] = static_cast<std::int64_t>(tiles);
-  problem.facts["model"] = std::string(dataset == kImageNet ? kResNet : "own residual network");
+  problem.facts["features"] = static_cast<std::int64_t>(problem.features);
+  problem.facts["model"] = model;
   problem.facts["explained"] = explained.name;
   problem.facts["answer"] = static_cast<std::int64_t>(answer);
   if (explained.label >= 0) problem.facts["label"] = explained.label;
+}
+
+constexpr const char* kOwnNetwork = "own residual network";
+
+}  // namespace
+
+std::optional<std::string> WhyNoNetwork(const std::string& dataset, const std::string& device) {
+  if (device != "cuda") return WhyNoNetworks();
+  if (dataset != kImageNet) return {};
+  return std::string(
+      "ResNet50 runs on the CPU only: on a GPU there are the layers of the "
+      "program's own networks");
+}
+
+std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::AlgorithmInfo> methods) {
+#if defined(RETABLE_HAS_CUDA)
+  for (auto& info : methods) {
+    if (std::find(info.devices.begin(), info.devices.end(), "cuda") == info.devices.end()) {
+      info.devices.emplace_back("cuda");
+    }
+  }
+#endif
+  return methods;
+}
+
+Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
+                         int threads) {
+  const Explained explained = Explain(dataset, image, rows_seed);
+  TiledImage tiled = Tiled(explained.image, explained.tile, explained.black);
+  const std::shared_ptr<const ImageNetwork> network = ReadOnnx(
+      explained.network, explained.image, static_cast<std::size_t>(tiled.players) + 1, threads);
+  Problem problem;
+  problem.games.push_back(MakeImageGame(network, std::move(tiled)));
+  Describe(problem, explained, *network, dataset == kImageNet ? kResNet : kOwnNetwork);
+  return problem;
+}
+
+Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
+                               std::int64_t rows_seed) {
+  const Explained explained = Explain(dataset, image, rows_seed);
+  const LayerGraph graph = ReadLayers(explained.network, explained.image);
+  const auto network = MakeLayerNetwork(graph);
+  const TiledImage tiled = Tiled(explained.image, explained.tile, explained.black);
+  Problem problem;
+  problem.games.push_back(MakeDeviceImageGame(graph, tiled, Answer(*network, explained.image)));
+  Describe(problem, explained, *network, kOwnNetwork);
   return problem;
 }
 

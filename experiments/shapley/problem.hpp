@@ -4,11 +4,13 @@
 //! answers.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "algorithms/shapley/game.hpp"
 #include "datasets/frame.hpp"
+#include "experiments/common/glue.hpp"
 #include "harness/protocol.hpp"
 
 namespace retable::experiments {
@@ -36,10 +38,25 @@ std::vector<harness::ParameterSpec> TabularSettings();
 //! One image of a data set and the network that classifies it. "digits": 8 x 8 pixels, each a
 //! player; "Fashion-MNIST": padded to 32 x 32, 256 tiles of 2 x 2; "imagenet": ResNet50 and images
 //! of the user's, 256 tiles of 14 x 14, from the folder RETABLE_IMAGENET. Images are test rows in
-//! the order of `rows_seed`; `image` counts them from 0. @throws std::invalid_argument for another
-//! data set, too few images, a file that is not the published network.
+//! the order of `rows_seed`; `image` counts them from 0. OpenCV runs the network on `threads`
+//! threads, or on a CUDA device our own layers do. @throws std::invalid_argument for another data
+//! set, too few images, a file that is not the published network, layers that are not ours.
 Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::int64_t rows_seed,
                          int threads = 1);
+Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
+                               std::int64_t rows_seed);
+//! Why the network of this data set cannot run on the device ("cpu", "cuda"), or nothing.
+std::optional<std::string> WhyNoNetwork(const std::string& dataset, const std::string& device);
+//! The methods of an image protocol: each plays on both devices, since the network does.
+std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::AlgorithmInfo> methods);
+//! The method on the cell's device, else its CPU twin: the network is on the device all the same.
+template <class Interface>
+std::unique_ptr<Interface> MakeNearest(harness::CellConfig cell) {
+  if (Registry<Interface>::Instance().Find(cell.algorithm, Device::kCuda) == nullptr) {
+    cell.device = "cpu";
+  }
+  return MakeMethod<Interface>(cell);
+}
 //! The data sets of image problems. @throws harness::UnknownName
 std::vector<harness::DatasetInfo> ResolveImages(const std::string& dataset);
 //! How the program's own network does on the images kept from training. @throws
