@@ -87,6 +87,7 @@ void AppendNumbers(const Field& field, std::vector<std::int64_t>& to) {
 void AppendFloats(std::string_view bytes, std::vector<float>& to) {
   static_assert(std::endian::native == std::endian::little, "ONNX keeps floats little-endian");
   if (bytes.size() % sizeof(float) != 0) Refuse("a part of a float");
+  if (bytes.empty()) return;
   const std::size_t had = to.size();
   to.resize(had + bytes.size() / sizeof(float));
   std::memcpy(to.data() + had, bytes.data(), bytes.size());
