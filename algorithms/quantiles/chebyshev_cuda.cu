@@ -44,11 +44,10 @@ constexpr int kWarps = kThreads / 32;
 //! Shorter float32 streams are summed in float64.
 constexpr std::size_t kFloat32From = std::size_t{1} << 21;
 
-//! Shorter streams find their bounds as they go.
+//! Shorter streams find their bounds as they go, and are not counted.
 constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
 
-//! Columns of few distinct values are counted from here on; it takes another launch.
-constexpr std::size_t kCountFrom = std::size_t{1} << 22;
+//! Values of a lane's tile where columns of few values are counted.
 template <class Real>
 constexpr int kCountValues = sizeof(Real) == 8 ? 8 : 32;
 
@@ -171,10 +170,12 @@ struct Worker {
   Real offset;
   Real low;  //!< state.min and max
   Real high;
-  // float32 input: values on the ends since the last join, whose terms are still to be added, and
-  // how often each stand-in took their place.
+  // float32 input: values on the ends, and such as are the commonest of the stream, since the last
+  // join, whose terms are still to be added, and how often each stand-in took their place.
   int ends_low = 0;
   int ends_high = 0;
+  int commons = 0;
+  Real common;  //!< NaN where no value repeats much
   int stood_in[kStandIns] = {0};
 
   __device__ __forceinline__ explicit Worker(WarpState& state_slot) : state(state_slot) {
@@ -186,6 +187,7 @@ struct Worker {
     scale = Infinity<Real>() - Infinity<Real>();
     low = Infinity<Real>();
     high = -Infinity<Real>();
+    common = scale;
   }
 
   //! 2t of values, in place. One rounding where `direct`.
@@ -220,9 +222,12 @@ struct Worker {
     if (!(state.map.half > 0)) return;  // and no tile went the fast way
     const double to_y = 2 / state.map.half;
 #pragma unroll 1
-    for (int end = 0; end < 2; ++end) {
-      const double x = end == 0 ? state.min : state.max;
-      const double times = end == 0 ? ends_low : ends_high;
+    for (int kind = 0; kind < 3; ++kind) {
+      const double times = kind == 0 ? ends_low : kind == 1 ? ends_high : commons;
+      const double value = kind == 0   ? state.min
+                           : kind == 1 ? state.max
+                                       : static_cast<double>(common);
+      const double x = times > 0 ? value : state.map.centre;
       double terms[L + 1] = {0};
       AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);
 #pragma unroll
@@ -238,6 +243,7 @@ struct Worker {
     AddWide(taken);
     ends_low = 0;
     ends_high = 0;
+    commons = 0;
   }
 
   //! Adds the lanes' sums to the warp's base and clears them.
@@ -450,9 +456,10 @@ class NarrowSums {
  private:
   static constexpr int kValues = kLaneValues<float>;
 
-  //! A lane's values on the ends of a tile.
+  //! A lane's values of a tile that are on an end or the commonest.
   struct Ends {
     int low = 0;
+    int common = 0;
     int any[kStandIns] = {0};
   };
 
@@ -460,7 +467,8 @@ class NarrowSums {
     worker->AddExactly(tile, 32 * kValues);
   }
 
-  //! Adds a tile if all of its values lie well inside of the interval (`kEnds`: or on an end).
+  //! Adds a tile if all of its values lie well inside of the interval (`kEnds`: or on an end, and
+  //! the commonest value is counted too).
   template <bool kDirect, bool kEnds>
   __device__ __forceinline__ bool Try(const float* tile) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -473,8 +481,9 @@ class NarrowSums {
       const float x = y[i];
       y[i] = kDirect ? x * scale_ + offset_ : (x - centre_) * scale_ + offset_;
       if constexpr (kEnds) {
-        const bool end = x == low_ || x == high_;
+        const bool end = x == low_ || x == high_ || x == common_;
         ends.low += x == low_ ? 1 : 0;
+        ends.common += x == common_ ? 1 : 0;
         ends.any[i % kStandIns] += end ? 1 : 0;
         y[i] = end ? StandIn(i % kStandIns) : y[i];
       }
@@ -490,7 +499,7 @@ class NarrowSums {
     return true;
   }
 
-  //! Keeps count of a tile's ends; whether the warp saw any.
+  //! Keeps count of a tile's ends; whether the next tile is to be looked at for these at once.
   __device__ __forceinline__ bool Count(const Ends& ends) {
     int all = 0;
 #pragma unroll
@@ -498,11 +507,13 @@ class NarrowSums {
       worker_->stood_in[j] += ends.any[j];
       all += ends.any[j];
     }
+    const int high = all - ends.low - ends.common;
     worker_->ends_low += ends.low;
-    worker_->ends_high += all - ends.low;
+    worker_->ends_high += high;
+    worker_->commons += ends.common;
     worker_->state.at_min += ends.low;
-    worker_->state.at_max += all - ends.low;
-    return __any_sync(kFull, all != 0);
+    worker_->state.at_max += high;
+    return common_ == common_ || __any_sync(kFull, all != 0);
   }
 
   __device__ __forceinline__ void Clear() {
@@ -517,7 +528,12 @@ class NarrowSums {
     offset_ = worker_->offset;
     low_ = worker_->low;
     high_ = worker_->high;
+    // On an end it is that end's.
+    common_ = worker_->common == low_ || worker_->common == high_
+                  ? Infinity<float>() - Infinity<float>()
+                  : worker_->common;
     half_ = static_cast<float>(worker_->state.map.half);
+    ends_ = ends_ || common_ == common_;
   }
 
   Worker<float, L>* worker_;
@@ -530,6 +546,7 @@ class NarrowSums {
   float offset_;
   float low_;
   float high_;
+  float common_;
   float half_;
 };
 
@@ -624,7 +641,10 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   } else {
     WarpState cold_state;
     Worker<Real, L> worker(cold_state);
-    if (samples != nullptr) StartCold(&worker, samples);
+    if (samples != nullptr) {
+      worker.common = static_cast<float>(FindCommon(*counted));
+      StartCold(&worker, samples);
+    }
     if (has_rest) {
       AddExactlyCold(&worker, values, static_cast<int>(head));
       AddExactlyCold(&worker, rest, rest_count);
@@ -693,11 +713,9 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
                                                                         : memory_->blocks;
   DispatchCompiledOrder(order_, [&](auto order) {
     double* const samples = n >= kSampleFrom ? memory_->samples.data() : nullptr;
-    FewPlaces* const places = n >= kCountFrom ? memory_->places.data() : nullptr;
+    FewPlaces* const places = n >= kSampleFrom ? memory_->places.data() : nullptr;
     if (samples != nullptr) {
       SampleKernel<<<kSampleBlocks, kSampleThreads, 0, cuda_stream>>>(values, n, samples, places);
-    }
-    if (places != nullptr) {
       CountKernel<Real, kCountValues<Real>>
           <<<kCountBlocks * MultiprocessorCount(), kCountThreads, 0, cuda_stream>>>(
               values, n, samples, places);
@@ -711,7 +729,7 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
         places, kRounding<Real>, memory_->partial.data(), blocks, decltype(order)::value);
   });
   CheckCuda(cudaGetLastError(), "Chebyshev kernels");
-  memory_->looked = n >= kCountFrom;
+  memory_->looked = n >= kSampleFrom;
   memory_->rounding = kRounding<Real>;
 }
 

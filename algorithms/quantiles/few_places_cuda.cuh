@@ -27,11 +27,18 @@ inline constexpr int kSampleThreads = 256;
 inline constexpr int kSampleRuns = 64;  //!< of kSampleThreads values, per block
 inline constexpr int kExceptions = 256;
 
+//! A value that repeats, and how often 32 values drawn held it at most.
+struct CommonValue {
+  double value;
+  int times;
+};
+
 //! In device memory.
 struct FewPlaces {
   int missed;  //!< whether the counts mean nothing
   int digits;  //!< of the values (column_sums.hpp), if they were counted; of any size
   SampleCuts cuts[kSampleBlocks];
+  CommonValue common[kSampleBlocks];
   unsigned exceptions;
   unsigned long long counts[kPlaces];
   double values[kPlaces];
@@ -56,6 +63,37 @@ __device__ __forceinline__ int JoinIntervals(int intervals) {
     intervals = JoinIntervals(intervals, __shfl_xor_sync(kFull, intervals, step));
   }
   return intervals;
+}
+
+__device__ __forceinline__ CommonValue Commoner(const CommonValue& a, const CommonValue& b) {
+  return b.times > a.times ? b : a;
+}
+
+//! The commonest over a warp's lanes, in all of them.
+__device__ __forceinline__ CommonValue JoinCommon(CommonValue mine) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    mine = Commoner(mine, {__shfl_down_sync(kFull, mine.value, step),
+                           __shfl_down_sync(kFull, mine.times, step)});
+  }
+  return {FromLane(mine.value, 0), __shfl_sync(kFull, mine.times, 0)};
+}
+
+//! The value that repeats most within a warp's values x; 0 times if it is NaN.
+template <class Real>
+__device__ __forceinline__ CommonValue CommonInWarp(Real x) {
+  const double wide = static_cast<double>(x);
+  const unsigned same =
+      __match_any_sync(kFull, static_cast<unsigned long long>(__double_as_longlong(wide)));
+  return JoinCommon({wide, x == x ? __popc(same) : 0});
+}
+
+//! The commonest value of the sample; NaN if none is frequent.
+__device__ __forceinline__ double FindCommon(const FewPlaces& places) {
+  constexpr int kFrequent = 4;  // of 32 values, once: 1 or 2 % of all
+  static_assert(kSampleBlocks == 32);
+  const CommonValue found = JoinCommon(places.common[threadIdx.x % 32]);
+  return found.times >= kFrequent ? found.value : Infinity<double>() - Infinity<double>();
 }
 
 //! SampleRange::Refine by values of a whole warp.
@@ -86,6 +124,7 @@ __global__ void __launch_bounds__(kSampleThreads)
   constexpr int kTriedRuns = 4;  // one in so many is tried for a lattice
   __shared__ double bounds[kWarps][2];
   __shared__ SampleCuts cuts[kWarps];
+  __shared__ CommonValue commons[kWarps];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::size_t spacing = n / (kSampleRuns * kSampleBlocks);
@@ -115,7 +154,6 @@ __global__ void __launch_bounds__(kSampleThreads)
     samples[2 * blockIdx.x] = low;
     samples[2 * blockIdx.x + 1] = high;
   }
-  if (places == nullptr) return;
 
   const int index = static_cast<int>(blockIdx.x * kSampleThreads + threadIdx.x);
   if (index < kPlaces) places->counts[index] = 0;
@@ -130,14 +168,24 @@ __global__ void __launch_bounds__(kSampleThreads)
     mine.rounded =
         mine.exact > 0 ? mine.exact : CutByWarp(SampleRange::Of(low, high, kRounding<Real>), tried);
   }
-  if (lane == 0) cuts[warp] = mine;
+  CommonValue common{0, 0};
+#pragma unroll
+  for (int i = 0; i < kSampleRuns / kTriedRuns; i += 4) {
+    common = Commoner(common, CommonInWarp(tried[i]));
+  }
+  if (lane == 0) {
+    cuts[warp] = mine;
+    commons[warp] = common;
+  }
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (int w = 1; w < kWarps; ++w) {
     mine.exact = JoinIntervals(mine.exact, cuts[w].exact);
     mine.rounded = JoinIntervals(mine.rounded, cuts[w].rounded);
+    common = Commoner(common, commons[w]);
   }
   places->cuts[blockIdx.x] = mine;
+  places->common[blockIdx.x] = common;
 }
 
 //! The lattice of most of the sample's blocks, exact if they agree on one, by one warp.

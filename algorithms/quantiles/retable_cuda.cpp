@@ -18,7 +18,8 @@
 namespace retable::quantiles {
 namespace {
 
-constexpr double kFloatNoise = 1e-8;  // of float32 tiles
+//! Of float32 tiles: below 1e-8, unless several values repeat and these are too many to be counted.
+constexpr double kFloatNoise = 1e-7;
 
 constexpr std::size_t kLongStream = std::size_t{1} << 21;
 constexpr std::size_t kPiece = std::size_t{1} << 20;

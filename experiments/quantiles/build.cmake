@@ -3,6 +3,7 @@ if(RETABLE_HAS_CUDA)
   add_executable(quantiles_gpu_check
     ${CMAKE_SOURCE_DIR}/experiments/quantiles/gpu_check_bench.cpp
     ${CMAKE_SOURCE_DIR}/experiments/quantiles/gpu_check_columns_bench.cpp
+    ${CMAKE_SOURCE_DIR}/experiments/quantiles/gpu_check_places_bench.cpp
     ${CMAKE_SOURCE_DIR}/experiments/quantiles/gpu_check_kernels.cu
     $<TARGET_OBJECTS:retable_common> $<TARGET_OBJECTS:retable_quantiles>)
   target_link_libraries(quantiles_gpu_check PRIVATE retable_flags)

@@ -78,22 +78,6 @@ RetableInput InputOf(std::span<const Real> values, int order) {
   return {sums.sums(), {}, order, sums.digits()};
 }
 
-double Difference(ChebyshevSums device, const ChebyshevSums& host, int order) {
-  if (device.sum[0] != host.sum[0]) return std::numeric_limits<double>::infinity();
-  if (host.sum[0] == 0) return 0;
-  if (device.min != host.min || device.max != host.max || device.at_min != host.at_min ||
-      device.at_max != host.at_max) {
-    return std::numeric_limits<double>::infinity();
-  }
-  device.MoveTo(host.map, order);
-  double worst = 0;
-  for (int k = 1; k <= order; ++k) {
-    const double error = std::abs(device.sum[k] - host.sum[k]) / host.sum[0];
-    worst = error > worst || std::isnan(error) ? error : worst;
-  }
-  return worst;
-}
-
 //! Sums, lattice and answers of a table's columns, against the CPU's, column by column.
 template <class Real>
 void VerifyTable(Verifier& verifier, std::size_t rows, std::size_t columns, std::uint64_t seed) {

@@ -3,14 +3,17 @@
 //! What the parts of the family's GPU check share: tables, device buffers, a verdict, a timer.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "algorithms/common/cuda_memory.hpp"
+#include "algorithms/quantiles/chebyshev_sums.hpp"
 
 namespace retable::quantiles {
 
@@ -61,6 +64,25 @@ class Verifier {
   int wrong_ = 0;
 };
 
+//! Largest difference of two streams' moments; infinite where a count or a bound differs. Of a
+//! stream with an infinite value nothing else is known.
+inline double Difference(ChebyshevSums device, const ChebyshevSums& host, int order) {
+  if (device.sum[0] != host.sum[0]) return std::numeric_limits<double>::infinity();
+  if (host.sum[0] == 0) return 0;
+  if (device.min != host.min || device.max != host.max || device.at_min != host.at_min ||
+      device.at_max != host.at_max) {
+    return std::numeric_limits<double>::infinity();
+  }
+  if (std::isinf(host.min) || std::isinf(host.max)) return 0;
+  device.MoveTo(host.map, order);
+  double worst = 0;
+  for (int k = 1; k <= order; ++k) {
+    const double error = std::abs(device.sum[k] - host.sum[k]) / host.sum[0];
+    worst = error > worst || std::isnan(error) ? error : worst;
+  }
+  return worst;
+}
+
 //! Median milliseconds of enough runs, by events around each.
 inline double MedianMs(const std::function<void()>& run) {
   cudaEvent_t begin;
@@ -90,6 +112,8 @@ inline double MedianMs(const std::function<void()>& run) {
 //! Many columns in one launch, and their duals in one batch (gpu_check_columns_bench.cpp).
 void VerifyColumns(Verifier& verifier, std::size_t max_size, std::uint64_t seed);
 void TimeColumns(Table& table, std::uint64_t seed);
+//! Columns of few distinct values, and whole answers (gpu_check_places_bench.cpp).
+void VerifyPlaces(Verifier& verifier, std::uint64_t seed, bool few_cases);
 //! One stream over 1, 2, 4 and 8 devices, as many as there are: the same bits, and the time.
 void CheckDevices(Verifier& verifier, Table* table, std::uint64_t seed);
 
