@@ -16,8 +16,8 @@
 
 #include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/parallel.hpp"
+#include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/paths.hpp"
-#include "algorithms/treeshap/shared_explainer.cuh"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
@@ -283,24 +283,26 @@ class InterventionalOnDevice final : public TreeExplainer {
   std::size_t PlanRanges() {
     const std::size_t per_range = std::max<std::size_t>(32, paths_.paths.size() / 128);
     std::vector<LeafRange> ranges;
-    std::vector<std::uint32_t> order;
-    std::vector<std::uint32_t> begin = {0};
-    std::size_t at = 0;
-    for (std::int32_t g = 0; g < shape_.groups; ++g) {
-      while (at < paths_.paths.size() && paths_.paths[at].group == g) {
-        const std::size_t first = at;
-        while (at < paths_.paths.size() && paths_.paths[at].group == g && at - first < per_range) {
-          ++at;
+    std::vector<RangeSums> sums;
+    for (std::size_t at = 0; at < paths_.paths.size();) {
+      const std::size_t first = at;
+      const std::int32_t group = paths_.paths[at].group;
+      std::vector<std::int32_t> features;
+      while (at < paths_.paths.size() && paths_.paths[at].group == group &&
+             at - first < per_range) {
+        for (const PathElement& element : paths_.of(paths_.paths[at])) {
+          if (element.feature >= 0) features.push_back(element.feature);
         }
-        order.push_back(static_cast<std::uint32_t>(ranges.size()));
-        ranges.push_back(
-            {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(at - first)});
+        ++at;
       }
-      begin.push_back(static_cast<std::uint32_t>(order.size()));
+      std::sort(features.begin(), features.end());
+      features.erase(std::unique(features.begin(), features.end()), features.end());
+      ranges.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(at - first)});
+      sums.push_back({group, std::move(features)});
     }
     ranges_ = DeviceArray<LeafRange>(std::span<const LeafRange>(ranges));
-    order_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(order));
-    group_begin_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(begin));
+    sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
+               static_cast<std::uint32_t>(shape_.groups));
     return ranges.size();
   }
 
@@ -313,8 +315,7 @@ class InterventionalOnDevice final : public TreeExplainer {
         x[f * stride + r] = ClampInfinity(rows.row(r)[f]);
     }
     x_.Upload(x);
-    const std::size_t slices = ranges_.size() * features() * stride;
-    partial_.Reserve(slices);
+    partial_.Reserve(sums_.size(static_cast<std::uint32_t>(stride)));
     out_.Reserve(phi.size());
     InterventionalLaunch launch{};
     launch.conditions = conditions_.data();
@@ -334,15 +335,14 @@ class InterventionalOnDevice final : public TreeExplainer {
     start_.Record(nullptr);
     CheckCuda(cudaMemsetAsync(out_.data(), 0, phi.size_bytes()), "memset");
     if (!launch.shared) {
-      CheckCuda(cudaMemsetAsync(partial_.data(), 0, slices * sizeof(double)), "memset");
+      sums_.Clear(partial_.data(), launch.stride, nullptr);
     }
     AllowSharedMemory(InterventionalKernel, dynamic);
     const dim3 grid(static_cast<unsigned>(stride / kBlock), static_cast<unsigned>(ranges_.size()));
     InterventionalKernel<<<grid, kBlock, dynamic>>>(launch);
     CheckCuda(cudaGetLastError(), "interventional kernel");
-    LaunchReduce(partial_.data(), order_.data(), group_begin_.data(), nullptr, launch.features,
-                 launch.stride, static_cast<std::uint32_t>(rows.rows),
-                 static_cast<std::uint32_t>(shape_.groups), out_.data(), nullptr);
+    sums_.Add(partial_.data(), nullptr, launch.stride, static_cast<std::uint32_t>(rows.rows),
+              out_.data(), nullptr);
     stop_.Record(nullptr);
     seconds_ += stop_.SecondsSince(start_);
     out_.Download(phi);
@@ -359,7 +359,8 @@ class InterventionalOnDevice final : public TreeExplainer {
   DeviceArray<Leaf> device_leaves_;
   DeviceArray<Pattern> device_patterns_;
   DeviceArray<LeafRange> ranges_;
-  DeviceArray<std::uint32_t> sets_, order_, group_begin_;
+  DeviceArray<std::uint32_t> sets_;
+  PartialSums sums_;
   DeviceArray<double> weights_, partial_, out_;
   DeviceArray<float> x_;
   Event start_, stop_;

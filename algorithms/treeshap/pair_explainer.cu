@@ -1,6 +1,7 @@
 #include "algorithms/treeshap/pair_explainer.cuh"
 
 #include <algorithm>
+#include <cmath>
 
 #include "algorithms/treeshap/pair_kernel.cuh"
 
@@ -8,49 +9,104 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kSharedLimit = 227 * 1024;
-constexpr std::size_t kPairBytes = std::size_t{8} << 30;   // fixed-point sums at once
-constexpr std::size_t kTableBytes = std::size_t{4} << 30;  // of classes, in the worst case
-constexpr std::uint32_t kMostSharedFeatures = 16;
+constexpr std::size_t kSharedLimit = 226 * 1024;  // beside a kernel's own few words
 constexpr std::uint32_t kClassesOfItem = 32;
 
+// A tape in device memory, with what its kernels write: sizes run side by side.
 struct DevicePairTape {
   int points = 4;
-  PairLaunch rows;  // what does not depend on the rows
+  bool wide = false;
+  PairLaunch rows;  // what depends on neither level nor rows
   PairUnitLaunch units;
-  std::vector<PairSegment> segments;
-  std::vector<Unit> unit_list;
+  GroupingLaunch grouping;
+  std::size_t unit_width = 0, part_count = 0;
   DeviceArray<Float4> words, unit_words;
-  DeviceArray<PairSegment> device_segments;
+  DeviceArray<PairPart> parts, unit_parts;
   DeviceArray<Unit> device_units;
-  DeviceArray<std::uint32_t> feature_lists, keys;
-  std::uint32_t key_words = 0;
-};
+  DeviceArray<std::uint32_t> unit_keys;
+  DeviceArray<std::uint16_t> classes;
+  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<UnitItem> items;
+  DeviceArray<float4> table;
+  DeviceArray<float> below;
+  DeviceArray<std::uint32_t> progress;
+  Stream stream;
+  Event done;
 
-// Consecutive segments of a tape.
-struct PairBatch {
-  std::size_t first = 0, count = 0;
-  std::uint32_t first_unit = 0, units = 0;
-  std::size_t width = 0;  // of one row in the table
-};
-
-std::vector<PairBatch> Batches(const DevicePairTape& tape, std::size_t rows) {
-  std::vector<PairBatch> batches;
-  for (std::size_t s = 0; s < tape.segments.size(); ++s) {
-    const PairSegment& segment = tape.segments[s];
-    std::size_t width = 0;
-    for (std::uint32_t u = 0; u < segment.units; ++u) {
-      width += tape.unit_list[segment.first_unit + u].width;
-    }
-    const bool fits =
-        !batches.empty() && (batches.back().width + width) * rows * sizeof(float4) <= kTableBytes;
-    if (!fits) batches.push_back({s, 0, segment.first_unit, 0, 0});
-    batches.back().count += 1;
-    batches.back().units += segment.units;
-    batches.back().width += width;
+  // The most that a row may need, every row a class of its own.
+  std::size_t BytesOfRow() const {
+    return unit_width * sizeof(float4) +
+           grouping.unit_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
+           part_count * static_cast<std::size_t>(points) * sizeof(float);
   }
-  return batches;
-}
+
+  explicit DevicePairTape(const PairTape& tape)
+      : points(tape.points),
+        wide(tape.wide),
+        unit_width(tape.unit_width),
+        part_count(tape.parts.size()),
+        words(std::span<const Float4>(tape.words)),
+        unit_words(std::span<const Float4>(tape.unit_words)),
+        parts(std::span<const PairPart>(tape.parts)),
+        unit_parts(std::span<const PairPart>(tape.unit_parts)),
+        device_units(std::span<const Unit>(tape.units)),
+        unit_keys(std::span<const std::uint32_t>(tape.unit_keys)) {
+    counters.Reserve(kUnitCounters);
+    RequireFits(tape.sizes);
+    RequireFits(tape.unit_sizes);
+    rows.parts = parts.data();
+    rows.count = static_cast<std::uint32_t>(part_count);
+    rows.sizes = tape.sizes;
+    rows.words = words.data();
+    grouping.units = device_units.data();
+    grouping.keys = unit_keys.data();
+    grouping.unit_count = static_cast<std::uint32_t>(tape.units.size());
+    grouping.key_words = tape.most_key_words;
+    grouping.item_classes = kClassesOfItem;
+    grouping.counters = counters.data();
+    units.parts = unit_parts.data();
+    units.units = device_units.data();
+    units.words = unit_words.data();
+    units.sizes = tape.unit_sizes;
+    units.counters = counters.data();
+  }
+
+  void RequireFits(const PairSizes& sizes) const {
+    if (PairSharedBytes(points, sizes, 1) > kSharedLimit) {
+      throw std::invalid_argument("too many pairs of features meet; use the CPU");
+    }
+  }
+
+  void Reserve(std::uint32_t count, std::uint32_t stride) {
+    const std::size_t unit_count = grouping.unit_count;
+    grouping.rows = count;
+    grouping.stride = units.stride = rows.stride = stride;
+    rows.classes = grouping.classes = classes.Reserve(unit_count * stride);
+    units.members = grouping.members = members.Reserve(unit_count * count);
+    rows.bases = units.bases = grouping.bases = bases.Reserve(unit_count);
+    units.items = grouping.items =
+        items.Reserve(unit_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
+    rows.table = units.table = table.Reserve(unit_width * count);
+    rows.below = below.Reserve(part_count * static_cast<std::size_t>(points) * stride);
+    rows.progress = progress.Reserve(ProgressCount());
+  }
+
+  std::size_t ProgressCount() const { return 1 + part_count * (rows.stride / 32); }
+
+  void Launch() {
+    CheckCuda(
+        cudaMemsetAsync(progress.data(), 0, ProgressCount() * sizeof(std::uint32_t), stream.get()),
+        "memset");
+    if (grouping.unit_count > 0) {
+      CheckCuda(
+          cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream.get()),
+          "memset");
+      LaunchGrouping(grouping, stream.get());
+      LaunchPairUnits(points, wide, units, stream.get());
+    }
+    LaunchPairs(points, wide, rows, stream.get());
+  }
+};
 
 // Values, and both triangles, half to each, from the fixed-point sums.
 void Scatter(const std::vector<unsigned long long>& sums, std::size_t features, std::size_t groups,
@@ -81,133 +137,104 @@ struct PairsOnDevice::State {
   std::size_t features = 0;
   std::size_t groups = 1;
   double scale = 1;
-  std::vector<DevicePairTape> tapes;
+  std::vector<std::unique_ptr<DevicePairTape>> tapes;
   DeviceArray<std::uint32_t> sets, begin;
   DeviceArray<float> thresholds;
   // Grown to the largest call.
   DeviceArray<float> x;
   DeviceArray<unsigned long long> sums;
-  DeviceArray<std::uint16_t> ranks, classes;
-  DeviceArray<std::uint32_t> members, bases, counters;
-  DeviceArray<UnitItem> items;
-  DeviceArray<float4> table;
+  DeviceArray<std::uint16_t> ranks;
+  Stream main;
+  Event start, stop, ready;
 
-  void Upload(const PairTape& tape) {
-    DevicePairTape out;
-    out.points = tape.points;
-    out.segments = tape.segments;
-    out.unit_list = tape.units;
-    out.words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
-    out.unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
-    out.device_segments = DeviceArray<PairSegment>(std::span<const PairSegment>(tape.segments));
-    out.device_units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
-    out.feature_lists =
-        DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
-    out.keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
-    out.key_words = tape.most_key_words;
-    out.rows.words = out.words.data();
-    out.rows.sets = sets.data();
-    out.rows.features = static_cast<std::uint32_t>(features);
-    out.rows.slots = static_cast<std::uint32_t>(tape.slots);
-    out.rows.shared_pairs = features <= kMostSharedFeatures ? 1 : 0;
-    out.rows.scale = scale;
-    if (PairSharedBytes(out.points, out.rows) > kSharedLimit) out.rows.shared_pairs = 0;
-    out.units.words = out.unit_words.data();
-    out.units.feature_lists = out.feature_lists.data();
-    out.units.slots = static_cast<std::uint32_t>(tape.unit_slots);
-    out.units.features = tape.most_unit_features;
-    out.units.pairs = tape.most_unit_pairs;
-    out.units.unit_words = tape.most_unit_words;
-    if (PairSharedBytes(out.points, out.rows) > kSharedLimit ||
-        PairUnitSharedBytes(out.points, out.units) > kSharedLimit) {
-      throw std::invalid_argument("a tree is too deep for interactions on the GPU; use the CPU");
+  std::size_t SumsOfRow() const { return groups * features * (features + 1) / 2; }
+
+  // As many as half of the memory there is will hold.
+  std::size_t RowsAtOnce() const {
+    std::size_t bytes = SumsOfRow() * sizeof(unsigned long long);
+    std::size_t held = sums.size() * sizeof(unsigned long long);
+    for (const auto& tape : tapes) {
+      bytes += tape->BytesOfRow();
+      held += tape->table.size() * sizeof(float4) + tape->below.size() * sizeof(float);
     }
-    tapes.push_back(std::move(out));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    CheckCuda(cudaMemGetInfo(&free, &total), "memory");
+    return std::clamp<std::size_t>((free + held) / 2 / bytes / 32 * 32, 32, kGroupedRows / 32 * 32);
   }
 
-  void Reserve(const std::vector<PairBatch>& batches, std::size_t rows, std::size_t stride) {
-    for (const PairBatch& batch : batches) {
-      classes.Reserve(batch.units * stride);
-      members.Reserve(batch.units * rows);
-      bases.Reserve(batch.units);
-      items.Reserve(batch.units * ((rows + kClassesOfItem - 1) / kClassesOfItem));
-      table.Reserve(batch.width * rows);
+  // Seconds of device work; the sums are in `host`.
+  double Run(const std::vector<float>& columns, std::uint32_t count, std::uint32_t stride,
+             std::vector<unsigned long long>& host) {
+    x.Upload(columns);
+    sums.Reserve(host.size());
+    ranks.Reserve(features * stride);
+    const bool missing =
+        std::any_of(columns.begin(), columns.end(), [](float value) { return std::isnan(value); });
+    for (const auto& tape : tapes) {
+      tape->Reserve(count, stride);
+      tape->units.general = tape->grouping.missing = missing;
+      tape->rows.general = missing || sets.size() > 0;
+      tape->rows.x = tape->units.x = x.data();
+      tape->rows.out = sums.data();
+      tape->grouping.ranks = ranks.data();
     }
-  }
-
-  void RunBatch(const DevicePairTape& tape, const PairBatch& batch, std::uint32_t rows,
-                std::uint32_t stride) {
-    if (batch.units > 0) {
-      CheckCuda(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t)),
-                "memset");
-      GroupingLaunch grouping;
-      grouping.units = tape.device_units.data() + batch.first_unit;
-      grouping.keys = tape.keys.data();
-      grouping.ranks = ranks.data();
-      grouping.rows = rows;
-      grouping.stride = stride;
-      grouping.unit_count = batch.units;
-      grouping.key_words = tape.key_words;
-      grouping.item_classes = kClassesOfItem;
-      grouping.classes = classes.data();
-      grouping.members = members.data();
-      grouping.bases = bases.data();
-      grouping.items = items.data();
-      grouping.counters = counters.data();
-      LaunchGrouping(grouping, nullptr);
-      PairUnitLaunch units = tape.units;
-      units.units = grouping.units;
-      units.x = x.data();
-      units.stride = stride;
-      units.members = members.data();
-      units.bases = bases.data();
-      units.items = items.data();
-      units.counters = counters.data();
-      units.table = table.data();
-      LaunchPairUnits(tape.points, units, nullptr);
+    start.Record(main.get());
+    CheckCuda(cudaMemsetAsync(sums.data(), 0, host.size() * sizeof(host[0]), main.get()), "memset");
+    if (begin.size() > 0) {
+      LaunchRanks(x.data(), thresholds.data(), begin.data(), static_cast<std::uint32_t>(features),
+                  count, stride, ranks.data(), main.get());
     }
-    PairLaunch launch = tape.rows;
-    launch.segments = tape.device_segments.data() + batch.first;
-    launch.segment_count = static_cast<std::uint32_t>(batch.count);
-    launch.x = x.data();
-    launch.out = sums.data();
-    launch.stride = stride;
-    launch.first_unit = batch.first_unit;
-    launch.classes = classes.data();
-    launch.bases = bases.data();
-    launch.table = table.data();
-    LaunchPairs(tape.points, launch, nullptr);
+    ready.Record(main.get());
+    for (const auto& tape : tapes) {
+      CheckCuda(cudaStreamWaitEvent(tape->stream.get(), ready.get()), "wait");
+      tape->Launch();
+      tape->done.Record(tape->stream.get());
+    }
+    for (const auto& tape : tapes) {
+      CheckCuda(cudaStreamWaitEvent(main.get(), tape->done.get()), "wait");
+    }
+    stop.Record(main.get());
+    const double seconds = stop.SecondsSince(start);
+    sums.Download(host);
+    return seconds;
   }
 };
 
 PairsOnDevice::~PairsOnDevice() = default;
 
-PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, std::int32_t unit_leaves)
+PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const PairOptions& options)
     : state_(std::make_unique<State>()) {
-  const PairTapeSet set = CompilePairs(Annotate(model), unit_leaves);
+  const PairTapeSet set = CompilePairs(Annotate(model), options);
   State& s = *state_;
   s.features = static_cast<std::size_t>(model.features);
   s.groups = static_cast<std::size_t>(model.groups);
   // |phi_ij| is at most four times the largest |leaf| of each tree: 2^58 units leave room beside
-  // it.
-  s.scale = set.bound > 0 ? 288230376151711744.0 / set.bound : 1.0;
+  // it. A power of two, in two factors: products of a float are exact.
+  const int exponent = set.bound > 0 ? 57 - std::ilogb(set.bound) : 0;
+  s.scale = std::ldexp(1.0, exponent);
   s.sets = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
   if (set.ranks.fits()) {
     s.thresholds = DeviceArray<float>(set.ranks.thresholds());
     s.begin = DeviceArray<std::uint32_t>(set.ranks.begin());
   }
-  for (const PairTape& tape : set.tapes) s.Upload(tape);
-  s.counters.Reserve(kUnitCounters);
+  for (const PairTape& tape : set.tapes) {
+    s.tapes.push_back(std::make_unique<DevicePairTape>(tape));
+    PairLaunch& rows = s.tapes.back()->rows;
+    rows.sets = s.sets.data();
+    rows.features = static_cast<std::uint32_t>(s.features);
+    rows.scale[0] = std::ldexp(1.0f, exponent / 2);
+    rows.scale[1] = std::ldexp(1.0f, exponent - exponent / 2);
+  }
 }
 
 double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span<double> matrices) {
   State& s = *state_;
   const std::size_t f = s.features;
   if (f == 0 || rows.rows == 0 || s.tapes.empty()) return 0;
-  const std::size_t per_row = s.groups * f * (f + 1) / 2;
-  const std::size_t at_once = std::clamp<std::size_t>(
-      kPairBytes / (per_row * sizeof(unsigned long long)) / 32 * 32, 32, kGroupedRows / 32 * 32);
+  const std::size_t at_once = s.RowsAtOnce();
   const std::size_t matrix_size = s.groups * (f + 1) * (f + 1);
+  const std::size_t values = s.groups * (f + 1);
   double seconds = 0;
   for (std::size_t begin = 0; begin < rows.rows; begin += at_once) {
     const std::size_t count = std::min(at_once, rows.rows - begin);
@@ -216,30 +243,9 @@ double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span
     for (std::size_t r = 0; r < count; ++r) {
       for (std::size_t i = 0; i < f; ++i) x[i * stride + r] = ClampInfinity(rows.row(begin + r)[i]);
     }
-    s.x.Upload(x);
-    std::vector<unsigned long long> sums(per_row * stride);
-    s.sums.Reserve(sums.size());
-    s.ranks.Reserve(f * stride);
-    for (const DevicePairTape& tape : s.tapes) s.Reserve(Batches(tape, count), count, stride);
-    Event start;
-    Event stop;
-    start.Record(nullptr);
-    CheckCuda(cudaMemsetAsync(s.sums.data(), 0, sums.size() * sizeof(sums[0])), "memset");
-    const auto device_rows = static_cast<std::uint32_t>(count);
-    const auto device_stride = static_cast<std::uint32_t>(stride);
-    if (s.begin.size() > 0) {
-      LaunchRanks(s.x.data(), s.thresholds.data(), s.begin.data(), static_cast<std::uint32_t>(f),
-                  device_rows, device_stride, s.ranks.data(), nullptr);
-    }
-    for (const DevicePairTape& tape : s.tapes) {
-      for (const PairBatch& batch : Batches(tape, count)) {
-        s.RunBatch(tape, batch, device_rows, device_stride);
-      }
-    }
-    stop.Record(nullptr);
-    seconds += stop.SecondsSince(start);
-    s.sums.Download(sums);
-    const std::size_t values = s.groups * (f + 1);
+    std::vector<unsigned long long> sums(s.SumsOfRow() * stride);
+    seconds +=
+        s.Run(x, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(stride), sums);
     Scatter(sums, f, s.groups, stride, count, s.scale, phi.subspan(begin * values, count * values),
             matrices.subspan(begin * matrix_size, count * matrix_size));
   }

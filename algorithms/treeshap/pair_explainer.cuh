@@ -5,14 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/treeshap/pair_tape.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
 
 class PairsOnDevice {
  public:
-  //! Compiles and uploads on the current device; units have at most `unit_leaves` leaves.
-  PairsOnDevice(const TreeEnsemble& model, std::int32_t unit_leaves);
+  //! Compiles and uploads on the current device.
+  PairsOnDevice(const TreeEnsemble& model, const PairOptions& options);
   ~PairsOnDevice();
 
   //! Writes the values to `phi` and the off-diagonal entries to `matrices` (layouts of

@@ -8,64 +8,38 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kBlockBytes = 56 * 1024;  // four blocks on a multiprocessor
+constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
+constexpr std::uint32_t kMostWarps = 8;  // of a block
+constexpr std::uint32_t kFewSlots = 3;   // of a lane in shared memory, the busy ones
+constexpr std::uint32_t kLocalSlots = pairs::kMostSlots - kFewSlots;  // and in local memory
 
-constexpr std::uint32_t kFewSlots = 4;     // of a lane in shared memory
-constexpr std::uint32_t kLocalSlots = 24;  // and in local memory
-
-// Slots in shared memory: the low, busy ones, and what local memory cannot hold.
 __host__ __device__ constexpr std::uint32_t SharedSlots(std::uint32_t slots) {
-  const std::uint32_t few = slots < kFewSlots ? slots : kFewSlots;
-  return slots > few + kLocalSlots ? slots - kLocalSlots : few;
+  return slots < kFewSlots ? slots : kFewSlots;
 }
 
-// G, the mask and K of each slot. Slots are uniform over the warp, so the branch is too.
+// What lies beside the tape in shared memory, in groups of four words of a warp: the stack, x of
+// the part's features, then the sums and one more that nothing reads.
+__host__ __device__ constexpr std::uint32_t StackGroups(int points, const PairSizes& sizes) {
+  return SharedSlots(sizes.slots) * 2 * static_cast<std::uint32_t>((points + 3) / 4) * 32;
+}
+__host__ __device__ constexpr std::uint32_t WarpGroups(int points, const PairSizes& sizes) {
+  return StackGroups(points, sizes) + (sizes.features + sizes.pairs + 1) * 8;
+}
+
+// G and K of each slot. Slots are uniform over the warp, so the branch is too.
 template <int Q>
 struct PairStack {
   static constexpr int kV = pairs::kGroups<Q>;
-  static constexpr int kVectors = 2 * kV + 1;
-  static constexpr int kSlot = kVectors * 32;  // groups of four words
+  static constexpr int kSlot = 2 * kV * 32;  // groups of four words
 
   float4* at;     // shared, of the lane
-  float4* local;  // kLocalSlots x kVectors
+  float4* local;  // kLocalSlots x 2 kV
   int shared_slots;
 
-  __device__ __forceinline__ void PushG(int slot, const float (&g)[Q], std::uint64_t mask) {
-    const float4 bits = make_float4(__uint_as_float(static_cast<std::uint32_t>(mask)),
-                                    __uint_as_float(static_cast<std::uint32_t>(mask >> 32)), 0, 0);
-    if (slot < shared_slots) {
-      Store(at + slot * kSlot, 32, g);
-      at[slot * kSlot + 2 * kV * 32] = bits;
-    } else {
-      Store(local + (slot - shared_slots) * kVectors, 1, g);
-      local[(slot - shared_slots) * kVectors + 2 * kV] = bits;
-    }
-  }
-  __device__ __forceinline__ void PeekG(int slot, float (&g)[Q], std::uint64_t& mask) const {
-    float4 bits;
-    if (slot < shared_slots) {
-      Load(at + slot * kSlot, 32, g);
-      bits = at[slot * kSlot + 2 * kV * 32];
-    } else {
-      Load(local + (slot - shared_slots) * kVectors, 1, g);
-      bits = local[(slot - shared_slots) * kVectors + 2 * kV];
-    }
-    mask = static_cast<std::uint64_t>(__float_as_uint(bits.y)) << 32 | __float_as_uint(bits.x);
-  }
-  __device__ __forceinline__ void PushK(int slot, const float (&k)[Q]) {
-    if (slot < shared_slots) {
-      Store(at + slot * kSlot + kV * 32, 32, k);
-    } else {
-      Store(local + (slot - shared_slots) * kVectors + kV, 1, k);
-    }
-  }
-  __device__ __forceinline__ void PeekK(int slot, float (&k)[Q]) const {
-    if (slot < shared_slots) {
-      Load(at + slot * kSlot + kV * 32, 32, k);
-    } else {
-      Load(local + (slot - shared_slots) * kVectors + kV, 1, k);
-    }
-  }
+  __device__ __forceinline__ void PushG(int slot, const float (&g)[Q]) { Put(slot, 0, g); }
+  __device__ __forceinline__ void PeekG(int slot, float (&g)[Q]) const { Get(slot, 0, g); }
+  __device__ __forceinline__ void PushK(int slot, const float (&k)[Q]) { Put(slot, kV, k); }
+  __device__ __forceinline__ void PeekK(int slot, float (&k)[Q]) const { Get(slot, kV, k); }
 
   static __device__ __forceinline__ void Store(float4* to, int step, const float (&a)[Q]) {
 #pragma unroll
@@ -84,21 +58,45 @@ struct PairStack {
       if (4 * v + 3 < Q) a[4 * v + 3] = four.w;
     }
   }
+
+ private:
+  __device__ __forceinline__ void Put(int slot, int part, const float (&a)[Q]) {
+    if (slot < shared_slots) {
+      Store(at + slot * kSlot + part * 32, 32, a);
+    } else {
+      Store(local + (slot - shared_slots) * 2 * kV + part, 1, a);
+    }
+  }
+  __device__ __forceinline__ void Get(int slot, int part, float (&a)[Q]) const {
+    if (slot < shared_slots) {
+      Load(at + slot * kSlot + part * 32, 32, a);
+    } else {
+      Load(local + (slot - shared_slots) * 2 * kV + part, 1, a);
+    }
+  }
 };
 
-// A row of the tree's part above the units.
 template <int Q>
-struct RowMemory : PairStack<Q> {
-  const PairLaunch& p;
-  float* sums;  // shared, of the lane
-  std::uint32_t row;
-  std::uint32_t group;
-
-  __device__ __forceinline__ RowMemory(const PairLaunch& launch) : p(launch) {}
+struct LaneMemory : PairStack<Q> {
+  float* columns;  // shared, of the lane: x of each place
+  float* sums;     // shared, of the lane
 
   __device__ __forceinline__ float X(std::uint32_t bits) const {
-    return __ldg(p.x + static_cast<std::size_t>(bits & tape::kFeatureMask) * p.stride + row);
+    return columns[(bits & tape::kFeatureMask) * 32];
   }
+  // 32 lanes of four bytes: the word holds the slot in units of 128 bytes.
+  __device__ __forceinline__ float& Sum(std::uint32_t word) const {
+    return *reinterpret_cast<float*>(reinterpret_cast<char*>(sums) + (word & pairs::kSumMask));
+  }
+};
+
+// A row of a part.
+template <int Q>
+struct RowMemory : LaneMemory<Q> {
+  const PairLaunch& p;
+  std::uint32_t row;
+
+  __device__ __forceinline__ RowMemory(const PairLaunch& launch) : p(launch) {}
 
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
     const std::uint32_t head = __ldg(p.sets + offset);
@@ -109,115 +107,165 @@ struct RowMemory : PairStack<Q> {
     return ((__ldg(p.sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
   }
 
-  __device__ __forceinline__ void AddPair(std::uint32_t pair, float value) {
-    if (p.shared_pairs != 0) {
-      sums[pair * 32] += value;
-    } else if (value != 0) {
-      AddGlobal(pair, value);
-    }
+  __device__ __forceinline__ void Below(std::uint32_t part, float (&k)[Q]) const {
+    const float* from = p.below + static_cast<std::size_t>(part) * Q * p.stride + row;
+#pragma unroll
+    for (int q = 0; q < Q; ++q) k[q] = __ldcg(from + static_cast<std::size_t>(q) * p.stride);
   }
 
-  __device__ __forceinline__ void AddGlobal(std::uint32_t pair, float value) {
-    const std::size_t pair_count = std::size_t{p.features} * (p.features + 1) / 2;
-    const long long fixed = __double2ll_rn(static_cast<double>(value) * p.scale);
-    atomicAdd(p.out + (group * pair_count + pair) * p.stride + row,
-              static_cast<unsigned long long>(fixed));
-  }
-
-  __device__ __forceinline__ const Float4* Shared(const Float4* at, const Float4& head,
-                                                  float (&k)[Q]) {
-    const std::uint32_t unit = tape::Bits(head.y) - p.first_unit;
-    const std::uint32_t count = tape::Bits(head.z);
+  __device__ __forceinline__ void Shared(const Float4* at, const Float4& head, float (&k)[Q]) {
+    constexpr int kV = pairs::kGroups<Q>;
+    constexpr std::uint32_t kAhead = 4;
+    const std::uint32_t unit = tape::Bits(head.y);
+    const std::uint32_t groups = (tape::Bits(head.z) + 3) / 4;
     const std::uint32_t number = __ldg(p.classes + static_cast<std::size_t>(unit) * p.stride + row);
     const float4* from = p.table + __ldg(p.bases + unit) + number * tape::Bits(head.w);
+    PairStack<Q>::Load(from, 1, k);
+    from += kV;
+    const std::uint32_t pad = p.sizes.pairs << pairs::kSumShift;
+    for (std::uint32_t i = 0; i < groups; i += kAhead) {
+      float4 values[kAhead];
 #pragma unroll
-    for (int v = 0; v < pairs::kGroups<Q>; ++v) {
-      const float4 four = __ldg(from + v);
-      k[4 * v] = four.x;
-      if (4 * v + 1 < Q) k[4 * v + 1] = four.y;
-      if (4 * v + 2 < Q) k[4 * v + 2] = four.z;
-      if (4 * v + 3 < Q) k[4 * v + 3] = four.w;
-    }
-    from += pairs::kGroups<Q>;
-#pragma unroll 2
-    for (std::uint32_t i = 0; i < count; i += 4, ++at) {
-      const Float4 ids = *at;
-      const float4 values = __ldg(from++);
-      AddPair(tape::Bits(ids.x), values.x);
-      if (i + 1 < count) AddPair(tape::Bits(ids.y), values.y);
-      if (i + 2 < count) AddPair(tape::Bits(ids.z), values.z);
-      if (i + 3 < count) AddPair(tape::Bits(ids.w), values.w);
-    }
-    return at;
-  }
-
-  __device__ __forceinline__ void EndTree() {
-    if (p.shared_pairs == 0) return;
-    const std::uint32_t pair_count = p.features * (p.features + 1) / 2;
-    for (std::uint32_t i = 0; i < pair_count; ++i) {
-      const float value = sums[i * 32];
-      if (value != 0) AddGlobal(i, value);
+      for (std::uint32_t j = 0; j < kAhead; ++j) {
+        values[j] = __ldg(from + min(i + j, groups - 1));
+      }
+#pragma unroll
+      for (std::uint32_t j = 0; j < kAhead; ++j) {
+        if (i + j < groups) {
+          const std::uint32_t count = tape::Bits(head.z) - 4 * (i + j);
+          const Float4 four = at[i + j];
+          float* to[4] = {&this->Sum(tape::Bits(four.x)),
+                          &this->Sum(count > 1 ? tape::Bits(four.y) : pad),
+                          &this->Sum(count > 2 ? tape::Bits(four.z) : pad),
+                          &this->Sum(count > 3 ? tape::Bits(four.w) : pad)};
+          const float old[4] = {*to[0], *to[1], *to[2], *to[3]};
+          *to[0] = old[0] + values[j].x;
+          *to[1] = old[1] + values[j].y;
+          *to[2] = old[2] + values[j].z;
+          *to[3] = old[3] + values[j].w;
+        }
+      }
     }
   }
 };
 
-// A class of rows in a unit: features are places in the unit's list.
+// A class of rows in a unit.
 template <int Q>
-struct ClassMemory : PairStack<Q> {
-  float* columns;  // shared, of the lane: x of each place
-  float* sums;     // shared, of the lane
-
-  __device__ __forceinline__ float X(std::uint32_t bits) const {
-    return columns[(bits & tape::kFeatureMask) * 32];
-  }
+struct ClassMemory : LaneMemory<Q> {
   __device__ __forceinline__ bool InSet(std::uint32_t, float) const { return false; }
-  __device__ __forceinline__ void AddPair(std::uint32_t pair, float value) {
-    sums[pair * 32] += value;
-  }
-  __device__ __forceinline__ const Float4* Shared(const Float4* at, const Float4&, float (&)[Q]) {
-    return at;
-  }
-  __device__ __forceinline__ void EndTree() {}
+  __device__ __forceinline__ void Below(std::uint32_t, float (&)[Q]) const {}
+  __device__ __forceinline__ void Shared(const Float4*, const Float4&, float (&)[Q]) const {}
 };
 
-template <int Q>
-__global__ void __launch_bounds__(32) PairKernel(PairLaunch launch) {
-  extern __shared__ float4 pair_shared[];
-  RowMemory<Q> memory(launch);
-  float4 local[kLocalSlots * PairStack<Q>::kVectors];
+// The warp's share of the block's memory, and the row's values in it.
+template <int Q, class Memory>
+__device__ __forceinline__ void Place(float4* own, const PairSizes& sizes, float4* local,
+                                      Memory& memory) {
   memory.local = local;
-  memory.shared_slots = static_cast<int>(SharedSlots(launch.slots));
-  memory.at = pair_shared + threadIdx.x;
-  memory.sums = reinterpret_cast<float*>(pair_shared + memory.shared_slots * PairStack<Q>::kSlot) +
-                threadIdx.x;
-  memory.row = blockIdx.y * 32 + threadIdx.x;
-  const PairSegment segment = launch.segments[blockIdx.x];
-  memory.group = segment.group;
-  if (launch.shared_pairs != 0) {
-    const std::uint32_t count = launch.features * (launch.features + 1) / 2;
-    for (std::uint32_t i = 0; i < count; ++i) memory.sums[i * 32] = 0;
+  memory.shared_slots = static_cast<int>(SharedSlots(sizes.slots));
+  memory.at = own + threadIdx.x % 32;
+  memory.columns = reinterpret_cast<float*>(own + StackGroups(Q, sizes)) + threadIdx.x % 32;
+  memory.sums = memory.columns + sizes.features * 32;
+}
+
+__device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
+  return reinterpret_cast<const std::uint32_t*>(list)[i];
+}
+
+// The row's values in the order of the part's features, and sums of nothing. `x`: of the row.
+template <class Memory>
+__device__ __forceinline__ void Fill(const PairPart& part, const Float4* words, const float* x,
+                                     std::uint32_t stride, Memory& memory) {
+#pragma unroll 8
+  for (std::uint32_t i = 0; i < part.features; ++i) {
+    memory.columns[i * 32] = __ldg(x + static_cast<std::size_t>(Listed(words, i)) * stride);
   }
-  pairs::Lane<Q> lane;
-  pairs::Run<Q>(launch.words + segment.first_word, lane, memory);
+#pragma unroll 8
+  for (std::uint32_t i = 0; i < part.pairs; ++i) memory.sums[i * 32] = 0;
+}
+
+__device__ __forceinline__ std::uint32_t Acquired(const std::uint32_t* at) {
+  std::uint32_t value = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ void ReleaseOne(std::uint32_t* at) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
+}
+
+// Blocks take parts in the order of the tickets, and a row for each of their threads.
+template <int Q, class Mask, bool General>
+__global__ void __launch_bounds__(32 * kMostWarps) PairKernel(PairLaunch p) {
+  extern __shared__ float4 pair_shared[];
+  __shared__ std::uint32_t ticket;
+  auto* words = reinterpret_cast<Float4*>(pair_shared);
+  RowMemory<Q> memory(p);
+  float4 local[kLocalSlots * 2 * pairs::kGroups<Q>];
+  Place<Q>(pair_shared + p.sizes.words + threadIdx.x / 32 * WarpGroups(Q, p.sizes), p.sizes, local,
+           memory);
+  const std::uint32_t row_blocks = (p.stride + blockDim.x - 1) / blockDim.x;
+  if (threadIdx.x == 0) ticket = atomicAdd(p.progress, 1u);
+  __syncthreads();
+  for (;;) {
+    const std::uint32_t number = ticket / row_blocks;
+    if (number >= p.count) return;
+    const std::uint32_t row_block = ticket % row_blocks;
+    const PairPart part = p.parts[number];
+    for (std::uint32_t i = threadIdx.x; i < part.words; i += blockDim.x) {
+      words[i] = p.words[part.first_word + i];
+    }
+    std::uint32_t* ended = p.progress + 1 + row_block;
+    if (threadIdx.x == 0 && part.below > 0) {
+      while (Acquired(ended + number * row_blocks) < part.below) __nanosleep(32);
+    }
+    __syncthreads();
+    // Drawn ahead: the answer comes while the part is worked through.
+    std::uint32_t next = 0;
+    if (threadIdx.x == 0) next = atomicAdd(p.progress, 1u);
+    const std::uint32_t row = row_block * blockDim.x + threadIdx.x;
+    const bool alive = row < p.stride;
+    memory.row = alive ? row : p.stride - 1;
+    Fill(part, words, p.x + memory.row, p.stride, memory);
+    pairs::Lane<Q, Mask> lane;
+    pairs::Evaluate<General>(words, part, lane, memory);
+    if (part.above != PairPart::kNoPart) {
+      float* to = p.below + static_cast<std::size_t>(number) * Q * p.stride + memory.row;
+#pragma unroll
+      for (int q = 0; q < Q; ++q) to[static_cast<std::size_t>(q) * p.stride] = lane.k[q];
+      __syncthreads();
+      if (threadIdx.x == 0) ReleaseOne(ended + part.above * row_blocks);
+    }
+    if (alive) {
+      unsigned long long* sums =
+          p.out + (part.group * (std::size_t{p.features} * (p.features + 1) / 2)) * p.stride + row;
+      const Float4* list = words + (part.features + 3) / 4;
+#pragma unroll 4
+      for (std::uint32_t i = 0; i < part.pairs; ++i) {
+        const float value = memory.sums[i * 32];
+        if (value == 0) continue;
+        const long long fixed = __float2ll_rn(value * p.scale[0] * p.scale[1]);
+        atomicAdd(sums + static_cast<std::size_t>(Listed(list, i)) * p.stride,
+                  static_cast<unsigned long long>(fixed));
+      }
+    }
+    if (threadIdx.x == 0) ticket = next;
+    __syncthreads();
+  }
 }
 
 // Warps take items in turn.
-template <int Q>
-__global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
+template <int Q, class Mask, bool General>
+__global__ void __launch_bounds__(32 * kMostWarps) PairUnitKernel(PairUnitLaunch p) {
   extern __shared__ float4 pair_shared[];
   constexpr int kV = pairs::kGroups<Q>;
   const std::uint32_t lane_index = threadIdx.x % 32;
-  const std::uint32_t stack_groups = SharedSlots(p.slots) * PairStack<Q>::kSlot;
-  const std::uint32_t column_groups = (p.features + p.pairs) * 8;
-  float4* mine = pair_shared + threadIdx.x / 32 * (stack_groups + column_groups + p.unit_words);
+  const std::uint32_t warp_groups = WarpGroups(Q, p.sizes);
+  float4* mine = pair_shared + threadIdx.x / 32 * (warp_groups + p.sizes.words);
+  auto* words = reinterpret_cast<Float4*>(mine + warp_groups);
   ClassMemory<Q> memory;
-  float4 local[kLocalSlots * PairStack<Q>::kVectors];
-  memory.local = local;
-  memory.shared_slots = static_cast<int>(SharedSlots(p.slots));
-  memory.at = mine + lane_index;
-  memory.columns = reinterpret_cast<float*>(mine + stack_groups) + lane_index;
-  memory.sums = memory.columns + p.features * 32;
-  auto* words = reinterpret_cast<Float4*>(mine + stack_groups + column_groups);
+  float4 local[kLocalSlots * 2 * kV];
+  Place<Q>(mine, p.sizes, local, memory);
   const std::uint32_t items = p.counters[kItems];
   for (;;) {
     std::uint32_t next = 0;
@@ -225,93 +273,109 @@ __global__ void __launch_bounds__(128) PairUnitKernel(PairUnitLaunch p) {
     next = __shfl_sync(0xffffffffu, next, 0);
     if (next >= items) return;
     const UnitItem item = p.items[next];
-    const Unit unit = p.units[item.unit];
+    const PairPart part = p.parts[item.unit];
     // The whole tape at once: read word by word it would wait for the second-level cache each time.
     __syncwarp();
-    for (std::uint32_t i = lane_index; i < unit.words; i += 32) {
-      words[i] = p.words[unit.first_word + i];
+    for (std::uint32_t i = lane_index; i < part.words; i += 32) {
+      words[i] = p.words[part.first_word + i];
     }
     __syncwarp();
-    const std::uint32_t row = p.members[item.row + min(lane_index, item.count - 1)];
-    for (std::uint32_t f = 0; f < unit.features; ++f) {
-      memory.columns[f * 32] = __ldg(
-          p.x + static_cast<std::size_t>(p.feature_lists[unit.first_feature + f]) * p.stride + row);
-    }
-    const std::uint32_t count = UnitPairs(unit.own, unit.features);
-    for (std::uint32_t i = 0; i < count; ++i) memory.sums[i * 32] = 0;
-    pairs::Lane<Q> lane;
-    const Float4* at = pairs::StartUnit<Q>(words, unit.path_factors, lane, memory);
-    pairs::Run<Q>(at, lane, memory);
+    Fill(part, words, p.x + p.members[item.row + min(lane_index, item.count - 1)], p.stride,
+         memory);
+    pairs::Lane<Q, Mask> lane;
+    pairs::Evaluate<General>(words, part, lane, memory);
     if (lane_index >= item.count) continue;
-    float4* to = p.table + p.bases[item.unit] + (item.first + lane_index) * unit.width;
-#pragma unroll
-    for (int v = 0; v < kV; ++v) {
-      const auto k = [&](int q) { return q < Q ? lane.k[q] : 0.0f; };
-      to[v] = make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
-    }
-    const auto sum = [&](std::uint32_t i) { return i < count ? memory.sums[i * 32] : 0.0f; };
-    for (std::uint32_t i = 0; i < count; i += 4) {
+    float4* to =
+        p.table + p.bases[item.unit] + (item.first + lane_index) * p.units[item.unit].width;
+    PairStack<Q>::Store(to, 1, lane.k);
+    const auto sum = [&](std::uint32_t i) { return i < part.pairs ? memory.sums[i * 32] : 0.0f; };
+    for (std::uint32_t i = 0; i < part.pairs; i += 4) {
       to[kV + i / 4] = make_float4(sum(i), sum(i + 1), sum(i + 2), sum(i + 3));
     }
   }
 }
 
-template <int Q>
-void Launch(const PairLaunch& launch, cudaStream_t stream) {
-  const std::size_t bytes = PairSharedBytes(Q, launch);
-  AllowSharedMemory(PairKernel<Q>, bytes);
-  PairKernel<Q><<<dim3(launch.segment_count, launch.stride / 32), 32, bytes, stream>>>(launch);
-  CheckCuda(cudaGetLastError(), "interaction kernel");
-}
-
-template <int Q>
+template <int Q, class Mask, bool General>
 void LaunchUnitsOf(const PairUnitLaunch& launch, cudaStream_t stream) {
-  const std::size_t warp = PairUnitSharedBytes(Q, launch);
-  std::uint32_t warps = 4;
-  while (warps > 1 && warps * warp > kBlockBytes) warps /= 2;
-  const std::size_t bytes = warps * warp;
-  AllowSharedMemory(PairUnitKernel<Q>, bytes);
+  const std::size_t warp = PairSharedBytes(Q, launch.sizes, 1);
+  const std::uint32_t warps = warp * 4 > kMultiprocessorBytes / 3 ? 1 : 4;
+  AllowSharedMemory(PairUnitKernel<Q, Mask, General>, warps * warp);
   // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  PairUnitKernel<Q><<<24 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
+  PairUnitKernel<Q, Mask, General><<<24 * 148 / warps, 32 * warps, warps * warp, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "interaction unit kernel");
 }
 
-std::size_t SlotBytes(int points) {
-  return static_cast<std::size_t>(2 * ((points + 3) / 4) + 1) * 32 * sizeof(float4);
+// Of a block: those that put most of them on a multiprocessor.
+std::uint32_t Warps(int points, const PairSizes& sizes, std::uint32_t most) {
+  std::uint32_t best = 1;
+  std::size_t resident = 0;
+  for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
+    const std::size_t blocks =
+        kMultiprocessorBytes / (PairSharedBytes(points, sizes, warps) + 1024);
+    // Blocks that do not end in a short one.
+    const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
+    if (used > resident) {
+      resident = used;
+      best = warps;
+    }
+  }
+  return best;
+}
+
+template <int Q, class Mask, bool General>
+void LaunchRowsOf(const PairLaunch& launch, cudaStream_t stream) {
+  const std::uint32_t warps = Warps(Q, launch.sizes, launch.stride / 32);
+  const std::size_t bytes = PairSharedBytes(Q, launch.sizes, warps);
+  AllowSharedMemory(PairKernel<Q, Mask, General>, bytes);
+  const std::uint32_t row_blocks = (launch.stride / 32 + warps - 1) / warps;
+  // As many blocks as are at work at once; no result depends on it.
+  int resident = 1;
+  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, PairKernel<Q, Mask, General>,
+                                                          static_cast<int>(32 * warps), bytes),
+            "occupancy");
+  const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
+  PairKernel<Q, Mask, General>
+      <<<std::min(launch.count * row_blocks, blocks), 32 * warps, bytes, stream>>>(launch);
+  CheckCuda(cudaGetLastError(), "interaction kernel");
+}
+
+// The kernel for these points, positions and values.
+template <class Function>
+void ForPoints(int points, bool wide, bool general, Function function) {
+  const auto either = [&]<int Q, class Mask>() {
+    if (general) {
+      function.template operator()<Q, Mask, true>();
+    } else {
+      function.template operator()<Q, Mask, false>();
+    }
+  };
+  if (wide) {
+    function.template operator()<8, std::uint64_t, true>();
+  } else if (points == 4) {
+    either.template operator()<4, std::uint32_t>();
+  } else if (points == 6) {
+    either.template operator()<6, std::uint32_t>();
+  } else {
+    either.template operator()<8, std::uint32_t>();
+  }
 }
 
 }  // namespace
 
-std::size_t PairSharedBytes(int points, const PairLaunch& launch) {
-  const std::size_t pairs =
-      launch.shared_pairs != 0 ? std::size_t{launch.features} * (launch.features + 1) / 2 : 0;
-  return SharedSlots(launch.slots) * SlotBytes(points) + pairs * 32 * sizeof(float);
+std::size_t PairSharedBytes(int points, const PairSizes& sizes, std::uint32_t warps) {
+  return (sizes.words + warps * WarpGroups(points, sizes)) * sizeof(float4);
 }
 
-std::size_t PairUnitSharedBytes(int points, const PairUnitLaunch& launch) {
-  return SharedSlots(launch.slots) * SlotBytes(points) +
-         (std::size_t{launch.features} + launch.pairs) * 32 * sizeof(float) +
-         launch.unit_words * sizeof(float4);
+void LaunchPairUnits(int points, bool wide, const PairUnitLaunch& launch, cudaStream_t stream) {
+  ForPoints(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
+    LaunchUnitsOf<Q, Mask, General>(launch, stream);
+  });
 }
 
-void LaunchPairs(int points, const PairLaunch& launch, cudaStream_t stream) {
-  if (points == 4) {
-    Launch<4>(launch, stream);
-  } else if (points == 6) {
-    Launch<6>(launch, stream);
-  } else {
-    Launch<8>(launch, stream);
-  }
-}
-
-void LaunchPairUnits(int points, const PairUnitLaunch& launch, cudaStream_t stream) {
-  if (points == 4) {
-    LaunchUnitsOf<4>(launch, stream);
-  } else if (points == 6) {
-    LaunchUnitsOf<6>(launch, stream);
-  } else {
-    LaunchUnitsOf<8>(launch, stream);
-  }
+void LaunchPairs(int points, bool wide, const PairLaunch& launch, cudaStream_t stream) {
+  ForPoints(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
+    LaunchRowsOf<Q, Mask, General>(launch, stream);
+  });
 }
 
 }  // namespace retable::treeshap

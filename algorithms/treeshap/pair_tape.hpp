@@ -6,26 +6,39 @@
 //! part of phi_f) is multiplied, for each other feature j of the path above, by (h_j - c_j) /
 //! u_j(t_q): (1 - c_j) / D_j where the row follows all splits on j so far, -1 / (1 - t_q) where it
 //! does not. The second case does not depend on j, so a partner costs one dot product of Q terms.
-//! The value itself is one more partner, with ratio 1.
 //! Work: the sum over nodes of Q times (7 + live features); the published kernel runs EXTEND and
 //! UNWOUNDSUM again for every feature of every path.
 //!
-//! Subtrees are units shared by rows, as for values (shared_units.hpp): a unit gives K and one sum
-//! for each pair of a feature that it splits with a feature that it splits or has on its path.
+//! Trees are cut into *parts*: subtrees of bounded size without the parts below them. A part needs
+//! two things of the rest of its tree: G and the features followed at its root, which one factor
+//! for each feature of the path gives, and K of the parts below it. So many warps share a tree: a
+//! part can begin when those below it have ended, and those from which the way to the root is
+//! longest begin first. A part adds up the pairs that meet in it, in slots of its own.
+//!
+//! Subtrees at the bottom may be units shared by rows, as for values (shared_units.hpp): a part
+//! whose lanes are classes of rows, and whose K and sums go into a table.
 //!
 //! Path features get positions in order of first occurrence; a lane keeps one bit for each: whether
-//! its row follows. Ratios depend on the path alone, so they are on the tape.
+//! its row follows. A ratio belongs to a *state*, one side of one split; the states that meet a
+//! partner in the part are tabulated at its head.
 //!
-//! Layout, in groups of four words, V = ceil(points / 4) groups for an array of points:
-//!   kBegin   (op), -1 / (1 - t)[V]
-//!   nodes    (op, slot, partners, position | second is above << 8), (lower, upper, threshold,
-//!            feature | flags), (delta if x >= threshold, delta if below, w, v of the second leaf),
-//!            g[V]; all but kDown and kMid: e[V] and for each four partners their places (index of
-//!            the pair | position << 26) and their ratios, V each; kLeafParent: e times (second -
-//!            first) and w the mean, g times the difference
-//!   kShared  (op, unit, pairs, groups of a class), four pairs' indices in each group
-//! A unit's own tape: -1 / (1 - t)[V]; for each feature of its path (lower, upper, 0, feature |
-//! flags), hot[V], cold[V]; operations. There a pair's index counts the unit's pairs.
+//! Layout of a part, in groups of four words, V = ceil(points / 4) groups for an array of points:
+//!   lists    its features, four a group, then its pairs in the order of their slots
+//!   states   (1 - c) / D, V groups each
+//!   cold     -1 / (1 - t)[V]
+//!   factors  one for each path feature: (lower, upper, threshold, feature | flags) of the last
+//!            split on it, hot[V], cold[V]
+//!   kLeafParent, kDown, kMid, kUp, kUpLeaf
+//!            (op, slot of the stack, partners | slot of the value << 16, position | second is
+//!            above << 8); kLeafParent and kDown: (lower, upper, threshold, place of the feature in
+//!            the part's list | flags); (delta if x >= threshold, delta if below, w, v of the
+//!            second leaf), g[V]; all but kDown and kMid: e[V] and a word for each partner:
+//!            position | slot of the pair << 7 | state << 18; kLeafParent: e times (second - first)
+//!            and w the mean, g times the difference
+//!   kShared  (op, unit, pairs, groups of a class), a word for each pair: its slot << 7
+//!   kPart    (op, number of a part below)
+//!   kEnd
+//! With op stands the operation's length, << 8, so that the next one can be read ahead.
 
 #include <cstdint>
 #include <vector>
@@ -39,21 +52,22 @@ namespace retable::treeshap {
 namespace pairs {
 
 enum Op : std::int32_t {
-  kBegin,
   kLeafParent,
   kDown,    // to the first child
   kMid,     // first child done, to the second
   kUp,      // second child done
   kUpLeaf,  // first child done, the second is a leaf
   kShared,
-  kEndTree,
+  kPart,
   kEnd
 };
 
 inline constexpr int kMaxPositions = 63;
-inline constexpr std::uint32_t kSelf = 63;  //!< a position that every row follows
-inline constexpr std::uint32_t kIndexBits = 26;
-inline constexpr std::uint32_t kIndexMask = (1u << kIndexBits) - 1;
+inline constexpr int kFewPositions = 32;  //!< a mask of 32 bits holds them
+inline constexpr int kMostSlots = 20;     //!< of a part's stack
+inline constexpr std::uint32_t kSumShift = 7, kStateShift = 18;
+inline constexpr std::uint32_t kSumMask = ((1u << kStateShift) - 1) & ~((1u << kSumShift) - 1);
+inline constexpr std::uint32_t kBelow = 1u << 27;  //!< a factor's: follows where x < threshold
 
 }  // namespace pairs
 
@@ -64,32 +78,39 @@ RETABLE_HD std::uint32_t PairIndex(std::uint32_t a, std::uint32_t b) {
   return high * (high + 1) / 2 + low;
 }
 
-//! Pairs of a unit: own features with each other and themselves, then each with those of the path
-//! alone.
-constexpr std::uint32_t UnitPairs(std::uint32_t own, std::uint32_t features) {
-  return own * (own + 1) / 2 + own * (features - own);
-}
-
-//! Trees of one output.
-struct PairSegment {
+//! A part as the device sees it; its number is its place in the list.
+struct PairPart {
   std::uint32_t group = 0;
   std::uint32_t first_word = 0;
-  std::uint32_t first_unit = 0;
-  std::uint32_t units = 0;
+  std::uint32_t words = 0;
+  std::uint32_t features = 0;
+  std::uint32_t pairs = 0;
+  std::uint32_t states = 0;
+  std::uint32_t factors = 0;
+  std::uint32_t below = 0;        //!< parts whose K it takes
+  std::uint32_t above = kNoPart;  //!< the part that takes its K
+
+  static constexpr std::uint32_t kNoPart = ~0u;
 };
 
+//! The most that one of some parts needs.
+struct PairSizes {
+  std::uint32_t words = 0, pairs = 0, features = 0, slots = 0;
+};
+
+//! All trees, or passes of trees, of one number of points.
 struct PairTape {
   int points = 4;
+  bool wide = false;  //!< positions beyond kFewPositions
   std::vector<Float4> words;
-  std::vector<PairSegment> segments;  //!< one per tree pass
-  int slots = 0;
-  std::vector<Unit> units;
+  std::vector<PairPart> parts;  //!< in the order to begin in: those below come before
+  PairSizes sizes, unit_sizes;
+  std::vector<Unit> units;           //!< what grouping needs of each
+  std::vector<PairPart> unit_parts;  //!< and their tapes, in:
   std::vector<Float4> unit_words;
-  std::vector<std::uint32_t> unit_features;
   std::vector<std::uint32_t> unit_keys;
-  int unit_slots = 0;
-  std::uint32_t most_unit_features = 0, most_unit_pairs = 0, most_key_words = 0;
-  std::uint32_t most_unit_words = 0;
+  std::uint32_t most_key_words = 0;
+  std::size_t unit_width = 0;  //!< groups of four words of a class, of all units together
 };
 
 struct PairTapeSet {
@@ -99,8 +120,14 @@ struct PairTapeSet {
   double bound = 0;  //!< sum over trees of the largest |leaf|
 };
 
+struct PairOptions {
+  std::int32_t unit_leaves = 0;   //!< largest unit shared by rows; 0: none
+  std::int32_t part_leaves = 24;  //!< largest part, about
+  std::uint32_t part_pairs = 48;  //!< and of its pairs: their sums bound the warps at work
+};
+
 //! Compiles passes of 4, 6 and 8 points. @throws std::invalid_argument where a path has more than
 //! kMaxPositions distinct features or the model more pairs than an index holds.
-PairTapeSet CompilePairs(const AnnotatedModel& model, std::int32_t unit_leaves);
+PairTapeSet CompilePairs(const AnnotatedModel& model, const PairOptions& options);
 
 }  // namespace retable::treeshap

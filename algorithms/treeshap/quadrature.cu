@@ -10,6 +10,7 @@
 
 #include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/pair_explainer.cuh"
+#include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -124,41 +125,10 @@ __global__ void TransposeRows(const float* rows, const std::uint32_t* order, std
   }
 }
 
-__global__ void ReduceRanges(const double* partial, const std::uint32_t* order,
-                             const std::uint32_t* group_begin, const std::uint32_t* row_order,
-                             std::uint32_t features, std::uint32_t stride, std::uint32_t rows,
-                             std::uint32_t groups, double* out) {
-  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= rows) return;
-  const std::uint32_t target = row_order == nullptr ? row : row_order[row];
-  const std::uint32_t group = blockIdx.z;
-  for (std::uint32_t f = blockIdx.y; f < features; f += gridDim.y) {
-    double sum = 0;
-    for (std::uint32_t i = group_begin[group]; i < group_begin[group + 1]; ++i) {
-      sum += partial[(static_cast<std::size_t>(order[i]) * features + f) * stride + row];
-    }
-    out[(static_cast<std::size_t>(target) * groups + group) * (features + 1) + f] += sum;
-  }
-}
-
-}  // namespace
-
-void LaunchReduce(const double* partial, const std::uint32_t* order,
-                  const std::uint32_t* group_begin, const std::uint32_t* row_order,
-                  std::uint32_t features, std::uint32_t stride, std::uint32_t rows,
-                  std::uint32_t groups, double* out, cudaStream_t stream) {
-  const dim3 grid((rows + 127) / 128, std::min<std::uint32_t>(features, 1024), groups);
-  ReduceRanges<<<grid, 128, 0, stream>>>(partial, order, group_begin, row_order, features, stride,
-                                         rows, groups, out);
-  CheckCuda(cudaGetLastError(), "reduce");
-}
-
-namespace {
-
 // One tape's ranges for a number of rows.
 struct TapePlan {
   std::vector<TapeRange> ranges;
-  std::vector<std::int32_t> groups;
+  std::vector<RangeSums> sums;
 };
 
 TapePlan PlanRanges(const Tape& tape, std::size_t target) {
@@ -166,15 +136,16 @@ TapePlan PlanRanges(const Tape& tape, std::size_t target) {
   const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
   TapePlan plan;
   for (const TapeSegment& segment : tape.segments) {
-    const bool open = !plan.ranges.empty() && plan.groups.back() == segment.group &&
+    const bool open = !plan.ranges.empty() && plan.sums.back().group == segment.group &&
                       plan.ranges.back().chunks + segment.chunks <= per_range;
     if (open) {
       plan.ranges.back().chunks += static_cast<std::uint32_t>(segment.chunks);
     } else {
       plan.ranges.push_back({static_cast<std::uint32_t>(segment.first_chunk),
                              static_cast<std::uint32_t>(segment.chunks)});
-      plan.groups.push_back(segment.group);
+      plan.sums.push_back({segment.group, {}});
     }
+    plan.sums.back().Merge(segment.features);
   }
   return plan;
 }
@@ -203,7 +174,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     const AnnotatedModel annotated = Annotate(model);
     expected_ = annotated.expected;
     model_ = model;
-    pairs_.reset();
+    for (auto& pairs : pairs_) pairs.reset();
     shape_.features = model.features;
     shape_.groups = model.groups;
     TapeOptions options = options_;
@@ -247,12 +218,12 @@ class QuadratureOnDevice final : public TreeExplainer {
   std::vector<double> interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    if (pairs_ == nullptr) {
-      pairs_ = std::make_unique<PairsOnDevice>(model_, PairUnitLeaves());
-    }
+    const bool many = rows.rows >= kLeastSharedRows;
+    std::unique_ptr<PairsOnDevice>& pairs = pairs_[many ? 1 : 0];
+    if (pairs == nullptr) pairs = std::make_unique<PairsOnDevice>(model_, Parts(many));
     std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
-    seconds_ = pairs_->Run(rows, phi, matrices);
+    seconds_ = pairs->Run(rows, phi, matrices);
     AddExpected(rows.rows, phi);
     FillInteractionDiagonal(features(), phi, matrices);
     return matrices;
@@ -279,9 +250,19 @@ class QuadratureOnDevice final : public TreeExplainer {
     return model.features <= 10 ? 32 : 16;
   }
 
-  // Sums for pairs of a unit's features are in shared memory: small units where there are many.
-  std::int32_t PairUnitLeaves() const {
-    return share_ >= 0 ? share_ : (shape_.features <= 64 ? 16 : 8);
+  // Few rows are seldom alike unless features are few. Sums for the pairs of a unit's features are
+  // in shared memory: small units where there are many.
+  PairOptions Parts(bool many) const {
+    PairOptions options;
+    if (share_ >= 0) {
+      options.unit_leaves = share_;
+    } else if (many) {
+      options = {
+          .unit_leaves = shape_.features <= 64 ? 16 : 8, .part_leaves = 97, .part_pairs = 160};
+    } else if (shape_.features <= 10) {
+      options = {.unit_leaves = 16, .part_leaves = 40, .part_pairs = 64};
+    }
+    return options;
   }
 
   bool Shares(std::size_t rows) const {
@@ -354,7 +335,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     rows_.Upload(rows.values);
     x_.Reserve(features() * stride);
     out_.Reserve(phi.size());
-    Plan plan;
+    std::vector<std::size_t> plan;
     if (!shares) plan = MakePlan(rows.rows, stride);
     const KernelKind kind = Kind(rows);
 
@@ -378,45 +359,31 @@ class QuadratureOnDevice final : public TreeExplainer {
     AddExpected(rows.rows, phi);
   }
 
-  // Ranges of every tape.
-  struct Plan {
-    std::vector<std::int32_t> groups;  // of each range
-    std::vector<std::size_t> first;    // range of each tape, and the end
-  };
-
-  // Uploads the ranges and the order of summation.
-  Plan MakePlan(std::size_t rows, std::size_t stride) {
-    Plan plan;
+  // Uploads the ranges and plans the order of summation; returns the first range of each tape.
+  std::vector<std::size_t> MakePlan(std::size_t rows, std::size_t stride) {
     std::size_t chunks = 0;
     for (const auto& tape : tapes_) chunks += tape->chunks;
+    std::vector<std::size_t> first;
+    std::vector<RangeSums> sums;
     for (const auto& tape : tapes_) {
       const std::size_t target = std::max<std::size_t>(1, RangesFor(rows) * tape->chunks / chunks);
       const TapePlan ranges = PlanRanges(tape->tape, target);
-      plan.first.push_back(plan.groups.size());
-      plan.groups.insert(plan.groups.end(), ranges.groups.begin(), ranges.groups.end());
+      first.push_back(sums.size());
+      sums.insert(sums.end(), ranges.sums.begin(), ranges.sums.end());
       tape->ranges.Upload(ranges.ranges);
     }
-    plan.first.push_back(plan.groups.size());
-    std::vector<std::uint32_t> order;
-    std::vector<std::uint32_t> begin = {0};
-    for (std::int32_t g = 0; g < shape_.groups; ++g) {
-      for (std::size_t i = 0; i < plan.groups.size(); ++i) {
-        if (plan.groups[i] == g) order.push_back(static_cast<std::uint32_t>(i));
-      }
-      begin.push_back(static_cast<std::uint32_t>(order.size()));
-    }
-    order_.Upload(order);
-    group_begin_.Upload(begin);
-    partial_.Reserve(plan.groups.size() * features() * stride);
-    return plan;
+    first.push_back(sums.size());
+    sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
+               static_cast<std::uint32_t>(shape_.groups));
+    partial_.Reserve(sums_.size(static_cast<std::uint32_t>(stride)));
+    return first;
   }
 
   // Every node for every row.
-  void RunRows(const Plan& plan, KernelKind kind, std::uint32_t rows, std::uint32_t stride) {
+  void RunRows(const std::vector<std::size_t>& first, KernelKind kind, std::uint32_t rows,
+               std::uint32_t stride) {
     const std::size_t slice = features() * stride;
-    CheckCuda(cudaMemsetAsync(partial_.data(), 0, plan.groups.size() * slice * sizeof(double),
-                              main_.get()),
-              "memset");
+    sums_.Clear(partial_.data(), stride, main_.get());
     ready_.Record(main_.get());
     for (std::size_t i = 0; i < tapes_.size(); ++i) {
       DeviceTape& tape = *tapes_[i];
@@ -425,17 +392,15 @@ class QuadratureOnDevice final : public TreeExplainer {
       launch.ranges = tape.ranges.data();
       launch.sets = sets_.data();
       launch.x = x_.data();
-      launch.partial = partial_.data() + plan.first[i] * slice;
+      launch.partial = partial_.data() + first[i] * slice;
       launch.stride = stride;
-      launch.range_count = static_cast<std::uint32_t>(plan.first[i + 1] - plan.first[i]);
+      launch.range_count = static_cast<std::uint32_t>(first[i + 1] - first[i]);
       CheckCuda(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
       LaunchQuadrature(tape.tape.points, launch, tape.stream.get());
       tape.done.Record(tape.stream.get());
       CheckCuda(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
     }
-    LaunchReduce(partial_.data(), order_.data(), group_begin_.data(), nullptr,
-                 static_cast<std::uint32_t>(shape_.features), stride, rows,
-                 static_cast<std::uint32_t>(shape_.groups), out_.data(), main_.get());
+    sums_.Add(partial_.data(), nullptr, stride, rows, out_.data(), main_.get());
   }
 
   void AddExpected(std::size_t rows, std::span<double> phi) const {
@@ -453,12 +418,13 @@ class QuadratureOnDevice final : public TreeExplainer {
   int share_;
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
-  TreeEnsemble shape_;  // features and groups alone
-  TreeEnsemble model_;  // for interactions, compiled at first use
-  std::unique_ptr<PairsOnDevice> pairs_;
+  TreeEnsemble shape_;                       // features and groups alone
+  TreeEnsemble model_;                       // for interactions, compiled at first use
+  std::unique_ptr<PairsOnDevice> pairs_[2];  // for few rows and for many
   std::vector<double> expected_;
   std::vector<std::unique_ptr<DeviceTape>> tapes_;
-  DeviceArray<std::uint32_t> sets_, order_, group_begin_;
+  DeviceArray<std::uint32_t> sets_;
+  PartialSums sums_;
   DeviceArray<float> rows_, x_;
   DeviceArray<double> partial_, out_;
   Stream main_;

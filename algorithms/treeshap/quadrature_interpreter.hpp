@@ -6,7 +6,7 @@
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
 //! Shared(at, k), which takes a shared unit's K and contributions and returns where the next
-//! operation starts, and EndTree(). `bits` is a record's feature with its flags. Arrays hold R rows
+//! operation starts, and Fold(). `bits` is a record's feature with its flags. Arrays hold R rows
 //! (fastest) by Q points.
 
 #include "algorithms/common/host_device.hpp"
@@ -411,8 +411,8 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
     } else if (now <= kUpLeaf) {
       Close<General, Q, R>(now, at, here, second_slot, state, memory);
       at += kRecord;
-    } else if (now == kEndTree) {
-      memory.EndTree();
+    } else if (now == kNextTree || now == kFold) {
+      if (now == kFold) memory.Fold();
       StartTree(state);
     } else {
       return now == kNextChunk;

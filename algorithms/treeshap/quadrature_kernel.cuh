@@ -187,9 +187,9 @@ struct DeviceMemory {
     return at;
   }
 
-  // Folds the tree's sums into double: the error does not grow with the number of trees. The adds
+  // Folds the sums into double: the error does not grow with the number of trees. The adds
   // are atomic only to be asynchronous; no other thread touches these addresses.
-  __device__ __forceinline__ void EndTree() {
+  __device__ __forceinline__ void Fold() {
     if constexpr (SharedPhi) {
       for (std::uint32_t f = 0; f < features; ++f) {
         auto* at = reinterpret_cast<RowVector<R>*>(Column(f));

@@ -340,8 +340,20 @@ class Assembler {
   Assembler(Tape& tape, std::size_t segment_words) : tape_(tape), segment_words_(segment_words) {}
 
   //! Begins a tree: closes the segment where it is full or of another group.
-  void NextTree(std::int32_t group) {
-    if (!open_ || tape_.segments.back().group != group || used_ >= segment_words_) Open(group);
+  void NextTree(const AnnotatedTree& tree) {
+    if (!open_ || tape_.segments.back().group != tree.group || used_ >= segment_words_) {
+      Open(tree.group);
+    } else if (unfolded_ >= tape::kFoldWords) {
+      Fold();
+    } else {
+      Add({Mark(tape::kNextTree)}, {0});
+    }
+    std::vector<std::int32_t>& features = tape_.segments.back().features;
+    for (const AnnotatedNode& node : tree.nodes) {
+      if (node.feature >= 0) features.push_back(node.feature);
+    }
+    std::sort(features.begin(), features.end());
+    features.erase(std::unique(features.begin(), features.end()), features.end());
   }
 
   void Add(const std::vector<Float4>& words, const std::vector<std::size_t>& starts) {
@@ -357,11 +369,13 @@ class Assembler {
       tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
                          words.begin() + static_cast<std::ptrdiff_t>(end));
       used_ += size;
+      unfolded_ += size;
     }
   }
 
   void Close() {
     if (!open_) return;
+    Fold();
     Append(Mark(tape::kEnd));
     Pad();
     TapeSegment& segment = tape_.segments.back();
@@ -373,9 +387,15 @@ class Assembler {
  private:
   void Open(std::int32_t group) {
     Close();
-    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0, tape_.units.size(), 0});
+    tape_.segments.push_back(
+        {group, tape_.words.size() / tape::kChunk, 0, tape_.units.size(), 0, {}});
     open_ = true;
     used_ = 0;
+  }
+
+  void Fold() {
+    Add({Mark(tape::kFold)}, {0});
+    unfolded_ = 0;
   }
 
   void Append(const Float4& head) {
@@ -399,7 +419,7 @@ class Assembler {
 
   Tape& tape_;
   std::size_t segment_words_;
-  std::size_t used_ = 0;
+  std::size_t used_ = 0, unfolded_ = 0;
   std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
   bool open_ = false;
 };
@@ -476,10 +496,9 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
       std::map<std::int32_t, const PlannedUnit*> units;
       const auto planned = PlanUnits(tree, out.ranks, options.unit_leaves);
       for (const PlannedUnit& unit : planned) units[unit.root] = &unit;
-      assembler.NextTree(pass.group);
+      assembler.NextTree(tree);
       TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units, nullptr);
       tape.slots = std::max(tape.slots, writer.Run(0, words, starts));
-      writer.Begin(tape::kEndTree, 0);
       assembler.Add(words, starts);
     }
     assembler.Close();

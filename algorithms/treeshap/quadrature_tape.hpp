@@ -67,8 +67,9 @@ enum Op : std::int32_t {
   kUp,           // second child done
   kMidTreelet,   // as kMid, K kept in registers: the second child is one treelet
   kUpTreelet,
-  kUpLeaf,   // first child done, the second is a leaf
-  kEndTree,  // fold phi, G becomes 1
+  kUpLeaf,    // first child done, the second is a leaf
+  kNextTree,  // G becomes 1
+  kFold,      // add phi to the double sums, G becomes 1
   kNextChunk,
   kEnd
 };
@@ -85,6 +86,8 @@ constexpr int RecordSize(int points) {
 }
 
 inline constexpr int kChunk = 256;  //!< groups of four words: 4 KiB
+//! Small trees share a fold: one for so many groups at least, so that float sums stay short.
+inline constexpr std::size_t kFoldWords = 512;
 
 }  // namespace tape
 
@@ -95,6 +98,7 @@ struct TapeSegment {
   std::size_t chunks = 0;
   std::size_t first_unit = 0;
   std::size_t units = 0;
+  std::vector<std::int32_t> features;  //!< that its trees split, rising
 };
 
 //! All trees (or passes of trees) with `points` quadrature points.

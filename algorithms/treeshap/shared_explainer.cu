@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "algorithms/treeshap/partial_sums.cuh"
 
 namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of classes, in the worst case
-// Ranges of a batch: times 40 blocks of rows, four waves; fewer where a range's sums are wide.
-constexpr std::size_t RangesOf(std::uint32_t features) {
-  return features > 96 ? 12 : 54;
+constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of all tapes' classes, at worst
+// Ranges of a batch: times 40 blocks of rows, four waves; one where the tape is short, for the sums
+// of a range are cleared and added; fewer, too, where they are wide.
+constexpr std::size_t RangesOf(std::int32_t features, std::size_t chunks) {
+  return features > 96 ? 12 : std::clamp<std::size_t>(chunks / 8, 13, 54);
 }
 
 struct Batch {
@@ -19,20 +23,40 @@ struct Batch {
   std::uint32_t units = 0;
   std::uint32_t first_range = 0;
   std::uint32_t ranges = 0;
-  std::uint32_t first_order = 0;
-  std::uint32_t first_group = 0;  // of its groups + 1 entries
-  std::size_t width = 0;          // of one row in the table: the units' widths
+  std::uint32_t first_partial = 0;  // of the round's ranges
+  std::size_t width = 0;            // of one row in the table: the units' widths
 };
 
+// A tape with what its kernels write: tapes run side by side.
 struct SharedTape {
   int points = 4;
   int slots = 0, unit_slots = 0;
   std::uint32_t unit_features = 0, key_words = 0, unit_length = 0;
   DeviceArray<Float4> words, unit_words;
   DeviceArray<Unit> units;
-  DeviceArray<std::uint32_t> feature_lists, keys, order, group_begin;
+  DeviceArray<std::uint32_t> feature_lists, keys;
   DeviceArray<TapeRange> ranges;
+  std::vector<RangeSums> range_sums;
   std::vector<Batch> batches;
+  // Grown to the largest batch.
+  DeviceArray<std::uint16_t> classes;
+  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<UnitItem> items;
+  DeviceArray<float4> table;
+  Stream stream;
+  Event done;
+
+  void Reserve(std::uint32_t rows, std::uint32_t stride) {
+    const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
+    for (const Batch& batch : batches) {
+      classes.Reserve(std::size_t{batch.units} * stride);
+      members.Reserve(std::size_t{batch.units} * rows);
+      bases.Reserve(batch.units);
+      items.Reserve(std::size_t{batch.units} * ((rows + per_item - 1) / per_item));
+      table.Reserve(batch.width * rows);
+    }
+    counters.Reserve(kUnitCounters);
+  }
 };
 
 // A node of the tree that orders the rows.
@@ -117,10 +141,10 @@ std::vector<OrderNode> OrderTree(const AnnotatedTree& tree) {
 // The segments of a tape cut into batches and these into ranges.
 class BatchPlanner {
  public:
-  BatchPlanner(const Tape& tape, const AnnotatedModel& model)
+  BatchPlanner(const Tape& tape, std::int32_t features, std::size_t table_bytes)
       : tape_(tape),
-        groups_(model.groups),
-        most_ranges_(RangesOf(static_cast<std::uint32_t>(model.features))) {}
+        table_bytes_(table_bytes),
+        most_ranges_(RangesOf(features, tape.words.size() / tape::kChunk)) {}
 
   void Run(SharedTape& out) {
     for (std::size_t first = 0; first < tape_.segments.size();) {
@@ -128,7 +152,7 @@ class BatchPlanner {
       std::size_t last = first;
       while (last < tape_.segments.size()) {
         const std::size_t more = Width(tape_.segments[last]);
-        if (last > first && (width + more) * kGroupedRows * sizeof(Float4) > kTableBytes) break;
+        if (last > first && (width + more) * kGroupedRows * sizeof(Float4) > table_bytes_) break;
         width += more;
         ++last;
       }
@@ -136,8 +160,6 @@ class BatchPlanner {
       first = last;
     }
     out.ranges = DeviceArray<TapeRange>(std::span<const TapeRange>(ranges_));
-    out.order = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(order_));
-    out.group_begin = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(group_begin_));
   }
 
  private:
@@ -154,40 +176,31 @@ class BatchPlanner {
     batch.first_unit = static_cast<std::uint32_t>(tape_.segments[first].first_unit);
     batch.width = width;
     batch.first_range = static_cast<std::uint32_t>(ranges_.size());
-    batch.first_order = static_cast<std::uint32_t>(order_.size());
-    batch.first_group = static_cast<std::uint32_t>(group_begin_.size());
     std::size_t chunks = 0;
     for (std::size_t s = first; s < last; ++s) chunks += tape_.segments[s].chunks;
     const std::size_t per_range =
         std::max<std::size_t>(1, (chunks + most_ranges_ - 1) / most_ranges_);
-    std::vector<std::int32_t> groups;
     for (std::size_t s = first; s < last; ++s) {
       const TapeSegment& segment = tape_.segments[s];
       batch.units += static_cast<std::uint32_t>(segment.units);
-      const bool open = !groups.empty() && groups.back() == segment.group &&
+      const bool open = ranges_.size() > batch.first_range &&
+                        out.range_sums.back().group == segment.group &&
                         ranges_.back().chunks + segment.chunks <= per_range;
       if (!open) {
         ranges_.push_back({static_cast<std::uint32_t>(segment.first_chunk), 0});
-        groups.push_back(segment.group);
+        out.range_sums.push_back({segment.group, {}});
       }
       ranges_.back().chunks += static_cast<std::uint32_t>(segment.chunks);
+      out.range_sums.back().Merge(segment.features);
     }
-    batch.ranges = static_cast<std::uint32_t>(groups.size());
-    group_begin_.push_back(0);
-    for (std::int32_t g = 0; g < groups_; ++g) {
-      for (std::size_t i = 0; i < groups.size(); ++i) {
-        if (groups[i] == g) order_.push_back(static_cast<std::uint32_t>(i));
-      }
-      group_begin_.push_back(static_cast<std::uint32_t>(order_.size()) - batch.first_order);
-    }
+    batch.ranges = static_cast<std::uint32_t>(ranges_.size()) - batch.first_range;
     out.batches.push_back(batch);
   }
 
   const Tape& tape_;
-  std::int32_t groups_;
+  std::size_t table_bytes_;
   std::size_t most_ranges_;
   std::vector<TapeRange> ranges_;
-  std::vector<std::uint32_t> order_, group_begin_;
 };
 
 }  // namespace
@@ -195,44 +208,44 @@ class BatchPlanner {
 struct SharedQuadrature::State {
   std::uint32_t features = 0, groups = 1;
   bool usable = false;
-  std::vector<SharedTape> tapes;
+  std::vector<std::unique_ptr<SharedTape>> tapes;
+  std::vector<PartialSums> rounds;  // a batch of every tape that has one left
   DeviceArray<float> thresholds;
   DeviceArray<std::uint32_t> begin;
-  // Grown to the largest batch.
-  DeviceArray<std::uint16_t> ranks, classes;
-  DeviceArray<std::uint32_t> members, bases, counters;
-  DeviceArray<UnitItem> items;
-  DeviceArray<float4> table;
+  DeviceArray<std::uint16_t> ranks;
   DeviceArray<double> partial;
+  Event ready;
   // The first tree, and the rows in the order of its leaves.
   DeviceArray<OrderNode> order_tree;
   DeviceArray<std::uint16_t> leaves;
   DeviceArray<std::uint32_t> order;
 
-  void Reserve(std::uint32_t rows, std::uint32_t stride) {
-    ranks.Reserve(std::size_t{features} * stride);
-    for (const SharedTape& tape : tapes) {
-      const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(tape.points));
-      for (const Batch& batch : tape.batches) {
-        classes.Reserve(std::size_t{batch.units} * stride);
-        members.Reserve(std::size_t{batch.units} * rows);
-        bases.Reserve(batch.units);
-        items.Reserve(std::size_t{batch.units} * ((rows + per_item - 1) / per_item));
-        table.Reserve(batch.width * rows);
-        partial.Reserve(std::size_t{batch.ranges} * features * stride);
+  void PlanRounds() {
+    std::size_t count = 0;
+    for (const auto& tape : tapes) count = std::max(count, tape->batches.size());
+    for (std::size_t r = 0; r < count; ++r) {
+      std::vector<RangeSums> ranges;
+      for (const auto& tape : tapes) {
+        if (r >= tape->batches.size()) continue;
+        Batch& batch = tape->batches[r];
+        batch.first_partial = static_cast<std::uint32_t>(ranges.size());
+        const auto first = tape->range_sums.begin() + batch.first_range;
+        ranges.insert(ranges.end(), first, first + batch.ranges);
       }
+      PartialSums round;
+      round.Plan(ranges, features, groups);
+      rounds.push_back(std::move(round));
     }
-    counters.Reserve(kUnitCounters);
   }
 
-  void RunBatch(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
-                std::uint32_t stride, KernelKind kind, double* out, cudaStream_t stream) {
-    CheckCuda(cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
-              "memset");
-    CheckCuda(
-        cudaMemsetAsync(partial.data(), 0,
-                        std::size_t{batch.ranges} * features * stride * sizeof(double), stream),
-        "memset");
+  void Reserve(std::uint32_t rows, std::uint32_t stride) {
+    ranks.Reserve(std::size_t{features} * stride);
+    for (const auto& tape : tapes) tape->Reserve(rows, stride);
+    for (const PartialSums& round : rounds) partial.Reserve(round.size(stride));
+  }
+
+  void RunBatch(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+                std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
     if (batch.units > 0) Units(tape, batch, x, rows, stride, kind, stream);
     QuadratureLaunch launch;
     launch.features = features;
@@ -243,20 +256,20 @@ struct SharedQuadrature::State {
     launch.ranges = tape.ranges.data() + batch.first_range;
     launch.range_count = batch.ranges;
     launch.x = x;
-    launch.partial = partial.data();
+    launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
     launch.stride = stride;
     launch.first_unit = batch.first_unit;
-    launch.classes = classes.data();
-    launch.bases = bases.data();
-    launch.table = table.data();
+    launch.classes = tape.classes.data();
+    launch.bases = tape.bases.data();
+    launch.table = tape.table.data();
     LaunchQuadrature(tape.points, launch, stream);
-    LaunchReduce(partial.data(), tape.order.data() + batch.first_order,
-                 tape.group_begin.data() + batch.first_group, order.data(), features, stride, rows,
-                 groups, out, stream);
   }
 
-  void Units(const SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+  void Units(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
              std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
+    CheckCuda(
+        cudaMemsetAsync(tape.counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
+        "memset");
     GroupingLaunch grouping;
     grouping.units = tape.units.data() + batch.first_unit;
     grouping.keys = tape.keys.data();
@@ -267,11 +280,11 @@ struct SharedQuadrature::State {
     grouping.key_words = tape.key_words;
     grouping.item_classes = static_cast<std::uint32_t>(32 * RowsPerLane(tape.points));
     grouping.missing = kind != KernelKind::kPlain && kind != KernelKind::kPlainMany;
-    grouping.classes = classes.data();
-    grouping.members = members.data();
-    grouping.bases = bases.data();
-    grouping.items = items.data();
-    grouping.counters = counters.data();
+    grouping.classes = tape.classes.data();
+    grouping.members = tape.members.data();
+    grouping.bases = tape.bases.data();
+    grouping.items = tape.items.data();
+    grouping.counters = tape.counters.data();
     LaunchGrouping(grouping, stream);
     UnitLaunch units;
     units.units = grouping.units;
@@ -283,11 +296,11 @@ struct SharedQuadrature::State {
     units.features = tape.unit_features;
     units.unit_words = tape.unit_length;
     units.missing = grouping.missing;
-    units.members = members.data();
-    units.bases = bases.data();
-    units.items = items.data();
-    units.counters = counters.data();
-    units.table = table.data();
+    units.members = tape.members.data();
+    units.bases = tape.bases.data();
+    units.items = tape.items.data();
+    units.counters = tape.counters.data();
+    units.table = tape.table.data();
     LaunchUnits(tape.points, units, stream);
   }
 };
@@ -316,23 +329,24 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     state_->order_tree = DeviceArray<OrderNode>(std::span<const OrderNode>(nodes));
   }
   for (const Tape& tape : set.tapes) {
-    SharedTape out;
-    out.points = tape.points;
-    out.slots = tape.slots;
-    out.unit_slots = tape.unit_slots;
-    out.unit_features = tape.most_unit_features;
-    out.key_words = tape.most_key_words;
-    out.unit_length = tape.most_unit_words;
-    out.words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
-    out.unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
-    out.units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
-    out.feature_lists =
+    auto out = std::make_unique<SharedTape>();
+    out->points = tape.points;
+    out->slots = tape.slots;
+    out->unit_slots = tape.unit_slots;
+    out->unit_features = tape.most_unit_features;
+    out->key_words = tape.most_key_words;
+    out->unit_length = tape.most_unit_words;
+    out->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
+    out->unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
+    out->units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
+    out->feature_lists =
         DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
-    out.keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
-    BatchPlanner(tape, model).Run(out);
+    out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
+    BatchPlanner(tape, model.features, kTableBytes / set.tapes.size()).Run(*out);
     state_->usable = state_->usable || !tape.units.empty();
     state_->tapes.push_back(std::move(out));
   }
+  state_->PlanRounds();
 }
 
 const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,
@@ -353,10 +367,23 @@ void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t str
   s.Reserve(rows, stride);
   LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
               stream);
-  for (const SharedTape& tape : s.tapes) {
-    for (const Batch& batch : tape.batches) {
-      s.RunBatch(tape, batch, x, rows, stride, kind, out, stream);
+  for (std::size_t r = 0; r < s.rounds.size(); ++r) {
+    const PartialSums& round = s.rounds[r];
+    round.Clear(s.partial.data(), stride, stream);
+    if (s.tapes.size() == 1) {
+      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], x, rows, stride, kind, stream);
+    } else {
+      s.ready.Record(stream);
+      for (const auto& tape : s.tapes) {
+        if (r >= tape->batches.size()) continue;
+        const cudaStream_t own = tape->stream.get();
+        CheckCuda(cudaStreamWaitEvent(own, s.ready.get()), "wait");
+        s.RunBatch(*tape, tape->batches[r], x, rows, stride, kind, own);
+        tape->done.Record(own);
+        CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
+      }
     }
+    round.Add(s.partial.data(), s.order.data(), stride, rows, out, stream);
   }
 }
 

@@ -41,13 +41,6 @@ class SharedQuadrature {
 //! blocks; the rest is local, and what local memory cannot hold is shared again.
 void PlaceStack(int points, int slots, QuadratureLaunch& launch);
 
-//! out[row][group][feature] += the sum of the group's ranges, in the order of the list; the row is
-//! row_order's where that is not null.
-void LaunchReduce(const double* partial, const std::uint32_t* order,
-                  const std::uint32_t* group_begin, const std::uint32_t* row_order,
-                  std::uint32_t features, std::uint32_t stride, std::uint32_t rows,
-                  std::uint32_t groups, double* out, cudaStream_t stream);
-
 inline constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have
 
 }  // namespace retable::treeshap

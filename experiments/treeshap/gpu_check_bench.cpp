@@ -3,6 +3,7 @@
 //
 //     treeshap_gpu_check [--out DIR] [--seed N] [--rows N] [--only SUBSTRING] [--skip-speed]
 //                        [--skip-checks] [--skip-interactions] [--max-points N,N,...] [--threads N]
+//                        [--interaction-rows N] [--effort N]
 //                        [--model FILE [--data FILE of float32 rows]]
 
 #include <algorithm>
@@ -30,6 +31,7 @@ struct Options {
   std::string out;
   std::uint64_t seed = std::random_device{}();
   std::size_t rows = 10000;
+  std::size_t interaction_rows = 200;
   std::string only;
   std::string model, data;
   bool speed = true;
@@ -42,7 +44,8 @@ struct Options {
 };
 
 int failures = 0;
-std::uint64_t effort = 4;  // quarters of the random cases: fewer under a sanitizer
+// Quarters of the random cases: fewer under a sanitizer. 0: one small case of each kernel.
+std::uint64_t effort = 4;
 
 std::vector<std::int64_t> Numbers(const std::string& text) {
   std::vector<std::int64_t> numbers;
@@ -65,6 +68,8 @@ Options Parse(int argc, char** argv) {
       options.seed = std::stoull(next());
     else if (argument == "--rows")
       options.rows = std::stoull(next());
+    else if (argument == "--interaction-rows")
+      options.interaction_rows = std::stoull(next());
     else if (argument == "--only")
       options.only = next();
     else if (argument == "--model")
@@ -138,7 +143,7 @@ bool HasInteractions(const std::string& name) {
 void CheckRandom(const std::string& name, double tolerance, std::uint64_t seed) {
   double worst = 0;
   double worst_interactions = 0;
-  for (std::uint64_t i = 0; i < 10 * effort; ++i) {
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(3, 10 * effort); ++i) {
     RandomEnsembleOptions options;
     options.features = 1 + static_cast<int>(i % 9);
     options.groups = 1 + static_cast<int>(i % 3);
@@ -195,7 +200,7 @@ void CheckChains() {
 void CheckShared(std::uint64_t seed) {
   double worst = 0;
   bool same = true;
-  for (std::uint64_t i = 0; i < 6 * effort; ++i) {
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(1, 6 * effort); ++i) {
     RandomEnsembleOptions shape;
     shape.features = 2 + static_cast<int>(i % 12);
     shape.groups = 1 + static_cast<int>(i % 3);
@@ -203,7 +208,7 @@ void CheckShared(std::uint64_t seed) {
     shape.trees = 6;
     const TreeEnsemble model = RandomEnsemble(shape, seed + i);
     const auto values =
-        RandomRows(model, i % 5 == 0 ? 1500 : 40 + i, i % 2 == 0 ? 0.1 : 0, seed + i);
+        RandomRows(model, i % 5 == 0 && effort > 0 ? 1500 : 40 + i, i % 2 == 0 ? 0.1 : 0, seed + i);
     const RowBlock rows = Block(model, values);
     const auto cpu =
         Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
@@ -221,6 +226,36 @@ void CheckShared(std::uint64_t seed) {
   }
   Report("Quadrature: units shared by rows", worst, 5e-7);
   Report("Quadrature: the same bits again and in other company", same ? 0 : 1, 0);
+}
+
+// Interactions of parts in several levels, with units and without, rows in several blocks.
+void CheckPairs(std::uint64_t seed) {
+  double worst = 0;
+  bool same = true;
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(1, 3 * effort); ++i) {
+    RandomEnsembleOptions shape;
+    shape.features = effort == 0 ? 6 : 5 + static_cast<int>(4 * i);
+    shape.groups = 1 + static_cast<int>(i % 3);
+    shape.depth = effort == 0 ? 6 : 7 + static_cast<int>(i % 4);
+    shape.trees = effort == 0 ? 2 : 6;
+    shape.categorical_probability = i % 4 == 3 ? 0.3 : 0;
+    const TreeEnsemble model = RandomEnsemble(shape, seed + i);
+    const auto values = RandomRows(model, effort == 0 ? 40 : 150 + i, 0.1, seed + i);
+    const RowBlock rows = Block(model, values);
+    const auto cpu =
+        Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
+    const auto want = cpu->interactions(rows);
+    for (const std::int64_t leaves : {0, 8, 16}) {
+      const auto cuda = Prepared("Quadrature", Device::kCuda, model, {{"share", leaves}});
+      const auto got = cuda->interactions(rows);
+      worst = std::max(worst, Error(got, want));
+      same = same && got == cuda->interactions(rows);
+      const auto head = cuda->interactions(rows.slice(0, rows.rows / 2));
+      same = same && std::equal(head.begin(), head.end(), got.begin());
+    }
+  }
+  Report("Quadrature: interactions of parts and units", worst, 2e-6);
+  Report("Quadrature: their bits again and in other company", same ? 0 : 1, 0);
 }
 
 void CheckInterventional(std::uint64_t seed) {
@@ -268,9 +303,15 @@ void CheckDeterminism(std::uint64_t seed) {
 void Check(std::uint64_t seed) {
   CheckRandom("GPUTreeShap", 1e-4, seed);
   CheckRandom("Quadrature", 5e-7, seed);
+  if (effort == 0) {
+    CheckShared(seed);
+    CheckPairs(seed);
+    return;
+  }
   CheckWide("GPUTreeShap", 1e-4, seed);
   CheckWide("Quadrature", 5e-7, seed);
   CheckShared(seed);
+  CheckPairs(seed);
   CheckInterventional(seed);
   CheckChains();
   CheckDeterminism(seed);
@@ -377,23 +418,22 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
   std::fflush(stdout);
   if (options.background > 0) SpeedInterventional(model, rows, options.background);
   if (!options.interactions) return;
-  const RowBlock two_hundred =
-      rows.slice(0, std::min<std::size_t>(rows.rows, model.features > 100 ? 20 : 200));
-  const RowBlock base_rows =
-      two_hundred.slice(0, leaves > 1e6 ? two_hundred.rows / 4 : two_hundred.rows);
+  const RowBlock asked = rows.slice(
+      0, std::min<std::size_t>(rows.rows, model.features > 100 ? 20 : options.interaction_rows));
+  const RowBlock base_rows = asked.slice(0, leaves > 1e6 ? asked.rows / 4 : asked.rows);
   const Timing slow = Best(*published, 1, [&] { want = published->interactions(base_rows); });
-  const double factor = static_cast<double>(two_hundred.rows) / static_cast<double>(base_rows.rows);
+  const double factor = static_cast<double>(asked.rows) / static_cast<double>(base_rows.rows);
   const auto explainer = Prepared("Quadrature", Device::kCuda, model);
   std::vector<double> matrices;
-  const Timing fast = Best(*explainer, 3, [&] { matrices = explainer->interactions(two_hundred); });
+  const Timing fast = Best(*explainer, 3, [&] { matrices = explainer->interactions(asked); });
   matrices.resize(want.size());
   std::printf(
       "  interactions, %zu rows: GPUTreeShap %.3f ms, Quadrature %.3f ms: %.1fx, differ by %.1e\n",
-      two_hundred.rows, slow.kernel * factor * 1e3, fast.kernel * 1e3,
-      slow.kernel * factor / fast.kernel, Error(matrices, want));
-  csv << name << ",interactions," << two_hundred.rows << ',' << leaves << ",8,"
-      << slow.kernel * factor << ',' << fast.kernel << ',' << fast.total << ",0,"
-      << slow.kernel * factor / fast.kernel << '\n';
+      asked.rows, slow.kernel * factor * 1e3, fast.kernel * 1e3, slow.kernel * factor / fast.kernel,
+      Error(matrices, want));
+  csv << name << ",interactions," << asked.rows << ',' << leaves << ",8," << slow.kernel * factor
+      << ',' << fast.kernel << ',' << fast.total << ",0," << slow.kernel * factor / fast.kernel
+      << '\n';
   std::fflush(stdout);
 }
 
