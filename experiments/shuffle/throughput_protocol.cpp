@@ -8,6 +8,7 @@
 //! promise it must equal the CPU bit for bit up to 2^22.
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -36,29 +37,43 @@ std::size_t ItemBytes(const harness::CellConfig& cell) {
   return static_cast<std::size_t>(IntegerOf(cell.axes, "item_bytes"));
 }
 
+// Calls visit(begin, end) for parts of [0, n) on all threads: at 2^29 items making and checking
+// them takes longer than what is timed.
+template <class Visit>
+void ForParts(std::uint64_t n, Visit&& visit) {
+  constexpr std::uint64_t kPart = std::uint64_t{1} << 18;
+  shuffle::ParallelFor((n + kPart - 1) / kPart, [&](std::uint64_t part) {
+    visit(part * kPart, std::min(n, (part + 1) * kPart));
+  });
+}
+
 // Items of any size, item i starting with its index (as far as it fits).
 std::vector<std::byte> Sequence(std::uint64_t n, std::size_t item_bytes) {
   std::vector<std::byte> items(n * item_bytes);
-  for (std::uint64_t i = 0; i < n; ++i) {
-    std::memcpy(items.data() + i * item_bytes, &i, std::min<std::size_t>(8, item_bytes));
-  }
+  ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::memcpy(items.data() + i * item_bytes, &i, std::min<std::size_t>(8, item_bytes));
+    }
+  });
   return items;
 }
 
 // Items that are missing, or, when `repeats` may occur, that are not of the input.
 std::uint64_t WrongItems(const std::vector<std::byte>& items, std::uint64_t n,
                          std::size_t item_bytes, bool repeats) {
-  std::vector<bool> seen(n, false);
-  std::uint64_t wrong = 0;
-  for (std::uint64_t j = 0; j < n; ++j) {
-    std::uint64_t i = 0;
-    std::memcpy(&i, items.data() + j * item_bytes, std::min<std::size_t>(8, item_bytes));
-    if (i >= n || (seen[i] && !repeats)) {
-      ++wrong;
-    } else {
-      seen[i] = true;
+  std::vector<std::atomic<std::uint64_t>> seen(n / 64 + 1);
+  std::atomic<std::uint64_t> wrong = 0;
+  ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t here = 0;
+    for (std::uint64_t j = begin; j < end; ++j) {
+      std::uint64_t i = 0;
+      std::memcpy(&i, items.data() + j * item_bytes, std::min<std::size_t>(8, item_bytes));
+      const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+      here += i >= n ||
+              ((seen[i / 64].fetch_or(bit, std::memory_order_relaxed) & bit) != 0 && !repeats);
     }
-  }
+    wrong += here;
+  });
   return wrong;
 }
 
