@@ -19,7 +19,7 @@ namespace retable::quantiles {
 namespace {
 
 //! Of float32 tiles: below 1e-8, unless several values repeat and these are too many to be counted.
-constexpr double kFloatNoise = 1e-7;
+constexpr double kFloatNoise = 5e-7;
 
 constexpr std::size_t kLongStream = std::size_t{1} << 21;
 constexpr std::size_t kPiece = std::size_t{1} << 20;

@@ -142,10 +142,10 @@ void VerifyCase(Verifier& verifier, const Case<Real>& tried, const DeviceArray<R
     const ChebyshevSums found = cuda.Sum(device.data() + 1, kLength, nullptr);
     const ChebyshevSums again = cuda.Sum(device.data() + 1, kLength, nullptr);
     // float32: what values that repeat inside of the range are rounded by does not average out. One
-    // of them is looked after, which leaves 2e-8 if it holds most of the mass.
+    // of them is looked after, which leaves 2e-8 if it holds most of the mass; several leave 3e-7.
     const bool repeats = tried.name == std::string("zeros among normals") ||
                          tried.name == std::string("three values among normals");
-    const double allowed = sizeof(Real) == 8 ? 1e-13 : repeats ? 1e-7 : 1e-8;
+    const double allowed = sizeof(Real) == 8 ? 1e-13 : repeats ? 5e-7 : 1e-8;
     verifier.Record("Chebyshev", order, kType<Real>, tried.name, kLength,
                     Difference(found, twin.sums(), order), allowed);
     bool same = true;
