@@ -12,7 +12,6 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
-#include "algorithms/shuffle/rectangle.hpp"
 #include "algorithms/shuffle/rectangle_device.hpp"
 
 namespace retable::shuffle {
@@ -202,13 +201,12 @@ class CudaMended final : public CudaBijective {
 class CudaBest final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    if (TakesPartition(n, item_bytes)) return partition_.Prepare(n, item_bytes);
-    MakeRectangleCipher(n, 0);  // checks n
+    TakesPartition(n, item_bytes) ? partition_.Prepare(n, item_bytes) : rectangle_.Prepare(n);
   }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     if (!TakesPartition(n, item_bytes))
-      return EnqueueRectangle(in, out, n, item_bytes, seed, stream);
+      return rectangle_.Enqueue(in, out, n, item_bytes, seed, stream);
     if (item_bytes == 4) {
       partition_.Enqueue(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n,
                          seed, stream);
@@ -220,6 +218,7 @@ class CudaBest final : public CudaShuffler {
 
  private:
   PartitionWorkspace partition_;
+  RectangleGather rectangle_;
 };
 
 const ParameterInfo kFusion{"fusion", std::int64_t{2},

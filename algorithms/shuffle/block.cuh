@@ -40,6 +40,23 @@ __device__ __forceinline__ std::uint32_t SharedAddress(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
+//! A value at an address of shared memory: one addition an access less than through a pointer.
+template <class T>
+__device__ __forceinline__ T LoadShared(std::uint32_t address) {
+  if constexpr (sizeof(T) == 8) {
+    std::uint64_t value;
+    asm volatile("ld.shared.u64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
+    return static_cast<T>(value);
+  } else {
+    std::uint32_t value;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return static_cast<T>(value);
+  }
+}
+__device__ __forceinline__ void StoreShared(std::uint32_t address, std::uint16_t value) {
+  asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(value) : "memory");
+}
+
 //! Fetches m items into the L2 cache, from one thread and without waiting (compute capability 9.0).
 template <class Item>
 __device__ __forceinline__ void PrefetchToCache(const Item* source, std::uint32_t m) {
@@ -55,7 +72,14 @@ __device__ __forceinline__ void PrefetchToCache(const Item* source, std::uint32_
 #endif
 }
 
-//! Loads runs of items into shared memory. All threads of the block call each function.
+#if __CUDA_ARCH__ >= 900
+inline constexpr bool kBulkCopies = true;
+#else
+inline constexpr bool kBulkCopies = false;
+#endif
+
+//! Loads runs of items into shared memory. All threads of the block call each function; with
+//! kBulkCopies the first two warps are enough to start a load.
 //! On compute capability 9.0 one thread hands the aligned middle to the copy engine, so that the
 //! others go on with work that needs no data yet.
 template <class Item>

@@ -177,11 +177,9 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
     EnqueueLevel(SecondLevel(plan, starts), random, static_cast<const Item*>(between), out,
                  leaf_starts, stream);
   }
-  const auto shuffle = [&](auto* kernel) {
-    Launch(kernel, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream, "ShuffleLeaves", random,
-           leaves, out, static_cast<const std::uint32_t*>(leaf_starts), capacity_, overflow);
-  };
-  lanes_in_order_ ? shuffle(ShuffleLeaves<Item, true>) : shuffle(ShuffleLeaves<Item, false>);
+  Launch(ShuffleLeaves<Item>, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream,
+         "ShuffleLeaves", random, leaves, out, static_cast<const std::uint32_t*>(leaf_starts),
+         capacity_, overflow);
   Mark("leaf");
 }
 

@@ -2,26 +2,28 @@
 //! @file
 //! Last pass of the partition shuffle on the GPU: leaves shuffled in shared memory.
 //!
-//! The slots of a leaf are sorted into 1792 bins by digit, by the same means as a tile of the
-//! scatter pass. A thread owns four bins of about four slots each; one Philox block draws the swaps
-//! of all four, which it makes in registers: the order of a bin is a word of nibbles, published
-//! with the place where the bin begins. A slot then reads the word of its bin, takes its nibble and
-//! so knows its place: its item goes there, and the leaf is written in a stream, 16 bytes a store.
-//! No item is moved twice in shared memory, no thread walks through a bin. Two leaves an SM, so
-//! that one computes while the other waits; the items are fetched into the cache while digits are
-//! drawn. Bins of more than 12 slots (one leaf in ten has one) are swapped in place afterwards.
-//! Bytes an item: sizeof(Item) read, sizeof(Item) written. About 70 instructions an item.
+//! What is made is the order of the leaf's 16-bit slots; the items come meanwhile, by the copy
+//! engine. A slot goes to a row of its bin's column, as one atomic addition says: in any order,
+//! without a count beforehand. A thread then owns four bins of about four slots each, sorts the
+//! slots of two at a time in registers, reads their orders from a table (leaf_orders.hpp) and sends
+//! each slot to its place. The few bins of more than eight slots are listed for two warps that own
+//! none. At the end items are read by slot and written in a stream, 16 bytes a store. Two leaves an
+//! SM, so that one computes while the other waits. Four barriers. Bytes an item: sizeof(Item) read,
+//! sizeof(Item) written. About 90 instructions an item.
 
-#include "algorithms/shuffle/arrival.cuh"
 #include "algorithms/shuffle/block.cuh"
+#include "algorithms/shuffle/leaf_orders.hpp"
 #include "algorithms/shuffle/partition.hpp"
 
 namespace retable::shuffle {
 
-inline constexpr int kLeafWarps = 14;
-inline constexpr int kLeafThreads = kLeafWarps * 32;
-inline constexpr int kLeafEach = 16;  //!< slots a thread
-static_assert(kLeafThreads * kLeafEach == kLeafCapacity && kLeafThreads * 4 == kBins);
+inline constexpr int kLeafWarps = 16;
+inline constexpr std::uint32_t kLeafThreads = kLeafWarps * 32;
+inline constexpr std::uint32_t kBinOwners = kBins / 4;  //!< threads; the last two warps own none
+inline constexpr std::uint32_t kRows = 10;        //!< slots of a bin that find room in its column
+inline constexpr std::uint32_t kMostAside = 64;   //!< slots without: four are expected
+inline constexpr std::uint32_t kMostLarge = 64;   //!< bins over eight of one half: 12 are expected
+inline constexpr std::uint32_t kLargestBin = 31;  //!< one in 10^17 has more
 
 //! Where leaves too large for shared memory are put aside: `used` counts items taken.
 template <class Item>
@@ -32,13 +34,33 @@ struct Overflow {
   std::uint32_t* used;
 };
 
+//! Shared memory of a leaf.
 template <class Item>
-constexpr std::size_t LeafBytes() {
-  return 256 + (kLeafCapacity * sizeof(Item) + 16) + kBins * (4 * 4 + 8);
-}
+struct LeafMemory {
+  std::uint64_t barrier;     //!< of the items' load
+  std::uint32_t aside_used;  //!< slots in `aside`, or more than there is room for
+  std::uint32_t too_large;  //!< not 0: a bin of more than kLargestBin slots, or too many large ones
+  std::uint32_t warps[kLeafWarps + 1];  //!< slots of a warp's bins
+  std::uint32_t aside[kMostAside];      //!< bin << 16 | slot
+  std::uint32_t large[2][kMostLarge];   //!< slots before it of its owner's << 16 | size << 11 | bin
+  std::uint16_t before[kBinOwners];     //!< slots of earlier bins of the owner's warp
+  alignas(16) ReadOrders orders;
+  alignas(16) std::uint16_t rows[kRows][kBins];  //!< slots that drew a bin, 0xFFFF where none did
+  union {
+    alignas(16) std::uint32_t count[kBins];             //!< until the places are known
+    alignas(16) std::uint16_t slot[kLeafCapacity + 8];  //!< of each place
+  };
+  alignas(16) Item items[kLeafCapacity + 16 / sizeof(Item)];
+};
+
+static_assert(sizeof(LeafMemory<std::uint64_t>) <= 233472 / 2 - 1024 - 128,
+              "two blocks share a multiprocessor of compute capability 9.0");
+
+inline constexpr ReadOrders kMadeReadOrders = MakeReadOrders();
+static __device__ const ReadOrders kReadOrdersOnDevice = kMadeReadOrders;
 
 //! Shuffles the items of a leaf of any size in global memory: thread t gathers the slots of bins
-//! t, t + 448, .... Slow, and all but never needed.
+//! t, t + 512, .... Slow, and all but never needed.
 template <class Item>
 __device__ __noinline__ void ShuffleLargeLeaf(const Philox4x32& random, std::uint64_t leaf,
                                               const Overflow<Item>& overflow, const Item* in,
@@ -55,7 +77,8 @@ __device__ __noinline__ void ShuffleLargeLeaf(const Philox4x32& random, std::uin
                  static_cast<int>((s >> 5) & 7), kBins);
   };
   std::uint32_t begin = 0;
-  for (std::uint32_t bin = threadIdx.x; bin < kBins; bin += kLeafThreads) {
+  for (std::uint32_t first = 0; first < kBins; first += kLeafThreads) {
+    const std::uint32_t bin = first + threadIdx.x;  // past the last bin: empty
     std::uint32_t size = 0;
     for (std::uint32_t s = 0; s < m; ++s) size += bin_of(s) == bin;
     __syncthreads();
@@ -83,154 +106,385 @@ __device__ __noinline__ void ShuffleLargeLeaf(const Philox4x32& random, std::uin
   for (std::uint32_t p = threadIdx.x; p < m; p += kLeafThreads) out[p] = items[order[p]];
 }
 
-//! Items of 16 bytes of output: 2 of 8 bytes, 4 of 4.
+//! The table of orders, no slots in the columns, no counts.
 template <class Item>
-struct alignas(16) Pack {
-  Item item[16 / sizeof(Item)];
+__device__ __forceinline__ void ClearLeafMemory(LeafMemory<Item>& shared) {
+  constexpr std::uint32_t kTableWords = sizeof(ReadOrders) / 4;
+  static_assert(kTableWords > kLeafThreads && kTableWords <= 2 * kLeafThreads);
+  const std::uint32_t thread = threadIdx.x;
+  const auto* table = reinterpret_cast<const std::uint32_t*>(&kReadOrdersOnDevice);
+  const std::uint32_t word = table[thread];
+  const bool second = thread + kLeafThreads < kTableWords;
+  const std::uint32_t second_word = second ? table[thread + kLeafThreads] : 0;
+  if (thread == 0) shared.aside_used = shared.too_large = 0;
+  if (thread < kBinOwners) {
+    reinterpret_cast<uint4*>(shared.count)[thread] = make_uint4(0, 0, 0, 0);
+    static_assert(kPairedBin * kBins / 8 == 4 * kBinOwners);
+#pragma unroll
+    for (std::uint32_t c = 0; c < 4; ++c) {
+      reinterpret_cast<uint4*>(shared.rows)[thread + c * kBinOwners] =
+          make_uint4(~0u, ~0u, ~0u, ~0u);
+    }
+  }
+  auto* own = reinterpret_cast<std::uint32_t*>(&shared.orders) + thread;
+  own[0] = word;
+  if (second) own[kLeafThreads] = second_word;
+}
+
+//! The 256 slots of a group go to rows of their bins. kFull: all are less than m.
+template <bool kFull, class Item>
+__device__ __forceinline__ void DealGroup(LeafMemory<Item>& shared, const PhiloxBlock& block,
+                                          std::uint32_t first, std::uint32_t m) {
+  std::uint32_t bin[8], row[8], last_row = 0;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    bin[j] = Digit(block, j, kBins);
+    row[j] = 0;
+    if (kFull || first + j * 32 < m) row[j] = atomicAdd(&shared.count[bin[j]], 1u);
+  }
+  const std::uint32_t rows = SharedAddress(shared.rows);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const std::uint32_t slot = first + j * 32;
+    last_row = last_row > row[j] ? last_row : row[j];
+    if (row[j] < kRows && (kFull || slot < m)) {
+      StoreShared(rows + 2 * bin[j] + row[j] * (2 * kBins), static_cast<std::uint16_t>(slot));
+    }
+  }
+  if (last_row < kRows) return;
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    if (row[j] < kRows) continue;
+    const std::uint32_t at = atomicAdd(&shared.aside_used, 1u);
+    if (at < kMostAside) shared.aside[at] = (bin[j] << 16) | (first + j * 32);
+  }
+}
+
+//! Four neighbouring bins of up to eight slots, and their owner's way to place them.
+struct OwnBins {
+  std::uint32_t where[4];    //!< slots of earlier bins of the warp << 16 | size; others place a
+                             //!< larger bin, which has size 0 here
+  std::uint32_t order[4];    //!< nibble r: the place of slot r
+  std::uint32_t pair[2][8];  //!< the slots, sorted, of bins 0 and 1 and of 2 and 3, in halves
+
+  template <class Item>
+  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const Philox4x32& random,
+                                       std::uint64_t leaf) {
+    const std::uint32_t thread = threadIdx.x, lane = thread & 31;
+    const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[thread];
+    std::uint32_t size[4] = {counted.x, counted.y, counted.z, counted.w};
+    const std::uint32_t own = size[0] + size[1] + size[2] + size[3];
+    std::uint32_t sum = own;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, d);
+      if (lane >= d) sum += other;
+    }
+    if (lane == 31) shared.warps[thread >> 5] = sum;
+    shared.before[thread] = static_cast<std::uint16_t>(sum - own);
+#pragma unroll
+    for (std::uint32_t r = 0; r < kPairedBin; ++r) {
+      const uint2 four = reinterpret_cast<const uint2*>(shared.rows[r])[thread];
+      pair[0][r] = four.x;
+      pair[1][r] = four.y;
+    }
+    SortEight(pair[0]);
+    SortEight(pair[1]);
+    std::uint32_t begin = sum - own;
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      const std::uint32_t counted_here = size[b];
+      if (counted_here > kPairedBin) size[b] = 0;
+      where[b] = (begin << 16) | size[b];
+      begin += counted_here;
+    }
+    PhiloxBlock draws = SwapBlock(random, leaf, thread);
+    std::uint32_t least = ~0u;
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      std::uint32_t made[1];
+      ReadOrder<kPairedBin>(shared.orders.scale, shared.orders.places, size[b], draws.word[b],
+                            made);
+      order[b] = made[0];
+      least = least < draws.word[b] ? least : draws.word[b];
+    }
+    // What is left of the words is over 8! nearly always, which settles that they decide.
+    if (least >= 40320u) return;
+#pragma unroll
+    for (std::uint32_t b = 0; b < 4; ++b) {
+      if (draws.word[b] < 40320u && DrawsAgain(draws.word[b], size[b])) {
+        order[b] =
+            static_cast<std::uint32_t>(SmallOrderAgain(random, leaf, 4 * thread + b, size[b]));
+      }
+    }
+  }
+
+  //! `place` is the shared address of the first place of the warp's bins.
+  __device__ __forceinline__ void Place(std::uint32_t place) const {
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      // A byte for each place, so that one instruction picks it, doubles it and adds it.
+      const std::uint32_t even = order[b] & 0x0F0F0F0Fu, odd = (order[b] >> 4) & 0x0F0F0F0Fu;
+      const std::uint32_t first = place + 2 * (where[b] >> 16), size = where[b] & 0xFFFFu;
+#pragma unroll
+      for (std::uint32_t r = 0; r < kPairedBin; ++r) {
+        const std::uint32_t at = __dp4a((r & 1) != 0 ? odd : even, 2u << (8 * (r / 2)), first);
+        const std::uint32_t slots = pair[b / 2][r];
+        if (r < size) {
+          StoreShared(at, static_cast<std::uint16_t>((b & 1) != 0 ? slots >> 16 : slots));
+        }
+      }
+    }
+  }
 };
 
+//! Slot `number` >= kRows of a bin, in the order of their coming; 0xFFFF if there is none.
+template <class Item>
+__device__ __forceinline__ std::uint32_t SlotAside(const LeafMemory<Item>& shared,
+                                                   std::uint32_t bin, std::uint32_t number) {
+  for (std::uint32_t a = 0; a < shared.aside_used; ++a) {
+    if (shared.aside[a] >> 16 == bin && number-- == kRows) return shared.aside[a] & 0xFFFFu;
+  }
+  return 0xFFFFu;
+}
+
+//! By one warp: lists the bins of more than eight slots of one half of the bins. Returns how many.
+template <class Item>
+__device__ __forceinline__ std::uint32_t ListLargeBins(LeafMemory<Item>& shared,
+                                                       std::uint32_t half) {
+  const std::uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
+  std::uint32_t listed = 0;
+#pragma unroll
+  for (std::uint32_t c = 0; c < kBins / 256; ++c) {
+    const std::uint32_t owner = half * (kBinOwners / 2) + c * 32 + lane;
+    const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[owner];
+    const std::uint32_t count[4] = {counted.x, counted.y, counted.z, counted.w};
+    std::uint32_t before = 0;
+#pragma unroll
+    for (std::uint32_t b = 0; b < 4; ++b) {
+      const std::uint32_t large = __ballot_sync(0xFFFFFFFFu, count[b] > kPairedBin);
+      const std::uint32_t at = listed + __popc(large & below);
+      if (count[b] > kPairedBin && at < kMostLarge) {
+        shared.large[half][at] = (before << 16) | ((count[b] & 31u) << 11) | (4 * owner + b);
+      }
+      if (count[b] > kLargestBin) shared.too_large = 1;
+      listed += __popc(large);
+      before += count[b];
+    }
+  }
+  if (listed > kMostLarge) shared.too_large = 1;
+  __syncwarp();
+  return listed;
+}
+
+//! A listed bin, and one lane's way to place it when it has up to 12 slots.
+struct LargeBin {
+  std::uint32_t bin = 0, size = 0;
+  std::uint32_t before = 0;  //!< slots of its owner's earlier bins
+  std::uint32_t order[2], slot[kSmallBin];
+
+  template <class Item>
+  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const Philox4x32& random,
+                                       std::uint64_t leaf, std::uint32_t entry) {
+    bin = entry & 0x7FFu;
+    size = (entry >> 11) & 31u;
+    before = entry >> 16;
+    if (size == 0 || size > kSmallBin) return;
+#pragma unroll
+    for (std::uint32_t r = 0; r < kSmallBin; ++r) {
+      slot[r] = 0xFFFFu;
+      if (r < size) slot[r] = r < kRows ? shared.rows[r][bin] : SlotAside(shared, bin, r);
+    }
+    SortTwelve(slot);
+    const PhiloxBlock draws = SwapBlock(random, leaf, bin >> 2);
+    const std::uint32_t low = (bin & 1) != 0 ? draws.word[1] : draws.word[0];
+    const std::uint32_t high = (bin & 1) != 0 ? draws.word[3] : draws.word[2];
+    std::uint32_t word = (bin & 2) != 0 ? high : low;
+    ReadOrder<kSmallBin>(shared.orders.scale, shared.orders.places, size, word, order);
+    const std::uint32_t surely = size == 9    ? 362880u
+                                 : size == 10 ? 3628800u
+                                 : size == 11 ? 39916800u
+                                              : 479001600u;  // size!
+    if (word < surely && DrawsAgain(word, size)) {
+      const std::uint64_t again = SmallOrderAgain(random, leaf, bin, size);
+      order[0] = static_cast<std::uint32_t>(again);
+      order[1] = static_cast<std::uint32_t>(again >> 32);
+    }
+  }
+
+  __device__ __forceinline__ void Place(std::uint16_t* first) const {
+    if (size == 0 || size > kSmallBin) return;
+#pragma unroll
+    for (std::uint32_t r = 0; r < kSmallBin; ++r) {
+      if (r < size)
+        first[(order[r / 8] >> (4 * (r % 8))) & 15u] = static_cast<std::uint16_t>(slot[r]);
+    }
+  }
+};
+
+//! One warp: a bin of 13 to 31 slots. Sorted by counting those before each; then swapped in place.
+template <class Item>
+__device__ __forceinline__ void PlaceLargestBin(LeafMemory<Item>& shared, const Philox4x32& random,
+                                                std::uint64_t leaf, std::uint32_t bin,
+                                                std::uint32_t size, std::uint16_t* place) {
+  const std::uint32_t lane = threadIdx.x & 31;
+  std::uint32_t slot = 0xFFFFu, before = 0, target = 0;
+  if (lane < size) slot = lane < kRows ? shared.rows[lane][bin] : SlotAside(shared, bin, lane);
+  __syncwarp();
+  for (std::uint32_t r = 0; r < size; ++r) before += __shfl_sync(0xFFFFFFFFu, slot, r) < slot;
+  if (lane < size) place[before] = static_cast<std::uint16_t>(slot);
+  if (lane > 0 && lane < size) target = LargeSwap(random, leaf, bin, lane);
+  __syncwarp();
+  for (std::uint32_t k = 1; k < size; ++k) {
+    const std::uint32_t t = __shfl_sync(0xFFFFFFFFu, target, k);
+    if (lane > 0) continue;
+    const std::uint16_t moving = place[k];
+    place[k] = place[t];
+    place[t] = moving;
+  }
+  __syncwarp();
+}
+
+//! Writes items[slot[p]] to place p for p of [before, end), counted from a multiple of 16 bytes.
+//! `slots` and `items` are shared addresses.
+template <class Item>
+__device__ __forceinline__ void WriteInOrder(std::uint32_t slots, std::uint32_t items, Item* target,
+                                             std::uint32_t before, std::uint32_t end) {
+  constexpr std::uint32_t kPack = 16 / sizeof(Item), kBytes = sizeof(Item);
+  const std::uint32_t first = before == 0 ? 0 : kPack, last = end / kPack * kPack;
+  // The item whose slot is in a half of a word: one instruction for its address.
+  const auto item_at = [&](std::uint32_t two, int half) {
+    return LoadShared<Item>(__dp2a_lo(two, half == 0 ? kBytes : kBytes << 8, items));
+  };
+  const auto pack_at = [&](std::uint32_t q) {
+    uint4 pack;
+    if constexpr (kPack == 2) {
+      const std::uint32_t two = LoadShared<std::uint32_t>(slots + 2 * q);
+      const std::uint64_t a = item_at(two, 0), b = item_at(two, 1);
+      pack = make_uint4(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32),
+                        static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32));
+    } else {
+      const std::uint64_t four = LoadShared<std::uint64_t>(slots + 2 * q);
+      const auto low = static_cast<std::uint32_t>(four),
+                 high = static_cast<std::uint32_t>(four >> 32);
+      pack = make_uint4(item_at(low, 0), item_at(low, 1), item_at(high, 0), item_at(high, 1));
+    }
+    return pack;
+  };
+  constexpr std::uint32_t kStep = kLeafThreads * kPack, kAhead = 4;
+  auto* to = reinterpret_cast<uint4*>(target + first) + threadIdx.x;
+  for (std::uint32_t q = first + threadIdx.x * kPack; q < last;
+       q += kAhead * kStep, to += kAhead * kLeafThreads) {
+    uint4 pack[kAhead];
+#pragma unroll
+    for (std::uint32_t a = 0; a < kAhead; ++a) {
+      if (q + a * kStep < last) pack[a] = pack_at(q + a * kStep);
+    }
+#pragma unroll
+    for (std::uint32_t a = 0; a < kAhead; ++a) {
+      if (q + a * kStep < last) to[a * kLeafThreads] = pack[a];
+    }
+  }
+  // The ends that are no whole packs.
+  if (threadIdx.x >= 2 * kPack) return;
+  const bool front = threadIdx.x < kPack;
+  const std::uint32_t p = front ? threadIdx.x : last + threadIdx.x - kPack;
+  if (p < before || p >= end || (front ? first == 0 : last < first)) return;
+  const std::uint32_t two = LoadShared<std::uint32_t>(slots + (2 * p & ~3u));
+  target[p] = item_at((p & 1) != 0 ? two >> 16 : two & 0xFFFFu, 0);
+}
+
 //! One block a leaf [starts[b], starts[b + 1]); in == out or no overlap.
-template <class Item, bool kLanesInOrder>
+template <class Item>
 __global__ void __launch_bounds__(kLeafThreads, 2)
-    ShuffleLeaves(Philox4x32 random, const Item* in, Item* out,
+    ShuffleLeaves(const __grid_constant__ Philox4x32 random, const Item* in, Item* out,
                   const std::uint32_t* __restrict__ starts, std::uint32_t capacity,
-                  Overflow<Item> overflow) {
+                  const __grid_constant__ Overflow<Item> overflow) {
   constexpr std::uint32_t kPack = 16 / sizeof(Item);
-  constexpr std::uint32_t kBytes = 0x01010101u;
-  extern __shared__ __align__(128) unsigned char shared[];
-  auto* warps = reinterpret_cast<std::uint32_t*>(shared);
-  auto* items = reinterpret_cast<Item*>(shared + 256);
-  // [warp / 4][bin]: a byte for each of four warps.
-  auto* count = reinterpret_cast<std::uint32_t*>(shared + 256 + kLeafCapacity * sizeof(Item) + 16);
-  // [bin]: the order of its slots in 48 bits, and over them the place where it begins.
-  auto* orders = reinterpret_cast<std::uint64_t*>(count + 4 * kBins);
-  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  auto* my_count = count + (warp >> 2) * kBins;
-  const std::uint32_t my_byte = warp & 3;
-  const auto* my_before = reinterpret_cast<const std::uint8_t*>(my_count) + my_byte;
+  extern __shared__ __align__(128) unsigned char leaf_memory[];
+  auto& shared = *reinterpret_cast<LeafMemory<Item>*>(leaf_memory);
+  const std::uint32_t thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
   const std::uint64_t leaf = blockIdx.x;
   const std::uint32_t begin = starts[leaf], m = starts[leaf + 1] - begin;
+  ClearLeafMemory(shared);  // while the leaf's bounds are on their way
   if (m == 0) return;
   in += begin;
   out += begin;
-  if (m > capacity) return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, warps);
-  PrefetchToCache(in, m);
-  for (std::uint32_t c = threadIdx.x; c < kBins; c += kLeafThreads) {
-    reinterpret_cast<uint4*>(count)[c] = make_uint4(0, 0, 0, 0);
+  if (m > capacity) return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, shared.warps);
+  BulkLoad<Item> load{&shared.barrier};
+  if (warp < 2) load.Init();
+  __syncthreads();
+  if (warp < 2 || !kBulkCopies) load.Start(in, m, shared.items);
+
+  for (std::uint32_t group = warp; group * 256 < m; group += kLeafWarps) {
+    const PhiloxBlock block = DigitBlock(random, LeafStream(leaf), group, lane);
+    if (group * 256 + 256 <= m) {
+      DealGroup<true>(shared, block, group * 256 + lane, m);
+    } else {
+      DealGroup<false>(shared, block, group * 256 + lane, m);
+    }
   }
   __syncthreads();
 
-  const std::uint32_t first_slot = warp * (kLeafEach * 32) + lane;
-  std::uint32_t word[kLeafEach];  // bin in the low half, arrival number in the high
-#pragma unroll
-  for (int h = 0; h < kLeafEach / 8; ++h) {
-    const PhiloxBlock block =
-        DigitBlock(random, LeafStream(leaf), warp * (kLeafEach / 8) + h, lane);
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const std::uint32_t bin = Digit(block, j, kBins);
-      const bool valid = first_slot + (h * 8 + j) * 32 < m;
-      const std::uint32_t old = Arrive<kLanesInOrder>(&my_count[bin], 1u << (8 * my_byte), valid);
-      word[h * 8 + j] = bin | (((old >> (8 * my_byte)) & 0xFFu) << 16);
-    }
+  const bool owner = thread < kBinOwners;
+  const std::uint32_t half = warp - kBinOwners / 32;  // of the bins, for a warp that owns none
+  OwnBins own;
+  std::uint32_t listed = 0;
+  if (owner) {
+    own.Load(shared, random, leaf);
+  } else {
+    listed = ListLargeBins(shared, half);
   }
   __syncthreads();
-  // Thread t accounts for bins 4 t .. 4 t + 3.
-  std::uint32_t size[4] = {0, 0, 0, 0};
-  const auto turn_to_before = [](std::uint32_t& counts, std::uint32_t& sum) {
-    const std::uint32_t before = counts * 0x01010100u + sum * kBytes;  // of the warps before each
-    sum = __dp4a(counts, kBytes, sum);
-    counts = before;
-  };
-#pragma unroll
-  for (int q = 0; q < 4; ++q) {
-    uint4& shared_counts = reinterpret_cast<uint4*>(count + q * kBins)[threadIdx.x];
-    uint4 counts = shared_counts;
-    turn_to_before(counts.x, size[0]);
-    turn_to_before(counts.y, size[1]);
-    turn_to_before(counts.z, size[2]);
-    turn_to_before(counts.w, size[3]);
-    shared_counts = counts;
+  if (shared.aside_used > kMostAside || shared.too_large != 0) {
+    load.Wait();
+    return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, shared.warps);
   }
-  const std::uint32_t first =
-      ExclusiveSum<kLeafWarps>(size[0] + size[1] + size[2] + size[3], warps);
-  const std::uint32_t begins[4] = {first, first + size[0], first + size[0] + size[1],
-                                   first + size[0] + size[1] + size[2]};
-  bool large = false;
-  {
-    PhiloxBlock draws = SwapBlock(random, leaf, threadIdx.x);
-    std::uint64_t own_orders[4];
-    UniformSmallOrders(random, leaf, 4 * threadIdx.x, size, draws.word, own_orders);
-#pragma unroll
-    for (int b = 0; b < 4; ++b) {
-      // A larger bin is left as it is for now: nibble r is r.
-      if (size[b] > kSmallBin) own_orders[b] = 0xBA9876543210ull;
-      own_orders[b] |= static_cast<std::uint64_t>(begins[b]) << 48;
-      large = large || size[b] > kSmallBin;
-    }
-    reinterpret_cast<ulonglong2*>(orders)[2 * threadIdx.x] =
-        make_ulonglong2(own_orders[0], own_orders[1]);
-    reinterpret_cast<ulonglong2*>(orders)[2 * threadIdx.x + 1] =
-        make_ulonglong2(own_orders[2], own_orders[3]);
-  }
-  // Bytes count to 255; a bin that has more would spoil its neighbours' counts, and the total.
-  const bool overrun =
-      size[0] > 255 || size[1] > 255 || size[2] > 255 || size[3] > 255 || warps[kLeafWarps] != m;
-  if (__syncthreads_or(overrun)) {
-    return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, warps);
-  }
+
   // Places are counted from the last multiple of 16 bytes, so that whole packs are written.
   const auto before =
       static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(out) / sizeof(Item)) & (kPack - 1);
-  constexpr int kAhead = 8;  // loads a thread has under way
+  const std::uint32_t of_warp = lane < kBinOwners / 32 ? shared.warps[lane] : 0;
+  if (owner) {
+    const std::uint32_t warp_begin = __reduce_add_sync(0xFFFFFFFFu, lane < warp ? of_warp : 0);
+    own.Place(SharedAddress(shared.slot) + 2 * (before + warp_begin));
+  } else {
+    std::uint32_t warp_begin = of_warp;  // lane w: where the bins of warp w begin
 #pragma unroll
-  for (int h = 0; h < kLeafEach; h += kAhead) {
-    Item item[kAhead];
-#pragma unroll
-    for (int e = 0; e < kAhead; ++e) {
-      if (first_slot + (h + e) * 32 < m) item[e] = in[first_slot + (h + e) * 32];
+    for (int d = 1; d < 16; d *= 2) {
+      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, warp_begin, d);
+      if (lane >= d) warp_begin += other;
     }
-#pragma unroll
-    for (int e = 0; e < kAhead; ++e) {
-      if (first_slot + (h + e) * 32 < m) {
-        const std::uint32_t bin = word[h + e] & 0xFFFFu;
-        const std::uint32_t rank = my_before[4 * bin] + (word[h + e] >> 16);
-        const std::uint64_t order = orders[bin];
-        const std::uint32_t nibble = static_cast<std::uint32_t>(order >> (4 * rank)) & 15u;
-        const std::uint32_t in_bin = rank < kSmallBin ? nibble : rank;
-        items[before + static_cast<std::uint32_t>(order >> 48) + in_bin] = item[e];
+    warp_begin -= of_warp;
+    for (std::uint32_t at = 0; at < listed; at += 32) {
+      LargeBin large;
+      large.Load(shared, random, leaf, at + lane < listed ? shared.large[half][at + lane] : 0);
+      std::uint16_t* place = shared.slot + before + large.before + shared.before[large.bin / 4] +
+                             __shfl_sync(0xFFFFFFFFu, warp_begin, large.bin / 128);
+      large.Place(place);
+      __syncwarp();
+      for (std::uint32_t rest = __ballot_sync(0xFFFFFFFFu, large.size > kSmallBin); rest != 0;
+           rest &= rest - 1) {
+        const int from = __ffs(static_cast<int>(rest)) - 1;
+        const auto offset = static_cast<std::uint32_t>(place - shared.slot);
+        PlaceLargestBin(shared, random, leaf, __shfl_sync(0xFFFFFFFFu, large.bin, from),
+                        __shfl_sync(0xFFFFFFFFu, large.size, from),
+                        shared.slot + __shfl_sync(0xFFFFFFFFu, offset, from));
       }
     }
   }
-  if (__syncthreads_or(large)) {
-    for (std::uint32_t b = 0; b < 4; ++b) {
-      const std::uint64_t* own = &orders[4 * threadIdx.x];
-      const std::uint32_t start = static_cast<std::uint32_t>(own[b] >> 48);
-      const std::uint32_t end =
-          4 * threadIdx.x + b + 1 < kBins ? static_cast<std::uint32_t>(own[b + 1] >> 48) : m;
-      if (end - start <= kSmallBin) continue;
-      Item* bin = items + before + start;
-      for (std::uint32_t k = 1; k < end - start; ++k) {
-        const std::uint32_t t = LargeSwap(random, leaf, 4 * threadIdx.x + b, k);
-        const Item moving = bin[k];
-        bin[k] = bin[t];
-        bin[t] = moving;
-      }
-    }
-    __syncthreads();
-  }
-  const std::uint32_t end = before + m;
-  Item* target = out - before;
-  for (std::uint32_t q = threadIdx.x * kPack; q < end; q += kLeafThreads * kPack) {
-    if (q >= before && q + kPack <= end) {
-      *reinterpret_cast<Pack<Item>*>(target + q) = *reinterpret_cast<const Pack<Item>*>(items + q);
-    } else {
-      for (std::uint32_t k = q; k < q + kPack; ++k) {
-        if (k >= before && k < end) target[k] = items[k];
-      }
-    }
-  }
+  load.Wait();
+  __syncthreads();
+  const auto shift =
+      static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(in) / sizeof(Item)) & (kPack - 1);
+  WriteInOrder(SharedAddress(shared.slot), SharedAddress(shared.items + shift), out - before,
+               before, before + m);
+}
+
+template <class Item>
+constexpr std::size_t LeafBytes() {
+  return sizeof(LeafMemory<Item>);
 }
 
 }  // namespace retable::shuffle

@@ -42,12 +42,29 @@ RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed) {
   SetSides(cipher, n);
   cipher.reciprocal = static_cast<std::uint32_t>((std::uint64_t{1} << 32) / cipher.b);
   cipher.half_rounds = n >= (std::uint64_t{1} << 12) ? 12 : 24;
-  const Philox4x32 random = Philox4x32::FromSeed(seed);
-  for (int r = 0; r < cipher.half_rounds; ++r) {
-    cipher.key[r] =
-        random.Block(kMaxRounds + 1 + static_cast<std::uint64_t>(r) / 4, kKeyStream).word[r % 4];
-  }
+  SetKeys(cipher, seed);
   return cipher;
+}
+
+void SetKeys(RectangleCipher& cipher, std::uint64_t seed) {
+  const Philox4x32 random = Philox4x32::FromSeed(seed);
+  for (int r = 0; r < cipher.half_rounds; r += 4) {
+    const PhiloxBlock block =
+        random.Block(kMaxRounds + 1 + static_cast<std::uint64_t>(r) / 4, kKeyStream);
+    std::copy_n(block.word, 4, cipher.key + r);
+  }
+}
+
+bool FindEnds(const RectangleCipher& cipher, RectangleEnds& ends) {
+  const std::uint64_t excess = std::uint64_t{cipher.a} * cipher.b - cipher.n;
+  if (excess > RectangleEnds::kMost) return false;
+  for (std::uint32_t e = 0; e < excess; ++e) {
+    // Values from n on that are walked to each other in a ring are met by none below n.
+    std::uint32_t y = cipher.Encrypt(cipher.n + e);
+    for (std::uint32_t step = 1; y >= cipher.n && step < excess; ++step) y = cipher.Encrypt(y);
+    ends.end[e] = y < cipher.n ? y : 0;
+  }
+  return true;
 }
 
 namespace {

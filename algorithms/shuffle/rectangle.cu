@@ -13,17 +13,24 @@ namespace retable::shuffle {
 namespace {
 
 constexpr int kThreads = 256;
+constexpr std::uint64_t kManyItems = 1u << 20;  // from here on a thread moves four
 
-template <int kHalfRounds, int kEach, class Item>
+template <int kHalfRounds, int kEach, bool kEnds, class Item>
 __global__ void __launch_bounds__(kThreads)
-    GatherRectangle(const RectangleCipher cipher, const Item* __restrict__ in,
+    GatherRectangle(const __grid_constant__ RectangleCipher cipher,
+                    const __grid_constant__ RectangleEnds ends, const Item* __restrict__ in,
                     Item* __restrict__ out) {
+  const auto walk = [&](std::uint32_t x) {
+    if constexpr (!kEnds) return cipher.Walk<kHalfRounds>(x);
+    const std::uint32_t y = cipher.Encrypt<kHalfRounds>(x);
+    return y < cipher.n ? y : ends.end[y - cipher.n];
+  };
   const std::uint32_t first = blockIdx.x * (kThreads * kEach) + threadIdx.x;
   Item value[kEach];
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
     const std::uint32_t j = first + e * kThreads;
-    if (j < cipher.n) value[e] = in[cipher.Walk<kHalfRounds>(j)];
+    if (j < cipher.n) value[e] = in[walk(j)];
   }
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
@@ -34,23 +41,33 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void EnqueueRectangle(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-                      std::uint64_t seed, cudaStream_t stream) {
-  const RectangleCipher cipher = MakeRectangleCipher(n, seed);
+void RectangleGather::Prepare(std::uint64_t n) {
+  if (n == n_) return;
+  cipher_ = MakeRectangleCipher(n, 0);
+  n_ = n;
+}
+
+void RectangleGather::Enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                              std::uint64_t seed, cudaStream_t stream) {
+  Prepare(n);
+  SetKeys(cipher_, seed);
+  RectangleEnds ends;
+  const bool few_ends = n < kManyItems && FindEnds(cipher_, ends);
   WithItemType(item_bytes, [&](auto item) {
     using Item = decltype(item);
-    const Item* source = static_cast<const Item*>(in);
-    Item* target = static_cast<Item*>(out);
-    const auto blocks = [&](int each) {
-      return static_cast<unsigned>((n + kThreads * static_cast<unsigned>(each) - 1) /
-                                   (kThreads * static_cast<unsigned>(each)));
+    const auto launch = [&](auto* kernel, unsigned each) {
+      const auto blocks = static_cast<unsigned>((n + kThreads * each - 1) / (kThreads * each));
+      kernel<<<blocks, kThreads, 0, stream>>>(cipher_, ends, static_cast<const Item*>(in),
+                                              static_cast<Item*>(out));
     };
-    if (cipher.half_rounds == 24) {
-      GatherRectangle<24, 1><<<blocks(1), kThreads, 0, stream>>>(cipher, source, target);
-    } else if (n < (1u << 20)) {
-      GatherRectangle<12, 1><<<blocks(1), kThreads, 0, stream>>>(cipher, source, target);
+    if (cipher_.half_rounds == 24) {
+      few_ends ? launch(GatherRectangle<24, 1, true, Item>, 1)
+               : launch(GatherRectangle<24, 1, false, Item>, 1);
+    } else if (n < kManyItems) {
+      few_ends ? launch(GatherRectangle<12, 1, true, Item>, 1)
+               : launch(GatherRectangle<12, 1, false, Item>, 1);
     } else {
-      GatherRectangle<12, 4><<<blocks(4), kThreads, 0, stream>>>(cipher, source, target);
+      launch(GatherRectangle<12, 4, false, Item>, 4);
     }
   });
   CheckCuda(cudaGetLastError(), "GatherRectangle");
@@ -60,11 +77,14 @@ namespace {
 
 class CudaRectangle final : public CudaShuffler {
  public:
-  void prepare(std::uint64_t n, std::size_t) override { MakeRectangleCipher(n, 0); }
+  void prepare(std::uint64_t n, std::size_t) override { gather_.Prepare(n); }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    EnqueueRectangle(in, out, n, item_bytes, seed, stream);
+    gather_.Enqueue(in, out, n, item_bytes, seed, stream);
   }
+
+ private:
+  RectangleGather gather_;
 };
 
 RETABLE_REGISTER(Shuffler, rectangle,

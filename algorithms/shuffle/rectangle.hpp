@@ -28,11 +28,16 @@ struct RectangleCipher {
   std::int32_t half_rounds = 24;
   std::uint32_t key[kMaxHalfRounds] = {};
 
-  static RETABLE_HD std::uint32_t Mix(std::uint32_t side, std::uint32_t key, std::uint32_t length) {
-    const std::uint64_t product = static_cast<std::uint64_t>(0xD2511F53u) * (side ^ key);
+  //! side + f(other, key) mod length.
+  static RETABLE_HD std::uint32_t AddMixed(std::uint32_t side, std::uint32_t other,
+                                           std::uint32_t key, std::uint32_t length) {
+    const std::uint64_t product = static_cast<std::uint64_t>(0xD2511F53u) * (other ^ key);
     const std::uint32_t mixed =
         static_cast<std::uint32_t>(product >> 32) ^ static_cast<std::uint32_t>(product);
-    return static_cast<std::uint32_t>((static_cast<std::uint64_t>(mixed) * length) >> 32);
+    const std::uint32_t sum =
+        side + static_cast<std::uint32_t>((static_cast<std::uint64_t>(mixed) * length) >> 32);
+    const std::uint32_t over = sum - length;
+    return sum < over ? sum : over;  // the smaller as unsigned is the sum modulo the length
   }
   //! One application, x < a b.
   template <int kHalfRounds = 0>
@@ -49,10 +54,8 @@ struct RectangleCipher {
 #pragma unroll
 #endif
     for (int r = 0; r < count; r += 2) {
-      left += Mix(right, key[r], a);
-      left = left < left - a ? left : left - a;  // the smaller as unsigned: modulo a
-      right += Mix(left, key[r + 1], b);
-      right = right < right - b ? right : right - b;
+      left = AddMixed(left, right, key[r], a);
+      right = AddMixed(right, left, key[r + 1], b);
     }
     return left * b + right;
   }
@@ -67,5 +70,16 @@ struct RectangleCipher {
 
 //! @throws std::invalid_argument for n > 2^31.
 RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed);
+//! Another seed for the same n: a tenth of the time, as the sides stay.
+void SetKeys(RectangleCipher& cipher, std::uint64_t seed);
+
+//! Where the few values n .. a b - 1 are walked to, so that a device need not wait for a second
+//! application: Walk(x) is Encrypt(x), or end[Encrypt(x) - n] where that is not below n.
+struct RectangleEnds {
+  static constexpr std::uint32_t kMost = 8;
+  std::uint32_t end[kMost] = {};
+};
+//! False when there are more of them than kMost.
+bool FindEnds(const RectangleCipher& cipher, RectangleEnds& ends);
 
 }  // namespace retable::shuffle

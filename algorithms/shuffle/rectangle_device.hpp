@@ -7,11 +7,21 @@
 #include <cstdint>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/rectangle.hpp"
 
 namespace retable::shuffle {
 
-//! As CudaShuffler::enqueue; needs no workspace.
-void EnqueueRectangle(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-                      std::uint64_t seed, cudaStream_t stream);
+class RectangleGather {
+ public:
+  //! As CudaShuffler::prepare and enqueue; needs no device memory. The sides of the rectangle are
+  //! kept from call to call: finding them takes the host longer than the rest of a launch.
+  void Prepare(std::uint64_t n);
+  void Enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream);
+
+ private:
+  std::uint64_t n_ = 0;
+  RectangleCipher cipher_;
+};
 
 }  // namespace retable::shuffle

@@ -26,6 +26,35 @@ TEST(Rectangle, IsOneToOneForEverySize) {
   EXPECT_THROW(MakeRectangleCipher((std::uint64_t{1} << 31) + 1, 1), std::invalid_argument);
 }
 
+TEST(Rectangle, EndsAreWhereValuesAreWalkedTo) {
+  RectangleEnds ends;
+  EXPECT_FALSE(FindEnds(MakeRectangleCipher(1, 1), ends));  // 256 - 1 of them
+  for (const std::uint64_t n : {256, 513, 1025, 2049, 4097, 65537}) {
+    RectangleCipher cipher = MakeRectangleCipher(n, 1);
+    SetKeys(cipher, n);
+    const RectangleCipher fresh = MakeRectangleCipher(n, n);
+    ASSERT_TRUE(FindEnds(cipher, ends)) << n;
+    for (std::uint32_t x = 0; x < n; ++x) {
+      const std::uint32_t y = cipher.Encrypt(x);
+      ASSERT_EQ(y < n ? y : ends.end[y - n], fresh.Walk(x)) << n;
+    }
+  }
+}
+
+// With few values, those from n on are often walked to each other in a ring.
+TEST(Rectangle, EndsOfAllSeedsAreFound) {
+  RectangleCipher cipher = MakeRectangleCipher(513, 0);
+  RectangleEnds ends;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    SetKeys(cipher, seed);
+    ASSERT_TRUE(FindEnds(cipher, ends));
+    for (std::uint32_t x = 0; x < 513; ++x) {
+      const std::uint32_t y = cipher.Encrypt(x);
+      ASSERT_EQ(y < 513 ? y : ends.end[y - 513], cipher.Walk(x)) << seed;
+    }
+  }
+}
+
 // The widest rectangle: division by the reciprocal and sums modulo a side must not overflow.
 TEST(Rectangle, HoldsAtTheLargestSize) {
   const RectangleCipher cipher = MakeRectangleCipher(std::uint64_t{1} << 31, 3);

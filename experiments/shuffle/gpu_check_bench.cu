@@ -3,7 +3,7 @@
 //! second by n and method, with the ratios to the gather and to thrust.
 //!
 //!     shuffle_gpu_check [--quick|--full] [--out DIR] [--phases] [--only NAME] [--small]
-//!     [--skip-verify]
+//!     [--skip-verify] [--held] [--up-to W]
 //!
 //! Verified: the result is a permutation of the input (every item marked once, on the device),
 //! every output is written (poisoned before), and deterministic methods equal their CPU twin bit
@@ -30,6 +30,9 @@
 #include "algorithms/shuffle/in_place_device.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "algorithms/shuffle/rows_device.hpp"
+#include "algorithms/shuffle/sample.hpp"
+#include "algorithms/shuffle/sample_device.hpp"
 #include "algorithms/shuffle/several_gpus.hpp"
 #include "algorithms/shuffle/thrust_drop_in.cuh"
 
@@ -38,8 +41,9 @@ namespace {
 
 struct Options {
   bool full = false, quick = false, phases = false, verify = true, time = true, small = false,
-       devices = false;
+       devices = false, held = false;
   int at = 0;  // phases of n = 2^at + 1 alone
+  int up_to = 31;
   std::string out, only;
 };
 
@@ -315,15 +319,85 @@ int VerifyDropIn(std::uint64_t seed) {
   return failed;
 }
 
-// The definition of a shuffle over several devices: split by digit, then each part by its own seed.
+// k of n against the CPU: all, some and none, where the domain is twice n and where it is n.
+int VerifySample(std::uint64_t seed) {
+  int failed = 0, checks = 0;
+  const auto equal = [&]<class Index>(std::uint64_t n, std::uint64_t k, Index) {
+    DeviceSample sample;
+    sample.Prepare(n, k);
+    DeviceArray<Index> out(k + 1);
+    CheckCuda(cudaMemset(out.data(), 0xEE, (k + 1) * sizeof(Index)), "poison");
+    sample.Enqueue(out.data(), n, k, seed, nullptr);
+    std::vector<Index> got(k + 1);
+    out.Download(got);
+    const auto expected = SampleWithoutReplacement(n, k, seed);
+    bool same = got[k] == static_cast<Index>(0xEEEEEEEEEEEEEEEEull);  // nothing behind the last
+    for (std::uint64_t j = 0; j < k; ++j) same = same && got[j] == static_cast<Index>(expected[j]);
+    failed += !same;
+    ++checks;
+  };
+  for (const std::uint64_t n :
+       {std::uint64_t{1}, std::uint64_t{257}, std::uint64_t{4096}, std::uint64_t{1000003},
+        (std::uint64_t{1} << 32) - 5, std::uint64_t{1} << 32}) {
+    for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{200},
+                                  std::uint64_t{4096}, std::uint64_t{300000}, n}) {
+      if (k > n || k > 2000000) continue;
+      equal(n, k, std::uint64_t{});
+      if (n < (std::uint64_t{1} << 32)) equal(n, k, std::uint32_t{});
+    }
+  }
+  std::printf("%-26s %3d checks, %d failed\n", "samples", checks, failed);
+  return failed;
+}
+
+// Rows of many lengths against the CPU, all and some.
+int VerifyRows(std::uint64_t seed) {
+  int failed = 0, checks = 0;
+  const auto partition = Registry<Shuffler>::Instance().Make("Partition", Device::kCpu, {});
+  for (const std::size_t row_bytes : {1, 3, 4, 12, 16, 40, 128, 400, 1001, 4096}) {
+    const std::uint64_t n = 3000000 / row_bytes + 5, k = n / 3;
+    std::vector<std::byte> in(n * row_bytes), expected(in.size()), got(in.size());
+    std::mt19937_64 generator(seed + row_bytes);
+    for (std::byte& byte : in) byte = static_cast<std::byte>(generator());
+    const DeviceArray<std::byte> from(in), to(in.size());
+    DeviceRows rows;
+    const auto differs = [&](std::uint64_t bytes) {
+      to.Download(std::span(got).first(bytes));
+      ++checks;
+      return !std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(bytes),
+                         expected.begin());
+    };
+    rows.PrepareShuffle(n);
+    rows.EnqueueShuffle(from.data(), to.data(), n, row_bytes, seed, nullptr);
+    partition->shuffle(in.data(), expected.data(), n, row_bytes, seed);
+    failed += differs(n * row_bytes);
+    rows.PrepareSample(n, k);
+    rows.EnqueueSample(from.data(), to.data(), n, k, row_bytes, seed, nullptr);
+    SampleRows(in.data(), expected.data(), n, k, row_bytes, seed);
+    failed += differs(k * row_bytes);
+  }
+  std::printf("%-26s %3d checks, %d failed\n", "rows", checks, failed);
+  return failed;
+}
+
+// The definition of a shuffle over several devices: slices split by digit, then each part by its
+// own seed.
 std::vector<std::uint64_t> SeveralByDefinition(std::uint64_t n, std::size_t parts,
                                                std::uint64_t seed) {
+  const auto digits = static_cast<std::uint32_t>(parts) * kDeviceDigits;
+  const std::uint64_t slice = ((n + parts - 1) / parts + 255) / 256 * 256;
   std::vector<std::vector<std::uint64_t>> part(parts);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const PhiloxBlock block = DigitBlock(random, kDeviceStream, i >> 8, i & 31);
-    part[Digit(block, static_cast<int>((i >> 5) & 7), static_cast<std::uint32_t>(parts))].push_back(
-        i);
+  for (std::uint64_t begin = 0; begin < n; begin += slice) {
+    std::vector<std::vector<std::uint64_t>> split(digits);
+    for (std::uint64_t i = begin; i < std::min(n, begin + slice); ++i) {
+      const PhiloxBlock block = DigitBlock(random, kDeviceStream, i >> 8, i & 31);
+      split[Digit(block, static_cast<int>((i >> 5) & 7), digits)].push_back(i);
+    }
+    for (std::uint32_t d = 0; d < digits; ++d) {
+      auto& whole = part[d / kDeviceDigits];
+      whole.insert(whole.end(), split[d].begin(), split[d].end());
+    }
   }
   std::vector<std::uint64_t> order;
   const auto partition = Registry<Shuffler>::Instance().Make("Partition", Device::kCpu, {});
@@ -368,7 +442,7 @@ struct Slices {
 int VerifySeveral(const std::vector<int>& devices, std::uint64_t seed) {
   int failed = 0, checks = 0;
   for (const std::uint64_t n :
-       {std::uint64_t{1000}, std::uint64_t{3000001}, std::uint64_t{12000000}}) {
+       {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{3000001}, std::uint64_t{12000000}}) {
     SeveralGpus several(devices);
     several.Prepare(n, 8);
     const Slices slices(several, devices, n);
@@ -393,16 +467,24 @@ void TimeSeveral(const std::vector<int>& devices, int w) {
   SeveralGpus several(devices);
   several.Prepare(n, 8);
   const Slices slices(several, devices, n);
+  const auto now = [] { return std::chrono::steady_clock::now(); };
   std::vector<double> seconds;
   for (int r = -1; r < 5; ++r) {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = now();
     several.Shuffle<std::uint64_t>(slices.from, slices.to, n, 7);
-    const std::chrono::duration<double> one = std::chrono::steady_clock::now() - begin;
+    const std::chrono::duration<double> one = now() - begin;
     if (r >= 0) seconds.push_back(one.count());
   }
   std::sort(seconds.begin(), seconds.end());
-  std::printf("%zu devices, 2^%d items of 8 bytes: %.1f G items/s, wall clock\n", devices.size(), w,
-              static_cast<double>(n) / seconds[seconds.size() / 2] / 1e9);
+  std::printf("%zu devices, 2^%d items of 8 bytes: %.1f G items/s, wall clock; one by phases, ms:",
+              devices.size(), w, static_cast<double>(n) / seconds[seconds.size() / 2] / 1e9);
+  auto last = now();
+  several.OnPhase([&](const char* phase) {
+    std::printf(" %s %.2f", phase, std::chrono::duration<double, std::milli>(now() - last).count());
+    last = now();
+  });
+  several.Shuffle<std::uint64_t>(slices.from, slices.to, n, 7);
+  std::printf("\n");
   std::fflush(stdout);
 }
 
@@ -423,14 +505,24 @@ struct Timer {
   }
 };
 
+// Keeps the stream busy for about 30 microseconds, so that the host's part of a launch is over
+// before the time begins.
+__global__ void HoldStream() {
+  const long long begin = clock64();
+  while (clock64() - begin < 50000) {
+  }
+}
+
 template <class Item>
-std::vector<float> TimeOne(CudaShuffler& shuffler, Buffers& buffers, std::uint64_t n, int repeats) {
+std::vector<float> TimeOne(CudaShuffler& shuffler, Buffers& buffers, std::uint64_t n, int repeats,
+                           bool held) {
   Timer timer;
   std::vector<float> ms;
   for (int r = -2; r < repeats; ++r) {
     // The stored index of the gather is made outside of the time: it keeps one seed.
     const std::uint64_t seed =
         shuffler.deterministic() ? 1000 : 1000 + static_cast<std::uint64_t>(r + 2);
+    if (held) HoldStream<<<1, 1>>>();
     CheckCuda(cudaEventRecord(timer.begin), "record");
     shuffler.enqueue(buffers.in.data(), buffers.out.data(), n, sizeof(Item), seed, nullptr);
     CheckCuda(cudaEventRecord(timer.end), "record");
@@ -470,7 +562,7 @@ void TimeAll(const Options& options, const std::vector<std::uint64_t>& sizes, st
       std::vector<float> ms;
       try {
         shufflers[e.label]->prepare(n, sizeof(Item));
-        ms = TimeOne<Item>(*shufflers[e.label], buffers, n, n > (1u << 27) ? 5 : 11);
+        ms = TimeOne<Item>(*shufflers[e.label], buffers, n, n > (1u << 27) ? 5 : 11, options.held);
       } catch (const std::exception& error) {
         cudaGetLastError();
         std::printf(" %*s", width, "-");
@@ -632,7 +724,8 @@ int Main(const Options& options) {
   }
   if (options.verify)
     failures = Verify(options, seed) + VerifyOverflow(seed) + VerifyInPlace(seed) +
-               VerifyDropIn(seed) + VerifySeveral({0, 0, 0}, seed);
+               VerifyDropIn(seed) + VerifySample(seed) + VerifyRows(seed) +
+               VerifySeveral({0, 0, 0}, seed);
   if (failures > 0) std::printf("%d checks FAILED\n", failures);
   if (options.phases) {
     Phases(options.at > 0 ? std::vector<int>{options.at}
@@ -662,9 +755,12 @@ int Main(const Options& options) {
   } else {
     for (int w : {8, 11, 14, 17, 20, 22, 23, 24, 26, 28, 29}) sizes.push_back((1ull << w) + 1);
   }
+  std::erase_if(sizes, [&](std::uint64_t n) { return n > (2ull << options.up_to) - 1; });
   TimeAll<std::uint64_t>(options, sizes, csv);
   std::vector<std::uint64_t> others;
-  for (int w : {14, 20, 23, 26, 29}) others.push_back((1ull << w) + 1);
+  for (int w : {14, 20, 23, 26, 29}) {
+    if (w <= options.up_to) others.push_back((1ull << w) + 1);
+  }
   if (options.full) {
     TimeAll<std::uint32_t>(options, others, csv);
     TimeAll<Item16>(options, others, csv);
@@ -698,6 +794,10 @@ int main(int argc, char** argv) {
       options.out = argv[++a];
     else if (arg == "--at" && a + 1 < argc)
       options.at = std::atoi(argv[++a]), options.phases = true;
+    else if (arg == "--held")
+      options.held = true;
+    else if (arg == "--up-to" && a + 1 < argc)
+      options.up_to = std::atoi(argv[++a]);
     else if (arg == "--only" && a + 1 < argc)
       options.only = argv[++a];
     else {
@@ -705,7 +805,7 @@ int main(int argc, char** argv) {
           stderr,
           "usage: shuffle_gpu_check [--quick|--full] [--phases [--at W]] [--small] [--devices] "
           "[--skip-verify] "
-          "[--skip-timing] [--only A,B] [--out DIR]\n");
+          "[--skip-timing] [--held] [--up-to W] [--only A,B] [--out DIR]\n");
       return 1;
     }
   }
