@@ -23,7 +23,7 @@ namespace retable::shuffle {
 //! The sub-stream of the digits that name devices.
 inline constexpr std::uint64_t kDeviceStream = 13;
 //! The k of the digits that name a device.
-inline constexpr std::uint32_t kDeviceDigits = 1;
+inline constexpr std::uint32_t kDeviceDigits = 32;
 
 class SeveralGpus {
  public:
