@@ -37,6 +37,10 @@ struct Case {
 double Uniform(std::mt19937_64& engine) {
   return static_cast<double>(engine() >> 11) * 0x1p-53;
 }
+// A normal draw of angle 20 u, so that u can choose as well whether it is taken.
+double NormalAt(double u, std::mt19937_64& engine) {
+  return std::sqrt(-2 * std::log1p(-Uniform(engine))) * std::cos(20 * u);
+}
 double Pixel(std::mt19937_64& engine) {
   return Uniform(engine) < 0.7 ? 0 : std::floor(256 * Uniform(engine));
 }
@@ -68,23 +72,20 @@ std::vector<Case<Real>> Cases() {
       {"too many places", whole(3000), nothing},
       {"zeros among normals",
        [](auto& e) {
-         const double u = Uniform(e);
-         const double radius = std::sqrt(-2 * std::log1p(-Uniform(e)));
-         return u < 0.7 ? 0 : radius * std::cos(20 * u);
+         const double u = Uniform(e), normal = NormalAt(u, e);
+         return u < 0.7 ? 0 : normal;
        },
        nothing},
       {"an eighth of zeros among normals",
        [](auto& e) {
-         const double u = Uniform(e);
-         const double radius = std::sqrt(-2 * std::log1p(-Uniform(e)));
-         return u < 0.125 ? 0 : radius * std::cos(20 * u);
+         const double u = Uniform(e), normal = NormalAt(u, e);
+         return u < 0.125 ? 0 : normal;
        },
        nothing},
       {"three values among normals",
        [](auto& e) {
-         const double u = Uniform(e);
-         const double radius = std::sqrt(-2 * std::log1p(-Uniform(e)));
-         return u < 0.2 ? 0 : u < 0.4 ? 0.7 : u < 0.6 ? -1.1 : radius * std::cos(20 * u);
+         const double u = Uniform(e), normal = NormalAt(u, e);
+         return u < 0.2 ? 0 : u < 0.4 ? 0.7 : u < 0.6 ? -1.1 : normal;
        },
        nothing},
       {"negative", [](auto& e) { return std::floor(300 * Uniform(e)) - 500; }, nothing},

@@ -10,8 +10,8 @@
 #include <fstream>
 #include <limits>
 
-#include "datasets/embedded.hpp"
 #include "datasets/test_folder.hpp"
+#include "experiments/shapley/digits_examples.hpp"
 #include "experiments/shapley/ppm.hpp"
 #include "experiments/shapley/problem.hpp"
 
@@ -84,28 +84,16 @@ TEST(ImageGame, ValuesThatAreNotFiniteAreRefused) {
 
 TEST(Networks, TheDigitsAreRead) {
   if (const auto why = WhyNoNetworks()) GTEST_SKIP() << *why;
-  const auto frame = datasets::LoadEmbedded("digits");
+  const DigitsExamples digits = TestDigits();
   const Image like{1, 8, 8, {}};
   const auto network = ReadOnnx(NetworkFile("digits"), like, 100);
   ASSERT_EQ(network->classes(), 10u);
-  std::vector<float> images, alone(10);
-  std::vector<int> labels;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(frame.rows); ++row) {
-    if (!IsTestRow("digits", static_cast<std::int64_t>(row))) continue;
-    for (const auto& column : frame.columns) images.push_back(column.values[row] / 16);
-    labels.push_back(static_cast<int>(frame.target->values[row]));
-  }
-  std::vector<float> logits(labels.size() * 10);
-  network->logits(images, logits);
-  int right = 0;
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    const auto own = logits.begin() + static_cast<std::ptrdiff_t>(10 * k);
-    right += std::max_element(own, own + 10) - own == labels[k] ? 1 : 0;
-  }
-  EXPECT_EQ(labels.size(), 359u);
-  EXPECT_GT(static_cast<double>(right) / 359, 0.97);
+  std::vector<float> alone(10), logits(digits.labels.size() * 10);
+  network->logits(digits.images, logits);
+  EXPECT_EQ(digits.labels.size(), 359u);
+  EXPECT_GT(static_cast<double>(digits.right(logits)) / 359, 0.97);
   // The same answer in any company.
-  network->logits(std::span(images).subspan(64 * 41, 64), alone);
+  network->logits(std::span(digits.images).subspan(64 * 41, 64), alone);
   for (std::size_t c = 0; c < 10; ++c) EXPECT_EQ(alone[c], logits[410 + c]);
 }
 

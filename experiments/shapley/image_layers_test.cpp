@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "datasets/embedded.hpp"
+#include "experiments/shapley/digits_examples.hpp"
 #include "experiments/shapley/image_game.hpp"
 #include "experiments/shapley/layer_examples.hpp"
 #include "experiments/shapley/layer_math.hpp"
@@ -216,22 +216,11 @@ TEST(Layers, AgreeWithOpenCv) {
 }
 
 TEST(Layers, ReadTheDigits) {
-  const auto frame = datasets::LoadEmbedded("digits");
-  std::vector<float> images;
-  std::vector<int> labels;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(frame.rows); ++row) {
-    if (!IsTestRow("digits", static_cast<std::int64_t>(row))) continue;
-    for (const auto& column : frame.columns) images.push_back(column.values[row] / 16);
-    labels.push_back(static_cast<int>(frame.target->values[row]));
-  }
-  std::vector<float> logits(labels.size() * 10);
-  MakeLayerNetwork(ReadLayers(NetworkFile("digits"), {1, 8, 8, {}}))->logits(images, logits);
-  int right = 0;
-  for (std::size_t k = 0; k < labels.size(); ++k) {
-    const auto own = logits.begin() + static_cast<std::ptrdiff_t>(10 * k);
-    right += std::max_element(own, own + 10) - own == labels[k] ? 1 : 0;
-  }
-  EXPECT_GT(static_cast<double>(right) / static_cast<double>(labels.size()), 0.97);
+  const DigitsExamples digits = TestDigits();
+  std::vector<float> logits(digits.labels.size() * 10);
+  MakeLayerNetwork(ReadLayers(NetworkFile("digits"), {1, 8, 8, {}}))->logits(digits.images, logits);
+  EXPECT_GT(static_cast<double>(digits.right(logits)) / static_cast<double>(digits.labels.size()),
+            0.97);
 }
 
 std::string Refusal(const std::string& bytes, const Image& like) {

@@ -196,6 +196,14 @@ void CheckChains() {
   }
 }
 
+// Whether a row's bits depend neither on the run nor on its company: `explain` answers with `got`
+// again, and half of the rows alone with their part of it.
+template <class Explain, class Answer>
+bool SameAgain(const Explain& explain, const RowBlock& rows, const Answer& got) {
+  const auto head = explain(rows.slice(0, rows.rows / 2));
+  return explain(rows) == got && std::equal(head.begin(), head.end(), got.begin());
+}
+
 // Units shared by rows: small and large ones, with rows that are alike and rows that are not.
 void CheckShared(std::uint64_t seed) {
   double worst = 0;
@@ -217,11 +225,8 @@ void CheckShared(std::uint64_t seed) {
       const auto shared = Prepared("Quadrature", Device::kCuda, model, {{"share", leaves}});
       const auto got = shared->values(rows);
       worst = std::max(worst, Error(got, want));
-      same = same && got == shared->values(rows);
-      // A row's bits do not depend on its company.
-      const std::size_t half = rows.rows / 2;
-      const auto head = shared->values(rows.slice(0, half));
-      same = same && std::equal(head.begin(), head.end(), got.begin());
+      same =
+          same && SameAgain([&](const RowBlock& some) { return shared->values(some); }, rows, got);
     }
   }
   Report("Quadrature: units shared by rows", worst, 5e-7);
@@ -249,9 +254,8 @@ void CheckPairs(std::uint64_t seed) {
       const auto cuda = Prepared("Quadrature", Device::kCuda, model, {{"share", leaves}});
       const auto got = cuda->interactions(rows);
       worst = std::max(worst, Error(got, want));
-      same = same && got == cuda->interactions(rows);
-      const auto head = cuda->interactions(rows.slice(0, rows.rows / 2));
-      same = same && std::equal(head.begin(), head.end(), got.begin());
+      same = same &&
+             SameAgain([&](const RowBlock& some) { return cuda->interactions(some); }, rows, got);
     }
   }
   Report("Quadrature: interactions of parts and units", worst, 2e-6);
