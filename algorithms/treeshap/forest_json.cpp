@@ -75,6 +75,12 @@ TreeEnsemble Convert(const Json& json) {
     for (std::size_t g = 0; g < base.size(); ++g)
       model.base_score[g] = Number(base[g], "base_score");
   }
+  if (json.contains("feature_names")) {
+    const auto count = static_cast<std::size_t>(model.features);
+    for (const Json& name : Array(json, "feature_names", count)) {
+      model.feature_names.push_back(name.get<std::string>());
+    }
+  }
   const double scale = json.contains("scale") ? Number(json.at("scale"), "scale") : 1.0;
   const bool inclusive = json.contains("split") && json.at("split") == "<=";
   for (const Json& tree : Member(json, "trees")) AddTree(tree, inclusive, scale, model);

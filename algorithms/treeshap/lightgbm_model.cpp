@@ -1,6 +1,8 @@
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -150,6 +152,24 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, double scale) {
   return tree;
 }
 
+// The features' names, separated by spaces; none where LightGBM made them up ("Column_0") because
+// the data had none.
+std::vector<std::string> FeatureNames(const Section& header, std::int32_t features) {
+  const auto it = header.find("feature_names");
+  if (it == header.end()) return {};
+  std::istringstream list(it->second);
+  std::vector<std::string> names{std::istream_iterator<std::string>(list), {}};
+  if (names.size() != static_cast<std::size_t>(features)) {
+    throw std::invalid_argument("LightGBM: \"feature_names\" has " + std::to_string(names.size()) +
+                                " names for " + std::to_string(features) + " features");
+  }
+  bool made_up = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    made_up = made_up && names[i] == "Column_" + std::to_string(i);
+  }
+  return made_up ? std::vector<std::string>{} : names;
+}
+
 }  // namespace
 
 TreeEnsemble ReadLightgbmText(std::string_view text) {
@@ -158,6 +178,7 @@ TreeEnsemble ReadLightgbmText(std::string_view text) {
   model.features = WholeNumber(sections.header, "max_feature_idx", 0, 2147483646.0) + 1;
   model.groups = WholeNumber(sections.header, "num_tree_per_iteration", 1, 65536);
   model.base_score.assign(static_cast<std::size_t>(model.groups), 0.0);
+  model.feature_names = FeatureNames(sections.header, model.features);
   const auto groups = static_cast<std::size_t>(model.groups);
   // A random forest reports the mean of its trees.
   const bool average = sections.header.contains("average_output");

@@ -124,6 +124,18 @@ TEST(LightgbmText, ReadsSplitsDefaultsAndCategories) {
   EXPECT_EQ(Margin(model, {0.6f, kMissing}), 4.25);
 }
 
+TEST(LightgbmText, TakesNamesThatTheDataHad) {
+  const auto named = [](const std::string& names) {
+    return ReadModel(Replaced(kLightgbm, "max_feature_idx=1\n",
+                              "max_feature_idx=1\nfeature_names=" + names + "\n"))
+        .feature_names;
+  };
+  EXPECT_EQ(named("age hours-per-week"), (std::vector<std::string>{"age", "hours-per-week"}));
+  EXPECT_TRUE(named("Column_0 Column_1").empty());
+  EXPECT_TRUE(ReadModel(kLightgbm).feature_names.empty());
+  EXPECT_THROW(named("age"), std::invalid_argument);
+}
+
 TEST(LightgbmText, RefusesDamage) {
   for (const auto& [from, to] :
        std::vector<std::pair<std::string, std::string>>{{"right_child=1 -3", "right_child=1 -9"},
@@ -151,6 +163,10 @@ TEST(ForestJson, ReadsClassVotes) {
   EXPECT_DOUBLE_EQ(Margin(model, {0, 0.6f}, 0), 0.5);
   EXPECT_THROW(ReadModel(Replaced(kForest, "\"version\": 1", "\"version\": 2")),
                std::invalid_argument);
+  const std::string named =
+      Replaced(kForest, "\"groups\"", "\"feature_names\": [\"a\", \"b\"], \"groups\"");
+  EXPECT_EQ(ReadModel(named).feature_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_THROW(ReadModel(Replaced(named, ", \"b\"]", "]")), std::invalid_argument);
   EXPECT_THROW(ReadModel(Replaced(kForest, "[0.2, 0.8]", "[0.2]")), std::invalid_argument);
 }
 

@@ -1,7 +1,10 @@
 #include "algorithms/treeshap/parallel.hpp"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+
+#include <algorithm>
 
 namespace retable::treeshap {
 
@@ -10,7 +13,9 @@ void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_
     for (std::size_t i = 0; i < n; ++i) body(i);
     return;
   }
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  // More than there are would be refused with a warning.
+  const int most = tbb::info::default_concurrency();
+  tbb::task_arena arena(threads > 0 ? std::min(threads, most) : tbb::task_arena::automatic);
   arena.execute([&] { tbb::parallel_for(std::size_t{0}, n, body); });
 }
 

@@ -8,9 +8,12 @@
 namespace retable::experiments::treeshap {
 namespace {
 
+// CUDA says "out of memory", DeviceArray how many "MiB more are needed".
 bool OutOfMemory(const std::exception& error) {
+  const std::string what = error.what();
   return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-         std::string(error.what()).find("out of memory") != std::string::npos;
+         what.find("out of memory") != std::string::npos ||
+         what.find("MiB more are needed") != std::string::npos;
 }
 
 }  // namespace

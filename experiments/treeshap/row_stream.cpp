@@ -4,12 +4,14 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 
+#include "algorithms/treeshap/parallel.hpp"
 #include "datasets/arff.hpp"
 #include "datasets/catalog.hpp"
 #include "harness/csv.hpp"
@@ -33,11 +35,11 @@ std::string_view Trim(std::string_view text) {
 }
 
 // Whether the line opens a quote, or closes one that is open: the record goes on in the next.
-bool TurnsQuote(const std::string& line) {
+bool TurnsQuote(std::string_view line) {
   return std::count(line.begin(), line.end(), '"') % 2 == 1;
 }
 
-std::vector<std::string> SplitCsv(const std::string& record) {
+std::vector<std::string> SplitQuoted(std::string_view record) {
   std::vector<std::string> fields(1);
   bool quoted = false;
   for (std::size_t i = 0; i < record.size(); ++i) {
@@ -55,8 +57,28 @@ std::vector<std::string> SplitCsv(const std::string& record) {
   return fields;
 }
 
+// The fields of a record, and the text of those that had quotes.
+struct Fields {
+  std::vector<std::string_view> values;
+  std::vector<std::string> unquoted;
+
+  void Split(std::string_view record) {
+    values.clear();
+    if (record.find('"') != std::string_view::npos) {
+      unquoted = SplitQuoted(record);
+      values.assign(unquoted.begin(), unquoted.end());
+      return;
+    }
+    for (std::size_t at = 0; at <= record.size();) {
+      const std::size_t end = std::min(record.find(',', at), record.size());
+      values.push_back(record.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+};
+
 // The field's number, NaN where it is missing, nothing where it is a word.
-std::optional<float> FieldValue(const std::string& field) {
+std::optional<float> FieldValue(std::string_view field) {
   constexpr std::array<std::string_view, 5> missing = {"", "?", "na", "nan", "null"};
   const std::string_view text = Trim(field);
   if (const auto number = harness::ParseNumber(text)) return static_cast<float>(*number);
@@ -74,8 +96,8 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& col
 
 }  // namespace
 
-RowStream::RowStream(const std::string& path, WantedColumns wanted)
-    : path_(path), wanted_(std::move(wanted)), file_(path, std::ios::binary) {
+RowStream::RowStream(const std::string& path, WantedColumns wanted, int threads)
+    : path_(path), threads_(threads), wanted_(std::move(wanted)), file_(path, std::ios::binary) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   if (!file_ && !error) error = std::error_code(errno, std::generic_category());
@@ -139,8 +161,8 @@ void RowStream::Match(const std::vector<std::string>& columns) {
 void RowStream::OpenCsv() {
   std::string line;
   if (!NextLine(line)) throw std::invalid_argument(path_ + ":1: empty; a header line is needed");
-  std::vector<std::string> columns = SplitCsv(line);
-  for (std::string& name : columns) name = std::string(Trim(name));
+  std::vector<std::string> columns;
+  for (const std::string& name : SplitQuoted(line)) columns.emplace_back(Trim(name));
   Match(columns);
 }
 
@@ -169,73 +191,109 @@ void RowStream::OpenArff() {
 }
 
 std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
-  return arff_header_.empty() ? ReadCsv(count, values) : ReadArff(count, values);
-}
-
-void RowStream::AppendCsvRow(const std::vector<std::string>& fields, std::int64_t line,
-                             std::vector<float>& values) const {
-  const std::string where = path_ + ":" + std::to_string(line) + ": ";
-  if (fields.size() != file_columns_) {
-    throw std::invalid_argument(where + std::to_string(fields.size()) +
-                                " fields where the header has " + std::to_string(file_columns_));
-  }
-  for (std::size_t f = 0; f < order_.size(); ++f) {
-    const auto value = FieldValue(fields[order_[f]]);
-    if (!value) {
-      throw std::invalid_argument(where + "column \"" + names_[f] + "\": \"" + fields[order_[f]] +
-                                  "\" is no number; code categories as the model was trained on");
-    }
-    values.push_back(*value);
-  }
-}
-
-std::size_t RowStream::ReadCsv(std::size_t count, std::vector<float>& values) {
+  constexpr std::size_t least = 512;  // records worth a task
+  struct Part {
+    std::vector<float> values;
+    std::size_t rows = 0;
+    std::exception_ptr error;
+  };
   std::size_t rows = 0;
-  std::string record;
-  while (rows < count && NextLine(record)) {
-    if (Trim(record).empty()) continue;
-    const std::int64_t first = line_;
-    bool open = TurnsQuote(record);
-    for (std::string more; open;) {
-      if (!NextLine(more)) {
-        throw std::invalid_argument(path_ + ":" + std::to_string(first) + ": a quote stays open");
+  while (rows == 0) {  // ARFF lines may be comments alone
+    const std::vector<Record> records = NextRecords(count);
+    if (records.empty()) return 0;
+    std::vector<Part> parts(std::clamp<std::size_t>(records.size() / least, 1, 64));
+    retable::treeshap::ParallelFor(parts.size(), threads_, [&](std::size_t p) {
+      const std::size_t first = records.size() * p / parts.size();
+      const std::size_t last = records.size() * (p + 1) / parts.size();
+      const Records part = Records(records).subspan(first, last - first);
+      std::vector<float>& to = parts[p].values;
+      try {
+        parts[p].rows = arff_header_.empty() ? ParseCsv(part, to) : ParseArff(part, to);
+      } catch (...) {
+        parts[p].error = std::current_exception();
       }
-      record.append("\n").append(more);
-      open = !TurnsQuote(more);
+    });
+    for (const Part& part : parts) {
+      if (part.error) std::rethrow_exception(part.error);  // the first line that is wrong
+      values.insert(values.end(), part.values.begin(), part.values.end());
+      rows += part.rows;
     }
-    AppendCsvRow(SplitCsv(record), first, values);
-    ++rows;
   }
   return rows;
 }
 
-// The parser is given the header again before each chunk: levels keep their codes.
-std::size_t RowStream::ReadArff(std::size_t count, std::vector<float>& values) {
-  std::string line;
-  for (;;) {
-    std::string text = arff_header_;
-    const std::int64_t before = line_;
-    std::size_t lines = 0;
-    for (; lines < count && NextLine(line); ++lines) text += line + "\n";
-    if (lines == 0) return 0;
-    datasets::ArffOptions options;
-    options.file = path_;
-    datasets::Frame frame;
-    try {
-      frame = datasets::ParseArff(text, options);
-    } catch (const datasets::ParseError& error) {
-      if (error.line <= header_lines_) throw;
-      const std::string message = error.what();
-      const auto at = message.find(": ");
-      throw datasets::ParseError(path_, error.line - header_lines_ + before, error.column,
-                                 at == std::string::npos ? message : message.substr(at + 2));
-    }
-    const auto rows = static_cast<std::size_t>(frame.rows);
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (const std::size_t i : order_) values.push_back(frame.columns[i].values[r]);
-    }
-    if (rows > 0) return rows;  // else comments alone
+std::vector<RowStream::Record> RowStream::NextRecords(std::size_t count) {
+  const bool csv = arff_header_.empty();
+  std::vector<Record> records;
+  Record record;
+  while (records.size() < count && NextLine(record.text)) {
+    record.line = line_;
+    if (csv && Trim(record.text).empty()) continue;
+    if (csv && TurnsQuote(record.text)) FinishQuote(record);
+    records.push_back(std::move(record));
+    record.text.clear();
   }
+  return records;
+}
+
+void RowStream::FinishQuote(Record& record) {
+  std::string more;
+  do {
+    if (!NextLine(more)) {
+      throw std::invalid_argument(path_ + ":" + std::to_string(record.line) +
+                                  ": a quote stays open");
+    }
+    record.text.append("\n").append(more);
+  } while (!TurnsQuote(more));
+}
+
+std::size_t RowStream::ParseCsv(Records records, std::vector<float>& values) const {
+  values.reserve(records.size() * order_.size());
+  Fields fields;
+  for (const Record& record : records) {
+    const auto where = [&] { return path_ + ":" + std::to_string(record.line) + ": "; };
+    fields.Split(record.text);
+    if (fields.values.size() != file_columns_) {
+      throw std::invalid_argument(where() + std::to_string(fields.values.size()) +
+                                  " fields where the header has " + std::to_string(file_columns_));
+    }
+    for (std::size_t f = 0; f < order_.size(); ++f) {
+      const std::string_view field = fields.values[order_[f]];
+      const auto value = FieldValue(field);
+      if (!value) {
+        throw std::invalid_argument(where() + "column \"" + names_[f] + "\": \"" +
+                                    std::string(field) +
+                                    "\" is no number; code categories as the model was trained on");
+      }
+      values.push_back(*value);
+    }
+  }
+  return records.size();
+}
+
+// The parser is given the header again before each part: levels keep their codes.
+std::size_t RowStream::ParseArff(Records records, std::vector<float>& values) const {
+  std::string text = arff_header_;
+  for (const Record& record : records) text.append(record.text).append("\n");
+  datasets::ArffOptions options;
+  options.file = path_;
+  datasets::Frame frame;
+  try {
+    frame = datasets::ParseArff(text, options);
+  } catch (const datasets::ParseError& error) {
+    if (error.line <= header_lines_) throw;
+    const std::string message = error.what();
+    const auto at = message.find(": ");
+    throw datasets::ParseError(path_, error.line - header_lines_ + records.front().line - 1,
+                               error.column,
+                               at == std::string::npos ? message : message.substr(at + 2));
+  }
+  const auto rows = static_cast<std::size_t>(frame.rows);
+  values.reserve(rows * order_.size());
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (const std::size_t i : order_) values.push_back(frame.columns[i].values[r]);
+  }
+  return rows;
 }
 
 }  // namespace retable::experiments::treeshap

@@ -5,9 +5,11 @@
 //!
 //! Columns go by name where the model knows its features' names (others in the file are left out),
 //! else by position. Empty fields, "?", "NA" and "NaN" are missing. Only one chunk is in memory.
+//! Lines are taken one after the other; what they say is read by all threads.
 
 #include <cstdint>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,8 +25,9 @@ struct WantedColumns {
 class RowStream {
  public:
   //! Opens a .csv (with a header line) or .arff file.
+  //! @param threads that read; 0: all
   //! @throws std::invalid_argument naming the file and what is missing or too many
-  RowStream(const std::string& path, WantedColumns wanted);
+  RowStream(const std::string& path, WantedColumns wanted, int threads = 0);
 
   //! The features' names: the model's, or the file's.
   const std::vector<std::string>& names() const { return names_; }
@@ -39,12 +42,20 @@ class RowStream {
   void OpenArff();
   void Match(const std::vector<std::string>& columns);
   bool NextLine(std::string& line);
-  std::size_t ReadCsv(std::size_t count, std::vector<float>& values);
-  std::size_t ReadArff(std::size_t count, std::vector<float>& values);
-  void AppendCsvRow(const std::vector<std::string>& fields, std::int64_t line,
-                    std::vector<float>& values) const;
+  // A record as it stands in the file, and the line it begins on.
+  struct Record {
+    std::string text;
+    std::int64_t line = 0;
+  };
+  using Records = std::span<const Record>;
+  std::vector<Record> NextRecords(std::size_t count);
+  void FinishQuote(Record& record);
+  // Append what the records say; return the rows in them.
+  std::size_t ParseCsv(Records records, std::vector<float>& values) const;
+  std::size_t ParseArff(Records records, std::vector<float>& values) const;
 
   std::string path_;
+  int threads_;
   WantedColumns wanted_;
   std::ifstream file_;
   std::int64_t bytes_ = 0, read_ = 0;

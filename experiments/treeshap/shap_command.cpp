@@ -7,14 +7,17 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <ostream>
 
 #include "algorithms/treeshap/interaction_index.hpp"
 #include "algorithms/treeshap/model_io.hpp"
+#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/top_interactions.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "datasets/atomic_file.hpp"
+#include "experiments/treeshap/fallback_explainer.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "experiments/treeshap/row_stream.hpp"
 #include "harness/csv.hpp"
@@ -38,6 +41,7 @@ struct Arguments {
   std::int64_t top_k = 0;
   std::int64_t order = 0;
   std::int64_t threads = 0;
+  std::int64_t gpus = 1;
   std::int64_t chunk_rows = 0;
 };
 
@@ -60,8 +64,8 @@ class Sink {
   Sink(const std::string& path, std::ostream& out) : out_(out) {
     if (!path.empty()) file_ = std::make_unique<datasets::AtomicFile>(path);
   }
-  void Write(const fmt::memory_buffer& text) {
-    const std::string_view view(text.data(), text.size());
+  void Write(const fmt::memory_buffer& text) { Write(std::string_view(text.data(), text.size())); }
+  void Write(std::string_view view) {
     if (file_) {
       file_->Write(view);
     } else if (!out_.write(view.data(), static_cast<std::streamsize>(view.size()))) {
@@ -108,52 +112,93 @@ class Bar {
   Clock::time_point begun_ = Clock::now();
 };
 
-// What is written for a chunk.
-using Explain = std::function<void(const RowBlock&, std::size_t first_row, fmt::memory_buffer&)>;
+// What is written for a block of rows: texts, one after the other.
+using Texts = std::vector<fmt::memory_buffer>;
+using Explain = std::function<Texts(const RowBlock&, std::size_t first_row)>;
 
 template <class... T>
 void Print(fmt::memory_buffer& to, fmt::format_string<T...> format, T&&... values) {
   fmt::format_to(std::back_inserter(to), format, std::forward<T>(values)...);
 }
 
+// Calls line(row, text) for all rows, by all threads; a text for each share of them.
+template <class Line>
+Texts Lines(std::size_t rows, std::int64_t threads, const Line& line) {
+  Texts texts(std::clamp<std::size_t>(rows / 64, 1, 64));
+  ParallelFor(texts.size(), static_cast<int>(threads), [&](std::size_t t) {
+    const std::size_t last = rows * (t + 1) / texts.size();
+    for (std::size_t r = rows * t / texts.size(); r < last; ++r) line(r, texts[t]);
+  });
+  return texts;
+}
+
 struct Job {
   TreeEnsemble model;
   std::vector<std::string> columns;  // names of the features, as CSV fields
   std::string method, device;
+  std::shared_ptr<FallbackExplainer> explainer;  // of values and matrices
+  std::vector<float> background;
   std::size_t per_row = 1;  // values a row
   std::string header;
   Explain explain;
 };
 
-// The method on the device asked for; "auto" takes a GPU where the method has a twin and there is
-// one.
-std::unique_ptr<TreeExplainer> Make(const std::string& method, const Arguments& a, Job& job) {
-  const auto& registry = Registry<TreeExplainer>::Instance();
-  std::string why;
-  const bool twin = registry.Find(method, Device::kCuda) != nullptr;
-  const bool shapley = a.index == "shapley";
-  const bool gpu = a.device != "cpu" && twin && shapley && harness::CudaDevicePresent(&why);
-  if (a.device == "cuda" && !gpu) {
-    throw std::invalid_argument(!twin      ? method + " has no CUDA twin in this program"
-                                : !shapley ? "Banzhaf values are computed on the processor"
-                                           : "no CUDA device: " + why);
-  }
-  Parameters parameters;
-  const auto* info = registry.Find(method, gpu ? Device::kCuda : Device::kCpu);
-  const auto set = [&](const char* name, const ParameterValue& value) {
-    for (const auto& p : info->parameters) {
-      if (p.name == name) parameters[name] = value;
-    }
-  };
-  set("threads", gpu ? ParameterValue{std::int64_t{0}} : ParameterValue{a.threads});
-  set("precision", a.precision);
-  if (!gpu) set("index", a.index);
-  job.method = method;
-  job.device = gpu ? "cuda" : "cpu";
-  return registry.Make(method, gpu ? Device::kCuda : Device::kCpu, parameters);
+using MethodInfo = Method<TreeExplainer>;
+
+bool Knows(const MethodInfo& method, const std::string& parameter) {
+  return std::any_of(method.parameters.begin(), method.parameters.end(),
+                     [&](const auto& p) { return p.name == parameter; });
 }
 
-void ValuesJob(const Arguments& a, std::shared_ptr<TreeExplainer> explainer, Job& job) {
+// Why the GPU cannot do what is asked for; empty where it can.
+std::string WhyNoGpu(const std::string& name, const MethodInfo* twin, const Arguments& a) {
+  if (twin == nullptr) return name + " has no CUDA twin in this program";
+  if (a.index != "shapley") return "Banzhaf values are computed on the processor";
+  if (a.precision == "double" && name == "Quadrature") {
+    return "--precision double is computed on the processor";
+  }
+  if (a.gpus > 1 && !Knows(*twin, "gpus")) return name + " works on one GPU";
+  const harness::CudaPlatform cuda = harness::QueryCuda();
+  if (cuda.devices.empty()) return cuda.why;
+  const auto here = static_cast<std::int64_t>(cuda.devices.size());
+  if (here < a.gpus) return fmt::format("--gpus {}: {} here", a.gpus, here);
+  return "";
+}
+
+std::unique_ptr<TreeExplainer> MakeOn(Device device, const MethodInfo& method, const Arguments& a) {
+  Parameters given;
+  const auto set = [&](const char* name, const ParameterValue& value) {
+    if (Knows(method, name)) given[name] = value;
+  };
+  if (device == Device::kCpu) {  // a GPU's threads are those of a block
+    set("threads", a.threads);
+    set("precision", a.precision);
+    set("index", a.index);
+  } else {
+    set("gpus", a.gpus);
+  }
+  return Registry<TreeExplainer>::Instance().Make(method.name, device, given);
+}
+
+// The method on the device asked for. "auto" takes a GPU where the method has a twin, there is a
+// GPU and the model is within its limits.
+std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments& a, Job& job) {
+  const auto& registry = Registry<TreeExplainer>::Instance();
+  const MethodInfo* twin = registry.Find(name, Device::kCuda);
+  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, twin, a);
+  if (!why.empty() && (a.device == "cuda" || a.gpus > 1)) throw std::invalid_argument(why);
+  job.method = name;
+  job.device = why.empty() ? "cuda" : "cpu";
+  const auto on_cpu = [name, a, &registry] {
+    return MakeOn(Device::kCpu, *registry.Find(name, Device::kCpu), a);
+  };
+  if (!why.empty()) return std::make_shared<FallbackExplainer>(on_cpu(), nullptr);
+  return std::make_shared<FallbackExplainer>(
+      MakeOn(Device::kCuda, *twin, a),
+      a.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
+}
+
+void ValuesJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
   const auto side = static_cast<std::size_t>(job.model.features) + 1;
   job.per_row = ValuesPerRow(job.model);
@@ -161,9 +206,10 @@ void ValuesJob(const Arguments& a, std::shared_ptr<TreeExplainer> explainer, Job
   for (const std::string& name : job.columns) job.header += "," + name;
   job.header += ",expected\n";
   const int digits = a.precision == "double" ? 17 : 9;
-  job.explain = [=](const RowBlock& rows, std::size_t first, fmt::memory_buffer& to) {
+  job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
+                                                                    std::size_t first) {
     const auto phi = explainer->values(rows);
-    for (std::size_t r = 0; r < rows.rows; ++r) {
+    return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
       for (std::size_t g = 0; g < groups; ++g) {
         Print(to, "{},{}", first + r, g);
         for (std::size_t i = 0; i < side; ++i) {
@@ -171,13 +217,13 @@ void ValuesJob(const Arguments& a, std::shared_ptr<TreeExplainer> explainer, Job
         }
         Print(to, "\n");
       }
-    }
+    });
   };
 }
 
 constexpr const char* kPairHeader = "row,output,feature,with,value\n";
 
-void InteractionsJob(const Arguments& a, std::shared_ptr<TreeExplainer> explainer, Job& job) {
+void InteractionsJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
   const auto side = static_cast<std::size_t>(job.model.features) + 1;
   job.per_row = InteractionsPerRow(job.model);
@@ -185,20 +231,21 @@ void InteractionsJob(const Arguments& a, std::shared_ptr<TreeExplainer> explaine
   std::vector<std::string> names = job.columns;
   names.push_back("expected");
   const int digits = a.precision == "double" ? 17 : 9;
-  job.explain = [=](const RowBlock& rows, std::size_t first, fmt::memory_buffer& to) {
+  job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
+                                                                    std::size_t first) {
     const auto matrices = explainer->interactions(rows);
-    for (std::size_t m = 0; m < rows.rows * groups; ++m) {
+    return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
       const double* matrix = matrices.data() + m * side * side;
       for (std::size_t i = 0; i < side; ++i) {
         for (std::size_t j = i; j < side; ++j) {
           const double value = matrix[i * side + j];
-          if (value == 0 && j + 1 < side) continue;
-          if (value == 0 && i != j) continue;
+          const bool corner = i + 1 == side;  // the expected value, zero or not
+          if (value == 0 && !corner) continue;
           Print(to, "{},{},{},{},{:.{}g}\n", first + m / groups, m % groups, names[i], names[j],
                 value, digits);
         }
       }
-    }
+    });
   };
 }
 
@@ -213,16 +260,16 @@ void TopJob(const Arguments& a, Job& job) {
   job.device = "cpu";
   job.per_row = groups * k * 2;
   job.header = kPairHeader;
-  const std::vector<std::string> names = job.columns;
-  job.explain = [=](const RowBlock& rows, std::size_t first, fmt::memory_buffer& to) {
+  job.explain = [=, threads = a.threads, names = job.columns](const RowBlock& rows,
+                                                              std::size_t first) {
     const auto pairs = search->find(rows);
-    for (std::size_t m = 0; m < pairs.size(); ++m) {
+    return Lines(pairs.size(), threads, [&](std::size_t m, fmt::memory_buffer& to) {
       for (const InteractionPair& pair : pairs[m]) {
         Print(to, "{},{},{},{},{:.9g}\n", first + m / groups, m % groups,
               names[static_cast<std::size_t>(pair.first)],
               names[static_cast<std::size_t>(pair.second)], pair.value);
       }
-    }
+    });
   };
 }
 
@@ -239,11 +286,11 @@ void OrderJob(const Arguments& a, Job& job) {
   job.header = "row,output";
   for (std::int64_t i = 1; i <= a.order; ++i) job.header += fmt::format(",feature_{}", i);
   job.header += ",value\n";
-  const std::vector<std::string> names = job.columns;
   const int digits = a.precision == "double" ? 17 : 9;
-  job.explain = [=](const RowBlock& rows, std::size_t first, fmt::memory_buffer& to) {
+  job.explain = [=, threads = a.threads, names = job.columns](const RowBlock& rows,
+                                                              std::size_t first) {
     const auto found = index->find(rows);
-    for (std::size_t m = 0; m < found.size(); ++m) {
+    return Lines(found.size(), threads, [&](std::size_t m, fmt::memory_buffer& to) {
       for (const SetValue& set : found[m]) {
         Print(to, "{},{}", first + m / groups, m % groups);
         for (const std::int32_t f : set.features) {
@@ -251,92 +298,119 @@ void OrderJob(const Arguments& a, Job& job) {
         }
         Print(to, ",{:.{}g}\n", set.value, digits);
       }
-    }
+    });
   };
 }
 
-std::vector<float> ReadBackground(const std::string& path, const WantedColumns& wanted) {
-  RowStream stream(path, wanted);
+struct Chunk {
+  std::vector<float> values;
+  std::size_t rows = 0;
+  double done = 0;  // share of the file
+};
+
+Chunk ReadChunk(RowStream& stream, std::size_t rows) {
+  Chunk chunk;
+  chunk.rows = stream.Read(rows, chunk.values);
+  chunk.done = stream.done();
+  return chunk;
+}
+
+std::vector<float> ReadBackground(const Arguments& a, const WantedColumns& wanted) {
+  RowStream stream(a.background, wanted, static_cast<int>(a.threads));
   std::vector<float> values;
   while (stream.Read(kMostChunkRows, values) > 0) {
   }
+  if (values.empty()) throw std::invalid_argument(a.background + " has no rows");
   return values;
 }
 
-Job Plan(const Arguments& a, TreeEnsemble model, const std::vector<std::string>& names) {
-  Job job;
-  job.model = std::move(model);
-  for (const std::string& name : names) job.columns.push_back(harness::CsvField(name));
-  if (a.top_k > 0) {
-    if (a.device == "cuda") {
-      throw std::invalid_argument("--top-k runs on the processor; use --device cpu or auto");
-    }
-    TopJob(a, job);
-    return job;
-  }
-  if (a.order > 0) {
-    if (a.device == "cuda") {
-      throw std::invalid_argument("--order runs on the processor; use --device cpu or auto");
-    }
-    OrderJob(a, job);
-    return job;
-  }
+// What only the processor does.
+void RequireProcessor(const Arguments& a, const char* option) {
+  if (a.device != "cuda" && a.gpus == 1) return;
+  throw std::invalid_argument(
+      fmt::format("{} runs on the processor; use --device cpu or auto", option));
+}
+
+void PlanExplainer(const Arguments& a, Job& job) {
   const bool interventional = !a.background.empty();
-  std::shared_ptr<TreeExplainer> explainer =
-      Make(interventional ? "Interventional" : "Quadrature", a, job);
-  explainer->prepare(job.model);
+  job.explainer = Make(interventional ? "Interventional" : "Quadrature", a, job);
+  job.explainer->prepare(job.model);
   if (interventional) {
     const auto features = static_cast<std::size_t>(job.model.features);
-    const auto values = ReadBackground(a.background, {features, job.model.feature_names, a.ignore});
-    if (values.empty()) throw std::invalid_argument(a.background + " has no rows");
-    explainer->set_background({values, values.size() / features, features});
+    job.background = ReadBackground(a, {features, job.model.feature_names, a.ignore});
+    job.explainer->set_background({job.background, job.background.size() / features, features});
   }
   if (a.interactions) {
-    InteractionsJob(a, std::move(explainer), job);
+    InteractionsJob(a, job);
   } else {
-    ValuesJob(a, std::move(explainer), job);
+    ValuesJob(a, job);
+  }
+}
+
+// The job, which stays where it is: its explainer looks at its model.
+std::unique_ptr<Job> Plan(const Arguments& a, TreeEnsemble model,
+                          const std::vector<std::string>& names) {
+  auto job = std::make_unique<Job>();
+  job->model = std::move(model);
+  for (const std::string& name : names) job->columns.push_back(harness::CsvField(name));
+  if (a.top_k > 0) {
+    RequireProcessor(a, "--top-k");
+    TopJob(a, *job);
+  } else if (a.order > 0) {
+    RequireProcessor(a, "--order");
+    OrderJob(a, *job);
+  } else {
+    PlanExplainer(a, *job);
   }
   return job;
+}
+
+// Reads a chunk while the one before is explained and written. Returns the rows.
+std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t piece, Sink& sink, Bar& bar) {
+  const auto features = static_cast<std::size_t>(job.model.features);
+  const auto read = [&stream](std::size_t count) {
+    return std::async(std::launch::async, [&stream, count] { return ReadChunk(stream, count); });
+  };
+  std::size_t rows = 0;
+  for (auto next = read(piece);;) {
+    const Chunk chunk = next.get();
+    if (chunk.rows == 0) return rows;
+    next = read(piece);
+    const RowBlock block{chunk.values, chunk.rows, features};
+    InPieces(chunk.rows, piece, [&](std::size_t first, std::size_t count) {
+      for (const auto& text : job.explain(block.slice(first, count), rows + first)) {
+        sink.Write(text);
+      }
+    });
+    rows += chunk.rows;
+    bar.Show(chunk.done, rows);
+  }
 }
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   TreeEnsemble model = LoadModelFile(a.model);
   const auto features = static_cast<std::size_t>(model.features);
-  RowStream stream(a.data, {features, model.feature_names, a.ignore});
-  Job job = Plan(a, std::move(model), stream.names());
+  RowStream stream(a.data, {features, model.feature_names, a.ignore}, static_cast<int>(a.threads));
+  const auto job = Plan(a, std::move(model), stream.names());
   Sink sink(a.out, out);
-  Bar bar(err);
-  fmt::memory_buffer text;
-  text.append(job.header);
-  std::size_t piece =
+  sink.Write(job->header);
+  const std::size_t piece =
       a.chunk_rows > 0 ? static_cast<std::size_t>(a.chunk_rows)
-                       : std::clamp<std::size_t>(kChunkBytes / 8 / job.per_row, 1, kMostChunkRows);
+                       : std::clamp<std::size_t>(kChunkBytes / 8 / job->per_row, 1, kMostChunkRows);
   std::size_t rows = 0;
-  std::vector<float> values;
-  for (;;) {
-    values.clear();
-    const std::size_t count = stream.Read(piece, values);
-    if (count == 0) break;
-    const RowBlock block{values, count, features};
-    InPieces(count, piece, [&](std::size_t first, std::size_t part) {
-      const std::size_t written = text.size();
-      try {
-        job.explain(block.slice(first, part), rows + first, text);
-      } catch (...) {
-        text.resize(written);
-        throw;
-      }
-    });
-    rows += count;
-    sink.Write(text);
-    text.clear();
-    bar.Show(stream.done(), rows);
+  double seconds = 0;
+  {
+    Bar bar(err);
+    rows = ExplainAll(*job, stream, piece, sink, bar);
+    seconds = bar.Seconds();
   }
-  sink.Write(text);
   sink.Commit();
+  const bool changed = job->explainer != nullptr && !job->explainer->why().empty();
+  if (changed) err << "retable shap: on the processor: " << job->explainer->why() << "\n";
   if (!a.out.empty()) {
     out << fmt::format("{} rows explained in {} by {} ({}), written to {}\n", rows,
-                       harness::DurationText(bar.Seconds()), job.method, job.device, a.out);
+                       harness::DurationText(seconds), job->method, changed ? "cpu" : job->device,
+                       a.out);
   }
   return 0;
 }
@@ -366,6 +440,7 @@ void Declare(CLI::App& app, Arguments& a) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   app.add_option("--precision", a.precision, "float (default) or double, on the processor")
       ->check(CLI::IsMember({"float", "double"}));
+  app.add_option("--gpus", a.gpus, "GPUs that share the rows")->check(CLI::Range(1, 1024));
   app.add_option("--threads", a.threads, "processor threads; 0: all")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--chunk-rows", a.chunk_rows, "rows at a time; 0: as 256 MB of results allow")

@@ -19,6 +19,7 @@
 #include "datasets/test_folder.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "harness/csv.hpp"
+#include "harness/device.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -67,7 +68,7 @@ class ShapCommand : public testing::Test {
   int Run(std::vector<std::string> args) {
     out_.str("");
     err_.str("");
-    args.insert(args.end(), {"--device", "cpu"});
+    args.insert(args.end(), {"--device", device_});
     return ShapMain(args, out_, err_);
   }
   int Explain(const std::string& model, const std::string& data,
@@ -86,6 +87,7 @@ class ShapCommand : public testing::Test {
 
   datasets::TemporaryFolder folder_;
   std::ostringstream out_, err_;
+  std::string device_ = "cpu";
 };
 
 TEST_F(ShapCommand, WritesValuesThatSumToThePrediction) {
@@ -106,6 +108,29 @@ TEST_F(ShapCommand, AQuoteMayHoldLines) {
   Write("lines.csv", "x,y,note\n1,0,\"a\n\"\"b\"\" c\n\"\n5,\"0\",d\n");
   ASSERT_EQ(Explain("forest.json", "lines.csv", {"--ignore", "note"}), 0) << err_.str();
   EXPECT_EQ(Result().rows.size(), 2u);
+}
+
+// More than one share for those that read and write, and a wrong line in a share that is not the
+// first to end.
+TEST_F(ShapCommand, ManyRowsComeInOrder) {
+  const std::size_t count = 3000;
+  std::string text = "x,y\n";
+  for (std::size_t r = 0; r < count; ++r) text += r % 7 < 3 ? "1,0\n" : "5,\"0\"\n";
+  Write("many.csv", text);
+  for (const char* chunk : {"0", "1100"}) {
+    ASSERT_EQ(Explain("forest.json", "many.csv", {"--threads", "2", "--chunk-rows", chunk}), 0)
+        << err_.str();
+    const auto table = Result();
+    ASSERT_EQ(table.rows.size(), count);
+    for (std::size_t r = 0; r < count; ++r) {
+      double sum = 0;
+      for (std::size_t c = 2; c < 5; ++c) sum += *table.Number(table.rows[r], c);
+      ASSERT_EQ(*table.Number(table.rows[r], 0), static_cast<double>(r));
+      ASSERT_NEAR(sum, r % 7 < 3 ? 1 : 9, 1e-5) << r;
+    }
+  }
+  Write("wrong.csv", text + "1\n" + text + "blue,1\n");
+  Refuses(Explain("forest.json", "wrong.csv"), {"wrong.csv:3002", "1 fields"});
 }
 
 TEST_F(ShapCommand, InteractionsOfAFileInChunks) {
@@ -337,6 +362,91 @@ TEST_F(ShapCommand, ChecksItsArguments) {
   EXPECT_EQ(ShapMain({"--help"}, out_, err_), 0);
 }
 
+// On a machine with a GPU: what the processor says, from the same files.
+class ShapCommandOnGpu : public ShapCommand {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!harness::CudaDevicePresent(&why)) GTEST_SKIP() << why;
+    const TreeEnsemble model = ReadModel(baselines::treeshap::WriteXgboostUbj(
+        RandomEnsemble({.trees = 20, .features = 6, .groups = 2, .depth = 6}, 3)));
+    Write("model.ubj", baselines::treeshap::WriteXgboostUbj(model));
+    const auto values = RandomRows(model, 3000, 0.1, 5);
+    std::ostringstream csv;
+    csv.precision(9);
+    csv << "a,b,c,d,e,f\n";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float x = ClampInfinity(values[i]);
+      std::isnan(x) ? csv << "NA" : csv << x;
+      csv << (i % 6 == 5 ? "\n" : ",");
+    }
+    Write("six.csv", csv.str());
+    Write("few.csv", csv.str().substr(0, csv.str().find('\n', 2000) + 1));
+  }
+
+  // The last field of each line under the others, and the largest of them all.
+  std::map<std::string, double> Values(double& scale) const {
+    std::map<std::string, double> values;
+    const auto table = Result();
+    for (const auto& row : table.rows) {
+      const bool wide = table.header.back() == "expected";
+      std::string key = row.fields[0] + " " + row.fields[1];
+      if (!wide) key += " " + row.fields[2] + " " + row.fields[3];
+      for (std::size_t c = wide ? 2 : 4; c < row.fields.size(); ++c) {
+        values[key + " " + table.header[c]] = *table.Number(row, c);
+        scale = std::max(scale, std::abs(*table.Number(row, c)));
+      }
+    }
+    return values;
+  }
+
+  void AgreesOn(const std::string& data, const std::vector<std::string>& more, double limit) {
+    double scale = 0;
+    device_ = "cpu";
+    ASSERT_EQ(Explain("model.ubj", data, more), 0) << err_.str();
+    auto want = Values(scale);
+    device_ = "cuda";
+    ASSERT_EQ(Explain("model.ubj", data, more), 0) << err_.str();
+    auto got = Values(scale);
+    ASSERT_GT(got.size(), 100u);
+    for (const auto& [key, value] : want) {  // a pair's zero may be no line
+      EXPECT_NEAR(got[key], value, limit * scale) << key;
+    }
+    for (const auto& [key, value] : got) EXPECT_NEAR(want[key], value, limit * scale) << key;
+  }
+};
+
+TEST_F(ShapCommandOnGpu, SaysWhatTheProcessorSays) {
+  for (const char* chunk : {"0", "1100", "77"}) {
+    AgreesOn("six.csv", {"--chunk-rows", chunk}, 1e-6);
+    AgreesOn("few.csv", {"--interactions", "--chunk-rows", chunk}, 2e-6);
+    AgreesOn("few.csv", {"--background", Path("few.csv"), "--chunk-rows", chunk}, 1e-8);
+  }
+}
+
+TEST_F(ShapCommandOnGpu, LeavesToTheProcessorWhatIsOverItsLimits) {
+  Write("deep.ubj", baselines::treeshap::WriteXgboostUbj(ChainEnsemble(100, 100, 0.9, 1)));
+  std::string header = "f0";
+  std::string row = "1";
+  for (int i = 1; i < 100; ++i) {
+    header += ",f" + std::to_string(i);
+    row += ",1";
+  }
+  Write("wide.csv", header + "\n" + row + "\n");
+  for (const auto& form : std::vector<std::vector<std::string>>{
+           {"--interactions"}, {"--background", Path("wide.csv")}}) {
+    device_ = "cuda";
+    EXPECT_EQ(Explain("deep.ubj", "wide.csv", form), 2) << form[0];
+    device_ = "auto";
+    EXPECT_EQ(Explain("deep.ubj", "wide.csv", form), 0) << err_.str();
+    EXPECT_NE(err_.str().find("on the processor"), std::string::npos) << err_.str();
+  }
+  device_ = "cuda";
+  Refuses(Explain("forest.json", "rows.csv", {"--precision", "double"}), {"processor"});
+  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "1000"}), {"--gpus 1000"});
+  Refuses(Explain("forest.json", "rows.csv", {"--top-k", "2"}), {"processor"});
+}
+
 TEST_F(ShapCommand, SaysWhyThereIsNoGpu) {
 #if !defined(RETABLE_HAS_CUDA)
   EXPECT_EQ(
@@ -344,6 +454,7 @@ TEST_F(ShapCommand, SaysWhyThereIsNoGpu) {
                out_, err_),
       2);
   EXPECT_NE(err_.str().find("CUDA"), std::string::npos) << err_.str();
+  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "2"}), {"--device cpu"});
 #else
   GTEST_SKIP() << "this build has CUDA twins";
 #endif
