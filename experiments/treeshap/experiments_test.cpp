@@ -99,7 +99,18 @@ TEST(ExplainProtocol, AMethodOverItsBudgetIsTimedOnce) {
     EXPECT_TRUE(outcome.verification.ok);
     EXPECT_EQ(MetricOf(outcome, "time").samples.size(), 1u);
     EXPECT_EQ(outcome.facts.count("scaled"), 1u) << "fewer rows must say so";
+    const auto method = std::get<std::string>(outcome.facts.at("method"));
+    EXPECT_NE(method.find("from "), std::string::npos) << "so must its row: " << method;
   }
+}
+
+TEST(ExplainProtocol, GpusThatAreNotHereAreNotRun) {
+  CellConfig cell = Cell("treeshap/explain", "GPUTreeShap");
+  cell.device = "cuda";
+  cell.axes["gpus"] = std::int64_t{1000};
+  const auto why = FindProtocol(cell.protocol).unsupported(cell);
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("1000 GPUs"), std::string::npos) << *why;
 }
 
 TEST(ExplainProtocol, AnImpossibleToleranceIsAWrongResult) {

@@ -23,6 +23,7 @@
 #include "experiments/common/glue.hpp"
 #include "experiments/treeshap/external_explainer.hpp"
 #include "experiments/treeshap/paper_models.hpp"
+#include "harness/device.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timed_outcome.hpp"
 
@@ -96,6 +97,11 @@ class ExplainProtocol final : public harness::Protocol {
       return "this build has no rapidsai/gputreeshap (-DGPUTREESHAP_INCLUDE_DIR=...)";
     }
     if (const auto why = WhyNotExternal(cell)) return why;
+    const std::int64_t gpus = IntegerOr(cell.axes, "gpus", 1);
+    const auto here = static_cast<std::int64_t>(harness::QueryCuda().devices.size());
+    if (cell.device == "cuda" && gpus > std::max<std::int64_t>(here, 1)) {
+      return fmt::format("needs {} GPUs; {} here", gpus, here);
+    }
     if (cell.algorithm == "Interventional") return "another game: it needs background rows";
     if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
       return "TreeShap has no interaction values here";
@@ -122,7 +128,6 @@ class ExplainProtocol final : public harness::Protocol {
     outcome.facts["model"] = problem.origin;
     outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
     const auto* external = dynamic_cast<const ExternalExplainer*>(explainer.get());
-    outcome.facts["method"] = MethodText(cell, external);
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
 
@@ -142,6 +147,8 @@ class ExplainProtocol final : public harness::Protocol {
     const auto [count, seconds] = Affordable(cell, rows, interactions, timed);
     const RowBlock part = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
+    outcome.facts["method"] =
+        MethodText(cell, external) + (count < wanted ? fmt::format(", from {} rows", count) : "");
     std::vector<double> kernel;
     std::vector<double> external_seconds;
     harness::RepeatOptions options;
@@ -208,7 +215,8 @@ class ExplainProtocol final : public harness::Protocol {
     return CostsOf(work, cores);
   }
 
-  // "XGBoost 1.7.4, 16 threads": who computed, as the row says it.
+  // "XGBoost 1.7.4, 16 threads": who computed, as the row says it (with ", from 64 rows" where the
+  // time is scaled up).
   static std::string MethodText(const harness::CellConfig& cell,
                                 const ExternalExplainer* external) {
     std::string text = external != nullptr ? external->description() : cell.algorithm;

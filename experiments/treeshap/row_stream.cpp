@@ -103,6 +103,9 @@ RowStream::RowStream(const std::string& path, WantedColumns wanted, int threads)
   if (!file_ && !error) error = std::error_code(errno, std::generic_category());
   if (error) throw std::invalid_argument("cannot read " + path + ": " + error.message());
   bytes_ = static_cast<std::int64_t>(size);
+  if (file_.peek() == 0x1f) {  // no text begins like that, what gzip writes does
+    throw std::invalid_argument(path + " is compressed; unpack it first, as by gunzip");
+  }
   const std::string end = Lower(std::filesystem::path(path).extension().string());
   if (end == ".arff") {
     OpenArff();

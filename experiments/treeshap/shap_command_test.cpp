@@ -302,6 +302,8 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithTheRows) {
   Refuses(Explain("forest.json", "rows.txt"), {"rows.txt", ".csv"});
   Write("empty.csv", "");
   Refuses(Explain("forest.json", "empty.csv"), {"empty.csv:1", "header"});
+  Write("packed.arff", "\x1f\x8b\x08");
+  Refuses(Explain("forest.json", "packed.arff"), {"packed.arff", "compressed", "gunzip"});
   Write("three.csv", "x,y,z\n1,2,3\n");
   Refuses(Explain("forest.json", "three.csv"), {"three.csv", "3 columns", "2", "--ignore"});
   Refuses(Explain("forest.json", "three.csv", {"--ignore", "zz"}), {"no column \"zz\"", "\"z\""});

@@ -7,6 +7,8 @@
 //! value. Two counts show the complexity: the pairs of features that meet on a path ("pairs", the
 //! mean over outputs), and all that a matrix has.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -27,13 +29,14 @@ using Pairs = std::vector<std::vector<InteractionPair>>;
 constexpr const char* kSearch = "Top-k search";
 constexpr const char* kMatrix = "Full matrix";
 
-Pairs FromMatrices(const TreeEnsemble& model, const std::vector<double>& matrices, std::size_t k) {
+Pairs FromMatrices(const TreeEnsemble& model, std::span<const double> matrices, std::size_t k,
+                   int threads) {
   const auto features = static_cast<std::size_t>(model.features);
   const std::size_t size = (features + 1) * (features + 1);
   Pairs pairs(matrices.size() / size);
-  for (std::size_t m = 0; m < pairs.size(); ++m) {
-    pairs[m] = TopOfMatrix(std::span(matrices).subspan(m * size, size), features, k);
-  }
+  ParallelFor(pairs.size(), threads, [&](std::size_t m) {
+    pairs[m] = TopOfMatrix(matrices.subspan(m * size, size), features, k);
+  });
   return pairs;
 }
 
@@ -88,8 +91,11 @@ class TopKProtocol final : public harness::Protocol {
     matrix->prepare(problem.model);
     TopInteractions search(problem.model, {.k = k, .threads = static_cast<int>(threads)});
     const bool searches = cell.algorithm == kSearch;
+    std::vector<double> matrices;  // kept: new memory for each call would cost the matrix dear
     const auto all_pairs = [&](const RowBlock& rows) {
-      return FromMatrices(problem.model, matrix->interactions(rows), k);
+      matrices.resize(rows.rows * InteractionsPerRow(problem.model));
+      matrix->interactions_to(rows, matrices);
+      return FromMatrices(problem.model, matrices, k, static_cast<int>(threads));
     };
     const auto call = [&](const RowBlock& rows) {
       return searches ? search.find(rows) : all_pairs(rows);
@@ -132,6 +138,9 @@ class TopKProtocol final : public harness::Protocol {
                      (4 * features + 16.0 * static_cast<double>(k) * problem.model.groups)}};
     if (!searches) work.push_back(matrix->work(problem.model, wanted, true).front());
     outcome.costs = CostsOf(work, timing.cores_used);
+    outcome.facts["method"] =
+        fmt::format("{} threads{}", threads > 0 ? threads : std::int64_t{HardwareThreads()},
+                    count < wanted ? fmt::format(", from {} rows", count) : "");
     if (count < wanted) {
       outcome.facts["scaled"] =
           "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
