@@ -106,6 +106,31 @@ TEST(XgboostJson, DartWeighsItsTrees) {
   EXPECT_EQ(Margin(ReadModel(dart), {0.4f, 0}), 0.5);
 }
 
+// multi_strategy "multi_output_tree": x0 < 3: (1, -1), else (2, -4).
+const std::string kVectorLeaves = R"({"learner": {"learner_model_param":
+  {"base_score": "[5E-1,0E0]", "num_class": "0", "num_feature": "1", "num_target": "2"},
+  "objective": {"name": "reg:squarederror"}, "gradient_booster": {"name": "gbtree", "model":
+  {"tree_info": [0], "trees": [{"left_children": [1, -1, -1], "right_children": [2, 1, 0],
+  "split_indices": [0, 0, 0], "split_conditions": [3, 0, 1e-45], "default_left": [0, 0, 0],
+  "sum_hessian": [4, 2, 2], "leaf_weights": [2, -4, 1, -1],
+  "tree_param": {"size_leaf_vector": "2"}}]}}}})";
+
+TEST(XgboostJson, ReadsLeavesOfSeveralOutputs) {
+  const TreeEnsemble model = ReadModel(kVectorLeaves);
+  ASSERT_EQ(model.groups, 2);
+  EXPECT_EQ(Margin(model, {1}, 0), 1.5);
+  EXPECT_EQ(Margin(model, {1}, 1), -1);
+  EXPECT_EQ(Margin(model, {4}, 0), 2.5);
+  EXPECT_EQ(Margin(model, {4}, 1), -4);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"\"leaf_weights\"", "\"weights\""},
+           {"[2, -4, 1, -1]", "[2, -4, 1]"},
+           {"[2, 1, 0]", "[2, 2, 0]"},
+           {"\"size_leaf_vector\": \"2\"", "\"size_leaf_vector\": \"3\""}}) {
+    EXPECT_THROW(ReadModel(Replaced(kVectorLeaves, from, to)), std::invalid_argument) << to;
+  }
+}
+
 const std::string kLightgbm =
     "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=1\n\n"
     "Tree=0\nnum_leaves=3\nnum_cat=1\nsplit_feature=0 1\nthreshold=0.5 0\ndecision_type=10 1\n"
@@ -179,7 +204,7 @@ TEST(ReadModel, SurvivesRandomDamage) {
   };
   const std::string alphabet = "0123456789-.eE,:[]{}\"= \nnul";
   int refused = 0;
-  for (const std::string& good : {kXgboost, kLightgbm, kForest}) {
+  for (const std::string& good : {kXgboost, kVectorLeaves, kLightgbm, kForest}) {
     for (int i = 0; i < 1500; ++i) {
       std::string bad = good;
       for (std::size_t k = 0; k <= below(4); ++k) {

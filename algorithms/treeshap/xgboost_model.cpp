@@ -127,6 +127,41 @@ Tree ReadTree(const Json& json, TreeEnsemble& model, std::size_t& category_words
   return tree;
 }
 
+// Numbers at a leaf: one, or with multi_strategy "multi_output_tree" one for each output.
+std::int32_t LeafSize(const Json& tree) {
+  if (!tree.contains("tree_param")) return 1;
+  const Json& parameters = tree.at("tree_param");
+  if (!parameters.contains("size_leaf_vector")) return 1;
+  return std::max(1, Integer(parameters.at("size_leaf_vector"), "size_leaf_vector", 0, 65536));
+}
+
+// One tree for each output. "leaf_weights" holds the vectors of the leaves, "right_children" a
+// leaf's place among them.
+void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeEnsemble& model) {
+  if (LeafSize(json) != model.groups) {
+    throw std::invalid_argument("\"size_leaf_vector\" is not the number of outputs");
+  }
+  if (!json.contains("leaf_weights")) {
+    throw std::invalid_argument(
+        "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
+  }
+  const auto outputs = static_cast<std::size_t>(model.groups);
+  const std::size_t leaves = (structure.nodes.size() + 1) / 2;
+  const Json& values = Array(json, "leaf_weights", leaves * outputs);
+  const Json& rights = Member(json, "right_children");
+  for (std::size_t g = 0; g < outputs; ++g) {
+    Tree tree = structure;
+    tree.group = static_cast<std::int32_t>(g);
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      if (!tree.nodes[i].is_leaf()) continue;
+      const auto leaf = static_cast<std::size_t>(
+          Integer(rights[i], "right_children", 0, static_cast<double>(leaves - 1)));
+      tree.nodes[i].value = weight * Number(values[leaf * outputs + g], "leaf_weights");
+    }
+    model.trees.push_back(std::move(tree));
+  }
+}
+
 // The tree model and, for dart, each tree's weight.
 const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
   const std::string name = Member(booster, "name").get<std::string>();
@@ -170,8 +205,13 @@ TreeEnsemble Convert(const Json& json) {
   std::size_t category_words = 0;
   for (std::size_t t = 0; t < list.size(); ++t) {
     Tree tree = ReadTree(list[t], model, category_words);
+    const double weight = weights.empty() ? 1.0 : weights[t];
+    if (LeafSize(list[t]) > 1) {
+      AddVectorTree(list[t], tree, weight, model);
+      continue;
+    }
     tree.group = Integer(groups[t], "tree_info", 0, 65536);
-    for (TreeNode& node : tree.nodes) node.value *= weights.empty() ? 1.0 : weights[t];
+    for (TreeNode& node : tree.nodes) node.value *= weight;
     model.trees.push_back(std::move(tree));
   }
   Validate(model);

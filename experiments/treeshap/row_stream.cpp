@@ -89,6 +89,19 @@ std::optional<float> FieldValue(std::string_view field) {
   return {};
 }
 
+// Whether the line is data rather than names: numbers, but not those that count columns, as tables
+// without names are often headed.
+bool AllNumbers(const std::vector<std::string>& fields) {
+  bool counts = true;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const auto number = harness::ParseNumber(fields[i]);
+    if (!number) return false;
+    const auto place = static_cast<double>(i);
+    counts = counts && (*number == place || *number == place + 1);
+  }
+  return !counts;
+}
+
 std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
   const auto near = datasets::NearestNames(name, columns, 1);
   return near.empty() ? "" : "; the nearest is \"" + near.front() + "\"";
@@ -166,6 +179,9 @@ void RowStream::OpenCsv() {
   if (!NextLine(line)) throw std::invalid_argument(path_ + ":1: empty; a header line is needed");
   std::vector<std::string> columns;
   for (const std::string& name : SplitQuoted(line)) columns.emplace_back(Trim(name));
+  if (AllNumbers(columns)) {
+    throw std::invalid_argument(path_ + ":1: numbers; a header line with names is needed");
+  }
   Match(columns);
 }
 

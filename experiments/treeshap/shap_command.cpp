@@ -441,10 +441,9 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_option("--precision", a.precision, "float (default) or double, on the processor")
       ->check(CLI::IsMember({"float", "double"}));
   app.add_option("--gpus", a.gpus, "GPUs that share the rows")->check(CLI::Range(1, 1024));
-  app.add_option("--threads", a.threads, "processor threads; 0: all")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", a.threads, "processor threads; 0: all")->check(CLI::Range(0, 65536));
   app.add_option("--chunk-rows", a.chunk_rows, "rows at a time; 0: as 256 MB of results allow")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1000000000));
 }
 
 }  // namespace

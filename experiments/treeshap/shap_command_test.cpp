@@ -302,6 +302,10 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithTheRows) {
   Refuses(Explain("forest.json", "rows.txt"), {"rows.txt", ".csv"});
   Write("empty.csv", "");
   Refuses(Explain("forest.json", "empty.csv"), {"empty.csv:1", "header"});
+  Write("nameless.csv", "0.5,1\n1,2\n");
+  Refuses(Explain("forest.json", "nameless.csv"), {"nameless.csv:1", "header"});
+  Write("counted.csv", "0,1\n1,2\n");
+  EXPECT_EQ(Explain("forest.json", "counted.csv"), 0) << err_.str();
   Write("packed.arff", "\x1f\x8b\x08");
   Refuses(Explain("forest.json", "packed.arff"), {"packed.arff", "compressed", "gunzip"});
   Write("three.csv", "x,y,z\n1,2,3\n");
