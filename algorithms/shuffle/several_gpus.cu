@@ -41,7 +41,7 @@ struct SeveralGpus::Device {
   }
 };
 
-SeveralGpus::SeveralGpus(std::vector<int> devices) {
+SeveralGpus::SeveralGpus(std::vector<int> devices, Transport transport) {
   if (devices.empty()) throw std::invalid_argument("name at least one device");
   if (devices.size() * kDeviceDigits > kMaxDigits) {
     throw std::invalid_argument("up to " + std::to_string(kMaxDigits / kDeviceDigits) +
@@ -70,6 +70,7 @@ SeveralGpus::SeveralGpus(std::vector<int> devices) {
                 "cudaEventCreate");
     }
   }
+  if (transport == Transport::kNccl) nccl_ = std::make_unique<NcclExchange>(devices);
 }
 
 SeveralGpus::~SeveralGpus() {
@@ -156,6 +157,7 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
   for (const auto& device : devices_) device->Wait();
   Mark("split");
   std::vector<std::uint64_t> sizes(parts, 0);
+  std::vector<SentPart> sent;
   // Each device fetches its parts, from the next device first, so that no link is crowded.
   for (std::size_t to = 0; to < parts; ++to) {
     Device& device = *devices_[to];
@@ -175,12 +177,22 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       const std::size_t from = (to + turn) % parts;
       const std::uint64_t count = begins[from + 1] - begins[from];
       if (count == 0) continue;
-      fetched.push_back({reinterpret_cast<const Item*>(devices_[from]->split.data()) +
-                             starts[from * row + to * kDeviceDigits],
-                         reinterpret_cast<Item*>(device.received.data()) + begins[from],
-                         count * sizeof(Item), devices_[from]->id});
+      const Item* source = reinterpret_cast<const Item*>(devices_[from]->split.data()) +
+                           starts[from * row + to * kDeviceDigits];
+      Item* target = reinterpret_cast<Item*>(device.received.data()) + begins[from];
+      if (nccl_ != nullptr && from != to) {
+        sent.push_back(
+            {source, target, count * sizeof(Item), static_cast<int>(from), static_cast<int>(to)});
+      } else {
+        fetched.push_back({source, target, count * sizeof(Item), devices_[from]->id});
+      }
     }
     Fetch(device, fetched);
+  }
+  if (nccl_ != nullptr) {
+    std::vector<cudaStream_t> streams;
+    for (const auto& device : devices_) streams.push_back(device->stream);
+    nccl_->Enqueue(sent, streams);
   }
   Mark("exchange");
   for (std::size_t to = 0; to < parts; ++to) {

@@ -5,11 +5,11 @@
 //! Problem: an array lies in slices on G devices and is to be shuffled as a whole. Approach, as the
 //! partition shuffle with a level above: each item draws a digit of {0..k G-1}, and k of them name
 //! the same device (with few digits all lanes would count in the same places); a device splits its
-//! slice stably by digit, the parts change devices over the links between them (an all-to-all, in
-//! several copies at a time), and each device shuffles what it has then. Exactly uniform given
-//! ideal bits; the same order on any machine. A device ends with a random number of items, about n
-//! / G: part g of the shuffled array. Bytes an item and device: 16 to split, 8 over the links, and
-//! the partition shuffle's 48. Memory: room for two slices beside the input.
+//! slice stably by digit, the parts change devices over the links between them (an all-to-all, by
+//! several copies at a time or by NCCL), and each device shuffles what it has then. Exactly uniform
+//! given ideal bits; the same order on any machine. A device ends with a random number of items,
+//! about n / G: part g of the shuffled array. Bytes an item and device: 16 to split, 8 over the
+//! links, and the partition shuffle's 48. Memory: room for two slices beside the input.
 
 #include <cuda_runtime_api.h>
 
@@ -18,6 +18,8 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/shuffle/nccl_exchange.hpp"
+
 namespace retable::shuffle {
 
 //! The sub-stream of the digits that name devices.
@@ -25,11 +27,14 @@ inline constexpr std::uint64_t kDeviceStream = 13;
 //! The k of the digits that name a device.
 inline constexpr std::uint32_t kDeviceDigits = 32;
 
+//! How parts change devices: by copies of the driver between peers, or by NCCL.
+enum class Transport { kCopies, kNccl };
+
 class SeveralGpus {
  public:
-  //! A device may be named more than once. @throws std::invalid_argument for none, and for
-  //! more than kMaxDigits / kDeviceDigits.
-  explicit SeveralGpus(std::vector<int> devices);
+  //! A device may be named more than once, but with NCCL. @throws std::invalid_argument for none,
+  //! and for more than kMaxDigits / kDeviceDigits; std::runtime_error where NCCL is missing.
+  explicit SeveralGpus(std::vector<int> devices, Transport transport = Transport::kCopies);
   ~SeveralGpus();
 
   //! Called after each phase ("split", "exchange", "shuffle"), for which all devices then wait.
@@ -58,6 +63,7 @@ class SeveralGpus {
   void Mark(const char* phase) const;
   std::function<void(const char*)> mark_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::unique_ptr<NcclExchange> nccl_;
 };
 
 }  // namespace retable::shuffle

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <numeric>
+#include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
@@ -47,20 +49,34 @@ void ForParts(std::uint64_t n, Visit&& visit) {
   });
 }
 
-// Items of any size, item i starting with its index (as far as it fits).
-std::vector<std::byte> Sequence(std::uint64_t n, std::size_t item_bytes) {
-  std::vector<std::byte> items(n * item_bytes);
+// Memory first touched by all threads: clearing it by one takes longer than to shuffle it.
+class HostItems {
+ public:
+  HostItems(std::uint64_t n, std::size_t item_bytes)
+      : bytes_(n * item_bytes), data_(std::make_unique_for_overwrite<std::byte[]>(bytes_)) {
+    ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
+      std::fill(data_.get() + begin * item_bytes, data_.get() + end * item_bytes, std::byte{});
+    });
+  }
+  std::span<std::byte> all() const { return {data_.get(), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  std::unique_ptr<std::byte[]> data_;
+};
+
+// Item i starts with its index (as far as it fits).
+void Number(std::span<std::byte> items, std::uint64_t n, std::size_t item_bytes) {
   ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
       std::memcpy(items.data() + i * item_bytes, &i, std::min<std::size_t>(8, item_bytes));
     }
   });
-  return items;
 }
 
 // Items that are missing, or, when `repeats` may occur, that are not of the input.
-std::uint64_t WrongItems(const std::vector<std::byte>& items, std::uint64_t n,
-                         std::size_t item_bytes, bool repeats) {
+std::uint64_t WrongItems(std::span<const std::byte> items, std::uint64_t n, std::size_t item_bytes,
+                         bool repeats) {
   std::vector<std::atomic<std::uint64_t>> seen(n / 64 + 1);
   std::atomic<std::uint64_t> wrong = 0;
   ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
@@ -108,8 +124,10 @@ class ShuffleThroughput final : public harness::Protocol {
     const std::size_t item_bytes = ItemBytes(cell);
     const auto seed = static_cast<std::uint64_t>(cell.seed);
     const auto shuffler = MakeMethod<Shuffler>(cell);
-    const std::vector<std::byte> in = Sequence(n, item_bytes);
-    std::vector<std::byte> out(in.size());
+    const HostItems source(n, item_bytes), target(n, item_bytes);
+    Number(source.all(), n, item_bytes);
+    const std::span<const std::byte> in = source.all();
+    const std::span<std::byte> out = target.all();
     harness::Outcome outcome;
     const auto threads = static_cast<int>(IntegerOf(cell.settings, "threads"));
     shuffle::WithThreads(threads, [&] { shuffler->shuffle(in, out, item_bytes, seed); });
@@ -165,9 +183,8 @@ class ShuffleThroughput final : public harness::Protocol {
   }
 
   static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
-                                      const std::vector<std::byte>& in,
-                                      const std::vector<std::byte>& out, std::uint64_t n,
-                                      std::size_t item_bytes) {
+                                      std::span<const std::byte> in, std::span<const std::byte> out,
+                                      std::uint64_t n, std::size_t item_bytes) {
     const bool bound = cell.algorithm == "Gather";
     const auto wrong = static_cast<double>(WrongItems(out, n, item_bytes, bound));
     harness::Verification verification{true,  wrong == 0, "items lost or repeated",
@@ -182,7 +199,7 @@ class ShuffleThroughput final : public harness::Protocol {
     std::vector<std::byte> expected(in.size());
     MakeMethod<Shuffler>(on_cpu)->shuffle(in, expected, item_bytes,
                                           static_cast<std::uint64_t>(cell.seed));
-    verification.ok = expected == out;
+    verification.ok = std::ranges::equal(expected, out);
     verification.reference = "CPU twin, bit for bit";
     verification.value = verification.ok ? 0 : 1;
     verification.metric = "differs from the CPU twin";
