@@ -21,14 +21,25 @@ class ShardedExplainer final : public TreeExplainer {
   }
 
   std::vector<double> values(const RowBlock& rows) override {
-    return Split(rows, ValuesPerRow(shape_),
-                 [](TreeExplainer& part, const RowBlock& share) { return part.values(share); });
+    ValidateRows(shape_, rows);
+    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
+    return phi;
+  }
+
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    Split(rows, phi, ValuesPerRow(shape_), &TreeExplainer::values_to);
   }
 
   std::vector<double> interactions(const RowBlock& rows) override {
-    return Split(rows, InteractionsPerRow(shape_), [](TreeExplainer& part, const RowBlock& share) {
-      return part.interactions(share);
-    });
+    ValidateRows(shape_, rows);
+    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+    interactions_to(rows, matrices);
+    return matrices;
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    Split(rows, matrices, InteractionsPerRow(shape_), &TreeExplainer::interactions_to);
   }
 
   //! Of each part: they work at the same time.
@@ -64,18 +75,17 @@ class ShardedExplainer final : public TreeExplainer {
     }
   }
 
-  template <class Call>
-  std::vector<double> Split(const RowBlock& rows, std::size_t per_row, const Call& call) {
+  // Each part writes its rows' results where they belong.
+  void Split(const RowBlock& rows, std::span<double> results, std::size_t per_row,
+             void (TreeExplainer::*explain)(const RowBlock&, std::span<double>)) {
     ValidateRows(shape_, rows);
-    std::vector<double> result = NewResults(rows.rows * per_row);
+    RequireSize(results.size(), rows.rows * per_row);
     Each([&](std::size_t i) {
       const std::size_t begin = rows.rows * i / parts_.size();
-      const std::size_t end = rows.rows * (i + 1) / parts_.size();
-      const auto share = call(*parts_[i], rows.slice(begin, end - begin));
-      std::copy(share.begin(), share.end(),
-                result.begin() + static_cast<std::ptrdiff_t>(begin * per_row));
+      const std::size_t count = rows.rows * (i + 1) / parts_.size() - begin;
+      (parts_[i].get()->*explain)(rows.slice(begin, count),
+                                  results.subspan(begin * per_row, count * per_row));
     });
-    return result;
   }
 
   std::vector<std::unique_ptr<TreeExplainer>> parts_;
