@@ -650,10 +650,11 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       AddExactlyCold(&worker, rest, rest_count);
     }
     if (n < kFloat32From) {
-#pragma unroll 1
-      for (std::size_t t = warp; t < tiles; t += warps) {
-        AddExactlyCold(&worker, aligned + t * kTile, kTile);
-      }
+      StreamTiles(aligned, tiles, ring, [&](const Real* tile) {
+        __syncwarp();  // the exact way reads other lanes' values
+        AddExactlyCold(&worker, tile, kTile);
+        __syncwarp();
+      });
     } else {
       NarrowSums<L> sums(&worker);
       StreamTiles(aligned, tiles, ring, [&](const Real* tile) { sums.AddTile(tile); });
@@ -665,23 +666,77 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (threadIdx.x < 32) Store(state, blocks + blockIdx.x, L);
 }
 
-constexpr int kJoinThreads = 1024;
+constexpr int kJoinThreads = 288;
 
-//! One block joins the blocks' states into blocks[0], or what was counted.
+//! One block joins the blocks' states into blocks[0], unless the values were counted. A thread
+//! moves a state to the joint map by itself: by a warp each they would wait for one
+//! multiprocessor's shuffles.
 __global__ void __launch_bounds__(kJoinThreads)
-    JoinKernel(FewPlaces* counted, double rounding, ChebyshevSums* blocks, int count, int order) {
-  if (counted != nullptr && counted->missed == 0) {
-    SumPlaces<kJoinThreads>(*counted, rounding, blocks, order);
-    return;
+    JoinKernel(const FewPlaces* counted, ChebyshevSums* blocks, int count, int order) {
+  if (counted != nullptr && counted->missed == 0) return;
+  constexpr int kJoinWarps = kJoinThreads / 32;
+  __shared__ double bounds[kJoinWarps][2];
+  __shared__ double parts[kJoinWarps][18];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int warp = thread / 32;
+  const int lane = thread % 32;
+  double low = Infinity<double>();
+  double high = -Infinity<double>();
+  for (int i = thread; i < count; i += kJoinThreads) {
+    low = blocks[i].min < low ? blocks[i].min : low;
+    high = blocks[i].max > high ? blocks[i].max : high;
   }
-  __shared__ ChebyshevSums states[kJoinThreads / 32];
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  WarpState state;
+  JoinBounds(low, high);
+  if (lane == 0) {
+    bounds[warp][0] = low;
+    bounds[warp][1] = high;
+  }
+  __syncthreads();
+  low = bounds[lane % kJoinWarps][0];
+  high = bounds[lane % kJoinWarps][1];
+  JoinBounds(low, high);
+  const ChebyshevMap joint = low <= high ? ChebyshevMap::Of(low, high) : ChebyshevMap{};
+  double slot[16] = {0};
+  double at_low = 0;
+  double at_high = 0;
 #pragma unroll 1
-  for (int i = warp; i < count; i += kJoinThreads / 32)
-    Merge(state, Load(blocks + i, order), order);
-  state = JoinBlock(state, states, order);
-  if (warp == 0) Store(state, blocks, order);
+  for (int i = thread; i < count; i += kJoinThreads) {
+    ChebyshevSums sums = blocks[i];
+    if (sums.sum[0] == 0) continue;
+    sums.MoveTo(joint, order);
+#pragma unroll
+    for (int k = 0; k < 16; ++k) slot[k] += k <= order ? sums.sum[k] : 0;
+    at_low += sums.min == low ? sums.at_min : 0;
+    at_high += sums.max == high ? sums.at_max : 0;
+  }
+  const double sum = SumSlots(slot);
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    at_low += __shfl_xor_sync(kFull, at_low, step);
+    at_high += __shfl_xor_sync(kFull, at_high, step);
+  }
+  if (lane % 2 == 0) parts[warp][lane / 2] = sum;
+  if (lane == 0) {
+    parts[warp][16] = at_low;
+    parts[warp][17] = at_high;
+  }
+  __syncthreads();
+  if (thread >= 18) return;
+  double total = 0;
+  for (int w = 0; w < kJoinWarps; ++w) total += parts[w][thread];
+  if (thread <= order) blocks->sum[thread] = total;
+  if (thread == 16) blocks->at_min = total;
+  if (thread == 17) blocks->at_max = total;
+  if (thread != 0) return;
+  blocks->map = joint;
+  blocks->min = low;
+  blocks->max = high;
+}
+
+//! One block sums what was counted, if it was, into `out`.
+__global__ void __launch_bounds__(kPlaces)
+    CountedKernel(FewPlaces* counted, double rounding, ChebyshevSums* out, int order) {
+  if (counted->missed == 0) SumPlaces<kPlaces>(*counted, rounding, out, order);
 }
 
 }  // namespace
@@ -725,8 +780,12 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
     AllowSharedMemory(kernel, kShared);
     kernel<<<blocks, kThreads, kShared, cuda_stream>>>(values, n, samples, places,
                                                        memory_->partial.data());
-    JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(
-        places, kRounding<Real>, memory_->partial.data(), blocks, decltype(order)::value);
+    JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(places, memory_->partial.data(), blocks,
+                                                    decltype(order)::value);
+    if (places != nullptr) {
+      CountedKernel<<<1, kPlaces, 0, cuda_stream>>>(
+          places, kRounding<Real>, memory_->partial.data(), decltype(order)::value);
+    }
   });
   CheckCuda(cudaGetLastError(), "Chebyshev kernels");
   memory_->looked = n >= kSampleFrom;

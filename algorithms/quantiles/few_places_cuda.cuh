@@ -45,17 +45,6 @@ struct FewPlaces {
   double exception[kExceptions];
 };
 
-//! The least and the largest over a warp's lanes.
-__device__ __forceinline__ void JoinBounds(double& least, double& most) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const double other_least = __shfl_xor_sync(kFull, least, step);
-    const double other_most = __shfl_xor_sync(kFull, most, step);
-    least = other_least < least ? other_least : least;
-    most = other_most > most ? other_most : most;
-  }
-}
-
 //! The least common multiple over a warp's lanes.
 __device__ __forceinline__ int JoinIntervals(int intervals) {
 #pragma unroll

@@ -31,6 +31,17 @@ __device__ __forceinline__ Real SumSlots(Real (&slot)[16]) {
   }
 }
 
+//! The least and the largest over a warp's lanes.
+__device__ __forceinline__ void JoinBounds(double& least, double& most) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const double other_least = __shfl_xor_sync(kFull, least, step);
+    const double other_most = __shfl_xor_sync(kFull, most, step);
+    least = other_least < least ? other_least : least;
+    most = other_most > most ? other_most : most;
+  }
+}
+
 //! A warp's state between tiles. Lane k holds sums of T_k in `base`, k = 0..L; the rest is equal in
 //! all lanes but the counts, which are each lane's own.
 struct WarpState {
@@ -112,18 +123,41 @@ __device__ __forceinline__ WarpState Load(const ChebyshevSums* in, int order) {
   return state;
 }
 
-//! Joins a block's warps' states in a tree; warp 0 has the result. `states` is shared memory.
+//! Joins a block's warps' states, counts summed over lanes before; warp 0 has the result. All go to
+//! the joint map at once: a tree would move them one after the other. `states` is shared memory.
 __device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* states, int order) {
+  const int warps = static_cast<int>(blockDim.x) / 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  if (lane == 0) {
+    states[warp].min = state.min;
+    states[warp].max = state.max;
+  }
+  __syncthreads();
+  double low = states[lane % warps].min;
+  double high = states[lane % warps].max;
+  JoinBounds(low, high);
+  __syncthreads();
+  state.at_min = state.min == low ? state.at_min : 0;
+  state.at_max = state.max == high ? state.at_max : 0;
+  state.min = low;
+  state.max = high;
+  if (FromLane(state.base, 0) > 0) {
+    MoveTo(state, ChebyshevMap::Of(low, high), order);
+  } else if (low <= high) {
+    state.map = ChebyshevMap::Of(low, high);
+  }
   Store(state, states + warp, order);
   __syncthreads();
+  if (warp > 0) return state;
+  state.base = 0;
+  state.at_min = 0;
+  state.at_max = 0;
 #pragma unroll 1
-  for (int stride = static_cast<int>(blockDim.x) / 64; stride > 0; stride /= 2) {
-    if (warp < stride) {
-      Merge(state, Load(states + warp + stride, order), order);
-      Store(state, states + warp, order);
-    }
-    __syncthreads();
+  for (int w = 0; w < warps; ++w) {
+    state.base += lane <= order ? states[w].sum[lane] : 0;
+    state.at_min += states[w].at_min;
+    state.at_max += states[w].at_max;
   }
   return state;
 }
