@@ -92,7 +92,8 @@ __device__ __forceinline__ unsigned long long RowPattern(const InterventionalLau
 __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLaunch p) {
   extern __shared__ double sums[];
   const std::uint32_t row = blockIdx.x * kBlock + threadIdx.x;
-  double* slice = p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + row;
+  double* slice =
+      p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + PlaceOfRow(row);
   // A lane's own column: no barrier is needed.
   double* column = p.shared ? sums + threadIdx.x : slice;
   const std::size_t step = p.shared ? kBlock : p.stride;
@@ -333,7 +334,6 @@ class InterventionalOnDevice final : public TreeExplainer {
     launch.shared = bytes <= kColumnBytes;
     const std::size_t dynamic = launch.shared ? bytes : 0;
     start_.Record(nullptr);
-    CheckCuda(cudaMemsetAsync(out_.data(), 0, phi.size_bytes()), "memset");
     if (!launch.shared) {
       sums_.Clear(partial_.data(), launch.stride, nullptr);
     }
@@ -341,7 +341,7 @@ class InterventionalOnDevice final : public TreeExplainer {
     const dim3 grid(static_cast<unsigned>(stride / kBlock), static_cast<unsigned>(ranges_.size()));
     InterventionalKernel<<<grid, kBlock, dynamic>>>(launch);
     CheckCuda(cudaGetLastError(), "interventional kernel");
-    sums_.Add(partial_.data(), nullptr, launch.stride, static_cast<std::uint32_t>(rows.rows),
+    sums_.Add(partial_.data(), nullptr, launch.stride, static_cast<std::uint32_t>(rows.rows), true,
               out_.data(), nullptr);
     stop_.Record(nullptr);
     seconds_ += stop_.SecondsSince(start_);

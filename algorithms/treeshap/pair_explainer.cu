@@ -65,7 +65,6 @@ struct DevicePairTape {
     grouping.item_classes = kClassesOfItem;
     grouping.counters = counters.data();
     units.parts = unit_parts.data();
-    units.units = device_units.data();
     units.words = unit_words.data();
     units.sizes = tape.unit_sizes;
     units.counters = counters.data();
@@ -83,7 +82,7 @@ struct DevicePairTape {
     grouping.stride = units.stride = rows.stride = stride;
     rows.classes = grouping.classes = classes.Reserve(unit_count * stride);
     units.members = grouping.members = members.Reserve(unit_count * count);
-    rows.bases = units.bases = grouping.bases = bases.Reserve(unit_count);
+    rows.bases = grouping.bases = bases.Reserve(unit_count);
     units.items = grouping.items =
         items.Reserve(unit_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
     rows.table = units.table = table.Reserve(unit_width * count);

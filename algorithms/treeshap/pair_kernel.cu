@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "algorithms/treeshap/async_copy.cuh"
 #include "algorithms/treeshap/pair_interpreter.hpp"
+#include "algorithms/treeshap/unit_items.cuh"
 
 namespace retable::treeshap {
 
@@ -10,17 +12,13 @@ namespace {
 
 constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
 constexpr std::uint32_t kMostWarps = 8;  // of a block
-constexpr std::uint32_t kFewSlots = 3;   // of a lane in shared memory, the busy ones
-constexpr std::uint32_t kLocalSlots = pairs::kMostSlots - kFewSlots;  // and in local memory
-
-__host__ __device__ constexpr std::uint32_t SharedSlots(std::uint32_t slots) {
-  return slots < kFewSlots ? slots : kFewSlots;
-}
+constexpr std::uint32_t kFewSlots = 3;   // of a lane in shared memory at most, the busy ones
+constexpr std::uint32_t kLocalSlots = pairs::kMostSlots;  // and in local memory
 
 // What lies beside the tape in shared memory, in groups of four words of a warp: the stack, x of
 // the part's features, then the sums and one more that nothing reads.
 __host__ __device__ constexpr std::uint32_t StackGroups(int points, const PairSizes& sizes) {
-  return SharedSlots(sizes.slots) * 2 * static_cast<std::uint32_t>((points + 3) / 4) * 32;
+  return sizes.shared_slots * 2 * static_cast<std::uint32_t>((points + 3) / 4) * 32;
 }
 __host__ __device__ constexpr std::uint32_t WarpGroups(int points, const PairSizes& sizes) {
   return StackGroups(points, sizes) + (sizes.features + sizes.pairs + 1) * 8;
@@ -162,7 +160,7 @@ template <int Q, class Memory>
 __device__ __forceinline__ void Place(float4* own, const PairSizes& sizes, float4* local,
                                       Memory& memory) {
   memory.local = local;
-  memory.shared_slots = static_cast<int>(SharedSlots(sizes.slots));
+  memory.shared_slots = static_cast<int>(sizes.shared_slots);
   memory.at = own + threadIdx.x % 32;
   memory.columns = reinterpret_cast<float*>(own + StackGroups(Q, sizes)) + threadIdx.x % 32;
   memory.sums = memory.columns + sizes.features * 32;
@@ -266,27 +264,24 @@ __global__ void __launch_bounds__(32 * kMostWarps) PairUnitKernel(PairUnitLaunch
   ClassMemory<Q> memory;
   float4 local[kLocalSlots * 2 * kV];
   Place<Q>(mine, p.sizes, local, memory);
-  const std::uint32_t items = p.counters[kItems];
-  for (;;) {
-    std::uint32_t next = 0;
-    if (lane_index == 0) next = atomicAdd(p.counters + kItemsTaken, 1);
-    next = __shfl_sync(0xffffffffu, next, 0);
-    if (next >= items) return;
-    const UnitItem item = p.items[next];
-    const PairPart part = p.parts[item.unit];
+  ItemQueue<PairPart> queue(p.items, p.parts, p.counters);
+  UnitItem item;
+  PairPart part;
+  queue.Start();
+  while (queue.Take(item, part)) {
     // The whole tape at once: read word by word it would wait for the second-level cache each time.
     __syncwarp();
-    for (std::uint32_t i = lane_index; i < part.words; i += 32) {
-      words[i] = p.words[part.first_word + i];
-    }
+    CopyAsync(words, p.words + part.first_word, part.words, lane_index, 32);
+    queue.ReadItem();
+    const std::uint32_t row = p.members[item.row + min(lane_index, item.count - 1)];
+    WaitForCopies();
     __syncwarp();
-    Fill(part, words, p.x + p.members[item.row + min(lane_index, item.count - 1)], p.stride,
-         memory);
+    Fill(part, words, p.x + row, p.stride, memory);
+    queue.ReadRecord();
     pairs::Lane<Q, Mask> lane;
     pairs::Evaluate<General>(words, part, lane, memory);
     if (lane_index >= item.count) continue;
-    float4* to =
-        p.table + p.bases[item.unit] + (item.first + lane_index) * p.units[item.unit].width;
+    float4* to = p.table + item.table + lane_index * (kV + (part.pairs + 3) / 4);
     PairStack<Q>::Store(to, 1, lane.k);
     const auto sum = [&](std::uint32_t i) { return i < part.pairs ? memory.sums[i * 32] : 0.0f; };
     for (std::uint32_t i = 0; i < part.pairs; i += 4) {
@@ -295,36 +290,48 @@ __global__ void __launch_bounds__(32 * kMostWarps) PairUnitKernel(PairUnitLaunch
   }
 }
 
+std::uint32_t UnitWarps(int points, const PairSizes& sizes) {
+  return PairSharedBytes(points, sizes, 1) * 4 > kMultiprocessorBytes / 3 ? 1 : 4;
+}
+
 template <int Q, class Mask, bool General>
-void LaunchUnitsOf(const PairUnitLaunch& launch, cudaStream_t stream) {
-  const std::size_t warp = PairSharedBytes(Q, launch.sizes, 1);
-  const std::uint32_t warps = warp * 4 > kMultiprocessorBytes / 3 ? 1 : 4;
-  AllowSharedMemory(PairUnitKernel<Q, Mask, General>, warps * warp);
+void LaunchUnitsOf(PairUnitLaunch launch, cudaStream_t stream) {
+  launch.sizes.shared_slots = std::min(launch.sizes.slots, kFewSlots);
+  const std::uint32_t warps = UnitWarps(Q, launch.sizes);
+  const std::size_t bytes = warps * PairSharedBytes(Q, launch.sizes, 1);
+  AllowSharedMemory(PairUnitKernel<Q, Mask, General>, bytes);
   // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  PairUnitKernel<Q, Mask, General><<<24 * 148 / warps, 32 * warps, warps * warp, stream>>>(launch);
+  PairUnitKernel<Q, Mask, General><<<24 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "interaction unit kernel");
 }
 
-// Of a block: those that put most of them on a multiprocessor.
-std::uint32_t Warps(int points, const PairSizes& sizes, std::uint32_t most) {
-  std::uint32_t best = 1;
-  std::size_t resident = 0;
-  for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
-    const std::size_t blocks =
-        kMultiprocessorBytes / (PairSharedBytes(points, sizes, warps) + 1024);
-    // Blocks that do not end in a short one.
-    const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
-    if (used > resident) {
-      resident = used;
-      best = warps;
+struct PairShape {
+  std::uint32_t warps = 1;   // of a block
+  std::uint32_t slots = 0;   // of the stack, in shared memory
+  std::size_t resident = 0;  // warps on a multiprocessor
+};
+
+// The shape that puts most warps on a multiprocessor: more of them hide more than slots save.
+PairShape ShapeOf(int points, PairSizes sizes, std::uint32_t most) {
+  PairShape best;
+  const std::uint32_t slots = std::min(sizes.slots, kFewSlots);
+  for (sizes.shared_slots = slots;; --sizes.shared_slots) {
+    for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
+      const std::size_t blocks =
+          kMultiprocessorBytes / (PairSharedBytes(points, sizes, warps) + 1024);
+      // Blocks that do not end in a short one.
+      const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
+      if (used > best.resident) best = {warps, sizes.shared_slots, used};
     }
+    if (sizes.shared_slots <= std::min(slots, 1u)) return best;
   }
-  return best;
 }
 
 template <int Q, class Mask, bool General>
-void LaunchRowsOf(const PairLaunch& launch, cudaStream_t stream) {
-  const std::uint32_t warps = Warps(Q, launch.sizes, launch.stride / 32);
+void LaunchRowsOf(PairLaunch launch, cudaStream_t stream) {
+  const PairShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32);
+  const std::uint32_t warps = shape.warps;
+  launch.sizes.shared_slots = shape.slots;
   const std::size_t bytes = PairSharedBytes(Q, launch.sizes, warps);
   AllowSharedMemory(PairKernel<Q, Mask, General>, bytes);
   const std::uint32_t row_blocks = (launch.stride / 32 + warps - 1) / warps;

@@ -15,13 +15,11 @@ namespace retable::treeshap {
 struct PairUnitLaunch {
   bool general = true;  //!< missing values
   const PairPart* parts = nullptr;
-  const Unit* units = nullptr;
   const Float4* words = nullptr;
   const float* x = nullptr;  //!< features x stride
   std::uint32_t stride = 0;
   PairSizes sizes;
   const std::uint32_t* members = nullptr;
-  const std::uint32_t* bases = nullptr;
   const UnitItem* items = nullptr;
   std::uint32_t* counters = nullptr;
   float4* table = nullptr;

@@ -96,6 +96,7 @@ struct PairPart {
 //! The most that one of some parts needs.
 struct PairSizes {
   std::uint32_t words = 0, pairs = 0, features = 0, slots = 0;
+  std::uint32_t shared_slots = 1;  //!< of the stack, in shared memory: chosen by the launch
 };
 
 //! All trees, or passes of trees, of one number of points.

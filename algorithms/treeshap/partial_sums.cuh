@@ -2,7 +2,10 @@
 //! @file
 //! Sums of ranges of trees: each range has a column of doubles, one for each row, for every
 //! feature. Only the columns of features that its trees split are cleared and added, in a fixed
-//! order.
+//! order. A kernel may clear the columns of its range itself: lists() says which they are.
+//!
+//! Rows have places in a column: rows 2 i and 2 i + 1 of 64 stand 32 apart, so that a warp whose
+//! lanes carry two rows each adds to neighbouring places.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,9 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/device.cuh"
 
 namespace retable::treeshap {
+
+inline constexpr std::uint32_t kPairedRows = 32;
+
+RETABLE_HD constexpr std::uint32_t PlaceOfRow(std::uint32_t row) {
+  return (row & ~63u) | (row & 1u) * kPairedRows | (row & 63u) >> 1;
+}
+RETABLE_HD constexpr std::uint32_t RowOfPlace(std::uint32_t place) {
+  return (place & ~63u) | (place & 31u) << 1 | (place >> 5 & 1u);
+}
 
 //! What a range adds to.
 struct RangeSums {
@@ -41,15 +54,21 @@ class PartialSums {
   //! `partial`: ranges x features x stride; stride is a multiple of 256.
   void Clear(double* partial, std::uint32_t stride, cudaStream_t stream) const;
 
+  //! The features of each range, one after the other, and where they begin: ranges + 1 entries.
+  const std::uint32_t* lists() const { return list_.data(); }
+  const std::uint32_t* list_begin() const { return list_begin_.data(); }
+
   //! out[row][group][feature] += the sum of the group's ranges, in their order; the row is
-  //! row_order's where that is not null. `out`: rows x groups x (features + 1)
+  //! row_order's where that is not null. Fresh: = instead, and 0 where there is no sum. `out`: rows
+  //! x groups x (features + 1)
   void Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
-           std::uint32_t rows, double* out, cudaStream_t stream) const;
+           std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const;
 
  private:
   std::uint32_t features_ = 0, groups_ = 0, ranges_ = 0, count_ = 0;
   DeviceArray<std::uint32_t> columns_;  // range x features + feature, by group and feature
   DeviceArray<std::uint32_t> begin_;    // groups x features + 1
+  DeviceArray<std::uint32_t> list_, list_begin_;
 };
 
 }  // namespace retable::treeshap

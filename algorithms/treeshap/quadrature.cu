@@ -24,12 +24,11 @@ std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
   const int rows = launch.rows_per_lane;
   const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
   const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
-  const std::size_t column = std::size_t{launch.features} * launch.threads *
-                             static_cast<std::size_t>(rows) * sizeof(float);
-  const std::size_t columns =
-      launch.kind == KernelKind::kGeneralWide                                    ? 0
-      : launch.kind == KernelKind::kPlain || launch.kind == KernelKind::kGeneral ? 2
-                                                                                 : 1;
+  const std::size_t column =
+      std::size_t{launch.columns} * launch.threads * static_cast<std::size_t>(rows) * sizeof(float);
+  const std::size_t columns = launch.kind.features == Features::kWide  ? 0
+                              : launch.kind.features == Features::kFew ? 2
+                                                                       : 1;
   return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
 }
 
@@ -55,11 +54,27 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
   }
 }
 
-std::size_t UnitSharedBytes(int points, const UnitLaunch& launch) {
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members) {
   const auto rows = static_cast<std::size_t>(RowsPerLane(points));
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
-  return launch.slots * vectors * 32 * sizeof(Float4) +
-         launch.features * 2 * 32 * rows * sizeof(float) + launch.unit_words * sizeof(Float4);
+  const std::size_t warp = launch.slots * vectors * 32 * sizeof(Float4) +
+                           launch.features * 2 * 32 * rows * sizeof(float);
+  return kTeams * (launch.unit_words * sizeof(Float4) + members * warp);
+}
+
+std::uint32_t UnitMembers(int points, const UnitLaunch& launch) {
+  std::uint32_t best = 1;
+  std::size_t most = 0;
+  for (std::uint32_t members = kMostMembers; members > 0; --members) {
+    const std::size_t bytes = UnitSharedBytes(points, launch, members) + 2048;
+    const std::size_t resident =
+        std::min<std::size_t>(kSharedLimit / bytes, kMostMembers / members) * members;
+    if (resident > most) {
+      most = resident;
+      best = members;
+    }
+  }
+  return best;
 }
 
 void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream) {
@@ -107,9 +122,6 @@ constexpr std::size_t kTargetBlocks = 2112;
 constexpr std::size_t kLeastSharedRows = 1024;
 constexpr std::size_t kLeastSharedLeaves = 2000;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
-// x is in shared memory up to the first number of features, phi up to the second.
-constexpr int kFewFeatures = 16;
-constexpr int kMostSharedFeatures = 96;
 
 // `order`: which row goes to each place, or null.
 __global__ void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
@@ -181,6 +193,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     options.segment_words = SegmentWords(annotated);
     TapeSet set = CompileTapes(annotated, options);
     categorical_ = set.categorical;
+    where_ = set.where;
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     tapes_.clear();
     for (Tape& tape : set.tapes) {
@@ -272,13 +285,9 @@ class QuadratureOnDevice final : public TreeExplainer {
   std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
 
   KernelKind Kind(const RowBlock& rows) const {
-    if (shape_.features > kMostSharedFeatures) return KernelKind::kGeneralWide;
-    const bool few = shape_.features <= kFewFeatures;
-    if (categorical_) return few ? KernelKind::kGeneral : KernelKind::kGeneralMany;
-    const bool missing =
-        std::any_of(rows.values.begin(), rows.values.end(), [](float x) { return std::isnan(x); });
-    if (missing) return few ? KernelKind::kGeneral : KernelKind::kGeneralMany;
-    return few ? KernelKind::kPlain : KernelKind::kPlainMany;
+    const bool general = categorical_ || std::any_of(rows.values.begin(), rows.values.end(),
+                                                     [](float x) { return std::isnan(x); });
+    return {general, where_};
   }
 
   std::size_t RangesFor(std::size_t rows) const {
@@ -301,6 +310,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   QuadratureLaunch Geometry(const DeviceTape& tape, KernelKind kind, std::size_t rows) const {
     QuadratureLaunch launch;
     launch.features = static_cast<std::uint32_t>(shape_.features);
+    launch.columns = tape.tape.places;
     launch.kind = kind;
     launch.rows_per_lane = RowsPerLane(tape.tape.points);
     launch.threads =
@@ -315,8 +325,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   void RequireStackFits() const {
     for (const auto& tape : tapes_) {
-      const KernelKind kind = shape_.features > kMostSharedFeatures ? KernelKind::kGeneralWide
-                                                                    : KernelKind::kGeneralMany;
+      const KernelKind kind{true, where_};
       const QuadratureLaunch launch = Geometry(*tape, kind, 1);
       if (QuadratureSharedBytes(tape->tape.points, launch) > kSharedLimit) {
         throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.slots) +
@@ -346,7 +355,6 @@ class QuadratureOnDevice final : public TreeExplainer {
         shares ? shared_->OrderRows(rows_.data(), count, main_.get()) : nullptr;
     TransposeRows<<<grid, 128, 0, main_.get()>>>(
         rows_.data(), order, count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
-    CheckCuda(cudaMemsetAsync(out_.data(), 0, phi.size_bytes(), main_.get()), "memset");
     if (shares) {
       shared_->Run(x_.data(), count, stride, kind, out_.data(), main_.get());
     } else {
@@ -383,7 +391,6 @@ class QuadratureOnDevice final : public TreeExplainer {
   void RunRows(const std::vector<std::size_t>& first, KernelKind kind, std::uint32_t rows,
                std::uint32_t stride) {
     const std::size_t slice = features() * stride;
-    sums_.Clear(partial_.data(), stride, main_.get());
     ready_.Record(main_.get());
     for (std::size_t i = 0; i < tapes_.size(); ++i) {
       DeviceTape& tape = *tapes_[i];
@@ -393,6 +400,8 @@ class QuadratureOnDevice final : public TreeExplainer {
       launch.sets = sets_.data();
       launch.x = x_.data();
       launch.partial = partial_.data() + first[i] * slice;
+      launch.lists = sums_.lists();
+      launch.list_begin = sums_.list_begin() + first[i];
       launch.stride = stride;
       launch.range_count = static_cast<std::uint32_t>(first[i + 1] - first[i]);
       CheckCuda(cudaStreamWaitEvent(tape.stream.get(), ready_.get()), "wait");
@@ -400,7 +409,7 @@ class QuadratureOnDevice final : public TreeExplainer {
       tape.done.Record(tape.stream.get());
       CheckCuda(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
     }
-    sums_.Add(partial_.data(), nullptr, stride, rows, out_.data(), main_.get());
+    sums_.Add(partial_.data(), nullptr, stride, rows, true, out_.data(), main_.get());
   }
 
   void AddExpected(std::size_t rows, std::span<double> phi) const {
@@ -418,6 +427,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   int share_;
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
+  Features where_ = Features::kFew;
   TreeEnsemble shape_;                       // features and groups alone
   TreeEnsemble model_;                       // for interactions, compiled at first use
   std::unique_ptr<PairsOnDevice> pairs_[2];  // for few rows and for many

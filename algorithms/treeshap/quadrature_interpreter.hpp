@@ -6,8 +6,8 @@
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
 //! Shared(at, k), which takes a shared unit's K and contributions and returns where the next
-//! operation starts, and Fold(). `bits` is a record's feature with its flags. Arrays hold R rows
-//! (fastest) by Q points.
+//! operation starts, and Fold(at, count), which does so too behind a list of sums. `bits` is a
+//! record's feature with its flags. Arrays hold R rows (fastest) by Q points.
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -412,7 +412,7 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
       Close<General, Q, R>(now, at, here, second_slot, state, memory);
       at += kRecord;
     } else if (now == kNextTree || now == kFold) {
-      if (now == kFold) memory.Fold();
+      if (now == kFold) at = memory.Fold(at, Bits(head.y));
       StartTree(state);
     } else {
       return now == kNextChunk;

@@ -4,15 +4,18 @@
 //! are copied ahead into shared memory (cp.async, two buffers), and every lane runs the interpreter
 //! of quadrature_interpreter.hpp on its rows.
 //!
-//! Shared memory: two chunks, the low slots of the stack, phi (features x rows) and, for few
+//! Shared memory: two chunks, the low slots of the stack, phi (places x rows) and, for few
 //! features, x. All accesses of a warp are to consecutive words or to one word: no bank conflicts.
 //! Occupancy is what the sizes are chosen for: four blocks of 128 lanes on a multiprocessor.
 
 #include <type_traits>
 
+#include "algorithms/treeshap/async_copy.cuh"
 #include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
+#include "algorithms/treeshap/unit_items.cuh"
 
 namespace retable::treeshap {
 
@@ -39,15 +42,14 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 }
 
 //! The interpreter's memory of one lane. OneStack: no slot is in local memory.
-template <int Q, int R, bool SharedX, bool SharedPhi, bool OneStack = false>
+template <int Q, int R, Features Kind, bool OneStack = false>
 struct DeviceMemory {
   const float* x;   // global, at the lane's first row: features x stride
   char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
   float4* stack;    // shared_slots x vectors x threads
   float4* local;    // kLocalSlots x vectors, of this lane
-  double* partial;  // this range's slice, at the lane's first row
+  double* partial;  // this range's slice, at the lane's first row; others stand kPairedRows behind
   const std::uint32_t* sets;
-  std::uint32_t features;
   std::uint32_t stride;     // of partial and of wide x
   std::uint32_t step;       // bytes of a shared column
   std::uint32_t phi_bytes;  // of which phi
@@ -61,27 +63,32 @@ struct DeviceMemory {
   // Q R floats as whole vectors; the last one may be partly used.
   static constexpr int kVectors = (Q * R + 3) / 4;
 
-  // Shared columns: phi and x of a feature side by side, `step` bytes a feature. With x the step is
-  // a multiple of 256 and the flags, the top eight bits, fall out of the 32-bit product.
+  // Few features have phi and x side by side, `step` bytes a feature: a multiple of 256, so that
+  // the flags, the top eight bits, fall out of the 32-bit product. Others have places of phi alone.
   __device__ __forceinline__ char* Column(std::uint32_t bits) const {
-    return columns + (SharedX ? bits : bits & tape::kFeatureMask) * step;
+    return columns +
+           (Kind == Features::kFew ? bits : bits >> tape::kPlaceShift & tape::kPlaceMask) * step;
+  }
+
+  static __device__ __forceinline__ std::size_t Feature(std::uint32_t bits) {
+    return bits & (Kind == Features::kPlaced ? tape::kPlacedFeatureMask : tape::kFeatureMask);
   }
 
   __device__ __forceinline__ void X(std::uint32_t bits, float (&out)[R]) const {
-    if constexpr (SharedX) {
+    if constexpr (Kind == Features::kFew) {
       Unpack<R>(*reinterpret_cast<const RowVector<R>*>(Column(bits) + phi_bytes), out);
     } else {
-      const float* at = x + static_cast<std::size_t>(bits & tape::kFeatureMask) * stride;
+      const float* at = x + Feature(bits) * stride;
       Unpack<R>(__ldg(reinterpret_cast<const RowVector<R>*>(at)), out);
     }
   }
 
   __device__ __forceinline__ void AddPhi(std::uint32_t bits, const float (&change)[R]) {
-    if constexpr (!SharedPhi) {
-      double* at = partial + static_cast<std::size_t>(bits & tape::kFeatureMask) * stride;
+    if constexpr (Kind == Features::kWide) {
+      double* at = partial + Feature(bits) * stride;
 #pragma unroll
       for (int r = 0; r < R; ++r) {
-        if (change[r] != 0) atomicAdd(at + r, static_cast<double>(change[r]));
+        if (change[r] != 0) atomicAdd(at + r * kPairedRows, static_cast<double>(change[r]));
       }
     } else {
       auto* at = reinterpret_cast<RowVector<R>*>(Column(bits));
@@ -187,48 +194,46 @@ struct DeviceMemory {
     return at;
   }
 
+  // The lane's double sums of a feature.
+  __device__ __forceinline__ void Clear(std::uint32_t feature) {
+    double* at = partial + static_cast<std::size_t>(feature) * stride;
+#pragma unroll
+    for (int r = 0; r < R; ++r) at[r * kPairedRows] = 0;
+  }
+
   // Folds the sums into double: the error does not grow with the number of trees. The adds
   // are atomic only to be asynchronous; no other thread touches these addresses.
-  __device__ __forceinline__ void Fold() {
-    if constexpr (SharedPhi) {
-      for (std::uint32_t f = 0; f < features; ++f) {
-        auto* at = reinterpret_cast<RowVector<R>*>(Column(f));
+  __device__ __forceinline__ const Float4* Fold(const Float4* at, std::uint32_t count) {
+    if constexpr (Kind != Features::kWide) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at)[i]);
+        auto* column = reinterpret_cast<RowVector<R>*>(Column(bits));
+        double* to = partial + Feature(bits) * stride;
         float sum[R];
-        Unpack<R>(*at, sum);
+        Unpack<R>(*column, sum);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-          if (sum[r] != 0) {
-            atomicAdd(partial + static_cast<std::size_t>(f) * stride + r,
-                      static_cast<double>(sum[r]));
-          }
+          if (sum[r] != 0) atomicAdd(to + r * kPairedRows, static_cast<double>(sum[r]));
           sum[r] = 0;
         }
-        *at = Packed<R>(sum);
+        *column = Packed<R>(sum);
       }
     }
+    return at + (count + 3) / 4;
   }
 };
 
 __device__ __forceinline__ void CopyChunkAsync(Float4* to, const Float4* from) {
-  for (std::uint32_t i = threadIdx.x; i < tape::kChunk; i += blockDim.x) {
-    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + i));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + i)
-                 : "memory");
-  }
-  asm volatile("cp.async.commit_group;" ::: "memory");
+  CopyAsync(to, from, tape::kChunk, threadIdx.x, blockDim.x);
 }
 
-__device__ __forceinline__ void WaitForChunks() {
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
-}
-
-template <int Q, int R, bool General, bool SharedX, bool SharedPhi>
+template <int Q, int R, bool General, Features Kind>
 __global__ void __launch_bounds__(128, ResidentBlocks(Q))
     QuadratureKernel(QuadratureLaunch launch) {
   extern __shared__ Float4 shared[];
   Float4* chunks = shared;
   auto* stack = reinterpret_cast<float4*>(shared + 2 * tape::kChunk);
-  constexpr int kVectors = DeviceMemory<Q, R, SharedX, SharedPhi>::kVectors;
+  constexpr int kVectors = DeviceMemory<Q, R, Kind>::kVectors;
   auto* columns = reinterpret_cast<float*>(stack + launch.shared_slots * kVectors * blockDim.x);
 
   const TapeRange range = launch.ranges[blockIdx.y];
@@ -238,12 +243,11 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   const std::uint32_t pitch = blockDim.x * R;
   const std::uint32_t lane_row = threadIdx.x * R;
   const std::size_t first_row = static_cast<std::size_t>(blockIdx.x) * pitch;
-  DeviceMemory<Q, R, SharedX, SharedPhi> memory;
+  DeviceMemory<Q, R, Kind> memory;
   memory.sets = launch.sets;
-  memory.features = launch.features;
   memory.stride = launch.stride;
   memory.phi_bytes = pitch * static_cast<std::uint32_t>(sizeof(float));
-  memory.step = memory.phi_bytes * (SharedX ? 2 : 1);
+  memory.step = memory.phi_bytes * (Kind == Features::kFew ? 2 : 1);
   memory.threads = blockDim.x;
   float4 local[kLocalSlots * kVectors];
   memory.local = local;
@@ -251,20 +255,24 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.stack = stack + threadIdx.x;
   memory.partial = launch.partial +
                    static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
-                   first_row + lane_row;
+                   PlaceOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
   memory.first_unit = launch.first_unit;
   memory.classes = launch.classes + first_row + lane_row;
   memory.bases = launch.bases;
   memory.table = launch.table;
+  for (std::uint32_t i = launch.list_begin[blockIdx.y]; i < launch.list_begin[blockIdx.y + 1];
+       ++i) {
+    memory.Clear(launch.lists[i]);
+  }
   // A lane reads its own rows alone: no barrier is needed.
   memory.x = launch.x + first_row + lane_row;
   memory.columns = reinterpret_cast<char*>(columns + lane_row);
-  if constexpr (SharedPhi) {
-    for (std::uint32_t f = 0; f < launch.features; ++f) {
-      auto* column = reinterpret_cast<float*>(memory.Column(f));
+  if constexpr (Kind != Features::kWide) {
+    for (std::uint32_t f = 0; f < launch.columns; ++f) {
+      auto* column = reinterpret_cast<float*>(memory.columns + f * memory.step);
       for (std::uint32_t r = 0; r < R; ++r) {
         column[r] = 0;
-        if constexpr (SharedX) {
+        if constexpr (Kind == Features::kFew) {
           column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.stride + r];
         }
       }
@@ -274,7 +282,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   tape::LaneState<Q, R> state;
   tape::StartTree(state);
   for (std::uint32_t c = 0; c < range.chunks; ++c) {
-    WaitForChunks();
+    WaitForCopies();
     __syncthreads();  // chunk c is here for all, and nobody reads chunk c - 1 any more
     if (c + 1 < range.chunks) {
       CopyChunkAsync(chunks + (c + 1) % 2 * tape::kChunk, words + (c + 1) * tape::kChunk);
@@ -283,63 +291,99 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   }
 }
 
-//! Warps take items in turn: lanes are classes, the features of a unit are columns of the warp's
-//! shared memory.
+//! x of a unit's features for the lane's rows, and sums of nothing. Lane i holds the i-th feature:
+//! a key has no more of them than bits.
+template <int R, class Memory>
+__device__ __forceinline__ void LoadColumns(const UnitLaunch& p, std::uint32_t features,
+                                            std::uint32_t feature, const std::uint32_t (&row)[R],
+                                            Memory& memory) {
+  constexpr std::uint32_t kAhead = 4;
+  const float zero[R] = {};
+  for (std::uint32_t f = 0; f < features; f += kAhead) {
+    float values[kAhead][R];
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      const std::uint32_t column = __shfl_sync(0xffffffffu, feature, min(f + i, features - 1));
+      const float* x = p.x + static_cast<std::size_t>(column) * p.stride;
+#pragma unroll
+      for (int r = 0; r < R; ++r) values[i][r] = __ldg(x + row[r]);
+    }
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      if (f + i >= features) break;
+      *reinterpret_cast<RowVector<R>*>(memory.Column(f + i) + memory.phi_bytes) =
+          Packed<R>(values[i]);
+      *reinterpret_cast<RowVector<R>*>(memory.Column(f + i)) = Packed<R>(zero);
+    }
+  }
+}
+
+//! Teams of warps take items in turn. Lanes are classes, the features of a unit are columns of the
+//! warp's shared memory, and a team shares the unit's tape. A team's warps run on one scheduler of
+//! the multiprocessor and go through the same operations at the same time: what they wait for most
+//! is code.
 template <int Q, int R, bool General>
-__global__ void __launch_bounds__(128, ResidentBlocks(Q)) UnitKernel(UnitLaunch p) {
+__global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(UnitLaunch p) {
   extern __shared__ float4 unit_shared[];
-  using Memory = DeviceMemory<Q, R, true, true, true>;
+  using Memory = DeviceMemory<Q, R, Features::kFew, true>;
+  using Queue = ItemQueue<Unit>;
+  __shared__ std::uint32_t announced[2][kTeams][Queue::kWords];
   constexpr std::uint32_t kPitch = 32 * R * sizeof(float);
   const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t warp = threadIdx.x / 32;
+  const std::uint32_t team = warp % kTeams;
+  const std::uint32_t member = warp / kTeams;
+  const std::uint32_t team_threads = blockDim.x / kTeams;
+  const auto meet = [&] {
+    asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(team_threads) : "memory");
+  };
   const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
   const std::uint32_t column_words = p.features * (2 * kPitch / sizeof(float4));
-  float4* mine = unit_shared + threadIdx.x / 32 * (stack_words + column_words + p.unit_words);
-  auto* words = reinterpret_cast<Float4*>(mine + stack_words + column_words);
+  auto* words = reinterpret_cast<Float4*>(unit_shared) + team * p.unit_words;
+  float4* mine = unit_shared + kTeams * p.unit_words + warp * (stack_words + column_words);
   Memory memory{};
   memory.stack = mine + lane;
   memory.columns = reinterpret_cast<char*>(mine + stack_words) + lane * R * sizeof(float);
   memory.phi_bytes = kPitch;
   memory.step = 2 * kPitch;
   memory.threads = 32;
-  const std::uint32_t items = p.counters[kItems];
-  for (;;) {
-    std::uint32_t next = 0;
-    if (lane == 0) next = atomicAdd(p.counters + kItemsTaken, 1);
-    next = __shfl_sync(0xffffffffu, next, 0);
-    if (next >= items) return;
-    const UnitItem item = p.items[next];
-    const Unit unit = p.units[item.unit];
+  Queue queue(p.items, p.units, p.counters);
+  if (member == 0) queue.Start();
+  for (std::uint32_t turn = 0;; turn ^= 1) {
+    std::uint32_t* now = announced[turn][team];
+    const UnitItem& item = Queue::Item(now);
+    const Unit& unit = Queue::Of(now);
+    if (member == 0) queue.Publish(now);
+    meet();  // the item is known, and nobody reads the last one's tape any more
+    if (!Queue::Any(now)) return;
     // The whole tape at once: read word by word it would wait for the second-level cache each time.
-    __syncwarp();
-    for (std::uint32_t i = lane; i < unit.words; i += 32) {
-      reinterpret_cast<float4*>(words)[i] =
-          __ldg(reinterpret_cast<const float4*>(p.words + unit.first_word) + i);
-    }
-    __syncwarp();
-    std::uint32_t row[R];
+    CopyAsync(words, p.words + unit.first_word, unit.words, member * 32 + lane, team_threads);
+    if (member == 0) queue.ReadItem();
+    const std::uint32_t first = member * 32 * R + lane * R;
+    const bool active = member * 32 * R < item.count;
+    if (active) {
+      const std::uint32_t features = unit.features;
+      const std::uint32_t feature = p.feature_lists[unit.first_feature + min(lane, features - 1)];
+      std::uint32_t row[R];
 #pragma unroll
-    for (int r = 0; r < R; ++r) {
-      row[r] = p.members[item.row + min(lane * R + r, item.count - 1)];
+      for (int r = 0; r < R; ++r) {
+        row[r] = p.rows[item.row + min(first + r, item.count - 1)];
+      }
+      LoadColumns<R>(p, features, feature, row, memory);
     }
-    for (std::uint32_t f = 0; f < unit.features; ++f) {
-      const float* x =
-          p.x + static_cast<std::size_t>(p.feature_lists[unit.first_feature + f]) * p.stride;
-      float values[R];
-      float zero[R] = {};
-#pragma unroll
-      for (int r = 0; r < R; ++r) values[r] = __ldg(x + row[r]);
-      *reinterpret_cast<RowVector<R>*>(memory.Column(f) + kPitch) = Packed<R>(values);
-      *reinterpret_cast<RowVector<R>*>(memory.Column(f)) = Packed<R>(zero);
-    }
+    if (member == 0) queue.ReadRecord();
+    WaitForCopies();
+    meet();
+    if (!active) continue;
     tape::LaneState<Q, R> state;
     const Float4* at = tape::StartUnit<General, Q, R>(words, unit.path_factors, state, memory);
     tape::RunChunk<General, Q, R>(at, state, memory);
-    const std::uint32_t width = ClassWidth(Q, unit.own);
+    const std::uint32_t own = unit.own;
+    const std::uint32_t width = ClassWidth(Q, own);
 #pragma unroll
     for (int r = 0; r < R; ++r) {
-      const std::uint32_t index = lane * R + r;
-      if (index >= item.count) continue;
-      float4* to = p.table + p.bases[item.unit] + (item.first + index) * width;
+      if (first + r >= item.count) continue;
+      float4* to = p.table + item.table + (first + r) * width;
       constexpr int kGroups = (Q + 3) / 4;
 #pragma unroll
       for (int v = 0; v < kGroups; ++v) {
@@ -347,9 +391,9 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q)) UnitKernel(UnitLaunch 
         to[v] = make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
       }
       const auto phi = [&](std::uint32_t f) {
-        return f < unit.own ? reinterpret_cast<const float*>(memory.Column(f))[r] : 0.0f;
+        return f < own ? reinterpret_cast<const float*>(memory.Column(f))[r] : 0.0f;
       };
-      for (std::uint32_t f = 0; f < unit.own; f += 4) {
+      for (std::uint32_t f = 0; f < own; f += 4) {
         to[kGroups + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
       }
     }
@@ -358,15 +402,12 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q)) UnitKernel(UnitLaunch 
 
 template <int Q, bool General>
 void LaunchUnitsKind(const UnitLaunch& launch, cudaStream_t stream) {
-  constexpr int R = RowsPerLane(Q);
-  const auto kernel = UnitKernel<Q, R, General>;
-  const std::size_t warp = UnitSharedBytes(Q, launch);
-  std::uint32_t warps = 4;
-  while (warps > 1 && warps * warp > 56 * 1024) warps /= 2;
-  const std::size_t bytes = warps * warp;
+  const auto kernel = UnitKernel<Q, RowsPerLane(Q), General>;
+  const std::size_t bytes = UnitSharedBytes(Q, launch, launch.members);
   AllowSharedMemory(kernel, bytes);
   // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  kernel<<<16 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
+  kernel<<<148 * kMostMembers / launch.members, 32 * kTeams * launch.members, bytes, stream>>>(
+      launch);
   CheckCuda(cudaGetLastError(), "unit kernel");
 }
 
@@ -379,9 +420,9 @@ void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream) {
   }
 }
 
-template <int Q, int R, bool General, bool SharedX, bool SharedPhi>
+template <int Q, int R, bool General, Features Kind>
 void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
-  const auto kernel = QuadratureKernel<Q, R, General, SharedX, SharedPhi>;
+  const auto kernel = QuadratureKernel<Q, R, General, Kind>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
   AllowSharedMemory(kernel, bytes);
   const dim3 grid(launch.stride / (launch.threads * R), launch.range_count);
@@ -389,37 +430,40 @@ void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
   CheckCuda(cudaGetLastError(), "quadrature kernel");
 }
 
-template <int Q, bool General, bool SharedX, bool SharedPhi>
+template <int Q, bool General, Features Kind>
 void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
   constexpr int R = RowsPerLane(Q);
-  constexpr KernelKind kind = General ? KernelKind::kGeneral : KernelKind::kPlain;
-  if constexpr (SharedX && SharedRowsPerLane(Q, kind) != R) {
-    if (launch.rows_per_lane != R) {
-      LaunchRows<Q, SharedRowsPerLane(Q, kind), General, SharedX, SharedPhi>(launch, stream);
+  constexpr int kSharedR = SharedRowsPerLane(Q, Kind);
+  if constexpr (kSharedR != R) {
+    if (launch.rows_per_lane == kSharedR) {
+      LaunchRows<Q, kSharedR, General, Kind>(launch, stream);
       return;
     }
   }
-  LaunchRows<Q, R, General, SharedX, SharedPhi>(launch, stream);
+  LaunchRows<Q, R, General, Kind>(launch, stream);
+}
+
+template <int Q, bool General>
+void LaunchFeatures(const QuadratureLaunch& launch, cudaStream_t stream) {
+  switch (launch.kind.features) {
+    case Features::kFew:
+      LaunchKind<Q, General, Features::kFew>(launch, stream);
+      break;
+    case Features::kPlaced:
+      LaunchKind<Q, General, Features::kPlaced>(launch, stream);
+      break;
+    case Features::kWide:
+      LaunchKind<Q, General, Features::kWide>(launch, stream);
+      break;
+  }
 }
 
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
-  switch (launch.kind) {
-    case KernelKind::kPlain:
-      LaunchKind<Q, false, true, true>(launch, stream);
-      break;
-    case KernelKind::kGeneral:
-      LaunchKind<Q, true, true, true>(launch, stream);
-      break;
-    case KernelKind::kPlainMany:
-      LaunchKind<Q, false, false, true>(launch, stream);
-      break;
-    case KernelKind::kGeneralMany:
-      LaunchKind<Q, true, false, true>(launch, stream);
-      break;
-    case KernelKind::kGeneralWide:
-      LaunchKind<Q, true, false, false>(launch, stream);
-      break;
+  if (launch.kind.general) {
+    LaunchFeatures<Q, true>(launch, stream);
+  } else {
+    LaunchFeatures<Q, false>(launch, stream);
   }
 }
 

@@ -17,13 +17,11 @@ struct TapeRange {
   std::uint32_t chunks = 0;
 };
 
-//! How a kernel finds missing values, categories, rows and its sums.
-enum class KernelKind {
-  kPlain,        //!< no missing values, no categories; x and phi in shared memory
-  kGeneral,      //!< missing values and categories; x and phi in shared memory
-  kPlainMany,    //!< no missing values, no categories; x in global, phi in shared memory
-  kGeneralMany,  //!< missing values and categories; x in global, phi in shared memory
-  kGeneralWide   //!< missing values and categories; x and phi in global memory
+//! Few features: values and float sums are in shared memory. Placed ones: sums alone. Wide models:
+//! neither, and sums are double at once.
+struct KernelKind {
+  bool general = false;  //!< with missing values or categories
+  Features features = Features::kFew;
 };
 
 //! Stack slots a lane can keep in local memory; the low, busy slots are in shared memory.
@@ -35,14 +33,17 @@ struct QuadratureLaunch {
   const Float4* words = nullptr;
   const TapeRange* ranges = nullptr;
   const std::uint32_t* sets = nullptr;
-  const float* x = nullptr;   //!< features x stride
-  double* partial = nullptr;  //!< ranges x features x stride, zero before
+  const float* x = nullptr;                   //!< features x stride
+  double* partial = nullptr;                  //!< ranges x features x stride
+  const std::uint32_t* lists = nullptr;       //!< features of each range, whose columns are cleared
+  const std::uint32_t* list_begin = nullptr;  //!< of each range
   std::uint32_t features = 0;
-  std::uint32_t stride = 0;  //!< padded rows: a multiple of RowsPerBlock
+  std::uint32_t columns = 0;  //!< of phi in shared memory, and of x where that is there
+  std::uint32_t stride = 0;   //!< padded rows: a multiple of RowsPerBlock
   std::uint32_t range_count = 0;
   std::uint32_t threads = 128;
   std::uint32_t shared_slots = 0;  //!< the rest, at most kLocalSlots, is in local memory
-  KernelKind kind = KernelKind::kPlain;
+  KernelKind kind;
   int rows_per_lane = 1;
 
   // Shared units: what the unit kernel left for the rows.
@@ -52,7 +53,11 @@ struct QuadratureLaunch {
   const float4* table = nullptr;
 };
 
-//! One launch of the unit kernel: every item of a batch of units, taken by warps in turn.
+//! Of a block of the unit kernel: one for each scheduler of a multiprocessor.
+inline constexpr std::uint32_t kTeams = 4;
+inline constexpr std::uint32_t kMostMembers = 4;
+
+//! One launch of the unit kernel: every item of a batch of units, taken by teams in turn.
 struct UnitLaunch {
   const Unit* units = nullptr;  //!< of the batch
   const Float4* words = nullptr;
@@ -63,8 +68,8 @@ struct UnitLaunch {
   std::uint32_t features = 0;    //!< the longest list
   std::uint32_t unit_words = 0;  //!< the longest tape
   bool missing = false;
-  const std::uint32_t* members = nullptr;
-  const std::uint32_t* bases = nullptr;
+  std::uint32_t members = 1;            //!< warps of a team; an item has so many warps' classes
+  const std::uint32_t* rows = nullptr;  //!< one of each class: GroupingLaunch::members
   const UnitItem* items = nullptr;
   std::uint32_t* counters = nullptr;  //!< of GroupingLaunch
   float4* table = nullptr;
@@ -75,11 +80,10 @@ constexpr int RowsPerLane(int points) {
   return points <= 4 ? 2 : 1;
 }
 
-//! The same above shared units, where treelets are few: the kernels with x and phi in shared memory
-//! have both forms for six points.
-constexpr int SharedRowsPerLane(int points, KernelKind kind) {
-  const bool both = kind == KernelKind::kPlain || kind == KernelKind::kGeneral;
-  return points == 6 && both ? 2 : RowsPerLane(points);
+//! The same above shared units, where treelets are few: for few features the kernel has both forms
+//! for six points.
+constexpr int SharedRowsPerLane(int points, Features features) {
+  return points == 6 && features == Features::kFew ? 2 : RowsPerLane(points);
 }
 
 //! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.
@@ -96,8 +100,11 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
 
-//! Bytes of shared memory a warp of the unit kernel needs.
-std::size_t UnitSharedBytes(int points, const UnitLaunch& launch);
+//! Bytes of shared memory a block of the unit kernel needs, with so many members a team.
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members);
+
+//! The members that put most warps on a multiprocessor.
+std::uint32_t UnitMembers(int points, const UnitLaunch& launch);
 
 //! Enqueues the unit kernel. @throws std::runtime_error on a launch failure.
 void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -34,6 +35,52 @@ tape::Op ShapeOp(const AnnotatedTree& tree, std::int32_t n, std::int32_t first,
   return kOps[SmallShape(tree, first)][SmallShape(tree, second)];
 }
 
+// Places of float sums between two folds.
+class Places {
+ public:
+  explicit Places(Features where)
+      : few_(where == Features::kFew), none_(where == Features::kWide) {}
+
+  //! The feature as records name it.
+  std::uint32_t Name(std::int32_t feature) {
+    const auto f = static_cast<std::uint32_t>(feature);
+    if (none_) return f;
+    const auto it = std::find(features_.begin(), features_.end(), f);
+    const auto place = static_cast<std::uint32_t>(it - features_.begin());
+    if (it == features_.end()) features_.push_back(f);
+    most_ = std::max(most_, few_ ? f + 1 : place + 1);
+    return few_ ? f : f | place << tape::kPlaceShift;
+  }
+
+  //! Those in use, as records name them; none is any more.
+  std::vector<std::uint32_t> Clear() {
+    std::vector<std::uint32_t> names;
+    for (std::size_t i = 0; i < features_.size(); ++i) {
+      const auto place = static_cast<std::uint32_t>(i);
+      names.push_back(few_ ? features_[i] : features_[i] | place << tape::kPlaceShift);
+    }
+    features_.clear();
+    return names;
+  }
+
+  //! Whether these would be too many beside those in use.
+  bool Full(const std::vector<std::int32_t>& more) const {
+    std::size_t count = features_.size();
+    for (const std::int32_t f : more) {
+      const auto name = static_cast<std::uint32_t>(f);
+      count += std::find(features_.begin(), features_.end(), name) == features_.end() ? 1 : 0;
+    }
+    return !none_ && count > tape::kMostPlaces;
+  }
+
+  std::uint32_t most() const { return most_; }
+
+ private:
+  bool few_, none_;
+  std::vector<std::uint32_t> features_;
+  std::uint32_t most_ = 0;
+};
+
 // What a pass of a tree needs.
 struct PassContext {
   const AnnotatedTree& tree;
@@ -46,16 +93,17 @@ struct PassContext {
 // Writes operations of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
-  //! `units`: by root node, or null; `locals`: the features' places where the records shall hold
-  //! these.
+  //! `units`: by root node, or null; `places`: of sums; `locals`: instead of these, the list of the
+  //! features that records shall number.
   TreeWriter(const PassContext& pass, Tape& out,
-             const std::map<std::int32_t, const PlannedUnit*>* units,
+             const std::map<std::int32_t, const PlannedUnit*>* units, Places* places,
              const std::vector<std::int32_t>* locals)
       : pass_(pass),
         tree_(pass.tree),
         points_(pass.points),
         out_(out),
         units_(units),
+        places_(places),
         locals_(locals) {}
 
   //! Appends the operations of the subtree at n; `starts` receives where each begins, so that the
@@ -80,7 +128,7 @@ class TreeWriter {
     record[0] = f.lower;
     record[1] = f.upper;
     record[3] =
-        std::bit_cast<float>(Place(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
+        std::bit_cast<float>(Name(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
     for (int i = 0; i < points_; ++i) {
       const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
       if (q >= pass_.rule.size()) continue;
@@ -224,7 +272,7 @@ class TreeWriter {
 
     std::vector<Float4> words;
     std::vector<std::size_t> starts;
-    TreeWriter writer(pass_, out_, nullptr, &features);
+    TreeWriter writer(pass_, out_, nullptr, nullptr, &features);
     for (const PathFeature& f : planned.path) writer.PathFactor(f, words);
     out_.unit_slots = std::max(out_.unit_slots, writer.Run(planned.root, words, starts));
     writer.Begin(tape::kEnd, 0);
@@ -240,7 +288,7 @@ class TreeWriter {
                        std::bit_cast<float>(unit.width), 0});
     std::vector<float> own((planned.own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < planned.own; ++i) {
-      own[i] = std::bit_cast<float>(static_cast<std::uint32_t>(features[i]));
+      own[i] = std::bit_cast<float>(Name(features[i]));
     }
     Append(own, *words_);
   }
@@ -258,14 +306,14 @@ class TreeWriter {
     Treelet(second);
   }
 
-  std::uint32_t Place(std::int32_t feature) const {
-    if (locals_ == nullptr) return static_cast<std::uint32_t>(feature);
+  std::uint32_t Name(std::int32_t feature) const {
+    if (locals_ == nullptr) return places_->Name(feature);
     return static_cast<std::uint32_t>(std::find(locals_->begin(), locals_->end(), feature) -
                                       locals_->begin());
   }
 
   std::uint32_t Flags(const AnnotatedNode& at) const {
-    return Place(at.feature) | (at.missing_inside ? tape::kMissingInside : 0u) |
+    return Name(at.feature) | (at.missing_inside ? tape::kMissingInside : 0u) |
            (at.missing_left ? 0u : tape::kMissingAbove) |
            (at.left_set >= 0 ? tape::kCategorical : 0u);
   }
@@ -324,11 +372,33 @@ class TreeWriter {
   int points_;
   Tape& out_;
   const std::map<std::int32_t, const PlannedUnit*>* units_;
+  Places* places_;
   const std::vector<std::int32_t>* locals_;
   std::vector<int> tops_;
   std::vector<Float4>* words_ = nullptr;
   std::vector<std::size_t>* starts_ = nullptr;
 };
+
+// Rising.
+std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
+  std::vector<std::int32_t> features;
+  for (const AnnotatedNode& node : tree.nodes) {
+    if (node.feature >= 0) features.push_back(node.feature);
+  }
+  std::sort(features.begin(), features.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  return features;
+}
+
+Features WhereSumsAre(const AnnotatedModel& model) {
+  if (model.features <= tape::kFewFeatures) return Features::kFew;
+  std::size_t most = 0;
+  for (const AnnotatedTree& tree : model.trees) {
+    most = std::max(most, SplitFeatures(tree).size());
+  }
+  const bool named = model.features <= static_cast<std::int32_t>(tape::kPlacedFeatureMask);
+  return named && most <= tape::kMostPlaces ? Features::kPlaced : Features::kWide;
+}
 
 Float4 Mark(tape::Op op) {
   return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
@@ -337,23 +407,27 @@ Float4 Mark(tape::Op op) {
 // Lays operations into chunks and segments.
 class Assembler {
  public:
-  Assembler(Tape& tape, std::size_t segment_words) : tape_(tape), segment_words_(segment_words) {}
+  Assembler(Tape& tape, Features where, std::size_t segment_words)
+      : tape_(tape), places_(where), segment_words_(segment_words) {}
+
+  //! Of the tree to be written next.
+  Places& places() { return places_; }
 
   //! Begins a tree: closes the segment where it is full or of another group.
   void NextTree(const AnnotatedTree& tree) {
+    const std::vector<std::int32_t> split = SplitFeatures(tree);
     if (!open_ || tape_.segments.back().group != tree.group || used_ >= segment_words_) {
       Open(tree.group);
-    } else if (unfolded_ >= tape::kFoldWords) {
+    } else if (unfolded_ >= tape::kFoldWords || places_.Full(split)) {
       Fold();
     } else {
       Add({Mark(tape::kNextTree)}, {0});
     }
     std::vector<std::int32_t>& features = tape_.segments.back().features;
-    for (const AnnotatedNode& node : tree.nodes) {
-      if (node.feature >= 0) features.push_back(node.feature);
-    }
-    std::sort(features.begin(), features.end());
-    features.erase(std::unique(features.begin(), features.end()), features.end());
+    std::vector<std::int32_t> all;
+    std::set_union(features.begin(), features.end(), split.begin(), split.end(),
+                   std::back_inserter(all));
+    features = std::move(all);
   }
 
   void Add(const std::vector<Float4>& words, const std::vector<std::size_t>& starts) {
@@ -394,8 +468,17 @@ class Assembler {
   }
 
   void Fold() {
-    Add({Mark(tape::kFold)}, {0});
+    std::vector<std::uint32_t> names = places_.Clear();
+    std::vector<Float4> words = {Mark(tape::kFold)};
+    words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
+    names.resize((names.size() + 3) / 4 * 4, 0);
+    for (std::size_t i = 0; i < names.size(); i += 4) {
+      words.push_back({std::bit_cast<float>(names[i]), std::bit_cast<float>(names[i + 1]),
+                       std::bit_cast<float>(names[i + 2]), std::bit_cast<float>(names[i + 3])});
+    }
+    Add(words, {0});
     unfolded_ = 0;
+    tape_.places = places_.most();
   }
 
   void Append(const Float4& head) {
@@ -418,6 +501,7 @@ class Assembler {
   }
 
   Tape& tape_;
+  Places places_;
   std::size_t segment_words_;
   std::size_t used_ = 0, unfolded_ = 0;
   std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
@@ -468,6 +552,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
   out.features = model.features;
   out.groups = model.groups;
   out.categorical = !model.sets.empty();
+  out.where = WhereSumsAre(model);
   const std::vector<std::uint32_t> offsets = PackSets(model, out);
   if (options.unit_leaves > 0) out.ranks = RankTable(model);
   std::map<int, std::vector<Pass>> passes;
@@ -486,7 +571,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
                      [](const Pass& a, const Pass& b) { return a.group < b.group; });
     Tape tape;
     tape.points = points;
-    Assembler assembler(tape, options.segment_words);
+    Assembler assembler(tape, out.where, options.segment_words);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
       const int exact = ExactPoints(tree.path_features);
@@ -497,7 +582,8 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
       const auto planned = PlanUnits(tree, out.ranks, options.unit_leaves);
       for (const PlannedUnit& unit : planned) units[unit.root] = &unit;
       assembler.NextTree(tree);
-      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units, nullptr);
+      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units,
+                        &assembler.places(), nullptr);
       tape.slots = std::max(tape.slots, writer.Run(0, words, starts));
       assembler.Add(words, starts);
     }

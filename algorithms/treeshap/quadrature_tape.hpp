@@ -69,16 +69,23 @@ enum Op : std::int32_t {
   kUpTreelet,
   kUpLeaf,    // first child done, the second is a leaf
   kNextTree,  // G becomes 1
-  kFold,      // add phi to the double sums, G becomes 1
+  kFold,      // add phi to the double sums, G becomes 1; head.y of them, listed behind the head
   kNextChunk,
   kEnd
 };
 
 inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
+//! Where a model has some more features, a float sum has a place of its own, good to the next fold:
+//! the lower bits are the feature, those above the place.
+inline constexpr std::uint32_t kPlacedFeatureMask = 0x3fffu;
+inline constexpr std::uint32_t kPlaceShift = 14, kPlaceMask = 0x3ffu;
 inline constexpr std::uint32_t kMissingInside = 1u << 24;
 inline constexpr std::uint32_t kMissingAbove = 1u
                                                << 25;  // a missing value counts as x >= threshold
 inline constexpr std::uint32_t kCategorical = 1u << 26;
+
+inline constexpr std::int32_t kFewFeatures = 16;
+inline constexpr std::size_t kMostPlaces = 96;  //!< unless a tree alone needs more
 
 //! Groups of four words of a node record with Q points.
 constexpr int RecordSize(int points) {
@@ -90,6 +97,13 @@ inline constexpr int kChunk = 256;  //!< groups of four words: 4 KiB
 inline constexpr std::size_t kFoldWords = 512;
 
 }  // namespace tape
+
+//! Where sums are, and the features' values.
+enum class Features {
+  kFew,     //!< float sums numbered like features
+  kPlaced,  //!< float sums in places that are numbered anew after each fold
+  kWide     //!< none: a tree splits more features than there are places
+};
 
 //! Trees of one output and one number of points, one after the other.
 struct TapeSegment {
@@ -107,6 +121,7 @@ struct Tape {
   std::vector<Float4> words;          //!< whole chunks
   std::vector<TapeSegment> segments;  //!< each ends with kEnd and can run alone
   int slots = 0;                      //!< stack slots needed
+  std::uint32_t places = 0;           //!< for float sums
   std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
 
   std::vector<Unit> units;                   //!< in the order in which the tape meets them
@@ -131,6 +146,7 @@ struct TapeSet {
   std::int32_t features = 0;
   std::int32_t groups = 1;
   bool categorical = false;
+  Features where = Features::kFew;
   RankTable ranks;  //!< empty where no unit is planned
 };
 

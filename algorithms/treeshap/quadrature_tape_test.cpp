@@ -53,17 +53,25 @@ struct ArrayMemory {
   const Tape& tape;
   ClassResults& classes;
   const float* rows;  // R x features
+  bool placed;        // sums have places of their own
   std::vector<std::vector<float>> stack;
-  std::vector<float> tree_phi;  // features x R
+  std::vector<float> tree_phi;  // places x R
   std::vector<double> phi;      // features x R
 
+  std::uint32_t Feature(std::uint32_t bits) const {
+    return bits & (placed ? tape::kPlacedFeatureMask : tape::kFeatureMask);
+  }
+  float& Sum(std::uint32_t bits, int r) {
+    const std::uint32_t place =
+        placed ? bits >> tape::kPlaceShift & tape::kPlaceMask : Feature(bits);
+    return tree_phi.at(place * R + static_cast<std::size_t>(r));
+  }
   void X(std::uint32_t bits, float (&x)[R]) const {
-    const auto feature = static_cast<int>(bits & tape::kFeatureMask);
+    const auto feature = static_cast<int>(Feature(bits));
     for (int r = 0; r < R; ++r) x[r] = ClampInfinity(rows[r * set.features + feature]);
   }
   void AddPhi(std::uint32_t bits, const float (&change)[R]) {
-    const auto feature = static_cast<int>(bits & tape::kFeatureMask);
-    for (int r = 0; r < R; ++r) tree_phi[static_cast<std::size_t>(feature * R + r)] += change[r];
+    for (int r = 0; r < R; ++r) Sum(bits, r) += change[r];
   }
   void Push(int slot, const float (&g)[Q * R]) {
     stack.at(static_cast<std::size_t>(slot)).assign(g, g + Q * R);
@@ -93,17 +101,27 @@ struct ArrayMemory {
       EXPECT_EQ(first, own) << "rows with one key differ";
       for (int q = 0; q < Q; ++q) k[q * R + r] = first[static_cast<std::size_t>(q)];
       for (std::uint32_t i = 0; i < unit.own; ++i) {
-        const std::uint32_t feature = tape.unit_features.at(unit.first_feature + i);
-        tree_phi.at(feature * R + static_cast<std::size_t>(r)) += first.at(Q + i);
+        const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at + 1)[i]);
+        EXPECT_EQ(Feature(bits), tape.unit_features.at(unit.first_feature + i));
+        Sum(bits, r) += first.at(Q + i);
       }
     }
     return at + 1 + (unit.own + 3) / 4;
   }
-  void Fold() {
-    for (std::size_t i = 0; i < phi.size(); ++i) {
-      phi[i] += static_cast<double>(tree_phi[i]);
-      tree_phi[i] = 0;
+  // A set of more features than have places adds in double at once: here, by feature.
+  const Float4* Fold(const Float4* at, std::uint32_t count) {
+    const bool all = set.where == Features::kWide;
+    EXPECT_EQ(all, count == 0);
+    for (std::uint32_t i = 0; i < (all ? static_cast<std::uint32_t>(set.features) : count); ++i) {
+      const std::uint32_t bits = all ? i : tape::Bits(reinterpret_cast<const float*>(at)[i]);
+      for (int r = 0; r < R; ++r) {
+        phi.at(Feature(bits) * R + static_cast<std::size_t>(r)) +=
+            static_cast<double>(Sum(bits, r));
+        Sum(bits, r) = 0;
+      }
     }
+    for (const float sum : tree_phi) EXPECT_EQ(sum, 0.0f) << "a sum is not in the list";
+    return at + (count + 3) / 4;
   }
 };
 
@@ -118,7 +136,8 @@ std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& uni
     values.push_back(row[tape.unit_features.at(unit.first_feature + i)]);
   }
   ClassResults none;
-  ArrayMemory<Q, 1> memory{local, tape, none, values.data(), {}, {}, {}};
+  EXPECT_LE(unit.features, 32u) << "a lane holds one each";
+  ArrayMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
   memory.stack.resize(static_cast<std::size_t>(tape.unit_slots), std::vector<float>(Q, NAN));
   memory.tree_phi.assign(unit.features, 0.0f);
   tape::LaneState<Q, 1> state;
@@ -137,9 +156,12 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
   ClassResults classes;
   for (const TapeSegment& segment : tape.segments) {
     for (std::size_t row = 0; row * features < rows.size(); row += R) {
-      ArrayMemory<Q, R> memory{set, tape, classes, rows.data() + row * features, {}, {}, {}};
+      const bool placed = set.where == Features::kPlaced;
+      ArrayMemory<Q, R> memory{set,    tape, classes, rows.data() + row * features,
+                               placed, {},   {},      {}};
       memory.stack.resize(static_cast<std::size_t>(tape.slots), std::vector<float>(Q * R, NAN));
-      memory.tree_phi.assign(features * R, 0.0f);
+      const bool all = set.where == Features::kWide;
+      memory.tree_phi.assign((all ? features : tape.places) * R, 0.0f);
       memory.phi.assign(features * R, 0.0);
       tape::LaneState<Q, R> state;
       tape::StartTree(state);
@@ -237,6 +259,18 @@ TEST(QuadratureTape, TakesChainsInPasses) {
     std::vector<float> rows(static_cast<std::size_t>(2 * depth), 0.5f);
     const auto want = PathReferenceValues(model, {rows, 2, static_cast<std::size_t>(depth)});
     ExpectClose(Explain<false, 1>(model, rows, {}), want, 5e-7);
+  }
+}
+
+// Sums with places of their own, and those without any.
+TEST(QuadratureTape, TakesManyFeatures) {
+  for (const int features : {17, 60, 97, 300}) {
+    const TreeEnsemble model = RandomEnsemble(
+        {.trees = 30, .features = features, .groups = 2, .depth = features == 60 ? 9 : 7}, 4);
+    const auto rows = RandomRows(model, 4, 0.1, 4);
+    const auto want = PathReferenceValues(model, {rows, 4, static_cast<std::size_t>(features)});
+    ExpectClose(Explain<true, 1>(model, rows, {}), want, 5e-7);
+    ExpectClose(Explain<true, 2>(model, rows, {.max_points = 4, .unit_leaves = 8}), want, 5e-7);
   }
 }
 

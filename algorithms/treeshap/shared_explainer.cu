@@ -31,6 +31,7 @@ struct Batch {
 struct SharedTape {
   int points = 4;
   int slots = 0, unit_slots = 0;
+  std::uint32_t places = 0;
   std::uint32_t unit_features = 0, key_words = 0, unit_length = 0;
   DeviceArray<Float4> words, unit_words;
   DeviceArray<Unit> units;
@@ -90,10 +91,20 @@ __global__ void __launch_bounds__(kOrderThreads)
     SortByLeaf(const std::uint16_t* leaf, std::uint32_t count, std::uint32_t* order) {
   __shared__ std::uint32_t buckets[kMostBuckets];
   __shared__ std::uint32_t totals[kOrderThreads];
+  // All of a thread's leaves at once, kept for both passes.
+  constexpr std::uint32_t kOwn = kGroupedRows / kOrderThreads;
+  std::uint32_t own[kOwn];
+#pragma unroll
+  for (std::uint32_t j = 0; j < kOwn; ++j) {
+    const std::uint32_t i = j * kOrderThreads + threadIdx.x;
+    own[j] = i < count ? leaf[i] : kMostBuckets;
+  }
   for (std::uint32_t i = threadIdx.x; i < kMostBuckets; i += kOrderThreads) buckets[i] = 0;
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < count; i += kOrderThreads)
-    atomicAdd(buckets + leaf[i], 1u);
+#pragma unroll
+  for (std::uint32_t j = 0; j < kOwn; ++j) {
+    if (own[j] < kMostBuckets) atomicAdd(buckets + own[j], 1u);
+  }
   __syncthreads();
   constexpr std::uint32_t kEach = kMostBuckets / kOrderThreads;
   std::uint32_t* mine = buckets + threadIdx.x * kEach;
@@ -114,11 +125,14 @@ __global__ void __launch_bounds__(kOrderThreads)
     begin += size;
   }
   __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < count; i += kOrderThreads) {
-    const std::uint32_t rank = atomicAdd(buckets + leaf[i], 1u);
+#pragma unroll
+  for (std::uint32_t j = 0; j < kOwn; ++j) {
+    if (own[j] == kMostBuckets) continue;
+    const std::uint32_t rank = atomicAdd(buckets + own[j], 1u);
     const std::uint32_t within = rank % 64;
     const bool whole = rank - within + 64 <= count;
-    order[whole ? rank - within + within % 32 * 2 + within / 32 : rank] = i;
+    order[whole ? rank - within + within % 32 * 2 + within / 32 : rank] =
+        j * kOrderThreads + threadIdx.x;
   }
 }
 
@@ -244,19 +258,22 @@ struct SharedQuadrature::State {
     for (const PartialSums& round : rounds) partial.Reserve(round.size(stride));
   }
 
-  void RunBatch(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
-                std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
+  void RunBatch(SharedTape& tape, const Batch& batch, const PartialSums& round, const float* x,
+                std::uint32_t rows, std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
     if (batch.units > 0) Units(tape, batch, x, rows, stride, kind, stream);
     QuadratureLaunch launch;
     launch.features = features;
+    launch.columns = tape.places;
     launch.kind = kind;
-    launch.rows_per_lane = SharedRowsPerLane(tape.points, kind);
+    launch.rows_per_lane = SharedRowsPerLane(tape.points, kind.features);
     PlaceStack(tape.points, tape.slots, launch);
     launch.words = tape.words.data();
     launch.ranges = tape.ranges.data() + batch.first_range;
     launch.range_count = batch.ranges;
     launch.x = x;
     launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
+    launch.lists = round.lists();
+    launch.list_begin = round.list_begin() + batch.first_partial;
     launch.stride = stride;
     launch.first_unit = batch.first_unit;
     launch.classes = tape.classes.data();
@@ -270,24 +287,8 @@ struct SharedQuadrature::State {
     CheckCuda(
         cudaMemsetAsync(tape.counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
         "memset");
-    GroupingLaunch grouping;
-    grouping.units = tape.units.data() + batch.first_unit;
-    grouping.keys = tape.keys.data();
-    grouping.ranks = ranks.data();
-    grouping.rows = rows;
-    grouping.stride = stride;
-    grouping.unit_count = batch.units;
-    grouping.key_words = tape.key_words;
-    grouping.item_classes = static_cast<std::uint32_t>(32 * RowsPerLane(tape.points));
-    grouping.missing = kind != KernelKind::kPlain && kind != KernelKind::kPlainMany;
-    grouping.classes = tape.classes.data();
-    grouping.members = tape.members.data();
-    grouping.bases = tape.bases.data();
-    grouping.items = tape.items.data();
-    grouping.counters = tape.counters.data();
-    LaunchGrouping(grouping, stream);
     UnitLaunch units;
-    units.units = grouping.units;
+    units.units = tape.units.data() + batch.first_unit;
     units.words = tape.unit_words.data();
     units.feature_lists = tape.feature_lists.data();
     units.x = x;
@@ -295,12 +296,29 @@ struct SharedQuadrature::State {
     units.slots = static_cast<std::uint32_t>(tape.unit_slots);
     units.features = tape.unit_features;
     units.unit_words = tape.unit_length;
-    units.missing = grouping.missing;
-    units.members = tape.members.data();
-    units.bases = tape.bases.data();
+    units.missing = kind.general;
+    units.members = UnitMembers(tape.points, units);
+    units.rows = tape.members.data();
     units.items = tape.items.data();
     units.counters = tape.counters.data();
     units.table = tape.table.data();
+    GroupingLaunch grouping;
+    grouping.units = units.units;
+    grouping.keys = tape.keys.data();
+    grouping.ranks = ranks.data();
+    grouping.rows = rows;
+    grouping.stride = stride;
+    grouping.unit_count = batch.units;
+    grouping.key_words = tape.key_words;
+    grouping.item_classes =
+        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * units.members;
+    grouping.missing = kind.general;
+    grouping.classes = tape.classes.data();
+    grouping.members = tape.members.data();
+    grouping.bases = tape.bases.data();
+    grouping.items = tape.items.data();
+    grouping.counters = tape.counters.data();
+    LaunchGrouping(grouping, stream);
     LaunchUnits(tape.points, units, stream);
   }
 };
@@ -332,6 +350,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     auto out = std::make_unique<SharedTape>();
     out->points = tape.points;
     out->slots = tape.slots;
+    out->places = tape.places;
     out->unit_slots = tape.unit_slots;
     out->unit_features = tape.most_unit_features;
     out->key_words = tape.most_key_words;
@@ -369,21 +388,20 @@ void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t str
               stream);
   for (std::size_t r = 0; r < s.rounds.size(); ++r) {
     const PartialSums& round = s.rounds[r];
-    round.Clear(s.partial.data(), stride, stream);
     if (s.tapes.size() == 1) {
-      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], x, rows, stride, kind, stream);
+      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], round, x, rows, stride, kind, stream);
     } else {
       s.ready.Record(stream);
       for (const auto& tape : s.tapes) {
         if (r >= tape->batches.size()) continue;
         const cudaStream_t own = tape->stream.get();
         CheckCuda(cudaStreamWaitEvent(own, s.ready.get()), "wait");
-        s.RunBatch(*tape, tape->batches[r], x, rows, stride, kind, own);
+        s.RunBatch(*tape, tape->batches[r], round, x, rows, stride, kind, own);
         tape->done.Record(own);
         CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
       }
     }
-    round.Add(s.partial.data(), s.order.data(), stride, rows, out, stream);
+    round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, out, stream);
   }
 }
 

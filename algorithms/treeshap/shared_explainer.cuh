@@ -27,7 +27,7 @@ class SharedQuadrature {
   //! read the same classes. That of the first tree's leaves. `rows`: count x features.
   const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
 
-  //! Adds to `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
+  //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
   //! features x stride, rows at most kGroupedRows, stride a multiple of 256.
   void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelKind kind, double* out,
            cudaStream_t stream);

@@ -163,11 +163,12 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
   if (threadIdx.x == 0) {
     const std::uint32_t items = (count + p.item_classes - 1) / p.item_classes;
     const std::uint32_t item = atomicAdd(p.counters + kItems, items);
-    p.bases[blockIdx.x] = atomicAdd(p.counters + kTableGroups, count * unit.width);
+    const std::uint32_t base = atomicAdd(p.counters + kTableGroups, count * unit.width);
+    p.bases[blockIdx.x] = base;
     for (std::uint32_t i = 0; i < items; ++i) {
       const std::uint32_t first = i * p.item_classes;
-      p.items[item + i] = {blockIdx.x, first, min(p.item_classes, count - first),
-                           blockIdx.x * p.rows + first};
+      p.items[item + i] = {blockIdx.x, min(p.item_classes, count - first),
+                           blockIdx.x * p.rows + first, base + first * unit.width};
     }
   }
 }

@@ -22,9 +22,9 @@ inline constexpr std::uint32_t kFewGroupedRows = 768;
 //! Up to a warp's lanes (times the rows of a lane) of classes of one unit.
 struct UnitItem {
   std::uint32_t unit;   //!< counted from the first of the batch
-  std::uint32_t first;  //!< class
   std::uint32_t count;  //!< of classes
   std::uint32_t row;    //!< where the item's entries of `members` begin
+  std::uint32_t table;  //!< where its classes begin in the table, in groups of four words
 };
 
 //! Counters of a batch, zero before.
