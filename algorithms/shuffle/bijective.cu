@@ -1,16 +1,18 @@
 //! @file
 //! The bijective shuffles on the GPU: LCG, VarPhilox, VarPhilox-mended, in the paper's three
-//! fusions, and the method "Shuffle", which takes the partition shuffle past the cache and the
-//! rectangle cipher within it.
+//! fusions and one of ours, and the method "Shuffle", which takes the partition shuffle past the
+//! cache and the rectangle cipher within it.
 
 #include <memory>
 
 #include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/best.hpp"
 #include "algorithms/shuffle/bijective_kernels.cuh"
+#include "algorithms/shuffle/bijective_summed.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/narrow_philox.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 #include "algorithms/shuffle/rectangle_device.hpp"
 
@@ -59,10 +61,12 @@ class Bijective {
  public:
   void Prepare(std::uint64_t n, int fusion) {
     std::uint64_t tiles = Blocks(Domain(n), kBijectTile);
-    if (fusion == 2) {
-      tiles = std::max<std::uint64_t>(tiles, kSmallDomain / kBijectThreads);
+    if (fusion >= 2) {
+      const std::uint64_t small_tiles = kSmallDomain / kBijectThreads;
       const std::uint64_t before = status_.size();
-      status_.Reserve(tiles);
+      // Of fusion 3: counts, then places.
+      status_.Reserve(fusion == 2 ? std::max(tiles, small_tiles)
+                                  : 2 * std::max(tiles * kBijectEach / kSummedEach, small_tiles));
       if (status_.size() != before) {
         CheckCuda(cudaMemset(status_.data(), 0, status_.size() * 8), "cudaMemset");
         epoch_ = 0;
@@ -102,7 +106,15 @@ class Bijective {
         epoch_ = 1;
       }
       const LookBack look_back{status_.data(), epoch_};
-      if (domain <= kSmallDomain) {
+      if (fusion == 3) {
+        const LookBack places{status_.data() + status_.size() / 2, epoch_};
+        const auto launch = [&](auto* kernel, unsigned each) {
+          kernel<<<1 + Blocks(domain, each * kBijectThreads), kBijectThreads, 0, stream>>>(
+              in, out, static_cast<std::uint32_t>(n), look_back, places, f);
+        };
+        domain <= kSmallDomain ? launch(ShuffleSummed<1, F, Item>, 1)
+                               : launch(ShuffleSummed<kSummedEach, F, Item>, kSummedEach);
+      } else if (domain <= kSmallDomain) {
         ShuffleOnePass<1><<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(
             f, in, out, n, domain, look_back);
       } else {
@@ -129,7 +141,7 @@ void CheckSize(std::uint64_t n) {
 class CudaBijective : public CudaShuffler {
  public:
   explicit CudaBijective(int fusion) : fusion_(fusion) {
-    if (fusion < 0 || fusion > 2) throw std::invalid_argument("fusion is 0, 1 or 2");
+    if (fusion < 0 || fusion > 3) throw std::invalid_argument("fusion is 0, 1, 2 or 3");
   }
   void prepare(std::uint64_t n, std::size_t) override {
     CheckSize(n);
@@ -187,13 +199,17 @@ class CudaMended final : public CudaBijective {
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     const MendedPhilox f = MakeMendedPhilox(n, seed);
-    switch (f.cipher.rounds) {
-      case 12:
-        return Launch(FixedRounds<MendedPhilox, 12>{f}, f.size(), in, out, n, item_bytes, stream);
-      case 20:
-        return Launch(FixedRounds<MendedPhilox, 20>{f}, f.size(), in, out, n, item_bytes, stream);
-      default:
-        return Launch(f, f.size(), in, out, n, item_bytes, stream);
+    const bool odd = f.cipher.left_bits != f.cipher.right_bits;
+    const auto launch = [&](const auto& cipher) {
+      Launch(cipher, f.size(), in, out, n, item_bytes, stream);
+    };
+    if (f.cipher.rounds == 12) {
+      odd ? launch(NarrowPhilox<12, true>(f.cipher, f.add))
+          : launch(NarrowPhilox<12, false>(f.cipher, f.add));
+    } else if (f.cipher.rounds == 20) {
+      launch(FixedRounds<MendedPhilox, 20>{f});
+    } else {
+      launch(f);
     }
   }
 };
@@ -221,10 +237,13 @@ class CudaBest final : public CudaShuffler {
   RectangleGather rectangle_;
 };
 
-const ParameterInfo kFusion{"fusion", std::int64_t{2},
-                            "0 separate passes, 1 two-pass scan, 2 one pass"};
-int Fusion(const Parameters& p) {
-  return static_cast<int>(IntegerParameter(p, "fusion", 2));
+ParameterInfo Fusion(std::int64_t standard) {
+  return {"fusion", standard,
+          "0 separate passes, 1 two-pass scan, 2 one pass with look-back, 3 one pass with a block "
+          "that sums"};
+}
+int FusionOf(const Parameters& p, std::int64_t standard = 2) {
+  return static_cast<int>(IntegerParameter(p, "fusion", standard));
 }
 
 RETABLE_REGISTER(Shuffler, lcg,
@@ -232,9 +251,9 @@ RETABLE_REGISTER(Shuffler, lcg,
                   .device = Device::kCuda,
                   .summary = "bijective shuffle with a linear congruential bijection",
                   .citation = "Mitchell et al. 2022, section 3.1",
-                  .parameters = {kFusion},
+                  .parameters = {Fusion(2)},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaLcg>(Fusion(p));
+                    return std::make_unique<CudaLcg>(FusionOf(p));
                   }});
 
 RETABLE_REGISTER(Shuffler, var_philox,
@@ -243,10 +262,10 @@ RETABLE_REGISTER(Shuffler, var_philox,
                   .summary = "bijective shuffle with the VariablePhilox cipher",
                   .citation = "Mitchell et al. 2022, section 3.2 and listing 1",
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"},
-                                 kFusion},
+                                 Fusion(2)},
                   .make = [](const Parameters& p) {
                     return std::make_unique<CudaVarPhilox>(
-                        Fusion(p), static_cast<int>(IntegerParameter(p, "rounds", 24)));
+                        FusionOf(p), static_cast<int>(IntegerParameter(p, "rounds", 24)));
                   }});
 
 RETABLE_REGISTER(Shuffler, mended,
@@ -254,9 +273,9 @@ RETABLE_REGISTER(Shuffler, mended,
                   .device = Device::kCuda,
                   .summary = "VariablePhilox after a keyed addition; rounds by width",
                   .citation = "ours, after Mitchell et al. 2022",
-                  .parameters = {kFusion},
+                  .parameters = {Fusion(3)},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaMended>(Fusion(p));
+                    return std::make_unique<CudaMended>(FusionOf(p, 3));
                   }});
 
 RETABLE_REGISTER(Shuffler, best,

@@ -29,7 +29,7 @@ TEST(Rectangle, IsOneToOneForEverySize) {
 TEST(Rectangle, EndsAreWhereValuesAreWalkedTo) {
   RectangleEnds ends;
   EXPECT_FALSE(FindEnds(MakeRectangleCipher(1, 1), ends));  // 256 - 1 of them
-  for (const std::uint64_t n : {256, 513, 1025, 2049, 4097, 65537}) {
+  for (const std::uint64_t n : {256, 257, 513, 1025, 2049, 4097, 65537}) {
     RectangleCipher cipher = MakeRectangleCipher(n, 1);
     SetKeys(cipher, n);
     const RectangleCipher fresh = MakeRectangleCipher(n, n);

@@ -3,7 +3,7 @@
 //! second by n and method, with the ratios to the gather and to thrust.
 //!
 //!     shuffle_gpu_check [--quick|--full] [--out DIR] [--phases] [--only NAME] [--small]
-//!     [--skip-verify] [--held] [--up-to W]
+//!     [--skip-verify] [--held] [--from W] [--up-to W]
 //!
 //! Verified: the result is a permutation of the input (every item marked once, on the device),
 //! every output is written (poisoned before), and deterministic methods equal their CPU twin bit
@@ -43,7 +43,7 @@ struct Options {
   bool full = false, quick = false, phases = false, verify = true, time = true, small = false,
        devices = false, held = false;
   int at = 0;  // phases of n = 2^at + 1 alone
-  int up_to = 31;
+  int from = 0, up_to = 31;
   std::string out, only;
 };
 
@@ -147,7 +147,8 @@ std::vector<Entry> Entries(const Options& options) {
             {method.name, {{"rng", std::string("curand")}}, method.name + "(curand)"});
       }
       if (info.name == "fusion") {
-        for (std::int64_t f : {0, 1}) {
+        for (std::int64_t f : {0, 1, 2, 3}) {
+          if (f == std::get<std::int64_t>(info.fallback)) continue;
           entries.push_back(
               {method.name, {{"fusion", f}}, method.name + "(fusion=" + std::to_string(f) + ")"});
         }
@@ -211,9 +212,8 @@ int VerifyOne(const Entry& entry, CudaShuffler& shuffler, Buffers& buffers, std:
 
 int Verify(const Options& options, std::uint64_t seed) {
   std::vector<std::uint64_t> sizes = {
-      1,      2,    3,    5,    16,   17,    255,   256,   257,    1000,
-      4096,   4097, 8193, 8200, 8201, 16401, 65536, 65537, 300007, (1u << 20) + 1,
-      3000001};
+      1,    2,    3,    5,    16,   17,   255,   256,   257,   1000,   2049,           4096,
+      4097, 4608, 4609, 8193, 8200, 8201, 16401, 65536, 65537, 300007, (1u << 20) + 1, 3000001};
   std::vector<std::uint64_t> large = {(1ull << 24) + 1};
   if (options.full)
     large.insert(large.end(),
@@ -439,11 +439,12 @@ struct Slices {
   }
 };
 
-int VerifySeveral(const std::vector<int>& devices, std::uint64_t seed) {
+int VerifySeveral(const std::vector<int>& devices, std::uint64_t seed,
+                  Transport transport = Transport::kCopies) {
   int failed = 0, checks = 0;
   for (const std::uint64_t n :
        {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{3000001}, std::uint64_t{12000000}}) {
-    SeveralGpus several(devices);
+    SeveralGpus several(devices, transport);
     several.Prepare(n, 8);
     const Slices slices(several, devices, n);
     const auto sizes = several.Shuffle<std::uint64_t>(slices.from, slices.to, n, seed);
@@ -457,14 +458,14 @@ int VerifySeveral(const std::vector<int>& devices, std::uint64_t seed) {
     ++checks;
   }
   CheckCuda(cudaSetDevice(devices[0]), "cudaSetDevice");
-  std::printf("several GPUs (%zu)           %d checks, %d failed\n", devices.size(), checks,
-              failed);
+  std::printf("several GPUs (%zu%s)  %d checks, %d failed\n", devices.size(),
+              transport == Transport::kNccl ? ", NCCL" : "      ", checks, failed);
   return failed;
 }
 
-void TimeSeveral(const std::vector<int>& devices, int w) {
+void TimeSeveral(const std::vector<int>& devices, int w, Transport transport = Transport::kCopies) {
   const std::uint64_t n = 1ull << w;
-  SeveralGpus several(devices);
+  SeveralGpus several(devices, transport);
   several.Prepare(n, 8);
   const Slices slices(several, devices, n);
   const auto now = [] { return std::chrono::steady_clock::now(); };
@@ -476,8 +477,9 @@ void TimeSeveral(const std::vector<int>& devices, int w) {
     if (r >= 0) seconds.push_back(one.count());
   }
   std::sort(seconds.begin(), seconds.end());
-  std::printf("%zu devices, 2^%d items of 8 bytes: %.1f G items/s, wall clock; one by phases, ms:",
-              devices.size(), w, static_cast<double>(n) / seconds[seconds.size() / 2] / 1e9);
+  std::printf("%zu devices, 2^%d items of 8 bytes%s: %.1f G items/s, wall clock; by phases, ms:",
+              devices.size(), w, transport == Transport::kNccl ? ", NCCL" : "",
+              static_cast<double>(n) / seconds[seconds.size() / 2] / 1e9);
   auto last = now();
   several.OnPhase([&](const char* phase) {
     std::printf(" %s %.2f", phase, std::chrono::duration<double, std::milli>(now() - last).count());
@@ -709,16 +711,27 @@ int Main(const Options& options) {
   if (options.devices) {
     int count = 0;
     CheckCuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    bool nccl = count > 1;
+    try {
+      if (nccl) NcclExchange({0, 1});
+    } catch (const std::exception& error) {
+      std::printf("without NCCL: %s\n", error.what());
+      nccl = false;
+    }
     std::vector<int> devices;
     for (int d = 0; d < count; ++d) {
       devices.push_back(d);
       if (d == 0 || (d & (d + 1)) != 0) continue;
       failures += VerifySeveral(devices, seed);
+      if (nccl) failures += VerifySeveral(devices, seed, Transport::kNccl);
     }
     for (const int w : {26, 29, 31}) {
       TimeSeveral({0}, std::min(w, 30));
-      if (count > 1) TimeSeveral({0, 1}, w);
-      if (count > 2) TimeSeveral(devices, w);
+      for (const Transport transport : {Transport::kCopies, Transport::kNccl}) {
+        if (transport == Transport::kNccl && !nccl) continue;
+        if (count > 1) TimeSeveral({0, 1}, w, transport);
+        if (count > 2) TimeSeveral(devices, w, transport);
+      }
     }
     return failures > 0;
   }
@@ -755,11 +768,13 @@ int Main(const Options& options) {
   } else {
     for (int w : {8, 11, 14, 17, 20, 22, 23, 24, 26, 28, 29}) sizes.push_back((1ull << w) + 1);
   }
-  std::erase_if(sizes, [&](std::uint64_t n) { return n > (2ull << options.up_to) - 1; });
+  std::erase_if(sizes, [&](std::uint64_t n) {
+    return n > (2ull << options.up_to) - 1 || n < 1ull << options.from;
+  });
   TimeAll<std::uint64_t>(options, sizes, csv);
   std::vector<std::uint64_t> others;
   for (int w : {14, 20, 23, 26, 29}) {
-    if (w <= options.up_to) others.push_back((1ull << w) + 1);
+    if (w >= options.from && w <= options.up_to) others.push_back((1ull << w) + 1);
   }
   if (options.full) {
     TimeAll<std::uint32_t>(options, others, csv);
@@ -796,6 +811,8 @@ int main(int argc, char** argv) {
       options.at = std::atoi(argv[++a]), options.phases = true;
     else if (arg == "--held")
       options.held = true;
+    else if (arg == "--from" && a + 1 < argc)
+      options.from = std::atoi(argv[++a]);
     else if (arg == "--up-to" && a + 1 < argc)
       options.up_to = std::atoi(argv[++a]);
     else if (arg == "--only" && a + 1 < argc)
@@ -805,7 +822,7 @@ int main(int argc, char** argv) {
           stderr,
           "usage: shuffle_gpu_check [--quick|--full] [--phases [--at W]] [--small] [--devices] "
           "[--skip-verify] "
-          "[--skip-timing] [--held] [--up-to W] [--only A,B] [--out DIR]\n");
+          "[--skip-timing] [--held] [--from W] [--up-to W] [--only A,B] [--out DIR]\n");
       return 1;
     }
   }
