@@ -17,6 +17,8 @@ namespace retable::shuffle {
 struct PartitionWorkspace::Arrays {
   DeviceArray<std::uint16_t> before;
   DeviceArray<std::uint32_t> counts, totals, starts, leaf_starts, used, aside_order;
+  DeviceArray<std::uint32_t> places, slots;  // of pieces
+  DeviceArray<TilePieces> tiles;
   DeviceArray<std::uint64_t> aside;
   DeviceArray<std::byte> between;  // n items between two levels
 };
@@ -28,16 +30,17 @@ constexpr std::uint32_t kAside = 1u << 20;  // items put aside for leaves over c
 // As many ranges as blocks of the counting pass run at once, or some more, so that uneven segments
 // do not leave the chip idle; and so many that the counts within a range fit in 16 bits.
 LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
-                 const std::uint32_t* starts) {
-  constexpr std::uint64_t kMostTiles = 65535 / kTile;
+                 const std::uint32_t* starts, int warps, std::uint64_t window = 0) {
+  const std::uint64_t tile = TileOf(warps), most_tiles = 65535 / tile;
   const auto blocks = std::uint64_t{8} * static_cast<std::uint64_t>(MultiprocessorCount());
-  // The largest segment is taken to be 16 standard deviations over its mean.
+  // A window's size is known; the largest segment is taken to be 16 standard deviations over its
+  // mean.
   const double mean = static_cast<double>(n) / segments;
   const auto largest =
-      segments == 1 ? n : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
-  const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + kTile - 1) / kTile);
+      window > 0 ? window : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
+  const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + tile - 1) / tile);
   const std::uint64_t wanted = segments == 1 ? blocks : (4 * blocks + segments - 1) / segments;
-  const std::uint64_t fewest = (tiles + kMostTiles - 1) / kMostTiles;
+  const std::uint64_t fewest = (tiles + most_tiles - 1) / most_tiles;
   const std::uint64_t ranges = std::max(fewest, std::min(wanted, tiles));
   LevelShape shape;
   shape.n = n;
@@ -45,14 +48,34 @@ LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
   shape.ranges = static_cast<std::uint32_t>(ranges);
   shape.tiles = static_cast<std::uint32_t>((tiles + ranges - 1) / ranges);
   shape.digits = digits;
+  shape.tile = static_cast<std::uint32_t>(tile);
   shape.starts = starts;
+  shape.window = window;
   return shape;
 }
+// Two blocks share a multiprocessor, if they do not need counters for too many digits.
+int WarpsOf(std::uint32_t digits) {
+  return digits <= 448 ? kScatterWarps : kScatterWarps - 2;
+}
+std::uint64_t WholeTiles(std::uint64_t slots, int warps) {
+  return std::max<std::uint64_t>(1, (slots + TileOf(warps) - 1) / TileOf(warps)) * TileOf(warps);
+}
+
+// Writes to hundreds of places are faster when these are near each other: with many buckets the
+// first level goes window by window, each as small as a bucket's piece of it, about a tile, allows.
+constexpr std::uint32_t kWindowedBuckets = 120;
+constexpr std::uint64_t kPieceMean = 7400;
+
 LevelShape FirstLevel(const PartitionPlan& plan) {
-  return Level(plan.n, 1, plan.buckets, nullptr);
+  const int warps = WarpsOf(plan.buckets);
+  const bool windows = plan.leaves_per_bucket > 1 && plan.buckets >= kWindowedBuckets;
+  const std::uint64_t window = WholeTiles(windows ? plan.buckets * kPieceMean : plan.n, warps);
+  const auto segments = static_cast<std::uint32_t>((plan.n + window - 1) / window);
+  return Level(plan.n, segments, plan.buckets, nullptr, warps, window);
 }
 LevelShape SecondLevel(const PartitionPlan& plan, const std::uint32_t* starts) {
-  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts);
+  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts,
+               WarpsOf(plan.leaves_per_bucket));
 }
 
 // For one leaf: its bounds, and the items when they are to be {0..n-1}.
@@ -107,48 +130,86 @@ void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
 // Grows what is too small; enqueueing what was prepared for does not grow anything.
 void PartitionWorkspace::Reserve(const PartitionPlan& plan, std::size_t item_bytes) {
   const LevelShape first = FirstLevel(plan), second = SecondLevel(plan, nullptr);
-  const auto counts = [](const LevelShape& s) {
-    return std::uint64_t{s.segments} * s.ranges * s.digits;
-  };
-  arrays_->counts.Reserve(std::max(counts(first), counts(second)));
-  arrays_->before.Reserve(std::max(counts(first) * first.tiles, counts(second) * second.tiles));
-  arrays_->totals.Reserve(plan.leaves());
-  arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
+  Reserve(first);
+  Reserve(second);
   arrays_->leaf_starts.Reserve(plan.leaves() + std::uint64_t{1});
-  if (plan.leaves_per_bucket > 1) arrays_->between.Reserve(plan.n * item_bytes);
+  if (plan.leaves_per_bucket == 1) return;
+  const std::uint64_t pieces = std::uint64_t{plan.buckets} * first.segments;
+  arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
+  arrays_->places.Reserve(pieces + 1);
+  arrays_->slots.Reserve(pieces + plan.buckets);
+  arrays_->tiles.Reserve(second.AllTiles());
+  arrays_->between.Reserve(plan.n * item_bytes);
+}
+void PartitionWorkspace::Reserve(const LevelShape& shape) {
+  const std::uint64_t parts = std::uint64_t{shape.segments} * shape.ranges;
+  arrays_->counts.Reserve(parts * shape.digits);
+  arrays_->before.Reserve(parts * shape.tiles * shape.stride());
+  arrays_->totals.Reserve(std::uint64_t{shape.segments} * shape.digits);
 }
 
-template <class Item>
-void PartitionWorkspace::EnqueueLevel(const LevelShape& shape, const Philox4x32& random,
-                                      const Item* in, Item* out, std::uint32_t* starts,
-                                      cudaStream_t stream) {
+// Where the digits of a level begin: counted and summed up.
+void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds& random,
+                                    std::uint32_t* starts, cudaStream_t stream) {
   std::uint32_t* counts = arrays_->counts.data();
-  std::uint16_t* before = arrays_->before.data();
   std::uint32_t* totals = arrays_->totals.data();
-  const std::size_t count_bytes = shape.digits * sizeof(std::uint32_t);
-  CountDigits<<<shape.segments * shape.ranges, kCountThreads, count_bytes, stream>>>(
-      random, shape, counts, before);
+  CountDigits<<<shape.segments * shape.ranges, shape.tile / kScatterEach / 2,
+                shape.digits * sizeof(std::uint32_t), stream>>>(random, shape, counts,
+                                                                arrays_->before.data());
   CheckCuda(cudaGetLastError(), "CountDigits");
   Mark("count");
-  ScanRanges<<<dim3((shape.digits + 31) / 32, shape.segments), 1024, 0, stream>>>(
-      counts, shape.ranges, shape.digits, totals);
-  CheckCuda(cudaGetLastError(), "ScanRanges");
+  const auto scan = [&]<std::uint32_t kDigits>() {
+    const dim3 blocks((shape.digits + kDigits - 1) / kDigits, shape.segments);
+    ScanRanges<kDigits><<<blocks, 1024, 0, stream>>>(counts, shape.ranges, shape.digits, totals);
+    CheckCuda(cudaGetLastError(), "ScanRanges");
+  };
+  shape.segments == 1 ? scan.template operator()<8>() : scan.template operator()<32>();
   ScanTotals<<<shape.segments, 1024, 0, stream>>>(totals, shape, starts);
   CheckCuda(cudaGetLastError(), "ScanTotals");
   Mark("scan");
-  const auto scatter = [&](auto* kernel) {
-    Launch(kernel, shape.segments * shape.ranges * shape.tiles, kScatterThreads,
-           ScatterBytes<Item>(shape.stride()), stream, "ScatterTiles", random, shape, in, out,
-           static_cast<const std::uint32_t*>(counts), static_cast<const std::uint16_t*>(before),
-           static_cast<const std::uint32_t*>(starts));
+}
+
+// From the places of the first level's pieces: where buckets begin, and the pieces of each tile.
+const TilePieces* PartitionWorkspace::FindPieces(const LevelShape& first, const LevelShape& second,
+                                                 std::uint32_t* starts, cudaStream_t stream) {
+  std::uint32_t* slots = arrays_->slots.data();
+  std::uint32_t* sizes = arrays_->totals.data();
+  const Pieces pieces{first.segments, arrays_->places.data(), slots};
+  JoinPieces<<<second.segments, 32, 0, stream>>>(pieces, second.segments, slots, sizes);
+  CheckCuda(cudaGetLastError(), "JoinPieces");
+  LevelShape whole = first;
+  whole.segments = 1;
+  ScanTotals<<<1, 1024, 0, stream>>>(sizes, whole, starts);
+  CheckCuda(cudaGetLastError(), "ScanTotals");
+  const auto blocks = static_cast<unsigned>((second.AllTiles() + 255) / 256);
+  FindTilePieces<<<blocks, 256, 0, stream>>>(second, pieces, arrays_->tiles.data());
+  CheckCuda(cudaGetLastError(), "FindTilePieces");
+  return arrays_->tiles.data();
+}
+
+template <class Item>
+void PartitionWorkspace::Scatter(const LevelShape& shape, const PhiloxRounds& random,
+                                 const Item* in, Item* out, const std::uint32_t* starts,
+                                 const TilePieces* tiles, cudaStream_t stream) {
+  const ScatterArrays<Item> arrays{in,     out,  arrays_->counts.data(), arrays_->before.data(),
+                                   starts, tiles};
+  const auto scatter = [&]<int kWarps, Source kSource, bool kLanesInOrder>() {
+    Launch(ScatterTiles<Item, kWarps, kSource, kLanesInOrder>,
+           static_cast<std::uint32_t>(shape.AllTiles()), kWarps * 32,
+           ScatterBytes<Item, kWarps>(shape.stride()), stream, "ScatterTiles", random, shape,
+           arrays);
   };
-  if (lanes_in_order_) {
-    in == nullptr ? scatter(ScatterTiles<Item, true, true>)
-                  : scatter(ScatterTiles<Item, false, true>);
-  } else {
-    in == nullptr ? scatter(ScatterTiles<Item, true, false>)
-                  : scatter(ScatterTiles<Item, false, false>);
-  }
+  const auto by_order = [&]<int kWarps, Source kSource>() {
+    lanes_in_order_ ? scatter.template operator()<kWarps, kSource, true>()
+                    : scatter.template operator()<kWarps, kSource, false>();
+  };
+  const auto by_source = [&]<int kWarps>() {
+    if (tiles != nullptr) return by_order.template operator()<kWarps, Source::kPieces>();
+    in == nullptr ? by_order.template operator()<kWarps, Source::kIota>()
+                  : by_order.template operator()<kWarps, Source::kWhole>();
+  };
+  shape.tile == TileOf(kScatterWarps) ? by_source.template operator()<kScatterWarps>()
+                                      : by_source.template operator()<kScatterWarps - 2>();
   Mark("scatter");
 }
 
@@ -157,29 +218,35 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
                                  cudaStream_t stream) {
   const PartitionPlan plan = MakePartitionPlan(n);
   Reserve(plan, sizeof(Item));
-  const Philox4x32 random = Philox4x32::FromSeed(seed);
+  const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
   const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
                                 arrays_->aside_order.data(), kAside, arrays_->used.data()};
   CheckCuda(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
-  const Item* leaves = out;
+  const Item* items = out;
   std::uint32_t* leaf_starts = arrays_->leaf_starts.data();
+  const LevelShape first = FirstLevel(plan);
   if (plan.buckets == 1) {
     BeginOneLeaf<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
         in == nullptr ? out : nullptr, static_cast<std::uint32_t>(n), leaf_starts);
     CheckCuda(cudaGetLastError(), "BeginOneLeaf");
-    if (in != nullptr) leaves = in;
+    if (in != nullptr) items = in;
   } else if (plan.leaves_per_bucket == 1) {
-    EnqueueLevel(FirstLevel(plan), random, in, out, leaf_starts, stream);
+    FindStarts(first, random, leaf_starts, stream);
+    Scatter(first, random, in, out, leaf_starts, nullptr, stream);
   } else {
     auto* between = reinterpret_cast<Item*>(arrays_->between.data());
-    std::uint32_t* starts = arrays_->starts.data();
-    EnqueueLevel(FirstLevel(plan), random, in, between, starts, stream);
-    EnqueueLevel(SecondLevel(plan, starts), random, static_cast<const Item*>(between), out,
-                 leaf_starts, stream);
+    const bool windows = first.segments > 1;
+    std::uint32_t* places = arrays_->places.data();
+    std::uint32_t* starts = windows ? arrays_->starts.data() : places;
+    const LevelShape second = SecondLevel(plan, starts);
+    FindStarts(first, random, places, stream);
+    Scatter(first, random, in, between, places, nullptr, stream);
+    const TilePieces* tiles = windows ? FindPieces(first, second, starts, stream) : nullptr;
+    FindStarts(second, random, leaf_starts, stream);
+    Scatter(second, random, static_cast<const Item*>(between), out, leaf_starts, tiles, stream);
   }
   Launch(ShuffleLeaves<Item>, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream,
-         "ShuffleLeaves", random, leaves, out, static_cast<const std::uint32_t*>(leaf_starts),
-         capacity_, overflow);
+         "ShuffleLeaves", random, Leaves<Item>{items, out, leaf_starts, capacity_, overflow});
   Mark("leaf");
 }
 
@@ -188,14 +255,14 @@ void PartitionWorkspace::EnqueueSplit(const Item* in, Item* out, std::uint64_t n
                                       std::uint32_t digits, std::uint64_t seed,
                                       std::uint64_t stream_of_digits, std::uint64_t first_group,
                                       std::uint32_t* starts, cudaStream_t stream) {
-  LevelShape shape = Level(n, 1, digits, nullptr);
+  const int warps = WarpsOf(digits);
+  LevelShape shape = Level(n, 1, digits, nullptr, warps, WholeTiles(n, warps));
   shape.stream = stream_of_digits;
   shape.first_group = first_group;
-  const std::uint64_t counts = std::uint64_t{shape.ranges} * digits;
-  arrays_->counts.Reserve(counts);
-  arrays_->before.Reserve(counts * shape.tiles);
-  arrays_->totals.Reserve(digits);
-  EnqueueLevel(shape, Philox4x32::FromSeed(seed), in, out, starts, stream);
+  Reserve(shape);
+  const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
+  FindStarts(shape, random, starts, stream);
+  Scatter(shape, random, in, out, starts, nullptr, stream);
 }
 
 void PartitionWorkspace::ReserveBetween(std::uint64_t bytes) {

@@ -72,8 +72,10 @@ RETABLE_HD std::uint64_t LeafStream(std::uint64_t leaf) {
 
 //! Philox block that holds the digits of slots with the same (slot >> 8, slot & 31): lane l of a
 //! warp draws for slots l, l + 32, ..., l + 224. Half-word (slot >> 5) & 7 makes the digit.
-RETABLE_HD PhiloxBlock DigitBlock(const Philox4x32& random, std::uint64_t stream,
-                                  std::uint64_t group, std::uint32_t lane) {
+//! Random is Philox4x32 or PhiloxRounds.
+template <class Random>
+RETABLE_HD PhiloxBlock DigitBlock(const Random& random, std::uint64_t stream, std::uint64_t group,
+                                  std::uint32_t lane) {
   return random.Block(group * 32 + lane, stream);
 }
 //! Half-word j (0..7) of a block.
@@ -89,7 +91,8 @@ RETABLE_HD std::uint32_t Digit(const PhiloxBlock& block, int j, std::uint32_t di
 RETABLE_HD std::uint64_t SwapIndex(std::uint32_t k) {
   return (std::uint64_t{1} << 32) | k;
 }
-RETABLE_HD PhiloxBlock SwapBlock(const Philox4x32& random, std::uint64_t leaf, std::uint32_t k) {
+template <class Random>
+RETABLE_HD PhiloxBlock SwapBlock(const Random& random, std::uint64_t leaf, std::uint32_t k) {
   return random.Block(SwapIndex(k), LeafStream(leaf));
 }
 //! A further 64-bit draw, number `index` < 2^31 of a leaf's bin.

@@ -13,6 +13,8 @@
 namespace retable::shuffle {
 
 struct LevelShape;
+struct PhiloxRounds;
+struct TilePieces;
 
 class PartitionWorkspace {
  public:
@@ -20,11 +22,11 @@ class PartitionWorkspace {
   ~PartitionWorkspace();
 
   //! Allocates for shuffles of up to n items: n items when there are two levels (n > 6620 * 572),
-  //! counts (a word a tile and digit), and 12 MiB aside. @throws std::invalid_argument for n >
+  //! counts (half a word a tile and digit), and 12 MiB aside. @throws std::invalid_argument for n >
   //! kMaxPartition.
   void Prepare(std::uint64_t n, std::size_t item_bytes);
 
-  //! Enqueues up to nine kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
+  //! Enqueues up to twelve kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
   //! Item is uint32_t or uint64_t. in == out is possible when there are two levels.
   template <class Item>
   void Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
@@ -53,9 +55,14 @@ class PartitionWorkspace {
     if (mark_) mark_(phase);
   }
   void Reserve(const PartitionPlan& plan, std::size_t item_bytes);
+  void Reserve(const LevelShape& shape);
+  void FindStarts(const LevelShape& shape, const PhiloxRounds& random, std::uint32_t* starts,
+                  cudaStream_t stream);
+  const TilePieces* FindPieces(const LevelShape& first, const LevelShape& second,
+                               std::uint32_t* starts, cudaStream_t stream);
   template <class Item>
-  void EnqueueLevel(const LevelShape& shape, const Philox4x32& random, const Item* in, Item* out,
-                    std::uint32_t* starts, cudaStream_t stream);
+  void Scatter(const LevelShape& shape, const PhiloxRounds& random, const Item* in, Item* out,
+               const std::uint32_t* starts, const TilePieces* tiles, cudaStream_t stream);
 
   std::unique_ptr<Arrays> arrays_;
   std::uint32_t capacity_ = kLeafCapacity;

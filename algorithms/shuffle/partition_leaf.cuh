@@ -6,14 +6,15 @@
 //! engine. A slot goes to a row of its bin's column, as one atomic addition says: in any order,
 //! without a count beforehand. A thread then owns four bins of about four slots each, sorts the
 //! slots of two at a time in registers, reads their orders from a table (leaf_orders.hpp) and sends
-//! each slot to its place. The few bins of more than eight slots are listed for two warps that own
-//! none. At the end items are read by slot and written in a stream, 16 bytes a store. Two leaves an
-//! SM, so that one computes while the other waits. Four barriers. Bytes an item: sizeof(Item) read,
-//! sizeof(Item) written. About 90 instructions an item.
+//! each slot to its place. The few bins of more than eight slots are listed by their owners for two
+//! warps that own none. At the end items are read by slot and written in a stream, 16 bytes a
+//! store. Two leaves an SM, so that one computes while the other waits. Four barriers. Bytes an
+//! item: sizeof(Item) read, sizeof(Item) written. About 85 instructions an item.
 
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/leaf_orders.hpp"
 #include "algorithms/shuffle/partition.hpp"
+#include "algorithms/shuffle/philox_rounds.hpp"
 
 namespace retable::shuffle {
 
@@ -22,7 +23,7 @@ inline constexpr std::uint32_t kLeafThreads = kLeafWarps * 32;
 inline constexpr std::uint32_t kBinOwners = kBins / 4;  //!< threads; the last two warps own none
 inline constexpr std::uint32_t kRows = 10;        //!< slots of a bin that find room in its column
 inline constexpr std::uint32_t kMostAside = 64;   //!< slots without: four are expected
-inline constexpr std::uint32_t kMostLarge = 64;   //!< bins over eight of one half: 12 are expected
+inline constexpr std::uint32_t kMostLarge = 128;  //!< bins of more than eight: 24 are expected
 inline constexpr std::uint32_t kLargestBin = 31;  //!< one in 10^17 has more
 
 //! Where leaves too large for shared memory are put aside: `used` counts items taken.
@@ -37,12 +38,13 @@ struct Overflow {
 //! Shared memory of a leaf.
 template <class Item>
 struct LeafMemory {
-  std::uint64_t barrier;     //!< of the items' load
-  std::uint32_t aside_used;  //!< slots in `aside`, or more than there is room for
-  std::uint32_t too_large;  //!< not 0: a bin of more than kLargestBin slots, or too many large ones
+  std::uint64_t barrier;                //!< of the items' load
+  std::uint32_t aside_used;             //!< slots in `aside`, or more than there is room for
+  std::uint32_t too_large;              //!< not 0: a bin of more than kLargestBin slots
+  std::uint32_t listed;                 //!< bins in `large`, or more than there is room for
   std::uint32_t warps[kLeafWarps + 1];  //!< slots of a warp's bins
   std::uint32_t aside[kMostAside];      //!< bin << 16 | slot
-  std::uint32_t large[2][kMostLarge];   //!< slots before it of its owner's << 16 | size << 11 | bin
+  std::uint32_t large[kMostLarge];      //!< slots before it of its owner's << 16 | size << 11 | bin
   std::uint16_t before[kBinOwners];     //!< slots of earlier bins of the owner's warp
   alignas(16) ReadOrders orders;
   alignas(16) std::uint16_t rows[kRows][kBins];  //!< slots that drew a bin, 0xFFFF where none did
@@ -116,7 +118,7 @@ __device__ __forceinline__ void ClearLeafMemory(LeafMemory<Item>& shared) {
   const std::uint32_t word = table[thread];
   const bool second = thread + kLeafThreads < kTableWords;
   const std::uint32_t second_word = second ? table[thread + kLeafThreads] : 0;
-  if (thread == 0) shared.aside_used = shared.too_large = 0;
+  if (thread == 0) shared.aside_used = shared.too_large = shared.listed = 0;
   if (thread < kBinOwners) {
     reinterpret_cast<uint4*>(shared.count)[thread] = make_uint4(0, 0, 0, 0);
     static_assert(kPairedBin * kBins / 8 == 4 * kBinOwners);
@@ -168,7 +170,7 @@ struct OwnBins {
   std::uint32_t pair[2][8];  //!< the slots, sorted, of bins 0 and 1 and of 2 and 3, in halves
 
   template <class Item>
-  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const Philox4x32& random,
+  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const PhiloxRounds& random,
                                        std::uint64_t leaf) {
     const std::uint32_t thread = threadIdx.x, lane = thread & 31;
     const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[thread];
@@ -182,6 +184,20 @@ struct OwnBins {
     }
     if (lane == 31) shared.warps[thread >> 5] = sum;
     shared.before[thread] = static_cast<std::uint16_t>(sum - own);
+    if (max(max(size[0], size[1]), max(size[2], size[3])) > kPairedBin) {
+      std::uint32_t before = 0;
+#pragma unroll
+      for (std::uint32_t b = 0; b < 4; ++b) {
+        if (size[b] > kPairedBin) {
+          const std::uint32_t at = atomicAdd(&shared.listed, 1u);
+          if (at < kMostLarge) {
+            shared.large[at] = (before << 16) | ((size[b] & 31u) << 11) | (4 * thread + b);
+          }
+          if (size[b] > kLargestBin) shared.too_large = 1;
+        }
+        before += size[b];
+      }
+    }
 #pragma unroll
     for (std::uint32_t r = 0; r < kPairedBin; ++r) {
       const uint2 four = reinterpret_cast<const uint2*>(shared.rows[r])[thread];
@@ -213,8 +229,8 @@ struct OwnBins {
 #pragma unroll
     for (std::uint32_t b = 0; b < 4; ++b) {
       if (draws.word[b] < 40320u && DrawsAgain(draws.word[b], size[b])) {
-        order[b] =
-            static_cast<std::uint32_t>(SmallOrderAgain(random, leaf, 4 * thread + b, size[b]));
+        order[b] = static_cast<std::uint32_t>(
+            SmallOrderAgain(random.generator, leaf, 4 * thread + b, size[b]));
       }
     }
   }
@@ -248,35 +264,6 @@ __device__ __forceinline__ std::uint32_t SlotAside(const LeafMemory<Item>& share
   return 0xFFFFu;
 }
 
-//! By one warp: lists the bins of more than eight slots of one half of the bins. Returns how many.
-template <class Item>
-__device__ __forceinline__ std::uint32_t ListLargeBins(LeafMemory<Item>& shared,
-                                                       std::uint32_t half) {
-  const std::uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
-  std::uint32_t listed = 0;
-#pragma unroll
-  for (std::uint32_t c = 0; c < kBins / 256; ++c) {
-    const std::uint32_t owner = half * (kBinOwners / 2) + c * 32 + lane;
-    const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[owner];
-    const std::uint32_t count[4] = {counted.x, counted.y, counted.z, counted.w};
-    std::uint32_t before = 0;
-#pragma unroll
-    for (std::uint32_t b = 0; b < 4; ++b) {
-      const std::uint32_t large = __ballot_sync(0xFFFFFFFFu, count[b] > kPairedBin);
-      const std::uint32_t at = listed + __popc(large & below);
-      if (count[b] > kPairedBin && at < kMostLarge) {
-        shared.large[half][at] = (before << 16) | ((count[b] & 31u) << 11) | (4 * owner + b);
-      }
-      if (count[b] > kLargestBin) shared.too_large = 1;
-      listed += __popc(large);
-      before += count[b];
-    }
-  }
-  if (listed > kMostLarge) shared.too_large = 1;
-  __syncwarp();
-  return listed;
-}
-
 //! A listed bin, and one lane's way to place it when it has up to 12 slots.
 struct LargeBin {
   std::uint32_t bin = 0, size = 0;
@@ -284,7 +271,7 @@ struct LargeBin {
   std::uint32_t order[2], slot[kSmallBin];
 
   template <class Item>
-  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const Philox4x32& random,
+  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const PhiloxRounds& random,
                                        std::uint64_t leaf, std::uint32_t entry) {
     bin = entry & 0x7FFu;
     size = (entry >> 11) & 31u;
@@ -306,7 +293,7 @@ struct LargeBin {
                                  : size == 11 ? 39916800u
                                               : 479001600u;  // size!
     if (word < surely && DrawsAgain(word, size)) {
-      const std::uint64_t again = SmallOrderAgain(random, leaf, bin, size);
+      const std::uint64_t again = SmallOrderAgain(random.generator, leaf, bin, size);
       order[0] = static_cast<std::uint32_t>(again);
       order[1] = static_cast<std::uint32_t>(again >> 32);
     }
@@ -324,16 +311,17 @@ struct LargeBin {
 
 //! One warp: a bin of 13 to 31 slots. Sorted by counting those before each; then swapped in place.
 template <class Item>
-__device__ __forceinline__ void PlaceLargestBin(LeafMemory<Item>& shared, const Philox4x32& random,
-                                                std::uint64_t leaf, std::uint32_t bin,
-                                                std::uint32_t size, std::uint16_t* place) {
+__device__ __forceinline__ void PlaceLargestBin(LeafMemory<Item>& shared,
+                                                const PhiloxRounds& random, std::uint64_t leaf,
+                                                std::uint32_t bin, std::uint32_t size,
+                                                std::uint16_t* place) {
   const std::uint32_t lane = threadIdx.x & 31;
   std::uint32_t slot = 0xFFFFu, before = 0, target = 0;
   if (lane < size) slot = lane < kRows ? shared.rows[lane][bin] : SlotAside(shared, bin, lane);
   __syncwarp();
   for (std::uint32_t r = 0; r < size; ++r) before += __shfl_sync(0xFFFFFFFFu, slot, r) < slot;
   if (lane < size) place[before] = static_cast<std::uint16_t>(slot);
-  if (lane > 0 && lane < size) target = LargeSwap(random, leaf, bin, lane);
+  if (lane > 0 && lane < size) target = LargeSwap(random.generator, leaf, bin, lane);
   __syncwarp();
   for (std::uint32_t k = 1; k < size; ++k) {
     const std::uint32_t t = __shfl_sync(0xFFFFFFFFu, target, k);
@@ -394,28 +382,42 @@ __device__ __forceinline__ void WriteInOrder(std::uint32_t slots, std::uint32_t 
   target[p] = item_at((p & 1) != 0 ? two >> 16 : two & 0xFFFFu, 0);
 }
 
-//! One block a leaf [starts[b], starts[b + 1]); in == out or no overlap.
+//! Leaves to shuffle; in == out or no overlap. Leaf b is [starts[b], starts[b + 1]).
+template <class Item>
+struct Leaves {
+  const Item* in;
+  Item* out;
+  const std::uint32_t* starts;
+  std::uint32_t capacity;  //!< leaves over it are shuffled in global memory
+  Overflow<Item> overflow;
+};
+
+//! One block a leaf.
 template <class Item>
 __global__ void __launch_bounds__(kLeafThreads, 2)
-    ShuffleLeaves(const __grid_constant__ Philox4x32 random, const Item* in, Item* out,
-                  const std::uint32_t* __restrict__ starts, std::uint32_t capacity,
-                  const __grid_constant__ Overflow<Item> overflow) {
+    ShuffleLeaves(const __grid_constant__ PhiloxRounds random,
+                  const __grid_constant__ Leaves<Item> leaves) {
   constexpr std::uint32_t kPack = 16 / sizeof(Item);
   extern __shared__ __align__(128) unsigned char leaf_memory[];
   auto& shared = *reinterpret_cast<LeafMemory<Item>*>(leaf_memory);
   const std::uint32_t thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
   const std::uint64_t leaf = blockIdx.x;
-  const std::uint32_t begin = starts[leaf], m = starts[leaf + 1] - begin;
+  const std::uint32_t begin = leaves.starts[leaf], m = leaves.starts[leaf + 1] - begin;
   ClearLeafMemory(shared);  // while the leaf's bounds are on their way
+
   if (m == 0) return;
-  in += begin;
-  out += begin;
-  if (m > capacity) return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, shared.warps);
+  const Item* in = leaves.in + begin;
+  Item* out = leaves.out + begin;
+  if (m > leaves.capacity) {
+    return ShuffleLargeLeaf(random.generator, leaf, leaves.overflow, in, out, m, shared.warps);
+  }
   BulkLoad<Item> load{&shared.barrier};
   if (warp < 2) load.Init();
   __syncthreads();
-  if (warp < 2 || !kBulkCopies) load.Start(in, m, shared.items);
+  if (warp < 2 || !kBulkCopies) {
+    load.Start(in, m, shared.items);
+  }
 
   for (std::uint32_t group = warp; group * 256 < m; group += kLeafWarps) {
     const PhiloxBlock block = DigitBlock(random, LeafStream(leaf), group, lane);
@@ -428,18 +430,13 @@ __global__ void __launch_bounds__(kLeafThreads, 2)
   __syncthreads();
 
   const bool owner = thread < kBinOwners;
-  const std::uint32_t half = warp - kBinOwners / 32;  // of the bins, for a warp that owns none
   OwnBins own;
-  std::uint32_t listed = 0;
-  if (owner) {
-    own.Load(shared, random, leaf);
-  } else {
-    listed = ListLargeBins(shared, half);
-  }
+  if (owner) own.Load(shared, random, leaf);
   __syncthreads();
-  if (shared.aside_used > kMostAside || shared.too_large != 0) {
+  const std::uint32_t listed = shared.listed;
+  if (shared.aside_used > kMostAside || listed > kMostLarge || shared.too_large != 0) {
     load.Wait();
-    return ShuffleLargeLeaf(random, leaf, overflow, in, out, m, shared.warps);
+    return ShuffleLargeLeaf(random.generator, leaf, leaves.overflow, in, out, m, shared.warps);
   }
 
   // Places are counted from the last multiple of 16 bytes, so that whole packs are written.
@@ -457,9 +454,12 @@ __global__ void __launch_bounds__(kLeafThreads, 2)
       if (lane >= d) warp_begin += other;
     }
     warp_begin -= of_warp;
-    for (std::uint32_t at = 0; at < listed; at += 32) {
+    // The warps that own no bins take the listed ones in turn.
+    constexpr std::uint32_t kOthers = kLeafWarps - kBinOwners / 32;
+    for (std::uint32_t at = warp - kBinOwners / 32; at < listed; at += 32 * kOthers) {
+      const std::uint32_t entry = at + lane * kOthers;
       LargeBin large;
-      large.Load(shared, random, leaf, at + lane < listed ? shared.large[half][at + lane] : 0);
+      large.Load(shared, random, leaf, entry < listed ? shared.large[entry] : 0);
       std::uint16_t* place = shared.slot + before + large.before + shared.before[large.bin / 4] +
                              __shfl_sync(0xFFFFFFFFu, warp_begin, large.bin / 128);
       large.Place(place);

@@ -2,7 +2,10 @@
 //! @file
 //! A level of the partition shuffle on the GPU: count digits, scan, scatter stably.
 //!
-//! A segment (the input, or a bucket of the first level) is cut into ranges, and these into tiles.
+//! A segment (a window of the input, or a bucket of the first level) is cut into ranges, and these
+//! into tiles. The first level goes window by window where there are many buckets, as writes to
+//! hundreds of places are fast only when these lie near each other; a bucket is then in a piece in
+//! each window, and a tile of the second level is loaded from the two or three pieces it covers.
 //! Counting recomputes digits and reads no data. Scattering sorts a tile by digit in shared memory
 //! and writes runs: each warp has a counter a digit of its own, takes its slots row by row, and so
 //! a slot's arrival number is its rank (arrival.cuh), without a match between lanes, a search or a
@@ -12,32 +15,48 @@
 //! sees them. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 50 instructions an
 //! item.
 
+#include <cuda_pipeline.h>
+
 #include "algorithms/shuffle/arrival.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition.hpp"
+#include "algorithms/shuffle/philox_rounds.hpp"
 
 namespace retable::shuffle {
 
-inline constexpr int kScatterWarps = 14;
-inline constexpr int kScatterThreads = kScatterWarps * 32;
-inline constexpr int kScatterEach = 16;  //!< slots a thread
-inline constexpr std::uint32_t kTile = kScatterThreads * kScatterEach;
+inline constexpr int kScatterWarps = 16;  //!< of a block; two fewer for many digits
+inline constexpr int kScatterEach = 16;   //!< slots a thread
+//! Slots of a tile, one of a block of so many warps.
+constexpr std::uint32_t TileOf(int warps) {
+  return static_cast<std::uint32_t>(warps) * 32 * kScatterEach;
+}
 
-//! One level over all of its segments. Segment s is [starts[s], starts[s + 1]) of the source, or
-//! [0, n) when there is but one (starts == nullptr).
+//! One level over all of its segments. Segment s is [starts[s], starts[s + 1]) of the source; or,
+//! when starts == nullptr, window s: the next `window` slots.
 struct LevelShape {
   std::uint64_t n = 0;
   std::uint32_t segments = 1;
   std::uint32_t ranges = 1;  //!< a segment
   std::uint32_t tiles = 1;   //!< a range, at most
   std::uint32_t digits = 1;
+  std::uint32_t tile = 0;  //!< slots of a tile
   const std::uint32_t* starts = nullptr;
-  // When there is but one segment: the sub-stream of its digits, and its first slot's group of 256.
+  // Of windows: slots of each, a multiple of 256; the sub-stream of their digits, and the group of
+  // 256 that slot 0 is in.
+  std::uint64_t window = 0;
   std::uint64_t stream = kFirstStream;
   std::uint64_t first_group = 0;
 
   //! Counters come in pairs of digits.
   RETABLE_HD std::uint32_t stride() const { return (digits + 1) & ~1u; }
+
+  //! Tiles at most, over all segments and ranges.
+  RETABLE_HD std::uint64_t AllTiles() const { return std::uint64_t{segments} * ranges * tiles; }
+
+  RETABLE_HD std::uint64_t Begin(std::uint32_t segment) const {
+    if (starts != nullptr) return starts[segment];
+    return segment * window < n ? segment * window : n;
+  }
 };
 
 //! A range of slots, relative to its segment.
@@ -47,43 +66,42 @@ struct Range {
   std::uint32_t begin, end;  //!< multiples of the tile but for the segment's end
 
   __device__ Range(const LevelShape& shape, std::uint32_t segment, std::uint32_t range) {
-    const bool whole = shape.starts == nullptr;
-    segment_begin = whole ? 0 : shape.starts[segment];
-    const std::uint64_t size = whole ? shape.n : shape.starts[segment + 1] - segment_begin;
-    stream = whole ? shape.stream : SecondStream(segment);
-    first_group = whole ? shape.first_group : 0;
-    const std::uint64_t tiles = (size + kTile - 1) / kTile;
-    const std::uint64_t each = (tiles + shape.ranges - 1) / shape.ranges;
-    const std::uint64_t first = range * each * kTile;
-    const std::uint64_t last = first + each * kTile;
-    begin = static_cast<std::uint32_t>(first < size ? first : size);
-    end = static_cast<std::uint32_t>(last < size ? last : size);
+    segment_begin = shape.Begin(segment);
+    const auto size = static_cast<std::uint32_t>(shape.Begin(segment + 1) - segment_begin);
+    const bool windows = shape.starts == nullptr;
+    stream = windows ? shape.stream : SecondStream(segment);
+    first_group = windows ? shape.first_group + (segment_begin >> 8) : 0;
+    const std::uint32_t tiles = (size + shape.tile - 1) / shape.tile;
+    const std::uint32_t each = (tiles + shape.ranges - 1) / shape.ranges * shape.tile;
+    const std::uint32_t first = range * each, last = first + each;
+    begin = first < size ? first : size;
+    end = last < size ? last : size;
   }
 };
 
-inline constexpr int kCountThreads = 256;
-
 //! counts[segment][range][digit], and before[segment][range][tile][digit]: the slots of the range's
-//! earlier tiles. Blocks: segments x ranges.
-__global__ void __launch_bounds__(kCountThreads)
-    CountDigits(Philox4x32 random, LevelShape shape, std::uint32_t* counts, std::uint16_t* before) {
+//! earlier tiles, in rows of an even length. Blocks: segments x ranges, of a 32nd of a tile
+//! threads.
+__global__ void __launch_bounds__(256) CountDigits(const __grid_constant__ PhiloxRounds random,
+                                                   const __grid_constant__ LevelShape shape,
+                                                   std::uint32_t* counts, std::uint16_t* before) {
   extern __shared__ std::uint32_t count[];
   const Range range(shape, blockIdx.x / shape.ranges, blockIdx.x % shape.ranges);
-  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += kCountThreads) count[d] = 0;
-  before += std::uint64_t{blockIdx.x} * shape.tiles * shape.digits;
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, threads = blockDim.x;
+  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += threads) count[d] = 0;
+  before += std::uint64_t{blockIdx.x} * shape.tiles * shape.stride();
   // A segment 16 standard deviations over its mean: an error, once in 10^57 shuffles.
-  if (range.end - range.begin > std::uint64_t{shape.tiles} * kTile) __trap();
-  for (std::uint32_t at = range.begin; at < range.end; at += kTile) {
+  if (range.end - range.begin > std::uint64_t{shape.tiles} * shape.tile) __trap();
+  for (std::uint32_t at = range.begin; at < range.end; at += shape.tile) {
     __syncthreads();
-    for (std::uint32_t d = threadIdx.x; d < shape.digits; d += kCountThreads) {
+    for (std::uint32_t d = threadIdx.x; d < shape.digits; d += threads) {
       before[d] = static_cast<std::uint16_t>(count[d]);
     }
-    before += shape.digits;
+    before += shape.stride();
     __syncthreads();
     const std::uint32_t left = range.end - at;
-    const std::uint32_t end = at + (left < kTile ? left : kTile);
-    for (std::uint32_t slot = at + warp * 256; slot < end; slot += kCountThreads * 8) {
+    const std::uint32_t end = at + (left < shape.tile ? left : shape.tile);
+    for (std::uint32_t slot = at + warp * 256; slot < end; slot += threads * 8) {
       const PhiloxBlock block =
           DigitBlock(random, range.stream, range.first_group + (slot >> 8), lane);
       if (slot + 256 <= end) {
@@ -98,33 +116,59 @@ __global__ void __launch_bounds__(kCountThreads)
     }
   }
   __syncthreads();
-  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += kCountThreads) {
+  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += threads) {
     counts[std::uint64_t{blockIdx.x} * shape.digits + d] = count[d];
   }
 }
 
 //! Turns the counts of each digit of a segment into exclusive sums over its ranges, and gives each
-//! digit's total. A block of 32 x 32 threads does 32 digits of one segment.
+//! digit's total. A block of 1024 threads does kDigits <= 32 digits of one segment: few digits for
+//! few segments of many ranges.
+template <std::uint32_t kDigits>
 __global__ void __launch_bounds__(1024) ScanRanges(std::uint32_t* counts, std::uint32_t ranges,
                                                    std::uint32_t digits, std::uint32_t* totals) {
-  __shared__ std::uint32_t sums[32][33];
-  const std::uint32_t lane = threadIdx.x & 31, slice = threadIdx.x >> 5;
-  const std::uint32_t digit = blockIdx.x * 32 + lane, segment = blockIdx.y;
+  constexpr std::uint32_t kSlices = 1024 / kDigits, kEach = kSlices / 32;
+  __shared__ std::uint32_t sums[kSlices][kDigits + 1];
+  const std::uint32_t column = threadIdx.x % kDigits, slice = threadIdx.x / kDigits;
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  const std::uint32_t first_digit = blockIdx.x * kDigits, digit = first_digit + column;
+  const std::uint32_t segment = blockIdx.y;
   counts += std::uint64_t{segment} * ranges * digits;
-  const std::uint32_t each = (ranges + 31) / 32;
-  const std::uint32_t first = slice * each;
-  const std::uint32_t last = first + each < ranges ? first + each : ranges;
+  const std::uint32_t each = (ranges + kSlices - 1) / kSlices;
+  const std::uint32_t first = min(slice * each, ranges), last = min(first + each, ranges);
   std::uint32_t sum = 0;
   if (digit < digits) {
 #pragma unroll 4
     for (std::uint32_t r = first; r < last; ++r) sum += counts[std::uint64_t{r} * digits + digit];
   }
-  sums[slice][lane] = sum;
+  sums[slice][column] = sum;
   __syncthreads();
-  std::uint32_t running = 0;
-  for (std::uint32_t s = 0; s < slice; ++s) running += sums[s][lane];
+  if (warp < kDigits) {  // a warp sums up the slices of a digit
+    std::uint32_t of_slice[kEach], own = 0;
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      of_slice[e] = sums[lane * kEach + e][warp];
+      own += of_slice[e];
+    }
+    std::uint32_t running = own;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, running, d);
+      if (lane >= d) running += other;
+    }
+    if (lane == 31 && first_digit + warp < digits) {
+      totals[segment * digits + first_digit + warp] = running;
+    }
+    running -= own;
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      sums[lane * kEach + e][warp] = running;
+      running += of_slice[e];
+    }
+  }
+  __syncthreads();
   if (digit >= digits) return;
-  if (slice == 31) totals[segment * digits + digit] = running + sum;
+  std::uint32_t running = sums[slice][column];
 #pragma unroll 4
   for (std::uint32_t r = first; r < last; ++r) {
     std::uint32_t& count = counts[std::uint64_t{r} * digits + digit];
@@ -141,39 +185,198 @@ __global__ void __launch_bounds__(1024)
   __shared__ std::uint32_t warps[33];
   const std::uint32_t segment = blockIdx.x, digit = threadIdx.x;
   const std::uint32_t total = digit < shape.digits ? totals[segment * shape.digits + digit] : 0;
-  const std::uint32_t begin = shape.starts == nullptr ? 0 : shape.starts[segment];
+  const auto begin = static_cast<std::uint32_t>(shape.Begin(segment));
   const std::uint32_t before = ExclusiveSum<32>(total, warps);
   if (digit < shape.digits) starts[segment * shape.digits + digit] = begin + before;
   if (segment + 1 == shape.segments && digit == 1023)
     starts[shape.segments * shape.digits] = begin + warps[32];
 }
 
+//! Where the items of a level's segments (buckets) lie when the level before left each in a piece a
+//! window.
+struct Pieces {
+  std::uint32_t windows = 0;
+  const std::uint32_t* places = nullptr;  //!< [window][bucket]: where the piece begins
+  const std::uint32_t* slots = nullptr;  //!< [bucket][window], windows + 1 a bucket: its first slot
+};
+
+//! From places, which end with n: the slots, and the size of each bucket. A block of one warp a
+//! bucket.
+__global__ void __launch_bounds__(32)
+    JoinPieces(const __grid_constant__ Pieces pieces, std::uint32_t buckets, std::uint32_t* slots,
+               std::uint32_t* sizes) {
+  const std::uint32_t lane = threadIdx.x, bucket = blockIdx.x, windows = pieces.windows;
+  std::uint32_t* own = slots + bucket * (windows + 1);
+  std::uint32_t before = 0;
+  for (std::uint32_t first = 0; first < windows; first += 32) {
+    const std::uint32_t w = first + lane;
+    const std::uint32_t* place = pieces.places + w * buckets + bucket;
+    const std::uint32_t size = w < windows ? place[1] - place[0] : 0;
+    std::uint32_t sum = size;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, d);
+      if (lane >= d) sum += other;
+    }
+    if (w < windows) own[w] = before + sum - size;
+    before += __shfl_sync(0xFFFFFFFFu, sum, 31);
+  }
+  if (lane > 0) return;
+  own[windows] = before;
+  sizes[bucket] = before;
+}
+
+//! The most pieces that a tile lies in: windows are so large that a piece is nearly a tile or more.
+inline constexpr std::uint32_t kTilePieces = 4;
+
+//! Where the items of a tile lie: those before end[0] from place[0] on, then those before end[1]
+//! from place[1] on, and so forth. end[p] = 0: no more.
+struct TilePieces {
+  std::uint32_t place[kTilePieces], end[kTilePieces];
+};
+
+//! For each tile of a level whose segments lie in pieces. A thread a tile.
+__global__ void __launch_bounds__(256)
+    FindTilePieces(const __grid_constant__ LevelShape shape, const __grid_constant__ Pieces pieces,
+                   TilePieces* tiles) {
+  const std::uint32_t number = blockIdx.x * 256 + threadIdx.x;
+  if (number >= shape.AllTiles()) return;
+  const std::uint32_t part = number / shape.tiles, segment = part / shape.ranges;
+  const Range range(shape, segment, part % shape.ranges);
+  const std::uint32_t at = range.begin + number % shape.tiles * shape.tile;
+  if (at >= range.end) return;
+  const std::uint32_t to = min(at + shape.tile, range.end);
+  const std::uint32_t* slots = pieces.slots + segment * (pieces.windows + 1);
+  std::uint32_t w = 0, past = pieces.windows;  // the last piece that begins at `at` or before
+  while (past - w > 1) {
+    const std::uint32_t middle = (w + past) / 2;
+    (slots[middle] <= at ? w : past) = middle;
+  }
+  TilePieces found = {};
+  std::uint32_t count = 0;
+#pragma unroll 1
+  for (; w < pieces.windows && slots[w] < to; ++w) {
+    const std::uint32_t first = max(slots[w], at), last = min(slots[w + 1], to);
+    if (first >= last) continue;
+    if (count == kTilePieces) __trap();  // pieces hundreds of deviations too small
+    const std::uint32_t place = pieces.places[w * shape.segments + segment] + first - slots[w];
+#pragma unroll
+    for (std::uint32_t p = 0; p < kTilePieces; ++p) {
+      if (p != count) continue;
+      found.place[p] = place;
+      found.end[p] = last - at;
+    }
+    ++count;
+  }
+  tiles[number] = found;
+}
+
+//! How a tile's items lie in shared memory: item i of piece p, which ends before end[p], at
+//! i + shift[p].
+struct TilePlaces {
+  std::uint32_t end[kTilePieces], shift[kTilePieces];
+
+  __device__ std::uint32_t PieceOf(std::uint32_t item) const {
+    std::uint32_t p = 0;
+    while (p + 1 < kTilePieces && item >= end[p]) ++p;
+    return p;
+  }
+};
+
+//! By the first warp, in place of BulkLoad::Start: starts loading a tile. `buffer` has room for
+//! 2 kTilePieces packs of 16 bytes more than the items.
+template <class Item>
+__device__ __forceinline__ void StartPieces(const TilePieces& tile, const Item* source,
+                                            Item* buffer, std::uint64_t* barrier,
+                                            TilePlaces& places) {
+  constexpr std::uint32_t kPack = 16 / sizeof(Item);
+  const std::uint32_t lane = threadIdx.x;
+  const std::uint32_t to = lane < kTilePieces ? tile.end[lane] : 0;
+  const std::uint32_t place = lane < kTilePieces ? tile.place[lane] : 0;
+  const std::uint32_t earlier = __shfl_up_sync(0xFFFFFFFFu, to, 1), from = lane > 0 ? earlier : 0;
+  const bool mine = from < to;
+  const auto address = reinterpret_cast<std::uint64_t>(source + place);
+  const std::uint64_t end = address + std::uint64_t{mine ? to - from : 0} * sizeof(Item);
+  const std::uint64_t head = address & ~std::uint64_t{15}, body_end = end & ~std::uint64_t{15};
+  const auto own_shift = static_cast<std::uint32_t>((address - head) / sizeof(Item));
+  // So far apart that heads and ends of pieces do not meet.
+  const std::uint32_t pack = ((from + kPack - 1) & ~(kPack - 1)) + lane * 2 * kPack;
+  const std::uint32_t bytes =
+      mine && body_end > head ? static_cast<std::uint32_t>(body_end - head) : 0;
+  if (lane < kTilePieces) {
+    places.end[lane] = to;
+    places.shift[lane] = pack + own_shift - from;
+  }
+#if __CUDA_ARCH__ >= 900
+  const std::uint32_t all = __reduce_add_sync(0xFFFFFFFFu, bytes);
+  if (lane == 0) {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)),
+        "r"(all)
+        : "memory");
+  }
+  __syncwarp();
+  if (bytes > 0) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
+        "[%3];" ::"r"(SharedAddress(buffer + pack)),
+        "l"(head), "r"(bytes), "r"(SharedAddress(barrier))
+        : "memory");
+  }
+  if (!mine) return;
+  for (std::uint64_t rest = max(body_end, address); rest < end; rest += sizeof(Item)) {
+    buffer[pack + (rest - head) / sizeof(Item)] = *reinterpret_cast<const Item*>(rest);
+  }
+#else
+  if (!mine) return;
+  for (std::uint32_t i = 0; i < to - from; ++i) buffer[pack + own_shift + i] = source[place + i];
+#endif
+}
+
 //! Bytes of shared memory of ScatterTiles: items, order, and for each digit a target and a counter
 //! of 16 bits a warp.
-template <class Item>
+template <class Item, int kWarps>
 constexpr std::size_t ScatterBytes(std::uint32_t stride) {
-  return 256 + kTile * (sizeof(Item) + 4) + 16 + std::size_t{stride} * 4 * (kScatterWarps / 2 + 1);
+  return 256 + TileOf(kWarps) * (sizeof(Item) + 4) + kTilePieces * 32 +
+         std::size_t{stride} * 4 * (kWarps / 2 + 1);
 }
 
 //! A slot of a tile is ordered as one word: its digit over its offset in bytes.
 inline constexpr int kDigitShift = 18;
 
-//! Scatters a tile. kIota: the items are their own indices and nothing is read. Blocks: segments x
-//! ranges x tiles. `parts` are the scanned counts, `before` those of the range's earlier tiles,
-//! `starts` the places of the new segments.
-template <class Item, bool kIota, bool kLanesInOrder>
-__global__ void __launch_bounds__(kScatterThreads, 2)
-    ScatterTiles(Philox4x32 random, LevelShape shape, const Item* __restrict__ in,
-                 Item* __restrict__ out, const std::uint32_t* __restrict__ parts,
-                 const std::uint16_t* __restrict__ before,
-                 const std::uint32_t* __restrict__ starts) {
-  constexpr std::uint32_t kThreads = kScatterThreads;
-  constexpr int kWarps = kScatterWarps, kEach = kScatterEach, kPairs = kWarps / 2;
+//! Where a level's items come from: they are their own indices, or lie in the order of slots, or in
+//! pieces.
+enum class Source { kIota, kWhole, kPieces };
+
+//! What a level's tiles are scattered by: `parts` are the scanned counts, `before` those of a
+//! range's earlier tiles, `starts` the places of the new segments.
+template <class Item>
+struct ScatterArrays {
+  const Item* in;
+  Item* out;
+  const std::uint32_t* parts;
+  const std::uint16_t* before;
+  const std::uint32_t* starts;
+  const TilePieces* tiles;  //!< of Source::kPieces
+};
+
+//! Scatters a tile, by a block of kWarps warps. Blocks: segments x ranges x tiles.
+template <class Item, int kWarps, Source kSource, bool kLanesInOrder>
+__global__ void __launch_bounds__(kScatterWarps * 32, 2)
+    ScatterTiles(const __grid_constant__ PhiloxRounds random,
+                 const __grid_constant__ LevelShape shape,
+                 const __grid_constant__ ScatterArrays<Item> arrays) {
+  constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
+  constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
+  constexpr bool kIota = kSource == Source::kIota, kPieces = kSource == Source::kPieces;
   extern __shared__ __align__(128) unsigned char shared[];
   auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // kWarps + 1 words
+  auto& places = *reinterpret_cast<TilePlaces*>(shared + 128);
   auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 192);
   auto* items = reinterpret_cast<Item*>(shared + 256);
-  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 16);
+  auto* order =
+      reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + kTilePieces * 32);
   const std::uint32_t digits = shape.digits, stride = shape.stride();
   auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
   auto* target = count + kPairs * stride;  // place of slot 0 of each digit
@@ -182,17 +385,40 @@ __global__ void __launch_bounds__(kScatterThreads, 2)
   const std::uint32_t half_shift = (warp & 1) * 16;
   const auto* my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
 
-  const std::uint32_t part = blockIdx.x / shape.tiles;
+  const std::uint32_t number = blockIdx.x, part = number / shape.tiles;
   const std::uint32_t segment = part / shape.ranges;
   const Range range(shape, segment, part % shape.ranges);
-  const std::uint32_t at = range.begin + blockIdx.x % shape.tiles * kTile;
+  const std::uint32_t at = range.begin + number % shape.tiles * kTile;
   if (at >= range.end) return;
   const std::uint32_t m = range.end - at < kTile ? range.end - at : kTile;
   BulkLoad<Item> load{barrier};
   if (!kIota) load.Init();
   for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
-  if (!kIota) load.Start(in + range.segment_begin + at, m, items);
+  if (kPieces) {
+    if (warp == 0) {
+      StartPieces(arrays.tiles[number], arrays.in, items, barrier, places);
+    }
+  } else if (!kIota) {
+    load.Start(arrays.in + range.segment_begin + at, m, items);
+  }
+
+  // Where the slots of earlier tiles end: fetched early, to where the order will be. Thread t
+  // accounts for digits 2 t and 2 t + 1.
+  const std::uint32_t own = 2 * threadIdx.x;
+  std::uint32_t* fetched = order + 8 * threadIdx.x;  // of each digit: start, part, before
+  if (own < stride) {
+    const std::uint32_t* start = arrays.starts + segment * digits + own;
+    const std::uint32_t* in_part = arrays.parts + std::uint64_t{part} * digits + own;
+    __pipeline_memcpy_async(fetched, start, 4);
+    __pipeline_memcpy_async(fetched + 2, in_part, 4);
+    if (own + 1 < digits) {
+      __pipeline_memcpy_async(fetched + 1, start + 1, 4);
+      __pipeline_memcpy_async(fetched + 3, in_part + 1, 4);
+    }
+    __pipeline_memcpy_async(fetched + 4, arrays.before + std::uint64_t{number} * stride + own, 4);
+  }
+  __pipeline_commit();
 
   const auto scatter = [&]<bool kFull>() {
     const std::uint32_t first_slot = warp * (kEach * 32) + lane;
@@ -212,8 +438,6 @@ __global__ void __launch_bounds__(kScatterThreads, 2)
     }
     __syncthreads();
     // Scan: each counter becomes its first place in the tile; each digit learns where its run goes.
-    // Thread t accounts for digits 2 t and 2 t + 1.
-    const std::uint32_t own = 2 * threadIdx.x;
     std::uint32_t total[2] = {0, 0};
     auto* own_counts = reinterpret_cast<uint2*>(count + own);
     if (own < stride) {
@@ -227,14 +451,11 @@ __global__ void __launch_bounds__(kScatterThreads, 2)
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
     if (own < stride) {
       std::uint32_t running[2] = {first, first + total[0]};
-#pragma unroll
-      for (int k = 0; k < 2; ++k) {
-        if (own + k < digits) {
-          target[own + k] = starts[segment * digits + own + k] +
-                            parts[std::uint64_t{part} * digits + own + k] +
-                            before[std::uint64_t{blockIdx.x} * digits + own + k] - running[k];
-        }
-      }
+      __pipeline_wait_prior(0);
+      const uint4 ends = *reinterpret_cast<const uint4*>(fetched);
+      const std::uint32_t tiles_before = fetched[4];
+      target[own] = ends.x + ends.z + (tiles_before & 0xFFFFu) - running[0];
+      if (own + 1 < digits) target[own + 1] = ends.y + ends.w + (tiles_before >> 16) - running[1];
       const auto places = [](std::uint32_t halves, std::uint32_t& next) {
         const std::uint32_t low = next, high = low + (halves & 0xFFFFu);
         next = high + (halves >> 16);
@@ -248,13 +469,23 @@ __global__ void __launch_bounds__(kScatterThreads, 2)
     }
     __syncthreads();
     // Order: slots by digit.
+    const auto put = [&](std::uint32_t packed, std::uint32_t slot, std::uint32_t shift) {
+      if (!kFull && slot >= m) return;
+      const std::uint32_t digit = packed & 0xFFFFu;
+      order[my_places[2 * digit] + (packed >> 16)] =
+          (digit << kDigitShift) | ((slot + shift) * static_cast<std::uint32_t>(sizeof(Item)));
+    };
+    const std::uint32_t warp_slot = warp * (kEach * 32);
+    const std::uint32_t piece = kPieces ? places.PieceOf(warp_slot) : 0;
+    if (!kPieces || warp_slot + kEach * 32 <= places.end[piece]) {  // one piece for the warp
+      const std::uint32_t shift = kPieces ? places.shift[piece] : load.shift;
 #pragma unroll
-    for (int e = 0; e < kEach; ++e) {
-      const std::uint32_t slot = first_slot + e * 32;
-      if (kFull || slot < m) {
-        const std::uint32_t digit = word[e] & 0xFFFFu;
-        order[my_places[2 * digit] + (word[e] >> 16)] =
-            (digit << kDigitShift) | (slot * static_cast<std::uint32_t>(sizeof(Item)));
+      for (int e = 0; e < kEach; ++e) put(word[e], first_slot + e * 32, shift);
+    } else {
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        const std::uint32_t slot = first_slot + e * 32;
+        put(word[e], slot, places.shift[places.PieceOf(slot)]);
       }
     }
     if (!kIota) load.Wait();
@@ -266,12 +497,12 @@ __global__ void __launch_bounds__(kScatterThreads, 2)
       if (kFull || p < m) {
         const std::uint32_t mine = order[p];
         const std::uint32_t to = target[mine >> kDigitShift] + p;
-        const std::uint32_t offset = mine & 0xFFFFu;
+        const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
         if constexpr (kIota) {
-          out[to] = static_cast<Item>(at + offset / sizeof(Item));
+          arrays.out[to] = static_cast<Item>(range.segment_begin + at + offset / sizeof(Item));
         } else {
-          out[to] = *reinterpret_cast<const Item*>(
-              reinterpret_cast<const unsigned char*>(items + load.shift) + offset);
+          arrays.out[to] = *reinterpret_cast<const Item*>(
+              reinterpret_cast<const unsigned char*>(items) + offset);
         }
       }
     }
