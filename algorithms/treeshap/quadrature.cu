@@ -205,7 +205,9 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
     RequireStackFits();
     shared_.reset();
-    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kLeastSharedLeaves)) {
+    // Where sums are double at once, they take most of the time, and units have as many of them.
+    const bool pays = where_ != Features::kWide && LeafCount(model) >= kLeastSharedLeaves;
+    if (share_ > 0 || (share_ < 0 && pays)) {
       const std::int32_t leaves = share_ > 0 ? share_ : UnitLeaves(annotated);
       shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
       if (!shared_->usable()) shared_.reset();
