@@ -323,7 +323,7 @@ PairShape ShapeOf(int points, PairSizes sizes, std::uint32_t most) {
       const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
       if (used > best.resident) best = {warps, sizes.shared_slots, used};
     }
-    if (sizes.shared_slots <= std::min(slots, 1u)) return best;
+    if (sizes.shared_slots == 0) return best;
   }
 }
 

@@ -96,7 +96,7 @@ struct PairPart {
 //! The most that one of some parts needs.
 struct PairSizes {
   std::uint32_t words = 0, pairs = 0, features = 0, slots = 0;
-  std::uint32_t shared_slots = 1;  //!< of the stack, in shared memory: chosen by the launch
+  std::uint32_t shared_slots = 0;  //!< of the stack, in shared memory: chosen by the launch
 };
 
 //! All trees, or passes of trees, of one number of points.
@@ -123,8 +123,8 @@ struct PairTapeSet {
 
 struct PairOptions {
   std::int32_t unit_leaves = 0;   //!< largest unit shared by rows; 0: none
-  std::int32_t part_leaves = 24;  //!< largest part, about
-  std::uint32_t part_pairs = 48;  //!< and of its pairs: their sums bound the warps at work
+  std::int32_t part_leaves = 32;  //!< largest part, about
+  std::uint32_t part_pairs = 56;  //!< and of its pairs: their sums bound the warps at work
 };
 
 //! Compiles passes of 4, 6 and 8 points. @throws std::invalid_argument where a path has more than

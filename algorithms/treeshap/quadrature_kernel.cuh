@@ -260,9 +260,10 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.classes = launch.classes + first_row + lane_row;
   memory.bases = launch.bases;
   memory.table = launch.table;
-  for (std::uint32_t i = launch.list_begin[blockIdx.y]; i < launch.list_begin[blockIdx.y + 1];
-       ++i) {
-    memory.Clear(launch.lists[i]);
+  const std::uint32_t last = __ldg(launch.list_begin + blockIdx.y + 1);
+#pragma unroll 8
+  for (std::uint32_t i = __ldg(launch.list_begin + blockIdx.y); i < last; ++i) {
+    memory.Clear(__ldg(launch.lists + i));
   }
   // A lane reads its own rows alone: no barrier is needed.
   memory.x = launch.x + first_row + lane_row;
