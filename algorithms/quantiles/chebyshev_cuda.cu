@@ -668,69 +668,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
 constexpr int kJoinThreads = 288;
 
-//! One block joins the blocks' states into blocks[0], unless the values were counted. A thread
-//! moves a state to the joint map by itself: by a warp each they would wait for one
-//! multiprocessor's shuffles.
+//! One block joins the blocks' states into blocks[0], unless the values were counted.
 __global__ void __launch_bounds__(kJoinThreads)
     JoinKernel(const FewPlaces* counted, ChebyshevSums* blocks, int count, int order) {
   if (counted != nullptr && counted->missed == 0) return;
-  constexpr int kJoinWarps = kJoinThreads / 32;
-  __shared__ double bounds[kJoinWarps][2];
-  __shared__ double parts[kJoinWarps][18];
+  __shared__ ChebyshevSums parts[kJoinThreads / 32];
   const int thread = static_cast<int>(threadIdx.x);
-  const int warp = thread / 32;
-  const int lane = thread % 32;
-  double low = Infinity<double>();
-  double high = -Infinity<double>();
-  for (int i = thread; i < count; i += kJoinThreads) {
-    low = blocks[i].min < low ? blocks[i].min : low;
-    high = blocks[i].max > high ? blocks[i].max : high;
-  }
-  JoinBounds(low, high);
-  if (lane == 0) {
-    bounds[warp][0] = low;
-    bounds[warp][1] = high;
-  }
-  __syncthreads();
-  low = bounds[lane % kJoinWarps][0];
-  high = bounds[lane % kJoinWarps][1];
-  JoinBounds(low, high);
-  const ChebyshevMap joint = low <= high ? ChebyshevMap::Of(low, high) : ChebyshevMap{};
-  double slot[16] = {0};
-  double at_low = 0;
-  double at_high = 0;
-#pragma unroll 1
-  for (int i = thread; i < count; i += kJoinThreads) {
-    ChebyshevSums sums = blocks[i];
-    if (sums.sum[0] == 0) continue;
-    sums.MoveTo(joint, order);
-#pragma unroll
-    for (int k = 0; k < 16; ++k) slot[k] += k <= order ? sums.sum[k] : 0;
-    at_low += sums.min == low ? sums.at_min : 0;
-    at_high += sums.max == high ? sums.at_max : 0;
-  }
-  const double sum = SumSlots(slot);
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    at_low += __shfl_xor_sync(kFull, at_low, step);
-    at_high += __shfl_xor_sync(kFull, at_high, step);
-  }
-  if (lane % 2 == 0) parts[warp][lane / 2] = sum;
-  if (lane == 0) {
-    parts[warp][16] = at_low;
-    parts[warp][17] = at_high;
-  }
-  __syncthreads();
-  if (thread >= 18) return;
-  double total = 0;
-  for (int w = 0; w < kJoinWarps; ++w) total += parts[w][thread];
-  if (thread <= order) blocks->sum[thread] = total;
-  if (thread == 16) blocks->at_min = total;
-  if (thread == 17) blocks->at_max = total;
-  if (thread != 0) return;
-  blocks->map = joint;
-  blocks->min = low;
-  blocks->max = high;
+  double low, high;
+  JoinBoundsOf(blocks, thread % 32, 32, count, low, high);
+  const WarpState part = AddStates(blocks, thread, kJoinThreads, count, low, high, order);
+  const WarpState all = JoinBlock(part, parts, order);
+  if (thread < 32) Store(all, blocks, order);
 }
 
 //! One block sums what was counted, if it was, into `out`.

@@ -1,6 +1,6 @@
 //! @file
 //! Sums of many columns on a CUDA device (column_sums.hpp): a block per tile of a column, then a
-//! warp per column that joins the tiles' sums in their order.
+//! warp per column that adds the tiles' sums on their joint bounds.
 
 #include <cuda_runtime.h>
 
@@ -137,12 +137,11 @@ __global__ void __launch_bounds__(kThreads)
                     ChebyshevSums* out) {
   const std::size_t column = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   if (column >= columns) return;
-  WarpState state;
-#pragma unroll 1
-  for (int t = 0; t < tiles_a_column; ++t) {
-    Merge(state, Load(tiles + column * static_cast<std::size_t>(tiles_a_column) + t, order), order);
-  }
-  Store(state, out + column, order);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const ChebyshevSums* const own = tiles + column * static_cast<std::size_t>(tiles_a_column);
+  double low, high;
+  JoinBoundsOf(own, lane, 32, tiles_a_column, low, high);
+  Store(AddStates(own, lane, 32, tiles_a_column, low, high, order), out + column, order);
 }
 
 //! The most digits, and the largest magnitude as ordered bits, of a block's values.

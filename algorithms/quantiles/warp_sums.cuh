@@ -80,26 +80,7 @@ __device__ __forceinline__ void MoveTo(WarpState& state, const ChebyshevMap& wid
   state.map = wider;
 }
 
-//! Joins two warps' states; counts must be summed over lanes before (lane 0 holds them all).
-__device__ __forceinline__ void Merge(WarpState& state, WarpState other, int order) {
-  if (FromLane(other.base, 0) == 0) return;
-  if (FromLane(state.base, 0) == 0) {
-    state = other;
-    return;
-  }
-  const double low = other.min < state.min ? other.min : state.min;
-  const double high = other.max > state.max ? other.max : state.max;
-  state.at_min = (state.min == low ? state.at_min : 0) + (other.min == low ? other.at_min : 0);
-  state.at_max = (state.max == high ? state.at_max : 0) + (other.max == high ? other.at_max : 0);
-  state.min = low;
-  state.max = high;
-  const ChebyshevMap joint = ChebyshevMap::Of(low, high);
-  MoveTo(state, joint, order);
-  MoveTo(other, joint, order);
-  state.base += other.base;
-}
-
-//! Stores a state by the whole warp, and loads it.
+//! Stores a state by the whole warp.
 __device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out, int order) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (lane <= order) out->sum[lane] = state.base;
@@ -111,16 +92,55 @@ __device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out
     out->at_max = state.at_max;
   }
 }
-__device__ __forceinline__ WarpState Load(const ChebyshevSums* in, int order) {
+//! The map of joint bounds; a range whose inverse overflows counts as none.
+__device__ __forceinline__ ChebyshevMap JointMap(double low, double high) {
+  ChebyshevMap map;
+  if (low <= high) map = ChebyshevMap::Of(low, high);
+  if (map.half > 0 && !(1 / map.half < Infinity<double>())) map.half = 0;
+  return map;
+}
+
+//! The least and the largest value of states first, first + stride, ... below count, over a warp.
+__device__ __forceinline__ void JoinBoundsOf(const ChebyshevSums* states, int first, int stride,
+                                             int count, double& low, double& high) {
+  low = Infinity<double>();
+  high = -Infinity<double>();
+  for (int i = first; i < count; i += stride) {
+    low = states[i].min < low ? states[i].min : low;
+    high = states[i].max > high ? states[i].max : high;
+  }
+  JoinBounds(low, high);
+}
+
+//! Adds states first, first + stride, ... below count on their joint bounds, over a warp; counts
+//! are in all lanes. A lane moves its states by itself: by a warp each, one after the other, they
+//! would wait for shuffles.
+__device__ __forceinline__ WarpState AddStates(const ChebyshevSums* states, int first, int stride,
+                                               int count, double low, double high, int order) {
+  WarpState joint;
+  joint.min = low;
+  joint.max = high;
+  joint.map = JointMap(low, high);
+  double slot[16] = {0};
+#pragma unroll 1
+  for (int i = first; i < count; i += stride) {
+    ChebyshevSums sums = states[i];
+    if (sums.sum[0] == 0) continue;
+    sums.MoveTo(joint.map, order);
+#pragma unroll
+    for (int k = 0; k < 16; ++k) slot[k] += k <= order ? sums.sum[k] : 0;
+    joint.at_min += sums.min == low ? sums.at_min : 0;
+    joint.at_max += sums.max == high ? sums.at_max : 0;
+  }
+  const double sum = SumSlots(slot);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  WarpState state;
-  state.base = lane <= order ? in->sum[lane] : 0;
-  state.map = in->map;
-  state.min = in->min;
-  state.max = in->max;
-  state.at_min = lane == 0 ? in->at_min : 0;
-  state.at_max = lane == 0 ? in->at_max : 0;
-  return state;
+  joint.base = FromLane(sum, lane < 16 ? 2 * lane : 0);
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    joint.at_min += __shfl_xor_sync(kFull, joint.at_min, step);
+    joint.at_max += __shfl_xor_sync(kFull, joint.at_max, step);
+  }
+  return joint;
 }
 
 //! Joins a block's warps' states, counts summed over lanes before; warp 0 has the result. All go to
@@ -142,11 +162,9 @@ __device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* s
   state.at_max = state.max == high ? state.at_max : 0;
   state.min = low;
   state.max = high;
-  if (FromLane(state.base, 0) > 0) {
-    MoveTo(state, ChebyshevMap::Of(low, high), order);
-  } else if (low <= high) {
-    state.map = ChebyshevMap::Of(low, high);
-  }
+  const ChebyshevMap joint = JointMap(low, high);
+  if (FromLane(state.base, 0) > 0) MoveTo(state, joint, order);
+  state.map = joint;
   Store(state, states + warp, order);
   __syncthreads();
   if (warp > 0) return state;
