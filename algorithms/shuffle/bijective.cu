@@ -106,7 +106,7 @@ class Bijective {
         epoch_ = 1;
       }
       const LookBack look_back{status_.data(), epoch_};
-      if (fusion == 3) {
+      if (fusion == 3 && domain > kLookBackDomain) {
         const LookBack places{status_.data() + status_.size() / 2, epoch_};
         const auto launch = [&](auto* kernel, unsigned each) {
           kernel<<<1 + Blocks(domain, each * kBijectThreads), kBijectThreads, 0, stream>>>(

@@ -16,6 +16,10 @@
 
 namespace retable::shuffle {
 
+//! Domains up to this size are 32 tiles, which one look back sees at once: there fusion 2 is taken,
+//! which needs no second round trip.
+inline constexpr std::uint64_t kLookBackDomain = 32 * kBijectThreads;
+
 //! By one block, which must be started before all others: sums the tiles' counts in their order, as
 //! far as they have come, and tells each tile how many values lie before it.
 template <int kWarps>
