@@ -20,7 +20,7 @@ class XgboostPeer(contender.Contender):
 
     def load(self, request, arrays):
         if "model" in arrays:
-            settings = {"device": request["device"], "nthread": request["threads"] or os.cpu_count()}
+            settings = {"device": request["device"], "nthread": request["threads"] or len(os.sched_getaffinity(0))}
             self.threads = settings["nthread"]
             self.booster = xgboost.Booster(settings)
             self.booster.load_model(bytearray(arrays["model"].tobytes()))
