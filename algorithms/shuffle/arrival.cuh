@@ -30,22 +30,23 @@ __device__ __forceinline__ std::uint32_t Arrive(std::uint32_t* counter, std::uin
   return before + one * earlier;
 }
 
-//! Counts the arrivals that are out of order over many rows of many warps. One block of 512
-//! threads.
-__global__ void __launch_bounds__(512) ProbeArrivals(std::uint32_t* out_of_order) {
-  __shared__ std::uint32_t count[16 * 64];
+//! Counts the arrivals that are out of order over many rows of many warps. One block.
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads) ProbeArrivals(std::uint32_t* out_of_order) {
+  constexpr int kCounters = kThreads * 2;  // 64 a warp
+  __shared__ std::uint32_t count[kCounters];
   const std::uint32_t warp = threadIdx.x >> 5;
   std::uint32_t wrong = 0;
   for (std::uint32_t row = 0; row < 64; ++row) {
-    for (std::uint32_t c = threadIdx.x; c < 16 * 64; c += 512) count[c] = 0;
+    for (std::uint32_t c = threadIdx.x; c < kCounters; c += kThreads) count[c] = 0;
     __syncthreads();
     const std::uint32_t digits = row % 64 + 1;
-    const std::uint32_t hash = (threadIdx.x + 512 * row + 1) * 2654435761u;
+    const std::uint32_t hash = (threadIdx.x + kThreads * row + 1) * 2654435761u;
     std::uint32_t* counter = &count[warp * 64 + (hash >> 16) % digits];
     const std::uint32_t first = Arrive<true>(counter, 1, true);
     const std::uint32_t second = Arrive<true>(counter, 1, true);
     __syncthreads();
-    for (std::uint32_t c = threadIdx.x; c < 16 * 64; c += 512) count[c] = 0;
+    for (std::uint32_t c = threadIdx.x; c < kCounters; c += kThreads) count[c] = 0;
     __syncthreads();
     wrong += first != Arrive<false>(counter, 1, true);
     wrong += second != Arrive<false>(counter, 1, true);

@@ -62,9 +62,9 @@ Permutation ShortKeySort(std::uint32_t n, std::uint64_t seed) {
   return order;
 }
 
-OrderSource Family(const std::string& name) {
+OrderSource Family(const std::string& name, const Parameters& parameters = {}) {
   const std::shared_ptr<Shuffler> shuffler =
-      Registry<Shuffler>::Instance().Make(name, Device::kCpu, {});
+      Registry<Shuffler>::Instance().Make(name, Device::kCpu, parameters);
   return {name, "", [shuffler](std::uint32_t n, std::uint64_t seed) {
             const Permutation in = Identity(n);
             Permutation out(n);
@@ -117,6 +117,7 @@ std::vector<OrderSource> OrderSources() {
   sources.push_back(Family("VarPhilox-mended"));
   sources.push_back(Family("Rectangle"));
   sources.push_back(Family("Partition"));
+  sources.push_back(Family("SplitRectangle", {{"bucket", std::int64_t{24}}}));  // many buckets
   sources.push_back({"InPlace", "", [](std::uint32_t n, std::uint64_t seed) {
                        Permutation order = Identity(n);
                        // Chunks so small that the exchange does the most of the work.

@@ -1,16 +1,14 @@
 #include "algorithms/shuffle/partition.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/leaf.hpp"
 #include "algorithms/shuffle/parallel.hpp"
-#include "algorithms/shuffle/partition_random.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/split.hpp"
 
 namespace retable::shuffle {
 
@@ -39,46 +37,20 @@ void ShuffleBucket(const Philox4x32& random, const PartitionPlan& plan, std::uin
   ShuffleLeaves(random, SecondStream(bucket), leaves, bucket * leaves, items, items, m, false);
 }
 
-// Ranges of the input are counted and scattered in parallel; a range's counts fix its places.
-constexpr std::uint64_t kRange = std::uint64_t{1} << 18;
+// So few items are left to one thread.
+constexpr std::uint64_t kOneThread = std::uint64_t{1} << 18;
 
 template <class Item>
 void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed) {
   const PartitionPlan plan = MakePartitionPlan(n);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   if (plan.buckets == 1) return ShuffleLeaf(random, 0, in, out, static_cast<std::uint32_t>(n));
-  const std::uint64_t ranges = (n + kRange - 1) / kRange;
-  if (plan.leaves_per_bucket == 1 && (ranges == 1 || Threads() == 1)) {
+  if (plan.leaves_per_bucket == 1 && (n <= kOneThread || Threads() == 1)) {
     return ShuffleLeaves(random, kFirstStream, plan.buckets, 0, in, out,
                          static_cast<std::uint32_t>(n), true);
   }
-
-  const std::uint64_t buckets = plan.buckets;
-  std::vector<std::uint64_t> place(ranges * buckets, 0), start(buckets + 1, 0);
-  const auto for_each_digit = [&](std::uint64_t range, auto&& visit) {
-    ForEachDigit(random, kFirstStream, plan.buckets, range * kRange,
-                 std::min(n, (range + 1) * kRange), visit);
-  };
-  ParallelFor(ranges, [&](std::uint64_t r) {
-    std::uint64_t* count = &place[r * buckets];
-    for_each_digit(r, [&](std::uint64_t, std::uint32_t digit) { ++count[digit]; });
-  });
-  std::uint64_t sum = 0;
-  for (std::uint64_t d = 0; d < buckets; ++d) {
-    start[d] = sum;
-    for (std::uint64_t r = 0; r < ranges; ++r) {
-      const std::uint64_t count = place[r * buckets + d];
-      place[r * buckets + d] = sum;
-      sum += count;
-    }
-  }
-  start[buckets] = sum;
-  ParallelFor(ranges, [&](std::uint64_t r) {
-    std::uint64_t* next = &place[r * buckets];
-    for_each_digit(
-        r, [&](std::uint64_t i, std::uint32_t digit) { Append(out + next[digit]++, in[i]); });
-  });
-  ParallelFor(buckets, [&](std::uint64_t d) {
+  const auto start = SplitByDigits(random, plan.buckets, in, out, n);
+  ParallelFor(plan.buckets, [&](std::uint64_t d) {
     ShuffleBucket(random, plan, d, out + start[d],
                   static_cast<std::uint32_t>(start[d + 1] - start[d]));
   });

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
@@ -97,8 +98,9 @@ void Launch(Kernel* kernel, std::uint32_t blocks, int threads, std::size_t share
   CheckCuda(cudaGetLastError(), name);
 }
 
-// Whether the device serves the lanes of a shared atomic instruction in their order: probed once.
-bool LanesInOrder(std::uint32_t* scratch) {
+}  // namespace
+
+bool ServesLanesInOrder() {
   static std::map<int, bool> known;
   static std::mutex lock;
   const std::lock_guard guard(lock);
@@ -106,14 +108,12 @@ bool LanesInOrder(std::uint32_t* scratch) {
   CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
   const auto found = known.find(device);
   if (found != known.end()) return found->second;
+  DeviceArray<std::uint32_t> out_of_order;
+  ProbeArrivals<512><<<1, 512>>>(out_of_order.Zeros(1));
   std::uint32_t wrong = 0;
-  CheckCuda(cudaMemset(scratch, 0, 4), "cudaMemset");
-  ProbeArrivals<<<1, 512>>>(scratch);
-  CheckCuda(cudaMemcpy(&wrong, scratch, 4, cudaMemcpyDeviceToHost), "ProbeArrivals");
+  out_of_order.Download(std::span(&wrong, 1));
   return known[device] = wrong == 0;
 }
-
-}  // namespace
 
 PartitionWorkspace::PartitionWorkspace() : arrays_(std::make_unique<Arrays>()) {}
 PartitionWorkspace::~PartitionWorkspace() = default;
@@ -123,7 +123,7 @@ void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
   arrays_->used.Reserve(1);
   arrays_->aside.Reserve(kAside);
   arrays_->aside_order.Reserve(kAside);
-  lanes_in_order_ = LanesInOrder(arrays_->used.data());
+  lanes_in_order_ = ServesLanesInOrder();
   Reserve(plan, item_bytes);
 }
 

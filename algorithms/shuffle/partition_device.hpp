@@ -16,6 +16,10 @@ struct LevelShape;
 struct PhiloxRounds;
 struct TilePieces;
 
+//! Whether the current device serves the lanes of a shared atomic instruction in their order
+//! (arrival.cuh): probed once a device, which waits for it.
+bool ServesLanesInOrder();
+
 class PartitionWorkspace {
  public:
   PartitionWorkspace();

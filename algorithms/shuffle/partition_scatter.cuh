@@ -21,15 +21,9 @@
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition.hpp"
 #include "algorithms/shuffle/philox_rounds.hpp"
+#include "algorithms/shuffle/scatter_tile.cuh"
 
 namespace retable::shuffle {
-
-inline constexpr int kScatterWarps = 16;  //!< of a block; two fewer for many digits
-inline constexpr int kScatterEach = 16;   //!< slots a thread
-//! Slots of a tile, one of a block of so many warps.
-constexpr std::uint32_t TileOf(int warps) {
-  return static_cast<std::uint32_t>(warps) * 32 * kScatterEach;
-}
 
 //! One level over all of its segments. Segment s is [starts[s], starts[s + 1]) of the source; or,
 //! when starts == nullptr, window s: the next `window` slots.
@@ -341,9 +335,6 @@ constexpr std::size_t ScatterBytes(std::uint32_t stride) {
   return 256 + TileOf(kWarps) * (sizeof(Item) + 4) + kTilePieces * 32 +
          std::size_t{stride} * 4 * (kWarps / 2 + 1);
 }
-
-//! A slot of a tile is ordered as one word: its digit over its offset in bytes.
-inline constexpr int kDigitShift = 18;
 
 //! Where a level's items come from: they are their own indices, or lie in the order of slots, or in
 //! pieces.

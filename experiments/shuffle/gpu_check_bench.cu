@@ -146,6 +146,10 @@ std::vector<Entry> Entries(const Options& options) {
         entries.push_back(
             {method.name, {{"rng", std::string("curand")}}, method.name + "(curand)"});
       }
+      if (info.name == "bucket") {  // many buckets of few items
+        entries.push_back(
+            {method.name, {{"bucket", std::int64_t{5000}}}, method.name + "(bucket=5000)"});
+      }
       if (info.name == "fusion") {
         for (std::int64_t f : {0, 1, 2, 3}) {
           if (f == std::get<std::int64_t>(info.fallback)) continue;
@@ -196,7 +200,7 @@ int VerifyOne(const Entry& entry, CudaShuffler& shuffler, Buffers& buffers, std:
   if (!against_cpu || twin == nullptr || !shuffler.deterministic()) return 0;
   std::vector<Item> in(n), expected(n), got(n);
   for (std::uint64_t i = 0; i < n; ++i) in[i] = TestItem<Item>(i);
-  twin->make({})->shuffle(in.data(), expected.data(), n, sizeof(Item), seed);
+  twin->make(entry.parameters)->shuffle(in.data(), expected.data(), n, sizeof(Item), seed);
   CheckCuda(cudaMemcpy(got.data(), buffers.out.data(), n * sizeof(Item), cudaMemcpyDeviceToHost),
             "copy");
   if (std::memcmp(got.data(), expected.data(), n * sizeof(Item)) != 0) {
@@ -239,10 +243,10 @@ int Verify(const Options& options, std::uint64_t seed) {
       }
     };
     for (const std::uint64_t n : sizes) check(n, true);
-    const bool ours =
-        entry.name == "Partition" || entry.name == "Rectangle" || entry.name == "VarPhilox-mended";
+    const bool split = entry.name == "Partition" || entry.name == "SplitRectangle";
+    const bool ours = split || entry.name == "Rectangle" || entry.name == "VarPhilox-mended";
     if (ours || !options.quick) {
-      for (const std::uint64_t n : large) check(n, entry.name == "Partition");
+      for (const std::uint64_t n : large) check(n, split);
     }
     std::printf("%-26s %3d checks, %d failed\n", entry.label.c_str(), checks, failed);
     std::fflush(stdout);

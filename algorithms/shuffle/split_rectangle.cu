@@ -1,0 +1,226 @@
+//! @file
+//! "SplitRectangle" on the GPU: a paged split, then a gather within buckets from the L2 cache.
+
+#include "algorithms/shuffle/split_rectangle.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "algorithms/common/cuda_memory.hpp"
+#include "algorithms/common/parameters.hpp"
+#include "algorithms/shuffle/block.cuh"
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/paged_split.hpp"
+#include "algorithms/shuffle/rectangle_device.hpp"
+#include "algorithms/shuffle/split_rectangle_device.hpp"
+
+namespace retable::shuffle {
+
+struct SplitRectangleWorkspace::Arrays {
+  PagedSplit split;
+  RectangleGather whole;  // of few items
+  DeviceArray<std::uint32_t> starts;
+  DeviceArray<BucketCipher> ciphers;
+};
+
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kEach = 4;  // items a thread
+constexpr std::uint32_t kTile = kThreads * kEach;
+static_assert((1u << kPageShift) % kTile == 0, "a tile lies in one page");
+
+// Buckets are gathered tile by tile, in order; a block also asks for the tile that lies so many
+// tiles ahead.
+template <class Item>
+struct Buckets {
+  const Item* pages;
+  const std::uint32_t* starts;
+  BucketCipher* ciphers;
+  std::uint32_t buckets;
+  std::uint32_t tiles;  // of the largest possible bucket
+  std::uint32_t ahead;
+
+  __device__ std::uint32_t Size(std::uint32_t bucket) const {
+    return starts[bucket + 1] - starts[bucket];
+  }
+  // Streams a tile into the L2 cache.
+  __device__ void Prefetch(std::uint32_t tile) const {
+    const std::uint32_t bucket = tile / tiles, first = tile % tiles * kTile;
+    if (threadIdx.x > 0 || bucket >= buckets || first >= Size(bucket)) return;
+    PrefetchToCache(pages + PagedPlace(bucket, first, buckets), min(kTile, Size(bucket) - first));
+  }
+};
+
+// Launches a kernel that calls AwaitEarlierKernel, so that it is set up while the one before it
+// ends: two microseconds each.
+template <class... Parameters, class... Arguments>
+void LaunchEarly(void (*kernel)(Parameters...), std::uint32_t blocks, int threads,
+                 cudaStream_t stream, const char* name, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  CheckCuda(cudaLaunchKernelEx(&config, kernel, arguments...), name);
+}
+__device__ __forceinline__ void AwaitEarlierKernel() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
+// The ciphers of all buckets, a thread each, and the tiles that no block of the gather asks for.
+template <class Item>
+__global__ void __launch_bounds__(32)
+    BeginBuckets(Philox4x32 random, const __grid_constant__ Buckets<Item> all) {
+  AwaitEarlierKernel();
+  all.Prefetch(blockIdx.x);
+  const std::uint32_t bucket = blockIdx.x * 32 + threadIdx.x;
+  if (bucket < all.buckets) {
+    all.ciphers[bucket] = BucketCipher::Make(random, bucket, all.Size(bucket));
+  }
+}
+
+__device__ __forceinline__ std::uint32_t LoadItem(const std::uint32_t* item) {
+  return __ldg(item);
+}
+__device__ __forceinline__ std::uint64_t LoadItem(const std::uint64_t* item) {
+  return __ldg(reinterpret_cast<const unsigned long long*>(item));
+}
+__device__ __forceinline__ Item16 LoadItem(const Item16* item) {
+  const ulonglong2 halves = __ldg(reinterpret_cast<const ulonglong2*>(item));
+  return {{halves.x, halves.y}};
+}
+// Written items are the first to leave the cache.
+__device__ __forceinline__ void StoreItem(std::uint32_t* item, std::uint32_t value) {
+  __stcs(item, value);
+}
+__device__ __forceinline__ void StoreItem(std::uint64_t* item, std::uint64_t value) {
+  __stcs(reinterpret_cast<unsigned long long*>(item), value);
+}
+__device__ __forceinline__ void StoreItem(Item16* item, const Item16& value) {
+  __stcs(reinterpret_cast<ulonglong2*>(item), make_ulonglong2(value.half[0], value.half[1]));
+}
+
+template <class Item>
+__global__ void __launch_bounds__(kThreads)
+    GatherBuckets(const __grid_constant__ Buckets<Item> all, Item* out) {
+  AwaitEarlierKernel();
+  all.Prefetch(blockIdx.x + all.ahead);
+  const std::uint32_t bucket = blockIdx.x / all.tiles, begin = blockIdx.x % all.tiles * kTile;
+  const BucketCipher cipher = all.ciphers[bucket];
+  if (begin >= cipher.n) return;
+  const std::uint32_t first = begin + threadIdx.x;
+  const Item* pages = all.pages + (std::size_t{bucket} << kPageShift);
+  const std::uint32_t other_pages = (all.buckets - 1) << kPageShift;  // between two of a bucket
+  out += all.starts[bucket];
+  const auto gather = [&]<bool kFull>() {
+    // Side by side, and the few values that are walked on after all.
+    std::uint32_t slot[kEach];
+    bool on = false;
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      slot[e] = cipher.Encrypt(first + e * kThreads);
+      on = on || slot[e] >= cipher.n;
+    }
+    if (on) {
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        const bool own = kFull || first + e * kThreads < cipher.n;
+        slot[e] = own ? cipher.WalkOn(slot[e]) : 0;
+      }
+    }
+    Item value[kEach];
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      value[e] = LoadItem(pages + slot[e] + (slot[e] >> kPageShift) * other_pages);
+    }
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const std::uint32_t i = first + e * kThreads;
+      if (kFull || i < cipher.n) StoreItem(out + i, value[e]);
+    }
+  };
+  if (begin + kTile <= cipher.n) {
+    gather.template operator()<true>();
+  } else {
+    gather.template operator()<false>();
+  }
+}
+
+}  // namespace
+
+SplitRectangleWorkspace::SplitRectangleWorkspace(std::int64_t bucket_items)
+    : arrays_(std::make_unique<Arrays>()), bucket_items_(bucket_items) {
+  SplitBuckets(0, bucket_items);
+}
+SplitRectangleWorkspace::~SplitRectangleWorkspace() = default;
+
+void SplitRectangleWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
+  const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
+  if (buckets == 1) return arrays_->whole.Prepare(n);
+  arrays_->split.Prepare(n, buckets, item_bytes);
+  arrays_->starts.Reserve(buckets + std::uint64_t{1});
+  arrays_->ciphers.Reserve(buckets);
+}
+
+void SplitRectangleWorkspace::Enqueue(const void* in, void* out, std::uint64_t n,
+                                      std::size_t item_bytes, std::uint64_t seed,
+                                      cudaStream_t stream) {
+  const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
+  if (buckets == 1) return arrays_->whole.Enqueue(in, out, n, item_bytes, seed, stream);
+  WithItemType(item_bytes, [&](auto item) {
+    using Item = decltype(item);
+    std::uint32_t* starts = arrays_->starts.data();
+    arrays_->split.Enqueue(static_cast<const Item*>(in), n, buckets, seed, starts, stream);
+    Buckets<Item> all{
+        arrays_->split.template pages<Item>(), starts, arrays_->ciphers.data(), buckets, 0, 0};
+    all.tiles = static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
+    all.ahead = all.tiles + all.tiles / 10;
+    LaunchEarly(BeginBuckets<Item>, std::max(all.ahead, (buckets + 31) / 32), 32, stream,
+                "BeginBuckets", Philox4x32::FromSeed(seed), all);
+    LaunchEarly(GatherBuckets<Item>, buckets * all.tiles, kThreads, stream, "GatherBuckets", all,
+                static_cast<Item*>(out));
+  });
+}
+
+namespace {
+
+class CudaSplitRectangle final : public CudaShuffler {
+ public:
+  explicit CudaSplitRectangle(std::int64_t bucket_items) : workspace_(bucket_items) {}
+  void prepare(std::uint64_t n, std::size_t item_bytes) override {
+    workspace_.Prepare(n, item_bytes);
+  }
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    workspace_.Enqueue(in, out, n, item_bytes, seed, stream);
+  }
+
+ private:
+  SplitRectangleWorkspace workspace_;
+};
+
+ParameterInfo Bucket() {
+  return {"bucket", kBucketItems, "items of a bucket on average"};
+}
+
+RETABLE_REGISTER(
+    Shuffler, split_rectangle,
+    {.name = "SplitRectangle",
+     .device = Device::kCuda,
+     .summary = "one level of Partition, then the rectangle cipher within buckets, in the cache",
+     .citation = "ours",
+     .parameters = {Bucket()},
+     .make = [](const Parameters& p) {
+       return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", kBucketItems));
+     }});
+
+}  // namespace
+}  // namespace retable::shuffle
