@@ -27,7 +27,8 @@ if(RETABLE_FUZZ)
 endif()
 
 if(NOT RETABLE_SANITIZE)
-  # At -O1 GCC takes sums for uninitialised that the first quadrature node sets.
+  # Fifteen interpreters take half the time to compile at -O1, where GCC takes sums for uninitialised
+  # that the first quadrature node sets.
   set_source_files_properties(${CMAKE_SOURCE_DIR}/algorithms/treeshap/quadrature_tape_test.cpp
-                              PROPERTIES COMPILE_OPTIONS -O3)
+                              PROPERTIES COMPILE_OPTIONS "-O1;-Wno-maybe-uninitialized")
 endif()

@@ -1,5 +1,7 @@
 #include "algorithms/treeshap/partial_sums.cuh"
 
+#include <type_traits>
+
 namespace retable::treeshap {
 
 namespace {
@@ -20,47 +22,99 @@ __global__ void ClearColumns(const std::uint32_t* columns, std::uint32_t stride,
   partial[static_cast<std::size_t>(columns[blockIdx.x]) * stride + row] = 0;
 }
 
-// A block takes 32 places and 32 features of a group. Sums are read with places as lanes and
-// written, by way of shared memory, with features as lanes. Fresh: every place of the group is
-// written, that of the expected value with 0.
-template <bool Fresh>
+// Neighbouring places of a column that a lane reads at once.
+template <class Sum>
+struct Lane {
+  using Vector = Sum;
+  static constexpr std::uint32_t kPlaces = 1;
+};
+template <>
+struct Lane<float> {
+  using Vector = float4;
+  static constexpr std::uint32_t kPlaces = 4;
+};
+
+__device__ __forceinline__ void AddTo(double (&sum)[1], double one) {
+  sum[0] += one;
+}
+__device__ __forceinline__ void AddTo(double (&sum)[4], const float4& four) {
+  sum[0] += four.x;
+  sum[1] += four.y;
+  sum[2] += four.z;
+  sum[3] += four.w;
+}
+
+// A block takes 32 lanes' places and 32 features of a group, a warp four features, whose columns
+// are one list. Sums are read with places as lanes and written, by way of shared memory, with
+// features as lanes. Fresh: every place of the group is written, that of the expected value with 0.
+template <class Sum, bool Fresh>
 __global__ void __launch_bounds__(kAddThreads)
-    AddColumns(const double* partial, const std::uint32_t* columns, const std::uint32_t* begin,
+    AddColumns(const Sum* partial, const std::uint32_t* columns, const std::uint32_t* begin,
                const std::uint32_t* row_order, std::uint32_t features, std::uint32_t stride,
                std::uint32_t rows, std::uint32_t groups, double* out) {
-  __shared__ double tile[32][33];
+  using Vector = typename Lane<Sum>::Vector;
+  constexpr std::uint32_t kOwn = Lane<Sum>::kPlaces;
+  constexpr std::uint32_t kPlaces = 32 * kOwn;
+  constexpr std::uint32_t kEach = 32 / (kAddThreads / 32);  // features of a warp
+  constexpr std::uint32_t kAhead = 4;
+  __shared__ double tile[32][kPlaces + 1];
   const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t first_place = blockIdx.x * 32;
+  const std::uint32_t warp = threadIdx.x / 32;
+  const std::uint32_t first_place = blockIdx.x * kPlaces;
   const std::uint32_t first_feature = blockIdx.y * 32;
   const std::uint32_t group = blockIdx.z;
   const std::uint32_t side = features + 1;
-  for (std::uint32_t i = threadIdx.x / 32; i < 32; i += kAddThreads / 32) {
-    const std::uint32_t f = first_feature + i;
-    double sum = 0;
-    if (f < features) {
-      const std::uint32_t last = begin[group * features + f + 1];
-#pragma unroll 4
-      for (std::uint32_t c = begin[group * features + f]; c < last; ++c) {
-        sum += partial[static_cast<std::size_t>(columns[c]) * stride + first_place + lane];
-      }
+  const std::uint32_t own = min(first_feature + warp * kEach, features);
+  const std::uint32_t own_end = min(own + kEach, features);
+  const std::uint32_t* ends = begin + group * features;
+  const std::uint32_t last = __ldg(ends + own_end);
+  std::uint32_t f = own;
+  std::uint32_t c = __ldg(ends + own);
+  std::uint32_t end = __ldg(ends + min(own + 1, features));
+  double sum[kOwn] = {};
+  const auto next_feature = [&] {
+#pragma unroll
+    for (std::uint32_t i = 0; i < kOwn; ++i) {
+      tile[f - first_feature][lane * kOwn + i] = sum[i];
+      sum[i] = 0;
     }
-    tile[i][lane] = sum;
+    ++f;
+    end = __ldg(ends + min(f + 1, features));
+  };
+  for (; c < last; c += kAhead) {
+    Vector read[kAhead];
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      const std::size_t column = __ldg(columns + min(c + i, last - 1));
+      read[i] =
+          __ldcs(reinterpret_cast<const Vector*>(partial + column * stride + first_place) + lane);
+    }
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      if (c + i >= last) break;
+      while (c + i >= end) next_feature();
+      AddTo(sum, read[i]);
+    }
   }
+  while (f < own_end) next_feature();
   __syncthreads();
-  const std::uint32_t f = first_feature + lane;
-  for (std::uint32_t i = threadIdx.x / 32; i < 32; i += kAddThreads / 32) {
-    const std::uint32_t row = RowOfPlace(first_place + i);
-    if (row >= rows || f >= side) continue;
+  const std::uint32_t to_feature = first_feature + lane;
+  for (std::uint32_t i = warp; i < kPlaces; i += kAddThreads / 32) {
+    const std::uint32_t place = first_place + i;
+    const std::uint32_t row = std::is_same_v<Sum, float> ? place : RowOfPlace(place);
+    if (row >= rows || to_feature >= side) continue;
     const std::uint32_t target = row_order == nullptr ? row : row_order[row];
-    double* to = out + (static_cast<std::size_t>(target) * groups + group) * side + f;
-    *to = Fresh ? tile[lane][i] : *to + tile[lane][i];
+    const double value = to_feature < features ? tile[lane][i] : 0;
+    double* to = out + (static_cast<std::size_t>(target) * groups + group) * side + to_feature;
+    *to = Fresh ? value : *to + value;
   }
 }
 
 }  // namespace
 
 void PartialSums::Plan(std::span<const RangeSums> ranges, std::uint32_t features,
-                       std::uint32_t groups) {
+                       std::uint32_t groups, bool columns) {
+  written_once_ = columns;
   features_ = features;
   groups_ = groups;
   ranges_ = static_cast<std::uint32_t>(ranges.size());
@@ -80,16 +134,18 @@ void PartialSums::Plan(std::span<const RangeSums> ranges, std::uint32_t features
     for (const std::int32_t f : range.features) ++begin[place(range, f) + 1];
   }
   for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-  std::vector<std::uint32_t> columns(begin.back());
+  std::vector<std::uint32_t> order(begin.back());
   std::vector<std::uint32_t> next(begin);
+  std::size_t written = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     for (const std::int32_t f : ranges[i].features) {
-      columns[next[place(ranges[i], f)]++] =
-          static_cast<std::uint32_t>(i * features + static_cast<std::size_t>(f));
+      const std::size_t column = columns ? written : i * features + static_cast<std::size_t>(f);
+      order[next[place(ranges[i], f)]++] = static_cast<std::uint32_t>(column);
+      ++written;
     }
   }
   count_ = begin.back();
-  columns_.Upload(columns);
+  columns_.Upload(order);
   begin_.Upload(begin);
 }
 
@@ -102,10 +158,17 @@ void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stre
 
 void PartialSums::Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
                       std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const {
-  const dim3 grid(stride / 32, features_ / 32 + 1, groups_);
-  const auto kernel = fresh ? AddColumns<true> : AddColumns<false>;
-  kernel<<<grid, kAddThreads, 0, stream>>>(partial, columns_.data(), begin_.data(), row_order,
-                                           features_, stride, rows, groups_, out);
+  const auto add = [&](auto kernel, auto* sums, std::uint32_t places) {
+    const dim3 grid(stride / places, features_ / 32 + 1, groups_);
+    kernel<<<grid, kAddThreads, 0, stream>>>(sums, columns_.data(), begin_.data(), row_order,
+                                             features_, stride, rows, groups_, out);
+  };
+  if (written_once_) {
+    add(fresh ? AddColumns<float, true> : AddColumns<float, false>,
+        reinterpret_cast<const float*>(partial), 128);
+  } else {
+    add(fresh ? AddColumns<double, true> : AddColumns<double, false>, partial, 32);
+  }
   CheckCuda(cudaGetLastError(), "adding sums");
 }
 

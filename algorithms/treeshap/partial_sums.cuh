@@ -2,7 +2,9 @@
 //! @file
 //! Sums of ranges of trees: each range has a column of doubles, one for each row, for every
 //! feature. Only the columns of features that its trees split are cleared and added, in a fixed
-//! order. A kernel may clear the columns of its range itself: lists() says which they are.
+//! order. A kernel may clear the columns of its range itself: lists() says which they are. Or a
+//! range has a list of columns of floats, each of some feature, which are written once (rows in
+//! their order) and added up as doubles.
 //!
 //! Rows have places in a column: rows 2 i and 2 i + 1 of 64 stand 32 apart, so that a warp whose
 //! lanes carry two rows each adds to neighbouring places.
@@ -31,10 +33,14 @@ RETABLE_HD constexpr std::uint32_t RowOfPlace(std::uint32_t place) {
 //! What a range adds to.
 struct RangeSums {
   std::int32_t group = 0;
-  std::vector<std::int32_t> features;  //!< rising
+  std::vector<std::int32_t> features;  //!< rising; of float columns: in their order
 
-  //! Adds those of a segment, rising too.
-  void Merge(const std::vector<std::int32_t>& more) {
+  //! Adds those of a segment: columns behind those that are there, or rising too.
+  void Merge(const std::vector<std::int32_t>& more, bool columns) {
+    if (columns) {
+      features.insert(features.end(), more.begin(), more.end());
+      return;
+    }
     std::vector<std::int32_t> all;
     std::set_union(features.begin(), features.end(), more.begin(), more.end(),
                    std::back_inserter(all));
@@ -45,13 +51,23 @@ struct RangeSums {
 class PartialSums {
  public:
   //! Uploads the lists of columns. O(ranges x their features)
-  void Plan(std::span<const RangeSums> ranges, std::uint32_t features, std::uint32_t groups);
+  void Plan(std::span<const RangeSums> ranges, std::uint32_t features, std::uint32_t groups) {
+    Plan(ranges, features, groups, false);
+  }
+  //! The same for sums that are written once, as columns of floats, one behind the other.
+  void PlanColumns(std::span<const RangeSums> ranges, std::uint32_t features,
+                   std::uint32_t groups) {
+    Plan(ranges, features, groups, true);
+  }
 
   std::uint32_t ranges() const { return ranges_; }
   //! Doubles that the sums of all ranges take, for so many padded rows.
-  std::size_t size(std::uint32_t stride) const { return std::size_t{ranges_} * features_ * stride; }
+  std::size_t size(std::uint32_t stride) const {
+    return written_once_ ? std::size_t{count_} * stride / 2
+                         : std::size_t{ranges_} * features_ * stride;
+  }
 
-  //! `partial`: ranges x features x stride; stride is a multiple of 256.
+  //! `partial`: ranges x features x stride, not of columns; stride is a multiple of 256.
   void Clear(double* partial, std::uint32_t stride, cudaStream_t stream) const;
 
   //! The features of each range, one after the other, and where they begin: ranges + 1 entries.
@@ -65,8 +81,12 @@ class PartialSums {
            std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const;
 
  private:
+  void Plan(std::span<const RangeSums> ranges, std::uint32_t features, std::uint32_t groups,
+            bool columns);
+
+  bool written_once_ = false;
   std::uint32_t features_ = 0, groups_ = 0, ranges_ = 0, count_ = 0;
-  DeviceArray<std::uint32_t> columns_;  // range x features + feature, by group and feature
+  DeviceArray<std::uint32_t> columns_;  // by group and feature
   DeviceArray<std::uint32_t> begin_;    // groups x features + 1
   DeviceArray<std::uint32_t> list_, list_begin_;
 };

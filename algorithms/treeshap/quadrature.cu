@@ -26,9 +26,7 @@ std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
   const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
   const std::size_t column =
       std::size_t{launch.columns} * launch.threads * static_cast<std::size_t>(rows) * sizeof(float);
-  const std::size_t columns = launch.kind.features == Features::kWide  ? 0
-                              : launch.kind.features == Features::kFew ? 2
-                                                                       : 1;
+  const std::size_t columns = launch.kind.features == Features::kFew ? 2 : 1;
   return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
 }
 
@@ -122,6 +120,7 @@ constexpr std::size_t kTargetBlocks = 2112;
 constexpr std::size_t kLeastSharedRows = 1024;
 constexpr std::size_t kLeastSharedLeaves = 2000;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
+constexpr std::size_t kPlacedSegments = 108;  // of a tape, about: two for each range
 
 // `order`: which row goes to each place, or null.
 __global__ void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
@@ -143,7 +142,7 @@ struct TapePlan {
   std::vector<RangeSums> sums;
 };
 
-TapePlan PlanRanges(const Tape& tape, std::size_t target) {
+TapePlan PlanRanges(const Tape& tape, Features where, std::size_t target) {
   const std::size_t total = tape.words.size() / tape::kChunk;
   const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
   TapePlan plan;
@@ -157,7 +156,7 @@ TapePlan PlanRanges(const Tape& tape, std::size_t target) {
                              static_cast<std::uint32_t>(segment.chunks)});
       plan.sums.push_back({segment.group, {}});
     }
-    plan.sums.back().Merge(segment.features);
+    plan.sums.back().Merge(segment.features, where == Features::kPlaced);
   }
   return plan;
 }
@@ -205,9 +204,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
     RequireStackFits();
     shared_.reset();
-    // Where sums are double at once, they take most of the time, and units have as many of them.
-    const bool pays = where_ != Features::kWide && LeafCount(model) >= kLeastSharedLeaves;
-    if (share_ > 0 || (share_ < 0 && pays)) {
+    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kLeastSharedLeaves)) {
       const std::int32_t leaves = share_ > 0 ? share_ : UnitLeaves(annotated);
       shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
       if (!shared_->usable()) shared_.reset();
@@ -257,6 +254,10 @@ class QuadratureOnDevice final : public TreeExplainer {
   static std::size_t SegmentWords(const AnnotatedModel& model) {
     std::size_t nodes = 0;
     for (const AnnotatedTree& tree : model.trees) nodes += tree.nodes.size() / 2;
+    // Every segment writes out what it has in places: not many of them.
+    if (WhereSumsAre(model.features) == Features::kPlaced) {
+      return std::max<std::size_t>(256, nodes * 7 / kPlacedSegments);
+    }
     return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
   }
 
@@ -301,12 +302,21 @@ class QuadratureOnDevice final : public TreeExplainer {
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), 1u << 17);
     if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
-    while (count > kRowPadding && (RangesFor(count) + static_cast<std::size_t>(shape_.groups)) *
-                                          features() * count * sizeof(double) >
-                                      kPartialBytes) {
-      count /= 2;
-    }
+    while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
     return count;
+  }
+
+  // Of sums and results, where so many rows are explained at once.
+  std::size_t BytesOfRow(std::size_t rows) const {
+    const std::size_t results = static_cast<std::size_t>(shape_.groups) * features();
+    if (where_ == Features::kFew) {
+      return (RangesFor(rows) * features() + results) * sizeof(double);
+    }
+    std::size_t columns = 0;
+    for (const auto& tape : tapes_) {
+      for (const TapeSegment& segment : tape->tape.segments) columns += segment.features.size();
+    }
+    return columns * sizeof(float) + results * sizeof(double);
   }
 
   QuadratureLaunch Geometry(const DeviceTape& tape, KernelKind kind, std::size_t rows) const {
@@ -377,14 +387,19 @@ class QuadratureOnDevice final : public TreeExplainer {
     std::vector<RangeSums> sums;
     for (const auto& tape : tapes_) {
       const std::size_t target = std::max<std::size_t>(1, RangesFor(rows) * tape->chunks / chunks);
-      const TapePlan ranges = PlanRanges(tape->tape, target);
+      const TapePlan ranges = PlanRanges(tape->tape, where_, target);
       first.push_back(sums.size());
       sums.insert(sums.end(), ranges.sums.begin(), ranges.sums.end());
       tape->ranges.Upload(ranges.ranges);
     }
     first.push_back(sums.size());
-    sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
-               static_cast<std::uint32_t>(shape_.groups));
+    const auto columns = static_cast<std::uint32_t>(shape_.features);
+    const auto groups = static_cast<std::uint32_t>(shape_.groups);
+    if (where_ == Features::kPlaced) {
+      sums_.PlanColumns(sums, columns, groups);
+    } else {
+      sums_.Plan(sums, columns, groups);
+    }
     partial_.Reserve(sums_.size(static_cast<std::uint32_t>(stride)));
     return first;
   }
@@ -401,7 +416,8 @@ class QuadratureOnDevice final : public TreeExplainer {
       launch.ranges = tape.ranges.data();
       launch.sets = sets_.data();
       launch.x = x_.data();
-      launch.partial = partial_.data() + first[i] * slice;
+      launch.partial = partial_.data() + (where_ == Features::kFew ? first[i] * slice : 0);
+      launch.columns_of_sums = reinterpret_cast<float*>(partial_.data());
       launch.lists = sums_.lists();
       launch.list_begin = sums_.list_begin() + first[i];
       launch.stride = stride;

@@ -6,8 +6,8 @@
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
 //! Shared(at, k), which takes a shared unit's K and contributions and returns where the next
-//! operation starts, and Fold(at, count), which does so too behind a list of sums. `bits` is a
-//! record's feature with its flags. Arrays hold R rows (fastest) by Q points.
+//! operation starts, and Fold(at, count) and Spill(at, count), which do so too behind a list of
+//! sums. `bits` is a record's feature with its flags. Arrays hold R rows (fastest) by Q points.
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -414,6 +414,8 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
     } else if (now == kNextTree || now == kFold) {
       if (now == kFold) at = memory.Fold(at, Bits(head.y));
       StartTree(state);
+    } else if (now == kSpill) {
+      at = memory.Spill(at, Bits(head.y));
     } else {
       return now == kNextChunk;
     }

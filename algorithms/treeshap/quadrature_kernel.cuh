@@ -48,7 +48,8 @@ struct DeviceMemory {
   char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
   float4* stack;    // shared_slots x vectors x threads
   float4* local;    // kLocalSlots x vectors, of this lane
-  double* partial;  // this range's slice, at the lane's first row; others stand kPairedRows behind
+  double* partial;  // few: this range's slice, at the lane's first row; others kPairedRows behind
+  float* column;    // placed: the next column of sums, at the lane's first row
   const std::uint32_t* sets;
   std::uint32_t stride;     // of partial and of wide x
   std::uint32_t step;       // bytes of a shared column
@@ -84,20 +85,12 @@ struct DeviceMemory {
   }
 
   __device__ __forceinline__ void AddPhi(std::uint32_t bits, const float (&change)[R]) {
-    if constexpr (Kind == Features::kWide) {
-      double* at = partial + Feature(bits) * stride;
+    auto* at = reinterpret_cast<RowVector<R>*>(Column(bits));
+    float sum[R];
+    Unpack<R>(*at, sum);
 #pragma unroll
-      for (int r = 0; r < R; ++r) {
-        if (change[r] != 0) atomicAdd(at + r * kPairedRows, static_cast<double>(change[r]));
-      }
-    } else {
-      auto* at = reinterpret_cast<RowVector<R>*>(Column(bits));
-      float sum[R];
-      Unpack<R>(*at, sum);
-#pragma unroll
-      for (int r = 0; r < R; ++r) sum[r] += change[r];
-      *at = Packed<R>(sum);
-    }
+    for (int r = 0; r < R; ++r) sum[r] += change[r];
+    *at = Packed<R>(sum);
   }
 
   // Slots are uniform over the block, so the branch is too.
@@ -204,19 +197,35 @@ struct DeviceMemory {
   // Folds the sums into double: the error does not grow with the number of trees. The adds
   // are atomic only to be asynchronous; no other thread touches these addresses.
   __device__ __forceinline__ const Float4* Fold(const Float4* at, std::uint32_t count) {
-    if constexpr (Kind != Features::kWide) {
+    if constexpr (Kind == Features::kFew) {
       for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at)[i]);
-        auto* column = reinterpret_cast<RowVector<R>*>(Column(bits));
+        auto* from = reinterpret_cast<RowVector<R>*>(Column(bits));
         double* to = partial + Feature(bits) * stride;
         float sum[R];
-        Unpack<R>(*column, sum);
+        Unpack<R>(*from, sum);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
           if (sum[r] != 0) atomicAdd(to + r * kPairedRows, static_cast<double>(sum[r]));
           sum[r] = 0;
         }
-        *column = Packed<R>(sum);
+        *from = Packed<R>(sum);
+      }
+    }
+    return at + (count + 3) / 4;
+  }
+
+  // Every sum is written to the next column, once, and not seen again here.
+  __device__ __forceinline__ const Float4* Spill(const Float4* at, std::uint32_t count) {
+    if constexpr (Kind == Features::kPlaced) {
+      const float zero[R] = {};
+#pragma unroll 4
+      for (std::uint32_t i = 0; i < count; ++i) {
+        auto* from = reinterpret_cast<RowVector<R>*>(
+            Column(tape::Bits(reinterpret_cast<const float*>(at)[i])));
+        __stcs(reinterpret_cast<RowVector<R>*>(column), *from);
+        *from = Packed<R>(zero);
+        column += stride;
       }
     }
     return at + (count + 3) / 4;
@@ -253,29 +262,31 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.local = local;
   memory.shared_slots = static_cast<int>(launch.shared_slots);
   memory.stack = stack + threadIdx.x;
-  memory.partial = launch.partial +
-                   static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
-                   PlaceOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
   memory.first_unit = launch.first_unit;
   memory.classes = launch.classes + first_row + lane_row;
   memory.bases = launch.bases;
   memory.table = launch.table;
-  const std::uint32_t last = __ldg(launch.list_begin + blockIdx.y + 1);
+  const std::uint32_t begin = __ldg(launch.list_begin + blockIdx.y);
+  if constexpr (Kind == Features::kFew) {
+    memory.partial = launch.partial +
+                     static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
+                     PlaceOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
+    const std::uint32_t last = __ldg(launch.list_begin + blockIdx.y + 1);
 #pragma unroll 8
-  for (std::uint32_t i = __ldg(launch.list_begin + blockIdx.y); i < last; ++i) {
-    memory.Clear(__ldg(launch.lists + i));
+    for (std::uint32_t i = begin; i < last; ++i) memory.Clear(__ldg(launch.lists + i));
+  } else {
+    memory.column =
+        launch.columns_of_sums + std::size_t{begin} * launch.stride + first_row + lane_row;
   }
   // A lane reads its own rows alone: no barrier is needed.
   memory.x = launch.x + first_row + lane_row;
   memory.columns = reinterpret_cast<char*>(columns + lane_row);
-  if constexpr (Kind != Features::kWide) {
-    for (std::uint32_t f = 0; f < launch.columns; ++f) {
-      auto* column = reinterpret_cast<float*>(memory.columns + f * memory.step);
-      for (std::uint32_t r = 0; r < R; ++r) {
-        column[r] = 0;
-        if constexpr (Kind == Features::kFew) {
-          column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.stride + r];
-        }
+  for (std::uint32_t f = 0; f < launch.columns; ++f) {
+    auto* column = reinterpret_cast<float*>(memory.columns + f * memory.step);
+    for (std::uint32_t r = 0; r < R; ++r) {
+      column[r] = 0;
+      if constexpr (Kind == Features::kFew) {
+        column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.stride + r];
       }
     }
   }
@@ -452,9 +463,6 @@ void LaunchFeatures(const QuadratureLaunch& launch, cudaStream_t stream) {
       break;
     case Features::kPlaced:
       LaunchKind<Q, General, Features::kPlaced>(launch, stream);
-      break;
-    case Features::kWide:
-      LaunchKind<Q, General, Features::kWide>(launch, stream);
       break;
   }
 }

@@ -17,8 +17,7 @@ struct TapeRange {
   std::uint32_t chunks = 0;
 };
 
-//! Few features: values and float sums are in shared memory. Placed ones: sums alone. Wide models:
-//! neither, and sums are double at once.
+//! Few features: values and float sums are in shared memory. Placed ones: sums alone.
 struct KernelKind {
   bool general = false;  //!< with missing values or categories
   Features features = Features::kFew;
@@ -28,15 +27,17 @@ struct KernelKind {
 inline constexpr std::uint32_t kLocalSlots = 24;
 
 //! One launch: rows x ranges blocks. Each block adds, without contention, to its own slice of
-//! `partial`, so the result does not depend on the order in which blocks run.
+//! `partial` or writes its own columns, so the result does not depend on the order in which blocks
+//! run.
 struct QuadratureLaunch {
   const Float4* words = nullptr;
   const TapeRange* ranges = nullptr;
   const std::uint32_t* sets = nullptr;
   const float* x = nullptr;                   //!< features x stride
-  double* partial = nullptr;                  //!< ranges x features x stride
-  const std::uint32_t* lists = nullptr;       //!< features of each range, whose columns are cleared
-  const std::uint32_t* list_begin = nullptr;  //!< of each range
+  double* partial = nullptr;                  //!< few: ranges x features x stride
+  float* columns_of_sums = nullptr;           //!< placed: columns x stride
+  const std::uint32_t* lists = nullptr;       //!< few: of each range, whose columns are cleared
+  const std::uint32_t* list_begin = nullptr;  //!< of each range; placed: its first column
   std::uint32_t features = 0;
   std::uint32_t columns = 0;  //!< of phi in shared memory, and of x where that is there
   std::uint32_t stride = 0;   //!< padded rows: a multiple of RowsPerBlock

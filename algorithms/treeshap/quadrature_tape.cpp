@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/treeshap/quadrature_places.hpp"
+
 namespace retable::treeshap {
 
 namespace {
@@ -35,52 +37,6 @@ tape::Op ShapeOp(const AnnotatedTree& tree, std::int32_t n, std::int32_t first,
   return kOps[SmallShape(tree, first)][SmallShape(tree, second)];
 }
 
-// Places of float sums between two folds.
-class Places {
- public:
-  explicit Places(Features where)
-      : few_(where == Features::kFew), none_(where == Features::kWide) {}
-
-  //! The feature as records name it.
-  std::uint32_t Name(std::int32_t feature) {
-    const auto f = static_cast<std::uint32_t>(feature);
-    if (none_) return f;
-    const auto it = std::find(features_.begin(), features_.end(), f);
-    const auto place = static_cast<std::uint32_t>(it - features_.begin());
-    if (it == features_.end()) features_.push_back(f);
-    most_ = std::max(most_, few_ ? f + 1 : place + 1);
-    return few_ ? f : f | place << tape::kPlaceShift;
-  }
-
-  //! Those in use, as records name them; none is any more.
-  std::vector<std::uint32_t> Clear() {
-    std::vector<std::uint32_t> names;
-    for (std::size_t i = 0; i < features_.size(); ++i) {
-      const auto place = static_cast<std::uint32_t>(i);
-      names.push_back(few_ ? features_[i] : features_[i] | place << tape::kPlaceShift);
-    }
-    features_.clear();
-    return names;
-  }
-
-  //! Whether these would be too many beside those in use.
-  bool Full(const std::vector<std::int32_t>& more) const {
-    std::size_t count = features_.size();
-    for (const std::int32_t f : more) {
-      const auto name = static_cast<std::uint32_t>(f);
-      count += std::find(features_.begin(), features_.end(), name) == features_.end() ? 1 : 0;
-    }
-    return !none_ && count > tape::kMostPlaces;
-  }
-
-  std::uint32_t most() const { return most_; }
-
- private:
-  bool few_, none_;
-  std::vector<std::uint32_t> features_;
-  std::uint32_t most_ = 0;
-};
-
 // What a pass of a tree needs.
 struct PassContext {
   const AnnotatedTree& tree;
@@ -93,33 +49,30 @@ struct PassContext {
 // Writes operations of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
-  //! `units`: by root node, or null; `places`: of sums; `locals`: instead of these, the list of the
-  //! features that records shall number.
+  //! `units`: by root node, or null; `locals`: the list of the features that records shall number,
+  //! or null for the model's own numbers.
   TreeWriter(const PassContext& pass, Tape& out,
-             const std::map<std::int32_t, const PlannedUnit*>* units, Places* places,
+             const std::map<std::int32_t, const PlannedUnit*>* units,
              const std::vector<std::int32_t>* locals)
       : pass_(pass),
         tree_(pass.tree),
         points_(pass.points),
         out_(out),
         units_(units),
-        places_(places),
         locals_(locals) {}
 
-  //! Appends the operations of the subtree at n; `starts` receives where each begins, so that the
-  //! caller can cut. Returns the number of stack slots.
-  int Run(std::int32_t n, std::vector<Float4>& words, std::vector<std::size_t>& starts) {
-    words_ = &words;
-    starts_ = &starts;
+  //! Appends the operations of the subtree at n. Returns the number of stack slots.
+  int Run(std::int32_t n, Operations& out) {
+    written_ = &out;
     const int slots = Tops(n) + 1;
     Visit(n);
     return slots;
   }
 
   void Begin(tape::Op op, int slot) {
-    starts_->push_back(words_->size());
-    words_->push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
-                       std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
+    written_->starts.push_back(written_->words.size());
+    written_->words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
+                               std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
   }
 
   //! A feature of the path: the factors of G.
@@ -208,14 +161,18 @@ class TreeWriter {
       const bool leaf = node(second).height == 0;
       Begin(second_unit != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
             slot);
-      Record(n, second);
+      if (second_unit != nullptr || leaf) {
+        Sum(n, second);
+      } else {
+        Record(n, second);
+      }
       Shared(*first_unit);
       if (second_unit != nullptr) {
         Shared(*second_unit);
       } else if (!leaf) {
         Visit(second);
         Begin(tape::kUpTreelet, slot);
-        Record(n, second);
+        Sum(n, second);
       }
       return;
     }
@@ -224,7 +181,7 @@ class TreeWriter {
     Visit(first);
     if (second_unit != nullptr) {
       Begin(tape::kUpShared, slot);
-      Record(n, second);
+      Sum(n, second);
       Shared(*second_unit);
       return;
     }
@@ -242,7 +199,7 @@ class TreeWriter {
       Visit(second);
       Begin(tape::kUp, slot | k_slot << 16);
     }
-    Record(n, second);
+    Sum(n, second);
   }
 
   // The unit's own tape and key, and what an operation needs to take its results.
@@ -270,27 +227,28 @@ class TreeWriter {
     out_.most_key_words =
         std::max(out_.most_key_words, static_cast<std::uint32_t>(planned.key.size()));
 
-    std::vector<Float4> words;
-    std::vector<std::size_t> starts;
-    TreeWriter writer(pass_, out_, nullptr, nullptr, &features);
+    Operations own;
+    std::vector<Float4>& words = own.words;
+    TreeWriter writer(pass_, out_, nullptr, &features);
     for (const PathFeature& f : planned.path) writer.PathFactor(f, words);
-    out_.unit_slots = std::max(out_.unit_slots, writer.Run(planned.root, words, starts));
+    out_.unit_slots = std::max(out_.unit_slots, writer.Run(planned.root, own));
     writer.Begin(tape::kEnd, 0);
-    for (std::size_t i = 0; i + 1 < starts.size(); ++i) {
-      words[starts[i]].z = words[starts[i + 1]].x;
-      words[starts[i]].w = words[starts[i + 1]].y;
+    for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
+      words[own.starts[i]].z = words[own.starts[i + 1]].x;
+      words[own.starts[i]].w = words[own.starts[i + 1]].y;
     }
     out_.unit_words.insert(out_.unit_words.end(), words.begin(), words.end());
     out_.units[index].words = static_cast<std::uint32_t>(words.size());
     out_.most_unit_words = std::max(out_.most_unit_words, out_.units[index].words);
 
-    words_->push_back({std::bit_cast<float>(index), std::bit_cast<float>(unit.own),
-                       std::bit_cast<float>(unit.width), 0});
-    std::vector<float> own((planned.own + 3) / 4 * 4, 0.0f);
+    written_->words.push_back({std::bit_cast<float>(index), std::bit_cast<float>(unit.own),
+                               std::bit_cast<float>(unit.width), 0});
+    std::vector<float> names((planned.own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < planned.own; ++i) {
-      own[i] = std::bit_cast<float>(Name(features[i]));
+      written_->sums.push_back(4 * written_->words.size() + i);
+      names[i] = std::bit_cast<float>(Name(features[i]));
     }
-    Append(own, *words_);
+    Append(names, written_->words);
   }
 
   // The records of a treelet in preorder, first children first.
@@ -300,14 +258,14 @@ class TreeWriter {
     const bool left_first = LeftFirst(n);
     const std::int32_t first = left_first ? at.left : at.right;
     const std::int32_t second = left_first ? at.right : at.left;
-    Record(n, second);
+    Sum(n, second);
     ++(at.height == 1 ? out_.leaf_parents : out_.treelet_nodes);
     Treelet(first);
     Treelet(second);
   }
 
   std::uint32_t Name(std::int32_t feature) const {
-    if (locals_ == nullptr) return places_->Name(feature);
+    if (locals_ == nullptr) return static_cast<std::uint32_t>(feature);
     return static_cast<std::uint32_t>(std::find(locals_->begin(), locals_->end(), feature) -
                                       locals_->begin());
   }
@@ -321,6 +279,12 @@ class TreeWriter {
   float SetOffset(std::int32_t set) const {
     const std::uint32_t none = ~0u;
     return std::bit_cast<float>(set < 0 ? none : pass_.set_offsets[static_cast<std::size_t>(set)]);
+  }
+
+  // A record whose feature's sum the operation adds to.
+  void Sum(std::int32_t n, std::int32_t second) {
+    written_->sums.push_back(4 * written_->words.size() + 3);
+    Record(n, second);
   }
 
   void Record(std::int32_t n, std::int32_t second) {
@@ -343,7 +307,7 @@ class TreeWriter {
     words[6] = static_cast<float>(leaf_parent ? at.value : w);
     words[7] = static_cast<float>(node(second).value);
     Tables(at.cover_above, difference, words);
-    Append(words, *words_);
+    Append(words, written_->words);
   }
 
   static void Append(const std::vector<float>& record, std::vector<Float4>& words) {
@@ -372,11 +336,9 @@ class TreeWriter {
   int points_;
   Tape& out_;
   const std::map<std::int32_t, const PlannedUnit*>* units_;
-  Places* places_;
   const std::vector<std::int32_t>* locals_;
   std::vector<int> tops_;
-  std::vector<Float4>* words_ = nullptr;
-  std::vector<std::size_t>* starts_ = nullptr;
+  Operations* written_ = nullptr;
 };
 
 // Rising.
@@ -390,66 +352,52 @@ std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
   return features;
 }
 
-Features WhereSumsAre(const AnnotatedModel& model) {
-  if (model.features <= tape::kFewFeatures) return Features::kFew;
-  std::size_t most = 0;
-  for (const AnnotatedTree& tree : model.trees) {
-    most = std::max(most, SplitFeatures(tree).size());
-  }
-  const bool named = model.features <= static_cast<std::int32_t>(tape::kPlacedFeatureMask);
-  return named && most <= tape::kMostPlaces ? Features::kPlaced : Features::kWide;
-}
-
 Float4 Mark(tape::Op op) {
   return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
+}
+
+Operations OnlyMark(tape::Op op) {
+  return {{Mark(op)}, {0}, {}};
 }
 
 // Lays operations into chunks and segments.
 class Assembler {
  public:
-  Assembler(Tape& tape, Features where, std::size_t segment_words)
-      : tape_(tape), places_(where), segment_words_(segment_words) {}
-
-  //! Of the tree to be written next.
-  Places& places() { return places_; }
+  Assembler(Tape& tape, Features where, const TapeOptions& options)
+      : tape_(tape),
+        where_(where),
+        segment_words_(options.segment_words),
+        most_places_(options.places) {}
 
   //! Begins a tree: closes the segment where it is full or of another group.
   void NextTree(const AnnotatedTree& tree) {
-    const std::vector<std::int32_t> split = SplitFeatures(tree);
     if (!open_ || tape_.segments.back().group != tree.group || used_ >= segment_words_) {
       Open(tree.group);
-    } else if (unfolded_ >= tape::kFoldWords || places_.Full(split)) {
+    } else if (where_ == Features::kFew && unfolded_ >= tape::kFoldWords) {
       Fold();
     } else {
-      Add({Mark(tape::kNextTree)}, {0});
+      Add(OnlyMark(tape::kNextTree));
     }
-    std::vector<std::int32_t>& features = tape_.segments.back().features;
-    std::vector<std::int32_t> all;
-    std::set_union(features.begin(), features.end(), split.begin(), split.end(),
-                   std::back_inserter(all));
-    features = std::move(all);
+    if (where_ == Features::kFew) SumsOf(SplitFeatures(tree));
   }
 
-  void Add(const std::vector<Float4>& words, const std::vector<std::size_t>& starts) {
-    for (std::size_t i = 0; i < starts.size(); ++i) {
-      const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
-      const std::size_t size = end - starts[i];
-      // Room for the operation and for the mark that ends the chunk.
-      if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
-        Append(Mark(tape::kNextChunk));
-        Pad();
-      }
-      Announce(words[starts[i]]);
-      tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
-                         words.begin() + static_cast<std::ptrdiff_t>(end));
-      used_ += size;
-      unfolded_ += size;
+  void Add(const Operations& operations) {
+    used_ += operations.words.size();
+    if (where_ == Features::kFew) {
+      Lay(operations);
+      unfolded_ += operations.words.size();
+    } else {
+      run_.Append(operations);
     }
   }
 
   void Close() {
     if (!open_) return;
-    Fold();
+    if (where_ == Features::kFew) {
+      Fold();
+    } else {
+      Place();
+    }
     Append(Mark(tape::kEnd));
     Pad();
     TapeSegment& segment = tape_.segments.back();
@@ -467,18 +415,62 @@ class Assembler {
     used_ = 0;
   }
 
+  // Few features: the sums of a tree, numbered like features.
+  void SumsOf(const std::vector<std::int32_t>& split) {
+    std::vector<std::int32_t>& features = tape_.segments.back().features;
+    std::vector<std::int32_t> all;
+    std::set_union(features.begin(), features.end(), split.begin(), split.end(),
+                   std::back_inserter(all));
+    features = std::move(all);
+    std::vector<std::int32_t> open;
+    std::set_union(unfolded_features_.begin(), unfolded_features_.end(), split.begin(), split.end(),
+                   std::back_inserter(open));
+    unfolded_features_ = std::move(open);
+  }
+
   void Fold() {
-    std::vector<std::uint32_t> names = places_.Clear();
-    std::vector<Float4> words = {Mark(tape::kFold)};
-    words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
+    Operations fold = OnlyMark(tape::kFold);
+    std::vector<std::int32_t>& names = unfolded_features_;
+    fold.words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
+    if (!names.empty()) {
+      tape_.places = std::max(tape_.places, static_cast<std::uint32_t>(names.back()) + 1);
+    }
     names.resize((names.size() + 3) / 4 * 4, 0);
     for (std::size_t i = 0; i < names.size(); i += 4) {
-      words.push_back({std::bit_cast<float>(names[i]), std::bit_cast<float>(names[i + 1]),
-                       std::bit_cast<float>(names[i + 2]), std::bit_cast<float>(names[i + 3])});
+      fold.words.push_back({std::bit_cast<float>(names[i]), std::bit_cast<float>(names[i + 1]),
+                            std::bit_cast<float>(names[i + 2]),
+                            std::bit_cast<float>(names[i + 3])});
     }
-    Add(words, {0});
+    names.clear();
+    Lay(fold);
     unfolded_ = 0;
-    tape_.places = places_.most();
+  }
+
+  // The segment's operations, once their sums have places.
+  void Place() {
+    run_.Append(OnlyMark(tape::kNextTree));  // G is 1 where another segment follows
+    PlacedOperations placed = GivePlaces(run_, most_places_);
+    run_ = {};
+    Lay(placed.operations);
+    tape_.segments.back().features = std::move(placed.columns);
+    tape_.places = std::max(tape_.places, placed.places);
+  }
+
+  void Lay(const Operations& operations) {
+    const std::vector<Float4>& words = operations.words;
+    const std::vector<std::size_t>& starts = operations.starts;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
+      const std::size_t size = end - starts[i];
+      // Room for the operation and for the mark that ends the chunk.
+      if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
+        Append(Mark(tape::kNextChunk));
+        Pad();
+      }
+      Announce(words[starts[i]]);
+      tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
+                         words.begin() + static_cast<std::ptrdiff_t>(end));
+    }
   }
 
   void Append(const Float4& head) {
@@ -501,8 +493,11 @@ class Assembler {
   }
 
   Tape& tape_;
-  Places places_;
+  Features where_;
   std::size_t segment_words_;
+  std::uint32_t most_places_;
+  Operations run_;                               // placed: of the open segment
+  std::vector<std::int32_t> unfolded_features_;  // few: rising
   std::size_t used_ = 0, unfolded_ = 0;
   std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
   bool open_ = false;
@@ -545,14 +540,14 @@ std::vector<int> Passes(int points, const TapeOptions& options) {
 }
 
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
-  if (model.features > static_cast<std::int32_t>(tape::kFeatureMask)) {
-    throw std::invalid_argument("the tape takes at most 2^24 features");
+  if (model.features > static_cast<std::int32_t>(tape::kPlacedFeatureMask)) {
+    throw std::invalid_argument("the tape takes at most 2^17 features");
   }
   TapeSet out;
   out.features = model.features;
   out.groups = model.groups;
   out.categorical = !model.sets.empty();
-  out.where = WhereSumsAre(model);
+  out.where = WhereSumsAre(model.features);
   const std::vector<std::uint32_t> offsets = PackSets(model, out);
   if (options.unit_leaves > 0) out.ranks = RankTable(model);
   std::map<int, std::vector<Pass>> passes;
@@ -571,21 +566,19 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
                      [](const Pass& a, const Pass& b) { return a.group < b.group; });
     Tape tape;
     tape.points = points;
-    Assembler assembler(tape, out.where, options.segment_words);
+    Assembler assembler(tape, out.where, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
       const int exact = ExactPoints(tree.path_features);
       if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
-      std::vector<Float4> words;
-      std::vector<std::size_t> starts;
+      Operations written;
       std::map<std::int32_t, const PlannedUnit*> units;
       const auto planned = PlanUnits(tree, out.ranks, options.unit_leaves);
       for (const PlannedUnit& unit : planned) units[unit.root] = &unit;
       assembler.NextTree(tree);
-      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units,
-                        &assembler.places(), nullptr);
-      tape.slots = std::max(tape.slots, writer.Run(0, words, starts));
-      assembler.Add(words, starts);
+      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units, nullptr);
+      tape.slots = std::max(tape.slots, writer.Run(0, written));
+      assembler.Add(written);
     }
     assembler.Close();
     out.tapes.push_back(std::move(tape));

@@ -70,22 +70,22 @@ enum Op : std::int32_t {
   kUpLeaf,    // first child done, the second is a leaf
   kNextTree,  // G becomes 1
   kFold,      // add phi to the double sums, G becomes 1; head.y of them, listed behind the head
+  kSpill,  // write out the sums of head.y places, listed behind the head, each a column, and clear
   kNextChunk,
   kEnd
 };
 
 inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
-//! Where a model has some more features, a float sum has a place of its own, good to the next fold:
-//! the lower bits are the feature, those above the place.
-inline constexpr std::uint32_t kPlacedFeatureMask = 0x3fffu;
-inline constexpr std::uint32_t kPlaceShift = 14, kPlaceMask = 0x3ffu;
+//! Where a model has more than a few features, a float sum has a place for a while
+//! (quadrature_places.hpp): the lower bits are the feature, those above the place.
+inline constexpr std::uint32_t kPlacedFeatureMask = 0x1ffffu;
+inline constexpr std::uint32_t kPlaceShift = 17, kPlaceMask = 0x7fu;
 inline constexpr std::uint32_t kMissingInside = 1u << 24;
 inline constexpr std::uint32_t kMissingAbove = 1u
                                                << 25;  // a missing value counts as x >= threshold
 inline constexpr std::uint32_t kCategorical = 1u << 26;
 
 inline constexpr std::int32_t kFewFeatures = 16;
-inline constexpr std::size_t kMostPlaces = 96;  //!< unless a tree alone needs more
 
 //! Groups of four words of a node record with Q points.
 constexpr int RecordSize(int points) {
@@ -100,10 +100,13 @@ inline constexpr std::size_t kFoldWords = 512;
 
 //! Where sums are, and the features' values.
 enum class Features {
-  kFew,     //!< float sums numbered like features
-  kPlaced,  //!< float sums in places that are numbered anew after each fold
-  kWide     //!< none: a tree splits more features than there are places
+  kFew,    //!< float sums numbered like features
+  kPlaced  //!< float sums in places, for a while each
 };
+
+inline Features WhereSumsAre(std::int32_t features) {
+  return features <= tape::kFewFeatures ? Features::kFew : Features::kPlaced;
+}
 
 //! Trees of one output and one number of points, one after the other.
 struct TapeSegment {
@@ -112,7 +115,8 @@ struct TapeSegment {
   std::size_t chunks = 0;
   std::size_t first_unit = 0;
   std::size_t units = 0;
-  std::vector<std::int32_t> features;  //!< that its trees split, rising
+  //! Few: that its trees split, rising. Placed: of the columns it writes, in their order.
+  std::vector<std::int32_t> features;
 };
 
 //! All trees (or passes of trees) with `points` quadrature points.
@@ -156,9 +160,12 @@ struct TapeOptions {
   int max_points = 8;                         //!< largest pass; bigger trees take several
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
   std::int32_t unit_leaves = 0;          //!< largest unit shared by rows; 0: none
+  //! For sums, where one operation does not need more: with four points and two rows a lane these
+  //! and one slot of the stack leave four blocks on a multiprocessor.
+  std::uint32_t places = 43;
 };
 
-//! Compiles the model. @throws std::invalid_argument for more than 2^24 features.
+//! Compiles the model. @throws std::invalid_argument for more than 2^17 features.
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options);
 
 //! Sizes of the passes for a tree that needs `points`: for 14 with passes up to 8, {8, 6}.

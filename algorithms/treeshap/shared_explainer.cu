@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of all tapes' classes, at worst
 // Ranges of a batch: times 40 blocks of rows, four waves; one where the tape is short, for the sums
-// of a range are cleared and added; fewer, too, where they are wide.
-constexpr std::size_t RangesOf(std::int32_t features, std::size_t chunks) {
-  return features > 96 ? 12 : std::clamp<std::size_t>(chunks / 8, 13, 54);
+// of a range are cleared and added.
+constexpr std::size_t RangesOf(std::size_t chunks) {
+  return std::clamp<std::size_t>(chunks / 8, 13, 54);
 }
+constexpr std::size_t kPlacedSegments = 108;  // of a tape, about: each writes out what it has
 
 struct Batch {
   std::uint32_t first_unit = 0;
@@ -158,7 +159,8 @@ class BatchPlanner {
   BatchPlanner(const Tape& tape, std::int32_t features, std::size_t table_bytes)
       : tape_(tape),
         table_bytes_(table_bytes),
-        most_ranges_(RangesOf(features, tape.words.size() / tape::kChunk)) {}
+        columns_(WhereSumsAre(features) == Features::kPlaced),
+        most_ranges_(RangesOf(tape.words.size() / tape::kChunk)) {}
 
   void Run(SharedTape& out) {
     for (std::size_t first = 0; first < tape_.segments.size();) {
@@ -205,7 +207,7 @@ class BatchPlanner {
         out.range_sums.push_back({segment.group, {}});
       }
       ranges_.back().chunks += static_cast<std::uint32_t>(segment.chunks);
-      out.range_sums.back().Merge(segment.features);
+      out.range_sums.back().Merge(segment.features, columns_);
     }
     batch.ranges = static_cast<std::uint32_t>(ranges_.size()) - batch.first_range;
     out.batches.push_back(batch);
@@ -213,6 +215,7 @@ class BatchPlanner {
 
   const Tape& tape_;
   std::size_t table_bytes_;
+  bool columns_;  // of sums, written once
   std::size_t most_ranges_;
   std::vector<TapeRange> ranges_;
 };
@@ -221,6 +224,7 @@ class BatchPlanner {
 
 struct SharedQuadrature::State {
   std::uint32_t features = 0, groups = 1;
+  Features where = Features::kFew;
   bool usable = false;
   std::vector<std::unique_ptr<SharedTape>> tapes;
   std::vector<PartialSums> rounds;  // a batch of every tape that has one left
@@ -247,7 +251,11 @@ struct SharedQuadrature::State {
         ranges.insert(ranges.end(), first, first + batch.ranges);
       }
       PartialSums round;
-      round.Plan(ranges, features, groups);
+      if (where == Features::kPlaced) {
+        round.PlanColumns(ranges, features, groups);
+      } else {
+        round.Plan(ranges, features, groups);
+      }
       rounds.push_back(std::move(round));
     }
   }
@@ -271,7 +279,11 @@ struct SharedQuadrature::State {
     launch.ranges = tape.ranges.data() + batch.first_range;
     launch.range_count = batch.ranges;
     launch.x = x;
-    launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
+    if (where == Features::kPlaced) {
+      launch.columns_of_sums = reinterpret_cast<float*>(partial.data());
+    } else {
+      launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
+    }
     launch.lists = round.lists();
     launch.list_begin = round.list_begin() + batch.first_partial;
     launch.stride = stride;
@@ -335,7 +347,13 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   state_->features = static_cast<std::uint32_t>(model.features);
   state_->groups = static_cast<std::uint32_t>(model.groups);
   options.unit_leaves = unit_leaves;
+  state_->where = WhereSumsAre(model.features);
   options.segment_words = 512;
+  if (state_->where == Features::kPlaced) {
+    std::size_t nodes = 0;
+    for (const AnnotatedTree& tree : model.trees) nodes += tree.nodes.size() / 2;
+    options.segment_words = std::max<std::size_t>(512, nodes * 3 / 2 / kPlacedSegments);
+  }
   // Few tapes: each is a chain of kernels of its own.
   options.points = {4, 6, 8};
   TapeSet set = CompileTapes(model, options);

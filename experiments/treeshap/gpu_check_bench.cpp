@@ -165,16 +165,21 @@ void CheckRandom(const std::string& name, double tolerance, std::uint64_t seed) 
 }
 
 void CheckWide(const std::string& name, double tolerance, std::uint64_t seed) {
-  const TreeEnsemble model = RandomEnsemble(
-      {.trees = 20, .features = 200, .groups = 2, .depth = 9, .categorical_probability = 0.2},
-      seed);
-  const auto values = RandomRows(model, 300, 0.1, seed);
+  const bool small = effort == 0;
+  const TreeEnsemble model = RandomEnsemble({.trees = small ? 3 : 20,
+                                             .features = 200,
+                                             .groups = 2,
+                                             .depth = small ? 6 : 9,
+                                             .categorical_probability = 0.2},
+                                            seed);
+  const auto values = RandomRows(model, small ? 70 : 300, 0.1, seed);
   const RowBlock rows = Block(model, values);
   const auto explainer = Prepared(name, Device::kCuda, model);
   const auto cpu =
       Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
   Report(name + ": values with 200 features", Error(explainer->values(rows), cpu->values(rows)),
          tolerance);
+  if (small) return;
   const RowBlock few = rows.slice(0, 20);
   Report(name + ": interactions with 200 features",
          Error(explainer->interactions(few), cpu->interactions(few)), 4 * tolerance);
@@ -210,7 +215,7 @@ void CheckShared(std::uint64_t seed) {
   bool same = true;
   for (std::uint64_t i = 0; i < std::max<std::uint64_t>(1, 6 * effort); ++i) {
     RandomEnsembleOptions shape;
-    shape.features = 2 + static_cast<int>(i % 12);
+    shape.features = i % 4 == 3 ? 20 + 3 * static_cast<int>(i) : 2 + static_cast<int>(i % 12);
     shape.groups = 1 + static_cast<int>(i % 3);
     shape.depth = 5 + static_cast<int>(i % 6);
     shape.trees = 6;
@@ -293,21 +298,33 @@ void CheckInterventional(std::uint64_t seed) {
   Report("Interventional: values against all subsets", brute, 1e-12);
 }
 
+// Few features, and more than there are places for sums.
 void CheckDeterminism(std::uint64_t seed) {
-  const TreeEnsemble model = RandomEnsemble({.trees = 50, .features = 9, .depth = 10}, seed);
-  const auto values = RandomRows(model, 5000, 0.1, seed);
-  const RowBlock rows = Block(model, values);
-  const auto first = Prepared("Quadrature", Device::kCuda, model)->values(rows);
-  const auto again = Prepared("Quadrature", Device::kCuda, model)->values(rows);
-  const auto blocks = Prepared("Quadrature", Device::kCuda, model, {{"threads", std::int64_t{32}}});
-  Report("Quadrature: the same bits again", first == again ? 0 : 1, 0);
-  Report("Quadrature: the same bits with other blocks", first == blocks->values(rows) ? 0 : 1, 0);
+  bool again = true;
+  bool other_blocks = true;
+  for (const int features : {9, 120}) {
+    const TreeEnsemble model =
+        RandomEnsemble({.trees = 50, .features = features, .depth = 10}, seed);
+    const auto values = RandomRows(model, 5000, 0.1, seed);
+    const RowBlock rows = Block(model, values);
+    for (const std::int64_t share : {-1, 0}) {
+      const Parameters usual = {{"share", share}};
+      const Parameters narrow = {{"share", share}, {"threads", std::int64_t{32}}};
+      const auto first = Prepared("Quadrature", Device::kCuda, model, usual)->values(rows);
+      again = again && first == Prepared("Quadrature", Device::kCuda, model, usual)->values(rows);
+      other_blocks = other_blocks &&
+                     first == Prepared("Quadrature", Device::kCuda, model, narrow)->values(rows);
+    }
+  }
+  Report("Quadrature: the same bits again", again ? 0 : 1, 0);
+  Report("Quadrature: the same bits with other blocks", other_blocks ? 0 : 1, 0);
 }
 
 void Check(std::uint64_t seed) {
   CheckRandom("GPUTreeShap", 1e-4, seed);
   CheckRandom("Quadrature", 5e-7, seed);
   if (effort == 0) {
+    CheckWide("Quadrature", 5e-7, seed);
     CheckShared(seed);
     CheckPairs(seed);
     return;
