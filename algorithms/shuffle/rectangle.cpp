@@ -15,22 +15,24 @@ namespace retable::shuffle {
 
 namespace {
 
+constexpr std::uint64_t kFewRounds = std::uint64_t{1} << 12;  // from so many items on 12 will do
+
 // The even a near sqrt(n) whose rectangle exceeds n least: the fewer values are walked on, the
 // fewer warps wait for a second evaluation. Few items get a rectangle of at least 256.
 void SetSides(RectangleCipher& cipher, std::uint64_t n) {
-  constexpr std::uint64_t kLeastSide = 12;
+  const std::uint64_t least_side = n < kFewRounds ? 12 : 26;
   n = std::max<std::uint64_t>(n, 256);
   const auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
   std::uint64_t least = ~std::uint64_t{0};
   const auto try_side = [&](std::uint64_t a) {
     const std::uint64_t b = (n + a - 1) / a;
-    if (a < kLeastSide || b < kLeastSide || a * b - n >= least) return;
+    if (a < least_side || b < least_side || a * b - n >= least) return;
     least = a * b - n;
     cipher.a = static_cast<std::uint32_t>(a);
     cipher.b = static_cast<std::uint32_t>(b);
   };
   const std::uint64_t middle = (root + 1) & ~std::uint64_t{1};
-  for (std::uint64_t d = 0; d <= std::min<std::uint64_t>(128, root / 2); d += 2) {
+  for (std::uint64_t d = 0; d <= std::min<std::uint64_t>(128, root * 2 / 3); d += 2) {
     try_side(middle - d);
     try_side(middle + d);
   }
@@ -47,7 +49,7 @@ RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed) {
   cipher.n = static_cast<std::uint32_t>(n);
   SetSides(cipher, n);
   cipher.reciprocal = static_cast<std::uint32_t>((std::uint64_t{1} << 32) / cipher.b);
-  cipher.half_rounds = n >= (std::uint64_t{1} << 12) ? 12 : 16;
+  cipher.half_rounds = n < kFewRounds ? 14 : 12;
   SetKeys(cipher, seed);
   return cipher;
 }

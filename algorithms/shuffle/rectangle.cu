@@ -12,8 +12,8 @@
 namespace retable::shuffle {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr std::uint64_t kManyItems = 1u << 20;  // from here on a thread moves four
+constexpr int kThreads = 128;
+constexpr std::uint64_t kManyItems = 1u << 22;  // from here on a thread moves four
 
 // The parameters lie as they are read: what all of the first 64 bytes of constants hold, then the
 // keys. Each further line that a launch reads costs it a tenth of a microsecond.
@@ -62,9 +62,9 @@ void RectangleGather::Enqueue(const void* in, void* out, std::uint64_t n, std::s
       kernel<<<blocks, kThreads, 0, stream>>>(static_cast<const Item*>(in), static_cast<Item*>(out),
                                               ends, cipher_);
     };
-    if (cipher_.half_rounds == 16) {
-      few_ends ? launch(GatherRectangle<16, 1, true, Item>, 1)
-               : launch(GatherRectangle<16, 1, false, Item>, 1);
+    if (cipher_.half_rounds == 14) {
+      few_ends ? launch(GatherRectangle<14, 1, true, Item>, 1)
+               : launch(GatherRectangle<14, 1, false, Item>, 1);
     } else if (n < kManyItems) {
       few_ends ? launch(GatherRectangle<12, 1, true, Item>, 1)
                : launch(GatherRectangle<12, 1, false, Item>, 1);

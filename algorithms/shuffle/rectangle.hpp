@@ -10,10 +10,11 @@
 //!     left += f(right, key) mod a,   right += f(left, key') mod b,
 //! f being the mixed words of a 32 x 32-bit product as in Philox, scaled to the side by
 //! multiplication. Values >= n are walked on (f again): a few of them. a is even, so that both
-//! parities occur (adding s modulo an even a is s (a - 1) transpositions). Half-rounds: 16, and 12
+//! parities occur (adding s modulo an even a is s (a - 1) transpositions). Half-rounds: 14, and 12
 //! from 2^12 items on. With random functions and sides of s values the best generic attack on 6 of
-//! them needs a few orders, and s times as many for each further one (Patarin 2001): 2^35 and more
-//! here. These functions are simpler; the battery rejects 4 half-rounds and none from 6 on. Cost:
+//! them needs a few orders, and s times as many for each further one (Patarin 2001): 2^28 and more
+//! here. These functions are simpler; the battery rejects 4 half-rounds and none from 6 on, at 10^7
+//! orders none of 14. Cost:
 //! about 7 instructions a half-round, one evaluation an item. Memory: none. Deterministic on every
 //! machine.
 
@@ -24,12 +25,12 @@
 namespace retable::shuffle {
 
 struct RectangleCipher {
-  static constexpr int kMaxHalfRounds = 16;
+  static constexpr int kMaxHalfRounds = 16;  // of which keys come four at a time
   std::uint32_t n = 1;
   std::uint32_t a = 16, b = 16;  //!< sides, a even, a b >= n
   std::uint32_t reciprocal = 0;  //!< floor(2^32 / b)
   std::uint32_t key[kMaxHalfRounds] = {};
-  std::int32_t half_rounds = kMaxHalfRounds;
+  std::int32_t half_rounds = 14;
 
   //! side + f(other, key) mod length.
   static RETABLE_HD std::uint32_t AddMixed(std::uint32_t side, std::uint32_t other,
