@@ -57,7 +57,7 @@ std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t 
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
   const std::size_t warp = launch.slots * vectors * 32 * sizeof(Float4) +
                            launch.features * 2 * 32 * rows * sizeof(float);
-  return kTeams * (launch.unit_words * sizeof(Float4) + members * warp);
+  return kTeams * (2 * launch.unit_words * sizeof(Float4) + members * warp);
 }
 
 std::uint32_t UnitMembers(int points, const UnitLaunch& launch) {

@@ -140,11 +140,12 @@ struct DeviceMemory {
     return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
   }
 
-  // K and contributions of the rows' classes.
+  // K and contributions of the rows' classes, one of them or both.
   __device__ __forceinline__ const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
     const std::uint32_t unit = tape::Bits(at->x) - first_unit;
     const std::uint32_t own = tape::Bits(at->y);
     const std::uint32_t width = tape::Bits(at->z);
+    const std::uint32_t k_at = tape::Bits(at->w);
     const float4* from[R];
     const std::uint16_t* of = classes + static_cast<std::size_t>(unit) * stride;
     const float4* base = table + __ldg(bases + unit);
@@ -157,10 +158,10 @@ struct DeviceMemory {
     }
     constexpr int kGroups = (Q + 3) / 4;
 #pragma unroll
-    for (int v = 0; v < kGroups; ++v) {
+    for (int v = 0; v < kGroups && k_at != LikeUnit::kNoK; ++v) {
 #pragma unroll
       for (int r = 0; r < R; ++r) {
-        const float4 four = __ldg(from[r] + v);
+        const float4 four = __ldg(from[r] + k_at + v);
         k[4 * v * R + r] = four.x;
         if (4 * v + 1 < Q) k[(4 * v + 1) * R + r] = four.y;
         if (4 * v + 2 < Q) k[(4 * v + 2) * R + r] = four.z;
@@ -173,7 +174,7 @@ struct DeviceMemory {
       float change[4][R];
 #pragma unroll
       for (int r = 0; r < R; ++r) {
-        const float4 four = __ldg(from[r] + kGroups + i / 4);
+        const float4 four = __ldg(from[r] + i / 4);
         change[0][r] = four.x;
         change[1][r] = four.y;
         change[2][r] = four.z;
@@ -331,7 +332,8 @@ __device__ __forceinline__ void LoadColumns(const UnitLaunch& p, std::uint32_t f
 }
 
 //! Teams of warps take items in turn. Lanes are classes, the features of a unit are columns of the
-//! warp's shared memory, and a team shares the unit's tape. A team's warps run on one scheduler of
+//! warp's shared memory, and a team shares the unit's tapes, of which the next is on its way while
+//! one is worked through. A team's warps run on one scheduler of
 //! the multiprocessor and go through the same operations at the same time: what they wait for most
 //! is code.
 template <int Q, int R, bool General>
@@ -351,8 +353,8 @@ __global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(Unit
   };
   const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
   const std::uint32_t column_words = p.features * (2 * kPitch / sizeof(float4));
-  auto* words = reinterpret_cast<Float4*>(unit_shared) + team * p.unit_words;
-  float4* mine = unit_shared + kTeams * p.unit_words + warp * (stack_words + column_words);
+  auto* words = reinterpret_cast<Float4*>(unit_shared) + team * 2 * p.unit_words;
+  float4* mine = unit_shared + kTeams * 2 * p.unit_words + warp * (stack_words + column_words);
   Memory memory{};
   memory.stack = mine + lane;
   memory.columns = reinterpret_cast<char*>(mine + stack_words) + lane * R * sizeof(float);
@@ -368,8 +370,10 @@ __global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(Unit
     if (member == 0) queue.Publish(now);
     meet();  // the item is known, and nobody reads the last one's tape any more
     if (!Queue::Any(now)) return;
-    // The whole tape at once: read word by word it would wait for the second-level cache each time.
-    CopyAsync(words, p.words + unit.first_word, unit.words, member * 32 + lane, team_threads);
+    // A whole tape at once: read word by word it would wait for the second-level cache each time.
+    const Float4* from = p.words + unit.first_word;
+    std::uint32_t length = unit.words;
+    CopyAsync(words, from, length, member * 32 + lane, team_threads);
     if (member == 0) queue.ReadItem();
     const std::uint32_t first = member * 32 * R + lane * R;
     const bool active = member * 32 * R < item.count;
@@ -384,29 +388,46 @@ __global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(Unit
       LoadColumns<R>(p, features, feature, row, memory);
     }
     if (member == 0) queue.ReadRecord();
-    WaitForCopies();
-    meet();
+    const std::uint32_t width = unit.width;
+    float4* to = p.table + item.table + first * width;
+    for (std::uint32_t buffer = 0; length > 0; buffer ^= 1) {
+      WaitForCopies();
+      meet();  // this tape is here for all, and nobody reads the one before any more
+      const Float4* at = words + buffer * p.unit_words;
+      const Float4 head = *at;
+      from += length;
+      length = tape::Bits(head.x);
+      if (length > 0) {
+        CopyAsync(words + (buffer ^ 1) * p.unit_words, from, length, member * 32 + lane,
+                  team_threads);
+      }
+      if (!active) continue;
+      tape::LaneState<Q, R> state;
+      at = tape::StartUnit<General, Q, R>(at + 1, tape::Bits(head.y), state, memory);
+      tape::RunChunk<General, Q, R>(at, state, memory);
+      const std::uint32_t k_at = tape::Bits(head.z);
+      if (k_at == LikeUnit::kNoK) continue;
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        if (first + r >= item.count) continue;
+#pragma unroll
+        for (int v = 0; v < (Q + 3) / 4; ++v) {
+          const auto k = [&](int q) { return q < Q ? state.k[q * R + r] : 0.0f; };
+          to[r * width + k_at + v] =
+              make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
+        }
+      }
+    }
     if (!active) continue;
-    tape::LaneState<Q, R> state;
-    const Float4* at = tape::StartUnit<General, Q, R>(words, unit.path_factors, state, memory);
-    tape::RunChunk<General, Q, R>(at, state, memory);
     const std::uint32_t own = unit.own;
-    const std::uint32_t width = ClassWidth(Q, own);
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       if (first + r >= item.count) continue;
-      float4* to = p.table + item.table + (first + r) * width;
-      constexpr int kGroups = (Q + 3) / 4;
-#pragma unroll
-      for (int v = 0; v < kGroups; ++v) {
-        const auto k = [&](int q) { return q < Q ? state.k[q * R + r] : 0.0f; };
-        to[v] = make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
-      }
       const auto phi = [&](std::uint32_t f) {
         return f < own ? reinterpret_cast<const float*>(memory.Column(f))[r] : 0.0f;
       };
       for (std::uint32_t f = 0; f < own; f += 4) {
-        to[kGroups + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
+        to[r * width + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
       }
     }
   }

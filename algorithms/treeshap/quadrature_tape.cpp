@@ -46,19 +46,28 @@ struct PassContext {
   const std::vector<std::uint32_t>& set_offsets;
 };
 
+// A unit of a tree, and what becomes of it.
+struct UnitOfTree {
+  const PlannedUnit* planned;
+  LikeUnit like;
+};
+
+// The tapes of each unit, like ones one after the other.
+using UnitTapes = std::vector<std::vector<std::vector<Float4>>>;
+
 // Writes operations of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
   //! `units`: by root node, or null; `locals`: the list of the features that records shall number,
   //! or null for the model's own numbers.
-  TreeWriter(const PassContext& pass, Tape& out,
-             const std::map<std::int32_t, const PlannedUnit*>* units,
-             const std::vector<std::int32_t>* locals)
+  TreeWriter(const PassContext& pass, Tape& out, const std::map<std::int32_t, UnitOfTree>* units,
+             UnitTapes* unit_tapes, const std::vector<std::int32_t>* locals)
       : pass_(pass),
         tree_(pass.tree),
         points_(pass.points),
         out_(out),
         units_(units),
+        unit_tapes_(unit_tapes),
         locals_(locals) {}
 
   //! Appends the operations of the subtree at n. Returns the number of stack slots.
@@ -97,10 +106,10 @@ class TreeWriter {
     return tree_.nodes[static_cast<std::size_t>(n)];
   }
 
-  const PlannedUnit* UnitAt(std::int32_t n) const {
+  const UnitOfTree* UnitAt(std::int32_t n) const {
     if (units_ == nullptr) return nullptr;
     const auto it = units_->find(n);
-    return it == units_->end() ? nullptr : it->second;
+    return it == units_->end() ? nullptr : &it->second;
   }
 
   // Leaves, treelets and shared units need no slot.
@@ -139,8 +148,9 @@ class TreeWriter {
 
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
-    if (const PlannedUnit* unit = UnitAt(n)) {
-      Begin(tape::kShared, 0);
+    if (const UnitOfTree* unit = UnitAt(n)) {
+      // A tree that is like another adds nothing here.
+      if (unit->like.first || unit->like.k != LikeUnit::kNoK) Begin(tape::kShared, 0);
       Shared(*unit);
       return;
     }
@@ -154,8 +164,8 @@ class TreeWriter {
     }
     ++out_.stack_nodes;
     const int slot = tops_[static_cast<std::size_t>(n)];
-    const PlannedUnit* first_unit = UnitAt(first);
-    const PlannedUnit* second_unit = UnitAt(second);
+    const UnitOfTree* first_unit = UnitAt(first);
+    const UnitOfTree* second_unit = UnitAt(second);
     // The larger child is first: beside a shared unit stand one like it, a treelet or a leaf.
     if (first_unit != nullptr) {
       const bool leaf = node(second).height == 0;
@@ -202,53 +212,35 @@ class TreeWriter {
     Sum(n, second);
   }
 
-  // The unit's own tape and key, and what an operation needs to take its results.
-  void Shared(const PlannedUnit& planned) {
-    const auto index = static_cast<std::uint32_t>(out_.units.size());
-    const std::vector<std::int32_t>& features = planned.features;
-    Unit unit;
-    unit.first_word = static_cast<std::uint32_t>(out_.unit_words.size());
-    unit.path_factors = static_cast<std::uint32_t>(planned.path.size());
-    unit.first_feature = static_cast<std::uint32_t>(out_.unit_features.size());
-    unit.features = static_cast<std::uint32_t>(features.size());
-    unit.own = planned.own;
-    unit.first_key = static_cast<std::uint32_t>(out_.unit_keys.size());
-    unit.key_words = static_cast<std::uint32_t>(planned.key.size());
-    unit.width = ClassWidth(points_, planned.own);
-    unit.digits = planned.digits;
-    unit.keys = planned.keys;
-    for (const std::int32_t f : features) {
-      out_.unit_features.push_back(static_cast<std::uint32_t>(f));
-    }
-    out_.unit_keys.insert(out_.unit_keys.end(), planned.key.begin(), planned.key.end());
-    out_.units.push_back(unit);
-    out_.most_unit_features = std::max(out_.most_unit_features, unit.features);
-    out_.most_unit_own = std::max(out_.most_unit_own, unit.own);
-    out_.most_key_words =
-        std::max(out_.most_key_words, static_cast<std::uint32_t>(planned.key.size()));
-
-    Operations own;
-    std::vector<Float4>& words = own.words;
-    TreeWriter writer(pass_, out_, nullptr, &features);
-    for (const PathFeature& f : planned.path) writer.PathFactor(f, words);
-    out_.unit_slots = std::max(out_.unit_slots, writer.Run(planned.root, own));
-    writer.Begin(tape::kEnd, 0);
-    for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
-      words[own.starts[i]].z = words[own.starts[i + 1]].x;
-      words[own.starts[i]].w = words[own.starts[i + 1]].y;
-    }
-    out_.unit_words.insert(out_.unit_words.end(), words.begin(), words.end());
-    out_.units[index].words = static_cast<std::uint32_t>(words.size());
-    out_.most_unit_words = std::max(out_.most_unit_words, out_.units[index].words);
-
-    written_->words.push_back({std::bit_cast<float>(index), std::bit_cast<float>(unit.own),
-                               std::bit_cast<float>(unit.width), 0});
-    std::vector<float> names((planned.own + 3) / 4 * 4, 0.0f);
-    for (std::uint32_t i = 0; i < planned.own; ++i) {
+  // The unit's own tape, and what an operation needs to take its results.
+  void Shared(const UnitOfTree& one) {
+    (*unit_tapes_)[one.like.unit].push_back(UnitTape(one));
+    if (!one.like.first && one.like.k == LikeUnit::kNoK) return;
+    const Unit& unit = out_.units[one.like.unit];
+    const std::uint32_t own = one.like.first ? unit.own : 0;
+    written_->words.push_back({std::bit_cast<float>(one.like.unit), std::bit_cast<float>(own),
+                               std::bit_cast<float>(unit.width), std::bit_cast<float>(one.like.k)});
+    std::vector<float> names((own + 3) / 4 * 4, 0.0f);
+    for (std::uint32_t i = 0; i < own; ++i) {
       written_->sums.push_back(4 * written_->words.size() + i);
-      names[i] = std::bit_cast<float>(Name(features[i]));
+      names[i] = std::bit_cast<float>(Name(one.planned->features[i]));
     }
     Append(names, written_->words);
+  }
+
+  std::vector<Float4> UnitTape(const UnitOfTree& one) {
+    Operations own;
+    const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
+    own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
+    TreeWriter writer(pass_, out_, nullptr, nullptr, &one.planned->features);
+    for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
+    out_.unit_slots = std::max(out_.unit_slots, writer.Run(one.planned->root, own));
+    writer.Begin(tape::kEnd, 0);
+    for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
+      own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
+      own.words[own.starts[i]].w = own.words[own.starts[i + 1]].y;
+    }
+    return std::move(own.words);
   }
 
   // The records of a treelet in preorder, first children first.
@@ -335,7 +327,8 @@ class TreeWriter {
   const AnnotatedTree& tree_;
   int points_;
   Tape& out_;
-  const std::map<std::int32_t, const PlannedUnit*>* units_;
+  const std::map<std::int32_t, UnitOfTree>* units_;
+  UnitTapes* unit_tapes_;
   const std::vector<std::int32_t>* locals_;
   std::vector<int> tops_;
   Operations* written_ = nullptr;
@@ -369,10 +362,11 @@ class Assembler {
         segment_words_(options.segment_words),
         most_places_(options.places) {}
 
-  //! Begins a tree: closes the segment where it is full or of another group.
-  void NextTree(const AnnotatedTree& tree) {
-    if (!open_ || tape_.segments.back().group != tree.group || used_ >= segment_words_) {
-      Open(tree.group);
+  //! Begins a tree: closes the segment where it is full or of another group or batch.
+  void NextTree(const AnnotatedTree& tree, std::uint32_t batch) {
+    if (!open_ || tape_.segments.back().group != tree.group ||
+        tape_.segments.back().batch != batch || used_ >= segment_words_) {
+      Open(tree.group, batch);
     } else if (where_ == Features::kFew && unfolded_ >= tape::kFoldWords) {
       Fold();
     } else {
@@ -381,7 +375,9 @@ class Assembler {
     if (where_ == Features::kFew) SumsOf(SplitFeatures(tree));
   }
 
-  void Add(const Operations& operations) {
+  //! `units`: that it is the first to use.
+  void Add(const Operations& operations, std::size_t units = 0) {
+    units_ += units;
     used_ += operations.words.size();
     if (where_ == Features::kFew) {
       Lay(operations);
@@ -402,15 +398,14 @@ class Assembler {
     Pad();
     TapeSegment& segment = tape_.segments.back();
     segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
-    segment.units = tape_.units.size() - segment.first_unit;
+    segment.units = units_ - segment.first_unit;
     open_ = false;
   }
 
  private:
-  void Open(std::int32_t group) {
+  void Open(std::int32_t group, std::uint32_t batch) {
     Close();
-    tape_.segments.push_back(
-        {group, tape_.words.size() / tape::kChunk, 0, tape_.units.size(), 0, {}});
+    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0, units_, 0, batch, {}});
     open_ = true;
     used_ = 0;
   }
@@ -499,6 +494,7 @@ class Assembler {
   Operations run_;                               // placed: of the open segment
   std::vector<std::int32_t> unfolded_features_;  // few: rising
   std::size_t used_ = 0, unfolded_ = 0;
+  std::size_t units_ = 0;                            // that the segments so far use
   std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
   bool open_ = false;
 };
@@ -519,7 +515,45 @@ struct Pass {
   std::int32_t group;
   std::size_t tree;
   std::size_t begin;  // first quadrature point
+  std::vector<PlannedUnit> planned = {};
+  std::vector<LikeUnit> like = {};
+  std::uint32_t batch = 0;
 };
+
+// Plans the units of all passes of a tape; their tapes are written later.
+void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_t leaves,
+                std::size_t most_width, std::vector<Pass>& list, Tape& tape) {
+  LikeUnits units(tape.points, most_width);
+  for (Pass& pass : list) {
+    pass.planned = PlanUnits(model.trees[pass.tree], ranks, leaves);
+    pass.like = units.Add(model.trees[pass.tree], pass.planned);
+    pass.batch = units.batch();
+  }
+  tape.units = units.units();
+  tape.unit_keys = units.keys();
+  tape.unit_features = units.features();
+  for (const Unit& unit : tape.units) {
+    tape.most_unit_features = std::max(tape.most_unit_features, unit.features);
+    tape.most_key_words = std::max(tape.most_key_words, unit.key_words);
+  }
+}
+
+// Lays the tapes of like units one behind the other, each with the length of the next at its head.
+void LayUnitTapes(UnitTapes& tapes, Tape& tape) {
+  for (std::size_t u = 0; u < tapes.size(); ++u) {
+    Unit& unit = tape.units[u];
+    unit.first_word = static_cast<std::uint32_t>(tape.unit_words.size());
+    unit.words = static_cast<std::uint32_t>(tapes[u][0].size());
+    for (std::size_t i = 0; i < tapes[u].size(); ++i) {
+      std::vector<Float4>& words = tapes[u][i];
+      const std::size_t next = i + 1 < tapes[u].size() ? tapes[u][i + 1].size() : 0;
+      words[0].x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
+      tape.unit_words.insert(tape.unit_words.end(), words.begin(), words.end());
+      tape.most_unit_words =
+          std::max(tape.most_unit_words, static_cast<std::uint32_t>(words.size()));
+    }
+  }
+}
 
 }  // namespace
 
@@ -566,21 +600,29 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
                      [](const Pass& a, const Pass& b) { return a.group < b.group; });
     Tape tape;
     tape.points = points;
+    PlanPasses(model, out.ranks, options.unit_leaves, options.batch_width / passes.size(), list,
+               tape);
+    UnitTapes unit_tapes(tape.units.size());
     Assembler assembler(tape, out.where, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
       const int exact = ExactPoints(tree.path_features);
       if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
       Operations written;
-      std::map<std::int32_t, const PlannedUnit*> units;
-      const auto planned = PlanUnits(tree, out.ranks, options.unit_leaves);
-      for (const PlannedUnit& unit : planned) units[unit.root] = &unit;
-      assembler.NextTree(tree);
-      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units, nullptr);
+      std::map<std::int32_t, UnitOfTree> units;
+      std::size_t fresh = 0;
+      for (std::size_t u = 0; u < pass.planned.size(); ++u) {
+        units[pass.planned[u].root] = {&pass.planned[u], pass.like[u]};
+        fresh += pass.like[u].first ? 1 : 0;
+      }
+      assembler.NextTree(tree, pass.batch);
+      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units,
+                        &unit_tapes, nullptr);
       tape.slots = std::max(tape.slots, writer.Run(0, written));
-      assembler.Add(written);
+      assembler.Add(written, fresh);
     }
     assembler.Close();
+    LayUnitTapes(unit_tapes, tape);
     out.tapes.push_back(std::move(tape));
   }
   return out;

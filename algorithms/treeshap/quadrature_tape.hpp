@@ -24,16 +24,19 @@
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
 //! mean and g, e are multiplied by the difference of the two leaves. A shared unit
-//! (shared_units.hpp) is
-//!   (unit, own features, groups of four words of a class, 0), own features' words with flags,
-//! four a group. The unit's own tape starts with a record for each feature of the path to its root,
-//!   (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding:
-//! the factor of G where the row is inside, and where it is not.
+//! (shared_units.hpp, like_units.hpp) is
+//!   (unit, own features, groups of four words of a class, where K stands), own features' words,
+//! four a group; none of them where the contributions are added elsewhere. A unit's own tapes, one
+//! for each of the like units, follow one another:
+//!   (groups of the next one's tape or 0, path features, where K goes, 0), for each feature of the
+//!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
+//!   of G where the row is inside, and where it is not; operations.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "algorithms/treeshap/like_units.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/shared_units.hpp"
 
@@ -113,8 +116,9 @@ struct TapeSegment {
   std::int32_t group = 0;
   std::size_t first_chunk = 0;
   std::size_t chunks = 0;
-  std::size_t first_unit = 0;
+  std::size_t first_unit = 0;  //!< of those that it is the first to use
   std::size_t units = 0;
+  std::uint32_t batch = 0;  //!< units are like those of their batch alone
   //! Few: that its trees split, rising. Placed: of the columns it writes, in their order.
   std::vector<std::int32_t> features;
 };
@@ -129,20 +133,14 @@ struct Tape {
   std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
 
   std::vector<Unit> units;                   //!< in the order in which the tape meets them
-  std::vector<Float4> unit_words;            //!< their own tapes
+  std::vector<Float4> unit_words;            //!< their own tapes, those of like units together
   std::vector<std::uint32_t> unit_features;  //!< their lists of features
   std::vector<std::uint32_t> unit_keys;      //!< their key programs
   int unit_slots = 0;
   std::uint32_t most_unit_features = 0;
-  std::uint32_t most_unit_own = 0;
   std::uint32_t most_key_words = 0;
   std::uint32_t most_unit_words = 0;
 };
-
-//! Groups of four words of a class in a unit's table: K, padded, then the own features' sums.
-constexpr std::uint32_t ClassWidth(int points, std::uint32_t own) {
-  return static_cast<std::uint32_t>(points + 3) / 4 + (own + 3) / 4;
-}
 
 struct TapeSet {
   std::vector<Tape> tapes;          //!< one per number of points in use
@@ -160,6 +158,7 @@ struct TapeOptions {
   int max_points = 8;                         //!< largest pass; bigger trees take several
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
   std::int32_t unit_leaves = 0;          //!< largest unit shared by rows; 0: none
+  std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
   //! For sums, where one operation does not need more: with four points and two rows a lane these
   //! and one slot of the stack leave four blocks on a multiprocessor.
   std::uint32_t places = 43;

@@ -44,7 +44,7 @@ template <int Q>
 std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
                            const float* row);
 
-// What a unit gives for one class of rows: K, then the own features' sums.
+// What a unit gives for one class of rows, as the table holds it: the own features' sums, then K.
 using ClassResults = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<float>>;
 
 // One lane of R rows.
@@ -92,23 +92,27 @@ struct ArrayMemory {
   const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
     const std::uint32_t index = tape::Bits(at->x);
     const Unit& unit = tape.units.at(index);
-    EXPECT_EQ(unit.own, tape::Bits(at->y));
-    EXPECT_EQ(ClassWidth(Q, unit.own), tape::Bits(at->z));
+    const std::uint32_t own = tape::Bits(at->y);
+    EXPECT_TRUE(own == 0 || own == unit.own);
+    EXPECT_EQ(unit.width, tape::Bits(at->z));
+    const std::uint32_t k_at = tape::Bits(at->w);
     for (int r = 0; r < R; ++r) {
       const float* row = rows + r * set.features;
-      const auto own = RunUnit<Q>(set, tape, unit, row);
+      const auto results = RunUnit<Q>(set, tape, unit, row);
       const std::uint32_t key = KeyOf(set, tape, unit, row);
       EXPECT_LT(key, unit.keys);
-      const auto& first = classes.try_emplace({index, key}, own).first->second;
-      EXPECT_EQ(first, own) << "rows with one key differ";
-      for (int q = 0; q < Q; ++q) k[q * R + r] = first[static_cast<std::size_t>(q)];
-      for (std::uint32_t i = 0; i < unit.own; ++i) {
+      const auto& first = classes.try_emplace({index, key}, results).first->second;
+      EXPECT_EQ(first, results) << "rows with one key differ";
+      for (int q = 0; q < Q && k_at != LikeUnit::kNoK; ++q) {
+        k[q * R + r] = first.at(4 * k_at + static_cast<std::size_t>(q));
+      }
+      for (std::uint32_t i = 0; i < own; ++i) {
         const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at + 1)[i]);
         EXPECT_EQ(Feature(bits), tape.unit_features.at(unit.first_feature + i));
-        Sum(bits, r) += first.at(Q + i);
+        Sum(bits, r) += first.at(i);
       }
     }
-    return at + 1 + (unit.own + 3) / 4;
+    return at + 1 + (own + 3) / 4;
   }
   void Write(std::uint32_t bits, std::uint32_t feature) {
     for (int r = 0; r < R; ++r) {
@@ -152,12 +156,21 @@ std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& uni
   ArrayMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
   memory.stack.resize(static_cast<std::size_t>(tape.unit_slots), std::vector<float>(Q, NAN));
   memory.tree_phi.assign(unit.features, 0.0f);
-  tape::LaneState<Q, 1> state;
-  const Float4* at = tape::StartUnit<true, Q, 1>(tape.unit_words.data() + unit.first_word,
-                                                 unit.path_factors, state, memory);
-  EXPECT_FALSE((tape::RunChunk<true, Q, 1>(at, state, memory)));
-  std::vector<float> results(state.k, state.k + Q);
-  results.insert(results.end(), memory.tree_phi.begin(), memory.tree_phi.begin() + unit.own);
+  std::vector<float> results(4 * std::size_t{unit.width}, 0.0f);
+  const Float4* tape_of_one = tape.unit_words.data() + unit.first_word;
+  for (std::uint32_t length = unit.words; length > 0;) {
+    const Float4 head = *tape_of_one;
+    tape::LaneState<Q, 1> state;
+    const Float4* at =
+        tape::StartUnit<true, Q, 1>(tape_of_one + 1, tape::Bits(head.y), state, memory);
+    EXPECT_FALSE((tape::RunChunk<true, Q, 1>(at, state, memory)));
+    if (tape::Bits(head.z) != LikeUnit::kNoK) {
+      std::copy_n(state.k, Q, results.begin() + 4 * tape::Bits(head.z));
+    }
+    tape_of_one += length;
+    length = tape::Bits(head.x);
+  }
+  std::copy_n(memory.tree_phi.begin(), unit.own, results.begin());
   return results;
 }
 
@@ -313,6 +326,33 @@ TEST(QuadratureTape, UnitsSharedByRowsChangeNothing) {
     ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = 8}), want, 5e-7);
     ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 40}), want, 5e-7);
     ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 1 << 20}), want, 5e-7);
+  }
+}
+
+// More of them than are joined at once, in one batch and in several.
+TEST(QuadratureTape, LikeUnitsAreWorkedThroughTogether) {
+  for (const int features : {5, 25}) {
+    const TreeEnsemble model = RandomEnsemble(
+        {.trees = 3, .features = features, .groups = 2, .depth = 6, .repeats = 11}, 7);
+    const auto rows = RandomRows(model, 30, 0.1, 7);
+    const auto want = PathReferenceValues(model, {rows, 30, static_cast<std::size_t>(features)});
+    for (const std::int32_t leaves : {8, 100}) {
+      ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
+      ExpectClose(
+          Explain<true, 2>(model, rows,
+                           {.segment_words = 100, .unit_leaves = leaves, .batch_width = 40}),
+          want, 5e-7);
+      const AnnotatedModel annotated = Annotate(model);
+      const TapeSet set = CompileTapes(annotated, {.unit_leaves = leaves});
+      std::size_t planned = 0;
+      std::size_t units = 0;
+      for (const AnnotatedTree& tree : annotated.trees) {
+        planned += PlanUnits(tree, set.ranks, leaves).size();
+      }
+      for (const Tape& tape : set.tapes) units += tape.units.size();
+      EXPECT_GT(units, 0u);
+      EXPECT_LE(11 * units, 2 * planned) << "eight and three of eleven";
+    }
   }
 }
 

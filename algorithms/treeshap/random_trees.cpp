@@ -166,6 +166,13 @@ TreeEnsemble RandomEnsemble(const RandomEnsembleOptions& options, std::uint64_t 
     Grower grower{options, categorical, model, draws};
     grower.tree.group = t % options.groups;
     grower.Grow(options.depth, 1000);
+    for (int i = 1; i < options.repeats; ++i) {
+      model.trees.push_back(grower.tree);
+      for (TreeNode& node : model.trees.back().nodes) {
+        node.value *= draws.uniform();
+        node.cover *= 0.5 + draws.uniform();
+      }
+    }
     model.trees.push_back(std::move(grower.tree));
   }
   return model;

@@ -19,6 +19,7 @@ struct RandomEnsembleOptions {
   double leaf_probability = 0.15;      //!< of ending a branch above the full depth
   double zero_cover_probability = 0;   //!< of a child without training weight
   double categorical_probability = 0;  //!< of a feature being categorical (up to 40 categories)
+  int repeats = 1;  //!< of each tree, as in boosting: the same splits, other covers and leaves
 };
 
 //! Random splits on a coarse grid of thresholds, so that features repeat on paths and rows hit

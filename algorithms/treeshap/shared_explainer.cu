@@ -156,9 +156,8 @@ std::vector<OrderNode> OrderTree(const AnnotatedTree& tree) {
 // The segments of a tape cut into batches and these into ranges.
 class BatchPlanner {
  public:
-  BatchPlanner(const Tape& tape, std::int32_t features, std::size_t table_bytes)
+  BatchPlanner(const Tape& tape, std::int32_t features)
       : tape_(tape),
-        table_bytes_(table_bytes),
         columns_(WhereSumsAre(features) == Features::kPlaced),
         most_ranges_(RangesOf(tape.words.size() / tape::kChunk)) {}
 
@@ -166,11 +165,9 @@ class BatchPlanner {
     for (std::size_t first = 0; first < tape_.segments.size();) {
       std::size_t width = 0;
       std::size_t last = first;
-      while (last < tape_.segments.size()) {
-        const std::size_t more = Width(tape_.segments[last]);
-        if (last > first && (width + more) * kGroupedRows * sizeof(Float4) > table_bytes_) break;
-        width += more;
-        ++last;
+      while (last < tape_.segments.size() &&
+             tape_.segments[last].batch == tape_.segments[first].batch) {
+        width += Width(tape_.segments[last++]);
       }
       AddBatch(first, last, width, out);
       first = last;
@@ -182,7 +179,7 @@ class BatchPlanner {
   std::size_t Width(const TapeSegment& segment) const {
     std::size_t width = 0;
     for (std::size_t u = 0; u < segment.units; ++u) {
-      width += ClassWidth(tape_.points, tape_.units[segment.first_unit + u].own);
+      width += tape_.units[segment.first_unit + u].width;
     }
     return width;
   }
@@ -214,7 +211,6 @@ class BatchPlanner {
   }
 
   const Tape& tape_;
-  std::size_t table_bytes_;
   bool columns_;  // of sums, written once
   std::size_t most_ranges_;
   std::vector<TapeRange> ranges_;
@@ -348,6 +344,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   state_->groups = static_cast<std::uint32_t>(model.groups);
   options.unit_leaves = unit_leaves;
   state_->where = WhereSumsAre(model.features);
+  options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
   options.segment_words = 512;
   if (state_->where == Features::kPlaced) {
     std::size_t nodes = 0;
@@ -379,7 +376,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out->feature_lists =
         DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
     out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
-    BatchPlanner(tape, model.features, kTableBytes / set.tapes.size()).Run(*out);
+    BatchPlanner(tape, model.features).Run(*out);
     state_->usable = state_->usable || !tape.units.empty();
     state_->tapes.push_back(std::move(out));
   }

@@ -50,8 +50,7 @@ RETABLE_HD constexpr std::uint32_t StepGroups(std::uint32_t steps) {
 //! A unit as the device sees it.
 struct Unit {
   std::uint32_t first_word = 0;     //!< of its tape: path factors, then operations
-  std::uint32_t words = 0;          //!< of it
-  std::uint32_t path_factors = 0;   //!< features on the path to its root
+  std::uint32_t words = 0;          //!< of it, where there are several of the first
   std::uint32_t first_feature = 0;  //!< of its list; records refer to places in it
   std::uint32_t features = 0;       //!< own features first, then those of the path alone
   std::uint32_t own = 0;            //!< features it splits

@@ -219,6 +219,7 @@ void CheckShared(std::uint64_t seed) {
     shape.groups = 1 + static_cast<int>(i % 3);
     shape.depth = 5 + static_cast<int>(i % 6);
     shape.trees = 6;
+    shape.repeats = i % 2 == 0 ? 1 + static_cast<int>(i) : 1;
     const TreeEnsemble model = RandomEnsemble(shape, seed + i);
     const auto values =
         RandomRows(model, i % 5 == 0 && effort > 0 ? 1500 : 40 + i, i % 2 == 0 ? 0.1 : 0, seed + i);

@@ -1,0 +1,66 @@
+#pragma once
+//! @file
+//! Units that part the rows alike.
+//!
+//! Boosted trees resemble each other: the trees of one output split the same features at the same
+//! thresholds again and again, and two units with one key program (shared_units.hpp) have the same
+//! classes. Half of the units of trained models, and more, are such repetitions. So *like units* of
+//! the trees of one output and one number of points become one: rows are grouped once, the
+//! contributions of all are added up once for each class and once for each row; only K remains one
+//! for each, and that of a whole tree nobody needs.
+//!
+//! A class in the table: the own features' sums, four a group, then K of each unit, padded to
+//! groups of four.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "algorithms/treeshap/quadrature_model.hpp"
+#include "algorithms/treeshap/shared_units.hpp"
+
+namespace retable::treeshap {
+
+//! What becomes of one planned unit.
+struct LikeUnit {
+  static constexpr std::uint32_t kNoK = ~0u;
+
+  std::uint32_t unit = 0;  //!< the number of all that are like it
+  std::uint32_t k = kNoK;  //!< where its K stands in a class, in groups of four words
+  bool first = true;       //!< the contributions of all are added where the first one stands
+};
+
+//! Like units are sought among the trees of a batch, whose tables are in memory at once.
+class LikeUnits {
+ public:
+  //! `most_width`: groups of four words that the classes of a batch may take.
+  LikeUnits(int points, std::size_t most_width) : points_(points), most_width_(most_width) {}
+
+  //! Of the next tree, in order. O(words of their keys x log units)
+  std::vector<LikeUnit> Add(const AnnotatedTree& tree, const std::vector<PlannedUnit>& planned);
+
+  //! The batch of the last tree.
+  std::uint32_t batch() const { return batch_; }
+  //! All so far, batch after batch; their tapes are not known here.
+  const std::vector<Unit>& units() const { return units_; }
+  const std::vector<std::uint32_t>& keys() const { return keys_; }
+  const std::vector<std::uint32_t>& features() const { return features_; }
+
+ private:
+  std::uint32_t KGroups() const { return static_cast<std::uint32_t>(points_ + 3) / 4; }
+  std::uint32_t Open(const PlannedUnit& planned);
+
+  int points_;
+  std::size_t most_width_;
+  std::size_t width_ = 0;  // of the open batch
+  std::uint32_t batch_ = 0;
+  std::map<std::vector<std::uint32_t>, std::uint32_t> open_;  // by what makes them alike
+  std::vector<Unit> units_;
+  std::vector<std::uint32_t> members_;
+  std::vector<std::uint32_t> keys_, features_;
+};
+
+//! More would make a class's sums long, and one warp's work.
+inline constexpr std::uint32_t kMostLikeUnits = 8;
+
+}  // namespace retable::treeshap
