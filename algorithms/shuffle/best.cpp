@@ -13,7 +13,7 @@ namespace {
 class BestShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    const char* method = TakesPartition(n, item_bytes) ? "Partition" : "Rectangle";
+    const char* method = TakesSplit(n, item_bytes) ? "SplitRectangle" : "Rectangle";
     Registry<Shuffler>::Instance()
         .Make(method, Device::kCpu, {})
         ->shuffle(in, out, n, item_bytes, seed);
@@ -23,7 +23,7 @@ class BestShuffler final : public Shuffler {
 RETABLE_REGISTER(Shuffler, best,
                  {.name = "Shuffle",
                   .device = Device::kCpu,
-                  .summary = "partition shuffle past the cache, rectangle cipher within it",
+                  .summary = "rectangle cipher; past the cache within the buckets of a split",
                   .citation = "ours",
                   .parameters = {},
                   .make = [](const Parameters&) { return std::make_unique<BestShuffler>(); }});

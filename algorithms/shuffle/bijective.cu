@@ -1,20 +1,16 @@
 //! @file
 //! The bijective shuffles on the GPU: LCG, VarPhilox, VarPhilox-mended, in the paper's three
-//! fusions and one of ours, and the method "Shuffle", which takes the partition shuffle past the
-//! cache and the rectangle cipher within it.
+//! fusions and one of ours.
 
 #include <memory>
 
 #include "algorithms/common/cuda_memory.hpp"
-#include "algorithms/shuffle/best.hpp"
 #include "algorithms/shuffle/bijective_kernels.cuh"
 #include "algorithms/shuffle/bijective_summed.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/narrow_philox.hpp"
-#include "algorithms/shuffle/partition_device.hpp"
-#include "algorithms/shuffle/rectangle_device.hpp"
 
 namespace retable::shuffle {
 
@@ -214,29 +210,6 @@ class CudaMended final : public CudaBijective {
   }
 };
 
-class CudaBest final : public CudaShuffler {
- public:
-  void prepare(std::uint64_t n, std::size_t item_bytes) override {
-    TakesPartition(n, item_bytes) ? partition_.Prepare(n, item_bytes) : rectangle_.Prepare(n);
-  }
-  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-               std::uint64_t seed, cudaStream_t stream) override {
-    if (!TakesPartition(n, item_bytes))
-      return rectangle_.Enqueue(in, out, n, item_bytes, seed, stream);
-    if (item_bytes == 4) {
-      partition_.Enqueue(static_cast<const std::uint32_t*>(in), static_cast<std::uint32_t*>(out), n,
-                         seed, stream);
-    } else {
-      partition_.Enqueue(static_cast<const std::uint64_t*>(in), static_cast<std::uint64_t*>(out), n,
-                         seed, stream);
-    }
-  }
-
- private:
-  PartitionWorkspace partition_;
-  RectangleGather rectangle_;
-};
-
 ParameterInfo Fusion(std::int64_t standard) {
   return {"fusion", standard,
           "0 separate passes, 1 two-pass scan, 2 one pass with look-back, 3 one pass with a block "
@@ -277,14 +250,6 @@ RETABLE_REGISTER(Shuffler, mended,
                   .make = [](const Parameters& p) {
                     return std::make_unique<CudaMended>(FusionOf(p, 3));
                   }});
-
-RETABLE_REGISTER(Shuffler, best,
-                 {.name = "Shuffle",
-                  .device = Device::kCuda,
-                  .summary = "partition shuffle past the cache, rectangle cipher within it",
-                  .citation = "ours",
-                  .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaBest>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -3,6 +3,7 @@
 
 #include "algorithms/shuffle/paged_split.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "algorithms/common/cuda_memory.hpp"
@@ -29,6 +30,9 @@ constexpr int kMostWarps = sizeof(Item) == 16 ? 10 : kScatterWarps;
 template <class Item>
 constexpr int kFewWarps = sizeof(Item) == 16 ? 10 : kScatterWarps - 2;
 constexpr std::uint32_t kFewDigits = 448;
+// Tiles counted ahead: half of those that are moved at one time. Tiles of small items take too
+// little time for that to pay.
+constexpr std::uint32_t kAhead = 128;
 
 std::uint64_t Tiles(std::uint64_t n, int warps) {
   return (n + TileOf(warps) - 1) / TileOf(warps);
@@ -46,8 +50,11 @@ std::uint64_t PagedSplit::MostItems(std::uint64_t n, std::uint32_t buckets) {
 
 void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes) {
   lanes_in_order_ = ServesLanesInOrder();
-  const std::uint64_t rows = (MostItems(n, buckets) >> kPageShift) + 1;
-  arrays_->pages.Reserve((rows * buckets << kPageShift) * item_bytes);
+  // Enough for fewer items, too, whose pages may be larger: a page is an eighth of a bucket at
+  // most.
+  const std::uint64_t most = buckets * MostItems(n, buckets);
+  const std::uint64_t page = std::max(n / buckets / 8, std::uint64_t{1} << PageLayout().shift);
+  arrays_->pages.Reserve((most + buckets * page) * item_bytes);
   const std::uint64_t tiles =
       Tiles(n, item_bytes == 16 ? kFewWarps<Item16> : kFewWarps<std::uint32_t>);
   const std::uint64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles, stride = buckets + 1u;
@@ -66,11 +73,14 @@ template <class Item, int kWarps>
 void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets,
                            std::uint64_t seed, std::uint32_t* starts, cudaStream_t stream) {
   const auto tiles = static_cast<std::uint32_t>(Tiles(n, kWarps));
+  const std::uint32_t ahead = sizeof(Item) > 4 ? std::min(kAhead, tiles) : 0;
   const PagedSplitArrays<Item> split{in,
                                      static_cast<Item*>(Pages()),
                                      static_cast<std::uint32_t>(n),
                                      buckets,
                                      tiles,
+                                     ahead,
+                                     PageLayout::Of(n, buckets),
                                      epoch_,
                                      static_cast<std::uint32_t>(MostItems(n, buckets)),
                                      arrays_->counts.data(),
@@ -80,8 +90,8 @@ void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t bucket
   auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps, true> : SplitTiles<Item, kWarps, false>;
   const std::size_t bytes =
       AllowSharedMemory(kernel, SplitBytes<Item, kWarps>((buckets + 1) & ~1u));
-  kernel<<<tiles + 1, kWarps * 32, bytes, stream>>>(PhiloxRounds::From(Philox4x32::FromSeed(seed)),
-                                                    split);
+  kernel<<<1 + ahead + tiles, kWarps * 32, bytes, stream>>>(
+      PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
   CheckCuda(cudaGetLastError(), "SplitTiles");
 }
 

@@ -7,12 +7,13 @@
 //! (1) A tile draws its digits once: it tells its counts to a block that does nothing but sum, and
 //! is told its places while its items are on their way. Counts are added up by groups of 8 tiles
 //! (one atomic addition a pair of digits), so that the summing block has few words to read; within
-//! a group a tile adds up those before it on its own. (2) Buckets need no beginning before all is
-//! counted, as they lie in pages of 65,536 items dealt out in turn: page r of bucket b is page
-//! r buckets + b. All buckets fill up at one rate, so what is written at one time lies within a few
-//! rows of pages. Waits: a tile for the tiles before it, which is safe as blocks are started in
-//! order. Bytes an item: sizeof(Item) read, sizeof(Item) written. Memory: the items and up to a row
-//! of pages, two words a tile and digit. Deterministic: the split is stable.
+//! a group a tile adds up those before it on its own. A block may also count a tile that another
+//! will move later, in place of its own: digits are drawn twice then, but no one waits. (2) Buckets
+//! need no beginning before all is counted, as they lie in pages dealt out in turn. All buckets
+//! fill up at one rate, so what is written at one time lies within two rows of pages. Waits: a tile
+//! for the counts of those before it, which is safe as blocks are started in order. Bytes an item:
+//! sizeof(Item) read, sizeof(Item) written. Memory: the items and up to a row of pages, two words a
+//! tile and digit. Deterministic: the split is stable.
 
 #include "algorithms/shuffle/arrival.cuh"
 #include "algorithms/shuffle/block.cuh"
@@ -30,6 +31,8 @@ struct PagedSplitArrays {
   const Item* in;
   Item* out;  //!< pages
   std::uint32_t n, digits, tiles;
+  std::uint32_t ahead;  //!< tiles counted before they are moved; 0: as they are
+  PageLayout pages;
   std::uint32_t epoch;    //!< of this call: words of other calls do not count; 1 .. kMaxEpoch
   std::uint32_t bucket;   //!< items that a bucket has room for
   std::uint32_t* counts;  //!< [tile][stride]: epoch << 14 | count
@@ -149,14 +152,14 @@ __device__ __noinline__ void SumGroups(const PagedSplitArrays<Item>& split, std:
   if (threadIdx.x == 0) split.starts[split.digits] = split.n;
 }
 
-//! Bytes of shared memory of SplitTiles: items, order, and for each digit a target and a counter of
-//! 16 bits a warp.
+//! Bytes of shared memory of SplitTiles: items, order, and for each digit a target, a count ahead
+//! and a counter of 16 bits a warp.
 template <class Item, int kWarps>
 constexpr std::size_t SplitBytes(std::uint32_t stride) {
-  return 272 + TileOf(kWarps) * (sizeof(Item) + 4) + std::size_t{stride} * 4 * (kWarps / 2 + 1);
+  return 272 + TileOf(kWarps) * (sizeof(Item) + 4) + std::size_t{stride} * 4 * (kWarps / 2 + 2);
 }
 
-//! Splits a tile, by a block of kWarps warps; the first block sums. Blocks: 1 + tiles.
+//! Splits a tile, by a block of kWarps warps; the first block sums. Blocks: 1 + ahead + tiles.
 template <class Item, int kWarps, bool kLanesInOrder>
 __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     SplitTiles(const __grid_constant__ PhiloxRounds random,
@@ -171,20 +174,46 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
   const std::uint32_t digits = split.digits, stride = split.stride();
   auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
   auto* target = count + kPairs * stride;  // place of slot 0 of each digit
+  auto* later = target + stride;           // counts of the tile ahead
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   auto* my_count = count + (warp >> 1) * stride;
   const std::uint32_t half_shift = (warp & 1) * 16;
   const auto* my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
 
   if (blockIdx.x == 0) return SumGroups<Item, kWarps>(split, warps);
-  const std::uint32_t number = blockIdx.x - 1, at = number * kTile;
+  const std::uint32_t own = 2 * threadIdx.x;
+  const auto count_ahead = [&](std::uint32_t tile) {
+    const std::uint32_t begin = tile * kTile, slots = split.n - begin;
+#pragma unroll
+    for (int h = 0; h < kEach / 8; ++h) {
+      const PhiloxBlock block =
+          DigitBlock(random, kFirstStream, (begin >> 8) + warp * (kEach / 8) + h, lane);
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        const std::uint32_t slot = warp * (kEach * 32) + (h * 8 + j) * 32 + lane;
+        if (slot < slots) atomicAdd(&later[Digit(block, j, digits)], 1u);
+      }
+    }
+  };
+  const auto publish_ahead = [&](std::uint32_t tile) {
+    if (own < stride) PublishCounts(split, tile, own, {later[own], later[own + 1]});
+  };
+  for (std::uint32_t d = threadIdx.x; d < stride; d += kThreads) later[d] = 0;
+  if (blockIdx.x <= split.ahead) {  // the first tiles, which no block that moves one counts
+    __syncthreads();
+    count_ahead(blockIdx.x - 1);
+    __syncthreads();
+    return publish_ahead(blockIdx.x - 1);
+  }
+  const std::uint32_t number = blockIdx.x - 1 - split.ahead, at = number * kTile;
+  const bool counts_ahead = split.ahead > 0 && number + split.ahead < split.tiles;
   const std::uint32_t m = split.n - at < kTile ? split.n - at : kTile;
   BulkLoad<Item> load{barrier};
   load.Init();
   for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
   load.Start(split.in + at, m, items);
-  const std::uint32_t own = 2 * threadIdx.x;
+  if (counts_ahead) count_ahead(number + split.ahead);
 
   const auto scatter = [&]<bool kFull>() {
     const std::uint32_t first_slot = warp * (kEach * 32) + lane;
@@ -214,7 +243,8 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
         total[1] += (counted.y & 0xFFFFu) + (counted.y >> 16);
       }
     }
-    if (own < stride) PublishCounts(split, number, own, total);
+    if (counts_ahead) publish_ahead(number + split.ahead);
+    if (split.ahead == 0 && own < stride) PublishCounts(split, number, own, total);
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
     if (own < stride) {
       std::uint32_t running[2] = {first, first + total[0]};
@@ -254,7 +284,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
       if (kFull || p < m) {
         const std::uint32_t mine = order[p];
         const std::uint32_t digit = mine >> kDigitShift;
-        const std::uint32_t to = PagedPlace(digit, target[digit] + p, digits);
+        const std::uint32_t to = split.pages.Place(digit, target[digit] + p);
         const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
         split.out[to] =
             *reinterpret_cast<const Item*>(reinterpret_cast<const unsigned char*>(items) + offset);

@@ -11,28 +11,39 @@
 
 namespace retable::shuffle {
 
-inline constexpr int kPageShift = 16;  //!< pages of 65,536 items
+//! How a number of buckets lie in pages of 2^shift items, dealt out in turn: page r of bucket b is
+//! page r buckets + b.
+struct PageLayout {
+  std::uint32_t buckets = 1;
+  std::uint32_t shift = 13;
 
-//! Where slot `slot` of a bucket lies: its page `slot >> 16` is dealt out after those of the
-//! buckets before it.
-RETABLE_HD std::uint32_t PagedPlace(std::uint32_t bucket, std::uint32_t slot,
-                                    std::uint32_t buckets) {
-  constexpr std::uint32_t kMask = (1u << kPageShift) - 1;
-  return (((slot >> kPageShift) * buckets + bucket) << kPageShift) | (slot & kMask);
-}
+  //! The smallest pages of which an average bucket has at most 16: so many far apart regions of
+  //! memory an H200 reads at once without waiting for their translation.
+  static PageLayout Of(std::uint64_t n, std::uint32_t buckets) {
+    PageLayout layout{buckets};
+    while (n / buckets > (std::uint64_t{16} << layout.shift)) ++layout.shift;
+    return layout;
+  }
+  //! Where slot `slot` of a bucket lies.
+  RETABLE_HD std::uint32_t Place(std::uint32_t bucket, std::uint32_t slot) const {
+    const std::uint32_t mask = (1u << shift) - 1;
+    return (((slot >> shift) * buckets + bucket) << shift) | (slot & mask);
+  }
+};
 
 class PagedSplit {
  public:
   PagedSplit();
   ~PagedSplit();
 
-  //! Allocates for splits of up to n <= 2^31 items into this many buckets, 1 to 572: the items, a
-  //! row of pages and 16 standard deviations of a bucket more, and two words a tile and bucket.
+  //! Allocates for splits of n <= 2^31 items into this many buckets, 1 to 572: the items, a page
+  //! and 16 standard deviations a bucket more, and two words a tile and bucket.
   void Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes);
 
   //! Enqueues the split of n items of 4, 8 or 16 bytes, one kernel, with what was prepared. Bucket
   //! b has starts[b + 1] - starts[b] items, in their order in `in`: slot s of it is
-  //! pages<Item>()[PagedPlace(b, s, buckets)]. starts: device memory, buckets + 1 values.
+  //! pages<Item>()[PageLayout::Of(n, buckets).Place(b, s)]. starts: device memory, buckets + 1
+  //! values.
   template <class Item>
   void Enqueue(const Item* in, std::uint64_t n, std::uint32_t buckets, std::uint64_t seed,
                std::uint32_t* starts, cudaStream_t stream);

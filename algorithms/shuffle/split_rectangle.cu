@@ -3,12 +3,10 @@
 
 #include "algorithms/shuffle/split_rectangle.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/common/parameters.hpp"
-#include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/paged_split.hpp"
@@ -29,28 +27,14 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kEach = 4;  // items a thread
 constexpr std::uint32_t kTile = kThreads * kEach;
-static_assert((1u << kPageShift) % kTile == 0, "a tile lies in one page");
 
-// Buckets are gathered tile by tile, in order; a block also asks for the tile that lies so many
-// tiles ahead.
 template <class Item>
 struct Buckets {
   const Item* pages;
   const std::uint32_t* starts;
   BucketCipher* ciphers;
-  std::uint32_t buckets;
+  PageLayout layout;
   std::uint32_t tiles;  // of the largest possible bucket
-  std::uint32_t ahead;
-
-  __device__ std::uint32_t Size(std::uint32_t bucket) const {
-    return starts[bucket + 1] - starts[bucket];
-  }
-  // Streams a tile into the L2 cache.
-  __device__ void Prefetch(std::uint32_t tile) const {
-    const std::uint32_t bucket = tile / tiles, first = tile % tiles * kTile;
-    if (threadIdx.x > 0 || bucket >= buckets || first >= Size(bucket)) return;
-    PrefetchToCache(pages + PagedPlace(bucket, first, buckets), min(kTile, Size(bucket) - first));
-  }
 };
 
 // Launches a kernel that calls AwaitEarlierKernel, so that it is set up while the one before it
@@ -75,28 +59,38 @@ __device__ __forceinline__ void AwaitEarlierKernel() {
 #endif
 }
 
-// The ciphers of all buckets, a thread each, and the tiles that no block of the gather asks for.
+// The ciphers of all buckets, a thread each.
 template <class Item>
 __global__ void __launch_bounds__(32)
-    BeginBuckets(Philox4x32 random, const __grid_constant__ Buckets<Item> all) {
+    MakeCiphers(Philox4x32 random, const __grid_constant__ Buckets<Item> all) {
   AwaitEarlierKernel();
-  all.Prefetch(blockIdx.x);
   const std::uint32_t bucket = blockIdx.x * 32 + threadIdx.x;
-  if (bucket < all.buckets) {
-    all.ciphers[bucket] = BucketCipher::Make(random, bucket, all.Size(bucket));
-  }
+  if (bucket >= all.layout.buckets) return;
+  const std::uint32_t items = all.starts[bucket + 1] - all.starts[bucket];
+  all.ciphers[bucket] = BucketCipher::Make(random, bucket, items);
 }
 
+// The first to read of a line of memory has all of it brought into the cache: the others of the
+// bucket will be asked for soon, on both halves of the chip.
+#define RETABLE_LOAD "ld.global.nc.L2::128B"
 __device__ __forceinline__ std::uint32_t LoadItem(const std::uint32_t* item) {
-  return __ldg(item);
+  std::uint32_t value;
+  asm volatile(RETABLE_LOAD ".u32 %0, [%1];" : "=r"(value) : "l"(item));
+  return value;
 }
 __device__ __forceinline__ std::uint64_t LoadItem(const std::uint64_t* item) {
-  return __ldg(reinterpret_cast<const unsigned long long*>(item));
+  std::uint64_t value;
+  asm volatile(RETABLE_LOAD ".u64 %0, [%1];" : "=l"(value) : "l"(item));
+  return value;
 }
 __device__ __forceinline__ Item16 LoadItem(const Item16* item) {
-  const ulonglong2 halves = __ldg(reinterpret_cast<const ulonglong2*>(item));
-  return {{halves.x, halves.y}};
+  Item16 value;
+  asm volatile(RETABLE_LOAD ".v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.half[0]), "=l"(value.half[1])
+               : "l"(item));
+  return value;
 }
+#undef RETABLE_LOAD
 // Written items are the first to leave the cache.
 __device__ __forceinline__ void StoreItem(std::uint32_t* item, std::uint32_t value) {
   __stcs(item, value);
@@ -112,13 +106,13 @@ template <class Item>
 __global__ void __launch_bounds__(kThreads)
     GatherBuckets(const __grid_constant__ Buckets<Item> all, Item* out) {
   AwaitEarlierKernel();
-  all.Prefetch(blockIdx.x + all.ahead);
   const std::uint32_t bucket = blockIdx.x / all.tiles, begin = blockIdx.x % all.tiles * kTile;
   const BucketCipher cipher = all.ciphers[bucket];
   if (begin >= cipher.n) return;
   const std::uint32_t first = begin + threadIdx.x;
-  const Item* pages = all.pages + (std::size_t{bucket} << kPageShift);
-  const std::uint32_t other_pages = (all.buckets - 1) << kPageShift;  // between two of a bucket
+  const std::uint32_t shift = all.layout.shift;
+  const Item* pages = all.pages + (std::size_t{bucket} << shift);
+  const std::uint32_t other_pages = (all.layout.buckets - 1) << shift;  // between two of a bucket
   out += all.starts[bucket];
   const auto gather = [&]<bool kFull>() {
     // Side by side, and the few values that are walked on after all.
@@ -139,7 +133,7 @@ __global__ void __launch_bounds__(kThreads)
     Item value[kEach];
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
-      value[e] = LoadItem(pages + slot[e] + (slot[e] >> kPageShift) * other_pages);
+      value[e] = LoadItem(pages + slot[e] + (slot[e] >> shift) * other_pages);
     }
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
@@ -175,17 +169,18 @@ void SplitRectangleWorkspace::Enqueue(const void* in, void* out, std::uint64_t n
                                       cudaStream_t stream) {
   const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
   if (buckets == 1) return arrays_->whole.Enqueue(in, out, n, item_bytes, seed, stream);
+  Prepare(n, item_bytes);  // does nothing when that was done
   WithItemType(item_bytes, [&](auto item) {
     using Item = decltype(item);
     std::uint32_t* starts = arrays_->starts.data();
     arrays_->split.Enqueue(static_cast<const Item*>(in), n, buckets, seed, starts, stream);
-    Buckets<Item> all{
-        arrays_->split.template pages<Item>(), starts, arrays_->ciphers.data(), buckets, 0, 0};
-    all.tiles = static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
-    all.ahead = all.tiles + all.tiles / 10;
-    LaunchEarly(BeginBuckets<Item>, std::max(all.ahead, (buckets + 31) / 32), 32, stream,
-                "BeginBuckets", Philox4x32::FromSeed(seed), all);
-    LaunchEarly(GatherBuckets<Item>, buckets * all.tiles, kThreads, stream, "GatherBuckets", all,
+    const auto tiles =
+        static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
+    const Buckets<Item> all{arrays_->split.template pages<Item>(), starts, arrays_->ciphers.data(),
+                            PageLayout::Of(n, buckets), tiles};
+    LaunchEarly(MakeCiphers<Item>, (buckets + 31) / 32, 32, stream, "MakeCiphers",
+                Philox4x32::FromSeed(seed), all);
+    LaunchEarly(GatherBuckets<Item>, buckets * tiles, kThreads, stream, "GatherBuckets", all,
                 static_cast<Item*>(out));
   });
 }

@@ -22,7 +22,7 @@
 namespace retable::shuffle {
 
 //! Items of a bucket on average, unless asked for otherwise.
-inline constexpr std::int64_t kBucketItems = 1300000;
+inline constexpr std::int64_t kBucketItems = 1400000;
 //! From more items than this on there are several buckets.
 inline constexpr std::uint64_t kSplitFrom = std::uint64_t{1} << 22;
 //! The most buckets.
