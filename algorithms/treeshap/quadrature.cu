@@ -122,17 +122,29 @@ constexpr std::size_t kLeastSharedLeaves = 2000;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
 constexpr std::size_t kPlacedSegments = 108;  // of a tape, about: two for each range
 
-// `order`: which row goes to each place, or null.
-__global__ void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
-                              std::uint32_t columns, std::uint32_t stride, float* x) {
-  const std::uint32_t place = blockIdx.x * blockDim.x + threadIdx.x;
-  if (place >= stride) return;
-  const std::uint32_t row = order == nullptr || place >= count ? place : order[place];
-  for (std::uint32_t f = blockIdx.y; f < columns; f += gridDim.y) {
-    const float value = row < count ? rows[static_cast<std::size_t>(row) * columns + f] : 0.0f;
+// 32 places by 32 columns a block, by way of shared memory. `order`: which row goes to each place,
+// or null.
+__global__ void __launch_bounds__(256)
+    TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
+                  std::uint32_t columns, std::uint32_t stride, float* x) {
+  __shared__ float tile[32][33];
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t first_place = blockIdx.x * 32;
+  const std::uint32_t first_column = blockIdx.y * 32;
+  for (std::uint32_t i = threadIdx.x / 32; i < 32; i += 8) {
+    const std::uint32_t place = first_place + i;
+    const std::uint32_t f = first_column + lane;
+    float value = 0;
+    if (place < count && f < columns) {
+      const std::size_t row = order == nullptr ? place : order[place];
+      value = rows[row * columns + f];
+    }
     constexpr float limit = std::numeric_limits<float>::max();
-    x[static_cast<std::size_t>(f) * stride + place] =
-        value > limit ? limit : (value < -limit ? -limit : value);
+    tile[i][lane] = value > limit ? limit : (value < -limit ? -limit : value);
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x / 32; i < 32 && first_column + i < columns; i += 8) {
+    x[static_cast<std::size_t>(first_column + i) * stride + first_place + lane] = tile[lane][i];
   }
 }
 
@@ -263,7 +275,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   // Many features set many rows apart: smaller units. Depends on the model alone.
   static std::int32_t UnitLeaves(const AnnotatedModel& model) {
-    return model.features <= 10 ? 32 : 16;
+    return model.features <= 10 ? 32 : (model.features <= 256 ? 16 : 12);
   }
 
   // Few rows are seldom alike unless features are few. Sums for the pairs of a unit's features are
@@ -361,11 +373,10 @@ class QuadratureOnDevice final : public TreeExplainer {
     const KernelKind kind = Kind(rows);
 
     start_.Record(main_.get());
-    const dim3 grid((stride + 127) / 128,
-                    static_cast<unsigned>(std::min<std::size_t>(features(), 1024)));
+    const dim3 grid(stride / 32, static_cast<unsigned>((features() + 31) / 32));
     const std::uint32_t* order =
         shares ? shared_->OrderRows(rows_.data(), count, main_.get()) : nullptr;
-    TransposeRows<<<grid, 128, 0, main_.get()>>>(
+    TransposeRows<<<grid, 256, 0, main_.get()>>>(
         rows_.data(), order, count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
     if (shares) {
       shared_->Run(x_.data(), count, stride, kind, out_.data(), main_.get());

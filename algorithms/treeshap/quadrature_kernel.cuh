@@ -466,7 +466,7 @@ void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
 template <int Q, bool General, Features Kind>
 void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
   constexpr int R = RowsPerLane(Q);
-  constexpr int kSharedR = SharedRowsPerLane(Q, Kind);
+  constexpr int kSharedR = SharedRowsPerLane(Q);
   if constexpr (kSharedR != R) {
     if (launch.rows_per_lane == kSharedR) {
       LaunchRows<Q, kSharedR, General, Kind>(launch, stream);

@@ -81,10 +81,9 @@ constexpr int RowsPerLane(int points) {
   return points <= 4 ? 2 : 1;
 }
 
-//! The same above shared units, where treelets are few: for few features the kernel has both forms
-//! for six points.
-constexpr int SharedRowsPerLane(int points, Features features) {
-  return points == 6 && features == Features::kFew ? 2 : RowsPerLane(points);
+//! The same above shared units, where treelets are few: the kernel has both forms for six points.
+constexpr int SharedRowsPerLane(int points) {
+  return points == 6 ? 2 : RowsPerLane(points);
 }
 
 //! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.

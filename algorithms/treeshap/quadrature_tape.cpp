@@ -52,8 +52,15 @@ struct UnitOfTree {
   LikeUnit like;
 };
 
-// The tapes of each unit, like ones one after the other.
-using UnitTapes = std::vector<std::vector<std::vector<Float4>>>;
+// The units' own tapes in the order in which they are written, and which are each unit's.
+struct UnitTapes {
+  struct Piece {
+    std::size_t first, words;
+  };
+  std::vector<Float4> words;
+  std::vector<std::vector<Piece>> pieces;
+  Operations open;  // the one that is being written
+};
 
 // Writes operations of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
@@ -214,7 +221,7 @@ class TreeWriter {
 
   // The unit's own tape, and what an operation needs to take its results.
   void Shared(const UnitOfTree& one) {
-    (*unit_tapes_)[one.like.unit].push_back(UnitTape(one));
+    UnitTape(one, *unit_tapes_);
     if (!one.like.first && one.like.k == LikeUnit::kNoK) return;
     const Unit& unit = out_.units[one.like.unit];
     const std::uint32_t own = one.like.first ? unit.own : 0;
@@ -228,8 +235,11 @@ class TreeWriter {
     Append(names, written_->words);
   }
 
-  std::vector<Float4> UnitTape(const UnitOfTree& one) {
-    Operations own;
+  void UnitTape(const UnitOfTree& one, UnitTapes& tapes) {
+    Operations& own = tapes.open;
+    own.words.clear();
+    own.starts.clear();
+    own.sums.clear();
     const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
     own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
     TreeWriter writer(pass_, out_, nullptr, nullptr, &one.planned->features);
@@ -240,7 +250,8 @@ class TreeWriter {
       own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
       own.words[own.starts[i]].w = own.words[own.starts[i + 1]].y;
     }
-    return std::move(own.words);
+    tapes.pieces[one.like.unit].push_back({tapes.words.size(), own.words.size()});
+    tapes.words.insert(tapes.words.end(), own.words.begin(), own.words.end());
   }
 
   // The records of a treelet in preorder, first children first.
@@ -540,17 +551,19 @@ void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_
 
 // Lays the tapes of like units one behind the other, each with the length of the next at its head.
 void LayUnitTapes(UnitTapes& tapes, Tape& tape) {
-  for (std::size_t u = 0; u < tapes.size(); ++u) {
-    Unit& unit = tape.units[u];
-    unit.first_word = static_cast<std::uint32_t>(tape.unit_words.size());
-    unit.words = static_cast<std::uint32_t>(tapes[u][0].size());
-    for (std::size_t i = 0; i < tapes[u].size(); ++i) {
-      std::vector<Float4>& words = tapes[u][i];
-      const std::size_t next = i + 1 < tapes[u].size() ? tapes[u][i + 1].size() : 0;
-      words[0].x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
-      tape.unit_words.insert(tape.unit_words.end(), words.begin(), words.end());
+  tape.unit_words.reserve(tapes.words.size());
+  for (std::size_t u = 0; u < tapes.pieces.size(); ++u) {
+    const std::vector<UnitTapes::Piece>& pieces = tapes.pieces[u];
+    tape.units[u].first_word = static_cast<std::uint32_t>(tape.unit_words.size());
+    tape.units[u].words = static_cast<std::uint32_t>(pieces[0].words);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const std::size_t next = i + 1 < pieces.size() ? pieces[i + 1].words : 0;
+      const auto first = tapes.words.begin() + static_cast<std::ptrdiff_t>(pieces[i].first);
+      first->x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
+      tape.unit_words.insert(tape.unit_words.end(), first,
+                             first + static_cast<std::ptrdiff_t>(pieces[i].words));
       tape.most_unit_words =
-          std::max(tape.most_unit_words, static_cast<std::uint32_t>(words.size()));
+          std::max(tape.most_unit_words, static_cast<std::uint32_t>(pieces[i].words));
     }
   }
 }
@@ -602,7 +615,8 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     tape.points = points;
     PlanPasses(model, out.ranks, options.unit_leaves, options.batch_width / passes.size(), list,
                tape);
-    UnitTapes unit_tapes(tape.units.size());
+    UnitTapes unit_tapes;
+    unit_tapes.pieces.resize(tape.units.size());
     Assembler assembler(tape, out.where, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];

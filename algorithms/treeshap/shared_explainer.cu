@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/partial_sums.cuh"
+#include "algorithms/treeshap/row_order.cuh"
 
 namespace retable::treeshap {
 
@@ -18,6 +19,7 @@ constexpr std::size_t RangesOf(std::size_t chunks) {
   return std::clamp<std::size_t>(chunks / 8, 13, 54);
 }
 constexpr std::size_t kPlacedSegments = 108;  // of a tape, about: each writes out what it has
+constexpr std::uint32_t kSharedPlaces = 55;   // more than every row alone: it is sums that count
 
 struct Batch {
   std::uint32_t first_unit = 0;
@@ -60,98 +62,6 @@ struct SharedTape {
     counters.Reserve(kUnitCounters);
   }
 };
-
-// A node of the tree that orders the rows.
-struct OrderNode {
-  std::int32_t feature;  // -1: a leaf, `left` is its number
-  float threshold;
-  std::int32_t left, right;
-  std::int32_t missing_left;
-};
-
-constexpr std::uint32_t kOrderThreads = 1024;
-constexpr std::uint32_t kMostBuckets = 8192;
-
-__global__ void FindLeaves(const OrderNode* tree, const float* rows, std::uint32_t count,
-                           std::uint32_t features, std::uint16_t* leaf) {
-  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= count) return;
-  OrderNode at = tree[0];
-  while (at.feature >= 0) {
-    const float x = rows[static_cast<std::size_t>(row) * features + at.feature];
-    const bool left = x != x ? at.missing_left != 0 : x < at.threshold;
-    at = tree[left ? at.left : at.right];
-  }
-  leaf[row] = static_cast<std::uint16_t>(at.left);
-}
-
-// A counting sort by one block. Rows of one leaf come in any order: no result depends on it. A lane
-// carries two neighbouring places: these hold rows 32 apart, so that the rows that a warp reads at
-// once are next to each other.
-__global__ void __launch_bounds__(kOrderThreads)
-    SortByLeaf(const std::uint16_t* leaf, std::uint32_t count, std::uint32_t* order) {
-  __shared__ std::uint32_t buckets[kMostBuckets];
-  __shared__ std::uint32_t totals[kOrderThreads];
-  // All of a thread's leaves at once, kept for both passes.
-  constexpr std::uint32_t kOwn = kGroupedRows / kOrderThreads;
-  std::uint32_t own[kOwn];
-#pragma unroll
-  for (std::uint32_t j = 0; j < kOwn; ++j) {
-    const std::uint32_t i = j * kOrderThreads + threadIdx.x;
-    own[j] = i < count ? leaf[i] : kMostBuckets;
-  }
-  for (std::uint32_t i = threadIdx.x; i < kMostBuckets; i += kOrderThreads) buckets[i] = 0;
-  __syncthreads();
-#pragma unroll
-  for (std::uint32_t j = 0; j < kOwn; ++j) {
-    if (own[j] < kMostBuckets) atomicAdd(buckets + own[j], 1u);
-  }
-  __syncthreads();
-  constexpr std::uint32_t kEach = kMostBuckets / kOrderThreads;
-  std::uint32_t* mine = buckets + threadIdx.x * kEach;
-  std::uint32_t sum = 0;
-  for (std::uint32_t i = 0; i < kEach; ++i) sum += mine[i];
-  totals[threadIdx.x] = sum;
-  __syncthreads();
-  for (std::uint32_t step = 1; step < kOrderThreads; step *= 2) {
-    const std::uint32_t before = threadIdx.x >= step ? totals[threadIdx.x - step] : 0;
-    __syncthreads();
-    totals[threadIdx.x] += before;
-    __syncthreads();
-  }
-  std::uint32_t begin = totals[threadIdx.x] - sum;
-  for (std::uint32_t i = 0; i < kEach; ++i) {
-    const std::uint32_t size = mine[i];
-    mine[i] = begin;
-    begin += size;
-  }
-  __syncthreads();
-#pragma unroll
-  for (std::uint32_t j = 0; j < kOwn; ++j) {
-    if (own[j] == kMostBuckets) continue;
-    const std::uint32_t rank = atomicAdd(buckets + own[j], 1u);
-    const std::uint32_t within = rank % 64;
-    const bool whole = rank - within + 64 <= count;
-    order[whole ? rank - within + within % 32 * 2 + within / 32 : rank] =
-        j * kOrderThreads + threadIdx.x;
-  }
-}
-
-std::vector<OrderNode> OrderTree(const AnnotatedTree& tree) {
-  std::vector<OrderNode> nodes;
-  std::int32_t leaves = 0;
-  const auto count = static_cast<std::int32_t>(tree.nodes.size() + 1) / 2;
-  for (const AnnotatedNode& node : tree.nodes) {
-    if (node.feature >= 0) {
-      nodes.push_back({node.feature, node.threshold, node.left, node.right, node.missing_left});
-    } else {
-      // Neighbouring leaves share a bucket where there are more leaves than buckets.
-      const std::int64_t bucket = std::int64_t{leaves++} * kMostBuckets / std::max(count, 1);
-      nodes.push_back({-1, 0, static_cast<std::int32_t>(bucket), -1, 0});
-    }
-  }
-  return nodes;
-}
 
 // The segments of a tape cut into batches and these into ranges.
 class BatchPlanner {
@@ -229,10 +139,10 @@ struct SharedQuadrature::State {
   DeviceArray<std::uint16_t> ranks;
   DeviceArray<double> partial;
   Event ready;
-  // The first tree, and the rows in the order of its leaves.
-  DeviceArray<OrderNode> order_tree;
-  DeviceArray<std::uint16_t> leaves;
-  DeviceArray<std::uint32_t> order;
+  // The rows in the order of some trees' leaves.
+  OrderTrees order_trees;  // nodes on the device
+  DeviceArray<OrderNode> order_nodes;
+  DeviceArray<std::uint32_t> order_keys, order;
 
   void PlanRounds() {
     std::size_t count = 0;
@@ -269,7 +179,7 @@ struct SharedQuadrature::State {
     launch.features = features;
     launch.columns = tape.places;
     launch.kind = kind;
-    launch.rows_per_lane = SharedRowsPerLane(tape.points, kind.features);
+    launch.rows_per_lane = SharedRowsPerLane(tape.points);
     PlaceStack(tape.points, tape.slots, launch);
     launch.words = tape.words.data();
     launch.ranges = tape.ranges.data() + batch.first_range;
@@ -347,6 +257,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
   options.segment_words = 512;
   if (state_->where == Features::kPlaced) {
+    options.places = kSharedPlaces;
     std::size_t nodes = 0;
     for (const AnnotatedTree& tree : model.trees) nodes += tree.nodes.size() / 2;
     options.segment_words = std::max<std::size_t>(512, nodes * 3 / 2 / kPlacedSegments);
@@ -357,10 +268,10 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   if (!set.ranks.fits()) return;
   state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
   state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
-  if (!model.trees.empty()) {
-    const auto nodes = OrderTree(model.trees[0]);
-    state_->order_tree = DeviceArray<OrderNode>(std::span<const OrderNode>(nodes));
-  }
+  // Where classes have few contributions, one tree is enough: each more takes time to sort.
+  state_->order_trees = ChooseOrder(model, state_->where == Features::kPlaced ? kOrderTrees : 1);
+  state_->order_nodes =
+      DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
   for (const Tape& tape : set.tapes) {
     auto out = std::make_unique<SharedTape>();
     out->points = tape.points;
@@ -386,12 +297,17 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
 const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,
                                                  cudaStream_t stream) {
   State& s = *state_;
-  s.leaves.Reserve(kGroupedRows);
-  s.order.Reserve(kGroupedRows);
-  FindLeaves<<<(count + 63) / 64, 64, 0, stream>>>(s.order_tree.data(), rows, count, s.features,
-                                                   s.leaves.data());
-  SortByLeaf<<<1, kOrderThreads, 0, stream>>>(s.leaves.data(), count, s.order.data());
-  CheckCuda(cudaGetLastError(), "order of rows");
+  OrderLaunch launch;
+  launch.nodes = s.order_nodes.data();
+  std::copy_n(s.order_trees.roots, kOrderTrees, launch.roots);
+  launch.trees = s.order_trees.count;
+  launch.bits = s.order_trees.bits;
+  launch.rows = rows;
+  launch.count = count;
+  launch.features = s.features;
+  launch.keys = s.order_keys.Reserve(kGroupedRows);
+  launch.order = s.order.Reserve(kGroupedRows);
+  LaunchRowOrder(launch, stream);
   return s.order.data();
 }
 

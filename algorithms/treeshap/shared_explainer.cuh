@@ -24,7 +24,7 @@ class SharedQuadrature {
   bool usable() const;
 
   //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
-  //! read the same classes. That of the first tree's leaves. `rows`: count x features.
+  //! read the same classes (row_order.hpp). `rows`: count x features.
   const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
 
   //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
