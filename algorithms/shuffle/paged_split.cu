@@ -53,7 +53,7 @@ void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t ite
   // Enough for fewer items, too, whose pages may be larger: a page is an eighth of a bucket at
   // most.
   const std::uint64_t most = buckets * MostItems(n, buckets);
-  const std::uint64_t page = std::max(n / buckets / 8, std::uint64_t{1} << PageLayout().shift);
+  const std::uint64_t page = std::max(n / buckets / 7, std::uint64_t{1} << PageLayout().shift);
   arrays_->pages.Reserve((most + buckets * page) * item_bytes);
   const std::uint64_t tiles =
       Tiles(n, item_bytes == 16 ? kFewWarps<Item16> : kFewWarps<std::uint32_t>);

@@ -17,11 +17,11 @@ struct PageLayout {
   std::uint32_t buckets = 1;
   std::uint32_t shift = 13;
 
-  //! The smallest pages of which an average bucket has at most 16: so many far apart regions of
-  //! memory an H200 reads at once without waiting for their translation.
+  //! The smallest pages of which an average bucket has at most 14: 16 regions of memory far from
+  //! each other an H200 reads at once without waiting for their translation.
   static PageLayout Of(std::uint64_t n, std::uint32_t buckets) {
     PageLayout layout{buckets};
-    while (n / buckets > (std::uint64_t{16} << layout.shift)) ++layout.shift;
+    while (n / buckets > (std::uint64_t{14} << layout.shift)) ++layout.shift;
     return layout;
   }
   //! Where slot `slot` of a bucket lies.

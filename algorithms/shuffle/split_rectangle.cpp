@@ -1,6 +1,7 @@
 #include "algorithms/shuffle/split_rectangle.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -19,14 +20,19 @@ std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items) {
     throw std::invalid_argument("the split rectangle takes up to 2^31 items, not " +
                                 std::to_string(n));
   }
-  if (bucket_items < 1) {
-    throw std::invalid_argument("a bucket has at least one item, not " +
-                                std::to_string(bucket_items));
+  if (bucket_items < 0) {
+    throw std::invalid_argument("a bucket of " + std::to_string(bucket_items) + " items");
   }
-  if (bucket_items == kBucketItems && n <= kSplitFrom) return 1;
-  const auto each = static_cast<std::uint64_t>(bucket_items);
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>((n + each - 1) / each, 1, kMaxBuckets));
+  std::uint64_t buckets = 1;
+  if (bucket_items > 0) {
+    const auto each = static_cast<std::uint64_t>(bucket_items);
+    buckets = (n + each - 1) / each;
+  } else if (n > kSplitFrom) {
+    const auto items = static_cast<double>(n);
+    constexpr double kScale = 11585.237502960395;  // 2^13.5; square roots are alike everywhere
+    buckets = static_cast<std::uint64_t>(std::ceil(std::sqrt(items * std::sqrt(items)) / kScale));
+  }
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(buckets, 1, kMaxBuckets));
 }
 
 namespace {
@@ -80,16 +86,16 @@ class SplitRectangleShuffler final : public Shuffler {
   std::int64_t bucket_items_;
 };
 
-RETABLE_REGISTER(Shuffler, split_rectangle,
-                 {.name = "SplitRectangle",
-                  .device = Device::kCpu,
-                  .summary = "one level of Partition, then the rectangle cipher within buckets",
-                  .citation = "ours",
-                  .parameters = {{"bucket", kBucketItems, "items of a bucket on average"}},
-                  .make = [](const Parameters& p) {
-                    return std::make_unique<SplitRectangleShuffler>(
-                        IntegerParameter(p, "bucket", kBucketItems));
-                  }});
+RETABLE_REGISTER(
+    Shuffler, split_rectangle,
+    {.name = "SplitRectangle",
+     .device = Device::kCpu,
+     .summary = "one level of Partition, then the rectangle cipher within buckets",
+     .citation = "ours",
+     .parameters = {{"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"}},
+     .make = [](const Parameters& p) {
+       return std::make_unique<SplitRectangleShuffler>(IntegerParameter(p, "bucket", 0));
+     }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -24,7 +24,7 @@ struct SplitRectangleWorkspace::Arrays {
 
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = 128;
 constexpr int kEach = 4;  // items a thread
 constexpr std::uint32_t kTile = kThreads * kEach;
 
@@ -91,17 +91,6 @@ __device__ __forceinline__ Item16 LoadItem(const Item16* item) {
   return value;
 }
 #undef RETABLE_LOAD
-// Written items are the first to leave the cache.
-__device__ __forceinline__ void StoreItem(std::uint32_t* item, std::uint32_t value) {
-  __stcs(item, value);
-}
-__device__ __forceinline__ void StoreItem(std::uint64_t* item, std::uint64_t value) {
-  __stcs(reinterpret_cast<unsigned long long*>(item), value);
-}
-__device__ __forceinline__ void StoreItem(Item16* item, const Item16& value) {
-  __stcs(reinterpret_cast<ulonglong2*>(item), make_ulonglong2(value.half[0], value.half[1]));
-}
-
 template <class Item>
 __global__ void __launch_bounds__(kThreads)
     GatherBuckets(const __grid_constant__ Buckets<Item> all, Item* out) {
@@ -138,7 +127,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
       const std::uint32_t i = first + e * kThreads;
-      if (kFull || i < cipher.n) StoreItem(out + i, value[e]);
+      if (kFull || i < cipher.n) out[i] = value[e];
     }
   };
   if (begin + kTile <= cipher.n) {
@@ -203,7 +192,7 @@ class CudaSplitRectangle final : public CudaShuffler {
 };
 
 ParameterInfo Bucket() {
-  return {"bucket", kBucketItems, "items of a bucket on average"};
+  return {"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"};
 }
 
 RETABLE_REGISTER(
@@ -214,7 +203,7 @@ RETABLE_REGISTER(
      .citation = "ours",
      .parameters = {Bucket()},
      .make = [](const Parameters& p) {
-       return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", kBucketItems));
+       return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", 0));
      }});
 
 }  // namespace

@@ -21,19 +21,18 @@
 
 namespace retable::shuffle {
 
-//! Items of a bucket on average, unless asked for otherwise.
-inline constexpr std::int64_t kBucketItems = 1400000;
 //! From more items than this on there are several buckets.
 inline constexpr std::uint64_t kSplitFrom = std::uint64_t{1} << 22;
-//! The most buckets.
+//! The most buckets. Small buckets make the gather faster and the split slower.
 inline constexpr std::uint64_t kMaxBuckets = 572;
 //! The largest n.
 inline constexpr std::uint64_t kMaxSplit = std::uint64_t{1} << 31;
 
-//! How many buckets n items are split into: 1 when they fit into one or are at most kSplitFrom (in
-//! the second case only for bucket_items == kBucketItems).
-//! @throws std::invalid_argument for n > kMaxSplit or bucket_items < 1.
-std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items = kBucketItems);
+//! How many buckets n items are split into: n^(3/4) / 2^13.5, which is 64 of 2^20 items at 2^26 and
+//! 304 of 1.8 million at 2^29; 1 up to kSplitFrom. bucket_items > 0: as many as it takes for
+//! so many items a bucket on average.
+//! @throws std::invalid_argument for n > kMaxSplit or bucket_items < 0.
+std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items = 0);
 
 //! The sub-stream of a bucket's keys.
 RETABLE_HD std::uint64_t BucketKeyStream(std::uint64_t bucket) {

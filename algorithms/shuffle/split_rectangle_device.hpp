@@ -13,7 +13,7 @@ namespace retable::shuffle {
 
 class SplitRectangleWorkspace {
  public:
-  explicit SplitRectangleWorkspace(std::int64_t bucket_items = kBucketItems);
+  explicit SplitRectangleWorkspace(std::int64_t bucket_items = 0);
   ~SplitRectangleWorkspace();
 
   //! As CudaShuffler::prepare and enqueue: room for n items and some hundredths more where they are

@@ -52,10 +52,12 @@ TEST(SplitRectangle, FollowsItsDefinition) {
 TEST(SplitRectangle, SplitsPastTheCache) {
   EXPECT_EQ(SplitBuckets(0), 1u);
   EXPECT_EQ(SplitBuckets(kSplitFrom), 1u);
-  EXPECT_EQ(SplitBuckets(kSplitFrom + 1), (kSplitFrom + kBucketItems) / kBucketItems);
+  EXPECT_EQ(SplitBuckets(kSplitFrom + 1), 9u);
+  EXPECT_EQ(SplitBuckets(std::uint64_t{1} << 26), 64u);
+  EXPECT_EQ(SplitBuckets(std::uint64_t{1} << 29), 305u);
   EXPECT_LE(SplitBuckets(kMaxSplit), kMaxBuckets);
   EXPECT_THROW(SplitBuckets(kMaxSplit + 1), std::invalid_argument);
-  EXPECT_THROW(Make("SplitRectangle", {{"bucket", std::int64_t{0}}}), std::invalid_argument);
+  EXPECT_THROW(Make("SplitRectangle", {{"bucket", std::int64_t{-1}}}), std::invalid_argument);
 }
 
 TEST(SplitRectangle, CiphersAreOneToOne) {
