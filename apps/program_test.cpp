@@ -198,6 +198,7 @@ INSTANTIATE_TEST_SUITE_P(All, Endings,
 #if !defined(RETABLE_SANITIZED)  // shadow memory counts as the program's own
                                            Ending{"hog", 2, "oom", "over its limit of 500 MiB"},
 #endif
+                                           Ending{"refused", 2, "oom", "40 MiB more are needed"},
                                            Ending{"silent", 2, "failed", "no sample"},
                                            Ending{"nan", 3, "wrong_result", "difference"},
                                            Ending{"wrong", 3, "wrong_result", "difference"}),

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -28,6 +29,11 @@ void UseMemory() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
+
+// As algorithms/common/out_of_memory.hpp, which the harness does not know.
+struct NoDeviceMemory : std::bad_alloc {
+  const char* what() const noexcept override { return "40 MiB more are needed"; }
+};
 
 // How many executions there were before this one: the size of the file RETABLE_SELFTEST_COUNT.
 std::uint64_t ExecutionsBefore() {
@@ -65,7 +71,7 @@ class SelftestProtocol final : public Protocol {
   std::vector<AlgorithmInfo> algorithms() const override {
     std::vector<AlgorithmInfo> all;
     for (const char* name : {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog",
-                             "silent", "exits", "simulated"}) {
+                             "refused", "silent", "exits", "simulated"}) {
       all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
     }
     return all;
@@ -91,6 +97,7 @@ class SelftestProtocol final : public Protocol {
     if (kind == "hangs") std::this_thread::sleep_for(std::chrono::hours(1));
     if (kind == "crashes") abort();
     if (kind == "hog") UseMemory();
+    if (kind == "refused") throw NoDeviceMemory();
     if (kind == "exits") _exit(7);
     if (kind == "simulated") {
       return Simulated(static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k"))));

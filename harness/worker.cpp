@@ -17,6 +17,7 @@
 #include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <typeinfo>
 
 #include "harness/cell_json.hpp"
 
@@ -65,9 +66,11 @@ Outcome MeasureCell(const CellConfig& cell) {
   Outcome outcome;
   try {
     return Gate(FindProtocol(cell.protocol).measure(cell));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc& problem) {
     outcome.status = "oom";
-    outcome.reason = "an allocation was refused";
+    // A device's memory says how much is missing (algorithms/common/out_of_memory.hpp).
+    const bool plain = typeid(problem) == typeid(std::bad_alloc);
+    outcome.reason = plain ? "an allocation was refused" : problem.what();
   } catch (const std::exception& problem) {
     outcome.status = "failed";
     outcome.reason = problem.what();

@@ -13,19 +13,23 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/common/out_of_memory.hpp"
+
 namespace retable {
 
-//! @throws std::runtime_error that names `what` and CUDA's reason.
+//! @throws std::runtime_error that names `what` and CUDA's reason; OutOfDeviceMemory where it is
+//! that.
 inline void CheckCuda(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // nothing is left behind for the next call, unless the error is sticky
-  throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(status));
+  const std::string message = std::string(what) + ": " + cudaGetErrorString(status);
+  if (status == cudaErrorMemoryAllocation) throw OutOfDeviceMemory(message);
+  throw std::runtime_error(message);
 }
 //! The call is its own name.
 #define RETABLE_CUDA_CHECK(call) ::retable::CheckCuda((call), #call)
 
-//! Device memory. @throws std::runtime_error, with what is asked for and what is free, when the
-//! device has too little.
+//! Device memory. @throws OutOfDeviceMemory, with what is asked for and what is free.
 inline void* AllocateOnDevice(std::size_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes);
@@ -33,9 +37,9 @@ inline void* AllocateOnDevice(std::size_t bytes) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     CheckCuda(cudaMemGetInfo(&free_bytes, &total), "cudaMemGetInfo");
-    throw std::runtime_error("the device has " + std::to_string(free_bytes >> 20) +
-                             " MiB free of " + std::to_string(total >> 20) + "; " +
-                             std::to_string(bytes >> 20) + " MiB more are needed");
+    throw OutOfDeviceMemory("the device has " + std::to_string(free_bytes >> 20) + " MiB free of " +
+                            std::to_string(total >> 20) + "; " + std::to_string(bytes >> 20) +
+                            " MiB more are needed");
   }
   CheckCuda(status, "cudaMalloc");
   return memory;

@@ -106,7 +106,7 @@ class CudaMemory : public ::testing::Test {
 std::string ErrorOf(const auto& call) {
   try {
     call();
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   return "";
@@ -160,6 +160,7 @@ TEST_F(CudaMemory, MovesAndSwapsKeepOneOwner) {
 TEST_F(CudaMemory, TooLittleMemoryNamesBothFiguresAndLeavesAnEmptyArray) {
   DeviceArray<char> array(std::size_t{16} << 20);
   const DeviceArray<char> other(std::size_t{30} << 20);
+  EXPECT_THROW(array.Reserve(std::size_t{40} << 20), OutOfDeviceMemory);
   const std::string error = ErrorOf([&] { array.Reserve(std::size_t{40} << 20); });
   EXPECT_EQ(error, "the device has 34 MiB free of 64; 40 MiB more are needed");
   EXPECT_EQ(array.data(), nullptr);
@@ -172,6 +173,7 @@ TEST_F(CudaMemory, ErrorsNameTheCallAndAreTakenAway) {
   EXPECT_EQ(ErrorOf([&] { array.Upload(std::vector<int>(3)); }), "upload: invalid argument");
   EXPECT_EQ(ErrorOf([] { RETABLE_CUDA_CHECK(cudaErrorInvalidValue); }),
             "cudaErrorInvalidValue: invalid argument");
+  EXPECT_THROW(RETABLE_CUDA_CHECK(cudaErrorMemoryAllocation), OutOfDeviceMemory);
 }
 
 TEST_F(CudaMemory, SharedMemoryIsAllowedOrRefusedInBytes) {

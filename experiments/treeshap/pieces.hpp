@@ -8,8 +8,8 @@
 namespace retable::experiments::treeshap {
 
 //! Calls body(first, count) for consecutive pieces of [0, rows) of at most `piece` rows. Where the
-//! body runs out of memory (std::bad_alloc, or a message of CUDA that says so) `piece` is halved
-//! and the piece done again; the smaller size stays for the next call.
+//! body runs out of memory (std::bad_alloc, so OutOfDeviceMemory too) `piece` is halved and the
+//! piece done again; the smaller size stays for the next call.
 //! @throws what the body throws otherwise, and out of memory on a single row
 void InPieces(std::size_t rows, std::size_t& piece,
               const std::function<void(std::size_t first, std::size_t count)>& body);

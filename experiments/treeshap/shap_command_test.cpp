@@ -12,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "algorithms/common/out_of_memory.hpp"
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
@@ -39,7 +40,7 @@ TEST(InPieces, HalvesUntilMemorySuffices) {
     InPieces(21, piece, [&](std::size_t first, std::size_t count) {
       EXPECT_EQ(first, next);
       if (count > 5) {
-        if (cuda) throw std::runtime_error("cudaMalloc: out of memory");
+        if (cuda) throw OutOfDeviceMemory("the device has 1 MiB");
         throw std::bad_alloc();
       }
       next += count;
