@@ -9,15 +9,13 @@
 //! Rows have places in a column: rows 2 i and 2 i + 1 of 64 stand 32 apart, so that a warp whose
 //! lanes carry two rows each adds to neighbouring places.
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/rising.hpp"
 
 namespace retable::treeshap {
 
@@ -41,24 +39,16 @@ struct RangeSums {
       features.insert(features.end(), more.begin(), more.end());
       return;
     }
-    std::vector<std::int32_t> all;
-    std::set_union(features.begin(), features.end(), more.begin(), more.end(),
-                   std::back_inserter(all));
-    features = std::move(all);
+    MergeRising(features, more);
   }
 };
 
 class PartialSums {
  public:
-  //! Uploads the lists of columns. O(ranges x their features)
-  void Plan(std::span<const RangeSums> ranges, std::uint32_t features, std::uint32_t groups) {
-    Plan(ranges, features, groups, false);
-  }
-  //! The same for sums that are written once, as columns of floats, one behind the other.
-  void PlanColumns(std::span<const RangeSums> ranges, std::uint32_t features,
-                   std::uint32_t groups) {
-    Plan(ranges, features, groups, true);
-  }
+  //! Uploads the lists of columns. `columns`: of sums that are written once, as columns of floats,
+  //! one behind the other. O(ranges x their features)
+  void Plan(std::span<const RangeSums> ranges, std::uint32_t features, std::uint32_t groups,
+            bool columns = false);
 
   std::uint32_t ranges() const { return ranges_; }
   //! Doubles that the sums of all ranges take, for so many padded rows.
@@ -81,9 +71,6 @@ class PartialSums {
            std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const;
 
  private:
-  void Plan(std::span<const RangeSums> ranges, std::uint32_t features, std::uint32_t groups,
-            bool columns);
-
   bool written_once_ = false;
   std::uint32_t features_ = 0, groups_ = 0, ranges_ = 0, count_ = 0;
   DeviceArray<std::uint32_t> columns_;  // by group and feature

@@ -120,7 +120,6 @@ constexpr std::size_t kTargetBlocks = 2112;
 constexpr std::size_t kLeastSharedRows = 1024;
 constexpr std::size_t kLeastSharedLeaves = 2000;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
-constexpr std::size_t kPlacedSegments = 108;  // of a tape, about: two for each range
 
 // 32 places by 32 columns a block, by way of shared memory. `order`: which row goes to each place,
 // or null.
@@ -264,9 +263,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   // Small models need small segments to spread over the blocks, large ones long segments.
   static std::size_t SegmentWords(const AnnotatedModel& model) {
-    std::size_t nodes = 0;
-    for (const AnnotatedTree& tree : model.trees) nodes += tree.nodes.size() / 2;
-    // Every segment writes out what it has in places: not many of them.
+    const std::size_t nodes = SplitCount(model);
     if (WhereSumsAre(model.features) == Features::kPlaced) {
       return std::max<std::size_t>(256, nodes * 7 / kPlacedSegments);
     }
@@ -404,13 +401,8 @@ class QuadratureOnDevice final : public TreeExplainer {
       tape->ranges.Upload(ranges.ranges);
     }
     first.push_back(sums.size());
-    const auto columns = static_cast<std::uint32_t>(shape_.features);
-    const auto groups = static_cast<std::uint32_t>(shape_.groups);
-    if (where_ == Features::kPlaced) {
-      sums_.PlanColumns(sums, columns, groups);
-    } else {
-      sums_.Plan(sums, columns, groups);
-    }
+    sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
+               static_cast<std::uint32_t>(shape_.groups), where_ == Features::kPlaced);
     partial_.Reserve(sums_.size(static_cast<std::uint32_t>(stride)));
     return first;
   }

@@ -175,4 +175,10 @@ AnnotatedModel Annotate(const TreeEnsemble& model) {
   return out;
 }
 
+std::size_t SplitCount(const AnnotatedModel& model) {
+  std::size_t splits = 0;
+  for (const AnnotatedTree& tree : model.trees) splits += tree.nodes.size() / 2;
+  return splits;
+}
+
 }  // namespace retable::treeshap

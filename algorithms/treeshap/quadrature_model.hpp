@@ -28,6 +28,7 @@
 //! Sources: Owen 1972 (multilinear extension); Wettenstein, Mitchell, Yu 2026 (quadrature tree
 //! SHAP); the sibling form and its one contribution per node are rederived here.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -83,6 +84,9 @@ struct AnnotatedModel {
 //! Validates and annotates. @throws std::invalid_argument as Validate, and over kMaxPathFeatures
 //! distinct features on one path.
 AnnotatedModel Annotate(const TreeEnsemble& model);
+
+//! Splits of all trees.
+std::size_t SplitCount(const AnnotatedModel& model);
 
 inline constexpr int kMaxPathFeatures = 256;
 

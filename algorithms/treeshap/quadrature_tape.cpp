@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
 #include "algorithms/treeshap/quadrature_places.hpp"
+#include "algorithms/treeshap/rising.hpp"
 
 namespace retable::treeshap {
 
@@ -423,15 +423,8 @@ class Assembler {
 
   // Few features: the sums of a tree, numbered like features.
   void SumsOf(const std::vector<std::int32_t>& split) {
-    std::vector<std::int32_t>& features = tape_.segments.back().features;
-    std::vector<std::int32_t> all;
-    std::set_union(features.begin(), features.end(), split.begin(), split.end(),
-                   std::back_inserter(all));
-    features = std::move(all);
-    std::vector<std::int32_t> open;
-    std::set_union(unfolded_features_.begin(), unfolded_features_.end(), split.begin(), split.end(),
-                   std::back_inserter(open));
-    unfolded_features_ = std::move(open);
+    MergeRising(tape_.segments.back().features, split);
+    MergeRising(unfolded_features_, split);
   }
 
   void Fold() {

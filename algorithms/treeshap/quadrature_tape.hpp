@@ -42,6 +42,9 @@
 
 namespace retable::treeshap {
 
+//! Segments of a tape whose sums have places, about: each writes out what it has, so not many.
+inline constexpr std::size_t kPlacedSegments = 108;
+
 struct alignas(16) Float4 {
   float x, y, z, w;
 };

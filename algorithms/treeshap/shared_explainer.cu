@@ -18,8 +18,7 @@ constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of all tapes' clas
 constexpr std::size_t RangesOf(std::size_t chunks) {
   return std::clamp<std::size_t>(chunks / 8, 13, 54);
 }
-constexpr std::size_t kPlacedSegments = 108;  // of a tape, about: each writes out what it has
-constexpr std::uint32_t kSharedPlaces = 55;   // more than every row alone: it is sums that count
+constexpr std::uint32_t kSharedPlaces = 55;  // more than every row alone: it is sums that count
 
 struct Batch {
   std::uint32_t first_unit = 0;
@@ -157,11 +156,7 @@ struct SharedQuadrature::State {
         ranges.insert(ranges.end(), first, first + batch.ranges);
       }
       PartialSums round;
-      if (where == Features::kPlaced) {
-        round.PlanColumns(ranges, features, groups);
-      } else {
-        round.Plan(ranges, features, groups);
-      }
+      round.Plan(ranges, features, groups, where == Features::kPlaced);
       rounds.push_back(std::move(round));
     }
   }
@@ -258,9 +253,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   options.segment_words = 512;
   if (state_->where == Features::kPlaced) {
     options.places = kSharedPlaces;
-    std::size_t nodes = 0;
-    for (const AnnotatedTree& tree : model.trees) nodes += tree.nodes.size() / 2;
-    options.segment_words = std::max<std::size_t>(512, nodes * 3 / 2 / kPlacedSegments);
+    options.segment_words = std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kPlacedSegments);
   }
   // Few tapes: each is a chain of kernels of its own.
   options.points = {4, 6, 8};

@@ -1,0 +1,20 @@
+#pragma once
+//! @file
+//! Sets of features, as rising lists.
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace retable::treeshap {
+
+//! `all` becomes the union of the two. O(sum of their sizes)
+inline void MergeRising(std::vector<std::int32_t>& all, const std::vector<std::int32_t>& more) {
+  std::vector<std::int32_t> both;
+  std::set_union(all.begin(), all.end(), more.begin(), more.end(), std::back_inserter(both));
+  all = std::move(both);
+}
+
+}  // namespace retable::treeshap
