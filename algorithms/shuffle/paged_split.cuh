@@ -234,30 +234,14 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     __syncthreads();
     // Scan: each counter becomes its first place in the tile; each digit learns where its run goes.
     std::uint32_t total[2] = {0, 0};
-    auto* own_counts = reinterpret_cast<uint2*>(count + own);
-    if (own < stride) {
-#pragma unroll
-      for (int k = 0; k < kPairs; ++k) {
-        const uint2 counted = own_counts[k * (stride / 2)];
-        total[0] += (counted.x & 0xFFFFu) + (counted.x >> 16);
-        total[1] += (counted.y & 0xFFFFu) + (counted.y >> 16);
-      }
-    }
+    const TwoDigits<kPairs> own_counts{reinterpret_cast<uint2*>(count + own), stride / 2};
+    if (own < stride) own_counts.AddUp(total);
     if (counts_ahead) publish_ahead(number + split.ahead);
     if (split.ahead == 0 && own < stride) PublishCounts(split, number, own, total);
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
     if (own < stride) {
       std::uint32_t running[2] = {first, first + total[0]};
-      const auto places = [](std::uint32_t halves, std::uint32_t& next) {
-        const std::uint32_t low = next, high = low + (halves & 0xFFFFu);
-        next = high + (halves >> 16);
-        return low | (high << 16);
-      };
-#pragma unroll
-      for (int k = 0; k < kPairs; ++k) {
-        uint2& counted = own_counts[k * (stride / 2)];
-        counted = make_uint2(places(counted.x, running[0]), places(counted.y, running[1]));
-      }
+      own_counts.ToPlaces(running);
     }
     __syncthreads();
     // Order: slots by digit.
