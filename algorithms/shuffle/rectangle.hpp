@@ -43,25 +43,29 @@ struct RectangleCipher {
     const std::uint32_t over = sum - length;
     return sum < over ? sum : over;  // the smaller as unsigned is the sum modulo the length
   }
-  //! One application, x < a b.
-  template <int kHalfRounds = 0>
-  RETABLE_HD std::uint32_t Encrypt(std::uint32_t x) const {
+  //! One application of a cipher's half-rounds, x < a b; of any type with these members.
+  template <class Cipher>
+  static RETABLE_HD std::uint32_t EncryptBy(const Cipher& cipher, std::uint32_t x,
+                                            int half_rounds) {
     std::uint32_t left =
-        static_cast<std::uint32_t>((static_cast<std::uint64_t>(x) * reciprocal) >> 32);
-    std::uint32_t right = x - left * b;
-    if (right >= b) {
-      right -= b;
+        static_cast<std::uint32_t>((static_cast<std::uint64_t>(x) * cipher.reciprocal) >> 32);
+    std::uint32_t right = x - left * cipher.b;
+    if (right >= cipher.b) {
+      right -= cipher.b;
       ++left;
     }
-    const int count = kHalfRounds > 0 ? kHalfRounds : half_rounds;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
 #endif
-    for (int r = 0; r < count; r += 2) {
-      left = AddMixed(left, right, key[r], a);
-      right = AddMixed(right, left, key[r + 1], b);
+    for (int r = 0; r < half_rounds; r += 2) {
+      left = AddMixed(left, right, cipher.key[r], cipher.a);
+      right = AddMixed(right, left, cipher.key[r + 1], cipher.b);
     }
-    return left * b + right;
+    return left * cipher.b + right;
+  }
+  template <int kHalfRounds = 0>
+  RETABLE_HD std::uint32_t Encrypt(std::uint32_t x) const {
+    return EncryptBy(*this, x, kHalfRounds > 0 ? kHalfRounds : half_rounds);
   }
   //! The bijection of {0..n-1}.
   template <int kHalfRounds = 0>

@@ -6,7 +6,8 @@
 //! shuffle moves each item three times. Approach: one level of the partition shuffle, exactly
 //! uniform given ideal bits, leaves buckets so small that one lies in a GPU's L2 cache; within a
 //! bucket of m items the order is the rectangle cipher of {0..m-1} (rectangle.hpp) under keys of
-//! its own, as a gather from the cache, which upcoming buckets are streamed into:
+//! its own, as a gather from the cache, into which a line of memory comes whole when it is first
+//! read:
 //!     out[start + i] = bucket[Walk(i)].
 //! So which items meet in a bucket is as random as in "Partition", and their order within it as
 //! random as in "Rectangle". Up to kSplitFrom items it is the "Rectangle" of n. Bytes an item: a
@@ -29,7 +30,7 @@ inline constexpr std::uint64_t kMaxBuckets = 572;
 inline constexpr std::uint64_t kMaxSplit = std::uint64_t{1} << 31;
 
 //! How many buckets n items are split into: n^(3/4) / 2^13.5, which is 64 of 2^20 items at 2^26 and
-//! 304 of 1.8 million at 2^29; 1 up to kSplitFrom. bucket_items > 0: as many as it takes for
+//! 305 of 1.8 million at 2^29; 1 up to kSplitFrom. bucket_items > 0: as many as it takes for
 //! so many items a bucket on average.
 //! @throws std::invalid_argument for n > kMaxSplit or bucket_items < 0.
 std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items = 0);
@@ -69,20 +70,7 @@ struct alignas(16) BucketCipher {
 
   //! One application: a bijection of {0 .. a b - 1}. Of x past these: some value.
   RETABLE_HD std::uint32_t Encrypt(std::uint32_t x) const {
-    auto left = static_cast<std::uint32_t>((static_cast<std::uint64_t>(x) * reciprocal) >> 32);
-    std::uint32_t right = x - left * b;
-    if (right >= b) {
-      right -= b;
-      ++left;
-    }
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int r = 0; r < kHalfRounds; r += 2) {
-      left = RectangleCipher::AddMixed(left, right, key[r], a);
-      right = RectangleCipher::AddMixed(right, left, key[r + 1], b);
-    }
-    return left * b + right;
+    return RectangleCipher::EncryptBy(*this, x, kHalfRounds);
   }
   //! From an application to the bijection of {0..n-1}.
   RETABLE_HD std::uint32_t WalkOn(std::uint32_t y) const {
