@@ -108,25 +108,23 @@ struct DevicePairTape {
 };
 
 // Values, and both triangles, half to each, from the fixed-point sums.
-void Scatter(const std::vector<unsigned long long>& sums, std::size_t features, std::size_t groups,
-             std::size_t stride, std::size_t rows, double scale, std::span<double> phi,
-             std::span<double> matrices) {
+void Scatter(const std::vector<unsigned long long>& sums, std::span<const PairSum> names,
+             std::size_t features, std::size_t groups, std::size_t stride, std::size_t rows,
+             double scale, std::span<double> phi, std::span<double> matrices) {
   const std::size_t side = features + 1;
   const auto* from = sums.data();
-  for (std::size_t g = 0; g < groups; ++g) {
-    for (std::size_t i = 0; i < features; ++i) {
-      for (std::size_t j = 0; j <= i; ++j, from += stride) {
-        for (std::size_t r = 0; r < rows; ++r) {
-          const double sum = static_cast<double>(static_cast<long long>(from[r])) / scale;
-          if (i == j) {
-            phi[(r * groups + g) * side + i] = sum;
-            continue;
-          }
-          double* matrix = matrices.data() + (r * groups + g) * side * side;
-          matrix[i * side + j] = matrix[j * side + i] = sum / 2;
-        }
+  for (const PairSum& of : names) {
+    for (std::size_t r = 0; r < rows; ++r) {
+      const double sum = static_cast<double>(static_cast<long long>(from[r])) / scale;
+      const std::size_t output = r * groups + of.group;
+      if (of.high == of.low) {
+        phi[output * side + of.high] = sum;
+        continue;
       }
+      double* matrix = matrices.data() + output * side * side;
+      matrix[of.high * side + of.low] = matrix[of.low * side + of.high] = sum / 2;
     }
+    from += stride;
   }
 }
 
@@ -136,6 +134,7 @@ struct PairsOnDevice::State {
   std::size_t features = 0;
   std::size_t groups = 1;
   double scale = 1;
+  std::vector<PairSum> names;  // of the sums
   std::vector<std::unique_ptr<DevicePairTape>> tapes;
   DeviceArray<std::uint32_t> sets, begin;
   DeviceArray<float> thresholds;
@@ -146,11 +145,9 @@ struct PairsOnDevice::State {
   Stream main;
   Event start, stop, ready;
 
-  std::size_t SumsOfRow() const { return groups * features * (features + 1) / 2; }
-
   // As many as half of the memory there is will hold.
   std::size_t RowsAtOnce() const {
-    std::size_t bytes = SumsOfRow() * sizeof(unsigned long long);
+    std::size_t bytes = names.size() * sizeof(unsigned long long);
     std::size_t held = sums.size() * sizeof(unsigned long long);
     for (const auto& tape : tapes) {
       bytes += tape->BytesOfRow();
@@ -204,7 +201,7 @@ PairsOnDevice::~PairsOnDevice() = default;
 
 PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const PairOptions& options)
     : state_(std::make_unique<State>()) {
-  const PairTapeSet set = CompilePairs(Annotate(model), options);
+  PairTapeSet set = CompilePairs(Annotate(model), options);
   State& s = *state_;
   s.features = static_cast<std::size_t>(model.features);
   s.groups = static_cast<std::size_t>(model.groups);
@@ -221,10 +218,10 @@ PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const PairOptions& optio
     s.tapes.push_back(std::make_unique<DevicePairTape>(tape));
     PairLaunch& rows = s.tapes.back()->rows;
     rows.sets = s.sets.data();
-    rows.features = static_cast<std::uint32_t>(s.features);
     rows.scale[0] = std::ldexp(1.0f, exponent / 2);
     rows.scale[1] = std::ldexp(1.0f, exponent - exponent / 2);
   }
+  s.names = std::move(set.sums);
 }
 
 double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span<double> matrices) {
@@ -242,10 +239,11 @@ double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span
     for (std::size_t r = 0; r < count; ++r) {
       for (std::size_t i = 0; i < f; ++i) x[i * stride + r] = ClampInfinity(rows.row(begin + r)[i]);
     }
-    std::vector<unsigned long long> sums(s.SumsOfRow() * stride);
+    std::vector<unsigned long long> sums(s.names.size() * stride);
     seconds +=
         s.Run(x, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(stride), sums);
-    Scatter(sums, f, s.groups, stride, count, s.scale, phi.subspan(begin * values, count * values),
+    Scatter(sums, s.names, f, s.groups, stride, count, s.scale,
+            phi.subspan(begin * values, count * values),
             matrices.subspan(begin * matrix_size, count * matrix_size));
   }
   return seconds;

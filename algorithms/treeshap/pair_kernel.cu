@@ -235,8 +235,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) PairKernel(PairLaunch p) {
       if (threadIdx.x == 0) ReleaseOne(ended + part.above * row_blocks);
     }
     if (alive) {
-      unsigned long long* sums =
-          p.out + (part.group * (std::size_t{p.features} * (p.features + 1) / 2)) * p.stride + row;
+      unsigned long long* sums = p.out + row;
       const Float4* list = words + (part.features + 3) / 4;
 #pragma unroll 4
       for (std::uint32_t i = 0; i < part.pairs; ++i) {

@@ -32,11 +32,10 @@ struct PairLaunch {
   PairSizes sizes;
   const Float4* words = nullptr;
   const std::uint32_t* sets = nullptr;
-  const float* x = nullptr;  //!< features x stride
-  std::uint32_t features = 0;
+  const float* x = nullptr;           //!< features x stride
   std::uint32_t stride = 0;           //!< padded rows: a multiple of 32
   float scale[2] = {1, 1};            //!< their product is the units of fixed point in one
-  unsigned long long* out = nullptr;  //!< groups x pairs x stride, fixed point
+  unsigned long long* out = nullptr;  //!< PairTapeSet::sums x stride, fixed point
   float* below = nullptr;             //!< K: parts x points x stride
   //! Zero before: the next to be drawn, then how many have ended below each part, for each block of
   //! rows; 1 + parts x stride / 32.

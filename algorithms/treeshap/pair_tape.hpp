@@ -23,7 +23,8 @@
 //! partner in the part are tabulated at its head.
 //!
 //! Layout of a part, in groups of four words, V = ceil(points / 4) groups for an array of points:
-//!   lists    its features, four a group, then its pairs in the order of their slots
+//!   lists    its features, four a group, then its pairs in the order of their slots, as numbers of
+//!            PairTapeSet::sums
 //!   states   (1 - c) / D, V groups each
 //!   cold     -1 / (1 - t)[V]
 //!   factors  one for each path feature: (lower, upper, threshold, feature | flags) of the last
@@ -114,8 +115,15 @@ struct PairTape {
   std::size_t unit_width = 0;  //!< groups of four words of a class, of all units together
 };
 
+//! A sum of a row: of an output and a pair of features that meet on one of its paths. Only features
+//! of one path interact.
+struct PairSum {
+  std::uint32_t group, high, low;  //!< high = low: the feature's value
+};
+
 struct PairTapeSet {
   std::vector<PairTape> tapes;
+  std::vector<PairSum> sums;  //!< rising
   std::vector<std::uint32_t> sets;
   RankTable ranks;
   double bound = 0;  //!< sum over trees of the largest |leaf|

@@ -114,10 +114,10 @@ void RunTape(const PairTapeSet& set, const PairTape& tape, const TreeEnsemble& m
       std::copy_n(k, Q, below[number].begin());
       double* matrix = out.data() + r * InteractionsPerRow(model) + part.group * (f + 1) * (f + 1);
       for (std::uint32_t i = 0; i < part.pairs; ++i) {
-        const std::uint32_t pair = Listed(memory.words + (part.features + 3) / 4, i);
-        std::uint32_t a = 0;
-        while (PairIndex(a + 1, 0) <= pair) ++a;
-        const std::uint32_t b = pair - PairIndex(a, 0);
+        const PairSum& of = set.sums.at(Listed(memory.words + (part.features + 3) / 4, i));
+        EXPECT_EQ(of.group, part.group);
+        const std::uint32_t a = of.high;
+        const std::uint32_t b = of.low;
         const double sum = static_cast<double>(memory.sums[i]);
         if (a == b) {
           phi[r * ValuesPerRow(model) + part.group * (f + 1) + a] += sum;

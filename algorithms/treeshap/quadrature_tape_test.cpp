@@ -25,13 +25,13 @@ std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, cons
     const std::uint32_t rank =
         std::isnan(x) ? kMissingRank
                       : set.ranks.Rank(static_cast<std::int32_t>(digit.feature), ClampInfinity(x));
-    for (std::uint32_t i = 0; i < digit.missing_steps; ++i) {
+    for (std::uint32_t i = 0; i < 2 * digit.missing_groups; ++i) {
       const std::uint32_t bound = at[kGroupWords + 2 * i] & 0xffffu;
       EXPECT_EQ(bound * 0x10001u, at[kGroupWords + 2 * i]);
       const std::uint32_t cut = (1u - bound) & 0xffffu;
       sums[digit.upper] += rank >= cut ? at[kGroupWords + 2 * i + 1] : 0;
     }
-    at += kGroupWords * (1 + StepGroups(digit.missing_steps));
+    at += kGroupWords * (1 + digit.missing_groups);
   }
   EXPECT_EQ(at, tape.unit_keys.data() + unit.first_key + unit.key_words);
   EXPECT_LT(sums[0], 0xffffu);

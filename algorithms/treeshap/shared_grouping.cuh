@@ -14,8 +14,9 @@
 
 namespace retable::treeshap {
 
-//! Rows that can be grouped at once: three quarters of the largest hash table.
-inline constexpr std::uint32_t kGroupedRows = 12288;
+//! Rows that can be grouped at once: two thirds of the largest hash table, and two blocks with
+//! their keys share a multiprocessor.
+inline constexpr std::uint32_t kGroupedRows = 11264;
 //! Up to this many rows, three quarters of the small one, blocks are small and many.
 inline constexpr std::uint32_t kFewGroupedRows = 768;
 

@@ -172,16 +172,21 @@ class Planner {
 
   static void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride,
                     std::uint32_t upper, std::vector<std::uint32_t>& program) {
-    const auto steps = static_cast<std::uint32_t>(digit.steps.size());
+    const auto groups = [](std::size_t steps) {
+      return static_cast<std::uint32_t>(std::max<std::size_t>((steps + 1) / 2, 1));
+    };
+    const std::size_t steps = digit.steps.size();
     program.insert(program.end(), {static_cast<std::uint32_t>(feature),
-                                   steps - (digit.missing ? 1 : 0), steps, upper});
+                                   groups(steps - (digit.missing ? 1 : 0)), groups(steps), upper});
     for (const Step& step : digit.steps) {
       const std::uint32_t bound = (1u - step.cut) & 0xffffu;
       program.push_back(bound | bound << 16);
       program.push_back(static_cast<std::uint32_t>(step.weight) * stride);
     }
-    // A step that is never taken.
-    if (steps % 2 == 1) program.insert(program.end(), {0x80018001u, 0u});
+    // Steps that are never taken.
+    for (std::size_t i = steps; i < 2 * groups(steps); ++i) {
+      program.insert(program.end(), {0x80018001u, 0u});
+    }
   }
 
   const AnnotatedTree& tree_;

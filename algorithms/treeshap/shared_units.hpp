@@ -33,19 +33,16 @@ namespace retable::treeshap {
 inline constexpr std::uint32_t kMissingRank = 0x7fffu;
 
 //! A digit of a key is a weighted sum of steps, [rank >= cut]. Its program: this head, then steps
-//! (1 - cut twice in 16 bits, weight), two in each group of four words. The steps of a missing
-//! value come last.
+//! (1 - cut twice in 16 bits, weight), two in each group of four words, the last perhaps beside one
+//! that is never taken. The step of a missing value comes last. Digits of the key's lower half come
+//! before those of the upper.
 struct KeyDigit {
   std::uint32_t feature;
-  std::uint32_t steps;          //!< where no value is missing
-  std::uint32_t missing_steps;  //!< in all
-  std::uint32_t upper;          //!< 1: the digit is of the key's upper half
+  std::uint32_t groups;          //!< of steps, at least one, where no value is missing
+  std::uint32_t missing_groups;  //!< in all
+  std::uint32_t upper;           //!< 1: the digit is of the key's upper half
 };
 inline constexpr std::uint32_t kGroupWords = 4;
-
-RETABLE_HD constexpr std::uint32_t StepGroups(std::uint32_t steps) {
-  return (steps + 1) / 2;
-}
 
 //! A unit as the device sees it.
 struct Unit {
