@@ -11,23 +11,29 @@
 
 #include <cstdint>
 
+#include "algorithms/shuffle/block.cuh"
+
 namespace retable::shuffle {
 
-//! Adds `one` to the warp's counter for each valid lane, in the order of lanes, and returns what it
-//! was before. Called by whole warps.
+//! Adds `one` to the warp's counter, at an address of shared memory, for each valid lane, in the
+//! order of lanes, and returns what it was before. Called by whole warps.
 template <bool kLanesInOrder>
-__device__ __forceinline__ std::uint32_t Arrive(std::uint32_t* counter, std::uint32_t one,
+__device__ __forceinline__ std::uint32_t Arrive(std::uint32_t counter, std::uint32_t one,
                                                 bool valid) {
-  if constexpr (kLanesInOrder) return valid ? atomicAdd(counter, one) : 0;
-  const auto key = static_cast<std::uint32_t>(__cvta_generic_to_shared(counter));
-  const std::uint32_t peers = __match_any_sync(0xFFFFFFFFu, valid ? key : 0xFFFFFFFFu);
+  if constexpr (kLanesInOrder) return valid ? AddShared(counter, one) : 0;
+  const std::uint32_t peers = __match_any_sync(0xFFFFFFFFu, valid ? counter : 0xFFFFFFFFu);
   const std::uint32_t lane = threadIdx.x & 31;
   const auto earlier = static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1)));
   std::uint32_t before = 0;
-  if (valid && earlier == 0) before = atomicAdd(counter, one * __popc(peers));
+  if (valid && earlier == 0) before = AddShared(counter, one * __popc(peers));
   before = __shfl_sync(0xFFFFFFFFu, before, __ffs(peers) - 1);
   __syncwarp();
   return before + one * earlier;
+}
+template <bool kLanesInOrder>
+__device__ __forceinline__ std::uint32_t Arrive(std::uint32_t* counter, std::uint32_t one,
+                                                bool valid) {
+  return Arrive<kLanesInOrder>(SharedAddress(counter), one, valid);
 }
 
 //! Counts the arrivals that are out of order over many rows of many warps. One block.

@@ -43,18 +43,45 @@ __device__ __forceinline__ std::uint32_t SharedAddress(const void* pointer) {
 //! A value at an address of shared memory: one addition an access less than through a pointer.
 template <class T>
 __device__ __forceinline__ T LoadShared(std::uint32_t address) {
-  if constexpr (sizeof(T) == 8) {
+  if constexpr (sizeof(T) == 16) {
+    T value;
+    auto* half = reinterpret_cast<std::uint64_t*>(&value);
+    asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(half[0]), "=l"(half[1])
+                 : "r"(address)
+                 : "memory");
+    return value;
+  } else if constexpr (sizeof(T) == 8) {
     std::uint64_t value;
     asm volatile("ld.shared.u64 %0, [%1];" : "=l"(value) : "r"(address) : "memory");
     return static_cast<T>(value);
-  } else {
+  } else if constexpr (sizeof(T) == 4) {
     std::uint32_t value;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return static_cast<T>(value);
+  } else {
+    std::uint16_t value;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(address) : "memory");
     return static_cast<T>(value);
   }
 }
 __device__ __forceinline__ void StoreShared(std::uint32_t address, std::uint16_t value) {
   asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(value) : "memory");
+}
+__device__ __forceinline__ void StoreShared(std::uint32_t address, std::uint32_t value) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+//! Adds to a word of shared memory and returns what it was.
+__device__ __forceinline__ std::uint32_t AddShared(std::uint32_t address, std::uint32_t value) {
+  std::uint32_t old;
+  asm volatile("atom.shared.add.u32 %0, [%1], %2;"
+               : "=r"(old)
+               : "r"(address), "r"(value)
+               : "memory");
+  return old;
+}
+__device__ __forceinline__ void CountShared(std::uint32_t address) {
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
 }
 
 //! Fetches m items into the L2 cache, from one thread and without waiting (compute capability 9.0).

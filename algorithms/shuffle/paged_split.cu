@@ -10,6 +10,7 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/paged_split.cuh"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "algorithms/shuffle/split_rectangle.hpp"
 
 namespace retable::shuffle {
 
@@ -23,15 +24,10 @@ namespace {
 
 constexpr std::uint32_t kMaxEpoch = (1u << 18) - 1;
 
-// Two blocks share a multiprocessor, if they do not need counters for too many digits or room for
-// large items.
+// Two blocks share a multiprocessor and leave some of its memory to the first-level cache.
 template <class Item>
-constexpr int kMostWarps = sizeof(Item) == 16 ? 10 : kScatterWarps;
-template <class Item>
-constexpr int kFewWarps = sizeof(Item) == 16 ? 10 : kScatterWarps - 2;
-constexpr std::uint32_t kFewDigits = 448;
-// Tiles counted ahead: half of those that are moved at one time. Tiles of small items take too
-// little time for that to pay.
+constexpr int kWarps = sizeof(Item) == 16 ? 10 : 14;
+// Tiles counted ahead: half of those that are moved at one time.
 constexpr std::uint32_t kAhead = 128;
 
 std::uint64_t Tiles(std::uint64_t n, int warps) {
@@ -55,9 +51,8 @@ void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t ite
   const std::uint64_t most = buckets * MostItems(n, buckets);
   const std::uint64_t page = std::max(n / buckets / 7, std::uint64_t{1} << PageLayout().shift);
   arrays_->pages.Reserve((most + buckets * page) * item_bytes);
-  const std::uint64_t tiles =
-      Tiles(n, item_bytes == 16 ? kFewWarps<Item16> : kFewWarps<std::uint32_t>);
-  const std::uint64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles, stride = buckets + 1u;
+  const std::uint64_t tiles = Tiles(n, item_bytes == 16 ? kWarps<Item16> : kWarps<std::uint32_t>);
+  const std::uint64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles, stride = buckets;
   if (tiles * stride <= arrays_->counts.size() && groups * stride <= arrays_->places.size()) return;
   arrays_->counts.Zeros(tiles * stride);
   arrays_->groups.Zeros(groups * stride);
@@ -69,11 +64,11 @@ void* PagedSplit::Pages() const {
   return arrays_->pages.data();
 }
 
-template <class Item, int kWarps>
+template <class Item, int kBits>
 void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets,
                            std::uint64_t seed, std::uint32_t* starts, cudaStream_t stream) {
-  const auto tiles = static_cast<std::uint32_t>(Tiles(n, kWarps));
-  const std::uint32_t ahead = sizeof(Item) > 4 ? std::min(kAhead, tiles) : 0;
+  const auto tiles = static_cast<std::uint32_t>(Tiles(n, kWarps<Item>));
+  const std::uint32_t ahead = std::min(kAhead, tiles);
   const PagedSplitArrays<Item> split{in,
                                      static_cast<Item*>(Pages()),
                                      static_cast<std::uint32_t>(n),
@@ -87,10 +82,10 @@ void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t bucket
                                      arrays_->groups.data(),
                                      arrays_->places.data(),
                                      starts};
-  auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps, true> : SplitTiles<Item, kWarps, false>;
-  const std::size_t bytes =
-      AllowSharedMemory(kernel, SplitBytes<Item, kWarps>((buckets + 1) & ~1u));
-  kernel<<<1 + ahead + tiles, kWarps * 32, bytes, stream>>>(
+  auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps<Item>, kBits, true>
+                                 : SplitTiles<Item, kWarps<Item>, kBits, false>;
+  const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kWarps<Item>>(buckets));
+  kernel<<<1 + ahead + tiles, kWarps<Item> * 32, bytes, stream>>>(
       PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
   CheckCuda(cudaGetLastError(), "SplitTiles");
 }
@@ -108,8 +103,8 @@ void PagedSplit::Enqueue(const Item* in, std::uint64_t n, std::uint32_t buckets,
     epoch_ = 0;
   }
   ++epoch_;
-  buckets <= kFewDigits ? EnqueueBy<Item, kMostWarps<Item>>(in, n, buckets, seed, starts, stream)
-                        : EnqueueBy<Item, kFewWarps<Item>>(in, n, buckets, seed, starts, stream);
+  BucketBits(buckets) == 8 ? EnqueueBy<Item, 8>(in, n, buckets, seed, starts, stream)
+                           : EnqueueBy<Item, 16>(in, n, buckets, seed, starts, stream);
 }
 
 template void PagedSplit::Enqueue(const std::uint32_t*, std::uint64_t, std::uint32_t, std::uint64_t,

@@ -7,8 +7,8 @@
 //! (1) A tile draws its digits once: it tells its counts to a block that does nothing but sum, and
 //! is told its places while its items are on their way. Counts are added up by groups of 8 tiles
 //! (one atomic addition a pair of digits), so that the summing block has few words to read; within
-//! a group a tile adds up those before it on its own. A block may also count a tile that another
-//! will move later, in place of its own: digits are drawn twice then, but no one waits. (2) Buckets
+//! a group a tile adds up those before it on its own. A block counts a tile that another will move
+//! later, in place of its own: digits are drawn twice then, but no one waits. (2) Buckets
 //! need no beginning before all is counted, as they lie in pages dealt out in turn. All buckets
 //! fill up at one rate, so what is written at one time lies within two rows of pages. Waits: a tile
 //! for the counts of those before it, which is safe as blocks are started in order. Bytes an item:
@@ -83,36 +83,47 @@ __device__ __forceinline__ void PublishCounts(const PagedSplitArrays<Item>& spli
   atomicAdd(split.Group(tile / kGroupTiles, own), Join(one | count[0], one | count[1]));
 }
 
-//! How many items of digits own and own + 1 lie in earlier tiles.
-template <class Item>
-__device__ __forceinline__ void AwaitPlaces(const PagedSplitArrays<Item>& split, std::uint32_t tile,
-                                            std::uint32_t own, std::uint32_t (&place)[2]) {
-  const std::uint32_t group = tile / kGroupTiles, earlier = tile % kGroupTiles;
-  const std::uint32_t first = group * kGroupTiles, epoch = split.epoch;
-  unsigned long long count[kGroupTiles - 1];
+//! How many items of digits own and own + 1 lie in earlier tiles: words that tell it, asked for
+//! before they are needed.
+struct AskedPlaces {
+  unsigned long long count[kGroupTiles - 1], place[2];
+
+  template <class Item>
+  __device__ __forceinline__ void Ask(const PagedSplitArrays<Item>& split, std::uint32_t tile,
+                                      std::uint32_t own) {
+    const std::uint32_t group = tile / kGroupTiles, first = group * kGroupTiles;
 #pragma unroll
-  for (std::uint32_t k = 0; k < kGroupTiles - 1; ++k) {
-    count[k] =
-        k < earlier ? LoadRelaxed(split.Counts(first + k, own)) : Join(epoch << 14, epoch << 14);
-  }
-  place[0] = place[1] = 0;
-#pragma unroll
-  for (std::uint32_t k = 0; k < kGroupTiles - 1; ++k) {
-    while (Low(count[k]) >> 14 != epoch || High(count[k]) >> 14 != epoch) {
-      count[k] = LoadRelaxed(split.Counts(first + k, own));
+    for (std::uint32_t k = 0; k < kGroupTiles - 1; ++k) {
+      count[k] = first + k < tile ? LoadRelaxed(split.Counts(first + k, own))
+                                  : Join(split.epoch << 14, split.epoch << 14);
     }
-    place[0] += Low(count[k]) & 0x3FFFu;
-    place[1] += High(count[k]) & 0x3FFFu;
+    const unsigned long long* from = split.Places(group, own);
+    place[0] = LoadRelaxed(from);
+    place[1] = LoadRelaxed(from + 1);
   }
-  const unsigned long long* from = split.Places(group, own);
-  unsigned long long words[2];
-  do {
-    words[0] = LoadRelaxed(from);
-    words[1] = LoadRelaxed(from + 1);
-  } while (High(words[0]) != epoch || High(words[1]) != epoch);
-  place[0] += Low(words[0]);
-  place[1] += Low(words[1]);
-}
+
+  //! Waits for those that had not come, and adds up.
+  template <class Item>
+  __device__ __forceinline__ void Await(const PagedSplitArrays<Item>& split, std::uint32_t tile,
+                                        std::uint32_t own, std::uint32_t (&sum)[2]) {
+    const std::uint32_t group = tile / kGroupTiles, epoch = split.epoch;
+    const unsigned long long* from = split.Places(group, own);
+    while (High(place[0]) != epoch || High(place[1]) != epoch) {
+      place[0] = LoadRelaxed(from);
+      place[1] = LoadRelaxed(from + 1);
+    }
+    sum[0] = Low(place[0]);
+    sum[1] = Low(place[1]);
+#pragma unroll
+    for (std::uint32_t k = 0; k < kGroupTiles - 1; ++k) {
+      while (Low(count[k]) >> 14 != epoch || High(count[k]) >> 14 != epoch) {
+        count[k] = LoadRelaxed(split.Counts(group * kGroupTiles + k, own));
+      }
+      sum[0] += Low(count[k]) & 0x3FFFu;
+      sum[1] += High(count[k]) & 0x3FFFu;
+    }
+  }
+};
 
 //! By the block that moves nothing: sums up the groups in their order as they come, tells each how
 //! many items lie before it, and at the end where buckets begin. Thread t has digits 2 t and
@@ -152,53 +163,107 @@ __device__ __noinline__ void SumGroups(const PagedSplitArrays<Item>& split, std:
   if (threadIdx.x == 0) split.starts[split.digits] = split.n;
 }
 
-//! Bytes of shared memory of SplitTiles: items, order, and for each digit a target, a count ahead
-//! and a counter of 16 bits a warp.
-template <class Item, int kWarps>
-constexpr std::size_t SplitBytes(std::uint32_t stride) {
-  return 272 + TileOf(kWarps) * (sizeof(Item) + 4) + std::size_t{stride} * 4 * (kWarps / 2 + 2);
+//! Counters and such of a tile have a row of so many words: aligned to their size, so that the
+//! address of a digit's word is its row's with the digit's bits set.
+constexpr std::uint32_t SplitRow(std::uint32_t digits) {
+  return digits < 4 ? 4 : digits;
 }
 
-//! Splits a tile, by a block of kWarps warps; the first block sums. Blocks: 1 + ahead + tiles.
-template <class Item, int kWarps, bool kLanesInOrder>
-__global__ void __launch_bounds__(kScatterWarps * 32, 2)
+//! Bytes of shared memory of SplitTiles: rows of counters of 16 bits a warp, of counts ahead, and
+//! of where runs go; 256 bytes for sums and the barrier; order; items.
+template <class Item, int kWarps>
+constexpr std::size_t SplitBytes(std::uint32_t digits) {
+  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 4) + 256 + 16 +
+         TileOf(kWarps) * (sizeof(Item) + 4);
+}
+
+//! Where a tile's run of a digit goes, given the items of it in earlier tiles and its first place
+//! in the tile: place p goes to the low word + p, or, from the high word on, to that on the next
+//! page of the digit.
+__device__ __forceinline__ unsigned long long RunTarget(const PageLayout& pages,
+                                                        std::uint32_t digit, std::uint32_t earlier,
+                                                        std::uint32_t first) {
+  const std::uint32_t page_end = ((earlier >> pages.shift) + 1) << pages.shift;
+  return Join(pages.Place(digit, earlier) - first, first + page_end - earlier);
+}
+
+//! Digit j of a block, of {0..mask / 4}, times 4: what BucketOf of split_rectangle.hpp draws.
+template <int kBits>
+__device__ __forceinline__ std::uint32_t Digit4(const PhiloxBlock& block, int j,
+                                                std::uint32_t mask) {
+  const int bit = j * kBits % 32;
+  const std::uint32_t word = block.word[j * kBits / 32];
+  return (bit == 0 ? word << 2 : word >> (bit - 2)) & mask;
+}
+
+//! A policy of the cache: lines are given up last. The ends of a run share theirs with the runs of
+//! other tiles, which come soon.
+__device__ __forceinline__ std::uint64_t KeepPolicy() {
+  std::uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+  return policy;
+}
+template <class Item>
+__device__ __forceinline__ void StoreKept(Item* to, const Item& item, std::uint64_t policy) {
+  if constexpr (sizeof(Item) == 16) {
+    asm volatile("st.global.L2::cache_hint.v2.u64 [%0], {%1, %2}, %3;" ::"l"(to), "l"(item.half[0]),
+                 "l"(item.half[1]), "l"(policy)
+                 : "memory");
+  } else if constexpr (sizeof(Item) == 8) {
+    asm volatile("st.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(to), "l"(item), "l"(policy)
+                 : "memory");
+  } else {
+    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(to), "r"(item), "l"(policy)
+                 : "memory");
+  }
+}
+
+//! Splits a tile by 2^k digits of kBits bits each, by a block of kWarps warps; the first block
+//! sums. Blocks: 1 + ahead + tiles.
+template <class Item, int kWarps, int kBits, bool kLanesInOrder>
+__global__ void __launch_bounds__(kWarps * 32, 2)
     SplitTiles(const __grid_constant__ PhiloxRounds random,
                const __grid_constant__ PagedSplitArrays<Item> split) {
   constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
-  constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
+  constexpr int kEach = kScatterEach, kPairs = kWarps / 2, kDrawn = 128 / kBits;
+  static_assert(kTile * 8 <= 1 << 16);  // an order's word has half of its bits for a slot
   extern __shared__ __align__(128) unsigned char shared[];
-  auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // kWarps + 1 words
-  auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 192);
-  auto* items = reinterpret_cast<Item*>(shared + 256);
-  auto* order = reinterpret_cast<std::uint32_t*>(shared + 272 + kTile * sizeof(Item));
-  const std::uint32_t digits = split.digits, stride = split.stride();
-  auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
-  auto* target = count + kPairs * stride;  // place of slot 0 of each digit
-  auto* later = target + stride;           // counts of the tile ahead
-  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  auto* my_count = count + (warp >> 1) * stride;
-  const std::uint32_t half_shift = (warp & 1) * 16;
-  const auto* my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
+  const std::uint32_t digits = split.digits, row = SplitRow(digits), mask = (digits - 1) * 4;
+  auto* count = reinterpret_cast<std::uint32_t*>(shared + ((0 - SharedAddress(shared)) & mask));
+  auto* later = count + kPairs * row;                                 // counts of the tile ahead
+  auto* target = reinterpret_cast<unsigned long long*>(later + row);  // RunTarget
+  auto* warps = reinterpret_cast<std::uint32_t*>(target + row);       // kWarps + 1 words
+  auto* barrier = reinterpret_cast<std::uint64_t*>(warps + 48);
+  auto* order = warps + 64;
+  auto* items = reinterpret_cast<Item*>(order + kTile);
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, half = warp & 1;
+  const std::uint32_t my_counts = SharedAddress(count + (warp >> 1) * row);  // below 2^16
 
   if (blockIdx.x == 0) return SumGroups<Item, kWarps>(split, warps);
   const std::uint32_t own = 2 * threadIdx.x;
+  const std::uint32_t first_slot = warp * (kEach * 32) + lane;
+  // The digits of the 32 kDrawn slots from h 32 kDrawn of the warp on.
+  const auto draw = [&](std::uint32_t begin, int h) {
+    const std::uint32_t group = begin / (32 * kDrawn) + warp * (kEach / kDrawn) + h;
+    return random.Block(std::uint64_t{group} * 32 + lane, kFirstStream);
+  };
   const auto count_ahead = [&](std::uint32_t tile) {
     const std::uint32_t begin = tile * kTile, slots = split.n - begin;
+    const std::uint32_t counts = SharedAddress(later);
 #pragma unroll
-    for (int h = 0; h < kEach / 8; ++h) {
-      const PhiloxBlock block =
-          DigitBlock(random, kFirstStream, (begin >> 8) + warp * (kEach / 8) + h, lane);
+    for (int h = 0; h < kEach / kDrawn; ++h) {
+      const PhiloxBlock block = draw(begin, h);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const std::uint32_t slot = warp * (kEach * 32) + (h * 8 + j) * 32 + lane;
-        if (slot < slots) atomicAdd(&later[Digit(block, j, digits)], 1u);
+      for (int j = 0; j < kDrawn; ++j) {
+        if (first_slot + (h * kDrawn + j) * 32 >= slots) break;
+        CountShared(Digit4<kBits>(block, j, mask) | counts);
       }
     }
   };
   const auto publish_ahead = [&](std::uint32_t tile) {
-    if (own < stride) PublishCounts(split, tile, own, {later[own], later[own + 1]});
+    if (own < digits) PublishCounts(split, tile, own, {later[own], later[own + 1]});
   };
-  for (std::uint32_t d = threadIdx.x; d < stride; d += kThreads) later[d] = 0;
+  for (std::uint32_t d = threadIdx.x; d < digits; d += kThreads) later[d] = 0;
   if (blockIdx.x <= split.ahead) {  // the first tiles, which no block that moves one counts
     __syncthreads();
     count_ahead(blockIdx.x - 1);
@@ -210,68 +275,100 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
   const std::uint32_t m = split.n - at < kTile ? split.n - at : kTile;
   BulkLoad<Item> load{barrier};
   load.Init();
-  for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
+  for (std::uint32_t c = threadIdx.x; c < kPairs * row; c += kThreads) count[c] = 0;
   __syncthreads();
   load.Start(split.in + at, m, items);
+  AskedPlaces asked;
+  if (own < digits) asked.Ask(split, number, own);
   if (counts_ahead) count_ahead(number + split.ahead);
 
   const auto scatter = [&]<bool kFull>() {
-    const std::uint32_t first_slot = warp * (kEach * 32) + lane;
     // Count. A slot's arrival number is its rank in its warp and digit.
-    std::uint32_t word[kEach];  // digit in the low half, arrival number in the high
+    std::uint32_t word[kEach];  // address of the counter in the low half, arrival in the high
+    const std::uint32_t one = half > 0 ? 1u << 16 : 1u, joined = half > 0 ? 0x7610u : 0x5410u;
 #pragma unroll
-    for (int h = 0; h < kEach / 8; ++h) {
-      const PhiloxBlock block =
-          DigitBlock(random, kFirstStream, (at >> 8) + warp * (kEach / 8) + h, lane);
+    for (int h = 0; h < kEach / kDrawn; ++h) {
+      const PhiloxBlock block = draw(at, h);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        const std::uint32_t digit = Digit(block, j, digits);
-        const bool valid = kFull || first_slot + (h * 8 + j) * 32 < m;
-        const std::uint32_t old = Arrive<kLanesInOrder>(&my_count[digit], 1u << half_shift, valid);
-        word[h * 8 + j] = digit | ((old >> half_shift) << 16);
+      for (int j = 0; j < kDrawn; ++j) {
+        const std::uint32_t counter = Digit4<kBits>(block, j, mask) | my_counts;
+        const bool valid = kFull || first_slot + (h * kDrawn + j) * 32 < m;
+        const std::uint32_t old = Arrive<kLanesInOrder>(counter, one, valid);
+        word[h * kDrawn + j] = __byte_perm(counter, old, joined);
       }
     }
     __syncthreads();
-    // Scan: each counter becomes its first place in the tile; each digit learns where its run goes.
+    // Scan: each counter becomes its first place in the tile.
     std::uint32_t total[2] = {0, 0};
-    const TwoDigits<kPairs> own_counts{reinterpret_cast<uint2*>(count + own), stride / 2};
-    if (own < stride) own_counts.AddUp(total);
+    auto* own_counts = reinterpret_cast<uint2*>(count + own);
+    uint2 counted[kPairs];
+    if (own < digits) {
+#pragma unroll
+      for (int k = 0; k < kPairs; ++k) counted[k] = own_counts[k * (row / 2)];
+#pragma unroll
+      for (int k = 0; k < kPairs; ++k) AddCounts(counted[k], total);
+    }
     if (counts_ahead) publish_ahead(number + split.ahead);
-    if (split.ahead == 0 && own < stride) PublishCounts(split, number, own, total);
+    if (split.ahead == 0 && own < digits) PublishCounts(split, number, own, total);
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
-    if (own < stride) {
+    if (own < digits) {
       std::uint32_t running[2] = {first, first + total[0]};
-      own_counts.ToPlaces(running);
+#pragma unroll
+      for (int k = 0; k < kPairs; ++k) {
+        own_counts[k * (row / 2)] = CountsToPlaces(counted[k], running);
+      }
     }
     __syncthreads();
-    // Order: slots by digit.
-    const auto put = [&](std::uint32_t packed, std::uint32_t slot, std::uint32_t shift) {
-      if (!kFull && slot >= m) return;
-      const std::uint32_t digit = packed & 0xFFFFu;
-      order[my_places[2 * digit] + (packed >> 16)] =
-          (digit << kDigitShift) | ((slot + shift) * static_cast<std::uint32_t>(sizeof(Item)));
-    };
+    // Order: slots by digit. A slot's word is its counter's address over 8 times the slot. Loads
+    // are side by side, here and below, as stores keep the compiler from moving any past them.
+    const std::uint32_t places = SharedAddress(order);
+    std::uint32_t place[kEach];
 #pragma unroll
-    for (int e = 0; e < kEach; ++e) put(word[e], first_slot + e * 32, load.shift);
-    if (own < stride) {
-      std::uint32_t place[2];
-      AwaitPlaces(split, number, own, place);
-      target[own] = place[0] - first;
-      target[own + 1] = place[1] - first - total[0];
+    for (int e = 0; e < kEach; ++e) {
+      place[e] = LoadShared<std::uint16_t>((word[e] & 0xFFFFu) | (half * 2)) + (word[e] >> 16);
+    }
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const std::uint32_t slot = first_slot + e * 32;
+      if (kFull || slot < m) StoreShared(places + place[e] * 4, (word[e] << 16) + slot * 8);
+    }
+    if (own < digits) {
+      std::uint32_t earlier[2];
+      asked.Await(split, number, own, earlier);
+      target[own] = RunTarget(split.pages, own, earlier[0], first);
+      target[own + 1] = RunTarget(split.pages, own + 1, earlier[1], first + total[0]);
     }
     load.Wait();
     __syncthreads();
     // Write runs.
+    constexpr int kBatch = sizeof(Item) == 16 ? 4 : 8;
+    const std::uint32_t loaded = SharedAddress(items + load.shift);
+    const std::uint32_t targets = SharedAddress(target);
+    const std::uint32_t next_page = (digits - 1) << split.pages.shift;
+    const std::uint64_t keep = KeepPolicy();
 #pragma unroll
-    for (int e = 0; e < kEach; ++e) {
-      const std::uint32_t p = e * kThreads + threadIdx.x;
-      if (kFull || p < m) {
-        const std::uint32_t mine = order[p];
-        const std::uint32_t digit = mine >> kDigitShift;
-        const std::uint32_t to = split.pages.Place(digit, target[digit] + p);
-        const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
-        split.out[to] =
-            *reinterpret_cast<const Item*>(reinterpret_cast<const unsigned char*>(items) + offset);
+    for (int b = 0; b < kEach; b += kBatch) {
+      std::uint32_t mine[kBatch];
+      std::uint64_t run[kBatch];
+      Item item[kBatch];
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        const std::uint32_t p = (b + e) * kThreads + threadIdx.x;
+        mine[e] = kFull || p < m ? LoadShared<std::uint32_t>(places + p * 4) : 0;
+      }
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        run[e] = LoadShared<std::uint64_t>(targets + ((mine[e] >> 15) & (mask * 2)));
+      }
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        item[e] = LoadShared<Item>(loaded + (mine[e] & 0xFFFFu) / 8 * sizeof(Item));
+      }
+#pragma unroll
+      for (int e = 0; e < kBatch; ++e) {
+        const std::uint32_t p = (b + e) * kThreads + threadIdx.x;
+        const std::uint32_t to = Low(run[e]) + p + (p < High(run[e]) ? 0 : next_page);
+        if (kFull || p < m) StoreKept(split.out + to, item[e], keep);
       }
     }
   };

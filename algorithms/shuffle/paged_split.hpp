@@ -36,7 +36,7 @@ class PagedSplit {
   PagedSplit();
   ~PagedSplit();
 
-  //! Allocates for splits of n <= 2^31 items into this many buckets, 1 to 572: the items, a page
+  //! Allocates for splits of n <= 2^31 items into 2^k buckets, 2 to 512: the items, a page
   //! and 16 standard deviations a bucket more, and two words a tile and bucket.
   void Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes);
 
@@ -57,7 +57,7 @@ class PagedSplit {
  private:
   struct Arrays;
   void* Pages() const;
-  template <class Item, int kWarps>
+  template <class Item, int kBits>
   void EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets, std::uint64_t seed,
                  std::uint32_t* starts, cudaStream_t stream);
 

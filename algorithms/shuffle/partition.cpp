@@ -7,6 +7,7 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/leaf.hpp"
 #include "algorithms/shuffle/parallel.hpp"
+#include "algorithms/shuffle/partition_random.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split.hpp"
 
@@ -49,7 +50,10 @@ void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t 
     return ShuffleLeaves(random, kFirstStream, plan.buckets, 0, in, out,
                          static_cast<std::uint32_t>(n), true);
   }
-  const auto start = SplitByDigits(random, plan.buckets, in, out, n);
+  const auto start = SplitByDigits(
+      plan.buckets, in, out, n, [&](std::uint64_t begin, std::uint64_t end, auto&& visit) {
+        ForEachDigit(random, kFirstStream, plan.buckets, begin, end, visit);
+      });
   ParallelFor(plan.buckets, [&](std::uint64_t d) {
     ShuffleBucket(random, plan, d, out + start[d],
                   static_cast<std::uint32_t>(start[d + 1] - start[d]));

@@ -430,8 +430,11 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     __syncthreads();
     // Scan: each counter becomes its first place in the tile; each digit learns where its run goes.
     std::uint32_t total[2] = {0, 0};
-    const TwoDigits<kPairs> own_counts{reinterpret_cast<uint2*>(count + own), stride / 2};
-    if (own < stride) own_counts.AddUp(total);
+    auto* own_counts = reinterpret_cast<uint2*>(count + own);
+    if (own < stride) {
+#pragma unroll
+      for (int k = 0; k < kPairs; ++k) AddCounts(own_counts[k * (stride / 2)], total);
+    }
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
     if (own < stride) {
       std::uint32_t running[2] = {first, first + total[0]};
@@ -440,7 +443,11 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
       const std::uint32_t tiles_before = fetched[4];
       target[own] = ends.x + ends.z + (tiles_before & 0xFFFFu) - running[0];
       if (own + 1 < digits) target[own + 1] = ends.y + ends.w + (tiles_before >> 16) - running[1];
-      own_counts.ToPlaces(running);
+#pragma unroll
+      for (int k = 0; k < kPairs; ++k) {
+        uint2& counted = own_counts[k * (stride / 2)];
+        counted = CountsToPlaces(counted, running);
+      }
     }
     __syncthreads();
     // Order: slots by digit.

@@ -8,26 +8,26 @@
 
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/parallel.hpp"
-#include "algorithms/shuffle/partition_random.hpp"
 
 namespace retable::shuffle {
 
-//! Copies the n items of `in` to `out`, ordered stably by their first digits of {0..digits-1}, and
-//! returns where each digit's part begins, and n. Ranges of the input are counted and then moved in
-//! parallel: a range's counts fix its places. Time O(n), memory a counter a digit and range.
-template <class Item>
-std::vector<std::uint64_t> SplitByDigits(const Philox4x32& random, std::uint32_t digits,
-                                         const Item* in, Item* out, std::uint64_t n) {
+//! Copies the n items of `in` to `out`, ordered stably by digits of {0..digits-1}, and returns
+//! where each digit's part begins, and n. for_each_digit(begin, end, visit) calls visit(i, digit)
+//! for the items [begin, end) in turn; begin is a multiple of 2^18. Ranges of the input are counted
+//! and then moved in parallel: a range's counts fix its places. Time O(n), memory a counter a digit
+//! and range.
+template <class Item, class ForEachDigit>
+std::vector<std::uint64_t> SplitByDigits(std::uint32_t digits, const Item* in, Item* out,
+                                         std::uint64_t n, ForEachDigit&& for_each_digit) {
   constexpr std::uint64_t kRange = std::uint64_t{1} << 18;
   const std::uint64_t ranges = (n + kRange - 1) / kRange;
   std::vector<std::uint64_t> place(ranges * digits, 0), start(digits + std::uint64_t{1}, 0);
-  const auto for_each_digit = [&](std::uint64_t range, auto&& visit) {
-    ForEachDigit(random, kFirstStream, digits, range * kRange, std::min(n, (range + 1) * kRange),
-                 visit);
+  const auto visit_range = [&](std::uint64_t range, auto&& visit) {
+    for_each_digit(range * kRange, std::min(n, (range + 1) * kRange), visit);
   };
   ParallelFor(ranges, [&](std::uint64_t r) {
     std::uint64_t* count = &place[r * digits];
-    for_each_digit(r, [&](std::uint64_t, std::uint32_t digit) { ++count[digit]; });
+    visit_range(r, [&](std::uint64_t, std::uint32_t digit) { ++count[digit]; });
   });
   std::uint64_t sum = 0;
   for (std::uint64_t d = 0; d < digits; ++d) {
@@ -41,8 +41,8 @@ std::vector<std::uint64_t> SplitByDigits(const Philox4x32& random, std::uint32_t
   start[digits] = sum;
   ParallelFor(ranges, [&](std::uint64_t r) {
     std::uint64_t* next = &place[r * digits];
-    for_each_digit(
-        r, [&](std::uint64_t i, std::uint32_t digit) { Append(out + next[digit]++, in[i]); });
+    visit_range(r,
+                [&](std::uint64_t i, std::uint32_t digit) { Append(out + next[digit]++, in[i]); });
   });
   return start;
 }

@@ -1,7 +1,7 @@
 #include "algorithms/shuffle/split_rectangle.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,6 +10,7 @@
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/parallel.hpp"
+#include "algorithms/shuffle/philox_bulk.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split.hpp"
 
@@ -26,23 +27,45 @@ std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items) {
   std::uint64_t buckets = 1;
   if (bucket_items > 0) {
     const auto each = static_cast<std::uint64_t>(bucket_items);
-    buckets = (n + each - 1) / each;
+    buckets = std::bit_ceil(std::max<std::uint64_t>((n + each - 1) / each, 1));
   } else if (n > kSplitFrom) {
-    const auto items = static_cast<double>(n);
-    constexpr double kScale = 11585.237502960395;  // 2^13.5; square roots are alike everywhere
-    buckets = static_cast<std::uint64_t>(std::ceil(std::sqrt(items * std::sqrt(items)) / kScale));
+    buckets = std::uint64_t{1} << ((std::bit_width(n) - 1) / 2 - 6);
   }
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(buckets, 1, kMaxBuckets));
+  return static_cast<std::uint32_t>(std::min(buckets, kMaxBuckets));
 }
 
 namespace {
+
+// Calls visit(i, bucket) for items [begin, end), begin a multiple of 512. As BucketOf, in bulk.
+template <class Visit>
+void ForEachBucket(const Philox4x32& random, std::uint32_t buckets, std::uint64_t begin,
+                   std::uint64_t end, Visit&& visit) {
+  const int bits = BucketBits(buckets), in_word = 32 / bits;
+  const auto each = static_cast<std::uint64_t>(32 * 4 * in_word);  // items of 32 blocks
+  alignas(64) std::uint32_t words[128];
+  std::uint16_t bucket[512];
+  for (std::uint64_t s = begin; s < end; s += each) {
+    FillBlocks32(random, s / each * 32, kFirstStream, words);
+    for (int j = 0; j < 4 * in_word; ++j) {
+      for (int l = 0; l < 32; ++l) {
+        const std::uint32_t word = words[j / in_word * 32 + l] >> (bits * (j % in_word));
+        bucket[32 * j + l] = static_cast<std::uint16_t>(word & (buckets - 1));
+      }
+    }
+    const std::uint64_t count = std::min(each, end - s);
+    for (std::uint64_t k = 0; k < count; ++k) visit(s + k, bucket[k]);
+  }
+}
 
 template <class Item>
 void SplitShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
                   std::uint32_t buckets) {
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   const auto between = std::make_unique_for_overwrite<Item[]>(n);
-  const auto start = SplitByDigits(random, buckets, in, between.get(), n);
+  const auto start = SplitByDigits(buckets, in, between.get(), n,
+                                   [&](std::uint64_t begin, std::uint64_t end, auto&& visit) {
+                                     ForEachBucket(random, buckets, begin, end, visit);
+                                   });
   std::vector<BucketCipher> ciphers;
   for (std::uint32_t b = 0; b < buckets; ++b) {
     ciphers.push_back(

@@ -6,7 +6,7 @@
 //! shuffle moves each item three times. Approach: one level of the partition shuffle, exactly
 //! uniform given ideal bits, leaves buckets so small that one lies in a GPU's L2 cache; within a
 //! bucket of m items the order is the rectangle cipher of {0..m-1} (rectangle.hpp) under keys of
-//! its own, as a gather from the cache, into which a line of memory comes whole when it is first
+//! its own, as a gather from the cache, into which each line of memory comes whole when it is first
 //! read:
 //!     out[start + i] = bucket[Walk(i)].
 //! So which items meet in a bucket is as random as in "Partition", and their order within it as
@@ -18,22 +18,39 @@
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/shuffle/partition.hpp"
 #include "algorithms/shuffle/rectangle.hpp"
 
 namespace retable::shuffle {
 
 //! From more items than this on there are several buckets.
 inline constexpr std::uint64_t kSplitFrom = std::uint64_t{1} << 22;
-//! The most buckets. Small buckets make the gather faster and the split slower.
-inline constexpr std::uint64_t kMaxBuckets = 572;
+//! The most buckets.
+inline constexpr std::uint64_t kMaxBuckets = 512;
 //! The largest n.
 inline constexpr std::uint64_t kMaxSplit = std::uint64_t{1} << 31;
 
-//! How many buckets n items are split into: n^(3/4) / 2^13.5, which is 64 of 2^20 items at 2^26 and
-//! 305 of 1.8 million at 2^29; 1 up to kSplitFrom. bucket_items > 0: as many as it takes for
-//! so many items a bucket on average.
+//! How many buckets n items are split into: 2^(floor(log2(n) / 2) - 6), which is 128 of half a
+//! million items at 2^26 and 256 of two million at 2^29; 1 up to kSplitFrom. Small buckets make the
+//! gather faster and the split slower. bucket_items > 0: the power of two of which at most so many
+//! items come to a bucket on average, up to kMaxBuckets.
 //! @throws std::invalid_argument for n > kMaxSplit or bucket_items < 0.
 std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items = 0);
+
+//! Random bits of an item, the low ones of which are the number of its bucket.
+constexpr int BucketBits(std::uint32_t buckets) {
+  return buckets <= 256 ? 8 : 16;
+}
+//! The bucket of item i. Philox draws bytes (or half-words) for 16 (or 8) items at once: one block
+//! for items i, i + 32, i + 64 and so on.
+RETABLE_HD std::uint32_t BucketOf(const Philox4x32& random, std::uint64_t i,
+                                  std::uint32_t buckets) {
+  const int bits = BucketBits(buckets);
+  const auto drawn = static_cast<std::uint32_t>(128 / bits);
+  const PhiloxBlock block = random.Block(i / (32 * drawn) * 32 + i % 32, kFirstStream);
+  const int bit = static_cast<int>(i / 32 % drawn) * bits;
+  return (block.word[bit / 32] >> (bit % 32)) & (buckets - 1);
+}
 
 //! The sub-stream of a bucket's keys.
 RETABLE_HD std::uint64_t BucketKeyStream(std::uint64_t bucket) {
@@ -77,9 +94,7 @@ struct alignas(16) BucketCipher {
     while (y >= n) y = Encrypt(y);
     return y;
   }
-  RETABLE_HD std::uint32_t Walk(std::uint32_t x) const {
-    return WalkOn(Encrypt(x));
-  }
+  RETABLE_HD std::uint32_t Walk(std::uint32_t x) const { return WalkOn(Encrypt(x)); }
 };
 static_assert(sizeof(BucketCipher) == 64);
 

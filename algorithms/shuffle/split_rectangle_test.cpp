@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/shuffle/partition.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/statistics.hpp"
 
@@ -18,15 +17,12 @@ std::unique_ptr<Shuffler> Make(const char* name, const Parameters& parameters = 
   return Registry<Shuffler>::Instance().Make(name, Device::kCpu, parameters);
 }
 
-// A stable split by first digits, then each bucket by its cipher.
+// A stable split, then each bucket by its cipher.
 std::vector<std::uint64_t> ByDefinition(std::uint64_t n, std::uint32_t buckets,
                                         std::uint64_t seed) {
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<std::vector<std::uint64_t>> parts(buckets);
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const PhiloxBlock block = DigitBlock(random, kFirstStream, i / 256, i % 32);
-    parts[Digit(block, static_cast<int>(i / 32 % 8), buckets)].push_back(i);
-  }
+  for (std::uint64_t i = 0; i < n; ++i) parts[BucketOf(random, i, buckets)].push_back(i);
   std::vector<std::uint64_t> order;
   for (std::uint32_t b = 0; b < buckets; ++b) {
     const auto m = static_cast<std::uint32_t>(parts[b].size());
@@ -52,10 +48,10 @@ TEST(SplitRectangle, FollowsItsDefinition) {
 TEST(SplitRectangle, SplitsPastTheCache) {
   EXPECT_EQ(SplitBuckets(0), 1u);
   EXPECT_EQ(SplitBuckets(kSplitFrom), 1u);
-  EXPECT_EQ(SplitBuckets(kSplitFrom + 1), 9u);
-  EXPECT_EQ(SplitBuckets(std::uint64_t{1} << 26), 64u);
-  EXPECT_EQ(SplitBuckets(std::uint64_t{1} << 29), 305u);
-  EXPECT_LE(SplitBuckets(kMaxSplit), kMaxBuckets);
+  EXPECT_EQ(SplitBuckets(kSplitFrom + 1), 32u);
+  EXPECT_EQ(SplitBuckets(std::uint64_t{1} << 26), 128u);
+  EXPECT_EQ(SplitBuckets((std::uint64_t{1} << 29) + 1), 256u);
+  EXPECT_EQ(SplitBuckets(kMaxSplit), kMaxBuckets);
   EXPECT_THROW(SplitBuckets(kMaxSplit + 1), std::invalid_argument);
   EXPECT_THROW(Make("SplitRectangle", {{"bucket", std::int64_t{-1}}}), std::invalid_argument);
 }
