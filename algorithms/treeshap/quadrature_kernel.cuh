@@ -466,10 +466,9 @@ void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
 template <int Q, bool General, Features Kind>
 void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
   constexpr int R = RowsPerLane(Q);
-  constexpr int kSharedR = SharedRowsPerLane(Q);
-  if constexpr (kSharedR != R) {
-    if (launch.rows_per_lane == kSharedR) {
-      LaunchRows<Q, kSharedR, General, Kind>(launch, stream);
+  if constexpr (kSharedRowsPerLane != R) {
+    if (launch.rows_per_lane == kSharedRowsPerLane) {
+      LaunchRows<Q, kSharedRowsPerLane, General, Kind>(launch, stream);
       return;
     }
   }

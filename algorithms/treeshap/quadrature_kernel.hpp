@@ -81,10 +81,8 @@ constexpr int RowsPerLane(int points) {
   return points <= 4 ? 2 : 1;
 }
 
-//! The same above shared units, where treelets are few: the kernel has both forms for six points.
-constexpr int SharedRowsPerLane(int points) {
-  return points == 6 ? 2 : RowsPerLane(points);
-}
+//! The same above shared units, where treelets are few: there are kernels of both forms.
+inline constexpr int kSharedRowsPerLane = 2;
 
 //! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.
 constexpr int ResidentBlocks(int points) {

@@ -66,9 +66,9 @@ struct UnitTapes {
 class TreeWriter {
  public:
   //! `units`: by root node, or null; `locals`: the list of the features that records shall number,
-  //! or null for the model's own numbers.
+  //! or none for the model's own numbers.
   TreeWriter(const PassContext& pass, Tape& out, const std::map<std::int32_t, UnitOfTree>* units,
-             UnitTapes* unit_tapes, const std::vector<std::int32_t>* locals)
+             UnitTapes* unit_tapes, std::span<const std::uint32_t> locals)
       : pass_(pass),
         tree_(pass.tree),
         points_(pass.points),
@@ -230,7 +230,7 @@ class TreeWriter {
     std::vector<float> names((own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < own; ++i) {
       written_->sums.push_back(4 * written_->words.size() + i);
-      names[i] = std::bit_cast<float>(Name(one.planned->features[i]));
+      names[i] = std::bit_cast<float>(out_.unit_features[unit.first_feature + i]);
     }
     Append(names, written_->words);
   }
@@ -242,7 +242,9 @@ class TreeWriter {
     own.sums.clear();
     const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
     own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
-    TreeWriter writer(pass_, out_, nullptr, nullptr, &one.planned->features);
+    const Unit& unit = out_.units[one.like.unit];
+    TreeWriter writer(pass_, out_, nullptr, nullptr,
+                      std::span(out_.unit_features).subspan(unit.first_feature, unit.features));
     for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
     out_.unit_slots = std::max(out_.unit_slots, writer.Run(one.planned->root, own));
     writer.Begin(tape::kEnd, 0);
@@ -268,9 +270,10 @@ class TreeWriter {
   }
 
   std::uint32_t Name(std::int32_t feature) const {
-    if (locals_ == nullptr) return static_cast<std::uint32_t>(feature);
-    return static_cast<std::uint32_t>(std::find(locals_->begin(), locals_->end(), feature) -
-                                      locals_->begin());
+    const auto model = static_cast<std::uint32_t>(feature);
+    if (locals_.empty()) return model;
+    return static_cast<std::uint32_t>(std::find(locals_.begin(), locals_.end(), model) -
+                                      locals_.begin());
   }
 
   std::uint32_t Flags(const AnnotatedNode& at) const {
@@ -340,7 +343,7 @@ class TreeWriter {
   Tape& out_;
   const std::map<std::int32_t, UnitOfTree>* units_;
   UnitTapes* unit_tapes_;
-  const std::vector<std::int32_t>* locals_;
+  std::span<const std::uint32_t> locals_;
   std::vector<int> tops_;
   Operations* written_ = nullptr;
 };
@@ -353,6 +356,15 @@ std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
   }
   std::sort(features.begin(), features.end());
   features.erase(std::unique(features.begin(), features.end()), features.end());
+  return features;
+}
+
+// Of a unit, rising.
+std::vector<std::int32_t> OwnFeatures(const Tape& tape, std::uint32_t number) {
+  const Unit& unit = tape.units[number];
+  const auto first = tape.unit_features.begin() + unit.first_feature;
+  std::vector<std::int32_t> features(first, first + unit.own);
+  std::sort(features.begin(), features.end());
   return features;
 }
 
@@ -373,17 +385,19 @@ class Assembler {
         segment_words_(options.segment_words),
         most_places_(options.places) {}
 
-  //! Begins a tree: closes the segment where it is full or of another group or batch.
-  void NextTree(const AnnotatedTree& tree, std::uint32_t batch) {
-    if (!open_ || tape_.segments.back().group != tree.group ||
-        tape_.segments.back().batch != batch || used_ >= segment_words_) {
-      Open(tree.group, batch);
+  //! Begins a tree, with the features it adds to: closes the segment where it is full or of another
+  //! group or batch.
+  void NextTree(std::int32_t group, std::uint32_t batch,
+                const std::vector<std::int32_t>& features) {
+    if (!open_ || tape_.segments.back().group != group || tape_.segments.back().batch != batch ||
+        used_ >= segment_words_) {
+      Open(group, batch);
     } else if (where_ == Features::kFew && unfolded_ >= tape::kFoldWords) {
       Fold();
     } else {
       Add(OnlyMark(tape::kNextTree));
     }
-    if (where_ == Features::kFew) SumsOf(SplitFeatures(tree));
+    if (where_ == Features::kFew) SumsOf(features);
   }
 
   //! `units`: that it is the first to use.
@@ -533,9 +547,8 @@ void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_
     pass.like = units.Add(model.trees[pass.tree], pass.planned);
     pass.batch = units.batch();
   }
-  tape.units = units.units();
-  tape.unit_keys = units.keys();
-  tape.unit_features = units.features();
+  tape.units = units.Write(tape.unit_keys, tape.unit_features);
+  for (Pass& pass : list) units.PlaceKs(pass.like);
   for (const Unit& unit : tape.units) {
     tape.most_unit_features = std::max(tape.most_unit_features, unit.features);
     tape.most_key_words = std::max(tape.most_key_words, unit.key_words);
@@ -618,13 +631,16 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
       Operations written;
       std::map<std::int32_t, UnitOfTree> units;
       std::size_t fresh = 0;
+      std::vector<std::int32_t> features = SplitFeatures(tree);
       for (std::size_t u = 0; u < pass.planned.size(); ++u) {
         units[pass.planned[u].root] = {&pass.planned[u], pass.like[u]};
-        fresh += pass.like[u].first ? 1 : 0;
+        if (!pass.like[u].first) continue;
+        ++fresh;
+        MergeRising(features, OwnFeatures(tape, pass.like[u].unit));
       }
-      assembler.NextTree(tree, pass.batch);
+      assembler.NextTree(tree.group, pass.batch, features);
       TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units,
-                        &unit_tapes, nullptr);
+                        &unit_tapes, {});
       tape.slots = std::max(tape.slots, writer.Run(0, written));
       assembler.Add(written, fresh);
     }

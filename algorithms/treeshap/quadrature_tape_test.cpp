@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -352,6 +353,45 @@ TEST(QuadratureTape, LikeUnitsAreWorkedThroughTogether) {
       for (const Tape& tape : set.tapes) units += tape.units.size();
       EXPECT_GT(units, 0u);
       EXPECT_LE(11 * units, 2 * planned) << "eight and three of eleven";
+    }
+  }
+}
+
+// Repetitions of a tree, each with another split somewhere: some above units, some inside.
+TEST(QuadratureTape, UnitsThatDifferByAFewCutsAreJoined) {
+  for (const int features : {3, 7, 25}) {
+    const auto count = static_cast<std::size_t>(features);
+    TreeEnsemble model = RandomEnsemble(
+        {.trees = 2, .features = features, .groups = 2, .depth = 6, .repeats = 8}, 11);
+    std::size_t chosen = 0;
+    for (Tree& tree : model.trees) {
+      chosen = (chosen + 17) % tree.nodes.size();
+      while (tree.nodes[chosen].is_leaf()) chosen = (chosen + 1) % tree.nodes.size();
+      TreeNode& node = tree.nodes[chosen];
+      if (chosen % 2 == 0) node.feature = (node.feature + 1) % features;
+      node.threshold += 0.25f;
+    }
+    const auto rows = RandomRows(model, 60, features == 7 ? 0 : 0.15, 11);
+    const auto want = PathReferenceValues(model, {rows, 60, count});
+    const AnnotatedModel annotated = Annotate(model);
+    for (const std::int32_t leaves : {8, 20, 100}) {
+      ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
+      ExpectClose(
+          Explain<true, 1>(model, rows,
+                           {.segment_words = 100, .unit_leaves = leaves, .batch_width = 40}),
+          want, 5e-7);
+      const TapeSet set = CompileTapes(annotated, {.unit_leaves = leaves});
+      std::set<std::vector<std::uint32_t>> keys;
+      for (const AnnotatedTree& tree : annotated.trees) {
+        for (const PlannedUnit& unit : PlanUnits(tree, set.ranks, leaves)) {
+          std::vector<std::uint32_t> key = unit.key;
+          key.push_back(static_cast<std::uint32_t>(tree.group));
+          keys.insert(std::move(key));
+        }
+      }
+      std::size_t units = 0;
+      for (const Tape& tape : set.tapes) units += tape.units.size();
+      EXPECT_LT(units, keys.size()) << features << " features, " << leaves << " leaves";
     }
   }
 }

@@ -18,7 +18,6 @@ constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of all tapes' clas
 constexpr std::size_t RangesOf(std::size_t chunks) {
   return std::clamp<std::size_t>(chunks / 8, 13, 54);
 }
-constexpr std::uint32_t kSharedPlaces = 55;  // more than every row alone: it is sums that count
 
 struct Batch {
   std::uint32_t first_unit = 0;
@@ -174,7 +173,7 @@ struct SharedQuadrature::State {
     launch.features = features;
     launch.columns = tape.places;
     launch.kind = kind;
-    launch.rows_per_lane = SharedRowsPerLane(tape.points);
+    launch.rows_per_lane = kSharedRowsPerLane;
     PlaceStack(tape.points, tape.slots, launch);
     launch.words = tape.words.data();
     launch.ranges = tape.ranges.data() + batch.first_range;
@@ -252,7 +251,6 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
   options.segment_words = 512;
   if (state_->where == Features::kPlaced) {
-    options.places = kSharedPlaces;
     options.segment_words = std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kPlacedSegments);
   }
   // Few tapes: each is a chain of kernels of its own.

@@ -11,6 +11,69 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kMostHalfKeys = 0xffffu;
 constexpr std::size_t kMostRanks = 0x7ff0u;
 
+const PathFeature* Find(const std::vector<PathFeature>& path, std::int32_t feature) {
+  const auto it = std::find_if(path.begin(), path.end(),
+                               [&](const PathFeature& f) { return f.feature == feature; });
+  return it == path.end() ? nullptr : &*it;
+}
+
+struct Step {
+  std::uint32_t cut;
+  std::int32_t weight;
+};
+
+struct Digit {
+  std::vector<Step> steps;  // the last of a missing value, perhaps
+  std::uint32_t values = 1;
+  bool missing = false;
+};
+
+// The place among the cuts, with one value for all that is outside.
+Digit DigitOf(const PathFeature* path, bool own, const std::vector<std::uint32_t>& cuts) {
+  const bool low = path != nullptr && path->lower > -kInfinity;
+  const bool high = path != nullptr && path->upper < kInfinity;
+  Digit digit;
+  if (low) digit.steps.push_back({path->bottom, 1});
+  for (const std::uint32_t cut : cuts) digit.steps.push_back({cut, 1});
+  const auto count = static_cast<std::int32_t>(cuts.size());
+  // Above the interval: back to the value below it where there is one.
+  if (high) {
+    digit.steps.push_back({std::max(path->bottom, path->ceiling), low ? -(count + 1) : 1});
+  }
+  digit.values = static_cast<std::uint32_t>(count + 1 + (path != nullptr ? 1 : 0));
+  const std::int32_t outside = low ? 0 : count + 1;
+  const std::int32_t top = high ? outside : count + (low ? 1 : 0);  // of the largest ranks
+  // A missing value that is inside goes its own way through the unit's splits.
+  std::int32_t missing = outside;
+  if (path == nullptr || path->missing_inside) {
+    missing = own ? static_cast<std::int32_t>(digit.values++) : (low ? 1 : 0);
+  }
+  if (missing != top) {
+    digit.steps.push_back({kMissingRank, missing - top});
+    digit.missing = true;
+  }
+  return digit;
+}
+
+void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride, std::uint32_t upper,
+           std::vector<std::uint32_t>& program) {
+  const auto groups = [](std::size_t steps) {
+    return static_cast<std::uint32_t>(std::max<std::size_t>((steps + 1) / 2, 1));
+  };
+  const std::size_t steps = digit.steps.size();
+  program.insert(program.end(), {static_cast<std::uint32_t>(feature),
+                                 groups(steps - (digit.missing ? 1 : 0)), groups(steps), upper});
+  for (const Step& step : digit.steps) {
+    const std::uint32_t bound = (1u - step.cut) & 0xffffu;
+    program.push_back(bound | bound << 16);
+    program.push_back(static_cast<std::uint32_t>(step.weight) * stride);
+  }
+  // Steps that are never taken.
+  for (std::size_t i = steps; i < 2 * groups(steps); ++i) {
+    program.insert(program.end(), {0x80018001u, 0u});
+  }
+}
+
 // Walks a tree from the root and plans the first subtree on each path that may be a unit.
 class Planner {
  public:
@@ -57,13 +120,15 @@ class Planner {
     auto it = std::find_if(path_.begin(), path_.end(),
                            [&](const PathFeature& f) { return f.feature == at.feature; });
     if (it == path_.end()) {
-      path_.push_back({at.feature, -kInfinity, kInfinity, true, 1.0});
+      path_.push_back({at.feature, -kInfinity, kInfinity, 0, kMissingRank, true, 1.0});
       it = path_.end() - 1;
     }
     if (left) {
       it->upper = std::min(it->upper, at.threshold);
+      it->ceiling = ranks_.Rank(at.feature, it->upper);
     } else {
       it->lower = std::max(it->lower, at.threshold);
+      it->bottom = ranks_.Rank(at.feature, it->lower);
     }
     it->missing_inside = it->missing_inside && at.missing_left == left;
     it->cover *= left ? at.left_weight : 1 - at.left_weight;
@@ -90,103 +155,27 @@ class Planner {
     PlannedUnit unit;
     unit.root = n;
     unit.path = path_;
-    std::vector<std::vector<std::uint32_t>> cuts;
-    Cuts(n, unit.features, cuts);
+    Cuts(n, unit.features, unit.cuts);
     unit.own = static_cast<std::uint32_t>(unit.features.size());
+    for (std::size_t i = 0; i < unit.own; ++i) KeepInside(unit.features[i], unit.cuts[i]);
     for (const PathFeature& f : path_) {
       const auto end = unit.features.begin() + unit.own;
       if (std::find(unit.features.begin(), end, f.feature) == end) {
         unit.features.push_back(f.feature);
-        cuts.emplace_back();
       }
     }
-    if (!Keys(cuts, unit)) return false;
+    if (!WriteKey(unit)) return false;
     units_.push_back(std::move(unit));
     return true;
   }
 
-  // Fills the halves of the key one after the other.
-  bool Keys(std::vector<std::vector<std::uint32_t>>& cuts, PlannedUnit& unit) const {
-    std::uint32_t keys[2] = {1, 1};
-    std::uint32_t upper = 0;
-    for (std::size_t i = 0; i < unit.features.size(); ++i) {
-      auto& list = cuts[i];
-      std::sort(list.begin(), list.end());
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-      const Digit digit = DigitOf(unit.features[i], i < unit.own, list);
-      if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
-      if (upper > 1 || digit.values > kMostHalfKeys) return false;
-      Write(unit.features[i], digit, keys[upper], upper, unit.key);
-      keys[upper] *= digit.values;
-    }
-    unit.digits = static_cast<std::uint32_t>(unit.features.size());
-    unit.keys = upper == 0 ? keys[0] : ~0u;
-    return true;
-  }
-
-  struct Step {
-    std::uint32_t cut;
-    std::int32_t weight;
-  };
-  struct Digit {
-    std::vector<Step> steps;  // the last of a missing value, perhaps
-    std::uint32_t values = 1;
-    bool missing = false;
-  };
-
-  // The place among the cuts, with one value for all that is outside.
-  Digit DigitOf(std::int32_t feature, bool own, const std::vector<std::uint32_t>& cuts) const {
-    const auto it = std::find_if(path_.begin(), path_.end(),
-                                 [&](const PathFeature& f) { return f.feature == feature; });
-    const bool on_path = it != path_.end();
-    const bool low = on_path && it->lower > -kInfinity;
-    const bool high = on_path && it->upper < kInfinity;
-    const std::uint32_t bottom = low ? ranks_.Rank(feature, it->lower) : 0;
-    const std::uint32_t ceiling =
-        high ? std::max(bottom, ranks_.Rank(feature, it->upper)) : kMissingRank;
-    Digit digit;
-    if (low) digit.steps.push_back({bottom, 1});
-    std::int32_t count = 0;
-    for (const std::uint32_t cut : cuts) {
-      // Beyond the interval a cut parts no rows that are inside.
-      if (cut <= bottom || cut >= ceiling) continue;
-      digit.steps.push_back({cut, 1});
-      ++count;
-    }
-    // Above the interval: back to the value below it where there is one.
-    if (high) digit.steps.push_back({ceiling, low ? -(count + 1) : 1});
-    digit.values = static_cast<std::uint32_t>(count + 1 + (on_path ? 1 : 0));
-    const std::int32_t outside = low ? 0 : count + 1;
-    const std::int32_t top = high ? outside : count + (low ? 1 : 0);  // of the largest ranks
-    // A missing value that is inside goes its own way through the unit's splits.
-    std::int32_t missing = outside;
-    if (!on_path || it->missing_inside) {
-      missing = own ? static_cast<std::int32_t>(digit.values++) : (low ? 1 : 0);
-    }
-    if (missing != top) {
-      digit.steps.push_back({kMissingRank, missing - top});
-      digit.missing = true;
-    }
-    return digit;
-  }
-
-  static void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride,
-                    std::uint32_t upper, std::vector<std::uint32_t>& program) {
-    const auto groups = [](std::size_t steps) {
-      return static_cast<std::uint32_t>(std::max<std::size_t>((steps + 1) / 2, 1));
-    };
-    const std::size_t steps = digit.steps.size();
-    program.insert(program.end(), {static_cast<std::uint32_t>(feature),
-                                   groups(steps - (digit.missing ? 1 : 0)), groups(steps), upper});
-    for (const Step& step : digit.steps) {
-      const std::uint32_t bound = (1u - step.cut) & 0xffffu;
-      program.push_back(bound | bound << 16);
-      program.push_back(static_cast<std::uint32_t>(step.weight) * stride);
-    }
-    // Steps that are never taken.
-    for (std::size_t i = steps; i < 2 * groups(steps); ++i) {
-      program.insert(program.end(), {0x80018001u, 0u});
-    }
+  void KeepInside(std::int32_t feature, std::vector<std::uint32_t>& cuts) const {
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    const PathFeature* on_path = Find(path_, feature);
+    if (on_path == nullptr) return;
+    std::erase_if(
+        cuts, [&](std::uint32_t cut) { return cut <= on_path->bottom || cut >= on_path->ceiling; });
   }
 
   const AnnotatedTree& tree_;
@@ -224,6 +213,25 @@ std::uint32_t RankTable::Rank(std::int32_t feature, float x) const {
   const auto first = thresholds_.begin() + begin_[f];
   return static_cast<std::uint32_t>(
       std::upper_bound(first, thresholds_.begin() + begin_[f + 1], x) - first);
+}
+
+bool WriteKey(PlannedUnit& unit) {
+  // Fills the halves of the key one after the other.
+  std::uint32_t keys[2] = {1, 1};
+  std::uint32_t upper = 0;
+  unit.key.clear();
+  const std::vector<std::uint32_t> none;
+  for (std::size_t i = 0; i < unit.features.size(); ++i) {
+    const bool own = i < unit.own;
+    const Digit digit = DigitOf(Find(unit.path, unit.features[i]), own, own ? unit.cuts[i] : none);
+    if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
+    if (upper > 1 || digit.values > kMostHalfKeys) return false;
+    Write(unit.features[i], digit, keys[upper], upper, unit.key);
+    keys[upper] *= digit.values;
+  }
+  unit.digits = static_cast<std::uint32_t>(unit.features.size());
+  unit.keys = upper == 0 ? keys[0] : ~0u;
+  return true;
 }
 
 std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,

@@ -83,6 +83,7 @@ class RankTable {
 struct PathFeature {
   std::int32_t feature = -1;
   float lower = 0, upper = 0;
+  std::uint32_t bottom = 0, ceiling = kMissingRank;  //!< the interval in ranks
   bool missing_inside = true;
   double cover = 1;
 };
@@ -93,10 +94,17 @@ struct PlannedUnit {
   std::vector<PathFeature> path;
   std::vector<std::int32_t> features;  //!< own first
   std::uint32_t own = 0;
+  //! Of each own feature, rising: ranks of its thresholds within the path's interval. The others
+  //! part no rows that are inside.
+  std::vector<std::vector<std::uint32_t>> cuts;
   std::vector<std::uint32_t> key;  //!< program
   std::uint32_t digits = 0;
   std::uint32_t keys = 0;
 };
+
+//! Writes the key program of the unit's cuts and path; false where keys do not fit.
+//! O(cuts + features x path)
+bool WriteKey(PlannedUnit& unit);
 
 //! The units of a tree: the largest subtrees of kLeastUnitLeaves to `most_leaves` leaves whose keys
 //! fit. None where `most_leaves` is smaller. O(nodes x depth)
