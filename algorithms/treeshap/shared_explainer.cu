@@ -249,7 +249,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   options.unit_leaves = unit_leaves;
   state_->where = WhereSumsAre(model.features);
   options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
-  options.segment_words = 512;
+  options.segment_words = 256;  // what ranges are made of: they shall be even
   if (state_->where == Features::kPlaced) {
     options.segment_words = std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kPlacedSegments);
   }
