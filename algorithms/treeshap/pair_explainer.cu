@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/treeshap/derivative_kernel.cuh"
 #include "algorithms/treeshap/pair_kernel.cuh"
 
 namespace retable::treeshap {
@@ -12,8 +13,87 @@ namespace {
 constexpr std::size_t kSharedLimit = 226 * 1024;  // beside a kernel's own few words
 constexpr std::uint32_t kClassesOfItem = 32;
 
+// What all kernels of a call take.
+struct PairCall {
+  const float* x = nullptr;
+  const std::uint16_t* ranks = nullptr;
+  const std::uint32_t* sets = nullptr;
+  std::uint32_t rows = 0, stride = 0;
+  bool missing = false, general = false;
+  float scale[2] = {1, 1};
+  unsigned long long* out = nullptr;
+};
+
 // A tape in device memory, with what its kernels write: sizes run side by side.
-struct DevicePairTape {
+struct DeviceTape {
+  Stream stream;
+  Event done;
+
+  virtual ~DeviceTape() = default;
+  // The most that a row may need, and what is held.
+  virtual std::size_t BytesOfRow() const = 0;
+  virtual std::size_t BytesHeld() const = 0;
+  virtual void Reserve(std::uint32_t rows, std::uint32_t stride) = 0;
+  virtual void Launch(const PairCall& call) = 0;
+
+ protected:
+  static void Clear(DeviceArray<std::uint32_t>& counts, std::size_t count, cudaStream_t stream) {
+    CheckCuda(cudaMemsetAsync(counts.data(), 0, count * sizeof(std::uint32_t), stream), "memset");
+  }
+};
+
+// The part of a launch that is the call's.
+template <class AnyLaunch>
+void Fill(const PairCall& call, AnyLaunch& launch) {
+  launch.general = call.general;
+  launch.sets = call.sets;
+  launch.x = call.x;
+  launch.scale[0] = call.scale[0];
+  launch.scale[1] = call.scale[1];
+  launch.out = call.out;
+}
+
+struct DeviceDerivativeTape final : DeviceTape {
+  int points = 4;
+  DerivativeLaunch launch;
+  std::size_t vectors = 0;
+  DeviceArray<Float4> words;
+  DeviceArray<DerivativePart> parts;
+  DeviceArray<float> below;
+  DeviceArray<std::uint32_t> progress;
+
+  explicit DeviceDerivativeTape(const DerivativeTape& tape)
+      : points(tape.points),
+        vectors(tape.vectors),
+        words(std::span<const Float4>(tape.words)),
+        parts(std::span<const DerivativePart>(tape.parts)) {
+    launch.parts = parts.data();
+    launch.count = static_cast<std::uint32_t>(tape.parts.size());
+    launch.sizes = tape.sizes;
+    launch.words = words.data();
+  }
+
+  std::size_t BytesOfRow() const override {
+    return vectors * static_cast<std::size_t>(points) * sizeof(float);
+  }
+  std::size_t BytesHeld() const override { return below.size() * sizeof(float); }
+
+  void Reserve(std::uint32_t, std::uint32_t stride) override {
+    launch.stride = stride;
+    launch.below = below.Reserve(vectors * static_cast<std::size_t>(points) * stride);
+    launch.progress = progress.Reserve(ProgressCount());
+  }
+
+  std::size_t ProgressCount() const { return 1 + launch.count * std::size_t{launch.stride / 32}; }
+
+  void Launch(const PairCall& call) override {
+    Fill(call, launch);
+    Clear(progress, ProgressCount(), stream.get());
+    LaunchDerivatives(points, launch, stream.get());
+  }
+};
+
+struct DevicePairTape final : DeviceTape {
   int points = 4;
   bool wide = false;
   PairLaunch rows;  // what depends on neither level nor rows
@@ -30,14 +110,16 @@ struct DevicePairTape {
   DeviceArray<float4> table;
   DeviceArray<float> below;
   DeviceArray<std::uint32_t> progress;
-  Stream stream;
-  Event done;
 
-  // The most that a row may need, every row a class of its own.
-  std::size_t BytesOfRow() const {
+  // Every row a class of its own.
+  std::size_t BytesOfRow() const override {
     return unit_width * sizeof(float4) +
            grouping.unit_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
            part_count * static_cast<std::size_t>(points) * sizeof(float);
+  }
+
+  std::size_t BytesHeld() const override {
+    return table.size() * sizeof(float4) + below.size() * sizeof(float);
   }
 
   explicit DevicePairTape(const PairTape& tape)
@@ -76,7 +158,7 @@ struct DevicePairTape {
     }
   }
 
-  void Reserve(std::uint32_t count, std::uint32_t stride) {
+  void Reserve(std::uint32_t count, std::uint32_t stride) override {
     const std::size_t unit_count = grouping.unit_count;
     grouping.rows = count;
     grouping.stride = units.stride = rows.stride = stride;
@@ -92,14 +174,14 @@ struct DevicePairTape {
 
   std::size_t ProgressCount() const { return 1 + part_count * (rows.stride / 32); }
 
-  void Launch() {
-    CheckCuda(
-        cudaMemsetAsync(progress.data(), 0, ProgressCount() * sizeof(std::uint32_t), stream.get()),
-        "memset");
+  void Launch(const PairCall& call) override {
+    Fill(call, rows);
+    units.general = grouping.missing = call.missing;
+    units.x = call.x;
+    grouping.ranks = call.ranks;
+    Clear(progress, ProgressCount(), stream.get());
     if (grouping.unit_count > 0) {
-      CheckCuda(
-          cudaMemsetAsync(counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream.get()),
-          "memset");
+      Clear(counters, kUnitCounters, stream.get());
       LaunchGrouping(grouping, stream.get());
       LaunchPairUnits(points, wide, units, stream.get());
     }
@@ -133,9 +215,10 @@ void Scatter(const std::vector<unsigned long long>& sums, std::span<const PairSu
 struct PairsOnDevice::State {
   std::size_t features = 0;
   std::size_t groups = 1;
-  double scale = 1;
+  double scale = 1;  // the product of:
+  float scales[2] = {1, 1};
   std::vector<PairSum> names;  // of the sums
-  std::vector<std::unique_ptr<DevicePairTape>> tapes;
+  std::vector<std::unique_ptr<DeviceTape>> tapes;
   DeviceArray<std::uint32_t> sets, begin;
   DeviceArray<float> thresholds;
   // Grown to the largest call.
@@ -145,13 +228,31 @@ struct PairsOnDevice::State {
   Stream main;
   Event start, stop, ready;
 
+  explicit State(const TreeEnsemble& model)
+      : features(static_cast<std::size_t>(model.features)),
+        groups(static_cast<std::size_t>(model.groups)) {}
+
+  // Uploads the tapes.
+  template <class OnDevice, class TapeSet>
+  void Take(TapeSet set) {
+    // |phi_ij| is at most four times the largest |leaf| of each tree: 2^58 units leave room beside
+    // it. A power of two, in two factors: products of a float are exact.
+    const int exponent = set.bound > 0 ? 57 - std::ilogb(set.bound) : 0;
+    scale = std::ldexp(1.0, exponent);
+    scales[0] = std::ldexp(1.0f, exponent / 2);
+    scales[1] = std::ldexp(1.0f, exponent - exponent / 2);
+    sets = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
+    for (const auto& tape : set.tapes) tapes.push_back(std::make_unique<OnDevice>(tape));
+    names = std::move(set.sums);
+  }
+
   // As many as half of the memory there is will hold.
   std::size_t RowsAtOnce() const {
     std::size_t bytes = names.size() * sizeof(unsigned long long);
     std::size_t held = sums.size() * sizeof(unsigned long long);
     for (const auto& tape : tapes) {
       bytes += tape->BytesOfRow();
-      held += tape->table.size() * sizeof(float4) + tape->below.size() * sizeof(float);
+      held += tape->BytesHeld();
     }
     std::size_t free = 0;
     std::size_t total = 0;
@@ -167,14 +268,16 @@ struct PairsOnDevice::State {
     ranks.Reserve(features * stride);
     const bool missing =
         std::any_of(columns.begin(), columns.end(), [](float value) { return std::isnan(value); });
-    for (const auto& tape : tapes) {
-      tape->Reserve(count, stride);
-      tape->units.general = tape->grouping.missing = missing;
-      tape->rows.general = missing || sets.size() > 0;
-      tape->rows.x = tape->units.x = x.data();
-      tape->rows.out = sums.data();
-      tape->grouping.ranks = ranks.data();
-    }
+    for (const auto& tape : tapes) tape->Reserve(count, stride);
+    const PairCall call{.x = x.data(),
+                        .ranks = ranks.data(),
+                        .sets = sets.data(),
+                        .rows = count,
+                        .stride = stride,
+                        .missing = missing,
+                        .general = missing || sets.size() > 0,
+                        .scale = {scales[0], scales[1]},
+                        .out = sums.data()};
     start.Record(main.get());
     CheckCuda(cudaMemsetAsync(sums.data(), 0, host.size() * sizeof(host[0]), main.get()), "memset");
     if (begin.size() > 0) {
@@ -184,7 +287,7 @@ struct PairsOnDevice::State {
     ready.Record(main.get());
     for (const auto& tape : tapes) {
       CheckCuda(cudaStreamWaitEvent(tape->stream.get(), ready.get()), "wait");
-      tape->Launch();
+      tape->Launch(call);
       tape->done.Record(tape->stream.get());
     }
     for (const auto& tape : tapes) {
@@ -200,28 +303,18 @@ struct PairsOnDevice::State {
 PairsOnDevice::~PairsOnDevice() = default;
 
 PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const PairOptions& options)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_unique<State>(model)) {
   PairTapeSet set = CompilePairs(Annotate(model), options);
-  State& s = *state_;
-  s.features = static_cast<std::size_t>(model.features);
-  s.groups = static_cast<std::size_t>(model.groups);
-  // |phi_ij| is at most four times the largest |leaf| of each tree: 2^58 units leave room beside
-  // it. A power of two, in two factors: products of a float are exact.
-  const int exponent = set.bound > 0 ? 57 - std::ilogb(set.bound) : 0;
-  s.scale = std::ldexp(1.0, exponent);
-  s.sets = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
   if (set.ranks.fits()) {
-    s.thresholds = DeviceArray<float>(set.ranks.thresholds());
-    s.begin = DeviceArray<std::uint32_t>(set.ranks.begin());
+    state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
+    state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
   }
-  for (const PairTape& tape : set.tapes) {
-    s.tapes.push_back(std::make_unique<DevicePairTape>(tape));
-    PairLaunch& rows = s.tapes.back()->rows;
-    rows.sets = s.sets.data();
-    rows.scale[0] = std::ldexp(1.0f, exponent / 2);
-    rows.scale[1] = std::ldexp(1.0f, exponent - exponent / 2);
-  }
-  s.names = std::move(set.sums);
+  state_->Take<DevicePairTape>(std::move(set));
+}
+
+PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions& options)
+    : state_(std::make_unique<State>(model)) {
+  state_->Take<DeviceDerivativeTape>(CompileDerivatives(Annotate(model), options));
 }
 
 double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span<double> matrices) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/treeshap/derivative_tape.hpp"
 #include "algorithms/treeshap/pair_tape.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
@@ -14,6 +15,8 @@ class PairsOnDevice {
  public:
   //! Compiles and uploads on the current device.
   PairsOnDevice(const TreeEnsemble& model, const PairOptions& options);
+  //! The same for a model of at most derivatives::kMostFeatures features.
+  PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions& options);
   ~PairsOnDevice();
 
   //! Writes the values to `phi` and the off-diagonal entries to `matrices` (layouts of

@@ -243,7 +243,10 @@ class QuadratureOnDevice final : public TreeExplainer {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const bool many = rows.rows >= kLeastSharedRows;
     std::unique_ptr<PairsOnDevice>& pairs = pairs_[many ? 1 : 0];
-    if (pairs == nullptr) pairs = std::make_unique<PairsOnDevice>(model_, Parts(many));
+    if (pairs == nullptr) {
+      pairs = ByDerivatives(many) ? std::make_unique<PairsOnDevice>(model_, DerivativeOptions{})
+                                  : std::make_unique<PairsOnDevice>(model_, Parts(many));
+    }
     std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
     std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     seconds_ = pairs->Run(rows, phi, matrices);
@@ -275,8 +278,8 @@ class QuadratureOnDevice final : public TreeExplainer {
     return model.features <= 10 ? 32 : (model.features <= 256 ? 16 : 12);
   }
 
-  // Few rows are seldom alike unless features are few. Sums for the pairs of a unit's features are
-  // in shared memory: small units where there are many.
+  // Few rows are seldom alike. Sums for the pairs of a unit's features are in shared memory: small
+  // units where there are many.
   PairOptions Parts(bool many) const {
     PairOptions options;
     if (share_ >= 0) {
@@ -284,11 +287,12 @@ class QuadratureOnDevice final : public TreeExplainer {
     } else if (many) {
       options = {
           .unit_leaves = shape_.features <= 64 ? 16 : 8, .part_leaves = 97, .part_pairs = 160};
-    } else if (shape_.features <= 10) {
-      options = {.unit_leaves = 16, .part_leaves = 40, .part_pairs = 64};
     }
     return options;
   }
+
+  // Vectors of more features leave room for too few warps, and many rows are seldom all unlike.
+  bool ByDerivatives(bool many) const { return share_ < 0 && !many && shape_.features <= 10; }
 
   bool Shares(std::size_t rows) const {
     return shared_ != nullptr && (share_ > 0 || rows >= kLeastSharedRows);

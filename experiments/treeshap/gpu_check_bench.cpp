@@ -256,7 +256,7 @@ void CheckPairs(std::uint64_t seed) {
     const auto cpu =
         Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
     const auto want = cpu->interactions(rows);
-    for (const std::int64_t leaves : {0, 8, 16}) {
+    for (const std::int64_t leaves : {-1, 0, 8, 16}) {
       const auto cuda = Prepared("Quadrature", Device::kCuda, model, {{"share", leaves}});
       const auto got = cuda->interactions(rows);
       worst = std::max(worst, Error(got, want));

@@ -1,0 +1,309 @@
+#include "algorithms/treeshap/derivative_kernel.cuh"
+
+#include <algorithm>
+
+#include "algorithms/treeshap/derivative_interpreter.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
+constexpr std::uint32_t kMostWarps = 8;  // of a block
+constexpr std::uint32_t kFewSlots = 3;   // of a lane in shared memory at most, the busy ones
+constexpr std::uint32_t kLocalSlots = derivatives::kMostSlots;  // and in local memory
+
+// What lies beside the tape in shared memory, in groups of four words of a warp: the stack, then
+// columns of 32 words: vectors, sums, x of all features.
+__host__ __device__ constexpr std::uint32_t StackGroups(int points, const DerivativeSizes& sizes) {
+  return sizes.shared_slots * static_cast<std::uint32_t>(points) * 8;
+}
+__host__ __device__ constexpr std::uint32_t WarpGroups(int points, const DerivativeSizes& sizes) {
+  return StackGroups(points, sizes) + (sizes.columns + sizes.features) * 8;
+}
+
+__device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
+  return reinterpret_cast<const std::uint32_t*>(list)[i];
+}
+
+// The memory of a row's lane.
+template <int Q>
+struct RowMemory {
+  static constexpr int kFours = Q / 4;
+  static constexpr int kFourBytes = 32 * 16;
+
+  const DerivativeLaunch& p;
+  std::uint32_t row;
+  bool alive;
+  char* below;         // of the row, what other parts left
+  std::uint32_t left;  // of the part, first
+  const Float4* list;  // shared, the part's sums; its values behind its pairs
+  std::uint32_t pairs;
+  std::uint32_t shared_slots;
+  char* stack;           // shared, of the lane
+  float2* local;         // the slots above them
+  const float* columns;  // shared, of the lane: x of each feature
+  char* sums;            // shared, of the lane
+  char* vectors;         // shared, of the lane: groups of four words, then of two
+
+  __device__ __forceinline__ explicit RowMemory(const DerivativeLaunch& launch) : p(launch) {}
+
+  __device__ __forceinline__ float X(std::uint32_t bits) const {
+    return columns[(bits & tape::kFeatureMask) * 32];
+  }
+  __device__ __forceinline__ float& Sum(std::uint32_t offset) const {
+    return *reinterpret_cast<float*>(sums + offset);
+  }
+
+  // Of a vector in memory, shared or not: groups of four words of 32 lanes, then of two.
+  static __device__ __forceinline__ void Load(const char* from, float (&d)[Q]) {
+#pragma unroll
+    for (int v = 0; v < kFours; ++v) {
+      const float4 four = *reinterpret_cast<const float4*>(from + v * kFourBytes);
+      d[4 * v] = four.x;
+      d[4 * v + 1] = four.y;
+      d[4 * v + 2] = four.z;
+      d[4 * v + 3] = four.w;
+    }
+    if constexpr (Q % 4 == 2) {
+      const float2 two = *reinterpret_cast<const float2*>(from + kTwo());
+      d[Q - 2] = two.x;
+      d[Q - 1] = two.y;
+    }
+  }
+  static __device__ __forceinline__ void Store(char* to, const float (&d)[Q]) {
+#pragma unroll
+    for (int v = 0; v < kFours; ++v) {
+      *reinterpret_cast<float4*>(to + v * kFourBytes) =
+          make_float4(d[4 * v], d[4 * v + 1], d[4 * v + 2], d[4 * v + 3]);
+    }
+    if constexpr (Q % 4 == 2) {
+      *reinterpret_cast<float2*>(to + kTwo()) = make_float2(d[Q - 2], d[Q - 1]);
+    }
+  }
+  static __device__ __forceinline__ int kTwo() {
+    return kFours * kFourBytes - static_cast<int>(threadIdx.x % 32 * 8);
+  }
+  // Slots are uniform over the warp, so the branch is too.
+  __device__ __forceinline__ void Push(std::uint32_t slot, const float (&g)[Q]) const {
+    if (slot < shared_slots) {
+      Store(stack + slot * (Q * derivatives::kColumn), g);
+    } else {
+      float2* to = local + (slot - shared_slots) * (Q / 2);
+#pragma unroll
+      for (int v = 0; v < Q / 2; ++v) to[v] = make_float2(g[2 * v], g[2 * v + 1]);
+    }
+  }
+  __device__ __forceinline__ void Peek(std::uint32_t slot, float (&g)[Q]) const {
+    if (slot < shared_slots) {
+      Load(stack + slot * (Q * derivatives::kColumn), g);
+    } else {
+      const float2* from = local + (slot - shared_slots) * (Q / 2);
+#pragma unroll
+      for (int v = 0; v < Q / 2; ++v) {
+        g[2 * v] = from[v].x;
+        g[2 * v + 1] = from[v].y;
+      }
+    }
+  }
+  __device__ __forceinline__ void Get(std::uint32_t offset, float (&d)[Q]) const {
+    Load(vectors + offset, d);
+  }
+  __device__ __forceinline__ void Put(std::uint32_t offset, const float (&d)[Q]) const {
+    Store(vectors + offset, d);
+  }
+  __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
+    const std::uint32_t head = __ldg(p.sets + offset);
+    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
+      return (head >> 31) != 0;
+    }
+    const auto category = static_cast<std::uint32_t>(value);
+    return ((__ldg(p.sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+  }
+
+  // To the sum over all parts.
+  __device__ __forceinline__ void AddUp(std::uint32_t i, float value) const {
+    if (value == 0 || !alive) return;
+    const long long fixed = __float2ll_rn(value * p.scale[0] * p.scale[1]);
+    atomicAdd(p.out + static_cast<std::size_t>(Listed(list, i)) * p.stride + row,
+              static_cast<unsigned long long>(fixed));
+  }
+  __device__ __forceinline__ void Value(std::uint32_t i, float phi) const {
+    AddUp(pairs + i, phi);
+  }
+
+  __device__ __forceinline__ char* Vector(std::uint32_t number) const {
+    return below + static_cast<std::size_t>(number) * p.stride * (Q * sizeof(float));
+  }
+  // Written by other blocks: not from the first-level cache.
+  __device__ __forceinline__ void Below(std::uint32_t number, float (&d)[Q]) const {
+    const char* from = Vector(number);
+#pragma unroll
+    for (int v = 0; v < kFours; ++v) {
+      const float4 four = __ldcg(reinterpret_cast<const float4*>(from + v * kFourBytes));
+      d[4 * v] = four.x;
+      d[4 * v + 1] = four.y;
+      d[4 * v + 2] = four.z;
+      d[4 * v + 3] = four.w;
+    }
+    if constexpr (Q % 4 == 2) {
+      const float2 two = __ldcg(reinterpret_cast<const float2*>(from + kTwo()));
+      d[Q - 2] = two.x;
+      d[Q - 1] = two.y;
+    }
+  }
+  __device__ __forceinline__ void Leave(std::uint32_t i, const float (&d)[Q]) const {
+    Store(Vector(left + i), d);
+  }
+};
+
+__device__ __forceinline__ std::uint32_t Acquired(const std::uint32_t* at) {
+  std::uint32_t value = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ void ReleaseOne(std::uint32_t* at) {
+  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
+}
+
+// Blocks take parts in the order of the tickets, and a row for each of their threads.
+template <int Q, bool General>
+__global__ void __launch_bounds__(32 * kMostWarps) DerivativeKernel(DerivativeLaunch p) {
+  extern __shared__ float4 derivative_shared[];
+  __shared__ std::uint32_t ticket;
+  const std::uint32_t lane_index = threadIdx.x % 32;
+  auto* words = reinterpret_cast<Float4*>(derivative_shared);
+  float4* own = derivative_shared + p.sizes.words + threadIdx.x / 32 * WarpGroups(Q, p.sizes);
+  RowMemory<Q> memory(p);
+  float2 local[kLocalSlots * Q / 2];
+  memory.local = local;
+  memory.shared_slots = p.sizes.shared_slots;
+  memory.stack = reinterpret_cast<char*>(own + lane_index);
+  float4* columns = own + StackGroups(Q, p.sizes);
+  memory.vectors = reinterpret_cast<char*>(columns + lane_index);
+  float* x = reinterpret_cast<float*>(columns + p.sizes.columns * 8) + lane_index;
+  memory.columns = x;
+  std::uint32_t kept = ~0u;  // the block of rows whose x is there
+  const std::uint32_t row_blocks = (p.stride + blockDim.x - 1) / blockDim.x;
+  if (threadIdx.x == 0) ticket = atomicAdd(p.progress, 1u);
+  __syncthreads();
+  for (;;) {
+    const std::uint32_t number = ticket / row_blocks;
+    if (number >= p.count) return;
+    const std::uint32_t row_block = ticket % row_blocks;
+    const DerivativePart part = p.parts[number];
+    for (std::uint32_t i = threadIdx.x; i < part.words; i += blockDim.x) {
+      words[i] = p.words[part.first_word + i];
+    }
+    std::uint32_t* ended = p.progress + 1 + row_block;
+    if (threadIdx.x == 0 && part.below > 0) {
+      while (Acquired(ended + number * row_blocks) < part.below) __nanosleep(32);
+    }
+    __syncthreads();
+    // Drawn ahead: the answer comes while the part is worked through.
+    std::uint32_t next = 0;
+    if (threadIdx.x == 0) next = atomicAdd(p.progress, 1u);
+    const std::uint32_t row = row_block * blockDim.x + threadIdx.x;
+    memory.alive = row < p.stride;
+    memory.row = memory.alive ? row : p.stride - 32 + lane_index;  // the same as another warp's
+    memory.list = words;
+    memory.pairs = part.pairs;
+    memory.below = reinterpret_cast<char*>(p.below) +
+                   (memory.row / 32 * (32 * Q) + lane_index * 4) * sizeof(float);
+    memory.left = part.out;
+    float* sums = x - (part.pairs + 1) * 32;
+    memory.sums = reinterpret_cast<char*>(sums);
+    if (kept != row_block) {
+      kept = row_block;
+      for (std::uint32_t i = 0; i < p.sizes.features; ++i) {
+        x[i * 32] = __ldg(p.x + static_cast<std::size_t>(i) * p.stride + memory.row);
+      }
+    }
+#pragma unroll 8
+    for (std::uint32_t i = 0; i <= part.pairs; ++i) sums[i * 32] = 0;
+    derivatives::Lane<Q> lane;
+    derivatives::Evaluate<General>(words, part, lane, memory);
+    if (part.above != DerivativePart::kNoPart) {
+      __syncthreads();
+      if (threadIdx.x == 0) ReleaseOne(ended + part.above * row_blocks);
+    }
+#pragma unroll 4
+    for (std::uint32_t i = 0; i < part.pairs; ++i) memory.AddUp(i, sums[(i + 1) * 32]);
+    if (threadIdx.x == 0) ticket = next;
+    __syncthreads();
+  }
+}
+
+struct DerivativeShape {
+  std::uint32_t warps = 1;   // of a block
+  std::uint32_t slots = 0;   // of the stack, in shared memory
+  std::size_t resident = 0;  // warps on a multiprocessor
+};
+
+// The shape that puts most warps on a multiprocessor: more of them hide more than slots save.
+DerivativeShape ShapeOf(int points, DerivativeSizes sizes, std::uint32_t most) {
+  DerivativeShape best;
+  const std::uint32_t slots = std::min(sizes.slots, kFewSlots);
+  for (sizes.shared_slots = slots;; --sizes.shared_slots) {
+    for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
+      const std::size_t blocks =
+          kMultiprocessorBytes / (DerivativeSharedBytes(points, sizes, warps) + 1024);
+      // Blocks that do not end in a short one.
+      const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
+      if (used > best.resident) best = {warps, sizes.shared_slots, used};
+    }
+    if (sizes.shared_slots == 0) return best;
+  }
+}
+
+template <int Q, bool General>
+void LaunchRowsOf(DerivativeLaunch launch, cudaStream_t stream) {
+  const DerivativeShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32);
+  const std::uint32_t warps = shape.warps;
+  launch.sizes.shared_slots = shape.slots;
+  const std::size_t bytes = DerivativeSharedBytes(Q, launch.sizes, warps);
+  AllowSharedMemory(DerivativeKernel<Q, General>, bytes);
+  const std::uint32_t row_blocks = (launch.stride / 32 + warps - 1) / warps;
+  // As many blocks as are at work at once; no result depends on it.
+  int resident = 1;
+  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, DerivativeKernel<Q, General>,
+                                                          static_cast<int>(32 * warps), bytes),
+            "occupancy");
+  const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
+  DerivativeKernel<Q, General>
+      <<<std::min(launch.count * row_blocks, blocks), 32 * warps, bytes, stream>>>(launch);
+  CheckCuda(cudaGetLastError(), "interaction kernel");
+}
+
+// The kernel for these points and values.
+template <class Function>
+void ForPoints(int points, bool general, Function function) {
+  const auto either = [&]<int Q>() {
+    if (general) {
+      function.template operator()<Q, true>();
+    } else {
+      function.template operator()<Q, false>();
+    }
+  };
+  if (points == 4) {
+    either.template operator()<4>();
+  } else if (points == 6) {
+    either.template operator()<6>();
+  } else {
+    either.template operator()<8>();
+  }
+}
+
+}  // namespace
+
+std::size_t DerivativeSharedBytes(int points, const DerivativeSizes& sizes, std::uint32_t warps) {
+  return (sizes.words + warps * WarpGroups(points, sizes)) * sizeof(float4);
+}
+
+void LaunchDerivatives(int points, const DerivativeLaunch& launch, cudaStream_t stream) {
+  ForPoints(points, launch.general,
+            [&]<int Q, bool General>() { LaunchRowsOf<Q, General>(launch, stream); });
+}
+
+}  // namespace retable::treeshap
