@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "algorithms/treeshap/pair_sums.hpp"
+
 namespace retable::treeshap {
 
 namespace {
@@ -590,32 +592,6 @@ void Order(DerivativeTape& tape) {
   }
 }
 
-// Numbers the pairs of all parts' lists, output by output, and writes the numbers in their place.
-std::vector<PairSum> NumberSums(std::vector<DerivativeTape>& tapes) {
-  const auto visit = [&](auto&& function) {
-    for (DerivativeTape& tape : tapes) {
-      for (const DerivativePart& part : tape.parts) {
-        auto* list = reinterpret_cast<float*>(tape.words.data() + part.first_word);
-        for (std::uint32_t i = 0; i < part.pairs + part.values; ++i) {
-          function(std::pair(part.group, std::bit_cast<std::uint32_t>(list[i])), list[i]);
-        }
-      }
-    }
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
-  visit([&](auto pair, float&) { numbers.try_emplace(pair, 0); });
-  std::vector<PairSum> sums;
-  std::uint32_t high = 0;
-  for (auto& [pair, number] : numbers) {
-    number = Count(sums.size());
-    if (pair.second < PairIndex(high, 0)) high = 0;  // the next output's first
-    while (PairIndex(high + 1, 0) <= pair.second) ++high;
-    sums.push_back({pair.first, high, pair.second - PairIndex(high, 0)});
-  }
-  visit([&](auto pair, float& word) { word = Word(numbers.at(pair)); });
-  return sums;
-}
-
 }  // namespace
 
 DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
@@ -652,7 +628,9 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
     Order(tape);
     out.tapes.push_back(std::move(tape));
   }
-  out.sums = NumberSums(out.tapes);
+  out.sums = NumberSums(out.tapes, [](DerivativeTape& tape, const DerivativePart& part) {
+    return WordsFrom(tape.words, part.first_word, part.pairs + part.values);
+  });
   return out;
 }
 

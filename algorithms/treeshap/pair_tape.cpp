@@ -8,6 +8,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "algorithms/treeshap/pair_sums.hpp"
+
 namespace retable::treeshap {
 
 namespace {
@@ -491,33 +493,6 @@ PairTape Ordered(PairDraft draft) {
   return tape;
 }
 
-// Numbers the pairs of all parts' lists, output by output, and writes the numbers in their place.
-std::vector<PairSum> NumberSums(std::vector<PairTape>& tapes) {
-  const auto visit = [&](auto&& function) {
-    for (PairTape& tape : tapes) {
-      for (const PairPart& part : tape.parts) {
-        auto* list =
-            reinterpret_cast<float*>(tape.words.data() + part.first_word + (part.features + 3) / 4);
-        for (std::uint32_t i = 0; i < part.pairs; ++i) {
-          function(std::pair(part.group, std::bit_cast<std::uint32_t>(list[i])), list[i]);
-        }
-      }
-    }
-  };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
-  visit([&](auto pair, float&) { numbers.try_emplace(pair, 0); });
-  std::vector<PairSum> sums;
-  std::uint32_t high = 0;
-  for (auto& [pair, number] : numbers) {
-    number = Count(sums.size());
-    if (pair.second < PairIndex(high, 0)) high = 0;  // the next output's first
-    while (PairIndex(high + 1, 0) <= pair.second) ++high;
-    sums.push_back({pair.first, high, pair.second - PairIndex(high, 0)});
-  }
-  visit([&](auto pair, float& word) { word = Word(numbers.at(pair)); });
-  return sums;
-}
-
 }  // namespace
 
 PairTapeSet CompilePairs(const AnnotatedModel& model, const PairOptions& options) {
@@ -558,7 +533,9 @@ PairTapeSet CompilePairs(const AnnotatedModel& model, const PairOptions& options
     }
   }
   for (auto& [key, draft] : drafts) out.tapes.push_back(Ordered(std::move(draft)));
-  out.sums = NumberSums(out.tapes);
+  out.sums = NumberSums(out.tapes, [](PairTape& tape, const PairPart& part) {
+    return WordsFrom(tape.words, part.first_word + (part.features + 3) / 4, part.pairs);
+  });
   return out;
 }
 
