@@ -26,9 +26,8 @@
 //! updates those of its first child in place. The lowest two levels stay in registers.
 //!
 //! Layout of a part, in groups of four words, V = ceil(points / 4) groups for an array of points:
-//!   sums     of its pairs in the order of their slots, as numbers of DerivativeTapeSet::sums; slot
-//!   0
-//!            is nobody's; then, at the root of a tree, of the features' values
+//!   sums     of its pairs in the order of their slots, as numbers of DerivativeTapeSet::sums, of
+//!            which slot 0 is nobody's; then, at the root of a tree, of the features' values
 //!   weights  of the points[V], their t[V]
 //!   factors  one for each path feature: (lower, upper, threshold, feature | flags) of the last
 //!            split on it, c (1 - t)[V], to which t is added where the row follows
