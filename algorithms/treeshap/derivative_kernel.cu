@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "algorithms/treeshap/derivative_interpreter.hpp"
+#include "algorithms/treeshap/part_kernel.cuh"
 
 namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
-constexpr std::uint32_t kMostWarps = 8;  // of a block
-constexpr std::uint32_t kFewSlots = 3;   // of a lane in shared memory at most, the busy ones
 constexpr std::uint32_t kLocalSlots = derivatives::kMostSlots;  // and in local memory
 
 // What lies beside the tape in shared memory, in groups of four words of a warp: the stack, then
@@ -20,10 +18,6 @@ __host__ __device__ constexpr std::uint32_t StackGroups(int points, const Deriva
 }
 __host__ __device__ constexpr std::uint32_t WarpGroups(int points, const DerivativeSizes& sizes) {
   return StackGroups(points, sizes) + (sizes.columns + sizes.features) * 8;
-}
-
-__device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
-  return reinterpret_cast<const std::uint32_t*>(list)[i];
 }
 
 // The memory of a row's lane.
@@ -113,12 +107,7 @@ struct RowMemory {
     Store(vectors + offset, d);
   }
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    const std::uint32_t head = __ldg(p.sets + offset);
-    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-      return (head >> 31) != 0;
-    }
-    const auto category = static_cast<std::uint32_t>(value);
-    return ((__ldg(p.sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return InCategories(p.sets, offset, value);
   }
 
   // To the sum over all parts.
@@ -156,16 +145,6 @@ struct RowMemory {
     Store(Vector(left + i), d);
   }
 };
-
-__device__ __forceinline__ std::uint32_t Acquired(const std::uint32_t* at) {
-  std::uint32_t value = 0;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
-  return value;
-}
-
-__device__ __forceinline__ void ReleaseOne(std::uint32_t* at) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
-}
 
 // Blocks take parts in the order of the tickets, and a row for each of their threads.
 template <int Q, bool General>
@@ -235,31 +214,9 @@ __global__ void __launch_bounds__(32 * kMostWarps) DerivativeKernel(DerivativeLa
   }
 }
 
-struct DerivativeShape {
-  std::uint32_t warps = 1;   // of a block
-  std::uint32_t slots = 0;   // of the stack, in shared memory
-  std::size_t resident = 0;  // warps on a multiprocessor
-};
-
-// The shape that puts most warps on a multiprocessor: more of them hide more than slots save.
-DerivativeShape ShapeOf(int points, DerivativeSizes sizes, std::uint32_t most) {
-  DerivativeShape best;
-  const std::uint32_t slots = std::min(sizes.slots, kFewSlots);
-  for (sizes.shared_slots = slots;; --sizes.shared_slots) {
-    for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
-      const std::size_t blocks =
-          kMultiprocessorBytes / (DerivativeSharedBytes(points, sizes, warps) + 1024);
-      // Blocks that do not end in a short one.
-      const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
-      if (used > best.resident) best = {warps, sizes.shared_slots, used};
-    }
-    if (sizes.shared_slots == 0) return best;
-  }
-}
-
 template <int Q, bool General>
 void LaunchRowsOf(DerivativeLaunch launch, cudaStream_t stream) {
-  const DerivativeShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32);
+  const PartShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32, DerivativeSharedBytes);
   const std::uint32_t warps = shape.warps;
   launch.sizes.shared_slots = shape.slots;
   const std::size_t bytes = DerivativeSharedBytes(Q, launch.sizes, warps);

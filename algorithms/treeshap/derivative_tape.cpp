@@ -9,18 +9,11 @@
 #include <unordered_map>
 
 #include "algorithms/treeshap/pair_sums.hpp"
+#include "algorithms/treeshap/part_tape.hpp"
 
 namespace retable::treeshap {
 
 namespace {
-
-float Word(std::uint32_t bits) {
-  return std::bit_cast<float>(bits);
-}
-
-std::uint32_t Count(std::size_t size) {
-  return static_cast<std::uint32_t>(size);
-}
 
 std::uint32_t Pair(std::int32_t a, std::int32_t b) {
   return PairIndex(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
@@ -307,15 +300,7 @@ class PartWriter {
   // An array over the pass's points; value(t, weight), 0 past the rule's end.
   template <class F>
   void Points(std::vector<Float4>& words, F value) const {
-    float array[8] = {};
-    for (int i = 0; i < pass_.points; ++i) {
-      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
-      if (q >= pass_.rule.size()) break;
-      array[i] = static_cast<float>(value(pass_.rule.node[q], pass_.rule.weight[q]));
-    }
-    for (int i = 0; i < pass_.points; i += 4) {
-      words.push_back({array[i], array[i + 1], array[i + 2], array[i + 3]});
-    }
+    PointWords(pass_.rule, pass_.begin, pass_.points, value, words);
   }
 
   // g and e of a node whose covers are c, times a factor.
@@ -532,13 +517,6 @@ class PartWriter {
     last_ = head;
     Tail();
     return result;
-  }
-
-  static void Words(std::vector<std::uint32_t> list, std::vector<Float4>& words) {
-    list.resize((list.size() + 3) / 4 * 4, 0);
-    for (std::size_t i = 0; i < list.size(); i += 4) {
-      words.push_back({Word(list[i]), Word(list[i + 1]), Word(list[i + 2]), Word(list[i + 3])});
-    }
   }
 
   // Of the sum of two features that meet; a feature does not meet itself.

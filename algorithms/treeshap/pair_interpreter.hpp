@@ -12,36 +12,17 @@
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/pair_tape.hpp"
+#include "algorithms/treeshap/part_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
-
-#if defined(__CUDA_ARCH__)
-#define RETABLE_UNROLL _Pragma("unroll")
-#define RETABLE_ROLLED _Pragma("unroll 1")
-#else
-#define RETABLE_UNROLL
-#define RETABLE_ROLLED
-#endif
 
 namespace retable::treeshap::pairs {
 
+using parts::kGroups;
+using parts::LoadPoints;
+using parts::PutBit;
+using parts::Side;
 using tape::Bits;
 using tape::MultiplyAdd;
-
-//! Groups of four words of an array of Q points.
-template <int Q>
-inline constexpr int kGroups = (Q + 3) / 4;
-
-template <int Q>
-RETABLE_HD void LoadPoints(const Float4* at, float (&to)[Q]) {
-  RETABLE_UNROLL
-  for (int v = 0; v < kGroups<Q>; ++v) {
-    const Float4 four = at[v];
-    to[4 * v] = four.x;
-    if (4 * v + 1 < Q) to[4 * v + 1] = four.y;
-    if (4 * v + 2 < Q) to[4 * v + 2] = four.z;
-    if (4 * v + 3 < Q) to[4 * v + 3] = four.w;
-  }
-}
 
 //! `Mask` has a bit for each position.
 template <int Q, class Mask>
@@ -70,15 +51,6 @@ RETABLE_HD void SetBit(Mask& mask, std::uint32_t position, bool follows) {
   const Mask bit = Mask{1} << (8 * sizeof(Mask) - 1 - position);
   mask = (mask & ~bit) | (follows ? bit : Mask{0});
 }
-
-RETABLE_HD void PutBit(std::uint32_t& bits, int slot, bool value) {
-  const std::uint32_t bit = 1u << slot;
-  bits = (bits & ~bit) | (value ? bit : 0u);
-}
-
-struct Side {
-  bool inside, above;
-};
 
 //! General: with missing values and categories.
 template <bool General, class Memory>

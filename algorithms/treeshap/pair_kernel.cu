@@ -4,15 +4,13 @@
 
 #include "algorithms/treeshap/async_copy.cuh"
 #include "algorithms/treeshap/pair_interpreter.hpp"
+#include "algorithms/treeshap/part_kernel.cuh"
 #include "algorithms/treeshap/unit_items.cuh"
 
 namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
-constexpr std::uint32_t kMostWarps = 8;  // of a block
-constexpr std::uint32_t kFewSlots = 3;   // of a lane in shared memory at most, the busy ones
 constexpr std::uint32_t kLocalSlots = pairs::kMostSlots;  // and in local memory
 
 // What lies beside the tape in shared memory, in groups of four words of a warp: the stack, x of
@@ -97,12 +95,7 @@ struct RowMemory : LaneMemory<Q> {
   __device__ __forceinline__ RowMemory(const PairLaunch& launch) : p(launch) {}
 
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    const std::uint32_t head = __ldg(p.sets + offset);
-    if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
-      return (head >> 31) != 0;
-    }
-    const auto category = static_cast<std::uint32_t>(value);
-    return ((__ldg(p.sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
+    return InCategories(p.sets, offset, value);
   }
 
   __device__ __forceinline__ void Below(std::uint32_t part, float (&k)[Q]) const {
@@ -166,10 +159,6 @@ __device__ __forceinline__ void Place(float4* own, const PairSizes& sizes, float
   memory.sums = memory.columns + sizes.features * 32;
 }
 
-__device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
-  return reinterpret_cast<const std::uint32_t*>(list)[i];
-}
-
 // The row's values in the order of the part's features, and sums of nothing. `x`: of the row.
 template <class Memory>
 __device__ __forceinline__ void Fill(const PairPart& part, const Float4* words, const float* x,
@@ -180,16 +169,6 @@ __device__ __forceinline__ void Fill(const PairPart& part, const Float4* words, 
   }
 #pragma unroll 8
   for (std::uint32_t i = 0; i < part.pairs; ++i) memory.sums[i * 32] = 0;
-}
-
-__device__ __forceinline__ std::uint32_t Acquired(const std::uint32_t* at) {
-  std::uint32_t value = 0;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
-  return value;
-}
-
-__device__ __forceinline__ void ReleaseOne(std::uint32_t* at) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
 }
 
 // Blocks take parts in the order of the tickets, and a row for each of their threads.
@@ -304,31 +283,9 @@ void LaunchUnitsOf(PairUnitLaunch launch, cudaStream_t stream) {
   CheckCuda(cudaGetLastError(), "interaction unit kernel");
 }
 
-struct PairShape {
-  std::uint32_t warps = 1;   // of a block
-  std::uint32_t slots = 0;   // of the stack, in shared memory
-  std::size_t resident = 0;  // warps on a multiprocessor
-};
-
-// The shape that puts most warps on a multiprocessor: more of them hide more than slots save.
-PairShape ShapeOf(int points, PairSizes sizes, std::uint32_t most) {
-  PairShape best;
-  const std::uint32_t slots = std::min(sizes.slots, kFewSlots);
-  for (sizes.shared_slots = slots;; --sizes.shared_slots) {
-    for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
-      const std::size_t blocks =
-          kMultiprocessorBytes / (PairSharedBytes(points, sizes, warps) + 1024);
-      // Blocks that do not end in a short one.
-      const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
-      if (used > best.resident) best = {warps, sizes.shared_slots, used};
-    }
-    if (sizes.shared_slots == 0) return best;
-  }
-}
-
 template <int Q, class Mask, bool General>
 void LaunchRowsOf(PairLaunch launch, cudaStream_t stream) {
-  const PairShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32);
+  const PartShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32, PairSharedBytes);
   const std::uint32_t warps = shape.warps;
   launch.sizes.shared_slots = shape.slots;
   const std::size_t bytes = PairSharedBytes(Q, launch.sizes, warps);

@@ -9,18 +9,11 @@
 #include <unordered_map>
 
 #include "algorithms/treeshap/pair_sums.hpp"
+#include "algorithms/treeshap/part_tape.hpp"
 
 namespace retable::treeshap {
 
 namespace {
-
-float Word(std::uint32_t bits) {
-  return std::bit_cast<float>(bits);
-}
-
-std::uint32_t Count(std::size_t size) {
-  return static_cast<std::uint32_t>(size);
-}
 
 // Where a tree is cut.
 struct Cuts {
@@ -252,15 +245,7 @@ class PairWriter {
   // An array over the pass's points; value(t, weight), 0 past the rule's end.
   template <class F>
   void Points(std::vector<Float4>& words, F value) const {
-    float array[8] = {};
-    for (int i = 0; i < pass_.points; ++i) {
-      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
-      if (q >= pass_.rule.size()) break;
-      array[i] = static_cast<float>(value(pass_.rule.node[q], pass_.rule.weight[q]));
-    }
-    for (int i = 0; i < pass_.points; i += 4) {
-      words.push_back({array[i], array[i + 1], array[i + 2], array[i + 3]});
-    }
+    PointWords(pass_.rule, pass_.begin, pass_.points, value, words);
   }
 
   // Slots of the stack are numbered from the bottom: the busy ones are low. Returns the highest of
@@ -365,13 +350,6 @@ class PairWriter {
       Words(partners, ops_);
     }
     Tail();
-  }
-
-  static void Words(std::vector<std::uint32_t> list, std::vector<Float4>& words) {
-    list.resize((list.size() + 3) / 4 * 4, 0);
-    for (std::size_t i = 0; i < list.size(); i += 4) {
-      words.push_back({Word(list[i]), Word(list[i + 1]), Word(list[i + 2]), Word(list[i + 3])});
-    }
   }
 
   std::vector<std::uint32_t> Partners(std::int32_t feature) {

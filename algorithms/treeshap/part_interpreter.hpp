@@ -1,0 +1,47 @@
+#pragma once
+//! @file
+//! What the interpreters of both tapes of interaction values (pair_interpreter.hpp,
+//! derivative_interpreter.hpp) read alike: arrays over points, and bits by slot of the stack.
+
+#include <cstdint>
+
+#include "algorithms/common/host_device.hpp"
+#include "algorithms/treeshap/quadrature_interpreter.hpp"
+
+#if defined(__CUDA_ARCH__)
+#define RETABLE_UNROLL _Pragma("unroll")
+#define RETABLE_ROLLED _Pragma("unroll 1")
+#else
+#define RETABLE_UNROLL
+#define RETABLE_ROLLED
+#endif
+
+namespace retable::treeshap::parts {
+
+//! Groups of four words of an array of Q points.
+template <int Q>
+inline constexpr int kGroups = (Q + 3) / 4;
+
+template <int Q>
+RETABLE_HD void LoadPoints(const Float4* at, float (&to)[Q]) {
+  RETABLE_UNROLL
+  for (int v = 0; v < kGroups<Q>; ++v) {
+    const Float4 four = at[v];
+    to[4 * v] = four.x;
+    if (4 * v + 1 < Q) to[4 * v + 1] = four.y;
+    if (4 * v + 2 < Q) to[4 * v + 2] = four.z;
+    if (4 * v + 3 < Q) to[4 * v + 3] = four.w;
+  }
+}
+
+RETABLE_HD void PutBit(std::uint32_t& bits, std::uint32_t slot, bool value) {
+  const std::uint32_t bit = 1u << slot;
+  bits = (bits & ~bit) | (value ? bit : 0u);
+}
+
+//! Where a row is at a split.
+struct Side {
+  bool inside, above;
+};
+
+}  // namespace retable::treeshap::parts
