@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "algorithms/treeshap/adversarial_trees.hpp"
 #include "algorithms/treeshap/brute_force.hpp"
@@ -16,13 +17,13 @@
 namespace retable::treeshap {
 namespace {
 
-double Largest(const std::vector<double>& values) {
+double Largest(std::span<const double> values) {
   double most = 1e-300;
   for (const double v : values) most = std::max(most, std::abs(v));
   return most;
 }
 
-double Error(const std::vector<double>& got, const std::vector<double>& want) {
+double Error(std::span<const double> got, std::span<const double> want) {
   if (got.size() != want.size()) return INFINITY;
   double most = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -46,7 +47,7 @@ bool IsChain(const AdversarialCase& c) {
   return c.name.rfind("chain", 0) == 0;
 }
 
-void ExpectAdditive(const AdversarialCase& c, const std::vector<double>& phi, double tolerance) {
+void ExpectAdditive(const AdversarialCase& c, std::span<const double> phi, double tolerance) {
   const auto side = static_cast<std::size_t>(c.model.features) + 1;
   const RowBlock rows = c.Rows();
   for (std::size_t r = 0; r < rows.rows; ++r) {

@@ -19,8 +19,8 @@ endif()
 # The fuzz target of the model readers.
 if(RETABLE_FUZZ)
   set(treeshap_sources)
-  foreach(source model_fuzz forest_json lightgbm_model parallel paths quadrature_model tree_ensemble
-          tree_explainer xgboost_model)
+  foreach(source model_fuzz forest_json lightgbm_model parallel paths quadrature_model results
+          tree_ensemble tree_explainer xgboost_model)
     list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()
   retable_fuzz(model algorithms/treeshap/fuzz_corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/operations.hpp"
@@ -21,13 +22,13 @@ struct Case {
   double tolerance;  // of max |phi|
 };
 
-double MaxAbs(const std::vector<double>& values) {
+double MaxAbs(std::span<const double> values) {
   double most = 0;
   for (const double v : values) most = std::max(most, std::abs(v));
   return most;
 }
 
-double Error(const std::vector<double>& got, const std::vector<double>& want) {
+double Error(std::span<const double> got, std::span<const double> want) {
   EXPECT_EQ(got.size(), want.size());
   double most = 0;
   for (std::size_t i = 0; i < std::min(got.size(), want.size()); ++i) {
@@ -45,7 +46,7 @@ std::unique_ptr<TreeExplainer> Make(const Case& c, const TreeEnsemble& model,
   return explainer;
 }
 
-void ExpectAdditive(const TreeEnsemble& model, const RowBlock& rows, const std::vector<double>& phi,
+void ExpectAdditive(const TreeEnsemble& model, const RowBlock& rows, std::span<const double> phi,
                     double tolerance) {
   const auto side = static_cast<std::size_t>(model.features) + 1;
   for (std::size_t r = 0; r < rows.rows; ++r) {
@@ -251,10 +252,10 @@ TEST(Quadrature, WritesIntoTheCallersMemory) {
   const RowBlock rows = Block(model, values);
   for (const char* method : {"Quadrature", "GPUTreeShap"}) {
     const auto explainer = Make({method, "float", 0}, model);
-    std::vector<double> phi(5 * ValuesPerRow(model), 7.0);  // nothing of this must be left
+    Results phi(5 * ValuesPerRow(model), 7.0);  // nothing of this must be left
     explainer->values_to(rows, phi);
     EXPECT_EQ(phi, explainer->values(rows)) << method;
-    std::vector<double> matrices(5 * InteractionsPerRow(model), 7.0);
+    Results matrices(5 * InteractionsPerRow(model), 7.0);
     explainer->interactions_to(rows, matrices);
     EXPECT_EQ(matrices, explainer->interactions(rows)) << method;
     EXPECT_THROW(explainer->values_to(rows, std::span(phi).first(10)), std::invalid_argument);
@@ -264,7 +265,7 @@ TEST(Quadrature, WritesIntoTheCallersMemory) {
 
 TEST(NewResults, AreZeros) {
   for (const std::size_t count : {0u, 1u, 1u << 20, (1u << 20) + 1u}) {
-    EXPECT_EQ(NewResults(count), std::vector<double>(count)) << count;
+    EXPECT_EQ(NewResults(count), Results(count, 0.0)) << count;
   }
 }
 

@@ -58,9 +58,9 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     list_ = ExtractPaths(model);
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       Lanes<T> lanes;
       double* row_phi = phi.data() + r * ValuesPerRow(shape_);
@@ -72,9 +72,9 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     return phi;
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
-    const std::vector<double> phi = values(rows);
-    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+  Results interactions(const RowBlock& rows) override {
+    const Results phi = values(rows);
+    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       Lanes<T> lanes;
       double* row_matrices = matrices.data() + r * InteractionsPerRow(shape_);

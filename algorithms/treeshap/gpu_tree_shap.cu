@@ -180,10 +180,10 @@ class GpuTreeShap final : public TreeExplainer {
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(sets));
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     seconds_ = Run(rows, phi, kRowsPerWarp, ShapKernel);
     const std::size_t side = static_cast<std::size_t>(shape_.features) + 1;
     for (std::size_t m = 0; m < rows.rows * expected_.size(); ++m) {
@@ -192,10 +192,10 @@ class GpuTreeShap final : public TreeExplainer {
     return phi;
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
-    const std::vector<double> phi = values(rows);
+  Results interactions(const RowBlock& rows) override {
+    const Results phi = values(rows);
     const double values_seconds = seconds_;
-    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     seconds_ =
         values_seconds + Run(rows, matrices, kRowsPerWarpInteractions, ShapInteractionsKernel);
     FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);

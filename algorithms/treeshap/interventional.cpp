@@ -113,14 +113,14 @@ class InterventionalExplainer final : public TreeExplainer {
     }
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(model_, rows);
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     const auto columns = static_cast<std::size_t>(model_.features);
     const RowBlock background{background_, columns == 0 ? 1 : background_.size() / columns,
                               columns};
     const std::size_t side = columns + 1;
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(model_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(model_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * ValuesPerRow(model_);
       std::vector<Owner> owner(columns, Owner::kNone);

@@ -186,12 +186,12 @@ class InterventionalOnDevice final : public TreeExplainer {
     device_leaves_ = DeviceArray<Leaf>(std::span<const Leaf>(leaves_));
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     seconds_ = 0;
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     // A constant number of ranges: a row's bits do not depend on how many rows there are.
     const std::size_t ranges = PlanRanges();
     const std::size_t per_row = std::max<std::size_t>(1, ranges * features() * sizeof(double));

@@ -222,10 +222,10 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     seconds_ = 0;
     const bool shares = Shares(rows.rows);
     for (std::size_t begin = 0; begin < rows.rows;) {
@@ -238,7 +238,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     return phi;
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
+  Results interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const bool many = rows.rows >= kLeastSharedRows;
@@ -247,8 +247,8 @@ class QuadratureOnDevice final : public TreeExplainer {
       pairs = ByDerivatives(many) ? std::make_unique<PairsOnDevice>(model_, DerivativeOptions{})
                                   : std::make_unique<PairsOnDevice>(model_, Parts(many));
     }
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
-    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     seconds_ = pairs->Run(rows, phi, matrices);
     AddExpected(rows.rows, phi);
     FillInteractionDiagonal(features(), phi, matrices);

@@ -19,9 +19,9 @@ class QuadratureExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override { engine_.Prepare(model); }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(shape(), rows);
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape()));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape()));
     values_to(rows, phi);
     return phi;
   }
@@ -32,9 +32,9 @@ class QuadratureExplainer final : public TreeExplainer {
     Explain(rows, false, phi.data(), side());
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
+  Results interactions(const RowBlock& rows) override {
     ValidateRows(shape(), rows);
-    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape()));
+    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape()));
     interactions_to(rows, matrices);
     return matrices;
   }

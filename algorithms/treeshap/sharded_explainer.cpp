@@ -20,9 +20,9 @@ class ShardedExplainer final : public TreeExplainer {
     Each([&](std::size_t i) { parts_[i]->prepare(model); });
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     values_to(rows, phi);
     return phi;
   }
@@ -31,9 +31,9 @@ class ShardedExplainer final : public TreeExplainer {
     Split(rows, phi, ValuesPerRow(shape_), &TreeExplainer::values_to);
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
+  Results interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     interactions_to(rows, matrices);
     return matrices;
   }

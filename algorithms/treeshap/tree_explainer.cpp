@@ -1,38 +1,19 @@
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "algorithms/treeshap/parallel.hpp"
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace retable::treeshap {
 
 namespace {
 
-void Copy(const std::vector<double>& from, std::span<double> to) {
+void Copy(std::span<const double> from, std::span<double> to) {
   RequireSize(to.size(), from.size());
   std::copy(from.begin(), from.end(), to.begin());
 }
 
 }  // namespace
-
-std::vector<double> NewResults(std::size_t count) {
-  std::vector<double> results;
-  results.reserve(count);
-#if defined(__linux__)
-  constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(results.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(results.data() + count) / page * page;
-  // Advice alone: where it is refused the pages are small.
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-  results.resize(count);
-  return results;
-}
 
 void RequireSize(std::size_t given, std::size_t needed) {
   if (given == needed) return;

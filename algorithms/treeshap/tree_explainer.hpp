@@ -13,6 +13,7 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/common/work.hpp"
+#include "algorithms/treeshap/results.hpp"
 #include "algorithms/treeshap/tree_ensemble.hpp"
 
 namespace retable::treeshap {
@@ -34,7 +35,7 @@ class TreeExplainer {
   //! phi, rows x groups x (features + 1); the last column is the expected value with the base
   //! score, so that a row sums to its margin. @throws std::invalid_argument for rows of another
   //! shape.
-  virtual std::vector<double> values(const RowBlock& rows) = 0;
+  virtual Results values(const RowBlock& rows) = 0;
 
   //! The same into the caller's memory, so that block after block needs no new one.
   //! @throws std::invalid_argument where phi has another size.
@@ -43,7 +44,7 @@ class TreeExplainer {
   //! SHAP interaction values, rows x groups x (features + 1)^2 (Mitchell et al. 2022, equations 3
   //! to 6): symmetric, rows sum to phi, the expected value in the last corner. @throws
   //! std::logic_error where the method has none.
-  virtual std::vector<double> interactions(const RowBlock& /*rows*/) {
+  virtual Results interactions(const RowBlock& /*rows*/) {
     throw std::logic_error("this method has no interaction values");
   }
 
@@ -69,10 +70,6 @@ inline std::size_t ValuesPerRow(const TreeEnsemble& model) {
 inline std::size_t InteractionsPerRow(const TreeEnsemble& model) {
   return ValuesPerRow(model) * (static_cast<std::size_t>(model.features) + 1);
 }
-
-//! Zeros for the results of a call, in large pages where the system has them. 10,000 rows of ten
-//! outputs and 784 features are 630 MB: a page of 4 KB after the other they take 0.3 s to appear.
-std::vector<double> NewResults(std::size_t count);
 
 //! @throws std::invalid_argument unless both are equal.
 void RequireSize(std::size_t given, std::size_t needed);

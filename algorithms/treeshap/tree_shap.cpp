@@ -102,10 +102,10 @@ class TreeShapExplainer final : public TreeExplainer {
     expected_ = ExpectedMargins(model);
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
+  Results values(const RowBlock& rows) override {
     ValidateRows(model_, rows);
     const auto side = static_cast<std::size_t>(model_.features) + 1;
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(model_));
+    Results phi = NewResults(rows.rows * ValuesPerRow(model_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * ValuesPerRow(model_);
       for (const Tree& tree : model_.trees) {

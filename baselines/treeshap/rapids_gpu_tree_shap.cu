@@ -74,8 +74,8 @@ class Rapids final : public TreeExplainer {
     gpu_treeshap::detail::PreprocessPaths<Allocator, Condition>(&device, &elements_, &bins_);
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
-    std::vector<double> phi = NewResults(rows.rows * ValuesPerRow(shape_));
+  Results values(const RowBlock& rows) override {
+    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     Run(rows, phi, [&](const DeviceRows& x, double* out) {
       gpu_treeshap::detail::ComputeShap(x, bins_, elements_, expected_.size(), out);
     });
@@ -83,8 +83,8 @@ class Rapids final : public TreeExplainer {
     return phi;
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
-    std::vector<double> matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+  Results interactions(const RowBlock& rows) override {
+    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     Run(rows, matrices, [&](const DeviceRows& x, double* out) {
       gpu_treeshap::detail::ComputeShapInteractions(x, bins_, elements_, expected_.size(), out);
     });
@@ -116,7 +116,7 @@ class Rapids final : public TreeExplainer {
     out.Download(result);
   }
 
-  void AddExpected(std::vector<double>& result, std::size_t block) const {
+  void AddExpected(std::span<double> result, std::size_t block) const {
     for (std::size_t m = 0; (m + 1) * block <= result.size(); ++m) {
       result[(m + 1) * block - 1] += expected_[m % expected_.size()];
     }

@@ -98,8 +98,9 @@ class XgboostExplainer final : public TreeExplainer {
     if (threads_ > 0) booster_->Set("nthread", std::to_string(threads_));
   }
 
-  std::vector<double> values(const RowBlock& rows) override {
-    std::vector<double> phi = retable::treeshap::NewResults(rows.rows * ValuesPerRow(shape_));
+  retable::treeshap::Results values(const RowBlock& rows) override {
+    retable::treeshap::Results phi =
+        retable::treeshap::NewResults(rows.rows * ValuesPerRow(shape_));
     values_to(rows, phi);
     return phi;
   }
@@ -109,8 +110,8 @@ class XgboostExplainer final : public TreeExplainer {
     Rebase(phi, static_cast<std::size_t>(shape_.features) + 1);
   }
 
-  std::vector<double> interactions(const RowBlock& rows) override {
-    std::vector<double> matrices =
+  retable::treeshap::Results interactions(const RowBlock& rows) override {
+    retable::treeshap::Results matrices =
         retable::treeshap::NewResults(rows.rows * InteractionsPerRow(shape_));
     interactions_to(rows, matrices);
     return matrices;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/model_io.hpp"
@@ -46,7 +47,7 @@ TEST(XgboostUbj, RefusesDamagedFiles) {
                std::invalid_argument);
 }
 
-double Error(const std::vector<double>& got, const std::vector<double>& want) {
+double Error(std::span<const double> got, std::span<const double> want) {
   EXPECT_EQ(got.size(), want.size());
   double most = 0;
   double scale = 1e-300;

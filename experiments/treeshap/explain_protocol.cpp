@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -37,7 +38,7 @@ struct Errors {
   double additivity = 0;  // largest |sum - margin| over the row's sum of magnitudes
 };
 
-double RelativeError(const std::vector<double>& got, const std::vector<double>& want) {
+double RelativeError(std::span<const double> got, std::span<const double> want) {
   double most = 0;
   double scale = 1e-300;
   for (std::size_t i = 0; i < want.size(); ++i) {
@@ -48,7 +49,7 @@ double RelativeError(const std::vector<double>& got, const std::vector<double>& 
   return got.size() == want.size() ? most / scale : INFINITY;
 }
 
-double Additivity(const TreeEnsemble& model, const RowBlock& rows, const std::vector<double>& phi) {
+double Additivity(const TreeEnsemble& model, const RowBlock& rows, std::span<const double> phi) {
   const std::size_t block = phi.size() / (rows.rows * static_cast<std::size_t>(model.groups));
   double worst = 0;
   for (std::size_t r = 0; r < rows.rows; ++r) {
@@ -131,7 +132,7 @@ class ExplainProtocol final : public harness::Protocol {
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
 
-    std::vector<double> results;
+    Results results;
     const auto timed = [&](const RowBlock& block) {
       if (cell.device != "cpu") {
         results = call(block);

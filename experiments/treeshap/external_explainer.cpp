@@ -11,6 +11,7 @@
 namespace retable::experiments::treeshap {
 
 using retable::treeshap::InteractionsPerRow;
+using retable::treeshap::Results;
 using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
 using retable::treeshap::TreeExplainer;
@@ -29,18 +30,17 @@ void ExternalExplainer::prepare(const TreeEnsemble& model) {
                 {"model", "uint8", {bytes.size()}, {}}, std::as_bytes(std::span(bytes)));
 }
 
-std::vector<double> ExternalExplainer::values(const RowBlock& rows) {
+Results ExternalExplainer::values(const RowBlock& rows) {
   const auto side = static_cast<std::size_t>(shape_.features) + 1;
   return Ask(rows, "pred_contribs", side);
 }
 
-std::vector<double> ExternalExplainer::interactions(const RowBlock& rows) {
+Results ExternalExplainer::interactions(const RowBlock& rows) {
   const auto side = static_cast<std::size_t>(shape_.features) + 1;
   return Ask(rows, "pred_interactions", side * side);
 }
 
-std::vector<double> ExternalExplainer::Ask(const RowBlock& rows, const char* what,
-                                           std::size_t block) {
+Results ExternalExplainer::Ask(const RowBlock& rows, const char* what, std::size_t block) {
   ValidateRows(shape_, rows);
   if (rows.rows == 0) return {};
   program_.Load({{"task", "treeshap"}, {"what", what}},
@@ -58,7 +58,7 @@ std::vector<double> ExternalExplainer::Ask(const RowBlock& rows, const char* wha
   }
   std::vector<float> phi(count);
   std::memcpy(phi.data(), arrays[0].bytes.data(), arrays[0].bytes.size());
-  std::vector<double> result(phi.begin(), phi.end());
+  Results result(phi.begin(), phi.end());
   // XGBoost's file has one base score for all outputs: the first.
   for (std::size_t m = 0; m < rows.rows * groups; ++m) {
     result[(m + 1) * block - 1] += shape_.base_score[m % groups] - shape_.base_score[0];

@@ -20,8 +20,8 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
   ExternalExplainer(const std::string& command, std::string device, std::int64_t threads);
 
   void prepare(const retable::treeshap::TreeEnsemble& model) override;
-  std::vector<double> values(const retable::treeshap::RowBlock& rows) override;
-  std::vector<double> interactions(const retable::treeshap::RowBlock& rows) override;
+  retable::treeshap::Results values(const retable::treeshap::RowBlock& rows) override;
+  retable::treeshap::Results interactions(const retable::treeshap::RowBlock& rows) override;
 
   //! Seconds of the last call without the transfer of data: what is compared with other methods.
   double run_seconds() const { return run_seconds_; }
@@ -29,8 +29,8 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
   const std::string& description() const { return program_.description(); }
 
  private:
-  std::vector<double> Ask(const retable::treeshap::RowBlock& rows, const char* what,
-                          std::size_t block);
+  retable::treeshap::Results Ask(const retable::treeshap::RowBlock& rows, const char* what,
+                                 std::size_t block);
 
   ResidentProgram program_;
   std::string device_;

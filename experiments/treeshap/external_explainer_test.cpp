@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
@@ -57,7 +58,7 @@ TEST_F(External, HandsOverAndChecksTheAnswer) {
   EXPECT_EQ(explainer.description(), "zeros 1");
   const auto values = RandomRows(model, 3, 0, 1);
   const auto phi = explainer.values({std::span(values).first(8), 2, 4});
-  EXPECT_EQ(phi, std::vector<double>(10, 0.0));
+  EXPECT_EQ(phi, Results(10, 0.0));
   EXPECT_GT(explainer.run_seconds(), 0);
   EXPECT_THROW(explainer.values({values, 3, 4}), std::runtime_error);
   EXPECT_THROW(explainer.values({values, 4, 3}), std::invalid_argument);
@@ -73,7 +74,7 @@ TEST_F(External, XgboostOfTodayAgrees) {
     const RowBlock rows{values, 7, 6};
     ExternalExplainer explainer(command, "cpu", 1);
     explainer.prepare(model);
-    const auto compare = [](const std::vector<double>& got, const std::vector<double>& want) {
+    const auto compare = [](std::span<const double> got, std::span<const double> want) {
       ASSERT_EQ(got.size(), want.size());
       double scale = 0;
       for (const double v : want) scale = std::max(scale, std::abs(v));

@@ -4,6 +4,7 @@
 
 namespace retable::experiments::treeshap {
 
+using retable::treeshap::Results;
 using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
 
@@ -35,14 +36,14 @@ void FallbackExplainer::set_background(const RowBlock& background) {
   Refused([&] { explainer_->set_background(background); });
 }
 
-std::vector<double> FallbackExplainer::values(const RowBlock& rows) {
-  std::vector<double> phi;
+Results FallbackExplainer::values(const RowBlock& rows) {
+  Results phi;
   if (Refused([&] { phi = explainer_->values(rows); })) phi = explainer_->values(rows);
   return phi;
 }
 
-std::vector<double> FallbackExplainer::interactions(const RowBlock& rows) {
-  std::vector<double> phi;
+Results FallbackExplainer::interactions(const RowBlock& rows) {
+  Results phi;
   if (Refused([&] { phi = explainer_->interactions(rows); })) phi = explainer_->interactions(rows);
   return phi;
 }

@@ -23,8 +23,8 @@ class FallbackExplainer final : public retable::treeshap::TreeExplainer {
 
   void prepare(const retable::treeshap::TreeEnsemble& model) override;
   void set_background(const retable::treeshap::RowBlock& background) override;
-  std::vector<double> values(const retable::treeshap::RowBlock& rows) override;
-  std::vector<double> interactions(const retable::treeshap::RowBlock& rows) override;
+  retable::treeshap::Results values(const retable::treeshap::RowBlock& rows) override;
+  retable::treeshap::Results interactions(const retable::treeshap::RowBlock& rows) override;
   double device_seconds() const override { return explainer_->device_seconds(); }
 
   //! Why the first gave up; empty while it has not.

@@ -9,6 +9,7 @@
 namespace retable::experiments::treeshap {
 namespace {
 
+using retable::treeshap::Results;
 using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
 using retable::treeshap::TreeExplainer;
@@ -20,11 +21,11 @@ class Fake final : public TreeExplainer {
       : answer_(answer), left_(refuses_from), calls_(calls) {}
   void prepare(const TreeEnsemble& model) override { Call("p" + std::to_string(model.features)); }
   void set_background(const RowBlock& rows) override { Call("b" + std::to_string(rows.rows)); }
-  std::vector<double> values(const RowBlock& /*rows*/) override {
+  Results values(const RowBlock& /*rows*/) override {
     Call("v");
     return {answer_};
   }
-  std::vector<double> interactions(const RowBlock& /*rows*/) override {
+  Results interactions(const RowBlock& /*rows*/) override {
     Call("i");
     return {answer_};
   }

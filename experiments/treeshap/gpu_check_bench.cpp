@@ -15,6 +15,7 @@
 #include <iostream>
 #include <iterator>
 #include <random>
+#include <span>
 #include <sstream>
 
 #include "algorithms/treeshap/brute_force.hpp"
@@ -107,7 +108,7 @@ std::unique_ptr<TreeExplainer> Prepared(const std::string& name, Device device,
 }
 
 // Largest difference over the largest |want|; infinite where anything is NaN.
-double Error(const std::vector<double>& got, const std::vector<double>& want) {
+double Error(std::span<const double> got, std::span<const double> want) {
   if (got.size() != want.size()) return INFINITY;
   double most = 0;
   double scale = 1e-300;
@@ -292,8 +293,7 @@ void CheckInterventional(std::uint64_t seed) {
     if (shape.features > 12) continue;
     const RowBlock few = rows.slice(0, std::min<std::size_t>(rows.rows, 4));
     const auto want = BruteForceInterventional(model, few, background);
-    brute = std::max(
-        brute, Error({got.begin(), got.begin() + static_cast<std::ptrdiff_t>(want.size())}, want));
+    brute = std::max(brute, Error(std::span(got).first(want.size()), want));
   }
   Report("Interventional: values against the CPU, and again", twin, 1e-12);
   Report("Interventional: values against all subsets", brute, 1e-12);
@@ -340,7 +340,7 @@ void Check(std::uint64_t seed) {
 }
 
 // Sum of a row's values against its margin, over the row's scale.
-double Additivity(const TreeEnsemble& model, const RowBlock& rows, const std::vector<double>& phi,
+double Additivity(const TreeEnsemble& model, const RowBlock& rows, std::span<const double> phi,
                   std::size_t step) {
   const auto side = static_cast<std::size_t>(model.features) + 1;
   double worst = 0;
@@ -386,7 +386,7 @@ void SpeedInterventional(const TreeEnsemble& model, const RowBlock& rows, std::s
   const auto explainer = Prepared("Interventional", Device::kCuda, model);
   explainer->set_background(rows.slice(rows.rows - count, count));
   const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
-  std::vector<double> phi;
+  Results phi;
   const Timing time = Best(*explainer, 2, [&] { phi = explainer->values(rows); });
   std::printf(
       "  Interventional, %zu rows, background of %zu: %.3f ms kernel, prepared in %.2f s; "
@@ -406,7 +406,7 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
       std::clamp<std::size_t>(static_cast<std::size_t>(pairs), 1024, options.rows);
   const RowBlock baseline_rows = rows.slice(0, std::min(few, rows.rows));
   const auto published = Prepared("GPUTreeShap", Device::kCuda, model);
-  std::vector<double> want;
+  Results want;
   const Timing base = Best(*published, 3, [&] { want = published->values(baseline_rows); });
   const double scale = static_cast<double>(rows.rows) / static_cast<double>(baseline_rows.rows);
   std::printf("  GPUTreeShap        %10.3f ms kernel for %zu rows%s\n", base.kernel * scale * 1e3,
@@ -418,11 +418,11 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
       const auto prepare_start = Clock::now();
       const auto explainer = Prepared("Quadrature", Device::kCuda, model, parameters);
       const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
-      std::vector<double> phi;
+      Results phi;
       const Timing fast = Best(*explainer, 5, [&] { phi = explainer->values(rows); });
       const std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(leaves * 1e-4));
       const double additivity = Additivity(model, rows, phi, std::min<std::size_t>(step, 100));
-      std::vector<double> head(phi.begin(), phi.begin() + static_cast<std::ptrdiff_t>(want.size()));
+      const std::span<const double> head = std::span(phi).first(want.size());
       std::printf(
           "  Quadrature (<= %lld, share %lld) %9.3f ms kernel, %9.3f ms call, prepared in %.2f s: "
           "%.1fx, %.2f ps per row and leaf; additivity %.1e, GPUTreeShap differs by %.1e\n",
@@ -446,7 +446,7 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
   const Timing slow = Best(*published, 1, [&] { want = published->interactions(base_rows); });
   const double factor = static_cast<double>(asked.rows) / static_cast<double>(base_rows.rows);
   const auto explainer = Prepared("Quadrature", Device::kCuda, model);
-  std::vector<double> matrices;
+  Results matrices;
   const Timing fast = Best(*explainer, 3, [&] { matrices = explainer->interactions(asked); });
   matrices.resize(want.size());
   std::printf(

@@ -91,7 +91,7 @@ class TopKProtocol final : public harness::Protocol {
     matrix->prepare(problem.model);
     TopInteractions search(problem.model, {.k = k, .threads = static_cast<int>(threads)});
     const bool searches = cell.algorithm == kSearch;
-    std::vector<double> matrices;  // kept: new memory for each call would cost the matrix dear
+    Results matrices;  // kept: new memory for each call would cost the matrix dear
     const auto all_pairs = [&](const RowBlock& rows) {
       matrices.resize(rows.rows * InteractionsPerRow(problem.model));
       matrix->interactions_to(rows, matrices);
