@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -100,6 +101,56 @@ class DeviceArray {
  private:
   T* data_ = nullptr;
   std::size_t size_ = 0;
+};
+
+//! An array in page-locked host memory, not initialised: copies to and from it run beside the host
+//! and at the full rate of the bus. Where the system locks no more memory it is of the usual kind,
+//! and copies wait. It only grows.
+template <class T>
+class PinnedArray {
+ public:
+  PinnedArray() = default;
+  PinnedArray(const PinnedArray&) = delete;
+  PinnedArray& operator=(const PinnedArray&) = delete;
+  ~PinnedArray() { Free(); }
+
+  //! Room for `count` values; the contents are lost when it has to grow. @return data()
+  //! @throws std::bad_alloc where the host has no memory of any kind
+  T* Reserve(std::size_t count) {
+    if (count <= size_) return data_;
+    Free();
+    void* memory = nullptr;
+    // Portable: locked for all devices.
+    pinned_ = cudaHostAlloc(&memory, count * sizeof(T), cudaHostAllocPortable) == cudaSuccess;
+    if (!pinned_) {
+      cudaGetLastError();
+      memory = ::operator new(count * sizeof(T));
+    }
+    data_ = static_cast<T*>(memory);
+    size_ = count;
+    return data_;
+  }
+
+  T* data() const { return data_; }
+  //! How many values there is room for.
+  std::size_t size() const { return size_; }
+  bool pinned() const { return pinned_; }
+
+ private:
+  void Free() {
+    if (pinned_) {
+      cudaFreeHost(data_);
+    } else {
+      ::operator delete(data_);
+    }
+    data_ = nullptr;
+    size_ = 0;
+    pinned_ = false;
+  }
+
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+  bool pinned_ = false;
 };
 
 //! Of the current device.

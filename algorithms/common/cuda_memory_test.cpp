@@ -22,6 +22,8 @@ struct Play {
   cudaError_t last = cudaSuccess;
   int shared = 0;                  // what a block may have
   int allowed = 0;                 // what the last kernel was allowed
+  std::size_t lockable = 0;        // bytes of the host's that may be locked
+  int locked = 0;                  // pieces of them
   cudaError_t fail = cudaSuccess;  // the next copy
 
   cudaError_t Return(cudaError_t status) {
@@ -64,6 +66,18 @@ cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total) {
   *total = play.free_bytes;
   return cudaSuccess;
 }
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  EXPECT_EQ(flags, unsigned{cudaHostAllocPortable});
+  if (bytes > play.lockable) return play.Return(cudaErrorMemoryAllocation);
+  *memory = ::operator new(bytes);
+  ++play.locked;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* memory) {
+  ::operator delete(memory);
+  --play.locked;
+  return cudaSuccess;
+}
 cudaError_t cudaGetLastError() {
   return std::exchange(play.last, cudaSuccess);
 }
@@ -99,6 +113,7 @@ class CudaMemory : public ::testing::Test {
   }
   void TearDown() override {
     EXPECT_TRUE(play.live.empty()) << "device memory is left";
+    EXPECT_EQ(play.locked, 0);
     EXPECT_EQ(play.last, cudaSuccess) << "an error is left for the next call";
   }
 };
@@ -174,6 +189,20 @@ TEST_F(CudaMemory, ErrorsNameTheCallAndAreTakenAway) {
   EXPECT_EQ(ErrorOf([] { RETABLE_CUDA_CHECK(cudaErrorInvalidValue); }),
             "cudaErrorInvalidValue: invalid argument");
   EXPECT_THROW(RETABLE_CUDA_CHECK(cudaErrorMemoryAllocation), OutOfDeviceMemory);
+}
+
+TEST_F(CudaMemory, LockedMemoryGrowsAndGivesWayToTheUsualKind) {
+  play.lockable = 4096;
+  PinnedArray<float> array;
+  EXPECT_EQ(array.Reserve(0), nullptr);
+  float* const first = array.Reserve(1000);
+  EXPECT_TRUE(array.pinned());
+  EXPECT_EQ(array.Reserve(10), first);
+  EXPECT_EQ(array.size(), 1000u);
+  array.Reserve(2000)[1999] = 1;
+  EXPECT_FALSE(array.pinned());
+  EXPECT_EQ(play.locked, 0);
+  EXPECT_EQ(array.size(), 2000u);
 }
 
 TEST_F(CudaMemory, SharedMemoryIsAllowedOrRefusedInBytes) {

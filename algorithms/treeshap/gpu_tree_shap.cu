@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "algorithms/treeshap/bin_packing.hpp"
-#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/operations.hpp"
+#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/paths.hpp"
 #include "algorithms/treeshap/sharded_explainer.hpp"
@@ -25,6 +26,8 @@ constexpr unsigned kAll = 0xffffffffu;
 constexpr int kBlock = 256;
 constexpr std::uint32_t kRowsPerWarp = 1024;
 constexpr std::uint32_t kRowsPerWarpInteractions = 100;
+constexpr std::size_t kMostRows = std::size_t{1} << 16;  // at once
+constexpr std::size_t kMostNumbers = std::size_t{1} << 28;
 
 // One lane of a bin. `length` = 0: idle.
 struct LaneElement {
@@ -152,7 +155,11 @@ __global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
 
 class GpuTreeShap final : public TreeExplainer {
  public:
-  GpuTreeShap(int device, Packing packing) : device_(device), packing_(packing) {}
+  //! `gpus`: how many of them share the host's threads.
+  GpuTreeShap(int device, int gpus, Packing packing)
+      : device_(Select(device)),
+        threads_of_host_(std::max(1, HardwareThreads() / gpus)),
+        packing_(packing) {}
 
   void prepare(const TreeEnsemble& model) override {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
@@ -182,24 +189,30 @@ class GpuTreeShap final : public TreeExplainer {
 
   Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
-    seconds_ = Run(rows, phi, kRowsPerWarp, ShapKernel);
-    const std::size_t side = static_cast<std::size_t>(shape_.features) + 1;
-    for (std::size_t m = 0; m < rows.rows * expected_.size(); ++m) {
-      phi[(m + 1) * side - 1] = expected_[m % expected_.size()];
-    }
+    Results phi(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
     return phi;
   }
 
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+    seconds_ = Run(rows, {phi, side(), expected_}, kRowsPerWarp, ShapKernel);
+  }
+
   Results interactions(const RowBlock& rows) override {
-    const Results phi = values(rows);
-    const double values_seconds = seconds_;
-    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
-    seconds_ =
-        values_seconds + Run(rows, matrices, kRowsPerWarpInteractions, ShapInteractionsKernel);
-    FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);
+    ValidateRows(shape_, rows);
+    Results matrices(rows.rows * InteractionsPerRow(shape_));
+    interactions_to(rows, matrices);
     return matrices;
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    const Results phi = values(rows);
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+    seconds_ += Run(rows, {matrices, side() * side(), expected_}, kRowsPerWarpInteractions,
+                    ShapInteractionsKernel);
+    FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);
   }
 
   double device_seconds() const override { return seconds_; }
@@ -248,40 +261,55 @@ class GpuTreeShap final : public TreeExplainer {
     lanes[b * kWarp].longest = static_cast<std::uint8_t>(longest);
   }
 
-  double Run(const RowBlock& rows, std::span<double> result, std::uint32_t rows_per_warp,
+  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
+
+  double Run(const RowBlock& rows, const ResultBlocks& to, std::uint32_t rows_per_warp,
              void (*kernel)(Problem)) {
-    if (rows.rows == 0 || bins_ == 0) return 0;
-    const DeviceArray<float> data(rows.values);
-    const DeviceArray<double> out(result.size());
-    CheckCuda(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    if (bins_ == 0) {
+      WriteExpected(to);
+      return 0;
+    }
+    rows_per_warp_ = rows_per_warp;
+    kernel_ = kernel;
+    const std::size_t per_row = to.block * expected_.size();
+    const std::size_t at_once = std::clamp<std::size_t>(kMostNumbers / per_row, 1, kMostRows);
+    return pieces_.Run(rows, at_once, threads_of_host_, to);
+  }
+
+  void Explain(const PieceOnDevice& piece) {
     const Problem problem{lanes_.data(),
                           bins_,
                           sets_.data(),
-                          data.data(),
-                          static_cast<std::uint32_t>(rows.rows),
-                          static_cast<std::uint32_t>(rows.columns),
+                          piece.rows,
+                          piece.count,
+                          static_cast<std::uint32_t>(shape_.features),
                           static_cast<std::uint32_t>(shape_.groups),
-                          out.data()};
-    const std::size_t warps = bins_ * ((rows.rows + rows_per_warp - 1) / rows_per_warp);
+                          piece.out};
+    const std::size_t warps = bins_ * ((piece.count + rows_per_warp_ - 1) / rows_per_warp_);
     const std::size_t blocks = (warps * kWarp + kBlock - 1) / kBlock;
-    Event start;
-    Event stop;
-    start.Record(nullptr);
-    kernel<<<static_cast<unsigned>(blocks), kBlock>>>(problem);
+    kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, piece.stream>>>(problem);
     CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
-    stop.Record(nullptr);
-    const double seconds = stop.SecondsSince(start);
-    out.Download(result);
-    return seconds;
+  }
+
+  // The device of streams, events and all that follows becomes the current one.
+  static int Select(int device) {
+    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
+    return device;
   }
 
   int device_;
+  int threads_of_host_;
   Packing packing_;
   TreeEnsemble shape_;  // features and groups alone
   std::vector<double> expected_;
   std::size_t bins_ = 0;
   DeviceArray<LaneElement> lanes_;
   DeviceArray<std::uint32_t> sets_;
+  // Of the call that runs.
+  std::uint32_t rows_per_warp_ = 0;
+  void (*kernel_)(Problem) = nullptr;
+  DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 
@@ -299,9 +327,10 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                     std::vector<std::unique_ptr<TreeExplainer>> parts;
                     const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
                     const Packing packing = PackingByName(TextParameter(p, "packing", "BFD"));
-                    for (int i = 0; i < std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1));
-                         ++i) {
-                      parts.push_back(std::make_unique<GpuTreeShap>(first + i, packing));
+                    const auto gpus =
+                        static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
+                    for (int i = 0; i < gpus; ++i) {
+                      parts.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
                     }
                     return ShareRows(std::move(parts));
                   }});

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/paths.hpp"
@@ -158,6 +158,7 @@ class InterventionalOnDevice final : public TreeExplainer {
                      [](const Path& a, const Path& b) { return a.group < b.group; });
     UploadConditions();
     UploadWeights(static_cast<std::size_t>(most) + 1);
+    PlanRanges();
   }
 
   void set_background(const RowBlock& background) override {
@@ -188,26 +189,26 @@ class InterventionalOnDevice final : public TreeExplainer {
 
   Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
+    Results phi(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
+    return phi;
+  }
+
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    const ResultBlocks to{phi, features() + 1, expected_};
     seconds_ = 0;
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
-    // A constant number of ranges: a row's bits do not depend on how many rows there are.
-    const std::size_t ranges = PlanRanges();
-    const std::size_t per_row = std::max<std::size_t>(1, ranges * features() * sizeof(double));
+    if (features() == 0 || ranges_.size() == 0) {
+      WriteExpected(to);
+      return;
+    }
+    const std::size_t per_row = ranges_.size() * features() * sizeof(double);
     const std::size_t at_once =
         std::clamp<std::size_t>(kPartialBytes / per_row / kBlock * kBlock, kBlock, 1u << 16);
-    for (std::size_t begin = 0; begin < rows.rows; begin += at_once) {
-      const std::size_t count = std::min(at_once, rows.rows - begin);
-      Explain(rows.slice(begin, count),
-              std::span(phi).subspan(begin * ValuesPerRow(shape_), count * ValuesPerRow(shape_)));
-    }
-    for (std::size_t r = 0; r < rows.rows; ++r) {
-      for (std::size_t g = 0; g < expected_.size(); ++g) {
-        phi[r * ValuesPerRow(shape_) + (g + 1) * (features() + 1) - 1] = expected_[g];
-      }
-    }
-    return phi;
+    seconds_ = pieces_.Run(rows, at_once, 0, to);
   }
 
   double device_seconds() const override { return seconds_; }
@@ -280,8 +281,9 @@ class InterventionalOnDevice final : public TreeExplainer {
     return patterns;
   }
 
-  // Cuts each group's leaves into ranges; uploads them and the order of their sums.
-  std::size_t PlanRanges() {
+  // Cuts each group's leaves into ranges; uploads them and the order of their sums. By the model
+  // alone: a row's bits do not depend on how many rows there are.
+  void PlanRanges() {
     const std::size_t per_range = std::max<std::size_t>(32, paths_.paths.size() / 128);
     std::vector<LeafRange> ranges;
     std::vector<RangeSums> sums;
@@ -304,20 +306,14 @@ class InterventionalOnDevice final : public TreeExplainer {
     ranges_ = DeviceArray<LeafRange>(std::span<const LeafRange>(ranges));
     sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
                static_cast<std::uint32_t>(shape_.groups));
-    return ranges.size();
   }
 
-  void Explain(const RowBlock& rows, std::span<double> phi) {
-    if (features() == 0 || ranges_.size() == 0) return;
-    const std::size_t stride = (rows.rows + kBlock - 1) / kBlock * kBlock;
-    std::vector<float> x(features() * stride, 0.0f);
-    for (std::size_t r = 0; r < rows.rows; ++r) {
-      for (std::size_t f = 0; f < features(); ++f)
-        x[f * stride + r] = ClampInfinity(rows.row(r)[f]);
-    }
-    x_.Upload(x);
-    partial_.Reserve(sums_.size(static_cast<std::uint32_t>(stride)));
-    out_.Reserve(phi.size());
+  void Explain(const PieceOnDevice& piece) {
+    const std::uint32_t stride = (piece.count + kBlock - 1) / kBlock * kBlock;
+    x_.Reserve(features() * stride);
+    TransposeRows(piece.rows, nullptr, piece.count, static_cast<std::uint32_t>(features()), stride,
+                  x_.data(), piece.stream);
+    partial_.Reserve(sums_.size(stride));
     InterventionalLaunch launch{};
     launch.conditions = conditions_.data();
     launch.leaves = device_leaves_.data();
@@ -329,23 +325,16 @@ class InterventionalOnDevice final : public TreeExplainer {
     launch.partial = partial_.data();
     launch.side = static_cast<std::uint32_t>(side_);
     launch.features = static_cast<std::uint32_t>(features());
-    launch.stride = static_cast<std::uint32_t>(stride);
+    launch.stride = stride;
     const std::size_t bytes = features() * kBlock * sizeof(double);
     launch.shared = bytes <= kColumnBytes;
     const std::size_t dynamic = launch.shared ? bytes : 0;
-    start_.Record(nullptr);
-    if (!launch.shared) {
-      sums_.Clear(partial_.data(), launch.stride, nullptr);
-    }
+    if (!launch.shared) sums_.Clear(partial_.data(), stride, piece.stream);
     AllowSharedMemory(InterventionalKernel, dynamic);
-    const dim3 grid(static_cast<unsigned>(stride / kBlock), static_cast<unsigned>(ranges_.size()));
-    InterventionalKernel<<<grid, kBlock, dynamic>>>(launch);
+    const dim3 grid(stride / kBlock, static_cast<unsigned>(ranges_.size()));
+    InterventionalKernel<<<grid, kBlock, dynamic, piece.stream>>>(launch);
     CheckCuda(cudaGetLastError(), "interventional kernel");
-    sums_.Add(partial_.data(), nullptr, launch.stride, static_cast<std::uint32_t>(rows.rows), true,
-              out_.data(), nullptr);
-    stop_.Record(nullptr);
-    seconds_ += stop_.SecondsSince(start_);
-    out_.Download(phi);
+    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, piece.stream);
   }
 
   int device_;
@@ -361,9 +350,10 @@ class InterventionalOnDevice final : public TreeExplainer {
   DeviceArray<LeafRange> ranges_;
   DeviceArray<std::uint32_t> sets_;
   PartialSums sums_;
-  DeviceArray<double> weights_, partial_, out_;
+  DeviceArray<double> weights_, partial_;
   DeviceArray<float> x_;
-  Event start_, stop_;
+  // To twelve digits of the processor's: as doubles.
+  DevicePieces<double> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 

@@ -13,9 +13,12 @@ void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_
     for (std::size_t i = 0; i < n; ++i) body(i);
     return;
   }
+  if (threads <= 0) {
+    tbb::parallel_for(std::size_t{0}, n, body);
+    return;
+  }
   // More than there are would be refused with a warning.
-  const int most = tbb::info::default_concurrency();
-  tbb::task_arena arena(threads > 0 ? std::min(threads, most) : tbb::task_arena::automatic);
+  tbb::task_arena arena(std::min(threads, tbb::info::default_concurrency()));
   arena.execute([&] { tbb::parallel_for(std::size_t{0}, n, body); });
 }
 

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/pair_explainer.cuh"
+#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
@@ -119,33 +120,9 @@ constexpr std::size_t kTargetBlocks = 2112;
 // Where rows or leaves are few, the launches of the grouping cost more than it saves.
 constexpr std::size_t kLeastSharedRows = 1024;
 constexpr std::size_t kLeastSharedLeaves = 2000;
+constexpr std::size_t kFewSegments = 64;
+constexpr std::size_t kMostRows = std::size_t{1} << 16;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
-
-// 32 places by 32 columns a block, by way of shared memory. `order`: which row goes to each place,
-// or null.
-__global__ void __launch_bounds__(256)
-    TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
-                  std::uint32_t columns, std::uint32_t stride, float* x) {
-  __shared__ float tile[32][33];
-  const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t first_place = blockIdx.x * 32;
-  const std::uint32_t first_column = blockIdx.y * 32;
-  for (std::uint32_t i = threadIdx.x / 32; i < 32; i += 8) {
-    const std::uint32_t place = first_place + i;
-    const std::uint32_t f = first_column + lane;
-    float value = 0;
-    if (place < count && f < columns) {
-      const std::size_t row = order == nullptr ? place : order[place];
-      value = rows[row * columns + f];
-    }
-    constexpr float limit = std::numeric_limits<float>::max();
-    tile[i][lane] = value > limit ? limit : (value < -limit ? -limit : value);
-  }
-  __syncthreads();
-  for (std::uint32_t i = threadIdx.x / 32; i < 32 && first_column + i < columns; i += 8) {
-    x[static_cast<std::size_t>(first_column + i) * stride + first_place + lane] = tile[lane][i];
-  }
-}
 
 // One tape's ranges for a number of rows.
 struct TapePlan {
@@ -184,8 +161,13 @@ struct DeviceTape {
 
 class QuadratureOnDevice final : public TreeExplainer {
  public:
-  QuadratureOnDevice(int device, TapeOptions options, int threads, int share)
-      : device_(Select(device)), options_(std::move(options)), threads_(threads), share_(share) {
+  //! `gpus`: how many of them share the host's threads.
+  QuadratureOnDevice(int device, int gpus, TapeOptions options, int threads, int share)
+      : device_(Select(device)),
+        threads_of_host_(std::max(1, HardwareThreads() / gpus)),
+        options_(std::move(options)),
+        threads_(threads),
+        share_(share) {
     if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
       throw std::invalid_argument("threads is 0 (chosen), 32, 64 or 128");
     }
@@ -206,7 +188,10 @@ class QuadratureOnDevice final : public TreeExplainer {
     where_ = set.where;
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     tapes_.clear();
+    segments_ = 0;
+    planned_ = 0;
     for (Tape& tape : set.tapes) {
+      segments_ += tape.segments.size();
       auto on_device = std::make_unique<DeviceTape>();
       on_device->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
       on_device->tape = std::move(tape);
@@ -224,18 +209,25 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
-    seconds_ = 0;
-    const bool shares = Shares(rows.rows);
-    for (std::size_t begin = 0; begin < rows.rows;) {
-      const std::size_t count = std::min(rows.rows - begin, RowsAtOnce(rows.rows));
-      Explain(rows.slice(begin, count),
-              std::span(phi).subspan(begin * ValuesPerRow(shape_), count * ValuesPerRow(shape_)),
-              shares);
-      begin += count;
-    }
+    Results phi(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
     return phi;
+  }
+
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    const ResultBlocks to{phi, features() + 1, expected_};
+    seconds_ = 0;
+    if (tapes_.empty() || features() == 0) {
+      WriteExpected(to);
+      return;
+    }
+    shares_ = Shares(rows.rows);
+    const std::size_t at_once = RowsAtOnce(rows.rows);
+    if (!shares_) MakePlan(at_once);
+    seconds_ = pieces_.Run(rows, at_once, threads_of_host_, to);
   }
 
   Results interactions(const RowBlock& rows) override {
@@ -300,20 +292,17 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
 
-  KernelKind Kind(const RowBlock& rows) const {
-    const bool general = categorical_ || std::any_of(rows.values.begin(), rows.values.end(),
-                                                     [](float x) { return std::isnan(x); });
-    return {general, where_};
-  }
-
+  // Few segments: each is a range, so that the order of summation depends on the model alone.
   std::size_t RangesFor(std::size_t rows) const {
+    if (segments_ <= kFewSegments) return segments_;
     const std::size_t blocks = std::max<std::size_t>(1, rows / kRowPadding);
     return std::max<std::size_t>(tapes_.size(), kTargetBlocks / blocks);
   }
 
-  // Rows whose partial sums fit the memory set aside for them.
+  // Rows whose partial sums fit the memory set aside for them. Of a million rows some travel while
+  // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
-    std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), 1u << 17);
+    std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMostRows);
     if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
     while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
     return count;
@@ -321,7 +310,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   // Of sums and results, where so many rows are explained at once.
   std::size_t BytesOfRow(std::size_t rows) const {
-    const std::size_t results = static_cast<std::size_t>(shape_.groups) * features();
+    const std::size_t results = 2 * ValuesPerRow(shape_);  // as doubles, and as floats twice
     if (where_ == Features::kFew) {
       return (RangesFor(rows) * features() + results) * sizeof(double);
     }
@@ -359,86 +348,75 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
   }
 
-  void Explain(const RowBlock& rows, std::span<double> phi, bool shares) {
-    if (tapes_.empty() || features() == 0) {
-      AddExpected(rows.rows, phi);
-      return;
-    }
-    const auto count = static_cast<std::uint32_t>(rows.rows);
-    const std::uint32_t stride = (count + kRowPadding - 1) / kRowPadding * kRowPadding;
-    rows_.Upload(rows.values);
+  void Explain(const PieceOnDevice& piece) {
+    const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
     x_.Reserve(features() * stride);
-    out_.Reserve(phi.size());
-    std::vector<std::size_t> plan;
-    if (!shares) plan = MakePlan(rows.rows, stride);
-    const KernelKind kind = Kind(rows);
-
-    start_.Record(main_.get());
-    const dim3 grid(stride / 32, static_cast<unsigned>((features() + 31) / 32));
+    const KernelKind kind{categorical_ || piece.missing, where_};
     const std::uint32_t* order =
-        shares ? shared_->OrderRows(rows_.data(), count, main_.get()) : nullptr;
-    TransposeRows<<<grid, 256, 0, main_.get()>>>(
-        rows_.data(), order, count, static_cast<std::uint32_t>(shape_.features), stride, x_.data());
-    if (shares) {
-      shared_->Run(x_.data(), count, stride, kind, out_.data(), main_.get());
+        shares_ ? shared_->OrderRows(piece.rows, piece.count, piece.stream) : nullptr;
+    TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
+                  stride, x_.data(), piece.stream);
+    if (shares_) {
+      shared_->Run(x_.data(), piece.count, stride, kind, piece.out, piece.stream);
     } else {
-      RunRows(plan, kind, count, stride);
+      partial_.Reserve(sums_.size(stride));
+      RunRows(kind, stride, piece);
     }
-    stop_.Record(main_.get());
-    CheckCuda(cudaGetLastError(), "reduce");
-    seconds_ += stop_.SecondsSince(start_);
-    out_.Download(phi);
-    AddExpected(rows.rows, phi);
   }
 
-  // Uploads the ranges and plans the order of summation; returns the first range of each tape.
-  std::vector<std::size_t> MakePlan(std::size_t rows, std::size_t stride) {
+  // Uploads the ranges and plans the order of summation, unless that is how it was.
+  void MakePlan(std::size_t rows) {
+    const std::size_t wanted = RangesFor(rows);
+    if (planned_ == wanted) return;
+    planned_ = 0;
     std::size_t chunks = 0;
     for (const auto& tape : tapes_) chunks += tape->chunks;
-    std::vector<std::size_t> first;
+    first_range_.clear();
     std::vector<RangeSums> sums;
     for (const auto& tape : tapes_) {
-      const std::size_t target = std::max<std::size_t>(1, RangesFor(rows) * tape->chunks / chunks);
+      // As many as there are chunks: each segment alone.
+      const std::size_t target = segments_ <= kFewSegments
+                                     ? tape->chunks
+                                     : std::max<std::size_t>(1, wanted * tape->chunks / chunks);
       const TapePlan ranges = PlanRanges(tape->tape, where_, target);
-      first.push_back(sums.size());
+      first_range_.push_back(sums.size());
       sums.insert(sums.end(), ranges.sums.begin(), ranges.sums.end());
       tape->ranges.Upload(ranges.ranges);
     }
-    first.push_back(sums.size());
+    first_range_.push_back(sums.size());
     sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
                static_cast<std::uint32_t>(shape_.groups), where_ == Features::kPlaced);
-    partial_.Reserve(sums_.size(static_cast<std::uint32_t>(stride)));
-    return first;
+    planned_ = wanted;
   }
 
   // Every node for every row.
-  void RunRows(const std::vector<std::size_t>& first, KernelKind kind, std::uint32_t rows,
-               std::uint32_t stride) {
+  void RunRows(KernelKind kind, std::uint32_t stride, const PieceOnDevice& piece) {
+    const cudaStream_t main = piece.stream;
     const std::size_t slice = features() * stride;
     // Events between streams take longer than a small model.
     const bool alone = tapes_.size() == 1;
-    if (!alone) ready_.Record(main_.get());
+    if (!alone) ready_.Record(main);
     for (std::size_t i = 0; i < tapes_.size(); ++i) {
       DeviceTape& tape = *tapes_[i];
-      QuadratureLaunch launch = Geometry(tape, kind, rows);
+      QuadratureLaunch launch = Geometry(tape, kind, piece.count);
       launch.words = tape.words.data();
       launch.ranges = tape.ranges.data();
       launch.sets = sets_.data();
       launch.x = x_.data();
-      launch.partial = partial_.data() + (where_ == Features::kFew ? first[i] * slice : 0);
+      launch.partial = partial_.data() + (where_ == Features::kFew ? first_range_[i] * slice : 0);
       launch.columns_of_sums = reinterpret_cast<float*>(partial_.data());
       launch.lists = sums_.lists();
-      launch.list_begin = sums_.list_begin() + first[i];
+      launch.list_begin = sums_.list_begin() + first_range_[i];
       launch.stride = stride;
-      launch.range_count = static_cast<std::uint32_t>(first[i + 1] - first[i]);
-      const cudaStream_t stream = alone ? main_.get() : tape.stream.get();
+      launch.range_count = static_cast<std::uint32_t>(first_range_[i + 1] - first_range_[i]);
+      const cudaStream_t stream = alone ? main : tape.stream.get();
       if (!alone) CheckCuda(cudaStreamWaitEvent(stream, ready_.get()), "wait");
       LaunchQuadrature(tape.tape.points, launch, stream);
       if (alone) break;
       tape.done.Record(stream);
-      CheckCuda(cudaStreamWaitEvent(main_.get(), tape.done.get()), "wait");
+      CheckCuda(cudaStreamWaitEvent(main, tape.done.get()), "wait");
     }
-    sums_.Add(partial_.data(), nullptr, stride, rows, true, out_.data(), main_.get());
+    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, main);
   }
 
   void AddExpected(std::size_t rows, std::span<double> phi) const {
@@ -451,6 +429,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   }
 
   int device_;
+  int threads_of_host_;
   TapeOptions options_;
   int threads_;
   int share_;
@@ -464,10 +443,14 @@ class QuadratureOnDevice final : public TreeExplainer {
   std::vector<std::unique_ptr<DeviceTape>> tapes_;
   DeviceArray<std::uint32_t> sets_;
   PartialSums sums_;
-  DeviceArray<float> rows_, x_;
-  DeviceArray<double> partial_, out_;
-  Stream main_;
-  Event start_, stop_, ready_;
+  std::size_t segments_ = 0;
+  std::size_t planned_ = 0;               // ranges, 0: none
+  std::vector<std::size_t> first_range_;  // of each tape
+  bool shares_ = false;                   // the call that runs
+  DeviceArray<float> x_;
+  DeviceArray<double> partial_;
+  Event ready_;
+  DevicePieces<float> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 
@@ -493,9 +476,11 @@ RETABLE_REGISTER(
        }
        std::vector<std::unique_ptr<TreeExplainer>> parts;
        const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
-       for (int i = 0; i < std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)); ++i) {
+       const auto gpus =
+           static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
+       for (int i = 0; i < gpus; ++i) {
          parts.push_back(std::make_unique<QuadratureOnDevice>(
-             first + i, options, static_cast<int>(IntegerParameter(p, "threads", 0)),
+             first + i, gpus, options, static_cast<int>(IntegerParameter(p, "threads", 0)),
              static_cast<int>(IntegerParameter(p, "share", -1))));
        }
        return ShareRows(std::move(parts));

@@ -21,7 +21,7 @@ class QuadratureExplainer final : public TreeExplainer {
 
   Results values(const RowBlock& rows) override {
     ValidateRows(shape(), rows);
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape()));
+    Results phi(rows.rows * ValuesPerRow(shape()));
     values_to(rows, phi);
     return phi;
   }
@@ -34,7 +34,7 @@ class QuadratureExplainer final : public TreeExplainer {
 
   Results interactions(const RowBlock& rows) override {
     ValidateRows(shape(), rows);
-    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape()));
+    Results matrices(rows.rows * InteractionsPerRow(shape()));
     interactions_to(rows, matrices);
     return matrices;
   }

@@ -22,7 +22,7 @@ class ShardedExplainer final : public TreeExplainer {
 
   Results values(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
+    Results phi(rows.rows * ValuesPerRow(shape_));
     values_to(rows, phi);
     return phi;
   }
@@ -33,7 +33,7 @@ class ShardedExplainer final : public TreeExplainer {
 
   Results interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
-    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
+    Results matrices(rows.rows * InteractionsPerRow(shape_));
     interactions_to(rows, matrices);
     return matrices;
   }
@@ -56,19 +56,20 @@ class ShardedExplainer final : public TreeExplainer {
   }
 
  private:
-  // Runs body(i) for every part on a thread of its own; the first exception is thrown on.
+  // Runs body(i) for every part at once, the first here and each other on a thread of its own; the
+  // first exception is thrown on.
   void Each(const std::function<void(std::size_t)>& body) {
     std::vector<std::exception_ptr> errors(parts_.size());
+    const auto run = [&](std::size_t i) {
+      try {
+        body(i);
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    };
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      threads.emplace_back([&, i] {
-        try {
-          body(i);
-        } catch (...) {
-          errors[i] = std::current_exception();
-        }
-      });
-    }
+    for (std::size_t i = 1; i < parts_.size(); ++i) threads.emplace_back(run, i);
+    run(0);
     for (auto& thread : threads) thread.join();
     for (const auto& error : errors) {
       if (error) std::rethrow_exception(error);

@@ -5,11 +5,12 @@
 #include <GPUTreeShap/gpu_treeshap.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/treeshap/device.cuh"
+#include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/paths.hpp"
 
 namespace retable::baselines::treeshap {
@@ -23,6 +24,9 @@ using Element = gpu_treeshap::PathElement<Condition>;
 using Allocator = thrust::device_allocator<int>;
 using Elements = thrust::device_vector<Element>;
 using Sizes = thrust::device_vector<std::size_t>;
+
+constexpr std::size_t kMostRows = std::size_t{1} << 16;  // at once
+constexpr std::size_t kMostNumbers = std::size_t{1} << 28;
 
 // Rows in device memory, in the words of the library.
 class DeviceRows {
@@ -75,57 +79,68 @@ class Rapids final : public TreeExplainer {
   }
 
   Results values(const RowBlock& rows) override {
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
-    Run(rows, phi, [&](const DeviceRows& x, double* out) {
-      gpu_treeshap::detail::ComputeShap(x, bins_, elements_, expected_.size(), out);
-    });
-    AddExpected(phi, static_cast<std::size_t>(shape_.features) + 1);
+    Results phi(rows.rows * ValuesPerRow(shape_));
+    values_to(rows, phi);
     return phi;
   }
 
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    Run(rows, {phi, side(), expected_}, [&](const DeviceRows& x, double* out) {
+      gpu_treeshap::detail::ComputeShap(x, bins_, elements_, expected_.size(), out);
+    });
+  }
+
   Results interactions(const RowBlock& rows) override {
-    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
-    Run(rows, matrices, [&](const DeviceRows& x, double* out) {
+    Results matrices(rows.rows * InteractionsPerRow(shape_));
+    interactions_to(rows, matrices);
+    return matrices;
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    Run(rows, {matrices, side() * side(), expected_}, [&](const DeviceRows& x, double* out) {
       gpu_treeshap::detail::ComputeShapInteractions(x, bins_, elements_, expected_.size(), out);
     });
-    const std::size_t side = static_cast<std::size_t>(shape_.features) + 1;
-    AddExpected(matrices, side * side);
-    return matrices;
   }
 
   double device_seconds() const override { return seconds_; }
 
  private:
-  template <class Compute>
-  void Run(const RowBlock& rows, std::span<double> result, const Compute& compute) {
+  using Compute = std::function<void(const DeviceRows&, double*)>;
+
+  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
+
+  void Run(const RowBlock& rows, const ResultBlocks& to, const Compute& compute) {
     ValidateRows(shape_, rows);
+    const std::size_t per_row = to.block * expected_.size();
+    RequireSize(to.results.size(), rows.rows * per_row);
+    if (elements_.empty()) {
+      WriteExpected(to);
+      return;
+    }
+    compute_ = &compute;
+    const std::size_t at_once = std::clamp<std::size_t>(kMostNumbers / per_row, 1, kMostRows);
     seconds_ = 0;
-    if (rows.rows == 0 || elements_.empty()) return;
-    std::vector<float> finite(rows.values.begin(), rows.values.end());
-    std::transform(finite.begin(), finite.end(), finite.begin(), ClampInfinity);
-    const DeviceArray<float> data{std::span<const float>(finite)};
-    const DeviceArray<double> out(result.size());
-    CheckCuda(cudaMemset(out.data(), 0, result.size() * sizeof(double)), "memset");
-    Event start;
-    Event stop;
-    start.Record(nullptr);
-    compute(DeviceRows(data.data(), rows.rows, rows.columns), out.data());
-    CheckCuda(cudaGetLastError(), "RAPIDS GPUTreeShap");
-    stop.Record(nullptr);
-    seconds_ = stop.SecondsSince(start);
-    out.Download(result);
+    pieces_.Run(rows, at_once, 0, to);
   }
 
-  void AddExpected(std::span<double> result, std::size_t block) const {
-    for (std::size_t m = 0; (m + 1) * block <= result.size(); ++m) {
-      result[(m + 1) * block - 1] += expected_[m % expected_.size()];
-    }
+  // The library works in the default stream.
+  void Explain(const PieceOnDevice& piece) {
+    CheckCuda(cudaStreamSynchronize(piece.stream), "rows");
+    start_.Record(nullptr);
+    (*compute_)(DeviceRows(piece.rows, piece.count, static_cast<std::size_t>(shape_.features)),
+                piece.out);
+    CheckCuda(cudaGetLastError(), "RAPIDS GPUTreeShap");
+    stop_.Record(nullptr);
+    seconds_ += stop_.SecondsSince(start_);
   }
 
   TreeEnsemble shape_;  // features and groups alone
   std::vector<double> expected_;
   Elements elements_;
   Sizes bins_;
+  const Compute* compute_ = nullptr;  // of the call that runs
+  Event start_, stop_;
+  DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 

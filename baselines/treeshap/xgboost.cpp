@@ -99,8 +99,7 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   retable::treeshap::Results values(const RowBlock& rows) override {
-    retable::treeshap::Results phi =
-        retable::treeshap::NewResults(rows.rows * ValuesPerRow(shape_));
+    retable::treeshap::Results phi(rows.rows * ValuesPerRow(shape_));
     values_to(rows, phi);
     return phi;
   }
@@ -111,8 +110,7 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   retable::treeshap::Results interactions(const RowBlock& rows) override {
-    retable::treeshap::Results matrices =
-        retable::treeshap::NewResults(rows.rows * InteractionsPerRow(shape_));
+    retable::treeshap::Results matrices(rows.rows * InteractionsPerRow(shape_));
     interactions_to(rows, matrices);
     return matrices;
   }

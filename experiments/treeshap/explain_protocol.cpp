@@ -2,8 +2,9 @@
 //! Time to explain rows (tables 6 and 7, figures 4 to 6, and what goes beyond them).
 //!
 //! What is timed: values() or interactions() on a prepared model, from row-major float32 rows in
-//! host memory to phi in host memory, which on a processor is there before (values_to: a new 630 MB
-//! a call would cost more than small models do); on a GPU transfers are included, and "kernel" is
+//! host memory to phi in host memory, which is there before (values_to: a new 630 MB a call would
+//! cost more than small models do); of another program only its own work counts, which ends where
+//! its own library has the answer in host memory. On a GPU transfers are included, and "kernel" is
 //! the device's work alone, by events. Preparing the model is a metric of its own. A method too
 //! slow for the budget runs on fewer rows, and its time is scaled up and says so.
 //!
@@ -134,10 +135,6 @@ class ExplainProtocol final : public harness::Protocol {
 
     Results results;
     const auto timed = [&](const RowBlock& block) {
-      if (cell.device != "cpu") {
-        results = call(block);
-        return;
-      }
       results.resize(block.rows * per_row);
       if (interactions) {
         explainer->interactions_to(block, results);
@@ -188,8 +185,8 @@ class ExplainProtocol final : public harness::Protocol {
     timing.included = cell.device != "cuda" ? "rows and values in host memory"
                       : external != nullptr
                           ? "the other program's work, transfers to its GPU included"
-                          : "rows from host memory, values back in host memory: transfers and "
-                            "allocations included; the model is resident";
+                          : "rows from host memory, values back in host memory that is there: "
+                            "transfers included; the model is resident";
     // Another program's cores are not seen from here; it takes all of them.
     const double cores = external != nullptr ? HardwareThreads() : timing.cores_used;
     if (external != nullptr) timing.cores_used = 0;

@@ -3,7 +3,7 @@
 //
 //     treeshap_gpu_check [--out DIR] [--seed N] [--rows N] [--only SUBSTRING] [--skip-speed]
 //                        [--skip-checks] [--skip-interactions] [--max-points N,N,...] [--threads N]
-//                        [--interaction-rows N] [--effort N]
+//                        [--interaction-rows N] [--effort N] [--gpus N,N,...]
 //                        [--model FILE [--data FILE of float32 rows]]
 
 #include <algorithm>
@@ -47,6 +47,7 @@ struct Options {
 int failures = 0;
 // Quarters of the random cases: fewer under a sanitizer. 0: one small case of each kernel.
 std::uint64_t effort = 4;
+std::vector<std::int64_t> several_gpus = {1};
 
 std::vector<std::int64_t> Numbers(const std::string& text) {
   std::vector<std::int64_t> numbers;
@@ -91,6 +92,8 @@ Options Parse(int argc, char** argv) {
       effort = std::stoull(next());
     else if (argument == "--background")
       options.background = std::stoull(next());
+    else if (argument == "--gpus")
+      several_gpus = Numbers(next());
     else if (argument == "--share")
       options.share = Numbers(next());
     else {
@@ -272,7 +275,7 @@ void CheckPairs(std::uint64_t seed) {
 void CheckInterventional(std::uint64_t seed) {
   double brute = 0;
   double twin = 0;
-  for (std::uint64_t i = 0; i < 6 * effort; ++i) {
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(1, 6 * effort); ++i) {
     RandomEnsembleOptions shape;
     shape.features = i % 6 == 5 ? 150 : 1 + static_cast<int>(i % 7);
     shape.depth = static_cast<int>(i % 8);
@@ -321,13 +324,49 @@ void CheckDeterminism(std::uint64_t seed) {
   Report("Quadrature: the same bits with other blocks", other_blocks ? 0 : 1, 0);
 }
 
+// Whether a call of several pieces gives what its rows give in other calls, into memory that is
+// there as into new, on several GPUs as on one.
+void CheckCalls(const std::string& name, const TreeEnsemble& model, std::size_t count,
+                std::uint64_t seed) {
+  const auto values = RandomRows(model, count, 0.01, seed);
+  const RowBlock rows = Block(model, values);
+  const auto explainer = Prepared("Quadrature", Device::kCuda, model);
+  const Results got = explainer->values(rows);
+  Results there(got.size(), NAN);
+  explainer->values_to(rows, there);
+  bool same = there == got;
+  const std::size_t per_row = ValuesPerRow(model);
+  for (const std::size_t begin : {std::size_t{0}, count / 3}) {
+    const RowBlock part = rows.slice(begin, count / 2);
+    const Results again = explainer->values(part);
+    same = same && std::equal(again.begin(), again.end(), got.begin() + begin * per_row);
+  }
+  same = same && explainer->values(rows.slice(0, 0)).empty();
+  const RowBlock one = rows.slice(count - 1, 1);
+  const auto cpu =
+      Prepared("Quadrature", Device::kCpu, model, {{"precision", std::string("double")}});
+  Report(name + ": a row alone", Error(explainer->values(one), cpu->values(one)), 5e-7);
+  for (const std::int64_t gpus : several_gpus) {
+    const auto shared = Prepared("Quadrature", Device::kCuda, model, {{"gpus", gpus}});
+    same = same && shared->values(rows) == got;
+  }
+  Report(name + ": pieces, calls and GPUs give the same bits", same ? 0 : 1, 0);
+}
+
 void Check(std::uint64_t seed) {
+  const bool few = effort == 0;
+  CheckCalls("small model",
+             RandomEnsemble({.trees = 10, .features = 8, .groups = 2, .depth = 5}, seed),
+             few ? 3000 : 150'000, seed);
+  CheckCalls("large model", RandomEnsemble({.trees = 30, .features = 20, .depth = 9}, seed),
+             few ? 2500 : 40'000, seed);
   CheckRandom("GPUTreeShap", 1e-4, seed);
   CheckRandom("Quadrature", 5e-7, seed);
   if (effort == 0) {
     CheckWide("Quadrature", 5e-7, seed);
     CheckShared(seed);
     CheckPairs(seed);
+    CheckInterventional(seed);
     return;
   }
   CheckWide("GPUTreeShap", 1e-4, seed);
@@ -395,6 +434,22 @@ void SpeedInterventional(const TreeEnsemble& model, const RowBlock& rows, std::s
   std::fflush(stdout);
 }
 
+// Calls end to end on several GPUs.
+void SpeedOfGpus(const TreeEnsemble& model, const RowBlock& rows) {
+  if (several_gpus.size() < 2) return;
+  for (const char* name : {"GPUTreeShap", "Quadrature"}) {
+    for (const std::int64_t gpus : several_gpus) {
+      const auto explainer = Prepared(name, Device::kCuda, model, {{"gpus", gpus}});
+      Results phi(rows.rows * ValuesPerRow(model), 0.0);
+      const Timing time = Best(*explainer, 12, [&] { explainer->values_to(rows, phi); });
+      std::printf("  %-12s on %lld GPUs: %.2f million rows/s, %.3f ms (%.3f kernels)\n", name,
+                  static_cast<long long>(gpus), static_cast<double>(rows.rows) / time.total / 1e6,
+                  time.total * 1e3, time.kernel * 1e3);
+      std::fflush(stdout);
+    }
+  }
+}
+
 void Speed(const std::string& name, const TreeEnsemble& model, const std::vector<float>& values,
            const Options& options, std::ostream& csv) {
   const auto leaves = static_cast<double>(LeafCount(model));
@@ -405,12 +460,13 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
   const std::size_t few =
       std::clamp<std::size_t>(static_cast<std::size_t>(pairs), 1024, options.rows);
   const RowBlock baseline_rows = rows.slice(0, std::min(few, rows.rows));
-  const auto published = Prepared("GPUTreeShap", Device::kCuda, model);
-  Results want;
-  const Timing base = Best(*published, 3, [&] { want = published->values(baseline_rows); });
   const double scale = static_cast<double>(rows.rows) / static_cast<double>(baseline_rows.rows);
-  std::printf("  GPUTreeShap        %10.3f ms kernel for %zu rows%s\n", base.kernel * scale * 1e3,
-              rows.rows, scale > 1 ? " (scaled)" : "");
+  const auto published = Prepared("GPUTreeShap", Device::kCuda, model);
+  Results want(baseline_rows.rows * ValuesPerRow(model), 0.0);
+  const Timing base = Best(*published, 3, [&] { published->values_to(baseline_rows, want); });
+  std::printf("  GPUTreeShap        %10.3f ms kernel for %zu rows%s, %.3f ms call\n",
+              base.kernel * scale * 1e3, rows.rows, scale > 1 ? " (scaled)" : "",
+              base.total * scale * 1e3);
   for (const std::int64_t max_points : options.max_points) {
     for (const std::int64_t share : options.share) {
       const Parameters parameters = {
@@ -418,16 +474,18 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
       const auto prepare_start = Clock::now();
       const auto explainer = Prepared("Quadrature", Device::kCuda, model, parameters);
       const double prepare = std::chrono::duration<double>(Clock::now() - prepare_start).count();
-      Results phi;
-      const Timing fast = Best(*explainer, 5, [&] { phi = explainer->values(rows); });
+      Results phi = explainer->values(rows);
+      const Timing fast = Best(*explainer, 10, [&] { explainer->values_to(rows, phi); });
+      const Timing fresh = Best(*explainer, 3, [&] { phi = explainer->values(rows); });
       const std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(leaves * 1e-4));
       const double additivity = Additivity(model, rows, phi, std::min<std::size_t>(step, 100));
       const std::span<const double> head = std::span(phi).first(want.size());
       std::printf(
-          "  Quadrature (<= %lld, share %lld) %9.3f ms kernel, %9.3f ms call, prepared in %.2f s: "
+          "  Quadrature (<= %lld, share %lld) %9.3f ms kernel, %9.3f ms call (%.3f "
+          "into new memory), prepared in %.2f s: "
           "%.1fx, %.2f ps per row and leaf; additivity %.1e, GPUTreeShap differs by %.1e\n",
           static_cast<long long>(max_points), static_cast<long long>(share), fast.kernel * 1e3,
-          fast.total * 1e3, prepare, base.kernel * scale / fast.kernel,
+          fast.total * 1e3, fresh.total * 1e3, prepare, base.kernel * scale / fast.kernel,
           fast.kernel * 1e12 / (static_cast<double>(rows.rows) * leaves), additivity,
           Error(want, head));
       if (!(additivity < 1e-5)) ++failures;
@@ -437,7 +495,7 @@ void Speed(const std::string& name, const TreeEnsemble& model, const std::vector
       std::fflush(stdout);
     }
   }
-  std::fflush(stdout);
+  SpeedOfGpus(model, rows);
   if (options.background > 0) SpeedInterventional(model, rows, options.background);
   if (!options.interactions) return;
   const RowBlock asked = rows.slice(

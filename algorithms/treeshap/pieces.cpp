@@ -1,0 +1,222 @@
+#include "algorithms/treeshap/pieces.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "algorithms/treeshap/parallel.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace retable::treeshap {
+
+namespace {
+
+// Numbers of a chunk of results: a thread works on one for some 20 to 100 us.
+constexpr std::size_t kLeastChunk = std::size_t{1} << 15;
+constexpr std::size_t kMostChunk = std::size_t{1} << 18;
+constexpr std::size_t kMostBuffers = 32;
+constexpr std::size_t kRowChunk = std::size_t{1} << 16;  // floats
+constexpr std::size_t kAlone = std::size_t{1} << 17;     // floats that one thread copies sooner
+constexpr std::size_t kNear = 1024;                      // numbers that first-level caches hold
+// Numbers of a call's results that are more than caches hold until somebody reads them.
+constexpr std::size_t kFar = std::size_t{1} << 22;
+
+constexpr std::size_t Parts(std::size_t count, std::size_t part) {
+  return (count + part - 1) / part;
+}
+
+// Infinities clamped. Whether a value is NaN.
+bool CopyRows(const float* from, std::size_t count, float* to) {
+  std::uint32_t missing = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i] = ClampInfinity(from[i]);
+    missing |= (std::bit_cast<std::uint32_t>(from[i]) & 0x7fffffffu) > 0x7f800000u ? 1u : 0u;
+  }
+  return missing != 0;
+}
+
+// The expected values among numbers [begin, begin + count) of a piece, which are at `numbers`.
+void PutExpected(std::size_t begin, std::size_t count, const ResultBlocks& to, double* numbers) {
+  const std::size_t outputs = to.expected.size();
+  std::size_t output = begin / to.block % outputs;
+  for (std::size_t place = to.block - 1 - begin % to.block; place < count; place += to.block) {
+    numbers[place] = to.expected[output];
+    output = output + 1 == outputs ? 0 : output + 1;
+  }
+}
+
+// Writes past the caches, which then need not read what is overwritten.
+void CopyPast(const double* from, std::size_t count, double* to) {
+#if defined(__SSE2__)
+  std::size_t i = 0;
+  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 16 != 0; ++i) to[i] = from[i];
+  for (; i + 2 <= count; i += 2) _mm_stream_pd(to + i, _mm_loadu_pd(from + i));
+  for (; i < count; ++i) to[i] = from[i];
+#else
+  std::copy_n(from, count, to);
+#endif
+}
+
+// Numbers [begin, begin + count) of a piece to their place, with the expected values.
+template <class Number>
+void Write(const Number* from, std::size_t begin, std::size_t count, const ResultBlocks& to,
+           bool past_caches) {
+  double* results = to.results.data() + begin;
+  if (!past_caches) {
+    std::copy_n(from, count, results);
+    PutExpected(begin, count, to, results);
+    return;
+  }
+  double near[kNear];
+  for (std::size_t i = 0; i < count; i += kNear) {
+    const std::size_t size = std::min(kNear, count - i);
+    std::copy_n(from + i, size, near);
+    PutExpected(begin + i, size, to, near);
+    CopyPast(near, size, results + i);
+  }
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+template <class Number>
+class PieceRun {
+ public:
+  PieceRun(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows, int threads,
+           const ResultBlocks& to)
+      : device_(device),
+        rows_(rows),
+        threads_(static_cast<std::size_t>(threads > 0 ? threads : HardwareThreads())),
+        to_(to) {
+    plan_.pieces = Parts(rows.rows, piece_rows);
+    plan_.piece_rows = Parts(rows.rows, plan_.pieces);
+    plan_.columns = rows.columns;
+    plan_.per_row = to.block * to.expected.size();
+    const std::size_t numbers = plan_.piece_rows * plan_.per_row;
+    plan_.chunk = std::clamp(Parts(numbers, threads_), kLeastChunk, kMostChunk);
+    plan_.chunk = std::min(plan_.chunk, numbers);
+    plan_.buffers = std::min(Parts(numbers, plan_.chunk), kMostBuffers);
+    for (auto& asked : asked_) asked = std::vector<std::atomic<std::size_t>>(plan_.buffers);
+  }
+
+  void Run() {
+    device_.Begin(plan_);
+    for (std::size_t piece = 0; piece < plan_.pieces; ++piece) {
+      Give(piece);
+      if (piece > 0) Take(piece - 1);
+    }
+    Take(plan_.pieces - 1);
+  }
+
+ private:
+  std::size_t First(std::size_t piece) const { return rows_.rows * piece / plan_.pieces; }
+  std::size_t Count(std::size_t piece) const { return First(piece + 1) - First(piece); }
+  std::size_t Numbers(std::size_t piece) const { return Count(piece) * plan_.per_row; }
+
+  // Sends the rows and asks for as many chunks as there are buffers.
+  void Give(std::size_t piece) {
+    const std::size_t slot = piece % kPieceSlots;
+    const RowBlock rows = rows_.slice(First(piece), Count(piece));
+    const std::size_t count = rows.values.size();
+    float* to = device_.Rows(slot);
+    std::atomic<bool> missing = false;
+    Each(Parts(count, kRowChunk), count <= kAlone ? 1 : threads_, [&](std::size_t chunk) {
+      const std::size_t begin = chunk * kRowChunk;
+      const std::size_t size = std::min(kRowChunk, count - begin);
+      if (CopyRows(rows.values.data() + begin, size, to + begin)) missing = true;
+      device_.Upload(slot, begin, size);
+    });
+    device_.Start(slot, rows.rows, missing);
+    for (auto& asked : asked_[slot]) asked = 0;
+    const std::size_t chunks = Parts(Numbers(piece), plan_.chunk);
+    for (std::size_t c = 0; c < std::min(chunks, plan_.buffers); ++c) Ask(piece, c);
+  }
+
+  // Chunks go to buffers in turn.
+  void Ask(std::size_t piece, std::size_t chunk) {
+    const std::size_t slot = piece % kPieceSlots;
+    const std::size_t begin = chunk * plan_.chunk;
+    const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
+    device_.Fetch(slot, chunk % plan_.buffers, begin, size);
+    asked_[slot][chunk % plan_.buffers].fetch_add(1, std::memory_order_release);
+  }
+
+  void Take(std::size_t piece) {
+    const std::size_t chunks = Parts(Numbers(piece), plan_.chunk);
+    Each(chunks, threads_, [&](std::size_t chunk) {
+      TakeChunk(piece, chunk);
+      if (chunk + plan_.buffers < chunks) Ask(piece, chunk + plan_.buffers);
+    });
+    device_.Finish(piece % kPieceSlots);
+  }
+
+  void TakeChunk(std::size_t piece, std::size_t chunk) {
+    const std::size_t slot = piece % kPieceSlots;
+    const std::size_t buffer = chunk % plan_.buffers;
+    while (asked_[slot][buffer].load(std::memory_order_acquire) <= chunk / plan_.buffers) {
+      if (failed_) return;
+      std::this_thread::yield();
+    }
+    const std::size_t begin = chunk * plan_.chunk;
+    const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
+    ResultBlocks to = to_;
+    to.results = to.results.subspan(First(piece) * plan_.per_row, Numbers(piece));
+    Write(device_.Wait(slot, buffer), begin, size, to, to_.results.size() > kFar);
+  }
+
+  // Threads take the chunks in their order: whoever must ask for a later one is at work already.
+  template <class Body>
+  void Each(std::size_t chunks, std::size_t workers, const Body& body) {
+    workers = std::min(workers, chunks);
+    std::atomic<std::size_t> next = 0;
+    ParallelFor(workers, workers == 1 ? 1 : 0, [&](std::size_t) {
+      for (std::size_t chunk; !failed_ && (chunk = next.fetch_add(1)) < chunks;) {
+        try {
+          body(chunk);
+        } catch (...) {
+          failed_ = true;  // nobody waits for what will not come
+          throw;
+        }
+      }
+    });
+  }
+
+  PieceDevice<Number>& device_;
+  const RowBlock& rows_;
+  std::size_t threads_;
+  const ResultBlocks& to_;
+  PiecePlan plan_;
+  std::atomic<bool> failed_ = false;
+  // How often each buffer has been asked to be filled.
+  std::vector<std::atomic<std::size_t>> asked_[kPieceSlots];
+};
+
+}  // namespace
+
+template <class Number>
+void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
+                     int threads, const ResultBlocks& to) {
+  if (rows.rows == 0) return;
+  PieceRun<Number>(device, rows, std::max<std::size_t>(1, piece_rows), threads, to).Run();
+}
+
+template void ExplainInPieces(PieceDevice<float>&, const RowBlock&, std::size_t, int,
+                              const ResultBlocks&);
+template void ExplainInPieces(PieceDevice<double>&, const RowBlock&, std::size_t, int,
+                              const ResultBlocks&);
+
+void WriteExpected(const ResultBlocks& to) {
+  ParallelFor(to.results.size() / to.block, 0, [&](std::size_t m) {
+    const auto block = to.results.subspan(m * to.block, to.block);
+    std::fill(block.begin(), block.end(), 0.0);
+    block.back() = to.expected[m % to.expected.size()];
+  });
+}
+
+}  // namespace retable::treeshap
