@@ -8,6 +8,8 @@ namespace retable::treeshap {
 
 namespace {
 
+constexpr std::size_t kFewNumbers = std::size_t{1} << 18;
+
 __global__ void __launch_bounds__(256)
     NarrowKernel(const double* from, std::size_t count, float* to) {
   const std::size_t step = std::size_t{gridDim.x} * 256;
@@ -91,6 +93,9 @@ void DevicePieces<Number>::Begin(const PiecePlan& plan) {
       slot.arrived.push_back(std::make_unique<Event>(cudaEventDisableTiming));
     }
   }
+  const std::size_t numbers = plan.piece_rows * plan.per_row;
+  direct_ = std::is_same_v<Number, float> && plan.pieces == 1 && numbers <= kFewNumbers &&
+            numbers <= plan.buffers * plan.chunk && slots_[0].buffers.pinned();
   under_way_ = true;
 }
 
@@ -122,14 +127,16 @@ void DevicePieces<Number>::Start(std::size_t slot, std::size_t rows, bool missin
   s.started.Record(main_.get());
   explain_({s.rows.data(), static_cast<std::uint32_t>(rows), missing, out, main_.get()});
   s.stopped.Record(main_.get());
-  if constexpr (narrow) Narrow(out, numbers, s.out.data(), main_.get());
-  if (!alone) s.ready.Record(main_.get());
+  if constexpr (narrow)
+    Narrow(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());
+  if (!alone || direct_) s.ready.Record(main_.get());
   if (!alone) CheckCuda(cudaStreamWaitEvent(s.down.get(), s.ready.get()), "wait");
 }
 
 template <class Number>
 void DevicePieces<Number>::Fetch(std::size_t slot, std::size_t buffer, std::size_t begin,
                                  std::size_t count) {
+  if (direct_) return;
   Select();
   Slot& s = slots_[slot];
   CheckCuda(cudaMemcpyAsync(s.buffers.data() + buffer * plan_.chunk, s.out.data() + begin,
@@ -140,7 +147,7 @@ void DevicePieces<Number>::Fetch(std::size_t slot, std::size_t buffer, std::size
 
 template <class Number>
 const Number* DevicePieces<Number>::Wait(std::size_t slot, std::size_t buffer) {
-  slots_[slot].arrived[buffer]->Wait();
+  (direct_ ? slots_[slot].ready : *slots_[slot].arrived[buffer]).Wait();
   return slots_[slot].buffers.data() + buffer * plan_.chunk;
 }
 

@@ -68,6 +68,9 @@ class DevicePieces final : public PieceDevice<Number> {
   Stream up_, main_;
   Slot slots_[kPieceSlots];
   DeviceArray<double> sums_;  // where they travel as floats
+  // Few results: what rounds them writes them into the host's buffers, which takes less time than
+  // to begin a copy.
+  bool direct_ = false;
   bool under_way_ = false;
   double seconds_ = 0;
 };

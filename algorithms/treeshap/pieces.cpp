@@ -9,29 +9,8 @@
 
 #include "algorithms/treeshap/parallel.hpp"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace retable::treeshap {
 
-namespace {
-
-// Numbers of a chunk of results: a thread works on one for some 20 to 100 us.
-constexpr std::size_t kLeastChunk = std::size_t{1} << 15;
-constexpr std::size_t kMostChunk = std::size_t{1} << 18;
-constexpr std::size_t kMostBuffers = 32;
-constexpr std::size_t kRowChunk = std::size_t{1} << 16;  // floats
-constexpr std::size_t kAlone = std::size_t{1} << 17;     // floats that one thread copies sooner
-constexpr std::size_t kNear = 1024;                      // numbers that first-level caches hold
-// Numbers of a call's results that are more than caches hold until somebody reads them.
-constexpr std::size_t kFar = std::size_t{1} << 22;
-
-constexpr std::size_t Parts(std::size_t count, std::size_t part) {
-  return (count + part - 1) / part;
-}
-
-// Infinities clamped. Whether a value is NaN.
 bool CopyRows(const float* from, std::size_t count, float* to) {
   std::uint32_t missing = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -41,48 +20,31 @@ bool CopyRows(const float* from, std::size_t count, float* to) {
   return missing != 0;
 }
 
-// The expected values among numbers [begin, begin + count) of a piece, which are at `numbers`.
-void PutExpected(std::size_t begin, std::size_t count, const ResultBlocks& to, double* numbers) {
-  const std::size_t outputs = to.expected.size();
-  std::size_t output = begin / to.block % outputs;
-  for (std::size_t place = to.block - 1 - begin % to.block; place < count; place += to.block) {
-    numbers[place] = to.expected[output];
-    output = output + 1 == outputs ? 0 : output + 1;
-  }
-}
+namespace {
 
-// Writes past the caches, which then need not read what is overwritten.
-void CopyPast(const double* from, std::size_t count, double* to) {
-#if defined(__SSE2__)
-  std::size_t i = 0;
-  for (; i < count && reinterpret_cast<std::uintptr_t>(to + i) % 16 != 0; ++i) to[i] = from[i];
-  for (; i + 2 <= count; i += 2) _mm_stream_pd(to + i, _mm_loadu_pd(from + i));
-  for (; i < count; ++i) to[i] = from[i];
-#else
-  std::copy_n(from, count, to);
-#endif
+// Numbers of a chunk of results: a thread works on one for some 20 to 100 us.
+constexpr std::size_t kLeastChunk = std::size_t{1} << 15;
+constexpr std::size_t kMostChunk = std::size_t{1} << 18;
+constexpr std::size_t kMostBuffers = 64;
+constexpr std::size_t kSmallCall = std::size_t{1} << 20;
+constexpr std::size_t kRowChunk = std::size_t{1} << 16;  // floats
+constexpr std::size_t kAlone = std::size_t{1} << 17;     // floats that one thread copies sooner
+
+constexpr std::size_t Parts(std::size_t count, std::size_t part) {
+  return (count + part - 1) / part;
 }
 
 // Numbers [begin, begin + count) of a piece to their place, with the expected values.
 template <class Number>
-void Write(const Number* from, std::size_t begin, std::size_t count, const ResultBlocks& to,
-           bool past_caches) {
+void Write(const Number* from, std::size_t begin, std::size_t count, const ResultBlocks& to) {
   double* results = to.results.data() + begin;
-  if (!past_caches) {
-    std::copy_n(from, count, results);
-    PutExpected(begin, count, to, results);
-    return;
+  std::copy_n(from, count, results);
+  const std::size_t outputs = to.expected.size();
+  std::size_t output = begin / to.block % outputs;
+  for (std::size_t place = to.block - 1 - begin % to.block; place < count; place += to.block) {
+    results[place] = to.expected[output];
+    output = output + 1 == outputs ? 0 : output + 1;
   }
-  double near[kNear];
-  for (std::size_t i = 0; i < count; i += kNear) {
-    const std::size_t size = std::min(kNear, count - i);
-    std::copy_n(from + i, size, near);
-    PutExpected(begin + i, size, to, near);
-    CopyPast(near, size, results + i);
-  }
-#if defined(__SSE2__)
-  _mm_sfence();
-#endif
 }
 
 template <class Number>
@@ -99,7 +61,7 @@ class PieceRun {
     plan_.columns = rows.columns;
     plan_.per_row = to.block * to.expected.size();
     const std::size_t numbers = plan_.piece_rows * plan_.per_row;
-    plan_.chunk = std::clamp(Parts(numbers, threads_), kLeastChunk, kMostChunk);
+    plan_.chunk = std::clamp(Parts(numbers, 2 * threads_), kLeastChunk, kMostChunk);
     plan_.chunk = std::min(plan_.chunk, numbers);
     plan_.buffers = std::min(Parts(numbers, plan_.chunk), kMostBuffers);
     for (auto& asked : asked_) asked = std::vector<std::atomic<std::size_t>>(plan_.buffers);
@@ -126,9 +88,10 @@ class PieceRun {
     const std::size_t count = rows.values.size();
     float* to = device_.Rows(slot);
     std::atomic<bool> missing = false;
-    Each(Parts(count, kRowChunk), count <= kAlone ? 1 : threads_, [&](std::size_t chunk) {
-      const std::size_t begin = chunk * kRowChunk;
-      const std::size_t size = std::min(kRowChunk, count - begin);
+    const std::size_t part = count <= kAlone ? kAlone : kRowChunk;
+    Each(Parts(count, part), threads_, [&](std::size_t chunk) {
+      const std::size_t begin = chunk * part;
+      const std::size_t size = std::min(part, count - begin);
       if (CopyRows(rows.values.data() + begin, size, to + begin)) missing = true;
       device_.Upload(slot, begin, size);
     });
@@ -147,8 +110,11 @@ class PieceRun {
     asked_[slot][chunk % plan_.buffers].fetch_add(1, std::memory_order_release);
   }
 
+  // Threads that would wait for the device are left to others, but for small calls, which would
+  // wait for the threads.
   void Take(std::size_t piece) {
     const std::size_t chunks = Parts(Numbers(piece), plan_.chunk);
+    if (plan_.pieces > 1 || Numbers(piece) > kSmallCall) device_.Wait(piece % kPieceSlots, 0);
     Each(chunks, threads_, [&](std::size_t chunk) {
       TakeChunk(piece, chunk);
       if (chunk + plan_.buffers < chunks) Ask(piece, chunk + plan_.buffers);
@@ -167,7 +133,7 @@ class PieceRun {
     const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
     ResultBlocks to = to_;
     to.results = to.results.subspan(First(piece) * plan_.per_row, Numbers(piece));
-    Write(device_.Wait(slot, buffer), begin, size, to, to_.results.size() > kFar);
+    Write(device_.Wait(slot, buffer), begin, size, to);
   }
 
   // Threads take the chunks in their order: whoever must ask for a later one is at work already.

@@ -71,6 +71,9 @@ template <class Number>
 void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
                      int threads, const ResultBlocks& to);
 
+//! Copies them, infinities clamped. @return whether a value is NaN
+bool CopyRows(const float* from, std::size_t count, float* to);
+
 //! Zeros and the expected values: the results of a model without splits.
 void WriteExpected(const ResultBlocks& to);
 
