@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "algorithms/treeshap/derivative_kernel.cuh"
+#include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/pair_kernel.cuh"
+#include "algorithms/treeshap/pair_results.hpp"
 
 namespace retable::treeshap {
 
@@ -12,6 +15,7 @@ namespace {
 
 constexpr std::size_t kSharedLimit = 226 * 1024;  // beside a kernel's own few words
 constexpr std::uint32_t kClassesOfItem = 32;
+constexpr std::size_t kFewBytes = std::size_t{1} << 28;  // that any device has
 
 // What all kernels of a call take.
 struct PairCall {
@@ -189,27 +193,6 @@ struct DevicePairTape final : DeviceTape {
   }
 };
 
-// Values, and both triangles, half to each, from the fixed-point sums.
-void Scatter(const std::vector<unsigned long long>& sums, std::span<const PairSum> names,
-             std::size_t features, std::size_t groups, std::size_t stride, std::size_t rows,
-             double scale, std::span<double> phi, std::span<double> matrices) {
-  const std::size_t side = features + 1;
-  const auto* from = sums.data();
-  for (const PairSum& of : names) {
-    for (std::size_t r = 0; r < rows; ++r) {
-      const double sum = static_cast<double>(static_cast<long long>(from[r])) / scale;
-      const std::size_t output = r * groups + of.group;
-      if (of.high == of.low) {
-        phi[output * side + of.high] = sum;
-        continue;
-      }
-      double* matrix = matrices.data() + output * side * side;
-      matrix[of.high * side + of.low] = matrix[of.low * side + of.high] = sum / 2;
-    }
-    from += stride;
-  }
-}
-
 }  // namespace
 
 struct PairsOnDevice::State {
@@ -217,12 +200,14 @@ struct PairsOnDevice::State {
   std::size_t groups = 1;
   double scale = 1;  // the product of:
   float scales[2] = {1, 1};
-  std::vector<PairSum> names;  // of the sums
+  std::optional<PairResults> results;
   std::vector<std::unique_ptr<DeviceTape>> tapes;
   DeviceArray<std::uint32_t> sets, begin;
   DeviceArray<float> thresholds;
   // Grown to the largest call.
-  DeviceArray<float> x;
+  PinnedArray<float> host_rows;
+  PinnedArray<std::uint64_t> host_sums;
+  DeviceArray<float> rows, x;
   DeviceArray<unsigned long long> sums;
   DeviceArray<std::uint16_t> ranks;
   Stream main;
@@ -243,32 +228,45 @@ struct PairsOnDevice::State {
     scales[1] = std::ldexp(1.0f, exponent - exponent / 2);
     sets = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     for (const auto& tape : set.tapes) tapes.push_back(std::make_unique<OnDevice>(tape));
-    names = std::move(set.sums);
+    results.emplace(std::move(set.sums), features, groups);
   }
 
-  // As many as half of the memory there is will hold.
-  std::size_t RowsAtOnce() const {
-    std::size_t bytes = names.size() * sizeof(unsigned long long);
+  // As many as half of the memory there is will hold; to ask for it takes longer than a small call.
+  std::size_t RowsAtOnce(std::size_t count) const {
+    std::size_t bytes = results->count() * sizeof(unsigned long long);
     std::size_t held = sums.size() * sizeof(unsigned long long);
     for (const auto& tape : tapes) {
       bytes += tape->BytesOfRow();
       held += tape->BytesHeld();
     }
+    constexpr std::size_t most = kGroupedRows / 32 * 32;
+    if (count * bytes <= kFewBytes) return std::min(count, most);
     std::size_t free = 0;
     std::size_t total = 0;
     CheckCuda(cudaMemGetInfo(&free, &total), "memory");
-    return std::clamp<std::size_t>((free + held) / 2 / bytes / 32 * 32, 32, kGroupedRows / 32 * 32);
+    return std::clamp<std::size_t>((free + held) / 2 / bytes / 32 * 32, 32, most);
   }
 
-  // Seconds of device work; the sums are in `host`.
-  double Run(const std::vector<float>& columns, std::uint32_t count, std::uint32_t stride,
-             std::vector<unsigned long long>& host) {
-    x.Upload(columns);
-    sums.Reserve(host.size());
+  // Into locked memory, and on to the device. Whether a value is missing.
+  bool Upload(const RowBlock& block) {
+    const std::size_t count = block.values.size();
+    const bool missing = CopyRows(block.values.data(), count, host_rows.Reserve(count));
+    CheckCuda(cudaMemcpyAsync(rows.Reserve(count), host_rows.data(), count * sizeof(float),
+                              cudaMemcpyHostToDevice, main.get()),
+              "upload");
+    return missing;
+  }
+
+  // Seconds of device work; the sums are in host_sums.
+  double Run(const RowBlock& block, std::uint32_t stride) {
+    const auto count = static_cast<std::uint32_t>(block.rows);
+    const std::size_t numbers = results->count() * stride;
+    sums.Reserve(numbers);
+    host_sums.Reserve(numbers);
+    x.Reserve(features * stride);
     ranks.Reserve(features * stride);
-    const bool missing =
-        std::any_of(columns.begin(), columns.end(), [](float value) { return std::isnan(value); });
     for (const auto& tape : tapes) tape->Reserve(count, stride);
+    const bool missing = Upload(block);
     const PairCall call{.x = x.data(),
                         .ranks = ranks.data(),
                         .sets = sets.data(),
@@ -279,7 +277,10 @@ struct PairsOnDevice::State {
                         .scale = {scales[0], scales[1]},
                         .out = sums.data()};
     start.Record(main.get());
-    CheckCuda(cudaMemsetAsync(sums.data(), 0, host.size() * sizeof(host[0]), main.get()), "memset");
+    TransposeRows(rows.data(), nullptr, count, static_cast<std::uint32_t>(features), stride,
+                  x.data(), main.get());
+    CheckCuda(cudaMemsetAsync(sums.data(), 0, numbers * sizeof(std::uint64_t), main.get()),
+              "memset");
     if (begin.size() > 0) {
       LaunchRanks(x.data(), thresholds.data(), begin.data(), static_cast<std::uint32_t>(features),
                   count, stride, ranks.data(), main.get());
@@ -294,9 +295,11 @@ struct PairsOnDevice::State {
       CheckCuda(cudaStreamWaitEvent(main.get(), tape->done.get()), "wait");
     }
     stop.Record(main.get());
-    const double seconds = stop.SecondsSince(start);
-    sums.Download(host);
-    return seconds;
+    CheckCuda(cudaMemcpyAsync(host_sums.data(), sums.data(), numbers * sizeof(std::uint64_t),
+                              cudaMemcpyDeviceToHost, main.get()),
+              "download");
+    CheckCuda(cudaStreamSynchronize(main.get()), "interactions");
+    return stop.SecondsSince(start);
   }
 };
 
@@ -317,27 +320,24 @@ PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions&
   state_->Take<DeviceDerivativeTape>(CompileDerivatives(Annotate(model), options));
 }
 
-double PairsOnDevice::Run(const RowBlock& rows, std::span<double> phi, std::span<double> matrices) {
+double PairsOnDevice::Run(const RowBlock& rows, std::span<const double> expected,
+                          std::span<double> matrices) {
   State& s = *state_;
-  const std::size_t f = s.features;
-  if (f == 0 || rows.rows == 0 || s.tapes.empty()) return 0;
-  const std::size_t at_once = s.RowsAtOnce();
-  const std::size_t matrix_size = s.groups * (f + 1) * (f + 1);
-  const std::size_t values = s.groups * (f + 1);
+  const std::size_t side = s.features + 1;
+  if (rows.rows == 0) return 0;
+  if (s.features == 0 || s.tapes.empty()) {
+    WriteExpected({matrices, side * side, expected});
+    return 0;
+  }
+  const std::size_t at_once = s.RowsAtOnce(rows.rows);
+  const std::size_t size = s.groups * side * side;
   double seconds = 0;
   for (std::size_t begin = 0; begin < rows.rows; begin += at_once) {
     const std::size_t count = std::min(at_once, rows.rows - begin);
     const std::size_t stride = (count + 31) / 32 * 32;
-    std::vector<float> x(f * stride, 0.0f);
-    for (std::size_t r = 0; r < count; ++r) {
-      for (std::size_t i = 0; i < f; ++i) x[i * stride + r] = ClampInfinity(rows.row(begin + r)[i]);
-    }
-    std::vector<unsigned long long> sums(s.names.size() * stride);
-    seconds +=
-        s.Run(x, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(stride), sums);
-    Scatter(sums, s.names, f, s.groups, stride, count, s.scale,
-            phi.subspan(begin * values, count * values),
-            matrices.subspan(begin * matrix_size, count * matrix_size));
+    seconds += s.Run(rows.slice(begin, count), static_cast<std::uint32_t>(stride));
+    s.results->Write({s.host_sums.data(), count, stride, s.scale}, expected,
+                     matrices.subspan(begin * size, count * size));
   }
   return seconds;
 }

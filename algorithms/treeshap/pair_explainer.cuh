@@ -19,9 +19,9 @@ class PairsOnDevice {
   PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions& options);
   ~PairsOnDevice();
 
-  //! Writes the values to `phi` and the off-diagonal entries to `matrices` (layouts of
-  //! TreeExplainer; expected values are left as they are) and returns the seconds of device work.
-  double Run(const RowBlock& rows, std::span<double> phi, std::span<double> matrices);
+  //! Writes every number of `matrices` (layout of TreeExplainer; expected: one value an output)
+  //! and returns the seconds of device work.
+  double Run(const RowBlock& rows, std::span<const double> expected, std::span<double> matrices);
 
  private:
   struct State;

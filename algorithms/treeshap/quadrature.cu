@@ -232,6 +232,14 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   Results interactions(const RowBlock& rows) override {
     ValidateRows(shape_, rows);
+    Results matrices(rows.rows * InteractionsPerRow(shape_));
+    interactions_to(rows, matrices);
+    return matrices;
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    ValidateRows(shape_, rows);
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const bool many = rows.rows >= kLeastSharedRows;
     std::unique_ptr<PairsOnDevice>& pairs = pairs_[many ? 1 : 0];
@@ -239,12 +247,7 @@ class QuadratureOnDevice final : public TreeExplainer {
       pairs = ByDerivatives(many) ? std::make_unique<PairsOnDevice>(model_, DerivativeOptions{})
                                   : std::make_unique<PairsOnDevice>(model_, Parts(many));
     }
-    Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
-    Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
-    seconds_ = pairs->Run(rows, phi, matrices);
-    AddExpected(rows.rows, phi);
-    FillInteractionDiagonal(features(), phi, matrices);
-    return matrices;
+    seconds_ = pairs->Run(rows, expected_, matrices);
   }
 
   double device_seconds() const override { return seconds_; }
@@ -417,15 +420,6 @@ class QuadratureOnDevice final : public TreeExplainer {
       CheckCuda(cudaStreamWaitEvent(main, tape.done.get()), "wait");
     }
     sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, main);
-  }
-
-  void AddExpected(std::size_t rows, std::span<double> phi) const {
-    const std::size_t side = features() + 1;
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t g = 0; g < expected_.size(); ++g) {
-        phi[r * ValuesPerRow(shape_) + (g + 1) * side - 1] = expected_[g];
-      }
-    }
   }
 
   int device_;
