@@ -66,11 +66,15 @@ __global__ void __launch_bounds__(kAddThreads)
   const std::uint32_t side = features + 1;
   const std::uint32_t own = min(first_feature + warp * kEach, features);
   const std::uint32_t own_end = min(own + kEach, features);
-  const std::uint32_t* ends = begin + group * features;
-  const std::uint32_t last = __ldg(ends + own_end);
+  // Lane i: where the list of the warp's i-th feature begins.
+  const std::uint32_t begins = __ldg(begin + group * features + min(own + lane, own_end));
+  const auto list_begin = [&](std::uint32_t feature) {
+    return __shfl_sync(0xffffffffu, begins, feature - own);
+  };
+  const std::uint32_t last = list_begin(own_end);
   std::uint32_t f = own;
-  std::uint32_t c = __ldg(ends + own);
-  std::uint32_t end = __ldg(ends + min(own + 1, features));
+  std::uint32_t c = list_begin(own);
+  std::uint32_t end = list_begin(min(own + 1, own_end));
   double sum[kOwn] = {};
   const auto next_feature = [&] {
 #pragma unroll
@@ -79,13 +83,15 @@ __global__ void __launch_bounds__(kAddThreads)
       sum[i] = 0;
     }
     ++f;
-    end = __ldg(ends + min(f + 1, features));
+    end = list_begin(min(f + 1, own_end));
   };
-  for (; c < last; c += kAhead) {
+  std::uint32_t numbers = 0;  // of columns: lane i has that of the i-th of 32
+  for (std::uint32_t done = 0; c < last; c += kAhead, done += kAhead) {
+    if (done % 32 == 0) numbers = __ldg(columns + min(c + lane, last - 1));
     Vector read[kAhead];
 #pragma unroll
     for (std::uint32_t i = 0; i < kAhead; ++i) {
-      const std::size_t column = __ldg(columns + min(c + i, last - 1));
+      const std::size_t column = __shfl_sync(0xffffffffu, numbers, done % 32 + i);
       read[i] =
           __ldcs(reinterpret_cast<const Vector*>(partial + column * stride + first_place) + lane);
     }

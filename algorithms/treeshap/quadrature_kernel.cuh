@@ -15,7 +15,6 @@
 #include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
-#include "algorithms/treeshap/unit_items.cuh"
 
 namespace retable::treeshap {
 
@@ -44,6 +43,12 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 //! The interpreter's memory of one lane. OneStack: no slot is in local memory.
 template <int Q, int R, Features Kind, bool OneStack = false>
 struct DeviceMemory {
+  static constexpr bool kSumByPoint = false;
+  // Models with categories have no units. There are units where a lane has two rows.
+  static constexpr bool kCategories = R == RowsPerLane(Q);
+  static constexpr bool kUnits = Q >= kLeastUnitPoints && R == kSharedRowsPerLane;
+  static constexpr bool kSplitUnits = Kind == Features::kFew && Q >= kLeastSplitPoints;
+
   const float* x;   // global, at the lane's first row: features x stride
   char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
   float4* stack;    // shared_slots x vectors x threads
@@ -58,7 +63,9 @@ struct DeviceMemory {
   int shared_slots;
   std::uint32_t first_unit;
   const std::uint16_t* classes;  // of the batch's first unit, at the lane's first row
+  const std::uint16_t* own_classes;
   const std::uint32_t* bases;
+  const std::uint32_t* own_bases;
   const float4* table;
 
   // Q R floats as whole vectors; the last one may be partly used.
@@ -140,28 +147,44 @@ struct DeviceMemory {
     return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
   }
 
+  // Of the rows' classes of a unit.
+  __device__ __forceinline__ void Entries(const std::uint16_t* of, std::uint32_t unit,
+                                          const std::uint32_t* base, std::uint32_t width,
+                                          const float4* (&entry)[R]) const {
+    of += static_cast<std::size_t>(unit) * stride;
+    const float4* first = table + __ldg(base + unit);
+    if constexpr (R == 2) {
+      const std::uint32_t two = __ldg(reinterpret_cast<const std::uint32_t*>(of));
+      entry[0] = first + (two & 0xffffu) * width;
+      entry[R - 1] = first + (two >> 16) * width;
+    } else {
+      entry[0] = first + static_cast<std::uint32_t>(__ldg(of)) * width;
+    }
+  }
+
   // K and contributions of the rows' classes, one of them or both.
   __device__ __forceinline__ const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
     const std::uint32_t unit = tape::Bits(at->x) - first_unit;
     const std::uint32_t own = tape::Bits(at->y);
-    const std::uint32_t width = tape::Bits(at->z);
+    const std::uint32_t width = tape::Bits(at->z) & 0xffffu;
+    const std::uint32_t own_width = tape::Bits(at->z) >> 16;
     const std::uint32_t k_at = tape::Bits(at->w);
     const float4* from[R];
-    const std::uint16_t* of = classes + static_cast<std::size_t>(unit) * stride;
-    const float4* base = table + __ldg(bases + unit);
-    if constexpr (R == 2) {
-      const std::uint32_t two = __ldg(reinterpret_cast<const std::uint32_t*>(of));
-      from[0] = base + (two & 0xffffu) * width;
-      from[R - 1] = base + (two >> 16) * width;
+    const float4* k_from[R];
+    if (kSplitUnits && own_width > 0) {
+      if (k_at != LikeUnit::kNoK) Entries(own_classes, unit, own_bases, own_width, k_from);
+      if (own > 0) Entries(classes, unit, bases, width, from);
     } else {
-      from[0] = base + static_cast<std::uint32_t>(__ldg(of)) * width;
+      Entries(classes, unit, bases, width, from);
+#pragma unroll
+      for (int r = 0; r < R; ++r) k_from[r] = from[r];
     }
     constexpr int kGroups = (Q + 3) / 4;
 #pragma unroll
     for (int v = 0; v < kGroups && k_at != LikeUnit::kNoK; ++v) {
 #pragma unroll
       for (int r = 0; r < R; ++r) {
-        const float4 four = __ldg(from[r] + k_at + v);
+        const float4 four = __ldg(k_from[r] + k_at + v);
         k[4 * v * R + r] = four.x;
         if (4 * v + 1 < Q) k[(4 * v + 1) * R + r] = four.y;
         if (4 * v + 2 < Q) k[(4 * v + 2) * R + r] = four.z;
@@ -265,7 +288,9 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.stack = stack + threadIdx.x;
   memory.first_unit = launch.first_unit;
   memory.classes = launch.classes + first_row + lane_row;
+  memory.own_classes = launch.own_classes + first_row + lane_row;
   memory.bases = launch.bases;
+  memory.own_bases = launch.own_bases;
   memory.table = launch.table;
   const std::uint32_t begin = __ldg(launch.list_begin + blockIdx.y);
   if constexpr (Kind == Features::kFew) {
@@ -301,155 +326,6 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
       CopyChunkAsync(chunks + (c + 1) % 2 * tape::kChunk, words + (c + 1) * tape::kChunk);
     }
     tape::RunChunk<General, Q, R>(chunks + c % 2 * tape::kChunk, state, memory);
-  }
-}
-
-//! x of a unit's features for the lane's rows, and sums of nothing. Lane i holds the i-th feature:
-//! a key has no more of them than bits.
-template <int R, class Memory>
-__device__ __forceinline__ void LoadColumns(const UnitLaunch& p, std::uint32_t features,
-                                            std::uint32_t feature, const std::uint32_t (&row)[R],
-                                            Memory& memory) {
-  constexpr std::uint32_t kAhead = 4;
-  const float zero[R] = {};
-  for (std::uint32_t f = 0; f < features; f += kAhead) {
-    float values[kAhead][R];
-#pragma unroll
-    for (std::uint32_t i = 0; i < kAhead; ++i) {
-      const std::uint32_t column = __shfl_sync(0xffffffffu, feature, min(f + i, features - 1));
-      const float* x = p.x + static_cast<std::size_t>(column) * p.stride;
-#pragma unroll
-      for (int r = 0; r < R; ++r) values[i][r] = __ldg(x + row[r]);
-    }
-#pragma unroll
-    for (std::uint32_t i = 0; i < kAhead; ++i) {
-      if (f + i >= features) break;
-      *reinterpret_cast<RowVector<R>*>(memory.Column(f + i) + memory.phi_bytes) =
-          Packed<R>(values[i]);
-      *reinterpret_cast<RowVector<R>*>(memory.Column(f + i)) = Packed<R>(zero);
-    }
-  }
-}
-
-//! Teams of warps take items in turn. Lanes are classes, the features of a unit are columns of the
-//! warp's shared memory, and a team shares the unit's tapes, of which the next is on its way while
-//! one is worked through. A team's warps run on one scheduler of
-//! the multiprocessor and go through the same operations at the same time: what they wait for most
-//! is code.
-template <int Q, int R, bool General>
-__global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(UnitLaunch p) {
-  extern __shared__ float4 unit_shared[];
-  using Memory = DeviceMemory<Q, R, Features::kFew, true>;
-  using Queue = ItemQueue<Unit>;
-  __shared__ std::uint32_t announced[2][kTeams][Queue::kWords];
-  constexpr std::uint32_t kPitch = 32 * R * sizeof(float);
-  const std::uint32_t lane = threadIdx.x % 32;
-  const std::uint32_t warp = threadIdx.x / 32;
-  const std::uint32_t team = warp % kTeams;
-  const std::uint32_t member = warp / kTeams;
-  const std::uint32_t team_threads = blockDim.x / kTeams;
-  const auto meet = [&] {
-    asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(team_threads) : "memory");
-  };
-  const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
-  const std::uint32_t column_words = p.features * (2 * kPitch / sizeof(float4));
-  auto* words = reinterpret_cast<Float4*>(unit_shared) + team * 2 * p.unit_words;
-  float4* mine = unit_shared + kTeams * 2 * p.unit_words + warp * (stack_words + column_words);
-  Memory memory{};
-  memory.stack = mine + lane;
-  memory.columns = reinterpret_cast<char*>(mine + stack_words) + lane * R * sizeof(float);
-  memory.phi_bytes = kPitch;
-  memory.step = 2 * kPitch;
-  memory.threads = 32;
-  Queue queue(p.items, p.units, p.counters);
-  if (member == 0) queue.Start();
-  for (std::uint32_t turn = 0;; turn ^= 1) {
-    std::uint32_t* now = announced[turn][team];
-    const UnitItem& item = Queue::Item(now);
-    const Unit& unit = Queue::Of(now);
-    if (member == 0) queue.Publish(now);
-    meet();  // the item is known, and nobody reads the last one's tape any more
-    if (!Queue::Any(now)) return;
-    // A whole tape at once: read word by word it would wait for the second-level cache each time.
-    const Float4* from = p.words + unit.first_word;
-    std::uint32_t length = unit.words;
-    CopyAsync(words, from, length, member * 32 + lane, team_threads);
-    if (member == 0) queue.ReadItem();
-    const std::uint32_t first = member * 32 * R + lane * R;
-    const bool active = member * 32 * R < item.count;
-    if (active) {
-      const std::uint32_t features = unit.features;
-      const std::uint32_t feature = p.feature_lists[unit.first_feature + min(lane, features - 1)];
-      std::uint32_t row[R];
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        row[r] = p.rows[item.row + min(first + r, item.count - 1)];
-      }
-      LoadColumns<R>(p, features, feature, row, memory);
-    }
-    if (member == 0) queue.ReadRecord();
-    const std::uint32_t width = unit.width;
-    float4* to = p.table + item.table + first * width;
-    for (std::uint32_t buffer = 0; length > 0; buffer ^= 1) {
-      WaitForCopies();
-      meet();  // this tape is here for all, and nobody reads the one before any more
-      const Float4* at = words + buffer * p.unit_words;
-      const Float4 head = *at;
-      from += length;
-      length = tape::Bits(head.x);
-      if (length > 0) {
-        CopyAsync(words + (buffer ^ 1) * p.unit_words, from, length, member * 32 + lane,
-                  team_threads);
-      }
-      if (!active) continue;
-      tape::LaneState<Q, R> state;
-      at = tape::StartUnit<General, Q, R>(at + 1, tape::Bits(head.y), state, memory);
-      tape::RunChunk<General, Q, R>(at, state, memory);
-      const std::uint32_t k_at = tape::Bits(head.z);
-      if (k_at == LikeUnit::kNoK) continue;
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        if (first + r >= item.count) continue;
-#pragma unroll
-        for (int v = 0; v < (Q + 3) / 4; ++v) {
-          const auto k = [&](int q) { return q < Q ? state.k[q * R + r] : 0.0f; };
-          to[r * width + k_at + v] =
-              make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
-        }
-      }
-    }
-    if (!active) continue;
-    const std::uint32_t own = unit.own;
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      if (first + r >= item.count) continue;
-      const auto phi = [&](std::uint32_t f) {
-        return f < own ? reinterpret_cast<const float*>(memory.Column(f))[r] : 0.0f;
-      };
-      for (std::uint32_t f = 0; f < own; f += 4) {
-        to[r * width + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
-      }
-    }
-  }
-}
-
-template <int Q, bool General>
-void LaunchUnitsKind(const UnitLaunch& launch, cudaStream_t stream) {
-  const auto kernel = UnitKernel<Q, RowsPerLane(Q), General>;
-  const std::size_t bytes = UnitSharedBytes(Q, launch, launch.members);
-  AllowSharedMemory(kernel, bytes);
-  // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  kernel<<<148 * kMostMembers / launch.members, 32 * kTeams * launch.members, bytes, stream>>>(
-      launch);
-  CheckCuda(cudaGetLastError(), "unit kernel");
-}
-
-template <int Q>
-void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream) {
-  if (launch.missing) {
-    LaunchUnitsKind<Q, true>(launch, stream);
-  } else {
-    LaunchUnitsKind<Q, false>(launch, stream);
   }
 }
 

@@ -4,6 +4,5 @@
 namespace retable::treeshap {
 
 template void LaunchQuadraturePoints<3>(const QuadratureLaunch&, cudaStream_t);
-template void LaunchUnitsPoints<3>(const UnitLaunch&, cudaStream_t);
 
 }  // namespace retable::treeshap

@@ -1,5 +1,5 @@
-// The quadrature kernel for passes of 6 points.
-#include "algorithms/treeshap/quadrature_kernel.cuh"
+// The quadrature kernel and the unit kernel for passes of 6 points.
+#include "algorithms/treeshap/unit_kernel.cuh"
 
 namespace retable::treeshap {
 

@@ -214,17 +214,24 @@ bool SameAgain(const Explain& explain, const RowBlock& rows, const Answer& got) 
   return explain(rows) == got && std::equal(head.begin(), head.end(), got.begin());
 }
 
-// Units shared by rows: small and large ones, with rows that are alike and rows that are not.
+// Units shared by rows: small and large ones, with rows that are alike and rows that are not; each
+// third time in deep narrow trees of a few features, where they are split.
 void CheckShared(std::uint64_t seed) {
   double worst = 0;
   bool same = true;
-  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(1, 6 * effort); ++i) {
+  for (std::uint64_t i = 0; i < std::max<std::uint64_t>(2, 6 * effort); ++i) {
     RandomEnsembleOptions shape;
     shape.features = i % 4 == 3 ? 20 + 3 * static_cast<int>(i) : 2 + static_cast<int>(i % 12);
     shape.groups = 1 + static_cast<int>(i % 3);
     shape.depth = 5 + static_cast<int>(i % 6);
     shape.trees = 6;
     shape.repeats = i % 2 == 0 ? 1 + static_cast<int>(i) : 1;
+    if (i % 3 == 1) {
+      shape.features = 12 + static_cast<int>(i % 5);
+      shape.depth = 16;
+      shape.leaf_probability = 0.33;
+      shape.repeats = effort == 0 ? 1 : 3;
+    }
     const TreeEnsemble model = RandomEnsemble(shape, seed + i);
     const auto values =
         RandomRows(model, i % 5 == 0 && effort > 0 ? 1500 : 40 + i, i % 2 == 0 ? 0.1 : 0, seed + i);
