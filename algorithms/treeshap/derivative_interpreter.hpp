@@ -16,7 +16,6 @@ namespace retable::treeshap::derivatives {
 
 using parts::kGroups;
 using parts::LoadPoints;
-using parts::PutBit;
 using parts::Side;
 using tape::Bits;
 using tape::MultiplyAdd;
@@ -33,7 +32,7 @@ template <int Q>
 struct Lane {
   float g[Q];
   float k[Q];
-  std::uint32_t inside = 0, above = 0;  //!< by slot of the stack: where the row is
+  std::uint32_t sides = 0;  //!< of the splits above, two bits each, the last lowest
 };
 
 //! General: with missing values and categories.
@@ -59,6 +58,11 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
 
 RETABLE_HD float Delta(const Float4& head, const Side& side) {
   return side.inside ? (side.above ? head.z : head.w) : 0.0f;
+}
+
+//! Of the last split.
+RETABLE_HD float Delta(const Float4& head, std::uint32_t sides) {
+  return (sides & 2u) != 0 ? head.z : (sides & 1u) != 0 ? head.w : 0.0f;
 }
 
 //! Where a part's weights begin, behind its sums.
@@ -297,8 +301,8 @@ RETABLE_HD void Up(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& 
   constexpr int V = kGroups<Q>;
   const std::uint32_t slot = Bits(head.x) >> 16 & kSlotMask;
   const Float4 to = at[1];
-  const float delta =
-      Delta(head, Side{(lane.inside >> slot & 1u) != 0, (lane.above >> slot & 1u) != 0});
+  const float delta = Delta(head, lane.sides);
+  lane.sides >>= 2;
   const Float4* items = at + 2 + 2 * V;
   float first[Q];
   float second[Q];
@@ -400,8 +404,7 @@ RETABLE_HD void Down(const Float4* at, const Float4& head, Lane<Q>& lane, Memory
   float g[Q];
   LoadPoints<Q>(at + 2, g);
   memory.Push(slot, lane.g);
-  PutBit(lane.inside, slot, side.inside);
-  PutBit(lane.above, slot, side.above);
+  lane.sides = lane.sides << 2 | (side.inside ? (side.above ? 2u : 1u) : 0u);
   const float delta = Delta(head, side);
   RETABLE_UNROLL
   for (int q = 0; q < Q; ++q) {
@@ -417,8 +420,7 @@ RETABLE_HD void Middle(const Float4* at, const Float4& head, Lane<Q>& lane, Memo
   LoadPoints<Q>(at + 1, g);
   memory.Put((Bits(head.x) >> (16 + kIndexShift)) * kColumn, lane.k);
   memory.Peek(slot, lane.g);
-  const float delta =
-      Delta(head, Side{(lane.inside >> slot & 1u) != 0, (lane.above >> slot & 1u) != 0});
+  const float delta = Delta(head, lane.sides);
   RETABLE_UNROLL
   for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(g[q], delta, head.y);
 }

@@ -1,7 +1,9 @@
 #include "algorithms/treeshap/derivative_kernel.cuh"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "algorithms/treeshap/async_copy.cuh"
 #include "algorithms/treeshap/derivative_interpreter.hpp"
 #include "algorithms/treeshap/part_kernel.cuh"
 
@@ -9,15 +11,36 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::uint32_t kLocalSlots = derivatives::kMostSlots;  // and in local memory
-
-// What lies beside the tape in shared memory, in groups of four words of a warp: the stack, then
-// columns of 32 words: vectors, sums, x of all features.
-__host__ __device__ constexpr std::uint32_t StackGroups(int points, const DerivativeSizes& sizes) {
-  return sizes.shared_slots * static_cast<std::uint32_t>(points) * 8;
+// What lies beside the tape in shared memory, in groups of four words of a warp: columns of 32
+// words: vectors, sums, x of all features.
+__host__ __device__ constexpr std::uint32_t WarpGroups(const DerivativeSizes& sizes) {
+  return (sizes.columns + sizes.features) * 8;
 }
-__host__ __device__ constexpr std::uint32_t WarpGroups(int points, const DerivativeSizes& sizes) {
-  return StackGroups(points, sizes) + (sizes.columns + sizes.features) * 8;
+
+// An address of shared memory that is kept in a register: its making is not repeated at each use.
+__device__ __forceinline__ std::uint32_t Kept(const void* at) {
+  auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
+  asm volatile("" : "+r"(address));
+  return address;
+}
+template <class T>
+__device__ __forceinline__ T& Shared(std::uint32_t address) {
+  return *static_cast<T*>(__cvta_shared_to_generic(address));
+}
+
+// Begins to copy a part's tape, past the first-level cache, which the stack needs.
+__device__ __forceinline__ void CopyTape(Float4* to, const Float4* from, std::uint32_t count) {
+  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + i));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + i)
+                 : "memory");
+  }
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Of a sum, from x.
+__device__ __forceinline__ std::uint32_t Slot(std::uint32_t i) {
+  return 0u - (i + 1) * derivatives::kColumn;
 }
 
 // The memory of a row's lane.
@@ -25,6 +48,8 @@ template <int Q>
 struct RowMemory {
   static constexpr int kFours = Q / 4;
   static constexpr int kFourBytes = 32 * 16;
+  using Half = std::conditional_t<Q % 4 == 0, float4, float2>;
+  static constexpr int kHalves = Q * sizeof(float) / sizeof(Half);
 
   const DerivativeLaunch& p;
   std::uint32_t row;
@@ -33,20 +58,17 @@ struct RowMemory {
   std::uint32_t left;  // of the part, first
   const Float4* list;  // shared, the part's sums; its values behind its pairs
   std::uint32_t pairs;
-  std::uint32_t shared_slots;
-  char* stack;           // shared, of the lane
-  float2* local;         // the slots above them
-  const float* columns;  // shared, of the lane: x of each feature
-  char* sums;            // shared, of the lane
-  char* vectors;         // shared, of the lane: groups of four words, then of two
+  Half* local;            // the stack
+  std::uint32_t x;        // shared, of the lane: its features; sums stand before them
+  std::uint32_t vectors;  // shared, of the lane: groups of four words, then of two
 
   __device__ __forceinline__ explicit RowMemory(const DerivativeLaunch& launch) : p(launch) {}
 
   __device__ __forceinline__ float X(std::uint32_t bits) const {
-    return columns[(bits & tape::kFeatureMask) * 32];
+    return Shared<float>(x + (bits & tape::kFeatureMask));
   }
   __device__ __forceinline__ float& Sum(std::uint32_t offset) const {
-    return *reinterpret_cast<float*>(sums + offset);
+    return Shared<float>(x + offset);
   }
 
   // Of a vector in memory, shared or not: groups of four words of 32 lanes, then of two.
@@ -78,33 +100,39 @@ struct RowMemory {
   static __device__ __forceinline__ int kTwo() {
     return kFours * kFourBytes - static_cast<int>(threadIdx.x % 32 * 8);
   }
-  // Slots are uniform over the warp, so the branch is too.
   __device__ __forceinline__ void Push(std::uint32_t slot, const float (&g)[Q]) const {
-    if (slot < shared_slots) {
-      Store(stack + slot * (Q * derivatives::kColumn), g);
-    } else {
-      float2* to = local + (slot - shared_slots) * (Q / 2);
+    Half* to = local + slot * kHalves;
 #pragma unroll
-      for (int v = 0; v < Q / 2; ++v) to[v] = make_float2(g[2 * v], g[2 * v + 1]);
-    }
-  }
-  __device__ __forceinline__ void Peek(std::uint32_t slot, float (&g)[Q]) const {
-    if (slot < shared_slots) {
-      Load(stack + slot * (Q * derivatives::kColumn), g);
-    } else {
-      const float2* from = local + (slot - shared_slots) * (Q / 2);
-#pragma unroll
-      for (int v = 0; v < Q / 2; ++v) {
-        g[2 * v] = from[v].x;
-        g[2 * v + 1] = from[v].y;
+    for (int v = 0; v < kHalves; ++v) {
+      if constexpr (Q % 4 == 0) {
+        to[v] = make_float4(g[4 * v], g[4 * v + 1], g[4 * v + 2], g[4 * v + 3]);
+      } else {
+        to[v] = make_float2(g[2 * v], g[2 * v + 1]);
       }
     }
   }
+  __device__ __forceinline__ void Peek(std::uint32_t slot, float (&g)[Q]) const {
+    const Half* from = local + slot * kHalves;
+#pragma unroll
+    for (int v = 0; v < kHalves; ++v) {
+      const Half read = from[v];
+      constexpr int kWords = Q / kHalves;
+      g[kWords * v] = read.x;
+      g[kWords * v + 1] = read.y;
+      if constexpr (kWords == 4) {
+        g[kWords * v + 2] = read.z;
+        g[kWords * v + 3] = read.w;
+      }
+    }
+  }
+  __device__ __forceinline__ char* At(std::uint32_t offset) const {
+    return &Shared<char>(vectors + offset);
+  }
   __device__ __forceinline__ void Get(std::uint32_t offset, float (&d)[Q]) const {
-    Load(vectors + offset, d);
+    Load(At(offset), d);
   }
   __device__ __forceinline__ void Put(std::uint32_t offset, const float (&d)[Q]) const {
-    Store(vectors + offset, d);
+    Store(At(offset), d);
   }
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
     return InCategories(p.sets, offset, value);
@@ -113,7 +141,7 @@ struct RowMemory {
   // To the sum over all parts.
   __device__ __forceinline__ void AddUp(std::uint32_t i, float value) const {
     if (value == 0 || !alive) return;
-    const long long fixed = __float2ll_rn(value * p.scale[0] * p.scale[1]);
+    const long long fixed = __float2ll_rn(value * p.scale);
     atomicAdd(p.out + static_cast<std::size_t>(Listed(list, i)) * p.stride + row,
               static_cast<unsigned long long>(fixed));
   }
@@ -151,34 +179,33 @@ template <int Q, bool General>
 __global__ void __launch_bounds__(32 * kMostWarps) DerivativeKernel(DerivativeLaunch p) {
   extern __shared__ float4 derivative_shared[];
   __shared__ std::uint32_t ticket;
+  __shared__ DerivativePart coming;  // of the ticket
   const std::uint32_t lane_index = threadIdx.x % 32;
   auto* words = reinterpret_cast<Float4*>(derivative_shared);
-  float4* own = derivative_shared + p.sizes.words + threadIdx.x / 32 * WarpGroups(Q, p.sizes);
+  const float4* own = derivative_shared + p.sizes.words + threadIdx.x / 32 * WarpGroups(p.sizes);
   RowMemory<Q> memory(p);
-  float2 local[kLocalSlots * Q / 2];
+  typename RowMemory<Q>::Half local[derivatives::kMostSlots * RowMemory<Q>::kHalves];
   memory.local = local;
-  memory.shared_slots = p.sizes.shared_slots;
-  memory.stack = reinterpret_cast<char*>(own + lane_index);
-  float4* columns = own + StackGroups(Q, p.sizes);
-  memory.vectors = reinterpret_cast<char*>(columns + lane_index);
-  float* x = reinterpret_cast<float*>(columns + p.sizes.columns * 8) + lane_index;
-  memory.columns = x;
+  memory.vectors = Kept(own + lane_index);
+  memory.x = Kept(reinterpret_cast<const float*>(own + p.sizes.columns * 8) + lane_index);
   std::uint32_t kept = ~0u;  // the block of rows whose x is there
   const std::uint32_t row_blocks = (p.stride + blockDim.x - 1) / blockDim.x;
-  if (threadIdx.x == 0) ticket = atomicAdd(p.progress, 1u);
+  if (threadIdx.x == 0) {
+    ticket = atomicAdd(p.progress, 1u);
+    if (ticket / row_blocks < p.count) coming = p.parts[ticket / row_blocks];
+  }
   __syncthreads();
   for (;;) {
     const std::uint32_t number = ticket / row_blocks;
     if (number >= p.count) return;
     const std::uint32_t row_block = ticket % row_blocks;
-    const DerivativePart part = p.parts[number];
-    for (std::uint32_t i = threadIdx.x; i < part.words; i += blockDim.x) {
-      words[i] = p.words[part.first_word + i];
-    }
+    const DerivativePart part = coming;
+    CopyTape(words, p.words + part.first_word, part.words);
     std::uint32_t* ended = p.progress + 1 + row_block;
     if (threadIdx.x == 0 && part.below > 0) {
       while (Acquired(ended + number * row_blocks) < part.below) __nanosleep(32);
     }
+    WaitForCopies();
     __syncthreads();
     // Drawn ahead: the answer comes while the part is worked through.
     std::uint32_t next = 0;
@@ -191,35 +218,42 @@ __global__ void __launch_bounds__(32 * kMostWarps) DerivativeKernel(DerivativeLa
     memory.below = reinterpret_cast<char*>(p.below) +
                    (memory.row / 32 * (32 * Q) + lane_index * 4) * sizeof(float);
     memory.left = part.out;
-    float* sums = x - (part.pairs + 1) * 32;
-    memory.sums = reinterpret_cast<char*>(sums);
     if (kept != row_block) {
       kept = row_block;
       for (std::uint32_t i = 0; i < p.sizes.features; ++i) {
-        x[i * 32] = __ldg(p.x + static_cast<std::size_t>(i) * p.stride + memory.row);
+        Shared<float>(memory.x + i * derivatives::kColumn) =
+            __ldg(p.x + static_cast<std::size_t>(i) * p.stride + memory.row);
       }
     }
-#pragma unroll 8
-    for (std::uint32_t i = 0; i <= part.pairs; ++i) sums[i * 32] = 0;
+    // All lanes' sums, four slots at once: what lies before them is not in use yet.
+    for (std::uint32_t i = 0; i <= part.pairs; i += 4) {
+      Shared<float4>(memory.x + Slot(i + 3) + lane_index * 12) = make_float4(0, 0, 0, 0);
+    }
+    __syncwarp();
     derivatives::Lane<Q> lane;
     derivatives::Evaluate<General>(words, part, lane, memory);
     if (part.above != DerivativePart::kNoPart) {
       __syncthreads();
       if (threadIdx.x == 0) ReleaseOne(ended + part.above * row_blocks);
     }
+    DerivativePart after;
+    const bool more = threadIdx.x == 0 && next / row_blocks < p.count;
+    if (more) after = p.parts[next / row_blocks];
 #pragma unroll 4
-    for (std::uint32_t i = 0; i < part.pairs; ++i) memory.AddUp(i, sums[(i + 1) * 32]);
+    for (std::uint32_t i = 0; i < part.pairs; ++i) memory.AddUp(i, memory.Sum(Slot(i + 1)));
     if (threadIdx.x == 0) ticket = next;
+    if (more) coming = after;
     __syncthreads();
   }
 }
 
 template <int Q, bool General>
-void LaunchRowsOf(DerivativeLaunch launch, cudaStream_t stream) {
-  const PartShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32, DerivativeSharedBytes);
-  const std::uint32_t warps = shape.warps;
-  launch.sizes.shared_slots = shape.slots;
-  const std::size_t bytes = DerivativeSharedBytes(Q, launch.sizes, warps);
+void LaunchRowsOf(const DerivativeLaunch& launch, cudaStream_t stream) {
+  const auto bytes_of = [&](std::uint32_t warps) {
+    return (launch.sizes.words + warps * WarpGroups(launch.sizes)) * sizeof(float4);
+  };
+  const std::uint32_t warps = MostResident(launch.stride / 32, bytes_of).warps;
+  const std::size_t bytes = bytes_of(warps);
   AllowSharedMemory(DerivativeKernel<Q, General>, bytes);
   const std::uint32_t row_blocks = (launch.stride / 32 + warps - 1) / warps;
   // As many blocks as are at work at once; no result depends on it.
@@ -253,10 +287,6 @@ void ForPoints(int points, bool general, Function function) {
 }
 
 }  // namespace
-
-std::size_t DerivativeSharedBytes(int points, const DerivativeSizes& sizes, std::uint32_t warps) {
-  return (sizes.words + warps * WarpGroups(points, sizes)) * sizeof(float4);
-}
 
 void LaunchDerivatives(int points, const DerivativeLaunch& launch, cudaStream_t stream) {
   ForPoints(points, launch.general,

@@ -18,16 +18,13 @@ struct DerivativeLaunch {
   const std::uint32_t* sets = nullptr;
   const float* x = nullptr;           //!< features x stride
   std::uint32_t stride = 0;           //!< padded rows: a multiple of 32
-  float scale[2] = {1, 1};            //!< their product is the units of fixed point in one
+  float scale = 1;                    //!< units of fixed point in one
   unsigned long long* out = nullptr;  //!< DerivativeTapeSet::sums x stride, fixed point
   float* below = nullptr;             //!< what parts leave: vectors x stride / 32 x 32 points
   //! Zero before: the next to be drawn, then how many have ended below each part, for each block of
   //! rows; 1 + parts x stride / 32.
   std::uint32_t* progress = nullptr;
 };
-
-//! Bytes of shared memory of a block of so many warps.
-std::size_t DerivativeSharedBytes(int points, const DerivativeSizes& sizes, std::uint32_t warps);
 
 //! @throws std::runtime_error on a launch failure.
 void LaunchDerivatives(int points, const DerivativeLaunch& launch, cudaStream_t stream);

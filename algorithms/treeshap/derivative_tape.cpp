@@ -267,7 +267,7 @@ class PartWriter {
                                 (categorical ? tape::kCategorical : 0u);
     return {categorical ? SetOffset(at.inside_set) : at.lower,
             categorical ? SetOffset(at.left_set) : at.upper, at.threshold,
-            Word(static_cast<std::uint32_t>(at.feature) | flags)};
+            Word(static_cast<std::uint32_t>(at.feature) * derivatives::kColumn | flags)};
   }
 
   float SetOffset(std::int32_t set) const {
@@ -519,12 +519,16 @@ class PartWriter {
     return result;
   }
 
+  static std::uint32_t SlotOffset(std::uint32_t slot) {
+    return 0u - (slot + 1) * derivatives::kColumn;
+  }
+
   // Of the sum of two features that meet; a feature does not meet itself.
   std::uint32_t Met(std::int32_t a, std::int32_t b) {
-    if (a == b) return 0;
+    if (a == b) return SlotOffset(0);
     const auto [it, fresh] = slot_of_.try_emplace(Pair(a, b), Count(pair_list_.size()) + 1);
     if (fresh) pair_list_.push_back(Pair(a, b));
-    return it->second * derivatives::kColumn;
+    return SlotOffset(it->second);
   }
 
   TreePass pass_;

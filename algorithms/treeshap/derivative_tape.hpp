@@ -49,8 +49,9 @@
 //!   kValues  at the root of a tree: (head, -, number, -), indices
 //!   kLeave   at that of another part: (head, -, number, -), indices of D for the part above
 //!   kEnd
-//! Indices are in units of 128 bytes, times 128; so are slots. A result with kAdds is added to what
-//! is there. The length is there so that the next head can be read ahead.
+//! Indices are in units of 128 bytes, times 128; so are features, and slots, which count down. A
+//! result with kAdds is added to what is there. The length is there so that the next head can be
+//! read ahead.
 
 #include <cstdint>
 #include <vector>
@@ -79,7 +80,7 @@ enum Op : std::int32_t {
 };
 
 inline constexpr std::int32_t kMostFeatures = 16;  //!< of a model: x of all is kept
-inline constexpr int kMostSlots = 20;              //!< of a part's stack
+inline constexpr int kMostSlots = 16;              //!< of a part's stack: two bits each
 inline constexpr std::uint32_t kIndexShift = 5;    //!< a slot has so many bits
 inline constexpr std::uint32_t kColumn = 128;      //!< bytes of one word of 32 lanes
 inline constexpr std::uint32_t kAdds = 1;
@@ -105,8 +106,7 @@ struct DerivativePart {
 //! The most that one of some parts needs.
 struct DerivativeSizes {
   std::uint32_t words = 0, columns = 0, slots = 0;
-  std::uint32_t features = 0;      //!< of the model, columns of their own
-  std::uint32_t shared_slots = 0;  //!< of the stack, in shared memory: chosen by the launch
+  std::uint32_t features = 0;  //!< of the model, columns of their own
 };
 
 //! All trees, or passes of trees, of one number of points.
@@ -126,9 +126,9 @@ struct DerivativeTapeSet {
 };
 
 struct DerivativeOptions {
-  std::int32_t part_leaves = 64;  //!< largest part, about
+  std::int32_t part_leaves = 72;  //!< largest part, about
   //! And of its columns, of 128 bytes a warp: with these fourteen warps are at work.
-  std::uint32_t part_columns = 112;
+  std::uint32_t part_columns = 118;
 };
 
 //! Compiles passes of 4, 6 and 8 points. @throws std::invalid_argument where the model has more

@@ -53,7 +53,9 @@ struct ArrayMemory {
     std::fill(vectors.begin(), vectors.end(), none);
   }
 
-  float X(std::uint32_t bits) const { return ClampInfinity(x[bits & tape::kFeatureMask]); }
+  float X(std::uint32_t bits) const {
+    return ClampInfinity(x[(bits & tape::kFeatureMask) / derivatives::kColumn]);
+  }
   bool InSet(std::uint32_t offset, float value) const {
     const std::uint32_t head = set.sets.at(offset);
     if (!(value >= 0) || value >= static_cast<float>((head & 0x7fffffffu) * 32)) {
@@ -67,7 +69,7 @@ struct ArrayMemory {
   Vector<Q>& Of(std::uint32_t offset) { return vectors.at(offset / derivatives::kColumn / Q); }
   void Get(std::uint32_t offset, float (&d)[Q]) { std::copy_n(Of(offset).begin(), Q, d); }
   void Put(std::uint32_t offset, const float (&d)[Q]) { std::copy_n(d, Q, Of(offset).begin()); }
-  float& Sum(std::uint32_t offset) { return sums.at(offset / derivatives::kColumn); }
+  float& Sum(std::uint32_t offset) { return sums.at((0u - offset) / derivatives::kColumn - 1); }
   void Value(std::uint32_t i, float phi) { sums.at(part.pairs + 1 + i) = phi; }
   void Below(std::uint32_t vector, float (&d)[Q]) { std::copy_n(left.at(vector).begin(), Q, d); }
   void Leave(std::uint32_t i, const float (&d)[Q]) {
@@ -160,6 +162,21 @@ TEST(DerivativeTape, MatchesAllSubsets) {
       }
     }
   }
+}
+
+// Forty splits below each other: parts as high as a stack is deep.
+TEST(DerivativeTape, MatchesTheProcessorOnAChain) {
+  const TreeEnsemble model = ChainEnsemble(40, 10, 0.8, 3);
+  const auto values = RandomRows(model, 6, 0.1, 5);
+  const RowBlock rows{values, 6, static_cast<std::size_t>(model.features)};
+  const auto cpu = Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
+                                                            {{"precision", std::string("double")}});
+  cpu->prepare(model);
+  const auto want = cpu->interactions(rows);
+  const auto got = Interactions(model, rows, {1 << 20, 5000});
+  double most = 0;
+  for (const double w : want) most = std::max(most, std::abs(w));
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-6 * most) << i;
 }
 
 TEST(DerivativeTape, RefusesManyFeatures) {

@@ -52,8 +52,6 @@ void Fill(const PairCall& call, AnyLaunch& launch) {
   launch.general = call.general;
   launch.sets = call.sets;
   launch.x = call.x;
-  launch.scale[0] = call.scale[0];
-  launch.scale[1] = call.scale[1];
   launch.out = call.out;
 }
 
@@ -92,6 +90,7 @@ struct DeviceDerivativeTape final : DeviceTape {
 
   void Launch(const PairCall& call) override {
     Fill(call, launch);
+    launch.scale = call.scale[0] * call.scale[1];
     Clear(progress, ProgressCount(), stream.get());
     LaunchDerivatives(points, launch, stream.get());
   }
@@ -180,6 +179,8 @@ struct DevicePairTape final : DeviceTape {
 
   void Launch(const PairCall& call) override {
     Fill(call, rows);
+    rows.scale[0] = call.scale[0];
+    rows.scale[1] = call.scale[1];
     units.general = grouping.missing = call.missing;
     units.x = call.x;
     grouping.ranks = call.ranks;
@@ -221,8 +222,8 @@ struct PairsOnDevice::State {
   template <class OnDevice, class TapeSet>
   void Take(TapeSet set) {
     // |phi_ij| is at most four times the largest |leaf| of each tree: 2^58 units leave room beside
-    // it. A power of two, in two factors: products of a float are exact.
-    const int exponent = set.bound > 0 ? 57 - std::ilogb(set.bound) : 0;
+    // it. A power of two that is a float, in two factors: products of a float are exact.
+    const int exponent = set.bound > 0 ? std::min(57 - std::ilogb(set.bound), 127) : 0;
     scale = std::ldexp(1.0, exponent);
     scales[0] = std::ldexp(1.0f, exponent / 2);
     scales[1] = std::ldexp(1.0f, exponent - exponent / 2);

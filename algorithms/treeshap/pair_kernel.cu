@@ -11,6 +11,7 @@ namespace retable::treeshap {
 
 namespace {
 
+constexpr std::uint32_t kFewSlots = 3;                    // in shared memory at most, the busy ones
 constexpr std::uint32_t kLocalSlots = pairs::kMostSlots;  // and in local memory
 
 // What lies beside the tape in shared memory, in groups of four words of a warp: the stack, x of
@@ -283,9 +284,22 @@ void LaunchUnitsOf(PairUnitLaunch launch, cudaStream_t stream) {
   CheckCuda(cudaGetLastError(), "interaction unit kernel");
 }
 
+// With as many slots of the stack in shared memory as leave most warps: more of them hide more than
+// slots save.
+PartShape ShapeOf(int points, PairSizes sizes, std::uint32_t most) {
+  PartShape best;
+  for (sizes.shared_slots = std::min(sizes.slots, kFewSlots);; --sizes.shared_slots) {
+    PartShape shape = MostResident(
+        most, [&](std::uint32_t warps) { return PairSharedBytes(points, sizes, warps); });
+    shape.slots = sizes.shared_slots;
+    if (shape.resident > best.resident) best = shape;
+    if (sizes.shared_slots == 0) return best;
+  }
+}
+
 template <int Q, class Mask, bool General>
 void LaunchRowsOf(PairLaunch launch, cudaStream_t stream) {
-  const PartShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32, PairSharedBytes);
+  const PartShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32);
   const std::uint32_t warps = shape.warps;
   launch.sizes.shared_slots = shape.slots;
   const std::size_t bytes = PairSharedBytes(Q, launch.sizes, warps);

@@ -12,7 +12,6 @@ namespace retable::treeshap {
 
 inline constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
 inline constexpr std::uint32_t kMostWarps = 8;  //!< of a block
-inline constexpr std::uint32_t kFewSlots = 3;   //!< in shared memory at most, the busy ones
 
 //! A number of a list that is packed into groups of four.
 __device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
@@ -48,20 +47,17 @@ struct PartShape {
   std::size_t resident = 0;  //!< warps on a multiprocessor
 };
 
-//! The shape that puts most warps on a multiprocessor: more of them hide more than slots save.
-template <class Sizes, class Bytes>
-PartShape ShapeOf(int points, Sizes sizes, std::uint32_t most, Bytes bytes) {
+//! The shape that puts most of at most `most` warps on a multiprocessor; bytes(warps) of a block.
+template <class Bytes>
+PartShape MostResident(std::uint32_t most, Bytes bytes) {
   PartShape best;
-  const std::uint32_t slots = std::min(sizes.slots, kFewSlots);
-  for (sizes.shared_slots = slots;; --sizes.shared_slots) {
-    for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
-      const std::size_t blocks = kMultiprocessorBytes / (bytes(points, sizes, warps) + 1024);
-      // Blocks that do not end in a short one.
-      const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
-      if (used > best.resident) best = {warps, sizes.shared_slots, used};
-    }
-    if (sizes.shared_slots == 0) return best;
+  for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
+    const std::size_t blocks = kMultiprocessorBytes / (bytes(warps) + 1024);
+    // Blocks that do not end in a short one.
+    const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
+    if (used > best.resident) best = {warps, 0, used};
   }
+  return best;
 }
 
 }  // namespace retable::treeshap

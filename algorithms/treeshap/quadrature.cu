@@ -125,6 +125,7 @@ constexpr std::size_t kTargetBlocks = 2112;
 // Where rows or leaves are few, the launches of the grouping cost more than it saves.
 constexpr std::size_t kLeastSharedRows = 1024;
 constexpr std::size_t kLeastSharedLeaves = 2000;
+constexpr std::size_t kManyLeaves = 65536;  // of a large model, for interactions
 constexpr std::size_t kFewSegments = 64;
 constexpr std::size_t kMostRows = std::size_t{1} << 16;
 constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
@@ -249,8 +250,11 @@ class QuadratureOnDevice final : public TreeExplainer {
     const bool many = rows.rows >= kLeastSharedRows;
     std::unique_ptr<PairsOnDevice>& pairs = pairs_[many ? 1 : 0];
     if (pairs == nullptr) {
-      pairs = ByDerivatives(many) ? std::make_unique<PairsOnDevice>(model_, DerivativeOptions{})
-                                  : std::make_unique<PairsOnDevice>(model_, Parts(many));
+      const bool small = LeafCount(model_) < kManyLeaves;
+      DerivativeOptions by_derivatives;
+      if (small) by_derivatives.part_leaves = 32;  // enough parts for all blocks
+      pairs = ByDerivatives(many, small) ? std::make_unique<PairsOnDevice>(model_, by_derivatives)
+                                         : std::make_unique<PairsOnDevice>(model_, Parts(many));
     }
     seconds_ = pairs->Run(rows, expected_, matrices);
   }
@@ -292,7 +296,9 @@ class QuadratureOnDevice final : public TreeExplainer {
   }
 
   // Vectors of more features leave room for too few warps, and many rows are seldom all unlike.
-  bool ByDerivatives(bool many) const { return share_ < 0 && !many && shape_.features <= 10; }
+  bool ByDerivatives(bool many, bool small) const {
+    return share_ < 0 && !many && shape_.features <= (small ? derivatives::kMostFeatures : 10);
+  }
 
   bool Shares(std::size_t rows) const {
     return shared_ != nullptr && (share_ > 0 || rows >= kLeastSharedRows);
