@@ -19,10 +19,14 @@ namespace retable::treeshap::pairs {
 
 using parts::kGroups;
 using parts::LoadPoints;
-using parts::PutBit;
 using parts::Side;
 using tape::Bits;
 using tape::MultiplyAdd;
+
+RETABLE_HD void PutBit(std::uint32_t& bits, std::uint32_t slot, bool value) {
+  const std::uint32_t bit = 1u << slot;
+  bits = (bits & ~bit) | (value ? bit : 0u);
+}
 
 //! `Mask` has a bit for each position.
 template <int Q, class Mask>

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! What the interpreters of both tapes of interaction values (pair_interpreter.hpp,
-//! derivative_interpreter.hpp) read alike: arrays over points, and bits by slot of the stack.
+//! derivative_interpreter.hpp) read alike: arrays over points, and sides of splits.
 
 #include <cstdint>
 
@@ -32,11 +32,6 @@ RETABLE_HD void LoadPoints(const Float4* at, float (&to)[Q]) {
     if (4 * v + 2 < Q) to[4 * v + 2] = four.z;
     if (4 * v + 3 < Q) to[4 * v + 3] = four.w;
   }
-}
-
-RETABLE_HD void PutBit(std::uint32_t& bits, std::uint32_t slot, bool value) {
-  const std::uint32_t bit = 1u << slot;
-  bits = (bits & ~bit) | (value ? bit : 0u);
 }
 
 //! Where a row is at a split.
