@@ -72,8 +72,9 @@ DevicePieces<Number>::~DevicePieces() {
 
 template <class Number>
 double DevicePieces<Number>::Run(const RowBlock& rows, std::size_t piece_rows, int threads,
-                                 const ResultBlocks& to) {
+                                 const ResultBlocks& to, bool once) {
   seconds_ = 0;
+  once_ = once;
   ExplainInPieces<Number>(*this, rows, piece_rows, threads, to);
   under_way_ = false;
   return seconds_;
@@ -96,11 +97,13 @@ void DevicePieces<Number>::Begin(const PiecePlan& plan) {
   const std::size_t numbers = plan.piece_rows * plan.per_row;
   direct_ = std::is_same_v<Number, float> && plan.pieces == 1 && numbers <= kFewNumbers &&
             numbers <= plan.buffers * plan.chunk && slots_[0].buffers.pinned();
+  once_ = once_ && direct_ && slots_[0].host_rows.pinned();
   under_way_ = true;
 }
 
 template <class Number>
 void DevicePieces<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
+  if (once_) return;
   Select();
   CheckCuda(cudaMemcpyAsync(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin,
                             count * sizeof(float), cudaMemcpyHostToDevice, up()),
@@ -109,6 +112,7 @@ void DevicePieces<Number>::Upload(std::size_t slot, std::size_t begin, std::size
 
 template <class Number>
 void DevicePieces<Number>::Start(std::size_t slot, std::size_t rows, bool missing) {
+  Select();
   Slot& s = slots_[slot];
   const bool alone = plan_.pieces == 1;
   if (!alone) {
@@ -125,7 +129,8 @@ void DevicePieces<Number>::Start(std::size_t slot, std::size_t rows, bool missin
   }
   if (zeros_) CheckCuda(cudaMemsetAsync(out, 0, numbers * sizeof(double), main_.get()), "memset");
   s.started.Record(main_.get());
-  explain_({s.rows.data(), static_cast<std::uint32_t>(rows), missing, out, main_.get()});
+  const float* const from = once_ ? s.host_rows.data() : s.rows.data();
+  explain_({from, static_cast<std::uint32_t>(rows), missing, out, main_.get()});
   s.stopped.Record(main_.get());
   if constexpr (narrow)
     Narrow(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());

@@ -32,8 +32,10 @@ class DevicePieces final : public PieceDevice<Number> {
   DevicePieces(bool zeros, std::function<void(const PieceOnDevice&)> explain);
   ~DevicePieces() override;
 
-  //! ExplainInPieces; @return the seconds that the device explained, without clearing and rounding
-  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to);
+  //! ExplainInPieces; @return the seconds that the device explained, without clearing and rounding.
+  //! `once`: rows are read once, and may stay with the host where a copy would take longer.
+  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to,
+             bool once = false);
 
   void Begin(const PiecePlan& plan) override;
   float* Rows(std::size_t slot) override { return slots_[slot].host_rows.data(); }
@@ -68,9 +70,10 @@ class DevicePieces final : public PieceDevice<Number> {
   Stream up_, main_;
   Slot slots_[kPieceSlots];
   DeviceArray<double> sums_;  // where they travel as floats
-  // Few results: what rounds them writes them into the host's buffers, which takes less time than
-  // to begin a copy.
+  // Few results: what rounds them writes them into the host's buffers, and rows are read from
+  // there, which takes less time than to begin a copy.
   bool direct_ = false;
+  bool once_ = false;  // and rows are read once
   bool under_way_ = false;
   double seconds_ = 0;
 };

@@ -32,7 +32,8 @@ inline constexpr std::size_t kPieceSlots = 2;
 
 //! A device, or whatever plays one: two slots, each with locked memory for the rows of a piece, a
 //! ring of locked buffers for its results, and the same on the device. Upload, Fetch and Wait are
-//! called from many threads at once, for different parts and buffers; all but Wait return at once.
+//! called from many threads at once, for different parts and buffers, Start from any thread; all
+//! but Wait and Finish return at once.
 template <class Number>
 class PieceDevice {
  public:
@@ -64,12 +65,19 @@ struct ResultBlocks {
   std::span<const double> expected;  //!< one of each output
 };
 
+//! How results are cut up: a thread works on a chunk for some 20 to 100 us.
+struct PieceLimits {
+  std::size_t least_chunk = std::size_t{1} << 15;  //!< numbers
+  std::size_t most_chunk = std::size_t{1} << 18;
+  std::size_t buffers = 64;  //!< of a slot, each of a chunk
+};
+
 //! Explains the rows, at most `piece_rows` at once (even pieces), with up to `threads` threads of
 //! the host (0: all). Writes every number of the results. What is written depends on the device
 //! alone, not on threads and chunks. @throws what the device throws
 template <class Number>
 void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
-                     int threads, const ResultBlocks& to);
+                     int threads, const ResultBlocks& to, const PieceLimits& limits = {});
 
 //! Copies them, infinities clamped. @return whether a value is NaN
 bool CopyRows(const float* from, std::size_t count, float* to);

@@ -87,7 +87,7 @@ struct Case {
 };
 
 template <class Number>
-void ExpectAll(const Case& c, int threads) {
+void ExpectAll(const Case& c, int threads, const PieceLimits& limits) {
   std::vector<float> values(c.rows * c.columns);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000);
   if (c.rows > 3) values[values.size() / 2] = std::numeric_limits<float>::quiet_NaN();
@@ -98,7 +98,7 @@ void ExpectAll(const Case& c, int threads) {
   std::vector<double> got(c.rows * c.outputs * block, -7.0);
   Played<Number> device;
   ExplainInPieces<Number>(device, {values, c.rows, c.columns}, c.piece_rows, threads,
-                          {got, block, expected});
+                          {got, block, expected}, limits);
   EXPECT_EQ(device.pieces, (c.rows + c.piece_rows - 1) / c.piece_rows);
   std::size_t wrong = 0;
   for (std::size_t r = 0; r < c.rows; ++r) {
@@ -118,34 +118,18 @@ void ExpectAll(const Case& c, int threads) {
 
 TEST(Pieces, EveryNumberComesToItsPlace) {
   const Case cases[] = {
-      {0, 3, 1, 5},        {1, 3, 2, 5},        {17, 3, 2, 5},
-      {1, 1, 1, 1},        {30000, 8, 1, 7001},  // several chunks of rows and results a piece
-      {9000, 20, 3, 9000},                       // one piece
+      {0, 3, 1, 5},          {1, 3, 2, 5},         {17, 3, 2, 5},
+      {1, 1, 1, 1},          {60000, 8, 1, 21001},  // several chunks of rows and results a piece
+      {9000, 20, 3, 9000},                          // one piece
+      {17600, 20, 3, 17600},                        // and no small call
       {300, 784, 2, 140}};
   for (const Case& c : cases) {
     for (const int threads : {1, 2, 0}) {
-      ExpectAll<float>(c, threads);
-      ExpectAll<double>(c, threads);
+      ExpectAll<float>(c, threads, {});
+      ExpectAll<float>(c, threads, {1, 500, 3});  // rings are passed through many times
+      ExpectAll<double>(c, threads, {100, 5000, 4});
     }
   }
-}
-
-// The ring is passed through again; threads there are not are no obstacle.
-TEST(Pieces, MoreChunksThanBuffers) {
-  const std::size_t rows = 40;
-  const std::size_t columns = 70'000;
-  std::vector<float> values(rows * columns, 1.0f);
-  std::vector<double> got(rows * (columns + 1));
-  const std::vector<double> expected = {0.5};
-  Played<float> device;
-  ExplainInPieces<float>(device, {values, rows, columns}, rows, 40, {got, columns + 1, expected});
-  std::size_t wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const std::size_t f = i % (columns + 1);
-    const float want = static_cast<float>(columns) + static_cast<float>(f);
-    wrong += got[i] == (f == columns ? 0.5 : double{want}) ? 0 : 1;
-  }
-  EXPECT_EQ(wrong, 0u);
 }
 
 TEST(Pieces, AnErrorEndsTheCall) {

@@ -233,7 +233,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     shares_ = Shares(rows.rows);
     const std::size_t at_once = RowsAtOnce(rows.rows);
     if (!shares_) MakePlan(at_once);
-    seconds_ = pieces_.Run(rows, at_once, threads_of_host_, to);
+    seconds_ = pieces_.Run(rows, at_once, threads_of_host_, to, !shares_);
   }
 
   Results interactions(const RowBlock& rows) override {
