@@ -8,6 +8,13 @@
 
 namespace retable::treeshap {
 
+//! The device becomes the current one, to which streams, events and memory made from then on
+//! belong: where a class makes any, this comes before its other members. @return device
+inline int SelectDevice(int device) {
+  CheckCuda(cudaSetDevice(device), "cudaSetDevice");
+  return device;
+}
+
 //! A stream of its own.
 class Stream {
  public:

@@ -26,8 +26,6 @@ constexpr unsigned kAll = 0xffffffffu;
 constexpr int kBlock = 256;
 constexpr std::uint32_t kRowsPerWarp = 1024;
 constexpr std::uint32_t kRowsPerWarpInteractions = 100;
-constexpr std::size_t kMostRows = std::size_t{1} << 16;  // at once
-constexpr std::size_t kMostNumbers = std::size_t{1} << 28;
 
 // One lane of a bin. `length` = 0: idle.
 struct LaneElement {
@@ -157,7 +155,7 @@ class GpuTreeShap final : public TreeExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
   GpuTreeShap(int device, int gpus, Packing packing)
-      : device_(Select(device)),
+      : device_(SelectDevice(device)),
         threads_of_host_(std::max(1, HardwareThreads() / gpus)),
         packing_(packing) {}
 
@@ -187,12 +185,7 @@ class GpuTreeShap final : public TreeExplainer {
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(sets));
   }
 
-  Results values(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results phi(rows.rows * ValuesPerRow(shape_));
-    values_to(rows, phi);
-    return phi;
-  }
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);
@@ -201,15 +194,12 @@ class GpuTreeShap final : public TreeExplainer {
   }
 
   Results interactions(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results matrices(rows.rows * InteractionsPerRow(shape_));
-    interactions_to(rows, matrices);
-    return matrices;
+    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
-    const Results phi = values(rows);
     RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+    const Results phi = values(rows);
     seconds_ += Run(rows, {matrices, side() * side(), expected_}, kRowsPerWarpInteractions,
                     ShapInteractionsKernel);
     FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);
@@ -272,9 +262,7 @@ class GpuTreeShap final : public TreeExplainer {
     }
     rows_per_warp_ = rows_per_warp;
     kernel_ = kernel;
-    const std::size_t per_row = to.block * expected_.size();
-    const std::size_t at_once = std::clamp<std::size_t>(kMostNumbers / per_row, 1, kMostRows);
-    return pieces_.Run(rows, at_once, threads_of_host_, to);
+    return pieces_.Run(rows, RowsOfPiece(to.block * expected_.size()), threads_of_host_, to);
   }
 
   void Explain(const PieceOnDevice& piece) {
@@ -290,12 +278,6 @@ class GpuTreeShap final : public TreeExplainer {
     const std::size_t blocks = (warps * kWarp + kBlock - 1) / kBlock;
     kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, piece.stream>>>(problem);
     CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
-  }
-
-  // The device of streams, events and all that follows becomes the current one.
-  static int Select(int device) {
-    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
-    return device;
   }
 
   int device_;

@@ -137,9 +137,7 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
 
 class InterventionalOnDevice final : public TreeExplainer {
  public:
-  explicit InterventionalOnDevice(int device) : device_(device) {
-    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
-  }
+  explicit InterventionalOnDevice(int device) : device_(SelectDevice(device)) {}
 
   void prepare(const TreeEnsemble& model) override {
     Validate(model);
@@ -187,12 +185,7 @@ class InterventionalOnDevice final : public TreeExplainer {
     device_leaves_ = DeviceArray<Leaf>(std::span<const Leaf>(leaves_));
   }
 
-  Results values(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results phi(rows.rows * ValuesPerRow(shape_));
-    values_to(rows, phi);
-    return phi;
-  }
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);

@@ -11,6 +11,7 @@
 //! mostly: half of the bus's time) and become doubles on the way into the caller's memory, with
 //! the expected values, which no device needs to know.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -81,6 +82,11 @@ void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::siz
 
 //! Copies them, infinities clamped. @return whether a value is NaN
 bool CopyRows(const float* from, std::size_t count, float* to);
+
+//! Rows of a piece that leave so many results each: 65,536, fewer where sums would take 2 GB.
+constexpr std::size_t RowsOfPiece(std::size_t per_row) {
+  return std::clamp<std::size_t>((std::size_t{1} << 28) / per_row, 1, std::size_t{1} << 16);
+}
 
 //! Zeros and the expected values: the results of a model without splits.
 void WriteExpected(const ResultBlocks& to);

@@ -169,7 +169,7 @@ class QuadratureOnDevice final : public TreeExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
   QuadratureOnDevice(int device, int gpus, TapeOptions options, int threads, int share)
-      : device_(Select(device)),
+      : device_(SelectDevice(device)),
         threads_of_host_(std::max(1, HardwareThreads() / gpus)),
         options_(std::move(options)),
         threads_(threads),
@@ -213,12 +213,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
   }
 
-  Results values(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results phi(rows.rows * ValuesPerRow(shape_));
-    values_to(rows, phi);
-    return phi;
-  }
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape_, rows);
@@ -237,10 +232,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   }
 
   Results interactions(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results matrices(rows.rows * InteractionsPerRow(shape_));
-    interactions_to(rows, matrices);
-    return matrices;
+    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -262,12 +254,6 @@ class QuadratureOnDevice final : public TreeExplainer {
   double device_seconds() const override { return seconds_; }
 
  private:
-  // Streams and events, the members that follow, belong to the device that is current.
-  static int Select(int device) {
-    CheckCuda(cudaSetDevice(device), "cudaSetDevice");
-    return device;
-  }
-
   // Small models need small segments to spread over the blocks, large ones long segments.
   static std::size_t SegmentWords(const AnnotatedModel& model) {
     const std::size_t nodes = SplitCount(model);

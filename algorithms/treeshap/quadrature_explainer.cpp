@@ -19,12 +19,7 @@ class QuadratureExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override { engine_.Prepare(model); }
 
-  Results values(const RowBlock& rows) override {
-    ValidateRows(shape(), rows);
-    Results phi(rows.rows * ValuesPerRow(shape()));
-    values_to(rows, phi);
-    return phi;
-  }
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape(), rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     ValidateRows(shape(), rows);
@@ -33,10 +28,7 @@ class QuadratureExplainer final : public TreeExplainer {
   }
 
   Results interactions(const RowBlock& rows) override {
-    ValidateRows(shape(), rows);
-    Results matrices(rows.rows * InteractionsPerRow(shape()));
-    interactions_to(rows, matrices);
-    return matrices;
+    return NewInteractions(*this, shape(), rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {

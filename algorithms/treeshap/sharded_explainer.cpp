@@ -20,22 +20,14 @@ class ShardedExplainer final : public TreeExplainer {
     Each([&](std::size_t i) { parts_[i]->prepare(model); });
   }
 
-  Results values(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results phi(rows.rows * ValuesPerRow(shape_));
-    values_to(rows, phi);
-    return phi;
-  }
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     Split(rows, phi, ValuesPerRow(shape_), &TreeExplainer::values_to);
   }
 
   Results interactions(const RowBlock& rows) override {
-    ValidateRows(shape_, rows);
-    Results matrices(rows.rows * InteractionsPerRow(shape_));
-    interactions_to(rows, matrices);
-    return matrices;
+    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {

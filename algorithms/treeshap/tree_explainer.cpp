@@ -15,6 +15,20 @@ void Copy(std::span<const double> from, std::span<double> to) {
 
 }  // namespace
 
+Results NewValues(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows) {
+  ValidateRows(shape, rows);
+  Results phi(rows.rows * ValuesPerRow(shape));
+  method.values_to(rows, phi);
+  return phi;
+}
+
+Results NewInteractions(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows) {
+  ValidateRows(shape, rows);
+  Results matrices(rows.rows * InteractionsPerRow(shape));
+  method.interactions_to(rows, matrices);
+  return matrices;
+}
+
 void RequireSize(std::size_t given, std::size_t needed) {
   if (given == needed) return;
   throw std::invalid_argument("the results need room for " + std::to_string(needed) +

@@ -71,6 +71,11 @@ inline std::size_t InteractionsPerRow(const TreeEnsemble& model) {
   return ValuesPerRow(model) * (static_cast<std::size_t>(model.features) + 1);
 }
 
+//! values() and interactions() of methods that write into the caller's memory; `shape`: features
+//! and groups of the method's model. @throws std::invalid_argument for rows of another shape.
+Results NewValues(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows);
+Results NewInteractions(TreeExplainer& method, const TreeEnsemble& shape, const RowBlock& rows);
+
 //! @throws std::invalid_argument unless both are equal.
 void RequireSize(std::size_t given, std::size_t needed);
 

@@ -25,9 +25,6 @@ using Allocator = thrust::device_allocator<int>;
 using Elements = thrust::device_vector<Element>;
 using Sizes = thrust::device_vector<std::size_t>;
 
-constexpr std::size_t kMostRows = std::size_t{1} << 16;  // at once
-constexpr std::size_t kMostNumbers = std::size_t{1} << 28;
-
 // Rows in device memory, in the words of the library.
 class DeviceRows {
  public:
@@ -78,11 +75,7 @@ class Rapids final : public TreeExplainer {
     gpu_treeshap::detail::PreprocessPaths<Allocator, Condition>(&device, &elements_, &bins_);
   }
 
-  Results values(const RowBlock& rows) override {
-    Results phi(rows.rows * ValuesPerRow(shape_));
-    values_to(rows, phi);
-    return phi;
-  }
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
     Run(rows, {phi, side(), expected_}, [&](const DeviceRows& x, double* out) {
@@ -91,9 +84,7 @@ class Rapids final : public TreeExplainer {
   }
 
   Results interactions(const RowBlock& rows) override {
-    Results matrices(rows.rows * InteractionsPerRow(shape_));
-    interactions_to(rows, matrices);
-    return matrices;
+    return NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
@@ -118,9 +109,8 @@ class Rapids final : public TreeExplainer {
       return;
     }
     compute_ = &compute;
-    const std::size_t at_once = std::clamp<std::size_t>(kMostNumbers / per_row, 1, kMostRows);
     seconds_ = 0;
-    pieces_.Run(rows, at_once, 0, to);
+    pieces_.Run(rows, RowsOfPiece(per_row), 0, to);
   }
 
   // The library works in the default stream.

@@ -99,9 +99,7 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   retable::treeshap::Results values(const RowBlock& rows) override {
-    retable::treeshap::Results phi(rows.rows * ValuesPerRow(shape_));
-    values_to(rows, phi);
-    return phi;
+    return retable::treeshap::NewValues(*this, shape_, rows);
   }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
@@ -110,9 +108,7 @@ class XgboostExplainer final : public TreeExplainer {
   }
 
   retable::treeshap::Results interactions(const RowBlock& rows) override {
-    retable::treeshap::Results matrices(rows.rows * InteractionsPerRow(shape_));
-    interactions_to(rows, matrices);
-    return matrices;
+    return retable::treeshap::NewInteractions(*this, shape_, rows);
   }
 
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
