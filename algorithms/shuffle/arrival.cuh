@@ -4,10 +4,10 @@
 //!
 //! A counter a digit in shared memory that belongs to one warp gives it in one atomic addition, if
 //! the hardware serves the lanes of one instruction in their order. Every device we have seen does,
-//! but no manual promises it. So the order is probed when memory is prepared (partition.cu), and a
+//! but no manual promises it. So the order is probed when memory is prepared (arrival.hpp), and a
 //! device that fails gets its arrival numbers by matching lanes, which costs some twenty
-//! instructions more. Every arrival of every size is also checked against the CPU by the family's
-//! device check.
+//! instructions more. Every arrival of every size is also checked against the CPU by the
+//! family's CUDA tests.
 
 #include <cstdint>
 
@@ -34,31 +34,6 @@ template <bool kLanesInOrder>
 __device__ __forceinline__ std::uint32_t Arrive(std::uint32_t* counter, std::uint32_t one,
                                                 bool valid) {
   return Arrive<kLanesInOrder>(SharedAddress(counter), one, valid);
-}
-
-//! Counts the arrivals that are out of order over many rows of many warps. One block.
-template <int kThreads>
-__global__ void __launch_bounds__(kThreads) ProbeArrivals(std::uint32_t* out_of_order) {
-  constexpr int kCounters = kThreads * 2;  // 64 a warp
-  __shared__ std::uint32_t count[kCounters];
-  const std::uint32_t warp = threadIdx.x >> 5;
-  std::uint32_t wrong = 0;
-  for (std::uint32_t row = 0; row < 64; ++row) {
-    for (std::uint32_t c = threadIdx.x; c < kCounters; c += kThreads) count[c] = 0;
-    __syncthreads();
-    const std::uint32_t digits = row % 64 + 1;
-    const std::uint32_t hash = (threadIdx.x + kThreads * row + 1) * 2654435761u;
-    std::uint32_t* counter = &count[warp * 64 + (hash >> 16) % digits];
-    const std::uint32_t first = Arrive<true>(counter, 1, true);
-    const std::uint32_t second = Arrive<true>(counter, 1, true);
-    __syncthreads();
-    for (std::uint32_t c = threadIdx.x; c < kCounters; c += kThreads) count[c] = 0;
-    __syncthreads();
-    wrong += first != Arrive<false>(counter, 1, true);
-    wrong += second != Arrive<false>(counter, 1, true);
-    __syncthreads();
-  }
-  if (wrong > 0) atomicAdd(out_of_order, wrong);
 }
 
 }  // namespace retable::shuffle

@@ -1,16 +1,14 @@
 //! @file
 //! The bijective shuffles on the GPU: LCG, VarPhilox, VarPhilox-mended, in the paper's three
-//! fusions and one of ours.
+//! fusions.
 
 #include <memory>
 
 #include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/bijective_kernels.cuh"
-#include "algorithms/shuffle/bijective_summed.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/narrow_philox.hpp"
 
 namespace retable::shuffle {
 
@@ -57,12 +55,10 @@ class Bijective {
  public:
   void Prepare(std::uint64_t n, int fusion) {
     std::uint64_t tiles = Blocks(Domain(n), kBijectTile);
-    if (fusion >= 2) {
+    if (fusion == 2) {
       const std::uint64_t small_tiles = kSmallDomain / kBijectThreads;
       const std::uint64_t before = status_.size();
-      // Of fusion 3: counts, then places.
-      status_.Reserve(fusion == 2 ? std::max(tiles, small_tiles)
-                                  : 2 * std::max(tiles * kBijectEach / kSummedEach, small_tiles));
+      status_.Reserve(std::max(tiles, small_tiles));
       if (status_.size() != before) {
         CheckCuda(cudaMemset(status_.data(), 0, status_.size() * 8), "cudaMemset");
         epoch_ = 0;
@@ -102,15 +98,7 @@ class Bijective {
         epoch_ = 1;
       }
       const LookBack look_back{status_.data(), epoch_};
-      if (fusion == 3 && domain > kLookBackDomain) {
-        const LookBack places{status_.data() + status_.size() / 2, epoch_};
-        const auto launch = [&](auto* kernel, unsigned each) {
-          kernel<<<1 + Blocks(domain, each * kBijectThreads), kBijectThreads, 0, stream>>>(
-              in, out, static_cast<std::uint32_t>(n), look_back, places, f);
-        };
-        domain <= kSmallDomain ? launch(ShuffleSummed<1, F, Item>, 1)
-                               : launch(ShuffleSummed<kSummedEach, F, Item>, kSummedEach);
-      } else if (domain <= kSmallDomain) {
+      if (domain <= kSmallDomain) {
         ShuffleOnePass<1><<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(
             f, in, out, n, domain, look_back);
       } else {
@@ -137,7 +125,7 @@ void CheckSize(std::uint64_t n) {
 class CudaBijective : public CudaShuffler {
  public:
   explicit CudaBijective(int fusion) : fusion_(fusion) {
-    if (fusion < 0 || fusion > 3) throw std::invalid_argument("fusion is 0, 1, 2 or 3");
+    if (fusion < 0 || fusion > 2) throw std::invalid_argument("fusion is 0, 1 or 2");
   }
   void prepare(std::uint64_t n, std::size_t) override {
     CheckSize(n);
@@ -195,13 +183,11 @@ class CudaMended final : public CudaBijective {
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     const MendedPhilox f = MakeMendedPhilox(n, seed);
-    const bool odd = f.cipher.left_bits != f.cipher.right_bits;
     const auto launch = [&](const auto& cipher) {
       Launch(cipher, f.size(), in, out, n, item_bytes, stream);
     };
     if (f.cipher.rounds == 12) {
-      odd ? launch(NarrowPhilox<12, true>(f.cipher, f.add))
-          : launch(NarrowPhilox<12, false>(f.cipher, f.add));
+      launch(FixedRounds<MendedPhilox, 12>{f});
     } else if (f.cipher.rounds == 20) {
       launch(FixedRounds<MendedPhilox, 20>{f});
     } else {
@@ -210,13 +196,12 @@ class CudaMended final : public CudaBijective {
   }
 };
 
-ParameterInfo Fusion(std::int64_t standard) {
-  return {"fusion", standard,
-          "0 separate passes, 1 two-pass scan, 2 one pass with look-back, 3 one pass with a block "
-          "that sums"};
+ParameterInfo Fusion() {
+  return {"fusion", std::int64_t{2},
+          "0 separate passes, 1 two-pass scan, 2 one pass with look-back"};
 }
-int FusionOf(const Parameters& p, std::int64_t standard = 2) {
-  return static_cast<int>(IntegerParameter(p, "fusion", standard));
+int FusionOf(const Parameters& p) {
+  return static_cast<int>(IntegerParameter(p, "fusion", 2));
 }
 
 RETABLE_REGISTER(Shuffler, lcg,
@@ -224,7 +209,7 @@ RETABLE_REGISTER(Shuffler, lcg,
                   .device = Device::kCuda,
                   .summary = "bijective shuffle with a linear congruential bijection",
                   .citation = "Mitchell et al. 2022, section 3.1",
-                  .parameters = {Fusion(2)},
+                  .parameters = {Fusion()},
                   .make = [](const Parameters& p) {
                     return std::make_unique<CudaLcg>(FusionOf(p));
                   }});
@@ -235,7 +220,7 @@ RETABLE_REGISTER(Shuffler, var_philox,
                   .summary = "bijective shuffle with the VariablePhilox cipher",
                   .citation = "Mitchell et al. 2022, section 3.2 and listing 1",
                   .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"},
-                                 Fusion(2)},
+                                 Fusion()},
                   .make = [](const Parameters& p) {
                     return std::make_unique<CudaVarPhilox>(
                         FusionOf(p), static_cast<int>(IntegerParameter(p, "rounds", 24)));
@@ -246,9 +231,9 @@ RETABLE_REGISTER(Shuffler, mended,
                   .device = Device::kCuda,
                   .summary = "VariablePhilox after a keyed addition; rounds by width",
                   .citation = "ours, after Mitchell et al. 2022",
-                  .parameters = {Fusion(3)},
+                  .parameters = {Fusion()},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaMended>(FusionOf(p, 3));
+                    return std::make_unique<CudaMended>(FusionOf(p));
                   }});
 
 }  // namespace

@@ -31,9 +31,6 @@ struct FixedRounds {
   }
 };
 
-//! The look-back relies on blocks being started in the order of their numbers, as the hardware
-//! does.
-
 //! A warp takes 256 consecutive x; row e of 32 x per step. Returns the valid bits of each row and
 //! this warp's count.
 template <int kEach, class F>
@@ -114,7 +111,8 @@ __global__ void __launch_bounds__(kBijectThreads)
 }
 
 //! State of a tile for look-back: 2 bits of flag, 26 of epoch, 36 of value. The epoch tells this
-//! shuffle's words from an older one's, so that nothing is cleared between shuffles.
+//! shuffle's words from an older one's, so that nothing is cleared between shuffles. The look-back
+//! relies on blocks being started in the order of their numbers, as the hardware does.
 struct LookBack {
   unsigned long long* words;
   std::uint32_t epoch;

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Block-wide helpers of the CUDA twins: an exclusive scan, and bulk loads into shared memory by
+//! Block-wide helpers of the CUDA kernels: an exclusive scan, and bulk loads into shared memory by
 //! the copy engine of Hopper (a plain loop elsewhere).
 
 #include <cstdint>
@@ -79,24 +79,6 @@ __device__ __forceinline__ std::uint32_t AddShared(std::uint32_t address, std::u
                : "r"(address), "r"(value)
                : "memory");
   return old;
-}
-__device__ __forceinline__ void CountShared(std::uint32_t address) {
-  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
-}
-
-//! Fetches m items into the L2 cache, from one thread and without waiting (compute capability 9.0).
-template <class Item>
-__device__ __forceinline__ void PrefetchToCache(const Item* source, std::uint32_t m) {
-#if __CUDA_ARCH__ >= 900
-  const std::uint64_t head = reinterpret_cast<std::uint64_t>(source) & ~std::uint64_t{15};
-  const std::uint64_t end =
-      (reinterpret_cast<std::uint64_t>(source) + m * sizeof(Item)) & ~std::uint64_t{15};
-  if (threadIdx.x == 0 && end > head) {
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(head),
-                 "r"(static_cast<std::uint32_t>(end - head))
-                 : "memory");
-  }
-#endif
 }
 
 #if __CUDA_ARCH__ >= 900

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "algorithms/common/cuda_memory.hpp"
+#include "algorithms/shuffle/arrival.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/paged_split.cuh"
-#include "algorithms/shuffle/partition_device.hpp"
-#include "algorithms/shuffle/split_rectangle.hpp"
+#include "algorithms/shuffle/split_digits.hpp"
 
 namespace retable::shuffle {
 
@@ -27,8 +27,6 @@ constexpr std::uint32_t kMaxEpoch = (1u << 18) - 1;
 // Two blocks share a multiprocessor and leave some of its memory to the first-level cache.
 template <class Item>
 constexpr int kWarps = sizeof(Item) == 16 ? 10 : 14;
-// Tiles counted ahead: half of those that are moved at one time.
-constexpr std::uint32_t kAhead = 128;
 
 std::uint64_t Tiles(std::uint64_t n, int warps) {
   return (n + TileOf(warps) - 1) / TileOf(warps);
@@ -68,13 +66,11 @@ template <class Item, int kBits>
 void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets,
                            std::uint64_t seed, std::uint32_t* starts, cudaStream_t stream) {
   const auto tiles = static_cast<std::uint32_t>(Tiles(n, kWarps<Item>));
-  const std::uint32_t ahead = std::min(kAhead, tiles);
   const PagedSplitArrays<Item> split{in,
                                      static_cast<Item*>(Pages()),
                                      static_cast<std::uint32_t>(n),
                                      buckets,
                                      tiles,
-                                     ahead,
                                      PageLayout::Of(n, buckets),
                                      epoch_,
                                      static_cast<std::uint32_t>(MostItems(n, buckets)),
@@ -85,7 +81,7 @@ void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t bucket
   auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps<Item>, kBits, true>
                                  : SplitTiles<Item, kWarps<Item>, kBits, false>;
   const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kWarps<Item>>(buckets));
-  kernel<<<1 + ahead + tiles, kWarps<Item> * 32, bytes, stream>>>(
+  kernel<<<1 + tiles, kWarps<Item> * 32, bytes, stream>>>(
       PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
   CheckCuda(cudaGetLastError(), "SplitTiles");
 }

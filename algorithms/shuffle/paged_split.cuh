@@ -7,8 +7,7 @@
 //! (1) A tile draws its digits once: it tells its counts to a block that does nothing but sum, and
 //! is told its places while its items are on their way. Counts are added up by groups of 8 tiles
 //! (one atomic addition a pair of digits), so that the summing block has few words to read; within
-//! a group a tile adds up those before it on its own. A block counts a tile that another will move
-//! later, in place of its own: digits are drawn twice then, but no one waits. (2) Buckets
+//! a group a tile adds up those before it on its own. (2) Buckets
 //! need no beginning before all is counted, as they lie in pages dealt out in turn. All buckets
 //! fill up at one rate, so what is written at one time lies within two rows of pages. Waits: a tile
 //! for the counts of those before it, which is safe as blocks are started in order. Bytes an item:
@@ -18,9 +17,9 @@
 #include "algorithms/shuffle/arrival.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/paged_split.hpp"
-#include "algorithms/shuffle/partition.hpp"
 #include "algorithms/shuffle/philox_rounds.hpp"
 #include "algorithms/shuffle/scatter_tile.cuh"
+#include "algorithms/shuffle/split_digits.hpp"
 
 namespace retable::shuffle {
 
@@ -31,7 +30,6 @@ struct PagedSplitArrays {
   const Item* in;
   Item* out;  //!< pages
   std::uint32_t n, digits, tiles;
-  std::uint32_t ahead;  //!< tiles counted before they are moved; 0: as they are
   PageLayout pages;
   std::uint32_t epoch;    //!< of this call: words of other calls do not count; 1 .. kMaxEpoch
   std::uint32_t bucket;   //!< items that a bucket has room for
@@ -169,11 +167,11 @@ constexpr std::uint32_t SplitRow(std::uint32_t digits) {
   return digits < 4 ? 4 : digits;
 }
 
-//! Bytes of shared memory of SplitTiles: rows of counters of 16 bits a warp, of counts ahead, and
-//! of where runs go; 256 bytes for sums and the barrier; order; items.
+//! Bytes of shared memory of SplitTiles: rows of counters of 16 bits a warp and of where runs go,
+//! and one for the alignment of the first; 256 bytes for sums and the barrier; order; items.
 template <class Item, int kWarps>
 constexpr std::size_t SplitBytes(std::uint32_t digits) {
-  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 4) + 256 + 16 +
+  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 3) + 256 + 16 +
          TileOf(kWarps) * (sizeof(Item) + 4);
 }
 
@@ -187,7 +185,7 @@ __device__ __forceinline__ unsigned long long RunTarget(const PageLayout& pages,
   return Join(pages.Place(digit, earlier) - first, first + page_end - earlier);
 }
 
-//! Digit j of a block, of {0..mask / 4}, times 4: what BucketOf of split_rectangle.hpp draws.
+//! Digit j of a block, of {0..mask / 4}, times 4: what BucketOf draws.
 template <int kBits>
 __device__ __forceinline__ std::uint32_t Digit4(const PhiloxBlock& block, int j,
                                                 std::uint32_t mask) {
@@ -196,30 +194,8 @@ __device__ __forceinline__ std::uint32_t Digit4(const PhiloxBlock& block, int j,
   return (bit == 0 ? word << 2 : word >> (bit - 2)) & mask;
 }
 
-//! A policy of the cache: lines are given up last. The ends of a run share theirs with the runs of
-//! other tiles, which come soon.
-__device__ __forceinline__ std::uint64_t KeepPolicy() {
-  std::uint64_t policy;
-  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
-  return policy;
-}
-template <class Item>
-__device__ __forceinline__ void StoreKept(Item* to, const Item& item, std::uint64_t policy) {
-  if constexpr (sizeof(Item) == 16) {
-    asm volatile("st.global.L2::cache_hint.v2.u64 [%0], {%1, %2}, %3;" ::"l"(to), "l"(item.half[0]),
-                 "l"(item.half[1]), "l"(policy)
-                 : "memory");
-  } else if constexpr (sizeof(Item) == 8) {
-    asm volatile("st.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(to), "l"(item), "l"(policy)
-                 : "memory");
-  } else {
-    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(to), "r"(item), "l"(policy)
-                 : "memory");
-  }
-}
-
 //! Splits a tile by 2^k digits of kBits bits each, by a block of kWarps warps; the first block
-//! sums. Blocks: 1 + ahead + tiles.
+//! sums. Blocks: 1 + tiles.
 template <class Item, int kWarps, int kBits, bool kLanesInOrder>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     SplitTiles(const __grid_constant__ PhiloxRounds random,
@@ -230,9 +206,8 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   extern __shared__ __align__(128) unsigned char shared[];
   const std::uint32_t digits = split.digits, row = SplitRow(digits), mask = (digits - 1) * 4;
   auto* count = reinterpret_cast<std::uint32_t*>(shared + ((0 - SharedAddress(shared)) & mask));
-  auto* later = count + kPairs * row;                                 // counts of the tile ahead
-  auto* target = reinterpret_cast<unsigned long long*>(later + row);  // RunTarget
-  auto* warps = reinterpret_cast<std::uint32_t*>(target + row);       // kWarps + 1 words
+  auto* target = reinterpret_cast<unsigned long long*>(count + kPairs * row);  // RunTarget
+  auto* warps = reinterpret_cast<std::uint32_t*>(target + row);                // kWarps + 1 words
   auto* barrier = reinterpret_cast<std::uint64_t*>(warps + 48);
   auto* order = warps + 64;
   auto* items = reinterpret_cast<Item*>(order + kTile);
@@ -247,31 +222,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     const std::uint32_t group = begin / (32 * kDrawn) + warp * (kEach / kDrawn) + h;
     return random.Block(std::uint64_t{group} * 32 + lane, kFirstStream);
   };
-  const auto count_ahead = [&](std::uint32_t tile) {
-    const std::uint32_t begin = tile * kTile, slots = split.n - begin;
-    const std::uint32_t counts = SharedAddress(later);
-#pragma unroll
-    for (int h = 0; h < kEach / kDrawn; ++h) {
-      const PhiloxBlock block = draw(begin, h);
-#pragma unroll
-      for (int j = 0; j < kDrawn; ++j) {
-        if (first_slot + (h * kDrawn + j) * 32 >= slots) break;
-        CountShared(Digit4<kBits>(block, j, mask) | counts);
-      }
-    }
-  };
-  const auto publish_ahead = [&](std::uint32_t tile) {
-    if (own < digits) PublishCounts(split, tile, own, {later[own], later[own + 1]});
-  };
-  for (std::uint32_t d = threadIdx.x; d < digits; d += kThreads) later[d] = 0;
-  if (blockIdx.x <= split.ahead) {  // the first tiles, which no block that moves one counts
-    __syncthreads();
-    count_ahead(blockIdx.x - 1);
-    __syncthreads();
-    return publish_ahead(blockIdx.x - 1);
-  }
-  const std::uint32_t number = blockIdx.x - 1 - split.ahead, at = number * kTile;
-  const bool counts_ahead = split.ahead > 0 && number + split.ahead < split.tiles;
+  const std::uint32_t number = blockIdx.x - 1, at = number * kTile;
   const std::uint32_t m = split.n - at < kTile ? split.n - at : kTile;
   BulkLoad<Item> load{barrier};
   load.Init();
@@ -280,7 +231,6 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   load.Start(split.in + at, m, items);
   AskedPlaces asked;
   if (own < digits) asked.Ask(split, number, own);
-  if (counts_ahead) count_ahead(number + split.ahead);
 
   const auto scatter = [&]<bool kFull>() {
     // Count. A slot's arrival number is its rank in its warp and digit.
@@ -308,8 +258,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 #pragma unroll
       for (int k = 0; k < kPairs; ++k) AddCounts(counted[k], total);
     }
-    if (counts_ahead) publish_ahead(number + split.ahead);
-    if (split.ahead == 0 && own < digits) PublishCounts(split, number, own, total);
+    if (own < digits) PublishCounts(split, number, own, total);
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
     if (own < digits) {
       std::uint32_t running[2] = {first, first + total[0]};
@@ -345,7 +294,6 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
     const std::uint32_t loaded = SharedAddress(items + load.shift);
     const std::uint32_t targets = SharedAddress(target);
     const std::uint32_t next_page = (digits - 1) << split.pages.shift;
-    const std::uint64_t keep = KeepPolicy();
 #pragma unroll
     for (int b = 0; b < kEach; b += kBatch) {
       std::uint32_t mine[kBatch];
@@ -368,7 +316,7 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       for (int e = 0; e < kBatch; ++e) {
         const std::uint32_t p = (b + e) * kThreads + threadIdx.x;
         const std::uint32_t to = Low(run[e]) + p + (p < High(run[e]) ? 0 : next_page);
-        if (kFull || p < m) StoreKept(split.out + to, item[e], keep);
+        if (kFull || p < m) split.out[to] = item[e];
       }
     }
   };

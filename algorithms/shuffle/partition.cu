@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <span>
 
 #include "algorithms/common/cuda_memory.hpp"
+#include "algorithms/shuffle/arrival.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 #include "algorithms/shuffle/partition_leaf.cuh"
 #include "algorithms/shuffle/partition_scatter.cuh"
@@ -18,8 +16,6 @@ namespace retable::shuffle {
 struct PartitionWorkspace::Arrays {
   DeviceArray<std::uint16_t> before;
   DeviceArray<std::uint32_t> counts, totals, starts, leaf_starts, used, aside_order;
-  DeviceArray<std::uint32_t> places, slots;  // of pieces
-  DeviceArray<TilePieces> tiles;
   DeviceArray<std::uint64_t> aside;
   DeviceArray<std::byte> between;  // n items between two levels
 };
@@ -28,17 +24,22 @@ namespace {
 
 constexpr std::uint32_t kAside = 1u << 20;  // items put aside for leaves over capacity
 
+// Two blocks share a multiprocessor, if they do not need counters for too many digits.
+int WarpsOf(std::uint32_t digits) {
+  return digits <= 448 ? kScatterWarps : kScatterWarps - 2;
+}
+
 // As many ranges as blocks of the counting pass run at once, or some more, so that uneven segments
 // do not leave the chip idle; and so many that the counts within a range fit in 16 bits.
 LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
-                 const std::uint32_t* starts, int warps, std::uint64_t window = 0) {
+                 const std::uint32_t* starts) {
+  const int warps = WarpsOf(digits);
   const std::uint64_t tile = TileOf(warps), most_tiles = 65535 / tile;
   const auto blocks = std::uint64_t{8} * static_cast<std::uint64_t>(MultiprocessorCount());
-  // A window's size is known; the largest segment is taken to be 16 standard deviations over its
-  // mean.
+  // The largest of several segments is taken to be 16 standard deviations over their mean.
   const double mean = static_cast<double>(n) / segments;
   const auto largest =
-      window > 0 ? window : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
+      segments == 1 ? n : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
   const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + tile - 1) / tile);
   const std::uint64_t wanted = segments == 1 ? blocks : (4 * blocks + segments - 1) / segments;
   const std::uint64_t fewest = (tiles + most_tiles - 1) / most_tiles;
@@ -51,32 +52,13 @@ LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
   shape.digits = digits;
   shape.tile = static_cast<std::uint32_t>(tile);
   shape.starts = starts;
-  shape.window = window;
   return shape;
 }
-// Two blocks share a multiprocessor, if they do not need counters for too many digits.
-int WarpsOf(std::uint32_t digits) {
-  return digits <= 448 ? kScatterWarps : kScatterWarps - 2;
-}
-std::uint64_t WholeTiles(std::uint64_t slots, int warps) {
-  return std::max<std::uint64_t>(1, (slots + TileOf(warps) - 1) / TileOf(warps)) * TileOf(warps);
-}
-
-// Writes to hundreds of places are faster when these are near each other: with many buckets the
-// first level goes window by window, each as small as a bucket's piece of it, about a tile, allows.
-constexpr std::uint32_t kWindowedBuckets = 120;
-constexpr std::uint64_t kPieceMean = 7400;
-
 LevelShape FirstLevel(const PartitionPlan& plan) {
-  const int warps = WarpsOf(plan.buckets);
-  const bool windows = plan.leaves_per_bucket > 1 && plan.buckets >= kWindowedBuckets;
-  const std::uint64_t window = WholeTiles(windows ? plan.buckets * kPieceMean : plan.n, warps);
-  const auto segments = static_cast<std::uint32_t>((plan.n + window - 1) / window);
-  return Level(plan.n, segments, plan.buckets, nullptr, warps, window);
+  return Level(plan.n, 1, plan.buckets, nullptr);
 }
 LevelShape SecondLevel(const PartitionPlan& plan, const std::uint32_t* starts) {
-  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts,
-               WarpsOf(plan.leaves_per_bucket));
+  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts);
 }
 
 // For one leaf: its bounds, and the items when they are to be {0..n-1}.
@@ -100,21 +82,6 @@ void Launch(Kernel* kernel, std::uint32_t blocks, int threads, std::size_t share
 
 }  // namespace
 
-bool ServesLanesInOrder() {
-  static std::map<int, bool> known;
-  static std::mutex lock;
-  const std::lock_guard guard(lock);
-  int device = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  const auto found = known.find(device);
-  if (found != known.end()) return found->second;
-  DeviceArray<std::uint32_t> out_of_order;
-  ProbeArrivals<512><<<1, 512>>>(out_of_order.Zeros(1));
-  std::uint32_t wrong = 0;
-  out_of_order.Download(std::span(&wrong, 1));
-  return known[device] = wrong == 0;
-}
-
 PartitionWorkspace::PartitionWorkspace() : arrays_(std::make_unique<Arrays>()) {}
 PartitionWorkspace::~PartitionWorkspace() = default;
 
@@ -129,16 +96,11 @@ void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
 
 // Grows what is too small; enqueueing what was prepared for does not grow anything.
 void PartitionWorkspace::Reserve(const PartitionPlan& plan, std::size_t item_bytes) {
-  const LevelShape first = FirstLevel(plan), second = SecondLevel(plan, nullptr);
-  Reserve(first);
-  Reserve(second);
+  Reserve(FirstLevel(plan));
+  Reserve(SecondLevel(plan, nullptr));
   arrays_->leaf_starts.Reserve(plan.leaves() + std::uint64_t{1});
   if (plan.leaves_per_bucket == 1) return;
-  const std::uint64_t pieces = std::uint64_t{plan.buckets} * first.segments;
   arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
-  arrays_->places.Reserve(pieces + 1);
-  arrays_->slots.Reserve(pieces + plan.buckets);
-  arrays_->tiles.Reserve(second.AllTiles());
   arrays_->between.Reserve(plan.n * item_bytes);
 }
 void PartitionWorkspace::Reserve(const LevelShape& shape) {
@@ -157,7 +119,6 @@ void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds&
                 shape.digits * sizeof(std::uint32_t), stream>>>(random, shape, counts,
                                                                 arrays_->before.data());
   CheckCuda(cudaGetLastError(), "CountDigits");
-  Mark("count");
   const auto scan = [&]<std::uint32_t kDigits>() {
     const dim3 blocks((shape.digits + kDigits - 1) / kDigits, shape.segments);
     ScanRanges<kDigits><<<blocks, 1024, 0, stream>>>(counts, shape.ranges, shape.digits, totals);
@@ -166,51 +127,29 @@ void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds&
   shape.segments == 1 ? scan.template operator()<8>() : scan.template operator()<32>();
   ScanTotals<<<shape.segments, 1024, 0, stream>>>(totals, shape, starts);
   CheckCuda(cudaGetLastError(), "ScanTotals");
-  Mark("scan");
-}
-
-// From the places of the first level's pieces: where buckets begin, and the pieces of each tile.
-const TilePieces* PartitionWorkspace::FindPieces(const LevelShape& first, const LevelShape& second,
-                                                 std::uint32_t* starts, cudaStream_t stream) {
-  std::uint32_t* slots = arrays_->slots.data();
-  std::uint32_t* sizes = arrays_->totals.data();
-  const Pieces pieces{first.segments, arrays_->places.data(), slots};
-  JoinPieces<<<second.segments, 32, 0, stream>>>(pieces, second.segments, slots, sizes);
-  CheckCuda(cudaGetLastError(), "JoinPieces");
-  LevelShape whole = first;
-  whole.segments = 1;
-  ScanTotals<<<1, 1024, 0, stream>>>(sizes, whole, starts);
-  CheckCuda(cudaGetLastError(), "ScanTotals");
-  const auto blocks = static_cast<unsigned>((second.AllTiles() + 255) / 256);
-  FindTilePieces<<<blocks, 256, 0, stream>>>(second, pieces, arrays_->tiles.data());
-  CheckCuda(cudaGetLastError(), "FindTilePieces");
-  return arrays_->tiles.data();
 }
 
 template <class Item>
 void PartitionWorkspace::Scatter(const LevelShape& shape, const PhiloxRounds& random,
                                  const Item* in, Item* out, const std::uint32_t* starts,
-                                 const TilePieces* tiles, cudaStream_t stream) {
-  const ScatterArrays<Item> arrays{in,     out,  arrays_->counts.data(), arrays_->before.data(),
-                                   starts, tiles};
-  const auto scatter = [&]<int kWarps, Source kSource, bool kLanesInOrder>() {
-    Launch(ScatterTiles<Item, kWarps, kSource, kLanesInOrder>,
+                                 cudaStream_t stream) {
+  const ScatterArrays<Item> arrays{in, out, arrays_->counts.data(), arrays_->before.data(), starts};
+  const auto scatter = [&]<int kWarps, bool kIota, bool kLanesInOrder>() {
+    Launch(ScatterTiles<Item, kWarps, kIota, kLanesInOrder>,
            static_cast<std::uint32_t>(shape.AllTiles()), kWarps * 32,
            ScatterBytes<Item, kWarps>(shape.stride()), stream, "ScatterTiles", random, shape,
            arrays);
   };
-  const auto by_order = [&]<int kWarps, Source kSource>() {
-    lanes_in_order_ ? scatter.template operator()<kWarps, kSource, true>()
-                    : scatter.template operator()<kWarps, kSource, false>();
+  const auto by_order = [&]<int kWarps, bool kIota>() {
+    lanes_in_order_ ? scatter.template operator()<kWarps, kIota, true>()
+                    : scatter.template operator()<kWarps, kIota, false>();
   };
   const auto by_source = [&]<int kWarps>() {
-    if (tiles != nullptr) return by_order.template operator()<kWarps, Source::kPieces>();
-    in == nullptr ? by_order.template operator()<kWarps, Source::kIota>()
-                  : by_order.template operator()<kWarps, Source::kWhole>();
+    in == nullptr ? by_order.template operator()<kWarps, true>()
+                  : by_order.template operator()<kWarps, false>();
   };
   shape.tile == TileOf(kScatterWarps) ? by_source.template operator()<kScatterWarps>()
                                       : by_source.template operator()<kScatterWarps - 2>();
-  Mark("scatter");
 }
 
 template <class Item>
@@ -232,22 +171,18 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
     if (in != nullptr) items = in;
   } else if (plan.leaves_per_bucket == 1) {
     FindStarts(first, random, leaf_starts, stream);
-    Scatter(first, random, in, out, leaf_starts, nullptr, stream);
+    Scatter(first, random, in, out, leaf_starts, stream);
   } else {
     auto* between = reinterpret_cast<Item*>(arrays_->between.data());
-    const bool windows = first.segments > 1;
-    std::uint32_t* places = arrays_->places.data();
-    std::uint32_t* starts = windows ? arrays_->starts.data() : places;
+    std::uint32_t* starts = arrays_->starts.data();
     const LevelShape second = SecondLevel(plan, starts);
-    FindStarts(first, random, places, stream);
-    Scatter(first, random, in, between, places, nullptr, stream);
-    const TilePieces* tiles = windows ? FindPieces(first, second, starts, stream) : nullptr;
+    FindStarts(first, random, starts, stream);
+    Scatter(first, random, in, between, starts, stream);
     FindStarts(second, random, leaf_starts, stream);
-    Scatter(second, random, static_cast<const Item*>(between), out, leaf_starts, tiles, stream);
+    Scatter(second, random, static_cast<const Item*>(between), out, leaf_starts, stream);
   }
   Launch(ShuffleLeaves<Item>, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream,
          "ShuffleLeaves", random, Leaves<Item>{items, out, leaf_starts, capacity_, overflow});
-  Mark("leaf");
 }
 
 template <class Item>
@@ -255,14 +190,13 @@ void PartitionWorkspace::EnqueueSplit(const Item* in, Item* out, std::uint64_t n
                                       std::uint32_t digits, std::uint64_t seed,
                                       std::uint64_t stream_of_digits, std::uint64_t first_group,
                                       std::uint32_t* starts, cudaStream_t stream) {
-  const int warps = WarpsOf(digits);
-  LevelShape shape = Level(n, 1, digits, nullptr, warps, WholeTiles(n, warps));
+  LevelShape shape = Level(n, 1, digits, nullptr);
   shape.stream = stream_of_digits;
   shape.first_group = first_group;
   Reserve(shape);
   const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
   FindStarts(shape, random, starts, stream);
-  Scatter(shape, random, in, out, starts, nullptr, stream);
+  Scatter(shape, random, in, out, starts, stream);
 }
 
 void PartitionWorkspace::ReserveBetween(std::uint64_t bytes) {

@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/shuffle/split_digits.hpp"
 
 #if defined(__CUDACC__)
 #define RETABLE_HD_NOINLINE inline __host__ __device__ __noinline__
@@ -61,30 +62,12 @@ struct PartitionPlan {
 //! @throws std::invalid_argument for n > kMaxPartition.
 PartitionPlan MakePartitionPlan(std::uint64_t n);
 
-//! The sub-stream of the first digits, of the second digits of a bucket, and of a leaf.
-inline constexpr std::uint64_t kFirstStream = 1;
+//! The sub-stream of the second digits of a bucket, and of a leaf.
 RETABLE_HD std::uint64_t SecondStream(std::uint64_t bucket) {
   return 2 + (bucket << 2);
 }
 RETABLE_HD std::uint64_t LeafStream(std::uint64_t leaf) {
   return 3 + (leaf << 2);
-}
-
-//! Philox block that holds the digits of slots with the same (slot >> 8, slot & 31): lane l of a
-//! warp draws for slots l, l + 32, ..., l + 224. Half-word (slot >> 5) & 7 makes the digit.
-//! Random is Philox4x32 or PhiloxRounds.
-template <class Random>
-RETABLE_HD PhiloxBlock DigitBlock(const Random& random, std::uint64_t stream, std::uint64_t group,
-                                  std::uint32_t lane) {
-  return random.Block(group * 32 + lane, stream);
-}
-//! Half-word j (0..7) of a block.
-RETABLE_HD std::uint32_t HalfWord(const PhiloxBlock& block, int j) {
-  return (block.word[j >> 1] >> ((j & 1) * 16)) & 0xFFFFu;
-}
-//! Half-word j of a block as a digit of {0..digits-1}, digits <= 2^16.
-RETABLE_HD std::uint32_t Digit(const PhiloxBlock& block, int j, std::uint32_t digits) {
-  return (HalfWord(block, j) * digits) >> 16;
 }
 
 //! Philox block whose four words draw the swaps of bins 4 k .. 4 k + 3 of a leaf.

@@ -5,7 +5,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "algorithms/shuffle/partition.hpp"
@@ -14,11 +13,6 @@ namespace retable::shuffle {
 
 struct LevelShape;
 struct PhiloxRounds;
-struct TilePieces;
-
-//! Whether the current device serves the lanes of a shared atomic instruction in their order
-//! (arrival.cuh): probed once a device, which waits for it.
-bool ServesLanesInOrder();
 
 class PartitionWorkspace {
  public:
@@ -30,7 +24,7 @@ class PartitionWorkspace {
   //! kMaxPartition.
   void Prepare(std::uint64_t n, std::size_t item_bytes);
 
-  //! Enqueues up to twelve kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
+  //! Enqueues up to nine kernels. in == nullptr shuffles {0..n-1} and reads nothing for it.
   //! Item is uint32_t or uint64_t. in == out is possible when there are two levels.
   template <class Item>
   void Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
@@ -50,28 +44,19 @@ class PartitionWorkspace {
   //! Treats leaves over this size as too large for shared memory. For tests of that path.
   void LimitLeaves(std::uint32_t capacity) { capacity_ = capacity; }
 
-  //! Called after each phase was enqueued ("count", "scan", "scatter", "leaf"), to time them.
-  void OnPhase(std::function<void(const char*)> mark) { mark_ = std::move(mark); }
-
  private:
   struct Arrays;
-  void Mark(const char* phase) const {
-    if (mark_) mark_(phase);
-  }
   void Reserve(const PartitionPlan& plan, std::size_t item_bytes);
   void Reserve(const LevelShape& shape);
   void FindStarts(const LevelShape& shape, const PhiloxRounds& random, std::uint32_t* starts,
                   cudaStream_t stream);
-  const TilePieces* FindPieces(const LevelShape& first, const LevelShape& second,
-                               std::uint32_t* starts, cudaStream_t stream);
   template <class Item>
   void Scatter(const LevelShape& shape, const PhiloxRounds& random, const Item* in, Item* out,
-               const std::uint32_t* starts, const TilePieces* tiles, cudaStream_t stream);
+               const std::uint32_t* starts, cudaStream_t stream);
 
   std::unique_ptr<Arrays> arrays_;
   std::uint32_t capacity_ = kLeafCapacity;
   bool lanes_in_order_ = false;
-  std::function<void(const char*)> mark_;
 };
 
 }  // namespace retable::shuffle

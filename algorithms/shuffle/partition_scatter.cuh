@@ -2,10 +2,7 @@
 //! @file
 //! A level of the partition shuffle on the GPU: count digits, scan, scatter stably.
 //!
-//! A segment (a window of the input, or a bucket of the first level) is cut into ranges, and these
-//! into tiles. The first level goes window by window where there are many buckets, as writes to
-//! hundreds of places are fast only when these lie near each other; a bucket is then in a piece in
-//! each window, and a tile of the second level is loaded from the two or three pieces it covers.
+//! A segment (the input, or a bucket of the first level) is cut into ranges, and these into tiles.
 //! Counting recomputes digits and reads no data. Scattering sorts a tile by digit in shared memory
 //! and writes runs: each warp has a counter a digit of its own, takes its slots row by row, and so
 //! a slot's arrival number is its rank (arrival.cuh), without a match between lanes, a search or a
@@ -25,8 +22,8 @@
 
 namespace retable::shuffle {
 
-//! One level over all of its segments. Segment s is [starts[s], starts[s + 1]) of the source; or,
-//! when starts == nullptr, window s: the next `window` slots.
+//! One level over all of its segments. Segment s is [starts[s], starts[s + 1]) of the source; when
+//! starts == nullptr there is one segment, all n slots.
 struct LevelShape {
   std::uint64_t n = 0;
   std::uint32_t segments = 1;
@@ -35,9 +32,7 @@ struct LevelShape {
   std::uint32_t digits = 1;
   std::uint32_t tile = 0;  //!< slots of a tile
   const std::uint32_t* starts = nullptr;
-  // Of windows: slots of each, a multiple of 256; the sub-stream of their digits, and the group of
-  // 256 that slot 0 is in.
-  std::uint64_t window = 0;
+  // Of one segment: the sub-stream of its digits, and the group of 256 that slot 0 is in.
   std::uint64_t stream = kFirstStream;
   std::uint64_t first_group = 0;
 
@@ -49,7 +44,7 @@ struct LevelShape {
 
   RETABLE_HD std::uint64_t Begin(std::uint32_t segment) const {
     if (starts != nullptr) return starts[segment];
-    return segment * window < n ? segment * window : n;
+    return segment == 0 ? 0 : n;
   }
 };
 
@@ -62,9 +57,9 @@ struct Range {
   __device__ Range(const LevelShape& shape, std::uint32_t segment, std::uint32_t range) {
     segment_begin = shape.Begin(segment);
     const auto size = static_cast<std::uint32_t>(shape.Begin(segment + 1) - segment_begin);
-    const bool windows = shape.starts == nullptr;
-    stream = windows ? shape.stream : SecondStream(segment);
-    first_group = windows ? shape.first_group + (segment_begin >> 8) : 0;
+    const bool first_level = shape.starts == nullptr;
+    stream = first_level ? shape.stream : SecondStream(segment);
+    first_group = first_level ? shape.first_group : 0;
     const std::uint32_t tiles = (size + shape.tile - 1) / shape.tile;
     const std::uint32_t each = (tiles + shape.ranges - 1) / shape.ranges * shape.tile;
     const std::uint32_t first = range * each, last = first + each;
@@ -186,159 +181,13 @@ __global__ void __launch_bounds__(1024)
     starts[shape.segments * shape.digits] = begin + warps[32];
 }
 
-//! Where the items of a level's segments (buckets) lie when the level before left each in a piece a
-//! window.
-struct Pieces {
-  std::uint32_t windows = 0;
-  const std::uint32_t* places = nullptr;  //!< [window][bucket]: where the piece begins
-  const std::uint32_t* slots = nullptr;  //!< [bucket][window], windows + 1 a bucket: its first slot
-};
-
-//! From places, which end with n: the slots, and the size of each bucket. A block of one warp a
-//! bucket.
-__global__ void __launch_bounds__(32)
-    JoinPieces(const __grid_constant__ Pieces pieces, std::uint32_t buckets, std::uint32_t* slots,
-               std::uint32_t* sizes) {
-  const std::uint32_t lane = threadIdx.x, bucket = blockIdx.x, windows = pieces.windows;
-  std::uint32_t* own = slots + bucket * (windows + 1);
-  std::uint32_t before = 0;
-  for (std::uint32_t first = 0; first < windows; first += 32) {
-    const std::uint32_t w = first + lane;
-    const std::uint32_t* place = pieces.places + w * buckets + bucket;
-    const std::uint32_t size = w < windows ? place[1] - place[0] : 0;
-    std::uint32_t sum = size;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, sum, d);
-      if (lane >= d) sum += other;
-    }
-    if (w < windows) own[w] = before + sum - size;
-    before += __shfl_sync(0xFFFFFFFFu, sum, 31);
-  }
-  if (lane > 0) return;
-  own[windows] = before;
-  sizes[bucket] = before;
-}
-
-//! The most pieces that a tile lies in: windows are so large that a piece is nearly a tile or more.
-inline constexpr std::uint32_t kTilePieces = 4;
-
-//! Where the items of a tile lie: those before end[0] from place[0] on, then those before end[1]
-//! from place[1] on, and so forth. end[p] = 0: no more.
-struct TilePieces {
-  std::uint32_t place[kTilePieces], end[kTilePieces];
-};
-
-//! For each tile of a level whose segments lie in pieces. A thread a tile.
-__global__ void __launch_bounds__(256)
-    FindTilePieces(const __grid_constant__ LevelShape shape, const __grid_constant__ Pieces pieces,
-                   TilePieces* tiles) {
-  const std::uint32_t number = blockIdx.x * 256 + threadIdx.x;
-  if (number >= shape.AllTiles()) return;
-  const std::uint32_t part = number / shape.tiles, segment = part / shape.ranges;
-  const Range range(shape, segment, part % shape.ranges);
-  const std::uint32_t at = range.begin + number % shape.tiles * shape.tile;
-  if (at >= range.end) return;
-  const std::uint32_t to = min(at + shape.tile, range.end);
-  const std::uint32_t* slots = pieces.slots + segment * (pieces.windows + 1);
-  std::uint32_t w = 0, past = pieces.windows;  // the last piece that begins at `at` or before
-  while (past - w > 1) {
-    const std::uint32_t middle = (w + past) / 2;
-    (slots[middle] <= at ? w : past) = middle;
-  }
-  TilePieces found = {};
-  std::uint32_t count = 0;
-#pragma unroll 1
-  for (; w < pieces.windows && slots[w] < to; ++w) {
-    const std::uint32_t first = max(slots[w], at), last = min(slots[w + 1], to);
-    if (first >= last) continue;
-    if (count == kTilePieces) __trap();  // pieces hundreds of deviations too small
-    const std::uint32_t place = pieces.places[w * shape.segments + segment] + first - slots[w];
-#pragma unroll
-    for (std::uint32_t p = 0; p < kTilePieces; ++p) {
-      if (p != count) continue;
-      found.place[p] = place;
-      found.end[p] = last - at;
-    }
-    ++count;
-  }
-  tiles[number] = found;
-}
-
-//! How a tile's items lie in shared memory: item i of piece p, which ends before end[p], at
-//! i + shift[p].
-struct TilePlaces {
-  std::uint32_t end[kTilePieces], shift[kTilePieces];
-
-  __device__ std::uint32_t PieceOf(std::uint32_t item) const {
-    std::uint32_t p = 0;
-    while (p + 1 < kTilePieces && item >= end[p]) ++p;
-    return p;
-  }
-};
-
-//! By the first warp, in place of BulkLoad::Start: starts loading a tile. `buffer` has room for
-//! 2 kTilePieces packs of 16 bytes more than the items.
-template <class Item>
-__device__ __forceinline__ void StartPieces(const TilePieces& tile, const Item* source,
-                                            Item* buffer, std::uint64_t* barrier,
-                                            TilePlaces& places) {
-  constexpr std::uint32_t kPack = 16 / sizeof(Item);
-  const std::uint32_t lane = threadIdx.x;
-  const std::uint32_t to = lane < kTilePieces ? tile.end[lane] : 0;
-  const std::uint32_t place = lane < kTilePieces ? tile.place[lane] : 0;
-  const std::uint32_t earlier = __shfl_up_sync(0xFFFFFFFFu, to, 1), from = lane > 0 ? earlier : 0;
-  const bool mine = from < to;
-  const auto address = reinterpret_cast<std::uint64_t>(source + place);
-  const std::uint64_t end = address + std::uint64_t{mine ? to - from : 0} * sizeof(Item);
-  const std::uint64_t head = address & ~std::uint64_t{15}, body_end = end & ~std::uint64_t{15};
-  const auto own_shift = static_cast<std::uint32_t>((address - head) / sizeof(Item));
-  // So far apart that heads and ends of pieces do not meet.
-  const std::uint32_t pack = ((from + kPack - 1) & ~(kPack - 1)) + lane * 2 * kPack;
-  const std::uint32_t bytes =
-      mine && body_end > head ? static_cast<std::uint32_t>(body_end - head) : 0;
-  if (lane < kTilePieces) {
-    places.end[lane] = to;
-    places.shift[lane] = pack + own_shift - from;
-  }
-#if __CUDA_ARCH__ >= 900
-  const std::uint32_t all = __reduce_add_sync(0xFFFFFFFFu, bytes);
-  if (lane == 0) {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-    asm volatile(
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(SharedAddress(barrier)),
-        "r"(all)
-        : "memory");
-  }
-  __syncwarp();
-  if (bytes > 0) {
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
-        "[%3];" ::"r"(SharedAddress(buffer + pack)),
-        "l"(head), "r"(bytes), "r"(SharedAddress(barrier))
-        : "memory");
-  }
-  if (!mine) return;
-  for (std::uint64_t rest = max(body_end, address); rest < end; rest += sizeof(Item)) {
-    buffer[pack + (rest - head) / sizeof(Item)] = *reinterpret_cast<const Item*>(rest);
-  }
-#else
-  if (!mine) return;
-  for (std::uint32_t i = 0; i < to - from; ++i) buffer[pack + own_shift + i] = source[place + i];
-#endif
-}
-
 //! Bytes of shared memory of ScatterTiles: items, order, and for each digit a target and a counter
 //! of 16 bits a warp.
 template <class Item, int kWarps>
 constexpr std::size_t ScatterBytes(std::uint32_t stride) {
-  return 256 + TileOf(kWarps) * (sizeof(Item) + 4) + kTilePieces * 32 +
+  return 256 + TileOf(kWarps) * (sizeof(Item) + 4) + 16 +
          std::size_t{stride} * 4 * (kWarps / 2 + 1);
 }
-
-//! Where a level's items come from: they are their own indices, or lie in the order of slots, or in
-//! pieces.
-enum class Source { kIota, kWhole, kPieces };
 
 //! What a level's tiles are scattered by: `parts` are the scanned counts, `before` those of a
 //! range's earlier tiles, `starts` the places of the new segments.
@@ -349,25 +198,22 @@ struct ScatterArrays {
   const std::uint32_t* parts;
   const std::uint16_t* before;
   const std::uint32_t* starts;
-  const TilePieces* tiles;  //!< of Source::kPieces
 };
 
-//! Scatters a tile, by a block of kWarps warps. Blocks: segments x ranges x tiles.
-template <class Item, int kWarps, Source kSource, bool kLanesInOrder>
+//! Scatters a tile, by a block of kWarps warps. kIota: the items are their own indices, and nothing
+//! is read. Blocks: segments x ranges x tiles.
+template <class Item, int kWarps, bool kIota, bool kLanesInOrder>
 __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     ScatterTiles(const __grid_constant__ PhiloxRounds random,
                  const __grid_constant__ LevelShape shape,
                  const __grid_constant__ ScatterArrays<Item> arrays) {
   constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
   constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
-  constexpr bool kIota = kSource == Source::kIota, kPieces = kSource == Source::kPieces;
   extern __shared__ __align__(128) unsigned char shared[];
   auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // kWarps + 1 words
-  auto& places = *reinterpret_cast<TilePlaces*>(shared + 128);
-  auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 192);
+  auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 128);
   auto* items = reinterpret_cast<Item*>(shared + 256);
-  auto* order =
-      reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + kTilePieces * 32);
+  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 16);
   const std::uint32_t digits = shape.digits, stride = shape.stride();
   auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
   auto* target = count + kPairs * stride;  // place of slot 0 of each digit
@@ -386,13 +232,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
   if (!kIota) load.Init();
   for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
-  if (kPieces) {
-    if (warp == 0) {
-      StartPieces(arrays.tiles[number], arrays.in, items, barrier, places);
-    }
-  } else if (!kIota) {
-    load.Start(arrays.in + range.segment_begin + at, m, items);
-  }
+  if (!kIota) load.Start(arrays.in + range.segment_begin + at, m, items);
 
   // Where the slots of earlier tiles end: fetched early, to where the order will be. Thread t
   // accounts for digits 2 t and 2 t + 1.
@@ -451,24 +291,12 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     }
     __syncthreads();
     // Order: slots by digit.
-    const auto put = [&](std::uint32_t packed, std::uint32_t slot, std::uint32_t shift) {
-      if (!kFull && slot >= m) return;
-      const std::uint32_t digit = packed & 0xFFFFu;
-      order[my_places[2 * digit] + (packed >> 16)] =
-          (digit << kDigitShift) | ((slot + shift) * static_cast<std::uint32_t>(sizeof(Item)));
-    };
-    const std::uint32_t warp_slot = warp * (kEach * 32);
-    const std::uint32_t piece = kPieces ? places.PieceOf(warp_slot) : 0;
-    if (!kPieces || warp_slot + kEach * 32 <= places.end[piece]) {  // one piece for the warp
-      const std::uint32_t shift = kPieces ? places.shift[piece] : load.shift;
 #pragma unroll
-      for (int e = 0; e < kEach; ++e) put(word[e], first_slot + e * 32, shift);
-    } else {
-#pragma unroll
-      for (int e = 0; e < kEach; ++e) {
-        const std::uint32_t slot = first_slot + e * 32;
-        put(word[e], slot, places.shift[places.PieceOf(slot)]);
-      }
+    for (int e = 0; e < kEach; ++e) {
+      const std::uint32_t slot = first_slot + e * 32, digit = word[e] & 0xFFFFu;
+      if (!kFull && slot >= m) continue;
+      order[my_places[2 * digit] + (word[e] >> 16)] =
+          (digit << kDigitShift) | ((slot + load.shift) * static_cast<std::uint32_t>(sizeof(Item)));
     }
     if (!kIota) load.Wait();
     __syncthreads();

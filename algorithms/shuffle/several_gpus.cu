@@ -41,7 +41,7 @@ struct SeveralGpus::Device {
   }
 };
 
-SeveralGpus::SeveralGpus(std::vector<int> devices, Transport transport) {
+SeveralGpus::SeveralGpus(std::vector<int> devices) {
   if (devices.empty()) throw std::invalid_argument("name at least one device");
   if (devices.size() * kDeviceDigits > kMaxDigits) {
     throw std::invalid_argument("up to " + std::to_string(kMaxDigits / kDeviceDigits) +
@@ -70,7 +70,6 @@ SeveralGpus::SeveralGpus(std::vector<int> devices, Transport transport) {
                 "cudaEventCreate");
     }
   }
-  if (transport == Transport::kNccl) nccl_ = std::make_unique<NcclExchange>(devices);
 }
 
 SeveralGpus::~SeveralGpus() {
@@ -101,12 +100,6 @@ void SeveralGpus::Prepare(std::uint64_t n, std::size_t item_bytes) {
     device->starts.Reserve(devices_.size() * kDeviceDigits + 1);
     device->partition.Prepare(std::max(capacity(n), slice(n, 0)), item_bytes);
   }
-}
-
-void SeveralGpus::Mark(const char* phase) const {
-  if (!mark_) return;
-  for (const auto& device : devices_) device->Wait();
-  mark_(phase);
 }
 
 // Enqueues the copies; what is enqueued on the device's stream afterwards waits for them.
@@ -155,9 +148,7 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
               "cudaMemcpyAsync");
   }
   for (const auto& device : devices_) device->Wait();
-  Mark("split");
   std::vector<std::uint64_t> sizes(parts, 0);
-  std::vector<SentPart> sent;
   // Each device fetches its parts, from the next device first, so that no link is crowded.
   for (std::size_t to = 0; to < parts; ++to) {
     Device& device = *devices_[to];
@@ -180,21 +171,10 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       const Item* source = reinterpret_cast<const Item*>(devices_[from]->split.data()) +
                            starts[from * row + to * kDeviceDigits];
       Item* target = reinterpret_cast<Item*>(device.received.data()) + begins[from];
-      if (nccl_ != nullptr && from != to) {
-        sent.push_back(
-            {source, target, count * sizeof(Item), static_cast<int>(from), static_cast<int>(to)});
-      } else {
-        fetched.push_back({source, target, count * sizeof(Item), devices_[from]->id});
-      }
+      fetched.push_back({source, target, count * sizeof(Item), devices_[from]->id});
     }
     Fetch(device, fetched);
   }
-  if (nccl_ != nullptr) {
-    std::vector<cudaStream_t> streams;
-    for (const auto& device : devices_) streams.push_back(device->stream);
-    nccl_->Enqueue(sent, streams);
-  }
-  Mark("exchange");
   for (std::size_t to = 0; to < parts; ++to) {
     if (sizes[to] == 0) continue;
     Device& device = *devices_[to];
@@ -204,7 +184,6 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
                              device.stream);
   }
   for (const auto& device : devices_) device->Wait();
-  Mark("shuffle");
   return sizes;
 }
 

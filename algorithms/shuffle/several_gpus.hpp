@@ -6,7 +6,7 @@
 //! partition shuffle with a level above: each item draws a digit of {0..k G-1}, and k of them name
 //! the same device (with few digits all lanes would count in the same places); a device splits its
 //! slice stably by digit, the parts change devices over the links between them (an all-to-all, by
-//! several copies at a time or by NCCL), and each device shuffles what it has then. Exactly uniform
+//! several copies at a time), and each device shuffles what it has then. Exactly uniform
 //! given ideal bits; the same order on any machine. A device ends with a random number of items,
 //! about n / G: part g of the shuffled array. Bytes an item and device: 16 to split, 8 over the
 //! links, and the partition shuffle's 48. Memory: room for two slices beside the input.
@@ -14,11 +14,8 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
-
-#include "algorithms/shuffle/nccl_exchange.hpp"
 
 namespace retable::shuffle {
 
@@ -27,18 +24,12 @@ inline constexpr std::uint64_t kDeviceStream = 13;
 //! The k of the digits that name a device.
 inline constexpr std::uint32_t kDeviceDigits = 32;
 
-//! How parts change devices: by copies of the driver between peers, or by NCCL.
-enum class Transport { kCopies, kNccl };
-
 class SeveralGpus {
  public:
-  //! A device may be named more than once, but with NCCL. @throws std::invalid_argument for none,
-  //! and for more than kMaxDigits / kDeviceDigits; std::runtime_error where NCCL is missing.
-  explicit SeveralGpus(std::vector<int> devices, Transport transport = Transport::kCopies);
+  //! A device may be named more than once. @throws std::invalid_argument for none, and for more
+  //! than kMaxDigits / kDeviceDigits.
+  explicit SeveralGpus(std::vector<int> devices);
   ~SeveralGpus();
-
-  //! Called after each phase ("split", "exchange", "shuffle"), for which all devices then wait.
-  void OnPhase(std::function<void(const char*)> mark) { mark_ = std::move(mark); }
 
   //! Items of slice g: all but the last of equal size, a multiple of 256.
   std::uint64_t slice(std::uint64_t n, std::size_t g) const;
@@ -60,10 +51,7 @@ class SeveralGpus {
   struct Device;
   struct Part;
   void Fetch(Device& device, const std::vector<Part>& parts) const;
-  void Mark(const char* phase) const;
-  std::function<void(const char*)> mark_;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::unique_ptr<NcclExchange> nccl_;
 };
 
 }  // namespace retable::shuffle

@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
-#include "algorithms/shuffle/partition.hpp"
 #include "algorithms/shuffle/rectangle.hpp"
+#include "algorithms/shuffle/split_digits.hpp"
 
 namespace retable::shuffle {
 
@@ -36,21 +36,6 @@ inline constexpr std::uint64_t kMaxSplit = std::uint64_t{1} << 31;
 //! items come to a bucket on average, up to kMaxBuckets.
 //! @throws std::invalid_argument for n > kMaxSplit or bucket_items < 0.
 std::uint32_t SplitBuckets(std::uint64_t n, std::int64_t bucket_items = 0);
-
-//! Random bits of an item, the low ones of which are the number of its bucket.
-constexpr int BucketBits(std::uint32_t buckets) {
-  return buckets <= 256 ? 8 : 16;
-}
-//! The bucket of item i. Philox draws bytes (or half-words) for 16 (or 8) items at once: one block
-//! for items i, i + 32, i + 64 and so on.
-RETABLE_HD std::uint32_t BucketOf(const Philox4x32& random, std::uint64_t i,
-                                  std::uint32_t buckets) {
-  const int bits = BucketBits(buckets);
-  const auto drawn = static_cast<std::uint32_t>(128 / bits);
-  const PhiloxBlock block = random.Block(i / (32 * drawn) * 32 + i % 32, kFirstStream);
-  const int bit = static_cast<int>(i / 32 % drawn) * bits;
-  return (block.word[bit / 32] >> (bit % 32)) & (buckets - 1);
-}
 
 //! The sub-stream of a bucket's keys.
 RETABLE_HD std::uint64_t BucketKeyStream(std::uint64_t bucket) {
