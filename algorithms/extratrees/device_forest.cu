@@ -102,8 +102,6 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
   const std::size_t values = std::size_t{count} * empty_.columns;
   StagingOf(device).ToDevice(device_rows.Reserve(values), rows, values * sizeof(float));
   device_sums.Reserve(cells);
-  frontier::PartClock clock;
-  clock.Start();
   RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.data(), 0, cells * sizeof(unsigned long long)));
   const bool shared = empty_.classes <= kSharedClasses;
   const std::size_t bytes = shared ? std::size_t{kWarps} * empty_.classes * 8 : 0;
@@ -115,8 +113,6 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
         device_sums.data());
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
-  clock.Stop("predict");
-  predict_seconds += clock.parts.front().seconds;
   std::vector<std::int64_t> mine(cells);
   RETABLE_CUDA_CHECK(cudaMemcpy(mine.data(), device_sums.data(), cells * sizeof(std::int64_t),
                                 cudaMemcpyDeviceToHost));
@@ -131,7 +127,6 @@ void DeviceForest::predict_proba(const float* rows, std::size_t n, double* proba
     trees += batch.trees;
     devices.insert(batch.device);
   }
-  predict_seconds = 0;
   std::vector<std::int64_t> sums;
   for (std::size_t first = 0; first < n; first += kRowsAtOnce) {
     const auto count = static_cast<std::uint32_t>(std::min(kRowsAtOnce, n - first));

@@ -20,17 +20,6 @@ ConstantRule ParseConstantRule(const std::string& name) {
                               "\" is none of scikit-learn, geurts, report");
 }
 
-const char* ConstantRuleName(ConstantRule rule) {
-  switch (rule) {
-    case ConstantRule::kScikitLearn:
-      return "scikit-learn";
-    case ConstantRule::kGeurts:
-      return "geurts";
-    default:
-      return "report";
-  }
-}
-
 ClassLabels EncodeLabels(std::span<const double> targets) {
   ClassLabels labels;
   for (std::size_t i = 0; i < targets.size(); ++i) {

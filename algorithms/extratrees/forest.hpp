@@ -29,7 +29,6 @@ enum class ConstantRule {
 
 //! @throws std::invalid_argument for a name other than "scikit-learn", "geurts", "report".
 ConstantRule ParseConstantRule(const std::string& name);
-const char* ConstantRuleName(ConstantRule rule);
 
 struct ForestOptions {
   int n_trees = 100;

@@ -32,15 +32,12 @@ class FittedForest {
   virtual std::vector<std::uint32_t> predict(const float* rows, std::size_t n) {
     return host().Predict(rows, n);
   }
-  std::vector<double> feature_importances() { return host().FeatureImportances(); }
 
   //! Times of the fit's parts, in order of first use; empty where nothing was timed.
   std::vector<PartTime> parts;
   //! The fit's time by the method's own clock, where reaching the method costs time that is not its
   //! own (a process to be started).
   std::optional<double> own_seconds;
-  //! Time of the last prediction's kernels alone, in seconds; 0 on the CPU.
-  double predict_seconds = 0;
   //! Bytes of the main structures, by name.
   std::map<std::string, std::uint64_t> memory;
 };

@@ -10,7 +10,7 @@
 
 #include "algorithms/extratrees/candidates.hpp"
 #include "algorithms/extratrees/encoded_matrix.hpp"
-#include "algorithms/extratrees/frontier_cuda.hpp"
+#include "algorithms/extratrees/frontier_steps.hpp"
 #include "algorithms/extratrees/grower_targets.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
 

@@ -3,6 +3,7 @@
 #include <exception>
 #include <thread>
 
+#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/device_forest.cuh"
 #include "algorithms/extratrees/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier_cpu.hpp"
@@ -11,43 +12,7 @@ namespace retable::extratrees {
 
 using namespace frontier;
 
-int CudaDeviceCount() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();
-  return 0;
-}
-
-bool HasCudaDevice() {
-  return CudaDeviceCount() > 0;
-}
-
 namespace frontier {
-
-PartClock::PartClock() {
-  RETABLE_CUDA_CHECK(cudaEventCreate(&begin_));
-  RETABLE_CUDA_CHECK(cudaEventCreate(&end_));
-}
-PartClock::~PartClock() {
-  cudaEventDestroy(begin_);
-  cudaEventDestroy(end_);
-}
-void PartClock::Start() {
-  RETABLE_CUDA_CHECK(cudaEventRecord(begin_));
-}
-void PartClock::Stop(const char* name) {
-  RETABLE_CUDA_CHECK(cudaEventRecord(end_));
-  RETABLE_CUDA_CHECK(cudaEventSynchronize(end_));
-  float milliseconds = 0;
-  RETABLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_));
-  for (PartTime& part : parts) {
-    if (part.name != name) continue;
-    ++part.calls;
-    part.seconds += 1e-3 * milliseconds;
-    return;
-  }
-  parts.push_back({name, 1, 1e-3 * milliseconds});
-}
 
 namespace {
 
@@ -139,7 +104,7 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
 template <class Code>
 GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
-                     bool first_batch, Buffers& b, PartClock* clock) {
+                     bool first_batch, Buffers& b) {
   Problem<Code> p{};
   p.lines = reinterpret_cast<const Code*>(b.lines.data());
   Code* columns = reinterpret_cast<Code*>(b.columns.data());
@@ -177,19 +142,18 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
   p.counters = b.counters.data();
   p.large_cuts = b.large_cuts.data();
   return GrowBatch<Code>(p, b, options.bootstrap,
-                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.data(), clock);
+                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.data());
 }
 
 GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
-                std::uint32_t first_tree, std::uint32_t trees, bool first_batch, Buffers& b,
-                PartClock* clock) {
+                std::uint32_t first_tree, std::uint32_t trees, bool first_batch, Buffers& b) {
   if (m.code_bytes == 1) {
-    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, first_batch, b, clock);
+    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, first_batch, b);
   }
   if (m.code_bytes == 2) {
-    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, first_batch, b, clock);
+    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, first_batch, b);
   }
-  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, first_batch, b, clock);
+  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, first_batch, b);
 }
 
 // Copies a batch's nodes out of the working pool, at their true size.
@@ -227,7 +191,6 @@ struct Share {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::vector<DeviceTrees> batches;
-  std::vector<PartTime> kernels;
   double upload = 0;
   double grow = 0;
   std::uint64_t working_bytes = 0;
@@ -254,7 +217,6 @@ struct FitPlan {
   FrontierSteps steps;
   std::uint32_t k;
   int batch_trees;
-  bool time_parts;
   std::uint64_t memory_bytes;  //!< to plan for; 0: the device's budget
 
   Capacity Of(std::uint64_t trees) const {
@@ -291,16 +253,13 @@ void GrowShare(const FitPlan& plan, DeviceState& state, Share& share) {
   ReserveBuffers(plan.Of(batch), state.buffers);
   UploadData(plan.matrix, state.buffers);
   const double uploaded = Now();
-  PartClock clock;
   for (std::uint32_t first = share.first; first < share.last; first += batch) {
     const std::uint32_t trees = std::min(batch, share.last - first);
-    const GrowResult grown =
-        Grow(plan.matrix, plan.options, plan.steps, first, trees, first == share.first,
-             state.buffers, plan.time_parts ? &clock : nullptr);
+    const GrowResult grown = Grow(plan.matrix, plan.options, plan.steps, first, trees,
+                                  first == share.first, state.buffers);
     share.batches.push_back(KeepTrees(grown, trees, plan.matrix, state.buffers));
     share.batches.back().device = state.device;
   }
-  share.kernels = clock.parts;
   share.upload = uploaded - started;
   share.grow = Now() - uploaded;
   share.working_bytes = plan.Of(batch).Bytes();
@@ -347,10 +306,9 @@ struct FrontierCuda::State {
   }
 };
 
-FrontierCuda::FrontierCuda(FrontierSteps steps, bool time_parts, int batch_trees, int devices,
+FrontierCuda::FrontierCuda(FrontierSteps steps, int batch_trees, int devices,
                            std::int64_t memory_mb)
     : steps_(steps),
-      time_parts_(time_parts),
       batch_trees_(batch_trees),
       devices_(devices),
       memory_bytes_(static_cast<std::uint64_t>(memory_mb) << 20) {}
@@ -378,9 +336,8 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
                                       [this](std::size_t bytes) { return state_->Pinned(bytes); });
   const double encoded = Now();
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
-  const FitPlan plan{
-      matrix,      options,      AllowedSteps(steps_, options, k, matrix.plain), k, batch_trees_,
-      time_parts_, memory_bytes_};
+  const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix.plain),
+                     k,      batch_trees_, memory_bytes_};
   std::vector<Share> shares(static_cast<std::size_t>(used));
   const auto all = static_cast<std::uint64_t>(options.n_trees);
   for (std::size_t d = 0; d < shares.size(); ++d) {
@@ -401,8 +358,6 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
     forest->memory["codes"] += matrix.Bytes() + matrix.CodeBytes();
   }
   forest->parts = {{"encode", 1, encoded - started}, {"upload", 1, upload}, {"grow", 1, grow}};
-  const auto& kernels = shares[0].kernels;
-  forest->parts.insert(forest->parts.end(), kernels.begin(), kernels.end());
   return forest;
 }
 
@@ -412,14 +367,12 @@ RETABLE_REGISTER(ForestTrainer, frontier,
                   .summary = "exact ExtraTrees, all nodes of a level at once",
                   .citation = "Geurts, Ernst, Wehenkel 2006; Phang, Tanna, section VI.A",
                   .parameters = {{"steps", std::string("columns"), "rung of the ladder"},
-                                 {"time_parts", false, "time each kernel"},
                                  {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"},
                                  {"devices", std::int64_t{1}, "GPUs; 0: all"},
                                  {"memory_mb", std::int64_t{0}, "MiB a GPU; 0: what is free"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
                     return std::make_unique<FrontierCuda>(
                         ParseFrontierSteps(TextParameter(p, "steps", "columns")),
-                        SwitchParameter(p, "time_parts", false),
                         static_cast<int>(IntegerParameter(p, "batch_trees", 0)),
                         static_cast<int>(IntegerParameter(p, "devices", 1)),
                         IntegerParameter(p, "memory_mb", 0));

@@ -20,20 +20,9 @@
 //! queued node; trees are batched to fit. Several GPUs hold the data each and share the trees.
 
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/frontier_steps.hpp"
 
 namespace retable::extratrees {
-
-//! The steps of the ladder, each of which can be left out. Trees are the same with any of them.
-struct FrontierSteps {
-  bool class_sorted = true;  //!< counts by class runs; else atomics in shared memory
-  bool subtrees = true;      //!< nodes of <= 32 samples: one warp finishes the subtree
-  bool keep_codes = true;    //!< codes stay on chip between range and count
-  bool columns = true;       //!< large nodes read columns; else rows, one block a node
-};
-
-//! Steps by name: "frontier", "class-sorted", "subtrees", "on-chip", "columns" (all of them).
-//! @throws std::invalid_argument for another name.
-FrontierSteps ParseFrontierSteps(const std::string& name);
 
 #if defined(RETABLE_HAS_CUDA)
 class FrontierCuda final : public ForestTrainer {
@@ -41,12 +30,11 @@ class FrontierCuda final : public ForestTrainer {
   //! @param batch_trees trees grown at once on a device; 0: what fits.
   //! @param devices GPUs that share the trees; 0: all there are.
   //! @param memory_mb MiB of each device's memory to plan for; 0: nine tenths of what is free.
-  explicit FrontierCuda(FrontierSteps steps = {}, bool time_parts = false, int batch_trees = 0,
-                        int devices = 1, std::int64_t memory_mb = 0);
+  explicit FrontierCuda(FrontierSteps steps = {}, int batch_trees = 0, int devices = 1,
+                        std::int64_t memory_mb = 0);
   ~FrontierCuda() override;
   //! The forest stays in device memory until host() is called. Device buffers are kept for the
-  //! next fit. parts: "encode", "upload", "grow" (of the slowest device), and with time_parts each
-  //! kernel.
+  //! next fit. parts: "encode", "upload", "grow" (of the slowest device).
   std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
@@ -54,17 +42,11 @@ class FrontierCuda final : public ForestTrainer {
   struct State;
   std::unique_ptr<State> state_;
   FrontierSteps steps_;
-  bool time_parts_;
   int batch_trees_;
   int devices_;
   std::uint64_t memory_bytes_;
 };
 
 #endif
-
-//! CUDA devices that answer; 0 in a program without CUDA.
-int CudaDeviceCount();
-//! Whether one does.
-bool HasCudaDevice();
 
 }  // namespace retable::extratrees

@@ -106,26 +106,9 @@ struct GrowResult {
 template <class Code>
 void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t height);
 
-//! CUDA events around launches, summed by name.
-class PartClock {
- public:
-  PartClock();
-  ~PartClock();
-  PartClock(const PartClock&) = delete;
-  PartClock& operator=(const PartClock&) = delete;
-  void Start();
-  void Stop(const char* name);  //!< waits for the work
-  std::vector<PartTime> parts;
-
- private:
-  cudaEvent_t begin_;
-  cudaEvent_t end_;
-};
-
-//! Grows one batch; `draw_up_to`: sums of weights, for a bootstrap by weight, or null; `clock`
-//! collects the parts' times when it is not null.
+//! Grows one batch; `draw_up_to`: sums of weights, for a bootstrap by weight, or null.
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
-                     const std::int64_t* draw_up_to, PartClock* clock);
+                     const std::int64_t* draw_up_to);
 
 }  // namespace retable::extratrees::frontier

@@ -40,8 +40,7 @@ void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t hei
 template <class Code>
 class BatchGrower {
  public:
-  BatchGrower(const Problem<Code>& problem, Buffers& buffers, PartClock* clock)
-      : p_(problem), buffers_(buffers), clock_(clock) {
+  BatchGrower(const Problem<Code>& problem, Buffers& buffers) : p_(problem), buffers_(buffers) {
     const bool shared_counts = p_.classes <= kSharedCountClasses;
     if (!shared_counts) p_.steps.class_sorted = true;
     block_warps_ = shared_counts ? kBlockWarps : 1;
@@ -86,23 +85,14 @@ class BatchGrower {
     for (; counts_[kLarge] + counts_[kBlock] + counts_[kWarp] > 0; ++level) GrowLevel(level);
     Subtrees();
     Mixed();
-    Timed("facts", [&] {
-      NodeFacts* facts = buffers_.facts.Reserve(counts_[kQueues]);
-      StateFacts<Code><<<(counts_[kQueues] + 255) / 256, 256>>>(p_, counts_[kQueues], facts);
-    });
+    NodeFacts* facts = buffers_.facts.Reserve(counts_[kQueues]);
+    StateFacts<Code><<<(counts_[kQueues] + 255) / 256, 256>>>(p_, counts_[kQueues], facts);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
     RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
     return {counts_[kQueues], counts_[kMixedLeaf], level};
   }
 
  private:
-  template <class Launch>
-  void Timed(const char* name, Launch launch) {
-    if (clock_ != nullptr) clock_->Start();
-    launch();
-    RETABLE_CUDA_CHECK(cudaGetLastError());
-    if (clock_ != nullptr) clock_->Stop(name);
-  }
-
   void ReadCounters() {
     RETABLE_CUDA_CHECK(cudaMemcpy(counts_, p_.counters, sizeof(counts_), cudaMemcpyDeviceToHost));
   }
@@ -120,12 +110,13 @@ class BatchGrower {
     zero[kQueues] = p_.trees;
     RETABLE_CUDA_CHECK(cudaMemcpy(p_.counters, zero, sizeof(zero), cudaMemcpyHostToDevice));
     PointTo(0);
-    Timed("start", [&] { StartTrees(p_, bootstrap, draw_up_to); });
+    StartTrees(p_, bootstrap, draw_up_to);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
     ReadCounters();
   }
 
   //! The queues of a level do not touch each other's nodes: they run side by side, each in its
-  //! stream, unless their kernels are timed one by one.
+  //! stream.
   void GrowLevel(std::uint32_t level) {
     const std::uint32_t now = level & 1;
     PointTo(now ^ 1);
@@ -133,28 +124,25 @@ class BatchGrower {
     RETABLE_CUDA_CHECK(cudaEventRecord(forked_));
     for (cudaStream_t stream : side_) RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream, forked_));
     LaunchLarge(buffers_.queue[now][0].data());
-    LaunchBlocks(buffers_.queue[now][1].data(), SideStream(0));
-    LaunchWarps(buffers_.queue[now][2].data(), SideStream(1));
+    LaunchBlocks(buffers_.queue[now][1].data(), side_[0]);
+    LaunchWarps(buffers_.queue[now][2].data(), side_[1]);
     // A level's subtrees can be grown while the next levels are: enough of them fill the device.
-    if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(SideStream(2));
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (i == 2 && clock_ == nullptr) continue;  // joined before the end alone
+    if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(side_[2]);
+    for (std::size_t i = 0; i < 2; ++i) {  // subtrees are joined once, after the last level
       RETABLE_CUDA_CHECK(cudaEventRecord(joined_[i], side_[i]));
       RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[i]));
     }
     ReadCounters();
   }
 
-  cudaStream_t SideStream(std::size_t i) const { return clock_ != nullptr ? nullptr : side_[i]; }
-
   void LaunchLarge(const Task* tasks) {
     if (counts_[kLarge] == 0) return;
     const std::uint32_t groups = (p_.k + kLargeGroup - 1) / kLargeGroup;
     const std::uint32_t units = counts_[kLarge] * groups;
-    Timed("score large nodes",
-          [&] { ScoreLarge<Code><<<(units + 3) / 4, 128>>>(p_, tasks, counts_[kLarge]); });
-    Timed("split large nodes",
-          [&] { SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks); });
+    ScoreLarge<Code><<<(units + 3) / 4, 128>>>(p_, tasks, counts_[kLarge]);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+    SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
   //! The kernels of nodes that keep sums, and their shared memory.
@@ -193,32 +181,31 @@ class BatchGrower {
     const std::uint32_t count = counts_[kBlock];
     if (count == 0) return;
     const std::uint32_t capacity = kBlockRows / sizeof(Code);
-    Timed("block nodes", [&] {
-      if (!p_.plain && block_warps_ == kBlockWarps) {
-        LaunchSums<kBlockWarps>(tasks, count, capacity, block_bytes_, stream);
-      } else if (!p_.plain) {
-        LaunchSums<1>(tasks, count, capacity, block_bytes_, stream);
-      } else if (block_warps_ == kBlockWarps) {
-        GrowNodes<Code, kBlockWarps><<<count, 32 * kBlockWarps, block_bytes_, stream>>>(
-            p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
-      } else {
-        GrowNodes<Code, 1>
-            <<<count, 32, block_bytes_, stream>>>(p_, tasks, capacity, p_.steps.keep_codes, false);
-      }
-    });
+    if (!p_.plain && block_warps_ == kBlockWarps) {
+      LaunchSums<kBlockWarps>(tasks, count, capacity, block_bytes_, stream);
+    } else if (!p_.plain) {
+      LaunchSums<1>(tasks, count, capacity, block_bytes_, stream);
+    } else if (block_warps_ == kBlockWarps) {
+      GrowNodes<Code, kBlockWarps><<<count, 32 * kBlockWarps, block_bytes_, stream>>>(
+          p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
+    } else {
+      GrowNodes<Code, 1>
+          <<<count, 32, block_bytes_, stream>>>(p_, tasks, capacity, p_.steps.keep_codes, false);
+    }
+    RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
   void LaunchWarps(const Task* tasks, cudaStream_t stream) {
     const std::uint32_t count = counts_[kWarp];
     if (count == 0) return;
-    Timed("warp nodes", [&] {
-      if (!p_.plain) {
-        LaunchSums<1>(tasks, count, kWarpRows / sizeof(Code), warp_bytes_, stream);
-        return;
-      }
-      GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(p_, tasks, kWarpRows / sizeof(Code),
+    const std::uint32_t capacity = kWarpRows / sizeof(Code);
+    if (!p_.plain) {
+      LaunchSums<1>(tasks, count, capacity, warp_bytes_, stream);
+    } else {
+      GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(p_, tasks, capacity,
                                                              p_.steps.keep_codes, warp_counted_);
-    });
+    }
+    RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
   //! Grows the subtrees that are queued and not yet grown.
@@ -228,8 +215,8 @@ class BatchGrower {
     const Task* tasks = buffers_.subtrees.data() + grown_subtrees_;
     const std::uint32_t blocks =
         std::min(subtree_blocks_, (count + kSubtreeWarps - 1) / kSubtreeWarps);
-    Timed("subtrees",
-          [&] { GrowSubtrees<Code><<<blocks, 32 * kSubtreeWarps, 0, stream>>>(p_, tasks, count); });
+    GrowSubtrees<Code><<<blocks, 32 * kSubtreeWarps, 0, stream>>>(p_, tasks, count);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
     grown_subtrees_ = counts_[kSubtree];
   }
 
@@ -245,14 +232,14 @@ class BatchGrower {
     if (count == 0) return;
     p_.leaf_weights = buffers_.leaf_weights.Reserve(std::size_t{count} * p_.classes);
     p_.leaf_values = buffers_.leaf_values.Reserve(std::size_t{count} * p_.classes);
-    Timed("mixed leaves", [&] { CountMixed(p_, buffers_.mixed.data(), count); });
+    CountMixed(p_, buffers_.mixed.data(), count);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
   static constexpr std::uint32_t kSharedCountClasses = 512;
   static constexpr std::uint32_t kSubtreesAtOnce = 1u << 18;
   Problem<Code> p_;
   Buffers& buffers_;
-  PartClock* clock_;
   std::uint32_t counts_[kCounters] = {};
   std::uint32_t block_warps_ = 0;
   std::uint32_t subtree_blocks_ = 0;
@@ -273,8 +260,8 @@ class BatchGrower {
 
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
-                     const std::int64_t* draw_up_to, PartClock* clock) {
-  BatchGrower<Code> grower(problem, buffers, clock);
+                     const std::int64_t* draw_up_to) {
+  BatchGrower<Code> grower(problem, buffers);
   grower.bootstrap = bootstrap;
   grower.draw_up_to = draw_up_to;
   return grower.Run();

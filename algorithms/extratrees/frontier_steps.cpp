@@ -1,6 +1,6 @@
-#include <stdexcept>
+#include "algorithms/extratrees/frontier_steps.hpp"
 
-#include "algorithms/extratrees/frontier_cuda.hpp"
+#include <stdexcept>
 
 namespace retable::extratrees {
 
@@ -14,14 +14,5 @@ FrontierSteps ParseFrontierSteps(const std::string& name) {
   }
   return {rung >= 1, rung >= 2, rung >= 3, rung >= 4};
 }
-
-#if !defined(RETABLE_HAS_CUDA)
-int CudaDeviceCount() {
-  return 0;
-}
-bool HasCudaDevice() {
-  return false;
-}
-#endif
 
 }  // namespace retable::extratrees

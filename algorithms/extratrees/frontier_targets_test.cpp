@@ -8,7 +8,6 @@
 
 #include "algorithms/extratrees/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier_cpu.hpp"
-#include "algorithms/extratrees/frontier_cuda.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
 #include "algorithms/extratrees/target_sums.hpp"
 
@@ -395,26 +394,6 @@ TEST(Targets, BadOnesAreNamed) {
   EXPECT_THROW(report->fit({x.data(), 3, 1}, Targets::Regression(fine), {}), std::invalid_argument);
   const std::vector<float> holes = {1, NAN, 3};
   EXPECT_THROW(report->fit({holes.data(), 3, 1}, y, {}), std::invalid_argument);
-}
-
-TEST(TargetTwins, GrowTheSameTrees) {
-#if defined(RETABLE_HAS_CUDA)
-  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
-  for (const bool holes : {false, true}) {
-    const Data data = MakeData(3000, 20, 5, 300, holes, 13);
-    for (const bool regression : {false, true}) {
-      for (const bool weighted : {false, true}) {
-        const ForestOptions options{.n_trees = 4, .bootstrap = weighted, .seed = 2};
-        const Targets targets = data.Given(regression, weighted);
-        const auto cpu = FrontierCpu().fit(data.matrix(), targets, options);
-        const auto gpu = FrontierCuda().fit(data.matrix(), targets, options);
-        EXPECT_TRUE(cpu->host().trees == gpu->host().trees);
-      }
-    }
-  }
-#else
-  GTEST_SKIP() << "built without CUDA";
-#endif
 }
 
 }  // namespace

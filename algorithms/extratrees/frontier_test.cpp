@@ -7,7 +7,7 @@
 #include "algorithms/extratrees/candidates.hpp"
 #include "algorithms/extratrees/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier_cpu.hpp"
-#include "algorithms/extratrees/frontier_cuda.hpp"
+#include "algorithms/extratrees/frontier_steps.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
 
 namespace retable::extratrees {
@@ -405,24 +405,6 @@ TEST(FrontierSteps, AreNamed) {
   EXPECT_FALSE(ParseFrontierSteps("frontier").class_sorted);
   EXPECT_TRUE(ParseFrontierSteps("columns").columns);
   EXPECT_THROW(ParseFrontierSteps("fast"), std::invalid_argument);
-}
-
-TEST(FrontierTwins, GrowTheSameTrees) {
-#if defined(RETABLE_HAS_CUDA)
-  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
-  for (const std::uint32_t distinct : {20u, 700u}) {
-    const Data data = MakeData(3000, 20, 5, distinct, 13);
-    for (const char* steps : {"frontier", "class-sorted", "subtrees", "on-chip", "columns"}) {
-      const ForestOptions options{.n_trees = 4, .seed = 2};
-      const auto cpu = FrontierCpu().fit(data.matrix(), data.labels, options);
-      const auto gpu =
-          FrontierCuda(ParseFrontierSteps(steps)).fit(data.matrix(), data.labels, options);
-      EXPECT_TRUE(cpu->host().trees == gpu->host().trees) << steps;
-    }
-  }
-#else
-  GTEST_SKIP() << "built without CUDA";
-#endif
 }
 
 }  // namespace

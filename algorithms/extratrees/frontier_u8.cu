@@ -6,6 +6,6 @@ namespace retable::extratrees::frontier {
 template void Transpose<std::uint8_t>(const std::uint8_t*, std::uint8_t*, std::uint32_t,
                                       std::uint32_t);
 template GrowResult GrowBatch<std::uint8_t>(const Problem<std::uint8_t>&, Buffers&, bool,
-                                            const std::int64_t*, PartClock*);
+                                            const std::int64_t*);
 
 }  // namespace retable::extratrees::frontier

@@ -6,8 +6,6 @@
 #include <deque>
 #include <numeric>
 
-#include "algorithms/extratrees/frontier_cuda.hpp"
-
 namespace retable::extratrees::report {
 namespace {
 
@@ -224,21 +222,6 @@ TEST(BinomialSampling, HasTheLawOfSamplingWithReplacement) {
     EXPECT_NEAR(m, mean, 5 * std::sqrt(variance / rounds));
     EXPECT_NEAR(squares[i] / rounds - m * m, variance, 0.03 * variance);
   }
-}
-
-TEST(ReportTwins, GrowTheSameTrees) {
-#if defined(RETABLE_HAS_CUDA)
-  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
-  const Data data = MakeData(700, 9, 3, 1);
-  for (const Sampling sampling : {Sampling::kUniform, Sampling::kBinomial}) {
-    const ForestOptions options{.n_trees = 3, .seed = 4};
-    const auto cpu = ReportCpu({sampling}).fit(data.matrix(), data.labels, options);
-    const auto gpu = ReportCuda({sampling}).fit(data.matrix(), data.labels, options);
-    EXPECT_TRUE(cpu->host().trees == gpu->host().trees);
-  }
-#else
-  GTEST_SKIP() << "built without CUDA";
-#endif
 }
 
 }  // namespace

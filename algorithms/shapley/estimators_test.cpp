@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/shapley/game_testing.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
-#include "algorithms/shapley/term_game.hpp"
 
 namespace retable::shapley {
 namespace {

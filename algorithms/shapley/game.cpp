@@ -23,22 +23,6 @@ void CheckFinite(std::span<const double> values) {
   }
 }
 
-class OneByOne final : public Game {
- public:
-  OneByOne(int d, std::function<double(std::uint64_t)> value) : d_(d), value_(std::move(value)) {
-    if (d < 1 || d > 64) throw std::invalid_argument("a game by masks has 1 to 64 players");
-  }
-  int dimension() const override { return d_; }
-  void evaluate(std::span<const std::uint64_t> coalitions,
-                std::span<double> values) const override {
-    std::transform(coalitions.begin(), coalitions.end(), values.begin(), value_);
-  }
-
- private:
-  int d_;
-  std::function<double(std::uint64_t)> value_;
-};
-
 class Table final : public Game {
  public:
   Table(int d, std::vector<double> values) : d_(d), table_(std::move(values)) {}
@@ -93,19 +77,10 @@ void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions
   CheckFinite(values);
 }
 
-void WalkChecked(const Game& game, std::span<const std::int32_t> order, std::span<double> values) {
-  game.walk(order, values);
-  CheckFinite(values);
-}
-
 void WalksChecked(const Game& game, std::span<const std::int32_t> orders,
                   std::span<double> values) {
   game.walks(orders, values);
   CheckFinite(values);
-}
-
-std::unique_ptr<Game> FunctionGame(int d, std::function<double(std::uint64_t)> value) {
-  return std::make_unique<OneByOne>(d, std::move(value));
 }
 
 std::unique_ptr<Game> TabulatedGame(const Game& game) {

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -42,12 +41,8 @@ std::vector<std::uint64_t> Prefixes(std::span<const std::int32_t> order);
 //! is not finite: an average over it would mean nothing.
 void EvaluateChecked(const Game& game, std::span<const std::uint64_t> coalitions,
                      std::span<double> values);
-//! The same for a walk, and for several.
-void WalkChecked(const Game& game, std::span<const std::int32_t> order, std::span<double> values);
+//! The same for several walks.
 void WalksChecked(const Game& game, std::span<const std::int32_t> orders, std::span<double> values);
-
-//! A game by a function of one mask (d <= 64).
-std::unique_ptr<Game> FunctionGame(int d, std::function<double(std::uint64_t)> value);
 
 //! Every coalition's value stored: a look-up from then on. Asks the game 2^d times and keeps 2^d
 //! doubles. @throws std::invalid_argument for d > 20.

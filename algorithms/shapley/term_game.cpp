@@ -2,15 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
-
-#include "algorithms/common/philox.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -141,26 +137,6 @@ std::vector<double> TermGame::ShapleyValues() const {
       phi[i] -= coefficient_[t] * FactorialRatio(in, out - 1);
   }
   return phi;
-}
-
-std::unique_ptr<TermGame> RandomTermGame(int d, int order, int count, std::uint64_t seed) {
-  if (order < 1) throw std::invalid_argument("conjunctions of at least one player are needed");
-  const Philox4x32 random = Philox4x32::FromSeed(seed);
-  std::uint64_t next = 0;
-  const auto draw = [&] { return random.Block(next++).half(0); };
-  std::vector<Term> terms(static_cast<std::size_t>(count));
-  for (Term& term : terms) {
-    const auto size = UniformBelow(draw(), static_cast<std::uint64_t>(order)) + 1;
-    std::vector<char> used(static_cast<std::size_t>(d), 0);
-    for (std::uint64_t k = 0; k < size; ++k) {
-      const auto player = UniformBelow(draw(), static_cast<std::uint64_t>(d));
-      if (used[player]++ != 0) continue;
-      (draw() % 2 == 0 ? term.with : term.without).push_back(static_cast<std::int32_t>(player));
-    }
-    const double radius = std::sqrt(-2 * std::log(UniformDoubleOpenBelow(draw())));
-    term.coefficient = radius * std::cos(2 * std::numbers::pi * UniformDouble(draw()));
-  }
-  return std::make_unique<TermGame>(d, terms);
 }
 
 }  // namespace retable::shapley

@@ -45,7 +45,4 @@ class TermGame final : public Game {
   std::vector<std::uint64_t> with_, without_;  // the same as masks: word by word, each of all terms
 };
 
-//! `count` random conjunctions of 1 to `order` players with normal coefficients.
-std::unique_ptr<TermGame> RandomTermGame(int d, int order, int count, std::uint64_t seed);
-
 }  // namespace retable::shapley

@@ -84,7 +84,7 @@ TEST_P(Fixtures, TreesEqualScikitLearns) {
         EXPECT_NEAR(answers[i], expected[i], 1e-11 * std::max(1.0, std::abs(expected[i])));
       }
       const std::vector<double> importances = given["importances"];
-      const std::vector<double> ours = fitted->feature_importances();
+      const std::vector<double> ours = fitted->host().FeatureImportances();
       for (std::size_t f = 0; f < ours.size(); ++f) EXPECT_NEAR(ours[f], importances[f], 1e-12);
     }
   }

@@ -9,7 +9,6 @@ BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth) {
   BinaryBoostingOptions options;
   options.rounds = static_cast<int>(IntegerParameter(parameters, "rounds", options.rounds));
   options.depth = static_cast<int>(IntegerParameter(parameters, "depth", depth));
-  options.learning_rate = RealParameter(parameters, "learning_rate", options.learning_rate);
   return options;
 }
 

@@ -25,7 +25,7 @@ struct BinaryBoostingOptions {
   double ridge = 1;
 };
 
-//! From a method's parameters "rounds", "depth" and "learning_rate", whose default depths differ.
+//! From a method's parameters "rounds" and "depth", whose default depths differ.
 BinaryBoostingOptions BoostingOf(const Parameters& parameters, int depth);
 
 //! A player that has to be in, or out.

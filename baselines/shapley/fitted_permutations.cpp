@@ -279,8 +279,7 @@ RETABLE_REGISTER(
                     {"folds", std::int64_t{5}, "of cross-fitting, at least 2"},
                     {"coalitions_per_term", std::int64_t{10}, "a column of odd, at least 3"},
                     {"rounds", std::int64_t{100}, "trees of a fit"},
-                    {"depth", std::int64_t{4}, "of a tree"},
-                    {"learning_rate", 0.3, "of boosting"}},
+                    {"depth", std::int64_t{4}, "of a tree"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
        const BinaryBoostingOptions trees = BoostingOf(p, 4);
        auto sampler = Registry<PermutationSampler>::Instance().Make(

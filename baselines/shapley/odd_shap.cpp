@@ -116,7 +116,6 @@ RETABLE_REGISTER(
      .parameters = {{"coalitions_per_term", std::int64_t{10}, "a column for so many, at least 3"},
                     {"rounds", std::int64_t{100}, "trees that choose the terms"},
                     {"depth", std::int64_t{5}, "of a tree"},
-                    {"learning_rate", 0.3, "of boosting"},
                     {"sampler", std::string("none"), "of permutations that pass the coalitions"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
        const BinaryBoostingOptions trees = BoostingOf(p, 5);

@@ -245,8 +245,7 @@ RETABLE_REGISTER(
                      "the fitted game: trees, additive, or stacked: trees on an additive one"},
                     {"folds", std::int64_t{5}, "of cross-fitting, at least 2"},
                     {"rounds", std::int64_t{100}, "trees of a fit"},
-                    {"depth", std::int64_t{4}, "of a tree"},
-                    {"learning_rate", 0.3, "of boosting"}},
+                    {"depth", std::int64_t{4}, "of a tree"}},
      .make = [](const Parameters& p) -> std::unique_ptr<ShapleyEstimator> {
        const BinaryBoostingOptions trees = BoostingOf(p, 4);
        return std::make_unique<RegressionMsr>(ProxyByName(TextParameter(p, "proxy", "trees")),

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/forest_work.hpp"
-#include "algorithms/extratrees/frontier_cuda.hpp"
 #include "baselines/extratrees/scikit_learn_python.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/extratrees/forest_data.hpp"

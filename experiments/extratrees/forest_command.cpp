@@ -11,10 +11,10 @@
 #include <ostream>
 #include <sstream>
 
+#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/forest_export.hpp"
 #include "algorithms/extratrees/forest_json.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
-#include "algorithms/extratrees/frontier_cuda.hpp"
 #include "datasets/arff.hpp"
 #include "datasets/atomic_file.hpp"
 #include "datasets/catalog.hpp"

@@ -1,7 +1,5 @@
 #include "experiments/extratrees/forest_data.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <stdexcept>
 
@@ -11,60 +9,15 @@
 namespace retable::experiments::forests {
 namespace {
 
-// A stream of uniform numbers in [0, 1).
-class Uniform {
- public:
-  Uniform(std::uint64_t seed, std::uint64_t stream)
-      : philox_(Philox4x32::FromSeed(seed)), stream_(stream) {}
-  double operator()() { return UniformDouble(philox_.Block(index_++, stream_).half(0)); }
-
- private:
-  Philox4x32 philox_;
-  std::uint64_t stream_;
-  std::uint64_t index_ = 0;
-};
-
 std::vector<std::size_t> Shuffled(std::size_t n, std::uint64_t seed) {
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), 0);
-  Uniform uniform(seed, 1);
+  const Philox4x32 philox = Philox4x32::FromSeed(seed);
   for (std::size_t i = n; i > 1; --i) {
-    std::swap(order[i - 1], order[static_cast<std::size_t>(uniform() * static_cast<double>(i))]);
+    const double u = UniformDouble(philox.Block(n - i, 1).half(0));
+    std::swap(order[i - 1], order[static_cast<std::size_t>(u * static_cast<double>(i))]);
   }
   return order;
-}
-
-constexpr std::size_t kSide = 28;
-
-// One image: a Bezier curve through jittered control points, drawn with a soft pen.
-void DrawStroke(std::uint32_t label, Uniform& uniform, float* pixels) {
-  Uniform shape(0x5eed, 100 + label);  // the class's own curve
-  double x[4];
-  double y[4];
-  for (int k = 0; k < 4; ++k) {
-    x[k] = 6 + 16 * shape() + 5 * (uniform() - 0.5);
-    y[k] = 6 + 16 * shape() + 5 * (uniform() - 0.5);
-  }
-  const double pen = 1.1 + 0.7 * uniform();
-  for (int step = 0; step <= 40; ++step) {
-    const double t = step / 40.0;
-    const double s = 1 - t;
-    const double b[4] = {s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t};
-    const double cx = b[0] * x[0] + b[1] * x[1] + b[2] * x[2] + b[3] * x[3];
-    const double cy = b[0] * y[0] + b[1] * y[1] + b[2] * y[2] + b[3] * y[3];
-    for (int j = -3; j <= 3; ++j) {
-      for (int i = -3; i <= 3; ++i) {
-        const int px = static_cast<int>(cx) + i;
-        const int py = static_cast<int>(cy) + j;
-        if (px < 2 || py < 2 || px > 25 || py > 25) continue;
-        const double dx = px + 0.5 - cx;
-        const double dy = py + 0.5 - cy;
-        const double ink = 255 * std::max(0.0, 1.4 - std::sqrt(dx * dx + dy * dy) / pen);
-        float& pixel = pixels[static_cast<std::size_t>(py) * kSide + static_cast<std::size_t>(px)];
-        pixel = std::max(pixel, static_cast<float>(std::floor(std::min(ink, 255.0))));
-      }
-    }
-  }
 }
 
 void KeepTraining(Supervised& data, std::size_t max_train) {
@@ -105,22 +58,6 @@ Supervised LoadSupervised(const std::string& name, std::uint64_t seed, std::size
     data.labels.push_back(labels.codes[i]);
   }
   KeepTraining(data, max_train);
-  return data;
-}
-
-Supervised SyntheticStrokes(std::size_t train_rows, std::size_t test_rows, std::uint64_t seed) {
-  Supervised data;
-  data.name = "synthetic strokes";
-  data.columns = kSide * kSide;
-  data.classes = 10;
-  data.train_rows = train_rows;
-  data.values.assign((train_rows + test_rows) * data.columns, 0.0f);
-  data.labels.resize(train_rows + test_rows);
-  for (std::size_t i = 0; i < data.labels.size(); ++i) {
-    Uniform uniform(seed, 1000 + i);
-    data.labels[i] = static_cast<std::uint32_t>(uniform() * 10);
-    DrawStroke(data.labels[i], uniform, data.values.data() + i * data.columns);
-  }
   return data;
 }
 

@@ -34,8 +34,4 @@ struct Supervised {
 //! @throws std::invalid_argument where the target is not nominal.
 Supervised LoadSupervised(const std::string& name, std::uint64_t seed, std::size_t max_train = 0);
 
-//! "synthetic strokes": 28 x 28 pixels of ten jittered curves, shaped like MNIST (784 columns of
-//! 0 .. 255, about a sixth of them ink, border columns constant).
-Supervised SyntheticStrokes(std::size_t train_rows, std::size_t test_rows, std::uint64_t seed);
-
 }  // namespace retable::experiments::forests

@@ -6,7 +6,6 @@
 
 #include "algorithms/extratrees/forest_work.hpp"
 #include "experiments/common/plan_testing.hpp"
-#include "experiments/extratrees/forest_data.hpp"
 #include "harness/experiment.hpp"
 
 namespace retable::harness {
@@ -107,16 +106,6 @@ TEST(CountsProtocol, CountsIris) {
   EXPECT_EQ(MetricOf(outcome, "rows").samples.front(), 100);
   EXPECT_EQ(MetricOf(outcome, "classes").samples.front(), 3);
   EXPECT_EQ(MetricOf(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
-}
-
-TEST(ForestData, SyntheticStrokesLookLikePixels) {
-  const auto data = experiments::forests::SyntheticStrokes(200, 50, 1);
-  EXPECT_EQ(data.columns, 784u);
-  EXPECT_EQ(data.test_rows(), 50u);
-  EXPECT_EQ(data.name.find("synthetic"), 0u);
-  const std::set<std::uint32_t> classes(data.labels.begin(), data.labels.end());
-  EXPECT_EQ(classes.size(), 10u);
-  for (const float x : data.values) ASSERT_TRUE(x >= 0 && x <= 255);
 }
 
 std::vector<Experiment> Load(const std::string& profile) {

@@ -5,22 +5,6 @@ if(NOT RETABLE_ONLY OR "treeshap" IN_LIST RETABLE_ONLY)
 else()
   message(FATAL_ERROR "RETABLE_ONLY: the family shapley needs treeshap too (make: ONLY='shapley;treeshap')")
 endif()
-# The device check: verifies the CUDA samplers and image networks against their twins and prints their
-# speed.
-if(RETABLE_HAS_CUDA)
-  set(shapley_images device_image_game.cpp device_layers.cu image_game.cpp image_layers.cpp
-      onnx_layers.cpp)
-  list(TRANSFORM shapley_images PREPEND ${CMAKE_SOURCE_DIR}/experiments/shapley/)
-  add_executable(shapley_gpu_check
-                 ${CMAKE_SOURCE_DIR}/experiments/shapley/gpu_check_bench.cpp
-                 ${CMAKE_SOURCE_DIR}/experiments/shapley/image_check_bench.cpp ${shapley_images}
-                 ${CMAKE_BINARY_DIR}/generated/experiments/shapley_networks.cpp)
-  target_link_libraries(shapley_gpu_check PRIVATE retable_flags)
-  foreach(library common shapley)
-    target_link_libraries(shapley_gpu_check PRIVATE retable_${library})
-  endforeach()
-endif()
-
 # Image games: the networks are compiled in; OpenCV runs them, in a library that the program opens
 # where it is there.
 set(shapley_networks ${CMAKE_SOURCE_DIR}/experiments/shapley/networks)

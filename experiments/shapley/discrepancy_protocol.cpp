@@ -57,7 +57,6 @@ class DiscrepancyProtocol final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"lambda", 4.0, "of the Mallows kernel that measures"},
-            {"sbq_limit", std::int64_t{1000000}, "most permutations asked of SBQ"},
             {"search_limit", std::int64_t{0},
              "most places (permutations times players) that designs are searched for; 0: any"}};
   }
@@ -73,10 +72,6 @@ class DiscrepancyProtocol final : public harness::Protocol {
     return {info};
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    const std::int64_t limit = IntegerOr(cell.settings, "sbq_limit", 1000000);
-    if (cell.algorithm == "SBQ" && IntegerOf(cell.axes, "samples") > limit) {
-      return "quadrature grows with the cube of the samples; sbq_limit is " + std::to_string(limit);
-    }
     const std::int64_t most = IntegerOr(cell.settings, "search_limit", 0);
     const std::int64_t places = IntegerOf(cell.axes, "samples") * IntegerOf(cell.axes, "dimension");
     const auto shipped = cell.parameters.find("shipped");

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "algorithms/shapley/game_testing.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "datasets/test_folder.hpp"
 #include "experiments/common/plan_testing.hpp"

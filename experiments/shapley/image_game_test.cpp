@@ -78,7 +78,7 @@ TEST(ImageGame, ValuesThatAreNotFiniteAreRefused) {
   Image image{1, 2, 2, {1, 1, std::numeric_limits<float>::infinity(), 1}};
   const auto game = MakeImageGame(std::make_shared<Weighted>(4), Tiled(image, 1, {0.0f}));
   std::vector<double> values(5);
-  EXPECT_THROW(shapley::WalkChecked(*game, std::vector<std::int32_t>{0, 1, 2, 3}, values),
+  EXPECT_THROW(shapley::WalksChecked(*game, std::vector<std::int32_t>{0, 1, 2, 3}, values),
                std::invalid_argument);
 }
 
