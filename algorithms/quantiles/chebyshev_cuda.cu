@@ -30,7 +30,6 @@
 
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "algorithms/quantiles/cuda_support.cuh"
-#include "algorithms/quantiles/feed_through_device.hpp"
 #include "algorithms/quantiles/few_places_cuda.cuh"
 #include "algorithms/quantiles/moment_accumulator.hpp"
 #include "algorithms/quantiles/warp_sums.cuh"
@@ -764,29 +763,6 @@ ChebyshevSums ChebyshevCuda::Fetch(void* stream) {
     digits_ = lattice ? counted.digits : kNoLattice;
   }
   return sums;
-}
-
-void ChebyshevCuda::Enqueue(const float* values, std::size_t n, void* stream) {
-  Launch(values, n, stream);
-}
-void ChebyshevCuda::Enqueue(const double* values, std::size_t n, void* stream) {
-  Launch(values, n, stream);
-}
-template <class Real>
-ChebyshevSums ChebyshevCuda::SumPieces(std::span<const Real> values) {
-  ChebyshevSums total;
-  FeedThroughDevice(values, [&](const Real* piece, std::size_t n) {
-    ChebyshevSums sums = Sum(piece, n, nullptr);
-    total.Merge(sums, order_);
-  });
-  return total;
-}
-
-ChebyshevSums ChebyshevCuda::SumHost(std::span<const float> values) {
-  return SumPieces(values);
-}
-ChebyshevSums ChebyshevCuda::SumHost(std::span<const double> values) {
-  return SumPieces(values);
 }
 
 ChebyshevSums ChebyshevCuda::Sum(const float* values, std::size_t n, void* stream) {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 
 #include "algorithms/quantiles/chebyshev_sums.hpp"
 
@@ -22,23 +21,15 @@ class ChebyshevCuda {
   //! the answer. @throws std::runtime_error on a CUDA error.
   ChebyshevSums Sum(const float* values, std::size_t n, void* stream);
   ChebyshevSums Sum(const double* values, std::size_t n, void* stream);
-  //! The same for host memory, copied to the device piece by piece.
-  ChebyshevSums SumHost(std::span<const float> values);
-  ChebyshevSums SumHost(std::span<const double> values);
   //! Decimal digits of the values of the last Sum, as FindDigitsCuda tells; nothing where they were
   //! not few enough to be counted.
   std::optional<int> digits() const { return digits_; }
-  //! The kernels alone, not waited for: for timing.
-  void Enqueue(const float* values, std::size_t n, void* stream);
-  void Enqueue(const double* values, std::size_t n, void* stream);
 
  private:
   struct Memory;
   template <class Real>
   void Launch(const Real* values, std::size_t n, void* stream);
   ChebyshevSums Fetch(void* stream);
-  template <class Real>
-  ChebyshevSums SumPieces(std::span<const Real> values);
 
   int order_;
   std::optional<int> digits_;

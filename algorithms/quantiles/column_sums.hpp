@@ -85,16 +85,12 @@ class ColumnsCuda {
   //! std::runtime_error on a CUDA error.
   std::vector<ColumnSums> Sum(const DeviceColumns<float>& columns, void* stream);
   std::vector<ColumnSums> Sum(const DeviceColumns<double>& columns, void* stream);
-  //! The kernels alone, not waited for: for timing.
-  void Enqueue(const DeviceColumns<float>& columns, void* stream);
-  void Enqueue(const DeviceColumns<double>& columns, void* stream);
-  //! Waits for what was enqueued last, on that stream.
-  std::vector<ColumnSums> Fetch(std::size_t columns, void* stream);
 
  private:
   struct Memory;
   template <class Real>
   void Launch(const DeviceColumns<Real>& columns, void* stream);
+  std::vector<ColumnSums> Fetch(std::size_t columns, void* stream);
 
   int order_;
   bool logs_;

@@ -215,11 +215,6 @@ std::size_t TileCount(std::size_t rows) {
   return rows == 0 ? 1 : (rows + TileLength(rows) - 1) / TileLength(rows);
 }
 
-template <class T>
-void Reserve(DeviceArray<T>& array, std::size_t n) {
-  if (array.size() < n) array = DeviceArray<T>(n);
-}
-
 }  // namespace
 
 struct ColumnsCuda::Memory {
@@ -248,9 +243,9 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
   const std::size_t tiles = TileCount(columns.rows);
   const std::size_t kinds = logs_ ? 2 : 1;
   Memory& memory = *memory_;
-  Reserve(memory.tiles, tiles * columns.columns * kinds);
-  Reserve(memory.sums, columns.columns * kinds);
-  Reserve(memory.digits, tiles * columns.columns);
+  memory.tiles.Reserve(tiles * columns.columns * kinds);
+  memory.sums.Reserve(columns.columns * kinds);
+  memory.digits.Reserve(tiles * columns.columns);
   memory.tiles_a_column = tiles;
   memory.rounding = kRounding<Real>;
   const auto blocks = static_cast<unsigned>(tiles * columns.columns);
@@ -305,12 +300,6 @@ std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
   return out;
 }
 
-void ColumnsCuda::Enqueue(const DeviceColumns<float>& columns, void* stream) {
-  Launch(columns, stream);
-}
-void ColumnsCuda::Enqueue(const DeviceColumns<double>& columns, void* stream) {
-  Launch(columns, stream);
-}
 std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<float>& columns, void* stream) {
   Launch(columns, stream);
   return Fetch(columns.columns, stream);

@@ -101,17 +101,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-template <class T>
-void Upload(const T* from, std::size_t n, DeviceArray<T>& to) {
-  if (to.size() < n) to = DeviceArray<T>(n);
-  CheckCuda(cudaMemcpy(to.data(), from, n * sizeof(T), cudaMemcpyHostToDevice), "copy to device");
-}
-
 }  // namespace
 
 struct DualCuda::Memory {
   int blocks = 0;
-  int count = 0;
   DeviceArray<Nodes> nodes;
   DeviceArray<int> next{1};
   DeviceArray<DualProblem> problems;
@@ -126,35 +119,25 @@ DualCuda::DualCuda() : memory_(std::make_unique<Memory>()) {
     nodes.node[i] = rule.node[i];
     nodes.weight[i] = rule.weight[i];
   }
-  Upload(&nodes, 1, memory_->nodes);
+  memory_->nodes.Upload(std::span<const Nodes>(&nodes, 1));
 }
 
 DualCuda::~DualCuda() = default;
 DualCuda::DualCuda(DualCuda&&) noexcept = default;
 DualCuda& DualCuda::operator=(DualCuda&&) noexcept = default;
 
-void DualCuda::EnqueueAgain() {
-  if (memory_->count == 0) return;
-  CheckCuda(cudaMemsetAsync(memory_->next.data(), 0, sizeof(int)), "cudaMemset");
-  const int useful = (memory_->count + kTeams - 1) / kTeams;
-  const int blocks = useful < memory_->blocks ? useful : memory_->blocks;
-  DualKernel<<<blocks, kThreads>>>(memory_->problems.data(), memory_->count, memory_->nodes.data(),
-                                   memory_->next.data(), memory_->answers.data());
-  CheckCuda(cudaGetLastError(), "dual kernel");
-}
-
 std::vector<DualAnswer> DualCuda::Solve(std::span<const DualProblem> problems) {
   std::vector<DualAnswer> answers(problems.size());
   if (problems.empty()) return answers;
-  Upload(problems.data(), problems.size(), memory_->problems);
-  if (memory_->answers.size() < problems.size()) {
-    memory_->answers = DeviceArray<DualAnswer>(problems.size());
-  }
-  memory_->count = static_cast<int>(problems.size());
-  EnqueueAgain();
-  CheckCuda(cudaMemcpy(answers.data(), memory_->answers.data(), answers.size() * sizeof(DualAnswer),
-                       cudaMemcpyDeviceToHost),
-            "dual kernel");
+  memory_->problems.Upload(problems);
+  memory_->answers.Reserve(problems.size());
+  const int count = static_cast<int>(problems.size());
+  const int useful = (count + kTeams - 1) / kTeams;
+  const int blocks = useful < memory_->blocks ? useful : memory_->blocks;
+  DualKernel<<<blocks, kThreads>>>(memory_->problems.data(), count, memory_->nodes.data(),
+                                   memory_->next.Zeros(1), memory_->answers.data());
+  CheckCuda(cudaGetLastError(), "dual kernel");
+  memory_->answers.Download(answers);
   return answers;
 }
 

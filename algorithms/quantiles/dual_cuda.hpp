@@ -22,8 +22,6 @@ class DualCuda {
 
   //! Copies the problems there and the answers back. @throws std::runtime_error on a CUDA error.
   std::vector<DualAnswer> Solve(std::span<const DualProblem> problems);
-  //! The kernel alone, on what Solve brought there last: for timing. Not waited for.
-  void EnqueueAgain();
 
  private:
   struct Memory;

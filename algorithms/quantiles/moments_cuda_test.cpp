@@ -1,36 +1,33 @@
 //! @file
-//! One test body for both devices: the sums of a CUDA twin are those of the CPU.
+//! Moments on both devices against long double, and the CUDA moments against the CPU's.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/moment_accumulator.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
-#include <cuda_runtime_api.h>
-
+#include "algorithms/common/cuda_memory.hpp"
+#include "algorithms/quantiles/device_testing.hpp"
+#include "algorithms/quantiles/device_update.hpp"
 #include "algorithms/quantiles/moments_cuda.hpp"
 #endif
 
 namespace retable::quantiles {
 namespace {
 
-//! Why there is no device to test, or an empty string.
+#if !defined(RETABLE_HAS_CUDA)
 std::string WhyNoDevice() {
-#if defined(RETABLE_HAS_CUDA)
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess) return cudaGetErrorString(error);
-  return count == 0 ? "no CUDA device" : "";
-#else
   return "built without CUDA";
-#endif
 }
+#endif
 
 std::unique_ptr<MomentAccumulator> Make(Device device, bool central, int order) {
 #if defined(RETABLE_HAS_CUDA)
@@ -42,7 +39,7 @@ std::unique_ptr<MomentAccumulator> Make(Device device, bool central, int order) 
   return central ? MakeCentralAccumulator(order) : MakeNaiveAccumulator(order);
 }
 
-class OnDevice : public testing::TestWithParam<Device> {
+class CudaAndCpuMoments : public testing::TestWithParam<Device> {
  protected:
   void SetUp() override {
     if (GetParam() != Device::kCuda) return;
@@ -70,7 +67,7 @@ std::vector<double> Exact(const std::vector<double>& values, const ScaledMoments
   return out;
 }
 
-TEST_P(OnDevice, MomentsAreRightAtEverySize) {
+TEST_P(CudaAndCpuMoments, AreRightAtEverySize) {
   std::mt19937_64 engine(5);
   std::normal_distribution<double> normal;
   for (const std::size_t n : {1u, 2u, 31u, 8191u, 8192u, 8193u, 65536u, 65537u, 300001u}) {
@@ -95,7 +92,7 @@ TEST_P(OnDevice, MomentsAreRightAtEverySize) {
   }
 }
 
-TEST_P(OnDevice, CentralSumsHoldOnOffsetFloats) {
+TEST_P(CudaAndCpuMoments, HoldOnOffsetFloatsIfCentral) {
   std::mt19937_64 engine(6);
   std::normal_distribution<float> normal(1000, 1);
   std::vector<float> values(100003);
@@ -111,8 +108,53 @@ TEST_P(OnDevice, CentralSumsHoldOnOffsetFloats) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Moments, OnDevice, testing::Values(Device::kCpu, Device::kCuda),
+INSTANTIATE_TEST_SUITE_P(Moments, CudaAndCpuMoments, testing::Values(Device::kCpu, Device::kCuda),
                          [](const auto& param) { return DeviceName(param.param); });
+
+#if defined(RETABLE_HAS_CUDA)
+template <class Real>
+class CudaMoments : public CudaTest<Real> {};
+TYPED_TEST_SUITE(CudaMoments, Reals, RealName);
+
+//! Largest difference of two moment vectors; infinite where a count or a bound differs.
+double Difference(const ScaledMoments& a, const ScaledMoments& b) {
+  double worst = a.count == b.count && a.min == b.min && a.max == b.max
+                     ? 0
+                     : std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k <= static_cast<std::size_t>(a.order); ++k) {
+    const double error = std::abs(a.moment[k] - b.moment[k]);
+    worst = error > worst || std::isnan(error) ? error : worst;
+  }
+  return worst;
+}
+
+TYPED_TEST(CudaMoments, MatchTheCpuOnEveryShapeAndLength) {
+  using Real = TypeParam;
+  std::mt19937_64 engine(TestSeed());
+  for (const std::size_t n : kStreamLengths) {
+    DeviceArray<Real> device(n + 1);
+    for (const StreamShape& shape : kStreamShapes) {
+      if (shape.missing && n <= 100) continue;
+      const std::vector<Real> all = DrawStream<Real>(shape, n + 1, engine);
+      const std::size_t first = n % 2;  // odd lengths start off alignment
+      device.Upload(all);
+      for (const bool central : {true, false}) {
+        // Raw sums of data far off zero are noise on either device.
+        if (!central && shape.offset) continue;
+        for (const int order : {5, 10, 15}) {
+          const auto cpu = Make(Device::kCpu, central, order);
+          const auto cuda = Make(Device::kCuda, central, order);
+          cpu->update(std::span<const Real>(all).subspan(first, n));
+          dynamic_cast<DeviceUpdate&>(*cuda).update_device(device.data() + first, n, nullptr);
+          if (cpu->min() == cpu->max()) continue;
+          EXPECT_LE(Difference(cuda->scaled(), cpu->scaled()), central ? 1e-6 : 1e-5)
+              << shape.name << ", " << n << " values, order " << order << ", central " << central;
+        }
+      }
+    }
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace retable::quantiles

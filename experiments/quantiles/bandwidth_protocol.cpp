@@ -17,7 +17,7 @@
 #include "algorithms/quantiles/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/chebyshev_cuda.hpp"
 #include "experiments/common/glue.hpp"
-#include "experiments/quantiles/gpu_check_kernels.hpp"
+#include "experiments/quantiles/bandwidth_kernels.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timed_outcome.hpp"
 

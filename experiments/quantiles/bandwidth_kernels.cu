@@ -1,6 +1,6 @@
 #include "algorithms/common/philox.hpp"
 #include "algorithms/quantiles/cuda_support.cuh"
-#include "experiments/quantiles/gpu_check_kernels.hpp"
+#include "experiments/quantiles/bandwidth_kernels.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -18,7 +18,6 @@ __global__ void Fill(Real* out, std::size_t n, Shape shape, std::uint64_t seed) 
     if (shape == Shape::kOffsetNormal) x = 1000 + normal;
     if (shape == Shape::kLognormal) x = exp(normal);
     if (shape == Shape::kPixel) x = u < 0.7 ? 0.0 : floor(256 * v);
-    if (shape == Shape::kTimestamp) x = 1.6e9 + 1e5 * v;
     out[i] = static_cast<Real>(x);
   }
 }

@@ -1,14 +1,14 @@
 #pragma once
 //! @file
-//! What the check of the CUDA methods and the bandwidth protocol need on the device: fresh data,
-//! and the floor to compare to.
+//! Device kernels of the bandwidth protocol: generated data, and the plain read that sums are
+//! compared with.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace retable::quantiles {
 
-enum class Shape { kNormal, kOffsetNormal, kLognormal, kPixel, kTimestamp };
+enum class Shape { kNormal, kOffsetNormal, kLognormal, kPixel };
 
 //! Fills device memory with values of a shape, a pure function of seed and index.
 void FillDevice(float* out, std::size_t n, Shape shape, std::uint64_t seed);
