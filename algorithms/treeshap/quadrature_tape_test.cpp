@@ -215,7 +215,8 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
 
 template <bool General, int R>
 std::vector<double> Explain(const TreeEnsemble& model, const std::vector<float>& rows,
-                            const TapeOptions& options) {
+                            TapeOptions options) {
+  if (options.unit_leaves > 0) options.points = {4, 6, 8};
   const AnnotatedModel annotated = Annotate(model);
   const TapeSet set = CompileTapes(annotated, options);
   const auto side = static_cast<std::size_t>(model.features) + 1;
@@ -334,6 +335,23 @@ TEST(QuadratureTape, UnitsSharedByRowsChangeNothing) {
     ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = 8}), want, 5e-7);
     ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 40}), want, 5e-7);
     ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 1 << 20}), want, 5e-7);
+  }
+}
+
+TEST(QuadratureTape, SharesUnitsOfDeepNarrowTrees) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const TreeEnsemble model = RandomEnsemble({.trees = 2,
+                                               .features = 12 + static_cast<int>(seed % 5),
+                                               .depth = 16,
+                                               .leaf_probability = 0.33,
+                                               .repeats = seed % 2 == 0 ? 1 : 3},
+                                              seed);
+    const auto rows = RandomRows(model, 40, seed % 3 == 0 ? 0.1 : 0, seed);
+    const auto want =
+        PathReferenceValues(model, {rows, 40, static_cast<std::size_t>(model.features)});
+    for (const std::int32_t leaves : {8, 30}) {
+      ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
+    }
   }
 }
 
