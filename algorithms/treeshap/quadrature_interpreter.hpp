@@ -147,43 +147,64 @@ RETABLE_HD void SecondG(const Record<Q>& record, const float (&delta)[R], const 
   }
 }
 
-//! A subtree in registers. Nodes are numbered in preorder; delta and sum hold all of them.
+//! Sums of a treelet's nodes that are added when all is read: no store stands between the loads,
+//! and the compiler may order them freely.
+template <int Nodes, int R, class Memory>
+struct SumsLast {
+  Memory& memory;
+  std::uint32_t feature[Nodes];
+  float sum[Nodes][R];
+
+  RETABLE_HD explicit SumsLast(Memory& to) : memory(to) {}
+  RETABLE_HD void Add(int node, const float (&change)[R]) {
+    RETABLE_UNROLL
+    for (int r = 0; r < R; ++r) sum[node][r] = change[r];
+  }
+  RETABLE_HD void Finish() {
+    RETABLE_UNROLL
+    for (int i = 0; i < Nodes; ++i) memory.AddPhi(feature[i], sum[i]);
+  }
+};
+
+//! A subtree in registers. Nodes are numbered in preorder; delta holds all of them.
 template <class Shape>
 struct Treelet;
 
 template <>
 struct Treelet<L> {
-  template <int Q, int R, int Index, int Nodes>
-  static RETABLE_HD void Run(const Float4*, const float (&)[Nodes][R], float (&)[Nodes][R],
+  template <int Q, int R, int Index, int Nodes, class Sums>
+  static RETABLE_HD void Run(const Float4*, const float (&)[Nodes][R], Sums&,
                              const float (&)[Q * R], float (&)[Q * R]) {}
 };
 
 //! Both children are leaves: K is linear in delta, the contribution is one dot product with G.
 template <>
 struct Treelet<P> {
-  template <int Q, int R, int Index, int Nodes>
-  static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R],
-                             float (&sum)[Nodes][R], const float (&g)[Q * R], float (&k)[Q * R]) {
+  template <int Q, int R, int Index, int Nodes, class Sums>
+  static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R], Sums& sums,
+                             const float (&g)[Q * R], float (&k)[Q * R]) {
     const Record<Q> record(at + Index * RecordSize(Q));
+    float sum[R];
     RETABLE_UNROLL
     for (int q = 0; q < Q; ++q) {
       RETABLE_UNROLL
       for (int r = 0; r < R; ++r) {
-        k[q * R + r] = MultiplyAdd(record.g(q), delta[Index][r], record.weight());
-        sum[Index][r] =
-            q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[q * R + r], record.e(q), sum[Index][r]);
+        const int i = q * R + r;
+        k[i] = MultiplyAdd(record.g(q), delta[Index][r], record.weight());
+        sum[r] = q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[i], record.e(q), sum[r]);
       }
     }
     RETABLE_UNROLL
-    for (int r = 0; r < R; ++r) sum[Index][r] *= delta[Index][r];
+    for (int r = 0; r < R; ++r) sum[r] *= delta[Index][r];
+    sums.Add(Index, sum);
   }
 };
 
 template <class First, class Second>
 struct Treelet<N<First, Second>> {
-  template <int Q, int R, int Index, int Nodes>
-  static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R],
-                             float (&sum)[Nodes][R], const float (&g)[Q * R], float (&k)[Q * R]) {
+  template <int Q, int R, int Index, int Nodes, class Sums>
+  static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R], Sums& sums,
+                             const float (&g)[Q * R], float (&k)[Q * R]) {
     const Record<Q> record(at + Index * RecordSize(Q));
     float second_g[Q * R];
     float child_g[Q * R];
@@ -191,44 +212,41 @@ struct Treelet<N<First, Second>> {
     SecondG<Q, R>(record, delta[Index], g, second_g);
     RETABLE_UNROLL
     for (int i = 0; i < Q * R; ++i) child_g[i] = g[i] - second_g[i];
-    Treelet<First>::template Run<Q, R, Index + 1, Nodes>(at, delta, sum, child_g, first);
+    Treelet<First>::template Run<Q, R, Index + 1, Nodes>(at, delta, sums, child_g, first);
     RETABLE_UNROLL
     for (int i = 0; i < Q * R; ++i) k[i] = record.value();
-    Treelet<Second>::template Run<Q, R, Index + 1 + First::kNodes, Nodes>(at, delta, sum, second_g,
+    Treelet<Second>::template Run<Q, R, Index + 1 + First::kNodes, Nodes>(at, delta, sums, second_g,
                                                                           k);
-    Join<Q, R>(record, delta[Index], g, first, k, sum[Index]);
+    float sum[R];
+    Join<Q, R>(record, delta[Index], g, first, k, sum);
+    sums.Add(Index, sum);
   }
 };
 
-//! Runs a treelet: everything is read first, sums are stored last, so that no store stands between
-//! the loads and the compiler may order them freely.
 template <class Shape, bool General, int Q, int R, class Memory>
-RETABLE_HD void RunTreelet(const Float4* at, const float (&g)[Q * R], float (&k)[Q * R],
-                           Memory& memory) {
+RETABLE_HD void RunTreelet(const Float4* at, LaneState<Q, R>& state, Memory& memory) {
   constexpr int kNodes = Shape::kNodes;
+  SumsLast<kNodes, R, Memory> sums(memory);
   float delta[kNodes][R];
-  float sum[kNodes][R];
-  std::uint32_t feature[kNodes];
   RETABLE_UNROLL
   for (int i = 0; i < kNodes; ++i) {
-    feature[i] = Route<General, Q, R>(Record<Q>(at + i * RecordSize(Q)), memory, delta[i]);
+    sums.feature[i] = Route<General, Q, R>(Record<Q>(at + i * RecordSize(Q)), memory, delta[i]);
   }
-  Treelet<Shape>::template Run<Q, R, 0, kNodes>(at, delta, sum, g, k);
-  RETABLE_UNROLL
-  for (int i = 0; i < kNodes; ++i) memory.AddPhi(feature[i], sum[i]);
+  Treelet<Shape>::template Run<Q, R, 0, kNodes>(at, delta, sums, state.g, state.k);
+  sums.Finish();
 }
 
 //! A node on the stack: the slot holds its G.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R], float (&k)[Q * R],
-                       Memory& memory) {
+RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R],
+                       LaneState<Q, R>& state, Memory& memory) {
   const Record<Q> record(at);
   float delta[R];
   float g[Q * R];
   float sum[R];
   const std::uint32_t feature = Route<General, Q, R>(record, memory, delta);
   memory.Peek(slot, g);
-  Join<Q, R>(record, delta, g, first, k, sum);
+  Join<Q, R>(record, delta, g, first, state.k, sum);
   memory.AddPhi(feature, sum);
 }
 
@@ -298,9 +316,9 @@ template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* DispatchTreelet(int op, const Float4* at, LaneState<Q, R>& state,
                                          Memory& memory) {
   switch (op) {
-#define RETABLE_TREELET(code, ...)                                        \
-  case code:                                                              \
-    RunTreelet<__VA_ARGS__, General, Q, R>(at, state.g, state.k, memory); \
+#define RETABLE_TREELET(code, ...)                             \
+  case code:                                                   \
+    RunTreelet<__VA_ARGS__, General, Q, R>(at, state, memory); \
     return at + __VA_ARGS__::kNodes * RecordSize(Q);
     RETABLE_TREELET(kP, P)
     RETABLE_TREELET(kA, A)
@@ -350,7 +368,7 @@ RETABLE_HD const Float4* UpShared(const Float4* at, int slot, LaneState<Q, R>& s
   RETABLE_UNROLL
   for (int i = 0; i < Q * R; ++i) state.first[i] = state.k[i];
   const Float4* next = memory.Shared(at + RecordSize(Q), state.k);
-  Finish<General, Q, R>(at, slot, state.first, state.k, memory);
+  Finish<General, Q, R>(at, slot, state.first, state, memory);
   return next;
 }
 
@@ -380,7 +398,7 @@ RETABLE_HD void Close(int op, const Float4* at, int slot, int second_slot, LaneS
         state.k[i] = record.value();
       }
     }
-    Finish<General, Q, R>(at, slot, first, state.k, memory);
+    Finish<General, Q, R>(at, slot, first, state, memory);
   }
 }
 
