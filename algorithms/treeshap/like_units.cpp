@@ -132,12 +132,10 @@ std::uint32_t LikeUnits::JoinOrOpen(const PlannedUnit& planned,
 }
 
 std::vector<Unit> LikeUnits::Write(std::vector<std::uint32_t>& keys,
-                                   std::vector<std::uint32_t>& features) {
+                                   std::vector<std::uint32_t>& features) const {
   std::vector<Unit> units;
-  for (Joint& joint : joints_) {
-    PlannedUnit& all = joint.all;
-    // Whole trees have no K, and no path.
-    joint.split = may_split_ && joint.with_k > 0 && SplitKey(all);
+  for (const Joint& joint : joints_) {
+    const PlannedUnit& all = joint.all;
     Unit unit;
     unit.first_feature = static_cast<std::uint32_t>(features.size());
     unit.features = static_cast<std::uint32_t>(all.features.size());
@@ -146,10 +144,7 @@ std::vector<Unit> LikeUnits::Write(std::vector<std::uint32_t>& keys,
     unit.key_words = static_cast<std::uint32_t>(all.key.size());
     unit.digits = all.digits;
     unit.keys = all.keys;
-    const std::uint32_t k_groups = joint.with_k * KGroups();
-    unit.width = joint.OwnGroups() + (joint.split ? 0 : k_groups);
-    unit.own_keys = all.own_keys;
-    unit.own_width = joint.split ? k_groups : 0;
+    unit.width = joint.OwnGroups() + joint.with_k * KGroups();
     features.insert(features.end(), all.features.begin(), all.features.end());
     keys.insert(keys.end(), all.key.begin(), all.key.end());
     units.push_back(unit);
@@ -159,9 +154,7 @@ std::vector<Unit> LikeUnits::Write(std::vector<std::uint32_t>& keys,
 
 void LikeUnits::PlaceKs(std::vector<LikeUnit>& of_tree) const {
   for (LikeUnit& like : of_tree) {
-    if (like.k == LikeUnit::kNoK) continue;
-    const Joint& joint = joints_[like.unit];
-    like.k = (joint.split ? 0 : joint.OwnGroups()) + like.k * KGroups();
+    if (like.k != LikeUnit::kNoK) like.k = joints_[like.unit].OwnGroups() + like.k * KGroups();
   }
 }
 

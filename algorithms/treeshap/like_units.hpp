@@ -11,7 +11,7 @@
 //! once for each row; only K remains one for each, and that of a whole tree nobody needs.
 //!
 //! A class in the table: the own features' sums, four a group, then K of each unit, padded to
-//! groups of four. Of split units K stands in entries of its own, those of the own classes.
+//! groups of four.
 
 #include <cstdint>
 #include <map>
@@ -27,19 +27,15 @@ struct LikeUnit {
   static constexpr std::uint32_t kNoK = ~0u;
 
   std::uint32_t unit = 0;  //!< the number of all that are like it
-  std::uint32_t k = kNoK;  //!< where its K stands in a class (split: an own class), in groups
+  std::uint32_t k = kNoK;  //!< where its K stands in a class, in groups of four words
   bool first = true;       //!< the contributions of all are added where the first one stands
 };
 
 //! Like units are sought among the trees of a batch, whose tables are in memory at once.
 class LikeUnits {
  public:
-  //! `most_width`: groups of four words that the classes of a batch may take. `may_split`: where
-  //! there are points enough. Many features leave too few rows alike.
-  LikeUnits(int points, std::size_t most_width, bool may_split)
-      : points_(points),
-        most_width_(most_width),
-        may_split_(may_split && points >= kLeastSplitPoints) {}
+  //! `most_width`: groups of four words that the classes of a batch may take.
+  LikeUnits(int points, std::size_t most_width) : points_(points), most_width_(most_width) {}
 
   //! Of the next tree, in order; places of K are known in the end: PlaceKs.
   //! O(units x 64 x cuts)
@@ -48,18 +44,18 @@ class LikeUnits {
   //! The batch of the last tree.
   std::uint32_t batch() const { return batch_; }
 
-  //! After Write: behind the sums of all own features, or alone.
+  //! After the last tree: behind the sums of all own features.
   void PlaceKs(std::vector<LikeUnit>& of_tree) const;
   //! After the last tree: all units, batch after batch; their tapes are not known here. Their keys
   //! and features are appended to the lists. O(words)
-  std::vector<Unit> Write(std::vector<std::uint32_t>& keys, std::vector<std::uint32_t>& features);
+  std::vector<Unit> Write(std::vector<std::uint32_t>& keys,
+                          std::vector<std::uint32_t>& features) const;
 
  private:
   // All that are alike.
   struct Joint {
     PlannedUnit all;  // its cuts, features and key are those of all members
     std::uint32_t members = 0, with_k = 0;
-    bool split = false;
 
     std::uint32_t OwnGroups() const { return (all.own + 3) / 4; }
   };
@@ -69,7 +65,6 @@ class LikeUnits {
 
   int points_;
   std::size_t most_width_;
-  bool may_split_;
   std::size_t width_ = 0;  // of the open batch
   std::uint32_t batch_ = 0;
   // Not yet full ones of the open batch, by output and path.

@@ -53,38 +53,27 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
   }
 }
 
-std::size_t UnitSharedBytes(int points, const UnitLaunch& launch) {
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members) {
   const auto rows = static_cast<std::size_t>(RowsPerLane(points));
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
-  const std::size_t warp = launch.shared_slots * vectors * 32 * sizeof(Float4) +
-                           launch.features * UnitColumnBytes(points, launch.split);
-  return kTeams * (2 * launch.unit_words * sizeof(Float4) + launch.members * warp);
+  const std::size_t warp =
+      launch.slots * vectors * 32 * sizeof(Float4) + launch.features * UnitColumnBytes(points);
+  return kTeams * (2 * launch.unit_words * sizeof(Float4) + members * warp);
 }
 
-void PlaceUnits(int points, UnitLaunch& launch) {
-  const std::uint32_t least = launch.split ? std::min(launch.slots, kBusyUnitSlots) : launch.slots;
-  launch.members = 1;
-  launch.shared_slots = least;
+std::uint32_t UnitMembers(int points, const UnitLaunch& launch) {
+  std::uint32_t best = 1;
   std::size_t most = 0;
-  UnitLaunch best = launch;
   for (std::uint32_t members = kMostMembers; members > 0; --members) {
-    launch.members = members;
-    launch.shared_slots = std::max(launch.slots, kLocalSlots) - kLocalSlots;
-    launch.shared_slots = std::max(launch.shared_slots, least);
-    const auto resident = [&] {
-      return std::min<std::size_t>(kSharedLimit / (UnitSharedBytes(points, launch) + 2048),
-                                   kMostMembers / members) *
-             members;
-    };
-    const std::size_t warps = resident();
-    if (warps <= most) continue;
-    most = warps;
-    best = launch;
-    for (; launch.shared_slots <= launch.slots && resident() == warps; ++launch.shared_slots) {
-      best = launch;
+    const std::size_t bytes = UnitSharedBytes(points, launch, members) + 2048;
+    const std::size_t resident =
+        std::min<std::size_t>(kSharedLimit / bytes, kMostMembers / members) * members;
+    if (resident > most) {
+      most = resident;
+      best = members;
     }
   }
-  launch = best;
+  return best;
 }
 
 void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream) {

@@ -8,11 +8,8 @@
 //! Shared(at, k), which takes a shared unit's K and contributions and returns where the next
 //! operation starts, and Fold(at, count) and Spill(at, count), which do so too behind a list of
 //! sums. `bits` is a record's feature with its flags. Arrays hold R rows (fastest) by Q points.
-//! Memory::kSumByPoint: `change` is not the sum over the points but one number for each.
 //! Memory::kUnits and kCategories: whether operations may take shared units, and splits be
 //! categorical.
-
-#include <type_traits>
 
 #include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
@@ -104,10 +101,6 @@ RETABLE_HD std::uint32_t Route(const Record<Q>& record, Memory& memory, float (&
   return bits;
 }
 
-//! Numbers that a node adds for each row.
-template <int Q, class Memory>
-inline constexpr int kSums = Memory::kSumByPoint ? Q : 1;
-
 // Shapes.
 struct L {
   static constexpr int kNodes = 0;
@@ -122,9 +115,9 @@ using B = N<P, P>;
 
 //! Given K of both children, leaves K of the node in `k` (which holds K of the second child before)
 //! and returns the node's contribution in `sum`.
-template <int S, int Q, int R>
+template <int Q, int R>
 RETABLE_HD void Join(const Record<Q>& record, const float (&delta)[R], const float (&g)[Q * R],
-                     const float (&first)[Q * R], float (&k)[Q * R], float (&sum)[S * R]) {
+                     const float (&first)[Q * R], float (&k)[Q * R], float (&sum)[R]) {
   RETABLE_UNROLL
   for (int q = 0; q < Q; ++q) {
     RETABLE_UNROLL
@@ -133,16 +126,12 @@ RETABLE_HD void Join(const Record<Q>& record, const float (&delta)[R], const flo
       const float difference = k[i] - first[i];
       const float share = MultiplyAdd(record.g(q), delta[r], record.weight());
       const float part = g[i] * record.e(q);
-      if constexpr (S == 1) {
-        sum[r] = q == 0 ? part * difference : MultiplyAdd(part, difference, sum[r]);
-      } else {
-        sum[i] = part * difference * delta[r];
-      }
+      sum[r] = q == 0 ? part * difference : MultiplyAdd(part, difference, sum[r]);
       k[i] = MultiplyAdd(share, difference, first[i]);
     }
   }
   RETABLE_UNROLL
-  for (int r = 0; r < R && S == 1; ++r) sum[r] *= delta[r];
+  for (int r = 0; r < R; ++r) sum[r] *= delta[r];
 }
 
 //! G of the second child.
@@ -177,26 +166,13 @@ struct SumsLast {
   }
 };
 
-//! Sums by point are too many to be kept.
-template <int Nodes, int S, int R, class Memory>
-struct SumsAtOnce {
-  Memory& memory;
-  std::uint32_t feature[Nodes];
-
-  RETABLE_HD explicit SumsAtOnce(Memory& to) : memory(to) {}
-  RETABLE_HD void Add(int node, const float (&change)[S * R]) {
-    memory.AddPhi(feature[node], change);
-  }
-  RETABLE_HD void Finish() {}
-};
-
 //! A subtree in registers. Nodes are numbered in preorder; delta holds all of them.
 template <class Shape>
 struct Treelet;
 
 template <>
 struct Treelet<L> {
-  template <int S, int Q, int R, int Index, int Nodes, class Sums>
+  template <int Q, int R, int Index, int Nodes, class Sums>
   static RETABLE_HD void Run(const Float4*, const float (&)[Nodes][R], Sums&,
                              const float (&)[Q * R], float (&)[Q * R]) {}
 };
@@ -204,33 +180,29 @@ struct Treelet<L> {
 //! Both children are leaves: K is linear in delta, the contribution is one dot product with G.
 template <>
 struct Treelet<P> {
-  template <int S, int Q, int R, int Index, int Nodes, class Sums>
+  template <int Q, int R, int Index, int Nodes, class Sums>
   static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R], Sums& sums,
                              const float (&g)[Q * R], float (&k)[Q * R]) {
     const Record<Q> record(at + Index * RecordSize(Q));
-    float sum[S * R];
+    float sum[R];
     RETABLE_UNROLL
     for (int q = 0; q < Q; ++q) {
       RETABLE_UNROLL
       for (int r = 0; r < R; ++r) {
         const int i = q * R + r;
         k[i] = MultiplyAdd(record.g(q), delta[Index][r], record.weight());
-        if constexpr (S == 1) {
-          sum[r] = q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[i], record.e(q), sum[r]);
-        } else {
-          sum[i] = g[i] * record.e(q) * delta[Index][r];
-        }
+        sum[r] = q == 0 ? g[r] * record.e(0) : MultiplyAdd(g[i], record.e(q), sum[r]);
       }
     }
     RETABLE_UNROLL
-    for (int r = 0; r < R && S == 1; ++r) sum[r] *= delta[Index][r];
+    for (int r = 0; r < R; ++r) sum[r] *= delta[Index][r];
     sums.Add(Index, sum);
   }
 };
 
 template <class First, class Second>
 struct Treelet<N<First, Second>> {
-  template <int S, int Q, int R, int Index, int Nodes, class Sums>
+  template <int Q, int R, int Index, int Nodes, class Sums>
   static RETABLE_HD void Run(const Float4* at, const float (&delta)[Nodes][R], Sums& sums,
                              const float (&g)[Q * R], float (&k)[Q * R]) {
     const Record<Q> record(at + Index * RecordSize(Q));
@@ -240,13 +212,13 @@ struct Treelet<N<First, Second>> {
     SecondG<Q, R>(record, delta[Index], g, second_g);
     RETABLE_UNROLL
     for (int i = 0; i < Q * R; ++i) child_g[i] = g[i] - second_g[i];
-    Treelet<First>::template Run<S, Q, R, Index + 1, Nodes>(at, delta, sums, child_g, first);
+    Treelet<First>::template Run<Q, R, Index + 1, Nodes>(at, delta, sums, child_g, first);
     RETABLE_UNROLL
     for (int i = 0; i < Q * R; ++i) k[i] = record.value();
-    Treelet<Second>::template Run<S, Q, R, Index + 1 + First::kNodes, Nodes>(at, delta, sums,
-                                                                             second_g, k);
-    float sum[S * R];
-    Join<S, Q, R>(record, delta[Index], g, first, k, sum);
+    Treelet<Second>::template Run<Q, R, Index + 1 + First::kNodes, Nodes>(at, delta, sums, second_g,
+                                                                          k);
+    float sum[R];
+    Join<Q, R>(record, delta[Index], g, first, k, sum);
     sums.Add(Index, sum);
   }
 };
@@ -254,15 +226,13 @@ struct Treelet<N<First, Second>> {
 template <class Shape, bool General, int Q, int R, class Memory>
 RETABLE_HD void RunTreelet(const Float4* at, LaneState<Q, R>& state, Memory& memory) {
   constexpr int kNodes = Shape::kNodes;
-  constexpr int S = kSums<Q, Memory>;
-  std::conditional_t<S == 1, SumsLast<kNodes, R, Memory>, SumsAtOnce<kNodes, S, R, Memory>> sums(
-      memory);
+  SumsLast<kNodes, R, Memory> sums(memory);
   float delta[kNodes][R];
   RETABLE_UNROLL
   for (int i = 0; i < kNodes; ++i) {
     sums.feature[i] = Route<General, Q, R>(Record<Q>(at + i * RecordSize(Q)), memory, delta[i]);
   }
-  Treelet<Shape>::template Run<S, Q, R, 0, kNodes>(at, delta, sums, state.g, state.k);
+  Treelet<Shape>::template Run<Q, R, 0, kNodes>(at, delta, sums, state.g, state.k);
   sums.Finish();
 }
 
@@ -271,13 +241,12 @@ template <bool General, int Q, int R, class Memory>
 RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R],
                        LaneState<Q, R>& state, Memory& memory) {
   const Record<Q> record(at);
-  constexpr int S = kSums<Q, Memory>;
   float delta[R];
   float g[Q * R];
-  float sum[S * R];
+  float sum[R];
   const std::uint32_t feature = Route<General, Q, R>(record, memory, delta);
   memory.Peek(slot, g);
-  Join<S, Q, R>(record, delta, g, first, state.k, sum);
+  Join<Q, R>(record, delta, g, first, state.k, sum);
   memory.AddPhi(feature, sum);
 }
 
@@ -285,11 +254,10 @@ RETABLE_HD void Finish(const Float4* at, int slot, const float (&first)[Q * R],
 template <int Q, int R, class Memory>
 RETABLE_HD void FinishTreelet(const Float4* at, int slot, LaneState<Q, R>& state, Memory& memory) {
   const Record<Q> record(at);
-  constexpr int S = kSums<Q, Memory>;
   float g[Q * R];
-  float sum[S * R];
+  float sum[R];
   memory.Peek(slot, g);
-  Join<S, Q, R>(record, state.delta, g, state.first, state.k, sum);
+  Join<Q, R>(record, state.delta, g, state.first, state.k, sum);
   memory.AddPhi(record.bits(), sum);
 }
 
@@ -344,31 +312,6 @@ RETABLE_HD const Float4* StartUnit(const Float4* at, std::uint32_t factors, Lane
   return at;
 }
 
-//! G at the root of a split unit, but for own features: `bits` is the upper half of a key.
-template <int Q>
-RETABLE_HD void PathProduct(const Float4* at, std::uint32_t factors, std::uint32_t bits,
-                            float (&g)[Q]) {
-  RETABLE_UNROLL
-  for (int q = 0; q < Q; ++q) g[q] = 1.0f;
-  for (; factors > 0; --factors, bits >>= 1, at += FactorSize(Q)) {
-    const auto word = [&](int i) {
-      const Float4 four = at[i / 4];
-      return i % 4 == 0 ? four.x : i % 4 == 1 ? four.y : i % 4 == 2 ? four.z : four.w;
-    };
-    RETABLE_UNROLL
-    for (int q = 0; q < Q; ++q) g[q] *= (bits & 1u) != 0 ? word(Q + q) : word(q);
-  }
-}
-
-//! A contribution of a class from its own class's by point.
-template <int Q>
-RETABLE_HD float SumOfPoints(const float (&g)[Q], const float (&sums)[Q]) {
-  float sum = g[0] * sums[0];
-  RETABLE_UNROLL
-  for (int q = 1; q < Q; ++q) sum = MultiplyAdd(g[q], sums[q], sum);
-  return sum;
-}
-
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* DispatchTreelet(int op, const Float4* at, LaneState<Q, R>& state,
                                          Memory& memory) {
@@ -412,9 +355,8 @@ RETABLE_HD const Float4* Fork(int op, const Float4* at, int slot, LaneState<Q, R
     RETABLE_UNROLL
     for (int i = 0; i < Q * R; ++i) state.k[i] = record.value();
   }
-  constexpr int S = kSums<Q, Memory>;
-  float sum[S * R];
-  Join<S, Q, R>(record, state.delta, state.g, state.first, state.k, sum);
+  float sum[R];
+  Join<Q, R>(record, state.delta, state.g, state.first, state.k, sum);
   memory.AddPhi(feature, sum);
   return at;
 }

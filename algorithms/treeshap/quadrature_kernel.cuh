@@ -43,11 +43,9 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 //! The interpreter's memory of one lane. OneStack: no slot is in local memory.
 template <int Q, int R, Features Kind, bool OneStack = false>
 struct DeviceMemory {
-  static constexpr bool kSumByPoint = false;
   // Models with categories have no units. There are units where a lane has two rows.
   static constexpr bool kCategories = R == RowsPerLane(Q);
   static constexpr bool kUnits = Q >= kLeastUnitPoints && R == kSharedRowsPerLane;
-  static constexpr bool kSplitUnits = Kind == Features::kFew && Q >= kLeastSplitPoints;
 
   const float* x;   // global, at the lane's first row: features x stride
   char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
@@ -63,9 +61,7 @@ struct DeviceMemory {
   int shared_slots;
   std::uint32_t first_unit;
   const std::uint16_t* classes;  // of the batch's first unit, at the lane's first row
-  const std::uint16_t* own_classes;
   const std::uint32_t* bases;
-  const std::uint32_t* own_bases;
   const float4* table;
 
   // Q R floats as whole vectors; the last one may be partly used.
@@ -147,44 +143,28 @@ struct DeviceMemory {
     return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
   }
 
-  // Of the rows' classes of a unit.
-  __device__ __forceinline__ void Entries(const std::uint16_t* of, std::uint32_t unit,
-                                          const std::uint32_t* base, std::uint32_t width,
-                                          const float4* (&entry)[R]) const {
-    of += static_cast<std::size_t>(unit) * stride;
-    const float4* first = table + __ldg(base + unit);
-    if constexpr (R == 2) {
-      const std::uint32_t two = __ldg(reinterpret_cast<const std::uint32_t*>(of));
-      entry[0] = first + (two & 0xffffu) * width;
-      entry[R - 1] = first + (two >> 16) * width;
-    } else {
-      entry[0] = first + static_cast<std::uint32_t>(__ldg(of)) * width;
-    }
-  }
-
   // K and contributions of the rows' classes, one of them or both.
   __device__ __forceinline__ const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
     const std::uint32_t unit = tape::Bits(at->x) - first_unit;
     const std::uint32_t own = tape::Bits(at->y);
-    const std::uint32_t width = tape::Bits(at->z) & 0xffffu;
-    const std::uint32_t own_width = tape::Bits(at->z) >> 16;
+    const std::uint32_t width = tape::Bits(at->z);
     const std::uint32_t k_at = tape::Bits(at->w);
     const float4* from[R];
-    const float4* k_from[R];
-    if (kSplitUnits && own_width > 0) {
-      if (k_at != LikeUnit::kNoK) Entries(own_classes, unit, own_bases, own_width, k_from);
-      if (own > 0) Entries(classes, unit, bases, width, from);
+    const std::uint16_t* of = classes + static_cast<std::size_t>(unit) * stride;
+    const float4* base = table + __ldg(bases + unit);
+    if constexpr (R == 2) {
+      const std::uint32_t two = __ldg(reinterpret_cast<const std::uint32_t*>(of));
+      from[0] = base + (two & 0xffffu) * width;
+      from[R - 1] = base + (two >> 16) * width;
     } else {
-      Entries(classes, unit, bases, width, from);
-#pragma unroll
-      for (int r = 0; r < R; ++r) k_from[r] = from[r];
+      from[0] = base + static_cast<std::uint32_t>(__ldg(of)) * width;
     }
     constexpr int kGroups = (Q + 3) / 4;
 #pragma unroll
     for (int v = 0; v < kGroups && k_at != LikeUnit::kNoK; ++v) {
 #pragma unroll
       for (int r = 0; r < R; ++r) {
-        const float4 four = __ldg(k_from[r] + k_at + v);
+        const float4 four = __ldg(from[r] + k_at + v);
         k[4 * v * R + r] = four.x;
         if (4 * v + 1 < Q) k[(4 * v + 1) * R + r] = four.y;
         if (4 * v + 2 < Q) k[(4 * v + 2) * R + r] = four.z;
@@ -288,9 +268,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.stack = stack + threadIdx.x;
   memory.first_unit = launch.first_unit;
   memory.classes = launch.classes + first_row + lane_row;
-  memory.own_classes = launch.own_classes + first_row + lane_row;
   memory.bases = launch.bases;
-  memory.own_bases = launch.own_bases;
   memory.table = launch.table;
   const std::uint32_t begin = __ldg(launch.list_begin + blockIdx.y);
   if constexpr (Kind == Features::kFew) {

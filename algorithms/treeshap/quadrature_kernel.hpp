@@ -48,11 +48,9 @@ struct QuadratureLaunch {
   int rows_per_lane = 1;
 
   // Shared units: what the unit kernel left for the rows.
-  std::uint32_t first_unit = 0;                //!< of the batch
-  const std::uint16_t* classes = nullptr;      //!< units x stride
-  const std::uint16_t* own_classes = nullptr;  //!< of split units
-  const std::uint32_t* bases = nullptr;        //!< of each unit's classes in `table`
-  const std::uint32_t* own_bases = nullptr;    //!< and own classes
+  std::uint32_t first_unit = 0;            //!< of the batch
+  const std::uint16_t* classes = nullptr;  //!< units x stride
+  const std::uint32_t* bases = nullptr;    //!< of each unit's classes in `table`
   const float4* table = nullptr;
 };
 
@@ -60,35 +58,23 @@ struct QuadratureLaunch {
 inline constexpr std::uint32_t kTeams = 4;
 inline constexpr std::uint32_t kMostMembers = 4;
 
-//! One launch of the unit kernel: every item of a batch of units, split ones or others, taken by
-//! teams in turn. Lanes are the classes of others; of split ones first the own classes, then the
-//! classes of these.
+//! One launch of the unit kernel: every item of a batch of units, taken by teams in turn.
 struct UnitLaunch {
   const Unit* units = nullptr;  //!< of the batch
   const Float4* words = nullptr;
   const std::uint32_t* feature_lists = nullptr;
   const float* x = nullptr;  //!< features x stride
   std::uint32_t stride = 0;
-  bool split = false;
-  std::uint32_t slots = 0;         //!< of the stack
-  std::uint32_t shared_slots = 0;  //!< in shared memory; the rest, of split units, is local
-  std::uint32_t features = 0;      //!< the longest list; split: most own features
-  std::uint32_t unit_words = 0;    //!< the longest tape
+  std::uint32_t slots = 0;       //!< of the stack
+  std::uint32_t features = 0;    //!< the longest list
+  std::uint32_t unit_words = 0;  //!< the longest tape
   bool missing = false;
-  std::uint32_t members = 1;  //!< warps of a team; an item has so many warps' classes
-  std::uint32_t row_count = 0;
+  std::uint32_t members = 1;            //!< warps of a team; an item has so many warps' classes
   const std::uint32_t* rows = nullptr;  //!< one of each class: GroupingLaunch::members
   const UnitItem* items = nullptr;
   std::uint32_t* counters = nullptr;  //!< of GroupingLaunch
   float4* table = nullptr;
-  // Split: of GroupingLaunch.
-  const std::uint32_t* split_classes = nullptr;
-  const uint2* spans = nullptr;
-  const std::uint32_t* bases = nullptr;
 };
-
-//! Slots of the unit kernel that are worth more in shared memory than another warp.
-inline constexpr std::uint32_t kBusyUnitSlots = 3;
 
 //! Rows each lane carries: registers and the stack limit it where there are many points.
 constexpr int RowsPerLane(int points) {
@@ -100,10 +86,9 @@ inline constexpr int kSharedRowsPerLane = 2;
 //! Passes above shared units have so many points at least: fewer kernels, and fewer tapes.
 inline constexpr int kLeastUnitPoints = 4;
 
-//! Bytes between the columns of a warp of the unit kernel: x of a feature and its sums.
-constexpr std::uint32_t UnitColumnBytes(int points, bool split) {
-  const auto sums = static_cast<std::uint32_t>(split ? points : 1);
-  return 32 * static_cast<std::uint32_t>(RowsPerLane(points) * sizeof(float)) * (1 + sums);
+//! Bytes between the columns of a warp of the unit kernel: x of a feature and its sum.
+constexpr std::uint32_t UnitColumnBytes(int points) {
+  return 2 * 32 * static_cast<std::uint32_t>(RowsPerLane(points) * sizeof(float));
 }
 
 //! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.
@@ -120,11 +105,11 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
 
-//! Bytes of shared memory a block of the unit kernel needs.
-std::size_t UnitSharedBytes(int points, const UnitLaunch& launch);
+//! Bytes of shared memory a block of the unit kernel needs, with so many members a team.
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members);
 
-//! Chooses members and shared_slots such that most warps are on a multiprocessor.
-void PlaceUnits(int points, UnitLaunch& launch);
+//! The members that put most warps on a multiprocessor.
+std::uint32_t UnitMembers(int points, const UnitLaunch& launch);
 
 //! Enqueues the unit kernel. @throws std::runtime_error on a launch failure.
 void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream);

@@ -98,32 +98,19 @@ class TreeWriter {
     record[1] = f.upper;
     record[3] =
         std::bit_cast<float>(Name(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
-    Factors(f, std::span(record).subspan(8), true);
+    for (int i = 0; i < points_; ++i) {
+      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
+      if (q >= pass_.rule.size()) continue;
+      const double cold = f.cover * (1 - pass_.rule.node[q]);
+      record[static_cast<std::size_t>(8 + i)] = static_cast<float>(pass_.rule.node[q] + cold);
+      record[static_cast<std::size_t>(8 + points_ + i)] = static_cast<float>(cold);
+    }
     Append(record, words);
-  }
-
-  //! The same by bits of a split key.
-  void BitFactor(const PathFeature& f, std::vector<Float4>& words) const {
-    std::vector<float> factors(static_cast<std::size_t>(4 * tape::FactorSize(points_)), 0.0f);
-    Factors(f, factors, InsideBit(f) == 0);
-    Append(factors, words);
   }
 
  private:
   const AnnotatedNode& node(std::int32_t n) const {
     return tree_.nodes[static_cast<std::size_t>(n)];
-  }
-
-  // Two for each point: hot and cold, or cold and hot.
-  void Factors(const PathFeature& f, std::span<float> to, bool hot_first) const {
-    for (int i = 0; i < points_; ++i) {
-      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
-      if (q >= pass_.rule.size()) continue;
-      const double cold = f.cover * (1 - pass_.rule.node[q]);
-      to[static_cast<std::size_t>(hot_first ? i : points_ + i)] =
-          static_cast<float>(pass_.rule.node[q] + cold);
-      to[static_cast<std::size_t>(hot_first ? points_ + i : i)] = static_cast<float>(cold);
-    }
   }
 
   const UnitOfTree* UnitAt(std::int32_t n) const {
@@ -239,8 +226,7 @@ class TreeWriter {
     const Unit& unit = out_.units[one.like.unit];
     const std::uint32_t own = one.like.first ? unit.own : 0;
     written_->words.push_back({std::bit_cast<float>(one.like.unit), std::bit_cast<float>(own),
-                               std::bit_cast<float>(unit.width | unit.own_width << 16),
-                               std::bit_cast<float>(one.like.k)});
+                               std::bit_cast<float>(unit.width), std::bit_cast<float>(one.like.k)});
     std::vector<float> names((own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < own; ++i) {
       written_->sums.push_back(4 * written_->words.size() + i);
@@ -254,25 +240,12 @@ class TreeWriter {
     own.words.clear();
     own.starts.clear();
     own.sums.clear();
+    const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
+    own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
     const Unit& unit = out_.units[one.like.unit];
-    const auto features = std::span(out_.unit_features).subspan(unit.first_feature, unit.features);
-    TreeWriter writer(pass_, out_, nullptr, nullptr, features);
-    std::vector<const PathFeature*> by_bit(features.size() - unit.own);  // split: of the path alone
-    std::vector<const PathFeature*> others;
-    for (const PathFeature& f : one.planned->path) {
-      const std::uint32_t place = writer.Name(f.feature);
-      if (unit.own_width > 0 && place >= unit.own) {
-        by_bit[place - unit.own] = &f;
-      } else {
-        others.push_back(&f);
-      }
-    }
-    if (unit.own_width == 0) by_bit.clear();
-    own.words.push_back({0, std::bit_cast<float>(static_cast<std::uint32_t>(others.size())),
-                         std::bit_cast<float>(one.like.k),
-                         std::bit_cast<float>(static_cast<std::uint32_t>(by_bit.size()))});
-    for (const PathFeature* f : others) writer.PathFactor(*f, own.words);
-    for (const PathFeature* f : by_bit) writer.BitFactor(*f, own.words);
+    TreeWriter writer(pass_, out_, nullptr, nullptr,
+                      std::span(out_.unit_features).subspan(unit.first_feature, unit.features));
+    for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
     out_.unit_slots = std::max(out_.unit_slots, writer.Run(one.planned->root, own));
     writer.Begin(tape::kEnd, 0);
     for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
@@ -568,7 +541,7 @@ struct Pass {
 // Plans the units of all passes of a tape; their tapes are written later.
 void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_t leaves,
                 std::size_t most_width, std::vector<Pass>& list, Tape& tape) {
-  LikeUnits units(tape.points, most_width, WhereSumsAre(model.features) == Features::kFew);
+  LikeUnits units(tape.points, most_width);
   for (Pass& pass : list) {
     pass.planned = PlanUnits(model.trees[pass.tree], ranks, leaves);
     pass.like = units.Add(model.trees[pass.tree], pass.planned);
@@ -577,8 +550,7 @@ void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_
   tape.units = units.Write(tape.unit_keys, tape.unit_features);
   for (Pass& pass : list) units.PlaceKs(pass.like);
   for (const Unit& unit : tape.units) {
-    std::uint32_t& most = unit.own_width > 0 ? tape.most_split_own : tape.most_unit_features;
-    most = std::max(most, unit.own_width > 0 ? unit.own : unit.features);
+    tape.most_unit_features = std::max(tape.most_unit_features, unit.features);
     tape.most_key_words = std::max(tape.most_key_words, unit.key_words);
   }
 }

@@ -25,14 +25,12 @@
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
 //! mean and g, e are multiplied by the difference of the two leaves. A shared unit
 //! (shared_units.hpp, like_units.hpp) is
-//!   (unit, own features, groups of four words of a class | of an own class << 16, where K stands),
-//!   own features' words, four a group; none of them where the contributions are added elsewhere.
-//! A unit's own tapes, one for each of the like units, follow one another:
-//!   (groups of the next one's tape or 0, path features, where K goes, features of the path alone
-//!   if the unit is split), for each feature of the path to its root, if it is split for own ones,
-//!   (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor of G where the row
-//!   is inside, and where it is not; for each feature of the path alone, if it is split, the
-//!   factors of key bits 0 and 1, padding; operations.
+//!   (unit, own features, groups of four words of a class, where K stands), own features' words,
+//! four a group; none of them where the contributions are added elsewhere. A unit's own tapes, one
+//! for each of the like units, follow one another:
+//!   (groups of the next one's tape or 0, path features, where K goes, 0), for each feature of the
+//!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
+//!   of G where the row is inside, and where it is not; operations.
 
 #include <cstdint>
 #include <span>
@@ -100,11 +98,6 @@ constexpr int RecordSize(int points) {
   return (8 + 2 * points + 3) / 4;
 }
 
-//! Groups of four words of the factors of a feature of the path alone.
-constexpr int FactorSize(int points) {
-  return (2 * points + 3) / 4;
-}
-
 inline constexpr int kChunk = 256;  //!< groups of four words: 4 KiB
 //! Small trees share a fold: one for so many groups at least, so that float sums stay short.
 inline constexpr std::size_t kFoldWords = 512;
@@ -147,8 +140,7 @@ struct Tape {
   std::vector<std::uint32_t> unit_features;  //!< their lists of features
   std::vector<std::uint32_t> unit_keys;      //!< their key programs
   int unit_slots = 0;
-  std::uint32_t most_unit_features = 0;  //!< of units that are not split
-  std::uint32_t most_split_own = 0;      //!< own features of units that are
+  std::uint32_t most_unit_features = 0;
   std::uint32_t most_key_words = 0;
   std::uint32_t most_unit_words = 0;
 };

@@ -40,30 +40,26 @@ std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, cons
   return sums[0] | sums[1] << 16;
 }
 
-// What a unit gives for one class of rows, as the table holds it: the own features' sums, then K,
-// which is the own class's if the unit is split.
+// A unit's own tape for one row: features are places in its list.
+template <int Q>
+std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
+                           const float* row);
+
+// What a unit gives for one class of rows, as the table holds it: the own features' sums, then K.
 using ClassResults = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<float>>;
 
 // Units are for passes of at least so many points, as on a device: less to compile.
 constexpr int kLeastUnitPoints = 4;
 
-// A unit's own tapes for one row: features are places in its list. `own_classes`: sums by point and
-// K of each own class of split units.
-template <int Q>
-std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, std::uint32_t index,
-                           const float* row, ClassResults& own_classes);
-
 // One lane of R rows.
-template <int Q, int R, bool ByPoint = false>
+template <int Q, int R>
 struct ArrayMemory {
-  static constexpr bool kSumByPoint = ByPoint;
-  static constexpr bool kCategories = !ByPoint;
-  static constexpr bool kUnits = Q >= kLeastUnitPoints && !ByPoint;
+  static constexpr bool kCategories = true;
+  static constexpr bool kUnits = Q >= kLeastUnitPoints;
 
   const TapeSet& set;
   const Tape& tape;
   ClassResults& classes;
-  ClassResults& own_classes;
   const float* rows;  // R x features
   bool placed;        // sums have places of their own
   std::vector<std::vector<float>> stack;
@@ -83,14 +79,8 @@ struct ArrayMemory {
     const auto feature = static_cast<int>(Feature(bits));
     for (int r = 0; r < R; ++r) x[r] = ClampInfinity(rows[r * set.features + feature]);
   }
-  void AddPhi(std::uint32_t bits, const float (&change)[tape::kSums<Q, ArrayMemory> * R]) {
-    if constexpr (ByPoint) {
-      for (int i = 0; i < Q * R; ++i) {
-        tree_phi.at(Feature(bits) * Q * R + static_cast<std::size_t>(i)) += change[i];
-      }
-    } else {
-      for (int r = 0; r < R; ++r) Sum(bits, r) += change[r];
-    }
+  void AddPhi(std::uint32_t bits, const float (&change)[R]) {
+    for (int r = 0; r < R; ++r) Sum(bits, r) += change[r];
   }
   void Push(int slot, const float (&g)[Q * R]) {
     stack.at(static_cast<std::size_t>(slot)).assign(g, g + Q * R);
@@ -111,13 +101,12 @@ struct ArrayMemory {
     const Unit& unit = tape.units.at(index);
     const std::uint32_t own = tape::Bits(at->y);
     EXPECT_TRUE(own == 0 || own == unit.own);
-    EXPECT_EQ(unit.width | unit.own_width << 16, tape::Bits(at->z));
-    std::uint32_t k_at = tape::Bits(at->w);
-    if (k_at != LikeUnit::kNoK && unit.own_width > 0) k_at += unit.width;
+    EXPECT_EQ(unit.width, tape::Bits(at->z));
+    const std::uint32_t k_at = tape::Bits(at->w);
     for (int r = 0; r < R; ++r) {
       const float* row = rows + r * set.features;
       std::vector<float> results;
-      if constexpr (kUnits) results = RunUnit<Q>(set, tape, index, row, own_classes);
+      if constexpr (kUnits) results = RunUnit<Q>(set, tape, unit, row);
       const std::uint32_t key = KeyOf(set, tape, unit, row);
       EXPECT_LT(key, unit.keys);
       const auto& first = classes.try_emplace({index, key}, results).first->second;
@@ -160,20 +149,9 @@ struct ArrayMemory {
   }
 };
 
-// Runs one of a unit's tapes, which begins at `head`. Returns where its factors by bits stand.
-template <int Q, bool ByPoint>
-const Float4* RunUnitTape(const Float4* head, tape::LaneState<Q, 1>& state,
-                          ArrayMemory<Q, 1, ByPoint>& memory) {
-  const Float4* factors = tape::StartUnit<true, Q, 1>(head + 1, tape::Bits(head->y), state, memory);
-  const Float4* first = factors + tape::Bits(head->w) * tape::FactorSize(Q);
-  EXPECT_FALSE((tape::RunChunk<true, Q, 1>(first, state, memory)));
-  return factors;
-}
-
 template <int Q>
-std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, std::uint32_t index,
-                           const float* row, ClassResults& own_classes) {
-  const Unit& unit = tape.units.at(index);
+std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
+                           const float* row) {
   TapeSet local;
   local.features = static_cast<std::int32_t>(unit.features);
   local.sets = set.sets;
@@ -181,50 +159,26 @@ std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, std::uint32_t i
   for (std::uint32_t i = 0; i < unit.features; ++i) {
     values.push_back(row[tape.unit_features.at(unit.first_feature + i)]);
   }
-  const bool split = unit.own_width > 0;
-  // Of a split unit nothing but own features may be asked for.
-  for (std::uint32_t i = unit.own; i < unit.features && split; ++i) values[i] = NAN;
   ClassResults none;
   EXPECT_LE(unit.features, 32u) << "a lane holds one each";
-  ArrayMemory<Q, 1> memory{local, tape, none, none, values.data(), false, {}, {}, {}};
+  ArrayMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
   memory.stack.resize(static_cast<std::size_t>(tape.unit_slots), std::vector<float>(Q, NAN));
   memory.tree_phi.assign(unit.features, 0.0f);
-  ArrayMemory<Q, 1, true> by_point{local, tape,         none, none, values.data(),
-                                   false, memory.stack, {},   {}};
-  const std::uint32_t key = KeyOf(set, tape, unit, row);
-  const std::uint32_t own_key = split ? key & unit.OwnBits() : 0;
-  EXPECT_TRUE(!split || own_key < unit.own_keys);
-  std::vector<float> results(4 * std::size_t{unit.width + unit.own_width}, 0.0f);
+  std::vector<float> results(4 * std::size_t{unit.width}, 0.0f);
   const Float4* tape_of_one = tape.unit_words.data() + unit.first_word;
-  std::vector<float> of_own_class;
   for (std::uint32_t length = unit.words; length > 0;) {
     const Float4 head = *tape_of_one;
     tape::LaneState<Q, 1> state;
-    std::uint32_t k_at = tape::Bits(head.z);
-    if (split) {
-      by_point.tree_phi.assign(std::size_t{unit.own} * Q, 0.0f);
-      const Float4* factors = RunUnitTape<Q, true>(tape_of_one, state, by_point);
-      float g[Q];
-      tape::PathProduct<Q>(factors, tape::Bits(head.w), key >> 16, g);
-      for (std::uint32_t f = 0; f < unit.own; ++f) {
-        float sums[Q];
-        std::copy_n(by_point.tree_phi.begin() + f * Q, Q, sums);
-        memory.tree_phi[f] += tape::SumOfPoints<Q>(g, sums);
-      }
-      of_own_class.insert(of_own_class.end(), by_point.tree_phi.begin(), by_point.tree_phi.end());
-      of_own_class.insert(of_own_class.end(), state.k, state.k + Q);
-      if (k_at != LikeUnit::kNoK) k_at += unit.width;
-    } else {
-      EXPECT_EQ(tape::Bits(head.w), 0u);
-      RunUnitTape<Q, false>(tape_of_one, state, memory);
+    const Float4* at =
+        tape::StartUnit<true, Q, 1>(tape_of_one + 1, tape::Bits(head.y), state, memory);
+    EXPECT_FALSE((tape::RunChunk<true, Q, 1>(at, state, memory)));
+    if (tape::Bits(head.z) != LikeUnit::kNoK) {
+      std::copy_n(state.k, Q, results.begin() + 4 * tape::Bits(head.z));
     }
-    if (k_at != LikeUnit::kNoK) std::copy_n(state.k, Q, results.begin() + 4 * k_at);
     tape_of_one += length;
     length = tape::Bits(head.x);
   }
   std::copy_n(memory.tree_phi.begin(), unit.own, results.begin());
-  const auto& first = own_classes.try_emplace({index, own_key}, of_own_class).first->second;
-  EXPECT_TRUE(!split || first == of_own_class) << "rows of one own class differ";
   return results;
 }
 
@@ -233,13 +187,12 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
              std::vector<double>& out) {
   const auto features = static_cast<std::size_t>(set.features);
   ClassResults classes;
-  ClassResults own_classes;
   for (std::size_t row = 0; row * features < rows.size(); row += R) {
     tape::LaneState<Q, R> state;
     tape::StartTree(state);
     for (const TapeSegment& segment : tape.segments) {  // of one range
       const bool placed = set.where == Features::kPlaced;
-      ArrayMemory<Q, R> memory{set,    tape, classes, own_classes, rows.data() + row * features,
+      ArrayMemory<Q, R> memory{set,    tape, classes, rows.data() + row * features,
                                placed, {},   {},      {}};
       memory.stack.resize(static_cast<std::size_t>(tape.slots), std::vector<float>(Q * R, NAN));
       if (placed) memory.columns = segment.features;
@@ -385,11 +338,7 @@ TEST(QuadratureTape, UnitsSharedByRowsChangeNothing) {
   }
 }
 
-// Deep narrow trees of few features: paths of more of them than a subtree splits, and repetitions.
-TEST(QuadratureTape, SplitUnitsChangeNothing) {
-  std::size_t split = 0;
-  std::size_t joined = 0;
-  std::size_t long_keys = 0;
+TEST(QuadratureTape, SharesUnitsOfDeepNarrowTrees) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const TreeEnsemble model = RandomEnsemble({.trees = 2,
                                                .features = 12 + static_cast<int>(seed % 5),
@@ -402,22 +351,8 @@ TEST(QuadratureTape, SplitUnitsChangeNothing) {
         PathReferenceValues(model, {rows, 40, static_cast<std::size_t>(model.features)});
     for (const std::int32_t leaves : {8, 30}) {
       ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
-      const TapeSet set =
-          CompileTapes(Annotate(model), {.points = {4, 6, 8}, .unit_leaves = leaves});
-      for (const Tape& tape : set.tapes) {
-        for (const Unit& unit : tape.units) {
-          if (unit.own_width == 0) continue;
-          EXPECT_GE(tape.points, kLeastSplitPoints);
-          ++split;
-          joined += unit.own_width > static_cast<std::uint32_t>(tape.points + 3) / 4 ? 1 : 0;
-          long_keys += unit.own_keys == ~0u ? 1 : 0;
-        }
-      }
     }
   }
-  EXPECT_GT(split, 0u);
-  EXPECT_GT(joined, 0u);
-  EXPECT_GT(long_keys, 0u);
 }
 
 // More of them than are joined at once, in one batch and in several.

@@ -22,7 +22,6 @@ constexpr std::size_t RangesOf(std::size_t chunks) {
 struct Batch {
   std::uint32_t first_unit = 0;
   std::uint32_t units = 0;
-  std::uint32_t split = 0;  // of them
   std::uint32_t first_range = 0;
   std::uint32_t ranges = 0;
   std::uint32_t first_partial = 0;  // of the round's ranges
@@ -34,7 +33,7 @@ struct SharedTape {
   int points = 4;
   int slots = 0, unit_slots = 0;
   std::uint32_t places = 0;
-  std::uint32_t unit_features = 0, split_own = 0, key_words = 0, unit_length = 0;
+  std::uint32_t unit_features = 0, key_words = 0, unit_length = 0;
   DeviceArray<Float4> words, unit_words;
   DeviceArray<Unit> units;
   DeviceArray<std::uint32_t> feature_lists, keys;
@@ -42,32 +41,24 @@ struct SharedTape {
   std::vector<RangeSums> range_sums;
   std::vector<Batch> batches;
   // Grown to the largest batch.
-  DeviceArray<std::uint16_t> classes, own_classes;
-  DeviceArray<std::uint32_t> members, bases, counters, split_classes, own_bases;
-  DeviceArray<UnitItem> items, split_items;
-  DeviceArray<uint2> spans;
+  DeviceArray<std::uint16_t> classes;
+  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<UnitItem> items;
   DeviceArray<float4> table;
   Stream stream;
   Event done;
 
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
+    const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
     for (const Batch& batch : batches) {
       classes.Reserve(std::size_t{batch.units} * stride);
       members.Reserve(std::size_t{batch.units} * rows);
       bases.Reserve(batch.units);
-      items.Reserve(std::size_t{batch.units} * MostItems(rows, WarpClasses()));
+      items.Reserve(std::size_t{batch.units} * ((rows + per_item - 1) / per_item));
       table.Reserve(batch.width * rows);
-      if (batch.split == 0) continue;
-      own_classes.Reserve(std::size_t{batch.units} * stride);
-      own_bases.Reserve(batch.units);
-      split_classes.Reserve(std::size_t{batch.units} * rows);
-      spans.Reserve(std::size_t{batch.units} * MostItems(rows, 32));
-      split_items.Reserve(std::size_t{batch.units} * MostItems(rows, 32));
     }
     counters.Reserve(kUnitCounters);
   }
-
-  std::uint32_t WarpClasses() const { return static_cast<std::uint32_t>(32 * RowsPerLane(points)); }
 };
 
 // The segments of a tape cut into batches and these into ranges.
@@ -96,8 +87,7 @@ class BatchPlanner {
   std::size_t Width(const TapeSegment& segment) const {
     std::size_t width = 0;
     for (std::size_t u = 0; u < segment.units; ++u) {
-      const Unit& unit = tape_.units[segment.first_unit + u];
-      width += unit.width + unit.own_width;
+      width += tape_.units[segment.first_unit + u].width;
     }
     return width;
   }
@@ -114,10 +104,6 @@ class BatchPlanner {
     for (std::size_t s = first; s < last; ++s) {
       const TapeSegment& segment = tape_.segments[s];
       batch.units += static_cast<std::uint32_t>(segment.units);
-      const auto first_unit = tape_.units.begin() + static_cast<std::ptrdiff_t>(segment.first_unit);
-      batch.split += static_cast<std::uint32_t>(
-          std::count_if(first_unit, first_unit + static_cast<std::ptrdiff_t>(segment.units),
-                        [](const Unit& unit) { return unit.own_width > 0; }));
       const bool open = ranges_.size() > batch.first_range &&
                         out.range_sums.back().group == segment.group &&
                         ranges_.back().chunks + segment.chunks <= per_range;
@@ -203,9 +189,7 @@ struct SharedQuadrature::State {
     launch.stride = stride;
     launch.first_unit = batch.first_unit;
     launch.classes = tape.classes.data();
-    launch.own_classes = tape.own_classes.data();
     launch.bases = tape.bases.data();
-    launch.own_bases = tape.own_bases.data();
     launch.table = tape.table.data();
     LaunchQuadrature(tape.points, launch, stream);
   }
@@ -225,21 +209,11 @@ struct SharedQuadrature::State {
     units.features = tape.unit_features;
     units.unit_words = tape.unit_length;
     units.missing = kind.general;
-    units.row_count = rows;
+    units.members = UnitMembers(tape.points, units);
     units.rows = tape.members.data();
     units.items = tape.items.data();
-    units.counters = tape.counters.data() + kItems;
+    units.counters = tape.counters.data();
     units.table = tape.table.data();
-    UnitLaunch split = units;
-    split.split = true;
-    split.features = tape.split_own;
-    PlaceUnits(tape.points, units);
-    PlaceUnits(tape.points, split);
-    split.items = tape.split_items.data();
-    split.counters = tape.counters.data() + kSplitItems;
-    split.split_classes = tape.split_classes.data();
-    split.spans = tape.spans.data();
-    split.bases = tape.bases.data();
     GroupingLaunch grouping;
     grouping.units = units.units;
     grouping.keys = tape.keys.data();
@@ -248,22 +222,16 @@ struct SharedQuadrature::State {
     grouping.stride = stride;
     grouping.unit_count = batch.units;
     grouping.key_words = tape.key_words;
-    grouping.item_classes = tape.WarpClasses() * units.members;
-    grouping.split_item_classes = tape.WarpClasses() * split.members;
+    grouping.item_classes =
+        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * units.members;
     grouping.missing = kind.general;
     grouping.classes = tape.classes.data();
     grouping.members = tape.members.data();
     grouping.bases = tape.bases.data();
     grouping.items = tape.items.data();
     grouping.counters = tape.counters.data();
-    grouping.own_classes = tape.own_classes.data();
-    grouping.own_bases = tape.own_bases.data();
-    grouping.split_classes = tape.split_classes.data();
-    grouping.spans = tape.spans.data();
-    grouping.split_items = tape.split_items.data();
     LaunchGrouping(grouping, stream);
-    if (batch.split > 0) LaunchUnits(tape.points, split, stream);
-    if (batch.split < batch.units) LaunchUnits(tape.points, units, stream);
+    LaunchUnits(tape.points, units, stream);
   }
 };
 
@@ -302,7 +270,6 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out->places = tape.places;
     out->unit_slots = tape.unit_slots;
     out->unit_features = tape.most_unit_features;
-    out->split_own = tape.most_split_own;
     out->key_words = tape.most_key_words;
     out->unit_length = tape.most_unit_words;
     out->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "algorithms/treeshap/device.cuh"
-#include "algorithms/treeshap/own_classes.cuh"
 
 namespace retable::treeshap {
 
@@ -16,6 +15,7 @@ struct ManyRows {
 struct FewRows {
   static constexpr std::uint32_t kThreads = 64, kBits = 10, kBlocks = 24, kRows = kFewGroupedRows;
 };
+constexpr std::uint32_t kEmpty = 0xffffffffu;
 constexpr std::uint32_t kRowsAtOnce = 8;          // of a thread
 constexpr std::uint32_t kTwos = kRowsAtOnce / 2;  // words of two rows
 constexpr std::uint32_t kListed = 512;            // eights of rows that wait for a second look
@@ -161,19 +161,6 @@ struct Table {
   }
 };
 
-__device__ __forceinline__ void ListItems(std::uint32_t classes, std::uint32_t item_classes,
-                                          std::uint32_t base, std::uint32_t width,
-                                          std::uint32_t* counter, UnitItem* to,
-                                          std::uint32_t rows) {
-  const std::uint32_t items = (classes + item_classes - 1) / item_classes;
-  const std::uint32_t item = atomicAdd(counter, items);
-  for (std::uint32_t i = 0; i < items; ++i) {
-    const std::uint32_t first_class = i * item_classes;
-    to[item + i] = {blockIdx.x, min(item_classes, classes - first_class),
-                    blockIdx.x * rows + first_class, base + first_class * width};
-  }
-}
-
 template <class Size>
 __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(GroupingLaunch p) {
   constexpr std::uint32_t kThreads = Size::kThreads;
@@ -184,7 +171,7 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
   auto* slots = reinterpret_cast<std::uint32_t*>(shared);
   auto* keys = slots + kSlots;
   auto* program = keys + p.stride;
-  __shared__ std::uint32_t count, listed, own_counts[2];
+  __shared__ std::uint32_t count, listed;
   __shared__ std::uint32_t list[kListed];
   const Unit unit = p.units[blockIdx.x];
   Table<Size::kBits> table{slots, keys, p.classes + static_cast<std::size_t>(blockIdx.x) * p.stride,
@@ -196,7 +183,7 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
   for (std::uint32_t i = threadIdx.x; i < used; i += kThreads) {
     shared[i] = make_uint4(kEmpty, kEmpty, kEmpty, kEmpty);
   }
-  if (threadIdx.x == 0) count = listed = own_counts[0] = own_counts[1] = 0;
+  if (threadIdx.x == 0) count = listed = 0;
   __syncthreads();
 
   const std::uint32_t first = threadIdx.x * kRowsAtOnce;
@@ -245,11 +232,7 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
   }
   __syncthreads();
 
-  // Speakers are numbered, and their keys make way for the numbers. Where own classes follow, they
-  // are listed instead.
-  const bool split = unit.own_width > 0;
-  std::uint16_t* own_classes =
-      split ? p.own_classes + static_cast<std::size_t>(blockIdx.x) * p.stride : nullptr;
+  // Speakers are numbered, and their keys make way for the numbers.
   std::uint32_t* members = p.members + static_cast<std::size_t>(blockIdx.x) * p.rows;
   uint4 speakers[kRounds];
 #pragma unroll
@@ -276,60 +259,32 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
     number += __shfl_sync(0xffffffffu, base, 31) - won;
     for (; mine != 0; mine &= mine - 1) {
       const std::uint32_t speaker = row + static_cast<std::uint32_t>(__ffs(mine)) - 1;
-      if (split) {
-        own_classes[number++] = static_cast<std::uint16_t>(speaker);
-      } else {
-        keys[speaker] = number;
-        members[number++] = speaker;
-      }
+      keys[speaker] = number;
+      members[number++] = speaker;
     }
   }
-  OwnClasses<Size> owns{slots,
-                        keys,
-                        own_classes,
-                        table.classes,
-                        members,
-                        p.split_classes + static_cast<std::size_t>(blockIdx.x) * p.rows,
-                        p.spans + blockIdx.x * MostItems(p.rows, 32),
-                        own_counts,
-                        p.split_item_classes,
-                        split ? unit.OwnBits() : 0,
-                        unit.own_keys <= kSlots};
-  if (split) owns.Clear(unit.own_keys);
   __syncthreads();
-  if (split) owns.Find(count);
 #pragma unroll
   for (std::uint32_t k = 0; k < kRounds; ++k) {
     const std::uint32_t row = first + k * kThreads * kRowsAtOnce;
     if (row >= p.stride) break;
     std::uint32_t words[4];
     Unpack(speakers[k], words);
-    std::uint32_t own[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const std::uint32_t a = keys[words[i] & 0xffffu];
-      const std::uint32_t b = keys[words[i] >> 16];
-      words[i] = __byte_perm(a, b, 0x5410);
-      own[i] = __byte_perm(a, b, 0x7632);
-    }
+    for (int i = 0; i < 4; ++i) words[i] = keys[words[i] & 0xffffu] | keys[words[i] >> 16] << 16;
     *reinterpret_cast<uint4*>(table.classes + row) =
         make_uint4(words[0], words[1], words[2], words[3]);
-    if (split) {
-      *reinterpret_cast<uint4*>(own_classes + row) = make_uint4(own[0], own[1], own[2], own[3]);
-    }
   }
 
   if (threadIdx.x == 0) {
+    const std::uint32_t items = (count + p.item_classes - 1) / p.item_classes;
+    const std::uint32_t item = atomicAdd(p.counters + kItems, items);
     const std::uint32_t base = atomicAdd(p.counters + kTableGroups, count * unit.width);
     p.bases[blockIdx.x] = base;
-    if (split) {
-      const std::uint32_t own = own_counts[0];
-      const std::uint32_t own_base = atomicAdd(p.counters + kTableGroups, own * unit.own_width);
-      p.own_bases[blockIdx.x] = own_base;
-      ListItems(own, p.split_item_classes, own_base, unit.own_width, p.counters + kSplitItems,
-                p.split_items, p.rows);
-    } else {
-      ListItems(count, p.item_classes, base, unit.width, p.counters + kItems, p.items, p.rows);
+    for (std::uint32_t i = 0; i < items; ++i) {
+      const std::uint32_t first_class = i * p.item_classes;
+      p.items[item + i] = {blockIdx.x, min(p.item_classes, count - first_class),
+                           blockIdx.x * p.rows + first_class, base + first_class * unit.width};
     }
   }
 }

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/shared_units.hpp"
 
 namespace retable::treeshap {
@@ -29,20 +28,8 @@ struct UnitItem {
   std::uint32_t table;  //!< where its classes begin in the table, in groups of four words
 };
 
-//! Counters of a batch, zero before; items of split units are counted behind the others.
-enum UnitCounter : std::uint32_t {
-  kItems,
-  kItemsTaken,
-  kSplitItems,
-  kSplitItemsTaken,
-  kTableGroups,
-  kUnitCounters
-};
-
-//! Items of a unit at most, where one has so many classes at least.
-RETABLE_HD constexpr std::uint32_t MostItems(std::uint32_t rows, std::uint32_t classes) {
-  return (rows + classes - 1) / classes;
-}
+//! Counters of a batch, zero before.
+enum UnitCounter : std::uint32_t { kItems, kTableGroups, kItemsTaken, kUnitCounters };
 
 //! What is to be shared with whom. Counters are zero before.
 struct GroupingLaunch {
@@ -57,20 +44,10 @@ struct GroupingLaunch {
   bool missing = true;             //!< whether a value may be missing
 
   std::uint16_t* classes = nullptr;  //!< units x stride
-  std::uint32_t* members = nullptr;  //!< units x rows: a row of each class; split: own class
+  std::uint32_t* members = nullptr;  //!< units x rows: a row of each class
   std::uint32_t* bases = nullptr;    //!< of each unit's classes in the table, groups of four words
   UnitItem* items = nullptr;
   std::uint32_t* counters = nullptr;  //!< kUnitCounters
-
-  // Where units are split: own classes are numbered, and classes in the order of the items that own
-  // classes are of.
-  std::uint32_t split_item_classes = 32;  //!< own classes of an item: a multiple of 32
-  std::uint16_t* own_classes = nullptr;   //!< units x stride
-  std::uint32_t* own_bases = nullptr;     //!< as bases
-  std::uint32_t* split_classes =
-      nullptr;             //!< units x rows: own class | upper half of the key << 16
-  uint2* spans = nullptr;  //!< units x MostItems: an item's first class and how many
-  UnitItem* split_items = nullptr;
 };
 
 //! Ranks of `rows` rows (features x stride floats), into features x stride 16-bit numbers.

@@ -215,81 +215,23 @@ std::uint32_t RankTable::Rank(std::int32_t feature, float x) const {
       std::upper_bound(first, thresholds_.begin() + begin_[f + 1], x) - first);
 }
 
-namespace {
-
-// Writes a unit's key program digit by digit.
-class KeyWriter {
- public:
-  explicit KeyWriter(PlannedUnit& unit) : unit_(unit) { unit.key.clear(); }
-
-  // One half after the other.
-  bool InOrder() {
-    std::uint32_t half = 0;
-    for (std::size_t i = 0; i < unit_.features.size(); ++i) {
-      if (Put(i, half)) continue;
-      if (half++ == 1 || !Put(i, half)) return false;
-    }
-    Close();
-    return true;
-  }
-
-  // The path's bits are the lowest of the upper half; own digits come behind them where the lower
-  // half is full.
-  bool Split() {
-    std::vector<std::size_t> rest;
-    for (std::size_t i = 0; i < unit_.own; ++i) {
-      if (!Put(i, 0)) rest.push_back(i);
-    }
-    for (std::size_t i = unit_.own; i < unit_.features.size(); ++i) {
-      if (!Put(i, 1)) return false;
-    }
-    for (const std::size_t i : rest) {
-      if (!Put(i, 1)) return false;
-    }
-    Close();
-    if (!rest.empty()) unit_.own_keys = ~0u;
-    return true;
-  }
-
- private:
-  // False where there is no room.
-  bool Put(std::size_t i, std::uint32_t half) {
-    const bool own = i < unit_.own;
-    const Digit digit =
-        DigitOf(Find(unit_.path, unit_.features[i]), own, own ? unit_.cuts[i] : none_);
-    if (keys_[half] > kMostHalfKeys / digit.values) return false;
-    Write(unit_.features[i], digit, keys_[half], half, unit_.key);
-    keys_[half] *= digit.values;
-    return true;
-  }
-
-  void Close() {
-    unit_.digits = static_cast<std::uint32_t>(unit_.features.size());
-    unit_.keys = keys_[1] == 1 ? keys_[0] : ~0u;
-    unit_.own_keys = keys_[0];
-  }
-
-  PlannedUnit& unit_;
-  const std::vector<std::uint32_t> none_;
-  std::uint32_t keys_[2] = {1, 1};
-};
-
-}  // namespace
-
 bool WriteKey(PlannedUnit& unit) {
-  return KeyWriter(unit).InOrder();
-}
-
-bool SplitKey(PlannedUnit& unit) {
-  if (unit.own > kMostSplitOwn || unit.own == unit.features.size()) return false;
-  PlannedUnit split = unit;
-  if (!KeyWriter(split).Split()) return false;
-  unit = std::move(split);
+  // Fills the halves of the key one after the other.
+  std::uint32_t keys[2] = {1, 1};
+  std::uint32_t upper = 0;
+  unit.key.clear();
+  const std::vector<std::uint32_t> none;
+  for (std::size_t i = 0; i < unit.features.size(); ++i) {
+    const bool own = i < unit.own;
+    const Digit digit = DigitOf(Find(unit.path, unit.features[i]), own, own ? unit.cuts[i] : none);
+    if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
+    if (upper > 1 || digit.values > kMostHalfKeys) return false;
+    Write(unit.features[i], digit, keys[upper], upper, unit.key);
+    keys[upper] *= digit.values;
+  }
+  unit.digits = static_cast<std::uint32_t>(unit.features.size());
+  unit.keys = upper == 0 ? keys[0] : ~0u;
   return true;
-}
-
-std::uint32_t InsideBit(const PathFeature& f) {
-  return f.lower > -kInfinity ? 1 : 0;
 }
 
 std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,

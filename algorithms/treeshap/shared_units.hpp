@@ -16,13 +16,6 @@
 //! by rank among all thresholds of their feature, 15 bits, so that one instruction compares two
 //! rows.
 //!
-//! Of the path's features that the subtree does not split itself only G at its root knows: a factor
-//! of all contributions below. So rows are of fewer *own classes*, which agree on the features that
-//! the subtree splits: there is one K for each of these, and for each feature they split one sum
-//! for each quadrature point, from which a class takes the dot product with its factors. A unit
-//! that is worked through like this is *split*: the lowest bits of its key's upper half are of the
-//! path, one for each feature, and all others of its own features.
-//!
 //! The idea of one evaluation for each pattern of decisions is WOODELF's (Nadel and Wettenstein
 //! 2025) for whole paths; here it is a subtree's, found from the rows at hand, and only below a
 //! height that pays.
@@ -61,13 +54,8 @@ struct Unit {
   std::uint32_t first_key = 0;      //!< of its key program
   std::uint32_t key_words = 0;      //!< of it
   std::uint32_t digits = 0;
-  std::uint32_t keys = 0;       //!< every key is below
-  std::uint32_t width = 0;      //!< groups of four words of a class in the table
-  std::uint32_t own_keys = 0;   //!< split: every key is below, but for the path's bits
-  std::uint32_t own_width = 0;  //!< split: groups of an own class in the table; not split: 0
-
-  //! Split: a key's bits that are not of the path.
-  RETABLE_HD std::uint32_t OwnBits() const { return ~(((1u << (features - own)) - 1) << 16); }
+  std::uint32_t keys = 0;   //!< every key is below
+  std::uint32_t width = 0;  //!< groups of four words of a class in the table
 };
 
 //! Thresholds of each feature, rising: ranks count those at or below a value.
@@ -112,19 +100,11 @@ struct PlannedUnit {
   std::vector<std::uint32_t> key;  //!< program
   std::uint32_t digits = 0;
   std::uint32_t keys = 0;
-  std::uint32_t own_keys = 0;  //!< of a split key
 };
 
 //! Writes the key program of the unit's cuts and path; false where keys do not fit.
 //! O(cuts + features x path)
 bool WriteKey(PlannedUnit& unit);
-
-//! The same, split; false, and nothing changed, where no feature is of the path alone or it does
-//! not fit.
-bool SplitKey(PlannedUnit& unit);
-
-//! Of a feature of the path alone: its bit in a split key where the row is inside.
-std::uint32_t InsideBit(const PathFeature& f);
 
 //! The units of a tree: the largest subtrees of kLeastUnitLeaves to `most_leaves` leaves whose keys
 //! fit. None where `most_leaves` is smaller. O(nodes x depth)
@@ -133,9 +113,5 @@ std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& r
 
 //! Smaller subtrees are not worth a table.
 inline constexpr std::int32_t kLeastUnitLeaves = 5;
-//! Units of passes of fewer points are not split: with two rows a lane a warp's columns would take
-//! too much shared memory. So would more own features.
-inline constexpr int kLeastSplitPoints = 6;
-inline constexpr std::uint32_t kMostSplitOwn = 11;
 
 }  // namespace retable::treeshap

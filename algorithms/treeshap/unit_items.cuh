@@ -6,16 +6,15 @@
 
 namespace retable::treeshap {
 
-//! A warp's way through the items of a batch: any warp may get any item. `counters`: how many there
-//! are, and how many are taken. What the next one needs is read while the one in hand is worked
-//! through: its number, the item, and its unit's record, of which lane i holds word i. All lanes
-//! call every function together.
+//! A warp's way through the items of a batch: any warp may get any item. What the next one needs
+//! is read while the one in hand is worked through: its number, the item, and its unit's record,
+//! of which lane i holds word i. All lanes call every function together.
 template <class Record>
 class ItemQueue {
  public:
   __device__ __forceinline__ ItemQueue(const UnitItem* items, const Record* records,
                                        std::uint32_t* counters)
-      : items_(items), records_(records), taken_(counters + 1), count_(counters[0]) {}
+      : items_(items), records_(records), counters_(counters), count_(counters[kItems]) {}
   __device__ __forceinline__ void Start() {
     Draw();
     ReadItem();
@@ -79,7 +78,7 @@ class ItemQueue {
   static __device__ __forceinline__ std::uint32_t Lane() { return threadIdx.x % 32; }
 
   __device__ __forceinline__ void Draw() {
-    if (Lane() == 0) drawn_ = atomicAdd(taken_, 1u);
+    if (Lane() == 0) drawn_ = atomicAdd(counters_ + kItemsTaken, 1u);
   }
 
   template <class T>
@@ -94,7 +93,7 @@ class ItemQueue {
 
   const UnitItem* items_;
   const Record* records_;
-  std::uint32_t* taken_;
+  std::uint32_t* counters_;
   std::uint32_t count_;
   std::uint32_t drawn_ = 0;  // in lane 0: the number after the next
   std::uint32_t item_ = 0, record_ = 0;

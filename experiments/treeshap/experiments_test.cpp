@@ -89,6 +89,19 @@ TEST(ExplainProtocol, MeasuresVerifiedValuesAndInteractions) {
   }
 }
 
+TEST(ExplainProtocol, ABackgroundIsForInterventionalValuesAlone) {
+  CellConfig cell = Cell("treeshap/explain", "Interventional");
+  EXPECT_TRUE(FindProtocol(cell.protocol).unsupported(cell));
+  cell.axes["rows"] = std::int64_t{20};
+  cell.settings["background"] = std::int64_t{10};
+  EXPECT_FALSE(FindProtocol(cell.protocol).unsupported(cell));
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_GE(MetricOf(outcome, "time").samples.size(), 1u);
+  cell.algorithm = "Quadrature";
+  EXPECT_TRUE(FindProtocol(cell.protocol).unsupported(cell));
+}
+
 TEST(ExplainProtocol, AMethodOverItsBudgetIsTimedOnce) {
   for (const char* what : {"values", "interactions"}) {
     CellConfig cell = Cell("treeshap/explain", "Quadrature");

@@ -10,7 +10,9 @@
 //!
 //! Before anything is timed the values of the first rows are compared with the double-precision
 //! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
-//! margin.
+//! margin. Where there is a background the values are interventional, another game:
+//! "Interventional" alone computes it, and its CPU backend, held to brute force too, is the
+//! reference.
 
 #include <fmt/format.h>
 
@@ -84,6 +86,7 @@ class ExplainProtocol final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"what", std::string("values"), "values or interactions"},
+            {"background", std::int64_t{0}, "background rows of interventional values; 0: none"},
             {"budget", 5.0, "seconds of timing a cell; slower methods are scaled up"},
             {"tolerance", 1e-3, "largest error against the reference, over the largest value"}};
   }
@@ -104,7 +107,9 @@ class ExplainProtocol final : public harness::Protocol {
     if (cell.device == "cuda" && gpus > std::max<std::int64_t>(here, 1)) {
       return fmt::format("needs {} GPUs; {} here", gpus, here);
     }
-    if (cell.algorithm == "Interventional") return "another game: it needs background rows";
+    if ((cell.algorithm == "Interventional") != (BackgroundRows(cell) > 0)) {
+      return "another game: background rows are for Interventional alone";
+    }
     if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
       return "TreeShap has no interaction values here";
     }
@@ -114,7 +119,9 @@ class ExplainProtocol final : public harness::Protocol {
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 10000));
     const bool interactions = TextOf(cell.settings, "what") == "interactions";
-    const ModelProblem problem = LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1));
+    // The rows behind those to explain are the background.
+    const ModelProblem problem =
+        LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1) + BackgroundRows(cell));
     const std::size_t per_row =
         interactions ? InteractionsPerRow(problem.model) : ValuesPerRow(problem.model);
     // No result of more than 2 GB: such cells run on fewer rows too.
@@ -123,7 +130,7 @@ class ExplainProtocol final : public harness::Protocol {
 
     const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
     harness::Outcome outcome;
-    const double prepare = harness::TimeOnce([&] { explainer->prepare(problem.model); });
+    const double prepare = harness::TimeOnce([&] { Prepare(cell, problem, *explainer); });
     const auto call = [&](const RowBlock& block) {
       return interactions ? explainer->interactions(block) : explainer->values(block);
     };
@@ -200,6 +207,18 @@ class ExplainProtocol final : public harness::Protocol {
   }
 
  private:
+  static std::size_t BackgroundRows(const harness::CellConfig& cell) {
+    return static_cast<std::size_t>(IntegerOr(cell.settings, "background", 0));
+  }
+
+  static void Prepare(const harness::CellConfig& cell, const ModelProblem& problem,
+                      TreeExplainer& explainer) {
+    explainer.prepare(problem.model);
+    const std::size_t count = BackgroundRows(cell);
+    const RowBlock rows = problem.Rows();
+    if (count > 0) explainer.set_background(rows.slice(rows.rows - count, count));
+  }
+
   // What the method computes, and what every method moves: rows in, values out. Over the bus they
   // may travel as floats; a machine of several GPUs has a bus for each.
   static std::vector<harness::Cost> Costs(const harness::CellConfig& cell,
@@ -246,16 +265,26 @@ class ExplainProtocol final : public harness::Protocol {
                                       const RowBlock& rows, bool interactions, const Call& call) {
     const auto few = static_cast<std::size_t>(interactions ? 2 : 8);
     const RowBlock head = rows.slice(0, std::min(rows.rows, few));
-    const auto reference = Registry<TreeExplainer>::Instance().Make(
-        "Quadrature", Device::kCpu, {{"precision", std::string("double")}});
-    reference->prepare(problem.model);
+    const bool interventional = BackgroundRows(cell) > 0;
+    const auto reference =
+        interventional
+            ? Registry<TreeExplainer>::Instance().Make("Interventional", Device::kCpu, {})
+            : Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
+                                                       {{"precision", std::string("double")}});
+    Prepare(cell, problem, *reference);
     const auto got = call(head);
     const double error =
         RelativeError(got, interactions ? reference->interactions(head) : reference->values(head));
     const double worst = std::max(error, Additivity(problem.model, head, got));
     const double tolerance = std::get<double>(cell.settings.at("tolerance"));
-    return {true,  worst <= tolerance, "error over the largest value",
-            worst, tolerance,          "quadrature in double precision; sums against the margin"};
+    return {true,
+            worst <= tolerance,
+            "error over the largest value",
+            worst,
+            tolerance,
+            std::string(interventional ? "the CPU's interventional values"
+                                       : "quadrature in double precision") +
+                "; sums against the margin"};
   }
 
   struct Portion {

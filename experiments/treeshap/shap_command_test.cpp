@@ -370,7 +370,7 @@ TEST_F(ShapCommand, ChecksItsArguments) {
 }
 
 // On a machine with a GPU: what the processor says, from the same files.
-class ShapCommandOnGpu : public ShapCommand {
+class CudaShapCommand : public ShapCommand {
  protected:
   void SetUp() override {
     std::string why;
@@ -423,7 +423,7 @@ class ShapCommandOnGpu : public ShapCommand {
   }
 };
 
-TEST_F(ShapCommandOnGpu, SaysWhatTheProcessorSays) {
+TEST_F(CudaShapCommand, SaysWhatTheProcessorSays) {
   for (const char* chunk : {"0", "1100", "77"}) {
     AgreesOn("six.csv", {"--chunk-rows", chunk}, 1e-6);
     AgreesOn("few.csv", {"--interactions", "--chunk-rows", chunk}, 2e-6);
@@ -431,7 +431,7 @@ TEST_F(ShapCommandOnGpu, SaysWhatTheProcessorSays) {
   }
 }
 
-TEST_F(ShapCommandOnGpu, LeavesToTheProcessorWhatIsOverItsLimits) {
+TEST_F(CudaShapCommand, LeavesToTheProcessorWhatIsOverItsLimits) {
   Write("deep.ubj", baselines::treeshap::WriteXgboostUbj(ChainEnsemble(100, 100, 0.9, 1)));
   std::string header = "f0";
   std::string row = "1";
