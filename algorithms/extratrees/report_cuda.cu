@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/extratrees/report.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::extratrees::report {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::extratrees {
 

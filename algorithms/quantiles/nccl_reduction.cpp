@@ -5,8 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/common/nccl.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::quantiles {
 namespace {

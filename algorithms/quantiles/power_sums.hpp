@@ -16,7 +16,7 @@
 //! Terriberry, Kolla, Bennett, "Numerically stable, scalable formulas for parallel and online
 //! computation of higher-order multivariate central moments", Computational Statistics 31, 2016.
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 //! Asks for full unrolling, so that sums stay in registers.
 #if defined(__CUDA_ARCH__) || defined(__clang__)

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::treeshap {
 

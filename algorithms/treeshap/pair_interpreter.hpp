@@ -10,10 +10,10 @@
 
 #include <type_traits>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/pair_tape.hpp"
 #include "algorithms/treeshap/part_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap::pairs {
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
+#include "base/host_device.hpp"
 
 #if defined(__CUDA_ARCH__)
 #define RETABLE_UNROLL _Pragma("unroll")

@@ -14,8 +14,8 @@
 
 #include <type_traits>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "base/host_device.hpp"
 
 #if !defined(__CUDA_ARCH__)
 #include <bit>

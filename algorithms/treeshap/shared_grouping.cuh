@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/shared_units.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap {
 

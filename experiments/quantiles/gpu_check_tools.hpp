@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/quantiles/chebyshev_sums.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::quantiles {
 

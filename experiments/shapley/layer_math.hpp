@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 //! Sums stay in registers. On the host the compiler makes vectors of the images by itself.
 #if defined(__CUDA_ARCH__)

@@ -25,7 +25,6 @@
 
 #include <thrust/device_vector.h>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/in_place_device.hpp"
 #include "algorithms/shuffle/items.hpp"
@@ -35,6 +34,7 @@
 #include "algorithms/shuffle/sample_device.hpp"
 #include "algorithms/shuffle/several_gpus.hpp"
 #include "algorithms/shuffle/thrust_drop_in.cuh"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -12,10 +12,10 @@
 #include <map>
 #include <sstream>
 
-#include "algorithms/common/out_of_memory.hpp"
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
+#include "base/out_of_memory.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
 #include "datasets/test_folder.hpp"
 #include "experiments/treeshap/pieces.hpp"
