@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
+#include "base/sha256.hpp"
 #include "datasets/atomic_file.hpp"
-#include "datasets/digest.hpp"
 #include "datasets/http_test_server.hpp"
 #include "datasets/test_folder.hpp"
 

@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_SOURCE_DIR}/harness/environment.cmake)
 # The harness is compiled lightly, but for what it computes itself.
 if(NOT RETABLE_SANITIZE)
-  foreach(source bit_kernels ceilings fma_kernels noise sha256 statistics)
+  foreach(source bit_kernels ceilings fma_kernels noise statistics)
     set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/harness/${source}.cpp
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()
@@ -15,7 +15,7 @@ if(RETABLE_HAS_CUDA)
 endif()
 
 if(RETABLE_FUZZ)
-  set(harness_sources)
+  set(harness_sources base/glob.cpp)
   foreach(source files_fuzz cell_json csv experiment expression expression_syntax fields node
           paper_cells suggest)
     list(APPEND harness_sources harness/${source}.cpp)

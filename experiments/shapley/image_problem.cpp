@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/sha256.hpp"
 #include "datasets/atomic_file.hpp"
-#include "datasets/digest.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shapley/image_game.hpp"
 #include "experiments/shapley/ppm.hpp"
@@ -126,7 +126,7 @@ Explained FromImageNet(std::int64_t image) {
   }
   Explained explained;
   explained.network = datasets::ReadWhole(ImageNetFolder() / kResNet);
-  if (datasets::Sha256(explained.network) != kResNetSha256) {
+  if (Sha256(explained.network) != kResNetSha256) {
     throw std::invalid_argument((ImageNetFolder() / kResNet).string() +
                                 " is not the ONNX model zoo's: its SHA-256 should be " +
                                 kResNetSha256);
@@ -158,11 +158,11 @@ harness::DatasetInfo ImageNetInfo() {
   }
   std::string hashes = kResNetSha256;
   for (const fs::path& path : ImageNetImages()) {
-    hashes += datasets::Sha256(datasets::ReadWhole(path));
+    hashes += Sha256(datasets::ReadWhole(path));
     ++info.rows;
   }
   info.present = true;
-  info.sha256 = datasets::Sha256(hashes);
+  info.sha256 = Sha256(hashes);
   return info;
 }
 

@@ -2,9 +2,9 @@
 
 #include <exception>
 
+#include "base/sha256.hpp"
 #include "datasets/atomic_file.hpp"
 #include "datasets/cache.hpp"
-#include "datasets/digest.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -24,7 +24,7 @@ nlohmann::json Read(const std::filesystem::path& path, const std::string& source
 nlohmann::json KeptModel(const nlohmann::json& identity, const std::string& sources,
                          const std::function<nlohmann::json()>& make) {
   const auto folder = datasets::Cache::DefaultRoot() / "models";
-  const auto path = folder / (datasets::Sha256(identity.dump()).substr(0, 32) + ".cbor");
+  const auto path = folder / (Sha256(identity.dump()).substr(0, 32) + ".cbor");
   if (auto kept = Read(path, sources); !kept.is_null()) return kept;
   const datasets::FileLock lock(path.string() + ".lock");
   if (auto kept = Read(path, sources); !kept.is_null()) return kept;  // another process was first
