@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
-#include "datasets/atomic_file.hpp"
+#include "base/test_folder.hpp"
 #include "datasets/http_test_server.hpp"
-#include "datasets/test_folder.hpp"
 
 namespace retable::datasets {
 

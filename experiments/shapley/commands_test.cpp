@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
-#include "datasets/test_folder.hpp"
+#include "base/test_folder.hpp"
 #include "experiments/shapley/advice.hpp"
 #include "experiments/shapley/advise_command.hpp"
 #include "experiments/shapley/permutations_command.hpp"
@@ -66,7 +66,7 @@ TEST(PermutationsCommand, WritesWhatTheSamplerGives) {
 }
 
 TEST(PermutationsCommand, WritesAFileAndSaysSo) {
-  const datasets::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.path() / "permutations.csv";
   const auto result = Call(PermutationsMain, {"--d", "1", "--n", "2", "--out", path});
   EXPECT_EQ(result.status, 0) << result.err;

@@ -11,7 +11,7 @@
 #include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/sample.hpp"
 #include "algorithms/shuffle/statistics.hpp"
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "experiments/shuffle/rows.hpp"
 #include "harness/verbs.hpp"
 
@@ -83,7 +83,7 @@ int RunBattery(const Options& options, std::ostream& out) {
 }
 
 int Rows(const Options& options, std::ostream& out) {
-  std::string content = datasets::ReadWhole(options.in);
+  std::string content = ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);
   } catch (const std::invalid_argument& error) {
@@ -93,7 +93,7 @@ int Rows(const Options& options, std::ostream& out) {
     out << content;
     return 0;
   }
-  datasets::WriteAtomically(options.to, content);
+  WriteAtomically(options.to, content);
   return 0;
 }
 

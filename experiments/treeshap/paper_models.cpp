@@ -9,9 +9,9 @@
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/treeshap/model_io.hpp"
+#include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "baselines/treeshap/xgboost.hpp"
-#include "datasets/atomic_file.hpp"
 #include "datasets/cache.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/treeshap/model_shapes.hpp"
@@ -179,7 +179,7 @@ TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
                          const std::vector<float>& values, std::int64_t rows) {
   const fs::path path = CachePath(TrainingKey(model, frame.sha256, rows));
   if (!fs::exists(path)) {
-    datasets::AtomicFile file(path);
+    AtomicFile file(path);
     file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
     file.Commit();
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-namespace retable::datasets {
+namespace retable {
 
 // An empty folder that goes, with all in it, when this object does.
 class TemporaryFolder {
@@ -29,4 +29,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace retable::datasets
+}  // namespace retable
