@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_SOURCE_DIR}/harness/environment.cmake)
 # The harness is compiled lightly, but for what it computes itself.
 if(NOT RETABLE_SANITIZE)
-  foreach(source bit_kernels ceilings fma_kernels noise statistics)
+  foreach(source ceilings fma_kernels noise statistics)
     set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/harness/${source}.cpp
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()

@@ -9,7 +9,7 @@
 #include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/partition_random.hpp"
 #include "algorithms/shuffle/scratch.hpp"
-#include "algorithms/shuffle/vector_code.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shuffle {
 namespace {

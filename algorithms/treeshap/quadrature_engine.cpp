@@ -11,6 +11,7 @@
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_packing.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::treeshap {
 
@@ -31,12 +32,9 @@ Kernels<T> KernelsFor(const std::string& isa) {
 }
 
 bool CpuHas(const std::string& isa) {
-#if defined(__x86_64__)
-  if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == "avx512") {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
-  }
+#if defined(RETABLE_X86)
+  if (isa == "avx2") return HasAvx2();
+  if (isa == "avx512") return HasAvx512();
 #endif
   return isa == "baseline";
 }
