@@ -3,12 +3,11 @@
 //! Copies between pageable and device memory at the bus's speed: through two pinned pieces, which
 //! all cores fill or empty while the other one travels.
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/cuda_memory.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::extratrees {
 
@@ -68,7 +67,7 @@ class Staging {
     return std::min(kBytes, bytes - piece * kBytes);
   }
   static void CopyByAll(char* to, const char* from, std::size_t bytes) {
-    tbb::parallel_for(std::size_t{0}, (bytes + kSlice - 1) / kSlice, [&](std::size_t slice) {
+    ParallelFor((bytes + kSlice - 1) / kSlice, [&](std::size_t slice) {
       const std::size_t at = slice * kSlice;
       std::memcpy(to + at, from + at, std::min(kSlice, bytes - at));
     });

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_packing.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "base/parallel.hpp"
 #include "base/simd_target.hpp"
 
 namespace retable::treeshap {
@@ -263,7 +263,7 @@ class QuadratureEngine<T>::State {
 
   void Explain(const Request& request) const {
     const std::size_t blocks = BlocksOf(request.rows);
-    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : HardwareThreads());
+    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : AvailableThreads());
     if (blocks < 4 * threads && threads > 1 && segments_.size() > 1) {
       std::size_t width = 0;  // of a block's sums over all segments
       for (const Segment& s : segments_) width += outputs[s.group].width(request.pairs);

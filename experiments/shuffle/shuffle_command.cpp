@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "algorithms/shuffle/known_bad.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/sample.hpp"
 #include "algorithms/shuffle/statistics.hpp"
 #include "base/atomic_file.hpp"
+#include "base/parallel.hpp"
 #include "experiments/shuffle/rows.hpp"
 #include "harness/verbs.hpp"
 
@@ -59,7 +59,7 @@ int RunBattery(const Options& options, std::ostream& out) {
   constexpr std::uint64_t kShare = 10000;  // orders of one task
   shuffle::Battery all(options.items);
   std::mutex lock;
-  shuffle::ParallelFor((samples + kShare - 1) / kShare, [&](std::uint64_t task) {
+  ParallelFor((samples + kShare - 1) / kShare, [&](std::uint64_t task) {
     const auto source = Source(options.method);
     shuffle::Battery own(options.items);
     for (std::uint64_t s = task * kShare; s < std::min(samples, (task + 1) * kShare); ++s) {

@@ -13,10 +13,10 @@
 
 #include "algorithms/treeshap/interaction_index.hpp"
 #include "algorithms/treeshap/model_io.hpp"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/top_interactions.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/atomic_file.hpp"
+#include "base/parallel.hpp"
 #include "experiments/treeshap/fallback_explainer.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "experiments/treeshap/row_stream.hpp"
