@@ -34,7 +34,7 @@ RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lan
     sum[0] += valid ? Double8{} + 1.0 : Double8{};
     Double8 power = v;
     sum[1] += power;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = 2; k <= L; ++k) {
       power *= v;
       sum[k] += power;

@@ -474,6 +474,3 @@ RETABLE_HD void Evaluate(const Float4* words, const DerivativePart& part, Lane<Q
 }
 
 }  // namespace retable::treeshap::derivatives
-
-#undef RETABLE_ROLLED
-#undef RETABLE_UNROLL

@@ -256,6 +256,3 @@ RETABLE_HD void Evaluate(const Float4* words, const PairPart& part, Lane<Q, Mask
 }
 
 }  // namespace retable::treeshap::pairs
-
-#undef RETABLE_ROLLED
-#undef RETABLE_UNROLL

@@ -7,14 +7,7 @@
 
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
 #include "base/host_device.hpp"
-
-#if defined(__CUDA_ARCH__)
-#define RETABLE_UNROLL _Pragma("unroll")
-#define RETABLE_ROLLED _Pragma("unroll 1")
-#else
-#define RETABLE_UNROLL
-#define RETABLE_ROLLED
-#endif
+#include "base/unroll.hpp"
 
 namespace retable::treeshap::parts {
 
