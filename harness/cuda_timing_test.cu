@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/streams.hpp"
 #include "harness/change.hpp"
-#include "harness/cuda_handles.cuh"
 #include "harness/cuda_timing.hpp"
 #include "harness/device.hpp"
 
@@ -61,10 +61,10 @@ TEST_F(CudaTimingOnDevice, AKernelOfKnownLengthInEveryMode) {
 
 TEST_F(CudaTimingOnDevice, ColdReadsAreSlowerThanWarmOnes) {
   const std::size_t n = std::size_t{4} << 20;  // 16 MiB: within the cache of a large card
-  DeviceBytes data(n * sizeof(unsigned)), sink(64);
-  CheckCuda(cudaMemset(data.as<char>(), 1, data.bytes()), "cudaMemset");
+  DeviceArray<unsigned> data(n), sink(1);
+  CheckCuda(cudaMemset(data.data(), 1, n * sizeof(unsigned)), "cudaMemset");
   const auto body = [&](CUstream_st* stream) {
-    ReadAll<<<1024, 256, 0, stream>>>(data.as<unsigned>(), n, sink.as<unsigned>());
+    ReadAll<<<1024, 256, 0, stream>>>(data.data(), n, sink.data());
   };
   CudaTimingOptions cold, warm;
   warm.mode = CudaMode::kWarm;
@@ -72,7 +72,7 @@ TEST_F(CudaTimingOnDevice, ColdReadsAreSlowerThanWarmOnes) {
   const double fast = Quantile(TimeOnGpu(body, warm).timing.seconds, 0.5);
   int l2 = 0;
   CheckCuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
-  if (static_cast<std::size_t>(l2) < 2 * data.bytes()) GTEST_SKIP() << "the cache is small";
+  if (static_cast<std::size_t>(l2) < 2 * n * sizeof(unsigned)) GTEST_SKIP() << "the cache is small";
   EXPECT_GT(slow, 1.1 * fast);
 }
 

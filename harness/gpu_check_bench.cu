@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cuda_handles.cuh"
+#include "base/streams.hpp"
 #include "harness/cuda_timing.hpp"
 #include "harness/noise.hpp"
 #include "harness/statistics.hpp"

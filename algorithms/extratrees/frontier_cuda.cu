@@ -24,29 +24,19 @@ bool HasCudaDevice() {
 
 namespace frontier {
 
-PartClock::PartClock() {
-  RETABLE_CUDA_CHECK(cudaEventCreate(&begin_));
-  RETABLE_CUDA_CHECK(cudaEventCreate(&end_));
-}
-PartClock::~PartClock() {
-  cudaEventDestroy(begin_);
-  cudaEventDestroy(end_);
-}
 void PartClock::Start() {
-  RETABLE_CUDA_CHECK(cudaEventRecord(begin_));
+  begin_.Record();
 }
 void PartClock::Stop(const char* name) {
-  RETABLE_CUDA_CHECK(cudaEventRecord(end_));
-  RETABLE_CUDA_CHECK(cudaEventSynchronize(end_));
-  float milliseconds = 0;
-  RETABLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin_, end_));
+  end_.Record();
+  const double seconds = end_.SecondsSince(begin_);
   for (PartTime& part : parts) {
     if (part.name != name) continue;
     ++part.calls;
-    part.seconds += 1e-3 * milliseconds;
+    part.seconds += seconds;
     return;
   }
-  parts.push_back({name, 1, 1e-3 * milliseconds});
+  parts.push_back({name, 1, seconds});
 }
 
 namespace {
@@ -337,10 +327,9 @@ struct FrontierCuda::State {
 
   std::shared_ptr<std::uint8_t> Pinned(std::size_t bytes) {
     if (bytes > pinned_bytes) {
-      std::uint8_t* memory = nullptr;
       pinned.reset();
-      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&memory), bytes));
-      pinned = {memory, [](std::uint8_t* p) { cudaFreeHost(p); }};
+      const auto memory = std::make_shared<PinnedArray<std::uint8_t>>();
+      pinned = {memory, memory->Reserve(bytes)};
       pinned_bytes = bytes;
     }
     return pinned;

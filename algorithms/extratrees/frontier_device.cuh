@@ -9,6 +9,7 @@
 #include "algorithms/extratrees/split_rules.hpp"
 #include "algorithms/extratrees/target_sums.hpp"
 #include "base/cuda_memory.hpp"
+#include "base/streams.hpp"
 
 namespace retable::extratrees::frontier {
 
@@ -109,17 +110,12 @@ void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t hei
 //! CUDA events around launches, summed by name.
 class PartClock {
  public:
-  PartClock();
-  ~PartClock();
-  PartClock(const PartClock&) = delete;
-  PartClock& operator=(const PartClock&) = delete;
   void Start();
   void Stop(const char* name);  //!< waits for the work
   std::vector<PartTime> parts;
 
  private:
-  cudaEvent_t begin_;
-  cudaEvent_t end_;
+  CudaEvent begin_, end_;
 };
 
 //! Grows one batch; `draw_up_to`: sums of weights, for a bootstrap by weight, or null; `clock`

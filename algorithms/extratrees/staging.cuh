@@ -8,23 +8,17 @@
 
 #include "base/cuda_memory.hpp"
 #include "base/parallel.hpp"
+#include "base/streams.hpp"
 
 namespace retable::extratrees {
 
 class Staging {
  public:
   Staging() {
-    for (int i = 0; i < 2; ++i) {
-      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&piece_[i]), kBytes));
-      RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&done_[i], cudaEventDisableTiming));
-    }
+    for (auto& piece : piece_) piece.Reserve(kBytes);
   }
   ~Staging() {
-    for (int i = 0; i < 2; ++i) {
-      cudaEventSynchronize(done_[i]);
-      cudaFreeHost(piece_[i]);
-      cudaEventDestroy(done_[i]);
-    }
+    for (const CudaEvent& event : done_) cudaEventSynchronize(event.get());
   }
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -34,26 +28,26 @@ class Staging {
     const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
     for (std::size_t i = 0; i <= pieces; ++i) {
       if (i < pieces) {
-        RETABLE_CUDA_CHECK(
-            cudaMemcpyAsync(piece_[i % 2], At(from, i), SizeOf(bytes, i), cudaMemcpyDeviceToHost));
-        RETABLE_CUDA_CHECK(cudaEventRecord(done_[i % 2]));
+        RETABLE_CUDA_CHECK(cudaMemcpyAsync(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i),
+                                           cudaMemcpyDeviceToHost));
+        done_[i % 2].Record();
       }
       if (i == 0) continue;
-      RETABLE_CUDA_CHECK(cudaEventSynchronize(done_[(i - 1) % 2]));
-      CopyByAll(static_cast<char*>(to) + (i - 1) * kBytes, piece_[(i - 1) % 2],
+      done_[(i - 1) % 2].Wait();
+      CopyByAll(static_cast<char*>(to) + (i - 1) * kBytes, piece_[(i - 1) % 2].data(),
                 SizeOf(bytes, i - 1));
     }
   }
   void ToDevice(void* to, const void* from, std::size_t bytes) {
     const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
     for (std::size_t i = 0; i < pieces; ++i) {
-      RETABLE_CUDA_CHECK(cudaEventSynchronize(done_[i % 2]));  // the piece has left
-      CopyByAll(piece_[i % 2], At(from, i), SizeOf(bytes, i));
-      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kBytes, piece_[i % 2],
+      done_[i % 2].Wait();  // the piece has left
+      CopyByAll(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i));
+      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kBytes, piece_[i % 2].data(),
                                          SizeOf(bytes, i), cudaMemcpyHostToDevice));
-      RETABLE_CUDA_CHECK(cudaEventRecord(done_[i % 2]));
+      done_[i % 2].Record();
     }
-    for (cudaEvent_t event : done_) RETABLE_CUDA_CHECK(cudaEventSynchronize(event));
+    for (const CudaEvent& event : done_) event.Wait();
   }
 
  private:
@@ -73,8 +67,8 @@ class Staging {
     });
   }
 
-  char* piece_[2] = {};
-  cudaEvent_t done_[2] = {};
+  PinnedArray<char> piece_[2];
+  CudaEvent done_[2] = {CudaEvent(cudaEventDisableTiming), CudaEvent(cudaEventDisableTiming)};
 };
 
 }  // namespace retable::extratrees

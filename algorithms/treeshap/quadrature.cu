@@ -160,8 +160,8 @@ struct DeviceTape {
   Tape tape;  // words freed after the upload
   DeviceArray<Float4> words;
   DeviceArray<TapeRange> ranges;
-  Stream stream;
-  Event done;
+  CudaStream stream;
+  CudaEvent done;
   std::size_t chunks = 0;
 };
 
@@ -440,7 +440,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   bool shares_ = false;                   // the call that runs
   DeviceArray<float> x_;
   DeviceArray<double> partial_;
-  Event ready_;
+  CudaEvent ready_;
   DevicePieces<float> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };

@@ -47,8 +47,8 @@ struct SharedTape {
   DeviceArray<UnitItem> items, split_items;
   DeviceArray<uint2> spans;
   DeviceArray<float4> table;
-  Stream stream;
-  Event done;
+  CudaStream stream;
+  CudaEvent done;
 
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
     for (const Batch& batch : batches) {
@@ -150,7 +150,7 @@ struct SharedQuadrature::State {
   DeviceArray<std::uint32_t> begin;
   DeviceArray<std::uint16_t> ranks;
   DeviceArray<double> partial;
-  Event ready;
+  CudaEvent ready;
   // The rows in the order of some trees' leaves.
   OrderTrees order_trees;  // nodes on the device
   DeviceArray<OrderNode> order_nodes;

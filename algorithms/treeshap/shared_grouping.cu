@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/own_classes.cuh"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 
