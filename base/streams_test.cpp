@@ -67,7 +67,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) 
 namespace retable {
 namespace {
 
-TEST(Streams, AreGivenBack) {
+TEST(CudaStreams, AreGivenBack) {
   play = Play();
   {
     const CudaStream stream;
@@ -85,7 +85,7 @@ TEST(Streams, AreGivenBack) {
   EXPECT_EQ(play.events, 0);
 }
 
-TEST(Streams, FailuresAreThrownAndLeaveNothingToGiveBack) {
+TEST(CudaStreams, FailuresAreThrownAndLeaveNothingToGiveBack) {
   play = Play();
   play.status = cudaErrorInvalidValue;
   EXPECT_THROW(CudaStream(), std::runtime_error);

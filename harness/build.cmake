@@ -7,13 +7,6 @@ if(NOT RETABLE_SANITIZE)
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()
 endif()
-# `make gpu-check FAMILY=harness`: the stop-watch against kernels of known length.
-if(RETABLE_HAS_CUDA)
-  add_executable(harness_gpu_check ${CMAKE_CURRENT_SOURCE_DIR}/harness/gpu_check_bench.cu
-                 $<TARGET_OBJECTS:retable_harness>)
-  target_link_libraries(harness_gpu_check PRIVATE retable_flags)
-endif()
-
 if(RETABLE_FUZZ)
   set(harness_sources base/glob.cpp)
   foreach(source files_fuzz cell_json csv experiment expression expression_syntax fields node
