@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable {
 namespace {

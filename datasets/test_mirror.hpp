@@ -12,7 +12,7 @@
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "datasets/http_test_server.hpp"
 
 namespace retable::datasets {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments::forests {
 namespace {

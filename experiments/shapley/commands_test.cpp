@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "experiments/shapley/advice.hpp"
 #include "experiments/shapley/advise_command.hpp"
 #include "experiments/shapley/permutations_command.hpp"

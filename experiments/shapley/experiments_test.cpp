@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/experiment.hpp"
 #include "harness/paper_cells.hpp"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "experiments/shapley/digits_examples.hpp"
 #include "experiments/shapley/ppm.hpp"
 #include "experiments/shapley/problem.hpp"

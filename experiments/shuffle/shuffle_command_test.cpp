@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "algorithms/shuffle/shuffler.hpp"
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {

@@ -16,7 +16,7 @@
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
 #include "base/out_of_memory.hpp"
-#include "base/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "harness/csv.hpp"

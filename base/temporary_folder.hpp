@@ -1,5 +1,7 @@
-// A folder of its own for each test: test programs run side by side, one process a test.
 #pragma once
+//! @file
+//! An empty folder that goes, with all in it, when this object does: for files that are handed to
+//! another program, and for tests, which run side by side.
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,12 +11,15 @@
 
 namespace retable {
 
-// An empty folder that goes, with all in it, when this object does.
 class TemporaryFolder {
  public:
+  //! @throws std::runtime_error where none can be made
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "retable-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    const std::filesystem::path parent = std::filesystem::temp_directory_path();
+    std::string name = (parent / "retable-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error("cannot make a folder in " + parent.string());
+    }
     path_ = name;
   }
   ~TemporaryFolder() {
