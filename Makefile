@@ -2,7 +2,7 @@
 #   make reproduce [PROFILE=smoke|quick|paper] [DEVICE=auto|cpu|cuda] [EXPERIMENTS='quantiles/*'] [OUT=dir]
 #   make test                everything CI runs
 #   make smoke               all experiments, tiny, under a minute after the build
-#   make gpu-check FAMILY=x  verify and time the CUDA methods of a family on this machine's GPU
+#   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make report | compare A=dir B=dir | clean
 
@@ -53,10 +53,16 @@ report: build
 compare: build
 	@$(RETABLE) compare $(A) $(B)
 
+# The programs whose CUDA tests gpu-check runs, where the build has them.
+GPU_TESTS := $(if $(filter harness,$(FAMILY)),harness_tests base_tests,$(FAMILY)_tests baselines_$(FAMILY)_tests experiments_$(FAMILY)_tests)
 gpu-check: build
-	@ninja -C $(BUILD) -t query $(FAMILY)_gpu_check >/dev/null 2>&1 || \
-	  { echo "no check of FAMILY=$(FAMILY): quantiles, shuffle, treeshap, extratrees, shapley and harness have one, in a build with CUDA ($(RETABLE) doctor)" >&2; exit 1; }
-	@cmake --build $(BUILD) -j $(JOBS) --target $(FAMILY)_gpu_check && $(BUILD)/$(FAMILY)_gpu_check --out $(OUT)/gpu-check
+	@programs=$$(for p in $(GPU_TESTS); do ninja -C $(BUILD) -t query $$p >/dev/null 2>&1 && echo $$p; done); \
+	  [ -n "$$programs" ] || { echo "no tests of FAMILY=$(FAMILY): name a folder of algorithms/, or harness" >&2; exit 1; }; \
+	  cmake --build $(BUILD) -j $(JOBS) --target $$programs && \
+	  for p in $$programs; do $(BUILD)/$$p --gtest_filter='Cuda*:*/Cuda*' || exit 1; done
+ifneq ($(FAMILY),harness)
+	@$(RETABLE) run '$(FAMILY)/beyond*' --device cuda --out $(OUT)/gpu-check
+endif
 
 fuzz:
 	@tools/setup.sh test

@@ -3,7 +3,7 @@
 
 function(retable_family_files family out)
   set(globs)
-  foreach(folder algorithms/common algorithms/${family} baselines/${family} experiments/common
+  foreach(folder base algorithms/common algorithms/${family} baselines/${family} experiments/common
                  experiments/${family})
     foreach(ending cpp hpp cu cuh)
       list(APPEND globs ${RETABLE_SOURCE}/${folder}/*.${ending})

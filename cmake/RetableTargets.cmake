@@ -1,5 +1,5 @@
-# One call makes a folder a static library (as an object library, so that registrations are kept) and
-# its *_test.cpp files a test program of the same name.
+# One call makes a folder an object library (a static one would lose registrations) and its *_test.cpp
+# files a test program of the same name. base registers nothing: a static library that all others link.
 
 include(GoogleTest)
 
@@ -152,8 +152,13 @@ endfunction()
 function(retable_library name folder)
   retable_sources(${CMAKE_SOURCE_DIR}/${folder} sources tests)
   if(sources)
-    add_library(retable_${name} OBJECT ${sources})
-    target_link_libraries(retable_${name} PUBLIC retable_flags)
+    if(name STREQUAL "base")
+      add_library(retable_${name} STATIC ${sources})
+      target_link_libraries(retable_${name} PUBLIC retable_flags)
+    else()
+      add_library(retable_${name} OBJECT ${sources})
+      target_link_libraries(retable_${name} PUBLIC retable_base retable_flags)
+    endif()
     if(name IN_LIST RETABLE_LIGHT_LIBRARIES)
       retable_light(retable_${name} retable_precompiled_light)
     elseif(RETABLE_PRECOMPILE)

@@ -13,9 +13,9 @@
 #include <set>
 #include <sstream>
 
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "datasets/arff.hpp"
-#include "datasets/atomic_file.hpp"
-#include "datasets/digest.hpp"
 #include "datasets/frame_file.hpp"
 #include "datasets/gzip.hpp"
 #include "datasets/registry_file.hpp"

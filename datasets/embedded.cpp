@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "datasets/digest.hpp"
+#include "base/sha256.hpp"
 #include "datasets/embedded_files.hpp"
 #include "datasets/gzip.hpp"
 

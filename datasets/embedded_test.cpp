@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "datasets/catalog.hpp"
-#include "datasets/digest.hpp"
 #include "datasets/registry_file.hpp"
 
 namespace retable::datasets {
@@ -42,12 +41,6 @@ TEST(Embedded, KnownValues) {
   EXPECT_EQ(cancer.columns[29].name, "worst fractal dimension");
   EXPECT_EQ(cancer.columns[29].values[0], 0.1189f);
   EXPECT_THROW(LoadEmbedded("irs"), std::invalid_argument);
-}
-
-TEST(Digest, KnownAnswers) {
-  EXPECT_EQ(Md5(""), "d41d8cd98f00b204e9800998ecf8427e");
-  EXPECT_EQ(Md5("abc"), "900150983cd24fb0d6963f7d28e17f72");
-  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST(DataRegistry, HasEverySetOfTheWorksAndAllOfTheSuite) {

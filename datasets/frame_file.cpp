@@ -8,7 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 namespace retable::datasets {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "datasets/fuzz_bodies.hpp"
 
 namespace retable::datasets {

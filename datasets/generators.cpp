@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "algorithms/common/philox.hpp"
-#include "datasets/digest.hpp"
+#include "base/sha256.hpp"
 #include "datasets/make_tables.hpp"
 #include "datasets/normal_draw.hpp"
 #include "datasets/portable_math.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "datasets/gzip.hpp"
 #include "datasets/openml_server.hpp"
 #include "datasets/simple_xml.hpp"

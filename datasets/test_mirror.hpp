@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
-#include "datasets/atomic_file.hpp"
-#include "datasets/digest.hpp"
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
+#include "base/temporary_folder.hpp"
 #include "datasets/http_test_server.hpp"
-#include "datasets/test_folder.hpp"
 
 namespace retable::datasets {
 

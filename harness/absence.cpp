@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/glob.hpp"
 #include "harness/expression.hpp"
 #include "harness/suggest.hpp"
 

@@ -2,20 +2,13 @@
 include(${CMAKE_CURRENT_SOURCE_DIR}/harness/environment.cmake)
 # The harness is compiled lightly, but for what it computes itself.
 if(NOT RETABLE_SANITIZE)
-  foreach(source bit_kernels ceilings fma_kernels noise sha256 statistics)
+  foreach(source ceilings fma_kernels noise statistics)
     set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/harness/${source}.cpp
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()
 endif()
-# `make gpu-check FAMILY=harness`: the stop-watch against kernels of known length.
-if(RETABLE_HAS_CUDA)
-  add_executable(harness_gpu_check ${CMAKE_CURRENT_SOURCE_DIR}/harness/gpu_check_bench.cu
-                 $<TARGET_OBJECTS:retable_harness>)
-  target_link_libraries(harness_gpu_check PRIVATE retable_flags)
-endif()
-
 if(RETABLE_FUZZ)
-  set(harness_sources)
+  set(harness_sources base/glob.cpp)
   foreach(source files_fuzz cell_json csv experiment expression expression_syntax fields node
           paper_cells suggest)
     list(APPEND harness_sources harness/${source}.cpp)

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "harness/bit_kernels.hpp"
+#include "base/bit_count.hpp"
 #include "harness/fma_kernels.hpp"
 #include "harness/machine.hpp"
 #include "harness/timing.hpp"
@@ -155,7 +155,7 @@ class CpuCeilings {
     Add("FMA fp32", rate(kernels.fp32), "GFLOP/s", kernels.name);
 
     constexpr std::size_t kWords = 1024, kPasses = 256;  // two arrays of 8 KiB
-    const BitKernel& bits = BestBitKernel();
+    const BitCounter& bits = BestBitCounter();
     const double time = BestTime(threads_, seconds_, [&](int) {
       std::int64_t ones = 0;
       for (std::size_t i = 0; i < kPasses; ++i) {

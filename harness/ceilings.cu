@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/streams.hpp"
 #include "harness/ceilings.hpp"
-#include "harness/cuda_handles.cuh"
 #include "harness/device.hpp"
 
 namespace retable::harness {
@@ -72,6 +72,11 @@ __global__ void Fma(T* sink) {
 
 __global__ void Nothing() {}
 
+template <typename T>
+T* As(const DeviceArray<std::byte>& bytes) {
+  return reinterpret_cast<T*>(bytes.data());
+}
+
 // Best time on the card of one `work`, over runs for about `seconds` and at least three.
 double BestTime(const CudaStream& stream, double seconds, const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
@@ -101,7 +106,7 @@ class CudaCeilings {
         from_(bytes_),
         to_(bytes_),
         sink_(64) {
-    CheckCuda(cudaMemsetAsync(from_.as<char>(), 1, bytes_, stream_.get()), "cudaMemsetAsync");
+    CheckCuda(cudaMemsetAsync(from_.data(), 1, bytes_, stream_.get()), "cudaMemsetAsync");
     Memory();
     Random();
     Arithmetic();
@@ -130,11 +135,11 @@ class CudaCeilings {
   void Memory() {
     const std::size_t n = bytes_ / sizeof(uint4);
     const double copy = BestTime(stream_, seconds_, [&] {
-      Copy<<<blocks_, kThreads, 0, stream_.get()>>>(from_.as<uint4>(), to_.as<uint4>(), n);
+      Copy<<<blocks_, kThreads, 0, stream_.get()>>>(As<uint4>(from_), As<uint4>(to_), n);
     });
     Add("copy", 2e-9 * static_cast<double>(bytes_) / copy, "GB/s", ArrayNote());
     const double read = BestTime(stream_, seconds_, [&] {
-      Read<<<blocks_, kThreads, 0, stream_.get()>>>(from_.as<uint4>(), n, sink_.as<unsigned>());
+      Read<<<blocks_, kThreads, 0, stream_.get()>>>(As<uint4>(from_), n, As<unsigned>(sink_));
     });
     Add("read", 1e-9 * static_cast<double>(bytes_) / read, "GB/s", ArrayNote());
   }
@@ -145,12 +150,12 @@ class CudaCeilings {
     while (items * 2 * 8 <= bytes_) items *= 2;
     const double all = 1e-9 * kEach * kThreads * static_cast<double>(blocks_);
     const double gather = BestTime(stream_, seconds_, [&] {
-      Gather<<<blocks_, kThreads, 0, stream_.get()>>>(from_.as<unsigned long long>(), items - 1,
-                                                      kEach, sink_.as<unsigned>());
+      Gather<<<blocks_, kThreads, 0, stream_.get()>>>(As<unsigned long long>(from_), items - 1,
+                                                      kEach, As<unsigned>(sink_));
     });
     Add("gather", all / gather, "G/s", ArrayNote());
     const double atomics = BestTime(stream_, seconds_, [&] {
-      Scatter<<<blocks_, kThreads, 0, stream_.get()>>>(to_.as<unsigned long long>(), items - 1,
+      Scatter<<<blocks_, kThreads, 0, stream_.get()>>>(As<unsigned long long>(to_), items - 1,
                                                        kEach);
     });
     Add("atomics", all / atomics, "G/s", ArrayNote());
@@ -159,7 +164,7 @@ class CudaCeilings {
   template <typename T>
   double FmaRate() {
     const double time = BestTime(
-        stream_, seconds_, [&] { Fma<T><<<blocks_, kThreads, 0, stream_.get()>>>(sink_.as<T>()); });
+        stream_, seconds_, [&] { Fma<T><<<blocks_, kThreads, 0, stream_.get()>>>(As<T>(sink_)); });
     return 2e-9 * kChains * kSteps * kThreads * static_cast<double>(blocks_) / time;
   }
 
@@ -178,23 +183,24 @@ class CudaCeilings {
 
   void Transfers() {
     const std::size_t bytes = std::min(bytes_, std::size_t{1} << 28);
-    const PinnedBytes host(bytes);
+    PinnedArray<std::byte> host;
+    host.Reserve(bytes);
+    if (!host.pinned()) throw std::runtime_error("the system locks no memory to copy from");
     const auto rate = [&](void* to, const void* from, cudaMemcpyKind kind) {
       return 1e-9 * static_cast<double>(bytes) / BestTime(stream_, seconds_, [&] {
                CheckCuda(cudaMemcpyAsync(to, from, bytes, kind, stream_.get()), "cudaMemcpyAsync");
              });
     };
     const std::string note = "pinned, " + std::to_string(bytes >> 20) + " MiB";
-    Add("host to device", rate(to_.as<char>(), host.data(), cudaMemcpyHostToDevice), "GB/s", note);
-    Add("device to host", rate(host.data(), from_.as<char>(), cudaMemcpyDeviceToHost), "GB/s",
-        note);
+    Add("host to device", rate(to_.data(), host.data(), cudaMemcpyHostToDevice), "GB/s", note);
+    Add("device to host", rate(host.data(), from_.data(), cudaMemcpyDeviceToHost), "GB/s", note);
   }
 
   double seconds_;
   std::size_t bytes_;
   int blocks_;
   CudaStream stream_;
-  DeviceBytes from_, to_, sink_;
+  DeviceArray<std::byte> from_, to_, sink_;
 };
 
 }  // namespace

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/bit_kernels.hpp"
 #include "harness/device.hpp"
 #include "harness/fma_kernels.hpp"
 #include "harness/machine.hpp"
@@ -37,18 +35,6 @@ TEST(Ceilings, FmaKernelsCountTheirOperations) {
   EXPECT_EQ(kernels.fp64(20), 2 * kernels.fp64(10));
   EXPECT_EQ(kernels.fp32(20), 2 * kernels.fp32(10));
   EXPECT_EQ(kernels.fp64(0), 0);
-}
-
-TEST(Ceilings, TheBitKernelCountsEveryDifferingBit) {
-  std::vector<std::uint64_t> a(77), b(77);  // no multiple of any vector
-  std::int64_t expected = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] = 0x9e3779b97f4a7c15u * (i + 1);
-    b[i] = i % 5 == 0 ? ~a[i] : a[i] >> (i % 64);
-    expected += std::popcount(a[i] ^ b[i]);
-    EXPECT_EQ(BestBitKernel().count(a.data(), b.data(), i), expected - std::popcount(a[i] ^ b[i]));
-  }
-  EXPECT_EQ(BestBitKernel().count(a.data(), b.data(), a.size()), expected);
 }
 
 TEST(Ceilings, CudaFiguresWhereThereIsACard) {

@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/glob.hpp"
+#include "base/sha256.hpp"
 #include "harness/absence.hpp"
 #include "harness/cell_json.hpp"
 #include "harness/device.hpp"
@@ -23,7 +25,6 @@
 #include "harness/progress.hpp"
 #include "harness/results.hpp"
 #include "harness/runner.hpp"
-#include "harness/sha256.hpp"
 #include "harness/share.hpp"
 #include "harness/shell.hpp"
 #include "harness/statistics.hpp"
@@ -62,7 +63,7 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
   for (const Experiment& e : all) ids.push_back(e.id);
   for (const std::string& glob : globs) {
     const bool any =
-        std::any_of(ids.begin(), ids.end(), [&](const auto& id) { return GlobMatch(glob, id); });
+        std::any_of(ids.begin(), ids.end(), [&](const auto& id) { return GlobMatches(glob, id); });
     if (!any) {
       throw ConfigError({"experiments", 0, 0}, "no experiment matches \"" + glob + "\"" +
                                                    DidYouMean(glob, ids) +
@@ -73,7 +74,7 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
     const bool by_name = std::find(globs.begin(), globs.end(), e.id) != globs.end();
     return !by_name && (!FamilyIsBuilt(e.family) ||
                         std::none_of(globs.begin(), globs.end(),
-                                     [&](const auto& glob) { return GlobMatch(glob, e.id); }));
+                                     [&](const auto& glob) { return GlobMatches(glob, e.id); }));
   });
   return all;
 }
@@ -235,7 +236,7 @@ int Run(const Context& context, const RunArguments& arguments, std::ostream& out
   record.command = arguments.command_line;
   if (context.banner) record.banner = context.banner();
   const RunSummary summary =
-      Execute(plans, options, store, Sha256Hex(environment).substr(0, 16), err, context.terminal);
+      Execute(plans, options, store, Sha256(environment).substr(0, 16), err, context.terminal);
   MeasureCeilings(plans, arguments, err);
   record.finished = UtcNow();
   record.seconds = summary.seconds;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "harness/cuda_handles.cuh"
+#include "base/streams.hpp"
 #include "harness/cuda_timing.hpp"
 #include "harness/gpu_clock.hpp"
 #include "harness/stop_rule.hpp"
@@ -26,13 +26,6 @@ __global__ void Delay(unsigned long long nanoseconds) {
   const unsigned long long begin = GlobalNanoseconds();
   while (GlobalNanoseconds() - begin < nanoseconds) {
   }
-}
-
-int Attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
-  return value;
 }
 
 double WallNow() {
@@ -89,7 +82,7 @@ class Sampler {
   Sampler(const std::function<void(CUstream_st*)>& body, const CudaTimingOptions& options)
       : options_(options), launcher_(body, options, stream_) {
     if (options.mode == CudaMode::kCold) {
-      flush_.emplace(2 * static_cast<std::size_t>(Attribute(cudaDevAttrL2CacheSize)));
+      flush_.emplace(2 * static_cast<std::size_t>(DeviceAttribute(cudaDevAttrL2CacheSize)));
     }
   }
 
@@ -100,7 +93,7 @@ class Sampler {
   Sample Take() {
     if (options_.before) options_.before(stream_.get());
     if (flush_) {
-      CheckCuda(cudaMemsetAsync(flush_->as<char>(), 0, flush_->bytes(), stream_.get()),
+      CheckCuda(cudaMemsetAsync(flush_->data(), 0, flush_->size(), stream_.get()),
                 "flushing the cache");
     }
     clock_.Begin(stream_.get());
@@ -117,7 +110,7 @@ class Sampler {
 
   double peak_mhz() const { return clock_.peak_mhz(); }
   std::int64_t flushed_bytes() const {
-    return flush_ ? static_cast<std::int64_t>(flush_->bytes()) : 0;
+    return flush_ ? static_cast<std::int64_t>(flush_->size()) : 0;
   }
 
  private:
@@ -125,7 +118,7 @@ class Sampler {
   CudaStream stream_;
   CudaEvent begin_, end_;
   GpuClock clock_;
-  std::optional<DeviceBytes> flush_;
+  std::optional<DeviceArray<std::byte>> flush_;
   Launcher launcher_;
 };
 

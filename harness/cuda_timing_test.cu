@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
+#include "base/streams.hpp"
 #include "harness/change.hpp"
-#include "harness/cuda_handles.cuh"
 #include "harness/cuda_timing.hpp"
 #include "harness/device.hpp"
+#include "harness/noise.hpp"
+#include "harness/statistics.hpp"
 
 namespace retable::harness {
 namespace {
@@ -26,6 +29,34 @@ __global__ void ReadAll(const unsigned* data, std::size_t n, unsigned* sink) {
   }
   if (sum == 0xDEADBEEF) *sink = sum;
 }
+
+// A kernel whose time is its number of steps: what a real slowdown does to a real kernel.
+__global__ void Work(const float* in, float* out, int steps) {
+  const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  float x = in[i];
+  for (int s = 0; s < steps; ++s) x = fmaf(x, 0.999f, 0.5f);
+  out[i] = x;
+}
+
+class WorkKernel {
+ public:
+  WorkKernel() { in_.Zeros(kBlocks * kThreads); }
+  std::vector<double> Times(int steps) const {
+    CudaTimingOptions options;
+    options.mode = CudaMode::kWarm;
+    options.min_samples = 20;
+    options.max_samples = 40;
+    options.budget = 0.1;
+    const auto body = [&](CUstream_st* stream) {
+      Work<<<kBlocks, kThreads, 0, stream>>>(in_.data(), out_.data(), steps);
+    };
+    return TimeOnGpu(body, options).timing.seconds;
+  }
+
+ private:
+  static constexpr int kBlocks = 2048, kThreads = 256;
+  DeviceArray<float> in_, out_{kBlocks * kThreads};
+};
 
 class CudaTimingOnDevice : public ::testing::Test {
  protected:
@@ -59,12 +90,31 @@ TEST_F(CudaTimingOnDevice, AKernelOfKnownLengthInEveryMode) {
   }
 }
 
+TEST_F(CudaTimingOnDevice, ShortAndLongKernelsAreReadWithinFiveMicroseconds) {
+  for (const double length : {50e-6, 200e-6, 1e-3}) {
+    for (const CudaMode mode :
+         {CudaMode::kCold, CudaMode::kWarm, CudaMode::kBatch, CudaMode::kGraph}) {
+      CudaTimingOptions options;
+      options.mode = mode;
+      options.batch = 4;
+      options.max_samples = 60;
+      options.budget = 0.2;
+      const auto nanoseconds = static_cast<unsigned long long>(length * 1e9);
+      const auto result = TimeOnGpu(
+          [&](CUstream_st* stream) { RunFor<<<1, 1, 0, stream>>>(nanoseconds); }, options);
+      const double off = MedianInterval(result.timing.seconds, 1).estimate - length;
+      EXPECT_GT(off, -2e-6) << Name(mode) << ", " << length;
+      EXPECT_LT(off, 5e-6) << Name(mode) << ", " << length;
+    }
+  }
+}
+
 TEST_F(CudaTimingOnDevice, ColdReadsAreSlowerThanWarmOnes) {
   const std::size_t n = std::size_t{4} << 20;  // 16 MiB: within the cache of a large card
-  DeviceBytes data(n * sizeof(unsigned)), sink(64);
-  CheckCuda(cudaMemset(data.as<char>(), 1, data.bytes()), "cudaMemset");
+  DeviceArray<unsigned> data(n), sink(1);
+  CheckCuda(cudaMemset(data.data(), 1, n * sizeof(unsigned)), "cudaMemset");
   const auto body = [&](CUstream_st* stream) {
-    ReadAll<<<1024, 256, 0, stream>>>(data.as<unsigned>(), n, sink.as<unsigned>());
+    ReadAll<<<1024, 256, 0, stream>>>(data.data(), n, sink.data());
   };
   CudaTimingOptions cold, warm;
   warm.mode = CudaMode::kWarm;
@@ -72,7 +122,7 @@ TEST_F(CudaTimingOnDevice, ColdReadsAreSlowerThanWarmOnes) {
   const double fast = Quantile(TimeOnGpu(body, warm).timing.seconds, 0.5);
   int l2 = 0;
   CheckCuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0), "cudaDeviceGetAttribute");
-  if (static_cast<std::size_t>(l2) < 2 * data.bytes()) GTEST_SKIP() << "the cache is small";
+  if (static_cast<std::size_t>(l2) < 2 * n * sizeof(unsigned)) GTEST_SKIP() << "the cache is small";
   EXPECT_GT(slow, 1.1 * fast);
 }
 
@@ -87,6 +137,25 @@ TEST_F(CudaTimingOnDevice, SameCodeIsTheSameAndAPlantedSlowdownIsFound) {
   const auto first = times(400);
   EXPECT_EQ(CompareTimes(first, times(400)).change, Change::kSame);
   EXPECT_EQ(CompareTimes(first, times(420)).change, Change::kSlower);
+}
+
+TEST_F(CudaTimingOnDevice, NinetyFiveOfAHundredComparisonsHold) {
+  constexpr int kSteps = 4000, kTrials = 100, kNoisePairs = 40;
+  const WorkKernel kernel;
+  std::vector<SamePair> pairs;
+  for (int i = 0; i < kNoisePairs; ++i) {
+    pairs.push_back({kernel.Times(kSteps), kernel.Times(kSteps)});
+  }
+  const Noise noise = MeasureNoise(pairs, {});
+  int same = 0, slower = 0;
+  for (int i = 0; i < kTrials; ++i) {
+    const auto before = kernel.Times(kSteps);
+    same += CompareTimes(before, kernel.Times(kSteps), noise.Rule()).change == Change::kSame;
+    const auto slow = kernel.Times(kSteps * 105 / 100);
+    slower += CompareTimes(before, slow, noise.Rule()).change == Change::kSlower;
+  }
+  EXPECT_GE(same, 95) << "noise: floor " << noise.floor << ", margin " << noise.margin;
+  EXPECT_GE(slower, 95) << "noise: floor " << noise.floor << ", margin " << noise.margin;
 }
 
 TEST_F(CudaTimingOnDevice, BeforeIsNotTimedAndErrorsAreReported) {

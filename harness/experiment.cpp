@@ -1,7 +1,6 @@
 #include "harness/experiment.hpp"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -296,10 +295,6 @@ std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides
            std::tuple(b.family, b.artifact.size(), b.artifact);
   });
   return experiments;
-}
-
-bool GlobMatch(const std::string& glob, const std::string& id) {
-  return fnmatch(glob.c_str(), id.c_str(), 0) == 0;
 }
 
 }  // namespace retable::harness

@@ -91,7 +91,4 @@ Experiment ParseExperiment(const std::string& text, const std::string& shown_nam
 //! Every experiments/*/*.toml under `root`, in order. Duplicate ids are an error naming both files.
 std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides& overrides);
 
-//! Whether `id` matches a glob with * and ? ("quantiles/*").
-bool GlobMatch(const std::string& glob, const std::string& id);
-
 }  // namespace retable::harness

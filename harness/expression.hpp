@@ -102,7 +102,4 @@ void CheckSyntax(std::string_view check);
 //! The figures on one line: `cell(KLL, NIAE) = 0.02; ...`, at most `most` of them.
 std::string FiguresText(const std::vector<Figure>& figures, std::size_t most = 12);
 
-//! Whether `text` matches `pattern`, in which * stands for any text and ? for any one byte.
-bool GlobMatches(std::string_view pattern, std::string_view text);
-
 }  // namespace retable::harness

@@ -241,19 +241,5 @@ TEST(Expression, TypeErrorsSayWhere) {
             "expected a string but found true or false at character 6");
 }
 
-TEST(Glob, StarsAndQuestionMarks) {
-  EXPECT_TRUE(GlobMatches("*", ""));
-  EXPECT_TRUE(GlobMatches("", ""));
-  EXPECT_FALSE(GlobMatches("", "a"));
-  EXPECT_FALSE(GlobMatches("?", ""));
-  EXPECT_TRUE(GlobMatches("a*c", "abbc"));
-  EXPECT_TRUE(GlobMatches("*ab*ab", "xabyabab"));
-  EXPECT_FALSE(GlobMatches("*ab*ab", "xaby"));
-  EXPECT_TRUE(GlobMatches("a?c*", "abc"));
-  EXPECT_FALSE(GlobMatches("a[b]c", "abc"));
-  EXPECT_TRUE(GlobMatches("KLL (m=*)", "KLL (m=50)"));
-  EXPECT_FALSE(GlobMatches(std::string(100, '*') + "b", std::string(10000, 'a')));  // no blow-up
-}
-
 }  // namespace
 }  // namespace retable::harness

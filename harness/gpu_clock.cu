@@ -2,13 +2,14 @@
 
 #include <vector>
 
-#include "harness/cuda_handles.cuh"
+#include "base/streams.hpp"
 #include "harness/statistics.hpp"
 
 namespace retable::harness {
 namespace {
 
 constexpr int kMaxMultiprocessors = 1024;
+constexpr std::size_t kStamps = 2 * kMaxMultiprocessors;  // at the begin and at the end
 
 struct Stamp {
   unsigned long long cycles, nanoseconds;
@@ -23,13 +24,6 @@ __global__ void TakeStamps(Stamp* stamps) {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   stamps[multiprocessor].cycles = static_cast<unsigned long long>(clock64());
   stamps[multiprocessor].nanoseconds = now;
-}
-
-int Attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-  CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
-  return value;
 }
 
 int CurrentDevice() {
@@ -56,15 +50,16 @@ class OnDevice {
 
 struct GpuClock::Device {
   int index = CurrentDevice();
-  DeviceBytes stamps{2 * kMaxMultiprocessors * sizeof(Stamp)};
-  PinnedBytes host{2 * kMaxMultiprocessors * sizeof(Stamp)};
-  int multiprocessors = Attribute(cudaDevAttrMultiProcessorCount);
-  double peak_mhz = Attribute(cudaDevAttrClockRate) / 1e3;
+  DeviceArray<Stamp> stamps{kStamps};
+  PinnedArray<Stamp> host;
+  int multiprocessors = MultiprocessorCount();
+  double peak_mhz = DeviceAttribute(cudaDevAttrClockRate) / 1e3;
+
+  Device() { host.Reserve(kStamps); }
 
   // Several blocks a multiprocessor, so that each gets at least one.
   void Put(int which, CUstream_st* stream) {
-    TakeStamps<<<4 * multiprocessors, 1, 0, stream>>>(stamps.as<Stamp>() +
-                                                      which * kMaxMultiprocessors);
+    TakeStamps<<<4 * multiprocessors, 1, 0, stream>>>(stamps.data() + which * kMaxMultiprocessors);
     CheckCuda(cudaGetLastError(), "stamping the clock");
   }
 };
@@ -74,7 +69,7 @@ GpuClock::~GpuClock() = default;
 
 void GpuClock::Begin(CUstream_st* stream) {
   const OnDevice here(device_->index);
-  CheckCuda(cudaMemsetAsync(device_->stamps.as<char>(), 0, device_->stamps.bytes(), stream),
+  CheckCuda(cudaMemsetAsync(device_->stamps.data(), 0, kStamps * sizeof(Stamp), stream),
             "clearing the stamps");
   device_->Put(0, stream);
 }
@@ -91,11 +86,11 @@ void GpuClock::End(CUstream_st* stream) {
 
 double GpuClock::Mhz(CUstream_st* stream) {
   const OnDevice here(device_->index);
-  CheckCuda(cudaMemcpyAsync(device_->host.data(), device_->stamps.as<char>(),
-                            device_->stamps.bytes(), cudaMemcpyDeviceToHost, stream),
+  CheckCuda(cudaMemcpyAsync(device_->host.data(), device_->stamps.data(), kStamps * sizeof(Stamp),
+                            cudaMemcpyDeviceToHost, stream),
             "reading the stamps");
   Wait(stream);
-  const auto* first = static_cast<const Stamp*>(device_->host.data());
+  const Stamp* first = device_->host.data();
   const Stamp* second = first + kMaxMultiprocessors;
   std::vector<double> mhz;
   for (int i = 0; i < kMaxMultiprocessors; ++i) {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.hpp"
 #include "harness/cell_json.hpp"
-#include "harness/sha256.hpp"
 #include "harness/suggest.hpp"
 #include "harness/table.hpp"
 
@@ -222,7 +222,7 @@ std::string CellKey(const CellConfig& config, const std::string& device_class) {
   resolved["device_class"] = device_class;
   resolved["sources"] = FamilySourceHash(config.family);
   resolved["schema"] = 1;
-  return Sha256Hex(resolved.dump());
+  return Sha256(resolved.dump());
 }
 
 namespace {

@@ -133,12 +133,6 @@ TEST(OneLine, FitsATerminalAndCutsNoLetter) {
   }
 }
 
-TEST(Glob, MatchesIds) {
-  EXPECT_TRUE(GlobMatch("*", "quantiles/table2"));
-  EXPECT_TRUE(GlobMatch("quantiles/fig*", "quantiles/fig10"));
-  EXPECT_FALSE(GlobMatch("quantiles/fig?", "quantiles/fig10"));
-}
-
 TEST(Toml, KeepsOrderTypesAndPositions) {
   const Node root = ParseToml("b = 1\na = [1.5, true, \"x\"]\n[t]\nk = 'v'\n", "f.toml");
   ASSERT_EQ(root.table().size(), 3u);

@@ -4,7 +4,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/atomic_file.hpp"
 #include "harness/cell_json.hpp"
 
 namespace retable::harness {
@@ -44,30 +44,6 @@ std::string Remedy(int error) {
 
 [[noreturn]] void Fail(const std::string& path, int error) {
   throw StoreError(path + ": " + Remedy(error));
-}
-
-void WriteAll(int file, const std::string& content, const std::string& path) {
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t n = write(file, content.data() + done, content.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) Fail(path, errno);
-    done += static_cast<std::size_t>(n);
-  }
-}
-
-// Processes of several machines may write to one folder.
-std::string HostName() {
-  char name[65] = {};
-  if (gethostname(name, sizeof name - 1) != 0) return "host";
-  return name;
-}
-
-void SyncFolder(const std::string& folder) {
-  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;  // some file systems do not allow it; the rename stands all the same
-  fsync(directory);
-  close(directory);
 }
 
 std::string CellPath(const std::string& folder, const std::string& key) {
@@ -119,29 +95,11 @@ void CheckWritable(const std::string& folder) {
 }
 
 void WriteFileAtomically(const std::string& path, const std::string& content) {
-  const fs::path target(path);
-  std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  if (error) Fail(target.parent_path().string(), error.value());
-  const std::string temporary = fmt::format("{}/.{}.{}.{}.tmp", target.parent_path().string(),
-                                            target.filename().string(), HostName(), getpid());
-  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) Fail(path, errno);
   try {
-    WriteAll(file, content, path);
-    if (fsync(file) != 0 && errno != EINVAL) Fail(path, errno);
-  } catch (...) {
-    close(file);
-    unlink(temporary.c_str());
-    throw;
+    WriteAtomically(path, content);
+  } catch (const FileError& problem) {
+    Fail(path, problem.error);
   }
-  close(file);
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const int failure = errno;
-    unlink(temporary.c_str());
-    Fail(path, failure);
-  }
-  SyncFolder(target.parent_path().string());
 }
 
 Store::Store(std::string folder, LockMode mode) : folder_(std::move(folder)) {

@@ -65,7 +65,7 @@ std::optional<CellRecord> LoadRecord(const std::string& folder, const std::strin
 //! Makes the folder where it is missing. @throws StoreError where no file can be put into it
 void CheckWritable(const std::string& folder);
 
-//! Writes a file as the store does: temporary name, sync, rename. @throws StoreError
+//! WriteAtomically, with what the user can do about a failure. @throws StoreError
 void WriteFileAtomically(const std::string& path, const std::string& content);
 
 //! Now, as "2026-01-31T12:34:56Z".

@@ -4,9 +4,10 @@
 experiments -> harness, algorithms, baselines, datasets
 baselines   -> the interfaces in algorithms (headers of the same family), common
 algorithms  -> algorithms/common and its own folder
-harness     -> nobody
+harness     -> its own folder
 datasets    -> algorithms/common
 apps        -> anything
+base        -> its own folder; everybody may include it
 A family never includes another family, except where ALLOWED_FAMILIES says so.
 
 And that a file, or a header of ours that it includes, names what it uses of the headers that a build
@@ -19,7 +20,7 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-TOPS = ("algorithms", "baselines", "experiments", "datasets", "harness", "apps")
+TOPS = ("base", "algorithms", "baselines", "experiments", "datasets", "harness", "apps")
 ENDINGS = {".hpp", ".cpp", ".cu", ".cuh"}
 # Shapley values of tree models need the exact reference of the tree family.
 ALLOWED_FAMILIES = {("shapley", "treeshap")}
@@ -66,8 +67,10 @@ def place(path):
 
 def allowed(source, target):
     (top, family), (to, other) = place(source), place(target)
-    if to not in ("algorithms", "baselines", "experiments", "datasets", "harness", "apps", "plots"):
+    if to not in (*TOPS, "plots"):
         return False  # includes are written from the root
+    if to == "base":
+        return True
     common = other == "common"
     same = family == other or (family, other) in ALLOWED_FAMILIES
     if top == "apps":
@@ -144,6 +147,8 @@ def self_test():
     assert not allowed("algorithms/quantiles/a.cpp", "baselines/quantiles/kll.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "algorithms/shuffle/shuffler.hpp")
     assert not allowed("harness/a.cpp", "algorithms/common/registry.hpp")
+    assert all(allowed(f"{top}/a.cpp", "base/parallel.hpp") for top in TOPS)
+    assert not any(allowed("base/a.cpp", f"{top}/a.hpp") for top in TOPS if top != "base")
     assert not allowed("datasets/a.cpp", "harness/csv.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "niae.hpp")
     assert missing("std::map<int, int> m;", {"vector"}) == [("std::map", "map")]

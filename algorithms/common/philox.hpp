@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 namespace retable {
 

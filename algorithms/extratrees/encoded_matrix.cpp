@@ -1,6 +1,5 @@
 #include "algorithms/extratrees/encoded_matrix.hpp"
-
-#include <tbb/parallel_for.h>
+#include "base/parallel.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +59,7 @@ std::vector<std::uint32_t> OrderOf(const std::vector<std::uint32_t>& rank, std::
 template <class Body>
 void ForRowBlocks(std::size_t rows, const Body& body) {
   const std::size_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-  tbb::parallel_for(std::size_t{0}, blocks, [&](std::size_t block) {
+  ParallelFor(blocks, [&](std::size_t block) {
     body(block * kRowBlock, std::min(rows, (block + 1) * kRowBlock));
   });
 }
@@ -150,7 +149,7 @@ std::vector<std::uint8_t> WriteBytes(const FeatureMatrix& data,
 template <class Code>
 void TransposeCodes(const Code* lines, std::size_t rows, std::size_t columns, Code* out) {
   const std::size_t tiles = (columns + 63) / 64;
-  tbb::parallel_for(std::size_t{0}, tiles, [&](std::size_t tile) {
+  ParallelFor(tiles, [&](std::size_t tile) {
     const std::size_t last = std::min(columns, (tile + 1) * 64);
     for (std::size_t i0 = 0; i0 < rows; i0 += 64) {
       const std::size_t end = std::min(rows, i0 + 64);
@@ -196,12 +195,12 @@ std::vector<std::vector<float>> RankTables(const FeatureMatrix& data,
     tables[f] = DistinctValues(data, f, any);
     missing[f] = any ? 1 : 0;
   };
-  tbb::parallel_for(std::size_t{0}, data.columns, [&](std::size_t f) {
+  ParallelFor(data.columns, [&](std::size_t f) {
     if (odd[f] != 0) fill(f);
   });
   has_missing = std::find(missing.begin(), missing.end(), 1) != missing.end();
   if (!has_missing) return tables;
-  tbb::parallel_for(std::size_t{0}, data.columns, [&](std::size_t f) {
+  ParallelFor(data.columns, [&](std::size_t f) {
     if (odd[f] == 0) fill(f);
     odd[f] = 1;
   });

@@ -1,14 +1,12 @@
 #include "algorithms/extratrees/forest.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 
 #include "algorithms/extratrees/split_rules.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::extratrees {
 
@@ -214,9 +212,11 @@ void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const
           ShareMean(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
     }
   };
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, 64), [&](const auto& range) {
+  constexpr std::size_t kRows = 64;
+  ParallelFor((n + kRows - 1) / kRows, [&](std::size_t block) {
     std::vector<std::int64_t> sums(classes);
-    for (std::size_t i = range.begin(); i < range.end(); ++i) answer(i, sums);
+    const std::size_t end = std::min(n, (block + 1) * kRows);
+    for (std::size_t i = block * kRows; i < end; ++i) answer(i, sums);
   });
 }
 

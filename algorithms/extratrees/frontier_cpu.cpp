@@ -1,8 +1,5 @@
 #include "algorithms/extratrees/frontier_cpu.hpp"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +10,7 @@
 #include "algorithms/extratrees/frontier_steps.hpp"
 #include "algorithms/extratrees/grower_targets.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -332,14 +330,12 @@ std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const 
   Forest forest = EmptyForest(data, targets, classes, options);
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::uint64_t bytes = 0;
-  tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
-  arena.execute([&] {
+  WithThreads(threads_, [&] {
     const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap);
     const std::shared_ptr<std::uint8_t> columns = ColumnCodes(matrix);
     bytes = matrix.Bytes() + matrix.CodeBytes();
-    tbb::parallel_for(0, options.n_trees, [&](int t) {
-      forest.trees[static_cast<std::size_t>(t)] =
-          GrowOne(matrix, columns.get(), options, static_cast<std::uint32_t>(t));
+    ParallelFor(forest.trees.size(), [&](std::size_t t) {
+      forest.trees[t] = GrowOne(matrix, columns.get(), options, static_cast<std::uint32_t>(t));
     });
   });
   auto fitted = std::make_unique<HostForest>(std::move(forest));

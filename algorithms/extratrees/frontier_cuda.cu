@@ -296,10 +296,9 @@ struct FrontierCuda::State {
 
   std::shared_ptr<std::uint8_t> Pinned(std::size_t bytes) {
     if (bytes > pinned_bytes) {
-      std::uint8_t* memory = nullptr;
       pinned.reset();
-      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&memory), bytes));
-      pinned = {memory, [](std::uint8_t* p) { cudaFreeHost(p); }};
+      const auto memory = std::make_shared<PinnedArray<std::uint8_t>>();
+      pinned = {memory, memory->Reserve(bytes)};
       pinned_bytes = bytes;
     }
     return pinned;

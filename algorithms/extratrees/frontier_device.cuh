@@ -4,11 +4,12 @@
 
 #include <cstdint>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/extratrees/frontier_cuda.hpp"
 #include "algorithms/extratrees/frontier_nodes.hpp"
 #include "algorithms/extratrees/split_rules.hpp"
 #include "algorithms/extratrees/target_sums.hpp"
+#include "base/cuda_memory.hpp"
+#include "base/streams.hpp"
 
 namespace retable::extratrees::frontier {
 

@@ -62,22 +62,7 @@ class BatchGrower {
     RETABLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, GrowSubtrees<Code>,
                                                                      32 * kSubtreeWarps, 0));
     subtree_blocks_ = static_cast<std::uint32_t>(multiprocessors_ * std::max(per_sm, 1));
-    for (cudaStream_t& stream : side_) {
-      RETABLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    }
-    for (cudaEvent_t& event : joined_) {
-      RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    }
-    RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&forked_, cudaEventDisableTiming));
   }
-
-  ~BatchGrower() {
-    for (cudaStream_t stream : side_) cudaStreamDestroy(stream);
-    for (cudaEvent_t event : joined_) cudaEventDestroy(event);
-    cudaEventDestroy(forked_);
-  }
-  BatchGrower(const BatchGrower&) = delete;
-  BatchGrower& operator=(const BatchGrower&) = delete;
 
   GrowResult Run() {
     Start();
@@ -121,16 +106,18 @@ class BatchGrower {
     const std::uint32_t now = level & 1;
     PointTo(now ^ 1);
     RETABLE_CUDA_CHECK(cudaMemsetAsync(p_.counters, 0, 3 * sizeof(std::uint32_t)));
-    RETABLE_CUDA_CHECK(cudaEventRecord(forked_));
-    for (cudaStream_t stream : side_) RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream, forked_));
+    forked_.Record();
+    for (const CudaStream& stream : side_) {
+      RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream.get(), forked_.get()));
+    }
     LaunchLarge(buffers_.queue[now][0].data());
-    LaunchBlocks(buffers_.queue[now][1].data(), side_[0]);
-    LaunchWarps(buffers_.queue[now][2].data(), side_[1]);
+    LaunchBlocks(buffers_.queue[now][1].data(), side_[0].get());
+    LaunchWarps(buffers_.queue[now][2].data(), side_[1].get());
     // A level's subtrees can be grown while the next levels are: enough of them fill the device.
-    if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(side_[2]);
+    if (counts_[kSubtree] - grown_subtrees_ >= kSubtreesAtOnce) LaunchSubtrees(side_[2].get());
     for (std::size_t i = 0; i < 2; ++i) {  // subtrees are joined once, after the last level
-      RETABLE_CUDA_CHECK(cudaEventRecord(joined_[i], side_[i]));
-      RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[i]));
+      joined_[i].Record(side_[i].get());
+      RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[i].get()));
     }
     ReadCounters();
   }
@@ -221,8 +208,8 @@ class BatchGrower {
   }
 
   void Subtrees() {
-    RETABLE_CUDA_CHECK(cudaEventRecord(joined_[2], side_[2]));
-    RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[2]));
+    joined_[2].Record(side_[2].get());
+    RETABLE_CUDA_CHECK(cudaStreamWaitEvent(nullptr, joined_[2].get()));
     LaunchSubtrees(nullptr);
     ReadCounters();
   }
@@ -244,9 +231,10 @@ class BatchGrower {
   std::uint32_t block_warps_ = 0;
   std::uint32_t subtree_blocks_ = 0;
   std::uint32_t grown_subtrees_ = 0;
-  cudaStream_t side_[3] = {};
-  cudaEvent_t joined_[3] = {};
-  cudaEvent_t forked_ = nullptr;
+  CudaStream side_[3];
+  CudaEvent joined_[3] = {CudaEvent(cudaEventDisableTiming), CudaEvent(cudaEventDisableTiming),
+                          CudaEvent(cudaEventDisableTiming)};
+  CudaEvent forked_{cudaEventDisableTiming};
   int multiprocessors_ = 0;
   bool block_counted_ = false;
   bool warp_counted_ = false;

@@ -1,6 +1,5 @@
 #include "algorithms/extratrees/frontier_nodes.hpp"
-
-#include <tbb/parallel_for.h>
+#include "base/parallel.hpp"
 
 namespace retable::extratrees::frontier {
 namespace {
@@ -56,8 +55,9 @@ void AppendTrees(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
   const std::size_t first = forest.trees.size();
   const std::size_t expected = hot.size() / trees / 8 * 9;
   forest.trees.resize(first + trees);
-  tbb::parallel_for(std::uint32_t{0}, trees, [&](std::uint32_t t) {
-    forest.trees[first + t] = Preorder(hot, facts, leaf_values, t, forest.classes, expected);
+  ParallelFor(trees, [&](std::size_t t) {
+    forest.trees[first + t] =
+        Preorder(hot, facts, leaf_values, static_cast<std::uint32_t>(t), forest.classes, expected);
   });
 }
 

@@ -1,10 +1,9 @@
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "algorithms/extratrees/report.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::extratrees::report {
 namespace {
@@ -111,7 +110,7 @@ class Steps {
   template <class Body>
   void ForTrees(const char* name, const Body& body) {
     const auto start = std::chrono::steady_clock::now();
-    tbb::parallel_for(std::uint32_t{0}, v_.trees, body);
+    ParallelFor(v_.trees, [&](std::size_t t) { body(static_cast<std::uint32_t>(t)); });
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     const auto known = std::find_if(parts.begin(), parts.end(),
                                     [&](const PartTime& part) { return part.name == name; });
@@ -144,8 +143,7 @@ std::unique_ptr<FittedForest> ReportCpu::fit(const FeatureMatrix& data, const Ta
   const std::uint32_t classes = CheckReport(data, targets, options);
   Memory memory;
   Steps steps(MakeView(data, targets.labels, classes, options, settings_.sampling, memory), memory);
-  tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
-  arena.execute([&] { steps.Run(settings_.max_steps); });
+  WithThreads(threads_, [&] { steps.Run(settings_.max_steps); });
   auto fitted = std::make_unique<HostForest>(ExportForest(steps.view()));
   fitted->parts = steps.parts;
   fitted->memory = CountMemory(data.rows, data.columns, steps.view().trees, steps.view().capacity);

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <deque>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/extratrees/report.hpp"
+#include "base/cuda_memory.hpp"
+#include "base/streams.hpp"
 
 namespace retable::extratrees::report {
 namespace {
@@ -73,47 +75,33 @@ __global__ void kernel_raw_predict(View v, std::int32_t* classes) {
 //! Times the launches of a step with events between them; read once a step.
 class StepClock {
  public:
-  StepClock() { events_.push_back(MakeEvent()); }
-  ~StepClock() {
-    for (cudaEvent_t event : events_) cudaEventDestroy(event);
-  }
-  StepClock(const StepClock&) = delete;
-  StepClock& operator=(const StepClock&) = delete;
-
   void Begin() {
     names_.clear();
-    RETABLE_CUDA_CHECK(cudaEventRecord(events_[0]));
+    events_[0].Record();
   }
   void Mark(const char* name) {
     names_.push_back(name);
-    if (events_.size() <= names_.size()) events_.push_back(MakeEvent());
-    RETABLE_CUDA_CHECK(cudaEventRecord(events_[names_.size()]));
+    if (events_.size() <= names_.size()) events_.emplace_back();
+    events_[names_.size()].Record();
   }
   void End() {
-    RETABLE_CUDA_CHECK(cudaEventSynchronize(events_[names_.size()]));
+    events_[names_.size()].Wait();
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      float milliseconds = 0;
-      RETABLE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events_[i], events_[i + 1]));
       PartTime& part = Find(names_[i]);
       ++part.calls;
-      part.seconds += 1e-3 * milliseconds;
+      part.seconds += events_[i + 1].SecondsSince(events_[i]);
     }
   }
   std::vector<PartTime> parts;
 
  private:
-  static cudaEvent_t MakeEvent() {
-    cudaEvent_t event;
-    RETABLE_CUDA_CHECK(cudaEventCreate(&event));
-    return event;
-  }
   PartTime& Find(const std::string& name) {
     for (PartTime& part : parts) {
       if (part.name == name) return part;
     }
     return parts.emplace_back(PartTime{name, 0, 0});
   }
-  std::vector<cudaEvent_t> events_;
+  std::deque<CudaEvent> events_{1};
   std::vector<const char*> names_;
 };
 

@@ -16,8 +16,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/common/philox.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::extratrees {
 

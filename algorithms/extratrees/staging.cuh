@@ -3,29 +3,22 @@
 //! Copies between pageable and device memory at the bus's speed: through two pinned pieces, which
 //! all cores fill or empty while the other one travels.
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
+#include "base/parallel.hpp"
+#include "base/streams.hpp"
 
 namespace retable::extratrees {
 
 class Staging {
  public:
   Staging() {
-    for (int i = 0; i < 2; ++i) {
-      RETABLE_CUDA_CHECK(cudaMallocHost(reinterpret_cast<void**>(&piece_[i]), kBytes));
-      RETABLE_CUDA_CHECK(cudaEventCreateWithFlags(&done_[i], cudaEventDisableTiming));
-    }
+    for (auto& piece : piece_) piece.Reserve(kBytes);
   }
   ~Staging() {
-    for (int i = 0; i < 2; ++i) {
-      cudaEventSynchronize(done_[i]);
-      cudaFreeHost(piece_[i]);
-      cudaEventDestroy(done_[i]);
-    }
+    for (const CudaEvent& event : done_) cudaEventSynchronize(event.get());
   }
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -35,26 +28,26 @@ class Staging {
     const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
     for (std::size_t i = 0; i <= pieces; ++i) {
       if (i < pieces) {
-        RETABLE_CUDA_CHECK(
-            cudaMemcpyAsync(piece_[i % 2], At(from, i), SizeOf(bytes, i), cudaMemcpyDeviceToHost));
-        RETABLE_CUDA_CHECK(cudaEventRecord(done_[i % 2]));
+        RETABLE_CUDA_CHECK(cudaMemcpyAsync(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i),
+                                           cudaMemcpyDeviceToHost));
+        done_[i % 2].Record();
       }
       if (i == 0) continue;
-      RETABLE_CUDA_CHECK(cudaEventSynchronize(done_[(i - 1) % 2]));
-      CopyByAll(static_cast<char*>(to) + (i - 1) * kBytes, piece_[(i - 1) % 2],
+      done_[(i - 1) % 2].Wait();
+      CopyByAll(static_cast<char*>(to) + (i - 1) * kBytes, piece_[(i - 1) % 2].data(),
                 SizeOf(bytes, i - 1));
     }
   }
   void ToDevice(void* to, const void* from, std::size_t bytes) {
     const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
     for (std::size_t i = 0; i < pieces; ++i) {
-      RETABLE_CUDA_CHECK(cudaEventSynchronize(done_[i % 2]));  // the piece has left
-      CopyByAll(piece_[i % 2], At(from, i), SizeOf(bytes, i));
-      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kBytes, piece_[i % 2],
+      done_[i % 2].Wait();  // the piece has left
+      CopyByAll(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i));
+      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kBytes, piece_[i % 2].data(),
                                          SizeOf(bytes, i), cudaMemcpyHostToDevice));
-      RETABLE_CUDA_CHECK(cudaEventRecord(done_[i % 2]));
+      done_[i % 2].Record();
     }
-    for (cudaEvent_t event : done_) RETABLE_CUDA_CHECK(cudaEventSynchronize(event));
+    for (const CudaEvent& event : done_) event.Wait();
   }
 
  private:
@@ -68,14 +61,14 @@ class Staging {
     return std::min(kBytes, bytes - piece * kBytes);
   }
   static void CopyByAll(char* to, const char* from, std::size_t bytes) {
-    tbb::parallel_for(std::size_t{0}, (bytes + kSlice - 1) / kSlice, [&](std::size_t slice) {
+    ParallelFor((bytes + kSlice - 1) / kSlice, [&](std::size_t slice) {
       const std::size_t at = slice * kSlice;
       std::memcpy(to + at, from + at, std::min(kSlice, bytes - at));
     });
   }
 
-  char* piece_[2] = {};
-  cudaEvent_t done_[2] = {};
+  PinnedArray<char> piece_[2];
+  CudaEvent done_[2] = {CudaEvent(cudaEventDisableTiming), CudaEvent(cudaEventDisableTiming)};
 };
 
 }  // namespace retable::extratrees

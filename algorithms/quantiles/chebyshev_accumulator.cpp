@@ -108,7 +108,7 @@ RETABLE_ALWAYS_INLINE void MapVectors(double* sum, int order, double alpha, doub
 }
 
 #if defined(__x86_64__)
-RETABLE_TARGET_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha, double beta) {
+RETABLE_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha, double beta) {
   MapVectors(sum, order, alpha, beta);
 }
 
@@ -126,8 +126,8 @@ RETABLE_TARGET_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha
   TARGET bool OnLattice##NAME(const Real* x, std::size_t eights, double power, double slack) { \
     return OnLattice(x, eights, power, slack);                                                 \
   }
-RETABLE_FOR_EACH_TARGET(Avx512, RETABLE_TARGET_AVX512)
-RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_TARGET_AVX2)
+RETABLE_FOR_EACH_TARGET(Avx512, RETABLE_AVX512)
+RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_AVX2)
 #undef RETABLE_FOR_EACH_TARGET
 #define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...)              \
   (simd == Simd::kAvx512 ? FUNCTION##Avx512 PLAIN(__VA_ARGS__) \

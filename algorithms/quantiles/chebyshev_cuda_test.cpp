@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "algorithms/quantiles/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/device_testing.hpp"
 

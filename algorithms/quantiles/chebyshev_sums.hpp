@@ -23,8 +23,8 @@
 //! Memory 23 numbers. Deterministic for a given sequence of tiles. The idea of merging by widening,
 //! and the product form: this project; the power-sum sketch it replaces: Gan et al., PVLDB 2018.
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/quantiles/power_sums.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::quantiles {
 

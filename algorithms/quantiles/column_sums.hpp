@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/quantiles/chebyshev_sums.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::quantiles {
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "algorithms/quantiles/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/device_testing.hpp"
 #include "algorithms/quantiles/dual.hpp"

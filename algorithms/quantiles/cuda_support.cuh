@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::quantiles {
 

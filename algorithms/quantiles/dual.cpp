@@ -111,11 +111,11 @@ DualAnswer SolvePlain(const DualProblem& problem) {
 }
 #if defined(__x86_64__)
 template <int L>
-RETABLE_TARGET_AVX2 DualAnswer SolveAvx2(const DualProblem& problem) {
+RETABLE_AVX2 DualAnswer SolveAvx2(const DualProblem& problem) {
   return SolveOnCore<L>(problem);
 }
 template <int L>
-RETABLE_TARGET_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
+RETABLE_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
   return SolveOnCore<L>(problem);
 }
 #endif

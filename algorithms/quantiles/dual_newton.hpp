@@ -26,19 +26,14 @@
 #include <cmath>
 
 #include "algorithms/quantiles/dual.hpp"
+#include "base/unroll.hpp"
 
 #if defined(__CUDACC__)
 #define RETABLE_TEAM __device__ __forceinline__
-#define RETABLE_UNROLL_ALL _Pragma("unroll")
 #else
 #define RETABLE_TEAM inline __attribute__((always_inline))
 // Vectors never cross a call that is not inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
-#if defined(__clang__)
-#define RETABLE_UNROLL_ALL _Pragma("unroll")
-#else
-#define RETABLE_UNROLL_ALL _Pragma("GCC unroll 32")
-#endif
 #endif
 
 namespace retable::quantiles {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::quantiles {
 

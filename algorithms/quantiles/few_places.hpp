@@ -20,7 +20,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::quantiles {
 

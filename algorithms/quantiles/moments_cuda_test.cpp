@@ -14,7 +14,7 @@
 #include "algorithms/quantiles/moment_accumulator.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "algorithms/quantiles/device_testing.hpp"
 #include "algorithms/quantiles/device_update.hpp"
 #include "algorithms/quantiles/moments_cuda.hpp"

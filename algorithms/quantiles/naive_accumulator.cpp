@@ -34,7 +34,7 @@ RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lan
     sum[0] += valid ? Double8{} + 1.0 : Double8{};
     Double8 power = v;
     sum[1] += power;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = 2; k <= L; ++k) {
       power *= v;
       sum[k] += power;
@@ -47,11 +47,11 @@ RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lan
 
 #if defined(__x86_64__)
 template <int L, class Real>
-RETABLE_TARGET_AVX512 void AddEightsAvx512(const Real* values, std::size_t eights, Lanes& lanes) {
+RETABLE_AVX512 void AddEightsAvx512(const Real* values, std::size_t eights, Lanes& lanes) {
   AddEights<L>(values, eights, lanes);
 }
 template <int L, class Real>
-RETABLE_TARGET_AVX2 void AddEightsAvx2(const Real* values, std::size_t eights, Lanes& lanes) {
+RETABLE_AVX2 void AddEightsAvx2(const Real* values, std::size_t eights, Lanes& lanes) {
   AddEights<L>(values, eights, lanes);
 }
 #endif

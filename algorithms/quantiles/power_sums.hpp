@@ -16,16 +16,8 @@
 //! Terriberry, Kolla, Bennett, "Numerically stable, scalable formulas for parallel and online
 //! computation of higher-order multivariate central moments", Computational Statistics 31, 2016.
 
-#include "algorithms/common/host_device.hpp"
-
-//! Asks for full unrolling, so that sums stay in registers.
-#if defined(__CUDA_ARCH__) || defined(__clang__)
-#define RETABLE_UNROLL _Pragma("unroll")
-#elif defined(__CUDACC__)
-#define RETABLE_UNROLL
-#else
-#define RETABLE_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "base/host_device.hpp"
+#include "base/unroll.hpp"
 
 namespace retable::quantiles {
 
@@ -47,7 +39,7 @@ struct PowerSums {
 
   RETABLE_HD static PowerSums Empty() {
     PowerSums s;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = 0; k <= L; ++k) s.sum[k] = 0;
     s.min = Infinity<Real>();
     s.max = -Infinity<Real>();
@@ -57,7 +49,7 @@ struct PowerSums {
   RETABLE_HD void Add(Real x) {
     if (!(x == x)) return;
     Real power = 1;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = 0; k <= L; ++k) {
       sum[k] += power;
       power *= x;
@@ -67,7 +59,7 @@ struct PowerSums {
   }
 
   RETABLE_HD void Merge(const PowerSums& other) {
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = 0; k <= L; ++k) sum[k] += other.sum[k];
     min = other.min < min ? other.min : min;
     max = other.max > max ? other.max : max;
@@ -84,7 +76,7 @@ struct CentralSums {
 
   RETABLE_HD static CentralSums Empty() {
     CentralSums s;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = 0; k <= L; ++k) s.sum[k] = 0;
     s.mean = 0;
     s.min = Infinity<Real>();
@@ -110,15 +102,15 @@ struct CentralSums {
     Real shift_power[L + 1];                  // shift^i / i!
     Real own_power[L + 1];                    // own^i / i!
     shift_power[0] = own_power[0] = 1;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int i = 1; i <= L; ++i) {
       shift_power[i] = shift_power[i - 1] * shift * (Real(1) / Real(i));
       own_power[i] = own_power[i - 1] * own * (Real(1) / Real(i));
     }
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = L; k >= 2; --k) {
       Real m = sum[k] + (before * shift_power[k] + own_power[k]);
-      RETABLE_UNROLL
+      RETABLE_UNROLL_ALL
       for (int i = 1; i <= k - 2; ++i) m += sum[k - i] * shift_power[i];
       sum[k] = m;
     }
@@ -142,16 +134,16 @@ struct CentralSums {
     Real a_power[L + 1];
     Real b_power[L + 1];
     a_power[0] = b_power[0] = 1;
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int i = 1; i <= L; ++i) {
       a_power[i] = a_power[i - 1] * a * (Real(1) / Real(i));
       b_power[i] = b_power[i - 1] * b * (Real(1) / Real(i));
     }
-    RETABLE_UNROLL
+    RETABLE_UNROLL_ALL
     for (int k = L; k >= 2; --k) {
       Real m = sum[k] + other.sum[k];
       m += sum[0] * a_power[k] + other.sum[0] * b_power[k];
-      RETABLE_UNROLL
+      RETABLE_UNROLL_ALL
       for (int i = 1; i <= k - 2; ++i) {
         m += sum[k - i] * a_power[i] + other.sum[k - i] * b_power[i];
       }

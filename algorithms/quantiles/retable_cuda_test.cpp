@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/device_testing.hpp"
 #include "algorithms/quantiles/device_update.hpp"

@@ -3,50 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/bit_count.hpp"
+
 namespace retable::shapley {
 namespace {
-
-using Counter = std::int64_t (*)(const std::uint64_t*, const std::uint64_t*, std::size_t);
-
-std::int64_t CountPlain(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
-  std::int64_t ones = 0;
-  for (std::size_t w = 0; w < words; ++w) ones += CountOnes(a[w] ^ b[w]);
-  return ones;
-}
-
-#if defined(__x86_64__)
-__attribute__((target("popcnt"))) std::int64_t CountPopcnt(const std::uint64_t* a,
-                                                           const std::uint64_t* b,
-                                                           std::size_t words) {
-  std::int64_t ones = 0;
-  for (std::size_t w = 0; w < words; ++w) ones += __builtin_popcountll(a[w] ^ b[w]);
-  return ones;
-}
-
-#if defined(__clang__)  // which says it otherwise
-#define RETABLE_POPCNT_512 __attribute__((target("avx512f,avx512vpopcntdq"), min_vector_width(512)))
-#else
-#define RETABLE_POPCNT_512 \
-  __attribute__((target("avx512f,avx512vpopcntdq,prefer-vector-width=512")))
-#endif
-
-RETABLE_POPCNT_512 std::int64_t CountWide(const std::uint64_t* a, const std::uint64_t* b,
-                                          std::size_t words) {
-  std::int64_t ones = 0;
-  for (std::size_t w = 0; w < words; ++w) ones += __builtin_popcountll(a[w] ^ b[w]);
-  return ones;
-}
-#endif
-
-Counter ChooseCounter() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512f")) {
-    return CountWide;
-  }
-  if (__builtin_cpu_supports("popcnt")) return CountPopcnt;
-#endif
-  return CountPlain;
-}
 
 // Ors the `count` low bits of `bits` (words, low first; nothing above them) in at bit `at`.
 void AppendBits(std::span<std::uint64_t> out, std::int64_t at, std::span<const std::uint64_t> bits,
@@ -82,8 +42,8 @@ void EncodePairs(std::span<const std::int32_t> order, std::span<std::uint64_t> w
 }
 
 std::int64_t Discordant(const std::uint64_t* a, const std::uint64_t* b, std::size_t words) {
-  static const Counter counter = ChooseCounter();
-  return counter(a, b, words);
+  static const auto count = BestBitCounter().count;
+  return count(a, b, words);
 }
 
 }  // namespace retable::shapley

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <span>
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::shapley {
 

@@ -2,9 +2,9 @@
 //! Kernel sums over all pairs of a sample: a warp takes one order and 32 others, a lane keeps the
 //! outcome of each. O(n^2 d^2 / 64) population counts, n^2 / 32 doubles.
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shapley/codes.cuh"
 #include "algorithms/shapley/discrepancy_cuda.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shapley {
 namespace {

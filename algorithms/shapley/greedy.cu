@@ -13,10 +13,10 @@
 
 #include <algorithm>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shapley/codes.cuh"
 #include "algorithms/shapley/greedy.hpp"
 #include "algorithms/shapley/greedy_cuda.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shapley {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::shapley {
 

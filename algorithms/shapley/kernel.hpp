@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/shapley/kernel_tables.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::shapley {
 

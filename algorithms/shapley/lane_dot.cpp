@@ -1,4 +1,5 @@
 #include "algorithms/shapley/greedy.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shapley {
 namespace {
@@ -6,7 +7,7 @@ namespace {
 using Eight = double __attribute__((vector_size(64), aligned(8), may_alias));
 
 // Inlined into one function for each instruction set; contraction is off, so all agree.
-inline __attribute__((always_inline)) double Dot(const double* a, const double* b, std::size_t n) {
+RETABLE_ALWAYS_INLINE double Dot(const double* a, const double* b, std::size_t n) {
   Eight sum[4] = {};
   for (std::size_t i = 0; i < n; i += kDotLanes) {
     const auto* x = reinterpret_cast<const Eight*>(a + i);
@@ -33,20 +34,19 @@ double DotPlain(const double* a, const double* b, std::size_t n) {
   return Dot(a, b, n);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) double DotAvx2(const double* a, const double* b, std::size_t n) {
+#if defined(RETABLE_X86)
+RETABLE_AVX2 double DotAvx2(const double* a, const double* b, std::size_t n) {
   return Dot(a, b, n);
 }
-__attribute__((target("avx512f"))) double DotAvx512(const double* a, const double* b,
-                                                    std::size_t n) {
+RETABLE_AVX512 double DotAvx512(const double* a, const double* b, std::size_t n) {
   return Dot(a, b, n);
 }
 #endif
 
 Function Choose() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return DotAvx512;
-  if (__builtin_cpu_supports("avx2")) return DotAvx2;
+#if defined(RETABLE_X86)
+  if (HasAvx512()) return DotAvx512;
+  if (HasAvx2()) return DotAvx2;
 #endif
   return DotPlain;
 }

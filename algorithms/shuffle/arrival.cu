@@ -5,7 +5,7 @@
 #include <mutex>
 #include <span>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "algorithms/shuffle/arrival.cuh"
 
 namespace retable::shuffle {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/vector_code.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shuffle {
 namespace {

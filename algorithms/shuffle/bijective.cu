@@ -4,11 +4,11 @@
 
 #include <memory>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/bijective_kernels.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

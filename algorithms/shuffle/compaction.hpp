@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithms/shuffle/bijection.hpp"
-#include "algorithms/shuffle/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 

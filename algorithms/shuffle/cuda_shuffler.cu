@@ -1,6 +1,6 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

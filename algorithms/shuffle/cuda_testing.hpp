@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "algorithms/shuffle/gather_index.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/gather_index.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 namespace {

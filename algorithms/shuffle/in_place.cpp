@@ -7,9 +7,9 @@
 #include <string>
 
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/partition_random.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 

@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/in_place_device.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "algorithms/shuffle/bin_orders.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/partition_random.hpp"
 #include "algorithms/shuffle/scratch.hpp"
-#include "algorithms/shuffle/vector_code.hpp"
+#include "base/parallel.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/arrival.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/paged_split.cuh"
 #include "algorithms/shuffle/split_digits.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::shuffle {
 

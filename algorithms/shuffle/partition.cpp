@@ -7,10 +7,10 @@
 
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/leaf.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/partition_random.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -32,7 +32,7 @@ void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t 
   const PartitionPlan plan = MakePartitionPlan(n);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   if (plan.buckets == 1) return ShuffleLeaf(random, 0, in, out, static_cast<std::uint32_t>(n));
-  if (plan.leaves_per_bucket == 1 && (n <= kOneThread || Threads() == 1)) {
+  if (plan.leaves_per_bucket == 1 && (n <= kOneThread || AvailableThreads() == 1)) {
     return ShuffleLeaves(random, kFirstStream, plan.buckets, 0, in, out,
                          static_cast<std::uint32_t>(n), true);
   }

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <memory>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/arrival.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 #include "algorithms/shuffle/partition_leaf.cuh"
 #include "algorithms/shuffle/partition_scatter.cuh"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

@@ -7,10 +7,10 @@
 
 #include <memory>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -1,7 +1,7 @@
 #include "algorithms/shuffle/partition_random.hpp"
 
 #include "algorithms/shuffle/philox_bulk.hpp"
-#include "algorithms/shuffle/vector_code.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shuffle {
 

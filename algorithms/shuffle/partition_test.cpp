@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-#include "algorithms/shuffle/parallel.hpp"
+#include "base/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 
 namespace retable::shuffle {

@@ -1,6 +1,6 @@
 #include "algorithms/shuffle/philox_bulk.hpp"
 
-#include "algorithms/shuffle/vector_code.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shuffle {
 namespace {

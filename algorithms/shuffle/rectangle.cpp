@@ -8,8 +8,8 @@
 
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 

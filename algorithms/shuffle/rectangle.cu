@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/rectangle_device.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -11,9 +11,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
 #include "algorithms/shuffle/sample_device.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/in_place.hpp"
 #include "algorithms/shuffle/partition_device.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

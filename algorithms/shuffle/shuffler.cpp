@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/shuffle/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/partition.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 

@@ -9,10 +9,10 @@
 
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/philox_bulk.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 

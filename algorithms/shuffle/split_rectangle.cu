@@ -5,13 +5,13 @@
 
 #include <memory>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/paged_split.hpp"
 #include "algorithms/shuffle/rectangle_device.hpp"
 #include "algorithms/shuffle/split_rectangle_device.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle {
 

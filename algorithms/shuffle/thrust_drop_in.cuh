@@ -19,8 +19,8 @@
 #include <random>
 #include <type_traits>
 
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::shuffle::drop_in {
 

@@ -18,8 +18,8 @@ endif()
 
 # The fuzz target of the model readers.
 if(RETABLE_FUZZ)
-  set(treeshap_sources)
-  foreach(source model_fuzz forest_json lightgbm_model parallel paths quadrature_model results
+  set(treeshap_sources base/parallel.cpp)
+  foreach(source model_fuzz forest_json lightgbm_model paths quadrature_model results
           tree_ensemble tree_explainer xgboost_model)
     list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()

@@ -7,10 +7,10 @@
 //! of a vector, Sum(slot), a reference, Value(i, phi), a sum that is complete, Below(vector, to), a
 //! vector of a part below, and Leave(i, vector), for the part above.
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/derivative_tape.hpp"
 #include "algorithms/treeshap/part_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap::derivatives {
 
@@ -474,6 +474,3 @@ RETABLE_HD void Evaluate(const Float4* words, const DerivativePart& part, Lane<Q
 }
 
 }  // namespace retable::treeshap::derivatives
-
-#undef RETABLE_ROLLED
-#undef RETABLE_UNROLL

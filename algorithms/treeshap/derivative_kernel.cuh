@@ -5,7 +5,7 @@
 //! waits for those below it, which have been drawn before; sums of 64-bit fixed point.
 
 #include "algorithms/treeshap/derivative_tape.hpp"
-#include "algorithms/treeshap/device.cuh"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

@@ -91,7 +91,7 @@ void DevicePieces<Number>::Begin(const PiecePlan& plan) {
     slot.out.Reserve(plan.piece_rows * plan.per_row);
     slot.buffers.Reserve(plan.buffers * plan.chunk);
     while (slot.arrived.size() < plan.buffers) {
-      slot.arrived.push_back(std::make_unique<Event>(cudaEventDisableTiming));
+      slot.arrived.push_back(std::make_unique<CudaEvent>(cudaEventDisableTiming));
     }
   }
   const std::size_t numbers = plan.piece_rows * plan.per_row;

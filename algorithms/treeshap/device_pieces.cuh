@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/pieces.hpp"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 
@@ -51,10 +51,10 @@ class DevicePieces final : public PieceDevice<Number> {
     DeviceArray<float> rows;
     DeviceArray<Number> out;
     PinnedArray<Number> buffers;
-    std::vector<std::unique_ptr<Event>> arrived;  // in each buffer
-    Event sent{cudaEventDisableTiming}, ready{cudaEventDisableTiming};
-    Event started, stopped;
-    Stream down;
+    std::vector<std::unique_ptr<CudaEvent>> arrived;  // in each buffer
+    CudaEvent sent{cudaEventDisableTiming}, ready{cudaEventDisableTiming};
+    CudaEvent started, stopped;
+    CudaStream down;
   };
 
   cudaStream_t up() const { return plan_.pieces > 1 ? up_.get() : main_.get(); }
@@ -67,7 +67,7 @@ class DevicePieces final : public PieceDevice<Number> {
   bool zeros_;
   std::function<void(const PieceOnDevice&)> explain_;
   PiecePlan plan_;
-  Stream up_, main_;
+  CudaStream up_, main_;
   Slot slots_[kPieceSlots];
   DeviceArray<double> sums_;  // where they travel as floats
   // Few results: what rounds them writes them into the host's buffers, and rows are read from

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "algorithms/treeshap/operations.hpp"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/paths.hpp"
 #include "algorithms/treeshap/precision.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

@@ -11,11 +11,11 @@
 #include "algorithms/treeshap/bin_packing.hpp"
 #include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/operations.hpp"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/path_steps.hpp"
 #include "algorithms/treeshap/paths.hpp"
 #include "algorithms/treeshap/sharded_explainer.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -156,7 +156,7 @@ class GpuTreeShap final : public TreeExplainer {
   //! `gpus`: how many of them share the host's threads.
   GpuTreeShap(int device, int gpus, Packing packing)
       : device_(SelectDevice(device)),
-        threads_of_host_(std::max(1, HardwareThreads() / gpus)),
+        threads_of_host_(std::max(1, AvailableThreads() / gpus)),
         packing_(packing) {}
 
   void prepare(const TreeEnsemble& model) override {

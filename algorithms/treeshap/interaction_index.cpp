@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

@@ -12,8 +12,8 @@
 #include <cmath>
 #include <vector>
 
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "algorithms/treeshap/device_pieces.cuh"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/paths.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

@@ -30,8 +30,8 @@ struct PairCall {
 
 // A tape in device memory, with what its kernels write: sizes run side by side.
 struct DeviceTape {
-  Stream stream;
-  Event done;
+  CudaStream stream;
+  CudaEvent done;
 
   virtual ~DeviceTape() = default;
   // The most that a row may need, and what is held.
@@ -211,8 +211,8 @@ struct PairsOnDevice::State {
   DeviceArray<float> rows, x;
   DeviceArray<unsigned long long> sums;
   DeviceArray<std::uint16_t> ranks;
-  Stream main;
-  Event start, stop, ready;
+  CudaStream main;
+  CudaEvent start, stop, ready;
 
   explicit State(const TreeEnsemble& model)
       : features(static_cast<std::size_t>(model.features)),

@@ -10,10 +10,10 @@
 
 #include <type_traits>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/pair_tape.hpp"
 #include "algorithms/treeshap/part_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap::pairs {
 
@@ -256,6 +256,3 @@ RETABLE_HD void Evaluate(const Float4* words, const PairPart& part, Lane<Q, Mask
 }
 
 }  // namespace retable::treeshap::pairs
-
-#undef RETABLE_ROLLED
-#undef RETABLE_UNROLL

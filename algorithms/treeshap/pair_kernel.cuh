@@ -6,9 +6,9 @@
 //! memory and added to global sums of 64-bit fixed point: integer addition is associative, so the
 //! result has the same bits whatever the order of the atomics.
 
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/pair_tape.hpp"
 #include "algorithms/treeshap/shared_grouping.cuh"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

@@ -5,16 +5,9 @@
 
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
-
-#if defined(__CUDA_ARCH__)
-#define RETABLE_UNROLL _Pragma("unroll")
-#define RETABLE_ROLLED _Pragma("unroll 1")
-#else
-#define RETABLE_UNROLL
-#define RETABLE_ROLLED
-#endif
+#include "base/host_device.hpp"
+#include "base/unroll.hpp"
 
 namespace retable::treeshap::parts {
 

@@ -13,9 +13,9 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/common/host_device.hpp"
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/rising.hpp"
+#include "base/host_device.hpp"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

@@ -9,7 +9,7 @@
 //! which loses digits where fractions are small and paths are long. Source: Mitchell et al. 2022,
 //! algorithms 1 to 3; Lundberg et al. 2020. Indices here start at 0.
 
-#include "algorithms/common/host_device.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap {
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -54,7 +54,7 @@ class PieceRun {
       : device_(device),
         rows_(rows),
         threads_(std::min<std::size_t>(
-            static_cast<std::size_t>(threads > 0 ? threads : HardwareThreads()), kMostThreads)),
+            static_cast<std::size_t>(threads > 0 ? threads : AvailableThreads()), kMostThreads)),
         to_(to) {
     plan_.pieces = Parts(rows.rows, piece_rows);
     plan_.piece_rows = Parts(rows.rows, plan_.pieces);

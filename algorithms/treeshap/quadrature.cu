@@ -10,7 +10,6 @@
 
 #include "algorithms/treeshap/device_pieces.cuh"
 #include "algorithms/treeshap/pair_explainer.cuh"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
@@ -18,6 +17,7 @@
 #include "algorithms/treeshap/sharded_explainer.hpp"
 #include "algorithms/treeshap/shared_explainer.cuh"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
@@ -149,8 +149,8 @@ struct DeviceTape {
   Tape tape;  // words freed after the upload
   DeviceArray<Float4> words;
   DeviceArray<TapeRange> ranges;
-  Stream stream;
-  Event done;
+  CudaStream stream;
+  CudaEvent done;
   std::size_t chunks = 0;
 };
 
@@ -159,7 +159,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   //! `gpus`: how many of them share the host's threads.
   QuadratureOnDevice(int device, int gpus, TapeOptions options, int threads, int share)
       : device_(SelectDevice(device)),
-        threads_of_host_(std::max(1, HardwareThreads() / gpus)),
+        threads_of_host_(std::max(1, AvailableThreads() / gpus)),
         options_(std::move(options)),
         threads_(threads),
         share_(share) {
@@ -429,7 +429,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   bool shares_ = false;                   // the call that runs
   DeviceArray<float> x_;
   DeviceArray<double> partial_;
-  Event ready_;
+  CudaEvent ready_;
   DevicePieces<float> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };

@@ -7,10 +7,11 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
 #include "algorithms/treeshap/quadrature_packing.hpp"
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "base/parallel.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::treeshap {
 
@@ -31,12 +32,9 @@ Kernels<T> KernelsFor(const std::string& isa) {
 }
 
 bool CpuHas(const std::string& isa) {
-#if defined(__x86_64__)
-  if (isa == "avx2") return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == "avx512") {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq");
-  }
+#if defined(RETABLE_X86)
+  if (isa == "avx2") return HasAvx2();
+  if (isa == "avx512") return HasAvx512();
 #endif
   return isa == "baseline";
 }
@@ -265,7 +263,7 @@ class QuadratureEngine<T>::State {
 
   void Explain(const Request& request) const {
     const std::size_t blocks = BlocksOf(request.rows);
-    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : HardwareThreads());
+    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : AvailableThreads());
     if (blocks < 4 * threads && threads > 1 && segments_.size() > 1) {
       std::size_t width = 0;  // of a block's sums over all segments
       for (const Segment& s : segments_) width += outputs[s.group].width(request.pairs);

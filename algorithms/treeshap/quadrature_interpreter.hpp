@@ -11,17 +11,14 @@
 //! Memory::kUnits and kCategories: whether operations may take shared units, and splits be
 //! categorical.
 
-#include "algorithms/common/host_device.hpp"
+#include <type_traits>
+
 #include "algorithms/treeshap/quadrature_tape.hpp"
+#include "base/host_device.hpp"
+#include "base/unroll.hpp"
 
 #if !defined(__CUDA_ARCH__)
 #include <bit>
-#endif
-
-#if defined(__CUDA_ARCH__)
-#define RETABLE_UNROLL _Pragma("unroll")
-#else
-#define RETABLE_UNROLL
 #endif
 
 namespace retable::treeshap::tape {
@@ -445,5 +442,3 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
 }
 
 }  // namespace retable::treeshap::tape
-
-#undef RETABLE_UNROLL

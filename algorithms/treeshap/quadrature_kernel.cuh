@@ -11,10 +11,10 @@
 #include <type_traits>
 
 #include "algorithms/treeshap/async_copy.cuh"
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature_interpreter.hpp"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

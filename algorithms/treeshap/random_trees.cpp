@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "algorithms/common/philox.hpp"
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

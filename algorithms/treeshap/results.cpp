@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 
 #if defined(__linux__)
 #include <sys/mman.h>

@@ -2,8 +2,8 @@
 
 #include <cub/block/block_radix_sort.cuh>
 
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/shared_grouping.cuh"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

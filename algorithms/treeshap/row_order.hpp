@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap {
 

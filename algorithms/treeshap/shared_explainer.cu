@@ -45,8 +45,8 @@ struct SharedTape {
   DeviceArray<std::uint32_t> members, bases, counters;
   DeviceArray<UnitItem> items;
   DeviceArray<float4> table;
-  Stream stream;
-  Event done;
+  CudaStream stream;
+  CudaEvent done;
 
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
     const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
@@ -136,7 +136,7 @@ struct SharedQuadrature::State {
   DeviceArray<std::uint32_t> begin;
   DeviceArray<std::uint16_t> ranks;
   DeviceArray<double> partial;
-  Event ready;
+  CudaEvent ready;
   // The rows in the order of some trees' leaves.
   OrderTrees order_trees;  // nodes on the device
   DeviceArray<OrderNode> order_nodes;

@@ -9,8 +9,8 @@
 
 #include <memory>
 
-#include "algorithms/treeshap/device.cuh"
 #include "algorithms/treeshap/quadrature_kernel.hpp"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

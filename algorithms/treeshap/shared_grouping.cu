@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/treeshap/device.cuh"
+#include "base/streams.hpp"
 
 namespace retable::treeshap {
 

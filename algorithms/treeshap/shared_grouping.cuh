@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "algorithms/treeshap/shared_units.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap {
 

@@ -24,8 +24,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/common/host_device.hpp"
 #include "algorithms/treeshap/quadrature_model.hpp"
+#include "base/host_device.hpp"
 
 namespace retable::treeshap {
 

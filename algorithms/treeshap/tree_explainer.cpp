@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::treeshap {
 

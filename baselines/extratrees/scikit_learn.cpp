@@ -1,7 +1,5 @@
 #include "baselines/extratrees/scikit_learn.hpp"
-
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
+#include "base/parallel.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -486,7 +484,7 @@ void CheckFeatures(const FeatureMatrix& data) {
 
 std::vector<float> ByColumns(const FeatureMatrix& data) {
   std::vector<float> columns(data.rows * data.columns);
-  tbb::parallel_for(std::size_t{0}, data.columns, [&](std::size_t f) {
+  ParallelFor(data.columns, [&](std::size_t f) {
     for (std::size_t i = 0; i < data.rows; ++i) {
       columns[f * data.rows + i] = data.values[i * data.columns + f];
     }
@@ -525,15 +523,14 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
   std::mt19937 forest_random(static_cast<std::uint32_t>(options.seed));
   std::vector<std::uint32_t> seeds;
   for (int t = 0; t < options.n_trees; ++t) seeds.push_back(RandInt31(forest_random));
-  tbb::task_arena arena(threads_ > 0 ? threads_ : tbb::task_arena::automatic);
-  arena.execute([&] {
+  WithThreads(threads_, [&] {
     Matrix matrix{data.values, data.columns, 1, data.rows, data.columns};
     std::vector<float> columns;
     if (layout_ == Layout::kColumns) {
       columns = ByColumns(data);
       matrix = {columns.data(), 1, data.rows, data.rows, data.columns};
     }
-    tbb::parallel_for(std::size_t{0}, forest.trees.size(), [&](std::size_t t) {
+    ParallelFor(forest.trees.size(), [&](std::size_t t) {
       forest.trees[t] = GrowTree(matrix, targets, classes, options, seeds[t]);
     });
   });

@@ -1,7 +1,5 @@
 #include "baselines/extratrees/scikit_learn_python.hpp"
 
-#include <stdlib.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+
+#include "base/temporary_folder.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -58,28 +58,6 @@ std::string Python() {
   const char* named = std::getenv("RETABLE_PYTHON");
   return named != nullptr && *named != '\0' ? named : "python3";
 }
-
-//! A folder that goes when this goes.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "retable-peer-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
-    }
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
 
 template <class T>
 void WriteArray(const std::string& path, const T* values, std::size_t count) {
@@ -148,9 +126,9 @@ nlohmann::json Task(const FeatureMatrix& data, const Targets& targets, const For
           {"options", model}};
 }
 
-void Run(const Folder& folder) {
-  const std::string command =
-      std::string(kPython) + " '" + folder / "peer.py" + "' > '" + folder / "log" + "' 2>&1";
+void Run(const fs::path& folder) {
+  const std::string command = std::string(kPython) + " '" + (folder / "peer.py").string() +
+                              "' > '" + (folder / "log").string() + "' 2>&1";
   if (std::system(command.c_str()) == 0) return;
   std::ostringstream log;
   log << std::ifstream(folder / "log").rdbuf();
@@ -180,7 +158,8 @@ std::unique_ptr<FittedForest> ScikitLearnPython::fit(const FeatureMatrix& data,
     throw std::invalid_argument("scikit-learn knows its own rule alone");
   }
   if (!WhyNoScikitLearn().empty()) throw std::runtime_error(WhyNoScikitLearn());
-  const Folder folder;
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   std::ofstream(folder / "peer.py") << kScript;
   std::ofstream(folder / "task.json") << Task(data, targets, options, layout_, jobs_);
   const std::vector<double> y =

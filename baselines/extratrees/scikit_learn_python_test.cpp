@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/temporary_folder.hpp"
+
 namespace retable::extratrees {
 namespace {
 
@@ -42,10 +44,9 @@ TEST(ScikitLearnPython, GrowsTheBaselinesTrees) {
 // A path is one word for the shell, whatever is in it.
 TEST(ScikitLearnPython, ItsPathMayHoldSpacesAndQuotes) {
   namespace fs = std::filesystem;
-  std::string folder = (fs::temp_directory_path() / "retable-python-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder;
   const auto python = [&](const char* name, int status) {
-    const fs::path path = fs::path(folder) / name;
+    const fs::path path = folder.path() / name;
     std::ofstream(path) << "#!/bin/sh\nexit " << status << "\n";
     fs::permissions(path, fs::perms::owner_all);
     setenv("RETABLE_PYTHON", path.c_str(), 1);
@@ -56,7 +57,6 @@ TEST(ScikitLearnPython, ItsPathMayHoldSpacesAndQuotes) {
   const std::string bare = python("a bare $HOME python", 1);
   EXPECT_EQ(WhyNoScikitLearn().rfind(bare + " has no scikit-learn", 0), 0u) << WhyNoScikitLearn();
   unsetenv("RETABLE_PYTHON");
-  fs::remove_all(folder);
 }
 
 }  // namespace

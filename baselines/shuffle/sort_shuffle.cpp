@@ -16,8 +16,8 @@
 
 #include "algorithms/shuffle/bijection.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 #include "baselines/shuffle/island_bits.hpp"
 
 namespace retable::shuffle {

@@ -129,7 +129,7 @@ class Rapids final : public TreeExplainer {
   Elements elements_;
   Sizes bins_;
   const Compute* compute_ = nullptr;  // of the call that runs
-  Event start_, stop_;
+  CudaEvent start_, stop_;
   DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
   double seconds_ = 0;
 };

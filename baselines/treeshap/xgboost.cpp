@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "algorithms/treeshap/operations.hpp"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
 
 #if defined(RETABLE_HAS_XGBOOST)
@@ -133,7 +133,7 @@ class XgboostExplainer final : public TreeExplainer {
     const float* result = nullptr;
     Check(XGBoosterPredict(booster_->get(), matrix.get(), mask, 0, 0, &length, &result));
     if (length != out.size()) throw std::runtime_error("XGBoost: unexpected output size");
-    retable::treeshap::ParallelFor(rows.rows, threads_, [&](std::size_t r) {
+    ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       std::copy_n(result + r * per_row, per_row, out.data() + r * per_row);
     });
   }

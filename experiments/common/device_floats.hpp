@@ -6,7 +6,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 namespace retable::experiments {
 

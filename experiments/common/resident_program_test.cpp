@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -71,7 +71,7 @@ class Resident : public ::testing::Test {
     return "";
   }
 
-  datasets::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::string path_, command_;
 };
 

@@ -15,8 +15,8 @@
 #include "algorithms/extratrees/forest_export.hpp"
 #include "algorithms/extratrees/forest_json.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "base/atomic_file.hpp"
 #include "datasets/arff.hpp"
-#include "datasets/atomic_file.hpp"
 #include "datasets/catalog.hpp"
 #include "harness/csv.hpp"
 #include "harness/progress.hpp"
@@ -97,7 +97,7 @@ Table ReadArff(const std::string& path, const std::string& target, bool with_tar
     if (with_target && !found) throw std::invalid_argument(path + " has no column " + target);
     return roles;
   };
-  return FromFrame(datasets::ParseArff(datasets::ReadWhole(path), options));
+  return FromFrame(datasets::ParseArff(ReadWhole(path), options));
 }
 
 //! Comma-separated with one header line; numbers, and any text in the target.
@@ -201,7 +201,7 @@ Learned ReadTargets(const Table& table, bool regression) {
 }
 
 void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned,
-                const std::vector<std::string>& features, datasets::OutputFile& file) {
+                const std::vector<std::string>& features, OutputFile& file) {
   if (a.format == "xgboost") {
     extratrees::WriteXgboostJson(forest, file, features);
   } else {
@@ -224,7 +224,7 @@ int Fit(Arguments& a, std::ostream& out) {
   if (device == Device::kCuda) parameters["devices"] = std::int64_t{a.devices};
   const auto trainer =
       Registry<extratrees::ForestTrainer>::Instance().Make("frontier", device, parameters);
-  datasets::OutputFile file(a.out);
+  OutputFile file(a.out);
   const auto start = std::chrono::steady_clock::now();
   const auto fitted = trainer->fit(table.matrix(), targets, a.options);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
@@ -270,7 +270,7 @@ std::string Answers(const Forest& forest, const Table& table, const std::vector<
 }
 
 Forest ReadForest(const std::string& path, std::vector<std::string>& names) {
-  const std::string text = datasets::ReadWhole(path);
+  const std::string text = ReadWhole(path);
   try {
     return extratrees::ReadForestJson(text, &names);
   } catch (const std::exception& error) {
@@ -295,7 +295,7 @@ int Predict(const Arguments& a, std::ostream& out) {
     out << text;
     return 0;
   }
-  datasets::WriteAtomically(a.out, text);
+  WriteAtomically(a.out, text);
   out << table.rows << " predictions written to " << a.out;
   if (!table.target.empty() && table.rows > 0 && !forest.regression) {
     out << "; accuracy " << static_cast<double>(right) / static_cast<double>(table.rows);

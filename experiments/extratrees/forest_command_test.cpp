@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments::forests {
 namespace {
@@ -23,7 +23,7 @@ class ForestCommand : public testing::Test {
     std::ofstream(Path(name)) << text;
   }
 
-  datasets::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::ostringstream out_, err_;
 };
 

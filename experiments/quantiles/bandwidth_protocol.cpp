@@ -22,7 +22,7 @@
 #include "harness/timed_outcome.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #endif
 
 namespace retable::experiments {

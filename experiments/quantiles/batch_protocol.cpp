@@ -7,10 +7,6 @@
 //! the host), the duals of all fits as one batch, and both with the rest of the fits. Correct
 //! before timed: every answer's 101 quantiles against those of the sketch of the same column alone.
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -24,6 +20,7 @@
 #include "algorithms/quantiles/dual_cuda.hpp"
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/retable_fit.hpp"
+#include "base/parallel.hpp"
 #include "datasets/generators.hpp"
 #include "experiments/common/device_floats.hpp"
 #include "experiments/common/glue.hpp"
@@ -49,14 +46,12 @@ Table MakeTable(std::size_t rows, std::size_t columns, std::uint64_t seed) {
                          "zero_inflated(0.8)", "discrete(256)",  "discrete(10)", "normal(0,100)"};
   constexpr std::size_t kWhole = 7;  // rounded to whole numbers
   Table table{rows, columns, std::vector<float>(rows * columns)};
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, columns), [&](const auto& range) {
-    for (std::size_t c = range.begin(); c < range.end(); ++c) {
-      const std::size_t kind = c % std::size(kinds);
-      const std::span<float> out(table.values.data() + c * rows, rows);
-      datasets::Generate(datasets::ParseGenerator(kinds[kind]), seed + c, 0, out);
-      if (kind == kWhole) {
-        for (float& x : out) x = std::round(x);
-      }
+  ParallelFor(columns, [&](std::size_t c) {
+    const std::size_t kind = c % std::size(kinds);
+    const std::span<float> out(table.values.data() + c * rows, rows);
+    datasets::Generate(datasets::ParseGenerator(kinds[kind]), seed + c, 0, out);
+    if (kind == kWhole) {
+      for (float& x : out) x = std::round(x);
     }
   });
   return table;
@@ -70,15 +65,10 @@ struct Way {
 
 std::vector<ColumnSums> SumsOnCpu(const Table& table, int order, int threads) {
   std::vector<ColumnSums> out(table.columns);
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, table.columns), [&](const auto& range) {
-      for (std::size_t c = range.begin(); c < range.end(); ++c) {
-        ChebyshevAccumulator sums(order);
-        sums.Update(table.column(c));
-        out[c] = {sums.sums(), {}, sums.digits()};
-      }
-    });
+  ParallelFor(table.columns, threads, [&](std::size_t c) {
+    ChebyshevAccumulator sums(order);
+    sums.Update(table.column(c));
+    out[c] = {sums.sums(), {}, sums.digits()};
   });
   return out;
 }

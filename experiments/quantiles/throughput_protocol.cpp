@@ -8,9 +8,6 @@
 //! the host. Before anything is timed the sketch's count and its median are checked against the
 //! values.
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -19,6 +16,7 @@
 
 #include "algorithms/quantiles/device_update.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
+#include "base/parallel.hpp"
 #include "datasets/generators.hpp"
 #include "experiments/common/device_floats.hpp"
 #include "experiments/common/glue.hpp"
@@ -82,11 +80,12 @@ class ThroughputProtocol final : public harness::Protocol {
   // Counter-based, so that the pieces can be made side by side.
   static void Fill(const datasets::GeneratorSpec& spec, std::uint64_t seed,
                    std::span<float> values) {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, values.size(), 1 << 16),
-                      [&](const auto& range) {
-                        datasets::Generate(spec, seed, range.begin(),
-                                           values.subspan(range.begin(), range.size()));
-                      });
+    constexpr std::size_t kPiece = 1 << 16;
+    ParallelFor((values.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
+      const std::size_t first = piece * kPiece;
+      datasets::Generate(spec, seed, first,
+                         values.subspan(first, std::min(kPiece, values.size() - first)));
+    });
   }
 
   static harness::TimingResult Time(const harness::CellConfig& cell, const QuantileSketch& fresh,

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shapley/problem.hpp"
 #include "harness/verbs.hpp"
@@ -54,7 +54,7 @@ void Run(const std::string& dataset, std::int64_t row, std::int64_t background,
   }
   const auto k = static_cast<std::size_t>(row);
   if (path.empty()) return Write(*problem.games.at(k), problem.exact.at(k), out);
-  datasets::OutputFile file(path);
+  OutputFile file(path);
   Write(*problem.games.at(k), problem.exact.at(k), file);
   file.Commit();
   out << (std::int64_t{1} << problem.features) << " coalitions written to " << path << "\n";

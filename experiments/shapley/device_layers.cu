@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 #include "experiments/shapley/device_layers.hpp"
 #include "experiments/shapley/layer_math.hpp"
 

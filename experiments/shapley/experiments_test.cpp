@@ -9,7 +9,7 @@
 
 #include "algorithms/shapley/game_testing.hpp"
 #include "algorithms/shapley/shapley_estimator.hpp"
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/experiment.hpp"
 #include "harness/paper_cells.hpp"
@@ -142,7 +142,7 @@ for line in source:
 )PY";
 
 TEST(ExternalEstimator, AsksForValuesAndAnswers) {
-  const datasets::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const auto path = folder.path() / "singles.py";
   std::ofstream(path) << kSingles;
   setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <limits>
 
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 #include "experiments/shapley/digits_examples.hpp"
 #include "experiments/shapley/ppm.hpp"
 #include "experiments/shapley/problem.hpp"
@@ -123,7 +123,7 @@ TEST(Networks, EachDeviceSaysWhatItLacks) {
 
 // The user's network is believed by its hash only.
 TEST(Networks, AnotherNetworkUnderResNetsNameIsRefused) {
-  const datasets::TemporaryFolder scratch;
+  const TemporaryFolder scratch;
   const auto& folder = scratch.path();
   setenv("RETABLE_IMAGENET", folder.c_str(), 1);
   EXPECT_FALSE(ResolveImages("imagenet")[0].present);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/simd_target.hpp"
 #include "experiments/shapley/layer_math.hpp"
-#include "experiments/shapley/wide_loops.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -18,9 +18,9 @@ ConvolutionShape ShapeOf(const Layer& layer) {
 }
 
 // All outputs of one group of channels, [channel of the group][row][column][image].
-RETABLE_WIDE void ConvolveGroup(const ConvolutionShape& shape, const PlaneSource& source,
-                                const float* weights, const float* bias, int outputs,
-                                const ImageShape& out, float* to) {
+RETABLE_CLONES void ConvolveGroup(const ConvolutionShape& shape, const PlaneSource& source,
+                                  const float* weights, const float* bias, int outputs,
+                                  const ImageShape& out, float* to) {
   for (int y = 0; y < out.height; ++y) {
     for (int x = 0; x < out.width; ++x) {
       float sum[kGroup][kImages];

@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
-#include "datasets/atomic_file.hpp"
-#include "datasets/digest.hpp"
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shapley/image_game.hpp"
 #include "experiments/shapley/ppm.hpp"
@@ -125,14 +125,14 @@ Explained FromImageNet(std::int64_t image) {
                                 std::to_string(images.size()) + " .ppm files");
   }
   Explained explained;
-  explained.network = datasets::ReadWhole(ImageNetFolder() / kResNet);
-  if (datasets::Sha256(explained.network) != kResNetSha256) {
+  explained.network = ReadWhole(ImageNetFolder() / kResNet);
+  if (Sha256(explained.network) != kResNetSha256) {
     throw std::invalid_argument((ImageNetFolder() / kResNet).string() +
                                 " is not the ONNX model zoo's: its SHA-256 should be " +
                                 kResNetSha256);
   }
   const fs::path& path = images[static_cast<std::size_t>(image)];
-  explained.image = ReadPpm(datasets::ReadWhole(path), path.string());
+  explained.image = ReadPpm(ReadWhole(path), path.string());
   explained.tile = 14;
   explained.black.clear();
   const std::size_t plane = explained.image.height * explained.image.width;
@@ -158,11 +158,11 @@ harness::DatasetInfo ImageNetInfo() {
   }
   std::string hashes = kResNetSha256;
   for (const fs::path& path : ImageNetImages()) {
-    hashes += datasets::Sha256(datasets::ReadWhole(path));
+    hashes += Sha256(ReadWhole(path));
     ++info.rows;
   }
   info.present = true;
-  info.sha256 = datasets::Sha256(hashes);
+  info.sha256 = Sha256(hashes);
   return info;
 }
 

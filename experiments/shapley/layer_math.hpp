@@ -7,14 +7,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "algorithms/common/host_device.hpp"
-
-//! Sums stay in registers. On the host the compiler makes vectors of the images by itself.
-#if defined(__CUDA_ARCH__)
-#define RETABLE_LAYER_UNROLL _Pragma("unroll")
-#else
-#define RETABLE_LAYER_UNROLL
-#endif
+#include "base/host_device.hpp"
+#include "base/unroll.hpp"
 
 namespace retable::experiments {
 
@@ -36,7 +30,7 @@ struct PlaneSource {
 
     template <int kImages>
     RETABLE_HD void Load(float (&to)[kImages]) const {
-      RETABLE_LAYER_UNROLL
+      RETABLE_UNROLL
       for (int k = 0; k < kImages; ++k) to[k] = at[k];
     }
     RETABLE_HD void Step() { at += images; }
@@ -71,7 +65,7 @@ struct TileSource {
     }
     template <int kImages>
     RETABLE_HD void Load(float (&to)[kImages]) const {
-      RETABLE_LAYER_UNROLL
+      RETABLE_UNROLL
       for (int k = 0; k < kImages; ++k) to[k] = Pick(Masks()[k]);
     }
     RETABLE_HD void Step() {
@@ -106,10 +100,10 @@ RETABLE_HD void Convolve(const ConvolutionShape& s, const Source& source, const 
         cursor.Load(in);
         cursor.Step();
         const auto* w = static_cast<const float*>(__builtin_assume_aligned(at, 16));
-        RETABLE_LAYER_UNROLL
+        RETABLE_UNROLL
         for (int o = 0; o < kOut; ++o) {
           const float weight = w[o];
-          RETABLE_LAYER_UNROLL
+          RETABLE_UNROLL
           for (int k = 0; k < kImages; ++k) sum[o][k] = std::fma(weight, in[k], sum[o][k]);
         }
       }

@@ -10,8 +10,8 @@
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/simd_target.hpp"
 #include "experiments/shapley/boosted_trees.hpp"
-#include "experiments/shapley/wide_loops.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -22,13 +22,13 @@ constexpr std::uint64_t kStartStream = 7, kShuffleStream = 1000;
 
 // y += a x
 template <class T>
-RETABLE_WIDE void AddScaled(T a, const T* x, T* y, std::size_t n) {
+RETABLE_CLONES void AddScaled(T a, const T* x, T* y, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) y[k] += a * x[k];
 }
 
 // The sum of w max(0, x), in eight running sums. n is a multiple of 8.
 template <class T>
-RETABLE_WIDE T DotPositive(const T* w, const T* x, std::size_t n) {
+RETABLE_CLONES T DotPositive(const T* w, const T* x, std::size_t n) {
   T sum[8] = {};
   for (std::size_t k = 0; k < n; k += 8) {
     for (std::size_t l = 0; l < 8; ++l) sum[l] += w[k + l] * std::max(T{0}, x[k + l]);
@@ -47,7 +47,7 @@ struct Joining {
 
 // One feature of every background row becomes the explained row's: the units' inputs change where
 // the two differ, and with them the row's output.
-RETABLE_WIDE void Join(const Joining& join, double* inputs, double* output) {
+RETABLE_CLONES void Join(const Joining& join, double* inputs, double* output) {
   for (std::size_t b = 0; b < join.rows; ++b, inputs += join.units) {
     const double difference = join.difference[b * join.stride];
     if (difference == 0) continue;
@@ -68,8 +68,8 @@ struct AdamRates {
 };
 
 // One update of every parameter: gradient plus decay times the parameter, scaled by its moments.
-RETABLE_WIDE void AdamStep(const AdamRates& rate, const float* gradient, float* first,
-                           float* second, float* parameter, std::size_t n) {
+RETABLE_CLONES void AdamStep(const AdamRates& rate, const float* gradient, float* first,
+                             float* second, float* parameter, std::size_t n) {
   for (std::size_t k = 0; k < n; ++k) {
     const float g = gradient[k] + rate.decay * parameter[k];
     first[k] = rate.first * first[k] + (1 - rate.first) * g;

@@ -2,9 +2,9 @@
 
 #include <exception>
 
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "datasets/cache.hpp"
-#include "datasets/digest.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 // The kept value, or null: a file that is absent, of other sources, or damaged.
 nlohmann::json Read(const std::filesystem::path& path, const std::string& sources) {
   try {
-    const auto file = nlohmann::json::from_cbor(datasets::ReadWhole(path));
+    const auto file = nlohmann::json::from_cbor(ReadWhole(path));
     if (file.at("sources") == sources) return file.at("model");
   } catch (const std::exception&) {
   }
@@ -24,15 +24,15 @@ nlohmann::json Read(const std::filesystem::path& path, const std::string& source
 nlohmann::json KeptModel(const nlohmann::json& identity, const std::string& sources,
                          const std::function<nlohmann::json()>& make) {
   const auto folder = datasets::Cache::DefaultRoot() / "models";
-  const auto path = folder / (datasets::Sha256(identity.dump()).substr(0, 32) + ".cbor");
+  const auto path = folder / (Sha256(identity.dump()).substr(0, 32) + ".cbor");
   if (auto kept = Read(path, sources); !kept.is_null()) return kept;
-  const datasets::FileLock lock(path.string() + ".lock");
+  const FileLock lock(path.string() + ".lock");
   if (auto kept = Read(path, sources); !kept.is_null()) return kept;  // another process was first
   auto model = make();
   try {
     const auto bytes = nlohmann::json::to_cbor({{"sources", sources}, {"model", model}});
-    datasets::WriteAtomically(
-        path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    WriteAtomically(path,
+                    std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   } catch (const std::exception&) {
   }
   return model;

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "algorithms/shapley/discrepancy.hpp"
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 #include "harness/csv.hpp"
 #include "harness/verbs.hpp"
 
@@ -115,8 +115,8 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
         << " is no multiple, so the last block is cut short (each permutation stays uniform)\n";
   }
   const auto sampler = MakeSampler(a);
-  std::unique_ptr<datasets::OutputFile> file;
-  if (!a.out.empty()) file = std::make_unique<datasets::OutputFile>(a.out);
+  std::unique_ptr<OutputFile> file;
+  if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
   const PermutationSample sample = sampler->sample(static_cast<std::size_t>(a.n), a.d, a.seed);
   const shapley::PermutationKernel kernel(shapley::KernelByName(a.kernel), a.lambda, a.d);
   Write(sample, file ? *file : out);

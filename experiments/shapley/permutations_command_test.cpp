@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -57,7 +57,7 @@ TEST(PermutationsCommand, WritesWhatTheSamplerGives) {
 }
 
 TEST(PermutationsCommand, WritesAFileAndSaysSo) {
-  const datasets::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.path() / "permutations.csv";
   const auto result = Call({"--d", "1", "--n", "2", "--out", path});
   EXPECT_EQ(result.status, 0) << result.err;

@@ -3,8 +3,8 @@
 #include <stdexcept>
 
 #ifdef RETABLE_HAS_CUDA
-#include "algorithms/common/cuda_memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "base/cuda_memory.hpp"
 #include "harness/cuda_timing.hpp"
 #endif
 

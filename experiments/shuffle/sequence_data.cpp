@@ -1,6 +1,6 @@
 #include "experiments/shuffle/sequence_data.hpp"
 
-#include "harness/sha256.hpp"
+#include "base/sha256.hpp"
 
 namespace retable::experiments {
 
@@ -12,7 +12,7 @@ std::vector<harness::DatasetInfo> ResolveSequence(const std::string& name) {
   }
   harness::DatasetInfo info;
   info.name = "sequence";
-  info.sha256 = harness::Sha256Hex("items 0, 1, ..., n - 1");
+  info.sha256 = Sha256("items 0, 1, ..., n - 1");
   info.present = true;
   info.origin = "generator";
   return {info};

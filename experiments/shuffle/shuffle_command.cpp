@@ -8,10 +8,10 @@
 #include <sstream>
 
 #include "algorithms/shuffle/known_bad.hpp"
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/sample.hpp"
 #include "algorithms/shuffle/statistics.hpp"
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+#include "base/parallel.hpp"
 #include "experiments/shuffle/rows.hpp"
 #include "harness/verbs.hpp"
 
@@ -59,7 +59,7 @@ int RunBattery(const Options& options, std::ostream& out) {
   constexpr std::uint64_t kShare = 10000;  // orders of one task
   shuffle::Battery all(options.items);
   std::mutex lock;
-  shuffle::ParallelFor((samples + kShare - 1) / kShare, [&](std::uint64_t task) {
+  ParallelFor((samples + kShare - 1) / kShare, [&](std::uint64_t task) {
     const auto source = Source(options.method);
     shuffle::Battery own(options.items);
     for (std::uint64_t s = task * kShare; s < std::min(samples, (task + 1) * kShare); ++s) {
@@ -83,7 +83,7 @@ int RunBattery(const Options& options, std::ostream& out) {
 }
 
 int Rows(const Options& options, std::ostream& out) {
-  std::string content = datasets::ReadWhole(options.in);
+  std::string content = ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);
   } catch (const std::invalid_argument& error) {
@@ -93,7 +93,7 @@ int Rows(const Options& options, std::ostream& out) {
     out << content;
     return 0;
   }
-  datasets::WriteAtomically(options.to, content);
+  WriteAtomically(options.to, content);
   return 0;
 }
 

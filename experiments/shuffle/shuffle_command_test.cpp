@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "algorithms/shuffle/shuffler.hpp"
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -69,7 +69,7 @@ std::vector<std::string> SortedLines(const std::string& text) {
 }
 
 TEST(ShuffleCommand, RowsKeepEveryLineAndTheHeader) {
-  const datasets::TemporaryFolder folder;
+  const TemporaryFolder folder;
   std::string text = "id,name\n";
   for (int i = 0; i < 500; ++i) text += std::to_string(i) + ",row\r\n";
   text += "last without an end";
@@ -104,7 +104,7 @@ TEST(ShuffleCommand, RowsKeepEveryLineAndTheHeader) {
 }
 
 TEST(ShuffleCommand, RowsOfOneLengthMoveWhole) {
-  const datasets::TemporaryFolder folder;
+  const TemporaryFolder folder;
   std::string matrix;
   for (int i = 0; i < 1000; ++i) matrix += std::string(12, static_cast<char>(i % 251));
   const std::string in = Written(folder.path() / "matrix.bin", matrix);
@@ -129,7 +129,7 @@ TEST(ShuffleCommand, SamplesAreDistinctAndInRange) {
 }
 
 TEST(ShuffleCommand, WrongRowsAreNamed) {
-  const datasets::TemporaryFolder folder;
+  const TemporaryFolder folder;
   const std::string in = Written(folder.path() / "seven.bin", "1234567");
   const auto fails = [&](std::vector<std::string> words, const std::string& says) {
     std::ostringstream out, err;

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shuffle/device_timing.hpp"
 #include "experiments/shuffle/external_shuffler.hpp"
@@ -44,9 +44,8 @@ std::size_t ItemBytes(const harness::CellConfig& cell) {
 template <class Visit>
 void ForParts(std::uint64_t n, Visit&& visit) {
   constexpr std::uint64_t kPart = std::uint64_t{1} << 18;
-  shuffle::ParallelFor((n + kPart - 1) / kPart, [&](std::uint64_t part) {
-    visit(part * kPart, std::min(n, (part + 1) * kPart));
-  });
+  ParallelFor((n + kPart - 1) / kPart,
+              [&](std::uint64_t part) { visit(part * kPart, std::min(n, (part + 1) * kPart)); });
 }
 
 // Memory first touched by all threads: clearing it by one takes longer than to shuffle it.
@@ -130,7 +129,7 @@ class ShuffleThroughput final : public harness::Protocol {
     const std::span<std::byte> out = target.all();
     harness::Outcome outcome;
     const auto threads = static_cast<int>(IntegerOf(cell.settings, "threads"));
-    shuffle::WithThreads(threads, [&] { shuffler->shuffle(in, out, item_bytes, seed); });
+    WithThreads(threads, [&] { shuffler->shuffle(in, out, item_bytes, seed); });
     outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
     if (!outcome.verification.ok) return outcome;
 
@@ -145,7 +144,7 @@ class ShuffleThroughput final : public harness::Protocol {
       options.budget = budget;
       auto* external = dynamic_cast<ExternalShuffler*>(shuffler.get());
       if (external != nullptr) external->Load(in, item_bytes, seed);
-      shuffle::WithThreads(threads, [&] {
+      WithThreads(threads, [&] {
         timing = harness::TimeRepeated(
             [&] {
               external != nullptr ? external->program().Run()

@@ -8,9 +8,9 @@
 
 #include <cmath>
 
-#include "algorithms/shuffle/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/statistics.hpp"
+#include "base/parallel.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/shuffle/sequence_data.hpp"
 #include "harness/protocol.hpp"
@@ -55,7 +55,7 @@ class ShuffleUniformity final : public harness::Protocol {
     const std::uint64_t blocks = (orders / 2 + kPairs - 1) / kPairs;
     std::vector<double> kernel(orders / 2);
     std::vector<std::vector<std::uint64_t>> counts(blocks, std::vector<std::uint64_t>(cells, 0));
-    shuffle::ParallelFor(blocks, [&](std::uint64_t block) {
+    ParallelFor(blocks, [&](std::uint64_t block) {
       const auto shuffler = MakeMethod<Shuffler>(with_rounds);
       Permutation identity(n), first(n), second(n);
       for (std::uint32_t i = 0; i < n; ++i) identity[i] = i;

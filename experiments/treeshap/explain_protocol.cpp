@@ -20,8 +20,8 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
 #include "baselines/treeshap/rapids_gpu_tree_shap.hpp"
 #include "baselines/treeshap/xgboost.hpp"
 #include "experiments/common/glue.hpp"
@@ -195,7 +195,7 @@ class ExplainProtocol final : public harness::Protocol {
                           : "rows from host memory, values back in host memory that is there: "
                             "transfers included; the model is resident";
     // Another program's cores are not seen from here; it takes all of them.
-    const double cores = external != nullptr ? HardwareThreads() : timing.cores_used;
+    const double cores = external != nullptr ? AvailableThreads() : timing.cores_used;
     if (external != nullptr) timing.cores_used = 0;
     harness::DescribeTiming(outcome, timing);
     outcome.costs = Costs(cell, *explainer, problem.model, wanted, interactions, cores);
@@ -246,7 +246,7 @@ class ExplainProtocol final : public harness::Protocol {
     if (cell.algorithm == "XGBoost") text.append(" ").append(baselines::treeshap::XgboostVersion());
     if (cell.device != "cpu") return text + ", GPU";
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
-    return text + fmt::format(", {} threads", asked > 0 ? asked : HardwareThreads());
+    return text + fmt::format(", {} threads", asked > 0 ? asked : AvailableThreads());
   }
 
   // Axes that are parameters of the method: each method takes those it knows.
@@ -302,7 +302,7 @@ class ExplainProtocol final : public harness::Protocol {
     const double budget =
         std::get<double>(cell.settings.at("budget")) * (cell.device == "cpu" ? 1.0 / 3 : 3);
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
-    const auto threads = static_cast<std::size_t>(asked > 0 ? asked : HardwareThreads());
+    const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
     const bool few = interactions && cell.device == "cpu";
     std::size_t count = std::min<std::size_t>(rows.rows, few ? threads : 64);
     for (;;) {

@@ -12,7 +12,7 @@
 
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -47,7 +47,7 @@ class External : public testing::Test {
     path_ = folder_.path() / "zeros.py";
     std::ofstream(path_) << kZeros;
   }
-  datasets::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::string path_;
 };
 

@@ -9,12 +9,12 @@
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/treeshap/model_io.hpp"
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "baselines/treeshap/xgboost.hpp"
-#include "datasets/atomic_file.hpp"
 #include "datasets/cache.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/treeshap/model_shapes.hpp"
-#include "harness/sha256.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -101,10 +101,9 @@ const retable::treeshap::SyntheticShape& ShapeOf(const PaperModel& model) {
 // What fixes a trained model: the data, the settings and who trained it.
 std::string TrainingKey(const PaperModel& model, const std::string& data_sha256,
                         std::int64_t rows) {
-  return harness::Sha256Hex(std::string(model.data) + " " + data_sha256 + " first " +
-                            std::to_string(rows) + " hist eta 0.01 rounds " +
-                            std::to_string(model.rounds) + " depth " + std::to_string(model.depth) +
-                            " XGBoost " + baselines::treeshap::XgboostVersion());
+  return Sha256(std::string(model.data) + " " + data_sha256 + " first " + std::to_string(rows) +
+                " hist eta 0.01 rounds " + std::to_string(model.rounds) + " depth " +
+                std::to_string(model.depth) + " XGBoost " + baselines::treeshap::XgboostVersion());
 }
 
 fs::path CachePath(const std::string& key) {
@@ -114,7 +113,7 @@ fs::path CachePath(const std::string& key) {
 harness::DatasetInfo DescribeSynthetic(const PaperModel& model) {
   harness::DatasetInfo info;
   info.name = kSynthetic + std::string(model.name);
-  info.sha256 = harness::Sha256Hex(info.name + " 1");
+  info.sha256 = Sha256(info.name + " 1");
   info.present = true;
   const auto& shape = ShapeOf(model);
   info.rows = shape.rows;
@@ -180,7 +179,7 @@ TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
                          const std::vector<float>& values, std::int64_t rows) {
   const fs::path path = CachePath(TrainingKey(model, frame.sha256, rows));
   if (!fs::exists(path)) {
-    datasets::AtomicFile file(path);
+    AtomicFile file(path);
     file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
     file.Commit();
   }

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "algorithms/treeshap/parallel.hpp"
+#include "base/parallel.hpp"
 #include "datasets/arff.hpp"
 #include "datasets/catalog.hpp"
 #include "harness/csv.hpp"
@@ -221,7 +221,7 @@ std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
     const std::vector<Record> records = NextRecords(count);
     if (records.empty()) return 0;
     std::vector<Part> parts(std::clamp<std::size_t>(records.size() / least, 1, 64));
-    retable::treeshap::ParallelFor(parts.size(), threads_, [&](std::size_t p) {
+    ParallelFor(parts.size(), threads_, [&](std::size_t p) {
       const std::size_t first = records.size() * p / parts.size();
       const std::size_t last = records.size() * (p + 1) / parts.size();
       const Records part = Records(records).subspan(first, last - first);

@@ -13,10 +13,10 @@
 
 #include "algorithms/treeshap/interaction_index.hpp"
 #include "algorithms/treeshap/model_io.hpp"
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/top_interactions.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
+#include "base/parallel.hpp"
 #include "experiments/treeshap/fallback_explainer.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "experiments/treeshap/row_stream.hpp"
@@ -50,7 +50,7 @@ constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostChunkRows = 1 << 16;
 
 TreeEnsemble LoadModelFile(const std::string& path) {
-  const std::string bytes = datasets::ReadWhole(path);
+  const std::string bytes = ReadWhole(path);
   try {
     return ReadModel(bytes);
   } catch (const std::invalid_argument& error) {
@@ -62,7 +62,7 @@ TreeEnsemble LoadModelFile(const std::string& path) {
 class Sink {
  public:
   Sink(const std::string& path, std::ostream& out) : out_(out) {
-    if (!path.empty()) file_ = std::make_unique<datasets::AtomicFile>(path);
+    if (!path.empty()) file_ = std::make_unique<AtomicFile>(path);
   }
   void Write(const fmt::memory_buffer& text) { Write(std::string_view(text.data(), text.size())); }
   void Write(std::string_view view) {
@@ -78,7 +78,7 @@ class Sink {
 
  private:
   std::ostream& out_;
-  std::unique_ptr<datasets::AtomicFile> file_;
+  std::unique_ptr<AtomicFile> file_;
 };
 
 // One line on a terminal, nothing elsewhere.

@@ -12,12 +12,12 @@
 #include <map>
 #include <sstream>
 
-#include "algorithms/common/out_of_memory.hpp"
 #include "algorithms/treeshap/brute_force.hpp"
 #include "algorithms/treeshap/model_io.hpp"
 #include "algorithms/treeshap/random_trees.hpp"
+#include "base/out_of_memory.hpp"
+#include "base/temporary_folder.hpp"
 #include "baselines/treeshap/xgboost_ubj.hpp"
-#include "datasets/test_folder.hpp"
 #include "experiments/treeshap/pieces.hpp"
 #include "harness/csv.hpp"
 #include "harness/device.hpp"
@@ -86,7 +86,7 @@ class ShapCommand : public testing::Test {
   }
   harness::CsvTable Result() const { return harness::ParseCsv(out_.str(), "result"); }
 
-  datasets::TemporaryFolder folder_;
+  TemporaryFolder folder_;
   std::ostringstream out_, err_;
   std::string device_ = "cpu";
 };

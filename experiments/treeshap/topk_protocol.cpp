@@ -13,8 +13,8 @@
 #include <cmath>
 #include <functional>
 
-#include "algorithms/treeshap/parallel.hpp"
 #include "algorithms/treeshap/top_interactions.hpp"
+#include "base/parallel.hpp"
 #include "experiments/common/glue.hpp"
 #include "experiments/treeshap/paper_models.hpp"
 #include "harness/protocol.hpp"
@@ -103,7 +103,7 @@ class TopKProtocol final : public harness::Protocol {
 
     harness::Outcome outcome;
     outcome.facts["model"] = problem.origin;
-    outcome.facts["threads"] = threads > 0 ? threads : std::int64_t{HardwareThreads()};
+    outcome.facts["threads"] = threads > 0 ? threads : std::int64_t{AvailableThreads()};
     const std::size_t few = std::clamp<std::size_t>(MatrixRows(problem) / 8, 2, 17);
     const RowBlock head = problem.Rows().slice(0, std::min(wanted, few));
     const double difference = Difference(search.find(head), all_pairs(head));
@@ -139,7 +139,7 @@ class TopKProtocol final : public harness::Protocol {
     if (!searches) work.push_back(matrix->work(problem.model, wanted, true).front());
     outcome.costs = CostsOf(work, timing.cores_used);
     outcome.facts["method"] =
-        fmt::format("{} threads{}", threads > 0 ? threads : std::int64_t{HardwareThreads()},
+        fmt::format("{} threads{}", threads > 0 ? threads : std::int64_t{AvailableThreads()},
                     count < wanted ? fmt::format(", from {} rows", count) : "");
     if (count < wanted) {
       outcome.facts["scaled"] =

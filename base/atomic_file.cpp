@@ -1,4 +1,4 @@
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,14 +11,30 @@
 #include <iterator>
 #include <stdexcept>
 
-namespace retable::datasets {
+namespace retable {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Processes of several machines may write to one folder.
 std::string TemporarySuffix() {
   static std::atomic<unsigned> count{0};
-  return ".tmp." + std::to_string(getpid()) + "." + std::to_string(count++);
+  char host[65] = {};
+  gethostname(host, sizeof host - 1);
+  return std::string(".") + host + "." + std::to_string(getpid()) + "." + std::to_string(count++) +
+         ".tmp";
+}
+
+// Some file systems sync no folder; the file's name stands all the same.
+void SyncFolder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+fs::path FolderOf(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
 // Devices and pipes; and the standard output, though a file be behind it.
@@ -30,6 +46,10 @@ bool IsDevice(const fs::path& path) {
 }
 
 }  // namespace
+
+FileError::FileError(const fs::path& path, int number)
+    : std::runtime_error("cannot write " + path.string() + ": " + std::strerror(number)),
+      error(number) {}
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
@@ -45,7 +65,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
 }
 
 void AtomicFile::Open() {
-  const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
+  const fs::path folder = FolderOf(path_);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) Fail(error.value());
@@ -67,7 +87,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::Fail(int error) const {
-  throw std::runtime_error("cannot write " + path_.string() + ": " + std::strerror(error));
+  throw FileError(path_, error);
 }
 
 void AtomicFile::Write(std::string_view bytes) {
@@ -83,6 +103,7 @@ void AtomicFile::Name() {
     nameless_ = false;
   }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) Fail(errno);
+  SyncFolder(FolderOf(path_));
 }
 
 void AtomicFile::Commit() {
@@ -143,4 +164,4 @@ FileLock::~FileLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-}  // namespace retable::datasets
+}  // namespace retable

@@ -1,17 +1,18 @@
-#include "datasets/atomic_file.hpp"
+#include "base/atomic_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <stdexcept>
 #include <thread>
 
-#include "datasets/test_folder.hpp"
+#include "base/temporary_folder.hpp"
 
-namespace retable::datasets {
+namespace retable {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,7 +84,13 @@ TEST(AtomicFile, SaysWhyNot) {
   Fails([&] { ReadWhole(here); }, "cannot read " + here + ": Is a directory");
   Fails([&] { ReadWhole(here + "/none"); }, "none: No such file or directory");
   EXPECT_EQ(ReadWhole(folder.path() / "file"), "");
+  try {
+    WriteAtomically("/dev/full", "x");
+    ADD_FAILURE() << "a full device takes nothing";
+  } catch (const FileError& problem) {
+    EXPECT_EQ(problem.error, ENOSPC);
+  }
 }
 
 }  // namespace
-}  // namespace retable::datasets
+}  // namespace retable

@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/common/out_of_memory.hpp"
+#include "base/out_of_memory.hpp"
 
 namespace retable {
 

@@ -1,10 +1,10 @@
-#include "datasets/digest.hpp"
+#include "base/sha256.hpp"
 
 #include <openssl/evp.h>
 
 #include <stdexcept>
 
-namespace retable::datasets {
+namespace retable {
 
 struct Digest::Context {
   EVP_MD_CTX* handle = EVP_MD_CTX_new();
@@ -53,4 +53,4 @@ std::string Md5(std::string_view bytes) {
   return digest.Hex();
 }
 
-}  // namespace retable::datasets
+}  // namespace retable

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace retable::datasets {
+namespace retable {
 
 //! A running hash. After Hex() it is spent.
 class Digest {
@@ -28,4 +28,4 @@ class Digest {
 std::string Sha256(std::string_view bytes);
 std::string Md5(std::string_view bytes);
 
-}  // namespace retable::datasets
+}  // namespace retable

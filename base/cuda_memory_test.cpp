@@ -1,4 +1,4 @@
-#include "algorithms/common/cuda_memory.hpp"
+#include "base/cuda_memory.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
 

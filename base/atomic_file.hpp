@@ -5,19 +5,28 @@
 #include <cstdio>
 #include <filesystem>
 #include <ostream>
+#include <stdexcept>
 #include <streambuf>
 #include <string>
 #include <string_view>
 
-namespace retable::datasets {
+namespace retable {
+
+//! Names the path and why; `error` is the system's number (ENOSPC, EACCES, ...).
+class FileError : public std::runtime_error {
+ public:
+  FileError(const std::filesystem::path& path, int number);
+  int error;
+};
 
 //! Writes to a file without a name in the folder of `path` (where the file system has no such
-//! files: under a temporary name); Commit syncs it and gives it its name in one step. Without
+//! files: under a temporary name); Commit syncs it, gives it its name in one step
+//! and syncs the folder. Without
 //! Commit, or if the process is killed, nothing is there and what `path` held stays. A link is
 //! followed; a device or a pipe (/dev/stdout) is written directly.
 class AtomicFile {
  public:
-  //! Makes the folder. @throws std::runtime_error naming the path and why
+  //! Makes the folder. @throws FileError, as Write and Commit do
   explicit AtomicFile(std::filesystem::path path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -36,7 +45,7 @@ class AtomicFile {
 };
 
 //! A file of that kind to write to with <<, for what a command leaves its user. Opened before the
-//! work starts, it refuses before the work is done. @throws std::runtime_error from any <<
+//! work starts, it refuses before the work is done. @throws FileError from any <<
 class OutputFile : private std::streambuf, public std::ostream {
  public:
   explicit OutputFile(const std::filesystem::path& path);
@@ -68,4 +77,4 @@ class FileLock {
   int descriptor_ = -1;
 };
 
-}  // namespace retable::datasets
+}  // namespace retable

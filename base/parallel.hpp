@@ -1,0 +1,24 @@
+#pragma once
+//! @file
+//! The one threading runtime: oneTBB behind one parallel loop, so that its templates stay in one
+//! translation unit. Results never depend on how a loop's bodies are spread over threads.
+
+#include <cstddef>
+#include <functional>
+
+namespace retable {
+
+//! Calls body(i) for i in [0, n), in any order, on up to `threads` threads (0: all). Exceptions of
+//! the body pass on.
+void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body);
+inline void ParallelFor(std::size_t n, const std::function<void(std::size_t)>& body) {
+  ParallelFor(n, 0, body);
+}
+
+//! How many threads a ParallelFor on all threads may use here.
+int AvailableThreads();
+
+//! Calls body with every ParallelFor within it on at most that many threads; 0: on all.
+void WithThreads(int threads, const std::function<void()>& body);
+
+}  // namespace retable

@@ -1,0 +1,54 @@
+#include "base/parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+namespace retable {
+namespace {
+
+TEST(Parallel, EveryIndexOnceOnAnyNumberOfThreads) {
+  for (const int threads : {0, 1, 2, 1000}) {
+    for (const std::size_t n : {0, 1, 2, 1000}) {
+      std::vector<std::atomic<int>> calls(n);
+      ParallelFor(n, threads, [&](std::size_t i) { ++calls[i]; });
+      for (const auto& count : calls) EXPECT_EQ(count, 1);
+    }
+  }
+}
+
+TEST(Parallel, ExceptionsPassOn) {
+  for (const int threads : {0, 1, 2}) {
+    EXPECT_THROW(ParallelFor(100, threads,
+                             [](std::size_t i) {
+                               if (i == 50) throw std::runtime_error("the body failed");
+                             }),
+                 std::runtime_error);
+  }
+}
+
+TEST(Parallel, ThreadsAreLimitedWithin) {
+  WithThreads(1, [] { EXPECT_EQ(AvailableThreads(), 1); });
+  const int all = AvailableThreads();
+  WithThreads(0, [&] { EXPECT_EQ(AvailableThreads(), all); });
+}
+
+// Scratch memory of a thread stays its own while the thread waits for an inner loop.
+TEST(Parallel, AWaitingThreadTakesNoOtherWork) {
+  static thread_local int busy = 0;
+  std::atomic<int> intruders = 0;
+  ParallelFor(64, [&](std::size_t) {
+    intruders += busy++ > 0;
+    ParallelFor(64, [](std::size_t) {
+      volatile int x = 0;
+      for (int i = 0; i < 1000; ++i) x = x + i;
+    });
+    --busy;
+  });
+  EXPECT_EQ(intruders, 0);
+}
+
+}  // namespace
+}  // namespace retable
