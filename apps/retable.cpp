@@ -230,7 +230,7 @@ int Main(int argc, char** argv) {
     context.program = program;
     context.terminal = isatty(STDERR_FILENO) != 0 && !std::getenv("NO_COLOR");
     context.banner = Banner;
-    CLI::App app{"Retable: the experiments of four works on GPU machine learning, run again"};
+    CLI::App app{"Retable: the experiments of five works on GPU machine learning, run again"};
     app.set_version_flag("--version", "retable " RETABLE_VERSION);
     app.require_subcommand(0, 1);
     Arguments arguments;

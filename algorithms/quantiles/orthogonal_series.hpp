@@ -19,7 +19,8 @@
 //!
 //! Two choices the paper leaves open are parameters. Chebyshev's weight is infinite at the ends,
 //! where every column has its minimum and maximum: the data are mapped to [-1+margin, 1-margin].
-//! Hermite functions live on about [-2 sqrt l, 2 sqrt l]: "scale" is s. NOTES.md has measurements.
+//! Hermite functions live on about [-2 sqrt l, 2 sqrt l]: "scale" is s. Measurements:
+//! docs/lab/quantiles/014-free-choices.md.
 //!
 //! Complexity: O(l) a value and one sine or square root; memory l + 3 numbers (Fourier 2 l + 3).
 //! Merging needs equal bounds in the second pass. Deterministic.

@@ -6,7 +6,7 @@
 //! kernel pays for them; what is left of the budget is drawn with replacement from the sizes
 //! between, each draw with its complement, a coalition drawn again counting once more at no cost.
 //! The package leaves coalitions of d / 2 players without their complements, which trebles its
-//! error at d = 10 (algorithms/shapley/NOTES.md). Consistent, not unbiased. O(m d^2) for m
+//! error at d = 10 (docs/lab/shapley/014-packages.md). Consistent, not unbiased. O(m d^2) for m
 //! coalitions. Lundberg and Lee 2017; Covert and Lee 2021 (pairs).
 
 #include <algorithm>
