@@ -13,12 +13,6 @@ find_package(nlohmann_json REQUIRED)
 find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 find_path(CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
 
-# Optional: what is absent is left out of the build.
-if(RETABLE_HAS_CUDA)
-  find_package(NCCL QUIET)
-  message(STATUS "NCCL paths: ${NCCL_FOUND}")
-endif()
-
 # Optional: runs the networks of the image games of the shapley family. Debian's packages of single
 # modules have no CMake configuration.
 option(RETABLE_OPENCV "Run image networks by OpenCV when it is found" ON)
