@@ -85,8 +85,8 @@ TEST_F(CudaTimingOnDevice, SameCodeIsTheSameAndAPlantedSlowdownIsFound) {
         .timing.seconds;
   };
   const auto first = times(400);
-  EXPECT_EQ(CompareTimes(first, times(400)).change, Change::kSame);
-  EXPECT_EQ(CompareTimes(first, times(420)).change, Change::kSlower);
+  EXPECT_EQ(CompareTimes(first, times(400)).significance, Significance::kSame);
+  EXPECT_EQ(CompareTimes(first, times(420)).significance, Significance::kSlower);
 }
 
 TEST_F(CudaTimingOnDevice, BeforeIsNotTimedAndErrorsAreReported) {

@@ -118,7 +118,7 @@ double TimeOnce(const std::function<void()>& body) {
   return SteadyNow() - begin;
 }
 
-RunTimer::RunTimer(const RunOptions& options) : pinned_(options.pin) {
+RunTimer::RunTimer(const RunTimerOptions& options) : pinned_(options.pin) {
   if (options.gpu_clock) gpu_clock_ = std::make_unique<GpuClock>();
   Forget();
 }

@@ -89,7 +89,7 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 //! One run, not warmed up: for bodies that take minutes. Seconds.
 double TimeOnce(const std::function<void()>& body);
 
-struct RunOptions {
+struct RunTimerOptions {
   bool gpu_clock = false;  //!< as in RepeatOptions
   bool pin = false;        //!< for as long as the timer lives
 };
@@ -99,7 +99,7 @@ struct RunOptions {
 class RunTimer {
  public:
   //! @throws std::runtime_error where the GPU's clock is wanted and there is no GPU
-  explicit RunTimer(const RunOptions& options = {});
+  explicit RunTimer(const RunTimerOptions& options = {});
   ~RunTimer();
   RunTimer(const RunTimer&) = delete;
   RunTimer& operator=(const RunTimer&) = delete;
