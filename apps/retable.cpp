@@ -61,14 +61,6 @@ std::vector<std::string> Banner() {
   return notes;
 }
 
-// What was said may not have arrived: a full disk behind `>` must not look like success.
-int WithStandardOutput(int status) {
-  std::cout.flush();
-  if (std::fflush(stdout) == 0 && std::cout && std::ferror(stdout) == 0) return status;
-  std::cerr << "the standard output could not be written; is the disk full?\n";
-  return status == h::kOk ? h::kCellFailed : status;
-}
-
 h::Context MakeContext(int argc, char** argv) {
   h::Context context;
   context.root = FindRoot();

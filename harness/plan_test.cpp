@@ -158,7 +158,7 @@ TEST(Toml, KeepsOrderTypesAndPositions) {
 }
 
 TEST(Fields, EveryFieldIsDocumentedAndItsParentDeclared) {
-  for (const Field& field : ExperimentSchema()) {
+  for (const SchemaField& field : ExperimentSchema()) {
     EXPECT_FALSE(field.help.empty()) << field.path;
     const auto dot = field.path.rfind('.');
     if (dot == std::string::npos) continue;

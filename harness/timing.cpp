@@ -168,6 +168,20 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
   return result;
 }
 
+TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
+                                const RepeatOptions& options) {
+  constexpr double kLong = 5;  // budgets
+  TimingResult result;
+  if (first_seconds > kLong * options.budget) {
+    result.seconds = {first_seconds};
+  } else if (first_seconds > options.budget) {
+    result.seconds = {TimeOnce(body)};
+  } else {
+    result = TimeRepeated(body, options);
+  }
+  return result;
+}
+
 PairedResult TimePaired(const std::function<void()>& a, const std::function<void()>& b,
                         const RepeatOptions& options) {
   CheckOptions(options);

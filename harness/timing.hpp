@@ -89,6 +89,12 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 //! One run, not warmed up: for bodies that take minutes. Seconds.
 double TimeOnce(const std::function<void()>& body);
 
+//! Times a body whose first call took `first_seconds` already, within options.budget. Over the
+//! budget there is no time for warm-up and samples: a call of more than five budgets was long
+//! enough to have warmed itself and is the sample; a shorter one was the warm-up of one more call.
+TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
+                                const RepeatOptions& options);
+
 struct RunTimerOptions {
   bool gpu_clock = false;  //!< as in RepeatOptions
   bool pin = false;        //!< for as long as the timer lives
