@@ -285,32 +285,47 @@ void Cache::DownloadChecked(OpenMlServer& server, const Description& description
   }
 }
 
+namespace {
+
+// What the server says of a data set, as sent and as parsed.
+struct Described {
+  std::string description_body, features_body;
+  Description description;
+  std::vector<Feature> features;
+};
+
+// @throws FetchError where the answers are not of this data set or it is no ARFF
+Described Describe(OpenMlServer& server, int id) {
+  const std::string name = "data set " + std::to_string(id);
+  Described d{server.DescriptionBody(id), server.FeaturesBody(id), {}, {}};
+  try {
+    d.description = ParseDescription(d.description_body);
+    d.features = ParseFeatures(d.features_body);
+  } catch (const ShapeError& error) {
+    throw FetchError(FetchError::Kind::kDamaged, name + ": " + error.what());
+  }
+  if (d.description.id != id) {
+    throw FetchError(FetchError::Kind::kDamaged,
+                     "asked for " + name + ", got " + std::to_string(d.description.id));
+  }
+  const std::string& format = d.description.format;
+  if (format != "arff" && format != "sparse_arff") {
+    throw FetchError(FetchError::Kind::kDamaged,
+                     name + " has format \"" + format + "\"; ARFF is needed");
+  }
+  return d;
+}
+
+}  // namespace
+
 CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& options) {
   const FileLock lock(root_ / "locks" / (std::to_string(id) + ".lock"));
   if (!options.refresh) {
     // Another process may have brought it while we waited.
     if (auto record = Find(id)) return *record;
   }
-  const std::string description_body = server.DescriptionBody(id);
-  const std::string features_body = server.FeaturesBody(id);
-  Description description;
-  std::vector<Feature> features;
-  try {
-    description = ParseDescription(description_body);
-    features = ParseFeatures(features_body);
-  } catch (const ShapeError& error) {
-    throw FetchError(FetchError::Kind::kDamaged,
-                     "data set " + std::to_string(id) + ": " + error.what());
-  }
-  if (description.id != id) {
-    throw FetchError(FetchError::Kind::kDamaged, "asked for data set " + std::to_string(id) +
-                                                     ", got " + std::to_string(description.id));
-  }
-  if (description.format != "arff" && description.format != "sparse_arff") {
-    throw FetchError(FetchError::Kind::kDamaged, "data set " + std::to_string(id) +
-                                                     " has format \"" + description.format +
-                                                     "\"; ARFF is needed");
-  }
+  const Described described = Describe(server, id);
+  const Description& description = described.description;
 
   CacheRecord record;
   record.id = id;
@@ -340,7 +355,7 @@ CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& 
   arff.file = record.file;
   arff.roles = [&](const std::vector<ColumnInfo>& columns) {
     record.attributes = static_cast<std::int64_t>(columns.size());
-    return RolesOf(columns, description, features);
+    return RolesOf(columns, description, described.features);
   };
   Frame frame;
   try {
@@ -363,8 +378,8 @@ CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& 
   WriteFrameFile(frame, FramePath(record));
   Store(part, FilePath(record));
   record.stored_bytes = static_cast<std::int64_t>(fs::file_size(FilePath(record)));
-  WriteAtomically(ApiPath(id, false), description_body);
-  WriteAtomically(ApiPath(id, true), features_body);
+  WriteAtomically(ApiPath(id, false), described.description_body);
+  WriteAtomically(ApiPath(id, true), described.features_body);
   WriteAtomically(RecordPath(id), ToJson(record).dump(1));
   return record;
 }

@@ -230,6 +230,19 @@ bool NeverConnected(CURL* handle) {
   return started == 0;
 }
 
+bool FailedToConnect(CURLcode code, CURL* handle) {
+  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
+         code == CURLE_COULDNT_CONNECT ||
+         (code == CURLE_OPERATION_TIMEDOUT && NeverConnected(handle));
+}
+
+//! Errors after which the same request may succeed.
+bool IsInterruption(CURLcode code) {
+  return code == CURLE_OPERATION_TIMEDOUT || code == CURLE_PARTIAL_FILE ||
+         code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING ||
+         code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM || code == CURLE_SSL_CONNECT_ERROR;
+}
+
 void Judge(CURLcode code, Transfer& transfer, const char* detail) {
   HttpResponse& r = transfer.response;
   r.status = transfer.IsFile() ? (code == CURLE_OK ? 200 : 0) : static_cast<int>(transfer.Status());
@@ -248,14 +261,8 @@ void Judge(CURLcode code, Transfer& transfer, const char* detail) {
   }
   r.error = *detail != '\0' ? detail : curl_easy_strerror(code);
   r.not_a_file = code == CURLE_FILE_COULDNT_READ_FILE;
-  r.no_connection = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
-                    code == CURLE_COULDNT_CONNECT ||
-                    (code == CURLE_OPERATION_TIMEDOUT && NeverConnected(transfer.handle));
-  r.interrupted =
-      !r.no_connection &&
-      (code == CURLE_OPERATION_TIMEDOUT || code == CURLE_PARTIAL_FILE || code == CURLE_RECV_ERROR ||
-       code == CURLE_SEND_ERROR || code == CURLE_GOT_NOTHING || code == CURLE_HTTP2 ||
-       code == CURLE_HTTP2_STREAM || code == CURLE_SSL_CONNECT_ERROR);
+  r.no_connection = FailedToConnect(code, transfer.handle);
+  r.interrupted = !r.no_connection && IsInterruption(code);
 }
 
 }  // namespace

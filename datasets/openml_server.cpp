@@ -81,6 +81,48 @@ std::string EscapePath(const std::string& path) {
   return escaped;
 }
 
+// What an answer of the API is worth: its text, or what is wrong and whether to ask again.
+struct ApiAnswer {
+  std::string text;
+  std::string error;
+  bool good = false;
+  bool again = false;
+  bool not_found = false;
+  bool unknown_path = false;  //!< of a server with another version of the API
+};
+
+ApiAnswer JudgeAnswer(const HttpResponse& r, std::string text) {
+  ApiAnswer answer;
+  answer.again = r.interrupted || IsBusy(r.status);
+  answer.error = r.error;
+  std::optional<ApiError> error;
+  try {
+    if (IsGzip(text)) text = Gunzip(text);
+    error = ParseApiError(text);
+  } catch (const std::runtime_error& damage) {  // a damaged gzip body
+    answer.error = damage.what();
+    answer.again = true;
+    return answer;
+  }
+  const bool html = LooksLikeHtml(text);
+  if (error) {
+    answer.error = Describe(*error);
+    answer.again = answer.again || error->code == 107;
+    answer.unknown_path = r.status == 404 && error->code == 0;
+    answer.not_found = IsUnknown(*error) || answer.unknown_path;
+  } else if (r.ok() && !html) {
+    answer.good = true;
+    answer.text = std::move(text);
+  } else if (r.status == 404) {
+    answer.not_found = true;
+    answer.error.clear();
+  } else if (html) {
+    answer.error = "an HTML page instead of data" + (r.ok() ? "" : " (" + r.error + ")");
+    answer.again = answer.again || r.ok();
+  }
+  return answer;
+}
+
 }  // namespace
 
 ServerOptions ServerOptions::FromEnvironment() {
@@ -165,7 +207,7 @@ void OpenMlServer::Space() const {
 std::string OpenMlServer::ApiAttempts(const std::string& path, const std::string& what,
                                       bool& try_v2) {
   CheckNetwork();
-  std::string last_error;
+  const std::string not_found = what + ": not found on " + options_.base;
   for (int attempt = 0;; ++attempt) {
     Space();
     std::string body;
@@ -178,41 +220,19 @@ std::string OpenMlServer::ApiAttempts(const std::string& path, const std::string
       body.append(piece);
       return true;
     };
-    HttpResponse r = HttpGet(request);
+    const HttpResponse r = HttpGet(request);
     if (r.no_connection) NoConnection(r.error);
-    if (r.not_a_file) {
-      throw FetchError(FetchError::Kind::kNotFound, what + ": not found on " + options_.base);
+    if (r.not_a_file) throw FetchError(FetchError::Kind::kNotFound, not_found);
+    ApiAnswer answer = JudgeAnswer(r, r.ok() ? std::move(body) : r.error_body);
+    if (answer.good) return std::move(answer.text);
+    if (answer.not_found) {
+      try_v2 = answer.unknown_path;
+      throw FetchError(FetchError::Kind::kNotFound,
+                       not_found + (answer.error.empty() ? "" : " (" + answer.error + ")"));
     }
-    bool again = r.interrupted || IsBusy(r.status);
-    last_error = r.error;
-    try {
-      std::string& text = r.ok() ? body : r.error_body;
-      if (IsGzip(text)) text = Gunzip(text);
-      const auto error = ParseApiError(text);
-      if (r.ok() && !error && !LooksLikeHtml(text)) return text;
-      if (error) {
-        last_error = Describe(*error);
-        again = again || error->code == 107;
-        if (IsUnknown(*error) || (r.status == 404 && error->code == 0)) {
-          try_v2 = r.status == 404 && error->code == 0;
-          throw FetchError(FetchError::Kind::kNotFound,
-                           what + ": not found on " + options_.base + " (" + last_error + ")");
-        }
-      } else if (r.status == 404) {
-        throw FetchError(FetchError::Kind::kNotFound, what + ": not found on " + options_.base);
-      } else if (LooksLikeHtml(text)) {
-        last_error = "an HTML page instead of data" + (r.ok() ? "" : " (" + r.error + ")");
-        again = again || r.ok();
-      }
-    } catch (const FetchError&) {
-      throw;
-    } catch (const std::runtime_error& error) {
-      last_error = error.what();  // a damaged gzip body
-      again = true;
-    }
-    if (!again || attempt >= options_.retries) {
+    if (!answer.again || attempt >= options_.retries) {
       throw FetchError(FetchError::Kind::kServer,
-                       what + " from " + options_.base + ": " + last_error +
+                       what + " from " + options_.base + ": " + answer.error +
                            (attempt > 0 ? " (" + std::to_string(attempt + 1) + " attempts)" : ""));
     }
     Pause(attempt, r.retry_after);
@@ -261,6 +281,32 @@ std::string OpenMlServer::FileUrl(const std::string& url) const {
   return options_.own_base ? options_.base + "/" + path : url;
 }
 
+HttpResponse OpenMlServer::Resume(const std::string& where, const fs::path& part,
+                                  std::int64_t max_bytes, const ByteProgress& progress) {
+  Space();
+  HttpRequest request;
+  request.url = where;
+  request.resume_from = SizeOrZero(part);
+  request.max_bytes = max_bytes;
+  request.connect_timeout = options_.connect_timeout;
+  request.stall_timeout = options_.stall_timeout;
+  request.progress = progress;
+  File file(std::fopen(part.c_str(), request.resume_from > 0 ? "ab" : "wb"));
+  if (file == nullptr) throw std::runtime_error("cannot write " + part.string());
+  request.write = [&](std::string_view piece) {
+    if (file != nullptr && std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) {
+      return true;
+    }
+    throw std::runtime_error("cannot write " + part.string() + ": is the disk full?");
+  };
+  request.restart = [&] { file.reset(std::fopen(part.c_str(), "wb")); };
+  const HttpResponse response = HttpGet(request);
+  if (file != nullptr && std::fclose(file.release()) != 0) {
+    throw std::runtime_error("cannot write " + part.string() + ": is the disk full?");
+  }
+  return response;
+}
+
 void OpenMlServer::Download(const std::string& url, const fs::path& part, std::int64_t max_bytes,
                             const ByteProgress& progress) {
   CheckNetwork();
@@ -268,28 +314,8 @@ void OpenMlServer::Download(const std::string& url, const fs::path& part, std::i
   int attempt = 0;
   std::int64_t best = SizeOrZero(part);
   for (int total = 0;; ++total) {
-    Space();
-    HttpRequest request;
-    request.url = where;
-    request.resume_from = SizeOrZero(part);
-    request.max_bytes = max_bytes;
-    request.connect_timeout = options_.connect_timeout;
-    request.stall_timeout = options_.stall_timeout;
-    request.progress = progress;
-    File file(std::fopen(part.c_str(), request.resume_from > 0 ? "ab" : "wb"));
-    if (file == nullptr) throw std::runtime_error("cannot write " + part.string());
-    request.write = [&](std::string_view piece) {
-      if (file != nullptr &&
-          std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) {
-        return true;
-      }
-      throw std::runtime_error("cannot write " + part.string() + ": is the disk full?");
-    };
-    request.restart = [&] { file.reset(std::fopen(part.c_str(), "wb")); };
-    const HttpResponse r = HttpGet(request);
-    if (file != nullptr && std::fclose(file.release()) != 0) {
-      throw std::runtime_error("cannot write " + part.string() + ": is the disk full?");
-    }
+    const bool resumed = SizeOrZero(part) > 0;
+    const HttpResponse r = Resume(where, part, max_bytes, progress);
     if (r.ok()) return;
     if (r.no_connection) NoConnection(r.error);
     if (r.too_large) throw FetchError(FetchError::Kind::kTooLarge, where + ": " + r.error);
@@ -298,7 +324,7 @@ void OpenMlServer::Download(const std::string& url, const fs::path& part, std::i
       throw FetchError(FetchError::Kind::kNotFound, where + ": not found");
     }
     bool again = r.interrupted || IsBusy(r.status) || (api && api->code == 107);
-    if (request.resume_from > 0 && r.wrong_range) {
+    if (resumed && r.wrong_range) {
       // What is here cannot be continued: once more from the start.
       fs::remove(part);
       best = 0;

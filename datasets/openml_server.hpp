@@ -15,6 +15,8 @@
 
 namespace retable::datasets {
 
+struct HttpResponse;
+
 //! Anything that keeps data from coming; `kind` says what to make of it.
 class FetchError : public std::runtime_error {
  public:
@@ -72,6 +74,9 @@ class OpenMlServer {
   std::string ApiBody(const std::string& v1_path, const std::string& v2_path,
                       const std::string& what);
   std::string ApiAttempts(const std::string& path, const std::string& what, bool& try_v2);
+  //! One request for what `part` lacks.
+  HttpResponse Resume(const std::string& where, const std::filesystem::path& part,
+                      std::int64_t max_bytes, const ByteProgress& progress);
   void CheckNetwork() const;
   [[noreturn]] void NoConnection(const std::string& why) const;
   void Pause(int attempt, double asked) const;

@@ -70,20 +70,20 @@ ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
   return names;
 }
 
-const ProfileNames* Absence::Names(const std::string& profile) const {
+const ProfileNames* MissingCells::Names(const std::string& profile) const {
   for (const ProfileNames& names : artifact_.profiles) {
     if (names.profile == profile) return &names;
   }
   return nullptr;
 }
 
-bool Absence::IsPublished(const std::string& row, const std::string& column) const {
+bool MissingCells::IsPublished(const std::string& row, const std::string& column) const {
   return std::any_of(published_.begin(), published_.end(), [&](const PublishedCell& cell) {
     return cell.row == row && cell.column == column;
   });
 }
 
-std::string Absence::InProfile(const std::string& profile, const ProfileRow* row) const {
+std::string MissingCells::InProfile(const std::string& profile, const ProfileRow* row) const {
   std::vector<std::string> on;
   if (row && row->cuda) on.push_back("a CUDA device");
   const bool known = !row || row->dataset.empty() || artifact_.dataset_notes.contains(row->dataset);
@@ -94,7 +94,7 @@ std::string Absence::InProfile(const std::string& profile, const ProfileRow* row
 }
 
 // A row of real data in whose place a synthetic one ran.
-std::string Absence::StandIn(const std::string& row) const {
+std::string MissingCells::StandIn(const std::string& row) const {
   const std::string stand_in = kSynthetic + row;
   for (const ArtifactCell& cell : artifact_.cells) {
     if (ExpandTemplate(artifact_.table.rows, cell.config) != stand_in) continue;
@@ -107,7 +107,7 @@ std::string Absence::StandIn(const std::string& row) const {
   return "";
 }
 
-std::string Absence::Unknown(const std::string& row, const std::string& column) const {
+std::string MissingCells::Unknown(const std::string& row, const std::string& column) const {
   std::vector<std::string> rows = table_.rows, columns = table_.columns;
   for (const ProfileNames& names : artifact_.profiles) {
     for (const ProfileRow& r : names.rows) rows.push_back(r.name);
@@ -120,7 +120,7 @@ std::string Absence::Unknown(const std::string& row, const std::string& column) 
                      NearestName(name, is_row ? rows : columns));
 }
 
-std::string Absence::OfCell(const std::string& row, const std::string& column) const {
+std::string MissingCells::WhyCell(const std::string& row, const std::string& column) const {
   const TableCell* cell = table_.Find(row, column);
   if (cell && !cell->unplanned) return cell->reason.empty() ? "no value" : cell->reason;
   if (artifact_.profiles.empty()) return "not in this profile";
@@ -141,7 +141,7 @@ std::string Absence::OfCell(const std::string& row, const std::string& column) c
   return Unknown(row, column);
 }
 
-std::string Absence::OfPatterns(const std::vector<std::string>& patterns, bool rows) const {
+std::string MissingCells::WhyPatterns(const std::vector<std::string>& patterns, bool rows) const {
   const ProfileNames* own = Names(artifact_.profile);
   for (const char* profile : kProfiles) {
     const ProfileNames* names = Names(profile);

@@ -1,9 +1,9 @@
 #pragma once
 //! @file
-//! Why a value is not here, in a sentence, and what brings it.
+//! Explains a missing cell and names the command that fills it.
 //!
-//! A claim or a published cell may ask for a row that a run has not: another profile has it, a
-//! synthetic stand-in ran in place of its data, or nobody has it and its name is misspelt. To tell
+//! A claim or a published cell may ask for a row that a run does not have: another profile has it,
+//! a synthetic data set replaced its data, or no profile has it and its name is misspelt. To tell
 //! these apart a run keeps, with each artifact, the names that every profile of the experiment has.
 
 #include <string>
@@ -20,15 +20,16 @@ ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
                      const Devices& devices);
 
 //! Says why cells of one artifact's table have no value. Keeps references.
-class Absence {
+class MissingCells {
  public:
-  Absence(const Artifact& artifact, const Table& table, const std::vector<PublishedCell>& published)
+  MissingCells(const Artifact& artifact, const Table& table,
+               const std::vector<PublishedCell>& published)
       : artifact_(artifact), table_(table), published_(published) {}
 
   //! "needs rows of the paper profile: build/retable run shuffle/table3 --profile paper".
-  std::string OfCell(const std::string& row, const std::string& column) const;
+  std::string WhyCell(const std::string& row, const std::string& column) const;
   //! The same for a set of rows or columns that no name matches.
-  std::string OfPatterns(const std::vector<std::string>& patterns, bool rows) const;
+  std::string WhyPatterns(const std::vector<std::string>& patterns, bool rows) const;
 
  private:
   const ProfileNames* Names(const std::string& profile) const;

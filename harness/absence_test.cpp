@@ -84,11 +84,11 @@ class AbsenceOf : public testing::Test {
 
   std::string Cell(const std::string& row, const std::string& column = "t") {
     const Table table = BuildTable(artifact);
-    return Absence(artifact, table, published).OfCell(row, column);
+    return MissingCells(artifact, table, published).WhyCell(row, column);
   }
   std::string Pattern(const std::string& glob) {
     const Table table = BuildTable(artifact);
-    return Absence(artifact, table, published).OfPatterns({glob}, true);
+    return MissingCells(artifact, table, published).WhyPatterns({glob}, true);
   }
 
   Artifact artifact;

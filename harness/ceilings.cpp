@@ -56,7 +56,7 @@ double BestTime(int threads, double seconds, const Work& work) {
 
 std::size_t ArrayBytes(const CeilingOptions& options) {
   if (options.array_bytes > 0) return options.array_bytes;
-  const MachineFacts machine = ReadMachine();
+  const HostInfo machine = ReadHostInfo();
   std::int64_t largest = 0;
   for (const CacheFacts& cache : machine.caches) largest = std::max(largest, cache.bytes);
   std::int64_t bytes = std::clamp<std::int64_t>(4 * largest, 64 << 20, 1 << 30);

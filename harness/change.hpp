@@ -23,31 +23,32 @@
 
 namespace retable::harness {
 
-enum class Change { kFaster, kSlower, kSame, kAmbiguous, kNotSteady };
+enum class Significance { kFaster, kSlower, kSame, kAmbiguous, kNotSteady };
 //! "faster", "slower", "same", "ambiguous", "not steady".
-std::string_view Name(Change change);
+std::string_view Name(Significance significance);
 
-struct ChangeRule {
+struct SignificanceRule {
   double noise_floor = 0.01;
   double margin = 0.03;
   double unsteady = 0.10;
 };
 
 //! @param ratio new time / old time
-Change Decide(const Interval& ratio, bool steady, const ChangeRule& rule = {});
+Significance Decide(const Interval& ratio, bool steady, const SignificanceRule& rule = {});
 
 //! Of two sets of times taken apart from each other, in the order they were taken.
 struct TimesCompared {
   Interval ratio;  //!< new / old
-  Change change;
+  Significance significance;
 };
 TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
-                           const ChangeRule& rule = {});
+                           const SignificanceRule& rule = {});
 
 //! What to do about a verdict: a sentence, with a command where there is one.
 //! @param experiment its id, for the command
 //! @param in_turns two programs were measured in turns: more of that is another number of blocks
-std::string NextStep(Change change, const std::string& experiment, bool in_turns = false);
+std::string NextStep(Significance significance, const std::string& experiment,
+                     bool in_turns = false);
 
 //! What an A/A run (the same body on both sides) shows of this machine: how far from 1 the ratio of
 //! ten blocks comes in 95 of 100 cases. At least 1 %, also when there are fewer than ten blocks.

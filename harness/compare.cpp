@@ -55,7 +55,7 @@ const Metric* FindMetric(const ArtifactCell& cell, const std::string& name) {
 
 class Comparer {
  public:
-  explicit Comparer(const ChangeRule& rule) : rule_(rule) {}
+  explicit Comparer(const SignificanceRule& rule) : rule_(rule) {}
 
   void Pair(const ArtifactCell& before, const ArtifactCell& after, const std::string& experiment) {
     // An artifact may show cells of another: each pair of records is compared once.
@@ -87,7 +87,7 @@ class Comparer {
           CompareTimes(rate ? Inverted(before.samples) : before.samples,
                        rate ? Inverted(after.samples) : after.samples, rule_);
       result.timed.push_back({experiment, cell, after.name, after.unit, old_median, new_median,
-                              times.ratio, times.change});
+                              times.ratio, times.significance});
       return;
     }
     // Not-a-number on both sides is no change.
@@ -99,7 +99,7 @@ class Comparer {
                                          after.name, old_median, new_median, after.unit));
   }
 
-  ChangeRule rule_;
+  SignificanceRule rule_;
   std::set<std::string> seen_;
 };
 
@@ -124,10 +124,10 @@ void PrintEnvironments(const std::string& a, const std::string& b, std::ostream&
 
 void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) {
   std::vector<const ComparedMetric*> notable;
-  std::map<Change, int> counts;
+  std::map<Significance, int> counts;
   for (const ComparedMetric& metric : comparison.timed) {
-    ++counts[metric.change];
-    if (metric.change != Change::kSame) notable.push_back(&metric);
+    ++counts[metric.significance];
+    if (metric.significance != Significance::kSame) notable.push_back(&metric);
   }
   std::stable_sort(notable.begin(), notable.end(), [](const auto* x, const auto* y) {
     return x->ratio.estimate > y->ratio.estimate;
@@ -135,22 +135,25 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
   for (std::size_t i = 0; i < std::min(notable.size(), kListed); ++i) {
     const ComparedMetric& m = *notable[i];
     out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}\n",
-                       Name(m.change), m.ratio.estimate, m.ratio.low, m.ratio.high, m.experiment,
-                       m.cell, m.metric, m.old_median, m.new_median, m.unit);
+                       Name(m.significance), m.ratio.estimate, m.ratio.low, m.ratio.high,
+                       m.experiment, m.cell, m.metric, m.old_median, m.new_median, m.unit);
   }
   if (notable.size() > kListed) out << "... and " << notable.size() - kListed << " more\n";
   if (comparison.timed.empty()) return;
   out << "times, B over A (95 % interval):";
-  for (const Change change :
-       {Change::kFaster, Change::kSlower, Change::kSame, Change::kAmbiguous, Change::kNotSteady}) {
-    out << ' ' << counts[change] << ' ' << Name(change)
-        << (change == Change::kNotSteady ? "\n" : ",");
+  for (const Significance significance :
+       {Significance::kFaster, Significance::kSlower, Significance::kSame, Significance::kAmbiguous,
+        Significance::kNotSteady}) {
+    out << ' ' << counts[significance] << ' ' << Name(significance)
+        << (significance == Significance::kNotSteady ? "\n" : ",");
   }
-  for (const auto& [change, count] : counts) {
-    if (change == Change::kSame || count == 0) continue;
-    const auto first = std::find_if(notable.begin(), notable.end(),
-                                    [c = change](const auto* m) { return m->change == c; });
-    out << "  " << Name(change) << ": " << NextStep(change, (*first)->experiment, in_turns) << '\n';
+  for (const auto& [significance, count] : counts) {
+    if (significance == Significance::kSame || count == 0) continue;
+    const auto first =
+        std::find_if(notable.begin(), notable.end(),
+                     [c = significance](const auto* m) { return m->significance == c; });
+    out << "  " << Name(significance) << ": "
+        << NextStep(significance, (*first)->experiment, in_turns) << '\n';
   }
 }
 
@@ -176,13 +179,14 @@ void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_tu
 }
 
 int ExitOf(const Comparison& comparison, bool strict) {
-  const bool slower = std::any_of(comparison.timed.begin(), comparison.timed.end(),
-                                  [](const auto& m) { return m.change == Change::kSlower; });
+  const bool slower =
+      std::any_of(comparison.timed.begin(), comparison.timed.end(),
+                  [](const auto& m) { return m.significance == Significance::kSlower; });
   return strict && (slower || !comparison.worsened.empty()) ? kSlowerExit : 0;
 }
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
-                            const std::vector<Artifact>& new_run, const ChangeRule& rule) {
+                            const std::vector<Artifact>& new_run, const SignificanceRule& rule) {
   const Side before(old_run), after(new_run);
   Comparer comparer(rule);
   int paired = 0;

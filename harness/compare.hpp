@@ -24,7 +24,7 @@ struct ComparedMetric {
   std::string experiment, cell, metric, unit;
   double old_median = 0, new_median = 0;
   Interval ratio{};  //!< of the times, new / old; a rate's is inverted so that above 1 is slower
-  Change change = Change::kAmbiguous;
+  Significance significance = Significance::kAmbiguous;
 };
 
 struct Comparison {
@@ -36,7 +36,8 @@ struct Comparison {
 };
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
-                            const std::vector<Artifact>& new_run, const ChangeRule& rule = {});
+                            const std::vector<Artifact>& new_run,
+                            const SignificanceRule& rule = {});
 
 //! Prints times and what worsened, with the next command for each kind of verdict.
 void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns = false);

@@ -52,10 +52,10 @@ TEST(Compare, TimesAndRatesAreJudged) {
       Folder({Cell("p", {Time(1.2)}), Cell("q", {Time(1)}), Cell("r", {Time(200, "items/s")})});
   const Comparison comparison = CompareArtifacts(a, b);
   ASSERT_EQ(comparison.timed.size(), 3u);
-  EXPECT_EQ(comparison.timed[0].change, Change::kSlower);
+  EXPECT_EQ(comparison.timed[0].significance, Significance::kSlower);
   EXPECT_NEAR(comparison.timed[0].ratio.estimate, 1.2, 1e-9);
-  EXPECT_EQ(comparison.timed[1].change, Change::kSame);
-  EXPECT_EQ(comparison.timed[2].change, Change::kFaster);  // twice the rate
+  EXPECT_EQ(comparison.timed[1].significance, Significance::kSame);
+  EXPECT_EQ(comparison.timed[2].significance, Significance::kFaster);  // twice the rate
   EXPECT_NEAR(comparison.timed[2].ratio.estimate, 0.5, 1e-9);
 }
 

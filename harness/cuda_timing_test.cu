@@ -135,8 +135,8 @@ TEST_F(CudaTimingOnDevice, SameCodeIsTheSameAndAPlantedSlowdownIsFound) {
         .timing.seconds;
   };
   const auto first = times(400);
-  EXPECT_EQ(CompareTimes(first, times(400)).change, Change::kSame);
-  EXPECT_EQ(CompareTimes(first, times(420)).change, Change::kSlower);
+  EXPECT_EQ(CompareTimes(first, times(400)).significance, Significance::kSame);
+  EXPECT_EQ(CompareTimes(first, times(420)).significance, Significance::kSlower);
 }
 
 TEST_F(CudaTimingOnDevice, NinetyFiveOfAHundredComparisonsHold) {
@@ -150,9 +150,9 @@ TEST_F(CudaTimingOnDevice, NinetyFiveOfAHundredComparisonsHold) {
   int same = 0, slower = 0;
   for (int i = 0; i < kTrials; ++i) {
     const auto before = kernel.Times(kSteps);
-    same += CompareTimes(before, kernel.Times(kSteps), noise.Rule()).change == Change::kSame;
+    same += CompareTimes(before, kernel.Times(kSteps), noise.Rule()).significance == Significance::kSame;
     const auto slow = kernel.Times(kSteps * 105 / 100);
-    slower += CompareTimes(before, slow, noise.Rule()).change == Change::kSlower;
+    slower += CompareTimes(before, slow, noise.Rule()).significance == Significance::kSlower;
   }
   EXPECT_GE(same, 95) << "noise: floor " << noise.floor << ", margin " << noise.margin;
   EXPECT_GE(slower, 95) << "noise: floor " << noise.floor << ", margin " << noise.margin;

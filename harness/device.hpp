@@ -30,7 +30,7 @@ struct CudaDevice {
 };
 
 struct CudaPlatform {
-  bool compiled = false;    //!< with the CUDA twins
+  bool compiled = false;    //!< with the CUDA backends
   int driver_version = 0;   //!< highest CUDA the driver knows, 13000 = 13.0; 0 without a driver
   int runtime_version = 0;  //!< of the CUDA runtime linked in
   std::vector<CudaDevice> devices;

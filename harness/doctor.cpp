@@ -39,7 +39,7 @@ std::string JoinWords(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string CachesText(const MachineFacts& machine) {
+std::string CachesText(const HostInfo& machine) {
   std::string text;
   for (const CacheFacts& cache : machine.caches) {
     if (cache.type == "Instruction") continue;
@@ -49,7 +49,7 @@ std::string CachesText(const MachineFacts& machine) {
   return text;
 }
 
-void PrintMachine(std::ostream& out, const MachineFacts& machine) {
+void PrintMachine(std::ostream& out, const HostInfo& machine) {
   out << "Machine\n";
   Line(out, "processor", machine.cpu.model.empty() ? "unknown" : machine.cpu.model);
   std::string cores = fmt::format("{} cores, {} threads, {} allowed to this process",
@@ -183,7 +183,7 @@ void DiagnoseCuda(const BuildInfo& build, const CudaPlatform& cuda,
       "CUDA_VISIBLE_DEVICES empty?");
 }
 
-void DiagnoseMachine(const MachineFacts& machine, std::vector<Finding>& findings) {
+void DiagnoseMachine(const HostInfo& machine, std::vector<Finding>& findings) {
   Add(findings, !machine.governor.empty() && machine.governor != "performance",
       "the frequency governor is \"" + machine.governor + "\": times vary more",
       "sudo cpupower frequency-set -g performance");
@@ -221,7 +221,7 @@ std::vector<Program> FindPrograms() {
   };
 }
 
-std::vector<Finding> Diagnose(const MachineFacts& machine, const BuildInfo& build,
+std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
                               const CudaPlatform& cuda, const std::vector<Program>& programs) {
   std::vector<Finding> findings;
   DiagnoseCuda(build, cuda, findings);
@@ -238,7 +238,7 @@ std::vector<Finding> Diagnose(const MachineFacts& machine, const BuildInfo& buil
 
 int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
   if (!ceilings_path.empty()) CheckWritable(std::filesystem::path(ceilings_path).parent_path());
-  const MachineFacts machine = ReadMachine();
+  const HostInfo machine = ReadHostInfo();
   const BuildInfo build = GetBuildInfo();
   const CudaPlatform cuda = QueryCuda();
   PrintMachine(out, machine);

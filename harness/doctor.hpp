@@ -40,7 +40,7 @@ struct Finding {
 };
 
 //! What in these facts keeps rows from running or makes times unsure. Pure.
-std::vector<Finding> Diagnose(const MachineFacts& machine, const BuildInfo& build,
+std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
                               const CudaPlatform& cuda, const std::vector<Program>& programs);
 
 }  // namespace retable::harness

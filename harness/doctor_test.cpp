@@ -8,7 +8,7 @@ namespace retable::harness {
 namespace {
 
 struct Healthy {
-  MachineFacts machine;
+  HostInfo machine;
   BuildInfo build;
   CudaPlatform cuda;
   std::vector<Program> programs = {{"git", true, "x", "y"}};

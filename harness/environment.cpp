@@ -55,7 +55,7 @@ void Put(json& object, const char* name, const std::optional<T>& value) {
   if (value) object[name] = *value;
 }
 
-json CpuJson(const MachineFacts& facts) {
+json CpuJson(const HostInfo& facts) {
   json cpu;
   Put(cpu, "model", facts.cpu.model);
   Put(cpu, "vendor", facts.cpu.vendor);
@@ -77,7 +77,7 @@ json CpuJson(const MachineFacts& facts) {
   return cpu;
 }
 
-json MemoryJson(const MachineFacts& facts) {
+json MemoryJson(const HostInfo& facts) {
   json memory;
   Put(memory, "total_bytes", facts.memory_bytes);
   Put(memory, "available_bytes", facts.available_bytes);
@@ -85,7 +85,7 @@ json MemoryJson(const MachineFacts& facts) {
   return memory;
 }
 
-json OsJson(const MachineFacts& facts) {
+json OsJson(const HostInfo& facts) {
   json os;
   Put(os, "kernel", facts.kernel);
   Put(os, "distribution", facts.distribution);
@@ -199,7 +199,7 @@ bool OfTheMoment(const std::string& path) {
 }  // namespace
 
 json CaptureEnvironment() {
-  const MachineFacts machine = ReadMachine();
+  const HostInfo machine = ReadHostInfo();
   const BuildInfo build = GetBuildInfo();
   const CudaPlatform platform = QueryCuda();
   json environment{{"schema", 1},

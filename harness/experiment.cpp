@@ -4,21 +4,22 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
-#include "harness/expression.hpp"
+#include "harness/expression_syntax.hpp"
 #include "harness/fields.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
 namespace {
 
-std::string Text(const Node& table, const std::string& key, const std::string& fallback = "") {
-  const Node* node = table.find(key);
+std::string Text(const TomlTree& table, const std::string& key, const std::string& fallback = "") {
+  const TomlTree* node = table.find(key);
   return node ? std::get<std::string>(node->data) : fallback;
 }
 
-double Real(const Node& table, const std::string& key, double fallback) {
-  const Node* node = table.find(key);
+double Real(const TomlTree& table, const std::string& key, double fallback) {
+  const TomlTree* node = table.find(key);
   if (!node) return fallback;
   if (const auto* whole = std::get_if<std::int64_t>(&node->data)) {
     return static_cast<double>(*whole);
@@ -26,16 +27,16 @@ double Real(const Node& table, const std::string& key, double fallback) {
   return std::get<double>(node->data);
 }
 
-std::int64_t Integer(const Node& table, const std::string& key, std::int64_t fallback) {
-  const Node* node = table.find(key);
+std::int64_t Integer(const TomlTree& table, const std::string& key, std::int64_t fallback) {
+  const TomlTree* node = table.find(key);
   return node ? std::get<std::int64_t>(node->data) : fallback;
 }
 
 // A scalar or an array of scalars, as the values of a sweep.
-std::vector<Value> Sweep(const Node& node) {
+std::vector<Value> Sweep(const TomlTree& node) {
   std::vector<Value> values;
   if (node.is_array()) {
-    for (const Node& item : node.array()) values.push_back(item.scalar());
+    for (const TomlTree& item : node.array()) values.push_back(item.scalar());
     if (values.empty()) throw ConfigError(node.where, "an empty array sweeps over nothing");
   } else {
     values.push_back(node.scalar());
@@ -44,9 +45,9 @@ std::vector<Value> Sweep(const Node& node) {
 }
 
 // Lays `layer` over `base`: tables are merged key by key, everything else is replaced.
-void Merge(Node& base, const Node& layer) {
+void Merge(TomlTree& base, const TomlTree& layer) {
   for (const auto& [key, value] : layer.table()) {
-    Node* mine = base.find(key);
+    TomlTree* mine = base.find(key);
     if (!mine) {
       base.table().push_back({key, value});
     } else if (mine->is_table() && value.is_table()) {
@@ -58,14 +59,14 @@ void Merge(Node& base, const Node& layer) {
 }
 
 // "a.b=1" as a tree {a = {b = 1}}. A value that is not TOML is taken as a text.
-Node ParseAssignment(const std::string& assignment) {
+TomlTree ParseAssignment(const std::string& assignment) {
   const std::string shown = "--set " + assignment;
   const auto equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw ConfigError({shown, 0, 0}, "expected key=value, for example --set repeats=3");
   }
   const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
-  Node tree;
+  TomlTree tree;
   try {
     tree = ParseToml(key + " = " + value, shown);
   } catch (const ConfigError&) {
@@ -74,19 +75,19 @@ Node ParseAssignment(const std::string& assignment) {
   return tree;
 }
 
-void ForgetPositions(Node& node, const std::string& name) {
+void ForgetPositions(TomlTree& node, const std::string& name) {
   node.where = {name, 0, 0};
   if (node.is_table()) {
     for (auto& [key, value] : node.table()) ForgetPositions(value, name);
   } else if (node.is_array()) {
-    for (Node& item : node.array()) ForgetPositions(item, name);
+    for (TomlTree& item : node.array()) ForgetPositions(item, name);
   }
 }
 
-void ApplyLayers(Node& root, const Overrides& overrides) {
-  if (const Node* profiles = root.find("profiles")) {
-    if (const Node* profile = profiles->find(overrides.profile)) {
-      const Node layer = *profile;
+void ApplyLayers(TomlTree& root, const Overrides& overrides) {
+  if (const TomlTree* profiles = root.find("profiles")) {
+    if (const TomlTree* profile = profiles->find(overrides.profile)) {
+      const TomlTree layer = *profile;
       Merge(root, layer);
     }
   }
@@ -94,18 +95,18 @@ void ApplyLayers(Node& root, const Overrides& overrides) {
     Merge(root, ReadToml(overrides.machine_file, overrides.machine_file));
   }
   for (const std::string& assignment : overrides.assignments) {
-    Node layer = ParseAssignment(assignment);
+    TomlTree layer = ParseAssignment(assignment);
     ForgetPositions(layer, "--set " + assignment);
     Merge(root, layer);
   }
 }
 
-void Check(const Node& root) {
-  const auto lines = CheckFields(root, ExperimentFields());
+void Check(const TomlTree& root) {
+  const auto lines = CheckSchema(root, ExperimentSchema());
   if (!lines.empty()) throw ConfigError(lines);
 }
 
-AlgorithmEntry ReadAlgorithm(const Node& node) {
+AlgorithmEntry ReadAlgorithm(const TomlTree& node) {
   AlgorithmEntry entry;
   entry.name = Text(node, "name");
   entry.device = Text(node, "device", "cpu");
@@ -118,25 +119,25 @@ AlgorithmEntry ReadAlgorithm(const Node& node) {
   return entry;
 }
 
-TableSpec ReadTable(const Node& node) {
+TableSpec ReadTable(const TomlTree& node) {
   TableSpec table;
   table.rows = Text(node, "rows", table.rows);
   table.row_header = Text(node, "row_header", table.row_header);
   table.pivot = Text(node, "pivot");
-  if (const Node* columns = node.find("columns")) {
-    for (const Node& item : columns->array()) {
+  if (const TomlTree* columns = node.find("columns")) {
+    for (const TomlTree& item : columns->array()) {
       ColumnSpec column;
       column.name = Text(item, "name");
       column.metric = Text(item, "metric");
       column.statistic = Text(item, "statistic", "median");
       column.fact = Text(item, "fact");
       column.group = Text(item, "group");
-      if (const Node* where = item.find("where")) {
+      if (const TomlTree* where = item.find("where")) {
         for (const auto& [key, value] : where->table()) {
           column.where[key] = ValueText(value.scalar());
         }
       }
-      if (const Node* ratio = item.find("ratio")) {
+      if (const TomlTree* ratio = item.find("ratio")) {
         if (ratio->array().size() != 2) {
           throw ConfigError(ratio->where, "ratio takes two column names: [a, b]");
         }
@@ -154,9 +155,9 @@ TableSpec ReadTable(const Node& node) {
   return table;
 }
 
-void ReadShown(const Node& root, Experiment& experiment) {
-  if (const Node* table = root.find("table")) experiment.table = ReadTable(*table);
-  if (const Node* figure = root.find("figure")) {
+void ReadShown(const TomlTree& root, Experiment& experiment) {
+  if (const TomlTree* table = root.find("table")) experiment.table = ReadTable(*table);
+  if (const TomlTree* figure = root.find("figure")) {
     for (const auto& [key, value] : figure->table()) {
       if (value.is_table()) {
         for (const auto& [end, limit] : value.table()) {
@@ -167,8 +168,8 @@ void ReadShown(const Node& root, Experiment& experiment) {
       }
     }
   }
-  if (const Node* claims = root.find("claim")) {
-    for (const Node& item : claims->array()) {
+  if (const TomlTree* claims = root.find("claim")) {
+    for (const TomlTree& item : claims->array()) {
       try {
         CheckSyntax(Text(item, "check"));
       } catch (const ExpressionError& problem) {
@@ -178,14 +179,14 @@ void ReadShown(const Node& root, Experiment& experiment) {
                                    Text(item, "check"), Text(item, "note")});
     }
   }
-  if (const Node* expected = root.find("expected")) {
+  if (const TomlTree* expected = root.find("expected")) {
     for (const auto& [key, value] : expected->table()) {
       experiment.expected[key] = Real(*expected, key, 0);
     }
   }
 }
 
-Experiment ReadExperiment(const Node& root) {
+Experiment ReadExperiment(const TomlTree& root) {
   Experiment e;
   e.id = Text(root, "id");
   const auto slash = e.id.find('/');
@@ -200,19 +201,19 @@ Experiment ReadExperiment(const Node& root) {
   e.question = Text(root, "question");
   e.citation = Text(root, "citation");
   e.where = Text(root, "where");
-  for (const Node& item : root.find("datasets")->array()) {
+  for (const TomlTree& item : root.find("datasets")->array()) {
     e.datasets.emplace_back(std::get<std::string>(item.data), item.where);
   }
-  for (const Node& item : root.find("algorithm")->array()) {
+  for (const TomlTree& item : root.find("algorithm")->array()) {
     e.algorithms.push_back(ReadAlgorithm(item));
   }
-  if (const Node* axes = root.find("axes")) {
+  if (const TomlTree* axes = root.find("axes")) {
     for (const auto& [key, value] : axes->table()) {
       e.axes.emplace_back(key, Sweep(value));
       e.axis_positions[key] = value.where;
     }
   }
-  if (const Node* settings = root.find("settings")) {
+  if (const TomlTree* settings = root.find("settings")) {
     for (const auto& [key, value] : settings->table()) {
       e.settings[key] = {value.scalar(), value.where};
     }
@@ -221,9 +222,10 @@ Experiment ReadExperiment(const Node& root) {
   e.repeats = Integer(root, "repeats", e.repeats);
   e.time_limit = Real(root, "time_limit", e.time_limit);
   e.memory_limit = Real(root, "memory_limit", e.memory_limit);
-  if (const Node* exclusive = root.find("exclusive")) e.exclusive = std::get<bool>(exclusive->data);
-  if (const Node* notes = root.find("notes")) {
-    for (const Node& item : notes->array()) e.notes.push_back(std::get<std::string>(item.data));
+  if (const TomlTree* exclusive = root.find("exclusive"))
+    e.exclusive = std::get<bool>(exclusive->data);
+  if (const TomlTree* notes = root.find("notes")) {
+    for (const TomlTree& item : notes->array()) e.notes.push_back(std::get<std::string>(item.data));
   }
   e.coverage_total = Integer(root, "coverage_total", 0);
   e.coverage_unit = Text(root, "coverage_unit", e.coverage_unit);
@@ -232,48 +234,60 @@ Experiment ReadExperiment(const Node& root) {
 }
 
 // Checked before the layers, so that a mistake is shown where it stands, and after.
-Experiment Resolve(Node root, const Overrides& overrides) {
-  Check(root);
+Experiment Resolve(std::shared_ptr<const TomlTree> declared, const Overrides& overrides) {
+  Check(*declared);
+  TomlTree root = *declared;
   ApplyLayers(root, overrides);
   Check(root);
-  return ReadExperiment(root);
-}
-
-}  // namespace
-
-Experiment ParseExperiment(const std::string& text, const std::string& shown_name) {
-  return Resolve(ParseToml(text, shown_name), {});
-}
-
-Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
-                          const Overrides& overrides) {
-  Experiment experiment = Resolve(ReadToml(path, shown_name), overrides);
+  Experiment experiment = ReadExperiment(root);
   if (overrides.repeats > 0) experiment.repeats = overrides.repeats;
-  experiment.file = path;
-  const fs::path paper = fs::path(path).replace_extension(".paper.csv");
-  if (fs::exists(paper)) experiment.paper_file = paper.string();
+  experiment.declared = std::move(declared);
   return experiment;
 }
 
-std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides& overrides) {
-  const fs::path folder = fs::path(root) / "experiments";
+// Every TOML below `folder`, in order.
+std::vector<fs::path> FindTomls(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (const auto& family : fs::directory_iterator(folder, error)) {
-    if (!family.is_directory()) continue;
-    for (const auto& file : fs::directory_iterator(family.path())) {
-      if (file.path().extension() == ".toml") files.push_back(file.path());
-    }
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
   }
   if (error) {
     throw ConfigError({folder.string(), 0, 0}, "cannot be read: " + error.message() +
                                                    "; set RETABLE_ROOT to the source folder");
   }
   std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+Experiment ParseExperiment(const std::string& text, const std::string& shown_name) {
+  return Resolve(std::make_shared<TomlTree>(ParseToml(text, shown_name)), {});
+}
+
+Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
+                          const Overrides& overrides) {
+  Experiment experiment =
+      Resolve(std::make_shared<TomlTree>(ReadToml(path, shown_name)), overrides);
+  experiment.file = path;
+  const fs::path paper = fs::path(path).replace_extension(".paper.csv");
+  if (fs::exists(paper)) experiment.paper_file = paper.string();
+  return experiment;
+}
+
+Experiment WithOverrides(const Experiment& experiment, const Overrides& overrides) {
+  Experiment other = Resolve(experiment.declared, overrides);
+  other.file = experiment.file;
+  other.paper_file = experiment.paper_file;
+  return other;
+}
+
+std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides& overrides) {
   std::vector<Experiment> experiments;
   std::vector<std::string> lines;
   std::map<std::string, std::string> seen;
-  for (const fs::path& file : files) {
+  for (const fs::path& file : FindTomls(fs::path(root) / "experiments")) {
     const std::string shown = fs::relative(file, root).string();
     try {
       experiments.push_back(LoadExperiment(file.string(), shown, overrides));

@@ -6,6 +6,7 @@
 //! tree first and read once, so that a wrong value is reported where it was written.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,9 +69,10 @@ struct Experiment {
   std::vector<std::pair<std::string, Value>>
       figure;  //!< empty: no figure; xlim_low, xlim_high flat
   std::vector<ClaimSpec> claims;
-  std::map<std::string, double> expected;  //!< profile -> seconds
-  std::string file;                        //!< path of the TOML
-  std::string paper_file;                  //!< path of the .paper.csv, empty when there is none
+  std::map<std::string, double> expected;    //!< profile -> seconds
+  std::string file;                          //!< path of the TOML
+  std::string paper_file;                    //!< path of the .paper.csv, empty when there is none
+  std::shared_ptr<const TomlTree> declared;  //!< the file's tree, before any layer
 };
 
 //! What the command line and the machine add to a file.
@@ -88,7 +90,11 @@ Experiment LoadExperiment(const std::string& path, const std::string& shown_name
 //! The same of a text at hand, without a file, an override or published cells. @throws ConfigError
 Experiment ParseExperiment(const std::string& text, const std::string& shown_name);
 
-//! Every experiments/*/*.toml under `root`, in order. Duplicate ids are an error naming both files.
+//! The same experiment with other overrides, from the tree that was read. @throws ConfigError
+Experiment WithOverrides(const Experiment& experiment, const Overrides& overrides);
+
+//! Every TOML in any folder below `root`/experiments, in order; its published cells stand beside
+//! it. Duplicate ids are an error naming both files.
 std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides& overrides);
 
 }  // namespace retable::harness

@@ -7,7 +7,6 @@
 
 #include "base/glob.hpp"
 #include "harness/csv.hpp"
-#include "harness/expression_syntax.hpp"
 #include "harness/suggest.hpp"
 
 namespace retable::harness {
@@ -343,10 +342,6 @@ std::string TableView::why_no_match(const std::vector<std::string>& /*patterns*/
 std::string_view Name(ClaimVerdict verdict) {
   if (verdict == ClaimVerdict::kHolds) return "HOLDS";
   return verdict == ClaimVerdict::kFails ? "FAILS" : "NO-DATA";
-}
-
-void CheckSyntax(std::string_view check) {
-  ParseExpression(check);
 }
 
 ClaimResult Evaluate(std::string_view check, const TableView& table) {

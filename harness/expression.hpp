@@ -35,21 +35,13 @@
 //! Nothing is skipped once decided, so that the figures always list every cell that a check names.
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace retable::harness {
+#include "harness/expression_syntax.hpp"
 
-//! What is wrong with a check; what() ends " at character N" (from 1).
-class ExpressionError : public std::runtime_error {
- public:
-  ExpressionError(const std::string& what, std::size_t position_in)
-      : std::runtime_error(what + " at character " + std::to_string(position_in)),
-        position(position_in) {}
-  std::size_t position;
-};
+namespace retable::harness {
 
 //! The table that a check reads.
 class TableView {
@@ -95,9 +87,6 @@ struct ClaimResult {
 //! Evaluates a check. Cost: the number of elements the quantifiers visit, times a look-up.
 //! @throws ExpressionError on wrong syntax, wrong types, or a result that is not true or false
 ClaimResult Evaluate(std::string_view check, const TableView& table);
-
-//! Parses only, so that a wrong check is found before anything runs. @throws ExpressionError
-void CheckSyntax(std::string_view check);
 
 //! The figures on one line: `cell(KLL, NIAE) = 0.02; ...`, at most `most` of them.
 std::string FiguresText(const std::vector<Figure>& figures, std::size_t most = 12);

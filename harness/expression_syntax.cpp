@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "harness/expression.hpp"
 #include "harness/suggest.hpp"
 
 namespace retable::harness {
@@ -409,6 +408,10 @@ class Parser {
 std::unique_ptr<Tree> ParseExpression(std::string_view text) {
   if (text.size() > kLongest) throw ExpressionError("too long a check", kLongest);
   return Parser(text).Whole();
+}
+
+void CheckSyntax(std::string_view check) {
+  ParseExpression(check);
 }
 
 }  // namespace retable::harness

@@ -1,14 +1,25 @@
 #pragma once
 //! @file
-//! From the text of a check to its tree, by recursive descent. The grammar is in expression.hpp.
+//! From the text of a check to its tree, by recursive descent. The grammar stands in
+//! expression.hpp.
 
 #include <cstddef>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace retable::harness {
+
+//! What is wrong with a check; what() ends " at character N" (from 1).
+class ExpressionError : public std::runtime_error {
+ public:
+  ExpressionError(const std::string& what, std::size_t position_in)
+      : std::runtime_error(what + " at character " + std::to_string(position_in)),
+        position(position_in) {}
+  std::size_t position;
+};
 
 enum class Op {
   kNumber,  // number
@@ -47,6 +58,9 @@ struct Tree {
   std::vector<std::unique_ptr<Tree>> children;
   SetSyntax set;
 };
+
+//! Parses only, so that a wrong check is found before anything runs. @throws ExpressionError
+void CheckSyntax(std::string_view check);
 
 //! @throws ExpressionError
 std::unique_ptr<Tree> ParseExpression(std::string_view text);

@@ -12,67 +12,67 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-const char* KindName(FieldKind kind) {
+const char* KindName(SchemaKind kind) {
   switch (kind) {
-    case FieldKind::kText:
+    case SchemaKind::kText:
       return "text";
-    case FieldKind::kInteger:
+    case SchemaKind::kInteger:
       return "integer";
-    case FieldKind::kReal:
+    case SchemaKind::kReal:
       return "number";
-    case FieldKind::kSwitch:
+    case SchemaKind::kSwitch:
       return "true/false";
-    case FieldKind::kTextArray:
+    case SchemaKind::kTextArray:
       return "array of texts";
-    case FieldKind::kTable:
+    case SchemaKind::kTable:
       return "table";
-    case FieldKind::kTableArray:
+    case SchemaKind::kTableArray:
       return "array of tables";
-    case FieldKind::kOpenTable:
+    case SchemaKind::kOpenTable:
       return "table, its keys checked by the protocol";
   }
   return "";
 }
 
-bool HasKind(const Node& node, FieldKind kind) {
+bool HasKind(const TomlTree& node, SchemaKind kind) {
   switch (kind) {
-    case FieldKind::kText:
+    case SchemaKind::kText:
       return std::holds_alternative<std::string>(node.data);
-    case FieldKind::kInteger:
+    case SchemaKind::kInteger:
       return std::holds_alternative<std::int64_t>(node.data);
-    case FieldKind::kReal:
+    case SchemaKind::kReal:
       return std::holds_alternative<double>(node.data) ||
              std::holds_alternative<std::int64_t>(node.data);
-    case FieldKind::kSwitch:
+    case SchemaKind::kSwitch:
       return std::holds_alternative<bool>(node.data);
-    case FieldKind::kTextArray:
+    case SchemaKind::kTextArray:
       return node.is_array() && std::all_of(node.array().begin(), node.array().end(), [](auto& n) {
                return std::holds_alternative<std::string>(n.data);
              });
-    case FieldKind::kTable:
-    case FieldKind::kOpenTable:
+    case SchemaKind::kTable:
+    case SchemaKind::kOpenTable:
       return node.is_table();
-    case FieldKind::kTableArray:
+    case SchemaKind::kTableArray:
       return node.is_array() && std::all_of(node.array().begin(), node.array().end(),
                                             [](auto& n) { return n.is_table(); });
   }
   return false;
 }
 
-double AsReal(const Node& node) {
+double AsReal(const TomlTree& node) {
   if (const auto* whole = std::get_if<std::int64_t>(&node.data)) return static_cast<double>(*whole);
   return std::get<double>(node.data);
 }
 
 class Checker {
  public:
-  explicit Checker(const std::vector<Field>& fields) : fields_(fields) {}
+  explicit Checker(const std::vector<SchemaField>& fields) : fields_(fields) {}
 
   std::vector<std::string> lines;
 
-  void CheckTable(const Node& table, const std::string& prefix) {
+  void CheckTable(const TomlTree& table, const std::string& prefix) {
     for (const auto& [key, value] : table.table()) CheckMember(key, value, prefix);
-    for (const Field& field : fields_) {
+    for (const SchemaField& field : fields_) {
       if (field.required && Parent(field.path) == prefix && !table.find(Leaf(field.path))) {
         lines.push_back(
             fmt::format("{}: {} is missing: {}", table.where.text(), field.path, field.help));
@@ -93,23 +93,23 @@ class Checker {
     return prefix.empty() ? key : prefix + "." + key;
   }
 
-  const Field* Find(const std::string& path) const {
-    for (const Field& field : fields_) {
+  const SchemaField* Find(const std::string& path) const {
+    for (const SchemaField& field : fields_) {
       if (field.path == path) return &field;
     }
     return nullptr;
   }
 
-  void CheckMember(const std::string& key, const Node& value, const std::string& prefix) {
-    const Field* field = Find(Join(prefix, key));
+  void CheckMember(const std::string& key, const TomlTree& value, const std::string& prefix) {
+    const SchemaField* field = Find(Join(prefix, key));
     if (!field) field = Find(Join(prefix, "*"));
     if (!field) {
       std::vector<std::string> known;
-      for (const Field& f : fields_) {
+      for (const SchemaField& f : fields_) {
         if (Parent(f.path) == prefix && Leaf(f.path) != "*") known.push_back(Leaf(f.path));
       }
-      const Field* self = Find(prefix);
-      if (self && self->kind == FieldKind::kOpenTable) return;  // the protocol checks these
+      const SchemaField* self = Find(prefix);
+      if (self && self->kind == SchemaKind::kOpenTable) return;  // the protocol checks these
       if (OpenMembers(prefix)) return;
       lines.push_back(fmt::format("{}: unknown key \"{}\"{}{}", value.where.text(), key,
                                   prefix.empty() ? "" : " in [" + prefix + "]",
@@ -122,14 +122,14 @@ class Checker {
   // An [[algorithm]] takes its own parameters beside the declared keys; the protocol checks those.
   static bool OpenMembers(const std::string& prefix) { return prefix == "algorithm[]"; }
 
-  void CheckValue(const Node& value, const Field& field) {
+  void CheckValue(const TomlTree& value, const SchemaField& field) {
     if (!HasKind(value, field.kind)) {
       lines.push_back(fmt::format("{}: {} must be {} ({}), found {} {}", value.where.text(),
                                   field.path, KindName(field.kind), field.help, value.kind(),
                                   value.text()));
       return;
     }
-    if (field.kind == FieldKind::kInteger || field.kind == FieldKind::kReal) {
+    if (field.kind == SchemaKind::kInteger || field.kind == SchemaKind::kReal) {
       const double number = AsReal(value);
       if (!(number >= field.low && number <= field.high)) {
         lines.push_back(fmt::format("{}: {} = {} is out of range; allowed: {} to {}",
@@ -137,30 +137,30 @@ class Checker {
                                     field.high));
       }
     }
-    if (field.kind == FieldKind::kText && !field.allowed.empty()) {
+    if (field.kind == SchemaKind::kText && !field.allowed.empty()) {
       const auto& text = std::get<std::string>(value.data);
       if (std::find(field.allowed.begin(), field.allowed.end(), text) == field.allowed.end()) {
         lines.push_back(fmt::format("{}: {} cannot be \"{}\"{}", value.where.text(), field.path,
                                     text, DidYouMean(text, field.allowed)));
       }
     }
-    if (field.kind == FieldKind::kTable) CheckTable(value, field.path);
-    if (field.kind == FieldKind::kTableArray) {
-      for (const Node& item : value.array()) CheckTable(item, field.path + "[]");
+    if (field.kind == SchemaKind::kTable) CheckTable(value, field.path);
+    if (field.kind == SchemaKind::kTableArray) {
+      for (const TomlTree& item : value.array()) CheckTable(item, field.path + "[]");
     }
   }
 
-  const std::vector<Field>& fields_;
+  const std::vector<SchemaField>& fields_;
 };
 
-std::vector<Field> MakeFields() {
-  using K = FieldKind;
+std::vector<SchemaField> MakeSchema() {
+  using K = SchemaKind;
   const std::vector<std::string> devices = {"cpu", "cuda"};
   const std::vector<std::string> statistics = {
       "mean", "std", "median", "min", "max", "failures", "n", "mean_by_dataset", "sum", "share"};
   const std::vector<std::string> figures = {"violin", "histogram", "line",
                                             "curves", "bar",       "heatmap"};
-  std::vector<Field> fields = {
+  std::vector<SchemaField> fields = {
       {"version", K::kInteger, true, "", 1, 1, {}, "format of the file: 1"},
       {"id",
        K::kText,
@@ -508,20 +508,20 @@ std::vector<Field> MakeFields() {
 
 }  // namespace
 
-const std::vector<Field>& ExperimentFields() {
-  static const std::vector<Field> fields = MakeFields();
+const std::vector<SchemaField>& ExperimentSchema() {
+  static const std::vector<SchemaField> fields = MakeSchema();
   return fields;
 }
 
-std::vector<std::string> CheckFields(const Node& root, const std::vector<Field>& fields) {
+std::vector<std::string> CheckSchema(const TomlTree& root, const std::vector<SchemaField>& fields) {
   Checker checker(fields);
   checker.CheckTable(root, "");
   return checker.lines;
 }
 
-void WriteFieldTable(std::ostream& out, const std::vector<Field>& fields) {
+void WriteSchemaTable(std::ostream& out, const std::vector<SchemaField>& fields) {
   out << "| field | type | default | range | meaning |\n|---|---|---|---|---|\n";
-  for (const Field& field : fields) {
+  for (const SchemaField& field : fields) {
     std::string range;
     for (const auto& text : field.allowed) range += (range.empty() ? "" : ", ") + text;
     if (std::isfinite(field.low)) range = fmt::format("{:g} to {:g}", field.low, field.high);

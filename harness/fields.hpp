@@ -12,7 +12,7 @@
 
 namespace retable::harness {
 
-enum class FieldKind {
+enum class SchemaKind {
   kText,
   kInteger,
   kReal,
@@ -25,9 +25,9 @@ enum class FieldKind {
 
 //! One field. `path` uses "[]" for the members of an array of tables and "*" for any key:
 //! "claim[].check", "profiles.*.repeats".
-struct Field {
+struct SchemaField {
   std::string path;
-  FieldKind kind;
+  SchemaKind kind;
   bool required = false;
   std::string fallback;  //!< shown in the docs; applied where the field is read
   double low = -std::numeric_limits<double>::infinity();
@@ -37,13 +37,13 @@ struct Field {
 };
 
 //! Every field of an experiment file.
-const std::vector<Field>& ExperimentFields();
+const std::vector<SchemaField>& ExperimentSchema();
 
 //! Every complaint about a tree: unknown keys (nearest spelling offered), wrong types, values out
 //! of range, missing fields. Each line starts with file:line:column.
-std::vector<std::string> CheckFields(const Node& root, const std::vector<Field>& fields);
+std::vector<std::string> CheckSchema(const TomlTree& root, const std::vector<SchemaField>& fields);
 
 //! The table as Markdown, for the docs.
-void WriteFieldTable(std::ostream& out, const std::vector<Field>& fields);
+void WriteSchemaTable(std::ostream& out, const std::vector<SchemaField>& fields);
 
 }  // namespace retable::harness

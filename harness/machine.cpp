@@ -128,7 +128,7 @@ std::int64_t ReadMemoryLimit(std::int64_t memory) {
   return bytes > 0 && bytes < static_cast<double>(memory) ? static_cast<std::int64_t>(bytes) : 0;
 }
 
-void ReadSystem(MachineFacts& facts) {
+void ReadSystem(HostInfo& facts) {
   utsname names{};
   if (uname(&names) == 0) {
     facts.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
@@ -216,8 +216,8 @@ int AllowedProcessors() {
   return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
-MachineFacts ReadMachine() {
-  MachineFacts facts;
+HostInfo ReadHostInfo() {
+  HostInfo facts;
   facts.cpu = ParseCpuInfo(ReadText("/proc/cpuinfo"));
   facts.allowed = AllowedProcessors();
   facts.quota = ReadQuota();

@@ -41,7 +41,7 @@ struct CacheFacts {
   std::string shared_by;  //!< logical processors, "0-3"
 };
 
-struct MachineFacts {
+struct HostInfo {
   CpuFacts cpu;
   int allowed = 0;   //!< logical processors that this process may use (affinity)
   double quota = 0;  //!< processors' worth of time that a control group grants; 0: no limit
@@ -57,7 +57,7 @@ struct MachineFacts {
   std::array<double, 3> load{};  //!< over 1, 5 and 15 minutes
 };
 
-MachineFacts ReadMachine();
+HostInfo ReadHostInfo();
 
 //! Logical processors that this process may use; at least 1.
 int AllowedProcessors();

@@ -50,7 +50,7 @@ TEST(Machine, SmallParsers) {
 }
 
 TEST(Machine, ThisMachine) {
-  const MachineFacts facts = ReadMachine();
+  const HostInfo facts = ReadHostInfo();
   EXPECT_GT(facts.cpu.threads, 0);
   EXPECT_GE(facts.allowed, 1);
   EXPECT_LE(facts.allowed, facts.cpu.threads);

@@ -21,12 +21,12 @@ Position At(const toml::source_region& source, const std::string& name) {
   return {name, static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
 }
 
-Node Convert(const toml::node& node, const std::string& name);
+TomlTree Convert(const toml::node& node, const std::string& name);
 
-NodeTable ConvertTable(const toml::table& table, const std::string& name) {
-  NodeTable members;
+TomlTable ConvertTable(const toml::table& table, const std::string& name) {
+  TomlTable members;
   for (const auto& [key, value] : table) {
-    Node child = Convert(value, name);
+    TomlTree child = Convert(value, name);
     // A wrong key is shown where the key stands; a wrong value is on the same line.
     child.where = At(key.source(), name);
     members.push_back({std::string(key.str()), std::move(child)});
@@ -38,13 +38,13 @@ NodeTable ConvertTable(const toml::table& table, const std::string& name) {
   return members;
 }
 
-Node Convert(const toml::node& node, const std::string& name) {
-  Node result;
+TomlTree Convert(const toml::node& node, const std::string& name) {
+  TomlTree result;
   result.where = At(node.source(), name);
   if (const auto* table = node.as_table()) {
     result.data = ConvertTable(*table, name);
   } else if (const auto* array = node.as_array()) {
-    NodeArray items;
+    TomlArray items;
     for (const auto& item : *array) items.push_back(Convert(item, name));
     result.data = std::move(items);
   } else if (const auto* text = node.as_string()) {
@@ -74,18 +74,18 @@ ConfigError::ConfigError(std::vector<std::string> lines)
 ConfigError::ConfigError(const Position& where, const std::string& what)
     : ConfigError(std::vector<std::string>{where.text() + ": " + what}) {}
 
-const Node* Node::find(const std::string& key) const {
+const TomlTree* TomlTree::find(const std::string& key) const {
   for (const auto& [name, value] : table()) {
     if (name == key) return &value;
   }
   return nullptr;
 }
 
-Node* Node::find(const std::string& key) {
-  return const_cast<Node*>(std::as_const(*this).find(key));
+TomlTree* TomlTree::find(const std::string& key) {
+  return const_cast<TomlTree*>(std::as_const(*this).find(key));
 }
 
-Value Node::scalar() const {
+Value TomlTree::scalar() const {
   if (const auto* flag = std::get_if<bool>(&data)) return *flag;
   if (const auto* whole = std::get_if<std::int64_t>(&data)) return *whole;
   if (const auto* real = std::get_if<double>(&data)) return *real;
@@ -93,13 +93,13 @@ Value Node::scalar() const {
   throw ConfigError(where, "expected a single value, found " + kind());
 }
 
-std::string Node::kind() const {
+std::string TomlTree::kind() const {
   static const char* const names[] = {"nothing", "true/false", "an integer", "a number",
                                       "a text",  "an array",   "a table"};
   return names[data.index()];
 }
 
-std::string Node::text() const {
+std::string TomlTree::text() const {
   if (is_array()) {
     std::string items;
     for (const auto& item : array()) items += (items.empty() ? "" : ", ") + item.text();
@@ -132,10 +132,10 @@ std::string ValueText(const Value& value) {
       value);
 }
 
-Node ParseToml(const std::string& text, const std::string& name) {
+TomlTree ParseToml(const std::string& text, const std::string& name) {
   try {
     const toml::table parsed = toml::parse(text, name);
-    Node root;
+    TomlTree root;
     root.where = {name, 1, 1};
     root.data = ConvertTable(parsed, name);
     return root;
@@ -144,7 +144,7 @@ Node ParseToml(const std::string& text, const std::string& name) {
   }
 }
 
-Node ReadToml(const std::string& path, const std::string& shown_name) {
+TomlTree ReadToml(const std::string& path, const std::string& shown_name) {
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) {
     throw ConfigError({shown_name, 0, 0}, "cannot be read; check that it is a file and exists");

@@ -37,28 +37,28 @@ class ConfigError : public std::runtime_error {
   std::vector<std::string> lines_;
 };
 
-class Node;
-struct NodeMember;
-using NodeArray = std::vector<Node>;
+class TomlTree;
+struct TomlMember;
+using TomlArray = std::vector<TomlTree>;
 //! Keys in file order.
-using NodeTable = std::vector<NodeMember>;
+using TomlTable = std::vector<TomlMember>;
 
 //! A value of the tree.
-class Node {
+class TomlTree {
  public:
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, NodeArray, NodeTable> data;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, TomlArray, TomlTable> data;
   Position where;
 
   bool empty() const { return std::holds_alternative<std::monostate>(data); }
-  bool is_table() const { return std::holds_alternative<NodeTable>(data); }
-  bool is_array() const { return std::holds_alternative<NodeArray>(data); }
-  const NodeTable& table() const { return std::get<NodeTable>(data); }
-  NodeTable& table() { return std::get<NodeTable>(data); }
-  const NodeArray& array() const { return std::get<NodeArray>(data); }
-  NodeArray& array() { return std::get<NodeArray>(data); }
+  bool is_table() const { return std::holds_alternative<TomlTable>(data); }
+  bool is_array() const { return std::holds_alternative<TomlArray>(data); }
+  const TomlTable& table() const { return std::get<TomlTable>(data); }
+  TomlTable& table() { return std::get<TomlTable>(data); }
+  const TomlArray& array() const { return std::get<TomlArray>(data); }
+  TomlArray& array() { return std::get<TomlArray>(data); }
   //! The member, or nullptr. Only for tables.
-  const Node* find(const std::string& key) const;
-  Node* find(const std::string& key);
+  const TomlTree* find(const std::string& key) const;
+  TomlTree* find(const std::string& key);
   //! The scalar as a Value. @throws ConfigError when it is a table or an array.
   Value scalar() const;
   //! "a string", "an integer", ... for messages.
@@ -68,17 +68,17 @@ class Node {
 };
 
 //! A key and its value. No pair, which may not be made of what is not complete.
-struct NodeMember {
+struct TomlMember {
   std::string key;
-  Node value;
+  TomlTree value;
 };
 
 //! A scalar as text: 15, 0.5, true, name.
 std::string ValueText(const Value& value);
 
 //! Reads a TOML file. @throws ConfigError with position on a syntax error or an unreadable file.
-Node ReadToml(const std::string& path, const std::string& shown_name);
+TomlTree ReadToml(const std::string& path, const std::string& shown_name);
 //! Reads TOML from text; `name` stands for the file in messages.
-Node ParseToml(const std::string& text, const std::string& name);
+TomlTree ParseToml(const std::string& text, const std::string& name);
 
 }  // namespace retable::harness

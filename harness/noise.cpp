@@ -22,11 +22,11 @@ double Bound(const std::vector<double>& distances, double least) {
 
 }  // namespace
 
-ChangeRule Noise::Rule() const {
+SignificanceRule Noise::Rule() const {
   return {.noise_floor = floor, .margin = margin};
 }
 
-ChangeRule Noise::PairedRule() const {
+SignificanceRule Noise::PairedRule() const {
   return {.noise_floor = paired};
 }
 
@@ -39,7 +39,7 @@ Noise MeasureNoise(std::span<const SamePair> pairs, std::span<const double> pair
     ends.push_back(std::max(std::abs(ratio.low - 1), std::abs(ratio.high - 1)));
   }
   for (const double ratio : paired) cells.push_back(std::abs(ratio - 1));
-  const ChangeRule least;
+  const SignificanceRule least;
   Noise noise;
   noise.floor = Bound(centres, least.noise_floor);
   noise.margin = std::max(noise.floor, Bound(ends, least.margin));

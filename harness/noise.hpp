@@ -27,14 +27,14 @@ struct SamePair {
 };
 
 struct Noise {
-  double floor = ChangeRule{}.noise_floor;
-  double margin = ChangeRule{}.margin;
-  double paired = ChangeRule{}.noise_floor;  //!< floor of ratios from ABBA blocks
-  int pairs = 0;                             //!< 0: not measured, assumed
-  std::string measured;                      //!< when, UTC
+  double floor = SignificanceRule{}.noise_floor;
+  double margin = SignificanceRule{}.margin;
+  double paired = SignificanceRule{}.noise_floor;  //!< floor of ratios from ABBA blocks
+  int pairs = 0;                                   //!< 0: not measured, assumed
+  std::string measured;                            //!< when, UTC
 
-  ChangeRule Rule() const;
-  ChangeRule PairedRule() const;
+  SignificanceRule Rule() const;
+  SignificanceRule PairedRule() const;
 };
 
 //! @param paired ratios of whole cells from ABBA blocks of the same program

@@ -37,13 +37,16 @@ struct Rates {
 };
 
 // A hundred comparisons under a rule, with and without a planted slowdown of 5 %.
-Rates HundredComparisons(Machine& machine, const ChangeRule& rule) {
+Rates HundredComparisons(Machine& machine, const SignificanceRule& rule) {
   Rates rates;
   for (int i = 0; i < 100; ++i) {
     const auto before = machine.Execution(1);
-    rates.same += CompareTimes(before, machine.Execution(1), rule).change == Change::kSame;
-    rates.slower += CompareTimes(before, machine.Execution(1.05), rule).change == Change::kSlower;
-    rates.faster += CompareTimes(before, machine.Execution(0.95), rule).change == Change::kFaster;
+    rates.same +=
+        CompareTimes(before, machine.Execution(1), rule).significance == Significance::kSame;
+    rates.slower +=
+        CompareTimes(before, machine.Execution(1.05), rule).significance == Significance::kSlower;
+    rates.faster +=
+        CompareTimes(before, machine.Execution(0.95), rule).significance == Significance::kFaster;
   }
   return rates;
 }
@@ -73,7 +76,7 @@ TEST(Noise, FivePercentAreFoundWhereTheMachineIsSteady) {
 // Without the A/A run the fixed 1 % takes such a machine's noise for changes.
 TEST(Noise, AFixedFloorWouldNotDo) {
   Machine machine(3, 0.02, 0.003);
-  EXPECT_LT(HundredComparisons(machine, ChangeRule{}).same, 80);
+  EXPECT_LT(HundredComparisons(machine, SignificanceRule{}).same, 80);
   const Noise noise = Measured(machine, 100);
   EXPECT_GT(noise.floor, 0.02);
   EXPECT_GE(HundredComparisons(machine, noise.Rule()).same, 93);
@@ -81,7 +84,7 @@ TEST(Noise, AFixedFloorWouldNotDo) {
 
 TEST(Noise, NothingMeasuredIsTheAssumption) {
   const Noise noise = MeasureNoise({}, {});
-  EXPECT_EQ(noise.floor, ChangeRule{}.noise_floor);
+  EXPECT_EQ(noise.floor, SignificanceRule{}.noise_floor);
   EXPECT_EQ(noise.pairs, 0);
   EXPECT_NE(NoiseText(noise).find("retable noise"), std::string::npos);
 }

@@ -33,8 +33,8 @@ class PairedCell {
       if (!Block()) return false;
       if (static_cast<int>(blocks.size()) < options_.min_blocks) continue;
       ratio = PairedRatio(blocks, kSeed);
-      change = Decide(ratio, true, options_.rule);
-      if (change != Change::kAmbiguous) return true;
+      significance = Decide(ratio, true, options_.rule);
+      if (significance != Significance::kAmbiguous) return true;
     }
     return true;
   }
@@ -42,7 +42,7 @@ class PairedCell {
   std::vector<PairedBlock> blocks;  // new and old time of each
   std::vector<SamePair> separate;
   Interval ratio{};
-  Change change = Change::kAmbiguous;
+  Significance significance = Significance::kAmbiguous;
   std::string unit, problem;
   bool only_new_fails = false;
 
@@ -94,7 +94,7 @@ void Add(PairedRun& run, const CellConfig& config, PairedCell& cell) {
   }
   run.comparison.timed.push_back({config.experiment, Name(config), "time", cell.unit,
                                   Quantile(old_times, 0.5), Quantile(new_times, 0.5), cell.ratio,
-                                  cell.change});
+                                  cell.significance});
   run.ratios.push_back(cell.ratio.estimate);
   std::move(cell.separate.begin(), cell.separate.end(), std::back_inserter(run.separate));
 }
@@ -130,7 +130,7 @@ PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& opti
       Add(run, config, cell);
       log << fmt::format("[{}/{}] {}: {:.3f} [{:.3f}, {:.3f}] {} ({} blocks)\n", i + 1,
                          cells.size(), where, cell.ratio.estimate, cell.ratio.low, cell.ratio.high,
-                         Name(cell.change), cell.blocks.size())
+                         Name(cell.significance), cell.blocks.size())
           << std::flush;
       continue;
     }

@@ -21,7 +21,7 @@ struct PairedRunOptions {
   std::string old_program, new_program;
   int min_blocks = 6;   //!< fewer have no 95 % interval
   int max_blocks = 20;  //!< sampling goes on while the verdict is "ambiguous"
-  ChangeRule rule;
+  SignificanceRule rule;
 };
 
 struct PairedRun {
@@ -37,7 +37,7 @@ PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& opti
 //! What of a commit is built.
 struct CommitBuild {
   std::vector<std::string> families;
-  bool cuda = true;  //!< false: without the CUDA twins, which take most of the time
+  bool cuda = true;  //!< false: without the CUDA backends, which take most of the time
 };
 
 //! Whether any cell of the plans runs on a GPU here.

@@ -157,12 +157,12 @@ std::string NeedsData(const DatasetInfo& data) {
 std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& data,
                                   const AlgorithmInfo& info, const Devices& devices,
                                   const Protocol& protocol) {
-  const bool has_twin =
+  const bool has_backend =
       std::find(info.devices.begin(), info.devices.end(), cell.device) != info.devices.end();
   if (cell.device == "cuda" && !devices.cuda_built) return "this build has no CUDA";
   if (cell.device == "cuda" && !devices.cuda) return NeedsCuda(devices.cuda_reason);
   if (cell.device == "cpu" && !devices.cpu) return "CPU rows were not asked for (--device cuda)";
-  if (!has_twin) return info.name + " has no " + cell.device + " twin in this build";
+  if (!has_backend) return info.name + " has no " + cell.device + " twin in this build";
   if (!data.present) return NeedsData(data);
   return protocol.unsupported(cell);
 }

@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cell_json.hpp"
-#include "harness/commands.hpp"
+#include "harness/correctness_gate.hpp"
 #include "harness/experiment.hpp"
 #include "harness/fields.hpp"
 #include "harness/node.hpp"
 #include "harness/progress.hpp"
-#include "harness/worker.hpp"
+#include "harness/run_arguments.hpp"
 
 namespace retable::harness {
 namespace {
@@ -134,7 +134,7 @@ TEST(OneLine, FitsATerminalAndCutsNoLetter) {
 }
 
 TEST(Toml, KeepsOrderTypesAndPositions) {
-  const Node root = ParseToml("b = 1\na = [1.5, true, \"x\"]\n[t]\nk = 'v'\n", "f.toml");
+  const TomlTree root = ParseToml("b = 1\na = [1.5, true, \"x\"]\n[t]\nk = 'v'\n", "f.toml");
   ASSERT_EQ(root.table().size(), 3u);
   EXPECT_EQ(root.table()[0].key, "b");
   EXPECT_EQ(root.find("a")->where.text(), "f.toml:2:1");
@@ -152,14 +152,14 @@ TEST(Toml, KeepsOrderTypesAndPositions) {
 }
 
 TEST(Fields, EveryFieldIsDocumentedAndItsParentDeclared) {
-  for (const Field& field : ExperimentFields()) {
+  for (const SchemaField& field : ExperimentSchema()) {
     EXPECT_FALSE(field.help.empty()) << field.path;
     const auto dot = field.path.rfind('.');
     if (dot == std::string::npos) continue;
     std::string parent = field.path.substr(0, dot);
     if (parent.ends_with("[]")) parent.resize(parent.size() - 2);
     bool found = false;
-    for (const Field& other : ExperimentFields()) found = found || other.path == parent;
+    for (const Field& other : ExperimentSchema()) found = found || other.path == parent;
     EXPECT_TRUE(found) << field.path;
   }
 }

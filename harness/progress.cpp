@@ -59,7 +59,7 @@ void Progress::Finished(const CellRecord& record) {
        << std::flush;
 }
 
-void Progress::Refining(const CellRecord& record) {
+void Progress::Remeasured(const CellRecord& record) {
   current_ = "once more: " + record.config.experiment + " " + record.config.label;
   if (terminal_) return;
   log_ << fmt::format("[refined] {} {} on {}: {} in all\n", record.config.experiment,

@@ -28,7 +28,7 @@ class Progress {
   //! Seconds of work that are left, as estimated by the caller; 0: not known.
   void SetLeft(double seconds) { left_ = seconds; }
   //! One more than was planned: a cell that is measured once more.
-  void Refining(const CellRecord& record);
+  void Remeasured(const CellRecord& record);
   //! Refreshes the status line, at most ten times a second.
   void Tick();
   void Done();

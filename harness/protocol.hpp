@@ -30,7 +30,7 @@ struct ParameterSpec {
   std::string help;
 };
 
-//! An algorithm a protocol can run, on the devices it has a twin for.
+//! An algorithm a protocol can run, on the devices it has a backend for.
 struct AlgorithmInfo {
   std::string name;
   std::vector<std::string> devices;  //!< "cpu", "cuda"
@@ -111,7 +111,8 @@ struct Outcome {
   std::vector<Curve> curves;
   Verification verification;
   Values facts;  //!< shown with the row: threads, isa, library versions, bytes, "columns"
-  std::vector<Cost> costs;  //!< of the metric "time", which is in seconds; the largest share binds
+  std::vector<Cost>
+      costs;  //!< of the metric "time", which is in seconds; the largest fraction binds
   std::map<std::string, std::string> attachments;  //!< file suffix -> content, kept beside the cell
 };
 

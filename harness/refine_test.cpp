@@ -13,7 +13,7 @@ Outcome Timed(std::vector<double> seconds) {
   return outcome;
 }
 
-TEST(Refine, WidthIsOfTheTime) {
+TEST(Remeasure, WidthIsOfTheTime) {
   EXPECT_FALSE(RelativeWidth(Outcome{}));
   EXPECT_TRUE(std::isinf(*RelativeWidth(Timed({1}))));
   EXPECT_EQ(*RelativeWidth(Timed({2, 2, 2, 2})), 0);
@@ -23,7 +23,7 @@ TEST(Refine, WidthIsOfTheTime) {
   EXPECT_FALSE(RelativeWidth(failed));
 }
 
-TEST(Refine, SamplesAreAddedOthersStay) {
+TEST(Remeasure, SamplesAreAddedOthersStay) {
   CellRecord record;
   record.outcome = Timed({1, 2});
   EXPECT_EQ(Executions(record.outcome), 1);
@@ -34,7 +34,7 @@ TEST(Refine, SamplesAreAddedOthersStay) {
   EXPECT_EQ(record.outcome.metrics[1].samples, std::vector<double>({1, 2, 3, 4}));
 }
 
-TEST(Refine, ClocksAndThrottledSamplesAddUp) {
+TEST(Remeasure, ClocksAndThrottledSamplesAddUp) {
   const auto on_gpu = [](std::vector<double> mhz, std::int64_t throttled) {
     Outcome outcome = Timed({1, 1});
     outcome.metrics[1].sm_mhz = std::move(mhz);
@@ -50,7 +50,7 @@ TEST(Refine, ClocksAndThrottledSamplesAddUp) {
   EXPECT_EQ(std::get<double>(record.outcome.facts.at("sm_mhz")), 1690);
 }
 
-TEST(Refine, AWrongExecutionIsAFinding) {
+TEST(Remeasure, AWrongExecutionIsAFinding) {
   CellRecord record;
   record.outcome = Timed({1, 2});
   Outcome wrong = Timed({1});

@@ -25,8 +25,8 @@ constexpr std::size_t kFiguresOnTerminal = 3;
 // A table as the claims' language sees it.
 class View final : public TableView {
  public:
-  View(const Table& table, const std::vector<PublishedCell>& published, const Absence& absence)
-      : table_(table), published_(published), absence_(absence) {}
+  View(const Table& table, const std::vector<PublishedCell>& published, const MissingCells& missing)
+      : table_(table), published_(published), missing_(missing) {}
 
   std::vector<std::string> rows() const override { return table_.rows; }
   std::vector<std::string> columns() const override { return table_.columns; }
@@ -49,10 +49,10 @@ class View final : public TableView {
   }
 
   std::string why_missing(const std::string& row, const std::string& column) const override {
-    return absence_.OfCell(row, column);
+    return missing_.WhyCell(row, column);
   }
   std::string why_no_match(const std::vector<std::string>& patterns, bool rows) const override {
-    return absence_.OfPatterns(patterns, rows);
+    return missing_.WhyPatterns(patterns, rows);
   }
 
  private:
@@ -67,15 +67,15 @@ class View final : public TableView {
 
   const Table& table_;
   const std::vector<PublishedCell>& published_;
-  const Absence& absence_;
+  const MissingCells& missing_;
 };
 
-MeasuredCell Measured(const Table& table, const Absence& absence, const std::string& row,
+MeasuredCell Measured(const Table& table, const MissingCells& missing, const std::string& row,
                       const std::string& column) {
   MeasuredCell measured;
   const TableCell* cell = table.Find(row, column);
   if (!cell || cell->unplanned) {
-    measured.reason = absence.OfCell(row, column);
+    measured.reason = missing.WhyCell(row, column);
     return measured;
   }
   measured.run = cell->has_value || !cell->not_run;
@@ -89,10 +89,10 @@ MeasuredCell Measured(const Table& table, const Absence& absence, const std::str
 }
 
 void WriteVerdicts(CsvWriter& csv, const Artifact& artifact, const Table& table,
-                   const std::vector<PublishedCell>& published, const Absence& absence,
+                   const std::vector<PublishedCell>& published, const MissingCells& missing,
                    const std::string& coverage, Scoreboard& board) {
   const auto verdicts = Judge(published, [&](const std::string& row, const std::string& column) {
-    return Measured(table, absence, row, column);
+    return Measured(table, missing, row, column);
   });
   for (const Verdict& v : verdicts) {
     const std::string name(Name(v.kind));
@@ -162,9 +162,9 @@ Scoreboard WriteResults(const std::string& folder) {
     if (fs::exists(artifact.Path("paper.csv"))) {
       published = ReadPaperCells(artifact.Path("paper.csv"));
     }
-    const Absence absence(artifact, table, published);
-    WriteVerdicts(verdicts, artifact, table, published, absence, coverage, board);
-    WriteClaims(claims, artifact, View(table, published, absence), board);
+    const MissingCells missing(artifact, table, published);
+    WriteVerdicts(verdicts, artifact, table, published, missing, coverage, board);
+    WriteClaims(claims, artifact, View(table, published, missing), board);
   }
   WriteFileAtomically(folder + "/verdicts.csv", verdict_text.str());
   WriteFileAtomically(folder + "/claims.csv", claim_text.str());

@@ -71,9 +71,9 @@ class Campaign {
   }
 
   // Measures the timed cells among these again, the widest interval first, while there is time.
-  void Refine(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
-    std::vector<Refinable> all = Timed(cells);
-    while (Refinable* widest = Widest(all)) {
+  void Remeasure(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
+    std::vector<Remeasurable> all = Timed(cells);
+    while (Remeasurable* widest = Widest(all)) {
       if (!Again(*widest, summary)) return;
     }
   }
@@ -81,10 +81,10 @@ class Campaign {
   // Measures the timed cells among these until each was measured in so many processes: back and
   // forth, so that contenders take turns.
   void Interleave(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
-    std::vector<Refinable> all = Timed(cells);
+    std::vector<Remeasurable> all = Timed(cells);
     for (std::int64_t round = 2; round <= options_.rounds; ++round) {
       std::reverse(all.begin(), all.end());
-      for (Refinable& cell : all) {
+      for (Remeasurable& cell : all) {
         if (cell.record.outcome.status != "ok" || Executions(cell.record.outcome) >= round)
           continue;
         if (interrupted || cell.record.seconds > BudgetLeft() || !Again(cell, summary)) return;
@@ -93,7 +93,7 @@ class Campaign {
   }
 
  private:
-  struct Refinable {
+  struct Remeasurable {
     const PlannedCell* cell;
     CellRecord record;
     double width;
@@ -106,8 +106,8 @@ class Campaign {
 
   // The cells that are timed, with what is stored of them. Samples of another machine or another
   // state of it are not pooled.
-  std::vector<Refinable> Timed(const std::vector<const PlannedCell*>& cells) const {
-    std::vector<Refinable> all;
+  std::vector<Remeasurable> Timed(const std::vector<const PlannedCell*>& cells) const {
+    std::vector<Remeasurable> all;
     for (const PlannedCell* cell : cells) {
       auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
       if (!record || record->environment != environment_) continue;
@@ -119,14 +119,14 @@ class Campaign {
   }
 
   // One more execution, pooled with those before; false when it was interrupted.
-  bool Again(Refinable& cell, RunSummary& summary) {
+  bool Again(Remeasurable& cell, RunSummary& summary) {
     const auto more = Once(*cell.cell);
     if (!more) return false;
     AddExecution(cell.record, more->outcome);
     store_.Save(cell.record);
-    ++summary.refined;
+    ++summary.remeasured;
     cell.width = RelativeWidth(cell.record.outcome).value_or(0);
-    progress_.Refining(cell.record);
+    progress_.Remeasured(cell.record);
     return true;
   }
 
@@ -140,11 +140,11 @@ class Campaign {
   }
 
   // The next to measure again: not narrow yet, short enough for what is left, not all too often.
-  Refinable* Widest(std::vector<Refinable>& all) const {
+  Remeasurable* Widest(std::vector<Remeasurable>& all) const {
     constexpr double kNarrow = 0.01;
     constexpr std::int64_t kMostExecutions = 30;
-    Refinable* widest = nullptr;
-    for (Refinable& r : all) {
+    Remeasurable* widest = nullptr;
+    for (Remeasurable& r : all) {
       if (interrupted || r.width <= kNarrow || r.record.seconds > BudgetLeft() ||
           Executions(r.record.outcome) >= kMostExecutions) {
         continue;
@@ -312,7 +312,7 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
   Campaign campaign(std::move(todo), options, store, environment_hash, estimate, progress);
   campaign.Run(summary);
   if (options.rounds > 1 && summary.left == 0) campaign.Interleave(ours, summary);
-  if (options.budget_seconds > 0 && summary.left == 0) campaign.Refine(ours, summary);
+  if (options.budget_seconds > 0 && summary.left == 0) campaign.Remeasure(ours, summary);
   signal(SIGINT, old_int);
   signal(SIGTERM, old_term);
   progress.Done();

@@ -39,7 +39,7 @@ struct RunSummary {
   int measured = 0;     //!< cells measured now
   int reused = 0;       //!< cells found in the store
   int left = 0;         //!< cells not begun (budget)
-  int refined = 0;      //!< further executions of measured cells (budget)
+  int remeasured = 0;   //!< further executions of measured cells (budget)
   double seconds = 0;
   std::vector<std::string> problems;  //!< one line for each failure, for the end of the run
 };

@@ -48,29 +48,31 @@ const Metric* TimeOf(const Outcome& outcome) {
   return first;
 }
 
-std::optional<Share> ShareOfCeiling(const std::vector<Cost>& costs, double seconds,
-                                    const std::string& device,
-                                    const std::vector<Ceiling>& ceilings) {
-  std::optional<Share> best;
+std::optional<RooflineFraction> RooflineFractionOf(const std::vector<Cost>& costs, double seconds,
+                                                   const std::string& device,
+                                                   const std::vector<Ceiling>& ceilings) {
+  std::optional<RooflineFraction> best;
   if (!(seconds > 0) || !std::isfinite(seconds)) return best;
   for (const Cost& cost : costs) {
     for (const Ceiling& ceiling : ceilings) {
       const double scale = Scale(ceiling.unit) * ceiling.value;
       if (!Fits(ceiling, cost, device) || !(scale > 0)) continue;
-      const double share = cost.amount / seconds / scale;
-      if (best && best->value >= share) continue;
-      best = Share{share, fmt::format("{}, {:.4g} {}", ceiling.name, ceiling.value, ceiling.unit)};
+      const double fraction = cost.amount / seconds / scale;
+      if (best && best->value >= fraction) continue;
+      best = RooflineFraction{
+          fraction, fmt::format("{}, {:.4g} {}", ceiling.name, ceiling.value, ceiling.unit)};
     }
   }
   return best;
 }
 
-std::optional<Share> ShareOfCeiling(const Outcome& outcome, const std::string& device,
-                                    const std::vector<Ceiling>& ceilings) {
+std::optional<RooflineFraction> RooflineFractionOf(const Outcome& outcome,
+                                                   const std::string& device,
+                                                   const std::vector<Ceiling>& ceilings) {
   const Metric* time = TimeOf(outcome);
   if (time == nullptr || outcome.costs.empty()) return std::nullopt;
-  return ShareOfCeiling(outcome.costs, Quantile(time->samples, 0.5) * SecondsIn(time->unit), device,
-                        ceilings);
+  return RooflineFractionOf(outcome.costs, Quantile(time->samples, 0.5) * SecondsIn(time->unit),
+                            device, ceilings);
 }
 
 }  // namespace retable::harness

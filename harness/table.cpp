@@ -165,25 +165,25 @@ TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string&
   return Absent(cells);
 }
 
-// The median share of the binding ceiling over the row's cells.
-TableCell ShareCell(const std::vector<const ArtifactCell*>& cells,
-                    const std::vector<Ceiling>& ceilings) {
-  std::vector<double> shares;
+// The median roofline fraction over the row's cells.
+TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
+                       const std::vector<Ceiling>& ceilings) {
+  std::vector<double> fractions;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
-    const auto share = ShareOfCeiling(cell->record->outcome, cell->config.device, ceilings);
-    if (share) shares.push_back(share->value);
+    const auto fraction = RooflineFractionOf(cell->record->outcome, cell->config.device, ceilings);
+    if (fraction) fractions.push_back(fraction->value);
   }
   TableCell cell;
   cell.unit = "of the ceiling";
-  if (shares.empty()) {
+  if (fractions.empty()) {
     cell.reason = ceilings.empty() ? "ceilings were not measured (retable doctor --measure --out)"
                                    : "the method declares no work";
     return cell;
   }
-  const auto n = static_cast<std::int64_t>(shares.size());
-  return n == 1 ? Exact(shares.front(), 1)
-                : FromInterval(MedianInterval(shares, kBootstrapSeed), n);
+  const auto n = static_cast<std::int64_t>(fractions.size());
+  return n == 1 ? Exact(fractions.front(), 1)
+                : FromInterval(MedianInterval(fractions, kBootstrapSeed), n);
 }
 
 TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec& column,
@@ -195,7 +195,7 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   if (!column.fact.empty()) return Fact(cells, column.fact);
   const bool any = std::any_of(cells.begin(), cells.end(), [](auto* c) { return c->ok(); });
   if (!any) return Absent(cells);
-  if (column.statistic == "share") return ShareCell(cells, ceilings);
+  if (column.statistic == "share") return RooflineCell(cells, ceilings);
   return Statistic(Gather(cells, column), column.statistic);
 }
 
@@ -321,15 +321,15 @@ void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& ce
   csv.Field(metric.name).Field(metric.unit).Field(cell.status()).Field(s.n);
   csv.Field(s.median).Field(s.ci_low).Field(s.ci_high).Field(s.mean).Field(s.std);
   csv.Field(s.min).Field(s.max).Field(s.failures).Field(cell.reason()).Field(cell.key);
-  // Of a rate the share is that of the time it was made from; other times (of a part, of
+  // The fraction of a rate is that of the time it was made from; other times (of a part, of
   // preparing) have none.
   const Metric* timed = TimeOf(cell.record->outcome);
-  std::optional<Share> share;
+  std::optional<RooflineFraction> fraction;
   if (timed != nullptr && (metric.name == timed->name || IsRate(metric.unit))) {
-    share = ShareOfCeiling(cell.record->outcome, cell.config.device, artifact.ceilings);
+    fraction = RooflineFractionOf(cell.record->outcome, cell.config.device, artifact.ceilings);
   }
-  if (share) {
-    csv.Field(share->value).Field(share->ceiling);
+  if (fraction) {
+    csv.Field(fraction->value).Field(fraction->ceiling);
   } else {
     csv.Field("").Field("");
   }

@@ -118,7 +118,7 @@ double TimeOnce(const std::function<void()>& body) {
   return SteadyNow() - begin;
 }
 
-RunTimer::RunTimer(const RunOptions& options) : pinned_(options.pin) {
+RunTimer::RunTimer(const RunTimerOptions& options) : pinned_(options.pin) {
   if (options.gpu_clock) gpu_clock_ = std::make_unique<GpuClock>();
   Forget();
 }
@@ -165,6 +165,20 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
   result.pinned_to = pinned.processor();
   result.steady = std::abs(Drift(result.seconds)) <= kUnsteady;
   result.stop_reason = rule.reason;
+  return result;
+}
+
+TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
+                                const RepeatOptions& options) {
+  constexpr double kLong = 5;  // budgets
+  TimingResult result;
+  if (first_seconds > kLong * options.budget) {
+    result.seconds = {first_seconds};
+  } else if (first_seconds > options.budget) {
+    result.seconds = {TimeOnce(body)};
+  } else {
+    result = TimeRepeated(body, options);
+  }
   return result;
 }
 

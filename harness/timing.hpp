@@ -89,7 +89,13 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 //! One run, not warmed up: for bodies that take minutes. Seconds.
 double TimeOnce(const std::function<void()>& body);
 
-struct RunOptions {
+//! Times a body whose first call took `first_seconds` already, within options.budget. Over the
+//! budget there is no time for warm-up and samples: a call of more than five budgets was long
+//! enough to have warmed itself and is the sample; a shorter one was the warm-up of one more call.
+TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
+                                const RepeatOptions& options);
+
+struct RunTimerOptions {
   bool gpu_clock = false;  //!< as in RepeatOptions
   bool pin = false;        //!< for as long as the timer lives
 };
@@ -99,7 +105,7 @@ struct RunOptions {
 class RunTimer {
  public:
   //! @throws std::runtime_error where the GPU's clock is wanted and there is no GPU
-  explicit RunTimer(const RunOptions& options = {});
+  explicit RunTimer(const RunTimerOptions& options = {});
   ~RunTimer();
   RunTimer(const RunTimer&) = delete;
   RunTimer& operator=(const RunTimer&) = delete;

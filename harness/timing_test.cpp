@@ -34,6 +34,19 @@ struct FakeTime {
   }
 };
 
+TEST(TimeAfterFirstCall, ALongFirstCallIsTheSampleOrTheWarmUp) {
+  int calls = 0;
+  const auto body = [&] { ++calls; };
+  RepeatOptions options;
+  options.budget = 0.01;
+  EXPECT_EQ(TimeAfterFirstCall(body, 0.06, options).seconds, std::vector<double>{0.06});
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(TimeAfterFirstCall(body, 0.02, options).seconds.size(), 1u);
+  EXPECT_EQ(calls, 1);
+  EXPECT_GE(TimeAfterFirstCall(body, 1e-6, options).seconds.size(), 1u);
+  EXPECT_GT(calls, 2);
+}
+
 TEST(RunTimer, KeepsEveryRunSinceTheLastForget) {
   RunTimer timer({.pin = true});
   timer.Time([] { Spin(0.001); });

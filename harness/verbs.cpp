@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <ostream>
 
+#include "harness/context.hpp"
 #include "harness/suggest.hpp"
 
 namespace retable::harness {
 namespace {
+
+constexpr const char* kDescription =
+    "Retable: the experiments of five works on GPU machine learning, run again";
 
 // The verb that the words reached before they went wrong.
 const CLI::App& Reached(const CLI::App& app) {
@@ -80,6 +84,50 @@ int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& 
     err << app.get_name() << ": " << problem.what() << "\n";
     return 2;
   }
+}
+
+Verb MakeVerb(const Context& context, const std::string& name, const std::string& summary,
+              std::function<VerbBody(CLI::App&)> declare) {
+  const auto run = [invoked = context.invoked, name, summary, declare = std::move(declare)](
+                       const std::vector<std::string>& words, std::ostream& out,
+                       std::ostream& err) {
+    CLI::App app{kDescription, invoked};
+    const VerbBody body = declare(*app.add_subcommand(name, summary));
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    reversed.push_back(name);
+    try {
+      app.parse(std::move(reversed));
+    } catch (const CLI::ParseError& problem) {
+      return RefuseWords(app, problem, out, err);
+    }
+    return body(out, err);
+  };
+  return {name, summary, run};
+}
+
+int Dispatch(const std::vector<Verb>& verbs, const Context& context, const std::string& version,
+             const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  for (const Verb& verb : verbs) {
+    if (words.empty() || verb.name != words.front()) continue;
+    try {
+      return verb.run({words.begin() + 1, words.end()}, out, err);
+    } catch (const std::exception& problem) {
+      err << problem.what() << "\n";
+      return kUsage;
+    }
+  }
+  CLI::App app{kDescription, context.invoked};
+  app.set_version_flag("--version", version);
+  for (const Verb& verb : verbs) {
+    if (!verb.summary.empty()) app.add_subcommand(verb.name, verb.summary);
+  }
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& problem) {
+    return RefuseWords(app, problem, out, err);
+  }
+  out << app.help();
+  return kUsage;
 }
 
 std::function<int()> WithWordsRefused(std::function<int()> body) {

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -20,6 +19,7 @@
 #include <typeinfo>
 
 #include "harness/cell_json.hpp"
+#include "harness/correctness_gate.hpp"
 
 namespace retable::harness {
 namespace {
@@ -82,26 +82,6 @@ Outcome MeasureCell(const CellConfig& cell) {
 }
 
 }  // namespace
-
-Outcome Gate(Outcome outcome) {
-  Verification& check = outcome.verification;
-  if (outcome.status == "ok" && check.done && (!check.ok || std::isnan(check.value))) {
-    check.ok = false;
-    outcome.status = "wrong_result";
-    outcome.reason = fmt::format("{} = {} against {} (threshold {}){}", check.metric, check.value,
-                                 check.reference, check.threshold,
-                                 outcome.reason.empty() ? "" : "; " + outcome.reason);
-  }
-  if (outcome.status == "ok" && !outcome.metrics.empty()) {
-    bool any = false;
-    for (const Metric& metric : outcome.metrics) any = any || !metric.samples.empty();
-    if (!any) {
-      outcome.status = "failed";
-      outcome.reason = "the protocol reported no sample";
-    }
-  }
-  return outcome;
-}
 
 int WorkerMain() {
   const std::string text((std::istreambuf_iterator<char>(std::cin)),

@@ -65,7 +65,4 @@ class Worker {
 //! the exit code.
 int WorkerMain();
 
-//! The outcome after the harness's own gate: an unverified or non-finite check is wrong_result.
-Outcome Gate(Outcome outcome);
-
 }  // namespace retable::harness

@@ -22,7 +22,7 @@ std::vector<harness::DatasetInfo> ResolveData(const std::string& name);
 //! The data set of a cell. `rows` and `seed` matter to generators only.
 datasets::Frame LoadData(const std::string& name, std::int64_t rows = 0, std::uint64_t seed = 0);
 
-//! All methods behind an interface, CPU and CUDA twins joined by name.
+//! All methods behind an interface, CPU and CUDA backends joined by name.
 template <class Interface>
 std::vector<harness::AlgorithmInfo> ListMethods() {
   std::vector<harness::AlgorithmInfo> all;
@@ -51,7 +51,7 @@ std::unique_ptr<Interface> MakeMethod(const harness::CellConfig& cell) {
   Parameters parameters;
   if (const auto* method = registry.Find(cell.algorithm, device)) {
     for (const auto& info : method->parameters) {
-      // The other twin's parameters travel with the cell too; each takes its own.
+      // The cell carries the parameters of all backends; each takes its own.
       if (const auto given = cell.parameters.find(info.name); given != cell.parameters.end()) {
         parameters.insert(*given);
       }

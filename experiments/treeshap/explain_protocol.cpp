@@ -172,15 +172,8 @@ class ExplainProtocol final : public harness::Protocol {
       timed(part);
       note();
     };
-    harness::TimingResult timing;
-    if (seconds > 5 * options.budget) {  // a call of many seconds has warmed itself
-      note();
-      timing.seconds = {seconds};
-    } else if (seconds > options.budget) {  // even the fewest rows: that call was the warm-up
-      timing.seconds = {harness::TimeOnce(body)};
-    } else {
-      timing = harness::TimeRepeated(body, options);
-    }
+    harness::TimingResult timing = harness::TimeAfterFirstCall(body, seconds, options);
+    if (kernel.empty()) note();  // the first call is the sample
     // Another program's time is that of its work, without the way of the data to it and back.
     if (external != nullptr) {
       const auto warm = external_seconds.size() - timing.seconds.size();

@@ -233,6 +233,20 @@ def cell_keys(row):
     return [key for key in re.split(r"[\s;,]+", row.get("key", "") or "") if key]
 
 
+def read_artifacts(root, names, files, only, problems):
+    """{name: Artifact} of those that `only` matches."""
+    artifacts = {}
+    for name in names:
+        if only and not (fnmatch.fnmatchcase(name, only) or fnmatch.fnmatchcase(name, only.rstrip("/") + "/*")):
+            continue
+        if name not in files and (set(name.split("/")) & {"", ".", ".."} or "\0" in name):
+            problems.append(f"'{name}' is no name for an artifact; its verdicts and claims are left out")
+            continue
+        artifacts[name] = read_artifact(root, name, files[name]) if name in files else Artifact(
+            name, problems=[f"no file of {name} is there; only verdicts or claims name it"])
+    return artifacts
+
+
 def read_report(root, only="*", with_cells=True):
     """@return the Report in `root`; an unreadable root gives an empty report that says so."""
     report = Report(root)
@@ -247,14 +261,7 @@ def read_report(root, only="*", with_cells=True):
                         ("artifact", "id", "text", "verdict"))
     files = artifact_files(root)
     names = list(dict.fromkeys(list(files) + [row["artifact"] for row in verdicts + claims if row["artifact"]]))
-    for name in names:
-        if only and not (fnmatch.fnmatchcase(name, only) or fnmatch.fnmatchcase(name, only.rstrip("/") + "/*")):
-            continue
-        if name not in files and (set(name.split("/")) & {"", ".", ".."} or "\0" in name):
-            report.problems.append(f"'{name}' is no name for an artifact; its verdicts and claims are left out")
-            continue
-        report.artifacts[name] = read_artifact(root, name, files[name]) if name in files else Artifact(
-            name, problems=[f"no file of {name} is there; only verdicts or claims name it"])
+    report.artifacts.update(read_artifacts(root, names, files, only, report.problems))
     for rows, attribute in ((verdicts, "verdicts"), (claims, "claims")):
         for row in rows:
             row["verdict"] = (row.get("verdict") or "NO-DATA").strip().upper().replace("_", "-")

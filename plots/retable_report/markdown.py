@@ -52,28 +52,41 @@ def verdict_lines(rows):
     return text
 
 
-def artifact_lines(report, artifact, note):
+def image_path(artifact):
+    """The figure's path as a link may hold it."""
+    path = (artifact.name + ".svg").replace("%", "%25")
+    for bad, good in ((" ", "%20"), ("<", "%3C"), (">", "%3E"), ('"', "%22"), ("(", "%28"), (")", "%29"), ("&", "%26"), ("#", "%23"), ("?", "%3F")):
+        path = path.replace(bad, good)
+    return path
+
+
+def result_lines(artifact):
+    """The published cells with their verdicts; without any, the table that was measured."""
     rows = model.verdict_rows(artifact)
-    shared = model.shared_reasons(rows)
+    if rows:
+        shared = model.shared_reasons(rows)
+        return ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}." +
+                (f" All measured {escape('; '.join(shared))}." if shared else ""), ""] + verdict_lines(rows)
+    if len(artifact.table) < 2:
+        return []
+    header, body = artifact.table[0], artifact.table[1:]
+    width = len(header)
+    shown = [[numbers.shown(c) for c in (r + [""] * width)[:width]] for r in body[:MAX_ROWS]]
+    lines = [""] + table([escape(h) for h in header], shown, range(1, width))
+    if len(body) > MAX_ROWS:
+        lines += ["", f"{len(body) - MAX_ROWS} more rows are in {artifact.name}.csv."]
+    return lines
+
+
+def artifact_lines(report, artifact, note):
     lines = ["", f"### {escape(artifact.text('title') or artifact.short)}", ""]
     lines.append(f"{code(artifact.name)}" + (f", {escape(model.source_of(artifact))}" if model.source_of(artifact) else "") +
                  (f". {escape(artifact.text('question'))}" if artifact.text("question") else ""))
     if os.path.exists(os.path.join(report.root, *(artifact.name + ".svg").split("/"))):
-        path = (artifact.name + ".svg").replace("%", "%25")
-        for bad, good in ((" ", "%20"), ("<", "%3C"), (">", "%3E"), ('"', "%22"), ("(", "%28"), (")", "%29"), ("&", "%26"), ("#", "%23"), ("?", "%3F")):
-            path = path.replace(bad, good)
-        lines += ["", f"![{escape(artifact.text('title') or artifact.name)}]({path})"]
+        lines += ["", f"![{escape(artifact.text('title') or artifact.name)}]({image_path(artifact)})"]
     if note:
         lines += ["", escape(note)]
-    if rows:
-        lines += ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}." +
-                  (f" All measured {escape('; '.join(shared))}." if shared else ""), ""] + verdict_lines(rows)
-    elif len(artifact.table) > 1:
-        header, body = artifact.table[0], artifact.table[1:]
-        width = len(header)
-        lines += [""] + table([escape(h) for h in header], [[numbers.shown(c) for c in (r + [""] * width)[:width]] for r in body[:MAX_ROWS]], range(1, width))
-        if len(body) > MAX_ROWS:
-            lines += ["", f"{len(body) - MAX_ROWS} more rows are in {artifact.name}.csv."]
+    lines += result_lines(artifact)
     coverage = artifact.meta.get("coverage")
     if isinstance(coverage, dict) and coverage.get("text"):
         lines += ["", f"Data: {escape(coverage['text'])}"]
@@ -87,9 +100,9 @@ def artifact_lines(report, artifact, note):
     return lines
 
 
-def build(report, notes):
-    """@return report.md as text."""
-    run, families = report.run, report.families()
+def head_lines(report):
+    """What the run was, on what, and what is missing of it."""
+    run = report.run
     lines = ["# Retable: paper and measurement, side by side", ""]
     for line in report.banner():
         lines += [f"> {escape(line)}", ""]
@@ -106,32 +119,49 @@ def build(report, notes):
         lines += [f"- {escape(f['artifact'])}, {escape(f['what'])}: {f['status']}" + (f", {escape(f['reason'])}" if f["reason"] else "")
                   for f in failed[:MAX_ROWS]]
         lines += [f"- and {len(failed) - MAX_ROWS} more"] if len(failed) > MAX_ROWS else []
-    views = [(family, artifact, model.verdict_rows(artifact)) for family, artifacts in families for artifact in artifacts]
-    claims = [(family, claim) for family, artifacts in families for artifact in artifacts for claim in model.claim_rows(artifact)]
-    if claims:
-        lines += ["", "## Claims", "", f"{numbers.count(len(claims), 'claim')}: {summary(model.tally([c for _, c in claims], CLAIM_VERDICTS))}.", ""]
-        def say(claim):
-            silent = claim["verdict"] == "NO-DATA"
-            parts = [] if silent else [claim["figures"]]
-            parts += [claim["reason"], claim["note"]]
-            parts += [f"{rec['verdict']} as recorded on {model.on(rec)}" + (f": {'; '.join(rec['figures'])}" if silent else "")
-                      for rec in claim["recorded"]]
-            values = ". ".join(part.rstrip(".") for part in parts if part)
-            return [model.GLYPHS[claim["verdict"]] + " " + claim["verdict"], claim["text"] or claim["id"], values, claim["artifact"]]
-        lines += table(["Verdict", "Claim", "Values", "Artifact"], [say(claim) for _, claim in claims])
-    every = [row for _, _, rows in views for row in rows]
-    lines += ["", "## Scoreboard", ""]
-    if every:
-        names = [name for name, _ in model.tally(every, VERDICTS)]
-        body = []
-        for _, artifact, rows in views:
-            if rows:
-                counts = dict(model.tally(rows, VERDICTS))
-                body.append([artifact.name, len(rows)] + [counts.get(name, "") for name in names])
-        lines += [f"{numbers.count(len(every), 'published cell')}: {summary(model.tally(every, VERDICTS))}.", ""]
-        lines += table(["Artifact", "Cells"] + names, body, range(1, len(names) + 2))
-    else:
-        lines.append("No published cell was compared: verdicts.csv has no row.")
+    return lines
+
+
+def claim_cells(claim):
+    """A row of the table of claims."""
+    silent = claim["verdict"] == "NO-DATA"
+    parts = [] if silent else [claim["figures"]]
+    parts += [claim["reason"], claim["note"]]
+    parts += [f"{rec['verdict']} as recorded on {model.on(rec)}" + (f": {'; '.join(rec['figures'])}" if silent else "")
+              for rec in claim["recorded"]]
+    values = ". ".join(part.rstrip(".") for part in parts if part)
+    return [model.GLYPHS[claim["verdict"]] + " " + claim["verdict"], claim["text"] or claim["id"], values, claim["artifact"]]
+
+
+def claim_lines(artifacts):
+    claims = [claim for artifact in artifacts for claim in model.claim_rows(artifact)]
+    if not claims:
+        return []
+    lines = ["", "## Claims", "", f"{numbers.count(len(claims), 'claim')}: {summary(model.tally(claims, CLAIM_VERDICTS))}.", ""]
+    return lines + table(["Verdict", "Claim", "Values", "Artifact"], [claim_cells(claim) for claim in claims])
+
+
+def scoreboard_lines(artifacts):
+    views = [(artifact, model.verdict_rows(artifact)) for artifact in artifacts]
+    every = [row for _, rows in views for row in rows]
+    lines = ["", "## Scoreboard", ""]
+    if not every:
+        return lines + ["No published cell was compared: verdicts.csv has no row."]
+    names = [name for name, _ in model.tally(every, VERDICTS)]
+    body = []
+    for artifact, rows in views:
+        if rows:
+            counts = dict(model.tally(rows, VERDICTS))
+            body.append([artifact.name, len(rows)] + [counts.get(name, "") for name in names])
+    lines += [f"{numbers.count(len(every), 'published cell')}: {summary(model.tally(every, VERDICTS))}.", ""]
+    return lines + table(["Artifact", "Cells"] + names, body, range(1, len(names) + 2))
+
+
+def build(report, notes):
+    """@return report.md as text."""
+    families = report.families()
+    every = [artifact for _, artifacts in families for artifact in artifacts]
+    lines = head_lines(report) + claim_lines(every) + scoreboard_lines(every)
     for family, artifacts in families:
         lines += ["", f"## {escape(model.family_name(family))}"]
         for artifact in artifacts:

@@ -125,6 +125,20 @@ def recorded_cell(tables, row, column):
     return None
 
 
+def layout_cell(text, verdict, recorded, name, column):
+    """One cell of the layout, or None."""
+    value = number(text)
+    if verdict and text.strip().upper().replace("_", "-") == verdict["verdict"]:
+        text = ""  # the glyph says it
+    if not verdict and text in ("", "NOT-RUN", "NO-DATA"):
+        absent = {"text": GLYPHS[text], "value": None, "verdict": None, "absent": True} if text else None
+        return recorded_cell(recorded, name, column) or absent
+    shown = numbers.shown(text) if text else verdict["measured"] if verdict else ""
+    if not shown and not verdict:
+        return None
+    return {"text": shown, "value": value if value is not None else verdict and verdict["measured_value"], "verdict": verdict}
+
+
 def layout(artifact, rows):
     """The paper's layout: (row header, columns, [(row name, [cell or None, ...])]).
 
@@ -146,20 +160,9 @@ def layout(artifact, rows):
     grid += [(name, []) for name in dict.fromkeys(v["row"] for v in rows) if name.strip() not in known]
     lines = []
     for name, texts in grid:
-        cells = []
-        for column, text in zip(columns, texts + [""] * (len(columns) - len(texts))):
-            verdict = judged.get((name.strip(), column.strip()))
-            value = number(text)
-            if verdict and text.strip().upper().replace("_", "-") == verdict["verdict"]:
-                text = ""  # the glyph says it
-            if not verdict and text in ("", "NOT-RUN", "NO-DATA"):
-                found = recorded_cell(recorded, name, column)
-                cells.append(found or (text and {"text": GLYPHS[text], "value": None, "verdict": None, "absent": True}) or None)
-                continue
-            shown = numbers.shown(text) if text else verdict["measured"] if verdict else ""
-            cells.append({"text": shown, "value": value if value is not None else verdict and verdict["measured_value"],
-                          "verdict": verdict} if shown or verdict else None)
-        lines.append((name, cells))
+        padded = texts + [""] * (len(columns) - len(texts))
+        lines.append((name, [layout_cell(text, judged.get((name.strip(), column.strip())), recorded, name, column)
+                             for column, text in zip(columns, padded)]))
     return corner, columns, lines
 
 
@@ -259,35 +262,38 @@ def stamp_recorded(report):
             artifact.date = other.date()
 
 
+def first_scalar(tree, *names):
+    """The first scalar under any of these names, wherever it is nested."""
+    queue = [tree]
+    while queue:
+        node = queue.pop(0)
+        for name in names:
+            if isinstance(node.get(name), (str, int, float)) and node.get(name) not in ("", None):
+                return node[name]
+        queue += [v for v in node.values() if isinstance(v, dict)]
+    return None
+
+
+def gpu_words(env):
+    gpu = env.get("gpu")
+    gpu = gpu[0] if isinstance(gpu, list) and gpu else gpu
+    if isinstance(gpu, dict) and gpu.get("name"):
+        return str(gpu["name"])
+    if isinstance(gpu, str) and gpu:
+        return gpu
+    return "no GPU" if "gpu" in env else ""
+
+
 def machine_line(report):
     """One line on what the run ran on: CPU, cores, memory, GPU."""
     env = report.environment
-    def find(*names):
-        """The first scalar under any of these names, wherever it is nested."""
-        queue = [env]
-        while queue:
-            node = queue.pop(0)
-            for name in names:
-                if isinstance(node.get(name), (str, int, float)) and node.get(name) not in ("", None):
-                    return node[name]
-            queue += [v for v in node.values() if isinstance(v, dict)]
-        return None
-    part = lambda name: env.get(name) if isinstance(env.get(name), dict) else {}
-    cpu, gpu = part("cpu"), env.get("gpu")
-    gpu = gpu[0] if isinstance(gpu, list) and gpu else gpu
-    words = []
-    if cpu.get("model") or cpu.get("name"):
-        words.append(" ".join(str(cpu.get("model") or cpu.get("name")).split()))
+    cpu, memory = ((env.get(name) if isinstance(env.get(name), dict) else {}) for name in ("cpu", "memory"))
+    words = [" ".join(str(cpu.get("model") or cpu.get("name") or "").split())]
     cores = next((cpu[k] for k in ("cores_used", "cores", "logical_cores", "threads") if isinstance(cpu.get(k), (int, str)) and cpu.get(k)), None)
     if cores:
         words.append(numbers.count(cores if not str(cores).isdigit() else int(cores), "core"))
-    memory = next((v for k, v in part("memory").items() if number(v) and "total" in k and "byte" in k), None)
-    if memory:
-        words.append(numbers.size(memory))
-    if isinstance(gpu, dict) and gpu.get("name"):
-        words.append(str(gpu["name"]))
-    elif isinstance(gpu, str) and gpu:
-        words.append(gpu)
-    elif "gpu" in env:
-        words.append("no GPU")
-    return ", ".join(words) or str(find("hostname", "model", "name") or "")
+    total = next((v for k, v in memory.items() if number(v) and "total" in k and "byte" in k), None)
+    if total:
+        words.append(numbers.size(total))
+    words.append(gpu_words(env))
+    return ", ".join(word for word in words if word) or str(first_scalar(env, "hostname", "model", "name") or "")

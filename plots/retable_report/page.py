@@ -142,38 +142,52 @@ def compact_cell(cell, samples, words):
             "f": [words(text[:120]) for pair in told for text in pair]}
 
 
+def alike(row):
+    """What rows that did not run have in common where one line tells of them all."""
+    return tuple(row.get(k, "") for k in ("label", "device", "metric", "unit", "reason"))
+
+
+def merged_rows(tidy, columns):
+    """The tidy rows, those that did not run for one reason as one."""
+    absent = {}
+    for row in tidy:
+        if row.get("status") == "not_run":
+            absent.setdefault(alike(row), []).append(row)
+    measured = []
+    for row in tidy:
+        group = absent.get(alike(row), [])
+        if row.get("status") != "not_run" or len(group) == 1:
+            measured.append(row)
+        elif group[0] is row:
+            merged = {c: row.get(c, "") if len({r.get(c, "") for r in group}) == 1 else
+                      f"{len({r.get(c, '') for r in group})} of them" for c in columns}
+            measured.append(dict(row, **merged, key=""))
+    return measured
+
+
+def drill_row(row, columns, brief):
+    return ([row.get("label", "")] + [row.get(c, "") for c in columns] +
+            [row.get("metric", ""), row.get("unit", ""), row.get("status", ""), significant(row.get("median")),
+             significant(row.get("ci_low")), significant(row.get("ci_high")),
+             row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason", "") or "",
+             " ".join(brief[key] for key in cell_keys(row)), significant(row.get("share"), 3), row.get("ceiling", "") or ""])
+
+
+def drill_table(artifact, brief):
+    axes = artifact.axes()
+    columns = [c for c in ["device", "dataset"] if any(row.get(c) for row in artifact.tidy)] + axes
+    rows = [drill_row(row, columns, brief) for row in merged_rows(artifact.tidy, columns)]
+    if not any(row[-2] is not None for row in rows):
+        rows = [row[:-2] for row in rows]
+    return {"columns": columns, "rows": rows}
+
+
 def drill_data(report, ids):
     """The page's embedded data, made smaller in steps until it fits."""
-    tables = {}
     keys = list(dict.fromkeys(key for a in report.artifacts.values() for row in a.tidy for key in cell_keys(row)))
     length = next((n for n in (12, 16, 24) if len({key[:n] for key in keys}) == len(keys)), None)
     brief = {key: key[:length] for key in keys}
-    for artifact in report.artifacts.values():
-        if not artifact.tidy:
-            continue
-        axes = artifact.axes()
-        columns = [c for c in ["device", "dataset"] if any(row.get(c) for row in artifact.tidy)] + axes
-        measured, absent = [], {}
-        for row in artifact.tidy:
-            if row.get("status") == "not_run":
-                absent.setdefault(tuple(row.get(k, "") for k in ("label", "device", "metric", "unit", "reason")), []).append(row)
-        for row in artifact.tidy:
-            alike = absent.get(tuple(row.get(k, "") for k in ("label", "device", "metric", "unit", "reason")), [])
-            if row.get("status") != "not_run" or len(alike) == 1:
-                measured.append(row)
-            elif alike[0] is row:  # one row says that many alike did not run
-                merged = {c: row.get(c, "") if len({r.get(c, "") for r in alike}) == 1 else
-                          f"{len({r.get(c, '') for r in alike})} of them" for c in columns}
-                measured.append(dict(row, **merged, key=""))
-        rows = [[row.get("label", "")] + [row.get(c, "") for c in columns] +
-                [row.get("metric", ""), row.get("unit", ""), row.get("status", ""), significant(row.get("median")),
-                 significant(row.get("ci_low")), significant(row.get("ci_high")),
-                 row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason", "") or "",
-                 " ".join(brief[key] for key in cell_keys(row)), significant(row.get("share"), 3), row.get("ceiling", "") or ""]
-                for row in measured]
-        if not any(row[-2] is not None for row in rows):
-            rows = [row[:-2] for row in rows]
-        tables[ids[artifact.name]] = {"columns": columns, "rows": rows}
+    tables = {ids[a.name]: drill_table(a, brief) for a in report.artifacts.values() if a.tidy}
     for samples, row_limit in ((50, 10**9), (25, 10**9), (12, 10**9), (5, 10**9), (0, 10**9), (None, 10**9), (None, 400), (None, 0)):
         words = Words()
         cells = {} if samples is None else {brief.get(key, key): compact_cell(cell, samples, words) for key, cell in report.cells.items()}
@@ -282,12 +296,9 @@ def head_view(report):
             "command": str(run.get("command") or "")}
 
 
-def build(report, notes):
-    """@return report.html as text."""
-    ids = Ids()
-    for fixed in [recorded_id(machine) for machine, _ in report.recorded] + ["top", "claims", "scoreboard", "glossary", "environment", "data", "theme", "toc", "problems"]:
-        ids(fixed)
-    slugs, families, recorded = {}, [], None
+def family_views(report, notes, ids, slugs):
+    """What the page shows of each family; `slugs` gets the anchor of each artifact."""
+    families = []
     for family, artifacts in report.families():
         slug = ids("family-" + family)
         views = []
@@ -296,24 +307,43 @@ def build(report, notes):
             views.append(artifact_view(report, artifact, slugs[artifact.name], notes.get(artifact.name, "")))
         families.append({"slug": slug, "key": family, "name": model.family_name(family), "artifacts": views,
                          "teaching": teaching_html(family), "tally": model.tally([r for v in views for r in v["rows"]], VERDICTS)})
-    recorded = recorded_only(report, ids)
-    for family in families:
-        family["recorded"] = recorded.pop(family["key"], [])
-    claims = [(family, [claim for view in family["artifacts"] for claim in [dict(c, slug=view["slug"], silent=c["verdict"] == "NO-DATA" and not c["recorded"]) for c in view["claims"]]])
-              for family in families]
-    every = [row for family in families for view in family["artifacts"] for row in view["rows"]]
-    all_claims = [claim for _, rows in claims for claim in rows]
-    assets = {}
-    for name in ("report.css", "report.js"):
-        with open(os.path.join(HERE, "templates", name), encoding="utf-8") as stream:
-            assets[name] = Markup(stream.read())
+    return families
+
+
+def claims_of(family):
+    return [dict(claim, slug=view["slug"], silent=claim["verdict"] == "NO-DATA" and not claim["recorded"])
+            for view in family["artifacts"] for claim in view["claims"]]
+
+
+def page_template():
     env = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.join(HERE, "templates")), autoescape=True,
                              trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
     env.globals.update(recorded_id=recorded_id, glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
                        count=numbers.count)
     env.filters["raised"] = lambda text: breakable(numbers.raised(text))
     env.filters["code_spans"] = code_spans
-    return env.get_template("report.html.j2").render(
+    return env.get_template("report.html.j2")
+
+
+def asset(name):
+    with open(os.path.join(HERE, "templates", name), encoding="utf-8") as stream:
+        return Markup(stream.read())
+
+
+def build(report, notes):
+    """@return report.html as text."""
+    ids = Ids()
+    for fixed in [recorded_id(machine) for machine, _ in report.recorded] + ["top", "claims", "scoreboard", "glossary", "environment", "data", "theme", "toc", "problems"]:
+        ids(fixed)
+    slugs = {}
+    families = family_views(report, notes, ids, slugs)
+    recorded = recorded_only(report, ids)
+    for family in families:
+        family["recorded"] = recorded.pop(family["key"], [])
+    claims = [(family, claims_of(family)) for family in families]
+    every = [row for family in families for view in family["artifacts"] for row in view["rows"]]
+    all_claims = [claim for _, rows in claims for claim in rows]
+    return page_template().render(
         head=head_view(report), families=families, claims=[(f, rows) for f, rows in claims if rows],
         claim_tally=model.tally(all_claims, CLAIM_VERDICTS), claim_total=len(all_claims),
         tally=model.tally(every, VERDICTS), total=len(every), recorded_cells=sum(bool(r["recorded"]) for r in every),
@@ -321,4 +351,4 @@ def build(report, notes):
         machines=[{"name": m, "slug": recorded_id(m), "date": r.date(), "line": model.machine_line(r),
                    "profile": str(r.run.get("profile") or ""), "banner": r.banner()} for m, r in report.recorded],
         verdicts=VERDICTS, claim_verdicts=CLAIM_VERDICTS, data=drill_data(report, slugs), leftover=recorded,
-        css=assets["report.css"], js=assets["report.js"])
+        css=asset("report.css"), js=asset("report.js"))

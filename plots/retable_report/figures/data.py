@@ -18,27 +18,29 @@ def chosen_metric(artifact, figure):
     return names[0] if names else ("", "")
 
 
+def tidy_rows(source, metric):
+    """The tidy table's rows of a metric with float median, low and high; no median where the cell is not ok."""
+    for row in source.tidy:
+        if metric and row.get("metric") != metric:
+            continue
+        value = number(row.get("median"))
+        item = dict(row, median=value, low=number(row.get("ci_low")), high=number(row.get("ci_high")))
+        if value is not None and row.get("status", "ok") not in ("ok", ""):
+            item["median"] = None
+        yield item
+
+
 def points(artifact, metric, key_fields):
     """Rows of the tidy table with a number; where the local row has none, the recorded one, marked †.
 
     @return (rows with float median, low, high and text fields; the machines used)
     """
-    def rows_of(source):
-        for row in source.tidy:
-            if metric and row.get("metric") != metric:
-                continue
-            value = number(row.get("median"))
-            item = dict(row, median=value, low=number(row.get("ci_low")), high=number(row.get("ci_high")))
-            if value is not None and row.get("status", "ok") not in ("ok", ""):
-                item["median"] = None
-            yield item
-
-    local = list(rows_of(artifact))
+    local = list(tidy_rows(artifact, metric))
     found = [row for row in local if row["median"] is not None]
     have = {tuple(row.get(field, "") for field in key_fields) for row in found}
     machines = []
     for machine, other in artifact.recorded:
-        for row in rows_of(other):
+        for row in tidy_rows(other, metric):
             key = tuple(row.get(field, "") for field in key_fields)
             if row["median"] is not None and key not in have:
                 have.add(key)
@@ -164,6 +166,17 @@ def panel_names(rows, panel):
 
 def distinct(rows, field):
     return list(dict.fromkeys(row.get(field, "") for row in rows))
+
+
+def curves_of(rows, x, fields):
+    """Groups rows into lines; a field names a line only where it tells two lines of one label apart."""
+    telling = [f for f in fields if any(len({r.get(f, "") for r in rows if r["label"] == label}) > 1
+                                        for label in distinct(rows, "label"))]
+    lines = {}
+    for row in rows:
+        extra = ", ".join(f"{row.get(f, '')}" if f in ("device", "dataset") else f"{f}={row.get(f, '')}" for f in telling)
+        lines.setdefault((row["label"] + (f", {extra}" if extra else ""), row["label"]), []).append(row)
+    return lines
 
 
 def in_order(names, order):

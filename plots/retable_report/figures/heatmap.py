@@ -13,6 +13,35 @@ from .data import Nothing, chosen_metric, distinct, foot_note, in_order, points
 from .layout import MAX_ROWS, Page, add_legend, foot_height
 
 
+def grid_of(artifact, rows, x):
+    """(labels, columns, medians), not a number where there is none."""
+    labels = in_order(distinct(rows, "label"), artifact.labels())[:MAX_ROWS]
+    columns = sorted(distinct(rows, x), key=natural)
+    grid = numpy.full((len(labels), len(columns)), numpy.nan)
+    for row in rows:
+        if row["label"] in labels:
+            grid[labels.index(row["label"]), columns.index(row.get(x, ""))] = row["median"]
+    return labels, columns, grid
+
+
+def write_numbers(ax, grid, shade):
+    """Each cell's value, light on a dark cell."""
+    for (i, j), value in numpy.ndenumerate(grid):
+        dark = math.isfinite(value) and shade[i, j] < .55
+        ax.text(j + .5, i + .5, short(value), ha="center", va="center", size=SMALL - .5,
+                color="#ffffff" if dark else "#101010" if math.isfinite(value) else MUTED)
+
+
+def draw_scale(strip, palette, low, high, log):
+    strip.pcolormesh(numpy.linspace(low, high, 65), [0, 1], numpy.linspace(low, high, 64)[None, :], cmap=palette)
+    strip.set_yticks([])
+    strip.spines["left"].set_visible(False)
+    strip.spines["bottom"].set_visible(False)
+    strip.xaxis.set_major_locator(MaxNLocator(4))
+    strip.xaxis.set_major_formatter(FuncFormatter(lambda v, _: short(10 ** v if log else v)))
+    strip.tick_params(length=0, pad=1)
+
+
 def draw_heatmap(artifact, figure):
     metric, unit = chosen_metric(artifact, figure)
     axes = artifact.axes()
@@ -20,12 +49,7 @@ def draw_heatmap(artifact, figure):
     x = str(figure.get("x") or next((a for a in axes if len(distinct(rows, a)) > 1), "dataset"))
     if x not in rows[0]:
         raise Nothing(f"the table has no column '{x}' for the columns of the map")
-    labels = in_order(distinct(rows, "label"), artifact.labels())[:MAX_ROWS]
-    columns = sorted(distinct(rows, x), key=natural)
-    grid = numpy.full((len(labels), len(columns)), numpy.nan)
-    for row in rows:
-        if row["label"] in labels:
-            grid[labels.index(row["label"]), columns.index(row.get(x, ""))] = row["median"]
+    labels, columns, grid = grid_of(artifact, rows, x)
     finite = grid[numpy.isfinite(grid)]
     log = finite.size and finite.min() > 0 and finite.max() / finite.min() > 50
     shown = numpy.log10(grid) if log else grid
@@ -42,12 +66,7 @@ def draw_heatmap(artifact, figure):
     palette = style.matplotlib.colormaps["cividis"].resampled(64)
     ax.pcolormesh(numpy.ma.masked_invalid(shown), cmap=palette, vmin=low, vmax=high, edgecolors=PAPER, linewidth=.8)
     if width / len(columns) > .34:
-        for i in range(len(labels)):
-            for j in range(len(columns)):
-                value = grid[i, j]
-                dark = math.isfinite(value) and (shown[i, j] - low) / (high - low) < .55
-                ax.text(j + .5, i + .5, short(value), ha="center", va="center", size=SMALL - .5,
-                        color="#ffffff" if dark else "#101010" if math.isfinite(value) else MUTED)
+        write_numbers(ax, grid, (shown - low) / (high - low))
     ax.set_ylim(len(labels), 0)
     ax.set_yticks(numpy.arange(len(labels)) + .5)
     ax.set_yticklabels(names)
@@ -58,13 +77,7 @@ def draw_heatmap(artifact, figure):
         ax.spines[side].set_visible(False)
     ax.set_xlabel(str(figure.get("xlabel") or x))
     strip = page.axes(left, .08 + row * len(labels) + ticks + .27, min(width, 2.6), .09)
-    strip.pcolormesh(numpy.linspace(low, high, 65), [0, 1], numpy.linspace(low, high, 64)[None, :], cmap=palette)
-    strip.set_yticks([])
-    strip.spines["left"].set_visible(False)
-    strip.spines["bottom"].set_visible(False)
-    strip.xaxis.set_major_locator(MaxNLocator(4))
-    strip.xaxis.set_major_formatter(FuncFormatter(lambda v, _: short(10 ** v if log else v)))
-    strip.tick_params(length=0, pad=1)
+    draw_scale(strip, palette, low, high, log)
     page.text(left + min(width, 2.6) + .1, .08 + row * len(labels) + ticks + .31, with_unit(metric, unit), va="center", color=MUTED)
     add_legend(page, [], [], note)
     return page.drawing()
