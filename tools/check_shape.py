@@ -43,7 +43,7 @@ NO_ARTIFACT = {
 # Functions that are declared tables: data, one entry after the other. Others bear a comment
 # "Declared table: why".
 TABLES = {
-    "MakeFields": "every key of an experiment's TOML, declared once",
+    "MakeSchema": "every key of an experiment's TOML, declared once",
 }
 
 # ---------------------------------------------------------------------------------------- reading
