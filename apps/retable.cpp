@@ -11,14 +11,14 @@
 #include <filesystem>
 #include <iostream>
 
-#include "datasets/catalog.hpp"
+#include "datasets/registry/catalog.hpp"
 #include "datasets/commands.hpp"
-#include "harness/commands.hpp"
-#include "harness/context.hpp"
-#include "harness/device.hpp"
-#include "harness/shell.hpp"
-#include "harness/verbs.hpp"
-#include "harness/worker.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/cli/context.hpp"
+#include "harness/machine/device.hpp"
+#include "harness/cli/shell.hpp"
+#include "harness/cli/verbs.hpp"
+#include "harness/run/worker.hpp"
 
 namespace {
 

@@ -40,7 +40,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
 "// Generated at build from the families' sources.
 #include <map>
 
-#include \"harness/plan.hpp\"
+#include \"harness/plan/plan.hpp\"
 
 namespace retable::harness {
 std::string FamilySourceHash(const std::string& family) {

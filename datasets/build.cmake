@@ -27,7 +27,7 @@ endif()
 add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff_bench.cpp)
 target_link_libraries(arff_bench PRIVATE retable_datasets retable_flags)
 
-retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff_fuzz.cpp
-             datasets/arff.cpp datasets/arff_date.cpp datasets/frame.cpp datasets/utf8.cpp)
-retable_fuzz(json datasets/fuzz_corpus/json 4096 "${RETABLE_FUZZ_RUNS}" datasets/json_fuzz.cpp
-             datasets/openml_json.cpp datasets/simple_xml.cpp datasets/utf8.cpp)
+retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff/parser_fuzz.cpp
+             datasets/arff/parser.cpp datasets/arff/date.cpp datasets/frame/frame.cpp datasets/arff/utf8.cpp)
+retable_fuzz(json datasets/fuzz_corpus/json 4096 "${RETABLE_FUZZ_RUNS}" datasets/openml/json_fuzz.cpp
+             datasets/openml/json.cpp datasets/openml/simple_xml.cpp datasets/arff/utf8.cpp)

@@ -16,11 +16,11 @@
 #include <set>
 #include <sstream>
 
-#include "datasets/cache.hpp"
-#include "datasets/catalog.hpp"
-#include "datasets/embedded.hpp"
-#include "datasets/fetch.hpp"
-#include "datasets/registry_file.hpp"
+#include "datasets/openml/cache.hpp"
+#include "datasets/registry/catalog.hpp"
+#include "datasets/registry/embedded.hpp"
+#include "datasets/openml/fetch.hpp"
+#include "datasets/registry/registry_file.hpp"
 
 namespace retable::datasets {
 namespace {

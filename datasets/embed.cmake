@@ -13,7 +13,7 @@ foreach(file IN LISTS FILES)
   math(EXPR index "${index} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "// Generated from datasets/embedded and datasets/registry.toml.
-#include \"datasets/embedded_files.hpp\"
+#include \"datasets/registry/embedded_files.hpp\"
 namespace retable::datasets {
 namespace {
 ${arrays}const EmbeddedBytes kTable[] = {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "datasets/arff.hpp"
-#include "datasets/openml_json.hpp"
+#include "datasets/arff/parser.hpp"
+#include "datasets/openml/json.hpp"
 
 namespace retable::datasets {
 

@@ -1,5 +1,5 @@
 # Read when the harness has become a library.
-include(${CMAKE_CURRENT_SOURCE_DIR}/harness/environment.cmake)
+include(${CMAKE_CURRENT_SOURCE_DIR}/harness/machine/environment.cmake)
 # The harness is compiled lightly, but for what it computes itself.
 if(NOT RETABLE_SANITIZE)
   foreach(source ceilings fma_kernels noise statistics)

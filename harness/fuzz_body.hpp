@@ -15,12 +15,12 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/cell_json.hpp"
-#include "harness/csv.hpp"
-#include "harness/experiment.hpp"
-#include "harness/expression.hpp"
-#include "harness/node.hpp"
-#include "harness/paper_cells.hpp"
+#include "harness/plan/cell_json.hpp"
+#include "harness/report/csv.hpp"
+#include "harness/config/experiment.hpp"
+#include "harness/report/claim.hpp"
+#include "harness/config/toml_tree.hpp"
+#include "harness/report/paper_cells.hpp"
 
 namespace retable::harness {
 

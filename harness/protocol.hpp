@@ -80,7 +80,7 @@ struct Metric {
 };
 
 //! Work that a timed body must do, as its method declares it. Held against what the machine can do
-//! at best (harness/ceilings.hpp) it says how much there is left to gain.
+//! at best (harness/roofline/ceilings.hpp) it says how much there is left to gain.
 struct Cost {
   std::string ceiling;   //!< what bounds it: "copy", "read", "gather", "atomics", "FMA fp64", ...
   double amount = 0;     //!< in one run: bytes (copy: read and written), accesses or operations

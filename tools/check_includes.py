@@ -139,17 +139,17 @@ def unnamed(root):
 
 
 def self_test():
-    assert allowed("experiments/quantiles/a.cpp", "harness/plan.hpp")
+    assert allowed("experiments/quantiles/a.cpp", "harness/plan/plan.hpp")
     assert allowed("baselines/quantiles/a.cpp", "algorithms/quantiles/quantile_sketch.hpp")
     assert allowed("algorithms/quantiles/a.cu", "algorithms/common/registry.hpp")
     assert allowed("datasets/a.cpp", "algorithms/common/philox.hpp")
-    assert not allowed("algorithms/quantiles/a.cpp", "harness/plan.hpp")
+    assert not allowed("algorithms/quantiles/a.cpp", "harness/plan/plan.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "baselines/quantiles/kll.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "algorithms/shuffle/shuffler.hpp")
     assert not allowed("harness/a.cpp", "algorithms/common/registry.hpp")
     assert all(allowed(f"{top}/a.cpp", "base/parallel.hpp") for top in TOPS)
     assert not any(allowed("base/a.cpp", f"{top}/a.hpp") for top in TOPS if top != "base")
-    assert not allowed("datasets/a.cpp", "harness/csv.hpp")
+    assert not allowed("datasets/a.cpp", "harness/report/csv.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "niae.hpp")
     assert missing("std::map<int, int> m;", {"vector"}) == [("std::map", "map")]
     assert not missing("std::map<int, int> m;", {"map"})

@@ -109,7 +109,7 @@ class CheckShape(unittest.TestCase):
     def test_function_length(self):
         body = "  Call();\n" * 79
         self.write("harness/long_test.cpp", "void F() {\n" + body + "}\n")
-        self.write("harness/table.cpp", "// Declared table: all keys\nvoid F() {\n" + body + "}\n")
+        self.write("harness/report/table.cpp", "// Declared table: all keys\nvoid F() {\n" + body + "}\n")
         self.write("harness/short.cpp", "void F() {\n" + body[10:] + "}\n")
         self.assertEqual(self.found(), [])
         self.write("harness/long.cpp", "namespace a {\nclass B {\n  B() : x_{1} {\n" + body + "}\n};\n}\n")

@@ -6,7 +6,7 @@ target=${2:-$(dirname "$0")/../docs/configuration.md}
 {
   echo "# Every field of an experiment's TOML"
   echo
-  echo "Written by \`make docs\` from the table that also validates the files (harness/fields.cpp). An unknown key, a wrong type or a"
+  echo "Written by \`make docs\` from the table that also validates the files (harness/config/schema.cpp). An unknown key, a wrong type or a"
   echo "value out of range is an error with file, line and column. Precedence: built in < experiment < profile < machine file"
   echo "(\`--machine\` or RETABLE_MACHINE) < \`--set key=value\`."
   echo

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "base/host_device.hpp"
+#include "base/cuda/host_device.hpp"
 
 namespace retable {
 

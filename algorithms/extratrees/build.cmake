@@ -1,3 +1,3 @@
-retable_fuzz(forest algorithms/extratrees/fuzz_corpus 4096 "${RETABLE_FUZZ_RUNS}"
-             algorithms/extratrees/forest_fuzz.cpp algorithms/extratrees/forest.cpp
-             algorithms/extratrees/forest_json.cpp base/parallel.cpp)
+retable_fuzz(forest algorithms/extratrees/model/fuzz/corpus 4096 "${RETABLE_FUZZ_RUNS}"
+             algorithms/extratrees/model/fuzz/forest_fuzz.cpp algorithms/extratrees/model/forest.cpp
+             algorithms/extratrees/model/json.cpp base/parallel.cpp)

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
-#include "algorithms/extratrees/forest.hpp"
+#include "algorithms/extratrees/model/forest.hpp"
 
 namespace retable::extratrees {
 

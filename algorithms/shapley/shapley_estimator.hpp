@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
-#include "algorithms/shapley/game.hpp"
+#include "algorithms/shapley/games/game.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
 
 namespace retable::shapley {

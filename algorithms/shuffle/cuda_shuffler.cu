@@ -1,6 +1,6 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 
-#include "base/cuda_memory.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 

@@ -5,7 +5,7 @@
 #include "algorithms/shuffle/shuffler.hpp"
 
 #ifdef RETABLE_HAS_CUDA
-#include "algorithms/shuffle/cuda_testing.hpp"
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "algorithms/shuffle/bijection.hpp"
-#include "algorithms/shuffle/partition.hpp"
+#include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/partition/partition.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {

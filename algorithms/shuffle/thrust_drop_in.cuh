@@ -20,7 +20,7 @@
 #include <type_traits>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "base/cuda_memory.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle::drop_in {
 

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "algorithms/shuffle/cuda_testing.hpp"
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
 
 namespace retable::shuffle {
 namespace {

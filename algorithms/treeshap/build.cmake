@@ -23,12 +23,12 @@ if(RETABLE_FUZZ)
           tree_ensemble tree_explainer xgboost_model)
     list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()
-  retable_fuzz(model algorithms/treeshap/fuzz_corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})
+  retable_fuzz(model algorithms/treeshap/testing/corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})
 endif()
 
 if(NOT RETABLE_SANITIZE)
   # Fifteen interpreters take half the time to compile at -O1, where GCC takes sums for uninitialised
   # that the first quadrature node sets.
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/algorithms/treeshap/quadrature_tape_test.cpp
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/algorithms/treeshap/quadrature/tape/compiler_test.cpp
                               PROPERTIES COMPILE_OPTIONS "-O1;-Wno-maybe-uninitialized")
 endif()

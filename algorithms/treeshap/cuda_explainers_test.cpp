@@ -13,9 +13,9 @@
 #include <span>
 #include <string>
 
-#include "algorithms/treeshap/brute_force.hpp"
-#include "algorithms/treeshap/explainer_testing.hpp"
-#include "algorithms/treeshap/random_trees.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/testing/explainer_testing.hpp"
+#include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/brute_force.hpp"
-#include "algorithms/treeshap/explainer_testing.hpp"
-#include "algorithms/treeshap/operations.hpp"
-#include "algorithms/treeshap/paths.hpp"
-#include "algorithms/treeshap/random_trees.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/testing/explainer_testing.hpp"
+#include "algorithms/treeshap/flop_count.hpp"
+#include "algorithms/treeshap/published/paths.hpp"
+#include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {

@@ -14,7 +14,7 @@
 #include "algorithms/common/registry.hpp"
 #include "algorithms/common/work.hpp"
 #include "algorithms/treeshap/results.hpp"
-#include "algorithms/treeshap/tree_ensemble.hpp"
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
 
 namespace retable::treeshap {
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/extratrees/frontier_cpu.hpp"
+#include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "baselines/extratrees/scikit_learn.hpp"
 
 namespace retable::extratrees {

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "algorithms/shapley/game_testing.hpp"
+#include "algorithms/shapley/games/game_testing.hpp"
 #include "baselines/shapley/binary_boosting.hpp"
 #include "baselines/shapley/least_squares.hpp"
 

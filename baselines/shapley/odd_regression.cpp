@@ -6,7 +6,7 @@
 #include <cmath>
 #include <map>
 
-#include "algorithms/shapley/discordance.hpp"
+#include "algorithms/shapley/kernels/discordance.hpp"
 
 namespace retable::shapley {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "algorithms/shuffle/cuda_testing.hpp"
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/shuffle/bijection.hpp"
+#include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "algorithms/shuffle/philox_engine.hpp"
+#include "algorithms/shuffle/philox/engine.hpp"
 
 namespace retable::shuffle {
 

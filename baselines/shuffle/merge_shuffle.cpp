@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "algorithms/shuffle/bijection.hpp"
+#include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"

@@ -10,10 +10,10 @@
 
 #include <memory>
 
-#include "algorithms/shuffle/bijection.hpp"
+#include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "base/cuda_memory.hpp"
+#include "base/cuda/memory.hpp"
 #include "baselines/shuffle/island_bits.hpp"
 
 namespace retable::shuffle {

@@ -14,7 +14,7 @@
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "base/cuda_memory.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {

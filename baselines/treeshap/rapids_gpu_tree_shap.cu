@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/treeshap/device_pieces.cuh"
-#include "algorithms/treeshap/paths.hpp"
+#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/published/paths.hpp"
 
 namespace retable::baselines::treeshap {
 

@@ -6,10 +6,10 @@
 #include <memory>
 #include <stdexcept>
 
-#include "algorithms/treeshap/operations.hpp"
+#include "algorithms/treeshap/flop_count.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
-#include "baselines/treeshap/xgboost_ubj.hpp"
+#include "baselines/treeshap/ubj_writer.hpp"
 
 #if defined(RETABLE_HAS_XGBOOST)
 #include <xgboost/c_api.h>

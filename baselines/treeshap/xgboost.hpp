@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/treeshap/tree_ensemble.hpp"
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
 
 namespace retable::baselines::treeshap {
 

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/brute_force.hpp"
-#include "algorithms/treeshap/model_io.hpp"
-#include "algorithms/treeshap/random_trees.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
-#include "baselines/treeshap/xgboost_ubj.hpp"
+#include "baselines/treeshap/ubj_writer.hpp"
 
 namespace retable::baselines::treeshap {
 namespace {

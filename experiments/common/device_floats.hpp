@@ -6,7 +6,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "base/cuda_memory.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::experiments {
 

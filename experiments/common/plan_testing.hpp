@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/experiment.hpp"
-#include "harness/paper_cells.hpp"
-#include "harness/plan.hpp"
+#include "harness/config/experiment.hpp"
+#include "harness/report/paper_cells.hpp"
+#include "harness/plan/plan.hpp"
 #include "harness/protocol.hpp"
-#include "harness/table.hpp"
+#include "harness/report/table.hpp"
 
 namespace retable::experiments {
 

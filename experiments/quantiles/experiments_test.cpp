@@ -5,10 +5,10 @@
 #include <set>
 
 #include "experiments/common/plan_testing.hpp"
-#include "harness/experiment.hpp"
-#include "harness/paper_cells.hpp"
-#include "harness/plan.hpp"
-#include "harness/table.hpp"
+#include "harness/config/experiment.hpp"
+#include "harness/report/paper_cells.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/report/table.hpp"
 
 namespace retable::harness {
 namespace {

@@ -7,7 +7,7 @@ else()
 endif()
 # Image games: the networks are compiled in; OpenCV runs them, in a library that the program opens
 # where it is there.
-set(shapley_networks ${CMAKE_SOURCE_DIR}/experiments/shapley/networks)
+set(shapley_networks ${CMAKE_SOURCE_DIR}/experiments/shapley/games/images/networks)
 set(shapley_networks_cpp ${CMAKE_BINARY_DIR}/generated/experiments/shapley_networks.cpp)
 add_custom_command(
   OUTPUT ${shapley_networks_cpp}
@@ -18,7 +18,7 @@ add_custom_command(
   COMMENT "Embedding the networks" VERBATIM)
 target_sources(retable_experiments_shapley PRIVATE ${shapley_networks_cpp})
 if(RETABLE_OPENCV)
-  add_library(retable_opencv MODULE ${CMAKE_SOURCE_DIR}/experiments/shapley/opencv/onnx_network.cpp)
+  add_library(retable_opencv MODULE ${CMAKE_SOURCE_DIR}/experiments/shapley/games/images/opencv/onnx_network.cpp)
   set_target_properties(retable_opencv PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   target_include_directories(retable_opencv SYSTEM PRIVATE ${OPENCV_INCLUDE_DIR})
   target_link_libraries(retable_opencv PRIVATE retable_flags ${OPENCV_DNN_LIBRARY}

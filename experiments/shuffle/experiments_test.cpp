@@ -1,15 +1,15 @@
 // Every shuffle experiment loads and plans, and its names agree with its published cells.
 
 #include "experiments/common/plan_testing.hpp"
-#include "experiments/shuffle/fairness.hpp"
-#include "harness/experiment.hpp"
+#include "experiments/shuffle/protocols/fairness.hpp"
+#include "harness/config/experiment.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "harness/plan.hpp"
+#include "harness/plan/plan.hpp"
 
 namespace retable::harness {
 namespace {

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "experiments/common/plan_testing.hpp"
-#include "experiments/treeshap/paper_models.hpp"
-#include "harness/experiment.hpp"
-#include "harness/paper_cells.hpp"
+#include "experiments/treeshap/data/paper_models.hpp"
+#include "harness/config/experiment.hpp"
+#include "harness/report/paper_cells.hpp"
 
 namespace retable::harness {
 namespace {

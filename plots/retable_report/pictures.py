@@ -153,7 +153,7 @@ def shapley():
 
 def shuffle():
     size, keep, keys = 16, 11, (0x3, 0x1, 0x2)
-    def round_of(value, key):  # VariablePhilox (algorithms/shuffle/bijection.hpp) over 2 + 2 bits
+    def round_of(value, key):  # VariablePhilox (algorithms/shuffle/bijective/bijection.hpp) over 2 + 2 bits
         left, right = value >> 2, value & 3
         product = 0xD2B74407B1CE6E93 * left
         return (((product >> 32) ^ key ^ right) & 3) << 2 | product & 3

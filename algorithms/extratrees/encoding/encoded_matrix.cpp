@@ -1,0 +1,263 @@
+#include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "base/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace retable::extratrees {
+namespace {
+
+constexpr std::size_t kRowBlock = 128;
+
+constexpr std::uint32_t kLeftOut = 0xFFFFFFFFu;
+
+bool Counts(const Targets& targets, std::size_t row) {
+  return targets.weights.empty() || targets.weights[row] > 0;
+}
+
+//! rank[i]: where row i stands once rows are sorted by class; kLeftOut where it weighs nothing.
+std::vector<std::uint32_t> RankByClass(const Targets& targets,
+                                       std::vector<std::uint32_t>& class_start,
+                                       std::uint32_t classes) {
+  class_start.assign(classes + 1, 0);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (Counts(targets, i)) ++class_start[targets.labels[i] + 1];
+  }
+  for (std::uint32_t c = 0; c < classes; ++c) class_start[c + 1] += class_start[c];
+  std::vector<std::uint32_t> next(class_start.begin(), class_start.end() - 1);
+  std::vector<std::uint32_t> rank(targets.size(), kLeftOut);
+  for (std::size_t i = 0; i < rank.size(); ++i) {
+    if (Counts(targets, i)) rank[i] = next[targets.labels[i]]++;
+  }
+  return rank;
+}
+
+//! The same by real target; equal ones in the order of their rows.
+std::vector<std::uint32_t> RankByValue(const Targets& targets) {
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (Counts(targets, i)) order.push_back(static_cast<std::uint32_t>(i));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return targets.values[a] < targets.values[b];
+  });
+  std::vector<std::uint32_t> rank(targets.size(), kLeftOut);
+  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::uint32_t>(i);
+  return rank;
+}
+
+std::vector<std::uint32_t> OrderOf(const std::vector<std::uint32_t>& rank, std::uint32_t rows) {
+  std::vector<std::uint32_t> order(rows);
+  for (std::size_t i = 0; i < rank.size(); ++i) {
+    if (rank[i] != kLeftOut) order[rank[i]] = static_cast<std::uint32_t>(i);
+  }
+  return order;
+}
+
+template <class Body>
+void ForRowBlocks(std::size_t rows, const Body& body) {
+  const std::size_t blocks = (rows + kRowBlock - 1) / kRowBlock;
+  ParallelFor(blocks, [&](std::size_t block) {
+    body(block * kRowBlock, std::min(rows, (block + 1) * kRowBlock));
+  });
+}
+
+//! Writes a row as bytes; odd[f] is set where the value is no whole number in 0 .. 255.
+void ByteRow(const float* row, std::size_t columns, std::uint8_t* codes, std::uint8_t* odd) {
+  for (std::size_t f = 0; f < columns; ++f) {
+    // Out of range values are caught by the comparison; the clamp keeps the conversion defined.
+    const float x = row[f];
+    const float held = x > 0.0f ? (x < 255.0f ? x : 255.0f) : 0.0f;
+    const auto k = static_cast<std::int32_t>(held);
+    codes[f] = static_cast<std::uint8_t>(k);
+    odd[f] = static_cast<std::uint8_t>(odd[f] | (static_cast<float>(k) != x ? 1 : 0));
+  }
+}
+
+//! Sorted; NaN is left out and noted.
+std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column, bool& missing) {
+  std::vector<float> values;
+  values.reserve(data.rows);
+  for (std::size_t i = 0; i < data.rows; ++i) {
+    const float x = data.values[i * data.columns + column];
+    if (std::isinf(x)) {
+      throw std::invalid_argument("value at row " + std::to_string(i) + ", column " +
+                                  std::to_string(column) +
+                                  " is infinite: clip it, or make it NaN (missing)");
+    }
+    if (std::isnan(x)) {
+      missing = true;
+    } else {
+      values.push_back(x == 0.0f ? 0.0f : x);  // -0 and 0 are one value
+    }
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+//! Recodes all columns at the matrix's width; whole columns of bytes are their own codes.
+template <class Code>
+void WriteCodes(const FeatureMatrix& data, const std::vector<std::vector<float>>& tables,
+                const std::vector<std::uint8_t>& ranked, const std::vector<std::uint32_t>& rank,
+                Code* codes) {
+  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      if (rank[i] == kLeftOut) continue;
+      const float* row = data.values + i * data.columns;
+      Code* line = codes + std::size_t{rank[i]} * data.columns;
+      for (std::size_t f = 0; f < data.columns; ++f) {
+        const std::vector<float>& table = tables[f];
+        if (ranked[f] == 0) {
+          line[f] = static_cast<Code>(row[f]);
+          continue;
+        }
+        if (std::isnan(row[f])) {
+          line[f] = static_cast<Code>(~Code{0});
+          continue;
+        }
+        const auto at = std::lower_bound(table.begin(), table.end(), row[f]);
+        line[f] = static_cast<Code>(at - table.begin());
+      }
+    }
+  });
+}
+
+//! First try: all columns are bytes. Returns the columns that are not.
+std::vector<std::uint8_t> WriteBytes(const FeatureMatrix& data,
+                                     const std::vector<std::uint32_t>& rank, std::uint8_t* codes) {
+  const std::size_t blocks = (data.rows + kRowBlock - 1) / kRowBlock;
+  std::vector<std::vector<std::uint8_t>> odd(blocks);
+  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+    std::vector<std::uint8_t> mine(data.columns, 0);
+    for (std::size_t i = first; i < last; ++i) {
+      if (rank[i] == kLeftOut) continue;
+      ByteRow(data.values + i * data.columns, data.columns,
+              codes + std::size_t{rank[i]} * data.columns, mine.data());
+    }
+    odd[first / kRowBlock] = std::move(mine);
+  });
+  std::vector<std::uint8_t> any(data.columns, 0);
+  for (const auto& mine : odd) {
+    for (std::size_t f = 0; f < data.columns; ++f) any[f] |= mine[f];
+  }
+  return any;
+}
+
+template <class Code>
+void TransposeCodes(const Code* lines, std::size_t rows, std::size_t columns, Code* out) {
+  const std::size_t tiles = (columns + 63) / 64;
+  ParallelFor(tiles, [&](std::size_t tile) {
+    const std::size_t last = std::min(columns, (tile + 1) * 64);
+    for (std::size_t i0 = 0; i0 < rows; i0 += 64) {
+      const std::size_t end = std::min(rows, i0 + 64);
+      for (std::size_t f = tile * 64; f < last; ++f) {
+        for (std::size_t i = i0; i < end; ++i) out[f * rows + i] = lines[i * columns + f];
+      }
+    }
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<std::uint8_t> AllocateCodes(std::size_t bytes) {
+  // Left unwritten: the threads that fill it touch its pages first.
+  return {new std::uint8_t[bytes], std::default_delete<std::uint8_t[]>()};
+}
+
+namespace {
+
+//! What is known of the targets once their rows have an order.
+void AddTargets(const Targets& targets, const std::vector<std::uint32_t>& rank, bool bootstrap,
+                EncodedMatrix& out) {
+  const std::vector<std::uint32_t> order = OrderOf(rank, out.rows);
+  if (bootstrap && !targets.weights.empty()) {
+    std::int64_t sum = 0;
+    for (const std::int64_t weight : EncodeTargets(targets, order).weight) {
+      out.draw_up_to.push_back(sum += weight);
+    }
+  }
+  Targets counted = targets;
+  if (bootstrap) counted.weights = {};
+  out.plain = !targets.regression() && counted.weights.empty() && !out.has_missing;
+  if (!out.plain) out.targets = EncodeTargets(counted, order);
+}
+
+//! Tables of the columns that are not bytes; of all where a value is missing. Marks them in `odd`.
+std::vector<std::vector<float>> RankTables(const FeatureMatrix& data,
+                                           std::vector<std::uint8_t>& odd, bool& has_missing) {
+  std::vector<std::vector<float>> tables(data.columns);
+  std::vector<std::uint8_t> missing(data.columns, 0);
+  const auto fill = [&](std::size_t f) {
+    bool any = false;
+    tables[f] = DistinctValues(data, f, any);
+    missing[f] = any ? 1 : 0;
+  };
+  ParallelFor(data.columns, [&](std::size_t f) {
+    if (odd[f] != 0) fill(f);
+  });
+  has_missing = std::find(missing.begin(), missing.end(), 1) != missing.end();
+  if (!has_missing) return tables;
+  ParallelFor(data.columns, [&](std::size_t f) {
+    if (odd[f] == 0) fill(f);
+    odd[f] = 1;
+  });
+  return tables;
+}
+
+}  // namespace
+
+EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
+                     bool bootstrap, const CodeAllocator& allocate) {
+  EncodedMatrix out;
+  out.columns = static_cast<std::uint32_t>(data.columns);
+  out.classes = classes;
+  out.regression = targets.regression();
+  const std::vector<std::uint32_t> rank =
+      out.regression ? RankByValue(targets) : RankByClass(targets, out.class_start, classes);
+  out.rows = static_cast<std::uint32_t>(data.rows) -
+             static_cast<std::uint32_t>(std::count(rank.begin(), rank.end(), kLeftOut));
+  out.line_codes = allocate(std::size_t{out.rows} * data.columns);
+  std::vector<std::uint8_t> odd = WriteBytes(data, rank, out.line_codes.get());
+  const std::vector<std::vector<float>> tables = RankTables(data, odd, out.has_missing);
+  AddTargets(targets, rank, bootstrap, out);
+  for (int k = 0; k < 256; ++k) out.values.push_back(static_cast<float>(k));
+  out.table_start.assign(data.columns, 0);
+  std::size_t widest = 0;
+  for (std::size_t f = 0; f < data.columns; ++f) {
+    if (odd[f] == 0) continue;
+    out.table_start[f] = static_cast<std::uint32_t>(out.values.size());
+    out.values.insert(out.values.end(), tables[f].begin(), tables[f].end());
+    widest = std::max(widest, tables[f].size() + (out.has_missing ? 1 : 0));
+  }
+  if (widest == 0) return out;
+  out.code_bytes = widest <= 256 ? 1 : widest <= 65536 ? 2 : 4;
+  if (out.code_bytes > 1) out.line_codes = allocate(out.CodeBytes());
+  std::uint8_t* codes = out.line_codes.get();
+  if (out.code_bytes == 1) {
+    WriteCodes(data, tables, odd, rank, codes);
+  } else if (out.code_bytes == 2) {
+    WriteCodes(data, tables, odd, rank, reinterpret_cast<std::uint16_t*>(codes));
+  } else {
+    WriteCodes(data, tables, odd, rank, reinterpret_cast<std::uint32_t*>(codes));
+  }
+  return out;
+}
+
+std::shared_ptr<std::uint8_t> ColumnCodes(const EncodedMatrix& m) {
+  std::shared_ptr<std::uint8_t> out = AllocateCodes(m.CodeBytes());
+  if (m.code_bytes == 1) {
+    TransposeCodes(m.Lines<std::uint8_t>(), m.rows, m.columns, out.get());
+  } else if (m.code_bytes == 2) {
+    TransposeCodes(m.Lines<std::uint16_t>(), m.rows, m.columns,
+                   reinterpret_cast<std::uint16_t*>(out.get()));
+  } else {
+    TransposeCodes(m.Lines<std::uint32_t>(), m.rows, m.columns,
+                   reinterpret_cast<std::uint32_t*>(out.get()));
+  }
+  return out;
+}
+
+}  // namespace retable::extratrees

@@ -1,0 +1,103 @@
+#include "algorithms/extratrees/encoding/target_sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace retable::extratrees {
+namespace {
+
+//! Bits after the point that keep numbers adding up to `total` in size below 2^limit.
+int BitsBelow(double total, int limit) {
+  int exponent = 0;
+  std::frexp(total, &exponent);
+  return std::clamp(limit - exponent, -900, 900);
+}
+
+double WeightOf(const Targets& targets, std::uint32_t row) {
+  return targets.weights.empty() ? 1.0 : targets.weights[row];
+}
+
+//! Powers of two that fixed point and its squares hold beside each other.
+constexpr double kLargestWeights = 0x1p300;
+constexpr double kLargestSpread = 0x1p400;
+
+void CheckTotal(double total) {
+  if (total <= kLargestWeights && total >= 1 / kLargestWeights) return;
+  throw std::invalid_argument("the weights add up to " + std::to_string(total) +
+                              ": scale them, between 2^-300 and 2^300 is held exactly");
+}
+
+void CheckSpread(double spread) {
+  if (spread == 0 || (spread <= kLargestSpread && spread >= 1 / kLargestSpread)) return;
+  throw std::invalid_argument(
+      "the targets lie up to " + std::to_string(spread) +
+      " from their mean: scale them, between 2^-400 and 2^400 can be squared");
+}
+
+//! The weighted mean, rounded to a power of two about as large as the targets' spread: whole
+//! numbers stay whole.
+double Centre(const Targets& targets, std::span<const std::uint32_t> order) {
+  double weight = 0;
+  double sum = 0;
+  for (const std::uint32_t row : order) {
+    weight += WeightOf(targets, row);
+    sum += WeightOf(targets, row) * targets.values[row];
+  }
+  const double mean = sum / weight;
+  double spread = 0;
+  for (const std::uint32_t row : order) {
+    spread = std::max(spread, std::abs(targets.values[row] - mean));
+  }
+  CheckSpread(std::isfinite(mean) ? spread : mean);
+  if (spread == 0) return mean;
+  const double unit = std::ldexp(1.0, std::ilogb(spread));
+  return std::nearbyint(mean / unit) * unit;
+}
+
+void EncodeWeights(const Targets& targets, std::span<const std::uint32_t> order,
+                   EncodedTargets& out) {
+  double total = 0;
+  for (const std::uint32_t row : order) total += WeightOf(targets, row);
+  CheckTotal(total);
+  out.scale.weight_bits = targets.weights.empty() ? 0 : BitsBelow(total, 52);
+  for (const std::uint32_t row : order) {
+    const double scaled = std::ldexp(WeightOf(targets, row), out.scale.weight_bits);
+    out.weight.push_back(std::max<std::int64_t>(std::llrint(scaled), 1));
+    out.scale.total += out.weight.back();
+  }
+}
+
+void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order,
+                  EncodedTargets& out) {
+  TargetScale& scale = out.scale;
+  scale.center = Centre(targets, order);
+  double sizes = 0;
+  double squares = 0;
+  for (const std::uint32_t row : order) {
+    const double apart = targets.values[row] - scale.center;
+    sizes += WeightOf(targets, row) * std::abs(apart);
+    squares += WeightOf(targets, row) * apart * apart;
+  }
+  scale.sum_bits = BitsBelow(sizes, 61);
+  scale.square_bits = BitsBelow(squares, 61);
+  for (const std::uint32_t row : order) {
+    const double weight = WeightOf(targets, row);
+    const double apart = targets.values[row] - scale.center;
+    out.sum.push_back(std::llrint(std::ldexp(weight * apart, scale.sum_bits)));
+    out.squares.push_back(std::llrint(std::ldexp(weight * apart * apart, scale.square_bits)));
+    out.value.push_back(targets.values[row]);
+  }
+}
+
+}  // namespace
+
+EncodedTargets EncodeTargets(const Targets& targets, std::span<const std::uint32_t> order) {
+  EncodedTargets out;
+  EncodeWeights(targets, order, out);
+  if (targets.regression()) EncodeValues(targets, order, out);
+  return out;
+}
+
+}  // namespace retable::extratrees

@@ -1,0 +1,400 @@
+// The exact frontier on weighted classes, real targets and missing values, against an oracle on
+// plain floats and long doubles.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
+#include "algorithms/extratrees/encoding/target_sums.hpp"
+
+namespace retable::extratrees {
+namespace {
+
+struct Data {
+  std::vector<float> x;
+  std::vector<std::uint32_t> labels;
+  std::vector<double> values, weights;
+  std::size_t columns = 0;
+  FeatureMatrix matrix() const { return {x.data(), labels.size(), columns}; }
+  Targets Given(bool regression, bool weighted) const {
+    Targets targets = regression ? Targets::Regression(values) : Targets(labels);
+    if (weighted) targets.weights = weights;
+    return targets;
+  }
+};
+
+//! `distinct` values a column, some of them missing; every fifth column constant or missing.
+Data MakeData(std::size_t rows, std::size_t columns, std::uint32_t classes, std::uint32_t distinct,
+              bool holes, std::uint64_t seed) {
+  Data data;
+  data.columns = columns;
+  const Philox4x32 philox = Philox4x32::FromSeed(seed);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t f = 0; f < columns; ++f) {
+      const PhiloxBlock bits = philox.Block(i, f);
+      const std::uint64_t k = UniformBelow(bits.half(0), f % 5 == 4 ? 1 : distinct);
+      const bool missing = holes && UniformBelow(bits.half(1), f % 3 + 4) == 0;
+      data.x.push_back(missing ? std::nanf("") : 0.37f * static_cast<float>(k) - 3.0f);
+    }
+    const PhiloxBlock bits = philox.Block(i, columns);
+    const float first = std::isnan(data.x[i * columns]) ? 9.0f : data.x[i * columns];
+    data.labels.push_back(
+        static_cast<std::uint32_t>(UniformBelow(bits.half(0), 3) + (first > 0 ? 1 : 0)) % classes);
+    data.values.push_back(100.0 + first * first + UniformDouble(bits.half(1)));
+    data.weights.push_back(0.25 * static_cast<double>(UniformBelow(bits.half(0) << 7, 9)));
+  }
+  return data;
+}
+
+struct Oracle {
+  const Data& data;
+  const ForestOptions& options;
+  bool regression, weighted;
+  std::uint32_t tree;
+  long double total = 0;
+  std::vector<TreeNode> nodes;
+  std::vector<std::vector<double>> answers;  //!< class fractions or mean, a node
+
+  using Rows = std::vector<std::uint32_t>;
+  double Weight(std::uint32_t r) const { return weighted ? data.weights[r] : 1.0; }
+  float At(std::uint32_t r, std::uint32_t f) const { return data.x[r * data.columns + f]; }
+
+  struct Stats {
+    long double weight = 0, proxy = 0, impurity = 0;
+    double class_squares = 0;
+    double double_weight() const { return static_cast<double>(weight); }
+    std::vector<double> answer;
+  };
+  Stats Of(const Rows& rows) const {
+    Stats stats;
+    long double sum = 0;
+    std::vector<long double> counts(8, 0);
+    for (const std::uint32_t r : rows) {
+      stats.weight += Weight(r);
+      sum += static_cast<long double>(Weight(r)) * (data.values[r] - 100.0L);
+      counts[data.labels[r]] += Weight(r);
+    }
+    if (!regression) {
+      for (const long double count : counts) {
+        stats.proxy += count * count / stats.weight;
+        stats.class_squares += static_cast<double>(count) * static_cast<double>(count);
+        stats.answer.push_back(static_cast<double>(count / stats.weight));
+      }
+      stats.impurity = 1 - stats.proxy / stats.weight;
+      return stats;
+    }
+    const long double mean = sum / stats.weight;
+    stats.proxy = sum * mean;
+    stats.answer = {static_cast<double>(mean + 100.0L)};
+    for (const std::uint32_t r : rows) {
+      const long double apart = data.values[r] - 100.0L - mean;
+      stats.impurity += Weight(r) * apart * apart / stats.weight;
+    }
+    return stats;
+  }
+  bool Pure(const Rows& rows) const {
+    for (const std::uint32_t r : rows) {
+      if (regression ? data.values[r] != data.values[rows[0]]
+                     : data.labels[r] != data.labels[rows[0]]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  struct Best {
+    bool found = false;
+    long double score = 0, gain = 0;
+    double cut = 0;
+    std::int32_t feature = -1;
+    bool missing_left = false;
+    Rows left, right;
+  };
+
+  bool Try(const Rows& rows, std::uint32_t f, std::uint64_t bits, Best& best) const {
+    float low = INFINITY;
+    float high = -INFINITY;
+    std::size_t missing = 0;
+    for (const std::uint32_t r : rows) {
+      const float x = At(r, f);
+      missing += std::isnan(x) ? 1 : 0;
+      low = std::fmin(low, x);
+      high = std::fmax(high, x);
+    }
+    if (missing == rows.size() || (missing == 0 && high <= low + 1e-7f)) return false;
+    Best mine;
+    mine.found = true;
+    mine.feature = static_cast<std::int32_t>(f);
+    const double u = static_cast<double>(bits >> 11) / 9007199254740992.0;
+    mine.cut =
+        u * (static_cast<double>(high) - static_cast<double>(low)) + static_cast<double>(low);
+    if (mine.cut >= static_cast<double>(high)) mine.cut = static_cast<double>(low);
+    mine.missing_left = missing > 0 && (bits & 1) != 0;
+    for (const std::uint32_t r : rows) {
+      const float x = At(r, f);
+      const bool left = std::isnan(x) ? mine.missing_left : static_cast<double>(x) <= mine.cut;
+      (left ? mine.left : mine.right).push_back(r);
+    }
+    if (missing == 0) mine.missing_left = mine.left.size() > mine.right.size();
+    const auto leaf = static_cast<std::size_t>(options.min_samples_leaf);
+    if (mine.left.size() < leaf || mine.right.size() < leaf) return true;
+    // Classes often tie: they are compared as the header has it, in double. Targets tie only where
+    // the sides are the same.
+    const Stats l = Of(mine.left);
+    const Stats r = Of(mine.right);
+    const long double rest = Of(rows).proxy;
+    mine.gain = l.proxy + r.proxy - rest;
+    mine.score = regression
+                     ? mine.gain
+                     : l.class_squares / l.double_weight() + r.class_squares / r.double_weight();
+    const long double margin = regression ? 1e-12L * std::abs(best.score) : 0;
+    if (!best.found || mine.score > best.score + margin) best = std::move(mine);
+    return true;
+  }
+
+  Best Search(const Rows& rows, std::uint64_t path) const {
+    const auto features = static_cast<std::uint32_t>(data.columns);
+    const std::uint32_t k = ResolveMaxFeatures(options.max_features, features, regression);
+    Best best;
+    if (options.constant_rule == ConstantRule::kReport) {
+      std::vector<std::uint32_t> valid;
+      for (std::uint32_t f = 0; f < features; ++f) {
+        Best unused;
+        if (Try(rows, f, 0, unused)) valid.push_back(f);
+      }
+      for (std::uint32_t i = 0; i < k && !valid.empty(); ++i) {
+        const PhiloxBlock bits = NodeBits(options.seed, tree, path, 0x80000000u | i);
+        Try(rows, valid[UniformBelow(bits.half(0), valid.size())], bits.half(1), best);
+      }
+      return best;
+    }
+    std::vector<std::uint32_t> order(features);
+    std::iota(order.begin(), order.end(), 0);
+    std::uint32_t tried = 0;
+    for (std::uint32_t i = 0; i < features; ++i) {
+      const PhiloxBlock bits = NodeBits(options.seed, tree, path, i);
+      std::swap(order[i], order[i + UniformBelow(bits.half(0), features - i)]);
+      if (Try(rows, order[i], bits.half(1), best)) ++tried;
+      const bool enough =
+          options.constant_rule == ConstantRule::kGeurts ? tried >= k : i + 1 >= k && tried > 0;
+      if (enough) break;
+    }
+    return best;
+  }
+
+  std::int32_t Grow(const Rows& rows, std::uint64_t path, int depth) {
+    const Stats stats = Of(rows);
+    if (depth == 0) total = stats.weight;
+    const auto at = static_cast<std::int32_t>(nodes.size());
+    TreeNode node;
+    node.samples = static_cast<std::uint32_t>(rows.size());
+    node.weight = static_cast<double>(stats.weight);
+    node.impurity = static_cast<double>(stats.impurity);
+    nodes.push_back(node);
+    answers.push_back(stats.answer);
+    const bool stops = Pure(rows) || (options.max_depth > 0 && depth >= options.max_depth) ||
+                       rows.size() < static_cast<std::size_t>(options.min_samples_split) ||
+                       rows.size() < 2 * static_cast<std::size_t>(options.min_samples_leaf);
+    const Best best = stops ? Best{} : Search(rows, path);
+    if (!best.found || static_cast<double>(best.gain / total) < options.min_impurity_decrease) {
+      return at;
+    }
+    const std::int32_t l = Grow(best.left, ChildPath(path, false), depth + 1);
+    const std::int32_t r = Grow(best.right, ChildPath(path, true), depth + 1);
+    TreeNode& grown = nodes[static_cast<std::size_t>(at)];
+    grown.feature = best.feature;
+    grown.threshold = best.cut;
+    grown.left = l;
+    grown.right = r;
+    grown.missing_left = best.missing_left;
+    return at;
+  }
+};
+
+void ExpectOracle(const Data& data, bool regression, bool weighted, const ForestOptions& options) {
+  SCOPED_TRACE(std::string(regression ? "regression" : "classes") + (weighted ? ", weighted" : ""));
+  const auto fitted = FrontierCpu(2).fit(data.matrix(), data.Given(regression, weighted), options);
+  const Forest& forest = fitted->host();
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < data.labels.size(); ++i) {
+    if (!weighted || data.weights[i] > 0) rows.push_back(i);
+  }
+  for (std::uint32_t t = 0; t < forest.trees.size(); ++t) {
+    Oracle oracle{data, options, regression, weighted, t, 0, {}, {}};
+    oracle.Grow(rows, kRootPath, 0);
+    const Tree& tree = forest.trees[t];
+    ASSERT_EQ(tree.nodes.size(), oracle.nodes.size());
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      const TreeNode& ours = tree.nodes[i];
+      const TreeNode& theirs = oracle.nodes[i];
+      ASSERT_EQ(ours.feature, theirs.feature);
+      ASSERT_EQ(ours.threshold, theirs.threshold);
+      ASSERT_EQ(ours.left, theirs.left);
+      ASSERT_EQ(ours.right, theirs.right);
+      ASSERT_EQ(ours.samples, theirs.samples);
+      ASSERT_EQ(ours.missing_left, theirs.missing_left);
+      ASSERT_DOUBLE_EQ(ours.weight, theirs.weight);
+      ASSERT_NEAR(ours.impurity, theirs.impurity,
+                  1e-9 * std::max(1.0, theirs.impurity) + (regression ? 1e-6 : 0.0));
+      if (ours.feature >= 0) continue;
+      for (std::uint32_t c = 0; c < forest.classes; ++c) {
+        ASSERT_NEAR(LeafValue(forest, tree, ours, c), oracle.answers[i][c],
+                    1e-12 * std::max(1.0, oracle.answers[i][c]));
+      }
+    }
+  }
+}
+
+class AllTargets : public testing::TestWithParam<ConstantRule> {};
+
+TEST_P(AllTargets, TreesEqualTheOracles) {
+  for (const bool regression : {false, true}) {
+    for (const bool weighted : {false, true}) {
+      for (const bool holes : {false, true}) {
+        ForestOptions options{.n_trees = 2, .constant_rule = GetParam(), .seed = 21};
+        ExpectOracle(MakeData(220, 11, 4, 7, holes, 1), regression, weighted, options);
+        options.max_features = 3;
+        ExpectOracle(MakeData(250, 38, 5, 240, holes, 2), regression, weighted, options);
+        options.min_samples_leaf = 3;
+        options.min_samples_split = 9;
+        options.max_depth = 6;
+        options.min_impurity_decrease = 1e-3;
+        ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, AllTargets,
+                         testing::Values(ConstantRule::kScikitLearn, ConstantRule::kGeurts,
+                                         ConstantRule::kReport));
+
+TEST(Targets, WeightsAreRepetitions) {
+  // Weights 2 and rows given twice: the same cuts, so the same tree but for the counts of samples.
+  Data once = MakeData(120, 6, 3, 50, false, 5);
+  Data twice = once;
+  twice.x.insert(twice.x.end(), once.x.begin(), once.x.end());
+  twice.values.insert(twice.values.end(), once.values.begin(), once.values.end());
+  twice.labels.insert(twice.labels.end(), once.labels.begin(), once.labels.end());
+  const std::vector<double> two(120, 2.0);
+  const auto a = FrontierCpu(1).fit(once.matrix(), Targets::Regression(once.values, two), {});
+  const auto b = FrontierCpu(1).fit(twice.matrix(), Targets::Regression(twice.values), {});
+  ASSERT_EQ(a->host().NodeCount(), b->host().NodeCount());
+  for (std::size_t i = 0; i < a->host().trees[0].nodes.size(); ++i) {
+    const TreeNode& left = a->host().trees[0].nodes[i];
+    const TreeNode& right = b->host().trees[0].nodes[i];
+    EXPECT_EQ(left.threshold, right.threshold);
+    EXPECT_EQ(left.weight, right.weight);
+    EXPECT_EQ(2 * left.samples, right.samples);
+  }
+}
+
+TEST(Targets, RegressionLearnsItsRowsByHeart) {
+  const Data data = MakeData(300, 5, 3, 100000, false, 6);
+  const auto fitted = FrontierCpu(2).fit(data.matrix(), Targets::Regression(data.values), {});
+  std::vector<double> answers(300);
+  fitted->predict_proba(data.x.data(), 300, answers.data());
+  for (std::size_t i = 0; i < 300; ++i) EXPECT_NEAR(answers[i], data.values[i], 1e-6);
+  EXPECT_THROW(fitted->predict(data.x.data(), 300), std::invalid_argument);
+}
+
+TEST(Targets, AnOffsetAndAScaleChangeNothing) {
+  const Data data = MakeData(200, 5, 3, 60, false, 7);
+  const auto grow = [&](double scale, double offset) {
+    std::vector<double> values;
+    for (const double y : data.values) values.push_back(scale * std::round(64 * y) + offset);
+    return FrontierCpu(1)
+        .fit(data.matrix(), Targets::Regression(values), {.n_trees = 2})
+        ->host()
+        .trees[1];
+  };
+  const Tree plain = grow(1, 0);
+  for (const auto& [scale, offset] : {std::pair{1.0, 1e9}, {0x1p-300, 0.0}, {0x1p300, 0.0}}) {
+    const Tree other = grow(scale, offset);
+    ASSERT_EQ(plain.nodes.size(), other.nodes.size());
+    for (std::size_t i = 0; i < plain.nodes.size(); ++i) {
+      EXPECT_EQ(plain.nodes[i].threshold, other.nodes[i].threshold);
+    }
+  }
+}
+
+TEST(Targets, EqualTargetsAreOneLeaf) {
+  const Data data = MakeData(50, 3, 3, 60, true, 8);
+  const std::vector<double> same(50, 0.1);
+  const auto fitted = FrontierCpu(1).fit(data.matrix(), Targets::Regression(same), {.n_trees = 3});
+  EXPECT_EQ(fitted->host().NodeCount(), 3u);
+  EXPECT_EQ(fitted->host().trees[0].leaf_values[0], 0.1);
+  EXPECT_EQ(fitted->host().trees[0].nodes[0].impurity, 0.0);
+}
+
+TEST(Targets, AllMissingIsConstant) {
+  const std::vector<float> x = {NAN, NAN, NAN};
+  const std::vector<std::uint32_t> y = {0, 1, 0};
+  EXPECT_EQ(FrontierCpu(1).fit({x.data(), 3, 1}, y, {.n_trees = 1})->host().NodeCount(), 1u);
+  const std::vector<float> some = {NAN, 5, NAN};  // one side drawn: missing | 5, or no cut
+  const auto fitted = FrontierCpu(1).fit({some.data(), 3, 1}, y, {.n_trees = 40});
+  std::size_t split = 0;
+  for (const Tree& tree : fitted->host().trees) {
+    if (tree.nodes.size() == 1) continue;
+    ++split;
+    EXPECT_FALSE(tree.nodes[0].missing_left);
+    EXPECT_EQ(tree.nodes[0].threshold, 5);
+  }
+  EXPECT_GT(split, 8u);
+  EXPECT_LT(split, 32u);
+}
+
+TEST(Targets, BootstrapDrawsByWeight) {
+  const Data data = MakeData(400, 6, 3, 50, false, 9);
+  std::vector<double> weights(400, 0.0);
+  for (std::size_t i = 0; i < 400; i += 4) weights[i] = i < 200 ? 3.0 : 1.0;
+  const auto fitted = FrontierCpu(1).fit(data.matrix(), Targets::Regression(data.values, weights),
+                                         {.n_trees = 20, .bootstrap = true});
+  for (const Tree& tree : fitted->host().trees) {
+    EXPECT_EQ(tree.nodes[0].samples, 100u);  // as many draws as rows that weigh something
+    EXPECT_EQ(tree.nodes[0].weight, 100.0);
+  }
+  EXPECT_FALSE(fitted->host().trees[0] == fitted->host().trees[1]);
+  // DrawRow's law: the first half weighs three times the second.
+  std::vector<std::int64_t> up_to;
+  for (std::int64_t i = 0; i < 100; ++i)
+    up_to.push_back((up_to.empty() ? 0 : up_to.back()) + (i < 50 ? 3 : 1));
+  int early = 0;
+  for (std::uint32_t i = 0; i < 4000; ++i) early += DrawRow(1, 2, i, 100, up_to.data()) < 50;
+  EXPECT_NEAR(early / 4000.0, 0.75, 0.03);
+}
+
+TEST(Targets, BadOnesAreNamed) {
+  const std::vector<float> x = {1, 2, 3};
+  const std::vector<std::uint32_t> y = {0, 1, 0};
+  FrontierCpu trainer(1);
+  const auto fit = [&](const Targets& targets) { trainer.fit({x.data(), 3, 1}, targets, {}); };
+  const std::vector<double> nan = {1, NAN, 2};
+  const std::vector<double> fine = {1, 2, 3};
+  const std::vector<double> negative = {1, -1, 1};
+  const std::vector<double> zero = {0, 0, 0};
+  const std::vector<double> few = {1, 1};
+  EXPECT_THROW(fit(Targets::Regression(nan)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets(y, negative)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets(y, zero)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets(y, few)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets::Regression(fine, nan)), std::invalid_argument);
+  const std::vector<double> huge = {1e200, 0, -1e200};
+  const std::vector<double> overflowing = {1.7e308, 1.7e308, -1};
+  const std::vector<double> minute = {1e-300, 0, 2e-300};
+  EXPECT_THROW(fit(Targets::Regression(huge)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets::Regression(overflowing)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets::Regression(minute)), std::invalid_argument);
+  EXPECT_THROW(fit(Targets(y, minute)), std::invalid_argument);
+  const auto report = Registry<ForestTrainer>::Instance().Make("report", Device::kCpu, {});
+  EXPECT_THROW(report->fit({x.data(), 3, 1}, Targets::Regression(fine), {}), std::invalid_argument);
+  const std::vector<float> holes = {1, NAN, 3};
+  EXPECT_THROW(report->fit({holes.data(), 3, 1}, y, {}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace retable::extratrees

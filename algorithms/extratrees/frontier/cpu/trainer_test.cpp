@@ -1,0 +1,411 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "algorithms/extratrees/splits/candidates.hpp"
+#include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/frontier/steps.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
+
+namespace retable::extratrees {
+namespace {
+
+struct Data {
+  std::vector<float> values;
+  std::vector<std::uint32_t> labels;
+  std::size_t columns = 0;
+  FeatureMatrix matrix() const { return {values.data(), labels.size(), columns}; }
+};
+
+//! `distinct` real values a column; every fifth column constant; labels depend on two columns.
+Data MakeData(std::size_t rows, std::size_t columns, std::uint32_t classes, std::uint32_t distinct,
+              std::uint64_t seed) {
+  Data data;
+  data.columns = columns;
+  const Philox4x32 philox = Philox4x32::FromSeed(seed);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::uint64_t sum = 0;
+    for (std::size_t f = 0; f < columns; ++f) {
+      const std::uint64_t k = UniformBelow(philox.Block(i, f).half(0), f % 5 == 4 ? 1 : distinct);
+      if (f < 2) sum += k;
+      data.values.push_back(0.37f * static_cast<float>(k) - 3.0f);
+    }
+    data.labels.push_back(static_cast<std::uint32_t>((sum * 4 / distinct) % classes));
+  }
+  return data;
+}
+
+// ---- the oracle: the rule of the header on plain floats, one node after the other, no codes, no
+// class order, no bitmaps, scores by long double.
+
+struct Oracle {
+  const Data& data;
+  const ForestOptions& options;
+  std::uint32_t classes, tree;
+  Tree out;
+
+  std::vector<std::uint32_t> Counts(const std::vector<std::uint32_t>& rows) const {
+    std::vector<std::uint32_t> counts(classes, 0);
+    for (const std::uint32_t r : rows) ++counts[data.labels[r]];
+    return counts;
+  }
+  static std::uint64_t Squares(const std::vector<std::uint32_t>& counts) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t c : counts) sum += c * c;
+    return sum;
+  }
+  float At(std::uint32_t row, std::uint32_t f) const {
+    return data.values[std::size_t{row} * data.columns + f];
+  }
+
+  struct Best {
+    long double score = 0;
+    double cut = 0;
+    std::int32_t feature = -1;
+  };
+
+  bool Try(const std::vector<std::uint32_t>& rows, std::uint32_t f, std::uint64_t bits,
+           Best& best) const {
+    float low = At(rows[0], f);
+    float high = low;
+    for (const std::uint32_t r : rows) {
+      low = std::min(low, At(r, f));
+      high = std::max(high, At(r, f));
+    }
+    if (high <= low + 1e-7f) return false;
+    const double u = static_cast<double>(bits >> 11) / 9007199254740992.0;
+    double cut =
+        u * (static_cast<double>(high) - static_cast<double>(low)) + static_cast<double>(low);
+    if (cut >= static_cast<double>(high)) cut = static_cast<double>(low);
+    std::vector<std::uint32_t> left;
+    std::vector<std::uint32_t> right;
+    for (const std::uint32_t r : rows) {
+      (static_cast<double>(At(r, f)) <= cut ? left : right).push_back(r);
+    }
+    const auto leaf = static_cast<std::size_t>(options.min_samples_leaf);
+    if (left.size() < leaf || right.size() < leaf) return true;
+    const long double score =
+        static_cast<long double>(Squares(Counts(left))) / static_cast<long double>(left.size()) +
+        static_cast<long double>(Squares(Counts(right))) / static_cast<long double>(right.size());
+    if (score > best.score * (1 + 1e-15L)) best = {score, cut, static_cast<std::int32_t>(f)};
+    return true;
+  }
+
+  Best Search(const std::vector<std::uint32_t>& rows, std::uint64_t path) const {
+    const auto features = static_cast<std::uint32_t>(data.columns);
+    const std::uint32_t k = ResolveMaxFeatures(options.max_features, features);
+    Best best;
+    if (options.constant_rule == ConstantRule::kReport) {
+      std::vector<std::uint32_t> valid;
+      for (std::uint32_t f = 0; f < features; ++f) {
+        Best unused;
+        if (Try(rows, f, 0, unused)) valid.push_back(f);
+      }
+      for (std::uint32_t i = 0; i < k && !valid.empty(); ++i) {
+        const PhiloxBlock bits = NodeBits(options.seed, tree, path, 0x80000000u | i);
+        Try(rows, valid[UniformBelow(bits.half(0), valid.size())], bits.half(1), best);
+      }
+      return best;
+    }
+    std::vector<std::uint32_t> order(features);
+    std::iota(order.begin(), order.end(), 0);
+    std::uint32_t tried = 0;
+    for (std::uint32_t i = 0; i < features; ++i) {
+      const PhiloxBlock bits = NodeBits(options.seed, tree, path, i);
+      std::swap(order[i], order[i + UniformBelow(bits.half(0), features - i)]);
+      if (Try(rows, order[i], bits.half(1), best)) ++tried;
+      const bool enough =
+          options.constant_rule == ConstantRule::kGeurts ? tried >= k : i + 1 >= k && tried > 0;
+      if (enough) break;
+    }
+    return best;
+  }
+
+  std::int32_t Grow(const std::vector<std::uint32_t>& rows, std::uint64_t path, int depth) {
+    const std::vector<std::uint32_t> counts = Counts(rows);
+    const auto at = static_cast<std::int32_t>(out.nodes.size());
+    TreeNode node;
+    node.samples = static_cast<std::uint32_t>(rows.size());
+    const auto n = static_cast<double>(rows.size());
+    node.impurity = 1.0 - static_cast<double>(Squares(counts)) / (n * n);
+    node.weight = n;
+    out.nodes.push_back(node);
+    const bool stops = node.impurity == 0 ||
+                       (options.max_depth > 0 && depth >= options.max_depth) ||
+                       rows.size() < static_cast<std::size_t>(options.min_samples_split) ||
+                       rows.size() < 2 * static_cast<std::size_t>(options.min_samples_leaf);
+    const Best best = stops ? Best{} : Search(rows, path);
+    if (best.feature < 0) {
+      std::uint32_t value = kMixed | static_cast<std::uint32_t>(out.leaf_values.size() / classes);
+      for (std::uint32_t c = 0; c < classes; ++c) {
+        if (counts[c] == rows.size()) value = c;
+      }
+      if ((value & kMixed) != 0) {
+        for (const std::uint32_t count : counts) out.leaf_values.push_back(count / n);
+      }
+      out.nodes[static_cast<std::size_t>(at)].value = value;
+      return at;
+    }
+    std::vector<std::uint32_t> left;
+    std::vector<std::uint32_t> right;
+    for (const std::uint32_t r : rows) {
+      const float x = At(r, static_cast<std::uint32_t>(best.feature));
+      (static_cast<double>(x) <= best.cut ? left : right).push_back(r);
+    }
+    const std::int32_t l = Grow(left, ChildPath(path, false), depth + 1);
+    const std::int32_t r = Grow(right, ChildPath(path, true), depth + 1);
+    TreeNode& grown = out.nodes[static_cast<std::size_t>(at)];
+    grown.feature = best.feature;
+    grown.threshold = best.cut;
+    grown.left = l;
+    grown.right = r;
+    grown.missing_left = left.size() > right.size();
+    return at;
+  }
+};
+
+void ExpectOracle(const Data& data, const ForestOptions& options) {
+  const auto fitted = FrontierCpu(2).fit(data.matrix(), data.labels, options);
+  const Forest& forest = fitted->host();
+  std::vector<std::uint32_t> rows(data.labels.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  for (std::uint32_t t = 0; t < forest.trees.size(); ++t) {
+    Oracle oracle{data, options, forest.classes, t, {}};
+    oracle.Grow(rows, kRootPath, 0);
+    ASSERT_EQ(forest.trees[t].nodes.size(), oracle.out.nodes.size());
+    EXPECT_TRUE(forest.trees[t] == oracle.out) << "tree " << t;
+  }
+}
+
+class AllRules : public testing::TestWithParam<ConstantRule> {};
+
+TEST_P(AllRules, TreesEqualTheOracles) {
+  ForestOptions options;
+  options.n_trees = 3;
+  options.seed = 17;
+  options.constant_rule = GetParam();
+  ExpectOracle(MakeData(300, 12, 3, 9, 1), options);
+  ExpectOracle(MakeData(257, 40, 7, 200, 2), options);
+  ExpectOracle(MakeData(400, 3, 2, 300, 3), options);  // two bytes a code
+  options.max_features = 1;
+  ExpectOracle(MakeData(200, 11, 3, 4, 4), options);  // columns that come out constant
+  options.max_features = 11;
+  ExpectOracle(MakeData(200, 11, 3, 4, 5), options);
+}
+
+TEST_P(AllRules, LimitsEqualTheOracles) {
+  ForestOptions options;
+  options.n_trees = 2;
+  options.constant_rule = GetParam();
+  const Data data = MakeData(300, 12, 3, 9, 6);
+  options.max_depth = 3;
+  ExpectOracle(data, options);
+  options = {.n_trees = 2, .min_samples_leaf = 7, .constant_rule = GetParam()};
+  ExpectOracle(data, options);
+  options = {.n_trees = 2, .min_samples_split = 20, .constant_rule = GetParam()};
+  ExpectOracle(data, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, AllRules,
+                         testing::Values(ConstantRule::kScikitLearn, ConstantRule::kGeurts,
+                                         ConstantRule::kReport));
+
+TEST(Frontier, OneClassIsOneLeaf) {
+  const std::vector<float> x = {1, 2, 3};
+  const std::vector<std::uint32_t> y = {0, 0, 0};
+  const auto fitted = FrontierCpu(1).fit({x.data(), 3, 1}, y, {.n_trees = 2});
+  EXPECT_EQ(fitted->host().NodeCount(), 2u);
+  EXPECT_EQ(fitted->predict(x.data(), 3), y);
+}
+
+TEST(Frontier, OneRowIsOneLeaf) {
+  const std::vector<float> x = {4, 5};
+  const std::vector<std::uint32_t> y = {0};
+  EXPECT_EQ(FrontierCpu(1).fit({x.data(), 1, 2}, y, {.n_trees = 1})->host().NodeCount(), 1u);
+}
+
+TEST(Frontier, ConstantFeaturesMakeAMixedLeaf) {
+  const std::vector<float> x = {1, 1, 1, 1};
+  const std::vector<std::uint32_t> y = {0, 1, 1, 2};
+  for (const auto rule :
+       {ConstantRule::kScikitLearn, ConstantRule::kGeurts, ConstantRule::kReport}) {
+    const auto fitted =
+        FrontierCpu(1).fit({x.data(), 4, 1}, y, {.n_trees = 3, .constant_rule = rule});
+    ASSERT_EQ(fitted->host().NodeCount(), 3u);
+    double proba[3];
+    fitted->predict_proba(x.data(), 1, proba);
+    EXPECT_DOUBLE_EQ(proba[0], 0.25);
+    EXPECT_DOUBLE_EQ(proba[1], 0.5);
+    EXPECT_DOUBLE_EQ(proba[2], 0.25);
+  }
+}
+
+TEST(Frontier, DuplicateRowsWithTwoLabelsShareALeaf) {
+  const std::vector<float> x = {0, 5, 5, 9};
+  const std::vector<std::uint32_t> y = {0, 1, 2, 0};
+  const auto fitted = FrontierCpu(1).fit({x.data(), 4, 1}, y, {.n_trees = 5});
+  double proba[3];
+  fitted->predict_proba(x.data() + 1, 1, proba);
+  EXPECT_DOUBLE_EQ(proba[1], 0.5);
+  EXPECT_DOUBLE_EQ(proba[2], 0.5);
+}
+
+TEST(Frontier, RangeWithin1e7IsConstant) {
+  const std::vector<float> x = {0.0f, 5e-8f, 1e-7f};
+  const std::vector<std::uint32_t> y = {0, 1, 0};
+  EXPECT_EQ(FrontierCpu(1).fit({x.data(), 3, 1}, y, {.n_trees = 1})->host().NodeCount(), 1u);
+}
+
+TEST(Frontier, ManyClasses) {
+  const Data data = MakeData(3000, 6, 900, 2000, 8);
+  ForestOptions options;
+  options.n_trees = 2;
+  ExpectOracle(data, options);
+}
+
+TEST(Frontier, TrainingRowsAreLearntByHeart) {
+  const Data data = MakeData(500, 20, 4, 5000, 9);
+  const auto fitted = FrontierCpu(2).fit(data.matrix(), data.labels, {.n_trees = 5});
+  EXPECT_EQ(fitted->predict(data.values.data(), 500), data.labels);
+}
+
+TEST(Frontier, TreesDoNotDependOnHowManyOthersGrow) {
+  const Data data = MakeData(400, 10, 3, 50, 10);
+  const auto few = FrontierCpu(1).fit(data.matrix(), data.labels, {.n_trees = 2, .seed = 3});
+  const auto many = FrontierCpu(2).fit(data.matrix(), data.labels, {.n_trees = 9, .seed = 3});
+  EXPECT_TRUE(few->host().trees[1] == many->host().trees[1]);
+  EXPECT_FALSE(many->host().trees[1] == many->host().trees[2]);
+}
+
+TEST(Frontier, BootstrapDrawsRows) {
+  const Data data = MakeData(400, 10, 3, 50, 11);
+  const auto fitted =
+      FrontierCpu(2).fit(data.matrix(), data.labels, {.n_trees = 3, .bootstrap = true});
+  EXPECT_EQ(fitted->host().trees[0].nodes[0].samples, 400u);
+  EXPECT_FALSE(fitted->host().trees[0] == fitted->host().trees[1]);
+}
+
+TEST(Frontier, BadInputIsNamed) {
+  const std::vector<std::uint32_t> y = {0, 1, 0};
+  FrontierCpu trainer(1);
+  const std::vector<float> inf = {1, INFINITY, 3};
+  EXPECT_THROW(trainer.fit({inf.data(), 3, 1}, y, {}), std::invalid_argument);
+  const std::vector<float> fine = {1, 2, 3};
+  EXPECT_THROW(trainer.fit({fine.data(), 0, 1}, {}, {}), std::invalid_argument);
+  EXPECT_THROW(trainer.fit({fine.data(), 2, 1}, y, {}), std::invalid_argument);
+  EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.n_trees = 0}), std::invalid_argument);
+  EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.max_features = 2}), std::invalid_argument);
+  EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.min_impurity_decrease = NAN}),
+               std::invalid_argument);
+  const std::vector<std::uint32_t> wild = {0, 1, 70000};
+  EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, wild, {}), std::invalid_argument);
+}
+
+TEST(EncodeLabels, SortsAndRefusesNan) {
+  const std::vector<double> targets = {7, -1, 7, 3};
+  const ClassLabels labels = EncodeLabels(targets);
+  EXPECT_EQ(labels.codes, (std::vector<std::uint32_t>{2, 0, 2, 1}));
+  const std::vector<double> bad = {1, NAN};
+  EXPECT_THROW(EncodeLabels(bad), std::invalid_argument);
+}
+
+TEST(Encode, KeepsEveryValue) {
+  for (const std::uint32_t distinct : {200u, 900u, 10000000u}) {
+    const Data data = MakeData(distinct > 1000 ? 80000 : 2000, 3, 4, distinct, 12);
+    const EncodedMatrix m = Encode(data.matrix(), data.labels, 4);
+    EXPECT_EQ(m.code_bytes, distinct <= 256 ? 1 : distinct <= 900 ? 2 : 4);
+    const std::shared_ptr<std::uint8_t> columns = ColumnCodes(m);
+    std::vector<std::uint32_t> next(m.class_start.begin(), m.class_start.end() - 1);
+    for (std::size_t i = 0; i < data.labels.size(); ++i) {
+      const std::uint32_t at = next[data.labels[i]]++;
+      for (std::size_t f = 0; f < 3; ++f) {
+        const std::size_t cell = std::size_t{at} * 3 + f;
+        std::uint32_t code = m.line_codes.get()[cell];
+        std::uint32_t column_code = columns.get()[f * m.rows + at];
+        if (m.code_bytes == 2) code = m.Lines<std::uint16_t>()[cell];
+        if (m.code_bytes == 4) code = m.Lines<std::uint32_t>()[cell];
+        if (m.code_bytes == 1) {
+          ASSERT_EQ(column_code, code);
+        }
+        ASSERT_EQ(m.values[m.table_start[f] + code], data.values[i * 3 + f]);
+      }
+    }
+  }
+}
+
+TEST(SplitRules, CutCodeIsTheLargestValueBelow) {
+  const std::vector<float> values = {-9, -1, 0, 0.5f, 2, 100, 101, 5000};
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    const std::uint64_t bits = NodeBits(1, 2, 3, static_cast<std::uint32_t>(i)).half(0);
+    const double cut = DrawCut(values[1], values[7], bits);
+    ASSERT_GE(cut, -1.0);
+    ASSERT_LT(cut, 5000.0);
+    const std::uint32_t code = CutCode(values.data(), 1, 7, cut, bits);
+    ASSERT_LE(static_cast<double>(values[code]), cut);
+    ASSERT_GT(static_cast<double>(values[code + 1]), cut);
+  }
+}
+
+TEST(SplitRules, QuotientsOrderScoresOfSmallNodes) {
+  const Philox4x32 philox = Philox4x32::FromSeed(4);
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    SplitScore score[2];
+    for (std::uint64_t j = 0; j < 2; ++j) {
+      const PhiloxBlock bits = philox.Block(i, j);
+      const std::uint64_t n_left = 1 + UniformBelow(bits.half(0), kExactQuotientRows - 1);
+      const std::uint64_t n_right = kExactQuotientRows - n_left;
+      const std::uint64_t l = UniformBelow(bits.half(1), n_left + 1);
+      score[j] = GiniScore(l * l + (n_left - l) * (n_left - l), n_right * n_right, n_left, n_right);
+    }
+    ASSERT_EQ(Better(score[0], score[1]), Quotient(score[0]) > Quotient(score[1]));
+    ASSERT_EQ(Better(score[1], score[0]), Quotient(score[1]) > Quotient(score[0]));
+  }
+}
+
+//! The chunked rule of the GPU against one draw after the other.
+TEST(Candidates, ChunksChooseAsTheSequentialRuleDoes) {
+  const std::uint32_t features = 100;
+  for (const bool geurts : {false, true}) {
+    for (const std::uint32_t k : {1u, 5u, 28u, 32u, 33u, 64u, 70u, 100u}) {
+      for (std::uint32_t round = 0; round < 50; ++round) {
+        std::vector<bool> varies(features);
+        for (std::uint32_t i = 0; i < features; ++i) {
+          const std::uint64_t bits = NodeBits(k, round, 9, i).half(0);
+          varies[i] = UniformBelow(bits, round + 1) == 0;
+        }
+        std::set<std::uint32_t> expected;
+        for (std::uint32_t i = 0; i < features; ++i) {
+          if (varies[i]) expected.insert(i);
+          if (geurts ? expected.size() >= k : i + 1 >= k && !expected.empty()) break;
+        }
+        std::set<std::uint32_t> chosen;
+        for (std::uint32_t start = 0;;) {
+          const std::uint32_t width = ChunkWidth(geurts, k, features, start);
+          std::uint32_t mask = 0;
+          for (std::uint32_t j = 0; j < width; ++j) mask |= (varies[start + j] ? 1u : 0u) << j;
+          const auto seen = static_cast<std::uint32_t>(chosen.size());
+          const std::uint32_t lanes = EvaluatedLanes(geurts, k, start, seen, mask);
+          for (std::uint32_t j = 0; j < 32; ++j) {
+            if ((lanes >> j) & 1u) chosen.insert(start + j);
+          }
+          start += width;
+          const auto now = static_cast<std::uint32_t>(chosen.size());
+          if (WalkIsOver(geurts, k, features, start, now)) break;
+        }
+        ASSERT_EQ(chosen, expected) << "k " << k << " round " << round;
+      }
+    }
+  }
+}
+
+TEST(FrontierSteps, AreNamed) {
+  EXPECT_FALSE(ParseFrontierSteps("frontier").class_sorted);
+  EXPECT_TRUE(ParseFrontierSteps("columns").columns);
+  EXPECT_THROW(ParseFrontierSteps("fast"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace retable::extratrees

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
+
+namespace retable::extratrees {
+namespace {
+
+using frontier::HotNode;
+
+constexpr int kWarps = 8;
+constexpr std::uint32_t kSharedClasses = 256;
+
+// One warp a row, one tree a lane: shares are summed in shared memory (few classes) or in place.
+__global__ void __launch_bounds__(32 * kWarps)
+    Vote(const HotNode* nodes, const double* leaf_values, std::uint32_t trees, const float* rows,
+         std::uint32_t n, std::uint32_t columns, std::uint32_t classes, int value_bits, bool shared,
+         unsigned long long* sums) {
+  extern __shared__ unsigned long long votes[];
+  const std::uint32_t lane = threadIdx.x & 31;
+  const std::uint32_t warp = threadIdx.x >> 5;
+  const std::uint32_t i = blockIdx.x * kWarps + warp;
+  if (i >= n) return;
+  const float* row = rows + std::size_t{i} * columns;
+  unsigned long long* sum = sums + std::size_t{i} * classes;
+  unsigned long long* mine = shared ? votes + warp * classes : sum;
+  if (shared) {
+    for (std::uint32_t c = lane; c < classes; c += 32) mine[c] = 0;
+    __syncwarp();
+  }
+  const auto one = static_cast<unsigned long long>(ValueShare(1.0, value_bits));
+  for (std::uint32_t t = lane; t < trees; t += 32) {
+    HotNode node = nodes[t];
+    while (node.feature >= 0) {
+      const float x = row[node.feature];
+      const bool right = x != x ? node.value == 0 : x > node.cut;
+      const uint4 raw = __ldg(reinterpret_cast<const uint4*>(nodes + node.left + (right ? 1 : 0)));
+      node = {__uint_as_float(raw.x), static_cast<std::int32_t>(raw.y), raw.z, raw.w};
+    }
+    if ((node.value & kMixed) == 0) {
+      atomicAdd(mine + node.value, one);
+      continue;
+    }
+    const double* values = leaf_values + std::size_t{node.value & ~kMixed} * classes;
+    for (std::uint32_t c = 0; c < classes; ++c) {
+      const std::int64_t share = ValueShare(values[c], value_bits);
+      if (share != 0) atomicAdd(mine + c, static_cast<unsigned long long>(share));
+    }
+  }
+  if (!shared) return;
+  __syncwarp();
+  for (std::uint32_t c = lane; c < classes; c += 32) sum[c] += mine[c];
+}
+
+//! Host memory that nobody has written yet: its pages are first touched by the copy.
+template <class T>
+struct Landing {
+  explicit Landing(std::size_t count) : data(new T[count]), size(count) {}
+  std::unique_ptr<T[]> data;
+  std::size_t size;
+  std::span<const T> span() const { return {data.get(), size}; }
+};
+
+template <class T>
+Landing<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
+  Landing<T> to(count);
+  staging.ToHost(to.data.get(), from.data(), count * sizeof(T));
+  return to;
+}
+
+}  // namespace
+
+const Forest& DeviceForest::host() {
+  if (host_ != nullptr) return *host_;
+  auto forest = std::make_unique<Forest>(empty_);
+  for (const DeviceTrees& batch : batches_) {
+    RETABLE_CUDA_CHECK(cudaSetDevice(batch.device));
+    Staging& staging = StagingOf(batch.device);
+    const auto hot = Fetch(staging, batch.hot, batch.nodes);
+    const auto facts = Fetch(staging, batch.facts, batch.nodes);
+    const auto values = Fetch(staging, batch.leaf_values, batch.values);
+    frontier::AppendTrees(hot.span(), facts.span(), values.span(), batch.trees, *forest);
+  }
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
+  host_ = std::move(forest);
+  return *host_;
+}
+
+Staging& DeviceForest::StagingOf(int device) {
+  std::unique_ptr<Staging>& staging = staging_[device];
+  if (staging == nullptr) staging = std::make_unique<Staging>();
+  return *staging;
+}
+
+void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
+                          std::vector<std::int64_t>& sums) {
+  RETABLE_CUDA_CHECK(cudaSetDevice(device));
+  const std::size_t cells = std::size_t{count} * empty_.classes;
+  DeviceArray<float> device_rows;
+  DeviceArray<unsigned long long> device_sums;
+  const std::size_t values = std::size_t{count} * empty_.columns;
+  StagingOf(device).ToDevice(device_rows.Reserve(values), rows, values * sizeof(float));
+  device_sums.Reserve(cells);
+  RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.data(), 0, cells * sizeof(unsigned long long)));
+  const bool shared = empty_.classes <= kSharedClasses;
+  const std::size_t bytes = shared ? std::size_t{kWarps} * empty_.classes * 8 : 0;
+  for (const DeviceTrees& batch : batches_) {
+    if (batch.device != device) continue;
+    Vote<<<(count + kWarps - 1) / kWarps, 32 * kWarps, bytes>>>(
+        batch.hot.data(), batch.leaf_values.data(), batch.trees, device_rows.data(), count,
+        static_cast<std::uint32_t>(empty_.columns), empty_.classes, empty_.value_bits, shared,
+        device_sums.data());
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+  }
+  std::vector<std::int64_t> mine(cells);
+  RETABLE_CUDA_CHECK(cudaMemcpy(mine.data(), device_sums.data(), cells * sizeof(std::int64_t),
+                                cudaMemcpyDeviceToHost));
+  for (std::size_t i = 0; i < cells; ++i) sums[i] += mine[i];
+}
+
+void DeviceForest::predict_proba(const float* rows, std::size_t n, double* proba) {
+  constexpr std::size_t kRowsAtOnce = 1u << 17;
+  std::uint32_t trees = 0;
+  std::set<int> devices;
+  for (const DeviceTrees& batch : batches_) {
+    trees += batch.trees;
+    devices.insert(batch.device);
+  }
+  std::vector<std::int64_t> sums;
+  for (std::size_t first = 0; first < n; first += kRowsAtOnce) {
+    const auto count = static_cast<std::uint32_t>(std::min(kRowsAtOnce, n - first));
+    sums.assign(std::size_t{count} * empty_.classes, 0);
+    for (const int device : devices) VoteOn(device, rows + first * empty_.columns, count, sums);
+    double* out = proba + first * empty_.classes;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      out[i] = ShareMean(sums[i], trees, empty_.value_bits);
+    }
+  }
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
+}
+
+std::vector<std::uint32_t> DeviceForest::predict(const float* rows, std::size_t n) {
+  if (empty_.regression) {
+    throw std::invalid_argument("a regression forest has values, not classes");
+  }
+  const std::uint32_t classes = empty_.classes;
+  std::vector<double> proba(n * classes);
+  predict_proba(rows, n, proba.data());
+  std::vector<std::uint32_t> labels(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* p = proba.data() + i * classes;
+    labels[i] = static_cast<std::uint32_t>(std::max_element(p, p + classes) - p);
+  }
+  return labels;
+}
+
+}  // namespace retable::extratrees

@@ -1,0 +1,48 @@
+#pragma once
+//! @file
+//! A forest in device memory: prediction there, export to the host on demand.
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "algorithms/extratrees/frontier/cuda/problem.cuh"
+#include "algorithms/extratrees/frontier/cuda/staging.cuh"
+
+namespace retable::extratrees {
+
+//! The nodes of one batch of trees. Root of tree t: node t.
+struct DeviceTrees {
+  DeviceArray<frontier::HotNode> hot;
+  DeviceArray<frontier::NodeFacts> facts;
+  DeviceArray<double> leaf_values;
+  int device = 0;
+  std::uint32_t trees = 0;
+  std::uint32_t nodes = 0;
+  std::size_t values = 0;  //!< in leaf_values
+};
+
+class DeviceForest final : public FittedForest {
+ public:
+  //! @param empty the forest without its trees.
+  explicit DeviceForest(Forest empty) : empty_(std::move(empty)) {}
+  void Add(DeviceTrees batch) { batches_.push_back(std::move(batch)); }
+
+  const Forest& host() override;
+  void predict_proba(const float* rows, std::size_t n, double* proba) override;
+  std::vector<std::uint32_t> predict(const float* rows, std::size_t n) override;
+
+ private:
+  //! Adds the votes of one device's trees for `count` rows to `sums`; `rows`: in host memory.
+  void VoteOn(int device, const float* rows, std::uint32_t count, std::vector<std::int64_t>& sums);
+
+  //! The pinned memory of the current device; made on first use.
+  Staging& StagingOf(int device);
+
+  Forest empty_;
+  std::map<int, std::unique_ptr<Staging>> staging_;
+  std::vector<DeviceTrees> batches_;
+  std::unique_ptr<Forest> host_;
+};
+
+}  // namespace retable::extratrees

@@ -1,0 +1,11 @@
+#include "algorithms/extratrees/frontier/cuda/grow_batch.cuh"
+
+// The frontier on 32-bit codes.
+namespace retable::extratrees::frontier {
+
+template void Transpose<std::uint32_t>(const std::uint32_t*, std::uint32_t*, std::uint32_t,
+                                       std::uint32_t);
+template GrowResult GrowBatch<std::uint32_t>(const Problem<std::uint32_t>&, Buffers&, bool,
+                                             const std::int64_t*);
+
+}  // namespace retable::extratrees::frontier

@@ -1,0 +1,32 @@
+#pragma once
+//! @file
+//! Nodes as they lie in device memory, and their way into the canonical forest.
+
+#include <cstdint>
+#include <span>
+
+#include "algorithms/extratrees/model/forest.hpp"
+
+namespace retable::extratrees::frontier {
+
+//! What prediction reads: 16 bytes, one load. feature == -1: a leaf with its value.
+struct alignas(16) HotNode {
+  float cut;  //!< the largest float <= threshold: x <= cut iff x <= threshold
+  std::int32_t feature;
+  std::uint32_t left;   //!< the right child is the next node
+  std::uint32_t value;  //!< leaf: class, or kMixed | row of leaf_values; branch: missing goes left
+};
+
+//! What only the exported forest needs.
+struct NodeFacts {
+  double threshold, impurity, weight;
+  std::uint32_t samples;
+  std::uint32_t spare;
+};
+
+//! Renumbers a batch's trees in preorder, left first; the root of tree t is node t of the pool.
+//! Appends to `forest.trees`. `leaf_values`: forest.classes a row. O(nodes), spread over threads.
+void AppendTrees(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
+                 std::span<const double> leaf_values, std::uint32_t trees, Forest& forest);
+
+}  // namespace retable::extratrees::frontier

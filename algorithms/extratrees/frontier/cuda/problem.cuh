@@ -1,0 +1,115 @@
+#pragma once
+//! @file
+//! What the kernels of the exact frontier share: nodes, tasks, queues, and a batch's problem.
+
+#include <cstdint>
+
+#include "algorithms/extratrees/frontier/cuda/trainer.hpp"
+#include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
+#include "algorithms/extratrees/encoding/target_sums.hpp"
+#include "base/cuda/memory.hpp"
+#include "base/cuda/streams.hpp"
+
+namespace retable::extratrees::frontier {
+
+inline constexpr std::uint32_t kSubtreeRows = 32;  //!< a warp finishes such a subtree
+inline constexpr std::uint32_t kWarpRows = 256;    //!< one warp grows such a node
+inline constexpr std::uint32_t kBlockRows = 2048;  //!< one block keeps such a node's codes
+inline constexpr std::uint32_t kBlockWarps = 8;
+inline constexpr std::uint32_t kLargeGroup = 4;  //!< candidates a warp scans together
+inline constexpr std::uint32_t kMaxLargeCandidates = 1024;
+inline constexpr std::uint32_t kNodeReserve = 16;  //!< nodes a warp takes from the pool at once
+
+//! A node to be grown, or a mixed leaf to be counted.
+struct alignas(16) Task {
+  std::uint64_t path;
+  std::uint32_t node, begin, count, tree, depth, side;
+};
+
+//! What growth needs to know of a node beside its HotNode.
+struct ColdNode {
+  double threshold;
+  std::uint64_t squares;  //!< plain classes: sum of squared class counts
+  std::uint32_t samples;
+  std::uint32_t pure;  //!< set where sums are kept
+};
+
+//! A cut of a large node, as its warp leaves it for the selection.
+struct LargeCut {
+  double threshold;
+  std::uint64_t left_squares, right_squares;
+  std::uint32_t feature, code, n_left, varies;
+};
+
+enum Queue : std::uint32_t { kLarge, kBlock, kWarp, kSubtree, kMixedLeaf, kQueues };
+inline constexpr std::uint32_t kCounters = kQueues + 1;  // the last one counts nodes
+
+//! One batch of trees, as the kernels see it.
+template <class Code>
+struct Problem {
+  const Code* columns;  //!< [features][rows]
+  const Code* lines;    //!< [rows][features]
+  const float* values;
+  const std::uint32_t* table_start;
+  const std::uint16_t* class_of;
+  const std::uint32_t* class_start;
+  std::uint32_t rows, features, classes, k, first_tree, trees;
+  std::uint64_t seed;
+  GrowthLimits limits;
+  ConstantRule rule;
+  FrontierSteps steps;
+  // Not plain classes (sums_kernels.cuh): rows' integers, nodes' sums.
+  bool plain, regression, has_missing;
+  TargetScale scale;
+  const std::int64_t* weight;
+  const std::int64_t* sum;
+  const std::int64_t* squares;
+  const double* target;              //!< regression: the rows' targets
+  const std::int64_t* class_weight;  //!< of all rows; bootstrap: null, every draw weighs 1
+  NodeSums* sums;
+  HotNode* hot;
+  ColdNode* cold;
+  std::uint32_t* ids[2];
+  std::uint32_t* counters;           //!< kCounters
+  Task* next[kQueues];               //!< where children go
+  unsigned long long* leaf_weights;  //!< [mixed leaves][classes]; in the end, as fractions:
+  double* leaf_values;               //!< [mixed leaves][classes]; regression: [nodes]
+  LargeCut* large_cuts;              //!< [large nodes][k]
+};
+
+//! Host side, one code width a translation unit.
+struct Buffers {
+  DeviceArray<std::uint8_t> columns, lines;
+  DeviceArray<float> values;
+  DeviceArray<std::uint32_t> table_start, class_start, counters;
+  DeviceArray<std::int64_t> weight, sum, squares, class_weight, draw_up_to;
+  DeviceArray<double> target, leaf_values;
+  DeviceArray<NodeSums> sums;
+  DeviceArray<unsigned long long> leaf_weights;
+  DeviceArray<NodeFacts> facts;
+  DeviceArray<std::uint16_t> class_of;
+  DeviceArray<std::uint32_t> ids[2];
+  DeviceArray<HotNode> hot;
+  DeviceArray<ColdNode> cold;
+  DeviceArray<Task> queue[2][3];  // large, block, warp: this level and the next
+  DeviceArray<Task> subtrees, mixed;
+  DeviceArray<LargeCut> large_cuts;
+};
+
+struct GrowResult {
+  std::uint32_t nodes = 0;
+  std::uint32_t mixed = 0;
+  std::uint32_t levels = 0;
+};
+
+//! Transposes [height][width] into [width][height].
+template <class Code>
+void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t height);
+
+//! Grows one batch; `draw_up_to`: sums of weights, for a bootstrap by weight, or null.
+template <class Code>
+GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
+                     const std::int64_t* draw_up_to);
+
+}  // namespace retable::extratrees::frontier

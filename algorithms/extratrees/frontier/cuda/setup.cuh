@@ -1,0 +1,182 @@
+#pragma once
+//! @file
+//! What comes before and after the levels: the trees' sample lists and roots, the counts of mixed
+//! leaves.
+
+#include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier/cuda/sums_node.cuh"
+
+namespace retable::extratrees::frontier {
+
+inline __global__ void FillIds(std::uint32_t* ids, std::uint32_t rows, std::uint32_t trees) {
+  const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  for (std::uint32_t t = blockIdx.y; t < trees; t += gridDim.y)
+    ids[std::size_t{t} * rows + row] = row;
+}
+
+inline __global__ void CountBootstrap(std::uint32_t* counts, std::uint32_t rows,
+                                      std::uint32_t trees, std::uint32_t first_tree,
+                                      std::uint64_t seed, const std::int64_t* up_to) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  for (std::uint32_t t = blockIdx.y; t < trees; t += gridDim.y) {
+    atomicAdd(counts + std::size_t{t} * rows + DrawRow(seed, first_tree + t, i, rows, up_to), 1u);
+  }
+}
+
+//! One block a tree: row r repeated counts[r] times, in order.
+inline __global__ void __launch_bounds__(1024)
+    ExpandBootstrap(const std::uint32_t* counts, std::uint32_t* ids, std::uint32_t rows) {
+  __shared__ std::uint32_t sums[1024];
+  const std::uint32_t* mine = counts + std::size_t{blockIdx.x} * rows;
+  std::uint32_t* out = ids + std::size_t{blockIdx.x} * rows;
+  const std::uint32_t share = (rows + 1023) / 1024;
+  const std::uint32_t first = min(threadIdx.x * share, rows);
+  const std::uint32_t last = min(first + share, rows);
+  std::uint32_t sum = 0;
+  for (std::uint32_t r = first; r < last; ++r) sum += mine[r];
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  for (std::uint32_t step = 1; step < 1024; step *= 2) {
+    const std::uint32_t other = threadIdx.x >= step ? sums[threadIdx.x - step] : 0;
+    __syncthreads();
+    sums[threadIdx.x] += other;
+    __syncthreads();
+  }
+  std::uint32_t at = sums[threadIdx.x] - sum;
+  for (std::uint32_t r = first; r < last; ++r) {
+    for (std::uint32_t j = 0; j < mine[r]; ++j) out[at++] = r;
+  }
+}
+
+template <class Code>
+__device__ Task RootTask(const Problem<Code>& p, std::uint32_t tree) {
+  Task root{};
+  root.path = kRootPath;
+  root.node = tree;
+  root.count = p.rows;
+  root.tree = tree;
+  return root;
+}
+
+//! One thread a tree: the root with its class counts, found by bisection in the ascending ids.
+template <class Code>
+__global__ void MakeRoots(const Problem<Code> p) {
+  const std::uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
+  if (t >= p.trees) return;
+  const std::uint32_t* ids = p.ids[0] + std::size_t{t} * p.rows;
+  std::uint64_t squares = 0;
+  std::uint32_t from = 0;
+  for (std::uint32_t c = 0; c < p.classes; ++c) {
+    const std::uint32_t end = LowerBound(ids, p.rows, p.class_start[c + 1]);
+    squares += std::uint64_t{end - from} * (end - from);
+    from = end;
+  }
+  MakeNode(p, RootTask(p, t), squares);
+}
+
+inline constexpr std::uint32_t kRootThreads = 512;
+
+//! One block a tree: the root with its sums.
+template <class Code>
+__global__ void __launch_bounds__(kRootThreads) MakeSumsRoots(const Problem<Code> p) {
+  __shared__ unsigned long long shared[3];
+  if (threadIdx.x < 3) shared[threadIdx.x] = 0;
+  __syncthreads();
+  const std::uint32_t* ids = p.ids[0] + std::size_t{blockIdx.x} * p.rows;
+  NodeSums root{};
+  if (p.regression) {
+    for (std::uint32_t s = threadIdx.x; s < p.rows; s += kRootThreads) {
+      root.weight += p.weight[ids[s]];
+      root.sum += p.sum[ids[s]];
+      root.squares += p.squares[ids[s]];
+    }
+    AddShared(shared + 0, root.weight);
+    AddShared(shared + 1, root.sum);
+    AddShared(shared + 2, root.squares);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  root.weight = static_cast<std::int64_t>(shared[0]);
+  root.sum = static_cast<std::int64_t>(shared[1]);
+  root.squares = static_cast<std::int64_t>(shared[2]);
+  std::uint32_t from = 0;
+  for (std::uint32_t c = 0; !p.regression && c < p.classes; ++c) {
+    const std::uint32_t end = LowerBound(ids, p.rows, p.class_start[c + 1]);
+    AddClass(p.class_weight != nullptr ? p.class_weight[c] : end - from, root);
+    from = end;
+  }
+  MakeSumsNode(p, RootTask(p, blockIdx.x), root);
+}
+
+template <class Code>
+void StartTrees(const Problem<Code>& p, bool bootstrap, const std::int64_t* up_to) {
+  const dim3 grid((p.rows + 255) / 256, std::min(p.trees, 65535u));
+  if (bootstrap) {
+    const std::size_t bytes = std::size_t{p.trees} * p.rows * sizeof(std::uint32_t);
+    RETABLE_CUDA_CHECK(cudaMemsetAsync(p.ids[1], 0, bytes));
+    CountBootstrap<<<grid, 256>>>(p.ids[1], p.rows, p.trees, p.first_tree, p.seed, up_to);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+    ExpandBootstrap<<<p.trees, 1024>>>(p.ids[1], p.ids[0], p.rows);
+  } else {
+    FillIds<<<grid, 256>>>(p.ids[0], p.rows, p.trees);
+  }
+  RETABLE_CUDA_CHECK(cudaGetLastError());
+  if (p.plain) {
+    MakeRoots<Code><<<(p.trees + 127) / 128, 128>>>(p);
+  } else {
+    MakeSumsRoots<Code><<<p.trees, kRootThreads>>>(p);
+  }
+}
+
+//! One warp a mixed leaf.
+template <class Code>
+__global__ void CountMixedLeaves(const Problem<Code> p, const Task* leaves, std::uint32_t count) {
+  const std::uint32_t i = blockIdx.x * 8 + (threadIdx.x >> 5);
+  if (i >= count) return;
+  const Task leaf = leaves[i];
+  const std::uint32_t* ids = p.ids[leaf.side] + std::size_t{leaf.tree} * p.rows + leaf.begin;
+  unsigned long long* mine = p.leaf_weights + std::size_t{i} * p.classes;
+  const std::uint32_t lane = threadIdx.x & 31;
+  for (std::uint32_t s = lane; s < leaf.count; s += 32) {
+    atomicAdd(mine + p.class_of[ids[s]],
+              p.plain ? 1ull : static_cast<unsigned long long>(p.weight[ids[s]]));
+  }
+  if (lane == 0) p.hot[leaf.node].value = kMixed | i;
+  __syncwarp();
+  const double whole =
+      p.plain ? static_cast<double>(leaf.count) : static_cast<double>(p.sums[leaf.node].weight);
+  for (std::uint32_t c = lane; c < p.classes; c += 32) {
+    const double part = static_cast<double>(atomicAdd(mine + c, 0ull));
+    p.leaf_values[std::size_t{i} * p.classes + c] = DivRn(part, whole);
+  }
+}
+
+template <class Code>
+void CountMixed(const Problem<Code>& p, const Task* leaves, std::uint32_t count) {
+  const std::size_t bytes = std::size_t{count} * p.classes * sizeof(*p.leaf_weights);
+  RETABLE_CUDA_CHECK(cudaMemsetAsync(p.leaf_weights, 0, bytes));
+  CountMixedLeaves<Code><<<(count + 7) / 8, 256>>>(p, leaves, count);
+}
+
+//! What the exported forest says of each node.
+template <class Code>
+__global__ void StateFacts(const Problem<Code> p, std::uint32_t nodes, NodeFacts* facts) {
+  const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= nodes) return;
+  const ColdNode cold = p.cold[i];
+  NodeFacts fact{cold.threshold, 0.0, static_cast<double>(cold.samples), cold.samples, 0};
+  if (p.plain) {
+    fact.impurity = GiniImpurity(cold.squares, cold.samples);
+  } else {
+    const NodeSums sums = p.sums[i];
+    fact.weight = NodeWeight(p.scale, sums);
+    if (cold.pure == 0) {
+      fact.impurity = p.regression ? TargetVariance(p.scale, sums) : ClassImpurity(sums);
+    }
+  }
+  facts[i] = fact;
+}
+
+}  // namespace retable::extratrees::frontier

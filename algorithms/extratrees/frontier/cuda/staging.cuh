@@ -1,0 +1,74 @@
+#pragma once
+//! @file
+//! Copies between pageable and device memory at the bus's speed: through two pinned pieces, which
+//! all cores fill or empty while the other one travels.
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/cuda/memory.hpp"
+#include "base/parallel.hpp"
+#include "base/cuda/streams.hpp"
+
+namespace retable::extratrees {
+
+class Staging {
+ public:
+  Staging() {
+    for (auto& piece : piece_) piece.Reserve(kBytes);
+  }
+  ~Staging() {
+    for (const CudaEvent& event : done_) cudaEventSynchronize(event.get());
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  //! Both return when the copy is done. Use one for one device: events belong to it.
+  void ToHost(void* to, const void* from, std::size_t bytes) {
+    const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
+    for (std::size_t i = 0; i <= pieces; ++i) {
+      if (i < pieces) {
+        RETABLE_CUDA_CHECK(cudaMemcpyAsync(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i),
+                                           cudaMemcpyDeviceToHost));
+        done_[i % 2].Record();
+      }
+      if (i == 0) continue;
+      done_[(i - 1) % 2].Wait();
+      CopyByAll(static_cast<char*>(to) + (i - 1) * kBytes, piece_[(i - 1) % 2].data(),
+                SizeOf(bytes, i - 1));
+    }
+  }
+  void ToDevice(void* to, const void* from, std::size_t bytes) {
+    const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
+    for (std::size_t i = 0; i < pieces; ++i) {
+      done_[i % 2].Wait();  // the piece has left
+      CopyByAll(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i));
+      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kBytes, piece_[i % 2].data(),
+                                         SizeOf(bytes, i), cudaMemcpyHostToDevice));
+      done_[i % 2].Record();
+    }
+    for (const CudaEvent& event : done_) event.Wait();
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kSlice = std::size_t{1} << 18;
+
+  static const char* At(const void* from, std::size_t piece) {
+    return static_cast<const char*>(from) + piece * kBytes;
+  }
+  static std::size_t SizeOf(std::size_t bytes, std::size_t piece) {
+    return std::min(kBytes, bytes - piece * kBytes);
+  }
+  static void CopyByAll(char* to, const char* from, std::size_t bytes) {
+    ParallelFor((bytes + kSlice - 1) / kSlice, [&](std::size_t slice) {
+      const std::size_t at = slice * kSlice;
+      std::memcpy(to + at, from + at, std::min(kSlice, bytes - at));
+    });
+  }
+
+  PinnedArray<char> piece_[2];
+  CudaEvent done_[2] = {CudaEvent(cudaEventDisableTiming), CudaEvent(cudaEventDisableTiming)};
+};
+
+}  // namespace retable::extratrees

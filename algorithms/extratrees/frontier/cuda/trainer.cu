@@ -1,0 +1,380 @@
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "algorithms/extratrees/cuda_devices.hpp"
+#include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
+#include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+
+namespace retable::extratrees {
+
+using namespace frontier;
+
+namespace frontier {
+
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Places in each queue and the pool that `trees` trees can need at most.
+struct Capacity {
+  std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts, sums, values;
+
+  static Capacity Of(std::uint64_t trees, std::uint64_t rows, std::uint64_t k,
+                     std::uint64_t code_bytes, const FrontierSteps& steps, bool plain,
+                     bool regression) {
+    Capacity c{};
+    c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
+    c.ids = trees * rows;
+    c.large = steps.columns ? trees * (rows / (kBlockRows / code_bytes + 1)) + 1 : 1;
+    c.block = trees * (rows / (kWarpRows / code_bytes + 1)) + 1;
+    c.warp = trees * (rows / (steps.subtrees ? kSubtreeRows + 1 : 2)) + 1;
+    c.subtrees = steps.subtrees ? trees * (rows / 2) + 1 : 1;
+    c.mixed = trees * (rows / 2) + 1;
+    c.cuts = steps.columns ? c.large * k : 1;
+    c.sums = plain ? 0 : c.nodes;
+    c.values = regression ? c.nodes : 0;
+    return c;
+  }
+  std::uint64_t Bytes() const {
+    return nodes * (sizeof(HotNode) + sizeof(ColdNode) + 2 * sizeof(NodeFacts)) * 5 / 4 +
+           sums * sizeof(NodeSums) + values * 16 + ids * 8 +
+           (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts * sizeof(LargeCut);
+  }
+};
+
+void ReserveBuffers(const Capacity& c, Buffers& b) {
+  b.hot.Reserve(c.nodes);
+  b.cold.Reserve(c.nodes);
+  b.ids[0].Reserve(c.ids);
+  b.ids[1].Reserve(c.ids);
+  for (auto& parity : b.queue) {
+    parity[0].Reserve(c.large);
+    parity[1].Reserve(c.block);
+    parity[2].Reserve(c.warp);
+  }
+  b.subtrees.Reserve(c.subtrees);
+  b.mixed.Reserve(c.mixed);
+  b.large_cuts.Reserve(c.cuts);
+  b.counters.Reserve(kCounters);
+  if (c.sums > 0) b.sums.Reserve(c.sums);
+  if (c.values > 0) b.leaf_values.Reserve(c.values);
+}
+
+template <class T>
+void UploadAll(DeviceArray<T>& to, const std::vector<T>& from) {
+  if (!from.empty()) to.Upload(from);
+}
+
+void UploadTargets(const EncodedMatrix& m, Buffers& b) {
+  UploadAll(b.weight, m.targets.weight);
+  UploadAll(b.sum, m.targets.sum);
+  UploadAll(b.squares, m.targets.squares);
+  UploadAll(b.target, m.targets.value);
+  UploadAll(b.draw_up_to, m.draw_up_to);
+  if (m.plain || m.regression) return;
+  std::vector<std::int64_t> class_weight(m.classes, 0);
+  for (std::uint32_t c = 0; c < m.classes; ++c) {
+    for (std::uint32_t i = m.class_start[c]; i < m.class_start[c + 1]; ++i) {
+      class_weight[c] += m.targets.weight[i];
+    }
+  }
+  UploadAll(b.class_weight, class_weight);
+}
+
+void UploadData(const EncodedMatrix& m, Buffers& b) {
+  std::vector<std::uint16_t> class_of(m.rows);
+  for (std::uint32_t c = 0; !m.regression && c < m.classes; ++c) {
+    std::fill(class_of.begin() + m.class_start[c], class_of.begin() + m.class_start[c + 1],
+              static_cast<std::uint16_t>(c));
+  }
+  b.lines.Upload({m.line_codes.get(), m.CodeBytes()});
+  b.columns.Reserve(m.CodeBytes());
+  b.values.Upload(m.values);
+  b.table_start.Upload(m.table_start);
+  UploadAll(b.class_start, m.class_start);
+  b.class_of.Upload(class_of);
+  UploadTargets(m, b);
+}
+
+template <class Code>
+GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
+                     const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
+                     bool first_batch, Buffers& b) {
+  Problem<Code> p{};
+  p.lines = reinterpret_cast<const Code*>(b.lines.data());
+  Code* columns = reinterpret_cast<Code*>(b.columns.data());
+  if (first_batch) Transpose<Code>(p.lines, columns, m.columns, m.rows);
+  p.columns = columns;
+  p.values = b.values.data();
+  p.table_start = b.table_start.data();
+  p.class_of = b.class_of.data();
+  p.class_start = b.class_start.data();
+  p.rows = m.rows;
+  p.features = m.columns;
+  p.classes = m.classes;
+  p.k = ResolveMaxFeatures(options.max_features, m.columns, m.regression);
+  p.first_tree = first_tree;
+  p.trees = trees;
+  p.seed = options.seed;
+  p.limits = Limits(options, m.rows);
+  p.rule = options.constant_rule;
+  p.steps = steps;
+  p.plain = m.plain;
+  p.regression = m.regression;
+  p.has_missing = m.has_missing;
+  p.scale = m.targets.scale;
+  p.weight = b.weight.data();
+  p.sum = b.sum.data();
+  p.squares = b.squares.data();
+  p.target = b.target.data();
+  p.class_weight = options.bootstrap ? nullptr : b.class_weight.data();
+  p.sums = b.sums.data();
+  p.leaf_values = b.leaf_values.data();
+  p.hot = b.hot.data();
+  p.cold = b.cold.data();
+  p.ids[0] = b.ids[0].data();
+  p.ids[1] = b.ids[1].data();
+  p.counters = b.counters.data();
+  p.large_cuts = b.large_cuts.data();
+  return GrowBatch<Code>(p, b, options.bootstrap,
+                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.data());
+}
+
+GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
+                std::uint32_t first_tree, std::uint32_t trees, bool first_batch, Buffers& b) {
+  if (m.code_bytes == 1) {
+    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, first_batch, b);
+  }
+  if (m.code_bytes == 2) {
+    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, first_batch, b);
+  }
+  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, first_batch, b);
+}
+
+// Copies a batch's nodes out of the working pool, at their true size.
+DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const EncodedMatrix& m,
+                      const Buffers& b) {
+  DeviceTrees kept;
+  kept.trees = trees;
+  kept.nodes = grown.nodes;
+  const auto copy = [](auto& to, const auto& from, std::size_t count) {
+    if (count == 0) return;
+    RETABLE_CUDA_CHECK(cudaMemcpyAsync(to.Reserve(count), from.data(), count * sizeof(*from.data()),
+                                       cudaMemcpyDeviceToDevice));
+  };
+  copy(kept.hot, b.hot, grown.nodes);
+  copy(kept.facts, b.facts, grown.nodes);
+  kept.values = m.regression ? grown.nodes : std::size_t{grown.mixed} * m.classes;
+  copy(kept.leaf_values, b.leaf_values, kept.values);
+  RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
+  return kept;
+}
+
+// Steps that the rule or the sizes allow: the other kernels serve every case.
+FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, std::uint32_t k,
+                           bool plain) {
+  if (!plain) return {true, false, true, false};
+  if (options.constant_rule == ConstantRule::kReport) steps.subtrees = false;
+  if (options.constant_rule != ConstantRule::kScikitLearn || k > kMaxLargeCandidates) {
+    steps.columns = false;
+  }
+  return steps;
+}
+
+//! A device's share of a forest.
+struct Share {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::vector<DeviceTrees> batches;
+  double upload = 0;
+  double grow = 0;
+  std::uint64_t working_bytes = 0;
+};
+
+//! What a device keeps between fits.
+struct DeviceState {
+  int device = 0;
+  Buffers buffers;
+  std::uint64_t budget = 0;
+
+  explicit DeviceState(int number) : device(number) {
+    RETABLE_CUDA_CHECK(cudaSetDevice(device));
+    std::size_t available = 0;
+    std::size_t total = 0;
+    RETABLE_CUDA_CHECK(cudaMemGetInfo(&available, &total));
+    budget = available / 10 * 9;
+  }
+};
+
+struct FitPlan {
+  const EncodedMatrix& matrix;
+  const ForestOptions& options;
+  FrontierSteps steps;
+  std::uint32_t k;
+  int batch_trees;
+  std::uint64_t memory_bytes;  //!< to plan for; 0: the device's budget
+
+  Capacity Of(std::uint64_t trees) const {
+    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
+                        matrix.plain, matrix.regression);
+  }
+
+  //! Trees that a device grows at once.
+  std::uint32_t Batch(std::uint64_t budget, std::uint32_t wanted) const {
+    const std::uint64_t data_bytes = matrix.Bytes() + matrix.CodeBytes();
+    const std::uint64_t one = Of(1).Bytes();
+    if (data_bytes + one > budget) {
+      throw std::runtime_error(
+          "the device has " + std::to_string(budget) + " bytes to spare, one tree needs " +
+          std::to_string(data_bytes + one) + ": use fewer rows or the cpu twin");
+    }
+    const std::uint64_t per_tree = std::max<std::uint64_t>((Of(9).Bytes() - one) / 8, 1);
+    std::uint64_t trees = 1 + (budget - data_bytes - one) / per_tree;
+    // Nodes are numbered in 31 bits, with room for what warps reserve ahead.
+    trees = std::min<std::uint64_t>(trees, (std::uint64_t{1} << 31) / matrix.rows / 5 * 2);
+    if (batch_trees > 0) {
+      trees = std::min<std::uint64_t>(trees, static_cast<std::uint64_t>(batch_trees));
+    }
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(trees, 1, wanted));
+  }
+};
+
+void GrowShare(const FitPlan& plan, DeviceState& state, Share& share) {
+  const double started = Now();
+  RETABLE_CUDA_CHECK(cudaSetDevice(state.device));
+  const std::uint32_t batch =
+      plan.Batch(plan.memory_bytes > 0 ? std::min(plan.memory_bytes, state.budget) : state.budget,
+                 share.last - share.first);
+  ReserveBuffers(plan.Of(batch), state.buffers);
+  UploadData(plan.matrix, state.buffers);
+  const double uploaded = Now();
+  for (std::uint32_t first = share.first; first < share.last; first += batch) {
+    const std::uint32_t trees = std::min(batch, share.last - first);
+    const GrowResult grown = Grow(plan.matrix, plan.options, plan.steps, first, trees,
+                                  first == share.first, state.buffers);
+    share.batches.push_back(KeepTrees(grown, trees, plan.matrix, state.buffers));
+    share.batches.back().device = state.device;
+  }
+  share.upload = uploaded - started;
+  share.grow = Now() - uploaded;
+  share.working_bytes = plan.Of(batch).Bytes();
+}
+
+//! Every share on its own device, each from its own thread.
+void GrowShares(const FitPlan& plan, std::vector<std::unique_ptr<DeviceState>>& states,
+                std::vector<Share>& shares) {
+  if (shares.size() == 1) return GrowShare(plan, *states[0], shares[0]);
+  std::vector<std::exception_ptr> problems(shares.size());
+  std::vector<std::thread> threads;
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    threads.emplace_back([&, d] {
+      try {
+        GrowShare(plan, *states[d], shares[d]);
+      } catch (...) {
+        problems[d] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& problem : problems) {
+    if (problem != nullptr) std::rethrow_exception(problem);
+  }
+}
+
+}  // namespace
+}  // namespace frontier
+
+struct FrontierCuda::State {
+  std::vector<std::unique_ptr<DeviceState>> devices;
+  std::shared_ptr<std::uint8_t> pinned;  //!< codes on their way: copied at full speed
+  std::size_t pinned_bytes = 0;
+
+  std::shared_ptr<std::uint8_t> Pinned(std::size_t bytes) {
+    if (bytes > pinned_bytes) {
+      pinned.reset();
+      const auto memory = std::make_shared<PinnedArray<std::uint8_t>>();
+      pinned = {memory, memory->Reserve(bytes)};
+      pinned_bytes = bytes;
+    }
+    return pinned;
+  }
+};
+
+FrontierCuda::FrontierCuda(FrontierSteps steps, int batch_trees, int devices,
+                           std::int64_t memory_mb)
+    : steps_(steps),
+      batch_trees_(batch_trees),
+      devices_(devices),
+      memory_bytes_(static_cast<std::uint64_t>(memory_mb) << 20) {}
+FrontierCuda::~FrontierCuda() = default;
+
+std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const Targets& targets,
+                                                const ForestOptions& options) {
+  const std::uint32_t classes = CheckTraining(data, targets, options);
+  const int present = CudaDeviceCount();
+  if (present == 0) throw std::runtime_error("no CUDA device: use the method's cpu twin");
+  if (devices_ < 0 || devices_ > present) {
+    throw std::invalid_argument("devices is " + std::to_string(devices_) + ": there are " +
+                                std::to_string(present) + "; 0 takes all");
+  }
+  const int used = std::min(devices_ == 0 ? present : devices_, options.n_trees);
+  if (state_ == nullptr) state_ = std::make_unique<State>();
+  while (state_->devices.size() < static_cast<std::size_t>(used)) {
+    const auto next = static_cast<int>(state_->devices.size());
+    state_->devices.push_back(std::make_unique<DeviceState>(next));
+  }
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
+
+  const double started = Now();
+  const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap,
+                                      [this](std::size_t bytes) { return state_->Pinned(bytes); });
+  const double encoded = Now();
+  const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
+  const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix.plain),
+                     k,      batch_trees_, memory_bytes_};
+  std::vector<Share> shares(static_cast<std::size_t>(used));
+  const auto all = static_cast<std::uint64_t>(options.n_trees);
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    shares[d].first = static_cast<std::uint32_t>(all * d / shares.size());
+    shares[d].last = static_cast<std::uint32_t>(all * (d + 1) / shares.size());
+  }
+  GrowShares(plan, state_->devices, shares);
+  RETABLE_CUDA_CHECK(cudaSetDevice(0));
+
+  auto forest = std::make_unique<DeviceForest>(EmptyForest(data, targets, classes, options));
+  double upload = 0;
+  double grow = 0;
+  for (Share& share : shares) {
+    for (DeviceTrees& batch : share.batches) forest->Add(std::move(batch));
+    upload = std::max(upload, share.upload);
+    grow = std::max(grow, share.grow);
+    forest->memory["working"] += share.working_bytes;
+    forest->memory["codes"] += matrix.Bytes() + matrix.CodeBytes();
+  }
+  forest->parts = {{"encode", 1, encoded - started}, {"upload", 1, upload}, {"grow", 1, grow}};
+  return forest;
+}
+
+RETABLE_REGISTER(ForestTrainer, frontier,
+                 {.name = "frontier",
+                  .device = Device::kCuda,
+                  .summary = "exact ExtraTrees, all nodes of a level at once",
+                  .citation = "Geurts, Ernst, Wehenkel 2006; Phang, Tanna, section VI.A",
+                  .parameters = {{"steps", std::string("columns"), "rung of the ladder"},
+                                 {"batch_trees", std::int64_t{0}, "trees at once; 0: what fits"},
+                                 {"devices", std::int64_t{1}, "GPUs; 0: all"},
+                                 {"memory_mb", std::int64_t{0}, "MiB a GPU; 0: what is free"}},
+                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+                    return std::make_unique<FrontierCuda>(
+                        ParseFrontierSteps(TextParameter(p, "steps", "columns")),
+                        static_cast<int>(IntegerParameter(p, "batch_trees", 0)),
+                        static_cast<int>(IntegerParameter(p, "devices", 1)),
+                        IntegerParameter(p, "memory_mb", 0));
+                  }});
+
+}  // namespace retable::extratrees

@@ -1,0 +1,282 @@
+#include "algorithms/extratrees/model/forest.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <stdexcept>
+
+#include "algorithms/extratrees/splits/split_rules.hpp"
+#include "base/parallel.hpp"
+
+namespace retable::extratrees {
+
+ConstantRule ParseConstantRule(const std::string& name) {
+  if (name == "scikit-learn") return ConstantRule::kScikitLearn;
+  if (name == "geurts") return ConstantRule::kGeurts;
+  if (name == "report") return ConstantRule::kReport;
+  throw std::invalid_argument("constant_rule \"" + name +
+                              "\" is none of scikit-learn, geurts, report");
+}
+
+ClassLabels EncodeLabels(std::span<const double> targets) {
+  ClassLabels labels;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!std::isfinite(targets[i])) {
+      throw std::invalid_argument("target of row " + std::to_string(i) +
+                                  " is not finite: drop the row or give it a class");
+    }
+  }
+  labels.values.assign(targets.begin(), targets.end());
+  std::sort(labels.values.begin(), labels.values.end());
+  labels.values.erase(std::unique(labels.values.begin(), labels.values.end()), labels.values.end());
+  labels.codes.reserve(targets.size());
+  for (const double target : targets) {
+    const auto at = std::lower_bound(labels.values.begin(), labels.values.end(), target);
+    labels.codes.push_back(static_cast<std::uint32_t>(at - labels.values.begin()));
+  }
+  return labels;
+}
+
+std::uint32_t ResolveMaxFeatures(int max_features, std::size_t columns, bool regression) {
+  if (max_features < 0 || static_cast<std::size_t>(max_features) > columns) {
+    throw std::invalid_argument("max_features is " + std::to_string(max_features) +
+                                ": give 0 (the default) to " + std::to_string(columns));
+  }
+  if (max_features > 0) return static_cast<std::uint32_t>(max_features);
+  if (regression) return static_cast<std::uint32_t>(columns);
+  const auto root = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(columns)));
+  return std::max(root, 1u);
+}
+
+namespace {
+
+void CheckOptions(const ForestOptions& options) {
+  if (options.n_trees < 1) throw std::invalid_argument("n_trees must be at least 1");
+  if (options.max_depth < 0) throw std::invalid_argument("max_depth must be 0 (no limit) or more");
+  if (options.min_samples_split < 2) {
+    throw std::invalid_argument("min_samples_split must be at least 2");
+  }
+  if (options.min_samples_leaf < 1) {
+    throw std::invalid_argument("min_samples_leaf must be at least 1");
+  }
+  if (!(options.min_impurity_decrease >= 0)) {
+    throw std::invalid_argument("min_impurity_decrease must be 0 or more");
+  }
+}
+
+void CheckWeights(const Targets& targets) {
+  if (targets.weights.empty()) return;
+  if (targets.weights.size() != targets.size()) {
+    throw std::invalid_argument(std::to_string(targets.weights.size()) + " weights for " +
+                                std::to_string(targets.size()) + " rows");
+  }
+  double total = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!(targets.weights[i] >= 0) || std::isinf(targets.weights[i])) {
+      throw std::invalid_argument("weight of row " + std::to_string(i) +
+                                  " is negative or not finite: give 0 to leave the row out");
+    }
+    total += targets.weights[i];
+  }
+  if (!(total > 0) || std::isinf(total)) {
+    throw std::invalid_argument("the weights add up to " + std::to_string(total) +
+                                ": some row has to weigh more than 0, all together be finite");
+  }
+}
+
+std::uint32_t CountClasses(std::span<const std::uint32_t> labels) {
+  const std::uint32_t last = *std::max_element(labels.begin(), labels.end());
+  if (last < kMaxClasses) return last + 1;
+  throw std::invalid_argument("class " + std::to_string(last) + ": number the classes 0 .. " +
+                              std::to_string(kMaxClasses - 1) + " (EncodeLabels does)");
+}
+
+void CheckValues(std::span<const double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    throw std::invalid_argument("target of row " + std::to_string(i) +
+                                " is not finite: drop the row or give it a value");
+  }
+}
+
+}  // namespace
+
+std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
+                            const ForestOptions& options) {
+  CheckOptions(options);
+  if (data.rows == 0 || data.columns == 0) {
+    throw std::invalid_argument("no data: a forest needs at least one row and one feature");
+  }
+  if (data.rows > kMaxRows) {
+    throw std::invalid_argument(std::to_string(data.rows) + " rows: exact Gini holds up to " +
+                                std::to_string(kMaxRows) + "; train on a sample of the rows");
+  }
+  if (targets.size() != data.rows) {
+    throw std::invalid_argument(std::to_string(targets.size()) + " targets for " +
+                                std::to_string(data.rows) + " rows");
+  }
+  CheckWeights(targets);
+  ResolveMaxFeatures(options.max_features, data.columns);
+  if (!targets.regression()) return CountClasses(targets.labels);
+  CheckValues(targets.values);
+  return 1;
+}
+
+Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
+                   const ForestOptions& options) {
+  Forest forest;
+  forest.columns = data.columns;
+  forest.classes = classes;
+  forest.regression = targets.regression();
+  if (!forest.regression) return forest;
+  double largest = 0;
+  for (const double value : targets.values) largest = std::max(largest, std::abs(value));
+  forest.value_bits = ValueBits(largest, options.n_trees);
+  return forest;
+}
+
+void RequirePlainClasses(const Targets& targets, const std::string& method) {
+  if (!targets.regression() && targets.weights.empty()) return;
+  throw std::invalid_argument(method + " grows on classes of equal weight: use \"frontier\"");
+}
+
+void RequireFinite(const FeatureMatrix& data, const std::string& method) {
+  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
+    if (std::isfinite(data.values[i])) continue;
+    throw std::invalid_argument("value at row " + std::to_string(i / data.columns) + ", column " +
+                                std::to_string(i % data.columns) +
+                                " is missing or infinite: " + method + " takes neither; impute it");
+  }
+}
+
+void SendMissingToLarger(Tree& tree) {
+  for (TreeNode& node : tree.nodes) {
+    if (node.feature < 0) continue;
+    node.missing_left = tree.nodes[static_cast<std::size_t>(node.left)].samples >
+                        tree.nodes[static_cast<std::size_t>(node.right)].samples;
+  }
+}
+
+int Tree::Depth() const {
+  std::vector<int> depth(nodes.size(), 0);
+  int deepest = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    deepest = std::max(deepest, depth[i]);
+    if (nodes[i].feature < 0) continue;
+    depth[static_cast<std::size_t>(nodes[i].left)] = depth[i] + 1;
+    depth[static_cast<std::size_t>(nodes[i].right)] = depth[i] + 1;
+  }
+  return deepest;
+}
+
+const TreeNode& Forest::Leaf(std::size_t tree, const float* row) const {
+  const std::vector<TreeNode>& nodes = trees[tree].nodes;
+  const TreeNode* node = nodes.data();
+  while (node->feature >= 0) {
+    const float x = row[node->feature];
+    const bool left =
+        std::isnan(x) ? node->missing_left : static_cast<double>(x) <= node->threshold;
+    node = nodes.data() + (left ? node->left : node->right);
+  }
+  return *node;
+}
+
+double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c) {
+  if ((leaf.value & kMixed) == 0) return leaf.value == c ? 1.0 : 0.0;
+  return tree.leaf_values[static_cast<std::size_t>(leaf.value & ~kMixed) * forest.classes + c];
+}
+
+int ValueBits(double largest, int trees) {
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // largest < 2^exponent
+  const int tree_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(trees)));
+  return std::clamp(62 - exponent - tree_bits, -1000, 1000);
+}
+
+void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
+  const std::int64_t one = ValueShare(1.0, value_bits);
+  const auto answer = [&](std::size_t i, std::vector<std::int64_t>& sums) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      const TreeNode& leaf = Leaf(t, rows + i * columns);
+      if ((leaf.value & kMixed) == 0) {
+        sums[leaf.value] += one;
+        continue;
+      }
+      for (std::uint32_t c = 0; c < classes; ++c) {
+        sums[c] += ValueShare(LeafValue(*this, trees[t], leaf, c), value_bits);
+      }
+    }
+    for (std::uint32_t c = 0; c < classes; ++c) {
+      proba[i * classes + c] =
+          ShareMean(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
+    }
+  };
+  constexpr std::size_t kRows = 64;
+  ParallelFor((n + kRows - 1) / kRows, [&](std::size_t block) {
+    std::vector<std::int64_t> sums(classes);
+    const std::size_t end = std::min(n, (block + 1) * kRows);
+    for (std::size_t i = block * kRows; i < end; ++i) answer(i, sums);
+  });
+}
+
+std::vector<std::uint32_t> Forest::Predict(const float* rows, std::size_t n) const {
+  if (regression) throw std::invalid_argument("a regression forest has values, not classes");
+  std::vector<double> proba(n * classes);
+  PredictProba(rows, n, proba.data());
+  std::vector<std::uint32_t> labels(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double* mine = proba.data() + i * classes;
+    labels[i] = static_cast<std::uint32_t>(std::max_element(mine, mine + classes) - mine);
+  }
+  return labels;
+}
+
+std::vector<double> Forest::FeatureImportances() const {
+  std::vector<double> mean(columns, 0.0);
+  for (const Tree& tree : trees) {
+    if (tree.nodes.size() < 2) continue;
+    std::vector<double> own(columns, 0.0);
+    double total = 0;
+    for (const TreeNode& node : tree.nodes) {
+      if (node.feature < 0) continue;
+      const TreeNode& l = tree.nodes[static_cast<std::size_t>(node.left)];
+      const TreeNode& r = tree.nodes[static_cast<std::size_t>(node.right)];
+      const double decrease =
+          node.weight * node.impurity - l.weight * l.impurity - r.weight * r.impurity;
+      own[static_cast<std::size_t>(node.feature)] += decrease;
+      total += decrease;
+    }
+    if (total <= 0) continue;
+    for (std::size_t f = 0; f < columns; ++f) mean[f] += own[f] / total;
+  }
+  double total = 0;
+  for (const double value : mean) total += value;
+  if (total > 0) {
+    for (double& value : mean) value /= total;
+  }
+  return mean;
+}
+
+std::size_t Forest::NodeCount() const {
+  std::size_t count = 0;
+  for (const Tree& tree : trees) count += tree.nodes.size();
+  return count;
+}
+
+double Forest::MeanDepth() const {
+  double sum = 0;
+  for (const Tree& tree : trees) sum += tree.Depth();
+  return trees.empty() ? 0 : sum / static_cast<double>(trees.size());
+}
+
+double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth) {
+  if (predicted.size() != truth.size() || truth.empty()) {
+    throw std::invalid_argument("accuracy needs as many predictions as labels, and at least one");
+  }
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) equal += predicted[i] == truth[i] ? 1 : 0;
+  return static_cast<double>(equal) / static_cast<double>(truth.size());
+}
+
+}  // namespace retable::extratrees

@@ -1,0 +1,73 @@
+#include "algorithms/extratrees/model/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+#include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
+#include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+
+namespace retable::extratrees {
+namespace {
+
+Forest SmallForest() {
+  const std::vector<float> x = {0.1f, 5, 5, 9, 2.5f, -3, 7, 7};
+  const std::vector<std::uint32_t> y = {0, 1, 2, 0, 1, 2, 1, 0};
+  return FrontierCpu(1).fit({x.data(), 8, 1}, y, {.n_trees = 4, .seed = 3})->host();
+}
+
+std::string Written(const Forest& forest) {
+  std::ostringstream out;
+  WriteForestJson(forest, out);
+  return out.str();
+}
+
+TEST(ForestJson, ReturnsTheSameForest) {
+  const Forest forest = SmallForest();
+  const Forest back = ReadForestJson(Written(forest));
+  EXPECT_EQ(back.columns, forest.columns);
+  EXPECT_EQ(back.classes, forest.classes);
+  EXPECT_TRUE(back.trees == forest.trees);
+}
+
+TEST(ForestJson, RefusesDamage) {
+  const std::string text = Written(SmallForest());
+  EXPECT_THROW(ReadForestJson(""), std::invalid_argument);
+  EXPECT_THROW(ReadForestJson("{}"), std::invalid_argument);
+  EXPECT_THROW(ReadForestJson(text.substr(0, text.size() / 2)), std::invalid_argument);
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"\"left\":[1,", "\"left\":[0,"},
+        {"\"left\":[1,", "\"left\":[900,"},
+        {"\"feature\":[0,", "\"feature\":[1,"},
+        {"\"feature\":[0,", "\"feature\":[0.5,"},
+        {"\"feature\":[0,", "\"feature\":[1e300,"},
+        {"\"feature\":[0,", "\"feature\":[18446744073709551615,"},
+        {"\"value_bits\":40", "\"value_bits\":62"},
+        {"\"version\":1", "\"version\":2"},
+        {"\"samples\":[8,", "\"samples\":[0,"},
+        {"\"cover\":[8.0,", "\"cover\":[0,"}}) {
+    std::string damaged = text;
+    const std::size_t at = damaged.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    damaged.replace(at, from.size(), to);
+    EXPECT_THROW(ReadForestJson(damaged), std::invalid_argument) << to;
+  }
+}
+
+// As the fuzz target does for longer.
+TEST(ForestJson, AnswersMutations) {
+  const std::string text = Written(SmallForest());
+  EXPECT_TRUE(FuzzForest(text));
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 500; ++i) {
+    std::string damaged = text;
+    const std::size_t at = random() % damaged.size();
+    if (i % 2 == 0) damaged[at] = "0123456789.-e[],:"[random() % 17];
+    if (i % 2 == 1) damaged.insert(at, damaged.substr(at, random() % 32));
+    ASSERT_NO_THROW(FuzzForest(damaged)) << damaged;
+  }
+}
+
+}  // namespace
+}  // namespace retable::extratrees

@@ -1,0 +1,125 @@
+#include "algorithms/extratrees/published/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace retable::extratrees::report {
+
+Sampling ParseSampling(const std::string& name) {
+  if (name == "uniform") return Sampling::kUniform;
+  if (name == "binomial") return Sampling::kBinomial;
+  if (name == "normal") return Sampling::kNormal;
+  throw std::invalid_argument("sampling \"" + name + "\" is none of uniform, binomial, normal");
+}
+
+std::uint32_t CheckReport(const FeatureMatrix& data, const Targets& targets,
+                          const ForestOptions& options) {
+  const std::uint32_t classes = CheckTraining(data, targets, options);
+  RequirePlainClasses(targets, "the report's method");
+  RequireFinite(data, "the report's method");
+  if (options.n_trees > 1024) {
+    throw std::invalid_argument("the report grows at most 1024 trees, one a thread of a block");
+  }
+  if (options.max_depth != 0 || options.min_samples_split != 2 || options.min_samples_leaf != 1 ||
+      options.min_impurity_decrease != 0 || options.bootstrap) {
+    throw std::invalid_argument("the report grows full trees on all rows: no limits, no bootstrap");
+  }
+  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
+    if (!std::isfinite(data.values[i])) {
+      throw std::invalid_argument("value at row " + std::to_string(i / data.columns) +
+                                  " is missing or infinite: impute it before training");
+    }
+  }
+  return classes;
+}
+
+std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,
+                                                 std::uint64_t trees, std::uint64_t nodes) {
+  const std::uint64_t cell = sizeof(std::int32_t);
+  return {{"X", rows * features * cell},
+          {"X transposed", rows * features * cell},
+          {"batch_pos", rows * trees * cell},
+          {"trees", trees * kFields * nodes * cell}};
+}
+
+namespace {
+
+//! Class counts of all nodes: of leaves from the samples' final places, of others from children.
+std::vector<std::uint32_t> NodeCounts(const View& v, std::uint32_t tree) {
+  const auto length = static_cast<std::size_t>(v.length[tree]);
+  std::vector<std::uint32_t> counts(length * v.classes, 0);
+  for (std::uint32_t i = 0; i < v.rows; ++i) {
+    const auto at = static_cast<std::size_t>(Traverse(v, tree, i));
+    ++counts[at * v.classes + v.labels[i]];
+  }
+  for (std::size_t node = length; node-- > 0;) {
+    const Cell* cell = v.Node(tree, static_cast<std::int32_t>(node));
+    if (cell[kLeft].integer == static_cast<std::int32_t>(node)) continue;
+    for (const Field side : {kLeft, kRight}) {
+      const auto child = static_cast<std::size_t>(cell[side].integer);
+      for (std::uint32_t c = 0; c < v.classes; ++c) {
+        counts[node * v.classes + c] += counts[child * v.classes + c];
+      }
+    }
+  }
+  return counts;
+}
+
+struct Visit {
+  std::int32_t node, parent;
+  bool right;
+};
+
+Tree ExportTree(const View& v, std::uint32_t tree) {
+  const std::vector<std::uint32_t> counts = NodeCounts(v, tree);
+  Tree out;
+  std::vector<Visit> stack{{0, -1, false}};
+  while (!stack.empty()) {
+    const Visit visit = stack.back();
+    stack.pop_back();
+    const auto at = static_cast<std::int32_t>(out.nodes.size());
+    if (visit.parent >= 0) {
+      TreeNode& parent = out.nodes[static_cast<std::size_t>(visit.parent)];
+      (visit.right ? parent.right : parent.left) = at;
+    }
+    const std::uint32_t* mine = counts.data() + static_cast<std::size_t>(visit.node) * v.classes;
+    TreeNode node;
+    std::uint64_t squares = 0;
+    for (std::uint32_t c = 0; c < v.classes; ++c) {
+      node.samples += mine[c];
+      squares += std::uint64_t{mine[c]} * mine[c];
+    }
+    node.impurity = GiniImpurity(squares, node.samples);
+    node.weight = node.samples;
+    const Cell* cell = v.Node(tree, visit.node);
+    if (cell[kLeft].integer == visit.node) {
+      // The most frequent class: the leaf's own where it was reached, and also where a stopped fit
+      // left a node ungrown.
+      node.value = static_cast<std::uint32_t>(std::max_element(mine, mine + v.classes) - mine);
+    } else {
+      node.feature = cell[kFeature].integer;
+      // x < cut, as x <= the float below.
+      node.threshold = static_cast<double>(
+          std::nextafter(cell[kCut].real, -std::numeric_limits<float>::infinity()));
+      stack.push_back({cell[kRight].integer, at, true});
+      stack.push_back({cell[kLeft].integer, at, false});
+    }
+    out.nodes.push_back(node);
+  }
+  SendMissingToLarger(out);
+  return out;
+}
+
+}  // namespace
+
+Forest ExportForest(const View& view) {
+  Forest forest;
+  forest.columns = view.features;
+  forest.classes = view.classes;
+  for (std::uint32_t t = 0; t < view.trees; ++t) forest.trees.push_back(ExportTree(view, t));
+  return forest;
+}
+
+}  // namespace retable::extratrees::report

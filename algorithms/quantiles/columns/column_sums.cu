@@ -1,0 +1,319 @@
+//! @file
+//! Sums of many columns on a CUDA device (column_sums.hpp): a block per tile of a column, then a
+//! warp per column that adds the tiles' sums on their joint bounds.
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+
+#include "algorithms/quantiles/columns/column_sums.hpp"
+#include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/cuda/warp_sums.cuh"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+constexpr std::size_t kLeastTile = 4096;
+constexpr std::size_t kMostTiles = 64;
+
+//! What a block finds out about its tile before it sums.
+struct TileBounds {
+  double min;
+  double max;
+  double count;
+  int digits;
+};
+
+__device__ __forceinline__ void Join(TileBounds& a, const TileBounds& b) {
+  a.min = b.min < a.min ? b.min : a.min;
+  a.max = b.max > a.max ? b.max : a.max;
+  a.count += b.count;
+  a.digits = b.digits > a.digits ? b.digits : a.digits;
+}
+
+//! The block's bounds, in all threads. `shared` has an entry a warp.
+__device__ __forceinline__ TileBounds JoinBounds(TileBounds mine, TileBounds* shared) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    Join(mine,
+         {__shfl_xor_sync(kFull, mine.min, step), __shfl_xor_sync(kFull, mine.max, step),
+          __shfl_xor_sync(kFull, mine.count, step), __shfl_xor_sync(kFull, mine.digits, step)});
+  }
+  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
+  __syncthreads();
+  TileBounds all = shared[0];
+  for (int w = 1; w < kWarps; ++w) Join(all, shared[w]);
+  return all;
+}
+
+//! Sums of one tile on its own bounds: of x, or of log x (none if some x is not positive).
+template <class Real, bool kLog>
+__global__ void __launch_bounds__(kThreads)
+    TileKernel(DeviceColumns<Real> columns, std::size_t tile, int tiles, int order,
+               ChebyshevSums* out, int* digits) {
+  __shared__ TileBounds bounds[kWarps];
+  __shared__ double slots[kWarps][16];
+  __shared__ double ends[kWarps][2];
+  const std::size_t column = blockIdx.x / static_cast<unsigned>(tiles);
+  const std::size_t first = blockIdx.x % static_cast<unsigned>(tiles) * tile;
+  const std::size_t left = columns.rows - first;
+  const Real* values = columns.data + column * columns.stride + first;
+  const std::size_t n = left < tile ? left : tile;
+
+  TileBounds mine{Infinity<double>(), -Infinity<double>(), 0, 0};
+  for (std::size_t i = threadIdx.x; i < n; i += kThreads) {
+    const double value = static_cast<double>(values[i]);
+    if (!(value == value)) continue;
+    mine.count += 1;
+    if constexpr (!kLog) {
+      while (mine.digits <= kMaxDigits && !IsOnLattice(value, mine.digits, kRounding<Real>)) {
+        ++mine.digits;
+      }
+    }
+    const double x = kLog ? log(value) : value;  // of what is not positive: not finite
+    mine.min = x < mine.min ? x : mine.min;
+    mine.max = x > mine.max ? x : mine.max;
+    if (kLog && !(value > 0)) mine.min = -Infinity<double>();
+  }
+  const TileBounds all = JoinBounds(mine, bounds);
+  const bool finite = all.min > -Infinity<double>() && all.max < Infinity<double>();
+  ChebyshevMap map;
+  if (finite && all.count > 0) map = ChebyshevMap::Of(all.min, all.max);
+  double scale = map.half > 0 ? 2 / map.half : 0;
+  if (!(scale < Infinity<double>())) {
+    scale = 0;
+    map.half = 0;
+  }
+
+  double slot[16] = {0};
+  double at_min = 0;
+  double at_max = 0;
+  for (std::size_t i = threadIdx.x; i < n; i += kThreads) {
+    const double value = static_cast<double>(values[i]);
+    if (!(value == value)) continue;
+    const double x = kLog ? log(value) : value;
+    at_min += x == all.min ? 1 : 0;
+    at_max += x == all.max ? 1 : 0;
+    AddChebyshevTerms<kMaxOrder, double>((x - map.centre) * scale, slot);
+  }
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const double sum = SumSlots(slot);
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    at_min += __shfl_xor_sync(kFull, at_min, step);
+    at_max += __shfl_xor_sync(kFull, at_max, step);
+  }
+  if (lane % 2 == 0) slots[warp][lane / 2] = sum;
+  if (lane == 0) {
+    ends[warp][0] = at_min;
+    ends[warp][1] = at_max;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  ChebyshevSums state;
+  for (int w = 0; w < kWarps; ++w) {
+    for (int k = 1; k <= order; ++k) state.sum[k] += slots[w][k];
+    state.at_min += ends[w][0];
+    state.at_max += ends[w][1];
+  }
+  RecoverSums(state.sum, order);
+  state.sum[0] = kLog && !finite ? 0 : all.count;
+  state.map = map;
+  state.min = all.min;
+  state.max = all.max;
+  out[blockIdx.x] = state;
+  if constexpr (!kLog) digits[blockIdx.x] = all.digits;
+}
+
+//! A warp joins a column's tiles.
+__global__ void __launch_bounds__(kThreads)
+    JoinTilesKernel(const ChebyshevSums* tiles, int tiles_a_column, std::size_t columns, int order,
+                    ChebyshevSums* out) {
+  const std::size_t column = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
+  if (column >= columns) return;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const ChebyshevSums* const own = tiles + column * static_cast<std::size_t>(tiles_a_column);
+  double low, high;
+  JoinBoundsOf(own, lane, 32, tiles_a_column, low, high);
+  Store(AddStates(own, lane, 32, tiles_a_column, low, high, order), out + column, order);
+}
+
+//! The most digits, and the largest magnitude as ordered bits, of a block's values.
+template <class Real>
+__global__ void __launch_bounds__(kThreads)
+    DigitsKernel(const Real* values, std::size_t n, int* digits, unsigned long long* magnitude) {
+  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
+  int most = 0;
+  double largest = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += stride) {
+    const double x = static_cast<double>(values[i]);
+    if (!(x == x)) continue;
+    while (most <= kMaxDigits && !IsOnLattice(x, most, kRounding<Real>)) {
+      ++most;
+    }
+    largest = fabs(x) > largest ? fabs(x) : largest;
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const int other = __shfl_xor_sync(kFull, most, step);
+    const double other_largest = __shfl_xor_sync(kFull, largest, step);
+    most = other > most ? other : most;
+    largest = other_largest > largest ? other_largest : largest;
+  }
+  if (threadIdx.x % 32 != 0) return;
+  atomicMax(digits, most);
+  atomicMax(magnitude, static_cast<unsigned long long>(__double_as_longlong(largest)));
+}
+
+//! What DigitsKernel found in n values.
+template <class Real>
+int RunDigits(const Real* values, std::size_t n, cudaStream_t stream) {
+  struct Found {
+    unsigned long long magnitude;
+    int digits;
+  };
+  const DeviceArray<Found> found(1);
+  CheckCuda(cudaMemsetAsync(found.data(), 0, sizeof(Found), stream), "cudaMemset");
+  const std::size_t useful = (n + kThreads - 1) / kThreads;
+  const std::size_t most = 16 * static_cast<std::size_t>(MultiprocessorCount());
+  const auto blocks = static_cast<unsigned>(useful < most ? useful : most);
+  DigitsKernel<<<blocks, kThreads, 0, stream>>>(values, n, &found.data()->digits,
+                                                &found.data()->magnitude);
+  Found host;
+  CheckCuda(cudaMemcpyAsync(&host, found.data(), sizeof host, cudaMemcpyDeviceToHost, stream),
+            "copy of digits");
+  CheckCuda(cudaStreamSynchronize(stream), "digits kernel");
+  double magnitude;
+  std::memcpy(&magnitude, &host.magnitude, sizeof magnitude);
+  const bool lattice =
+      host.digits <= kMaxDigits && LatticeIsFiner(magnitude, host.digits, kRounding<Real>);
+  return lattice ? host.digits : kNoLattice;
+}
+
+template <class Real>
+int FindDigits(const Real* values, std::size_t n, void* stream) {
+  constexpr std::size_t kLook = 65536;
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  if (n == 0) return 0;
+  const int first = RunDigits(values, n < kLook ? n : kLook, cuda_stream);
+  return n <= kLook || first == kNoLattice ? first : RunDigits(values, n, cuda_stream);
+}
+
+std::size_t TileLength(std::size_t rows) {
+  const std::size_t even = (rows + kMostTiles - 1) / kMostTiles;
+  const std::size_t blocks = (even + kLeastTile - 1) / kLeastTile;
+  return (blocks > 0 ? blocks : 1) * kLeastTile;
+}
+
+std::size_t TileCount(std::size_t rows) {
+  return rows == 0 ? 1 : (rows + TileLength(rows) - 1) / TileLength(rows);
+}
+
+}  // namespace
+
+struct ColumnsCuda::Memory {
+  DeviceArray<ChebyshevSums> tiles;
+  DeviceArray<ChebyshevSums> sums;  //!< of the columns, then of their logarithms
+  DeviceArray<int> digits;
+  std::vector<ChebyshevSums> host_sums;
+  std::vector<int> host_digits;
+  std::size_t tiles_a_column = 1;
+  double rounding = 0;
+};
+
+ColumnsCuda::ColumnsCuda(int order, bool logs)
+    : order_(CheckOrder(order)), logs_(logs), memory_(std::make_unique<Memory>()) {
+  MultiprocessorCount();  // says so where there is no device
+}
+ColumnsCuda::~ColumnsCuda() = default;
+ColumnsCuda::ColumnsCuda(ColumnsCuda&&) noexcept = default;
+ColumnsCuda& ColumnsCuda::operator=(ColumnsCuda&&) noexcept = default;
+
+template <class Real>
+void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
+  if (columns.columns == 0) return;
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  const std::size_t tile = TileLength(columns.rows);
+  const std::size_t tiles = TileCount(columns.rows);
+  const std::size_t kinds = logs_ ? 2 : 1;
+  Memory& memory = *memory_;
+  memory.tiles.Reserve(tiles * columns.columns * kinds);
+  memory.sums.Reserve(columns.columns * kinds);
+  memory.digits.Reserve(tiles * columns.columns);
+  memory.tiles_a_column = tiles;
+  memory.rounding = kRounding<Real>;
+  const auto blocks = static_cast<unsigned>(tiles * columns.columns);
+  const auto join_blocks = static_cast<unsigned>((columns.columns + kWarps - 1) / kWarps);
+  const int count = static_cast<int>(tiles);
+  TileKernel<Real, false><<<blocks, kThreads, 0, cuda_stream>>>(
+      columns, tile, count, order_, memory.tiles.data(), memory.digits.data());
+  JoinTilesKernel<<<join_blocks, kThreads, 0, cuda_stream>>>(
+      memory.tiles.data(), count, columns.columns, order_, memory.sums.data());
+  if (logs_) {
+    ChebyshevSums* const log_tiles = memory.tiles.data() + blocks;
+    TileKernel<Real, true>
+        <<<blocks, kThreads, 0, cuda_stream>>>(columns, tile, count, order_, log_tiles, nullptr);
+    JoinTilesKernel<<<join_blocks, kThreads, 0, cuda_stream>>>(
+        log_tiles, count, columns.columns, order_, memory.sums.data() + columns.columns);
+  }
+  CheckCuda(cudaGetLastError(), "column kernels");
+}
+
+std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
+  if (columns == 0) return {};
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  Memory& memory = *memory_;
+  memory.host_sums.resize(columns * (logs_ ? 2 : 1));
+  memory.host_digits.resize(columns * memory.tiles_a_column);
+  CheckCuda(cudaMemcpyAsync(memory.host_sums.data(), memory.sums.data(),
+                            memory.host_sums.size() * sizeof(ChebyshevSums), cudaMemcpyDeviceToHost,
+                            cuda_stream),
+            "copy of column sums");
+  CheckCuda(
+      cudaMemcpyAsync(memory.host_digits.data(), memory.digits.data(),
+                      memory.host_digits.size() * sizeof(int), cudaMemcpyDeviceToHost, cuda_stream),
+      "copy of column digits");
+  CheckCuda(cudaStreamSynchronize(cuda_stream), "column kernels");
+  std::vector<ColumnSums> out(columns);
+  for (std::size_t c = 0; c < columns; ++c) {
+    if (memory.host_sums[c].sum[0] > 0) out[c].sums = memory.host_sums[c];
+    const ChebyshevSums& sums = out[c].sums;
+    if (logs_ && memory.host_sums[columns + c].sum[0] == sums.sum[0]) {
+      out[c].log_sums = memory.host_sums[columns + c];
+    }
+    int digits = 0;
+    for (std::size_t t = 0; t < memory.tiles_a_column; ++t) {
+      const int own = memory.host_digits[c * memory.tiles_a_column + t];
+      digits = own > digits ? own : digits;
+    }
+    const double magnitude = std::fmax(std::fabs(sums.min), std::fabs(sums.max));
+    const bool lattice = digits <= kMaxDigits &&
+                         (sums.sum[0] == 0 || LatticeIsFiner(magnitude, digits, memory.rounding));
+    out[c].digits = lattice ? digits : kNoLattice;
+  }
+  return out;
+}
+
+std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<float>& columns, void* stream) {
+  Launch(columns, stream);
+  return Fetch(columns.columns, stream);
+}
+std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<double>& columns, void* stream) {
+  Launch(columns, stream);
+  return Fetch(columns.columns, stream);
+}
+
+int FindDigitsCuda(const float* values, std::size_t n, void* stream) {
+  return FindDigits(values, n, stream);
+}
+int FindDigitsCuda(const double* values, std::size_t n, void* stream) {
+  return FindDigits(values, n, stream);
+}
+
+}  // namespace retable::quantiles

@@ -1,0 +1,90 @@
+//! @file
+//! The CUDA twin of "Retable": sums and lattice on the device, the answer on the host.
+//!
+//! Long streams go through the kernel at memory speed; short ones, and those whose logarithms are
+//! kept, as columns of one table, in float64 as on the CPU.
+
+#if defined(RETABLE_HAS_CUDA)
+
+#include <algorithm>
+
+#include "algorithms/quantiles/cuda/stream_sums.hpp"
+#include "algorithms/quantiles/columns/column_sums.hpp"
+#include "algorithms/quantiles/cuda/device_update.hpp"
+#include "algorithms/quantiles/cuda/feed_through_device.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+//! Of float32 tiles: below 1e-8, unless several values repeat and these are too many to be counted.
+constexpr double kFloatNoise = 5e-7;
+
+constexpr std::size_t kLongStream = std::size_t{1} << 21;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
+ public:
+  RetableCudaSketch(int order, bool log)
+      : RetableSketch(order, log), device_(order), columns_(order, log), logs_(log) {}
+
+  void update(std::span<const float> values) override {
+    FeedThroughDevice(values,
+                      [this](const float* piece, std::size_t n) { Feed(piece, n, nullptr); });
+  }
+  void update(std::span<const double> values) override {
+    FeedThroughDevice(values,
+                      [this](const double* piece, std::size_t n) { Feed(piece, n, nullptr); });
+  }
+  void update_device(const float* values, std::size_t n, void* stream) override {
+    Feed(values, n, stream);
+  }
+  void update_device(const double* values, std::size_t n, void* stream) override {
+    Feed(values, n, stream);
+  }
+  std::unique_ptr<QuantileSketch> empty_clone() const override {
+    return std::make_unique<RetableCudaSketch>(sums_.order(), logs_);
+  }
+
+ private:
+  template <class Real>
+  void Feed(const Real* values, std::size_t n, void* stream) {
+    if (n == 0) return;
+    if (!logs_ && n >= kLongStream) {
+      const ChebyshevSums sums = device_.Sum(values, n, stream);
+      const bool counted = device_.digits().has_value();
+      const int digits = counted ? *device_.digits() : FindDigitsCuda(values, n, stream);
+      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloatNoise : 0);
+      return;
+    }
+    const std::size_t whole = n / kPiece;
+    AbsorbAll(DeviceColumns<Real>{values, kPiece, whole, kPiece}, stream);
+    AbsorbAll(DeviceColumns<Real>{values + whole * kPiece, n % kPiece, 1, kPiece}, stream);
+  }
+  template <class Real>
+  void AbsorbAll(const DeviceColumns<Real>& pieces, void* stream) {
+    for (const ColumnSums& sums : columns_.Sum(pieces, stream)) Absorb(sums, 0);
+  }
+
+  ChebyshevCuda device_;
+  ColumnsCuda columns_;
+  bool logs_;
+};
+
+RETABLE_REGISTER(QuantileSketch, retable,
+                 {.name = "Retable",
+                  .device = Device::kCuda,
+                  .summary = "Chebyshev sums and lattice on the device, solved on the host",
+                  .citation = "this project",
+                  .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+                                 {"log", false, "keep moments of log x too"}},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<RetableCudaSketch>(
+                        CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
+                  }});
+
+}  // namespace
+}  // namespace retable::quantiles
+
+#endif

@@ -1,0 +1,118 @@
+#pragma once
+//! @file
+//! What the tests of the CUDA backend share: a fixture that skips without a device, fresh random
+//! input whose seed is printed, and the distance of two streams' moments.
+
+#if defined(RETABLE_HAS_CUDA)
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "algorithms/quantiles/sums/chebyshev_sums.hpp"
+
+namespace retable::quantiles {
+
+//! Another seed in every run. The environment's RETABLE_TEST_SEED repeats a run.
+inline std::uint64_t TestSeed() {
+  static const std::uint64_t seed = [] {
+    const char* given = std::getenv("RETABLE_TEST_SEED");
+    const std::uint64_t chosen =
+        given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+    std::printf("RETABLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(chosen));
+    return chosen;
+  }();
+  return seed;
+}
+
+//! Why there is no device to test, or an empty string.
+inline std::string WhyNoDevice() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) return cudaGetErrorString(error);
+  return count == 0 ? "no CUDA device" : "";
+}
+
+//! A test of one type of value. Suites derived from it have names that begin with "Cuda".
+template <class Real>
+class CudaTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = WhyNoDevice();
+    if (!why.empty()) GTEST_SKIP() << why;
+  }
+};
+using Reals = testing::Types<float, double>;
+struct RealName {
+  template <class Real>
+  static std::string GetName(int) {
+    return sizeof(Real) == 4 ? "float32" : "float64";
+  }
+};
+
+inline double Uniform(std::mt19937_64& engine) {
+  return static_cast<double>(engine() >> 11) * 0x1p-53;
+}
+inline double Pixel(std::mt19937_64& engine) {
+  return Uniform(engine) < 0.7 ? 0 : std::floor(256 * Uniform(engine));
+}
+
+//! Streams that try a summation scheme.
+struct StreamShape {
+  const char* name;
+  bool offset;  //!< far off zero, against its spread
+  double (*draw)(double normal, std::mt19937_64& engine);
+  bool missing = false;  //!< every 37th value
+};
+inline const std::vector<StreamShape> kStreamShapes{
+    {"normal", false, [](double z, std::mt19937_64&) { return z; }},
+    {"normal+1e3", true, [](double z, std::mt19937_64&) { return 1000 + z; }},
+    {"lognormal", false, [](double z, std::mt19937_64&) { return std::exp(z); }},
+    {"pixels", false, [](double, std::mt19937_64& engine) { return Pixel(engine); }},
+    {"timestamps", true,
+     [](double, std::mt19937_64& engine) { return 1.6e9 + 1e5 * Uniform(engine); }},
+    {"normal, with missing values", false, [](double z, std::mt19937_64&) { return z; }, true}};
+//! Below, at and above the lengths at which kernels change.
+inline constexpr std::size_t kStreamLengths[] = {1, 2, 1000, 4096, 100003, 4000037, 5000011};
+
+template <class Real>
+std::vector<Real> DrawStream(const StreamShape& shape, std::size_t n, std::mt19937_64& engine) {
+  std::normal_distribution<double> normal;
+  std::vector<Real> values(n);
+  for (Real& x : values) x = static_cast<Real>(shape.draw(normal(engine), engine));
+  if (shape.missing) {
+    for (std::size_t i = 0; i < n; i += 37) values[i] = std::numeric_limits<Real>::quiet_NaN();
+  }
+  return values;
+}
+
+//! Largest difference of two streams' moments; infinite where a count or a bound differs. Of a
+//! stream with an infinite value nothing else is known.
+inline double Difference(ChebyshevSums device, const ChebyshevSums& host, int order) {
+  if (device.sum[0] != host.sum[0]) return std::numeric_limits<double>::infinity();
+  if (host.sum[0] == 0) return 0;
+  if (device.min != host.min || device.max != host.max || device.at_min != host.at_min ||
+      device.at_max != host.at_max) {
+    return std::numeric_limits<double>::infinity();
+  }
+  if (std::isinf(host.min) || std::isinf(host.max)) return 0;
+  device.MoveTo(host.map, order);
+  double worst = 0;
+  for (int k = 1; k <= order; ++k) {
+    const double error = std::abs(device.sum[k] - host.sum[k]) / host.sum[0];
+    worst = error > worst || std::isnan(error) ? error : worst;
+  }
+  return worst;
+}
+
+}  // namespace retable::quantiles
+
+#endif

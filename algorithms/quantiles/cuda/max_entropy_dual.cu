@@ -1,0 +1,150 @@
+#include <cuda_runtime.h>
+
+#include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/cuda/max_entropy_dual.hpp"
+#include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
+#include "algorithms/quantiles/estimators/max_entropy/quadrature.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kTeams = kThreads / 32;
+constexpr int kBlocksPerMultiprocessor = 4;
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+struct Nodes {
+  double node[kNodes];
+  double weight[kNodes];
+};
+
+//! A warp: 32 lanes, a node each a step.
+class WarpTeam {
+ public:
+  using Value = double;
+  static constexpr int kWidth = 1;
+  static constexpr int kLanes = 32;
+  static constexpr int kItems = kMaxPlaces / kLanes;
+
+  __device__ WarpTeam(const DualProblem& problem, const Nodes& nodes)
+      : nodes_(nodes), places_(problem.places), first_(problem.first), step_(problem.step) {}
+  RETABLE_TEAM int lane() const { return static_cast<int>(threadIdx.x) % 32; }
+  RETABLE_TEAM void Sync() const { __syncwarp(); }
+  RETABLE_TEAM double Fill(double x) const { return x; }
+  RETABLE_TEAM double Exp(double x) const { return exp(x); }
+  RETABLE_TEAM double Sum(double x) const {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
+    return x;
+  }
+  RETABLE_TEAM double Max(double x) const {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) {
+      const double other = __shfl_xor_sync(kAllLanes, x, step);
+      x = other > x ? other : x;
+    }
+    return x;
+  }
+  //! Sums of 32 slots over the lanes: each exchange halves the slots a lane still holds.
+  template <int kCount>
+  RETABLE_TEAM void SumAll(double (&sums)[kCount], double* out, double factor) const {
+    static_assert(kCount == 32);
+    Halve<16>(sums);
+    Sync();
+    out[lane()] = sums[0] * factor;
+    Sync();
+  }
+  RETABLE_TEAM double Node(int item) const {
+    const int i = item * 32 + lane();
+    return places_ == 0 ? nodes_.node[i] : first_ + step_ * (i < places_ ? i : 0);
+  }
+  RETABLE_TEAM double Weight(int item) const {
+    const int i = item * 32 + lane();
+    return places_ == 0 ? nodes_.weight[i] : i < places_ ? 1.0 : 0.0;
+  }
+
+ private:
+  template <int kHalf>
+  RETABLE_TEAM void Halve(double (&sums)[32]) const {
+    const bool upper = (lane() & kHalf) != 0;
+#pragma unroll
+    for (int i = 0; i < kHalf; ++i) {
+      const double given = upper ? sums[i] : sums[i + kHalf];
+      const double kept = upper ? sums[i + kHalf] : sums[i];
+      sums[i] = kept + __shfl_xor_sync(kAllLanes, given, kHalf);
+    }
+    if constexpr (kHalf > 1) Halve<kHalf / 2>(sums);
+  }
+
+  const Nodes& nodes_;
+  int places_;
+  double first_;
+  double step_;
+};
+
+__global__ void __launch_bounds__(kThreads)
+    DualKernel(const DualProblem* problems, int count, const Nodes* nodes, int* next,
+               DualAnswer* answers) {
+  __shared__ DualShared<kMaxOrder> shared[kTeams];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  for (;;) {
+    int mine = 0;
+    if (threadIdx.x % 32 == 0) mine = atomicAdd(next, 1);
+    mine = __shfl_sync(kAllLanes, mine, 0);
+    if (mine >= count) return;
+    const DualProblem& problem = problems[mine];
+    WarpTeam team(problem, *nodes);
+    DualNewton<kMaxOrder, WarpTeam> newton(team, shared[warp],
+                                           problem.places == 0 ? kNodes : problem.places);
+    newton.Solve(&problem.mu[0], problem.order, answers[mine]);
+    __syncwarp();
+  }
+}
+
+}  // namespace
+
+struct DualCuda::Memory {
+  int blocks = 0;
+  DeviceArray<Nodes> nodes;
+  DeviceArray<int> next{1};
+  DeviceArray<DualProblem> problems;
+  DeviceArray<DualAnswer> answers;
+};
+
+DualCuda::DualCuda() : memory_(std::make_unique<Memory>()) {
+  memory_->blocks = kBlocksPerMultiprocessor * MultiprocessorCount();
+  const Quadrature& rule = Quadrature::Get();
+  Nodes nodes;
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    nodes.node[i] = rule.node[i];
+    nodes.weight[i] = rule.weight[i];
+  }
+  memory_->nodes.Upload(std::span<const Nodes>(&nodes, 1));
+}
+
+DualCuda::~DualCuda() = default;
+DualCuda::DualCuda(DualCuda&&) noexcept = default;
+DualCuda& DualCuda::operator=(DualCuda&&) noexcept = default;
+
+std::vector<DualAnswer> DualCuda::Solve(std::span<const DualProblem> problems) {
+  std::vector<DualAnswer> answers(problems.size());
+  if (problems.empty()) return answers;
+  memory_->problems.Upload(problems);
+  memory_->answers.Reserve(problems.size());
+  const int count = static_cast<int>(problems.size());
+  const int useful = (count + kTeams - 1) / kTeams;
+  const int blocks = useful < memory_->blocks ? useful : memory_->blocks;
+  DualKernel<<<blocks, kThreads>>>(memory_->problems.data(), count, memory_->nodes.data(),
+                                   memory_->next.Zeros(1), memory_->answers.data());
+  CheckCuda(cudaGetLastError(), "dual kernel");
+  memory_->answers.Download(answers);
+  return answers;
+}
+
+DualSolver CudaDualSolver() {
+  // std::function wants to copy what it holds.
+  const auto solver = std::make_shared<DualCuda>();
+  return [solver](std::span<const DualProblem> problems) { return solver->Solve(problems); };
+}
+
+}  // namespace retable::quantiles

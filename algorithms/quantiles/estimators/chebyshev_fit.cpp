@@ -1,0 +1,281 @@
+#include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace retable::quantiles {
+namespace {
+
+constexpr double kGoodResidual = 1e-3;
+
+//! Atoms that miss the moments by less than this are taken; by more, only if nothing fits better.
+//! Moments known to 1e-8 or fewer digits let heavy tails pass for atoms with a misfit of 1e-4 to
+//! 1e-3, where a density misses them by 1e-5; of true atoms a density misses them by 1e-3.
+constexpr double kSureResidual = 1e-6;
+
+//! A point next to zero has a logarithm of few digits, so that atoms meet the log moments loosely.
+constexpr double kGoodLogResidual = 1e-2;
+
+//! T_0..T_order at t.
+Moments ChebyshevAt(double t, int order) {
+  Moments out{};
+  out[0] = 1;
+  if (order >= 1) out[1] = t;
+  for (int k = 2; k <= order; ++k) out[k] = 2 * t * out[k - 1] - out[k - 2];
+  return out;
+}
+
+}  // namespace
+
+RetableFit::RetableFit(const RetableInput& input) : RetableFit(input, Unsolved{}) {
+  while (!problems_.empty()) {
+    std::vector<DualAnswer> answers;
+    for (const DualProblem& problem : problems_) answers.push_back(SolveDual(problem));
+    Take(answers);
+  }
+}
+
+std::vector<RetableFit> FitColumns(std::span<const RetableInput> inputs, const DualSolver& solve) {
+  std::vector<RetableFit> fits;
+  fits.reserve(inputs.size());
+  for (const RetableInput& input : inputs) fits.push_back({input, RetableFit::Unsolved{}});
+  for (;;) {
+    std::vector<DualProblem> batch;
+    for (const RetableFit& fit : fits) {
+      batch.insert(batch.end(), fit.problems().begin(), fit.problems().end());
+    }
+    if (batch.empty()) return fits;
+    const std::vector<DualAnswer> answers = solve(batch);
+    std::span<const DualAnswer> rest(answers);
+    for (RetableFit& fit : fits) {
+      const std::size_t own = fit.problems().size();
+      if (own > 0) fit.Take(rest.first(own));
+      rest = rest.subspan(own);
+    }
+  }
+}
+
+RetableFit::RetableFit(const RetableInput& input, Unsolved)
+    : sums_(input.sums), log_sums_(input.log_sums), order_(input.order), digits_(input.digits) {
+  const double n = sums_.sum[0];
+  status_.order = order_;
+  low_mass_ = sums_.at_min / n;
+  high_mass_ = sums_.at_max / n;
+  if (sums_.min == sums_.max) {
+    low_mass_ = 1;
+    high_mass_ = 0;
+    rest_mass_ = 0;
+    status_.basis = "constant";
+    status_.atoms = 1;
+    return;
+  }
+  rest_mass_ = std::max(0.0, (n - sums_.at_min - sums_.at_max) / n);
+  if (!(n - sums_.at_min - sums_.at_max >= 0.5)) {
+    rest_mass_ = 0;
+    status_.basis = "atoms";
+    status_.atoms = 2;
+    return;
+  }
+  // What is left after the ends is known less precisely the less it is.
+  jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_, rest_mass_ * n);
+  if (jacobi_->atom_count() > 0) FitAtoms();
+  if (!place_.empty() && status_.residual < kSureResidual) return;
+  const double places =
+      digits_ <= kMaxDigits ? (sums_.max - sums_.min) * PowerOfTen(digits_) - 1 : 0;
+  if (places > 0.5 && places < kMaxPlaces + 0.5) {
+    AskForLattice(std::llround(places));
+  } else {
+    AskForDensity();
+  }
+}
+
+void RetableFit::Take(std::span<const DualAnswer> answers) {
+  if (stage_ == Stage::kDensity) {
+    TakeDensity(answers);
+  } else if (!TakeLattice(answers.front())) {
+    return AskForDensity();
+  }
+  stage_ = Stage::kDone;
+  problems_.clear();
+}
+
+Moments RetableFit::RestMoments(const ChebyshevSums& sums) const {
+  const double inverse = sums.map.half > 0 ? 1 / sums.map.half : 0;
+  const Moments low = ChebyshevAt((sums.min - sums.map.centre) * inverse, order_);
+  const Moments high = ChebyshevAt((sums.max - sums.map.centre) * inverse, order_);
+  const double rest = sums.sum[0] - sums.at_min - sums.at_max;
+  Moments mu{};
+  mu[0] = 1;
+  for (int k = 1; k <= order_; ++k) {
+    mu[k] = (sums.sum[k] - sums.at_min * low[k] - sums.at_max * high[k]) / rest;
+    mu[k] = std::clamp(mu[k], -1.0, 1.0);
+  }
+  return mu;
+}
+
+double RetableFit::RoundToLattice(double x) const {
+  if (digits_ > kMaxDigits) return x;
+  const double power = PowerOfTen(digits_);
+  return std::round(x * power) / power;
+}
+
+void RetableFit::FitAtoms() {
+  const Atoms atoms = jacobi_->Gauss();
+  const Moments mu = RestMoments(sums_);
+  Moments got{};
+  for (std::size_t i = 0; i < atoms.point.size(); ++i) {
+    if (std::abs(atoms.point[i]) > 1 + 1e-6) return;
+    const Moments at = ChebyshevAt(atoms.point[i], order_);
+    for (int k = 0; k <= order_; ++k) got[k] += atoms.mass[i] * at[k];
+  }
+  double residual = 0;
+  for (int k = 0; k <= order_; ++k) residual = std::max(residual, std::abs(got[k] - mu[k]));
+  if (residual > kGoodResidual) return;
+  if (log_sums_.has_value() && !MeetLogMoments(atoms)) return;
+  double total = 0;
+  for (std::size_t i = 0; i < atoms.point.size(); ++i) {
+    total += atoms.mass[i];
+    place_.push_back(RoundToLattice(sums_.map.centre + sums_.map.half * atoms.point[i]));
+    cumulative_.push_back(total);
+  }
+  status_.basis = "atoms";
+  status_.residual = residual;
+  status_.atoms = place_.size() + 2;
+}
+
+bool RetableFit::MeetLogMoments(const Atoms& atoms) const {
+  const ChebyshevMap& map = log_sums_->map;
+  const Moments mu = RestMoments(*log_sums_);
+  Moments got{};
+  for (std::size_t i = 0; i < atoms.point.size(); ++i) {
+    const double x = sums_.map.centre + sums_.map.half * atoms.point[i];
+    const double inside = std::clamp(x, sums_.min, sums_.max);
+    const Moments at = ChebyshevAt((std::log(inside) - map.centre) / map.half, order_);
+    for (int k = 0; k <= order_; ++k) got[k] += atoms.mass[i] * at[k];
+  }
+  for (int k = 0; k <= order_; ++k) {
+    if (!(std::abs(got[k] - mu[k]) < kGoodLogResidual)) return false;
+  }
+  return true;
+}
+
+void RetableFit::AskForLattice(long long places) {
+  const double power = PowerOfTen(digits_);
+  DualProblem problem;
+  problem.mu = RestMoments(sums_);
+  problem.order = static_cast<int>(std::min<long long>(order_, places - 1));
+  problem.places = static_cast<int>(places);
+  problem.first = ((std::round(sums_.min * power) + 1) / power - sums_.map.centre) / sums_.map.half;
+  problem.step = 1 / power / sums_.map.half;
+  stage_ = Stage::kLattice;
+  problems_ = {problem};
+}
+
+bool RetableFit::AtomsFitBetterThan(const DualAnswer& answer) {
+  if (!place_.empty() && !(answer.residual < status_.residual)) return true;
+  place_.clear();
+  cumulative_.clear();
+  return false;
+}
+
+bool RetableFit::TakeLattice(const DualAnswer& answer) {
+  if (answer.residual > kGoodResidual * 10) return false;
+  if (AtomsFitBetterThan(answer)) return true;
+  const DualProblem& problem = problems_.front();
+  const double power = PowerOfTen(digits_);
+  const double first = std::round(sums_.min * power);
+  double total = 0;
+  for (const double mass : DualMasses(problem, answer)) {
+    total += mass;
+    cumulative_.push_back(total);
+    place_.push_back((first + static_cast<double>(cumulative_.size())) / power);
+  }
+  status_.basis = "lattice";
+  status_.order = problem.order;
+  status_.residual = answer.residual;
+  status_.atoms = 2;
+  return true;
+}
+
+void RetableFit::AskForDensity() {
+  DualProblem problem;
+  problem.order = order_;
+  problem.mu = RestMoments(sums_);
+  problems_ = {problem};
+  if (log_sums_.has_value()) {
+    problem.mu = RestMoments(*log_sums_);
+    problems_.push_back(problem);
+  }
+  stage_ = Stage::kDensity;
+}
+
+void RetableFit::TakeDensity(std::span<const DualAnswer> answers) {
+  std::size_t chosen = 0;
+  density_map_ = sums_.map;
+  status_.basis = "identity";
+  if (log_sums_.has_value()) {
+    const ChebyshevMap& map = log_sums_->map;
+    const double length = answers[0].dual + std::log(sums_.map.half);
+    const double log_length =
+        answers[1].dual + std::log(map.half) + (map.centre + map.half * problems_[1].mu[1]);
+    const bool good = answers[0].residual < kGoodResidual;
+    const bool log_good = answers[1].residual < kGoodResidual;
+    log_ = good == log_good ? log_length < length : log_good;
+    if (log_) {
+      chosen = 1;
+      density_map_ = map;
+      status_.basis = "log";
+    }
+  }
+  if (AtomsFitBetterThan(answers[chosen])) {
+    log_ = false;
+    status_.basis = "atoms";
+    return;
+  }
+  density_.emplace(problems_[chosen], answers[chosen]);
+  status_.residual = answers[chosen].residual;
+  status_.atoms = 2;
+}
+
+std::vector<double> RetableFit::Quantiles(std::span<const double> phis) const {
+  std::vector<double> out;
+  out.reserve(phis.size());
+  double top = sums_.min;
+  for (const double phi : phis) {
+    double x = sums_.max;
+    if (phi < low_mass_ || rest_mass_ == 0) {
+      x = phi < low_mass_ ? sums_.min : sums_.max;
+      if (sums_.min == sums_.max) x = sums_.min;
+    } else if (phi < 1 - high_mass_) {
+      const double inner = (phi - low_mass_) / rest_mass_;
+      if (density_.has_value()) {
+        x = density_map_.centre + density_map_.half * density_->Quantile(inner);
+        if (log_) x = std::exp(x);
+        x = RoundToLattice(x);
+      } else {
+        const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, inner + 1e-12);
+        x = place_[static_cast<std::size_t>(it - cumulative_.begin())];
+      }
+    }
+    top = std::max(top, std::clamp(x, sums_.min, sums_.max));
+    out.push_back(top);
+  }
+  return out;
+}
+
+RankBounds RetableFit::Ranks(double x) const {
+  if (x == sums_.min) return {low_mass_, 0};
+  if (x == sums_.max) return {1, 1 - high_mass_};
+  if (rest_mass_ == 0) return {low_mass_, low_mass_};
+  const double step = digits_ <= kMaxDigits ? 1 / PowerOfTen(digits_) / sums_.map.half : 0;
+  const RankBounds rest = jacobi_->Bounds((x - sums_.map.centre) / sums_.map.half, step);
+  return {low_mass_ + rest_mass_ * rest.through, low_mass_ + rest_mass_ * rest.below};
+}
+
+double RetableFit::Density(double x) const {
+  if (!density_.has_value() || !(x > sums_.min && x < sums_.max)) return 0;
+  const double t = ((log_ ? std::log(x) : x) - density_map_.centre) / density_map_.half;
+  return rest_mass_ * density_->Density(t) / density_map_.half / (log_ ? x : 1);
+}
+
+}  // namespace retable::quantiles

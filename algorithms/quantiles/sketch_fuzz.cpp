@@ -1,6 +1,0 @@
-#include "algorithms/quantiles/fuzz_body.hpp"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  retable::quantiles::FuzzSketch(data, size);
-  return 0;
-}

@@ -1,0 +1,85 @@
+#pragma once
+//! @file
+//! "Retable": Chebyshev sums on growing intervals, answered honestly. The sketch of this project.
+//!
+//! Sums: chebyshev_sums.hpp; estimator: retable_fit.hpp. 84 bytes serialised:
+//!
+//!     byte 0        version (low 4 bits), decimal digits of the data or 15 (high 4 bits)
+//!     bytes 1-6     count (low 44 bits), order (high 4 bits)
+//!     bytes 7-22    minimum, maximum (IEEE 754 binary64)
+//!     bytes 23-32   counts at the minimum and at the maximum (40 bits each)
+//!     bytes 33-81   15 moments E[T_k] on [min, max], 26 bits each, two's complement, unit 1/(2^25
+//!     - 1) bytes 82-83   CRC-16/CCITT of the bytes before
+//!
+//! all little-endian whatever the machine. With log moments (version 2), 49 bytes of these precede
+//! the checksum: 133 bytes. Rounding the moments to 26 bits moves them by 1.5e-8.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "algorithms/quantiles/quantile_sketch.hpp"
+#include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
+
+namespace retable::quantiles {
+
+//! Answers with what is known about them.
+struct RetableAnswer {
+  std::vector<double> values;
+  //! No distribution with these moments and ends has a rank error (interval, see niae.hpp) above
+  //! it.
+  std::vector<double> rank_bound;
+  RetableStatus status;
+};
+
+class RetableSketch : public QuantileSketch, public DensityEstimate {
+ public:
+  //! `log` keeps moments of log x too, for heavy-tailed positive data. @throws
+  //! std::invalid_argument unless 1 <= order <= 15.
+  explicit RetableSketch(int order = kMaxOrder, bool log = false);
+
+  void update(std::span<const float> values) override;
+  void update(std::span<const double> values) override;
+  void merge(const QuantileSketch& other) override;
+  std::size_t count() const override;
+  std::vector<double> quantiles(std::span<const double> phis) const override;
+  std::vector<double> density(std::span<const double> xs) const override;
+  std::size_t bytes() const override;
+  //! Reads the values; for each moment of each at least one multiplication and one addition.
+  std::vector<Work> work(std::size_t values, std::size_t value_bytes) const override {
+    std::vector<Work> work = QuantileSketch::work(values, value_bytes);
+    work.push_back({"FMA fp64", 2.0 * sums_.order() * static_cast<double>(values)});
+    return work;
+  }
+  std::unique_ptr<QuantileSketch> empty_clone() const override;
+
+  //! @throws as quantiles().
+  RetableAnswer Ask(std::span<const double> phis) const;
+
+  //! @throws std::length_error for more than 2^44 values, or 2^40 on one end.
+  std::vector<std::byte> Serialize() const;
+  //! @throws std::invalid_argument, saying what is wrong, for anything Serialize did not write.
+  static std::unique_ptr<RetableSketch> Deserialize(std::span<const std::byte> bytes);
+
+  //! What a query works from; a fit of many sketches at once (FitColumns) takes it. @throws
+  //! std::logic_error when empty, SketchFailure when the stream holds an infinite value.
+  RetableInput Input() const;
+
+  //! Adds sums taken elsewhere, of moments of this precision.
+  void Absorb(const ColumnSums& sums, double noise);
+
+ protected:
+  ChebyshevAccumulator sums_;
+  double noise_ = 1e-13;  //!< precision of the moments
+
+ private:
+  template <class Real>
+  void Feed(std::span<const Real> values);
+  bool HasLogs() const;
+
+  bool log_;
+  ChebyshevAccumulator log_sums_;
+};
+
+}  // namespace retable::quantiles

@@ -1,0 +1,367 @@
+#include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "algorithms/quantiles/sketches/fuzz/fuzz_body.hpp"
+#include "algorithms/quantiles/niae.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+std::vector<double> Draw(std::size_t n, const std::function<double(std::mt19937_64&)>& one,
+                         std::uint64_t seed = 1) {
+  std::mt19937_64 engine(seed);
+  std::vector<double> out(n);
+  for (double& x : out) x = one(engine);
+  return out;
+}
+
+//! Columns as real data have them.
+std::map<std::string, std::vector<double>> Columns(std::size_t n) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  const auto levels = [=](int count) {
+    return [=](std::mt19937_64& e) mutable { return std::floor(count * uniform(e)); };
+  };
+  std::map<std::string, std::vector<double>> out{
+      {"binary", Draw(n, levels(2))},
+      {"3 levels", Draw(n, levels(3))},
+      {"10 levels", Draw(n, levels(10))},
+      {"17 levels", Draw(n, levels(17))},
+      {"256 levels", Draw(n, levels(256))},
+      {"4 odd values", Draw(n,
+                            [=](auto& e) mutable {
+                              const double values[] = {-3.7123456789, 0.1234567891, 2.2, 88.123};
+                              return values[static_cast<int>(4 * uniform(e))];
+                            })},
+      {"decimals", Draw(n, [=](auto& e) mutable { return std::round(58 + 8 * normal(e)) / 10; })},
+      {"zero-inflated",
+       Draw(n, [=](auto& e) mutable { return uniform(e) < 0.8 ? 0.0 : std::exp(normal(e)); })},
+      {"normal", Draw(n, [=](auto& e) mutable { return normal(e); })},
+      {"timestamps", Draw(n, [=](auto& e) mutable { return 1.6e9 + 1e5 * uniform(e); })},
+      {"lognormal", Draw(n, [=](auto& e) mutable { return std::exp(normal(e)); })},
+      {"Pareto", Draw(n, [=](auto& e) mutable { return 1 / (1 - uniform(e)); })},
+      {"bimodal",
+       Draw(n, [=](auto& e) mutable { return (uniform(e) < 0.3 ? -5.0 : 3.0) + normal(e); })},
+  };
+  out["pixel"] = Draw(n, [=](auto& e) mutable {
+    return uniform(e) < 0.7 ? 0.0 : uniform(e) < 0.3 ? 255.0 : std::floor(256 * uniform(e));
+  });
+  return out;
+}
+
+double MeanRankError(std::vector<double> sorted, const RetableSketch& sketch) {
+  std::sort(sorted.begin(), sorted.end());
+  const auto phis = NiaePhis(201);
+  const auto values = sketch.quantiles(phis);
+  double mean = 0;
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    mean += IntervalRankError(sorted, phis[i], values[i]) / 201;
+  }
+  return mean;
+}
+
+TEST(Retable, IsExactOnFewValues) {
+  const auto columns = Columns(20000);
+  for (const char* name : {"binary", "3 levels", "4 odd values"}) {
+    auto sorted = columns.at(name);
+    RetableSketch sketch;
+    sketch.update(std::span<const double>(sorted));
+    std::sort(sorted.begin(), sorted.end());
+    const RetableAnswer answer = sketch.Ask(NiaePhis());
+    EXPECT_EQ(answer.status.basis, "atoms") << name;
+    EXPECT_LT(Niae(sorted, answer.values), 1e-6) << name;
+    if (std::string(name) == "4 odd values") continue;  // no lattice tells the atoms exactly
+    for (const double bound : answer.rank_bound) EXPECT_LT(bound, 1e-6) << name;
+  }
+}
+
+TEST(Retable, IsNearlyExactOnTheLatticesItCanDetermine) {
+  const auto columns = Columns(20000);
+  for (const char* name : {"10 levels", "17 levels"}) {
+    RetableSketch sketch;
+    sketch.update(std::span<const double>(columns.at(name)));
+    EXPECT_LT(MeanRankError(columns.at(name), sketch), 1e-3) << name;
+  }
+}
+
+TEST(Retable, IsWithinOnePercentOfRankOnEveryColumn) {
+  for (const auto& [name, values] : Columns(20000)) {
+    if (name == "4 odd values") continue;  // right to 1e-8 in value, which is between two ranks
+    RetableSketch sketch(15, true);
+    sketch.update(std::span<const double>(values));
+    EXPECT_LT(MeanRankError(values, sketch), name == "zero-inflated" ? 0.02 : 0.01) << name;
+  }
+}
+
+TEST(Retable, ChoosesTheLogOfHeavyTails) {
+  const auto columns = Columns(20000);
+  const auto basis = [&](const char* name) {
+    RetableSketch sketch(15, true);
+    sketch.update(std::span<const double>(columns.at(name)));
+    return sketch.Ask(std::vector<double>{0.5}).status.basis;
+  };
+  EXPECT_EQ(basis("lognormal"), "log");
+  EXPECT_EQ(basis("Pareto"), "log");
+  EXPECT_EQ(basis("normal"), "identity");
+  EXPECT_EQ(basis("256 levels"), "lattice");
+}
+
+TEST(Retable, LogMomentsKeepHeavyTailsFromPassingForAtoms) {
+  std::normal_distribution<double> normal;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto tail = Draw(
+        3000, [=](auto& e) mutable { return std::exp(3 * normal(e)); }, seed);
+    RetableSketch sketch(15, true);
+    sketch.update(std::span(tail));
+    const auto answer = sketch.Ask(NiaePhis(101));
+    EXPECT_EQ(answer.status.basis, "log") << seed;
+    EXPECT_LT(MeanRankError(tail, sketch), 0.01) << seed;
+  }
+  // True atoms keep passing, next to zero too.
+  const double values[] = {1e-5, 0.3, 0.5, 7, 40};
+  const auto atoms = Draw(3000, [&](auto& e) { return values[e() % 5]; });
+  RetableSketch sketch(15, true);
+  sketch.update(std::span(atoms));
+  EXPECT_EQ(sketch.Ask(NiaePhis(101)).status.basis, "atoms");
+}
+
+TEST(Retable, MomentsOfFewDigitsDoNotMakeAtomsOfHeavyTails) {
+  std::normal_distribution<double> normal;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    const auto tail = Draw(
+        20000, [=](auto& e) mutable { return std::exp(normal(e)); }, seed);
+    RetableSketch sketch;
+    sketch.update(std::span(tail));
+    for (const double noise : {1e-13, 1e-8, 1e-7}) {
+      RetableInput input = sketch.Input();
+      input.noise = noise;
+      EXPECT_EQ(RetableFit(input).status().basis, "identity") << seed << " " << noise;
+    }
+  }
+  const auto atoms = Draw(3000, [](auto& e) { return std::sqrt(static_cast<double>(e() % 7)); });
+  RetableSketch sketch;
+  sketch.update(std::span(atoms));
+  RetableInput input = sketch.Input();
+  input.noise = 1e-8;
+  EXPECT_EQ(RetableFit(input).status().basis, "atoms");
+}
+
+TEST(Retable, BoundsHoldOnEveryColumn) {
+  for (const std::size_t n : {5u, 50u, 3000u}) {
+    for (auto [name, sorted] : Columns(n)) {
+      for (const int order : {1, 2, 5, 10, 15}) {
+        RetableSketch sketch(order);
+        sketch.update(std::span<const double>(sorted));
+        std::sort(sorted.begin(), sorted.end());
+        const auto phis = NiaePhis(101);
+        const RetableAnswer answer = sketch.Ask(phis);
+        for (std::size_t i = 0; i < phis.size(); ++i) {
+          ASSERT_LE(IntervalRankError(sorted, phis[i], answer.values[i]),
+                    answer.rank_bound[i] + 1e-6)
+              << name << " n " << n << " l " << order << " phi " << phis[i];
+        }
+      }
+    }
+  }
+}
+
+TEST(Retable, BoundsTightenWithTheOrder) {
+  const auto values = Columns(5000).at("normal");
+  double before = 2;
+  for (const int order : {2, 6, 10, 14}) {
+    RetableSketch sketch(order);
+    sketch.update(std::span<const double>(values));
+    const double bound = sketch.Ask(std::vector<double>{0.5}).rank_bound[0];
+    EXPECT_LT(bound, before);
+    before = bound;
+  }
+  EXPECT_LT(before, 0.3);
+}
+
+TEST(Retable, SerialisesTo84BytesWithoutHarm) {
+  for (const auto& [name, values] : Columns(10000)) {
+    for (const bool log : {false, true}) {
+      RetableSketch sketch(15, log);
+      sketch.update(std::span<const double>(values));
+      const auto bytes = sketch.Serialize();
+      EXPECT_EQ(bytes.size(), sketch.bytes());
+      EXPECT_EQ(bytes.size(), log ? 133u : 84u);
+      const auto back = RetableSketch::Deserialize(bytes);
+      EXPECT_EQ(back->count(), sketch.count());
+      EXPECT_LT(MeanRankError(values, *back), MeanRankError(values, sketch) + 2e-3) << name << log;
+      EXPECT_EQ(back->Serialize(), bytes) << name;
+    }
+  }
+}
+
+TEST(Retable, SerialisedFormIsFixed) {
+  RetableSketch sketch(2);
+  sketch.update(std::span<const double>(std::vector<double>{0, 1, 1, 2}));
+  const auto bytes = sketch.Serialize();
+  const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
+  EXPECT_EQ(at(0), 0x01);   // version 1, no digits
+  EXPECT_EQ(at(1), 4);      // count
+  EXPECT_EQ(at(6), 0x20);   // order 2
+  EXPECT_EQ(at(14), 0x00);  // 0.0
+  EXPECT_EQ(at(22), 0x40);  // 2.0
+  EXPECT_EQ(at(23), 1);     // at the minimum
+  EXPECT_EQ(at(28), 1);     // at the maximum
+  EXPECT_EQ(at(33), 0);     // E[t] = 0
+}
+
+TEST(Retable, RefusesWhatItDidNotWrite) {
+  RetableSketch sketch;
+  sketch.update(std::span<const double>(Columns(1000).at("normal")));
+  const auto good = sketch.Serialize();
+  EXPECT_THROW(RetableSketch::Deserialize({}), std::invalid_argument);
+  for (std::size_t n : {1u, 83u, 85u, 132u}) {
+    auto bytes = good;
+    bytes.resize(n);
+    EXPECT_THROW(RetableSketch::Deserialize(bytes), std::invalid_argument) << n;
+  }
+  for (std::size_t i = 0; i < good.size() * 8; ++i) {
+    auto bytes = good;
+    bytes[i / 8] ^= std::byte{1} << (i % 8);
+    EXPECT_THROW(RetableSketch::Deserialize(bytes), std::invalid_argument) << i;
+  }
+}
+
+TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
+  std::mt19937_64 engine(4);
+  RetableSketch sketch;
+  sketch.update(std::span<const double>(Columns(1000).at("zero-inflated")));
+  const auto good = sketch.Serialize();
+  int accepted = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    auto bytes = good;
+    const std::size_t changes = trial % 3 == 0 ? bytes.size() : 1 + engine() % 6;
+    for (std::size_t i = 0; i < changes; ++i) bytes[engine() % 82] = std::byte(engine() % 256);
+    bytes[0] = std::byte((engine() % 16) << 4 | 1);
+    Seal(bytes);
+    try {
+      RetableSketch::Deserialize(bytes);
+      ++accepted;
+    } catch (const std::invalid_argument&) {
+    }
+    if (trial % 4 != 0) continue;  // a fit takes a while
+    std::vector<std::uint8_t> raw;
+    for (const std::byte b : bytes) raw.push_back(std::to_integer<std::uint8_t>(b));
+    FuzzSketch(raw.data(), raw.size());
+  }
+  EXPECT_GT(accepted, 50);
+}
+
+//! The serialised form is the same bytes on every machine: these were written once, and stay.
+TEST(Retable, TheFormOfVersionOneStays) {
+  RetableSketch sketch(3);
+  sketch.update(std::span<const double>(std::vector<double>{0.5, 0.5, 1.5, 2.5, 4.5}));
+  const auto bytes = sketch.Serialize();
+  ASSERT_EQ(bytes.size(), 84u);
+  const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
+  EXPECT_EQ(at(0), 0x11);  // version 1, one digit
+  EXPECT_EQ(at(1), 5);     // the count's least byte first
+  EXPECT_EQ(at(6) >> 4, 3);
+  const int half[] = {0, 0, 0, 0, 0, 0, 0xe0, 0x3f};  // 0.5, then 4.5
+  const int high[] = {0, 0, 0, 0, 0, 0, 0x12, 0x40};
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(at(7 + i), half[i]) << i;
+    EXPECT_EQ(at(15 + i), high[i]) << i;
+  }
+  EXPECT_EQ(at(23), 2);  // two values on the minimum
+  EXPECT_EQ(at(28), 1);
+  // E[T_1] = -0.3, in units of 1 / (2^25 - 1): -10066329.3 is 0x3666667 in 26 bits.
+  const int moment = at(33) | at(34) << 8 | at(35) << 16 | (at(36) & 3) << 24;
+  EXPECT_EQ(moment, 0x3666667);
+  auto later = bytes;
+  later[0] = std::byte{0x13};  // a version to come
+  Seal(later);
+  try {
+    RetableSketch::Deserialize(later);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("version"), std::string::npos);
+  }
+}
+
+TEST(Retable, EmptyAndInfiniteStreams) {
+  RetableSketch sketch;
+  EXPECT_THROW(sketch.quantile(0.5), std::logic_error);
+  const auto back = RetableSketch::Deserialize(sketch.Serialize());
+  EXPECT_EQ(back->count(), 0u);
+  sketch.update(
+      std::span<const double>(std::vector<double>{1, std::numeric_limits<double>::infinity()}));
+  EXPECT_THROW(sketch.quantile(0.5), SketchFailure);
+}
+
+TEST(Retable, MergesAfterTransport) {
+  const auto columns = Columns(4000);
+  RetableSketch all;
+  RetableSketch merged;
+  std::vector<double> together;
+  for (const char* name : {"normal", "bimodal"}) {
+    const auto& values = columns.at(name);
+    all.update(std::span<const double>(values));
+    RetableSketch part;
+    part.update(std::span<const double>(values));
+    merged.merge(*RetableSketch::Deserialize(part.Serialize()));
+    together.insert(together.end(), values.begin(), values.end());
+  }
+  EXPECT_EQ(merged.count(), all.count());
+  EXPECT_NEAR(MeanRankError(together, merged), MeanRankError(together, all), 1e-3);
+  EXPECT_THROW(merged.merge(RetableSketch(14)), std::invalid_argument);
+  EXPECT_THROW(merged.merge(RetableSketch(15, true)), std::invalid_argument);
+}
+
+TEST(Retable, ManyColumnsAtOnceAnswerAsEachAlone) {
+  const auto columns = Columns(2000);
+  std::vector<RetableInput> inputs;
+  for (const auto& [name, values] : columns) {
+    RetableSketch sketch;
+    sketch.update(std::span<const double>(values));
+    inputs.push_back(sketch.Input());
+  }
+  const auto phis = NiaePhis(101);
+  const std::vector<RetableFit> fits = FitColumns(inputs, CpuDualSolver(2));
+  ASSERT_EQ(fits.size(), inputs.size());
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    const RetableFit alone(inputs[i]);
+    EXPECT_EQ(fits[i].status().basis, alone.status().basis);
+    EXPECT_EQ(fits[i].Quantiles(phis), alone.Quantiles(phis));
+  }
+}
+
+TEST(Jacobi, FindsAtomsAndTheirMasses) {
+  for (std::size_t count = 1; count <= 7; ++count) {
+    Atoms atoms;
+    for (std::size_t i = 0; i < count; ++i) {
+      atoms.point.push_back(-0.9 + 1.7 * static_cast<double>(i * i) / 49);
+      atoms.mass.push_back(2.0 * static_cast<double>(i + 1) /
+                           static_cast<double>(count * (count + 1)));
+    }
+    Moments mu{};
+    for (int k = 0; k <= kMaxOrder; ++k) {
+      for (std::size_t i = 0; i < count; ++i) {
+        mu[k] += atoms.mass[i] * std::cos(k * std::acos(atoms.point[i]));
+      }
+    }
+    const JacobiMatrix jacobi(mu, 15, 1e-14, 100);
+    ASSERT_EQ(jacobi.atom_count(), static_cast<int>(count));
+    const Atoms found = jacobi.Gauss();
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_NEAR(found.point[i], atoms.point[i], 1e-5);
+      EXPECT_NEAR(found.mass[i], atoms.mass[i], 1e-5);
+    }
+    EXPECT_EQ(JacobiMatrix(mu, 2 * static_cast<int>(count) - 1, 1e-14, 100).atom_count(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace retable::quantiles

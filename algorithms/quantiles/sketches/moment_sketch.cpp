@@ -1,0 +1,184 @@
+#include "algorithms/quantiles/sketches/moment_sketch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "algorithms/quantiles/estimators/legendre_series.hpp"
+#include "algorithms/quantiles/estimators/max_entropy/density.hpp"
+#include "algorithms/quantiles/estimators/ode_route.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+//! What both estimators share: the accumulator, merging, bounds, constant streams.
+class MomentSketch : public QuantileSketch, public DensityEstimate {
+ public:
+  MomentSketch(std::unique_ptr<MomentAccumulator> moments, bool log)
+      : moments_(std::move(moments)), log_(log) {}
+
+  void update(std::span<const float> values) override { moments_->update(values); }
+  void update(std::span<const double> values) override { moments_->update(values); }
+  void merge(const QuantileSketch& other) override {
+    const auto* same = dynamic_cast<const MomentSketch*>(&other);
+    if (same == nullptr || typeid(*same) != typeid(*this) || same->log_ != log_) {
+      throw std::invalid_argument("merge of two sketches of different methods");
+    }
+    moments_->merge(*same->moments_);
+  }
+  std::size_t count() const override { return moments_->count(); }
+  std::size_t bytes() const override { return moments_->bytes(); }
+
+  std::vector<double> quantiles(std::span<const double> phis) const override {
+    CheckStream();
+    const double low = moments_->data_min();
+    const double high = moments_->data_max();
+    if (low == high) return std::vector<double>(phis.size(), low);
+    const ScaledMoments scaled = moments_->scaled();
+    std::vector<double> out = Solve(scaled, phis);
+    for (double& t : out) {
+      const double x = scaled.centre() + scaled.half_range() * t;
+      t = std::clamp(log_ ? std::exp(x) : x, low, high);
+    }
+    return out;
+  }
+
+  std::vector<double> density(std::span<const double> xs) const override {
+    CheckStream();
+    if (moments_->min() == moments_->max()) {
+      throw SketchFailure("a constant stream has no density");
+    }
+    const ScaledMoments scaled = moments_->scaled();
+    std::vector<double> out(xs.begin(), xs.end());
+    for (double& x : out) x = ((log_ ? std::log(x) : x) - scaled.centre()) / scaled.half_range();
+    out = Densities(scaled, out);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] /= scaled.half_range() * (log_ ? xs[i] : 1.0);
+      if (!(xs[i] >= moments_->data_min() && xs[i] <= moments_->data_max())) out[i] = 0;
+    }
+    return out;
+  }
+
+  MomentAccumulator& moments() { return *moments_; }
+
+ protected:
+  virtual std::vector<double> Solve(const ScaledMoments& scaled,
+                                    std::span<const double> phis) const = 0;
+  virtual std::vector<double> Densities(const ScaledMoments& scaled,
+                                        std::span<const double> ts) const = 0;
+
+  std::unique_ptr<MomentAccumulator> moments_;
+  bool log_;
+
+ private:
+  void CheckStream() const {
+    if (moments_->count() == 0) throw std::logic_error("quantiles of an empty stream");
+    if (log_ && !(moments_->data_min() > 0)) {
+      throw SketchFailure("log moments need strictly positive data");
+    }
+    if (!std::isfinite(moments_->min()) || !std::isfinite(moments_->max())) {
+      throw SketchFailure("the stream holds an infinite value");
+    }
+  }
+};
+
+class MaxEntropySketch final : public MomentSketch {
+ public:
+  MaxEntropySketch(std::unique_ptr<MomentAccumulator> moments, Route route, bool log)
+      : MomentSketch(std::move(moments), log), route_(route) {}
+
+  std::unique_ptr<QuantileSketch> empty_clone() const override {
+    return std::make_unique<MaxEntropySketch>(moments_->empty_clone(), route_, log_);
+  }
+
+ protected:
+  std::vector<double> Solve(const ScaledMoments& scaled,
+                            std::span<const double> phis) const override {
+    const MaxEntropyDensity density = Fit(scaled);
+    if (route_ == Route::kOde) return QuantilesByOde(density, phis);
+    return density.Quantiles(phis);
+  }
+  std::vector<double> Densities(const ScaledMoments& scaled,
+                                std::span<const double> ts) const override {
+    const MaxEntropyDensity density = Fit(scaled);
+    std::vector<double> out;
+    for (const double t : ts) out.push_back(density.Density(t));
+    return out;
+  }
+
+ private:
+  static MaxEntropyDensity Fit(const ScaledMoments& scaled) {
+    const auto mu = ChebyshevMoments(scaled);
+    if (!MomentsAreSound(mu, scaled.order, 1e300)) {
+      throw SketchFailure("a Chebyshev moment is not finite");
+    }
+    MaxEntropyDensity density(mu, scaled.order);
+    if (!(density.residual() <= kMaxResidual)) {
+      throw SketchFailure("no density has these moments: residual " +
+                          std::to_string(density.residual()));
+    }
+    return density;
+  }
+
+  Route route_;
+};
+
+class LegendreSketch final : public MomentSketch {
+ public:
+  explicit LegendreSketch(std::unique_ptr<MomentAccumulator> moments)
+      : MomentSketch(std::move(moments), false) {}
+
+  std::unique_ptr<QuantileSketch> empty_clone() const override {
+    return std::make_unique<LegendreSketch>(moments_->empty_clone());
+  }
+
+ protected:
+  std::vector<double> Solve(const ScaledMoments& scaled,
+                            std::span<const double> phis) const override {
+    const LegendreSeries series = Fit(scaled);
+    std::vector<double> out;
+    out.reserve(phis.size());
+    for (const double phi : phis) out.push_back(series.Quantile(phi));
+    return out;
+  }
+  std::vector<double> Densities(const ScaledMoments& scaled,
+                                std::span<const double> ts) const override {
+    const LegendreSeries series = Fit(scaled);
+    std::vector<double> out;
+    for (const double t : ts) out.push_back(series.Density(t));
+    return out;
+  }
+
+ private:
+  static LegendreSeries Fit(const ScaledMoments& scaled) {
+    const auto mu = LegendreMoments(scaled);
+    if (!MomentsAreSound(mu, scaled.order, kMomentSlack)) {
+      throw SketchFailure("a Legendre moment is not finite or exceeds 1");
+    }
+    return LegendreSeries(mu, scaled.order);
+  }
+};
+
+}  // namespace
+
+Route ParseRoute(const std::string& text) {
+  if (text == "root") return Route::kRoot;
+  if (text == "ode") return Route::kOde;
+  throw std::invalid_argument("route must be \"root\" or \"ode\", not \"" + text + "\"");
+}
+
+std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccumulator> moments,
+                                                     Route route, bool log) {
+  return std::make_unique<MaxEntropySketch>(std::move(moments), route, log);
+}
+
+std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments) {
+  return std::make_unique<LegendreSketch>(std::move(moments));
+}
+
+MomentAccumulator* AccumulatorOf(QuantileSketch& sketch) {
+  auto* moment_sketch = dynamic_cast<MomentSketch*>(&sketch);
+  return moment_sketch == nullptr ? nullptr : &moment_sketch->moments();
+}
+
+}  // namespace retable::quantiles

@@ -1,0 +1,42 @@
+#pragma once
+//! @file
+//! The one-pass moment sketches: sums of any kind, and an estimator on top.
+//!
+//! "ME-*" fits the maximum-entropy density, "Legendre-*" the Legendre series; "-central" and
+//! "-naive" say how the sums are taken (moment_accumulator.hpp), "-log-" that they are of log x.
+//!
+//! When does a method fail (SketchFailure)? All: when a bound is infinite, or the range overflows.
+//! Legendre: when a Legendre moment is not finite or exceeds 1 by kMomentSlack, which no data's
+//! can. Maximum entropy: when a Chebyshev moment is not finite, or the best density found misses
+//! some moment by more than kMaxResidual. Cancellation of raw sums brings all of these about,
+//! discrete data none. A stream of one value only is answered exactly by every method.
+
+#include <memory>
+#include <string>
+
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/quantile_sketch.hpp"
+
+namespace retable::quantiles {
+
+//! A maximum-entropy fit off by more than this in a Chebyshev moment is a failure, not an answer.
+inline constexpr double kMaxResidual = 0.01;
+
+//! A Legendre moment beyond 1 by more than this is a failure; rounding alone stays far below.
+inline constexpr double kMomentSlack = 1e-3;
+
+//! How a maximum-entropy density is inverted: by its distribution function or by the ODE.
+enum class Route { kRoot, kOde };
+
+//! "root" or "ode". @throws std::invalid_argument for another word.
+Route ParseRoute(const std::string& text);
+
+//! `log` says that the accumulator gathers log x.
+std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccumulator> moments,
+                                                     Route route, bool log);
+std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments);
+
+//! The accumulator under a sketch made by one of the above, else nullptr.
+MomentAccumulator* AccumulatorOf(QuantileSketch& sketch);
+
+}  // namespace retable::quantiles

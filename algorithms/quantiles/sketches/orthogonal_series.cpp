@@ -1,0 +1,402 @@
+#include "algorithms/quantiles/sketches/orthogonal_series.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/estimators/root.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+constexpr std::size_t kLanes = 8;
+constexpr std::size_t kBlock = 256;  // values handled at once, so that recurrences run in lanes
+
+using Block = std::array<double, kBlock>;
+//! Sums of w g_i; lanes keep the loop over a block free of a serial chain.
+using LaneSums = std::array<std::array<double, kLanes>, kMaxOrder + 1>;
+
+void AddLanes(const Block& terms, std::array<double, kLanes>& lanes) {
+  for (std::size_t i = 0; i < kBlock; i += kLanes) {
+    for (std::size_t j = 0; j < kLanes; ++j) lanes[j] += terms[i + j];
+  }
+}
+
+//! Runs p_{k+1} = a_k t p_k - b_k p_{k-1} over a block from p_0, p_1, and sums every p_k.
+template <class Recurrence>
+void SumRecurrence(const Block& t, Block before, Block now, int order, const Recurrence& recurrence,
+                   LaneSums& sums) {
+  AddLanes(before, sums[0]);
+  for (int k = 1; k <= order; ++k) {
+    AddLanes(now, sums[k]);
+    const auto [a, b] = recurrence(k);
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      const double next = a * t[i] * now[i] - b * before[i];
+      before[i] = now[i];
+      now[i] = next;
+    }
+  }
+}
+
+class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
+ public:
+  OrthogonalSeries(Series series, int order, double extent)
+      : series_(series), order_(CheckOrder(order)), extent_(extent) {}
+
+  int passes() const override { return 2; }
+  void begin_pass(int pass) override {
+    if (pass != 0 && pass != 1) throw std::invalid_argument("a series takes passes 0 and 1");
+    if (pass == 0) *this = OrthogonalSeries(series_, order_, extent_);
+    pass_ = pass;
+  }
+
+  void update(std::span<const float> values) override { Feed(values); }
+  void update(std::span<const double> values) override { Feed(values); }
+
+  void merge(const QuantileSketch& other) override {
+    const auto* same = dynamic_cast<const OrthogonalSeries*>(&other);
+    if (same == nullptr || same->series_ != series_ || same->order_ != order_ ||
+        same->extent_ != extent_ || same->pass_ != pass_) {
+      throw std::invalid_argument("merge of a series with another series, order or pass");
+    }
+    if (pass_ == 0) {
+      min_ = std::min(min_, same->min_);
+      max_ = std::max(max_, same->max_);
+      return;
+    }
+    if (same->min_ != min_ || same->max_ != max_) {
+      throw std::invalid_argument(
+          "merge of two series fitted to different bounds: "
+          "merge the first passes, then start both second passes from it");
+    }
+    count_ += same->count_;
+    for (int k = 0; k <= order_; ++k) {
+      cosine_[k] += same->cosine_[k];
+      sine_[k] += same->sine_[k];
+    }
+  }
+
+  std::size_t count() const override { return count_; }
+  std::size_t bytes() const override {
+    const std::size_t sums = series_ == Series::kFourier ? 2 * order_ + 1 : order_ + 1;
+    return (sums + 2) * sizeof(double);
+  }
+  std::unique_ptr<QuantileSketch> empty_clone() const override {
+    return std::make_unique<OrthogonalSeries>(series_, order_, extent_);
+  }
+
+  std::vector<double> quantiles(std::span<const double> phis) const override {
+    CheckStream();
+    if (min_ == max_) return std::vector<double>(phis.size(), min_);
+    const Coefficients c = Expand();
+    std::vector<double> out;
+    out.reserve(phis.size());
+    const double at_low = Evaluate(c, Low()).first;
+    for (const double phi : phis) {
+      if (phi <= 0 || phi >= 1) {
+        out.push_back(phi <= 0 ? min_ : max_);
+        continue;
+      }
+      const double t = BracketedNewton(
+          [&](double u) {
+            const auto [cdf, density] = Evaluate(c, u);
+            return std::pair(cdf - at_low, density);
+          },
+          phi, Low(), High(), 0.5 * (Low() + High()), 1e-12 * (High() - Low()));
+      const double x = min_ + (t - Low()) / (High() - Low()) * (max_ - min_);
+      if (!std::isfinite(x)) throw SketchFailure("the series has no finite quantile");
+      out.push_back(std::clamp(x, min_, max_));
+    }
+    return out;
+  }
+
+  std::vector<double> density(std::span<const double> xs) const override {
+    CheckStream();
+    if (min_ == max_) throw SketchFailure("a constant stream has no density");
+    const Coefficients c = Expand();
+    const double slope = (High() - Low()) / (max_ - min_);
+    std::vector<double> out;
+    for (const double x : xs) {
+      const bool inside = x >= min_ && x <= max_;
+      out.push_back(inside ? slope * Evaluate(c, Low() + slope * (x - min_)).second : 0.0);
+    }
+    return out;
+  }
+
+ private:
+  //! a_i of the cosines or polynomials, b_i of the sines.
+  struct Coefficients {
+    std::array<double, kMaxOrder + 1> a{};
+    std::array<double, kMaxOrder + 1> b{};
+  };
+
+  double High() const {
+    switch (series_) {
+      case Series::kChebyshev:
+        return 1 - extent_;
+      case Series::kHermite:
+        return extent_;
+      default:
+        return kPi;
+    }
+  }
+  double Low() const { return series_ == Series::kCosine ? 0 : -High(); }
+
+  void CheckStream() const {
+    if (!(min_ <= max_)) throw std::logic_error("quantiles of an empty stream");
+    if (pass_ == 0 && min_ != max_) {
+      throw std::logic_error("a series needs its second pass before it answers");
+    }
+    if (!std::isfinite(min_) || !std::isfinite(max_) || !std::isfinite(max_ - min_)) {
+      throw SketchFailure("the stream holds an infinite value or its range overflows");
+    }
+  }
+
+  template <class Real>
+  void Feed(std::span<const Real> values) {
+    if (pass_ == 0) {
+      FindBounds(values);
+      return;
+    }
+    const double scale = max_ > min_ ? (High() - Low()) / (max_ - min_) : 0;
+    Block block;
+    std::size_t n = 0;
+    for (const Real value : values) {
+      const double x = static_cast<double>(value);
+      if (std::isnan(x)) continue;
+      block[n++] = std::clamp(Low() + scale * (x - min_), Low(), High());
+      if (n == kBlock) {
+        AddBlock(block, n);
+        n = 0;
+      }
+    }
+    if (n > 0) AddBlock(block, n);
+  }
+
+  template <class Real>
+  void FindBounds(std::span<const Real> values) {
+    std::array<Real, kLanes> low;
+    std::array<Real, kLanes> high;
+    low.fill(std::numeric_limits<Real>::infinity());
+    high.fill(-std::numeric_limits<Real>::infinity());
+    std::size_t i = 0;
+    for (; i + kLanes <= values.size(); i += kLanes) {
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        const Real x = values[i + j];
+        low[j] = x < low[j] ? x : low[j];
+        high[j] = x > high[j] ? x : high[j];
+      }
+    }
+    for (; i < values.size(); ++i) {
+      low[0] = values[i] < low[0] ? values[i] : low[0];
+      high[0] = values[i] > high[0] ? values[i] : high[0];
+    }
+    for (std::size_t j = 0; j < kLanes; ++j) {
+      min_ = std::min(min_, static_cast<double>(low[j]));
+      max_ = std::max(max_, static_cast<double>(high[j]));
+    }
+  }
+
+  //! Sums w g_i over the first n of a block. The rest is padded, and its terms taken off again by
+  //! a weight of zero.
+  void AddBlock(Block& t, std::size_t n) {
+    count_ += n;
+    Block live;
+    for (std::size_t i = 0; i < kBlock; ++i) live[i] = i < n ? 1.0 : 0.0;
+    for (std::size_t i = n; i < kBlock; ++i) t[i] = 0;
+    LaneSums cosine{};
+    LaneSums sine{};
+    Block first;
+    Block doubled;
+    switch (series_) {
+      case Series::kChebyshev:
+        for (std::size_t i = 0; i < kBlock; ++i) {
+          live[i] /= std::sqrt((1 - t[i]) * (1 + t[i]));
+          first[i] = live[i] * t[i];
+        }
+        SumRecurrence(
+            t, live, first, order_, [](int) { return std::pair(2.0, 1.0); }, cosine);
+        break;
+      case Series::kHermite:
+        for (std::size_t i = 0; i < kBlock; ++i) {
+          live[i] *= std::exp(-0.5 * t[i] * t[i]);
+          first[i] = live[i] * t[i];
+        }
+        SumRecurrence(
+            t, live, first, order_, [](int k) { return std::pair(1.0, static_cast<double>(k)); },
+            cosine);
+        break;
+      case Series::kCosine:
+      case Series::kFourier: {
+        for (std::size_t i = 0; i < kBlock; ++i) {
+          doubled[i] = std::cos(t[i]);
+          first[i] = live[i] * doubled[i];
+        }
+        const auto recurrence = [](int) { return std::pair(2.0, 1.0); };
+        SumRecurrence(doubled, live, first, order_, recurrence, cosine);
+        if (series_ == Series::kFourier) {
+          Block zero{};
+          for (std::size_t i = 0; i < kBlock; ++i) first[i] = live[i] * std::sin(t[i]);
+          SumRecurrence(doubled, zero, first, order_, recurrence, sine);
+        }
+        break;
+      }
+    }
+    for (int k = 0; k <= order_; ++k) {
+      for (std::size_t j = 0; j < kLanes; ++j) {
+        cosine_[k] += cosine[k][j];
+        sine_[k] += sine[k][j];
+      }
+    }
+  }
+
+  Coefficients Expand() const {
+    Coefficients c;
+    const double n = static_cast<double>(count_);
+    double factorial = 1;
+    for (int i = 0; i <= order_; ++i) {
+      if (i > 0) factorial *= i;
+      double constant = i == 0 ? kPi : kPi / 2;
+      if (series_ == Series::kFourier) constant *= 2;
+      if (series_ == Series::kHermite) constant = std::sqrt(2 * kPi) * factorial;
+      c.a[i] = cosine_[i] / n / constant;
+      c.b[i] = sine_[i] / n / constant;
+      if (!std::isfinite(c.a[i])) throw SketchFailure("a coefficient of the series is not finite");
+    }
+    return c;
+  }
+
+  //! {antiderivative of the series, series} at t.
+  std::pair<double, double> Evaluate(const Coefficients& c, double t) const {
+    switch (series_) {
+      case Series::kChebyshev:
+        return EvaluateChebyshev(c, t);
+      case Series::kHermite:
+        return EvaluateHermite(c, t);
+      default:
+        return EvaluateTrigonometric(c, t);
+    }
+  }
+
+  //! Integral T_i = (T_{i+1} / (i+1) - T_{i-1} / (i-1)) / 2 for i >= 2; t and t^2 / 2 below.
+  std::pair<double, double> EvaluateChebyshev(const Coefficients& c, double t) const {
+    double before = 1;
+    double now = t;
+    double cdf = c.a[0] * t;
+    double density = c.a[0];
+    for (int i = 1; i <= order_; ++i) {
+      const double next = 2 * t * now - before;
+      density += c.a[i] * now;
+      cdf += c.a[i] * (i == 1 ? 0.5 * t * t : 0.5 * (next / (i + 1) - before / (i - 1)));
+      before = now;
+      now = next;
+    }
+    return {cdf, density};
+  }
+
+  //! Integral He_i = He_{i+1} / (i+1).
+  std::pair<double, double> EvaluateHermite(const Coefficients& c, double t) const {
+    double before = 1;
+    double now = t;
+    double cdf = c.a[0] * t;
+    double density = c.a[0];
+    for (int i = 1; i <= order_; ++i) {
+      const double next = t * now - i * before;
+      density += c.a[i] * now;
+      cdf += c.a[i] * next / (i + 1);
+      before = now;
+      now = next;
+    }
+    return {cdf, density};
+  }
+
+  std::pair<double, double> EvaluateTrigonometric(const Coefficients& c, double t) const {
+    const double c1 = std::cos(t);
+    const double s1 = std::sin(t);
+    double ci = 1;
+    double si = 0;
+    double cdf = c.a[0] * t;
+    double density = c.a[0];
+    for (int i = 1; i <= order_; ++i) {
+      const double rotated = ci * c1 - si * s1;
+      si = si * c1 + ci * s1;
+      ci = rotated;
+      density += c.a[i] * ci + c.b[i] * si;
+      cdf += (c.a[i] * si - c.b[i] * ci) / i;
+    }
+    return {cdf, density};
+  }
+
+  Series series_;
+  int order_;
+  double extent_;
+  int pass_ = 0;
+  std::size_t count_ = 0;
+  double min_ = std::numeric_limits<double>::infinity();
+  double max_ = -std::numeric_limits<double>::infinity();
+  std::array<double, kMaxOrder + 1> cosine_{};  //!< sums of w g_i (of the cosines)
+  std::array<double, kMaxOrder + 1> sine_{};    //!< sums of the sines
+};
+
+const ParameterInfo kOrder{"l", std::int64_t{10}, "highest order of the series, 1 to 15"};
+
+template <Series series>
+std::unique_ptr<QuantileSketch> Make(const Parameters& p, const char* name, double fallback) {
+  const int order = CheckOrder(IntegerParameter(p, "l", 10));
+  return MakeOrthogonalSeries(series, order, *name == 0 ? 0 : RealParameter(p, name, fallback));
+}
+
+constexpr double kMargin = 0.001;
+constexpr double kScale = 2;
+
+RETABLE_REGISTER(QuantileSketch, chebyshev,
+                 {.name = "Chebyshev",
+                  .device = Device::kCpu,
+                  .summary = "two-pass Chebyshev series",
+                  .citation = "Mitchell, Frank, Holmes 2021, section 4, table 1",
+                  .parameters = {kOrder, {"margin", kMargin, "keeps data off the ends, 0 to 0.5"}},
+                  .make = [](const Parameters& p) {
+                    return Make<Series::kChebyshev>(p, "margin", kMargin);
+                  }});
+RETABLE_REGISTER(QuantileSketch, cosine,
+                 {.name = "Cosine",
+                  .device = Device::kCpu,
+                  .summary = "two-pass cosine series",
+                  .citation = "Mitchell, Frank, Holmes 2021, section 4, table 1",
+                  .parameters = {kOrder},
+                  .make = [](const Parameters& p) { return Make<Series::kCosine>(p, "", 0); }});
+RETABLE_REGISTER(QuantileSketch, fourier,
+                 {.name = "Fourier",
+                  .device = Device::kCpu,
+                  .summary = "two-pass Fourier series",
+                  .citation = "Mitchell, Frank, Holmes 2021, section 4",
+                  .parameters = {kOrder},
+                  .make = [](const Parameters& p) { return Make<Series::kFourier>(p, "", 0); }});
+RETABLE_REGISTER(QuantileSketch, hermite,
+                 {.name = "Hermite",
+                  .device = Device::kCpu,
+                  .summary = "two-pass Hermite series",
+                  .citation = "Mitchell, Frank, Holmes 2021, section 4, table 1",
+                  .parameters = {kOrder, {"scale", kScale, "half-width the data are mapped to"}},
+                  .make = [](const Parameters& p) {
+                    return Make<Series::kHermite>(p, "scale", kScale);
+                  }});
+
+}  // namespace
+
+std::unique_ptr<QuantileSketch> MakeOrthogonalSeries(Series series, int order, double extent) {
+  if (series == Series::kChebyshev && !(extent >= 0 && extent <= 0.5)) {
+    throw std::invalid_argument("margin must be 0 to 0.5");
+  }
+  if (series == Series::kHermite && !(extent > 0 && extent <= 10)) {
+    throw std::invalid_argument("scale must be above 0 and at most 10");
+  }
+  return std::make_unique<OrthogonalSeries>(series, order, extent);
+}
+
+}  // namespace retable::quantiles

@@ -1,0 +1,268 @@
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/sums/order_dispatch.hpp"
+#include "algorithms/quantiles/sums/simd.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+constexpr std::size_t kTile = 4096;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Bounds {
+  Double8 min = Double8{} + kInfinity;
+  Double8 max = Double8{} - kInfinity;
+  Double8 missing{};
+};
+
+template <class Real>
+RETABLE_ALWAYS_INLINE void FindBounds(const Real* x, std::size_t eights, Bounds& bounds) {
+  Double8 low = bounds.min;
+  Double8 high = bounds.max;
+  Double8 missing{};
+  for (std::size_t i = 0; i < eights; ++i) {
+    const Double8 v = Load8(x + 8 * i);
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+    missing += v == v ? Double8{} : Double8{} + 1.0;
+  }
+  bounds.min = low;
+  bounds.max = high;
+  bounds.missing = missing;
+}
+
+//! Sums of one tile without missing values, eight lanes each.
+struct TileSums {
+  Double8 sum[kMaxOrder + 1]{};
+  Double8 at_min{};
+  Double8 at_max{};
+};
+
+template <int L, class Real>
+RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min, double max,
+                                   double centre, double scale, TileSums& out) {
+  Double8 sum[L + 1]{};
+  Double8 at_min{};
+  Double8 at_max{};
+  const Double8 one = Double8{} + 1.0;
+  for (std::size_t i = 0; i < eights; ++i) {
+    const Double8 v = Load8(x + 8 * i);
+    // The next tile on its way while this one computes; reading past the end is harmless.
+    __builtin_prefetch(x + 8 * i + kTile, 0, 2);
+    at_min += v == min ? one : Double8{};
+    at_max += v == max ? one : Double8{};
+    AddChebyshevTerms<L, double>((v - centre) * scale, sum);
+  }
+  for (int k = 1; k <= L; ++k) out.sum[k] = sum[k];
+  out.at_min = at_min;
+  out.at_max = at_max;
+}
+
+//! Whether every value times `power` is a whole number, up to the rounding of its type (`slack`).
+template <class Real>
+RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double power,
+                                     double slack) {
+  Double8 worst{};
+  for (std::size_t i = 0; i < eights; ++i) {
+    Double8 excess;
+    LatticeExcess(Load8(x + 8 * i), power, slack, excess);
+    worst = excess > worst ? excess : worst;
+  }
+  for (int lane = 0; lane < 8; ++lane) {
+    if (!(worst[lane] <= 0)) return false;
+  }
+  return true;
+}
+
+//! One step of MapChebyshevSums on vectors: entries 0..7 and 8..15 of V_{k-1} and V_k in registers.
+RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high, Double8 low,
+                                       Double8 high, double alpha, double twice_beta) {
+  const Double8 up_low = __builtin_shufflevector(low, high, 1, 2, 3, 4, 5, 6, 7, 8);
+  const Double8 up_high = __builtin_shufflevector(high, Double8{}, 1, 2, 3, 4, 5, 6, 7, 8);
+  const Double8 down_low = __builtin_shufflevector(low, high, 1, 0, 1, 2, 3, 4, 5, 6);
+  const Double8 down_high = __builtin_shufflevector(low, high, 7, 8, 9, 10, 11, 12, 13, 14);
+  before_low = (twice_beta * low - before_low) + alpha * (up_low + down_low);
+  before_high = (twice_beta * high - before_high) + alpha * (up_high + down_high);
+}
+
+//! MapChebyshevSums, the same bits.
+RETABLE_ALWAYS_INLINE void MapVectors(double* sum, int order, double alpha, double beta) {
+  Double8 even_low = Load8(sum);
+  Double8 even_high = Load8(sum + 8);
+  Double8 odd_low{};
+  Double8 odd_high{};
+  StepVectors(odd_low, odd_high, even_low, even_high, 0.5 * alpha, beta);
+  for (int k = 1; k <= order; k += 2) {
+    sum[k] = odd_low[0];
+    if (k == order) break;
+    StepVectors(even_low, even_high, odd_low, odd_high, alpha, 2 * beta);
+    sum[k + 1] = even_low[0];
+    StepVectors(odd_low, odd_high, even_low, even_high, alpha, 2 * beta);
+  }
+}
+
+#if defined(__x86_64__)
+RETABLE_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha, double beta) {
+  MapVectors(sum, order, alpha, beta);
+}
+
+#define RETABLE_FOR_EACH_TARGET(NAME, TARGET)                                                  \
+  template <class Real>                                                                        \
+  TARGET void FindBounds##NAME(const Real* x, std::size_t eights, Bounds& bounds) {            \
+    FindBounds(x, eights, bounds);                                                             \
+  }                                                                                            \
+  template <int L, class Real>                                                                 \
+  TARGET void SumTile##NAME(const Real* x, std::size_t eights, double min, double max,         \
+                            double centre, double scale, TileSums& out) {                      \
+    SumTile<L>(x, eights, min, max, centre, scale, out);                                       \
+  }                                                                                            \
+  template <class Real>                                                                        \
+  TARGET bool OnLattice##NAME(const Real* x, std::size_t eights, double power, double slack) { \
+    return OnLattice(x, eights, power, slack);                                                 \
+  }
+RETABLE_FOR_EACH_TARGET(Avx512, RETABLE_AVX512)
+RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_AVX2)
+#undef RETABLE_FOR_EACH_TARGET
+#define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...)              \
+  (simd == Simd::kAvx512 ? FUNCTION##Avx512 PLAIN(__VA_ARGS__) \
+   : simd == Simd::kAvx2 ? FUNCTION##Avx2 PLAIN(__VA_ARGS__)   \
+                         : FUNCTION PLAIN(__VA_ARGS__))
+#else
+#define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...) FUNCTION PLAIN(__VA_ARGS__)
+#endif
+
+//! The fastest way of this machine to move sums to another interval.
+struct BestMapper {
+  void operator()(double* sum, int order, double alpha, double beta) const {
+#if defined(__x86_64__)
+    static const bool avx512 = DetectSimd() == Simd::kAvx512;
+    if (avx512) return MapVectorsAvx512(sum, order, alpha, beta);
+#endif
+    MapChebyshevSums(sum, order, alpha, beta);
+  }
+};
+
+}  // namespace
+
+ChebyshevAccumulator::ChebyshevAccumulator(int order, bool find_lattice)
+    : order_(CheckOrder(order)), digits_(find_lattice ? 0 : kNoLattice) {}
+
+void ChebyshevAccumulator::Update(std::span<const float> values) {
+  Feed(values);
+}
+void ChebyshevAccumulator::Update(std::span<const double> values) {
+  Feed(values);
+}
+
+void ChebyshevAccumulator::Merge(const ChebyshevSums& sums, int digits) {
+  ChebyshevSums theirs = sums;
+  if (theirs.sum[0] == 0) return;
+  sums_.Merge(theirs, order_, BestMapper{});
+  digits_ = std::max(digits_, digits);
+}
+
+template <class Real>
+void ChebyshevAccumulator::Feed(std::span<const Real> values) {
+  while (!values.empty()) {
+    const std::size_t n = std::min(kTile, values.size());
+    AddTile(values.data(), n);
+    values = values.subspan(n);
+  }
+}
+
+template <class Real>
+void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
+  [[maybe_unused]] static const Simd simd = DetectSimd();
+  Bounds lanes;
+  std::size_t eights = n / 8;
+  RETABLE_BEST_TARGET(FindBounds, , values, eights, lanes);
+  double min = kInfinity;
+  double max = -kInfinity;
+  double missing = 0;
+  for (int lane = 0; lane < 8; ++lane) {
+    min = std::min(min, lanes.min[lane]);
+    max = std::max(max, lanes.max[lane]);
+    missing += lanes.missing[lane];
+  }
+  for (std::size_t i = 8 * eights; i < n; ++i) {
+    const double x = static_cast<double>(values[i]);
+    min = x < min ? x : min;
+    max = x > max ? x : max;
+    missing += x == x ? 0 : 1;
+  }
+  // A ragged tail or a missing value: a clean copy, padded with its minimum, whose terms are
+  // taken off again below.
+  std::array<Real, kTile + 8> clean;
+  std::size_t padding = 0;
+  if (missing > 0 || n % 8 != 0) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (values[i] == values[i]) clean[kept++] = values[i];
+    }
+    if (kept == 0) return;
+    n = kept;
+    while (kept % 8 != 0) {
+      clean[kept++] = static_cast<Real>(min);
+      ++padding;
+    }
+    values = clean.data();
+    eights = kept / 8;
+  }
+  ChebyshevSums tile;
+  tile.min = min;
+  tile.max = max;
+  if (std::isfinite(min) && std::isfinite(max)) tile.map = ChebyshevMap::Of(min, max);
+  double scale = tile.map.half > 0 ? 2 / tile.map.half : 0;
+  if (!std::isfinite(scale)) {
+    // A range below 1e-308 is taken as none: every value counts as the centre.
+    scale = 0;
+    tile.map.half = 0;
+  }
+  TileSums sums;
+  DispatchOrder(order_, [&](auto order) {
+    RETABLE_BEST_TARGET(SumTile, <order()>, values, eights, min, max, tile.map.centre, scale, sums);
+  });
+  for (int lane = 0; lane < 8; ++lane) {
+    for (int k = 1; k <= order_; ++k) tile.sum[k] += sums.sum[k][lane];
+    tile.at_min += sums.at_min[lane];
+    tile.at_max += sums.at_max[lane];
+  }
+  tile.sum[0] = static_cast<double>(n);
+  if (padding > 0) {
+    double term[kMaxOrder + 1] = {0};
+    DispatchOrder(order_, [&](auto order) {
+      AddChebyshevTerms<order(), double>((min - tile.map.centre) * scale, term);
+    });
+    const double copies = static_cast<double>(padding);
+    for (int k = 1; k <= order_; ++k) tile.sum[k] -= copies * term[k];
+    tile.at_min -= copies;
+    if (min == max) tile.at_max -= copies;
+  }
+  RecoverSums(tile.sum, order_);
+
+  const auto magnitude = [](double low, double high) {
+    return std::max(std::abs(low), std::abs(high));
+  };
+  FindDigits(values, eights, std::max(magnitude(min, max), magnitude(sums_.min, sums_.max)));
+  sums_.Merge(tile, order_, BestMapper{});
+}
+
+template <class Real>
+void ChebyshevAccumulator::FindDigits(const Real* values, std::size_t eights, double magnitude) {
+  [[maybe_unused]] static const Simd simd = DetectSimd();
+  constexpr double kSlack = kRounding<Real>;
+  while (digits_ <= kMaxDigits &&
+         !(LatticeIsFiner(magnitude, digits_, kSlack) &&
+           RETABLE_BEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack))) {
+    ++digits_;
+  }
+  if (digits_ > kMaxDigits) digits_ = kNoLattice;
+}
+
+}  // namespace retable::quantiles

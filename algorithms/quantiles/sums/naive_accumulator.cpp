@@ -1,0 +1,131 @@
+//! @file
+//! Raw power sums on the CPU, eight values at a time.
+
+#include <limits>
+#include <stdexcept>
+
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/sums/order_dispatch.hpp"
+#include "algorithms/quantiles/sums/simd.hpp"
+
+namespace retable::quantiles {
+namespace {
+
+//! Eight lanes of raw sums.
+struct Lanes {
+  Double8 sum[kMaxOrder + 1]{};
+  Double8 min = Double8{} + std::numeric_limits<double>::infinity();
+  Double8 max = Double8{} - std::numeric_limits<double>::infinity();
+};
+
+//! Adds 8 m values.
+template <int L, class Real>
+RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lanes& lanes) {
+  Double8 sum[L + 1];
+  for (int k = 0; k <= L; ++k) sum[k] = lanes.sum[k];
+  Double8 low = lanes.min;
+  Double8 high = lanes.max;
+  for (std::size_t i = 0; i < eights; ++i) {
+    const Double8 x = Load8(values + 8 * i);
+    const Long8 valid = x == x;
+    const Double8 v = valid ? x : Double8{};
+    low = x < low ? x : low;
+    high = x > high ? x : high;
+    sum[0] += valid ? Double8{} + 1.0 : Double8{};
+    Double8 power = v;
+    sum[1] += power;
+    RETABLE_UNROLL_ALL
+    for (int k = 2; k <= L; ++k) {
+      power *= v;
+      sum[k] += power;
+    }
+  }
+  for (int k = 0; k <= L; ++k) lanes.sum[k] = sum[k];
+  lanes.min = low;
+  lanes.max = high;
+}
+
+#if defined(__x86_64__)
+template <int L, class Real>
+RETABLE_AVX512 void AddEightsAvx512(const Real* values, std::size_t eights, Lanes& lanes) {
+  AddEights<L>(values, eights, lanes);
+}
+template <int L, class Real>
+RETABLE_AVX2 void AddEightsAvx2(const Real* values, std::size_t eights, Lanes& lanes) {
+  AddEights<L>(values, eights, lanes);
+}
+#endif
+
+template <int L, class Real>
+void AddBlock(const Real* values, std::size_t eights, Lanes& lanes) {
+#if defined(__x86_64__)
+  static const Simd simd = DetectSimd();
+  if (simd == Simd::kAvx512) return AddEightsAvx512<L>(values, eights, lanes);
+  if (simd == Simd::kAvx2) return AddEightsAvx2<L>(values, eights, lanes);
+#endif
+  AddEights<L>(values, eights, lanes);
+}
+
+using State = PowerSums<double, kMaxOrder>;
+
+class NaiveAccumulator final : public MomentAccumulator {
+ public:
+  explicit NaiveAccumulator(int order) : order_(CheckOrder(order)) {}
+
+  void update(std::span<const float> values) override { Feed(values); }
+  void update(std::span<const double> values) override { Feed(values); }
+
+  void merge(const MomentAccumulator& other) override {
+    const auto* same = dynamic_cast<const NaiveAccumulator*>(&other);
+    if (same == nullptr || same->order_ != order_) {
+      throw std::invalid_argument("merge of raw sums with another kind or order of sums");
+    }
+    state_.Merge(same->state_);
+  }
+  std::size_t count() const override { return static_cast<std::size_t>(state_.sum[0]); }
+  double min() const override { return state_.min; }
+  double max() const override { return state_.max; }
+  ScaledMoments scaled() const override {
+    return ScaleRawSums(state_.sum, order_, state_.min, state_.max);
+  }
+  std::size_t bytes() const override {
+    return (static_cast<std::size_t>(order_) + 3) * sizeof(double);
+  }
+  std::unique_ptr<MomentAccumulator> empty_clone() const override {
+    return std::make_unique<NaiveAccumulator>(order_);
+  }
+
+ private:
+  template <class Real>
+  void Feed(std::span<const Real> values) {
+    const std::size_t eights = values.size() / 8;
+    if (eights > 0) {
+      Lanes lanes;
+      DispatchOrder(order_, [&](auto order) { AddBlock<order()>(values.data(), eights, lanes); });
+      Fold(lanes);
+    }
+    for (const Real x : values.subspan(8 * eights)) state_.Add(static_cast<double>(x));
+  }
+
+  //! The lanes' sums into the state, in lane order.
+  void Fold(const Lanes& lanes) {
+    for (int lane = 0; lane < 8; ++lane) {
+      State s;
+      for (int k = 0; k <= kMaxOrder; ++k) s.sum[k] = lanes.sum[k][lane];
+      s.min = lanes.min[lane];
+      s.max = lanes.max[lane];
+      state_.Merge(s);
+    }
+  }
+
+  int order_;
+  State state_ = State::Empty();
+};
+
+}  // namespace
+
+std::unique_ptr<MomentAccumulator> MakeNaiveAccumulator(int order) {
+  return std::make_unique<NaiveAccumulator>(order);
+}
+
+}  // namespace retable::quantiles

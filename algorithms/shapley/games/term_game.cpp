@@ -1,0 +1,142 @@
+#include "algorithms/shapley/games/term_game.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+namespace retable::shapley {
+namespace {
+
+constexpr char16_t kSides = std::numeric_limits<char16_t>::max();  // parts the sides of a key
+
+// The players of one side, ascending, once each.
+void Append(const std::vector<std::int32_t>& side, int d, std::u16string& key) {
+  const std::size_t from = key.size();
+  for (const std::int32_t player : side) {
+    if (player < 0 || player >= d) {
+      throw std::invalid_argument("a conjunction over player " + std::to_string(player) + " of " +
+                                  std::to_string(d));
+    }
+    key.push_back(static_cast<char16_t>(player));
+  }
+  const auto begin = key.begin() + static_cast<std::ptrdiff_t>(from);
+  std::sort(begin, key.end());
+  key.erase(std::unique(begin, key.end()), key.end());
+}
+
+std::u16string KeyOf(const Term& term, int d) {
+  std::u16string key;
+  Append(term.with, d, key);
+  const std::size_t middle = key.size();
+  key.push_back(kSides);
+  Append(term.without, d, key);
+  for (std::size_t k = 0; k < middle; ++k) {
+    if (std::binary_search(key.begin() + static_cast<std::ptrdiff_t>(middle) + 1, key.end(),
+                           key[k])) {
+      throw std::invalid_argument("a conjunction over player " + std::to_string(key[k]) +
+                                  " in and out");
+    }
+  }
+  return key;
+}
+
+}  // namespace
+
+double FactorialRatio(int a, int b) {
+  double ratio = 1.0 / (a + 1);
+  for (int k = 1; k <= b; ++k) ratio *= static_cast<double>(k) / (a + k + 1);
+  return ratio;
+}
+
+TermGame::TermGame(int d, std::span<const Term> terms) : d_(d) {
+  if (d < 1 || d > 65535)
+    throw std::invalid_argument("a game of conjunctions has 1 to 65535 players");
+  std::unordered_map<std::u16string, double> joined;
+  for (const Term& term : terms) joined[KeyOf(term, d)] += term.coefficient;
+  std::vector<std::pair<std::u16string, double>> sorted(joined.begin(), joined.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t words = CoalitionWords(d);
+  with_.assign(words * sorted.size(), 0);
+  without_.assign(words * sorted.size(), 0);
+  for (std::size_t t = 0; t < sorted.size(); ++t) {
+    begin_.push_back(static_cast<std::uint32_t>(players_.size()));
+    auto* masks = &with_;
+    for (const char16_t player : sorted[t].first) {
+      if (player == kSides) {
+        middle_.push_back(static_cast<std::uint32_t>(players_.size()));
+        masks = &without_;
+        continue;
+      }
+      players_.push_back(static_cast<std::uint16_t>(player));
+      (*masks)[player / 64 * sorted.size() + t] |= std::uint64_t{1} << (player % 64);
+    }
+    coefficient_.push_back(sorted[t].second);
+  }
+  begin_.push_back(static_cast<std::uint32_t>(players_.size()));
+}
+
+std::span<const std::uint16_t> TermGame::With(std::size_t t) const {
+  return std::span(players_).subspan(begin_[t], middle_[t] - begin_[t]);
+}
+
+std::span<const std::uint16_t> TermGame::Without(std::size_t t) const {
+  return std::span(players_).subspan(middle_[t], begin_[t + 1] - middle_[t]);
+}
+
+void TermGame::evaluate(std::span<const std::uint64_t> coalitions, std::span<double> values) const {
+  constexpr std::size_t kBlock = 256;
+  const std::size_t words = CoalitionWords(d_), terms = coefficient_.size();
+  std::array<std::uint64_t, kBlock> broken;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::uint64_t* in = coalitions.data() + k * words;
+    double sum = 0;
+    for (std::size_t from = 0; from < terms; from += kBlock) {
+      const std::size_t count = std::min(kBlock, terms - from);
+      broken.fill(0);
+      for (std::size_t w = 0; w < words; ++w) {
+        const std::uint64_t* with = with_.data() + w * terms + from;
+        const std::uint64_t* without = without_.data() + w * terms + from;
+        for (std::size_t t = 0; t < count; ++t) {
+          broken[t] |= (with[t] & ~in[w]) | (without[t] & in[w]);
+        }
+      }
+      for (std::size_t t = 0; t < count; ++t) sum += broken[t] == 0 ? coefficient_[from + t] : 0.0;
+    }
+    values[k] = sum;
+  }
+}
+
+void TermGame::walk(std::span<const std::int32_t> order, std::span<double> values) const {
+  std::vector<std::uint32_t> place(static_cast<std::size_t>(d_));
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    place[static_cast<std::size_t>(order[k])] = static_cast<std::uint32_t>(k);
+  }
+  // One place more than values: where terms end that hold to the last.
+  std::vector<double> change(order.size() + 2, 0.0);
+  for (std::size_t t = 0; t < coefficient_.size(); ++t) {
+    std::uint32_t from = 0, to = static_cast<std::uint32_t>(order.size()) + 1;
+    for (const std::uint16_t player : With(t)) from = std::max(from, place[player] + 1);
+    for (const std::uint16_t player : Without(t)) to = std::min(to, place[player] + 1);
+    if (from >= to) continue;
+    change[from] += coefficient_[t];
+    change[to] -= coefficient_[t];
+  }
+  std::partial_sum(change.begin(), change.end() - 1, values.begin());
+}
+
+std::vector<double> TermGame::ShapleyValues() const {
+  std::vector<double> phi(static_cast<std::size_t>(d_), 0.0);
+  for (std::size_t t = 0; t < coefficient_.size(); ++t) {
+    const auto in = static_cast<int>(With(t).size()), out = static_cast<int>(Without(t).size());
+    for (const std::uint16_t i : With(t)) phi[i] += coefficient_[t] * FactorialRatio(in - 1, out);
+    for (const std::uint16_t i : Without(t))
+      phi[i] -= coefficient_[t] * FactorialRatio(in, out - 1);
+  }
+  return phi;
+}
+
+}  // namespace retable::shapley

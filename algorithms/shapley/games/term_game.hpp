@@ -1,0 +1,48 @@
+#pragma once
+//! @file
+//! Games that are sums of conjunctions: sums of small interactions, and every decision tree, whose
+//! leaves are conjunctions.
+
+#include "algorithms/shapley/games/game.hpp"
+
+namespace retable::shapley {
+
+//! A conjunction: `coefficient` where all players of `with` are in and none of `without` is.
+struct Term {
+  std::vector<std::int32_t> with, without;
+  double coefficient = 0;
+};
+
+//! a! b! / (a + b + 1)!
+double FactorialRatio(int a, int b);
+
+//! A sum of conjunctions over any number of players; terms of the same players are joined.
+//!
+//! A value costs a pass over the terms, O(terms * d / 64). A walk costs O(literals) altogether, not
+//! for each of its d + 1 coalitions: a term holds from the place of its last `with` to that of its
+//! first `without`, so it adds to two places of the walk's differences.
+class TermGame final : public Game {
+ public:
+  //! @throws std::invalid_argument for d outside of 1..65535, players beyond d, a player on both
+  //! sides.
+  TermGame(int d, std::span<const Term> terms);
+  int dimension() const override { return d_; }
+  void evaluate(std::span<const std::uint64_t> coalitions, std::span<double> values) const override;
+  void walk(std::span<const std::int32_t> order, std::span<double> values) const override;
+  //! Exact Shapley values, term by term: c (u-1)! w! / (u+w)! for each of u players in, and
+  //! -c u! (w-1)! / (u+w)! for each of w players out. Lundberg et al. 2020, algorithm 3.
+  std::vector<double> ShapleyValues() const;
+  std::size_t terms() const { return coefficient_.size(); }
+
+ private:
+  std::span<const std::uint16_t> With(std::size_t t) const;
+  std::span<const std::uint16_t> Without(std::size_t t) const;
+
+  int d_;
+  std::vector<double> coefficient_;
+  std::vector<std::uint16_t> players_;         // of all terms: with, then without
+  std::vector<std::uint32_t> begin_, middle_;  // of a term's players; one more begin at the end
+  std::vector<std::uint64_t> with_, without_;  // the same as masks: word by word, each of all terms
+};
+
+}  // namespace retable::shapley

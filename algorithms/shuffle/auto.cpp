@@ -1,0 +1,32 @@
+//! @file
+//! "Shuffle" on the CPU: the twin of the GPU's choice, order for order.
+
+#include "algorithms/shuffle/auto.hpp"
+
+#include <memory>
+
+#include "algorithms/shuffle/shuffler.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+class BestShuffler final : public Shuffler {
+  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+           std::uint64_t seed) override {
+    const char* method = TakesSplit(n, item_bytes) ? "SplitRectangle" : "Rectangle";
+    Registry<Shuffler>::Instance()
+        .Make(method, Device::kCpu, {})
+        ->shuffle(in, out, n, item_bytes, seed);
+  }
+};
+
+RETABLE_REGISTER(Shuffler, best,
+                 {.name = "Shuffle",
+                  .device = Device::kCpu,
+                  .summary = "rectangle cipher; past the cache within the buckets of a split",
+                  .citation = "ours",
+                  .parameters = {},
+                  .make = [](const Parameters&) { return std::make_unique<BestShuffler>(); }});
+
+}  // namespace
+}  // namespace retable::shuffle

@@ -1,0 +1,240 @@
+//! @file
+//! The bijective shuffles on the GPU: LCG, VarPhilox, VarPhilox-mended, in the paper's three
+//! fusions.
+
+#include <memory>
+
+#include "algorithms/shuffle/bijective/kernels.cuh"
+#include "algorithms/shuffle/block.cuh"
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "base/cuda/memory.hpp"
+
+namespace retable::shuffle {
+
+__global__ void ScanCounts(std::uint32_t* counts, std::uint32_t tiles) {
+  __shared__ std::uint32_t warps[33];
+  __shared__ std::uint32_t carry;
+  if (threadIdx.x == 0) carry = 0;
+  for (std::uint32_t base = 0; base < tiles; base += 4096) {
+    __syncthreads();
+    std::uint32_t own[4], sum = 0;
+    const std::uint32_t first = base + threadIdx.x * 4;
+    for (int e = 0; e < 4; ++e) sum += own[e] = first + e < tiles ? counts[first + e] : 0;
+    std::uint32_t running = carry + ExclusiveSum<32>(sum, warps);
+    for (int e = 0; e < 4; ++e) {
+      if (first + e < tiles) counts[first + e] = running;
+      running += own[e];
+    }
+    __syncthreads();
+    if (threadIdx.x == 1023) carry = running;
+  }
+}
+
+__global__ void CompactStored(StoredValues f, std::uint32_t* out, std::uint64_t n,
+                              std::uint64_t domain, const std::uint32_t* starts) {
+  __shared__ std::uint32_t warps[kBijectThreads / 32];
+  std::uint32_t source[kBijectEach], valid[kBijectEach], total;
+  const std::uint32_t count = EvaluateRows<kBijectEach>(f, blockIdx.x, n, domain, source, valid);
+  const std::uint32_t before = WarpsBefore(count, warps, total);
+  StoreRows(source, valid, std::uint64_t{starts[blockIdx.x]} + before, out);
+}
+
+namespace {
+
+unsigned Blocks(std::uint64_t count, std::uint64_t each) {
+  return static_cast<unsigned>((count + each - 1) / each);
+}
+
+std::uint64_t Domain(std::uint64_t n) {
+  return std::uint64_t{1} << std::max(8, CeilLog2(n));
+}
+
+// Device memory of a bijective shuffle and its launches.
+class Bijective {
+ public:
+  void Prepare(std::uint64_t n, int fusion) {
+    std::uint64_t tiles = Blocks(Domain(n), kBijectTile);
+    if (fusion == 2) {
+      const std::uint64_t small_tiles = kSmallDomain / kBijectThreads;
+      const std::uint64_t before = status_.size();
+      status_.Reserve(std::max(tiles, small_tiles));
+      if (status_.size() != before) {
+        CheckCuda(cudaMemset(status_.data(), 0, status_.size() * 8), "cudaMemset");
+        epoch_ = 0;
+      }
+      return;
+    }
+    counts_.Reserve(tiles);
+    if (fusion == 0) {
+      values_.Reserve(Domain(n));
+      index_.Reserve(n);
+    }
+  }
+
+  template <class Item, class F>
+  void Enqueue(const F& f, std::uint64_t domain, int fusion, const Item* in, Item* out,
+               std::uint64_t n, cudaStream_t stream) {
+    const unsigned tiles = Blocks(domain, kBijectTile);
+    if (fusion == 0) {
+      Evaluate<<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(f, values_.data(),
+                                                                              domain);
+      const StoredValues stored{values_.data(), domain};
+      CountValid<<<tiles, kBijectThreads, 0, stream>>>(stored, n, domain, counts_.data());
+      ScanCounts<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
+      CompactStored<<<tiles, kBijectThreads, 0, stream>>>(stored, index_.data(), n, domain,
+                                                          counts_.data());
+      GatherStored<<<Blocks(n, kBijectTile / 2), kBijectThreads, 0, stream>>>(index_.data(), in,
+                                                                              out, n);
+    } else if (n == domain) {
+      GatherWhole<<<Blocks(n, kBijectTile / 2), kBijectThreads, 0, stream>>>(f, in, out, n);
+    } else if (fusion == 1) {
+      CountValid<<<tiles, kBijectThreads, 0, stream>>>(f, n, domain, counts_.data());
+      ScanCounts<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
+      GatherValid<<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, counts_.data());
+    } else {
+      if (++epoch_ >> 26) {
+        CheckCuda(cudaMemsetAsync(status_.data(), 0, status_.size() * 8, stream), "cudaMemset");
+        epoch_ = 1;
+      }
+      const LookBack look_back{status_.data(), epoch_};
+      if (domain <= kSmallDomain) {
+        ShuffleOnePass<1><<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(
+            f, in, out, n, domain, look_back);
+      } else {
+        ShuffleOnePass<kBijectEach>
+            <<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, look_back);
+      }
+    }
+    CheckCuda(cudaGetLastError(), "bijective shuffle");
+  }
+
+ private:
+  DeviceArray<unsigned long long> status_;
+  DeviceArray<std::uint32_t> counts_, values_, index_;
+  std::uint32_t epoch_ = 0;
+};
+
+void CheckSize(std::uint64_t n) {
+  if (n > (std::uint64_t{1} << 31)) {
+    throw std::invalid_argument("bijective shuffles on a GPU take up to 2^31 items, not " +
+                                std::to_string(n));
+  }
+}
+
+class CudaBijective : public CudaShuffler {
+ public:
+  explicit CudaBijective(int fusion) : fusion_(fusion) {
+    if (fusion < 0 || fusion > 2) throw std::invalid_argument("fusion is 0, 1 or 2");
+  }
+  void prepare(std::uint64_t n, std::size_t) override {
+    CheckSize(n);
+    bijective_.Prepare(n, fusion_);
+  }
+
+ protected:
+  template <class F>
+  void Launch(const F& f, std::uint64_t domain, const void* in, void* out, std::uint64_t n,
+              std::size_t item_bytes, cudaStream_t stream) {
+    WithItemType(item_bytes, [&](auto item) {
+      using Item = decltype(item);
+      bijective_.Enqueue(f, domain, fusion_, static_cast<const Item*>(in), static_cast<Item*>(out),
+                         n, stream);
+    });
+  }
+
+ private:
+  Bijective bijective_;
+  int fusion_;
+};
+
+class CudaLcg final : public CudaBijective {
+ public:
+  using CudaBijective::CudaBijective;
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    const Lcg f = MakeLcg(n, seed);
+    Launch(f, f.size(), in, out, n, item_bytes, stream);
+  }
+};
+
+class CudaVarPhilox final : public CudaBijective {
+ public:
+  CudaVarPhilox(int fusion, int rounds) : CudaBijective(fusion), rounds_(rounds) {
+    MakeVariablePhilox(1, 0, rounds);
+  }
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    const VariablePhilox f = MakeVariablePhilox(n, seed, rounds_);
+    if (rounds_ == 24) {
+      Launch(FixedRounds<VariablePhilox, 24>{f}, f.size(), in, out, n, item_bytes, stream);
+    } else {
+      Launch(f, f.size(), in, out, n, item_bytes, stream);
+    }
+  }
+
+ private:
+  int rounds_;
+};
+
+class CudaMended final : public CudaBijective {
+ public:
+  using CudaBijective::CudaBijective;
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    const MendedPhilox f = MakeMendedPhilox(n, seed);
+    const auto launch = [&](const auto& cipher) {
+      Launch(cipher, f.size(), in, out, n, item_bytes, stream);
+    };
+    if (f.cipher.rounds == 12) {
+      launch(FixedRounds<MendedPhilox, 12>{f});
+    } else if (f.cipher.rounds == 20) {
+      launch(FixedRounds<MendedPhilox, 20>{f});
+    } else {
+      launch(f);
+    }
+  }
+};
+
+ParameterInfo Fusion() {
+  return {"fusion", std::int64_t{2},
+          "0 separate passes, 1 two-pass scan, 2 one pass with look-back"};
+}
+int FusionOf(const Parameters& p) {
+  return static_cast<int>(IntegerParameter(p, "fusion", 2));
+}
+
+RETABLE_REGISTER(Shuffler, lcg,
+                 {.name = "LCG",
+                  .device = Device::kCuda,
+                  .summary = "bijective shuffle with a linear congruential bijection",
+                  .citation = "Mitchell et al. 2022, section 3.1",
+                  .parameters = {Fusion()},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<CudaLcg>(FusionOf(p));
+                  }});
+
+RETABLE_REGISTER(Shuffler, var_philox,
+                 {.name = "VarPhilox",
+                  .device = Device::kCuda,
+                  .summary = "bijective shuffle with the VariablePhilox cipher",
+                  .citation = "Mitchell et al. 2022, section 3.2 and listing 1",
+                  .parameters = {{"rounds", std::int64_t{24}, "rounds of the cipher, 1 to 64"},
+                                 Fusion()},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<CudaVarPhilox>(
+                        FusionOf(p), static_cast<int>(IntegerParameter(p, "rounds", 24)));
+                  }});
+
+RETABLE_REGISTER(Shuffler, mended,
+                 {.name = "VarPhilox-mended",
+                  .device = Device::kCuda,
+                  .summary = "VariablePhilox after a keyed addition; rounds by width",
+                  .citation = "ours, after Mitchell et al. 2022",
+                  .parameters = {Fusion()},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<CudaMended>(FusionOf(p));
+                  }});
+
+}  // namespace
+}  // namespace retable::shuffle

@@ -1,0 +1,181 @@
+//! @file
+//! Shuffling in place on the GPU. The scratch is the partition shuffle's own memory between levels.
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/in_place/workspace.hpp"
+#include "algorithms/shuffle/partition/cuda/workspace.hpp"
+#include "base/cuda/memory.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+//! Regions b < d exchange what they can; what is left of (b, d) goes to the buffer. Blocks: parts x
+//! parts x any number that share a pair.
+template <class Item>
+__global__ void __launch_bounds__(kThreads)
+    ExchangeSegments(const Holding* holdings, Item* items, Item* buffer) {
+  const std::uint32_t b = blockIdx.y, d = blockIdx.x, parts = gridDim.x;
+  if (b == d) return;
+  const Holding mine = holdings[b * parts + d];
+  const std::uint32_t first = blockIdx.z * kThreads + threadIdx.x, step = gridDim.z * kThreads;
+  if (b < d) {
+    const Holding other = holdings[d * parts + b];
+    for (std::uint32_t k = first; k < mine.kept; k += step) {
+      const std::uint32_t p = mine.place(k), q = other.place(k);
+      const Item moving = items[p];
+      items[p] = items[q];
+      items[q] = moving;
+    }
+  }
+  for (std::uint32_t k = mine.kept + first; k < mine.size; k += step) {
+    buffer[mine.into + k - mine.kept] = items[mine.place(k)];
+  }
+}
+
+template <class Item>
+__global__ void __launch_bounds__(kThreads)
+    FillFromBuffer(const Holding* holdings, Item* items, const Item* buffer) {
+  const Holding mine = holdings[blockIdx.y * gridDim.x + blockIdx.x];
+  for (std::uint32_t k = mine.kept + threadIdx.x; k < mine.size; k += kThreads) {
+    items[mine.place(k)] = buffer[mine.from + k - mine.kept];
+  }
+}
+
+}  // namespace
+
+struct InPlaceWorkspace::Arrays {
+  PartitionWorkspace partition;
+  DeviceArray<std::byte> buffer;
+  DeviceArray<std::uint32_t> starts;
+  DeviceArray<Holding> holdings;
+  std::uint64_t free_before = 0, free_after = 0;
+};
+
+InPlaceWorkspace::InPlaceWorkspace() : arrays_(std::make_unique<Arrays>()) {}
+InPlaceWorkspace::~InPlaceWorkspace() = default;
+
+std::uint64_t InPlaceWorkspace::bytes() const {
+  return arrays_->free_before - arrays_->free_after;
+}
+
+void InPlaceWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk) {
+  plan_ = MakeInPlacePlan(n, chunk);
+  std::size_t total = 0;
+  CheckCuda(cudaMemGetInfo(&arrays_->free_before, &total), "cudaMemGetInfo");
+  // The largest bucket: 16 standard deviations over the mean.
+  const auto mean = static_cast<double>(plan_.chunk);
+  const auto largest = static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256);
+  arrays_->partition.Prepare(std::min(n, largest), item_bytes);
+  arrays_->partition.ReserveBetween(std::min(n, largest) * item_bytes);
+  const std::uint64_t parts = plan_.parts;
+  if (parts > 1) {
+    arrays_->buffer.Reserve(ExchangeBuffer(plan_) * item_bytes);
+    arrays_->starts.Reserve(parts * (parts + 1));
+    arrays_->holdings.Reserve(parts * parts);
+  }
+  CheckCuda(cudaMemGetInfo(&arrays_->free_after, &total), "cudaMemGetInfo");
+}
+
+template <class Item>
+void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
+                               cudaStream_t stream) {
+  if (n != plan_.n) throw std::invalid_argument("prepare this workspace for the same n first");
+  auto* scratch = static_cast<Item*>(arrays_->partition.between());
+  const auto copy = [&](Item* to, const Item* from, std::uint64_t count) {
+    CheckCuda(cudaMemcpyAsync(to, from, count * sizeof(Item), cudaMemcpyDeviceToDevice, stream),
+              "cudaMemcpyAsync");
+  };
+  const auto shuffle_bucket = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t key) {
+    if (end == begin) return;
+    const PartitionPlan plan = MakePartitionPlan(end - begin);
+    const Item* in = items + begin;
+    if (plan.leaves_per_bucket == 1 && plan.buckets > 1) {  // one level cannot work in place
+      copy(scratch, in, end - begin);
+      in = scratch;
+    }
+    arrays_->partition.Enqueue(in, items + begin, end - begin, key, stream);
+  };
+  const std::uint64_t parts = plan_.parts;
+  if (parts == 1) return shuffle_bucket(0, n, seed);
+
+  std::uint32_t* starts = arrays_->starts.data();
+  for (std::uint64_t c = 0; c < parts; ++c) {
+    const std::uint64_t begin = plan_.chunk_begin(c), size = plan_.chunk_begin(c + 1) - begin;
+    if (size == 0) {
+      CheckCuda(cudaMemsetAsync(starts + c * (parts + 1), 0, (parts + 1) * 4, stream), "memset");
+      continue;
+    }
+    arrays_->partition.EnqueueSplit(static_cast<const Item*>(items + begin), scratch, size,
+                                    plan_.parts, seed, kInPlaceStream, begin >> 8,
+                                    starts + c * (parts + 1), stream);
+    copy(items + begin, scratch, size);
+  }
+  std::vector<std::uint32_t> segments(parts * (parts + 1));
+  CheckCuda(
+      cudaMemcpyAsync(segments.data(), starts, segments.size() * 4, cudaMemcpyDeviceToHost, stream),
+      "cudaMemcpyAsync");
+  CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  const Exchange exchange = MakeExchange(plan_, segments);
+  arrays_->buffer.Reserve(exchange.buffer * sizeof(Item));  // seldom more than was prepared
+  Holding* holdings = arrays_->holdings.data();
+  CheckCuda(
+      cudaMemcpyAsync(holdings, exchange.holdings.data(),
+                      exchange.holdings.size() * sizeof(Holding), cudaMemcpyHostToDevice, stream),
+      "cudaMemcpyAsync");
+  auto* buffer = reinterpret_cast<Item*>(arrays_->buffer.data());
+  const dim3 pairs(plan_.parts, plan_.parts);
+  const std::uint64_t segment = n / (parts * parts);
+  const dim3 shared_pairs(plan_.parts, plan_.parts,
+                          static_cast<unsigned>(std::clamp<std::uint64_t>(segment >> 13, 1, 1024)));
+  ExchangeSegments<<<shared_pairs, kThreads, 0, stream>>>(holdings, items, buffer);
+  CheckCuda(cudaGetLastError(), "ExchangeSegments");
+  FillFromBuffer<<<pairs, kThreads, 0, stream>>>(holdings, items, static_cast<const Item*>(buffer));
+  CheckCuda(cudaGetLastError(), "FillFromBuffer");
+  for (std::uint32_t b = 0; b < parts; ++b) {
+    shuffle_bucket(exchange.begins[b], exchange.begins[b + 1], BucketSeed(seed, b));
+  }
+}
+
+template void InPlaceWorkspace::Shuffle(std::uint32_t*, std::uint64_t, std::uint64_t, cudaStream_t);
+template void InPlaceWorkspace::Shuffle(std::uint64_t*, std::uint64_t, std::uint64_t, cudaStream_t);
+
+namespace {
+
+class CudaInPlace final : public CudaShuffler {
+ public:
+  void prepare(std::uint64_t n, std::size_t item_bytes) override {
+    if (item_bytes == 16) throw std::invalid_argument("InPlace moves items of 4 and 8 bytes");
+    workspace_.Prepare(n, item_bytes);
+  }
+  // The contract has two arrays: the copy is timed with the rest.
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    CheckCuda(cudaMemcpyAsync(out, in, n * item_bytes, cudaMemcpyDeviceToDevice, stream), "copy");
+    if (item_bytes == 4) {
+      workspace_.Shuffle(static_cast<std::uint32_t*>(out), n, seed, stream);
+    } else {
+      workspace_.Shuffle(static_cast<std::uint64_t*>(out), n, seed, stream);
+    }
+  }
+
+ private:
+  InPlaceWorkspace workspace_;
+};
+
+RETABLE_REGISTER(Shuffler, in_place,
+                 {.name = "InPlace",
+                  .device = Device::kCuda,
+                  .summary = "partition shuffle without a second array: segments change places",
+                  .citation = "ours",
+                  .parameters = {},
+                  .make = [](const Parameters&) { return std::make_unique<CudaInPlace>(); }});
+
+}  // namespace
+}  // namespace retable::shuffle

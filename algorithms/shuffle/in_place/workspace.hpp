@@ -1,0 +1,37 @@
+#pragma once
+//! @file
+//! Shuffling in place on device memory.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "algorithms/shuffle/in_place/in_place.hpp"
+
+namespace retable::shuffle {
+
+class InPlaceWorkspace {
+ public:
+  InPlaceWorkspace();
+  ~InPlaceWorkspace();
+
+  //! Allocates for n items: a chunk, the buffer of the exchange and tables. `chunk` is for tests.
+  //! @throws std::invalid_argument for n over 2^31.
+  void Prepare(std::uint64_t n, std::size_t item_bytes, std::uint64_t chunk = kInPlaceChunk);
+
+  //! Shuffles n items where they are, as prepared; the same order as ShuffleInPlace. Waits for the
+  //! stream once, when the sizes of the segments are known. Item is uint32_t or uint64_t.
+  template <class Item>
+  void Shuffle(Item* items, std::uint64_t n, std::uint64_t seed, cudaStream_t stream);
+
+  //! Bytes of device memory in use beside the items.
+  std::uint64_t bytes() const;
+
+ private:
+  struct Arrays;
+  std::unique_ptr<Arrays> arrays_;
+  InPlacePlan plan_;
+};
+
+}  // namespace retable::shuffle

@@ -1,0 +1,32 @@
+#ifdef RETABLE_HAS_CUDA
+
+#include "algorithms/shuffle/in_place/workspace.hpp"
+
+#include <gtest/gtest.h>
+
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+class CudaInPlace : public CudaTest {};
+
+TEST_F(CudaInPlace, EqualsTheCpuWithManyChunks) {
+  for (const std::uint64_t n : {1000003, 5000000}) {
+    for (const std::uint64_t chunk : {1u << 14, 1u << 18}) {
+      std::vector<std::uint64_t> expected = TestItems<std::uint64_t>(n, seed), got(n);
+      const DeviceArray<std::uint64_t> items{std::span<const std::uint64_t>(expected)};
+      InPlaceWorkspace workspace;
+      workspace.Prepare(n, 8, chunk);
+      workspace.Shuffle(items.data(), n, seed, nullptr);
+      items.Download(got);
+      ShuffleInPlace(expected.data(), n, 8, seed, chunk);
+      EXPECT_EQ(got, expected) << n << " items in chunks of " << chunk;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace retable::shuffle
+
+#endif

@@ -1,0 +1,197 @@
+#include "algorithms/shuffle/multi_gpu/several_gpus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/shuffle/in_place/in_place.hpp"
+#include "algorithms/shuffle/partition/cuda/workspace.hpp"
+#include "base/cuda/memory.hpp"
+
+namespace retable::shuffle {
+
+// Items of a device's own part that lie elsewhere.
+struct SeveralGpus::Part {
+  const void* from;
+  void* to;
+  std::uint64_t bytes;
+  int device;
+};
+
+namespace {
+
+constexpr std::size_t kPieces = 4;  // of a part, copied at the same time
+
+}  // namespace
+
+struct SeveralGpus::Device {
+  int id = 0;
+  cudaStream_t stream = nullptr;
+  std::vector<cudaStream_t> fetching;
+  std::vector<cudaEvent_t> fetched;
+  PartitionWorkspace partition;
+  DeviceArray<std::byte> split, received;
+  DeviceArray<std::uint32_t> starts;
+
+  void Use() const { CheckCuda(cudaSetDevice(id), "cudaSetDevice"); }
+  void Wait() const {
+    Use();
+    CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  }
+};
+
+SeveralGpus::SeveralGpus(std::vector<int> devices) {
+  if (devices.empty()) throw std::invalid_argument("name at least one device");
+  if (devices.size() * kDeviceDigits > kMaxDigits) {
+    throw std::invalid_argument("up to " + std::to_string(kMaxDigits / kDeviceDigits) +
+                                " devices, not " + std::to_string(devices.size()));
+  }
+  for (const int id : devices) {
+    CheckCuda(cudaSetDevice(id), "cudaSetDevice");
+    for (const int other : devices) {
+      int reachable = 0;
+      CheckCuda(cudaDeviceCanAccessPeer(&reachable, id, other), "cudaDeviceCanAccessPeer");
+      if (id == other || reachable == 0) continue;  // copies then go by way of the host
+      const cudaError_t status = cudaDeviceEnablePeerAccess(other, 0);
+      if (status == cudaErrorPeerAccessAlreadyEnabled) {
+        cudaGetLastError();
+      } else {
+        CheckCuda(status, "cudaDeviceEnablePeerAccess");
+      }
+    }
+    devices_.push_back(std::make_unique<Device>());
+    devices_.back()->id = id;
+    CheckCuda(cudaStreamCreate(&devices_.back()->stream), "cudaStreamCreate");
+    for (std::size_t f = 0; f < devices.size() * kPieces; ++f) {
+      CheckCuda(cudaStreamCreate(&devices_.back()->fetching.emplace_back()), "cudaStreamCreate");
+      CheckCuda(cudaEventCreateWithFlags(&devices_.back()->fetched.emplace_back(),
+                                         cudaEventDisableTiming),
+                "cudaEventCreate");
+    }
+  }
+}
+
+SeveralGpus::~SeveralGpus() {
+  for (auto& device : devices_) {
+    cudaSetDevice(device->id);
+    cudaStreamDestroy(device->stream);
+    for (cudaStream_t stream : device->fetching) cudaStreamDestroy(stream);
+    for (cudaEvent_t event : device->fetched) cudaEventDestroy(event);
+    device.reset();
+  }
+}
+
+std::uint64_t SeveralGpus::slice(std::uint64_t n, std::size_t g) const {
+  const std::uint64_t each = ((n + devices_.size() - 1) / devices_.size() + 255) / 256 * 256;
+  return std::min(n, (g + 1) * each) - std::min(n, g * each);
+}
+
+std::uint64_t SeveralGpus::capacity(std::uint64_t n) const {
+  const double mean = static_cast<double>(n) / static_cast<double>(devices_.size());
+  return std::min(n, static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 256));
+}
+
+void SeveralGpus::Prepare(std::uint64_t n, std::size_t item_bytes) {
+  for (auto& device : devices_) {
+    device->Use();
+    device->split.Reserve(slice(n, 0) * item_bytes);
+    device->received.Reserve(capacity(n) * item_bytes);
+    device->starts.Reserve(devices_.size() * kDeviceDigits + 1);
+    device->partition.Prepare(std::max(capacity(n), slice(n, 0)), item_bytes);
+  }
+}
+
+// Enqueues the copies; what is enqueued on the device's stream afterwards waits for them.
+void SeveralGpus::Fetch(Device& device, const std::vector<Part>& parts) const {
+  for (std::size_t f = 0; f < parts.size() * kPieces; ++f) {
+    const Part& part = parts[f / kPieces];
+    cudaStream_t stream = device.fetching[f];
+    const std::uint64_t each = (part.bytes / kPieces + 256) / 256 * 256;
+    const std::uint64_t begin = std::min(part.bytes, f % kPieces * each);
+    const std::uint64_t end = std::min(part.bytes, begin + each);
+    if (begin == end) continue;
+    CheckCuda(cudaMemcpyPeerAsync(static_cast<std::byte*>(part.to) + begin, device.id,
+                                  static_cast<const std::byte*>(part.from) + begin, part.device,
+                                  end - begin, stream),
+              "cudaMemcpyPeerAsync");
+    CheckCuda(cudaEventRecord(device.fetched[f], stream), "cudaEventRecord");
+    CheckCuda(cudaStreamWaitEvent(device.stream, device.fetched[f]), "cudaStreamWaitEvent");
+  }
+}
+
+template <class Item>
+std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& in,
+                                                const std::vector<Item*>& out, std::uint64_t n,
+                                                std::uint64_t seed) {
+  const std::size_t parts = devices_.size();
+  if (in.size() != parts || out.size() != parts) {
+    throw std::invalid_argument("give one slice and one part for each of the " +
+                                std::to_string(parts) + " devices");
+  }
+  const std::size_t digits = parts * kDeviceDigits, row = digits + 1;
+  std::vector<std::uint32_t> starts(parts * row, 0);  // [slice][digit]
+  for (std::size_t g = 0; g < parts; ++g) {
+    Device& device = *devices_[g];
+    if (slice(n, g) == 0) continue;
+    device.Use();
+    device.partition.EnqueueSplit(in[g], reinterpret_cast<Item*>(device.split.data()), slice(n, g),
+                                  static_cast<std::uint32_t>(digits), seed, kDeviceStream,
+                                  g * (slice(n, 0) / 256), device.starts.data(), device.stream);
+  }
+  // Only now, as a copy to pageable memory waits for its device.
+  for (std::size_t g = 0; g < parts; ++g) {
+    if (slice(n, g) == 0) continue;
+    devices_[g]->Use();
+    CheckCuda(cudaMemcpyAsync(starts.data() + g * row, devices_[g]->starts.data(), row * 4,
+                              cudaMemcpyDeviceToHost, devices_[g]->stream),
+              "cudaMemcpyAsync");
+  }
+  for (const auto& device : devices_) device->Wait();
+  std::vector<std::uint64_t> sizes(parts, 0);
+  // Each device fetches its parts, from the next device first, so that no link is crowded.
+  for (std::size_t to = 0; to < parts; ++to) {
+    Device& device = *devices_[to];
+    device.Use();
+    std::vector<std::uint64_t> begins(parts + 1, 0);
+    for (std::size_t from = 0; from < parts; ++from) {
+      const std::uint32_t* part = &starts[from * row + to * kDeviceDigits];
+      begins[from + 1] = begins[from] + part[kDeviceDigits] - part[0];
+    }
+    sizes[to] = begins[parts];
+    if (sizes[to] > capacity(n)) {
+      throw std::runtime_error("a part of " + std::to_string(sizes[to]) +
+                               " items is 16 standard deviations over its mean");
+    }
+    std::vector<Part> fetched;
+    for (std::size_t turn = 1; turn <= parts; ++turn) {
+      const std::size_t from = (to + turn) % parts;
+      const std::uint64_t count = begins[from + 1] - begins[from];
+      if (count == 0) continue;
+      const Item* source = reinterpret_cast<const Item*>(devices_[from]->split.data()) +
+                           starts[from * row + to * kDeviceDigits];
+      Item* target = reinterpret_cast<Item*>(device.received.data()) + begins[from];
+      fetched.push_back({source, target, count * sizeof(Item), devices_[from]->id});
+    }
+    Fetch(device, fetched);
+  }
+  for (std::size_t to = 0; to < parts; ++to) {
+    if (sizes[to] == 0) continue;
+    Device& device = *devices_[to];
+    device.Use();
+    device.partition.Enqueue(reinterpret_cast<const Item*>(device.received.data()), out[to],
+                             sizes[to], BucketSeed(seed, static_cast<std::uint32_t>(to)),
+                             device.stream);
+  }
+  for (const auto& device : devices_) device->Wait();
+  return sizes;
+}
+
+template std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const std::uint32_t*>&,
+                                                         const std::vector<std::uint32_t*>&,
+                                                         std::uint64_t, std::uint64_t);
+template std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const std::uint64_t*>&,
+                                                         const std::vector<std::uint64_t*>&,
+                                                         std::uint64_t, std::uint64_t);
+
+}  // namespace retable::shuffle

@@ -1,0 +1,440 @@
+#include "algorithms/shuffle/partition/cpu/in_memory_bucket.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
+#include "algorithms/shuffle/partition/cpu/scratch.hpp"
+#include "base/parallel.hpp"
+#include "base/simd_target.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+// A bin of any size, by definition. `in` and `out` do not overlap.
+template <class Item>
+void ShuffleBin(const Philox4x32& random, std::uint64_t leaf, std::uint32_t bin, std::uint32_t word,
+                const Item* in, Item* out, std::uint32_t size) {
+  if (size <= kSmallBin) {
+    const std::uint64_t places = UniformSmallOrder(random, leaf, bin, size, word);
+    for (std::uint32_t r = 0; r < size; ++r) out[(places >> (4 * r)) & 15] = in[r];
+    return;
+  }
+  std::copy_n(in, size, out);
+  for (std::uint32_t k = 1; k < size; ++k) std::swap(out[k], out[LargeSwap(random, leaf, bin, k)]);
+}
+
+// --- any ---------------------------------------------------------------------------------------
+
+template <class Item>
+void ShuffleAny(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
+                std::uint32_t m) {
+  auto* digit = Scratch<std::uint16_t, struct AnyDigits>((std::size_t{m} + 255) / 256 * 256);
+  Item* binned = Scratch<Item, struct AnyItems>(m);
+  std::uint32_t start[kBins + 1] = {}, next[kBins];
+  for (std::uint32_t s = 0; s < m; s += 256) {
+    FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit + s);
+    for (std::uint32_t k = s; k < std::min(s + 256, m); ++k) ++start[digit[k] + 1];
+  }
+  for (std::uint32_t b = 0; b < kBins; ++b) {
+    next[b] = start[b];
+    start[b + 1] += start[b];
+  }
+  for (std::uint32_t s = 0; s < m; ++s) binned[next[digit[s]]++] = in[s];
+  alignas(64) std::uint32_t words[128];
+  for (std::uint32_t b = 0; b < kBins; ++b) {
+    if (b % 128 == 0) FillSwapBlocks(random, leaf, b / 128, words);
+    ShuffleBin(random, leaf, b, SwapWord(words, b % 128), binned + start[b], out + start[b],
+               start[b + 1] - start[b]);
+  }
+}
+
+// --- sparse ------------------------------------------------------------------------------------
+
+constexpr std::uint32_t kSparse = 1280;
+static_assert(kSparse % 256 == 0);
+
+// Exclusive sums of counts, four at a time in one word.
+static_assert(std::endian::native == std::endian::little);
+void SumsBefore(const std::uint16_t count[kBins], std::uint16_t before[kBins]) {
+  constexpr std::uint64_t kOnes = 0x0001000100010001u;
+  std::uint64_t sum = 0;
+  for (std::uint32_t b = 0; b < kBins; b += 4) {
+    std::uint64_t four;
+    std::memcpy(&four, count + b, sizeof four);
+    const std::uint64_t sums = four * kOnes;
+    const std::uint64_t shifted = (sums << 16) + sum * kOnes;
+    std::memcpy(before + b, &shifted, sizeof shifted);
+    sum += sums >> 48;
+  }
+}
+
+// The orders of bins that hold two or more, as a difference from "slot r goes to place r". False
+// when one holds more than the table knows.
+bool SparseOrders(const Philox4x32& random, std::uint64_t leaf, const std::uint16_t* bins,
+                  std::uint32_t count, const std::uint16_t size[kBins], std::uint32_t* order) {
+  const BinOrders& table = BinOrders::Table();
+  std::uint32_t words[128], blocks[32] = {};
+  for (std::uint32_t first = 0; first < count; first += 32) {
+    const std::uint32_t many = std::min(32u, count - first);
+    for (std::uint32_t k = 0; k < many; ++k) blocks[k] = bins[first + k] / 4;
+    FillSwapBlocksOf(random, leaf, blocks, words);
+    for (std::uint32_t k = 0; k < many; ++k) {
+      const std::uint32_t bin = bins[first + k];
+      if (size[bin] > kTabledBin) return false;
+      const std::uint64_t product =
+          static_cast<std::uint64_t>(words[bin % 4 * 32 + k]) * table.count[size[bin]];
+      if (static_cast<std::uint32_t>(product) < table.count[kTabledBin]) return false;
+      const std::uint32_t take = table.take[table.first[size[bin]] + (product >> 32)];
+      order[bin] = (size[bin] == 2 ? take : InverseOrder(take)) ^ 0x76543210u;
+    }
+  }
+  return true;
+}
+
+bool SparseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
+                std::uint16_t* slots) {
+  alignas(64) std::uint16_t digit[kSparse], rank[kSparse], shared[kSparse];
+  std::uint16_t size[kBins] = {}, before[kBins];
+  std::uint32_t many = 0;
+  for (std::uint32_t s = 0; s < m; s += 256) {
+    FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit + s);
+  }
+  for (std::uint32_t s = 0; s < m; ++s) {
+    const std::uint16_t bin = digit[s], r = size[bin]++;
+    rank[s] = r;
+    shared[many] = bin;
+    many += r == 1;
+  }
+  std::uint32_t order[kBins] = {};
+  if (!SparseOrders(random, leaf, shared, many, size, order)) return false;
+  SumsBefore(size, before);
+  for (std::uint32_t s = 0; s < m; ++s) {
+    const std::uint32_t place = ((order[digit[s]] >> (4 * rank[s])) & 15u) ^ rank[s];
+    slots[before[digit[s]] + place] = static_cast<std::uint16_t>(s);
+  }
+  return true;
+}
+
+// --- dense -------------------------------------------------------------------------------------
+
+// The slots that drew each bin, in order. The first eight of all bins lie together, so that they
+// stay in the first-level cache.
+struct Rooms {
+  std::uint8_t size[kBins];
+  alignas(64) std::uint16_t slot[2][kBins][8];
+};
+
+// False when a bin has no room.
+bool FillRooms(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m, Rooms& rooms) {
+  std::fill_n(rooms.size, kBins, std::uint8_t{0});
+  alignas(64) std::uint16_t digit[256];
+  for (std::uint32_t s = 0; s < m; s += 256) {
+    FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit);
+    const std::uint32_t many = std::min(256u, m - s);
+    for (std::uint32_t k = 0; k < many; ++k) {
+      const std::uint32_t bin = digit[k], rank = rooms.size[bin]++;
+      // One item in a hundred is a ninth: worth a branch.
+      if (rank < 8) {
+        rooms.slot[0][bin][rank] = static_cast<std::uint16_t>(s + k);
+      } else if (rank < 16) {
+        rooms.slot[1][bin][rank - 8] = static_cast<std::uint16_t>(s + k);
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// 128 bins on their way out.
+struct BinGroup {
+  std::uint32_t first;                   // bin
+  alignas(64) std::uint32_t words[128];  // see SwapWord
+  alignas(64) std::uint32_t take[128];   // orders
+  std::uint64_t odd[2];                  // bits of bins that the table has not
+  std::uint32_t begin[128];              // places
+};
+
+void LookUpOrders(const Rooms& rooms, const BinOrders& table, BinGroup& group) {
+  group.odd[0] = group.odd[1] = 0;
+  for (std::uint32_t b = 0; b < 128; ++b) {
+    const std::uint32_t held = rooms.size[group.first + b], size = std::min(held, kTabledBin);
+    const std::uint64_t product =
+        static_cast<std::uint64_t>(SwapWord(group.words, b)) * table.count[size];
+    group.take[b] = table.take[table.first[size] + (product >> 32)];
+    const bool odd =
+        (held > kTabledBin) | (static_cast<std::uint32_t>(product) < table.count[kTabledBin]);
+    group.odd[b / 64] |= std::uint64_t{odd} << (b % 64);
+  }
+}
+
+// Writes each bin's eight first in order; what is too much the next bins overwrite, so that there
+// is no branch on a size. Returns the sum of the sizes and `place`.
+std::uint32_t WriteSlots(const Rooms& rooms, BinGroup& group, std::uint32_t place,
+                         std::uint16_t* slots) {
+  for (std::uint32_t b = 0; b < 128; ++b) {
+    const std::uint16_t* room = rooms.slot[0][group.first + b];
+    const std::uint32_t take = group.take[b];
+    group.begin[b] = place;
+    for (std::uint32_t j = 0; j < 8; ++j) slots[place + j] = room[(take >> (4 * j)) & 7];
+    place += rooms.size[group.first + b];
+  }
+  return place;
+}
+
+#if defined(RETABLE_X86)
+RETABLE_AVX2 std::uint32_t WriteSlotsAvx2(const Rooms& rooms, BinGroup& group, std::uint32_t place,
+                                          std::uint16_t* slots) {
+  const __m128i nibble = _mm_set1_epi8(15), second = _mm_set1_epi16(0x0100);
+  for (std::uint32_t b = 0; b < 128; ++b) {
+    const __m128i take = _mm_cvtsi32_si128(static_cast<int>(group.take[b]));
+    const __m128i numbers = _mm_unpacklo_epi8(_mm_and_si128(take, nibble),
+                                              _mm_and_si128(_mm_srli_epi32(take, 4), nibble));
+    // Slot k is bytes 2 k and 2 k + 1.
+    const __m128i twice = _mm_add_epi8(numbers, numbers);
+    const __m128i bytes = _mm_add_epi8(_mm_unpacklo_epi8(twice, twice), second);
+    const __m128i room =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(rooms.slot[0][group.first + b]));
+    group.begin[b] = place;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(slots + place), _mm_shuffle_epi8(room, bytes));
+    place += rooms.size[group.first + b];
+  }
+  return place;
+}
+
+RETABLE_AVX512 void LookUpOrdersAvx512(const Rooms& rooms, const BinOrders& table,
+                                       BinGroup& group) {
+  constexpr __mmask16 kAll = 0xFFFF, kOdd = 0xAAAA;
+  const __m512i turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i counts = _mm512_maskz_loadu_epi32(0x1FF, table.count);
+  const __m512i firsts = _mm512_maskz_loadu_epi32(0x1FF, table.first);
+  const __m512i limit = _mm512_set1_epi32(static_cast<int>(table.count[kTabledBin]));
+  const __m512i largest = _mm512_set1_epi32(kTabledBin);
+  std::uint16_t odd[8];
+  for (std::uint32_t b = 0; b < 128; b += 16) {
+    const __m512i held = _mm512_maskz_cvtepu8_epi32(
+        kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(rooms.size + group.first + b)));
+    const __m512i size = _mm512_maskz_min_epu32(kAll, held, largest);
+    __m512i word = _mm512_setzero_si512();
+    const auto row = [&](int w) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(group.words + 32 * w + b / 4));
+    };
+    word = _mm512_maskz_inserti32x4(kAll, word, row(0), 0);
+    word = _mm512_maskz_inserti32x4(kAll, word, row(1), 1);
+    word = _mm512_maskz_inserti32x4(kAll, word, row(2), 2);
+    word = _mm512_maskz_inserti32x4(kAll, word, row(3), 3);
+    word = _mm512_maskz_permutexvar_epi32(kAll, turn, word);
+    const __m512i count = _mm512_maskz_permutexvar_epi32(kAll, size, counts);
+    const __m512i even = _mm512_maskz_mul_epu32(0xFF, word, count);
+    const __m512i odds = _mm512_maskz_mul_epu32(0xFF, _mm512_maskz_srli_epi64(0xFF, word, 32),
+                                                _mm512_maskz_srli_epi64(0xFF, count, 32));
+    const __m512i high =
+        _mm512_mask_blend_epi32(kOdd, _mm512_maskz_srli_epi64(0xFF, even, 32), odds);
+    const __m512i low =
+        _mm512_mask_blend_epi32(kOdd, even, _mm512_maskz_slli_epi64(0xFF, odds, 32));
+    const __m512i at =
+        _mm512_maskz_add_epi32(kAll, high, _mm512_maskz_permutexvar_epi32(kAll, size, firsts));
+    const __m512i take =
+        _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), kAll, at, table.take.data(), 4);
+    _mm512_storeu_si512(group.take + b, take);
+    odd[b / 16] = static_cast<std::uint16_t>(_mm512_cmpgt_epu32_mask(held, largest) |
+                                             _mm512_cmplt_epu32_mask(low, limit));
+  }
+  std::memcpy(group.odd, odd, sizeof odd);
+}
+
+RETABLE_AVX512 std::uint32_t WriteSlotsAvx512(const Rooms& rooms, BinGroup& group,
+                                              std::uint32_t place, std::uint16_t* slots) {
+  const __m512i shifts = _mm512_setr_epi64(0, 4, 8, 12, 16, 20, 24, 28);
+  for (std::uint32_t b = 0; b < 128; ++b) {
+    const __m512i take = _mm512_maskz_srlv_epi64(0xFF, _mm512_set1_epi64(group.take[b]), shifts);
+    const __m128i room =
+        _mm_load_si128(reinterpret_cast<const __m128i*>(rooms.slot[0][group.first + b]));
+    group.begin[b] = place;
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(slots + place),
+        _mm_maskz_permutexvar_epi16(0xFF, _mm512_maskz_cvtepi64_epi16(0xFF, take), room));
+    place += rooms.size[group.first + b];
+  }
+  return place;
+}
+
+#endif
+
+std::uint32_t WriteGroup(const Rooms& rooms, BinGroup& group, std::uint32_t place,
+                         std::uint16_t* slots) {
+  const BinOrders& table = BinOrders::Table();
+#if defined(RETABLE_X86)
+  if (HasAvx512()) {
+    LookUpOrdersAvx512(rooms, table, group);
+    return WriteSlotsAvx512(rooms, group, place, slots);
+  }
+#endif
+  LookUpOrders(rooms, table, group);
+#if defined(RETABLE_X86)
+  if (HasAvx2()) return WriteSlotsAvx2(rooms, group, place, slots);
+#endif
+  return WriteSlots(rooms, group, place, slots);
+}
+
+bool DenseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
+               std::uint16_t* slots) {
+  Rooms& rooms = *Scratch<Rooms>(1);
+  if (!FillRooms(random, leaf, m, rooms)) return false;
+  BinGroup group;
+  std::uint32_t place = 0;
+  for (group.first = 0; group.first < kBins; group.first += 128) {
+    FillSwapBlocks(random, leaf, group.first / 128, group.words);
+    place = WriteGroup(rooms, group, place, slots);
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      for (std::uint64_t odd = group.odd[half]; odd != 0; odd &= odd - 1) {
+        const std::uint32_t b = 64 * half + static_cast<std::uint32_t>(std::countr_zero(odd));
+        const std::uint32_t bin = group.first + b, size = rooms.size[bin];
+        std::uint16_t held[16];
+        for (const int half_of : {0, 1})
+          std::copy_n(rooms.slot[half_of][bin], 8, held + 8 * half_of);
+        ShuffleBin(random, leaf, bin, SwapWord(group.words, b), held, slots + group.begin[b], size);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class Item>
+void ShuffleLeaf(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
+                 std::uint32_t m) {
+  alignas(64) std::uint16_t slots[kLeafCapacity + 8];  // slots[j] goes to place j
+  if (m > kLeafCapacity ||
+      !(m <= kSparse ? SparseLeaf(random, leaf, m, slots) : DenseLeaf(random, leaf, m, slots))) {
+    return ShuffleAny(random, leaf, in, out, m);
+  }
+  if (in == out) in = std::copy_n(in, m, Scratch<Item, struct LeafCopy>(m)) - m;
+  for (std::uint32_t j = 0; j < m; ++j) out[j] = in[slots[j]];
+}
+
+namespace {
+
+// Leaves on their way: items[start[q]], ... of each, size[q] of them.
+template <class Item>
+struct Split {
+  Item* items;
+  std::uint32_t start[kMaxDigits], size[kMaxDigits];
+};
+
+// Items [s, s + count) of a few parts, by their digits.
+template <class Item>
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, const Item* in, Item* items,
+                   std::uint32_t* next) {
+  for (std::uint32_t k = 0; k < count; ++k) Append(items + next[digit[k]]++, in[k]);
+}
+
+#if defined(RETABLE_X86)
+constexpr std::uint32_t kFewLeaves = 6;
+
+// With few parts the counters are the cost, each waiting for its last increment: 8 items at once
+// are compressed to those of each part instead. Writes up to 8 items behind the last of a part.
+RETABLE_AVX512 void AppendFewAvx512(const std::uint16_t* digit, std::uint32_t count,
+                                    std::uint32_t leaves, const std::uint64_t* in,
+                                    std::uint64_t* items, std::uint32_t* next) {
+  for (std::uint32_t k = 0; k + 8 <= count; k += 8) {
+    const __m512i eight = _mm512_loadu_si512(in + k);
+    const __m128i digits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(digit + k));
+    for (std::uint32_t q = 0; q < leaves; ++q) {
+      const __mmask8 mine = _mm_cmpeq_epi16_mask(digits, _mm_set1_epi16(static_cast<short>(q)));
+      _mm512_storeu_si512(items + next[q], _mm512_maskz_compress_epi64(mine, eight));
+      next[q] += static_cast<std::uint32_t>(__builtin_popcount(mine));
+    }
+  }
+  const std::uint32_t done = count / 8 * 8;
+  AppendByDigit(digit + done, count - done, in + done, items, next);
+}
+
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t leaves,
+                   const std::uint64_t* in, std::uint64_t* items, std::uint32_t* next) {
+  if (leaves <= kFewLeaves && HasAvx512()) {
+    return AppendFewAvx512(digit, count, leaves, in, items, next);
+  }
+  AppendByDigit(digit, count, in, items, next);
+}
+#endif
+template <class Item>
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t, const Item* in,
+                   Item* items, std::uint32_t* next) {
+  AppendByDigit(digit, count, in, items, next);
+}
+
+// In one pass, into rooms. False when one was too small.
+template <class Item>
+bool SplitIntoRooms(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
+                    const Item* in, std::uint32_t m, std::uint32_t room, Split<Item>& split) {
+  // Should all items draw the last digit, they still find memory.
+  split.items = Scratch<Item, struct LeafItems>(std::size_t{leaves} * room + m + 8);
+  std::uint32_t next[kMaxDigits];
+  for (std::uint32_t q = 0; q < leaves; ++q) next[q] = split.start[q] = q * room;
+  alignas(64) std::uint16_t digit[256];
+  for (std::uint32_t s = 0; s < m; s += 256) {
+    FillDigits(random, stream, s >> 8, leaves, digit);
+    AppendByDigit(digit, std::min(256u, m - s), leaves, in + s, split.items, next);
+  }
+  std::uint32_t most = 0;
+  for (std::uint32_t q = 0; q < leaves; ++q) {
+    split.size[q] = next[q] - split.start[q];
+    most = std::max(most, split.size[q]);
+  }
+  return most + 8 <= room;
+}
+
+// For leaves of any size: counts first.
+template <class Item>
+void SplitCounted(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
+                  const Item* in, std::uint32_t m, Split<Item>& split) {
+  split.items = Scratch<Item, struct LeafItems>(m);
+  std::fill_n(split.size, leaves, 0u);
+  ForEachDigit(random, stream, leaves, 0, m,
+               [&](std::uint64_t, std::uint32_t digit) { ++split.size[digit]; });
+  std::uint32_t next[kMaxDigits], sum = 0;
+  for (std::uint32_t q = 0; q < leaves; ++q) {
+    next[q] = split.start[q] = sum;
+    sum += split.size[q];
+  }
+  ForEachDigit(random, stream, leaves, 0, m,
+               [&](std::uint64_t s, std::uint32_t digit) { split.items[next[digit]++] = in[s]; });
+}
+
+}  // namespace
+
+template <class Item>
+void ShuffleLeaves(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
+                   std::uint64_t first, const Item* in, Item* out, std::uint32_t m, bool parallel,
+                   std::uint32_t room) {
+  Split<Item> split;
+  if (!SplitIntoRooms(random, stream, leaves, in, m, room, split)) {
+    SplitCounted(random, stream, leaves, in, m, split);
+  }
+  std::uint32_t begin[kMaxDigits], sum = 0;
+  for (std::uint32_t q = 0; q < leaves; ++q) {
+    begin[q] = sum;
+    sum += split.size[q];
+  }
+  const auto shuffle_leaf = [&](std::uint64_t q) {
+    ShuffleLeaf(random, first + q, split.items + split.start[q], out + begin[q], split.size[q]);
+  };
+  if (parallel) return ParallelFor(leaves, shuffle_leaf);
+  for (std::uint64_t q = 0; q < leaves; ++q) shuffle_leaf(q);
+}
+
+#define RETABLE_LEAVES(Item)                                                                      \
+  template void ShuffleLeaf(const Philox4x32&, std::uint64_t, const Item*, Item*, std::uint32_t); \
+  template void ShuffleLeaves(const Philox4x32&, std::uint64_t, std::uint32_t, std::uint64_t,     \
+                              const Item*, Item*, std::uint32_t, bool, std::uint32_t)
+RETABLE_LEAVES(std::uint32_t);
+RETABLE_LEAVES(std::uint64_t);
+RETABLE_LEAVES(Item16);
+
+}  // namespace retable::shuffle

@@ -1,0 +1,221 @@
+//! @file
+//! The partition shuffle on the GPU: workspace and launches.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "algorithms/shuffle/split/warp_rank.hpp"
+#include "algorithms/shuffle/partition/cuda/workspace.hpp"
+#include "algorithms/shuffle/partition/cuda/in_memory_bucket.cuh"
+#include "algorithms/shuffle/partition/cuda/scatter.cuh"
+#include "base/cuda/memory.hpp"
+
+namespace retable::shuffle {
+
+struct PartitionWorkspace::Arrays {
+  DeviceArray<std::uint16_t> before;
+  DeviceArray<std::uint32_t> counts, totals, starts, leaf_starts, used, aside_order;
+  DeviceArray<std::uint64_t> aside;
+  DeviceArray<std::byte> between;  // n items between two levels
+};
+
+namespace {
+
+constexpr std::uint32_t kAside = 1u << 20;  // items put aside for leaves over capacity
+
+// Two blocks share a multiprocessor, if they do not need counters for too many digits.
+int WarpsOf(std::uint32_t digits) {
+  return digits <= 448 ? kScatterWarps : kScatterWarps - 2;
+}
+
+// As many ranges as blocks of the counting pass run at once, or some more, so that uneven segments
+// do not leave the chip idle; and so many that the counts within a range fit in 16 bits.
+LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
+                 const std::uint32_t* starts) {
+  const int warps = WarpsOf(digits);
+  const std::uint64_t tile = TileOf(warps), most_tiles = 65535 / tile;
+  const auto blocks = std::uint64_t{8} * static_cast<std::uint64_t>(MultiprocessorCount());
+  // The largest of several segments is taken to be 16 standard deviations over their mean.
+  const double mean = static_cast<double>(n) / segments;
+  const auto largest =
+      segments == 1 ? n : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
+  const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + tile - 1) / tile);
+  const std::uint64_t wanted = segments == 1 ? blocks : (4 * blocks + segments - 1) / segments;
+  const std::uint64_t fewest = (tiles + most_tiles - 1) / most_tiles;
+  const std::uint64_t ranges = std::max(fewest, std::min(wanted, tiles));
+  LevelShape shape;
+  shape.n = n;
+  shape.segments = segments;
+  shape.ranges = static_cast<std::uint32_t>(ranges);
+  shape.tiles = static_cast<std::uint32_t>((tiles + ranges - 1) / ranges);
+  shape.digits = digits;
+  shape.tile = static_cast<std::uint32_t>(tile);
+  shape.starts = starts;
+  return shape;
+}
+LevelShape FirstLevel(const PartitionPlan& plan) {
+  return Level(plan.n, 1, plan.buckets, nullptr);
+}
+LevelShape SecondLevel(const PartitionPlan& plan, const std::uint32_t* starts) {
+  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts);
+}
+
+// For one leaf: its bounds, and the items when they are to be {0..n-1}.
+template <class Item>
+__global__ void BeginOneLeaf(Item* iota, std::uint32_t n, std::uint32_t* starts) {
+  const std::uint32_t i = blockIdx.x * 1024 + threadIdx.x;
+  if (i == 0) {
+    starts[0] = 0;
+    starts[1] = n;
+  }
+  if (iota != nullptr && i < n) iota[i] = i;
+}
+
+template <class Kernel, class... Arguments>
+void Launch(Kernel* kernel, std::uint32_t blocks, int threads, std::size_t shared,
+            cudaStream_t stream, const char* name, Arguments... arguments) {
+  AllowSharedMemory(kernel, shared);
+  kernel<<<blocks, threads, shared, stream>>>(arguments...);
+  CheckCuda(cudaGetLastError(), name);
+}
+
+}  // namespace
+
+PartitionWorkspace::PartitionWorkspace() : arrays_(std::make_unique<Arrays>()) {}
+PartitionWorkspace::~PartitionWorkspace() = default;
+
+void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
+  const PartitionPlan plan = MakePartitionPlan(n);
+  arrays_->used.Reserve(1);
+  arrays_->aside.Reserve(kAside);
+  arrays_->aside_order.Reserve(kAside);
+  lanes_in_order_ = ServesLanesInOrder();
+  Reserve(plan, item_bytes);
+}
+
+// Grows what is too small; enqueueing what was prepared for does not grow anything.
+void PartitionWorkspace::Reserve(const PartitionPlan& plan, std::size_t item_bytes) {
+  Reserve(FirstLevel(plan));
+  Reserve(SecondLevel(plan, nullptr));
+  arrays_->leaf_starts.Reserve(plan.leaves() + std::uint64_t{1});
+  if (plan.leaves_per_bucket == 1) return;
+  arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
+  arrays_->between.Reserve(plan.n * item_bytes);
+}
+void PartitionWorkspace::Reserve(const LevelShape& shape) {
+  const std::uint64_t parts = std::uint64_t{shape.segments} * shape.ranges;
+  arrays_->counts.Reserve(parts * shape.digits);
+  arrays_->before.Reserve(parts * shape.tiles * shape.stride());
+  arrays_->totals.Reserve(std::uint64_t{shape.segments} * shape.digits);
+}
+
+// Where the digits of a level begin: counted and summed up.
+void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds& random,
+                                    std::uint32_t* starts, cudaStream_t stream) {
+  std::uint32_t* counts = arrays_->counts.data();
+  std::uint32_t* totals = arrays_->totals.data();
+  CountDigits<<<shape.segments * shape.ranges, shape.tile / kScatterEach / 2,
+                shape.digits * sizeof(std::uint32_t), stream>>>(random, shape, counts,
+                                                                arrays_->before.data());
+  CheckCuda(cudaGetLastError(), "CountDigits");
+  const auto scan = [&]<std::uint32_t kDigits>() {
+    const dim3 blocks((shape.digits + kDigits - 1) / kDigits, shape.segments);
+    ScanRanges<kDigits><<<blocks, 1024, 0, stream>>>(counts, shape.ranges, shape.digits, totals);
+    CheckCuda(cudaGetLastError(), "ScanRanges");
+  };
+  shape.segments == 1 ? scan.template operator()<8>() : scan.template operator()<32>();
+  ScanTotals<<<shape.segments, 1024, 0, stream>>>(totals, shape, starts);
+  CheckCuda(cudaGetLastError(), "ScanTotals");
+}
+
+template <class Item>
+void PartitionWorkspace::Scatter(const LevelShape& shape, const PhiloxRounds& random,
+                                 const Item* in, Item* out, const std::uint32_t* starts,
+                                 cudaStream_t stream) {
+  const ScatterArrays<Item> arrays{in, out, arrays_->counts.data(), arrays_->before.data(), starts};
+  const auto scatter = [&]<int kWarps, bool kIota, bool kLanesInOrder>() {
+    Launch(ScatterTiles<Item, kWarps, kIota, kLanesInOrder>,
+           static_cast<std::uint32_t>(shape.AllTiles()), kWarps * 32,
+           ScatterBytes<Item, kWarps>(shape.stride()), stream, "ScatterTiles", random, shape,
+           arrays);
+  };
+  const auto by_order = [&]<int kWarps, bool kIota>() {
+    lanes_in_order_ ? scatter.template operator()<kWarps, kIota, true>()
+                    : scatter.template operator()<kWarps, kIota, false>();
+  };
+  const auto by_source = [&]<int kWarps>() {
+    in == nullptr ? by_order.template operator()<kWarps, true>()
+                  : by_order.template operator()<kWarps, false>();
+  };
+  shape.tile == TileOf(kScatterWarps) ? by_source.template operator()<kScatterWarps>()
+                                      : by_source.template operator()<kScatterWarps - 2>();
+}
+
+template <class Item>
+void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed,
+                                 cudaStream_t stream) {
+  const PartitionPlan plan = MakePartitionPlan(n);
+  Reserve(plan, sizeof(Item));
+  const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
+  const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
+                                arrays_->aside_order.data(), kAside, arrays_->used.data()};
+  CheckCuda(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
+  const Item* items = out;
+  std::uint32_t* leaf_starts = arrays_->leaf_starts.data();
+  const LevelShape first = FirstLevel(plan);
+  if (plan.buckets == 1) {
+    BeginOneLeaf<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
+        in == nullptr ? out : nullptr, static_cast<std::uint32_t>(n), leaf_starts);
+    CheckCuda(cudaGetLastError(), "BeginOneLeaf");
+    if (in != nullptr) items = in;
+  } else if (plan.leaves_per_bucket == 1) {
+    FindStarts(first, random, leaf_starts, stream);
+    Scatter(first, random, in, out, leaf_starts, stream);
+  } else {
+    auto* between = reinterpret_cast<Item*>(arrays_->between.data());
+    std::uint32_t* starts = arrays_->starts.data();
+    const LevelShape second = SecondLevel(plan, starts);
+    FindStarts(first, random, starts, stream);
+    Scatter(first, random, in, between, starts, stream);
+    FindStarts(second, random, leaf_starts, stream);
+    Scatter(second, random, static_cast<const Item*>(between), out, leaf_starts, stream);
+  }
+  Launch(ShuffleLeaves<Item>, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream,
+         "ShuffleLeaves", random, Leaves<Item>{items, out, leaf_starts, capacity_, overflow});
+}
+
+template <class Item>
+void PartitionWorkspace::EnqueueSplit(const Item* in, Item* out, std::uint64_t n,
+                                      std::uint32_t digits, std::uint64_t seed,
+                                      std::uint64_t stream_of_digits, std::uint64_t first_group,
+                                      std::uint32_t* starts, cudaStream_t stream) {
+  LevelShape shape = Level(n, 1, digits, nullptr);
+  shape.stream = stream_of_digits;
+  shape.first_group = first_group;
+  Reserve(shape);
+  const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
+  FindStarts(shape, random, starts, stream);
+  Scatter(shape, random, in, out, starts, stream);
+}
+
+void PartitionWorkspace::ReserveBetween(std::uint64_t bytes) {
+  arrays_->between.Reserve(bytes);
+}
+
+void* PartitionWorkspace::between() const {
+  return arrays_->between.data();
+}
+
+template void PartitionWorkspace::EnqueueSplit(const std::uint32_t*, std::uint32_t*, std::uint64_t,
+                                               std::uint32_t, std::uint64_t, std::uint64_t,
+                                               std::uint64_t, std::uint32_t*, cudaStream_t);
+template void PartitionWorkspace::EnqueueSplit(const std::uint64_t*, std::uint64_t*, std::uint64_t,
+                                               std::uint32_t, std::uint64_t, std::uint64_t,
+                                               std::uint64_t, std::uint32_t*, cudaStream_t);
+template void PartitionWorkspace::Enqueue(const std::uint32_t*, std::uint32_t*, std::uint64_t,
+                                          std::uint64_t, cudaStream_t);
+template void PartitionWorkspace::Enqueue(const std::uint64_t*, std::uint64_t*, std::uint64_t,
+                                          std::uint64_t, cudaStream_t);
+
+}  // namespace retable::shuffle

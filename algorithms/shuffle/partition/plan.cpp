@@ -1,0 +1,22 @@
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/shuffle/partition/partition.hpp"
+
+namespace retable::shuffle {
+
+PartitionPlan MakePartitionPlan(std::uint64_t n) {
+  if (n > kMaxPartition) {
+    throw std::invalid_argument("the partition shuffle takes up to " +
+                                std::to_string(kMaxPartition) + " items, not " + std::to_string(n));
+  }
+  if (n <= kLeafCapacity) return {n, 1, 1};
+  const std::uint64_t leaves = (n + kLeafMean - 1) / kLeafMean;
+  if (leaves <= kMaxDigits) return {n, static_cast<std::uint32_t>(leaves), 1};
+  std::uint64_t buckets = 1;
+  while (buckets * buckets < leaves) ++buckets;
+  return {n, static_cast<std::uint32_t>(buckets),
+          static_cast<std::uint32_t>((leaves + buckets - 1) / buckets)};
+}
+
+}  // namespace retable::shuffle

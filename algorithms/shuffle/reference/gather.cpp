@@ -1,0 +1,66 @@
+//! @file
+//! Random gather: out[j] = in[g(j)], the stated upper bound of the paper. It is no shuffler: it
+//! shows what reading n items in random order costs when finding the order is almost free. With the
+//! index computed, g is a hash of j folded into [0, n), so values may repeat. With the index
+//! stored, the same values are read from an array made before the timing.
+
+#include <memory>
+#include <vector>
+
+#include "algorithms/shuffle/reference/gather_index.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+constexpr std::uint64_t kBlock = std::uint64_t{1} << 14;
+
+class Gather final : public Shuffler {
+ public:
+  explicit Gather(bool stored) : stored_(stored) {}
+
+ private:
+  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+           std::uint64_t seed) override {
+    const GatherIndex index = MakeGatherIndex(n, seed);
+    if (stored_) Prepare(index, n, seed);
+    WithItemType(item_bytes, [&](auto item) {
+      using Item = decltype(item);
+      const Item* source = static_cast<const Item*>(in);
+      Item* target = static_cast<Item*>(out);
+      ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
+        const std::uint64_t end = std::min(n, (b + 1) * kBlock);
+        for (std::uint64_t j = b * kBlock; j < end; ++j) {
+          target[j] = source[stored_ ? stored_index_[j] : index(j)];
+        }
+      });
+    });
+  }
+
+  // Kept between calls with the same n and seed, so that a warmed-up timing does not include it.
+  void Prepare(const GatherIndex& index, std::uint64_t n, std::uint64_t seed) {
+    if (stored_index_.size() == n && stored_seed_ == seed) return;
+    stored_index_.resize(n);
+    stored_seed_ = seed;
+    for (std::uint64_t j = 0; j < n; ++j) stored_index_[j] = static_cast<std::uint32_t>(index(j));
+  }
+
+  bool stored_;
+  std::vector<std::uint32_t> stored_index_;
+  std::uint64_t stored_seed_ = 0;
+};
+
+RETABLE_REGISTER(Shuffler, gather,
+                 {.name = "Gather",
+                  .device = Device::kCpu,
+                  .summary = "random gather (computed or stored index): a bound, not a shuffle",
+                  .citation = "Mitchell et al. 2022, section 6",
+                  .parameters = {{"stored", false, "read the index from an array of 32-bit words"}},
+                  .make = [](const Parameters& p) {
+                    return std::make_unique<Gather>(SwitchParameter(p, "stored", false));
+                  }});
+
+}  // namespace
+}  // namespace retable::shuffle

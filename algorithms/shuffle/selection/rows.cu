@@ -1,0 +1,78 @@
+//! @file
+//! Rows in random order on the GPU.
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "algorithms/shuffle/selection/rows.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+// 2^log_lanes threads move a row of `words` words.
+template <class Word>
+__global__ void __launch_bounds__(kThreads)
+    GatherRows(const std::uint32_t* __restrict__ index, const Word* __restrict__ in,
+               Word* __restrict__ out, std::uint64_t count, std::uint64_t words, int log_lanes) {
+  const std::uint64_t row = (blockIdx.x * std::uint64_t{kThreads} + threadIdx.x) >> log_lanes;
+  if (row >= count) return;
+  const unsigned lanes = 1u << log_lanes;
+  const Word* from = in + index[row] * words;
+  Word* to = out + row * words;
+#pragma unroll 4
+  for (std::uint64_t w = threadIdx.x & (lanes - 1); w < words; w += lanes) to[w] = from[w];
+}
+
+template <class Word>
+void Gather(const std::uint32_t* index, const void* in, void* out, std::uint64_t count,
+            std::size_t row_bytes, cudaStream_t stream) {
+  const std::uint64_t words = row_bytes / sizeof(Word);
+  int log_lanes = 0;
+  while (log_lanes < 5 && (std::uint64_t{1} << log_lanes) < words) ++log_lanes;
+  const std::uint64_t blocks = ((count << log_lanes) + kThreads - 1) / kThreads;
+  GatherRows<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
+      index, static_cast<const Word*>(in), static_cast<Word*>(out), count, words, log_lanes);
+  CheckCuda(cudaGetLastError(), "GatherRows");
+}
+
+}  // namespace
+
+void EnqueueRowGather(const std::uint32_t* index, const void* in, void* out, std::uint64_t count,
+                      std::size_t row_bytes, cudaStream_t stream) {
+  if (row_bytes == 0) throw std::invalid_argument("row_bytes is 0: give the size of one row");
+  if (count == 0) return;
+  const std::uint64_t together =
+      reinterpret_cast<std::uint64_t>(in) | reinterpret_cast<std::uint64_t>(out) | row_bytes;
+  const auto gather = together % 16 == 0  ? Gather<uint4>
+                      : together % 8 == 0 ? Gather<uint2>
+                      : together % 4 == 0 ? Gather<std::uint32_t>
+                                          : Gather<std::uint8_t>;
+  gather(index, in, out, count, row_bytes, stream);
+}
+
+void DeviceRows::PrepareShuffle(std::uint64_t n) {
+  partition_.Prepare(n, sizeof(std::uint32_t));
+  index_.Reserve(n);
+}
+
+void DeviceRows::PrepareSample(std::uint64_t n, std::uint64_t k) {
+  sample_.Prepare(n, k);
+  index_.Reserve(k);
+}
+
+void DeviceRows::EnqueueShuffle(const void* in, void* out, std::uint64_t n, std::size_t row_bytes,
+                                std::uint64_t seed, cudaStream_t stream) {
+  if (n == 0) return;
+  partition_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index_.data(), n, seed, stream);
+  EnqueueRowGather(index_.data(), in, out, n, row_bytes, stream);
+}
+
+void DeviceRows::EnqueueSample(const void* in, void* out, std::uint64_t n, std::uint64_t k,
+                               std::size_t row_bytes, std::uint64_t seed, cudaStream_t stream) {
+  sample_.Enqueue(index_.data(), n, k, seed, stream);
+  EnqueueRowGather(index_.data(), in, out, k, row_bytes, stream);
+}
+
+}  // namespace retable::shuffle

@@ -1,0 +1,113 @@
+//! @file
+//! The paged split on the GPU: workspace and launches.
+
+#include "algorithms/shuffle/split/paged_split.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/shuffle/split/warp_rank.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/split/paged_split.cuh"
+#include "algorithms/shuffle/split/digits.hpp"
+#include "base/cuda/memory.hpp"
+
+namespace retable::shuffle {
+
+struct PagedSplit::Arrays {
+  DeviceArray<std::byte> pages;
+  DeviceArray<std::uint32_t> counts;
+  DeviceArray<unsigned long long> groups, places;
+};
+
+namespace {
+
+constexpr std::uint32_t kMaxEpoch = (1u << 18) - 1;
+
+// Two blocks share a multiprocessor and leave some of its memory to the first-level cache.
+template <class Item>
+constexpr int kWarps = sizeof(Item) == 16 ? 10 : 14;
+
+std::uint64_t Tiles(std::uint64_t n, int warps) {
+  return (n + TileOf(warps) - 1) / TileOf(warps);
+}
+
+}  // namespace
+
+PagedSplit::PagedSplit() : arrays_(std::make_unique<Arrays>()) {}
+PagedSplit::~PagedSplit() = default;
+
+std::uint64_t PagedSplit::MostItems(std::uint64_t n, std::uint32_t buckets) {
+  const double mean = static_cast<double>(n) / buckets;
+  return static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
+}
+
+void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes) {
+  lanes_in_order_ = ServesLanesInOrder();
+  // Enough for fewer items, too, whose pages may be larger: a page is an eighth of a bucket at
+  // most.
+  const std::uint64_t most = buckets * MostItems(n, buckets);
+  const std::uint64_t page = std::max(n / buckets / 7, std::uint64_t{1} << PageLayout().shift);
+  arrays_->pages.Reserve((most + buckets * page) * item_bytes);
+  const std::uint64_t tiles = Tiles(n, item_bytes == 16 ? kWarps<Item16> : kWarps<std::uint32_t>);
+  const std::uint64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles, stride = buckets;
+  if (tiles * stride <= arrays_->counts.size() && groups * stride <= arrays_->places.size()) return;
+  arrays_->counts.Zeros(tiles * stride);
+  arrays_->groups.Zeros(groups * stride);
+  arrays_->places.Zeros(groups * stride);
+  epoch_ = 0;
+}
+
+void* PagedSplit::Pages() const {
+  return arrays_->pages.data();
+}
+
+template <class Item, int kBits>
+void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets,
+                           std::uint64_t seed, std::uint32_t* starts, cudaStream_t stream) {
+  const auto tiles = static_cast<std::uint32_t>(Tiles(n, kWarps<Item>));
+  const PagedSplitArrays<Item> split{in,
+                                     static_cast<Item*>(Pages()),
+                                     static_cast<std::uint32_t>(n),
+                                     buckets,
+                                     tiles,
+                                     PageLayout::Of(n, buckets),
+                                     epoch_,
+                                     static_cast<std::uint32_t>(MostItems(n, buckets)),
+                                     arrays_->counts.data(),
+                                     arrays_->groups.data(),
+                                     arrays_->places.data(),
+                                     starts};
+  auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps<Item>, kBits, true>
+                                 : SplitTiles<Item, kWarps<Item>, kBits, false>;
+  const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kWarps<Item>>(buckets));
+  kernel<<<1 + tiles, kWarps<Item> * 32, bytes, stream>>>(
+      PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
+  CheckCuda(cudaGetLastError(), "SplitTiles");
+}
+
+template <class Item>
+void PagedSplit::Enqueue(const Item* in, std::uint64_t n, std::uint32_t buckets, std::uint64_t seed,
+                         std::uint32_t* starts, cudaStream_t stream) {
+  if (epoch_ == kMaxEpoch) {  // words of long ago must not be taken for new ones
+    const auto clear = [&](auto& array) {
+      CheckCuda(cudaMemsetAsync(array.data(), 0, array.size() * sizeof(*array.data()), stream),
+                "cudaMemsetAsync");
+    };
+    clear(arrays_->counts);
+    clear(arrays_->places);
+    epoch_ = 0;
+  }
+  ++epoch_;
+  BucketBits(buckets) == 8 ? EnqueueBy<Item, 8>(in, n, buckets, seed, starts, stream)
+                           : EnqueueBy<Item, 16>(in, n, buckets, seed, starts, stream);
+}
+
+template void PagedSplit::Enqueue(const std::uint32_t*, std::uint64_t, std::uint32_t, std::uint64_t,
+                                  std::uint32_t*, cudaStream_t);
+template void PagedSplit::Enqueue(const std::uint64_t*, std::uint64_t, std::uint32_t, std::uint64_t,
+                                  std::uint32_t*, cudaStream_t);
+template void PagedSplit::Enqueue(const Item16*, std::uint64_t, std::uint32_t, std::uint64_t,
+                                  std::uint32_t*, cudaStream_t);
+
+}  // namespace retable::shuffle

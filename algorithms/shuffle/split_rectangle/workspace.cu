@@ -1,0 +1,186 @@
+//! @file
+//! "SplitRectangle" on the GPU: a paged split, then a gather within buckets from the L2 cache.
+
+#include "algorithms/shuffle/split_rectangle/buckets.hpp"
+
+#include <memory>
+
+#include "algorithms/common/parameters.hpp"
+#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/split/paged_split.hpp"
+#include "algorithms/shuffle/rectangle/cuda_gather.hpp"
+#include "algorithms/shuffle/split_rectangle/workspace.hpp"
+#include "base/cuda/memory.hpp"
+
+namespace retable::shuffle {
+
+struct SplitRectangleWorkspace::Arrays {
+  PagedSplit split;
+  RectangleGather whole;  // of few items
+  DeviceArray<std::uint32_t> starts;
+  DeviceArray<BucketCipher> ciphers;
+};
+
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kEach = 4;  // items a thread
+constexpr std::uint32_t kTile = kThreads * kEach;
+
+template <class Item>
+struct Buckets {
+  const Item* pages;
+  const std::uint32_t* starts;
+  BucketCipher* ciphers;
+  PageLayout layout;
+  std::uint32_t tiles;  // of the largest possible bucket
+};
+
+// The ciphers of all buckets, a thread each.
+template <class Item>
+__global__ void __launch_bounds__(32)
+    MakeCiphers(Philox4x32 random, const __grid_constant__ Buckets<Item> all) {
+  const std::uint32_t bucket = blockIdx.x * 32 + threadIdx.x;
+  if (bucket >= all.layout.buckets) return;
+  const std::uint32_t items = all.starts[bucket + 1] - all.starts[bucket];
+  all.ciphers[bucket] = BucketCipher::Make(random, bucket, items);
+}
+
+// The first to read of a line of memory has all of it brought into the cache: the others of the
+// bucket will be asked for soon, on both halves of the chip.
+#define RETABLE_LOAD "ld.global.nc.L2::128B"
+__device__ __forceinline__ std::uint32_t LoadItem(const std::uint32_t* item) {
+  std::uint32_t value;
+  asm volatile(RETABLE_LOAD ".u32 %0, [%1];" : "=r"(value) : "l"(item));
+  return value;
+}
+__device__ __forceinline__ std::uint64_t LoadItem(const std::uint64_t* item) {
+  std::uint64_t value;
+  asm volatile(RETABLE_LOAD ".u64 %0, [%1];" : "=l"(value) : "l"(item));
+  return value;
+}
+__device__ __forceinline__ Item16 LoadItem(const Item16* item) {
+  Item16 value;
+  asm volatile(RETABLE_LOAD ".v2.u64 {%0, %1}, [%2];"
+               : "=l"(value.half[0]), "=l"(value.half[1])
+               : "l"(item));
+  return value;
+}
+#undef RETABLE_LOAD
+template <class Item>
+__global__ void __launch_bounds__(kThreads)
+    GatherBuckets(const __grid_constant__ Buckets<Item> all, Item* out) {
+  const std::uint32_t bucket = blockIdx.x / all.tiles, begin = blockIdx.x % all.tiles * kTile;
+  const BucketCipher cipher = all.ciphers[bucket];
+  if (begin >= cipher.n) return;
+  const std::uint32_t first = begin + threadIdx.x;
+  const std::uint32_t shift = all.layout.shift;
+  const Item* pages = all.pages + (std::size_t{bucket} << shift);
+  const std::uint32_t other_pages = (all.layout.buckets - 1) << shift;  // between two of a bucket
+  out += all.starts[bucket];
+  const auto gather = [&]<bool kFull>() {
+    // Side by side, and the few values that are walked on after all.
+    std::uint32_t slot[kEach];
+    bool on = false;
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      slot[e] = cipher.Encrypt(first + e * kThreads);
+      on = on || slot[e] >= cipher.n;
+    }
+    if (on) {
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        const bool own = kFull || first + e * kThreads < cipher.n;
+        slot[e] = own ? cipher.WalkOn(slot[e]) : 0;
+      }
+    }
+    Item value[kEach];
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      value[e] = LoadItem(pages + slot[e] + (slot[e] >> shift) * other_pages);
+    }
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const std::uint32_t i = first + e * kThreads;
+      if (kFull || i < cipher.n) out[i] = value[e];
+    }
+  };
+  if (begin + kTile <= cipher.n) {
+    gather.template operator()<true>();
+  } else {
+    gather.template operator()<false>();
+  }
+}
+
+}  // namespace
+
+SplitRectangleWorkspace::SplitRectangleWorkspace(std::int64_t bucket_items)
+    : arrays_(std::make_unique<Arrays>()), bucket_items_(bucket_items) {
+  SplitBuckets(0, bucket_items);
+}
+SplitRectangleWorkspace::~SplitRectangleWorkspace() = default;
+
+void SplitRectangleWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
+  const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
+  if (buckets == 1) return arrays_->whole.Prepare(n);
+  arrays_->split.Prepare(n, buckets, item_bytes);
+  arrays_->starts.Reserve(buckets + std::uint64_t{1});
+  arrays_->ciphers.Reserve(buckets);
+}
+
+void SplitRectangleWorkspace::Enqueue(const void* in, void* out, std::uint64_t n,
+                                      std::size_t item_bytes, std::uint64_t seed,
+                                      cudaStream_t stream) {
+  const std::uint32_t buckets = SplitBuckets(n, bucket_items_);
+  if (buckets == 1) return arrays_->whole.Enqueue(in, out, n, item_bytes, seed, stream);
+  Prepare(n, item_bytes);  // does nothing when that was done
+  WithItemType(item_bytes, [&](auto item) {
+    using Item = decltype(item);
+    std::uint32_t* starts = arrays_->starts.data();
+    arrays_->split.Enqueue(static_cast<const Item*>(in), n, buckets, seed, starts, stream);
+    const auto tiles =
+        static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
+    const Buckets<Item> all{arrays_->split.template pages<Item>(), starts, arrays_->ciphers.data(),
+                            PageLayout::Of(n, buckets), tiles};
+    MakeCiphers<Item><<<(buckets + 31) / 32, 32, 0, stream>>>(Philox4x32::FromSeed(seed), all);
+    CheckCuda(cudaGetLastError(), "MakeCiphers");
+    GatherBuckets<Item><<<buckets * tiles, kThreads, 0, stream>>>(all, static_cast<Item*>(out));
+    CheckCuda(cudaGetLastError(), "GatherBuckets");
+  });
+}
+
+namespace {
+
+class CudaSplitRectangle final : public CudaShuffler {
+ public:
+  explicit CudaSplitRectangle(std::int64_t bucket_items) : workspace_(bucket_items) {}
+  void prepare(std::uint64_t n, std::size_t item_bytes) override {
+    workspace_.Prepare(n, item_bytes);
+  }
+  void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+               std::uint64_t seed, cudaStream_t stream) override {
+    workspace_.Enqueue(in, out, n, item_bytes, seed, stream);
+  }
+
+ private:
+  SplitRectangleWorkspace workspace_;
+};
+
+ParameterInfo Bucket() {
+  return {"bucket", std::int64_t{0}, "items of a bucket on average; 0: by n"};
+}
+
+RETABLE_REGISTER(
+    Shuffler, split_rectangle,
+    {.name = "SplitRectangle",
+     .device = Device::kCuda,
+     .summary = "one level of Partition, then the rectangle cipher within buckets, in the cache",
+     .citation = "ours",
+     .parameters = {Bucket()},
+     .make = [](const Parameters& p) {
+       return std::make_unique<CudaSplitRectangle>(IntegerParameter(p, "bucket", 0));
+     }});
+
+}  // namespace
+}  // namespace retable::shuffle

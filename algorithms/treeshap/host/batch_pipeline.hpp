@@ -1,0 +1,94 @@
+#pragma once
+//! @file
+//! A call to a device in pieces, so that rows on their way there, the device's work, results on
+//! their way back and the threads that write them into the caller's memory overlap.
+//!
+//! A copy between a device and memory of the usual kind is made by one thread, through a small
+//! locked buffer, while all else waits. Here the host's threads move rows into locked memory and
+//! results out of it. Two pieces are under way: while one is computed, the results of the one
+//! before travel in chunks through a ring of locked buffers; whoever has emptied a buffer asks for
+//! its next chunk. Results travel as the numbers that the device's sums are rounded to (floats,
+//! mostly: half of the bus's time) and become doubles on the way into the caller's memory, with
+//! the expected values, which no device needs to know.
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
+
+namespace retable::treeshap {
+
+//! Sizes of a call: rows, in pieces of at most `piece_rows`.
+struct PiecePlan {
+  std::size_t pieces = 0;
+  std::size_t piece_rows = 0;
+  std::size_t columns = 0;  //!< floats of a row
+  std::size_t per_row = 0;  //!< results of a row
+  std::size_t chunk = 0;    //!< results that a buffer holds
+  std::size_t buffers = 0;  //!< of a slot
+};
+
+inline constexpr std::size_t kPieceSlots = 2;
+
+//! A device, or whatever plays one: two slots, each with locked memory for the rows of a piece, a
+//! ring of locked buffers for its results, and the same on the device. Upload, Fetch and Wait are
+//! called from many threads at once, for different parts and buffers, Start from any thread; all
+//! but Wait and Finish return at once.
+template <class Number>
+class PieceDevice {
+ public:
+  virtual ~PieceDevice() = default;
+
+  //! Makes room. Nothing is under way.
+  virtual void Begin(const PiecePlan& plan) = 0;
+  //! Where the host puts the rows of a piece, row-major, infinities clamped.
+  virtual float* Rows(std::size_t slot) = 0;
+  //! Sends values [begin, begin + count) of Rows(slot).
+  virtual void Upload(std::size_t slot, std::size_t begin, std::size_t count) = 0;
+  //! Explains what was sent. `missing`: a value is NaN.
+  virtual void Start(std::size_t slot, std::size_t rows, bool missing) = 0;
+  //! Brings results [begin, begin + count) of the slot into one of its buffers, once they are
+  //! there.
+  virtual void Fetch(std::size_t slot, std::size_t buffer, std::size_t begin,
+                     std::size_t count) = 0;
+  //! The buffer, when what was fetched into it last has arrived.
+  virtual const Number* Wait(std::size_t slot, std::size_t buffer) = 0;
+  //! All results of the slot have been taken.
+  virtual void Finish(std::size_t slot) = 0;
+};
+
+//! Where results go: for each row and output a block of numbers, the last of which is the output's
+//! expected value.
+struct ResultBlocks {
+  std::span<double> results;         //!< rows x outputs x block
+  std::size_t block = 0;             //!< features + 1 of values
+  std::span<const double> expected;  //!< one of each output
+};
+
+//! How results are cut up: a thread works on a chunk for some 20 to 100 us.
+struct PieceLimits {
+  std::size_t least_chunk = std::size_t{1} << 15;  //!< numbers
+  std::size_t most_chunk = std::size_t{1} << 18;
+  std::size_t buffers = 64;  //!< of a slot, each of a chunk
+};
+
+//! Explains the rows, at most `piece_rows` at once (even pieces), with up to `threads` threads of
+//! the host (0: all). Writes every number of the results. What is written depends on the device
+//! alone, not on threads and chunks. @throws what the device throws
+template <class Number>
+void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
+                     int threads, const ResultBlocks& to, const PieceLimits& limits = {});
+
+//! Copies them, infinities clamped. @return whether a value is NaN
+bool CopyRows(const float* from, std::size_t count, float* to);
+
+//! Rows of a piece that leave so many results each: 65,536, fewer where sums would take 2 GB.
+constexpr std::size_t RowsOfPiece(std::size_t per_row) {
+  return std::clamp<std::size_t>((std::size_t{1} << 28) / per_row, 1, std::size_t{1} << 16);
+}
+
+//! Zeros and the expected values: the results of a model without splits.
+void WriteExpected(const ResultBlocks& to);
+
+}  // namespace retable::treeshap

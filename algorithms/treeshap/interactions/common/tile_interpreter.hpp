@@ -1,0 +1,35 @@
+#pragma once
+//! @file
+//! What the interpreters of both tapes of interaction values (pair_interpreter.hpp,
+//! derivative_interpreter.hpp) read alike: arrays over points, and sides of splits.
+
+#include <cstdint>
+
+#include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
+#include "base/cuda/host_device.hpp"
+#include "base/cuda/unroll.hpp"
+
+namespace retable::treeshap::parts {
+
+//! Groups of four words of an array of Q points.
+template <int Q>
+inline constexpr int kGroups = (Q + 3) / 4;
+
+template <int Q>
+RETABLE_HD void LoadPoints(const Float4* at, float (&to)[Q]) {
+  RETABLE_UNROLL
+  for (int v = 0; v < kGroups<Q>; ++v) {
+    const Float4 four = at[v];
+    to[4 * v] = four.x;
+    if (4 * v + 1 < Q) to[4 * v + 1] = four.y;
+    if (4 * v + 2 < Q) to[4 * v + 2] = four.z;
+    if (4 * v + 3 < Q) to[4 * v + 3] = four.w;
+  }
+}
+
+//! Where a row is at a split.
+struct Side {
+  bool inside, above;
+};
+
+}  // namespace retable::treeshap::parts

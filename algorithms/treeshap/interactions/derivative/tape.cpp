@@ -1,0 +1,619 @@
+#include "algorithms/treeshap/interactions/derivative/tape.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+#include <unordered_map>
+
+#include "algorithms/treeshap/interactions/common/sums.hpp"
+#include "algorithms/treeshap/interactions/common/tile_tape.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+std::uint32_t Pair(std::int32_t a, std::int32_t b) {
+  return PairIndex(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
+}
+
+// Where parts begin, and which child of each node comes first.
+struct PartPlan {
+  std::vector<bool> cut, left_first;  // by node
+};
+
+// From the bottom, a subtree that would become too large is parted from its larger child.
+class PartPlanner {
+ public:
+  PartPlanner(const AnnotatedTree& tree, int points, std::int32_t features,
+              const DerivativeOptions& options)
+      : tree_(tree),
+        points_(static_cast<std::uint32_t>(points)),
+        features_(static_cast<std::uint32_t>(features)),
+        options_(options) {}
+
+  PartPlan Run() {
+    plan_.cut.assign(tree_.nodes.size(), false);
+    plan_.left_first.assign(tree_.nodes.size(), true);
+    plan_.cut[0] = true;
+    Visit(0);
+    return std::move(plan_);
+  }
+
+ private:
+  static constexpr std::int32_t kCutLeaves = 4;  // the work of taking the vectors of a part
+
+  struct Piece {
+    std::int32_t leaves = 1;
+    int height = 0;
+    bool whole = true;                   // nothing to cut
+    bool below = false;                  // a part of its own
+    bool simple = true;                  // a leaf or a parent of leaves
+    std::uint32_t vectors = 0;           // at most at once
+    std::vector<std::int32_t> features;  // rising, with those of parts below
+    std::vector<std::uint32_t> pairs;    // rising, those that meet here
+  };
+
+  Piece Visit(std::int32_t n) {
+    const AnnotatedNode& at = tree_.nodes[static_cast<std::size_t>(n)];
+    if (at.feature < 0) return {};
+    Piece left = Visit(at.left);
+    Piece right = Visit(at.right);
+    Piece whole = Joined(at.feature, left, right);
+    for (int cut = 0; cut < 2 && !Fits(whole); ++cut) {
+      const bool take_left = !left.whole && (right.whole || left.leaves >= right.leaves);
+      if ((take_left ? left : right).whole) break;
+      Cut(take_left ? at.left : at.right, take_left ? left : right);
+      whole = Joined(at.feature, left, right);
+    }
+    plan_.left_first[static_cast<std::size_t>(n)] = LeftFirst(left, right);
+    return whole;
+  }
+
+  // The piece is a part of its own.
+  void Cut(std::int32_t n, Piece& piece) {
+    plan_.cut[static_cast<std::size_t>(n)] = true;
+    const std::uint32_t vectors = Count(piece.features.size());
+    piece = {kCutLeaves, 0, true, true, false, vectors, std::move(piece.features), {}};
+  }
+
+  // Vectors while both are worked through.
+  static std::uint32_t During(const Piece& first, const Piece& second) {
+    return std::max(first.vectors,
+                    second.below ? 0 : Count(first.features.size()) + 1 + second.vectors);
+  }
+
+  // The second is a leaf or a parent of leaves, if there is one, or a part below; else the first is
+  // the one after which fewer vectors are needed.
+  static bool LeftFirst(const Piece& left, const Piece& right) {
+    const auto rank = [](const Piece& piece, std::uint32_t vectors) {
+      return std::tuple(!piece.simple, !piece.below, ~vectors, piece.height);
+    };
+    return rank(left, During(left, right)) >= rank(right, During(right, left));
+  }
+
+  template <class T>
+  static std::vector<T> Union(const std::vector<T>& a, const std::vector<T>& b) {
+    std::vector<T> all;
+    all.reserve(a.size() + b.size());
+    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+    return all;
+  }
+
+  static Piece Joined(std::int32_t feature, const Piece& left, const Piece& right) {
+    Piece joined;
+    joined.leaves = left.leaves + right.leaves;
+    joined.height = 1 + std::max(left.height, right.height);
+    joined.whole = left.features.empty() && right.features.empty();
+    joined.simple = joined.whole;
+    joined.features = Union(left.features, right.features);
+    // A second child that is a part of its own, or of at most one split, needs no room.
+    const auto room = [](const Piece& piece) {
+      return piece.below || piece.simple ? 0 : Count(piece.features.size());
+    };
+    const std::uint32_t after = room(left) > 0 && room(right) > 0 ? room(left) + room(right)
+                                                                  : Count(joined.features.size());
+    joined.vectors =
+        std::max(after + 1, LeftFirst(left, right) ? During(left, right) : During(right, left));
+    std::vector<std::uint32_t> met;
+    for (const std::int32_t f : joined.features) {
+      if (f != feature) met.push_back(Pair(f, feature));
+    }
+    std::sort(met.begin(), met.end());
+    joined.pairs = Union(Union(left.pairs, right.pairs), met);
+    joined.features = Union(joined.features, {feature});
+    return joined;
+  }
+
+  bool Fits(const Piece& piece) const {
+    return piece.leaves <= options_.part_leaves && piece.height <= derivatives::kMostSlots &&
+           features_ + Count(piece.pairs.size()) + 1 + piece.vectors * points_ <=
+               options_.part_columns;
+  }
+
+  const AnnotatedTree& tree_;
+  std::uint32_t points_, features_;
+  const DerivativeOptions& options_;
+  PartPlan plan_;
+};
+
+// What a pass of a tree needs.
+struct TreePass {
+  const AnnotatedTree& tree;
+  const QuadratureRule& rule;
+  std::size_t begin;
+  int points;
+  const std::vector<std::uint32_t>& sets;
+  const PartPlan& plan;
+};
+
+// A feature of the path to the node at hand: the last split on it and the side taken.
+struct Live {
+  std::int32_t feature;
+  double cover;
+  std::int32_t node;
+  bool right;
+};
+
+// D of a subtree by a feature: where it is.
+struct Derivative {
+  std::int32_t feature;
+  std::uint32_t vector;
+};
+using Derivatives = std::vector<Derivative>;
+
+// The lowest vector that is free.
+class VectorPool {
+ public:
+  std::uint32_t Take() {
+    const auto it = std::find(taken_.begin(), taken_.end(), false);
+    const auto vector = Count(static_cast<std::size_t>(it - taken_.begin()));
+    if (it == taken_.end()) {
+      taken_.push_back(true);
+    } else {
+      *it = true;
+    }
+    return vector;
+  }
+  void Give(std::uint32_t vector) { taken_[vector] = false; }
+  std::uint32_t most() const { return Count(taken_.size()); }
+
+ private:
+  std::vector<bool> taken_;
+};
+
+// Writes one part, and those below it first. On the tape parts have the numbers in which they were
+// written: those below come first.
+class PartWriter {
+ public:
+  PartWriter(const TreePass& pass, DerivativeTape& out, std::vector<Live> path)
+      : pass_(pass), tree_(pass.tree), out_(out), path_(std::move(path)) {}
+
+  // The part's number, and the features by which it leaves D, in order.
+  std::uint32_t Part(std::int32_t root, std::vector<std::int32_t>& left_features) {
+    const Derivatives result = Visit(root);
+    for (const Derivative& d : result) left_features.push_back(d.feature);
+    Leave(result, root == 0);
+    Head(derivatives::kEnd, 0, 0);
+    Tail();
+    DerivativePart part = Finish();
+    part.out = out_.vectors;
+    part.below = Count(below_.size());
+    if (root != 0) out_.vectors += 1 + Count(result.size());
+    const std::uint32_t number = Count(out_.parts.size());
+    for (const std::uint32_t below : below_) out_.parts[below].above = number;
+    out_.parts.push_back(part);
+    return number;
+  }
+
+  void Leave(const Derivatives& result, bool root) {
+    std::vector<std::uint32_t> list;
+    for (const Derivative& d : result) {
+      list.push_back(Offset(d.vector));
+      if (root) values_.push_back(Pair(d.feature, d.feature));
+    }
+    Head(root ? derivatives::kValues : derivatives::kLeave, 0, Count(result.size()));
+    Words(list, ops_);
+    Tail();
+  }
+
+ private:
+  const AnnotatedNode& node(std::int32_t n) const {
+    return tree_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  std::uint32_t Offset(std::uint32_t vector) const {
+    return vector * Count(static_cast<std::size_t>(pass_.points)) * derivatives::kColumn;
+  }
+
+  DerivativePart Finish() {
+    Group({});  // where the next head would be
+    std::vector<Float4>& words = out_.words;
+    DerivativePart part;
+    part.group = static_cast<std::uint32_t>(tree_.group);
+    part.first_word = Count(words.size());
+    part.factors = Count(path_.size());
+    part.pairs = Count(pair_list_.size());
+    part.values = Count(values_.size());
+    pair_list_.insert(pair_list_.end(), values_.begin(), values_.end());
+    Words(pair_list_, words);
+    Points(words, [](double, double weight) { return weight; });
+    Points(words, [](double t, double) { return t; });
+    for (const Live& live : path_) Factor(words, live);
+    words.insert(words.end(), ops_.begin(), ops_.end());
+    part.words = Count(words.size()) - part.first_word;
+    DerivativeSizes& sizes = out_.sizes;
+    sizes.words = std::max(sizes.words, part.words);
+    sizes.columns =
+        std::max(sizes.columns,
+                 part.pairs + 1 + pool_.most() * Count(static_cast<std::size_t>(pass_.points)));
+    sizes.slots = std::max(sizes.slots, static_cast<std::uint32_t>(slots_));
+    return part;
+  }
+
+  void Factor(std::vector<Float4>& words, const Live& live) {
+    Float4 split = Split(node(live.node));
+    split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : derivatives::kBelow));
+    words.push_back(split);
+    Points(words, [&](double t, double) { return live.cover * (1 - t); });
+  }
+
+  Float4 Split(const AnnotatedNode& at) {
+    const bool categorical = at.left_set >= 0;
+    const std::uint32_t flags = (at.missing_inside ? tape::kMissingInside : 0u) |
+                                (at.missing_left ? 0u : tape::kMissingAbove) |
+                                (categorical ? tape::kCategorical : 0u);
+    return {categorical ? SetOffset(at.inside_set) : at.lower,
+            categorical ? SetOffset(at.left_set) : at.upper, at.threshold,
+            Word(static_cast<std::uint32_t>(at.feature) * derivatives::kColumn | flags)};
+  }
+
+  float SetOffset(std::int32_t set) const {
+    return Word(set < 0 ? ~0u : pass_.sets[static_cast<std::size_t>(set)]);
+  }
+
+  void Group(Float4 four) { ops_.push_back(four); }
+
+  // A head without a split: two numbers.
+  void Head(derivatives::Op op, std::uint32_t y, std::uint32_t z) {
+    last_ = ops_.size();
+    Group({Word(static_cast<std::uint32_t>(op)), Word(y), Word(z), 0});
+  }
+
+  // The head of a node: its second child's share and what the row adds to it. `a` in the high half.
+  void Head(derivatives::Op op, const AnnotatedNode& at, bool right_second, std::uint32_t a) {
+    last_ = ops_.size();
+    const double w = right_second ? 1 - at.left_weight : at.left_weight;
+    Group({Word(static_cast<std::uint32_t>(op) | a << 16), static_cast<float>(w),
+           static_cast<float>(right_second ? 1 - w : -w),
+           static_cast<float>(right_second ? -w : 1 - w)});
+  }
+
+  // Ends the operation: its length is known.
+  void Tail() {
+    const std::uint32_t length = Count(ops_.size() - last_);
+    ops_[last_].x = Word(std::bit_cast<std::uint32_t>(ops_[last_].x) | length << 4);
+  }
+
+  // An array over the pass's points; value(t, weight), 0 past the rule's end.
+  template <class F>
+  void Points(std::vector<Float4>& words, F value) const {
+    PointWords(pass_.rule, pass_.begin, pass_.points, value, words);
+  }
+
+  // g and e of a node whose covers are c, times a factor.
+  void Shares(double c, double factor) {
+    Points(ops_, [&](double t, double) { return t / (t + c * (1 - t)) * factor; });
+  }
+  void Slopes(double c, double factor) {
+    Points(ops_, [&](double t, double) {
+      const double d = t + c * (1 - t);
+      return c / (d * d) * factor;
+    });
+  }
+
+  bool Leaf(std::int32_t n) const { return node(n).height == 0; }
+  bool Cut(std::int32_t n) const { return pass_.plan.cut[static_cast<std::size_t>(n)]; }
+
+  // In registers: a parent of parents of two leaves.
+  bool Fork(std::int32_t n) const {
+    const AnnotatedNode& at = node(n);
+    return at.height == 2 && !Cut(at.left) && !Cut(at.right);
+  }
+
+  // Slots of the stack are numbered from the bottom: the busy ones are low. Returns the highest of
+  // the subtree, plus one.
+  int Slots(std::int32_t n) {
+    if (node(n).height <= 1 || Cut(n) || Fork(n)) return 0;
+    const auto it = slots_of_.find(n);
+    if (it != slots_of_.end()) return it->second;
+    const int slots = 1 + std::max(Slots(node(n).left), Slots(node(n).right));
+    slots_of_[n] = slots;
+    return slots;
+  }
+
+  Derivatives Visit(std::int32_t n) {
+    const AnnotatedNode& at = node(n);
+    if (at.height == 1) return Simple(n, pool_.Take());
+    const bool left_first = pass_.plan.left_first[static_cast<std::size_t>(n)];
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
+    if (Fork(n)) return Forked(at, first, second);
+    const int slots = 1 + std::max(Slots(first), Slots(second));
+    slots_ = std::max(slots_, slots);
+    const auto slot = static_cast<std::uint32_t>(slots - 1);
+    Head(derivatives::kDown, at, left_first, slot);
+    Group(Split(at));
+    Shares(at.cover_above, 1);
+    Tail();
+    const Derivatives of_first = Child(n, first);
+    if (node(second).height <= 1) return Up(at, slot, of_first, {}, second);
+    if (Cut(second)) return Up(at, slot, of_first, TakenBy(n, second), second);
+    // K of the first waits where a derivative could.
+    const std::uint32_t kept = pool_.Take();
+    const std::uint32_t places = slot | Offset(kept) / derivatives::kColumn
+                                            << derivatives::kIndexShift;
+    Head(derivatives::kMid, at, left_first, places);
+    Shares(at.cover_above, 1);
+    Tail();
+    const Derivatives of_second = Child(n, second);
+    pool_.Give(kept);
+    return Up(at, places, of_first, of_second, second);
+  }
+
+  // Calls the function with the path to a child.
+  template <class Function>
+  Derivatives OnPath(std::int32_t parent, std::int32_t child, Function function) {
+    const AnnotatedNode& at = node(parent);
+    const bool right = child == at.right;
+    const double cover = at.cover_above * (right ? 1 - at.left_weight : at.left_weight);
+    const auto it = std::find_if(path_.begin(), path_.end(),
+                                 [&](const Live& live) { return live.feature == at.feature; });
+    const bool fresh = it == path_.end();
+    const auto position = static_cast<std::size_t>(it - path_.begin());
+    const Live before = fresh ? Live{} : *it;
+    if (fresh) path_.emplace_back();
+    path_[position] = {at.feature, cover, parent, right};
+    const Derivatives result = function();
+    if (fresh) {
+      path_.pop_back();
+    } else {
+      path_[position] = before;
+    }
+    return result;
+  }
+
+  Derivatives Child(std::int32_t parent, std::int32_t n) {
+    return OnPath(parent, n, [&] { return Cut(n) ? Copied(Below(n)) : Visit(n); });
+  }
+
+  // A second child that is a part: its vectors stay where it leaves them, K before them.
+  Derivatives TakenBy(std::int32_t parent, std::int32_t n) {
+    return OnPath(parent, n, [&] { return Below(n); });
+  }
+
+  // Writes the part; its vectors have the numbers of what it leaves.
+  Derivatives Below(std::int32_t n) {
+    std::vector<std::int32_t> features;
+    const std::uint32_t number = PartWriter(pass_, out_, path_).Part(n, features);
+    below_.push_back(number);
+    Derivatives result;
+    for (const std::int32_t f : features) {
+      result.push_back({f, out_.parts[number].out + 1 + Count(result.size())});
+    }
+    return result;
+  }
+
+  Derivatives Copied(Derivatives below) {
+    Head(derivatives::kPart, below[0].vector - 1, Count(below.size()));
+    std::vector<std::uint32_t> list;
+    for (Derivative& d : below) {
+      d.vector = pool_.Take();
+      list.push_back(Offset(d.vector));
+    }
+    Words(list, ops_);
+    Tail();
+    return below;
+  }
+
+  // A parent of two leaves, as an operation or within one.
+  Derivatives Simple(std::int32_t n, std::uint32_t vector) {
+    const AnnotatedNode& at = node(n);
+    Head(derivatives::kPair, at, true, Offset(vector) / derivatives::kColumn);
+    ops_[last_].y = static_cast<float>(at.value);
+    Group(Split(at));
+    const double difference = node(at.right).value - node(at.left).value;
+    Shares(at.cover_above, difference);
+    Slopes(at.cover_above, difference);
+    Tail();
+    return {{at.feature, vector}};
+  }
+
+  static Derivatives::const_iterator Find(const Derivatives& all, std::int32_t feature) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const Derivative& d) { return d.feature == feature; });
+  }
+
+  // Where D by a feature goes: to the vector there is, or a new one.
+  std::uint32_t Target(Derivatives& all, std::int32_t feature) {
+    const auto it = Find(all, feature);
+    if (it != all.end()) return Offset(it->vector) | derivatives::kAdds;
+    all.push_back({feature, pool_.Take()});
+    return Offset(all.back().vector);
+  }
+
+  Derivatives Forked(const AnnotatedNode& at, std::int32_t first, std::int32_t second) {
+    const bool leaf = Leaf(second);
+    Derivatives result = {{node(first).feature, pool_.Take()}};
+    const std::uint32_t to_second = leaf ? 0 : Target(result, node(second).feature);
+    const std::uint32_t own = Target(result, at.feature);
+    const std::size_t head = ops_.size();
+    Head(leaf ? derivatives::kForkLeaf : derivatives::kFork, at, second == at.right, 0);
+    Group(Split(at));
+    Group({Word(own), Word(Met(node(first).feature, at.feature)),
+           Word(leaf ? 0 : Met(node(second).feature, at.feature)),
+           leaf ? static_cast<float>(node(second).value) : Word(to_second)});
+    Shares(at.cover_above, 1);
+    Slopes(at.cover_above, 1);
+    Simple(first, result[0].vector);
+    if (!leaf) Simple(second, 0);
+    last_ = head;
+    Tail();
+    return result;
+  }
+
+  Derivatives Up(const AnnotatedNode& at, std::uint32_t slot, const Derivatives& first,
+                 const Derivatives& second, std::int32_t second_node) {
+    const bool leaf = Leaf(second_node);
+    const bool pair = node(second_node).height == 1;
+    const bool part = Cut(second_node);
+    std::vector<std::uint32_t> both;
+    std::vector<std::uint32_t> only_first;
+    std::vector<std::uint32_t> only_second;
+    Derivatives result = first;
+    for (const Derivative& d : first) {
+      const auto it = Find(second, d.feature);
+      const std::uint32_t sum = Met(d.feature, at.feature);
+      if (it == second.end()) {
+        only_first.insert(only_first.end(), {Offset(d.vector), sum});
+      } else {
+        both.insert(both.end(), {Offset(d.vector), part ? it->vector : Offset(it->vector), sum, 0});
+        if (!part) pool_.Give(it->vector);
+      }
+    }
+    for (const Derivative& d : second) {
+      if (Find(first, d.feature) != first.end()) continue;
+      const std::uint32_t sum = Met(d.feature, at.feature);
+      result.push_back({d.feature, part ? pool_.Take() : d.vector});
+      const std::uint32_t to = Offset(result.back().vector);
+      if (part) {
+        only_second.insert(only_second.end(), {to, d.vector, sum, 0});
+      } else {
+        only_second.insert(only_second.end(), {to, sum});
+      }
+    }
+    const std::uint32_t to_second = pair ? Target(result, node(second_node).feature) : 0;
+    const std::uint32_t own = Target(result, at.feature);
+    const std::size_t head = ops_.size();
+    Head(leaf   ? derivatives::kUpLeaf
+         : pair ? derivatives::kUpPair
+         : part ? derivatives::kUpPart
+                : derivatives::kUp,
+         at, second_node == at.right, slot);
+    Group({Word(own),
+           Word(Count(both.size() / 4) | Count(only_first.size() / 2) << 8 |
+                Count(only_second.size() / (part ? 4 : 2)) << 16),
+           Word(pair ? Met(node(second_node).feature, at.feature) : 0),
+           leaf ? static_cast<float>(node(second_node).value)
+                : Word(part ? second[0].vector - 1 : to_second)});
+    Shares(at.cover_above, 1);
+    Slopes(at.cover_above, 1);
+    if (pair) Simple(second_node, 0);
+    Words(both, ops_);
+    Words(only_first, ops_);
+    Words(only_second, ops_);
+    last_ = head;
+    Tail();
+    return result;
+  }
+
+  static std::uint32_t SlotOffset(std::uint32_t slot) {
+    return 0u - (slot + 1) * derivatives::kColumn;
+  }
+
+  // Of the sum of two features that meet; a feature does not meet itself.
+  std::uint32_t Met(std::int32_t a, std::int32_t b) {
+    if (a == b) return SlotOffset(0);
+    const auto [it, fresh] = slot_of_.try_emplace(Pair(a, b), Count(pair_list_.size()) + 1);
+    if (fresh) pair_list_.push_back(Pair(a, b));
+    return SlotOffset(it->second);
+  }
+
+  TreePass pass_;
+  const AnnotatedTree& tree_;
+  DerivativeTape& out_;
+  std::vector<Live> path_;
+  std::vector<std::uint32_t> below_;
+  std::vector<Float4> ops_;
+  std::size_t last_ = 0;  // operation
+  VectorPool pool_;
+  std::vector<std::uint32_t> pair_list_, values_;
+  std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
+  int slots_ = 0;
+  std::unordered_map<std::int32_t, int> slots_of_;
+};
+
+double LargestLeaf(const AnnotatedTree& tree) {
+  double most = 0;
+  for (const AnnotatedNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
+  return most;
+}
+
+// Renumbers the parts, the longest way to the root first: a part's is longer than that of the part
+// above it.
+void Order(DerivativeTape& tape) {
+  const std::vector<DerivativePart> parts = std::move(tape.parts);
+  std::vector<std::size_t> way(parts.size());
+  std::vector<std::uint32_t> order(parts.size());
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    const std::uint32_t above = parts[i].above;
+    way[i] = parts[i].words + (above == DerivativePart::kNoPart ? 0 : way[above]);
+    order[i] = Count(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return way[a] > way[b]; });
+  std::vector<std::uint32_t> number(parts.size());
+  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = Count(i);
+  tape.parts.clear();
+  for (const std::uint32_t old : order) {
+    DerivativePart part = parts[old];
+    if (part.above != DerivativePart::kNoPart) part.above = number[part.above];
+    tape.parts.push_back(part);
+  }
+}
+
+}  // namespace
+
+DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
+                                     const DerivativeOptions& options) {
+  if (model.features > derivatives::kMostFeatures) {
+    throw std::invalid_argument("derivatives are for models of few features");
+  }
+  DerivativeTapeSet out;
+  std::vector<std::uint32_t> offsets;
+  for (const CategorySet& set : model.sets) {
+    offsets.push_back(Count(out.sets.size()));
+    out.sets.push_back(Count(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
+    out.sets.insert(out.sets.end(), set.left.begin(), set.left.end());
+  }
+  std::map<int, DerivativeTape> tapes;
+  std::map<int, QuadratureRule> rules;
+  for (const AnnotatedTree& tree : model.trees) {
+    out.bound += LargestLeaf(tree);
+    if (tree.nodes[0].feature < 0) continue;
+    const int exact = ExactPoints(tree.path_features);
+    if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
+    std::size_t begin = 0;
+    for (const int size : Passes(exact, {.points = {4, 6, 8}, .max_points = 8})) {
+      DerivativeTape& tape = tapes[size];
+      tape.points = size;
+      tape.sizes.features = static_cast<std::uint32_t>(model.features);
+      const PartPlan plan = PartPlanner(tree, size, model.features, options).Run();
+      std::vector<std::int32_t> features;
+      PartWriter({tree, rules[exact], begin, size, offsets, plan}, tape, {}).Part(0, features);
+      begin += static_cast<std::size_t>(size);
+    }
+  }
+  for (auto& [points, tape] : tapes) {
+    Order(tape);
+    out.tapes.push_back(std::move(tape));
+  }
+  out.sums = NumberSums(out.tapes, [](DerivativeTape& tape, const DerivativePart& part) {
+    return WordsFrom(tape.words, part.first_word, part.pairs + part.values);
+  });
+  return out;
+}
+
+}  // namespace retable::treeshap

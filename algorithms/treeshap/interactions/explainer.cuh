@@ -1,0 +1,31 @@
+#pragma once
+//! @file
+//! Interaction values of a model on a device: compiled at first use, resident after.
+
+#include <memory>
+#include <vector>
+
+#include "algorithms/treeshap/interactions/derivative/tape.hpp"
+#include "algorithms/treeshap/interactions/ancestor/tape.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+
+namespace retable::treeshap {
+
+class PairsOnDevice {
+ public:
+  //! Compiles and uploads on the current device.
+  PairsOnDevice(const TreeEnsemble& model, const PairOptions& options);
+  //! The same for a model of at most derivatives::kMostFeatures features.
+  PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions& options);
+  ~PairsOnDevice();
+
+  //! Writes every number of `matrices` (layout of TreeExplainer; expected: one value an output)
+  //! and returns the seconds of device work.
+  double Run(const RowBlock& rows, std::span<const double> expected, std::span<double> matrices);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace retable::treeshap

@@ -1,0 +1,120 @@
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/json.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+using detail::Array;
+using detail::Integer;
+using detail::Json;
+using detail::Member;
+using detail::Number;
+
+constexpr double kMaxIndex = 2147483647.0;
+
+// The tree's nodes without leaf values.
+Tree ReadStructure(const Json& json, bool inclusive) {
+  const std::size_t n = Member(json, "feature").size();
+  const Json& features = Array(json, "feature", n);
+  const Json& thresholds = Array(json, "threshold", n);
+  const Json& lefts = Array(json, "left", n);
+  const Json& rights = Array(json, "right", n);
+  const Json& covers = Array(json, "cover", n);
+  const Json* defaults = json.contains("default_left") ? &Array(json, "default_left", n) : nullptr;
+  Tree tree;
+  tree.nodes.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    TreeNode& node = tree.nodes[i];
+    node.cover = Number(covers[i], "cover");
+    node.left = Integer(lefts[i], "left", -1, kMaxIndex);
+    node.right = Integer(rights[i], "right", -1, kMaxIndex);
+    if (node.left < 0) continue;
+    node.feature = Integer(features[i], "feature", 0, kMaxIndex);
+    const double threshold = Number(thresholds[i], "threshold");
+    node.threshold = inclusive ? StrictThreshold(threshold) : static_cast<float>(threshold);
+    node.default_left = defaults != nullptr && Number((*defaults)[i], "default_left") != 0;
+  }
+  return tree;
+}
+
+// One tree for each output: "value" holds a number, or one per output, for every node.
+void AddTree(const Json& json, bool inclusive, double scale, TreeEnsemble& model) {
+  const Tree structure = ReadStructure(json, inclusive);
+  const Json& values = Array(json, "value", structure.nodes.size());
+  const bool vectors = !values.empty() && values[0].is_array();
+  const int outputs = vectors ? model.groups : 1;
+  for (int g = 0; g < outputs; ++g) {
+    Tree tree = structure;
+    tree.group =
+        vectors ? g
+                : (json.contains("group") ? Integer(json.at("group"), "group", 0, model.groups - 1)
+                                          : 0);
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      if (!tree.nodes[i].is_leaf()) continue;
+      const Json& value = vectors ? values[i].at(static_cast<std::size_t>(g)) : values[i];
+      tree.nodes[i].value = scale * Number(value, "value");
+    }
+    model.trees.push_back(std::move(tree));
+  }
+}
+
+TreeEnsemble Convert(const Json& json) {
+  if (Member(json, "format") != "retable-forest") {
+    throw std::invalid_argument("\"format\" is not \"retable-forest\"");
+  }
+  if (Integer(Member(json, "version"), "version", 0, 1000) != 1) {
+    throw std::invalid_argument("this program reads version 1 of the forest format");
+  }
+  TreeEnsemble model;
+  model.features = Integer(Member(json, "features"), "features", 0, kMaxIndex);
+  model.groups = json.contains("groups") ? Integer(json.at("groups"), "groups", 1, 65536) : 1;
+  model.base_score.assign(static_cast<std::size_t>(model.groups), 0.0);
+  if (json.contains("base_score")) {
+    const Json& base = Array(json, "base_score", model.base_score.size());
+    for (std::size_t g = 0; g < base.size(); ++g)
+      model.base_score[g] = Number(base[g], "base_score");
+  }
+  if (json.contains("feature_names")) {
+    const auto count = static_cast<std::size_t>(model.features);
+    for (const Json& name : Array(json, "feature_names", count)) {
+      model.feature_names.push_back(name.get<std::string>());
+    }
+  }
+  const double scale = json.contains("scale") ? Number(json.at("scale"), "scale") : 1.0;
+  const bool inclusive = json.contains("split") && json.at("split") == "<=";
+  for (const Json& tree : Member(json, "trees")) AddTree(tree, inclusive, scale, model);
+  Validate(model);
+  return model;
+}
+
+}  // namespace
+
+TreeEnsemble ReadForestJson(std::string_view text) {
+  try {
+    return Convert(detail::ParseJson(text));
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the forest is damaged: ") + error.what());
+  }
+}
+
+TreeEnsemble ReadModel(std::string_view bytes) {
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) throw std::invalid_argument("the model file is empty");
+  if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
+    return ReadLightgbmText(bytes);
+  }
+  if (bytes[first] != '{') {
+    throw std::invalid_argument(
+        "unknown model format; give XGBoost JSON or UBJ, LightGBM text, or a retable-forest JSON");
+  }
+  // A JSON object goes on with a quote or a brace; UBJSON with a length.
+  const std::size_t second = bytes.find_first_not_of(" \t\r\n", first + 1);
+  if (second == std::string_view::npos || (bytes[second] != '"' && bytes[second] != '}')) {
+    return ReadXgboostUbj(bytes);
+  }
+  const bool forest = bytes.substr(0, 4096).find("retable-forest") != std::string_view::npos;
+  return forest ? ReadForestJson(bytes) : ReadXgboostJson(bytes);
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,201 @@
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace retable::treeshap {
+
+namespace {
+
+[[noreturn]] void Refuse(std::size_t tree, std::size_t node, const std::string& what) {
+  throw std::invalid_argument("tree " + std::to_string(tree) + ", node " + std::to_string(node) +
+                              ": " + what);
+}
+
+void ValidateNode(const TreeEnsemble& model, std::size_t t, std::size_t n) {
+  const auto& nodes = model.trees[t].nodes;
+  const TreeNode& node = nodes[n];
+  if (!(node.cover >= 0) || std::isinf(node.cover)) {
+    Refuse(t, n,
+           "cover " + std::to_string(node.cover) +
+               " is not a finite number >= 0; retrain, or clear negative weights");
+  }
+  if (node.is_leaf()) {
+    if (!std::isfinite(node.value)) Refuse(t, n, "leaf value is not finite");
+    return;
+  }
+  const auto inside = [&](std::int32_t i) {
+    return i > 0 && static_cast<std::size_t>(i) < nodes.size();
+  };
+  if (!inside(node.left) || !inside(node.right) || node.left == node.right) {
+    Refuse(t, n,
+           "children " + std::to_string(node.left) + " and " + std::to_string(node.right) +
+               " are not two nodes of this tree; the file is damaged");
+  }
+  if (node.feature >= model.features) {
+    Refuse(t, n,
+           "feature " + std::to_string(node.feature) + " of a model with " +
+               std::to_string(model.features) + " features");
+  }
+  if (node.categories >= static_cast<std::int32_t>(model.category_sets.size())) {
+    Refuse(t, n, "category set out of range");
+  }
+  if (node.categories < 0 && std::isnan(node.threshold)) Refuse(t, n, "threshold is NaN");
+}
+
+// Visits every node below the root once, parents first: f(node index, depth).
+template <class F>
+void PreOrder(const Tree& tree, F f) {
+  std::vector<std::pair<std::int32_t, int>> stack = {{0, 0}};
+  while (!stack.empty()) {
+    const auto [n, depth] = stack.back();
+    stack.pop_back();
+    f(n, depth);
+    const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+    if (node.is_leaf()) continue;
+    stack.emplace_back(node.right, depth + 1);
+    stack.emplace_back(node.left, depth + 1);
+  }
+}
+
+void ValidateShape(const TreeEnsemble& model, std::size_t t) {
+  const Tree& tree = model.trees[t];
+  std::vector<char> seen(tree.nodes.size(), 0);
+  PreOrder(tree, [&](std::int32_t n, int depth) {
+    const auto i = static_cast<std::size_t>(n);
+    if (seen[i] != 0) Refuse(t, i, "is the child of two nodes; the file is damaged");
+    if (depth > kMaxTreeDepth) {
+      Refuse(t, i, "is deeper than " + std::to_string(kMaxTreeDepth) + " splits");
+    }
+    seen[i] = 1;
+  });
+}
+
+double MeanBelow(const Tree& tree, std::int32_t n) {
+  const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  if (node.is_leaf()) return node.value;
+  const double left = LeftWeight(tree, node);
+  return left * MeanBelow(tree, node.left) + (1 - left) * MeanBelow(tree, node.right);
+}
+
+int MaxFeaturesBelow(const Tree& tree, std::int32_t n, std::vector<std::int32_t>& path) {
+  const TreeNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  if (node.is_leaf()) return static_cast<int>(path.size());
+  const bool fresh = std::find(path.begin(), path.end(), node.feature) == path.end();
+  if (fresh) path.push_back(node.feature);
+  const int most =
+      std::max(MaxFeaturesBelow(tree, node.left, path), MaxFeaturesBelow(tree, node.right, path));
+  if (fresh) path.pop_back();
+  return most;
+}
+
+}  // namespace
+
+bool CategorySet::goes_left(float x) const {
+  if (!(x >= 0) || x >= static_cast<float>(left.size() * 32)) return others_left;
+  const auto category = static_cast<std::uint32_t>(x);
+  return ((left[category / 32] >> (category % 32)) & 1u) != 0;
+}
+
+bool GoesLeft(const TreeEnsemble& model, const TreeNode& node, float x) {
+  if (std::isnan(x)) return node.default_left;
+  if (node.categories >= 0) {
+    return model.category_sets[static_cast<std::size_t>(node.categories)].goes_left(x);
+  }
+  return ClampInfinity(x) < node.threshold;
+}
+
+double LeftWeight(const Tree& tree, const TreeNode& node) {
+  const double left = tree.nodes[static_cast<std::size_t>(node.left)].cover;
+  const double right = tree.nodes[static_cast<std::size_t>(node.right)].cover;
+  return left + right > 0 ? left / (left + right) : 0.5;
+}
+
+double ExpectedValue(const Tree& tree) {
+  return MeanBelow(tree, 0);
+}
+
+int Depth(const Tree& tree) {
+  int deepest = 0;
+  PreOrder(tree, [&](std::int32_t, int depth) { deepest = std::max(deepest, depth); });
+  return deepest;
+}
+
+int MaxPathFeatures(const Tree& tree) {
+  std::vector<std::int32_t> path;
+  return MaxFeaturesBelow(tree, 0, path);
+}
+
+std::size_t LeafCount(const Tree& tree) {
+  std::size_t leaves = 0;
+  PreOrder(tree, [&](std::int32_t n, int) {
+    leaves += tree.nodes[static_cast<std::size_t>(n)].is_leaf() ? 1 : 0;
+  });
+  return leaves;
+}
+
+std::size_t LeafCount(const TreeEnsemble& model) {
+  std::size_t leaves = 0;
+  for (const Tree& tree : model.trees) leaves += LeafCount(tree);
+  return leaves;
+}
+
+std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> row) {
+  std::vector<double> margin = model.base_score;
+  for (const Tree& tree : model.trees) {
+    const TreeNode* node = tree.nodes.data();
+    while (!node->is_leaf()) {
+      const float x = row[static_cast<std::size_t>(node->feature)];
+      node = &tree.nodes[static_cast<std::size_t>(GoesLeft(model, *node, x) ? node->left
+                                                                            : node->right)];
+    }
+    margin[static_cast<std::size_t>(tree.group)] += node->value;
+  }
+  return margin;
+}
+
+float StrictThreshold(double limit) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  if (limit >= static_cast<double>(std::numeric_limits<float>::max())) return infinity;
+  if (limit < -static_cast<double>(std::numeric_limits<float>::max())) return -infinity;
+  float below = static_cast<float>(limit);
+  if (static_cast<double>(below) > limit) below = std::nextafter(below, -infinity);
+  return std::nextafter(below, infinity);
+}
+
+void Validate(const TreeEnsemble& model) {
+  if (model.features < 0 || model.groups < 1) {
+    throw std::invalid_argument("a model needs features >= 0 and at least one output");
+  }
+  if (model.base_score.size() != static_cast<std::size_t>(model.groups)) {
+    throw std::invalid_argument("a model needs one base score per output");
+  }
+  for (const double base : model.base_score) {
+    if (!std::isfinite(base)) throw std::invalid_argument("a base score is not finite");
+  }
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const Tree& tree = model.trees[t];
+    if (tree.nodes.empty()) {
+      throw std::invalid_argument("tree " + std::to_string(t) + " has no nodes");
+    }
+    if (tree.group < 0 || tree.group >= model.groups) Refuse(t, 0, "its output is out of range");
+    for (std::size_t n = 0; n < tree.nodes.size(); ++n) ValidateNode(model, t, n);
+    ValidateShape(model, t);
+  }
+}
+
+void ValidateRows(const TreeEnsemble& model, const RowBlock& rows) {
+  if (rows.columns != static_cast<std::size_t>(model.features)) {
+    throw std::invalid_argument("the rows have " + std::to_string(rows.columns) +
+                                " columns, the model " + std::to_string(model.features) +
+                                " features; give the columns the model was trained on");
+  }
+  if (rows.values.size() != rows.rows * rows.columns) {
+    throw std::invalid_argument("the row block holds " + std::to_string(rows.values.size()) +
+                                " values, not rows x columns");
+  }
+}
+
+}  // namespace retable::treeshap

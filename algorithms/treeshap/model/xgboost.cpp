@@ -1,0 +1,273 @@
+#include <cmath>
+#include <map>
+
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/json.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+using detail::Array;
+using detail::Integer;
+using detail::Json;
+using detail::Member;
+using detail::Number;
+
+constexpr double kMaxIndex = 2147483647.0;
+// All sets of a model together, in words of 32 categories: a few bytes of a hostile file announce
+// 16 million categories for every node.
+constexpr std::size_t kMaxCategoryWords = std::size_t{1} << 24;
+
+// base_score is stored on the scale of the predictions; trees add up on the margin's.
+double Margin(double base, const std::string& objective) {
+  const bool logistic = objective == "binary:logistic" || objective == "reg:logistic" ||
+                        objective == "binary:logitraw";
+  if (logistic) {
+    if (!(base > 0 && base < 1)) {
+      throw std::invalid_argument("base_score " + std::to_string(base) + " is not in (0, 1) for " +
+                                  objective);
+    }
+    return std::log(base / (1 - base));
+  }
+  if (objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie" ||
+      objective.rfind("survival:", 0) == 0) {
+    if (!(base > 0)) throw std::invalid_argument("base_score is not > 0 for " + objective);
+    return std::log(base);
+  }
+  return base;
+}
+
+// One number, or since XGBoost 3.1 a list in brackets with one for each output: margins.
+std::vector<double> BaseScores(const Json& json, const std::string& objective,
+                               std::size_t outputs) {
+  std::vector<double> margins;
+  std::string text = json.is_string() ? json.get<std::string>() : "";
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
+    margins.assign(outputs, Margin(Number(json, "base_score"), objective));
+    return margins;
+  }
+  text = text.substr(1, text.size() - 2);
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    margins.push_back(Margin(Number(Json(text.substr(at, comma - at)), "base_score"), objective));
+    at = comma + 1;
+  }
+  if (margins.size() == 1) margins.resize(outputs, margins[0]);
+  if (margins.size() != outputs) {
+    throw std::invalid_argument("base_score has " + std::to_string(margins.size()) +
+                                " numbers for " + std::to_string(outputs) + " outputs");
+  }
+  return margins;
+}
+
+// The sets of a tree, by node. XGBoost lists the categories that go right; all others go left.
+// `words` counts over the whole model.
+std::map<std::int32_t, CategorySet> ReadCategories(const Json& json, std::size_t& words) {
+  std::map<std::int32_t, CategorySet> sets;
+  if (!json.contains("categories_nodes")) return sets;
+  const std::size_t count = Member(json, "categories_nodes").size();
+  const Json& nodes = Array(json, "categories_nodes", count);
+  const Json& segments = Array(json, "categories_segments", count);
+  const Json& sizes = Array(json, "categories_sizes", count);
+  const Json& all = Member(json, "categories");
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto begin =
+        static_cast<std::size_t>(Integer(segments[k], "categories_segments", 0, kMaxIndex));
+    const auto size = static_cast<std::size_t>(Integer(sizes[k], "categories_sizes", 0, kMaxIndex));
+    if (begin + size > all.size()) throw std::invalid_argument("categories end too early");
+    CategorySet set;
+    set.others_left = true;
+    for (std::size_t i = begin; i < begin + size; ++i) {
+      const auto category = static_cast<std::size_t>(Integer(all[i], "categories", 0, 16777216.0));
+      if (category / 32 >= set.left.size()) {
+        words += category / 32 + 1 - set.left.size();
+        if (words > kMaxCategoryWords) {
+          throw std::invalid_argument("the category sets are larger than any trained model's");
+        }
+        set.left.resize(category / 32 + 1, ~0u);
+      }
+      set.left[category / 32] &= ~(1u << (category % 32));
+    }
+    sets.emplace(Integer(nodes[k], "categories_nodes", 0, kMaxIndex), std::move(set));
+  }
+  return sets;
+}
+
+Tree ReadTree(const Json& json, TreeEnsemble& model, std::size_t& category_words) {
+  const Json& lefts = Member(json, "left_children");
+  const std::size_t n = lefts.size();
+  const Json& rights = Array(json, "right_children", n);
+  const Json& features = Array(json, "split_indices", n);
+  const Json& conditions = Array(json, "split_conditions", n);
+  const Json& defaults = Array(json, "default_left", n);
+  const Json& covers = Array(json, "sum_hessian", n);
+  auto categories = ReadCategories(json, category_words);
+  Tree tree;
+  tree.nodes.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    TreeNode& node = tree.nodes[i];
+    node.cover = Number(covers[i], "sum_hessian");
+    node.left = Integer(lefts[i], "left_children", -1, kMaxIndex);
+    if (node.left < 0) {
+      node.value = Number(conditions[i], "split_conditions");
+      continue;
+    }
+    node.right = Integer(rights[i], "right_children", -1, kMaxIndex);
+    node.feature = Integer(features[i], "split_indices", 0, kMaxIndex);
+    node.default_left = Number(defaults[i], "default_left") != 0;
+    node.threshold = static_cast<float>(Number(conditions[i], "split_conditions"));
+    const auto set = categories.find(static_cast<std::int32_t>(i));
+    if (set != categories.end()) {
+      node.categories = static_cast<std::int32_t>(model.category_sets.size());
+      node.threshold = 0;
+      model.category_sets.push_back(std::move(set->second));
+    }
+  }
+  return tree;
+}
+
+// Numbers at a leaf: one, or with multi_strategy "multi_output_tree" one for each output.
+std::int32_t LeafSize(const Json& tree) {
+  if (!tree.contains("tree_param")) return 1;
+  const Json& parameters = tree.at("tree_param");
+  if (!parameters.contains("size_leaf_vector")) return 1;
+  return std::max(1, Integer(parameters.at("size_leaf_vector"), "size_leaf_vector", 0, 65536));
+}
+
+// One tree for each output. "leaf_weights" holds the vectors of the leaves, "right_children" a
+// leaf's place among them.
+void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeEnsemble& model) {
+  if (LeafSize(json) != model.groups) {
+    throw std::invalid_argument("\"size_leaf_vector\" is not the number of outputs");
+  }
+  if (!json.contains("leaf_weights")) {
+    throw std::invalid_argument(
+        "trees of several outputs are read as XGBoost 3.2 writes them; save the model with it");
+  }
+  const auto outputs = static_cast<std::size_t>(model.groups);
+  const std::size_t leaves = (structure.nodes.size() + 1) / 2;
+  const Json& values = Array(json, "leaf_weights", leaves * outputs);
+  const Json& rights = Member(json, "right_children");
+  for (std::size_t g = 0; g < outputs; ++g) {
+    Tree tree = structure;
+    tree.group = static_cast<std::int32_t>(g);
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      if (!tree.nodes[i].is_leaf()) continue;
+      const auto leaf = static_cast<std::size_t>(
+          Integer(rights[i], "right_children", 0, static_cast<double>(leaves - 1)));
+      tree.nodes[i].value = weight * Number(values[leaf * outputs + g], "leaf_weights");
+    }
+    model.trees.push_back(std::move(tree));
+  }
+}
+
+// The tree model and, for dart, each tree's weight.
+const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
+  const std::string name = Member(booster, "name").get<std::string>();
+  if (name == "dart") {
+    for (const Json& w : Member(booster, "weight_drop"))
+      weights.push_back(Number(w, "weight_drop"));
+    return Member(Member(booster, "gbtree"), "model");
+  }
+  if (name != "gbtree") {
+    throw std::invalid_argument("booster \"" + name + "\" has no trees; use gbtree or dart");
+  }
+  return Member(booster, "model");
+}
+
+TreeEnsemble Convert(const Json& json) {
+  const Json& learner = Member(json, "learner");
+  const Json& parameters = Member(learner, "learner_model_param");
+  TreeEnsemble model;
+  model.features = Integer(Member(parameters, "num_feature"), "num_feature", 0, kMaxIndex);
+  const auto classes = Integer(Member(parameters, "num_class"), "num_class", 0, 65536);
+  model.groups = std::max(classes, 1);
+  if (parameters.contains("num_target")) {
+    model.groups =
+        std::max(model.groups, Integer(parameters.at("num_target"), "num_target", 0, 65536));
+  }
+  const std::string objective = Member(Member(learner, "objective"), "name").get<std::string>();
+  model.base_score = BaseScores(Member(parameters, "base_score"), objective,
+                                static_cast<std::size_t>(model.groups));
+  if (learner.contains("feature_names")) {
+    for (const Json& name : learner.at("feature_names")) {
+      model.feature_names.push_back(name.get<std::string>());
+    }
+  }
+  std::vector<double> weights;
+  const Json& trees = TreeModel(Member(learner, "gradient_booster"), weights);
+  const Json& list = Member(trees, "trees");
+  const Json& groups = Array(trees, "tree_info", list.size());
+  if (!weights.empty() && weights.size() != list.size()) {
+    throw std::invalid_argument("\"weight_drop\" should have one entry per tree");
+  }
+  std::size_t category_words = 0;
+  for (std::size_t t = 0; t < list.size(); ++t) {
+    Tree tree = ReadTree(list[t], model, category_words);
+    const double weight = weights.empty() ? 1.0 : weights[t];
+    if (LeafSize(list[t]) > 1) {
+      AddVectorTree(list[t], tree, weight, model);
+      continue;
+    }
+    tree.group = Integer(groups[t], "tree_info", 0, 65536);
+    for (TreeNode& node : tree.nodes) node.value *= weight;
+    model.trees.push_back(std::move(tree));
+  }
+  Validate(model);
+  return model;
+}
+
+TreeEnsemble ConvertChecked(const Json& json) {
+  try {
+    return Convert(json);
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
+  }
+}
+
+// A first pass over UBJSON that builds nothing: stops nesting and counts that only an attack has.
+struct UbjGuard : nlohmann::json_sax<Json> {
+  explicit UbjGuard(std::size_t size) : bytes(size) {}
+  std::size_t bytes;
+  int depth = 0;
+
+  bool Open(std::size_t count) {
+    return ++depth <= 64 && (count == static_cast<std::size_t>(-1) || count <= bytes);
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t count) override { return Open(count); }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return --depth >= 0; }
+  bool start_array(std::size_t count) override { return Open(count); }
+  bool end_array() override { return --depth >= 0; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+};
+
+}  // namespace
+
+TreeEnsemble ReadXgboostJson(std::string_view text) {
+  return ConvertChecked(detail::ParseJson(text));
+}
+
+TreeEnsemble ReadXgboostUbj(std::string_view bytes) {
+  UbjGuard guard(bytes.size());
+  if (!Json::sax_parse(bytes, &guard, nlohmann::detail::input_format_t::ubjson)) {
+    throw std::invalid_argument("the model is not valid UBJSON; the file is damaged");
+  }
+  try {
+    return Convert(Json::from_ubjson(bytes));
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
+  }
+}
+
+}  // namespace retable::treeshap

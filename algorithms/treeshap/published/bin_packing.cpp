@@ -1,0 +1,173 @@
+#include "algorithms/treeshap/published/bin_packing.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace retable::treeshap {
+
+namespace {
+
+// Which bin each item goes to, and how many bins there are.
+struct Assignment {
+  std::vector<std::uint32_t> bin;
+  std::size_t bins = 0;
+};
+
+// Items by falling size, stable: a counting sort.
+std::vector<std::uint32_t> ByFallingSize(std::span<const std::int32_t> sizes,
+                                         std::int32_t capacity) {
+  std::vector<std::size_t> start(static_cast<std::size_t>(capacity) + 2, 0);
+  for (const auto size : sizes) ++start[static_cast<std::size_t>(capacity - size) + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::uint32_t> order(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    order[start[static_cast<std::size_t>(capacity - sizes[i])]++] = static_cast<std::uint32_t>(i);
+  }
+  return order;
+}
+
+Assignment PackNone(std::size_t n) {
+  Assignment result{std::vector<std::uint32_t>(n), n};
+  std::iota(result.bin.begin(), result.bin.end(), 0u);
+  return result;
+}
+
+Assignment PackNextFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
+  Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
+  std::int32_t room = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > room) {
+      ++result.bins;
+      room = capacity;
+    }
+    room -= sizes[i];
+    result.bin[i] = static_cast<std::uint32_t>(result.bins - 1);
+  }
+  return result;
+}
+
+// Best fit: the open bin with the least sufficient room; bins of equal room are alike, so one stack
+// per room is the whole search structure.
+Assignment PackBestFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
+  Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
+  std::vector<std::vector<std::uint32_t>> open(static_cast<std::size_t>(capacity) + 1);
+  for (const auto item : ByFallingSize(sizes, capacity)) {
+    const std::int32_t size = sizes[item];
+    std::int32_t room = size;
+    while (room <= capacity && open[static_cast<std::size_t>(room)].empty()) ++room;
+    std::uint32_t bin = static_cast<std::uint32_t>(result.bins);
+    if (room > capacity) {
+      ++result.bins;
+      room = capacity;
+    } else {
+      bin = open[static_cast<std::size_t>(room)].back();
+      open[static_cast<std::size_t>(room)].pop_back();
+    }
+    result.bin[item] = bin;
+    open[static_cast<std::size_t>(room - size)].push_back(bin);
+  }
+  return result;
+}
+
+// First fit: the first bin with room, found by descent in a tournament tree of the largest room,
+// packed into an array as the paper's own implementation is.
+class RoomTree {
+ public:
+  RoomTree(std::size_t bins, std::int32_t capacity) {
+    while (leaves_ < bins) leaves_ *= 2;
+    room_.assign(2 * leaves_, capacity);
+  }
+  std::size_t Take(std::int32_t size) {
+    std::size_t node = 1;
+    while (node < leaves_) node = room_[2 * node] >= size ? 2 * node : 2 * node + 1;
+    room_[node] -= size;
+    const std::size_t bin = node - leaves_;
+    for (node /= 2; node > 0; node /= 2) {
+      room_[node] = std::max(room_[2 * node], room_[2 * node + 1]);
+    }
+    return bin;
+  }
+
+ private:
+  std::size_t leaves_ = 1;
+  std::vector<std::int32_t> room_;
+};
+
+Assignment PackFirstFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
+  Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
+  RoomTree rooms(sizes.size(), capacity);
+  for (const auto item : ByFallingSize(sizes, capacity)) {
+    const std::size_t bin = rooms.Take(sizes[item]);
+    result.bins = std::max(result.bins, bin + 1);
+    result.bin[item] = static_cast<std::uint32_t>(bin);
+  }
+  return result;
+}
+
+// Assignment to lists, by counting.
+Bins Gather(const Assignment& assignment) {
+  Bins bins;
+  bins.offsets.assign(assignment.bins + 1, 0);
+  for (const auto bin : assignment.bin) ++bins.offsets[bin + 1];
+  std::partial_sum(bins.offsets.begin(), bins.offsets.end(), bins.offsets.begin());
+  bins.items.resize(assignment.bin.size());
+  std::vector<std::size_t> next(bins.offsets.begin(), bins.offsets.end() - 1);
+  for (std::size_t i = 0; i < assignment.bin.size(); ++i) {
+    bins.items[next[assignment.bin[i]]++] = static_cast<std::uint32_t>(i);
+  }
+  return bins;
+}
+
+}  // namespace
+
+const char* PackingName(Packing packing) {
+  switch (packing) {
+    case Packing::kNone:
+      return "None";
+    case Packing::kNextFit:
+      return "NF";
+    case Packing::kFirstFitDecreasing:
+      return "FFD";
+    case Packing::kBestFitDecreasing:
+      return "BFD";
+  }
+  return "";
+}
+
+Packing PackingByName(const std::string& name) {
+  for (const Packing packing : {Packing::kNone, Packing::kNextFit, Packing::kFirstFitDecreasing,
+                                Packing::kBestFitDecreasing}) {
+    if (name == PackingName(packing)) return packing;
+  }
+  throw std::invalid_argument("no bin packing \"" + name + "\"; use None, NF, FFD or BFD");
+}
+
+Bins Pack(Packing packing, std::span<const std::int32_t> sizes, std::int32_t capacity) {
+  for (const auto size : sizes) {
+    if (size < 1 || size > capacity) {
+      throw std::invalid_argument("an item of size " + std::to_string(size) +
+                                  " does not fit a bin of " + std::to_string(capacity));
+    }
+  }
+  switch (packing) {
+    case Packing::kNone:
+      return Gather(PackNone(sizes.size()));
+    case Packing::kNextFit:
+      return Gather(PackNextFit(sizes, capacity));
+    case Packing::kFirstFitDecreasing:
+      return Gather(PackFirstFit(sizes, capacity));
+    case Packing::kBestFitDecreasing:
+      return Gather(PackBestFit(sizes, capacity));
+  }
+  return {};
+}
+
+double Utilisation(const Bins& bins, std::span<const std::int32_t> sizes, std::int32_t capacity) {
+  if (bins.count() == 0) return 0;
+  const auto total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  return static_cast<double>(total) /
+         (static_cast<double>(bins.count()) * static_cast<double>(capacity));
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,320 @@
+// GPUTreeShap as published: one path element a lane, paths packed into warps, EXTEND and UNWOUNDSUM
+// by shuffles, contributions added in double by atomics. Paths up to 32 elements with the bias.
+// Each warp keeps its bin and loops over rows. Mitchell et al. 2022, listing 2 and algorithms 2
+// and 3.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/treeshap/published/bin_packing.hpp"
+#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/flop_count.hpp"
+#include "algorithms/treeshap/published/path_steps.hpp"
+#include "algorithms/treeshap/published/paths.hpp"
+#include "algorithms/treeshap/host/sharded_explainer.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr int kWarp = 32;
+constexpr unsigned kAll = 0xffffffffu;
+constexpr int kBlock = 256;
+constexpr std::uint32_t kRowsPerWarp = 1024;
+constexpr std::uint32_t kRowsPerWarpInteractions = 100;
+
+// One lane of a bin. `length` = 0: idle.
+struct LaneElement {
+  std::int32_t feature = -1;
+  float lower = 0, upper = 0;
+  float zero = 1;
+  float value = 0;
+  std::int32_t set = -1;  // offset of the category set, or -1
+  std::uint16_t group = 0;
+  std::uint8_t start = 0;   // first lane of the path
+  std::uint8_t length = 0;  // elements of the path
+  std::uint8_t missing = 1;
+  std::uint8_t longest = 0;  // longest path of the bin
+};
+
+struct Problem {
+  const LaneElement* lanes;
+  std::size_t bins;
+  const std::uint32_t* sets;
+  const float* rows;
+  std::uint32_t row_count;
+  std::uint32_t columns;
+  std::uint32_t groups;
+  double* out;
+};
+
+__device__ float OneFraction(const LaneElement& e, const Problem& p, std::uint32_t row) {
+  if (e.feature < 0) return 1;
+  float x = __ldg(p.rows + static_cast<std::size_t>(row) * p.columns + e.feature);
+  if (x != x) return e.missing != 0 ? 1.0f : 0.0f;
+  if (e.set >= 0) {
+    const std::uint32_t head = p.sets[e.set];
+    if (!(x >= 0) || x >= static_cast<float>((head & 0x7fffffffu) * 32)) {
+      return (head >> 31) != 0 ? 1.0f : 0.0f;
+    }
+    const auto category = static_cast<std::uint32_t>(x);
+    return ((p.sets[e.set + 1 + category / 32] >> (category % 32)) & 1u) != 0 ? 1.0f : 0.0f;
+  }
+  constexpr float limit = std::numeric_limits<float>::max();
+  x = fminf(fmaxf(x, -limit), limit);
+  return x >= e.lower && x < e.upper ? 1.0f : 0.0f;
+}
+
+// Parallel EXTEND over all elements of the path but `skip`; lane i ends with the weight of i.
+__device__ float ExtendPath(const LaneElement& e, int i, float one, int longest, int skip) {
+  float weight = i == 0 ? 1.0f : 0.0f;
+  for (int k = 1; k < longest; ++k) {
+    const int source = e.start + (k < skip ? k : k + 1);
+    const float zero_k = __shfl_sync(kAll, e.zero, source);
+    const float one_k = __shfl_sync(kAll, one, source);
+    const float left = __shfl_up_sync(kAll, weight, 1);
+    const int length = skip < e.length ? e.length - 1 : e.length;
+    if (k < length) weight = ExtendStep(weight, i == 0 ? 0.0f : left, i, k, zero_k, one_k);
+  }
+  return weight;
+}
+
+// Parallel UNWOUNDSUM: each lane takes its own element out of a path of `length`.
+__device__ float UnwindPath(const LaneElement& e, float weight, float one, int length,
+                            int longest) {
+  UnwoundState<float> state{__shfl_sync(kAll, weight, e.start + max(length - 1, 0))};
+  for (int j = longest - 2; j >= 0; --j) {
+    const float w = __shfl_sync(kAll, weight, e.start + j);
+    if (j <= length - 2) UnwoundStep(state, w, j, length, e.zero, one);
+  }
+  return state.total;
+}
+
+__global__ void __launch_bounds__(kBlock) ShapKernel(Problem p) {
+  const std::size_t warp = (static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x) / kWarp;
+  const std::size_t bin = warp % p.bins;
+  const auto batch = static_cast<std::uint32_t>(warp / p.bins);
+  const std::uint32_t begin = batch * kRowsPerWarp;
+  if (begin >= p.row_count) return;
+  const std::uint32_t end = min(begin + kRowsPerWarp, p.row_count);
+  const int lane = static_cast<int>(threadIdx.x % kWarp);
+  const LaneElement e = p.lanes[bin * kWarp + lane];
+  const int i = lane - e.start;
+  const int longest = __shfl_sync(kAll, e.longest, 0);
+  for (std::uint32_t row = begin; row < end; ++row) {
+    const float one = OneFraction(e, p, row);
+    const float weight = ExtendPath(e, i, one, longest, kWarp);
+    const float sum = UnwindPath(e, weight, one, e.length, longest);
+    if (e.feature >= 0) {
+      atomicAdd(p.out + (static_cast<std::size_t>(row) * p.groups + e.group) * (p.columns + 1) +
+                    e.feature,
+                static_cast<double>(sum * (one - e.zero) * e.value));
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
+  const std::size_t warp = (static_cast<std::size_t>(blockIdx.x) * kBlock + threadIdx.x) / kWarp;
+  const std::size_t bin = warp % p.bins;
+  const auto batch = static_cast<std::uint32_t>(warp / p.bins);
+  const std::uint32_t begin = batch * kRowsPerWarpInteractions;
+  if (begin >= p.row_count) return;
+  const std::uint32_t end = min(begin + kRowsPerWarpInteractions, p.row_count);
+  const int lane = static_cast<int>(threadIdx.x % kWarp);
+  const LaneElement e = p.lanes[bin * kWarp + lane];
+  const int i = lane - e.start;
+  const int longest = __shfl_sync(kAll, e.longest, 0);
+  const std::size_t side = p.columns + 1;
+  for (std::uint32_t row = begin; row < end; ++row) {
+    const float one = OneFraction(e, p, row);
+    for (int j = 1; j < longest; ++j) {
+      // The path without element j; of paths shorter than j nothing is taken out, nothing added.
+      const float weight = ExtendPath(e, i, one, longest, j);
+      const float sum = UnwindPath(e, weight, one, e.length - 1, longest);
+      const int source = min(e.start + j, kWarp - 1);
+      const float one_j = __shfl_sync(kAll, one, source);
+      const float zero_j = __shfl_sync(kAll, e.zero, source);
+      const int feature_j = __shfl_sync(kAll, e.feature, source);
+      if (e.feature >= 0 && j < e.length && i != j) {
+        const float value = sum * (one - e.zero) * (one_j - zero_j) * e.value * 0.5f;
+        atomicAdd(
+            p.out +
+                ((static_cast<std::size_t>(row) * p.groups + e.group) * side + e.feature) * side +
+                feature_j,
+            static_cast<double>(value));
+      }
+    }
+  }
+}
+
+class GpuTreeShap final : public TreeExplainer {
+ public:
+  //! `gpus`: how many of them share the host's threads.
+  GpuTreeShap(int device, int gpus, Packing packing)
+      : device_(SelectDevice(device)),
+        threads_of_host_(std::max(1, AvailableThreads() / gpus)),
+        packing_(packing) {}
+
+  void prepare(const TreeEnsemble& model) override {
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    Validate(model);
+    shape_.features = model.features;
+    shape_.groups = model.groups;
+    expected_ = ExpectedMargins(model);
+    const PathList list = ExtractPaths(model);
+    std::vector<std::int32_t> lengths;
+    for (const Path& path : list.paths) {
+      if (path.length > kWarp) {
+        throw std::invalid_argument(
+            "GPUTreeShap takes paths of at most 31 distinct features, one has " +
+            std::to_string(path.length - 1) + "; use Quadrature");
+      }
+      lengths.push_back(path.length);
+    }
+    const Bins bins = Pack(packing_, lengths);
+    std::vector<std::uint32_t> sets;
+    const std::vector<std::int32_t> offsets = PackSets(list, sets);
+    std::vector<LaneElement> lanes(bins.count() * kWarp);
+    for (std::size_t b = 0; b < bins.count(); ++b) FillBin(list, bins, b, offsets, lanes);
+    bins_ = bins.count();
+    lanes_ = DeviceArray<LaneElement>(std::span<const LaneElement>(lanes));
+    sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(sets));
+  }
+
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
+
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+    seconds_ = Run(rows, {phi, side(), expected_}, kRowsPerWarp, ShapKernel);
+  }
+
+  Results interactions(const RowBlock& rows) override {
+    return NewInteractions(*this, shape_, rows);
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+    const Results phi = values(rows);
+    seconds_ += Run(rows, {matrices, side() * side(), expected_}, kRowsPerWarpInteractions,
+                    ShapInteractionsKernel);
+    FillInteractionDiagonal(static_cast<std::size_t>(shape_.features), phi, matrices);
+  }
+
+  double device_seconds() const override { return seconds_; }
+
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool interactions) const override {
+    return {{"FMA fp32", static_cast<double>(rows) * PathOperations(model, interactions, true)}};
+  }
+
+ private:
+  static std::vector<std::int32_t> PackSets(const PathList& list,
+                                            std::vector<std::uint32_t>& sets) {
+    std::vector<std::int32_t> offsets;
+    for (const CategorySet& set : list.category_sets) {
+      offsets.push_back(static_cast<std::int32_t>(sets.size()));
+      sets.push_back(static_cast<std::uint32_t>(set.left.size()) |
+                     (set.others_left ? 1u << 31 : 0u));
+      sets.insert(sets.end(), set.left.begin(), set.left.end());
+    }
+    return offsets;
+  }
+
+  static void FillBin(const PathList& list, const Bins& bins, std::size_t b,
+                      const std::vector<std::int32_t>& offsets, std::vector<LaneElement>& lanes) {
+    std::size_t lane = b * kWarp;
+    std::int32_t longest = 0;
+    for (std::size_t i = bins.offsets[b]; i < bins.offsets[b + 1]; ++i) {
+      const Path& path = list.paths[bins.items[i]];
+      longest = std::max(longest, path.length);
+      const std::size_t start = lane;
+      for (const PathElement& element : list.of(path)) {
+        LaneElement& out = lanes[lane++];
+        out.feature = element.feature;
+        out.lower = element.lower;
+        out.upper = element.upper;
+        out.zero = static_cast<float>(element.zero_fraction);
+        out.value = static_cast<float>(path.value);
+        out.set =
+            element.categories < 0 ? -1 : offsets[static_cast<std::size_t>(element.categories)];
+        out.group = static_cast<std::uint16_t>(path.group);
+        out.start = static_cast<std::uint8_t>(start - b * kWarp);
+        out.length = static_cast<std::uint8_t>(path.length);
+        out.missing = element.missing_follows ? 1 : 0;
+      }
+    }
+    lanes[b * kWarp].longest = static_cast<std::uint8_t>(longest);
+  }
+
+  std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
+
+  double Run(const RowBlock& rows, const ResultBlocks& to, std::uint32_t rows_per_warp,
+             void (*kernel)(Problem)) {
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    if (bins_ == 0) {
+      WriteExpected(to);
+      return 0;
+    }
+    rows_per_warp_ = rows_per_warp;
+    kernel_ = kernel;
+    return pieces_.Run(rows, RowsOfPiece(to.block * expected_.size()), threads_of_host_, to);
+  }
+
+  void Explain(const PieceOnDevice& piece) {
+    const Problem problem{lanes_.data(),
+                          bins_,
+                          sets_.data(),
+                          piece.rows,
+                          piece.count,
+                          static_cast<std::uint32_t>(shape_.features),
+                          static_cast<std::uint32_t>(shape_.groups),
+                          piece.out};
+    const std::size_t warps = bins_ * ((piece.count + rows_per_warp_ - 1) / rows_per_warp_);
+    const std::size_t blocks = (warps * kWarp + kBlock - 1) / kBlock;
+    kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, piece.stream>>>(problem);
+    CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
+  }
+
+  int device_;
+  int threads_of_host_;
+  Packing packing_;
+  TreeEnsemble shape_;  // features and groups alone
+  std::vector<double> expected_;
+  std::size_t bins_ = 0;
+  DeviceArray<LaneElement> lanes_;
+  DeviceArray<std::uint32_t> sets_;
+  // Of the call that runs.
+  std::uint32_t rows_per_warp_ = 0;
+  void (*kernel_)(Problem) = nullptr;
+  DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
+                 {.name = "GPUTreeShap",
+                  .device = Device::kCuda,
+                  .summary = "one path element a lane, shuffles; as published",
+                  .citation = "Mitchell et al. 2022, listing 2, algorithms 2 and 3",
+                  .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
+                                 {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
+                                 {"packing", std::string("BFD"), "None, NF, FFD or BFD"}},
+                  .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
+                    std::vector<std::unique_ptr<TreeExplainer>> parts;
+                    const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
+                    const Packing packing = PackingByName(TextParameter(p, "packing", "BFD"));
+                    const auto gpus =
+                        static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
+                    for (int i = 0; i < gpus; ++i) {
+                      parts.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
+                    }
+                    return ShareRows(std::move(parts));
+                  }});
+
+}  // namespace retable::treeshap

@@ -1,0 +1,184 @@
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/treeshap/published/paths.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// What the path so far says about one feature.
+struct FeatureState {
+  std::int32_t feature;
+  float lower = -kInfinity, upper = kInfinity;
+  std::int32_t set = -1;
+  bool missing_inside = true;
+  double cover = 1;
+};
+
+class Annotator {
+ public:
+  Annotator(const TreeEnsemble& model, AnnotatedModel& out) : model_(model), out_(out) {}
+
+  AnnotatedTree Run(const Tree& tree) {
+    tree_ = &tree;
+    result_ = {};
+    result_.group = tree.group;
+    result_.nodes.reserve(tree.nodes.size());
+    Visit(0);
+    return std::move(result_);
+  }
+
+ private:
+  std::int32_t Visit(std::int32_t n) {
+    const TreeNode& node = tree_->nodes[static_cast<std::size_t>(n)];
+    const auto at = static_cast<std::int32_t>(result_.nodes.size());
+    result_.nodes.emplace_back();
+    AnnotatedNode out;
+    if (node.is_leaf()) {
+      out.value = node.value;
+      result_.path_features =
+          std::max(result_.path_features, static_cast<std::int32_t>(path_.size()));
+    } else {
+      Describe(node, out);
+      out.left = Follow(node, true);
+      out.right = Follow(node, false);
+      Summarise(out);
+    }
+    result_.nodes[static_cast<std::size_t>(at)] = out;
+    return at;
+  }
+
+  void Summarise(AnnotatedNode& out) const {
+    const AnnotatedNode& left = result_.nodes[static_cast<std::size_t>(out.left)];
+    const AnnotatedNode& right = result_.nodes[static_cast<std::size_t>(out.right)];
+    out.height = 1 + std::max(left.height, right.height);
+    out.value = out.left_weight * left.value + (1 - out.left_weight) * right.value;
+  }
+
+  void Describe(const TreeNode& node, AnnotatedNode& out) const {
+    const auto it = Find(node.feature);
+    const FeatureState state = it == path_.end() ? FeatureState{node.feature} : *it;
+    out.feature = node.feature;
+    out.threshold = node.threshold;
+    out.lower = state.lower;
+    out.upper = state.upper;
+    out.inside_set = state.set;
+    out.left_set = node.categories;
+    out.missing_inside = state.missing_inside;
+    out.missing_left = node.default_left;
+    out.cover_above = state.cover;
+    out.left_weight = LeftWeight(*tree_, node);
+  }
+
+  std::int32_t Follow(const TreeNode& node, bool left) {
+    const auto it = Find(node.feature);
+    const auto at = static_cast<std::size_t>(it - path_.begin());
+    const bool fresh = it == path_.end();
+    if (fresh) path_.push_back({node.feature});
+    const FeatureState before = path_[at];
+    FeatureState& state = path_[at];
+    const double share = LeftWeight(*tree_, node);
+    state.cover *= left ? share : 1 - share;
+    state.missing_inside = state.missing_inside && node.default_left == left;
+    if (node.categories >= 0) {
+      state.set = Narrow(state.set, node, left);
+    } else if (left) {
+      state.upper = std::min(state.upper, node.threshold);
+    } else {
+      state.lower = std::max(state.lower, node.threshold);
+    }
+    const std::int32_t child = Visit(left ? node.left : node.right);
+    if (fresh) {
+      path_.pop_back();
+    } else {
+      path_[at] = before;
+    }
+    return child;
+  }
+
+  std::int32_t Narrow(std::int32_t set, const TreeNode& node, bool left) {
+    const CategorySet& split = model_.category_sets[static_cast<std::size_t>(node.categories)];
+    CategorySet side = left ? split : Complement(split);
+    if (set >= 0) side = Intersect(side, out_.sets[static_cast<std::size_t>(set)]);
+    out_.sets.push_back(std::move(side));
+    return static_cast<std::int32_t>(out_.sets.size() - 1);
+  }
+
+  std::vector<FeatureState>::const_iterator Find(std::int32_t feature) const {
+    return std::find_if(path_.begin(), path_.end(),
+                        [&](const FeatureState& s) { return s.feature == feature; });
+  }
+
+  const TreeEnsemble& model_;
+  AnnotatedModel& out_;
+  const Tree* tree_ = nullptr;
+  AnnotatedTree result_;
+  std::vector<FeatureState> path_;
+};
+
+}  // namespace
+
+QuadratureRule GaussLegendre(int n) {
+  QuadratureRule rule{std::vector<double>(static_cast<std::size_t>(n)),
+                      std::vector<double>(static_cast<std::size_t>(n))};
+  for (int i = 0; i < n; ++i) {
+    // Root number i of P_n on (-1, 1), from Tricomi's estimate, in extended precision.
+    long double x = std::cos(std::numbers::pi_v<long double> * (i + 0.75L) / (n + 0.5L));
+    long double slope = 1;
+    for (int step = 0; step < 8; ++step) {
+      long double p = 1;
+      long double previous = 0;
+      for (int k = 0; k < n; ++k) {
+        const long double next = ((2 * k + 1) * x * p - k * previous) / (k + 1);
+        previous = p;
+        p = next;
+      }
+      slope = n * (x * p - previous) / (x * x - 1);
+      x -= p / slope;
+    }
+    const auto at = static_cast<std::size_t>(n - 1 - i);
+    rule.node[at] = static_cast<double>((1 + x) / 2);
+    rule.weight[at] = static_cast<double>(1 / ((1 - x * x) * slope * slope));
+  }
+  return rule;
+}
+
+int ExactPoints(int d) {
+  return std::max(1, (d + 1) / 2);
+}
+
+AnnotatedModel Annotate(const TreeEnsemble& model) {
+  Validate(model);
+  AnnotatedModel out;
+  out.features = model.features;
+  out.groups = model.groups;
+  out.sets = model.category_sets;
+  out.expected = ExpectedMargins(model);
+  Annotator annotator(model, out);
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    out.trees.push_back(annotator.Run(model.trees[t]));
+    if (out.trees.back().path_features > kMaxPathFeatures) {
+      throw std::invalid_argument("tree " + std::to_string(t) + " has a path with more than " +
+                                  std::to_string(kMaxPathFeatures) + " distinct features");
+    }
+  }
+  return out;
+}
+
+std::size_t SplitCount(const AnnotatedModel& model) {
+  std::size_t splits = 0;
+  for (const AnnotatedTree& tree : model.trees) splits += tree.nodes.size() / 2;
+  return splits;
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,460 @@
+#include "algorithms/treeshap/quadrature/cpu/engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
+#include "algorithms/treeshap/quadrature/cpu/packing.hpp"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "base/parallel.hpp"
+#include "base/simd_target.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+// The kernels of one instruction set.
+template <class T>
+using Kernels = SimdFunction<T> (*)(int points, bool pairs);
+
+template <class T>
+Kernels<T> KernelsFor(const std::string& isa) {
+  if constexpr (sizeof(T) == 4) {
+    return isa == "avx512" ? SimdAvx512Float : (isa == "avx2" ? SimdAvx2Float : SimdBaselineFloat);
+  } else {
+    return isa == "avx512" ? SimdAvx512Double
+                           : (isa == "avx2" ? SimdAvx2Double : SimdBaselineDouble);
+  }
+}
+
+bool CpuHas(const std::string& isa) {
+#if defined(RETABLE_X86)
+  if (isa == "avx2") return HasAvx2();
+  if (isa == "avx512") return HasAvx512();
+#endif
+  return isa == "baseline";
+}
+
+// The passes that are compiled for an instruction set, in rising order; none: it is not here.
+template <class T>
+std::vector<int> PointsOf(Kernels<T> kernels) {
+  std::vector<int> points;
+  for (int q = 1; q <= 8; ++q) {
+    if (kernels(q, false) != nullptr) points.push_back(q);
+  }
+  return points;
+}
+
+template <class T>
+Kernels<T> Choose(const std::string& isa) {
+  if (isa == "auto") {
+    for (const char* name : {"avx512", "avx2"}) {
+      if (CpuHas(name) && !PointsOf(KernelsFor<T>(name)).empty()) return KernelsFor<T>(name);
+    }
+    return KernelsFor<T>("baseline");
+  }
+  if (isa != "baseline" && isa != "avx2" && isa != "avx512") {
+    throw std::invalid_argument("isa is auto, baseline, avx2 or avx512, not \"" + isa + "\"");
+  }
+  if (!CpuHas(isa) || PointsOf(KernelsFor<T>(isa)).empty()) {
+    throw std::invalid_argument("this processor or build has no " + isa);
+  }
+  return KernelsFor<T>(isa);
+}
+
+// Points [begin, begin + count) of a rule; beyond its end points that weigh nothing.
+QuadratureRule Slice(const QuadratureRule& rule, std::size_t begin, std::size_t count) {
+  QuadratureRule part{std::vector<double>(count, 0.5), std::vector<double>(count, 0.0)};
+  for (std::size_t q = 0; q < std::min(count, rule.size() - begin); ++q) {
+    part.node[q] = rule.node[begin + q];
+    part.weight[q] = rule.weight[begin + q];
+  }
+  return part;
+}
+
+// A segment is closed when it has this many nodes.
+constexpr std::size_t kSegmentNodes = 8192;
+// Blocks of a task: as many as have their rows and sums in a second-level cache, and no more.
+constexpr std::size_t kTaskBytes = 512 * 1024;
+constexpr std::size_t kMostTaskBlocks = 64;
+// Sums of segments that wait for each other.
+constexpr std::size_t kSplitBytes = std::size_t{256} << 20;
+
+}  // namespace
+
+template <class T>
+class QuadratureEngine<T>::State {
+ public:
+  explicit State(const EngineOptions& options)
+      : threads_(options.threads), banzhaf_(options.banzhaf), kernels_(Choose<T>(options.isa)) {}
+
+  void Prepare(const TreeEnsemble& model) {
+    AnnotatedModel annotated = Annotate(model);
+    shape.features = model.features;
+    shape.groups = model.groups;
+    expected = annotated.expected;
+    PackTrees(annotated);
+    sets_ = std::move(annotated.sets);
+    views_ = ViewSets(sets_);
+    NumberColumns();
+    CutSegments();
+  }
+
+  void Run(const RowBlock& rows, bool pairs, const Sink& sink) {
+    ValidateRows(shape, rows);
+    if (pairs) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!has_pairs_) NumberPairs();
+      has_pairs_ = true;
+    }
+    Explain({rows, pairs, sink});
+  }
+
+  TreeEnsemble shape;  // features and groups alone
+  std::vector<double> expected;
+  std::vector<OutputColumns> outputs;
+
+ private:
+  static constexpr std::size_t kL = kLanes<T>;
+
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+
+  // Trees of one output, one after the other.
+  struct Segment {
+    std::size_t group, first, end;
+  };
+
+  struct Request {
+    const RowBlock& rows;
+    bool pairs;
+    const Sink& sink;
+  };
+
+  // Rows of some blocks, one block after the other: a row for each feature in use.
+  struct Transposed {
+    std::vector<Lanes<T>> x;
+    std::vector<char> missing;  // of each block
+  };
+
+  struct Scratch {
+    std::vector<Lanes<T>> phi, stack;
+  };
+
+  static std::size_t BlocksOf(const RowBlock& rows) { return (rows.rows + kL - 1) / kL; }
+
+  void PackTrees(const AnnotatedModel& model) {
+    struct Pass {
+      std::size_t tree, begin, count;
+    };
+    TapeOptions sizes;
+    sizes.points = PointsOf<T>(kernels_);
+    sizes.max_points = sizes.points.back();
+    // Every subset weighs the same where each feature is present with probability one half.
+    std::map<int, QuadratureRule> rules = {{0, {{0.5}, {1.0}}}};
+    const auto rule_of = [&](std::size_t t) {
+      return banzhaf_ ? 0 : ExactPoints(model.trees[t].path_features);
+    };
+    std::vector<Pass> passes;
+    for (std::size_t t = 0; t < model.trees.size(); ++t) {
+      const int key = rule_of(t);
+      if (!rules.contains(key)) rules[key] = GaussLegendre(key);
+      std::size_t begin = 0;
+      for (const int count : Passes(static_cast<int>(rules[key].size()), sizes)) {
+        passes.push_back({t, begin, static_cast<std::size_t>(count)});
+        begin += static_cast<std::size_t>(count);
+      }
+    }
+    std::stable_sort(passes.begin(), passes.end(), [&](const Pass& a, const Pass& b) {
+      return model.trees[a.tree].group < model.trees[b.tree].group;
+    });
+    trees_.resize(passes.size());
+    ParallelFor(passes.size(), threads_, [&](std::size_t i) {
+      const Pass& pass = passes[i];
+      const QuadratureRule rule = Slice(rules.at(rule_of(pass.tree)), pass.begin, pass.count);
+      trees_[i] = PackTree<T>(model.trees[pass.tree], rule, model.features);
+    });
+    std::erase_if(trees_, [](const PackedTree<T>& tree) { return tree.nodes.empty(); });
+  }
+
+  // Numbers the features in use, over all outputs for the rows and in each output for the sums.
+  void NumberColumns() {
+    const auto features = static_cast<std::size_t>(shape.features);
+    std::vector<std::int32_t> x_of(features, -1);
+    std::vector<std::int32_t> column_of(features, -1);
+    x_features_.clear();
+    outputs.assign(static_cast<std::size_t>(shape.groups), {});
+    ranges_.assign(outputs.size(), {});
+    columns_.assign(trees_.size(), {});
+    has_pairs_ = false;
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+      PackedTree<T>& tree = trees_[i];
+      if (i > 0 && tree.group != trees_[i - 1].group)
+        std::fill(column_of.begin(), column_of.end(), -1);
+      OutputColumns& output = outputs[static_cast<std::size_t>(tree.group)];
+      for (const std::int32_t feature : tree.features) {
+        Number(feature, x_of, x_features_);
+        columns_[i].push_back(Number(feature, column_of, output.features));
+      }
+      for (SimdNode<T>& node : tree.nodes) {
+        node.feature = x_of[static_cast<std::size_t>(node.feature)];
+      }
+    }
+  }
+
+  static std::int32_t Number(std::int32_t feature, std::vector<std::int32_t>& number_of,
+                             std::vector<std::int32_t>& numbered) {
+    std::int32_t& number = number_of[static_cast<std::size_t>(feature)];
+    if (number < 0) {
+      number = static_cast<std::int32_t>(numbered.size());
+      numbered.push_back(feature);
+    }
+    return number;
+  }
+
+  void CutSegments() {
+    segments_.clear();
+    std::size_t nodes = kSegmentNodes;
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+      const auto group = static_cast<std::size_t>(trees_[i].group);
+      if (nodes >= kSegmentNodes || group != segments_.back().group) {
+        segments_.push_back({group, i, i});
+        nodes = 0;
+      }
+      segments_.back().end = i + 1;
+      nodes += trees_[i].nodes.size();
+    }
+    for (std::size_t s = segments_.size(); s-- > 0;) {
+      Range& range = ranges_[segments_[s].group];
+      range.begin = s;
+      range.end = std::max(range.end, s + 1);
+    }
+  }
+
+  // Pairs of features that meet on some path get columns after the features'.
+  void NumberPairs() {
+    ParallelFor(trees_.size(), threads_, [&](std::size_t i) { AddPartners(trees_[i]); });
+    ParallelFor(outputs.size(), threads_, [&](std::size_t g) {
+      OutputColumns& output = outputs[g];
+      const Range range = ranges_[g];
+      if (range.end == 0) return;
+      std::unordered_map<std::uint64_t, std::int32_t> column_of;
+      const std::size_t end = segments_[range.end - 1].end;
+      for (std::size_t i = segments_[range.begin].first; i < end; ++i) {
+        for (const auto& [p, q] : trees_[i].pairs) {
+          auto a = trees_[i].features[static_cast<std::size_t>(p)];
+          auto b = trees_[i].features[static_cast<std::size_t>(q)];
+          if (a > b) std::swap(a, b);
+          const auto next = static_cast<std::int32_t>(output.width(true));
+          const std::uint64_t key =
+              static_cast<std::uint64_t>(a) << 32 | static_cast<std::uint32_t>(b);
+          const auto [it, added] = column_of.try_emplace(key, next);
+          if (added) output.pairs.emplace_back(a, b);
+          columns_[i].push_back(it->second);
+        }
+      }
+    });
+  }
+
+  void Explain(const Request& request) const {
+    const std::size_t blocks = BlocksOf(request.rows);
+    const auto threads = static_cast<std::size_t>(threads_ > 0 ? threads_ : AvailableThreads());
+    if (blocks < 4 * threads && threads > 1 && segments_.size() > 1) {
+      std::size_t width = 0;  // of a block's sums over all segments
+      for (const Segment& s : segments_) width += outputs[s.group].width(request.pairs);
+      const std::size_t wave = kSplitBytes / (width * sizeof(Sums));
+      for (std::size_t b = 0; b < blocks && wave > 0; b += wave) {
+        ShareSegments(request, b, std::min(blocks, b + wave), threads);
+      }
+      if (wave > 0) return;
+    }
+    const std::size_t wanted = threads == 1 ? blocks : blocks / (4 * threads);
+    const std::size_t per_task = std::clamp<std::size_t>(wanted, 1, MostBlocks(request));
+    ParallelFor((blocks + per_task - 1) / per_task, threads_, [&](std::size_t task) {
+      AllSegments(request, task * per_task, std::min(blocks, (task + 1) * per_task));
+    });
+  }
+
+  std::size_t MostBlocks(const Request& request) const {
+    std::size_t width = 1;
+    for (const OutputColumns& output : outputs)
+      width = std::max(width, output.width(request.pairs));
+    const std::size_t bytes = x_features_.size() * sizeof(Lanes<T>) + width * sizeof(Sums);
+    return std::clamp<std::size_t>(kTaskBytes / bytes, 1, kMostTaskBlocks);
+  }
+
+  // A task of its own rows: each output's segments one after the other.
+  void AllSegments(const Request& request, std::size_t begin, std::size_t end) const {
+    Transposed rows = Allocate(end - begin);
+    for (std::size_t b = begin; b < end; ++b) Transpose(request.rows, b, b - begin, rows);
+    Scratch scratch;
+    std::vector<Sums> total, part;
+    for (std::size_t g = 0; g < outputs.size(); ++g) {
+      const std::size_t width = outputs[g].width(request.pairs);
+      total.assign(width * (end - begin), Sums{});
+      const Range range = ranges_[g];
+      for (std::size_t s = range.begin; s < range.end; ++s) {
+        const bool first = s == range.begin;
+        if (!first) part.assign(total.size(), Sums{});
+        std::vector<Sums>& sums = first ? total : part;
+        RunSegment(request, segments_[s], rows, begin, {0, end - begin}, scratch, sums.data());
+        if (!first) Add(part.data(), total.size(), total.data());
+      }
+      for (std::size_t b = begin; b < end; ++b) {
+        Deliver(request, g, b, total.data() + (b - begin) * width);
+      }
+    }
+  }
+
+  // Few rows: a task for each segment (and part of the blocks), then one for each output and block.
+  void ShareSegments(const Request& request, std::size_t begin, std::size_t end,
+                     std::size_t threads) const {
+    const std::size_t blocks = end - begin;
+    Transposed rows = Allocate(blocks);
+    ParallelFor(blocks, threads_,
+                [&](std::size_t b) { Transpose(request.rows, begin + b, b, rows); });
+    std::vector<std::vector<Sums>> sums(segments_.size());
+    for (std::size_t s = 0; s < segments_.size(); ++s) {
+      sums[s].resize(outputs[segments_[s].group].width(request.pairs) * blocks);
+    }
+    const std::size_t wanted = (4 * threads + segments_.size() - 1) / segments_.size();
+    const std::size_t parts = std::clamp<std::size_t>(wanted, 1, blocks);
+    ParallelFor(segments_.size() * parts, threads_, [&](std::size_t task) {
+      const std::size_t s = task / parts;
+      const std::size_t part = task % parts;
+      Scratch scratch;
+      RunSegment(request, segments_[s], rows, begin,
+                 {part * blocks / parts, (part + 1) * blocks / parts}, scratch, sums[s].data());
+    });
+    ParallelFor(outputs.size() * blocks, threads_, [&](std::size_t task) {
+      const std::size_t g = task / blocks;
+      const std::size_t b = task % blocks;
+      const std::size_t width = outputs[g].width(request.pairs);
+      std::vector<Sums> total(width, Sums{});
+      for (std::size_t s = ranges_[g].begin; s < ranges_[g].end; ++s) {
+        const Sums* part = sums[s].data() + b * width;
+        if (s == ranges_[g].begin)
+          std::copy_n(part, width, total.data());
+        else
+          Add(part, width, total.data());
+      }
+      Deliver(request, g, begin + b, total.data());
+    });
+  }
+
+  static void Add(const Sums* from, std::size_t count, Sums* to) {
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t lane = 0; lane < kL; ++lane) to[i].lane[lane] += from[i].lane[lane];
+    }
+  }
+
+  // The segment's trees for some of the blocks; a tree's tables serve them all from cache.
+  void RunSegment(const Request& request, const Segment& segment, const Transposed& rows,
+                  std::size_t first_block, Range blocks, Scratch& scratch, Sums* sums) const {
+    const std::size_t width = outputs[segment.group].width(request.pairs);
+    for (std::size_t i = segment.first; i < segment.end; ++i) {
+      const PackedTree<T>& tree = trees_[i];
+      Resize(tree, request.pairs, scratch);
+      const SimdTree<T> view = tree.View(views_.data());
+      const SimdFunction<T> run = kernels_(view.points, request.pairs);
+      for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+        run(view, {.x = rows.x.data() + b * x_features_.size(),
+                   .rows = static_cast<int>(RowsOf(request.rows, first_block + b)),
+                   .missing = rows.missing[b] != 0,
+                   .phi = scratch.phi.data(),
+                   .stack = scratch.stack.data(),
+                   .columns = columns_[i].data(),
+                   .sums = sums + b * width});
+      }
+    }
+  }
+
+  static std::size_t RowsOf(const RowBlock& rows, std::size_t block) {
+    return std::min(kL, rows.rows - block * kL);
+  }
+
+  static void Resize(const PackedTree<T>& tree, bool pairs, Scratch& scratch) {
+    const std::size_t sums = tree.features.size() + (pairs ? tree.pairs.size() : 0);
+    const auto stack =
+        static_cast<std::size_t>(SimdScratch(tree.depth, static_cast<int>(tree.t.size()),
+                                             static_cast<int>(tree.features.size()), pairs));
+    if (scratch.phi.size() < sums) scratch.phi.resize(sums);
+    if (scratch.stack.size() < stack) scratch.stack.resize(stack);
+  }
+
+  Transposed Allocate(std::size_t blocks) const {
+    return {std::vector<Lanes<T>>(blocks * x_features_.size()), std::vector<char>(blocks, 0)};
+  }
+
+  // Lanes past the last row repeat it.
+  void Transpose(const RowBlock& rows, std::size_t block, std::size_t at, Transposed& to) const {
+    Lanes<T>* x = to.x.data() + at * x_features_.size();
+    const std::size_t count = RowsOf(rows, block);
+    bool missing = false;
+    for (std::size_t lane = 0; lane < kL; ++lane) {
+      const float* row =
+          rows.values.data() + (block * kL + std::min(lane, count - 1)) * rows.columns;
+      for (std::size_t c = 0; c < x_features_.size(); ++c) {
+        const float value = ClampInfinity(row[x_features_[c]]);
+        missing = missing || std::isnan(value);
+        x[c].lane[lane] = static_cast<T>(value);
+      }
+    }
+    to.missing[at] = missing ? 1 : 0;
+  }
+
+  void Deliver(const Request& request, std::size_t group, std::size_t block,
+               const Sums* sums) const {
+    request.sink(group, block * kL, RowsOf(request.rows, block), sums);
+  }
+
+  int threads_;
+  bool banzhaf_;
+  Kernels<T> kernels_;
+  std::vector<CategorySet> sets_;
+  std::vector<SimdCategorySet> views_;
+  std::vector<PackedTree<T>> trees_;                // by output
+  std::vector<std::vector<std::int32_t>> columns_;  // of each tree: of its features, its pairs
+  std::vector<std::int32_t> x_features_;            // those that any tree splits
+  std::vector<Segment> segments_;
+  std::vector<Range> ranges_;  // of each output's segments
+  std::mutex mutex_;
+  bool has_pairs_ = false;  // pairs have been asked for
+};
+
+template <class T>
+QuadratureEngine<T>::QuadratureEngine(const EngineOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+template <class T>
+QuadratureEngine<T>::~QuadratureEngine() = default;
+
+template <class T>
+void QuadratureEngine<T>::Prepare(const TreeEnsemble& model) {
+  state_->Prepare(model);
+}
+template <class T>
+void QuadratureEngine<T>::Run(const RowBlock& rows, bool pairs, const Sink& sink) {
+  state_->Run(rows, pairs, sink);
+}
+template <class T>
+const TreeEnsemble& QuadratureEngine<T>::shape() const {
+  return state_->shape;
+}
+template <class T>
+const std::vector<double>& QuadratureEngine<T>::expected() const {
+  return state_->expected;
+}
+template <class T>
+const OutputColumns& QuadratureEngine<T>::columns(std::size_t output) const {
+  return state_->outputs[output];
+}
+
+template class QuadratureEngine<float>;
+template class QuadratureEngine<double>;
+
+}  // namespace retable::treeshap

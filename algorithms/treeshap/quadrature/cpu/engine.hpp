@@ -1,0 +1,74 @@
+#pragma once
+//! @file
+//! The sibling recurrence on the CPU with rows as vector lanes: sums for each feature, and for each
+//! pair of features that meet on a path, block after block of rows. What becomes of the sums is the
+//! caller's (values, matrices, the strongest pairs).
+//!
+//! Trees of one output are cut into segments, rows into blocks. A block folds each tree into
+//! double, and sums the trees of a segment, then the segments, always in this order: whether a task
+//! takes rows through all segments or one segment for all rows, the bits are the same, for any
+//! number of threads and any company of rows. Many rows are shared by rows; few rows by segments.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/treeshap/quadrature/cpu/simd/row_block.hpp"
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
+
+namespace retable::treeshap {
+
+//! How the engine computes.
+struct EngineOptions {
+  int threads = 0;  //!< 0: all
+  bool banzhaf = false;
+  std::string isa = "auto";  //!< auto, baseline, avx2 or avx512
+};
+
+//! What an output's trees add up: a column for each feature they split, then one for each pair of
+//! features that are on one path (lower first).
+struct OutputColumns {
+  std::vector<std::int32_t> features;
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;
+
+  std::size_t width(bool with_pairs) const {
+    return features.size() + (with_pairs ? pairs.size() : 0);
+  }
+};
+
+//! The engine in float or double.
+template <class T>
+class QuadratureEngine {
+ public:
+  using Sums = Lanes<T, double>;
+  //! Takes the sums of `rows` rows (at most kLanes<T>) from `first` on, one entry for each column;
+  //! a pair's is its interaction index, twice the entry of the matrix. Called from many threads,
+  //! once for each block and output.
+  using Sink = std::function<void(std::size_t output, std::size_t first, std::size_t rows,
+                                  const Sums* sums)>;
+
+  //! @throws std::invalid_argument for an instruction set that is unknown or not here.
+  explicit QuadratureEngine(const EngineOptions& options);
+  ~QuadratureEngine();
+
+  //! @throws std::invalid_argument as Annotate.
+  void Prepare(const TreeEnsemble& model);
+  //! Calls sink for all rows. With pairs asked for, the first call lists them.
+  //! @throws std::invalid_argument for rows of another shape.
+  void Run(const RowBlock& rows, bool pairs, const Sink& sink);
+
+  //! Features and groups of the model alone.
+  const TreeEnsemble& shape() const;
+  //! Of each output, base score included.
+  const std::vector<double>& expected() const;
+  //! Pairs are known once they were asked for.
+  const OutputColumns& columns(std::size_t output) const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace retable::treeshap

@@ -1,0 +1,125 @@
+// "Quadrature" on the CPU: values and matrices from the sums of quadrature_engine.hpp.
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "algorithms/treeshap/flop_count.hpp"
+#include "algorithms/treeshap/precision.hpp"
+#include "algorithms/treeshap/quadrature/cpu/engine.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+template <class T>
+class QuadratureExplainer final : public TreeExplainer {
+ public:
+  explicit QuadratureExplainer(const EngineOptions& options) : engine_(options) {}
+
+  void prepare(const TreeEnsemble& model) override { engine_.Prepare(model); }
+
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape(), rows); }
+
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape(), rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape()));
+    Explain(rows, false, phi.data(), side());
+  }
+
+  Results interactions(const RowBlock& rows) override {
+    return NewInteractions(*this, shape(), rows);
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    ValidateRows(shape(), rows);
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape()));
+    Explain(rows, true, matrices.data(), side() * side());
+  }
+
+  std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
+                         bool /*interactions*/) const override {
+    return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
+             static_cast<double>(rows) * QuadratureOperations(model)}};
+  }
+
+ private:
+  using Sums = typename QuadratureEngine<T>::Sums;
+
+  const TreeEnsemble& shape() const { return engine_.shape(); }
+  std::size_t side() const { return static_cast<std::size_t>(shape().features) + 1; }
+
+  // Writes `size` numbers for each row and output.
+  void Explain(const RowBlock& rows, bool pairs, double* results, std::size_t size) {
+    const auto outputs = static_cast<std::size_t>(shape().groups);
+    engine_.Run(rows, pairs,
+                [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
+                  for (std::size_t lane = 0; lane < count; ++lane) {
+                    double* out = results + ((first + lane) * outputs + output) * size;
+                    std::fill_n(out, size, 0.0);
+                    out[size - 1] = engine_.expected()[output];
+                    if (pairs) {
+                      WriteMatrix(engine_.columns(output), sums, lane, out);
+                    } else {
+                      WriteValues(engine_.columns(output), sums, lane, out);
+                    }
+                  }
+                });
+  }
+
+  static void WriteValues(const OutputColumns& output, const Sums* sums, std::size_t lane,
+                          double* out) {
+    for (std::size_t c = 0; c < output.features.size(); ++c) {
+      out[output.features[c]] = sums[c].lane[lane];
+    }
+  }
+
+  // Half of a pair's sum goes to each triangle; the diagonal is what the pairs leave of the value.
+  void WriteMatrix(const OutputColumns& output, const Sums* sums, std::size_t lane,
+                   double* out) const {
+    const std::size_t features = output.features.size();
+    for (std::size_t c = 0; c < features; ++c) {
+      out[static_cast<std::size_t>(output.features[c]) * (side() + 1)] = sums[c].lane[lane];
+    }
+    for (std::size_t p = 0; p < output.pairs.size(); ++p) {
+      const auto a = static_cast<std::size_t>(output.pairs[p].first);
+      const auto b = static_cast<std::size_t>(output.pairs[p].second);
+      const double half = sums[features + p].lane[lane] / 2;
+      out[a * side() + b] = half;
+      out[b * side() + a] = half;
+      out[a * (side() + 1)] -= half;
+      out[b * (side() + 1)] -= half;
+    }
+  }
+
+  QuadratureEngine<T> engine_;
+};
+
+std::unique_ptr<TreeExplainer> MakeQuadrature(const Parameters& parameters) {
+  const int threads = static_cast<int>(IntegerParameter(parameters, "threads", 0));
+  const std::string index = TextParameter(parameters, "index", "shapley");
+  const std::string isa = TextParameter(parameters, "isa", "auto");
+  if (index != "shapley" && index != "banzhaf") {
+    throw std::invalid_argument("index is shapley or banzhaf, not \"" + index + "\"");
+  }
+  const EngineOptions options{threads, index == "banzhaf", isa};
+  if (IsFloat(parameters, "float")) {
+    return std::make_unique<QuadratureExplainer<float>>(options);
+  }
+  return std::make_unique<QuadratureExplainer<double>>(options);
+}
+
+}  // namespace
+
+RETABLE_REGISTER(TreeExplainer, quadrature,
+                 {.name = "Quadrature",
+                  .device = Device::kCpu,
+                  .summary = "exact Gauss-Legendre tree SHAP by sibling recurrence, rows as lanes",
+                  .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; quadrature_model.hpp",
+                  .parameters = {{"precision", std::string("float"), "float or double"},
+                                 {"threads", std::int64_t{0}, "threads; 0: all"},
+                                 {"index", std::string("shapley"), "shapley or banzhaf"},
+                                 {"isa", std::string("auto"), "auto, baseline, avx2 or avx512"}},
+                  .make = MakeQuadrature});
+
+}  // namespace retable::treeshap

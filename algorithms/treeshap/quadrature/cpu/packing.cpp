@@ -1,0 +1,173 @@
+#include "algorithms/treeshap/quadrature/cpu/packing.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace retable::treeshap {
+
+namespace {
+
+template <class T>
+class Packer {
+ public:
+  Packer(const AnnotatedTree& tree, const QuadratureRule& rule, std::int32_t features)
+      : tree_(tree), rule_(rule), local_of_(static_cast<std::size_t>(features), -1) {
+    packed_.group = tree.group;
+    packed_.depth = tree.nodes[0].height;
+    packed_.t.assign(rule.node.begin(), rule.node.end());
+    packed_.nodes.reserve(tree.nodes.size() / 2);
+    packed_.tables.reserve(tree.nodes.size() * rule.size());
+  }
+
+  PackedTree<T> Run() {
+    if (tree_.nodes[0].feature >= 0) Add(0);
+    return std::move(packed_);
+  }
+
+ private:
+  const AnnotatedNode& At(std::int32_t n) const { return tree_.nodes[static_cast<std::size_t>(n)]; }
+
+  std::int32_t Add(std::int32_t n) {
+    const AnnotatedNode& from = At(n);
+    const bool swapped = At(from.right).height > At(from.left).height;
+    const AnnotatedNode& first = At(swapped ? from.right : from.left);
+    const AnnotatedNode& second = At(swapped ? from.left : from.right);
+    const auto at = static_cast<std::int32_t>(packed_.nodes.size());
+    packed_.nodes.emplace_back();
+    SimdNode<T> node = Describe(from, swapped);
+    node.first_value = static_cast<T>(first.value);
+    node.second_value = static_cast<T>(second.value);
+    const bool leaf_parent = from.height == 1;
+    const double difference = second.value - first.value;
+    if (leaf_parent) {
+      const double w = static_cast<double>(node.weight);
+      node.first_value = static_cast<T>(first.value + w * difference);
+    }
+    AddTables(from.cover_above, leaf_parent ? difference : 1.0);
+    if (first.feature >= 0) node.first = Add(swapped ? from.right : from.left);
+    if (second.feature >= 0) node.second = Add(swapped ? from.left : from.right);
+    packed_.nodes[static_cast<std::size_t>(at)] = node;
+    return at;
+  }
+
+  SimdNode<T> Describe(const AnnotatedNode& from, bool swapped) {
+    const double second_weight = swapped ? from.left_weight : 1 - from.left_weight;
+    SimdNode<T> node;
+    node.feature = from.feature;
+    node.local = Local(from.feature);
+    node.lower = static_cast<T>(from.lower);
+    node.upper = static_cast<T>(from.upper);
+    node.threshold = static_cast<T>(from.threshold);
+    node.inside_set = from.inside_set;
+    node.left_set = from.left_set;
+    node.weight = static_cast<T>(second_weight);
+    node.below_second = swapped;
+    node.missing_second = from.missing_left == swapped;
+    node.missing_inside = from.missing_inside;
+    const auto delta = [&](bool to_second) {
+      return to_second ? T(1) - node.weight : -node.weight;
+    };
+    node.below = delta(node.below_second);
+    node.above = delta(!node.below_second);
+    node.missing = node.missing_inside ? delta(node.missing_second) : T(0);
+    node.first_cover = static_cast<T>(from.cover_above * (1 - second_weight));
+    node.second_cover = static_cast<T>(from.cover_above * second_weight);
+    return node;
+  }
+
+  void AddTables(double c, double factor) {
+    for (const double t : rule_.node) {
+      packed_.tables.push_back(static_cast<T>(factor * t / (t + c * (1 - t))));
+    }
+    for (std::size_t q = 0; q < rule_.size(); ++q) {
+      const double d = rule_.node[q] + c * (1 - rule_.node[q]);
+      packed_.tables.push_back(static_cast<T>(factor * rule_.weight[q] * c / (d * d)));
+    }
+  }
+
+  std::int32_t Local(std::int32_t feature) {
+    std::int32_t& local = local_of_[static_cast<std::size_t>(feature)];
+    if (local < 0) {
+      local = static_cast<std::int32_t>(packed_.features.size());
+      packed_.features.push_back(feature);
+    }
+    return local;
+  }
+
+  const AnnotatedTree& tree_;
+  const QuadratureRule& rule_;
+  std::vector<std::int32_t> local_of_;  // of each feature, -1: not met yet
+  PackedTree<T> packed_;
+};
+
+// Walks a packed tree with the list of the features above.
+template <class T>
+class PartnerLister {
+ public:
+  explicit PartnerLister(PackedTree<T>& tree) : tree_(tree) {}
+
+  void Run() {
+    tree_.partners.clear();
+    tree_.partners_begin.assign(tree_.nodes.size() + 1, 0);
+    if (!tree_.nodes.empty()) Visit(0);
+    tree_.partners_begin.back() = static_cast<std::uint32_t>(tree_.partners.size());
+  }
+
+ private:
+  // Nodes are met in their own order: a parent, its first subtree, its second.
+  void Visit(std::int32_t n) {
+    const auto at = static_cast<std::size_t>(n);
+    const std::int32_t own = tree_.nodes[at].local;
+    tree_.partners_begin[at] = static_cast<std::uint32_t>(tree_.partners.size());
+    bool fresh = true;
+    for (const std::int32_t other : live_) {
+      if (other == own)
+        fresh = false;
+      else
+        tree_.partners.push_back({other, PairOf(std::min(own, other), std::max(own, other))});
+    }
+    if (fresh) live_.push_back(own);
+    if (tree_.nodes[at].first >= 0) Visit(tree_.nodes[at].first);
+    if (tree_.nodes[at].second >= 0) Visit(tree_.nodes[at].second);
+    if (fresh) live_.pop_back();
+  }
+
+  std::int32_t PairOf(std::int32_t a, std::int32_t b) {
+    const auto [it, added] =
+        known_.try_emplace({a, b}, static_cast<std::int32_t>(tree_.pairs.size()));
+    if (added) tree_.pairs.emplace_back(a, b);
+    return it->second;
+  }
+
+  PackedTree<T>& tree_;
+  std::vector<std::int32_t> live_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> known_;
+};
+
+}  // namespace
+
+template <class T>
+PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,
+                       std::int32_t features) {
+  return Packer<T>(tree, rule, features).Run();
+}
+
+template <class T>
+void AddPartners(PackedTree<T>& tree) {
+  PartnerLister<T>(tree).Run();
+}
+
+template PackedTree<float> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
+template PackedTree<double> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
+template void AddPartners(PackedTree<float>&);
+template void AddPartners(PackedTree<double>&);
+
+std::vector<SimdCategorySet> ViewSets(std::span<const CategorySet> sets) {
+  std::vector<SimdCategorySet> views;
+  for (const CategorySet& set : sets) {
+    views.push_back({set.left.data(), static_cast<std::int32_t>(set.left.size()), set.others_left});
+  }
+  return views;
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,34 @@
+// Quadrature tree SHAP compiled for AVX-512; see quadrature_simd.hpp.
+#include "algorithms/treeshap/quadrature/cpu/simd/row_block.hpp"
+
+namespace retable::treeshap {
+
+#if defined(__AVX512F__)
+
+namespace {
+
+constexpr int kVectorBytes = 64;
+
+#include "algorithms/treeshap/quadrature/cpu/simd/row_block.inc"
+
+}  // namespace
+
+SimdFunction<float> SimdAvx512Float(int points, bool pairs) {
+  return Function<float, 2, 3, 4, 6, 8>(points, pairs);
+}
+SimdFunction<double> SimdAvx512Double(int points, bool pairs) {
+  return Function<double, 2, 3, 4, 6, 8>(points, pairs);
+}
+
+#else
+
+SimdFunction<float> SimdAvx512Float(int, bool) {
+  return nullptr;
+}
+SimdFunction<double> SimdAvx512Double(int, bool) {
+  return nullptr;
+}
+
+#endif
+
+}  // namespace retable::treeshap

@@ -1,0 +1,469 @@
+// "Quadrature" on the GPU: the tape resident on the device, lanes are rows. Deterministic: a block
+// owns its slice of the partial sums and these are added in a fixed order, by a schedule that
+// depends on the model and the number of rows alone.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/interactions/explainer.cuh"
+#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
+#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "algorithms/treeshap/host/sharded_explainer.hpp"
+#include "algorithms/treeshap/quadrature/sharing/shared_explainer.cuh"
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
+
+namespace retable::treeshap {
+
+std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
+  const int rows = launch.rows_per_lane;
+  const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
+  const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
+  const std::size_t column =
+      std::size_t{launch.columns} * launch.threads * static_cast<std::size_t>(rows) * sizeof(float);
+  const std::size_t columns = launch.kind.features == Features::kFew ? 2 : 1;
+  return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
+}
+
+void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream) {
+  switch (points) {
+    case 2:
+      LaunchQuadraturePoints<2>(launch, stream);
+      break;
+    case 3:
+      LaunchQuadraturePoints<3>(launch, stream);
+      break;
+    case 4:
+      LaunchQuadraturePoints<4>(launch, stream);
+      break;
+    case 6:
+      LaunchQuadraturePoints<6>(launch, stream);
+      break;
+    case 8:
+      LaunchQuadraturePoints<8>(launch, stream);
+      break;
+    default:
+      throw std::logic_error("no quadrature kernel for " + std::to_string(points));
+  }
+}
+
+std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members) {
+  const auto rows = static_cast<std::size_t>(RowsPerLane(points));
+  const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
+  const std::size_t warp =
+      launch.slots * vectors * 32 * sizeof(Float4) + launch.features * UnitColumnBytes(points);
+  return kTeams * (2 * launch.unit_words * sizeof(Float4) + members * warp);
+}
+
+std::uint32_t UnitMembers(int points, const UnitLaunch& launch) {
+  std::uint32_t best = 1;
+  std::size_t most = 0;
+  for (std::uint32_t members = kMostMembers; members > 0; --members) {
+    const std::size_t bytes = UnitSharedBytes(points, launch, members) + 2048;
+    const std::size_t resident =
+        std::min<std::size_t>(kSharedLimit / bytes, kMostMembers / members) * members;
+    if (resident > most) {
+      most = resident;
+      best = members;
+    }
+  }
+  return best;
+}
+
+void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream) {
+  switch (points) {
+    case 4:
+      LaunchUnitsPoints<4>(launch, stream);
+      break;
+    case 6:
+      LaunchUnitsPoints<6>(launch, stream);
+      break;
+    case 8:
+      LaunchUnitsPoints<8>(launch, stream);
+      break;
+    default:
+      throw std::logic_error("no unit kernel for " + std::to_string(points));
+  }
+}
+
+void PlaceStack(int points, int slots, QuadratureLaunch& launch) {
+  const auto all = static_cast<std::uint32_t>(slots);
+  const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
+  const std::size_t budget = (kSharedLimit / blocks - 1024) * launch.threads / 128;
+  while (launch.shared_slots < all) {
+    QuadratureLaunch more = launch;
+    ++more.shared_slots;
+    if (QuadratureSharedBytes(points, more) > budget) break;
+    launch = more;
+  }
+  if (all > kLocalSlots) launch.shared_slots = std::max(launch.shared_slots, all - kLocalSlots);
+}
+
+namespace {
+
+constexpr std::uint32_t kRowPadding = 256;  // rows of the largest block
+// Blocks to aim for: several waves on a large GPU. A constant, not the device's size, so that the
+// order of summation and with it every bit of the result is the same on any device.
+constexpr std::size_t kTargetBlocks = 2112;
+// Where rows or leaves are few, the launches of the grouping cost more than it saves.
+constexpr std::size_t kLeastSharedRows = 1024;
+constexpr std::size_t kLeastSharedLeaves = 2000;
+constexpr std::size_t kManyLeaves = 65536;  // of a large model, for interactions
+constexpr std::size_t kFewSegments = 64;
+constexpr std::size_t kMostRows = std::size_t{1} << 16;
+constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
+
+// One tape's ranges for a number of rows.
+struct TapePlan {
+  std::vector<TapeRange> ranges;
+  std::vector<RangeSums> sums;
+};
+
+TapePlan PlanRanges(const Tape& tape, Features where, std::size_t target) {
+  const std::size_t total = tape.words.size() / tape::kChunk;
+  const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
+  TapePlan plan;
+  for (const TapeSegment& segment : tape.segments) {
+    const bool open = !plan.ranges.empty() && plan.sums.back().group == segment.group &&
+                      plan.ranges.back().chunks + segment.chunks <= per_range;
+    if (open) {
+      plan.ranges.back().chunks += static_cast<std::uint32_t>(segment.chunks);
+    } else {
+      plan.ranges.push_back({static_cast<std::uint32_t>(segment.first_chunk),
+                             static_cast<std::uint32_t>(segment.chunks)});
+      plan.sums.push_back({segment.group, {}});
+    }
+    plan.sums.back().Merge(segment.features, where == Features::kPlaced);
+  }
+  return plan;
+}
+
+// A tape in device memory with its stream.
+struct DeviceTape {
+  Tape tape;  // words freed after the upload
+  DeviceArray<Float4> words;
+  DeviceArray<TapeRange> ranges;
+  CudaStream stream;
+  CudaEvent done;
+  std::size_t chunks = 0;
+};
+
+class QuadratureOnDevice final : public TreeExplainer {
+ public:
+  //! `gpus`: how many of them share the host's threads.
+  QuadratureOnDevice(int device, int gpus, TapeOptions options, int threads, int share)
+      : device_(SelectDevice(device)),
+        threads_of_host_(std::max(1, AvailableThreads() / gpus)),
+        options_(std::move(options)),
+        threads_(threads),
+        share_(share) {
+    if (threads != 0 && threads != 32 && threads != 64 && threads != 128) {
+      throw std::invalid_argument("threads is 0 (chosen), 32, 64 or 128");
+    }
+  }
+
+  void prepare(const TreeEnsemble& model) override {
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    const AnnotatedModel annotated = Annotate(model);
+    expected_ = annotated.expected;
+    model_ = model;
+    for (auto& pairs : pairs_) pairs.reset();
+    shape_.features = model.features;
+    shape_.groups = model.groups;
+    TapeOptions options = options_;
+    options.segment_words = SegmentWords(annotated);
+    TapeSet set = CompileTapes(annotated, options);
+    categorical_ = set.categorical;
+    where_ = set.where;
+    sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
+    tapes_.clear();
+    segments_ = 0;
+    planned_ = 0;
+    for (Tape& tape : set.tapes) {
+      segments_ += tape.segments.size();
+      auto on_device = std::make_unique<DeviceTape>();
+      on_device->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
+      on_device->tape = std::move(tape);
+      on_device->chunks = on_device->tape.words.size() / tape::kChunk;
+      tapes_.push_back(std::move(on_device));
+    }
+    RequireStackFits();
+    shared_.reset();
+    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kLeastSharedLeaves)) {
+      const std::int32_t leaves = share_ > 0 ? share_ : UnitLeaves(annotated);
+      shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
+      if (!shared_->usable()) shared_.reset();
+    }
+  }
+
+  Results values(const RowBlock& rows) override { return NewValues(*this, shape_, rows); }
+
+  void values_to(const RowBlock& rows, std::span<double> phi) override {
+    ValidateRows(shape_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(shape_));
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    const ResultBlocks to{phi, features() + 1, expected_};
+    seconds_ = 0;
+    if (tapes_.empty() || features() == 0) {
+      WriteExpected(to);
+      return;
+    }
+    shares_ = Shares(rows.rows);
+    const std::size_t at_once = RowsAtOnce(rows.rows);
+    if (!shares_) MakePlan(at_once);
+    seconds_ = pieces_.Run(rows, at_once, threads_of_host_, to, !shares_);
+  }
+
+  Results interactions(const RowBlock& rows) override {
+    return NewInteractions(*this, shape_, rows);
+  }
+
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
+    ValidateRows(shape_, rows);
+    RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    const bool many = rows.rows >= kLeastSharedRows;
+    std::unique_ptr<PairsOnDevice>& pairs = pairs_[many ? 1 : 0];
+    if (pairs == nullptr) {
+      const bool small = LeafCount(model_) < kManyLeaves;
+      DerivativeOptions by_derivatives;
+      if (small) by_derivatives.part_leaves = 32;  // enough parts for all blocks
+      pairs = ByDerivatives(many, small) ? std::make_unique<PairsOnDevice>(model_, by_derivatives)
+                                         : std::make_unique<PairsOnDevice>(model_, Parts(many));
+    }
+    seconds_ = pairs->Run(rows, expected_, matrices);
+  }
+
+  double device_seconds() const override { return seconds_; }
+
+ private:
+  // Small models need small segments to spread over the blocks, large ones long segments.
+  static std::size_t SegmentWords(const AnnotatedModel& model) {
+    const std::size_t nodes = SplitCount(model);
+    if (WhereSumsAre(model.features) == Features::kPlaced) {
+      return std::max<std::size_t>(256, nodes * 7 / kPlacedSegments);
+    }
+    return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
+  }
+
+  // Many features set many rows apart: smaller units. Depends on the model alone.
+  static std::int32_t UnitLeaves(const AnnotatedModel& model) {
+    return model.features <= 10 ? 32 : (model.features <= 256 ? 16 : 12);
+  }
+
+  // Few rows are seldom alike. Sums for the pairs of a unit's features are in shared memory: small
+  // units where there are many.
+  PairOptions Parts(bool many) const {
+    PairOptions options;
+    if (share_ >= 0) {
+      options.unit_leaves = share_;
+    } else if (many) {
+      options = {
+          .unit_leaves = shape_.features <= 64 ? 16 : 8, .part_leaves = 97, .part_pairs = 160};
+    }
+    return options;
+  }
+
+  // Vectors of more features leave room for too few warps, and many rows are seldom all unlike.
+  bool ByDerivatives(bool many, bool small) const {
+    return share_ < 0 && !many && shape_.features <= (small ? derivatives::kMostFeatures : 10);
+  }
+
+  bool Shares(std::size_t rows) const {
+    return shared_ != nullptr && (share_ > 0 || rows >= kLeastSharedRows);
+  }
+
+  std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
+
+  // Few segments: each is a range, so that the order of summation depends on the model alone.
+  std::size_t RangesFor(std::size_t rows) const {
+    if (segments_ <= kFewSegments) return segments_;
+    const std::size_t blocks = std::max<std::size_t>(1, rows / kRowPadding);
+    return std::max<std::size_t>(tapes_.size(), kTargetBlocks / blocks);
+  }
+
+  // Rows whose partial sums fit the memory set aside for them. Of a million rows some travel while
+  // others are explained.
+  std::size_t RowsAtOnce(std::size_t rows) const {
+    std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMostRows);
+    if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
+    while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
+    return count;
+  }
+
+  // Of sums and results, where so many rows are explained at once.
+  std::size_t BytesOfRow(std::size_t rows) const {
+    const std::size_t results = 2 * ValuesPerRow(shape_);  // as doubles, and as floats twice
+    if (where_ == Features::kFew) {
+      return (RangesFor(rows) * features() + results) * sizeof(double);
+    }
+    std::size_t columns = 0;
+    for (const auto& tape : tapes_) {
+      for (const TapeSegment& segment : tape->tape.segments) columns += segment.features.size();
+    }
+    return columns * sizeof(float) + results * sizeof(double);
+  }
+
+  QuadratureLaunch Geometry(const DeviceTape& tape, KernelKind kind, std::size_t rows) const {
+    QuadratureLaunch launch;
+    launch.features = static_cast<std::uint32_t>(shape_.features);
+    launch.columns = tape.tape.places;
+    launch.kind = kind;
+    launch.rows_per_lane = RowsPerLane(tape.tape.points);
+    launch.threads =
+        static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
+    PlaceStack(tape.tape.points, tape.tape.slots, launch);
+    // Very deep trees: fewer rows a block.
+    while (launch.threads > 32 && QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit) {
+      launch.threads /= 2;
+    }
+    return launch;
+  }
+
+  void RequireStackFits() const {
+    for (const auto& tape : tapes_) {
+      const KernelKind kind{true, where_};
+      const QuadratureLaunch launch = Geometry(*tape, kind, 1);
+      if (QuadratureSharedBytes(tape->tape.points, launch) > kSharedLimit) {
+        throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.slots) +
+                                    " stack slots, more than shared memory holds; use the CPU");
+      }
+    }
+  }
+
+  void Explain(const PieceOnDevice& piece) {
+    const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
+    x_.Reserve(features() * stride);
+    const KernelKind kind{categorical_ || piece.missing, where_};
+    const std::uint32_t* order =
+        shares_ ? shared_->OrderRows(piece.rows, piece.count, piece.stream) : nullptr;
+    TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
+                  stride, x_.data(), piece.stream);
+    if (shares_) {
+      shared_->Run(x_.data(), piece.count, stride, kind, piece.out, piece.stream);
+    } else {
+      partial_.Reserve(sums_.size(stride));
+      RunRows(kind, stride, piece);
+    }
+  }
+
+  // Uploads the ranges and plans the order of summation, unless that is how it was.
+  void MakePlan(std::size_t rows) {
+    const std::size_t wanted = RangesFor(rows);
+    if (planned_ == wanted) return;
+    planned_ = 0;
+    std::size_t chunks = 0;
+    for (const auto& tape : tapes_) chunks += tape->chunks;
+    first_range_.clear();
+    std::vector<RangeSums> sums;
+    for (const auto& tape : tapes_) {
+      // As many as there are chunks: each segment alone.
+      const std::size_t target = segments_ <= kFewSegments
+                                     ? tape->chunks
+                                     : std::max<std::size_t>(1, wanted * tape->chunks / chunks);
+      const TapePlan ranges = PlanRanges(tape->tape, where_, target);
+      first_range_.push_back(sums.size());
+      sums.insert(sums.end(), ranges.sums.begin(), ranges.sums.end());
+      tape->ranges.Upload(ranges.ranges);
+    }
+    first_range_.push_back(sums.size());
+    sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
+               static_cast<std::uint32_t>(shape_.groups), where_ == Features::kPlaced);
+    planned_ = wanted;
+  }
+
+  // Every node for every row.
+  void RunRows(KernelKind kind, std::uint32_t stride, const PieceOnDevice& piece) {
+    const cudaStream_t main = piece.stream;
+    const std::size_t slice = features() * stride;
+    // Events between streams take longer than a small model.
+    const bool alone = tapes_.size() == 1;
+    if (!alone) ready_.Record(main);
+    for (std::size_t i = 0; i < tapes_.size(); ++i) {
+      DeviceTape& tape = *tapes_[i];
+      QuadratureLaunch launch = Geometry(tape, kind, piece.count);
+      launch.words = tape.words.data();
+      launch.ranges = tape.ranges.data();
+      launch.sets = sets_.data();
+      launch.x = x_.data();
+      launch.partial = partial_.data() + (where_ == Features::kFew ? first_range_[i] * slice : 0);
+      launch.columns_of_sums = reinterpret_cast<float*>(partial_.data());
+      launch.lists = sums_.lists();
+      launch.list_begin = sums_.list_begin() + first_range_[i];
+      launch.stride = stride;
+      launch.range_count = static_cast<std::uint32_t>(first_range_[i + 1] - first_range_[i]);
+      const cudaStream_t stream = alone ? main : tape.stream.get();
+      if (!alone) CheckCuda(cudaStreamWaitEvent(stream, ready_.get()), "wait");
+      LaunchQuadrature(tape.tape.points, launch, stream);
+      if (alone) break;
+      tape.done.Record(stream);
+      CheckCuda(cudaStreamWaitEvent(main, tape.done.get()), "wait");
+    }
+    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, main);
+  }
+
+  int device_;
+  int threads_of_host_;
+  TapeOptions options_;
+  int threads_;
+  int share_;
+  std::unique_ptr<SharedQuadrature> shared_;
+  bool categorical_ = false;
+  Features where_ = Features::kFew;
+  TreeEnsemble shape_;                       // features and groups alone
+  TreeEnsemble model_;                       // for interactions, compiled at first use
+  std::unique_ptr<PairsOnDevice> pairs_[2];  // for few rows and for many
+  std::vector<double> expected_;
+  std::vector<std::unique_ptr<DeviceTape>> tapes_;
+  DeviceArray<std::uint32_t> sets_;
+  PartialSums sums_;
+  std::size_t segments_ = 0;
+  std::size_t planned_ = 0;               // ranges, 0: none
+  std::vector<std::size_t> first_range_;  // of each tape
+  bool shares_ = false;                   // the call that runs
+  DeviceArray<float> x_;
+  DeviceArray<double> partial_;
+  CudaEvent ready_;
+  DevicePieces<float> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  double seconds_ = 0;
+};
+
+}  // namespace
+
+RETABLE_REGISTER(
+    TreeExplainer, quadrature_cuda,
+    {.name = "Quadrature",
+     .device = Device::kCuda,
+     .summary = "exact Gauss-Legendre tree SHAP by sibling recurrence, lanes are rows",
+     .citation = "Owen 1972; Wettenstein, Mitchell, Yu 2026; quadrature_model.hpp",
+     .parameters = {{"device", std::int64_t{0}, "index of the (first) GPU"},
+                    {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
+                    {"max_points", std::int64_t{8}, "quadrature points of a pass: 4, 6 or 8"},
+                    {"threads", std::int64_t{0}, "threads a block: 0 (chosen), 32, 64 or 128"},
+                    {"share", std::int64_t{-1},
+                     "leaves of the largest subtree shared by like rows; 0: none, -1: chosen"}},
+     .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
+       TapeOptions options;
+       options.max_points = static_cast<int>(IntegerParameter(p, "max_points", 8));
+       if (options.max_points != 4 && options.max_points != 6 && options.max_points != 8) {
+         throw std::invalid_argument("max_points is 4, 6 or 8");
+       }
+       std::vector<std::unique_ptr<TreeExplainer>> parts;
+       const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
+       const auto gpus =
+           static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
+       for (int i = 0; i < gpus; ++i) {
+         parts.push_back(std::make_unique<QuadratureOnDevice>(
+             first + i, gpus, options, static_cast<int>(IntegerParameter(p, "threads", 0)),
+             static_cast<int>(IntegerParameter(p, "share", -1))));
+       }
+       return ShareRows(std::move(parts));
+     }});
+
+}  // namespace retable::treeshap

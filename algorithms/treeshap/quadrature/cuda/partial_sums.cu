@@ -1,0 +1,181 @@
+#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
+
+#include <type_traits>
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr bool EachRowHasItsPlace() {
+  for (std::uint32_t row = 0; row < 128; ++row) {
+    if (RowOfPlace(PlaceOfRow(row)) != row || PlaceOfRow(row) / 64 != row / 64) return false;
+  }
+  return true;
+}
+static_assert(EachRowHasItsPlace());
+
+constexpr std::uint32_t kThreads = 128;     // that clear
+constexpr std::uint32_t kAddThreads = 256;  // that add
+
+__global__ void ClearColumns(const std::uint32_t* columns, std::uint32_t stride, double* partial) {
+  const std::uint32_t row = blockIdx.y * kThreads + threadIdx.x;
+  partial[static_cast<std::size_t>(columns[blockIdx.x]) * stride + row] = 0;
+}
+
+// Neighbouring places of a column that a lane reads at once.
+template <class Sum>
+struct Lane {
+  using Vector = Sum;
+  static constexpr std::uint32_t kPlaces = 1;
+};
+template <>
+struct Lane<float> {
+  using Vector = float4;
+  static constexpr std::uint32_t kPlaces = 4;
+};
+
+__device__ __forceinline__ void AddTo(double (&sum)[1], double one) {
+  sum[0] += one;
+}
+__device__ __forceinline__ void AddTo(double (&sum)[4], const float4& four) {
+  sum[0] += four.x;
+  sum[1] += four.y;
+  sum[2] += four.z;
+  sum[3] += four.w;
+}
+
+// A block takes 32 lanes' places and 32 features of a group, a warp four features, whose columns
+// are one list. Sums are read with places as lanes and written, by way of shared memory, with
+// features as lanes. Fresh: every place of the group is written, that of the expected value with 0.
+template <class Sum, bool Fresh>
+__global__ void __launch_bounds__(kAddThreads)
+    AddColumns(const Sum* partial, const std::uint32_t* columns, const std::uint32_t* begin,
+               const std::uint32_t* row_order, std::uint32_t features, std::uint32_t stride,
+               std::uint32_t rows, std::uint32_t groups, double* out) {
+  using Vector = typename Lane<Sum>::Vector;
+  constexpr std::uint32_t kOwn = Lane<Sum>::kPlaces;
+  constexpr std::uint32_t kPlaces = 32 * kOwn;
+  constexpr std::uint32_t kEach = 32 / (kAddThreads / 32);  // features of a warp
+  constexpr std::uint32_t kAhead = 4;
+  __shared__ double tile[32][kPlaces + 1];
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t warp = threadIdx.x / 32;
+  const std::uint32_t first_place = blockIdx.x * kPlaces;
+  const std::uint32_t first_feature = blockIdx.y * 32;
+  const std::uint32_t group = blockIdx.z;
+  const std::uint32_t side = features + 1;
+  const std::uint32_t own = min(first_feature + warp * kEach, features);
+  const std::uint32_t own_end = min(own + kEach, features);
+  // Lane i: where the list of the warp's i-th feature begins.
+  const std::uint32_t begins = __ldg(begin + group * features + min(own + lane, own_end));
+  const auto list_begin = [&](std::uint32_t feature) {
+    return __shfl_sync(0xffffffffu, begins, feature - own);
+  };
+  const std::uint32_t last = list_begin(own_end);
+  std::uint32_t f = own;
+  std::uint32_t c = list_begin(own);
+  std::uint32_t end = list_begin(min(own + 1, own_end));
+  double sum[kOwn] = {};
+  const auto next_feature = [&] {
+#pragma unroll
+    for (std::uint32_t i = 0; i < kOwn; ++i) {
+      tile[f - first_feature][lane * kOwn + i] = sum[i];
+      sum[i] = 0;
+    }
+    ++f;
+    end = list_begin(min(f + 1, own_end));
+  };
+  std::uint32_t numbers = 0;  // of columns: lane i has that of the i-th of 32
+  for (std::uint32_t done = 0; c < last; c += kAhead, done += kAhead) {
+    if (done % 32 == 0) numbers = __ldg(columns + min(c + lane, last - 1));
+    Vector read[kAhead];
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      const std::size_t column = __shfl_sync(0xffffffffu, numbers, done % 32 + i);
+      read[i] =
+          __ldcs(reinterpret_cast<const Vector*>(partial + column * stride + first_place) + lane);
+    }
+#pragma unroll
+    for (std::uint32_t i = 0; i < kAhead; ++i) {
+      if (c + i >= last) break;
+      while (c + i >= end) next_feature();
+      AddTo(sum, read[i]);
+    }
+  }
+  while (f < own_end) next_feature();
+  __syncthreads();
+  const std::uint32_t to_feature = first_feature + lane;
+  for (std::uint32_t i = warp; i < kPlaces; i += kAddThreads / 32) {
+    const std::uint32_t place = first_place + i;
+    const std::uint32_t row = std::is_same_v<Sum, float> ? place : RowOfPlace(place);
+    if (row >= rows || to_feature >= side) continue;
+    const std::uint32_t target = row_order == nullptr ? row : row_order[row];
+    const double value = to_feature < features ? tile[lane][i] : 0;
+    double* to = out + (static_cast<std::size_t>(target) * groups + group) * side + to_feature;
+    *to = Fresh ? value : *to + value;
+  }
+}
+
+}  // namespace
+
+void PartialSums::Plan(std::span<const RangeSums> ranges, std::uint32_t features,
+                       std::uint32_t groups, bool columns) {
+  written_once_ = columns;
+  features_ = features;
+  groups_ = groups;
+  ranges_ = static_cast<std::uint32_t>(ranges.size());
+  std::vector<std::uint32_t> begin(std::size_t{groups} * features + 1, 0);
+  std::vector<std::uint32_t> list;
+  std::vector<std::uint32_t> list_begin = {0};
+  for (const RangeSums& range : ranges) {
+    list.insert(list.end(), range.features.begin(), range.features.end());
+    list_begin.push_back(static_cast<std::uint32_t>(list.size()));
+  }
+  list_.Upload(list);
+  list_begin_.Upload(list_begin);
+  const auto place = [&](const RangeSums& range, std::int32_t f) {
+    return static_cast<std::size_t>(range.group) * features + static_cast<std::size_t>(f);
+  };
+  for (const RangeSums& range : ranges) {
+    for (const std::int32_t f : range.features) ++begin[place(range, f) + 1];
+  }
+  for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  std::vector<std::uint32_t> order(begin.back());
+  std::vector<std::uint32_t> next(begin);
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    for (const std::int32_t f : ranges[i].features) {
+      const std::size_t column = columns ? written : i * features + static_cast<std::size_t>(f);
+      order[next[place(ranges[i], f)]++] = static_cast<std::uint32_t>(column);
+      ++written;
+    }
+  }
+  count_ = begin.back();
+  columns_.Upload(order);
+  begin_.Upload(begin);
+}
+
+void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stream) const {
+  if (count_ == 0) return;
+  ClearColumns<<<dim3(count_, stride / kThreads), kThreads, 0, stream>>>(columns_.data(), stride,
+                                                                         partial);
+  CheckCuda(cudaGetLastError(), "clearing sums");
+}
+
+void PartialSums::Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
+                      std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const {
+  const auto add = [&](auto kernel, auto* sums, std::uint32_t places) {
+    const dim3 grid(stride / places, features_ / 32 + 1, groups_);
+    kernel<<<grid, kAddThreads, 0, stream>>>(sums, columns_.data(), begin_.data(), row_order,
+                                             features_, stride, rows, groups_, out);
+  };
+  if (written_once_) {
+    add(fresh ? AddColumns<float, true> : AddColumns<float, false>,
+        reinterpret_cast<const float*>(partial), 128);
+  } else {
+    add(fresh ? AddColumns<double, true> : AddColumns<double, false>, partial, 32);
+  }
+  CheckCuda(cudaGetLastError(), "adding sums");
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,330 @@
+#include "algorithms/treeshap/quadrature/sharing/shared_explainer.cuh"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
+#include "algorithms/treeshap/quadrature/sharing/sort_rows.cuh"
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of all tapes' classes, at worst
+// Ranges of a batch: times 40 blocks of rows, four waves; one where the tape is short, for the sums
+// of a range are cleared and added.
+constexpr std::size_t RangesOf(std::size_t chunks) {
+  return std::clamp<std::size_t>(chunks / 8, 13, 54);
+}
+
+struct Batch {
+  std::uint32_t first_unit = 0;
+  std::uint32_t units = 0;
+  std::uint32_t first_range = 0;
+  std::uint32_t ranges = 0;
+  std::uint32_t first_partial = 0;  // of the round's ranges
+  std::size_t width = 0;            // of one row in the table: the units' widths
+};
+
+// A tape with what its kernels write: tapes run side by side.
+struct SharedTape {
+  int points = 4;
+  int slots = 0, unit_slots = 0;
+  std::uint32_t places = 0;
+  std::uint32_t unit_features = 0, key_words = 0, unit_length = 0;
+  DeviceArray<Float4> words, unit_words;
+  DeviceArray<Unit> units;
+  DeviceArray<std::uint32_t> feature_lists, keys;
+  DeviceArray<TapeRange> ranges;
+  std::vector<RangeSums> range_sums;
+  std::vector<Batch> batches;
+  // Grown to the largest batch.
+  DeviceArray<std::uint16_t> classes;
+  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<UnitItem> items;
+  DeviceArray<float4> table;
+  CudaStream stream;
+  CudaEvent done;
+
+  void Reserve(std::uint32_t rows, std::uint32_t stride) {
+    const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
+    for (const Batch& batch : batches) {
+      classes.Reserve(std::size_t{batch.units} * stride);
+      members.Reserve(std::size_t{batch.units} * rows);
+      bases.Reserve(batch.units);
+      items.Reserve(std::size_t{batch.units} * ((rows + per_item - 1) / per_item));
+      table.Reserve(batch.width * rows);
+    }
+    counters.Reserve(kUnitCounters);
+  }
+};
+
+// The segments of a tape cut into batches and these into ranges.
+class BatchPlanner {
+ public:
+  BatchPlanner(const Tape& tape, std::int32_t features)
+      : tape_(tape),
+        columns_(WhereSumsAre(features) == Features::kPlaced),
+        most_ranges_(RangesOf(tape.words.size() / tape::kChunk)) {}
+
+  void Run(SharedTape& out) {
+    for (std::size_t first = 0; first < tape_.segments.size();) {
+      std::size_t width = 0;
+      std::size_t last = first;
+      while (last < tape_.segments.size() &&
+             tape_.segments[last].batch == tape_.segments[first].batch) {
+        width += Width(tape_.segments[last++]);
+      }
+      AddBatch(first, last, width, out);
+      first = last;
+    }
+    out.ranges = DeviceArray<TapeRange>(std::span<const TapeRange>(ranges_));
+  }
+
+ private:
+  std::size_t Width(const TapeSegment& segment) const {
+    std::size_t width = 0;
+    for (std::size_t u = 0; u < segment.units; ++u) {
+      width += tape_.units[segment.first_unit + u].width;
+    }
+    return width;
+  }
+
+  void AddBatch(std::size_t first, std::size_t last, std::size_t width, SharedTape& out) {
+    Batch batch;
+    batch.first_unit = static_cast<std::uint32_t>(tape_.segments[first].first_unit);
+    batch.width = width;
+    batch.first_range = static_cast<std::uint32_t>(ranges_.size());
+    std::size_t chunks = 0;
+    for (std::size_t s = first; s < last; ++s) chunks += tape_.segments[s].chunks;
+    const std::size_t per_range =
+        std::max<std::size_t>(1, (chunks + most_ranges_ - 1) / most_ranges_);
+    for (std::size_t s = first; s < last; ++s) {
+      const TapeSegment& segment = tape_.segments[s];
+      batch.units += static_cast<std::uint32_t>(segment.units);
+      const bool open = ranges_.size() > batch.first_range &&
+                        out.range_sums.back().group == segment.group &&
+                        ranges_.back().chunks + segment.chunks <= per_range;
+      if (!open) {
+        ranges_.push_back({static_cast<std::uint32_t>(segment.first_chunk), 0});
+        out.range_sums.push_back({segment.group, {}});
+      }
+      ranges_.back().chunks += static_cast<std::uint32_t>(segment.chunks);
+      out.range_sums.back().Merge(segment.features, columns_);
+    }
+    batch.ranges = static_cast<std::uint32_t>(ranges_.size()) - batch.first_range;
+    out.batches.push_back(batch);
+  }
+
+  const Tape& tape_;
+  bool columns_;  // of sums, written once
+  std::size_t most_ranges_;
+  std::vector<TapeRange> ranges_;
+};
+
+}  // namespace
+
+struct SharedQuadrature::State {
+  std::uint32_t features = 0, groups = 1;
+  Features where = Features::kFew;
+  bool usable = false;
+  std::vector<std::unique_ptr<SharedTape>> tapes;
+  std::vector<PartialSums> rounds;  // a batch of every tape that has one left
+  DeviceArray<float> thresholds;
+  DeviceArray<std::uint32_t> begin;
+  DeviceArray<std::uint16_t> ranks;
+  DeviceArray<double> partial;
+  CudaEvent ready;
+  // The rows in the order of some trees' leaves.
+  OrderTrees order_trees;  // nodes on the device
+  DeviceArray<OrderNode> order_nodes;
+  DeviceArray<std::uint32_t> order_keys, order;
+
+  void PlanRounds() {
+    std::size_t count = 0;
+    for (const auto& tape : tapes) count = std::max(count, tape->batches.size());
+    for (std::size_t r = 0; r < count; ++r) {
+      std::vector<RangeSums> ranges;
+      for (const auto& tape : tapes) {
+        if (r >= tape->batches.size()) continue;
+        Batch& batch = tape->batches[r];
+        batch.first_partial = static_cast<std::uint32_t>(ranges.size());
+        const auto first = tape->range_sums.begin() + batch.first_range;
+        ranges.insert(ranges.end(), first, first + batch.ranges);
+      }
+      PartialSums round;
+      round.Plan(ranges, features, groups, where == Features::kPlaced);
+      rounds.push_back(std::move(round));
+    }
+  }
+
+  void Reserve(std::uint32_t rows, std::uint32_t stride) {
+    ranks.Reserve(std::size_t{features} * stride);
+    for (const auto& tape : tapes) tape->Reserve(rows, stride);
+    for (const PartialSums& round : rounds) partial.Reserve(round.size(stride));
+  }
+
+  void RunBatch(SharedTape& tape, const Batch& batch, const PartialSums& round, const float* x,
+                std::uint32_t rows, std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
+    if (batch.units > 0) Units(tape, batch, x, rows, stride, kind, stream);
+    QuadratureLaunch launch;
+    launch.features = features;
+    launch.columns = tape.places;
+    launch.kind = kind;
+    launch.rows_per_lane = kSharedRowsPerLane;
+    PlaceStack(tape.points, tape.slots, launch);
+    launch.words = tape.words.data();
+    launch.ranges = tape.ranges.data() + batch.first_range;
+    launch.range_count = batch.ranges;
+    launch.x = x;
+    if (where == Features::kPlaced) {
+      launch.columns_of_sums = reinterpret_cast<float*>(partial.data());
+    } else {
+      launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
+    }
+    launch.lists = round.lists();
+    launch.list_begin = round.list_begin() + batch.first_partial;
+    launch.stride = stride;
+    launch.first_unit = batch.first_unit;
+    launch.classes = tape.classes.data();
+    launch.bases = tape.bases.data();
+    launch.table = tape.table.data();
+    LaunchQuadrature(tape.points, launch, stream);
+  }
+
+  void Units(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+             std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
+    CheckCuda(
+        cudaMemsetAsync(tape.counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
+        "memset");
+    UnitLaunch units;
+    units.units = tape.units.data() + batch.first_unit;
+    units.words = tape.unit_words.data();
+    units.feature_lists = tape.feature_lists.data();
+    units.x = x;
+    units.stride = stride;
+    units.slots = static_cast<std::uint32_t>(tape.unit_slots);
+    units.features = tape.unit_features;
+    units.unit_words = tape.unit_length;
+    units.missing = kind.general;
+    units.members = UnitMembers(tape.points, units);
+    units.rows = tape.members.data();
+    units.items = tape.items.data();
+    units.counters = tape.counters.data();
+    units.table = tape.table.data();
+    GroupingLaunch grouping;
+    grouping.units = units.units;
+    grouping.keys = tape.keys.data();
+    grouping.ranks = ranks.data();
+    grouping.rows = rows;
+    grouping.stride = stride;
+    grouping.unit_count = batch.units;
+    grouping.key_words = tape.key_words;
+    grouping.item_classes =
+        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * units.members;
+    grouping.missing = kind.general;
+    grouping.classes = tape.classes.data();
+    grouping.members = tape.members.data();
+    grouping.bases = tape.bases.data();
+    grouping.items = tape.items.data();
+    grouping.counters = tape.counters.data();
+    LaunchGrouping(grouping, stream);
+    LaunchUnits(tape.points, units, stream);
+  }
+};
+
+SharedQuadrature::~SharedQuadrature() = default;
+
+bool SharedQuadrature::usable() const {
+  return state_->usable;
+}
+
+SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions options,
+                                   std::int32_t unit_leaves)
+    : state_(std::make_unique<State>()) {
+  state_->features = static_cast<std::uint32_t>(model.features);
+  state_->groups = static_cast<std::uint32_t>(model.groups);
+  options.unit_leaves = unit_leaves;
+  state_->where = WhereSumsAre(model.features);
+  options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
+  options.segment_words = 256;  // what ranges are made of: they shall be even
+  if (state_->where == Features::kPlaced) {
+    options.segment_words = std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kPlacedSegments);
+  }
+  // Few tapes: each is a chain of kernels of its own.
+  options.points = {4, 6, 8};
+  TapeSet set = CompileTapes(model, options);
+  if (!set.ranks.fits()) return;
+  state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
+  state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
+  // Where classes have few contributions, one tree is enough: each more takes time to sort.
+  state_->order_trees = ChooseOrder(model, state_->where == Features::kPlaced ? kOrderTrees : 1);
+  state_->order_nodes =
+      DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
+  for (const Tape& tape : set.tapes) {
+    auto out = std::make_unique<SharedTape>();
+    out->points = tape.points;
+    out->slots = tape.slots;
+    out->places = tape.places;
+    out->unit_slots = tape.unit_slots;
+    out->unit_features = tape.most_unit_features;
+    out->key_words = tape.most_key_words;
+    out->unit_length = tape.most_unit_words;
+    out->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
+    out->unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
+    out->units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
+    out->feature_lists =
+        DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
+    out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
+    BatchPlanner(tape, model.features).Run(*out);
+    state_->usable = state_->usable || !tape.units.empty();
+    state_->tapes.push_back(std::move(out));
+  }
+  state_->PlanRounds();
+}
+
+const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,
+                                                 cudaStream_t stream) {
+  State& s = *state_;
+  OrderLaunch launch;
+  launch.nodes = s.order_nodes.data();
+  std::copy_n(s.order_trees.roots, kOrderTrees, launch.roots);
+  launch.trees = s.order_trees.count;
+  launch.bits = s.order_trees.bits;
+  launch.rows = rows;
+  launch.count = count;
+  launch.features = s.features;
+  launch.keys = s.order_keys.Reserve(kGroupedRows);
+  launch.order = s.order.Reserve(kGroupedRows);
+  LaunchRowOrder(launch, stream);
+  return s.order.data();
+}
+
+void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,
+                           KernelKind kind, double* out, cudaStream_t stream) {
+  State& s = *state_;
+  s.Reserve(rows, stride);
+  LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
+              stream);
+  for (std::size_t r = 0; r < s.rounds.size(); ++r) {
+    const PartialSums& round = s.rounds[r];
+    if (s.tapes.size() == 1) {
+      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], round, x, rows, stride, kind, stream);
+    } else {
+      s.ready.Record(stream);
+      for (const auto& tape : s.tapes) {
+        if (r >= tape->batches.size()) continue;
+        const cudaStream_t own = tape->stream.get();
+        CheckCuda(cudaStreamWaitEvent(own, s.ready.get()), "wait");
+        s.RunBatch(*tape, tape->batches[r], round, x, rows, stride, kind, own);
+        tape->done.Record(own);
+        CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
+      }
+    }
+    round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, out, stream);
+  }
+}
+
+}  // namespace retable::treeshap

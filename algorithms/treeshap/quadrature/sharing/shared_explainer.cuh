@@ -1,0 +1,46 @@
+#pragma once
+//! @file
+//! SHAP values on a device with units shared by rows (shared_units.hpp): compiled and resident.
+//!
+//! Trees are taken in batches, bounded by the memory that the worst case needs: every row a class
+//! of its own in every unit. A batch is three kernels: rows are grouped, units run with classes as
+//! lanes, and the rest of the trees runs with rows as lanes. Batches and the split of a batch into
+//! ranges depend on the model alone, so a row's result has the same bits in any block of rows.
+
+#include <memory>
+
+#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
+#include "base/cuda/streams.hpp"
+
+namespace retable::treeshap {
+
+class SharedQuadrature {
+ public:
+  //! Compiles and uploads on the current device; units have at most `unit_leaves` leaves.
+  SharedQuadrature(const AnnotatedModel& model, TapeOptions options, std::int32_t unit_leaves);
+  ~SharedQuadrature();
+
+  //! Whether the model can be shared at all: no categories, ranks of 16 bits, and some unit.
+  bool usable() const;
+
+  //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
+  //! read the same classes (row_order.hpp). `rows`: count x features.
+  const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
+
+  //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
+  //! features x stride, rows at most kGroupedRows, stride a multiple of 256.
+  void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelKind kind, double* out,
+           cudaStream_t stream);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+//! Places the stack of a tape: as many low slots in shared memory as leave room for the resident
+//! blocks; the rest is local, and what local memory cannot hold is shared again.
+void PlaceStack(int points, int slots, QuadratureLaunch& launch);
+
+inline constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have
+
+}  // namespace retable::treeshap

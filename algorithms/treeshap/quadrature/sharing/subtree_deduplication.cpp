@@ -1,0 +1,161 @@
+#include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace retable::treeshap {
+
+namespace {
+
+// Of two that are joined: cuts that one of them has alone. With more of them classes, and so the
+// work of the recurrence, grow by more than one grouping and one reading less gain.
+constexpr int kMostOwnCuts = 2;
+// The last so many candidates are compared.
+constexpr std::size_t kMostCompared = 64;
+
+// What units must agree on to be joined: output and path.
+std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedUnit& planned) {
+  std::vector<const PathFeature*> path;
+  for (const PathFeature& f : planned.path) path.push_back(&f);
+  std::sort(path.begin(), path.end(),
+            [](const PathFeature* a, const PathFeature* b) { return a->feature < b->feature; });
+  std::vector<std::uint32_t> out = {static_cast<std::uint32_t>(tree.group)};
+  for (const PathFeature* f : path) {
+    out.insert(out.end(),
+               {static_cast<std::uint32_t>(f->feature) << 1 | (f->missing_inside ? 1u : 0u),
+                f->bottom, f->ceiling});
+  }
+  return out;
+}
+
+std::size_t PlaceOf(const PlannedUnit& unit, std::int32_t feature) {
+  const auto end = unit.features.begin() + unit.own;
+  return static_cast<std::size_t>(std::find(unit.features.begin(), end, feature) -
+                                  unit.features.begin());
+}
+
+int CutCount(const PlannedUnit& unit) {
+  std::size_t count = 0;
+  for (const auto& cuts : unit.cuts) count += cuts.size();
+  return static_cast<int>(count);
+}
+
+// Cuts that one of the two has alone: the larger number.
+int Difference(const PlannedUnit& a, const PlannedUnit& b) {
+  int common = 0;
+  for (std::size_t i = 0; i < b.own; ++i) {
+    const std::size_t place = PlaceOf(a, b.features[i]);
+    if (place == a.own) continue;
+    const auto& other = a.cuts[place];
+    for (const std::uint32_t cut : b.cuts[i]) {
+      common += std::binary_search(other.begin(), other.end(), cut) ? 1 : 0;
+    }
+  }
+  return std::max(CutCount(a), CutCount(b)) - common;
+}
+
+// The unit with the cuts of both; false where keys do not fit.
+bool Join(const PlannedUnit& more, PlannedUnit& unit) {
+  PlannedUnit both = unit;
+  for (std::size_t i = 0; i < more.own; ++i) {
+    const std::size_t place = PlaceOf(both, more.features[i]);
+    if (place == both.own) {
+      // Perhaps one of the path alone so far.
+      const auto rest = both.features.begin() + both.own;
+      both.features.erase(std::remove(rest, both.features.end(), more.features[i]),
+                          both.features.end());
+      both.features.insert(both.features.begin() + both.own++, more.features[i]);
+      both.cuts.push_back(more.cuts[i]);
+      continue;
+    }
+    std::vector<std::uint32_t> cuts;
+    std::set_union(both.cuts[place].begin(), both.cuts[place].end(), more.cuts[i].begin(),
+                   more.cuts[i].end(), std::back_inserter(cuts));
+    both.cuts[place] = std::move(cuts);
+  }
+  if (!WriteKey(both)) return false;
+  unit = std::move(both);
+  return true;
+}
+
+}  // namespace
+
+std::vector<LikeUnit> LikeUnits::Add(const AnnotatedTree& tree,
+                                     const std::vector<PlannedUnit>& planned) {
+  if (width_ >= most_width_) {
+    open_.clear();
+    width_ = 0;
+    ++batch_;
+  }
+  std::vector<LikeUnit> out;
+  for (const PlannedUnit& one : planned) {
+    std::vector<std::uint32_t>& candidates = open_[Stand(tree, one)];
+    LikeUnit like;
+    like.unit = JoinOrOpen(one, candidates);
+    Joint& joint = joints_[like.unit];
+    like.first = joint.members == 0;
+    if (++joint.members == kMostLikeUnits) std::erase(candidates, like.unit);
+    if (one.root != 0) {
+      like.k = joint.with_k++;  // counted for now
+      width_ += KGroups();
+    }
+    out.push_back(like);
+  }
+  return out;
+}
+
+// The one that differs least, joined, or a new one.
+std::uint32_t LikeUnits::JoinOrOpen(const PlannedUnit& planned,
+                                    std::vector<std::uint32_t>& candidates) {
+  int least = kMostOwnCuts + 1;
+  std::uint32_t best = 0;
+  const std::size_t compared = std::min(candidates.size(), kMostCompared);
+  for (std::size_t i = candidates.size() - compared; i < candidates.size() && least > 0; ++i) {
+    const int difference = Difference(joints_[candidates[i]].all, planned);
+    if (difference >= least) continue;
+    least = difference;
+    best = candidates[i];
+  }
+  if (least <= kMostOwnCuts) {
+    Joint& joint = joints_[best];
+    const std::uint32_t before = joint.OwnGroups();
+    if (Join(planned, joint.all)) {
+      width_ += joint.OwnGroups() - before;
+      return best;
+    }
+  }
+  joints_.push_back({planned, 0, 0});
+  width_ += joints_.back().OwnGroups();
+  candidates.push_back(static_cast<std::uint32_t>(joints_.size()) - 1);
+  return candidates.back();
+}
+
+std::vector<Unit> LikeUnits::Write(std::vector<std::uint32_t>& keys,
+                                   std::vector<std::uint32_t>& features) const {
+  std::vector<Unit> units;
+  for (const Joint& joint : joints_) {
+    const PlannedUnit& all = joint.all;
+    Unit unit;
+    unit.first_feature = static_cast<std::uint32_t>(features.size());
+    unit.features = static_cast<std::uint32_t>(all.features.size());
+    unit.own = all.own;
+    unit.first_key = static_cast<std::uint32_t>(keys.size());
+    unit.key_words = static_cast<std::uint32_t>(all.key.size());
+    unit.digits = all.digits;
+    unit.keys = all.keys;
+    unit.width = joint.OwnGroups() + joint.with_k * KGroups();
+    features.insert(features.end(), all.features.begin(), all.features.end());
+    keys.insert(keys.end(), all.key.begin(), all.key.end());
+    units.push_back(unit);
+  }
+  return units;
+}
+
+void LikeUnits::PlaceKs(std::vector<LikeUnit>& of_tree) const {
+  for (LikeUnit& like : of_tree) {
+    if (like.k != LikeUnit::kNoK) like.k = joints_[like.unit].OwnGroups() + like.k * KGroups();
+  }
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,654 @@
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "algorithms/treeshap/quadrature/tape/accumulators.hpp"
+#include "algorithms/treeshap/sorted_set.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+using tape::RecordSize;
+
+// Index of a shape in the order L, P, A, B (height <= 2), or -1.
+int SmallShape(const AnnotatedTree& tree, std::int32_t n) {
+  const AnnotatedNode& node = tree.nodes[static_cast<std::size_t>(n)];
+  if (node.height > 2) return -1;
+  if (node.height < 2) return node.height;
+  const int left = tree.nodes[static_cast<std::size_t>(node.left)].height;
+  const int right = tree.nodes[static_cast<std::size_t>(node.right)].height;
+  return left == right ? 3 : 2;
+}
+
+tape::Op ShapeOp(const AnnotatedTree& tree, std::int32_t n, std::int32_t first,
+                 std::int32_t second) {
+  const int height = tree.nodes[static_cast<std::size_t>(n)].height;
+  if (height == 1) return tape::kP;
+  if (height == 2) return SmallShape(tree, n) == 3 ? tape::kB : tape::kA;
+  constexpr tape::Op kOps[4][4] = {{tape::kEnd, tape::kEnd, tape::kEnd, tape::kEnd},
+                                   {tape::kEnd, tape::kEnd, tape::kEnd, tape::kEnd},
+                                   {tape::kAL, tape::kAP, tape::kAA, tape::kEnd},
+                                   {tape::kBL, tape::kBP, tape::kBA, tape::kBB}};
+  return kOps[SmallShape(tree, first)][SmallShape(tree, second)];
+}
+
+// What a pass of a tree needs.
+struct PassContext {
+  const AnnotatedTree& tree;
+  const QuadratureRule& rule;
+  std::size_t begin;  // first quadrature point
+  int points;
+  const std::vector<std::uint32_t>& set_offsets;
+};
+
+// A unit of a tree, and what becomes of it.
+struct UnitOfTree {
+  const PlannedUnit* planned;
+  LikeUnit like;
+};
+
+// The units' own tapes in the order in which they are written, and which are each unit's.
+struct UnitTapes {
+  struct Piece {
+    std::size_t first, words;
+  };
+  std::vector<Float4> words;
+  std::vector<std::vector<Piece>> pieces;
+  Operations open;  // the one that is being written
+};
+
+// Writes operations of one pass of one tree; knows nothing of chunks.
+class TreeWriter {
+ public:
+  //! `units`: by root node, or null; `locals`: the list of the features that records shall number,
+  //! or none for the model's own numbers.
+  TreeWriter(const PassContext& pass, Tape& out, const std::map<std::int32_t, UnitOfTree>* units,
+             UnitTapes* unit_tapes, std::span<const std::uint32_t> locals)
+      : pass_(pass),
+        tree_(pass.tree),
+        points_(pass.points),
+        out_(out),
+        units_(units),
+        unit_tapes_(unit_tapes),
+        locals_(locals) {}
+
+  //! Appends the operations of the subtree at n. Returns the number of stack slots.
+  int Run(std::int32_t n, Operations& out) {
+    written_ = &out;
+    const int slots = Tops(n) + 1;
+    Visit(n);
+    return slots;
+  }
+
+  void Begin(tape::Op op, int slot) {
+    written_->starts.push_back(written_->words.size());
+    written_->words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(op)),
+                               std::bit_cast<float>(static_cast<std::int32_t>(slot)), 0, 0});
+  }
+
+  //! A feature of the path: the factors of G.
+  void PathFactor(const PathFeature& f, std::vector<Float4>& words) const {
+    std::vector<float> record(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
+    record[0] = f.lower;
+    record[1] = f.upper;
+    record[3] =
+        std::bit_cast<float>(Name(f.feature) | (f.missing_inside ? tape::kMissingInside : 0u));
+    for (int i = 0; i < points_; ++i) {
+      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
+      if (q >= pass_.rule.size()) continue;
+      const double cold = f.cover * (1 - pass_.rule.node[q]);
+      record[static_cast<std::size_t>(8 + i)] = static_cast<float>(pass_.rule.node[q] + cold);
+      record[static_cast<std::size_t>(8 + points_ + i)] = static_cast<float>(cold);
+    }
+    Append(record, words);
+  }
+
+ private:
+  const AnnotatedNode& node(std::int32_t n) const {
+    return tree_.nodes[static_cast<std::size_t>(n)];
+  }
+
+  const UnitOfTree* UnitAt(std::int32_t n) const {
+    if (units_ == nullptr) return nullptr;
+    const auto it = units_->find(n);
+    return it == units_->end() ? nullptr : &it->second;
+  }
+
+  // Leaves, treelets and shared units need no slot.
+  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || UnitAt(n) != nullptr; }
+
+  // The child to visit first: the one that needs more stack, so the larger shape comes first.
+  bool LeftFirst(std::int32_t n) {
+    const AnnotatedNode& at = node(n);
+    const int left = Order(at.left);
+    const int right = Order(at.right);
+    if (left != right) return left > right;
+    return SmallShape(tree_, at.left) >= SmallShape(tree_, at.right);
+  }
+
+  int Order(std::int32_t n) {
+    if (UnitAt(n) != nullptr) return 4;
+    return node(n).height <= 3 ? node(n).height : 5 + Tops(n);
+  }
+
+  // The highest slot of each subtree, -1 where none: K of the first child lies above the second
+  // child's slots, G of the node above that and above the first child's.
+  int Tops(std::int32_t n) {
+    if (tops_.empty()) tops_.assign(tree_.nodes.size(), kUnknown);
+    int& top = tops_[static_cast<std::size_t>(n)];
+    if (top != kUnknown) return top;
+    if (Slotless(n)) return top = -1;
+    const AnnotatedNode& at = node(n);
+    const bool left_first = LeftFirst(n);
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
+    const int first_top = Tops(first);
+    const int second_top = Tops(second);
+    const int k_slot = Slotless(second) ? -1 : second_top + 1;
+    return top = std::max(first_top, k_slot) + 1;
+  }
+
+  void Visit(std::int32_t n) {
+    const AnnotatedNode& at = node(n);
+    if (const UnitOfTree* unit = UnitAt(n)) {
+      // A tree that is like another adds nothing here.
+      if (unit->like.first || unit->like.k != LikeUnit::kNoK) Begin(tape::kShared, 0);
+      Shared(*unit);
+      return;
+    }
+    const bool left_first = LeftFirst(n);
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
+    if (at.height <= 3) {
+      Begin(ShapeOp(tree_, n, first, second), 0);
+      Treelet(n);
+      return;
+    }
+    ++out_.stack_nodes;
+    const int slot = tops_[static_cast<std::size_t>(n)];
+    const UnitOfTree* first_unit = UnitAt(first);
+    const UnitOfTree* second_unit = UnitAt(second);
+    // The larger child is first: beside a shared unit stand one like it, a treelet or a leaf.
+    if (first_unit != nullptr) {
+      const bool leaf = node(second).height == 0;
+      Begin(second_unit != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
+            slot);
+      if (second_unit != nullptr || leaf) {
+        Sum(n, second);
+      } else {
+        Record(n, second);
+      }
+      Shared(*first_unit);
+      if (second_unit != nullptr) {
+        Shared(*second_unit);
+      } else if (!leaf) {
+        Visit(second);
+        Begin(tape::kUpTreelet, slot);
+        Sum(n, second);
+      }
+      return;
+    }
+    Begin(tape::kDown, slot);
+    Record(n, second);
+    Visit(first);
+    if (second_unit != nullptr) {
+      Begin(tape::kUpShared, slot);
+      Sum(n, second);
+      Shared(*second_unit);
+      return;
+    }
+    if (node(second).height == 0) {
+      Begin(tape::kUpLeaf, slot);
+    } else if (Slotless(second)) {
+      Begin(tape::kMidTreelet, slot);
+      Record(n, second);
+      Visit(second);
+      Begin(tape::kUpTreelet, slot);
+    } else {
+      const int k_slot = tops_[static_cast<std::size_t>(second)] + 1;
+      Begin(tape::kMid, slot | k_slot << 16);
+      Record(n, second);
+      Visit(second);
+      Begin(tape::kUp, slot | k_slot << 16);
+    }
+    Sum(n, second);
+  }
+
+  // The unit's own tape, and what an operation needs to take its results.
+  void Shared(const UnitOfTree& one) {
+    UnitTape(one, *unit_tapes_);
+    if (!one.like.first && one.like.k == LikeUnit::kNoK) return;
+    const Unit& unit = out_.units[one.like.unit];
+    const std::uint32_t own = one.like.first ? unit.own : 0;
+    written_->words.push_back({std::bit_cast<float>(one.like.unit), std::bit_cast<float>(own),
+                               std::bit_cast<float>(unit.width), std::bit_cast<float>(one.like.k)});
+    std::vector<float> names((own + 3) / 4 * 4, 0.0f);
+    for (std::uint32_t i = 0; i < own; ++i) {
+      written_->sums.push_back(4 * written_->words.size() + i);
+      names[i] = std::bit_cast<float>(out_.unit_features[unit.first_feature + i]);
+    }
+    Append(names, written_->words);
+  }
+
+  void UnitTape(const UnitOfTree& one, UnitTapes& tapes) {
+    Operations& own = tapes.open;
+    own.words.clear();
+    own.starts.clear();
+    own.sums.clear();
+    const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
+    own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
+    const Unit& unit = out_.units[one.like.unit];
+    TreeWriter writer(pass_, out_, nullptr, nullptr,
+                      std::span(out_.unit_features).subspan(unit.first_feature, unit.features));
+    for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
+    out_.unit_slots = std::max(out_.unit_slots, writer.Run(one.planned->root, own));
+    writer.Begin(tape::kEnd, 0);
+    for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
+      own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
+      own.words[own.starts[i]].w = own.words[own.starts[i + 1]].y;
+    }
+    tapes.pieces[one.like.unit].push_back({tapes.words.size(), own.words.size()});
+    tapes.words.insert(tapes.words.end(), own.words.begin(), own.words.end());
+  }
+
+  // The records of a treelet in preorder, first children first.
+  void Treelet(std::int32_t n) {
+    const AnnotatedNode& at = node(n);
+    if (at.height == 0) return;
+    const bool left_first = LeftFirst(n);
+    const std::int32_t first = left_first ? at.left : at.right;
+    const std::int32_t second = left_first ? at.right : at.left;
+    Sum(n, second);
+    ++(at.height == 1 ? out_.leaf_parents : out_.treelet_nodes);
+    Treelet(first);
+    Treelet(second);
+  }
+
+  std::uint32_t Name(std::int32_t feature) const {
+    const auto model = static_cast<std::uint32_t>(feature);
+    if (locals_.empty()) return model;
+    return static_cast<std::uint32_t>(std::find(locals_.begin(), locals_.end(), model) -
+                                      locals_.begin());
+  }
+
+  std::uint32_t Flags(const AnnotatedNode& at) const {
+    return Name(at.feature) | (at.missing_inside ? tape::kMissingInside : 0u) |
+           (at.missing_left ? 0u : tape::kMissingAbove) |
+           (at.left_set >= 0 ? tape::kCategorical : 0u);
+  }
+
+  float SetOffset(std::int32_t set) const {
+    const std::uint32_t none = ~0u;
+    return std::bit_cast<float>(set < 0 ? none : pass_.set_offsets[static_cast<std::size_t>(set)]);
+  }
+
+  // A record whose feature's sum the operation adds to.
+  void Sum(std::int32_t n, std::int32_t second) {
+    written_->sums.push_back(4 * written_->words.size() + 3);
+    Record(n, second);
+  }
+
+  void Record(std::int32_t n, std::int32_t second) {
+    const AnnotatedNode& at = node(n);
+    const bool right_second = second == at.right;
+    const double w = right_second ? 1 - at.left_weight : at.left_weight;
+    const double above = right_second ? 1 - w : -w;
+    const double below = right_second ? -w : 1 - w;
+    const std::int32_t first = right_second ? at.left : at.right;
+    const bool leaf_parent = at.height == 1;
+    const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
+    const bool categorical = at.left_set >= 0;
+    std::vector<float> words(static_cast<std::size_t>(4 * RecordSize(points_)), 0.0f);
+    words[0] = categorical ? SetOffset(at.inside_set) : at.lower;
+    words[1] = categorical ? SetOffset(at.left_set) : at.upper;
+    words[2] = at.threshold;
+    words[3] = std::bit_cast<float>(Flags(at));
+    words[4] = static_cast<float>(above);
+    words[5] = static_cast<float>(below);
+    words[6] = static_cast<float>(leaf_parent ? at.value : w);
+    words[7] = static_cast<float>(node(second).value);
+    Tables(at.cover_above, difference, words);
+    Append(words, written_->words);
+  }
+
+  static void Append(const std::vector<float>& record, std::vector<Float4>& words) {
+    for (std::size_t i = 0; i < record.size(); i += 4) {
+      words.push_back({record[i], record[i + 1], record[i + 2], record[i + 3]});
+    }
+  }
+
+  // g and e of this pass's points; points past the rule's end weigh nothing.
+  void Tables(double c, double difference, std::vector<float>& words) const {
+    for (int i = 0; i < points_; ++i) {
+      const std::size_t q = pass_.begin + static_cast<std::size_t>(i);
+      if (q >= pass_.rule.size()) continue;
+      const double t = pass_.rule.node[q];
+      const double d = t + c * (1 - t);
+      words[static_cast<std::size_t>(8 + i)] = static_cast<float>(t / d * difference);
+      words[static_cast<std::size_t>(8 + points_ + i)] =
+          static_cast<float>(pass_.rule.weight[q] * c / (d * d) * difference);
+    }
+  }
+
+  static constexpr int kUnknown = -2;
+
+  PassContext pass_;
+  const AnnotatedTree& tree_;
+  int points_;
+  Tape& out_;
+  const std::map<std::int32_t, UnitOfTree>* units_;
+  UnitTapes* unit_tapes_;
+  std::span<const std::uint32_t> locals_;
+  std::vector<int> tops_;
+  Operations* written_ = nullptr;
+};
+
+// Rising.
+std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
+  std::vector<std::int32_t> features;
+  for (const AnnotatedNode& node : tree.nodes) {
+    if (node.feature >= 0) features.push_back(node.feature);
+  }
+  std::sort(features.begin(), features.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
+  return features;
+}
+
+// Of a unit, rising.
+std::vector<std::int32_t> OwnFeatures(const Tape& tape, std::uint32_t number) {
+  const Unit& unit = tape.units[number];
+  const auto first = tape.unit_features.begin() + unit.first_feature;
+  std::vector<std::int32_t> features(first, first + unit.own);
+  std::sort(features.begin(), features.end());
+  return features;
+}
+
+Float4 Mark(tape::Op op) {
+  return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
+}
+
+Operations OnlyMark(tape::Op op) {
+  return {{Mark(op)}, {0}, {}};
+}
+
+// Lays operations into chunks and segments.
+class Assembler {
+ public:
+  Assembler(Tape& tape, Features where, const TapeOptions& options)
+      : tape_(tape),
+        where_(where),
+        segment_words_(options.segment_words),
+        most_places_(options.places) {}
+
+  //! Begins a tree, with the features it adds to: closes the segment where it is full or of another
+  //! group or batch.
+  void NextTree(std::int32_t group, std::uint32_t batch,
+                const std::vector<std::int32_t>& features) {
+    if (!open_ || tape_.segments.back().group != group || tape_.segments.back().batch != batch ||
+        used_ >= segment_words_) {
+      Open(group, batch);
+    } else if (where_ == Features::kFew && unfolded_ >= tape::kFoldWords) {
+      Fold();
+    } else {
+      Add(OnlyMark(tape::kNextTree));
+    }
+    if (where_ == Features::kFew) SumsOf(features);
+  }
+
+  //! `units`: that it is the first to use.
+  void Add(const Operations& operations, std::size_t units = 0) {
+    units_ += units;
+    used_ += operations.words.size();
+    if (where_ == Features::kFew) {
+      Lay(operations);
+      unfolded_ += operations.words.size();
+    } else {
+      run_.Append(operations);
+    }
+  }
+
+  void Close() {
+    if (!open_) return;
+    if (where_ == Features::kFew) {
+      Fold();
+    } else {
+      Place();
+    }
+    Append(Mark(tape::kEnd));
+    Pad();
+    TapeSegment& segment = tape_.segments.back();
+    segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
+    segment.units = units_ - segment.first_unit;
+    open_ = false;
+  }
+
+ private:
+  void Open(std::int32_t group, std::uint32_t batch) {
+    Close();
+    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0, units_, 0, batch, {}});
+    open_ = true;
+    used_ = 0;
+  }
+
+  // Few features: the sums of a tree, numbered like features.
+  void SumsOf(const std::vector<std::int32_t>& split) {
+    MergeRising(tape_.segments.back().features, split);
+    MergeRising(unfolded_features_, split);
+  }
+
+  void Fold() {
+    Operations fold = OnlyMark(tape::kFold);
+    std::vector<std::int32_t>& names = unfolded_features_;
+    fold.words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
+    if (!names.empty()) {
+      tape_.places = std::max(tape_.places, static_cast<std::uint32_t>(names.back()) + 1);
+    }
+    names.resize((names.size() + 3) / 4 * 4, 0);
+    for (std::size_t i = 0; i < names.size(); i += 4) {
+      fold.words.push_back({std::bit_cast<float>(names[i]), std::bit_cast<float>(names[i + 1]),
+                            std::bit_cast<float>(names[i + 2]),
+                            std::bit_cast<float>(names[i + 3])});
+    }
+    names.clear();
+    Lay(fold);
+    unfolded_ = 0;
+  }
+
+  // The segment's operations, once their sums have places.
+  void Place() {
+    run_.Append(OnlyMark(tape::kNextTree));  // G is 1 where another segment follows
+    PlacedOperations placed = GivePlaces(run_, most_places_);
+    run_ = {};
+    Lay(placed.operations);
+    tape_.segments.back().features = std::move(placed.columns);
+    tape_.places = std::max(tape_.places, placed.places);
+  }
+
+  void Lay(const Operations& operations) {
+    const std::vector<Float4>& words = operations.words;
+    const std::vector<std::size_t>& starts = operations.starts;
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
+      const std::size_t size = end - starts[i];
+      // Room for the operation and for the mark that ends the chunk.
+      if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
+        Append(Mark(tape::kNextChunk));
+        Pad();
+      }
+      Announce(words[starts[i]]);
+      tape_.words.insert(tape_.words.end(), words.begin() + static_cast<std::ptrdiff_t>(starts[i]),
+                         words.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+  }
+
+  void Append(const Float4& head) {
+    Announce(head);
+    tape_.words.push_back(head);
+  }
+
+  // Tells the operation before what comes next.
+  void Announce(const Float4& head) {
+    if (last_ < tape_.words.size() && tape_.words.size() % tape::kChunk != 0) {
+      tape_.words[last_].z = head.x;
+      tape_.words[last_].w = head.y;
+    }
+    last_ = tape_.words.size();
+  }
+
+  void Pad() {
+    constexpr std::size_t chunk = tape::kChunk;
+    tape_.words.resize((tape_.words.size() + chunk - 1) / chunk * chunk, Float4{0, 0, 0, 0});
+  }
+
+  Tape& tape_;
+  Features where_;
+  std::size_t segment_words_;
+  std::uint32_t most_places_;
+  Operations run_;                               // placed: of the open segment
+  std::vector<std::int32_t> unfolded_features_;  // few: rising
+  std::size_t used_ = 0, unfolded_ = 0;
+  std::size_t units_ = 0;                            // that the segments so far use
+  std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
+  bool open_ = false;
+};
+
+std::vector<std::uint32_t> PackSets(const AnnotatedModel& model, TapeSet& out) {
+  std::vector<std::uint32_t> offsets;
+  for (const CategorySet& set : model.sets) {
+    offsets.push_back(static_cast<std::uint32_t>(out.sets.size()));
+    out.sets.push_back(static_cast<std::uint32_t>(set.left.size()) |
+                       (set.others_left ? 1u << 31 : 0u));
+    out.sets.insert(out.sets.end(), set.left.begin(), set.left.end());
+  }
+  return offsets;
+}
+
+// One pass of one tree.
+struct Pass {
+  std::int32_t group;
+  std::size_t tree;
+  std::size_t begin;  // first quadrature point
+  std::vector<PlannedUnit> planned = {};
+  std::vector<LikeUnit> like = {};
+  std::uint32_t batch = 0;
+};
+
+// Plans the units of all passes of a tape; their tapes are written later.
+void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_t leaves,
+                std::size_t most_width, std::vector<Pass>& list, Tape& tape) {
+  LikeUnits units(tape.points, most_width);
+  for (Pass& pass : list) {
+    pass.planned = PlanUnits(model.trees[pass.tree], ranks, leaves);
+    pass.like = units.Add(model.trees[pass.tree], pass.planned);
+    pass.batch = units.batch();
+  }
+  tape.units = units.Write(tape.unit_keys, tape.unit_features);
+  for (Pass& pass : list) units.PlaceKs(pass.like);
+  for (const Unit& unit : tape.units) {
+    tape.most_unit_features = std::max(tape.most_unit_features, unit.features);
+    tape.most_key_words = std::max(tape.most_key_words, unit.key_words);
+  }
+}
+
+// Lays the tapes of like units one behind the other, each with the length of the next at its head.
+void LayUnitTapes(UnitTapes& tapes, Tape& tape) {
+  tape.unit_words.reserve(tapes.words.size());
+  for (std::size_t u = 0; u < tapes.pieces.size(); ++u) {
+    const std::vector<UnitTapes::Piece>& pieces = tapes.pieces[u];
+    tape.units[u].first_word = static_cast<std::uint32_t>(tape.unit_words.size());
+    tape.units[u].words = static_cast<std::uint32_t>(pieces[0].words);
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const std::size_t next = i + 1 < pieces.size() ? pieces[i + 1].words : 0;
+      const auto first = tapes.words.begin() + static_cast<std::ptrdiff_t>(pieces[i].first);
+      first->x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
+      tape.unit_words.insert(tape.unit_words.end(), first,
+                             first + static_cast<std::ptrdiff_t>(pieces[i].words));
+      tape.most_unit_words =
+          std::max(tape.most_unit_words, static_cast<std::uint32_t>(pieces[i].words));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<int> Passes(int points, const TapeOptions& options) {
+  std::vector<int> passes;
+  while (points > 0) {
+    int size = options.max_points;
+    for (const int candidate : options.points) {
+      if (candidate >= points && candidate <= options.max_points) {
+        size = candidate;
+        break;
+      }
+    }
+    passes.push_back(size);
+    points -= size;
+  }
+  return passes;
+}
+
+TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
+  if (model.features > static_cast<std::int32_t>(tape::kPlacedFeatureMask)) {
+    throw std::invalid_argument("the tape takes at most 2^17 features");
+  }
+  TapeSet out;
+  out.features = model.features;
+  out.groups = model.groups;
+  out.categorical = !model.sets.empty();
+  out.where = WhereSumsAre(model.features);
+  const std::vector<std::uint32_t> offsets = PackSets(model, out);
+  if (options.unit_leaves > 0) out.ranks = RankTable(model);
+  std::map<int, std::vector<Pass>> passes;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const AnnotatedTree& tree = model.trees[t];
+    if (tree.nodes[0].feature < 0) continue;  // a single leaf moves the expected value alone
+    std::size_t begin = 0;
+    for (const int size : Passes(ExactPoints(tree.path_features), options)) {
+      passes[size].push_back({tree.group, t, begin});
+      begin += static_cast<std::size_t>(size);
+    }
+  }
+  std::map<int, QuadratureRule> rules;
+  for (auto& [points, list] : passes) {
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Pass& a, const Pass& b) { return a.group < b.group; });
+    Tape tape;
+    tape.points = points;
+    PlanPasses(model, out.ranks, options.unit_leaves, options.batch_width / passes.size(), list,
+               tape);
+    UnitTapes unit_tapes;
+    unit_tapes.pieces.resize(tape.units.size());
+    Assembler assembler(tape, out.where, options);
+    for (const Pass& pass : list) {
+      const AnnotatedTree& tree = model.trees[pass.tree];
+      const int exact = ExactPoints(tree.path_features);
+      if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
+      Operations written;
+      std::map<std::int32_t, UnitOfTree> units;
+      std::size_t fresh = 0;
+      std::vector<std::int32_t> features = SplitFeatures(tree);
+      for (std::size_t u = 0; u < pass.planned.size(); ++u) {
+        units[pass.planned[u].root] = {&pass.planned[u], pass.like[u]};
+        if (!pass.like[u].first) continue;
+        ++fresh;
+        MergeRising(features, OwnFeatures(tape, pass.like[u].unit));
+      }
+      assembler.NextTree(tree.group, pass.batch, features);
+      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units,
+                        &unit_tapes, {});
+      tape.slots = std::max(tape.slots, writer.Run(0, written));
+      assembler.Add(written, fresh);
+    }
+    assembler.Close();
+    LayUnitTapes(unit_tapes, tape);
+    out.tapes.push_back(std::move(tape));
+  }
+  return out;
+}
+
+}  // namespace retable::treeshap

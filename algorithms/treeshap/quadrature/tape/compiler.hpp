@@ -1,0 +1,176 @@
+#pragma once
+//! @file
+//! A tree ensemble compiled to a linear tape for quadrature tree SHAP with rows as lanes.
+//!
+//! Every lane holds a row (or two) and reads the same tape in order, so control flow and constants
+//! are uniform: no shuffles, no ballots, no division. A subtree of height at most three is one
+//! operation, a treelet: its shape is known to the compiler, all of its state lives in registers
+//! and its constants load ahead of use. Only larger nodes keep G and K on a stack, one slot for G
+//! while a child is visited and one for K of the first child; the deeper child goes first, which
+//! keeps the stack short. Children may be visited in either order, so a node stores delta's two
+//! values and the weight of its second child, and ten unordered shapes cover all subtrees up to
+//! height three.
+//!
+//! Contributions are sums over quadrature points, so a tree that needs more points than a pass
+//! holds is written as several passes over different points. The tape is cut into chunks of a fixed
+//! size, no operation across a border, so that chunks can be copied ahead into shared memory.
+//!
+//! Slots are numbered from the bottom of the tree: a node's slots lie above those of its children.
+//! Low slots are used most by far, and an implementation may keep the high ones in slower memory.
+//!
+//! Layout, in groups of four words. An operation starts with (op, slot of G | slot of K << 16, next
+//! op, next slots): the next operation is known before this one ends. A node record is
+//!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
+//!   g[Q], e[Q], padding
+//! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
+//! mean and g, e are multiplied by the difference of the two leaves. A shared unit
+//! (shared_units.hpp, like_units.hpp) is
+//!   (unit, own features, groups of four words of a class, where K stands), own features' words,
+//! four a group; none of them where the contributions are added elsewhere. A unit's own tapes, one
+//! for each of the like units, follow one another:
+//!   (groups of the next one's tape or 0, path features, where K goes, 0), for each feature of the
+//!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
+//!   of G where the row is inside, and where it is not; operations.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
+#include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
+
+namespace retable::treeshap {
+
+//! Segments of a tape whose sums have places, about: each writes out what it has, so not many.
+inline constexpr std::size_t kPlacedSegments = 108;
+
+struct alignas(16) Float4 {
+  float x, y, z, w;
+};
+
+namespace tape {
+
+// Treelet shapes: L leaf, P both children leaves, A = (P, L), B = (P, P); then pairs of these.
+enum Op : std::int32_t {
+  kP,
+  kA,
+  kB,
+  kAL,
+  kBL,
+  kAP,
+  kBP,
+  kAA,
+  kBA,
+  kBB,
+  kFork,         // a node with two shared units: K and contributions from their tables
+  kUpShared,     // first child done, the second is a shared unit
+  kForkLeaf,     // a shared unit and a leaf
+  kForkTreelet,  // a shared unit first: push G, K of it in registers, to the second, a treelet
+  kShared,       // a shared unit alone
+  kDown,         // push G, go to the first child
+  kMid,          // first child done: push K, go to the second child with the G in the slot
+  kUp,           // second child done
+  kMidTreelet,   // as kMid, K kept in registers: the second child is one treelet
+  kUpTreelet,
+  kUpLeaf,    // first child done, the second is a leaf
+  kNextTree,  // G becomes 1
+  kFold,      // add phi to the double sums, G becomes 1; head.y of them, listed behind the head
+  kSpill,  // write out the sums of head.y places, listed behind the head, each a column, and clear
+  kNextChunk,
+  kEnd
+};
+
+inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
+//! Where a model has more than a few features, a float sum has a place for a while
+//! (quadrature_places.hpp): the lower bits are the feature, those above the place.
+inline constexpr std::uint32_t kPlacedFeatureMask = 0x1ffffu;
+inline constexpr std::uint32_t kPlaceShift = 17, kPlaceMask = 0x7fu;
+inline constexpr std::uint32_t kMissingInside = 1u << 24;
+inline constexpr std::uint32_t kMissingAbove = 1u
+                                               << 25;  // a missing value counts as x >= threshold
+inline constexpr std::uint32_t kCategorical = 1u << 26;
+
+inline constexpr std::int32_t kFewFeatures = 16;
+
+//! Groups of four words of a node record with Q points.
+constexpr int RecordSize(int points) {
+  return (8 + 2 * points + 3) / 4;
+}
+
+inline constexpr int kChunk = 256;  //!< groups of four words: 4 KiB
+//! Small trees share a fold: one for so many groups at least, so that float sums stay short.
+inline constexpr std::size_t kFoldWords = 512;
+
+}  // namespace tape
+
+//! Where sums are, and the features' values.
+enum class Features {
+  kFew,    //!< float sums numbered like features
+  kPlaced  //!< float sums in places, for a while each
+};
+
+inline Features WhereSumsAre(std::int32_t features) {
+  return features <= tape::kFewFeatures ? Features::kFew : Features::kPlaced;
+}
+
+//! Trees of one output and one number of points, one after the other.
+struct TapeSegment {
+  std::int32_t group = 0;
+  std::size_t first_chunk = 0;
+  std::size_t chunks = 0;
+  std::size_t first_unit = 0;  //!< of those that it is the first to use
+  std::size_t units = 0;
+  std::uint32_t batch = 0;  //!< units are like those of their batch alone
+  //! Few: that its trees split, rising. Placed: of the columns it writes, in their order.
+  std::vector<std::int32_t> features;
+};
+
+//! All trees (or passes of trees) with `points` quadrature points.
+struct Tape {
+  int points = 4;
+  std::vector<Float4> words;          //!< whole chunks
+  std::vector<TapeSegment> segments;  //!< each ends with kEnd and can run alone
+  int slots = 0;                      //!< stack slots needed
+  std::uint32_t places = 0;           //!< for float sums
+  std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
+
+  std::vector<Unit> units;                   //!< in the order in which the tape meets them
+  std::vector<Float4> unit_words;            //!< their own tapes, those of like units together
+  std::vector<std::uint32_t> unit_features;  //!< their lists of features
+  std::vector<std::uint32_t> unit_keys;      //!< their key programs
+  int unit_slots = 0;
+  std::uint32_t most_unit_features = 0;
+  std::uint32_t most_key_words = 0;
+  std::uint32_t most_unit_words = 0;
+};
+
+struct TapeSet {
+  std::vector<Tape> tapes;          //!< one per number of points in use
+  std::vector<std::uint32_t> sets;  //!< category sets: count | others << 31, words...
+  std::int32_t features = 0;
+  std::int32_t groups = 1;
+  bool categorical = false;
+  Features where = Features::kFew;
+  RankTable ranks;  //!< empty where no unit is planned
+};
+
+//! How trees are split into passes of supported sizes.
+struct TapeOptions {
+  std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, rising
+  int max_points = 8;                         //!< largest pass; bigger trees take several
+  std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
+  std::int32_t unit_leaves = 0;          //!< largest unit shared by rows; 0: none
+  std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
+  //! For sums, where one operation does not need more: with four points and two rows a lane these
+  //! and one slot of the stack leave four blocks on a multiprocessor.
+  std::uint32_t places = 43;
+};
+
+//! Compiles the model. @throws std::invalid_argument for more than 2^17 features.
+TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options);
+
+//! Sizes of the passes for a tree that needs `points`: for 14 with passes up to 8, {8, 6}.
+std::vector<int> Passes(int points, const TapeOptions& options);
+
+}  // namespace retable::treeshap

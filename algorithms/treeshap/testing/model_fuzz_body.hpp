@@ -1,0 +1,46 @@
+#pragma once
+//! @file
+//! What the fuzz target of the model readers does with an input; a test does the same with the
+//! corpus and mutations of it, so that every build covers it. Whatever the bytes, a reader gives a
+//! valid model whose predictions and expected values are finite, or std::invalid_argument.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
+
+namespace retable::treeshap {
+
+//! @return whether the bytes were a model
+inline bool FuzzModel(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  TreeEnsemble model;
+  try {
+    model = ReadModel(bytes);
+    Validate(model);
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+  if (model.features > 4096) return true;  // a row of them would tell nothing more
+  for (const float x : {0.0f, -1e30f, 1e30f, std::numeric_limits<float>::quiet_NaN()}) {
+    const std::vector<float> row(static_cast<std::size_t>(model.features), x);
+    for (const double margin : Predict(model, row)) {
+      if (std::isnan(margin)) std::abort();
+    }
+  }
+  try {
+    for (const double expected : Annotate(model).expected) {
+      if (std::isnan(expected)) std::abort();
+    }
+  } catch (const std::invalid_argument&) {  // over the depth that the method takes
+  }
+  return true;
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,80 @@
+#include "apps/advise/advice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+namespace retable::experiments {
+namespace {
+
+constexpr MeasuredError kTable[] = {
+#include "apps/advise/advice_table.inc"
+};
+
+using Place = std::tuple<std::string, int, int>;  // data set, background, per player
+
+Place PlaceOf(const MeasuredError& row) {
+  return {row.dataset, row.background, row.per_player};
+}
+
+double Distance(const MeasuredError& row, int features, double per_player) {
+  return std::pow(std::log2(static_cast<double>(row.features) / features), 2) +
+         std::pow(std::log2(row.per_player / per_player), 2);
+}
+
+struct Tally {
+  double weight = 0, sum = 0;
+  double nearest = HUGE_VAL, seconds = 0;
+};
+
+}  // namespace
+
+std::span<const MeasuredError> MeasuredErrors() {
+  return kTable;
+}
+
+std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
+                           std::int64_t evaluations, int background) {
+  if (features < 1) throw std::invalid_argument("features: at least one");
+  if (evaluations < features + 1) {
+    throw std::invalid_argument("evaluations: at least " + std::to_string(features + 1) + " for " +
+                                std::to_string(features) + " features, one order of them");
+  }
+  const double per_player = static_cast<double>(evaluations) / features;
+  std::map<Place, double> least;
+  double near = HUGE_VAL;
+  for (const MeasuredError& row : table) {
+    if (background != 0 && row.background != background) continue;
+    const auto at = least.insert({PlaceOf(row), row.mse}).first;
+    at->second = std::min(at->second, row.mse);
+    near = std::min(near, Distance(row, features, per_player));
+  }
+  std::map<std::string, Tally> tallies;
+  double all = 0;
+  for (const auto& row : table) {
+    const auto at = least.find(PlaceOf(row));
+    if (at == least.end()) continue;
+    const double distance = Distance(row, features, per_player);
+    const double weight = std::exp(near - distance);
+    Tally& tally = tallies[row.method];
+    tally.weight += weight;
+    tally.sum += weight * std::log(row.mse / at->second);
+    all = std::max(all, tally.weight);
+    if (distance < tally.nearest) {
+      tally.nearest = distance;
+      tally.seconds = row.seconds;
+    }
+  }
+  std::vector<Advice> ranking;
+  for (const auto& [method, tally] : tallies) {
+    if (tally.weight < 0.9 * all) continue;
+    ranking.push_back({method, std::exp(tally.sum / tally.weight), tally.seconds});
+  }
+  std::sort(ranking.begin(), ranking.end(),
+            [](const Advice& a, const Advice& b) { return a.score < b.score; });
+  return ranking;
+}
+
+}  // namespace retable::experiments

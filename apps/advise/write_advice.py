@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Writes advice_table.inc, what `retable advise` knows, from a run of shapley/beyond_estimators.
+
+    apps/advise/write_advice.py results/recorded/MACHINE/shapley/beyond_estimators.tidy.csv
+"""
+
+import csv
+import pathlib
+import sys
+
+FEATURES = {"adult": 107, "breast_cancer": 30, "bank-marketing": 16, "cal_housing": 8}
+
+
+def features(dataset):
+    return 10 if "make_regression" in dataset else FEATURES[dataset]
+
+
+def main(path):
+    cells = {}
+    with open(path, encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["status"] != "ok" or row["metric"] not in ("mse", "time"):
+                continue
+            key = (features(row["dataset"]), row["dataset"], int(row["rows_behind"]),
+                   int(row["per_player"]), row["label"])
+            cells.setdefault(key, {})[row["metric"]] = row["mean" if row["metric"] == "mse" else "median"]
+    lines = ["// Written by write_advice.py from a run of shapley/beyond_estimators: data set, features,\n"
+             "// background rows, coalitions a player, method, mean squared error, seconds.\n"]
+    for (d, dataset, background, per_player, method), cell in sorted(cells.items()):
+        lines.append('{"%s", %d, %d, %d, "%s", %.4g, %.3g},\n' % (
+            dataset, d, background, per_player, method, float(cell["mse"]), float(cell["time"])))
+    target = pathlib.Path(__file__).with_name("advice_table.inc")
+    target.write_text("".join(lines), encoding="utf-8")
+    print(f"{len(cells)} rows written to {target}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,106 @@
+#include "apps/permutations/permutations_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/temporary_folder.hpp"
+
+namespace retable::experiments {
+namespace {
+
+struct Result {
+  int status;
+  std::string out, err;
+};
+
+Result Call(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  const int status = PermutationsMain(args, out, err);
+  return {status, out.str(), err.str()};
+}
+
+std::vector<std::vector<std::string>> Lines(const std::string& text) {
+  std::vector<std::vector<std::string>> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    lines.emplace_back();
+    for (std::string field; std::getline(fields, field, ',');) lines.back().push_back(field);
+  }
+  return lines;
+}
+
+TEST(PermutationsCommand, WritesWhatTheSamplerGives) {
+  for (const char* method : {"Foldover-descent", "SBQ", "MC"}) {
+    const auto result = Call({"--d", "5", "--n", "7", "--method", method, "--seed", "3"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const auto lines = Lines(result.out);
+    ASSERT_EQ(lines.size(), 8u);
+    const auto sample = Registry<shapley::PermutationSampler>::Instance()
+                            .Make(method, Device::kCpu, {})
+                            ->sample(7, 5, 3);
+    double sum = 0;
+    for (std::size_t i = 0; i < 7; ++i) {
+      ASSERT_EQ(lines[i + 1].size(), 6u);
+      sum += std::stod(lines[i + 1][0]);
+      EXPECT_EQ(std::stod(lines[i + 1][0]), sample.weight(i));
+      for (std::size_t k = 0; k < 5; ++k) {
+        EXPECT_EQ(std::stoi(lines[i + 1][k + 1]), sample.order(i)[k]);
+      }
+    }
+    EXPECT_NEAR(sum, 1, 1e-12);
+    EXPECT_NE(result.err.find("discrepancy"), std::string::npos);
+  }
+}
+
+TEST(PermutationsCommand, WritesAFileAndSaysSo) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "permutations.csv";
+  const auto result = Call({"--d", "1", "--n", "2", "--out", path});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("written to"), std::string::npos);
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(Lines(text.str()).size(), 3u);
+}
+
+TEST(PermutationsCommand, ACutBlockIsSaid) {
+  const auto cut = Call({"--d", "4", "--n", "7", "--method", "Orthogonal"});
+  EXPECT_EQ(cut.status, 0);
+  EXPECT_NE(cut.err.find("blocks of 6"), std::string::npos) << cut.err;
+  const auto whole = Call({"--d", "4", "--n", "12", "--method", "Orthogonal"});
+  EXPECT_EQ(whole.err.find("note"), std::string::npos);
+}
+
+TEST(PermutationsCommand, OptionsReachTheSampler) {
+  const auto few =
+      Call({"--d", "9", "--n", "20", "--method", "Herding", "--option", "candidates=1"});
+  const auto many = Call({"--d", "9", "--n", "20", "--method", "Herding"});
+  EXPECT_EQ(few.status, 0);
+  EXPECT_NE(few.out, many.out);
+  const auto wrong =
+      Call({"--d", "9", "--n", "20", "--method", "Herding", "--option", "candidates=few"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("candidates"), std::string::npos);
+  EXPECT_EQ(Call({"--d", "9", "--n", "2", "--method", "MC", "--option", "x=1"}).status, 2);
+}
+
+TEST(PermutationsCommand, BadInputIsNamed) {
+  EXPECT_EQ(Call({}).status, 1);
+  EXPECT_EQ(Call({"--d", "3"}).status, 1);
+  EXPECT_EQ(Call({"--d", "0", "--n", "3"}).status, 1);
+  EXPECT_EQ(Call({"--d", "3", "--n", "0"}).status, 2);
+  const auto unknown = Call({"--d", "3", "--n", "3", "--method", "Magic"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.err.find("Orthogonal"), std::string::npos);
+  EXPECT_EQ(Call({"--d", "3", "--n", "2", "--out", "/dev/null/x.csv"}).status, 2);
+  EXPECT_EQ(Call({"--d", "9", "--n", "2", "--kernel", "Cayley"}).status, 1);
+  EXPECT_NE(Call({"--list"}).out.find("Foldover-descent"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace retable::experiments

@@ -1,0 +1,461 @@
+#include "apps/shap/command.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <ostream>
+
+#include "algorithms/treeshap/variants/interaction_index.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/variants/top_interactions.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/atomic_file.hpp"
+#include "base/parallel.hpp"
+#include "apps/shap/fallback_explainer.hpp"
+#include "apps/shap/halving.hpp"
+#include "apps/shap/row_stream.hpp"
+#include "harness/report/csv.hpp"
+#include "harness/machine/device.hpp"
+#include "harness/run/progress.hpp"
+#include "harness/cli/verbs.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using namespace retable::treeshap;
+using Clock = std::chrono::steady_clock;
+
+struct Arguments {
+  std::string model, data, out, background;
+  std::string device = "auto";
+  std::string precision = "float";
+  std::string index = "shapley";
+  std::vector<std::string> ignore;
+  bool interactions = false;
+  std::int64_t top_k = 0;
+  std::int64_t order = 0;
+  std::int64_t threads = 0;
+  std::int64_t gpus = 1;
+  std::int64_t chunk_rows = 0;
+};
+
+// Memory for the results of one chunk.
+constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostChunkRows = 1 << 16;
+
+TreeEnsemble LoadModelFile(const std::string& path) {
+  const std::string bytes = ReadWhole(path);
+  try {
+    return ReadModel(bytes);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(path + ": " + error.what());
+  }
+}
+
+// Where results go: a file that appears when it is complete, or a stream.
+class Sink {
+ public:
+  Sink(const std::string& path, std::ostream& out) : out_(out) {
+    if (!path.empty()) file_ = std::make_unique<AtomicFile>(path);
+  }
+  void Write(const fmt::memory_buffer& text) { Write(std::string_view(text.data(), text.size())); }
+  void Write(std::string_view view) {
+    if (file_) {
+      file_->Write(view);
+    } else if (!out_.write(view.data(), static_cast<std::streamsize>(view.size()))) {
+      throw std::runtime_error("cannot write the results");
+    }
+  }
+  void Commit() {
+    if (file_) file_->Commit();
+  }
+
+ private:
+  std::ostream& out_;
+  std::unique_ptr<AtomicFile> file_;
+};
+
+// One line on a terminal, nothing elsewhere.
+class Bar {
+ public:
+  explicit Bar(std::ostream& err) : err_(err), shown_(isatty(STDERR_FILENO) == 1) {}
+  ~Bar() {
+    if (shown_) err_ << "\r\033[K" << std::flush;
+  }
+  void Show(double done, std::size_t rows) {
+    if (!shown_) return;
+    constexpr int width = 30;
+    const int full = static_cast<int>(done * width);
+    const double seconds = Seconds();
+    err_ << "\r\033[K"
+         << harness::OneLine(
+                fmt::format("{:3.0f} %  {} left  {} rows  {:.0f} rows/s  [{}{}]", 100 * done,
+                            done > 0 ? harness::DurationText(seconds * (1 - done) / done) : "?",
+                            rows, static_cast<double>(rows) / seconds,
+                            std::string(static_cast<std::size_t>(full), '#'),
+                            std::string(static_cast<std::size_t>(width - full), '.')))
+         << std::flush;
+  }
+  double Seconds() const {
+    return std::max(1e-9, std::chrono::duration<double>(Clock::now() - begun_).count());
+  }
+
+ private:
+  std::ostream& err_;
+  bool shown_;
+  Clock::time_point begun_ = Clock::now();
+};
+
+// What is written for a block of rows: texts, one after the other.
+using Texts = std::vector<fmt::memory_buffer>;
+using Explain = std::function<Texts(const RowBlock&, std::size_t first_row)>;
+
+template <class... T>
+void Print(fmt::memory_buffer& to, fmt::format_string<T...> format, T&&... values) {
+  fmt::format_to(std::back_inserter(to), format, std::forward<T>(values)...);
+}
+
+// Calls line(row, text) for all rows, by all threads; a text for each share of them.
+template <class Line>
+Texts Lines(std::size_t rows, std::int64_t threads, const Line& line) {
+  Texts texts(std::clamp<std::size_t>(rows / 64, 1, 64));
+  ParallelFor(texts.size(), static_cast<int>(threads), [&](std::size_t t) {
+    const std::size_t last = rows * (t + 1) / texts.size();
+    for (std::size_t r = rows * t / texts.size(); r < last; ++r) line(r, texts[t]);
+  });
+  return texts;
+}
+
+struct Job {
+  TreeEnsemble model;
+  std::vector<std::string> columns;  // names of the features, as CSV fields
+  std::string method, device;
+  std::shared_ptr<FallbackExplainer> explainer;  // of values and matrices
+  std::vector<float> background;
+  std::size_t per_row = 1;  // values a row
+  std::string header;
+  Explain explain;
+};
+
+using MethodInfo = Method<TreeExplainer>;
+
+bool Knows(const MethodInfo& method, const std::string& parameter) {
+  return std::any_of(method.parameters.begin(), method.parameters.end(),
+                     [&](const auto& p) { return p.name == parameter; });
+}
+
+// Why the GPU cannot do what is asked for; empty where it can.
+std::string WhyNoGpu(const std::string& name, const MethodInfo* twin, const Arguments& a) {
+  if (twin == nullptr) return name + " has no CUDA twin in this program";
+  if (a.index != "shapley") return "Banzhaf values are computed on the processor";
+  if (a.precision == "double" && name == "Quadrature") {
+    return "--precision double is computed on the processor";
+  }
+  if (a.gpus > 1 && !Knows(*twin, "gpus")) return name + " works on one GPU";
+  const harness::CudaPlatform cuda = harness::QueryCuda();
+  if (cuda.devices.empty()) return cuda.why;
+  const auto here = static_cast<std::int64_t>(cuda.devices.size());
+  if (here < a.gpus) return fmt::format("--gpus {}: {} here", a.gpus, here);
+  return "";
+}
+
+std::unique_ptr<TreeExplainer> MakeOn(Device device, const MethodInfo& method, const Arguments& a) {
+  Parameters given;
+  const auto set = [&](const char* name, const ParameterValue& value) {
+    if (Knows(method, name)) given[name] = value;
+  };
+  if (device == Device::kCpu) {  // a GPU's threads are those of a block
+    set("threads", a.threads);
+    set("precision", a.precision);
+    set("index", a.index);
+  } else {
+    set("gpus", a.gpus);
+  }
+  return Registry<TreeExplainer>::Instance().Make(method.name, device, given);
+}
+
+// The method on the device asked for. "auto" takes a GPU where the method has a twin, there is a
+// GPU and the model is within its limits.
+std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments& a, Job& job) {
+  const auto& registry = Registry<TreeExplainer>::Instance();
+  const MethodInfo* twin = registry.Find(name, Device::kCuda);
+  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, twin, a);
+  if (!why.empty() && (a.device == "cuda" || a.gpus > 1)) throw std::invalid_argument(why);
+  job.method = name;
+  job.device = why.empty() ? "cuda" : "cpu";
+  const auto on_cpu = [name, a, &registry] {
+    return MakeOn(Device::kCpu, *registry.Find(name, Device::kCpu), a);
+  };
+  if (!why.empty()) return std::make_shared<FallbackExplainer>(on_cpu(), nullptr);
+  return std::make_shared<FallbackExplainer>(
+      MakeOn(Device::kCuda, *twin, a),
+      a.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
+}
+
+void ValuesJob(const Arguments& a, Job& job) {
+  const auto groups = static_cast<std::size_t>(job.model.groups);
+  const auto side = static_cast<std::size_t>(job.model.features) + 1;
+  job.per_row = ValuesPerRow(job.model);
+  job.header = "row,output";
+  for (const std::string& name : job.columns) job.header += "," + name;
+  job.header += ",expected\n";
+  const int digits = a.precision == "double" ? 17 : 9;
+  job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
+                                                                    std::size_t first) {
+    const auto phi = explainer->values(rows);
+    return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
+      for (std::size_t g = 0; g < groups; ++g) {
+        Print(to, "{},{}", first + r, g);
+        for (std::size_t i = 0; i < side; ++i) {
+          Print(to, ",{:.{}g}", phi[(r * groups + g) * side + i], digits);
+        }
+        Print(to, "\n");
+      }
+    });
+  };
+}
+
+constexpr const char* kPairHeader = "row,output,feature,with,value\n";
+
+void InteractionsJob(const Arguments& a, Job& job) {
+  const auto groups = static_cast<std::size_t>(job.model.groups);
+  const auto side = static_cast<std::size_t>(job.model.features) + 1;
+  job.per_row = InteractionsPerRow(job.model);
+  job.header = kPairHeader;
+  std::vector<std::string> names = job.columns;
+  names.push_back("expected");
+  const int digits = a.precision == "double" ? 17 : 9;
+  job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
+                                                                    std::size_t first) {
+    const auto matrices = explainer->interactions(rows);
+    return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
+      const double* matrix = matrices.data() + m * side * side;
+      for (std::size_t i = 0; i < side; ++i) {
+        for (std::size_t j = i; j < side; ++j) {
+          const double value = matrix[i * side + j];
+          const bool corner = i + 1 == side;  // the expected value, zero or not
+          if (value == 0 && !corner) continue;
+          Print(to, "{},{},{},{},{:.{}g}\n", first + m / groups, m % groups, names[i], names[j],
+                value, digits);
+        }
+      }
+    });
+  };
+}
+
+void TopJob(const Arguments& a, Job& job) {
+  const auto groups = static_cast<std::size_t>(job.model.groups);
+  const auto k = static_cast<std::size_t>(a.top_k);
+  TopInteractionsOptions options;
+  options.k = k;
+  options.threads = static_cast<int>(a.threads);
+  const auto search = std::make_shared<TopInteractions>(job.model, options);
+  job.method = "top-k";
+  job.device = "cpu";
+  job.per_row = groups * k * 2;
+  job.header = kPairHeader;
+  job.explain = [=, threads = a.threads, names = job.columns](const RowBlock& rows,
+                                                              std::size_t first) {
+    const auto pairs = search->find(rows);
+    return Lines(pairs.size(), threads, [&](std::size_t m, fmt::memory_buffer& to) {
+      for (const InteractionPair& pair : pairs[m]) {
+        Print(to, "{},{},{},{},{:.9g}\n", first + m / groups, m % groups,
+              names[static_cast<std::size_t>(pair.first)],
+              names[static_cast<std::size_t>(pair.second)], pair.value);
+      }
+    });
+  };
+}
+
+void OrderJob(const Arguments& a, Job& job) {
+  const auto groups = static_cast<std::size_t>(job.model.groups);
+  InteractionIndexOptions options;
+  options.order = static_cast<int>(a.order);
+  options.banzhaf = a.index == "banzhaf";
+  options.threads = static_cast<int>(a.threads);
+  const auto index = std::make_shared<InteractionIndex>(job.model, options);
+  job.method = "order " + std::to_string(a.order);
+  job.device = "cpu";
+  job.per_row = std::max<std::size_t>(1, index->sets() * 8);  // a set is a list on its own
+  job.header = "row,output";
+  for (std::int64_t i = 1; i <= a.order; ++i) job.header += fmt::format(",feature_{}", i);
+  job.header += ",value\n";
+  const int digits = a.precision == "double" ? 17 : 9;
+  job.explain = [=, threads = a.threads, names = job.columns](const RowBlock& rows,
+                                                              std::size_t first) {
+    const auto found = index->find(rows);
+    return Lines(found.size(), threads, [&](std::size_t m, fmt::memory_buffer& to) {
+      for (const SetValue& set : found[m]) {
+        Print(to, "{},{}", first + m / groups, m % groups);
+        for (const std::int32_t f : set.features) {
+          Print(to, ",{}", names[static_cast<std::size_t>(f)]);
+        }
+        Print(to, ",{:.{}g}\n", set.value, digits);
+      }
+    });
+  };
+}
+
+struct Chunk {
+  std::vector<float> values;
+  std::size_t rows = 0;
+  double done = 0;  // share of the file
+};
+
+Chunk ReadChunk(RowStream& stream, std::size_t rows) {
+  Chunk chunk;
+  chunk.rows = stream.Read(rows, chunk.values);
+  chunk.done = stream.done();
+  return chunk;
+}
+
+std::vector<float> ReadBackground(const Arguments& a, const WantedColumns& wanted) {
+  RowStream stream(a.background, wanted, static_cast<int>(a.threads));
+  std::vector<float> values;
+  while (stream.Read(kMostChunkRows, values) > 0) {
+  }
+  if (values.empty()) throw std::invalid_argument(a.background + " has no rows");
+  return values;
+}
+
+// What only the processor does.
+void RequireProcessor(const Arguments& a, const char* option) {
+  if (a.device != "cuda" && a.gpus == 1) return;
+  throw std::invalid_argument(
+      fmt::format("{} runs on the processor; use --device cpu or auto", option));
+}
+
+void PlanExplainer(const Arguments& a, Job& job) {
+  const bool interventional = !a.background.empty();
+  job.explainer = Make(interventional ? "Interventional" : "Quadrature", a, job);
+  job.explainer->prepare(job.model);
+  if (interventional) {
+    const auto features = static_cast<std::size_t>(job.model.features);
+    job.background = ReadBackground(a, {features, job.model.feature_names, a.ignore});
+    job.explainer->set_background({job.background, job.background.size() / features, features});
+  }
+  if (a.interactions) {
+    InteractionsJob(a, job);
+  } else {
+    ValuesJob(a, job);
+  }
+}
+
+// The job, which stays where it is: its explainer looks at its model.
+std::unique_ptr<Job> Plan(const Arguments& a, TreeEnsemble model,
+                          const std::vector<std::string>& names) {
+  auto job = std::make_unique<Job>();
+  job->model = std::move(model);
+  for (const std::string& name : names) job->columns.push_back(harness::CsvField(name));
+  if (a.top_k > 0) {
+    RequireProcessor(a, "--top-k");
+    TopJob(a, *job);
+  } else if (a.order > 0) {
+    RequireProcessor(a, "--order");
+    OrderJob(a, *job);
+  } else {
+    PlanExplainer(a, *job);
+  }
+  return job;
+}
+
+// Reads a chunk while the one before is explained and written. Returns the rows.
+std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t piece, Sink& sink, Bar& bar) {
+  const auto features = static_cast<std::size_t>(job.model.features);
+  const auto read = [&stream](std::size_t count) {
+    return std::async(std::launch::async, [&stream, count] { return ReadChunk(stream, count); });
+  };
+  std::size_t rows = 0;
+  for (auto next = read(piece);;) {
+    const Chunk chunk = next.get();
+    if (chunk.rows == 0) return rows;
+    next = read(piece);
+    const RowBlock block{chunk.values, chunk.rows, features};
+    InPieces(chunk.rows, piece, [&](std::size_t first, std::size_t count) {
+      for (const auto& text : job.explain(block.slice(first, count), rows + first)) {
+        sink.Write(text);
+      }
+    });
+    rows += chunk.rows;
+    bar.Show(chunk.done, rows);
+  }
+}
+
+int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
+  TreeEnsemble model = LoadModelFile(a.model);
+  const auto features = static_cast<std::size_t>(model.features);
+  RowStream stream(a.data, {features, model.feature_names, a.ignore}, static_cast<int>(a.threads));
+  const auto job = Plan(a, std::move(model), stream.names());
+  Sink sink(a.out, out);
+  sink.Write(job->header);
+  const std::size_t piece =
+      a.chunk_rows > 0 ? static_cast<std::size_t>(a.chunk_rows)
+                       : std::clamp<std::size_t>(kChunkBytes / 8 / job->per_row, 1, kMostChunkRows);
+  std::size_t rows = 0;
+  double seconds = 0;
+  {
+    Bar bar(err);
+    rows = ExplainAll(*job, stream, piece, sink, bar);
+    seconds = bar.Seconds();
+  }
+  sink.Commit();
+  const bool changed = job->explainer != nullptr && !job->explainer->why().empty();
+  if (changed) err << "retable shap: on the processor: " << job->explainer->why() << "\n";
+  if (!a.out.empty()) {
+    out << fmt::format("{} rows explained in {} by {} ({}), written to {}\n", rows,
+                       harness::DurationText(seconds), job->method, changed ? "cpu" : job->device,
+                       a.out);
+  }
+  return 0;
+}
+
+void Declare(CLI::App& app, Arguments& a) {
+  app.add_option("--model", a.model, "XGBoost JSON or UBJ, LightGBM text, or a retable-forest JSON")
+      ->required();
+  app.add_option("--data", a.data, "rows to explain: .csv with a header line, or .arff")
+      ->required();
+  app.add_option("--out", a.out, "CSV; default: standard output");
+  app.add_option("--ignore", a.ignore, "columns of the data to leave out, as the target")
+      ->delimiter(',');
+  auto* pairs = app.add_flag("--interactions", a.interactions, "all pairs that are not zero");
+  auto* top = app.add_option("--top-k", a.top_k, "the K strongest pairs of each row alone")
+                  ->check(CLI::Range(1, 1000000000));
+  auto* order =
+      app.add_option("--order", a.order, "the interaction index of every set of this many features")
+          ->check(CLI::Range(1, 64));
+  auto* background = app.add_option("--background", a.background,
+                                    "interventional values against the rows of this .csv or .arff");
+  auto* index = app.add_option("--index", a.index, "shapley (default) or banzhaf")
+                    ->check(CLI::IsMember({"shapley", "banzhaf"}));
+  top->excludes(pairs)->excludes(background)->excludes(index);
+  background->excludes(pairs)->excludes(index);
+  order->excludes(pairs)->excludes(top)->excludes(background);
+  app.add_option("--device", a.device, "auto (default), cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  app.add_option("--precision", a.precision, "float (default) or double, on the processor")
+      ->check(CLI::IsMember({"float", "double"}));
+  app.add_option("--gpus", a.gpus, "GPUs that share the rows")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", a.threads, "processor threads; 0: all")->check(CLI::Range(0, 65536));
+  app.add_option("--chunk-rows", a.chunk_rows, "rows at a time; 0: as 256 MB of results allow")
+      ->check(CLI::Range(0, 1000000000));
+}
+
+}  // namespace
+
+int ShapMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  Arguments arguments;
+  CLI::App app{"retable shap: exact SHAP values of tree ensembles", "retable shap"};
+  Declare(app, arguments);
+  return harness::RunVerb(app, args, out, err, [&] { return Run(arguments, out, err); });
+}
+
+static const harness::VerbRegistration registered_shap(
+    {"shap", "explain the rows of a file by an XGBoost, LightGBM or scikit-learn model", ShapMain});
+
+}  // namespace retable::experiments::treeshap

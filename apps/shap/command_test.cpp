@@ -1,0 +1,471 @@
+// The command end to end, as a user calls it: good input against the library, bad input for what it
+// says.
+
+#include "apps/shap/command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/testing/random_trees.hpp"
+#include "base/cuda/out_of_memory.hpp"
+#include "base/temporary_folder.hpp"
+#include "baselines/treeshap/ubj_writer.hpp"
+#include "apps/shap/halving.hpp"
+#include "harness/report/csv.hpp"
+#include "harness/machine/device.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using namespace retable::treeshap;
+
+// x < 3: (y < 1: 1, else 5), else 9.
+constexpr const char* kForest =
+    R"({"format": "retable-forest", "version": 1, "features": 2, "trees": [{"feature": [0, 1, -1,
+    -1, -1], "threshold": [3, 1, 0, 0, 0], "left": [1, 2, -1, -1, -1], "right": [4, 3, -1, -1, -1],
+    "cover": [10, 6, 2, 4, 4], "value": [0, 0, 1, 5, 9]}]})";
+
+TEST(InPieces, HalvesUntilMemorySuffices) {
+  for (const bool cuda : {false, true}) {
+    std::size_t piece = 16;
+    std::size_t next = 0;
+    InPieces(21, piece, [&](std::size_t first, std::size_t count) {
+      EXPECT_EQ(first, next);
+      if (count > 5) {
+        if (cuda) throw OutOfDeviceMemory("the device has 1 MiB");
+        throw std::bad_alloc();
+      }
+      next += count;
+    });
+    EXPECT_EQ(next, 21u);
+    EXPECT_EQ(piece, 4u);
+  }
+  std::size_t piece = 8;
+  EXPECT_THROW(InPieces(3, piece, [](std::size_t, std::size_t) { throw std::bad_alloc(); }),
+               std::bad_alloc);
+  EXPECT_EQ(piece, 1u);
+  EXPECT_THROW(InPieces(3, piece, [](std::size_t, std::size_t) { throw std::logic_error("x"); }),
+               std::logic_error);
+}
+
+class ShapCommand : public testing::Test {
+ protected:
+  ShapCommand() {
+    Write("forest.json", kForest);
+    Write("rows.csv", "x,y\n1,0\n1,2\n5,0\n");
+  }
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name), std::ios::binary) << text;
+  }
+  int Run(std::vector<std::string> args) {
+    out_.str("");
+    err_.str("");
+    args.insert(args.end(), {"--device", device_});
+    return ShapMain(args, out_, err_);
+  }
+  int Explain(const std::string& model, const std::string& data,
+              std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"--model", Path(model), "--data", Path(data)});
+    return Run(more);
+  }
+  // Expects failure with all of these words in the message.
+  void Refuses(int status, const std::vector<std::string>& words) {
+    EXPECT_EQ(status, 2);
+    for (const std::string& word : words) {
+      EXPECT_NE(err_.str().find(word), std::string::npos) << word << " in: " << err_.str();
+    }
+  }
+  harness::CsvTable Result() const { return harness::ParseCsv(out_.str(), "result"); }
+
+  TemporaryFolder folder_;
+  std::ostringstream out_, err_;
+  std::string device_ = "cpu";
+};
+
+TEST_F(ShapCommand, WritesValuesThatSumToThePrediction) {
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--precision", "double"}), 0) << err_.str();
+  const auto table = Result();
+  EXPECT_EQ(table.header, (std::vector<std::string>{"row", "output", "x", "y", "expected"}));
+  ASSERT_EQ(table.rows.size(), 3u);
+  const double predictions[] = {1, 5, 9};
+  for (std::size_t r = 0; r < 3; ++r) {
+    double sum = 0;
+    for (std::size_t c = 2; c < 5; ++c) sum += *table.Number(table.rows[r], c);
+    EXPECT_NEAR(sum, predictions[r], 1e-12);
+    EXPECT_EQ(*table.Number(table.rows[r], 0), static_cast<double>(r));
+  }
+}
+
+TEST_F(ShapCommand, AQuoteMayHoldLines) {
+  Write("lines.csv", "x,y,note\n1,0,\"a\n\"\"b\"\" c\n\"\n5,\"0\",d\n");
+  ASSERT_EQ(Explain("forest.json", "lines.csv", {"--ignore", "note"}), 0) << err_.str();
+  EXPECT_EQ(Result().rows.size(), 2u);
+}
+
+// More than one share for those that read and write, and a wrong line in a share that is not the
+// first to end.
+TEST_F(ShapCommand, ManyRowsComeInOrder) {
+  const std::size_t count = 3000;
+  std::string text = "x,y\n";
+  for (std::size_t r = 0; r < count; ++r) text += r % 7 < 3 ? "1,0\n" : "5,\"0\"\n";
+  Write("many.csv", text);
+  for (const char* chunk : {"0", "1100"}) {
+    ASSERT_EQ(Explain("forest.json", "many.csv", {"--threads", "2", "--chunk-rows", chunk}), 0)
+        << err_.str();
+    const auto table = Result();
+    ASSERT_EQ(table.rows.size(), count);
+    for (std::size_t r = 0; r < count; ++r) {
+      double sum = 0;
+      for (std::size_t c = 2; c < 5; ++c) sum += *table.Number(table.rows[r], c);
+      ASSERT_EQ(*table.Number(table.rows[r], 0), static_cast<double>(r));
+      ASSERT_NEAR(sum, r % 7 < 3 ? 1 : 9, 1e-5) << r;
+    }
+  }
+  Write("wrong.csv", text + "1\n" + text + "blue,1\n");
+  Refuses(Explain("forest.json", "wrong.csv"), {"wrong.csv:3002", "1 fields"});
+}
+
+TEST_F(ShapCommand, InteractionsOfAFileInChunks) {
+  ASSERT_EQ(Explain("forest.json", "rows.csv",
+                    {"--interactions", "--chunk-rows", "1", "--out", Path("i.csv")}),
+            0)
+      << err_.str();
+  EXPECT_NE(out_.str().find("3 rows explained"), std::string::npos) << out_.str();
+  const auto table = harness::ReadCsv(Path("i.csv"));
+  std::map<double, double> sums;
+  for (const auto& row : table.rows) {
+    const bool diagonal = row.fields[2] == row.fields[3];
+    sums[*table.Number(row, 0)] += *table.Number(row, 4) * (diagonal ? 1 : 2);
+  }
+  EXPECT_NEAR(sums[0], 1, 1e-5);
+  EXPECT_NEAR(sums[1], 5, 1e-5);
+  EXPECT_NEAR(sums[2], 9, 1e-5);
+}
+
+// A random model and rows, in XGBoost's own format: all three forms of output against the
+// reference, in one chunk and in many, from CSV and from ARFF.
+TEST_F(ShapCommand, AgreesWithTheReferenceOnAnyModel) {
+  const TreeEnsemble model = ReadModel(baselines::treeshap::WriteXgboostUbj(
+      RandomEnsemble({.trees = 5, .features = 6, .groups = 2, .depth = 5}, 9)));
+  Write("model.ubj", baselines::treeshap::WriteXgboostUbj(model));
+  const std::size_t count = 37;
+  const auto values = RandomRows(model, count, 0.2, 4);
+  std::ostringstream csv, arff;
+  csv.precision(9);
+  arff.precision(9);
+  csv << "a,b,target,c,d,e,f\n";
+  arff << "@relation r\n";
+  for (const char* name : {"a", "b", "target", "c", "d", "e", "f"}) {
+    arff << "@attribute " << name << " numeric\n";
+  }
+  arff << "@data\n";
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const float x = ClampInfinity(values[i]);
+    if (i % 6 == 2) {
+      csv << "7,";
+      arff << "7,";
+    }
+    if (std::isnan(x)) {
+      arff << "?";
+    } else {
+      csv << x;
+      arff << x;
+    }
+    csv << (i % 6 == 5 ? "\n" : ",");
+    arff << (i % 6 == 5 ? "\n" : ",");
+  }
+  Write("six.csv", csv.str());
+  Write("six.arff", arff.str());
+  const RowBlock rows{values, count, 6};
+  const auto want = PathReferenceValues(model, rows);
+  std::string first;
+  for (const char* data : {"six.csv", "six.arff"}) {
+    for (const char* chunk : {"0", "1", "16"}) {
+      ASSERT_EQ(Explain("model.ubj", data, {"--ignore", "target", "--chunk-rows", chunk}), 0)
+          << err_.str();
+      if (first.empty()) first = out_.str();
+      EXPECT_EQ(out_.str(), first) << data << " " << chunk;
+    }
+  }
+  const auto table = Result();
+  ASSERT_EQ(table.rows.size(), count * 2);
+  double scale = 0;
+  for (const double v : want) scale = std::max(scale, std::abs(v));
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    for (std::size_t i = 0; i < 7; ++i) {
+      EXPECT_NEAR(*table.Number(table.rows[r], i + 2), want[r * 7 + i], 1e-6 * scale);
+    }
+  }
+  ASSERT_EQ(Explain("model.ubj", "six.csv", {"--ignore", "target", "--top-k", "2"}), 0);
+  const auto top = Result();
+  EXPECT_EQ(top.header, (std::vector<std::string>{"row", "output", "feature", "with", "value"}));
+  EXPECT_LE(top.rows.size(), count * 2 * 2);
+  const auto matrices = PathReferenceInteractions(model, rows);
+  const std::string letters = "abcdef";
+  for (const auto& row : top.rows) {
+    const auto m = static_cast<std::size_t>(*top.Number(row, 0) * 2 + *top.Number(row, 1));
+    const std::size_t i = letters.find(row.fields[2]);
+    const std::size_t j = letters.find(row.fields[3]);
+    EXPECT_NEAR(*top.Number(row, 4), matrices[m * 49 + i * 7 + j], 2e-6 * scale);
+  }
+}
+
+TEST_F(ShapCommand, GivesBanzhafValues) {
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--index", "banzhaf", "--precision", "double"}), 0)
+      << err_.str();
+  const auto table = Result();
+  const std::vector<float> x = {1, 0, 1, 2, 5, 0};
+  const auto want = BruteForceBanzhaf(ReadModel(kForest), {x, 3, 2});
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(*table.Number(table.rows[r], i + 2), want[r * 3 + i], 1e-12);
+    }
+  }
+}
+
+TEST_F(ShapCommand, GivesInteractionsOfAnyOrder) {
+  const std::vector<float> x = {1, 0, 1, 2, 5, 0};
+  for (const bool banzhaf : {false, true}) {
+    const auto want = BruteForceIndex(ReadModel(kForest), {x, 3, 2}, 2, banzhaf);
+    ASSERT_EQ(Explain("forest.json", "rows.csv",
+                      {"--order", "2", "--index", banzhaf ? "banzhaf" : "shapley"}),
+              0)
+        << err_.str();
+    const auto table = Result();
+    EXPECT_EQ(table.header,
+              (std::vector<std::string>{"row", "output", "feature_1", "feature_2", "value"}));
+    ASSERT_EQ(table.rows.size(), 3u);
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(table.rows[r].fields[2] + table.rows[r].fields[3], "xy");
+      EXPECT_NEAR(*table.Number(table.rows[r], 4), want[r * 4 + 3], 1e-8);
+    }
+  }
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--order", "3"}), 0);
+  EXPECT_TRUE(Result().rows.empty());  // there is no set of three of two features
+}
+
+TEST_F(ShapCommand, ExplainsAgainstABackground) {
+  Write("background.csv", "x,y\n1,0\n5,0\n1,2\n");
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--background", Path("background.csv")}), 0)
+      << err_.str();
+  const auto table = Result();
+  const TreeEnsemble model = ReadModel(kForest);
+  const std::vector<float> x = {1, 0, 1, 2, 5, 0};
+  const std::vector<float> b = {1, 0, 5, 0, 1, 2};
+  const auto want = BruteForceInterventional(model, {x, 3, 2}, {b, 3, 2});
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(*table.Number(table.rows[r], i + 2), want[r * 3 + i], 1e-8);
+    }
+  }
+}
+
+TEST_F(ShapCommand, TakesColumnsByNameWhereTheModelHasNames) {
+  std::string json = R"({"learner": {"feature_names": ["x", "y"], "learner_model_param":
+    {"base_score": "0", "num_class": "0", "num_feature": "2"}, "objective": {"name":
+    "reg:squarederror"}, "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0], "trees":
+    [{"left_children": [1, -1, -1], "right_children": [2, -1, -1], "split_indices": [1, 0, 0],
+    "split_conditions": [1, 2, 4], "default_left": [0, 0, 0], "sum_hessian": [4, 2, 2]}]}}}})";
+  Write("named.json", json);
+  Write("shuffled.csv", "\xEF\xBB\xBFtarget,y,x\r\nwords,0,NA\r\n\r\n\"a, \"\"b\"\"\",9,1\r\n");
+  ASSERT_EQ(Explain("named.json", "shuffled.csv"), 0) << err_.str();
+  const auto table = Result();
+  EXPECT_EQ(table.header[2], "x");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(*table.Number(table.rows[0], 3), -1);
+  EXPECT_EQ(*table.Number(table.rows[1], 3), 1);
+  Write("lacking.csv", "target,yy,x\n0,0,0\n");
+  Refuses(Explain("named.json", "lacking.csv"), {"lacking.csv", "no column \"y\"", "\"yy\""});
+}
+
+TEST_F(ShapCommand, TakesMissingAndInfiniteValues) {
+  Write("odd.csv", "x,y\nNaN,?\n,NA\ninf,-inf\n1e300,-1e300\n");
+  ASSERT_EQ(Explain("forest.json", "odd.csv"), 0) << err_.str();
+  for (const auto& row : Result().rows) {
+    for (std::size_t c = 2; c < 5; ++c) {
+      EXPECT_TRUE(std::isfinite(*Result().Number(row, c))) << row.line;
+    }
+  }
+}
+
+TEST_F(ShapCommand, NamesWhatIsWrongWithTheRows) {
+  Refuses(Explain("forest.json", "nowhere.csv"), {"cannot read", "nowhere.csv"});
+  Write("rows.txt", "1 2");
+  Refuses(Explain("forest.json", "rows.txt"), {"rows.txt", ".csv"});
+  Write("empty.csv", "");
+  Refuses(Explain("forest.json", "empty.csv"), {"empty.csv:1", "header"});
+  Write("nameless.csv", "0.5,1\n1,2\n");
+  Refuses(Explain("forest.json", "nameless.csv"), {"nameless.csv:1", "header"});
+  Write("counted.csv", "0,1\n1,2\n");
+  EXPECT_EQ(Explain("forest.json", "counted.csv"), 0) << err_.str();
+  Write("packed.arff", "\x1f\x8b\x08");
+  Refuses(Explain("forest.json", "packed.arff"), {"packed.arff", "compressed", "gunzip"});
+  Write("three.csv", "x,y,z\n1,2,3\n");
+  Refuses(Explain("forest.json", "three.csv"), {"three.csv", "3 columns", "2", "--ignore"});
+  Refuses(Explain("forest.json", "three.csv", {"--ignore", "zz"}), {"no column \"zz\"", "\"z\""});
+  EXPECT_EQ(Explain("forest.json", "three.csv", {"--ignore", "z"}), 0) << err_.str();
+  Write("short.csv", "x,y\n1,2\n3\n");
+  Refuses(Explain("forest.json", "short.csv"), {"short.csv:3", "1 fields", "2"});
+  Write("word.csv", "x,y\n1,2\n3,blue\n");
+  Refuses(Explain("forest.json", "word.csv"), {"word.csv:3", "\"y\"", "\"blue\""});
+  Write("quote.csv", "x,y\n1,\"2\n");
+  Refuses(Explain("forest.json", "quote.csv"), {"quote.csv:2", "quote"});
+  Write("bad.arff", "@relation r\n@attribute x numeric\n@attribute y numeric\n@data\n1,2\n3,b\n");
+  Refuses(Explain("forest.json", "bad.arff", {"--chunk-rows", "1"}), {"bad.arff:6"});
+  Write("text.arff", "@relation r\n@attribute x numeric\n@attribute y string\n@data\n1,a\n");
+  Refuses(Explain("forest.json", "text.arff"), {"text.arff", "\"y\"", "text"});
+  EXPECT_FALSE(std::filesystem::exists(Path("never.csv")));
+  EXPECT_EQ(Explain("forest.json", "word.csv", {"--out", Path("never.csv")}), 2);
+  EXPECT_FALSE(std::filesystem::exists(Path("never.csv"))) << "half a result";
+  Write("none.csv", "x,y\n");
+  EXPECT_EQ(Explain("forest.json", "none.csv"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "row,output,x,y,expected\n");
+  Refuses(Explain("forest.json", "rows.csv", {"--background", Path("none.csv")}), {"no rows"});
+}
+
+std::string Replace(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST_F(ShapCommand, NamesWhatIsWrongWithTheModel) {
+  Refuses(Explain("nowhere.json", "rows.csv"), {"cannot read", "nowhere.json"});
+  Write("m.json", std::string(kForest).substr(0, 150));
+  Refuses(Explain("m.json", "rows.csv"), {"m.json", "JSON"});
+  Write("m.json", Replace(kForest, "[10, 6,", "[10, -6,"));
+  Refuses(Explain("m.json", "rows.csv"), {"m.json", "tree 0, node 1", "cover -6"});
+  Write("m.json", Replace(kForest, "\"left\": [1,", "\"left\": [0,"));
+  Refuses(Explain("m.json", "rows.csv"), {"m.json", "tree 0, node 0"});
+  Write("m.json", "");
+  Refuses(Explain("m.json", "rows.csv"), {"m.json", "empty"});
+  Write("m.json", "\x80\x04 pickle");
+  Refuses(Explain("m.json", "rows.csv"), {"m.json", "unknown model format"});
+  Write("m.ubj", baselines::treeshap::WriteXgboostUbj(ChainEnsemble(300, 300, 0.9, 1)));
+  std::string header = "f0";
+  std::string row = "1";
+  for (int i = 1; i < 300; ++i) {
+    header += ",f" + std::to_string(i);
+    row += ",1";
+  }
+  Write("wide.csv", header + "\n" + row + "\n");
+  Refuses(Explain("m.ubj", "wide.csv"), {"tree 0", "256 distinct features"});
+}
+
+TEST_F(ShapCommand, ChecksItsArguments) {
+  EXPECT_EQ(Run({}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--top-k", "0"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--top-k", "3", "--interactions"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--precision", "half"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--order", "3", "--interactions"}), 1);
+  EXPECT_EQ(Explain("forest.json", "rows.csv", {"--order", "0"}), 1);
+  EXPECT_EQ(ShapMain({"--help"}, out_, err_), 0);
+}
+
+// On a machine with a GPU: what the processor says, from the same files.
+class CudaShapCommand : public ShapCommand {
+ protected:
+  void SetUp() override {
+    std::string why;
+    if (!harness::CudaDevicePresent(&why)) GTEST_SKIP() << why;
+    const TreeEnsemble model = ReadModel(baselines::treeshap::WriteXgboostUbj(
+        RandomEnsemble({.trees = 20, .features = 6, .groups = 2, .depth = 6}, 3)));
+    Write("model.ubj", baselines::treeshap::WriteXgboostUbj(model));
+    const auto values = RandomRows(model, 3000, 0.1, 5);
+    std::ostringstream csv;
+    csv.precision(9);
+    csv << "a,b,c,d,e,f\n";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float x = ClampInfinity(values[i]);
+      std::isnan(x) ? csv << "NA" : csv << x;
+      csv << (i % 6 == 5 ? "\n" : ",");
+    }
+    Write("six.csv", csv.str());
+    Write("few.csv", csv.str().substr(0, csv.str().find('\n', 2000) + 1));
+  }
+
+  // The last field of each line under the others, and the largest of them all.
+  std::map<std::string, double> Values(double& scale) const {
+    std::map<std::string, double> values;
+    const auto table = Result();
+    for (const auto& row : table.rows) {
+      const bool wide = table.header.back() == "expected";
+      std::string key = row.fields[0] + " " + row.fields[1];
+      if (!wide) key += " " + row.fields[2] + " " + row.fields[3];
+      for (std::size_t c = wide ? 2 : 4; c < row.fields.size(); ++c) {
+        values[key + " " + table.header[c]] = *table.Number(row, c);
+        scale = std::max(scale, std::abs(*table.Number(row, c)));
+      }
+    }
+    return values;
+  }
+
+  void AgreesOn(const std::string& data, const std::vector<std::string>& more, double limit) {
+    double scale = 0;
+    device_ = "cpu";
+    ASSERT_EQ(Explain("model.ubj", data, more), 0) << err_.str();
+    auto want = Values(scale);
+    device_ = "cuda";
+    ASSERT_EQ(Explain("model.ubj", data, more), 0) << err_.str();
+    auto got = Values(scale);
+    ASSERT_GT(got.size(), 100u);
+    for (const auto& [key, value] : want) {  // a pair's zero may be no line
+      EXPECT_NEAR(got[key], value, limit * scale) << key;
+    }
+    for (const auto& [key, value] : got) EXPECT_NEAR(want[key], value, limit * scale) << key;
+  }
+};
+
+TEST_F(CudaShapCommand, SaysWhatTheProcessorSays) {
+  for (const char* chunk : {"0", "1100", "77"}) {
+    AgreesOn("six.csv", {"--chunk-rows", chunk}, 1e-6);
+    AgreesOn("few.csv", {"--interactions", "--chunk-rows", chunk}, 2e-6);
+    AgreesOn("few.csv", {"--background", Path("few.csv"), "--chunk-rows", chunk}, 1e-8);
+  }
+}
+
+TEST_F(CudaShapCommand, LeavesToTheProcessorWhatIsOverItsLimits) {
+  Write("deep.ubj", baselines::treeshap::WriteXgboostUbj(ChainEnsemble(100, 100, 0.9, 1)));
+  std::string header = "f0";
+  std::string row = "1";
+  for (int i = 1; i < 100; ++i) {
+    header += ",f" + std::to_string(i);
+    row += ",1";
+  }
+  Write("wide.csv", header + "\n" + row + "\n");
+  for (const auto& form : std::vector<std::vector<std::string>>{
+           {"--interactions"}, {"--background", Path("wide.csv")}}) {
+    device_ = "cuda";
+    EXPECT_EQ(Explain("deep.ubj", "wide.csv", form), 2) << form[0];
+    device_ = "auto";
+    EXPECT_EQ(Explain("deep.ubj", "wide.csv", form), 0) << err_.str();
+    EXPECT_NE(err_.str().find("on the processor"), std::string::npos) << err_.str();
+  }
+  device_ = "cuda";
+  Refuses(Explain("forest.json", "rows.csv", {"--precision", "double"}), {"processor"});
+  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "1000"}), {"--gpus 1000"});
+  Refuses(Explain("forest.json", "rows.csv", {"--top-k", "2"}), {"processor"});
+}
+
+TEST_F(ShapCommand, SaysWhyThereIsNoGpu) {
+#if !defined(RETABLE_HAS_CUDA)
+  EXPECT_EQ(
+      ShapMain({"--model", Path("forest.json"), "--data", Path("rows.csv"), "--device", "cuda"},
+               out_, err_),
+      2);
+  EXPECT_NE(err_.str().find("CUDA"), std::string::npos) << err_.str();
+  Refuses(Explain("forest.json", "rows.csv", {"--gpus", "2"}), {"--device cpu"});
+#else
+  GTEST_SKIP() << "this build has CUDA twins";
+#endif
+}
+
+}  // namespace
+}  // namespace retable::experiments::treeshap

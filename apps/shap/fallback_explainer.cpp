@@ -1,0 +1,51 @@
+#include "apps/shap/fallback_explainer.hpp"
+
+#include <stdexcept>
+
+namespace retable::experiments::treeshap {
+
+using retable::treeshap::Results;
+using retable::treeshap::RowBlock;
+using retable::treeshap::TreeEnsemble;
+
+// Whether the first explainer refused the call, so that the second is in its place, prepared.
+template <class Call>
+bool FallbackExplainer::Refused(const Call& call) {
+  try {
+    call();
+    return false;
+  } catch (const std::invalid_argument& error) {
+    if (second_ == nullptr) throw;
+    why_ = error.what();
+  }
+  explainer_ = second_();
+  second_ = nullptr;
+  explainer_->prepare(*model_);
+  if (has_background_) explainer_->set_background(background_);
+  return true;
+}
+
+void FallbackExplainer::prepare(const TreeEnsemble& model) {
+  model_ = &model;
+  Refused([&] { explainer_->prepare(model); });
+}
+
+void FallbackExplainer::set_background(const RowBlock& background) {
+  background_ = background;
+  has_background_ = true;
+  Refused([&] { explainer_->set_background(background); });
+}
+
+Results FallbackExplainer::values(const RowBlock& rows) {
+  Results phi;
+  if (Refused([&] { phi = explainer_->values(rows); })) phi = explainer_->values(rows);
+  return phi;
+}
+
+Results FallbackExplainer::interactions(const RowBlock& rows) {
+  Results phi;
+  if (Refused([&] { phi = explainer_->interactions(rows); })) phi = explainer_->interactions(rows);
+  return phi;
+}
+
+}  // namespace retable::experiments::treeshap

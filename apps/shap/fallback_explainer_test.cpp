@@ -1,0 +1,69 @@
+// The explainer in reserve: taken once, for refusals alone, with model and background.
+
+#include "apps/shap/fallback_explainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using retable::treeshap::Results;
+using retable::treeshap::RowBlock;
+using retable::treeshap::TreeEnsemble;
+using retable::treeshap::TreeExplainer;
+
+// Says what was called; refuses from the n-th call on.
+class Fake final : public TreeExplainer {
+ public:
+  Fake(double answer, int refuses_from, std::string* calls)
+      : answer_(answer), left_(refuses_from), calls_(calls) {}
+  void prepare(const TreeEnsemble& model) override { Call("p" + std::to_string(model.features)); }
+  void set_background(const RowBlock& rows) override { Call("b" + std::to_string(rows.rows)); }
+  Results values(const RowBlock& /*rows*/) override {
+    Call("v");
+    return {answer_};
+  }
+  Results interactions(const RowBlock& /*rows*/) override {
+    Call("i");
+    return {answer_};
+  }
+
+ private:
+  void Call(const std::string& what) {
+    *calls_ += what + " ";
+    if (left_-- <= 0) throw std::invalid_argument("over the limit");
+  }
+  double answer_;
+  int left_;
+  std::string* calls_;
+};
+
+TEST(FallbackExplainer, ChangesWhereTheFirstRefuses) {
+  const RowBlock background{{}, 3, 0};
+  TreeEnsemble model;
+  model.features = 4;
+  // By the number of calls that the first one answers.
+  const std::string want[] = {"p4 p4 b3 v i ", "p4 b3 p4 b3 v i ", "p4 b3 v p4 b3 v i ",
+                              "p4 b3 v i p4 b3 i ", "p4 b3 v i "};
+  for (int refuses = 0; refuses <= 4; ++refuses) {
+    std::string calls;
+    FallbackExplainer explainer(std::make_unique<Fake>(1, refuses, &calls),
+                                [&] { return std::make_unique<Fake>(2, 99, &calls); });
+    explainer.prepare(model);
+    explainer.set_background(background);
+    const double values = explainer.values({})[0];
+    const double matrices = explainer.interactions({})[0];
+    EXPECT_EQ(calls, want[refuses]);
+    EXPECT_EQ(values, refuses > 2 ? 1 : 2) << refuses;
+    EXPECT_EQ(matrices, refuses > 3 ? 1 : 2) << refuses;
+    EXPECT_EQ(explainer.why(), refuses > 3 ? "" : "over the limit");
+  }
+  std::string calls;
+  FallbackExplainer alone(std::make_unique<Fake>(1, 0, &calls), nullptr);
+  EXPECT_THROW(alone.prepare(model), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace retable::experiments::treeshap

@@ -1,0 +1,152 @@
+#include "apps/shuffle/command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "algorithms/shuffle/shuffler.hpp"
+#include "base/temporary_folder.hpp"
+
+namespace retable::experiments {
+namespace {
+
+TEST(ShuffleCommand, WritesBits) {
+  std::ostringstream out, again, err;
+  const std::vector<std::string> words = {"bits", "--method", "Partition", "--items",
+                                          "100",  "--mib",    "0.01"};
+  EXPECT_EQ(ShuffleCommand(words, out, err), 0) << err.str();
+  EXPECT_EQ(out.str().size(), 10485u);
+  EXPECT_EQ(ShuffleCommand(words, again, err), 0);
+  EXPECT_EQ(out.str(), again.str());
+}
+
+TEST(ShuffleCommand, BatteryTellsGoodFromBad) {
+  std::ostringstream out, err;
+  EXPECT_EQ(
+      ShuffleCommand({"battery", "--method", "Fisher-Yates", "--items", "16", "--samples", "2000"},
+                     out, err),
+      0)
+      << out.str();
+  EXPECT_EQ(
+      ShuffleCommand({"battery", "--method", "VarPhilox 24", "--items", "16", "--samples", "2000"},
+                     out, err),
+      3)
+      << out.str();
+  EXPECT_NE(out.str().find("parity"), std::string::npos);
+}
+
+TEST(ShuffleCommand, WrongUsageIsNamed) {
+  std::ostringstream out, err;
+  EXPECT_EQ(ShuffleCommand({"battery", "--method", "nonesuch"}, out, err), 1);
+  EXPECT_NE(err.str().find("Fisher-Yates"), std::string::npos);
+  EXPECT_EQ(ShuffleCommand({}, out, err), 1);
+  EXPECT_EQ(ShuffleCommand({"bits", "--method", "LCG", "--items", "1"}, out, err), 1);
+}
+
+std::string Written(const std::filesystem::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+  return path.string();
+}
+
+// Runs and expects success; the standard output.
+std::string Output(const std::vector<std::string>& words) {
+  std::ostringstream out, err;
+  EXPECT_EQ(ShuffleCommand(words, out, err), 0) << err.str();
+  return out.str();
+}
+
+std::vector<std::string> SortedLines(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(ShuffleCommand, RowsKeepEveryLineAndTheHeader) {
+  const TemporaryFolder folder;
+  std::string text = "id,name\n";
+  for (int i = 0; i < 500; ++i) text += std::to_string(i) + ",row\r\n";
+  text += "last without an end";
+  const std::string in = Written(folder.path() / "data.csv", text);
+  const std::string out = (folder.path() / "out.csv").string();
+  EXPECT_EQ(Output({"rows", "--in", in, "--out", out, "--header", "1"}), "");
+  std::ifstream file(out, std::ios::binary);
+  const std::string written((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(written.rfind("id,name\n", 0), 0u);
+  EXPECT_NE(written, text + "\n");
+  EXPECT_EQ(SortedLines(written), SortedLines(text));
+  // The library's order, the same again from the same seed, another from another.
+  const auto order = Registry<shuffle::Shuffler>::Instance()
+                         .Make("Partition", Device::kCpu, {})
+                         ->permutation(501, 7);
+  const std::string seven =
+      Output({"rows", "--in", in, "--header", "1", "--method", "Partition", "--seed", "7"});
+  std::istringstream lines(seven);
+  std::string line;
+  std::getline(lines, line);
+  for (const std::uint64_t row : order) {
+    std::getline(lines, line);
+    EXPECT_EQ(line, row == 500 ? "last without an end" : std::to_string(row) + ",row\r");
+  }
+  EXPECT_NE(seven, Output({"rows", "--in", in, "--header", "1", "--seed", "8"}));
+  const std::string few = Output({"rows", "--in", in, "--header", "1", "--take", "20"});
+  EXPECT_EQ(SortedLines(few).size(), 21u);
+  const auto all = SortedLines(text);
+  for (const auto& one : SortedLines(few)) {
+    EXPECT_TRUE(std::binary_search(all.begin(), all.end(), one)) << one;
+  }
+}
+
+TEST(ShuffleCommand, RowsOfOneLengthMoveWhole) {
+  const TemporaryFolder folder;
+  std::string matrix;
+  for (int i = 0; i < 1000; ++i) matrix += std::string(12, static_cast<char>(i % 251));
+  const std::string in = Written(folder.path() / "matrix.bin", matrix);
+  std::string out = Output({"rows", "--in", in, "--row-bytes", "12"});
+  EXPECT_EQ(out.size(), matrix.size());
+  EXPECT_NE(out, matrix);
+  for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], out[i / 12 * 12]);
+  std::sort(out.begin(), out.end());
+  std::sort(matrix.begin(), matrix.end());
+  EXPECT_EQ(out, matrix);
+  EXPECT_EQ(Output({"rows", "--in", in, "--row-bytes", "12", "--take", "30"}).size(), 360u);
+  EXPECT_EQ(Output({"rows", "--in", in, "--row-bytes", "12", "--header", "1000"}).size(), 12000u);
+  EXPECT_EQ(Output({"rows", "--in", Written(folder.path() / "empty", "")}), "");
+}
+
+TEST(ShuffleCommand, SamplesAreDistinctAndInRange) {
+  const auto lines = SortedLines(Output({"sample", "--of", "1000000000000", "--take", "200"}));
+  EXPECT_EQ(std::set<std::string>(lines.begin(), lines.end()).size(), 200u);
+  for (const auto& line : lines) EXPECT_LT(std::stoull(line), 1000000000000u);
+  EXPECT_EQ(SortedLines(Output({"sample", "--of", "5", "--take", "5"})),
+            (std::vector<std::string>{"0", "1", "2", "3", "4"}));
+}
+
+TEST(ShuffleCommand, WrongRowsAreNamed) {
+  const TemporaryFolder folder;
+  const std::string in = Written(folder.path() / "seven.bin", "1234567");
+  const auto fails = [&](std::vector<std::string> words, const std::string& says) {
+    std::ostringstream out, err;
+    EXPECT_NE(ShuffleCommand(words, out, err), 0);
+    EXPECT_NE(err.str().find(says), std::string::npos) << err.str();
+  };
+  fails({"rows", "--in", in, "--row-bytes", "2"}, "seven.bin: 7 bytes are not a whole number");
+  fails({"rows", "--in", in, "--take", "2"}, "seven.bin: there are 1 rows");
+  fails({"rows", "--in", in, "--header", "2"}, "--header");
+  fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
+  fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");
+  fails({"rows", "--in", in + ".missing"}, "seven.bin.missing: No such file");
+  fails({"rows", "--in", in, "--out", in + "/no"}, "cannot write");
+  fails({"rows", "--in", in, "--out", folder.path().string()}, "Is a directory");
+  fails({"rows", "--in", folder.path().string()}, "Is a directory");
+  fails({"sample", "--of", "3", "--take", "4"}, "cannot take 4 of 3");
+}
+
+}  // namespace
+}  // namespace retable::experiments

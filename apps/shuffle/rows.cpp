@@ -1,0 +1,93 @@
+#include "apps/shuffle/rows.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/shuffle/selection/sample.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using shuffle::Shuffler;
+
+std::unique_ptr<Shuffler> MakeShuffler(const std::string& name) {
+  std::string known;
+  for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
+    if (method.device != Device::kCpu || method.name == "Gather") continue;
+    if (method.name == name) return method.make({});
+    known += (known.empty() ? "" : ", ") + method.name;
+  }
+  throw std::invalid_argument("no shuffler called \"" + name + "\"; there are: " + known);
+}
+
+std::vector<std::string_view> Lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
+    lines.push_back(text.substr(0, end + 1));
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+void CheckCount(std::uint64_t wanted, std::uint64_t rows, const char* what) {
+  if (wanted <= rows) return;
+  throw std::invalid_argument("there are " + std::to_string(rows) + " rows, fewer than the " +
+                              std::to_string(wanted) + " of " + what);
+}
+
+std::string LinesInOrder(const std::string& content, const RowsRequest& request) {
+  std::vector<std::string_view> lines = Lines(content);
+  CheckCount(request.header, lines.size(), "--header");
+  std::string result;
+  result.reserve(content.size() + 1);
+  const auto append = [&](std::string_view line) {
+    result += line;
+    if (line.back() != '\n') result += '\n';
+  };
+  for (std::uint64_t k = 0; k < request.header; ++k) append(lines[k]);
+  const std::uint64_t n = lines.size() - request.header;
+  CheckCount(request.take.value_or(0), n, "--take");
+  const auto order = request.take
+                         ? shuffle::SampleWithoutReplacement(n, *request.take, request.seed)
+                         : MakeShuffler(request.method)->permutation(n, request.seed);
+  for (const std::uint64_t line : order) append(lines[request.header + line]);
+  return result;
+}
+
+std::string RowsInOrder(const std::string& content, const RowsRequest& request) {
+  const std::size_t bytes = request.row_bytes;
+  if (content.size() % bytes != 0) {
+    throw std::invalid_argument(std::to_string(content.size()) +
+                                " bytes are not a whole number of rows of " +
+                                std::to_string(bytes) + " bytes");
+  }
+  CheckCount(request.header, content.size() / bytes, "--header");
+  const std::size_t kept = request.header * bytes;
+  const std::uint64_t n = content.size() / bytes - request.header;
+  CheckCount(request.take.value_or(0), n, "--take");
+  std::string result(kept + request.take.value_or(n) * bytes, '\0');
+  content.copy(result.data(), kept);
+  if (request.take) {
+    shuffle::SampleRows(content.data() + kept, result.data() + kept, n, *request.take, bytes,
+                        request.seed);
+  } else if (n > 0) {
+    const auto in = std::as_bytes(std::span(content)).subspan(kept);
+    MakeShuffler(request.method)
+        ->shuffle(in, std::as_writable_bytes(std::span(result)).subspan(kept), bytes, request.seed);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string RowsInRandomOrder(const std::string& content, const RowsRequest& request) {
+  return request.row_bytes == 0 ? LinesInOrder(content, request) : RowsInOrder(content, request);
+}
+
+}  // namespace retable::experiments

@@ -1,0 +1,486 @@
+#include "datasets/openml/cache.hpp"
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
+#include "datasets/arff/parser.hpp"
+#include "datasets/frame/file.hpp"
+#include "datasets/openml/gzip.hpp"
+#include "datasets/registry/registry_file.hpp"
+
+namespace retable::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int kRecordFormat = 1;
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+Json ToJson(const CacheRecord& r) {
+  return {{"format", kRecordFormat},
+          {"id", r.id},
+          {"name", r.name},
+          {"version", r.version},
+          {"licence", r.licence},
+          {"file", r.file},
+          {"md5", r.md5},
+          {"sha256", r.sha256},
+          {"pinned", r.pinned},
+          {"source", r.source},
+          {"fetched", r.fetched},
+          {"text_bytes", r.text_bytes},
+          {"stored_bytes", r.stored_bytes},
+          {"rows", r.rows},
+          {"columns", r.columns},
+          {"attributes", r.attributes},
+          {"complete", r.complete}};
+}
+
+CacheRecord FromJson(const Json& j) {
+  if (j.at("format") != kRecordFormat) throw std::runtime_error("another format");
+  CacheRecord r;
+  r.id = j.at("id");
+  r.name = j.at("name");
+  r.version = j.at("version");
+  r.licence = j.at("licence");
+  r.file = j.at("file");
+  r.md5 = j.at("md5");
+  r.sha256 = j.at("sha256");
+  r.pinned = j.at("pinned");
+  r.source = j.at("source");
+  r.fetched = j.at("fetched");
+  r.text_bytes = j.at("text_bytes");
+  r.stored_bytes = j.at("stored_bytes");
+  r.rows = j.at("rows");
+  r.columns = j.at("columns");
+  r.attributes = j.at("attributes");
+  r.complete = j.at("complete");
+  return r;
+}
+
+//! Hands a file's decompressed text to `sink` piece by piece and returns the raw bytes' MD5.
+std::string ReadText(const fs::path& path, const Inflater::Sink& sink) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  Digest raw(Digest::Kind::kMd5);
+  Inflater inflater(sink);
+  std::string piece(256 * 1024, '\0');
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+    const std::string_view bytes(piece.data(), static_cast<std::size_t>(in.gcount()));
+    raw.Update(bytes);
+    inflater.Feed(bytes);
+  }
+  inflater.Finish();
+  return raw.Hex();
+}
+
+struct TextHashes {
+  std::string raw_md5;
+  std::string md5;
+  std::string sha256;
+  std::string head;
+  std::int64_t bytes = 0;
+  std::string damage;  //!< why the compressed stream cannot be read
+};
+
+TextHashes HashText(const fs::path& path) {
+  TextHashes hashes;
+  Digest md5(Digest::Kind::kMd5);
+  Digest sha256(Digest::Kind::kSha256);
+  try {
+    hashes.raw_md5 = ReadText(path, [&](std::string_view piece) {
+      if (hashes.head.size() < 512) hashes.head.append(piece.substr(0, 512));
+      md5.Update(piece);
+      sha256.Update(piece);
+      hashes.bytes += static_cast<std::int64_t>(piece.size());
+    });
+  } catch (const std::runtime_error& error) {
+    hashes.damage = error.what();
+  }
+  hashes.md5 = md5.Hex();
+  hashes.sha256 = sha256.Hex();
+  return hashes;
+}
+
+bool IsGzipFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  char head[2] = {};
+  in.read(head, 2);
+  return in.gcount() == 2 && IsGzip({head, 2});
+}
+
+//! Moves a checked download to its place; plain text is compressed on the way.
+void Store(const fs::path& part, const fs::path& target) {
+  fs::create_directories(target.parent_path());
+  if (IsGzipFile(part)) {
+    fs::rename(part, target);
+    return;
+  }
+  AtomicFile out(target);
+  std::ifstream in(part, std::ios::binary);
+  std::string piece(4 << 20, '\0');
+  // Members of 4 MiB one after another are gzip too, and need no more memory than one of them.
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
+    out.Write(GzipCompress({piece.data(), static_cast<std::size_t>(in.gcount())}, 4));
+  }
+  out.Commit();
+  fs::remove(part);
+}
+
+bool Names(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::vector<ColumnRole> RolesOf(const std::vector<ColumnInfo>& columns,
+                                const Description& description,
+                                const std::vector<Feature>& features) {
+  std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::string& name = columns[c].name;
+    const Feature* feature = nullptr;
+    for (const Feature& f : features) {
+      if (f.name == name) feature = &f;
+    }
+    const bool dropped =
+        (feature != nullptr && (feature->is_ignore || feature->is_row_identifier)) ||
+        Names(description.ignored, name) || Names(description.row_ids, name);
+    const bool target =
+        (feature != nullptr && feature->is_target) || Names(description.targets, name);
+    if (target)
+      roles[c] = ColumnRole::kTarget;
+    else if (dropped)
+      roles[c] = ColumnRole::kIgnored;
+  }
+  return roles;
+}
+
+Cache::Cache(fs::path root) : root_(std::move(root)) {}
+
+fs::path Cache::DefaultRoot() {
+  const auto set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? std::string(value) : std::string();
+  };
+  if (const std::string own = set("RETABLE_CACHE"); !own.empty()) return own;
+  if (const std::string xdg = set("XDG_CACHE_HOME"); !xdg.empty()) return fs::path(xdg) / "retable";
+  if (const std::string home = set("HOME"); !home.empty()) {
+    return fs::path(home) / ".cache" / "retable";
+  }
+  throw std::runtime_error("no folder for the cache: set RETABLE_CACHE, XDG_CACHE_HOME or HOME");
+}
+
+fs::path Cache::RecordPath(int id) const {
+  return root_ / "records" / (std::to_string(id) + ".json");
+}
+
+fs::path Cache::FramePath(const CacheRecord& record) const {
+  return root_ / "frames" /
+         (std::to_string(record.id) + "-" + record.sha256.substr(0, 16) + ".frame");
+}
+
+fs::path Cache::ApiPath(int id, bool features) const {
+  const fs::path data = root_ / "openml" / "api" / "v1" / "json" / "data";
+  return (features ? data / "features" : data) / std::to_string(id);
+}
+
+fs::path Cache::FilePath(const CacheRecord& record) const {
+  return root_ / "openml" / record.file;
+}
+
+std::optional<CacheRecord> Cache::Find(int id) const {
+  std::error_code error;
+  if (!fs::exists(RecordPath(id), error)) return {};
+  try {
+    CacheRecord record = FromJson(Json::parse(ReadWhole(RecordPath(id))));
+    if (record.id == id && fs::exists(FilePath(record), error)) return record;
+  } catch (const std::exception&) {
+    // A record which cannot be read is none: the data set is fetched again.
+  }
+  return {};
+}
+
+std::vector<CacheRecord> Cache::List() const {
+  std::set<int> ids;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root_ / "records", error)) {
+    const std::string stem = entry.path().stem();
+    int id = 0;
+    const char* end = stem.data() + stem.size();
+    if (std::from_chars(stem.data(), end, id).ptr == end && entry.path().extension() == ".json") {
+      ids.insert(id);
+    }
+  }
+  std::vector<CacheRecord> records;
+  for (const int id : ids) {
+    if (auto record = Find(id)) records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+fs::path Cache::Reject(const fs::path& file, const std::string& name) const {
+  const fs::path aside = root_ / "rejected" / (name + "-" + Now() + "-" + std::to_string(getpid()));
+  fs::create_directories(aside.parent_path());
+  fs::rename(file, aside);
+  return aside;
+}
+
+void Cache::DownloadChecked(OpenMlServer& server, const Description& description,
+                            CacheRecord& record, const CacheFetchOptions& options,
+                            fs::path& part) const {
+  const std::string what = "data set " + std::to_string(record.id) + " (" + description.name + ")";
+  // The part's name holds what it is a part of; another version or server starts anew.
+  part = root_ / "partial" /
+         (std::to_string(record.id) + "-" +
+          Sha256(server.FileUrl(description.url) + description.md5).substr(0, 16) + ".part");
+  fs::create_directories(part.parent_path());
+  for (bool again = fs::exists(part);; again = false) {
+    server.Download(description.url, part, options.max_bytes, options.progress);
+    const TextHashes hashes = HashText(part);
+    const bool matches = description.md5.empty() || hashes.md5 == description.md5 ||
+                         hashes.raw_md5 == description.md5;
+    if (hashes.damage.empty() && matches && !LooksLikeHtml(hashes.head)) {
+      record.md5 = hashes.md5;
+      record.sha256 = hashes.sha256;
+      record.text_bytes = hashes.bytes;
+      return;
+    }
+    if (again) {
+      // Pieces of two different files, perhaps: once more from the start.
+      fs::remove(part);
+      continue;
+    }
+    const fs::path aside = Reject(part, std::to_string(record.id));
+    std::string why = what + ": ";
+    if (LooksLikeHtml(hashes.head))
+      why += "the server sent an HTML page instead of data";
+    else if (!hashes.damage.empty())
+      why += hashes.damage;
+    else
+      why += "wrong MD5: expected " + description.md5 + ", got " + hashes.md5;
+    throw FetchError(FetchError::Kind::kDamaged,
+                     why + "; the body was set aside as " + aside.string());
+  }
+}
+
+namespace {
+
+// What the server says of a data set, as sent and as parsed.
+struct Described {
+  std::string description_body, features_body;
+  Description description;
+  std::vector<Feature> features;
+};
+
+// @throws FetchError where the answers are not of this data set or it is no ARFF
+Described Describe(OpenMlServer& server, int id) {
+  const std::string name = "data set " + std::to_string(id);
+  Described d{server.DescriptionBody(id), server.FeaturesBody(id), {}, {}};
+  try {
+    d.description = ParseDescription(d.description_body);
+    d.features = ParseFeatures(d.features_body);
+  } catch (const ShapeError& error) {
+    throw FetchError(FetchError::Kind::kDamaged, name + ": " + error.what());
+  }
+  if (d.description.id != id) {
+    throw FetchError(FetchError::Kind::kDamaged,
+                     "asked for " + name + ", got " + std::to_string(d.description.id));
+  }
+  const std::string& format = d.description.format;
+  if (format != "arff" && format != "sparse_arff") {
+    throw FetchError(FetchError::Kind::kDamaged,
+                     name + " has format \"" + format + "\"; ARFF is needed");
+  }
+  return d;
+}
+
+}  // namespace
+
+CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& options) {
+  const FileLock lock(root_ / "locks" / (std::to_string(id) + ".lock"));
+  if (!options.refresh) {
+    // Another process may have brought it while we waited.
+    if (auto record = Find(id)) return *record;
+  }
+  const Described described = Describe(server, id);
+  const Description& description = described.description;
+
+  CacheRecord record;
+  record.id = id;
+  record.name = description.name;
+  record.version = description.version;
+  record.licence = description.licence;
+  record.source = server.base();
+  record.fetched = Now();
+  record.file = SafePath(description.url);
+  fs::path part;
+  DownloadChecked(server, description, record, options, part);
+
+  const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
+  if (entry != nullptr && !entry->sha256.empty() && entry->md5 == record.md5) {
+    if (entry->sha256 != record.sha256) {
+      const fs::path aside = Reject(part, std::to_string(id));
+      throw FetchError(FetchError::Kind::kDamaged,
+                       "data set " + std::to_string(id) + ": wrong SHA-256: pinned " +
+                           entry->sha256 + ", got " + record.sha256 +
+                           "; the body was set aside as " + aside.string());
+    }
+    record.pinned = "pinned";
+  }
+
+  // Parsed before anything of it is in place: a file which is no ARFF never gets a record.
+  ArffOptions arff;
+  arff.file = record.file;
+  arff.roles = [&](const std::vector<ColumnInfo>& columns) {
+    record.attributes = static_cast<std::int64_t>(columns.size());
+    return RolesOf(columns, description, described.features);
+  };
+  Frame frame;
+  try {
+    ArffParser parser(arff);
+    ReadText(part, [&parser](std::string_view piece) { parser.Feed(piece); });
+    frame = parser.Finish();
+  } catch (const ParseError& error) {
+    const fs::path aside = Reject(part, std::to_string(id));
+    throw FetchError(FetchError::Kind::kDamaged,
+                     std::string(error.what()) + "; the body was set aside as " + aside.string());
+  }
+  record.rows = frame.rows;
+  record.columns = static_cast<std::int64_t>(frame.columns.size());
+  record.complete = entry == nullptr || frame.rows >= entry->rows;
+
+  frame.origin = "openml " + std::to_string(id);
+  frame.name = entry != nullptr ? entry->name : "openml-" + std::to_string(id);
+  frame.sha256 = record.sha256;
+  frame.complete = record.complete;
+  WriteFrameFile(frame, FramePath(record));
+  Store(part, FilePath(record));
+  record.stored_bytes = static_cast<std::int64_t>(fs::file_size(FilePath(record)));
+  WriteAtomically(ApiPath(id, false), described.description_body);
+  WriteAtomically(ApiPath(id, true), described.features_body);
+  WriteAtomically(RecordPath(id), ToJson(record).dump(1));
+  return record;
+}
+
+Frame Cache::Parse(const CacheRecord& record) const {
+  const Description description = ParseDescription(ReadWhole(ApiPath(record.id, false)));
+  const std::vector<Feature> features = ParseFeatures(ReadWhole(ApiPath(record.id, true)));
+  ArffOptions arff;
+  arff.file = FilePath(record).string();
+  arff.roles = [&](const std::vector<ColumnInfo>& columns) {
+    return RolesOf(columns, description, features);
+  };
+  ArffParser parser(arff);
+  Digest sha256(Digest::Kind::kSha256);
+  ReadText(FilePath(record), [&](std::string_view piece) {
+    sha256.Update(piece);
+    parser.Feed(piece);
+  });
+  Frame frame = parser.Finish();
+  if (const std::string hex = sha256.Hex(); hex != record.sha256) {
+    throw std::runtime_error(FilePath(record).string() + " has changed: SHA-256 expected " +
+                             record.sha256 + ", got " + hex + "; fetch it again with --refresh");
+  }
+  const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(record.id);
+  frame.name = entry != nullptr ? entry->name : "openml-" + std::to_string(record.id);
+  frame.origin = "openml " + std::to_string(record.id);
+  frame.sha256 = record.sha256;
+  frame.complete = record.complete;
+  return frame;
+}
+
+Frame Cache::Load(const CacheRecord& record) const {
+  try {
+    Frame frame = ReadFrameFile(FramePath(record));
+    if (frame.sha256 == record.sha256 && frame.rows == record.rows) return frame;
+  } catch (const FrameFileError&) {
+    // Missing or damaged: made again below.
+  }
+  Frame frame = Parse(record);
+  try {
+    WriteFrameFile(frame, FramePath(record));
+  } catch (const std::runtime_error&) {
+    // A cache that cannot be written is slower, not wrong.
+  }
+  return frame;
+}
+
+VerifyResult Cache::Verify(const CacheRecord& record) const {
+  VerifyResult result;
+  result.record = record;
+  try {
+    const TextHashes hashes = HashText(FilePath(record));
+    if (!hashes.damage.empty()) {
+      result.why = hashes.damage;
+    } else if (hashes.sha256 != record.sha256) {
+      result.why = "SHA-256 expected " + record.sha256 + ", got " + hashes.sha256;
+    } else {
+      const Frame frame = Load(record);
+      const Frame parsed = Parse(record);
+      result.ok = frame.columns.size() == parsed.columns.size();
+      for (std::size_t c = 0; result.ok && c < parsed.columns.size(); ++c) {
+        const auto a = frame.columns[c].values, b = parsed.columns[c].values;
+        result.ok = std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                               [](float x, float y) { return x == y || (x != x && y != y); });
+      }
+      if (!result.ok) result.why = "the frame file differs from the ARFF file; remove it";
+    }
+  } catch (const std::exception& error) {
+    result.why = error.what();
+  }
+  return result;
+}
+
+void Cache::Mirror(const std::vector<CacheRecord>& records, const fs::path& target) const {
+  const auto copy = [&](const fs::path& relative) {
+    fs::create_directories((target / relative).parent_path());
+    const fs::path temporary = (target / relative).string() + ".tmp";
+    fs::copy_file(root_ / "openml" / relative, temporary, fs::copy_options::overwrite_existing);
+    fs::rename(temporary, target / relative);
+  };
+  std::ostringstream manifest;
+  manifest << "id\tname\trows\tattributes\ttext_bytes\tmd5\tsha256\tcoverage\tsource\n";
+  for (const CacheRecord& r : records) {
+    const std::string id = std::to_string(r.id);
+    copy(fs::path("api/v1/json/data") / id);
+    copy(fs::path("api/v1/json/data/features") / id);
+    copy(r.file);
+    manifest << r.id << '\t' << r.name << '\t' << r.rows << '\t' << r.attributes << '\t'
+             << r.text_bytes << '\t' << r.md5 << '\t' << r.sha256 << '\t'
+             << (r.complete ? "complete" : "subset") << '\t' << r.source << '\n';
+  }
+  for (const Suite& suite : DataRegistry::BuiltIn().suites()) {
+    Json ids = Json::array();
+    for (const int id : suite.members) ids.push_back(std::to_string(id));
+    const Json study = {{"study",
+                         {{"id", std::to_string(suite.openml)},
+                          {"name", suite.title},
+                          {"data", {{"data_id", ids}}}}}};
+    WriteAtomically(target / "api/v1/json/study" / std::to_string(suite.openml), study.dump());
+  }
+  WriteAtomically(target / "MANIFEST.tsv", manifest.str());
+}
+
+}  // namespace retable::datasets

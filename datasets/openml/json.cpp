@@ -1,0 +1,205 @@
+#include "datasets/openml/json.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "datasets/openml/simple_xml.hpp"
+#include "datasets/arff/utf8.hpp"
+
+namespace retable::datasets {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string_view WithoutSpace(std::string_view text) {
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  const auto first = text.find_first_not_of(" \t\r\n");
+  return first == text.npos ? std::string_view() : text.substr(first);
+}
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+//! The body as a tree, told by its first character.
+Json ParseTree(std::string_view body) {
+  const std::string_view text = WithoutSpace(body);
+  if (text.empty()) throw ShapeError("an empty answer");
+  if (LooksLikeHtml(text)) throw ShapeError("an HTML page instead of data");
+  try {
+    if (text[0] == '<') return XmlToJson(text);
+    return Json::parse(ToUtf8(text));
+  } catch (const std::exception& error) {
+    throw ShapeError(std::string("an answer which cannot be read: ") + error.what());
+  }
+}
+
+//! A member by the first of the names that is there, or null.
+const Json& Member(const Json& object, const char* name) {
+  static const Json null;
+  if (!object.is_object()) return null;
+  const auto found = object.find(name);
+  return found == object.end() ? null : *found;
+}
+
+//! A scalar as text, whatever its type; empty for null, [] and objects.
+std::string Text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number() || value.is_boolean()) return value.dump();
+  if (value.is_array() && !value.empty()) return Text(value.front());
+  return "";
+}
+
+//! A list as it is, a scalar as a list of one, null and [] as none.
+std::vector<std::string> Texts(const Json& value) {
+  std::vector<std::string> texts;
+  if (value.is_array()) {
+    for (const Json& item : value) {
+      if (item.is_primitive() && !item.is_null()) texts.push_back(Text(item));
+    }
+  } else if (const std::string text = Text(value); !text.empty()) {
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+std::int64_t Integer(const Json& value, std::int64_t fallback) {
+  const std::string text = Text(value);
+  std::int64_t number = fallback;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool Flag(const Json& value) {
+  const std::string text = Lower(Text(value));
+  return text == "true" || text == "1";
+}
+
+//! v1 wraps the answer in an object of one member; v2 does not.
+const Json& Unwrap(const Json& tree, const char* wrapper) {
+  const Json& inner = Member(tree, wrapper);
+  return inner.is_null() ? tree : inner;
+}
+
+//! "a,b" in a target's name is two targets, as OpenML writes multi-target tasks.
+std::vector<std::string> SplitCommas(const std::vector<std::string>& names) {
+  std::vector<std::string> split;
+  for (const std::string& name : names) {
+    std::size_t first = 0;
+    for (;;) {
+      const auto comma = name.find(',', first);
+      split.push_back(name.substr(first, comma - first));
+      if (comma == name.npos) break;
+      first = comma + 1;
+    }
+  }
+  return split;
+}
+
+}  // namespace
+
+bool LooksLikeHtml(std::string_view body) {
+  const std::string head = Lower(std::string(WithoutSpace(body).substr(0, 512)));
+  return head.rfind("<!doctype html", 0) == 0 || head.rfind("<html", 0) == 0 ||
+         (head.rfind("<", 0) == 0 && head.find("<html") != head.npos);
+}
+
+Description ParseDescription(std::string_view body) {
+  const Json tree = ParseTree(body);
+  const Json& set = Unwrap(tree, "data_set_description");
+  Description d;
+  d.id = static_cast<int>(Integer(Member(set, "id"), 0));
+  d.name = Text(Member(set, "name"));
+  d.version = Text(Member(set, "version"));
+  d.format = Lower(Text(Member(set, "format")));
+  d.licence = Text(Member(set, "licence"));
+  d.url = Text(Member(set, "url"));
+  d.file_id = Text(Member(set, "file_id"));
+  d.md5 = Lower(Text(Member(set, "md5_checksum")));
+  d.status = Text(Member(set, "status"));
+  d.targets = SplitCommas(Texts(Member(set, "default_target_attribute")));
+  d.row_ids = Texts(Member(set, "row_id_attribute"));
+  d.ignored = Texts(Member(set, "ignore_attribute"));
+  if (d.id <= 0 || d.name.empty()) {
+    throw ShapeError("an answer which is no data set's description (no id or name)");
+  }
+  return d;
+}
+
+std::vector<Feature> ParseFeatures(std::string_view body) {
+  const Json tree = ParseTree(body);
+  const Json& wrapped = Unwrap(tree, "data_features");
+  const Json& list = wrapped.is_array() ? wrapped : Member(wrapped, "feature");
+  // A list of one is collapsed to the thing itself.
+  std::vector<const Json*> items;
+  if (list.is_array()) {
+    for (const Json& item : list) items.push_back(&item);
+  } else if (list.is_object()) {
+    items.push_back(&list);
+  }
+  std::vector<Feature> features;
+  for (const Json* item : items) {
+    Feature f;
+    f.index = Integer(Member(*item, "index"), -1);
+    f.name = Text(Member(*item, "name"));
+    f.data_type = Lower(Text(Member(*item, "data_type")));
+    f.is_target = Flag(Member(*item, "is_target"));
+    f.is_ignore = Flag(Member(*item, "is_ignore"));
+    f.is_row_identifier = Flag(Member(*item, "is_row_identifier"));
+    if (f.index < 0 || f.name.empty()) throw ShapeError("a feature without index or name");
+    features.push_back(std::move(f));
+  }
+  if (features.empty()) throw ShapeError("an answer which is no list of features");
+  return features;
+}
+
+std::vector<int> ParseStudy(std::string_view body) {
+  const Json tree = ParseTree(body);
+  const Json& study = Unwrap(tree, "study");
+  const Json& ids = Member(study, "data_ids").is_null() ? Member(Member(study, "data"), "data_id")
+                                                        : Member(study, "data_ids");
+  std::vector<int> members;
+  for (const std::string& text : Texts(ids)) {
+    int id = 0;
+    std::from_chars(text.data(), text.data() + text.size(), id);
+    if (id <= 0) throw ShapeError("a study with a data id \"" + text.substr(0, 20) + "\"");
+    members.push_back(id);
+  }
+  if (members.empty()) throw ShapeError("an answer which is no study, or an empty one");
+  return members;
+}
+
+std::optional<ApiError> ParseApiError(std::string_view body) {
+  Json tree;
+  try {
+    tree = ParseTree(body);
+  } catch (const ShapeError&) {
+    return {};
+  }
+  ApiError error;
+  const Json& wrapped = Member(tree, "error");
+  if (wrapped.is_object()) {
+    error.code = static_cast<int>(Integer(Member(wrapped, "code"), 0));
+    error.message = Text(Member(wrapped, "message"));
+    const std::string more = Text(Member(wrapped, "additional_information"));
+    if (!more.empty()) error.message += " (" + more + ")";
+    return error;
+  }
+  // RFC 9457, and the plain {"detail": ...} of v2's framework.
+  const Json& detail = Member(tree, "detail");
+  if (!detail.is_null() && Member(tree, "id").is_null()) {
+    error.code = static_cast<int>(Integer(Member(tree, "code"), 0));
+    const std::string title = Text(Member(tree, "title"));
+    error.message = detail.is_object() ? Text(Member(detail, "message")) : Text(detail);
+    if (detail.is_object())
+      error.code = static_cast<int>(Integer(Member(detail, "code"), error.code));
+    if (error.message.empty()) error.message = title;
+    return error;
+  }
+  return {};
+}
+
+}  // namespace retable::datasets

@@ -1,0 +1,350 @@
+#include "datasets/openml/server.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "datasets/openml/gzip.hpp"
+#include "datasets/openml/http.hpp"
+
+namespace retable::datasets {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOwnServer = "https://www.openml.org";
+constexpr std::int64_t kLargestAnswer = 64 << 20;  // descriptions and feature lists
+
+//! Networks found dead, by base, and why; for the life of the process.
+class DeadNetworks {
+ public:
+  static DeadNetworks& Instance() {
+    static DeadNetworks networks;
+    return networks;
+  }
+  std::string Why(const std::string& base) {
+    const std::lock_guard lock(mutex_);
+    const auto found = dead_.find(base);
+    return found == dead_.end() ? "" : found->second;
+  }
+  void Add(const std::string& base, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    dead_.emplace(base, why);
+  }
+  void Clear() {
+    const std::lock_guard lock(mutex_);
+    dead_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> dead_;
+};
+
+bool IsBusy(int status) {
+  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
+}
+
+bool IsUnknown(const ApiError& error) {
+  // 111 data set, 113 its file, 151 task, 271/272 features, 361/362 qualities, 372 list.
+  constexpr int kCodes[] = {110, 111, 113, 131, 151, 271, 272, 361, 362, 372};
+  return std::find(std::begin(kCodes), std::end(kCodes), error.code) != std::end(kCodes);
+}
+
+std::string Describe(const ApiError& error) {
+  return "OpenML error " + std::to_string(error.code) + ": " + error.message;
+}
+
+struct FileCloser {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, FileCloser>;
+
+std::int64_t SizeOrZero(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  return error ? 0 : static_cast<std::int64_t>(size);
+}
+
+// What means something in a URL, but nothing in a path.
+std::string EscapePath(const std::string& path) {
+  std::string escaped;
+  for (const char c : path) {
+    const bool special = c == '%' || c == '?' || c == '#';
+    escaped += special ? (c == '%' ? "%25" : c == '?' ? "%3F" : "%23") : std::string(1, c);
+  }
+  return escaped;
+}
+
+// What an answer of the API is worth: its text, or what is wrong and whether to ask again.
+struct ApiAnswer {
+  std::string text;
+  std::string error;
+  bool good = false;
+  bool again = false;
+  bool not_found = false;
+  bool unknown_path = false;  //!< of a server with another version of the API
+};
+
+ApiAnswer JudgeAnswer(const HttpResponse& r, std::string text) {
+  ApiAnswer answer;
+  answer.again = r.interrupted || IsBusy(r.status);
+  answer.error = r.error;
+  std::optional<ApiError> error;
+  try {
+    if (IsGzip(text)) text = Gunzip(text);
+    error = ParseApiError(text);
+  } catch (const std::runtime_error& damage) {  // a damaged gzip body
+    answer.error = damage.what();
+    answer.again = true;
+    return answer;
+  }
+  const bool html = LooksLikeHtml(text);
+  if (error) {
+    answer.error = Describe(*error);
+    answer.again = answer.again || error->code == 107;
+    answer.unknown_path = r.status == 404 && error->code == 0;
+    answer.not_found = IsUnknown(*error) || answer.unknown_path;
+  } else if (r.ok() && !html) {
+    answer.good = true;
+    answer.text = std::move(text);
+  } else if (r.status == 404) {
+    answer.not_found = true;
+    answer.error.clear();
+  } else if (html) {
+    answer.error = "an HTML page instead of data" + (r.ok() ? "" : " (" + r.error + ")");
+    answer.again = answer.again || r.ok();
+  }
+  return answer;
+}
+
+}  // namespace
+
+ServerOptions ServerOptions::FromEnvironment() {
+  ServerOptions options;
+  const char* value = std::getenv("RETABLE_OPENML_URL");
+  options.base = value != nullptr && *value != '\0' ? value : kOwnServer;
+  options.own_base = options.base != kOwnServer;
+  if (options.base[0] == '/') options.base = "file://" + EscapePath(options.base);
+  while (options.base.size() > 8 && options.base.back() == '/') options.base.pop_back();
+  const bool known = options.base == "off" || options.base.rfind("http://", 0) == 0 ||
+                     options.base.rfind("https://", 0) == 0 ||
+                     options.base.rfind("file:///", 0) == 0;
+  if (!known) {
+    throw std::invalid_argument(
+        "RETABLE_OPENML_URL is \"" + options.base +
+        "\"; it must start with http://, https:// or file:///, or be \"off\"");
+  }
+  if (!options.own_base) options.spacing = 0.2;
+  return options;
+}
+
+std::string SafePath(const std::string& url) {
+  const auto scheme = url.find("://");
+  if (scheme == url.npos) return "";
+  const auto slash = url.find('/', scheme + 3);
+  if (slash == url.npos) return "";
+  std::string path = url.substr(slash + 1);
+  path = path.substr(0, path.find_first_of("?#"));
+  std::size_t first = 0;
+  for (;;) {
+    const auto next = path.find('/', first);
+    const std::string part = path.substr(first, next - first);
+    if (part.empty() || part == "." || part == ".." || part.size() > 200) return "";
+    for (const char c : part) {
+      if (static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == 0x7f) return "";
+    }
+    if (next == path.npos) return path;
+    first = next + 1;
+  }
+}
+
+OpenMlServer::OpenMlServer(ServerOptions options) : options_(std::move(options)) {}
+
+void OpenMlServer::ForgetDeadNetworks() {
+  DeadNetworks::Instance().Clear();
+}
+
+void OpenMlServer::CheckNetwork() const {
+  if (options_.base == "off") {
+    throw FetchError(FetchError::Kind::kNoNetwork,
+                     "the network is switched off (RETABLE_OPENML_URL=off)");
+  }
+  const std::string why = DeadNetworks::Instance().Why(options_.base);
+  if (!why.empty()) throw FetchError(FetchError::Kind::kNoNetwork, why);
+}
+
+void OpenMlServer::NoConnection(const std::string& why) const {
+  const std::string text = "no connection to " + options_.base + ": " + why;
+  DeadNetworks::Instance().Add(options_.base, text);
+  throw FetchError(FetchError::Kind::kNoNetwork, text);
+}
+
+void OpenMlServer::Pause(int attempt, double asked) const {
+  const double wait = std::max(BackOff(attempt, options_.back_off), asked);
+  std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+}
+
+void OpenMlServer::Space() const {
+  if (options_.spacing <= 0) return;
+  static std::mutex mutex;
+  static std::chrono::steady_clock::time_point next;
+  std::chrono::steady_clock::time_point mine;
+  {
+    const std::lock_guard lock(mutex);
+    mine = std::max(next, std::chrono::steady_clock::now());
+    next = mine + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                      std::chrono::duration<double>(options_.spacing));
+  }
+  std::this_thread::sleep_until(mine);
+}
+
+std::string OpenMlServer::ApiAttempts(const std::string& path, const std::string& what,
+                                      bool& try_v2) {
+  CheckNetwork();
+  const std::string not_found = what + ": not found on " + options_.base;
+  for (int attempt = 0;; ++attempt) {
+    Space();
+    std::string body;
+    HttpRequest request;
+    request.url = options_.base + path;
+    request.max_bytes = kLargestAnswer;
+    request.connect_timeout = options_.connect_timeout;
+    request.stall_timeout = options_.stall_timeout;
+    request.write = [&body](std::string_view piece) {
+      body.append(piece);
+      return true;
+    };
+    const HttpResponse r = HttpGet(request);
+    if (r.no_connection) NoConnection(r.error);
+    if (r.not_a_file) throw FetchError(FetchError::Kind::kNotFound, not_found);
+    ApiAnswer answer = JudgeAnswer(r, r.ok() ? std::move(body) : r.error_body);
+    if (answer.good) return std::move(answer.text);
+    if (answer.not_found) {
+      try_v2 = answer.unknown_path;
+      throw FetchError(FetchError::Kind::kNotFound,
+                       not_found + (answer.error.empty() ? "" : " (" + answer.error + ")"));
+    }
+    if (!answer.again || attempt >= options_.retries) {
+      throw FetchError(FetchError::Kind::kServer,
+                       what + " from " + options_.base + ": " + answer.error +
+                           (attempt > 0 ? " (" + std::to_string(attempt + 1) + " attempts)" : ""));
+    }
+    Pause(attempt, r.retry_after);
+  }
+}
+
+std::string OpenMlServer::ApiBody(const std::string& v1_path, const std::string& v2_path,
+                                  const std::string& what) {
+  bool try_v2 = false;
+  if (!v2_) {
+    try {
+      return ApiAttempts(v1_path, what, try_v2);
+    } catch (const FetchError&) {
+      // A v2 server answers 404 with JSON for paths it does not know.
+      if (!try_v2) throw;
+    }
+  }
+  std::string body = ApiAttempts(v2_path, what, try_v2);
+  v2_ = true;
+  return body;
+}
+
+std::string OpenMlServer::DescriptionBody(int id) {
+  const std::string n = std::to_string(id);
+  return ApiBody("/api/v1/json/data/" + n, "/datasets/" + n, "data set " + n);
+}
+
+std::string OpenMlServer::FeaturesBody(int id) {
+  const std::string n = std::to_string(id);
+  return ApiBody("/api/v1/json/data/features/" + n, "/datasets/features/" + n,
+                 "the features of data set " + n);
+}
+
+std::string OpenMlServer::StudyBody(int id) {
+  const std::string n = std::to_string(id);
+  return ApiBody("/api/v1/json/study/" + n, "/studies/" + n, "suite " + n);
+}
+
+std::string OpenMlServer::FileUrl(const std::string& url) const {
+  const bool web = url.rfind("http://", 0) == 0 || url.rfind("https://", 0) == 0;
+  const std::string path = SafePath(url);
+  if (!web || path.empty()) {
+    throw FetchError(FetchError::Kind::kDamaged,
+                     "the description's url \"" + url.substr(0, 200) + "\" names no file");
+  }
+  return options_.own_base ? options_.base + "/" + path : url;
+}
+
+HttpResponse OpenMlServer::Resume(const std::string& where, const fs::path& part,
+                                  std::int64_t max_bytes, const ByteProgress& progress) {
+  Space();
+  HttpRequest request;
+  request.url = where;
+  request.resume_from = SizeOrZero(part);
+  request.max_bytes = max_bytes;
+  request.connect_timeout = options_.connect_timeout;
+  request.stall_timeout = options_.stall_timeout;
+  request.progress = progress;
+  File file(std::fopen(part.c_str(), request.resume_from > 0 ? "ab" : "wb"));
+  if (file == nullptr) throw std::runtime_error("cannot write " + part.string());
+  request.write = [&](std::string_view piece) {
+    if (file != nullptr && std::fwrite(piece.data(), 1, piece.size(), file.get()) == piece.size()) {
+      return true;
+    }
+    throw std::runtime_error("cannot write " + part.string() + ": is the disk full?");
+  };
+  request.restart = [&] { file.reset(std::fopen(part.c_str(), "wb")); };
+  const HttpResponse response = HttpGet(request);
+  if (file != nullptr && std::fclose(file.release()) != 0) {
+    throw std::runtime_error("cannot write " + part.string() + ": is the disk full?");
+  }
+  return response;
+}
+
+void OpenMlServer::Download(const std::string& url, const fs::path& part, std::int64_t max_bytes,
+                            const ByteProgress& progress) {
+  CheckNetwork();
+  const std::string where = FileUrl(url);
+  int attempt = 0;
+  std::int64_t best = SizeOrZero(part);
+  for (int total = 0;; ++total) {
+    const bool resumed = SizeOrZero(part) > 0;
+    const HttpResponse r = Resume(where, part, max_bytes, progress);
+    if (r.ok()) return;
+    if (r.no_connection) NoConnection(r.error);
+    if (r.too_large) throw FetchError(FetchError::Kind::kTooLarge, where + ": " + r.error);
+    const auto api = ParseApiError(r.error_body);
+    if (r.not_a_file || r.status == 404 || (api && IsUnknown(*api))) {
+      throw FetchError(FetchError::Kind::kNotFound, where + ": not found");
+    }
+    bool again = r.interrupted || IsBusy(r.status) || (api && api->code == 107);
+    if (resumed && r.wrong_range) {
+      // What is here cannot be continued: once more from the start.
+      fs::remove(part);
+      best = 0;
+      again = true;
+    }
+    // A server that dies again and again but brings a little more each time is let go on.
+    const std::int64_t now = SizeOrZero(part);
+    if (now > best) {
+      best = now;
+      attempt = 0;
+    } else {
+      ++attempt;
+    }
+    if (!again || attempt > options_.retries || total >= 200) {
+      throw FetchError(FetchError::Kind::kServer, where + ": " + (api ? Describe(*api) : r.error) +
+                                                      " (" + std::to_string(total + 1) +
+                                                      " attempts)");
+    }
+    Pause(attempt, r.retry_after);
+  }
+}
+
+}  // namespace retable::datasets

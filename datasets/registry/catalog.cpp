@@ -1,0 +1,295 @@
+#include "datasets/registry/catalog.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "datasets/openml/cache.hpp"
+#include "datasets/registry/embedded.hpp"
+#include "datasets/openml/fetch.hpp"
+#include "datasets/generators/generators.hpp"
+#include "datasets/registry/registry_file.hpp"
+
+namespace retable::datasets {
+namespace {
+
+std::size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row.back();
+}
+
+std::string UnknownText(const std::string& name, const std::vector<std::string>& nearest) {
+  std::string text = "unknown data set \"" + name + "\"";
+  for (std::size_t i = 0; i < nearest.size(); ++i) {
+    text += (i == 0 ? "; did you mean " : " or ") + nearest[i];
+  }
+  return text + (nearest.empty() ? "" : "?");
+}
+
+const std::string* FindEmbedded(const std::string& name) {
+  const std::string folded = FoldName(name);
+  for (const std::string& embedded : EmbeddedNames()) {
+    if (FoldName(embedded) == folded) return &embedded;
+  }
+  return nullptr;
+}
+
+//! "openml-61" -> 61; 0 when it is something else.
+int OpenMlId(const std::string& name) {
+  const std::string folded = FoldName(name);
+  const std::string prefix = "openml-";
+  if (folded.rfind(prefix, 0) != 0) return 0;
+  int id = 0;
+  const char* end = folded.data() + folded.size();
+  const auto [stop, error] = std::from_chars(folded.data() + prefix.size(), end, id);
+  return error == std::errc() && stop == end && id > 0 ? id : 0;
+}
+
+Member EmbeddedMember(const std::string& name) {
+  const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name);
+  Member member;
+  member.name = member.title = name;
+  member.sha256 = EmbeddedSha256(name);
+  member.present = true;
+  member.rows = entry->rows;
+  member.columns = entry->attributes - 1;
+  member.origin = "embedded";
+  return member;
+}
+
+Member GeneratorMember(const std::string& text) {
+  const GeneratorSpec spec = ParseGenerator(text);
+  Member member;
+  member.name = member.title = spec.display_name();
+  member.sha256 = spec.sha256();
+  member.present = true;
+  member.rows = spec.is_table() ? static_cast<std::int64_t>(spec.values.at("n_samples")) : 0;
+  member.columns = spec.is_table() ? static_cast<std::int64_t>(spec.values.at("n_features")) : 1;
+  member.synthetic = true;
+  member.origin = "generator";
+  return member;
+}
+
+//! What is known of an OpenML data set before it is here.
+Member KnownMember(int id) {
+  const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
+  Member member;
+  member.openml = id;
+  member.name = entry != nullptr ? entry->name : "openml-" + std::to_string(id);
+  member.title = member.name;
+  member.origin = "openml " + std::to_string(id);
+  if (entry != nullptr) {
+    member.rows = entry->rows;
+    member.columns = entry->attributes - 1;
+  }
+  return member;
+}
+
+void FillFromRecord(Member& member, const CacheRecord& record) {
+  member.title = record.name;
+  member.sha256 = record.sha256;
+  member.present = true;
+  member.rows = record.rows;
+  member.columns = record.columns;
+  member.complete = record.complete;
+}
+
+//! Failures of this process, so that a plan which names a data set often asks a server once.
+class Failures {
+ public:
+  static Failures& Instance() {
+    static Failures failures;
+    return failures;
+  }
+  std::string Find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    return found == known_.end() ? "" : found->second;
+  }
+  void Add(const std::string& key, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    known_[key] = why;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> known_;
+};
+
+ServerOptions ServerFor(const FetchOptions& options) {
+  ServerOptions server = ServerOptions::FromEnvironment();
+  if (options.policy == FetchPolicy::kIfCheap) {
+    // At plan time somebody waits.
+    server.connect_timeout = 3;
+    server.stall_timeout = 5;
+    server.retries = 1;
+    server.back_off = 0.2;
+  }
+  return server;
+}
+
+//! Fetches those of `ids` that are not in the cache, as far as the policy goes; says why not.
+std::map<int, std::string> FetchMissing(Cache& cache, const std::vector<int>& ids,
+                                        const FetchOptions& options) {
+  std::map<int, std::string> reasons;
+  OpenMlServer server(ServerFor(options));
+  const std::int64_t limit =
+      options.policy == FetchPolicy::kAll || server.is_file() ? 0 : options.max_bytes;
+  const auto key = [&](int id) {
+    return server.base() + " " + std::to_string(id) + " " + std::to_string(limit);
+  };
+  std::vector<int> wanted;
+  for (const int id : ids) {
+    const std::string why = server.is_file() ? "" : Failures::Instance().Find(key(id));
+    if (why.empty())
+      wanted.push_back(id);
+    else
+      reasons[id] = why;
+  }
+  FetchManyOptions many;
+  many.max_bytes = limit;
+  for (const FetchOutcome& outcome : FetchMany(cache, server, wanted, many)) {
+    if (outcome.present) continue;
+    reasons[outcome.id] = outcome.error;
+    Failures::Instance().Add(key(outcome.id), outcome.error);
+  }
+  return reasons;
+}
+
+std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOptions& options) {
+  Cache cache(Cache::DefaultRoot());
+  std::vector<Member> members;
+  std::vector<int> missing;
+  for (const int id : ids) {
+    members.push_back(KnownMember(id));
+    if (const auto record = cache.Find(id))
+      FillFromRecord(members.back(), *record);
+    else
+      missing.push_back(id);
+  }
+  if (missing.empty()) return members;
+  std::map<int, std::string> reasons;
+  if (options.policy != FetchPolicy::kNone) reasons = FetchMissing(cache, missing, options);
+  for (Member& member : members) {
+    if (member.present) continue;
+    const auto record = cache.Find(member.openml);
+    const auto reason = reasons.find(member.openml);
+    if (record)
+      FillFromRecord(member, *record);
+    else
+      member.reason = reason != reasons.end() ? reason->second : "not in the cache";
+  }
+  return members;
+}
+
+}  // namespace
+
+UnknownDataset::UnknownDataset(std::string name_in, std::vector<std::string> candidates_in,
+                               std::vector<std::string> nearest_in)
+    : std::invalid_argument(UnknownText(name_in, nearest_in)),
+      name(std::move(name_in)),
+      candidates(std::move(candidates_in)),
+      nearest(std::move(nearest_in)) {}
+
+UnknownDataset::UnknownDataset(std::string name_in, std::vector<std::string> candidates_in)
+    : UnknownDataset(name_in, candidates_in, NearestNames(name_in, candidates_in)) {}
+
+std::vector<std::string> NearestNames(const std::string& name,
+                                      const std::vector<std::string>& candidates,
+                                      std::size_t count) {
+  const std::string folded = FoldName(name);
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = EditDistance(folded, FoldName(candidate));
+    if (distance <= std::max<std::size_t>(2, folded.size() / 3)) {
+      ranked.emplace_back(distance, candidate);
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> nearest;
+  for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
+    nearest.push_back(ranked[i].second);
+  }
+  return nearest;
+}
+
+std::vector<std::string> Catalog::Names() const {
+  std::vector<std::string> names = {"embedded"};
+  for (const Suite& suite : DataRegistry::BuiltIn().suites()) names.push_back(suite.name);
+  for (const std::string& name : EmbeddedNames()) names.push_back(name);
+  for (const RegistryEntry& entry : DataRegistry::BuiltIn().entries()) {
+    if (!entry.embedded && entry.generator.empty()) names.push_back(entry.name);
+  }
+  for (const std::string& name : GeneratorNames()) names.push_back(name);
+  return names;
+}
+
+std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions& options) const {
+  std::vector<Member> members;
+  if (FoldName(name) == "embedded") {
+    for (const std::string& embedded : EmbeddedNames()) members.push_back(EmbeddedMember(embedded));
+    return members;
+  }
+  if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
+    return OpenMlMembers(suite->members, options);
+  }
+  if (const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name)) {
+    if (entry->embedded) return {EmbeddedMember(*FindEmbedded(entry->name))};
+    if (!entry->generator.empty()) return {GeneratorMember(entry->generator)};
+    return OpenMlMembers({entry->openml}, options);
+  }
+  if (IsGenerator(name)) return {GeneratorMember(name)};
+  if (const int id = OpenMlId(name)) return OpenMlMembers({id}, options);
+  throw UnknownDataset(name, Names());
+}
+
+Member Catalog::ResolveOrFallback(const std::string& name, const FetchOptions& options) const {
+  const std::vector<Member> members = Resolve(name, options);
+  if (members.size() != 1) throw std::invalid_argument("\"" + name + "\" is a group of data sets");
+  const Member& wanted = members.front();
+  const RegistryEntry* entry = DataRegistry::BuiltIn().Find(wanted.name);
+  if (wanted.present || entry == nullptr) return wanted;
+  for (const std::string& fallback : entry->fallbacks) {
+    Member member = Resolve(fallback, options).front();
+    if (!member.present) continue;
+    member.reason = "stands in for " + wanted.name + ": " + wanted.reason;
+    return member;
+  }
+  return wanted;
+}
+
+Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
+  if (member.synthetic) {
+    const GeneratorSpec spec = ParseGenerator(member.name);
+    const std::int64_t rows = options.rows > 0 || spec.is_table() ? options.rows : 1000;
+    return GenerateFrame(spec, options.seed, rows);
+  }
+  if (const std::string* embedded = FindEmbedded(member.name)) return LoadEmbedded(*embedded);
+  if (member.openml > 0) {
+    const Cache cache(Cache::DefaultRoot());
+    if (const auto record = cache.Find(member.openml)) return cache.Load(*record);
+  }
+  throw AbsentDataset(member.name + " is not here" +
+                      (member.reason.empty() ? "" : ": " + member.reason) +
+                      "; fetch it with: build/retable datasets fetch " + member.name);
+}
+
+Frame Catalog::Load(const std::string& name, const LoadOptions& options) const {
+  const std::vector<Member> members = Resolve(name, {FetchPolicy::kNone, 0});
+  if (members.size() != 1) throw std::invalid_argument("\"" + name + "\" is a group of data sets");
+  return Load(members.front(), options);
+}
+
+}  // namespace retable::datasets

@@ -1,0 +1,183 @@
+#include "datasets/registry/embedded.hpp"
+
+#include <charconv>
+#include <map>
+#include <stdexcept>
+
+#include "base/sha256.hpp"
+#include "datasets/registry/embedded_files.hpp"
+#include "datasets/openml/gzip.hpp"
+
+namespace retable::datasets {
+namespace {
+
+struct Source {
+  const char* name;
+  const char* file;
+  const char* target_file;  //!< where the target has a file of its own
+  char separator;
+  bool header;  //!< first line: rows, columns, class names
+  std::vector<std::string> features;
+  std::vector<std::string> classes;
+};
+
+std::vector<std::string> CancerFeatures() {
+  const std::vector<std::string> base = {
+      "radius",      "texture",   "perimeter",      "area",     "smoothness",
+      "compactness", "concavity", "concave points", "symmetry", "fractal dimension"};
+  std::vector<std::string> names;
+  for (const auto& name : base) names.push_back("mean " + name);
+  for (const auto& name : base) names.push_back(name + " error");
+  for (const auto& name : base) names.push_back("worst " + name);
+  return names;
+}
+
+std::vector<std::string> DigitFeatures() {
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i) {
+    names.push_back("pixel_" + std::to_string(i / 8) + "_" + std::to_string(i % 8));
+  }
+  return names;
+}
+
+const std::vector<Source>& Sources() {
+  static const std::vector<Source> sources = {
+      {"iris",
+       "iris.csv",
+       nullptr,
+       ',',
+       true,
+       {"sepal length", "sepal width", "petal length", "petal width"},
+       {"setosa", "versicolor", "virginica"}},
+      {"breast_cancer",
+       "breast_cancer.csv",
+       nullptr,
+       ',',
+       true,
+       CancerFeatures(),
+       {"malignant", "benign"}},
+      {"wine",
+       "wine_data.csv",
+       nullptr,
+       ',',
+       true,
+       {"alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols",
+        "flavanoids", "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue",
+        "od280/od315_of_diluted_wines", "proline"},
+       {"class_0", "class_1", "class_2"}},
+      {"digits",
+       "digits.csv.gz",
+       nullptr,
+       ',',
+       false,
+       DigitFeatures(),
+       {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}},
+      {"diabetes",
+       "diabetes_data_raw.csv.gz",
+       "diabetes_target.csv.gz",
+       ' ',
+       false,
+       {"age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6"},
+       {}},
+  };
+  return sources;
+}
+
+const Source& FindSource(const std::string& name) {
+  for (const Source& source : Sources()) {
+    if (name == source.name) return source;
+  }
+  throw std::invalid_argument("no embedded data set \"" + name + "\"");
+}
+
+std::string Text(const char* file) {
+  std::string bytes(EmbeddedFile(file));
+  return IsGzip(bytes) ? Gunzip(bytes) : bytes;
+}
+
+//! Plain separated numbers; the embedded files have nothing else after their first line.
+class NumberReader {
+ public:
+  NumberReader(std::string_view text, char separator)
+      : at_(text.data()), end_(text.data() + text.size()), separator_(separator) {}
+
+  void SkipLine() {
+    while (at_ < end_ && *at_ != '\n') ++at_;
+    if (at_ < end_) ++at_;
+  }
+  bool AtEnd() const { return at_ >= end_; }
+  double Next() {
+    double value = 0;
+    const auto [stop, error] = std::from_chars(at_, end_, value);
+    if (error != std::errc()) throw std::logic_error("an embedded file is damaged");
+    at_ = stop;
+    while (at_ < end_ && (*at_ == separator_ || *at_ == '\n' || *at_ == '\r')) ++at_;
+    return value;
+  }
+
+ private:
+  const char* at_;
+  const char* end_;
+  char separator_;
+};
+
+}  // namespace
+
+std::string_view EmbeddedFile(const std::string& name) {
+  for (const EmbeddedBytes& file : kEmbeddedFiles) {
+    if (name == file.name) {
+      return {reinterpret_cast<const char*>(file.bytes), file.size};
+    }
+  }
+  throw std::invalid_argument("no embedded file \"" + name + "\"");
+}
+
+const std::vector<std::string>& EmbeddedNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Source& source : Sources()) all.emplace_back(source.name);
+    return all;
+  }();
+  return names;
+}
+
+std::string EmbeddedSha256(const std::string& name) {
+  const Source& source = FindSource(name);
+  std::string text = Text(source.file);
+  if (source.target_file != nullptr) text += Text(source.target_file);
+  return Sha256(text);
+}
+
+Frame LoadEmbedded(const std::string& name) {
+  const Source& source = FindSource(name);
+  const std::string text = Text(source.file);
+  const std::string target_text = source.target_file != nullptr ? Text(source.target_file) : "";
+  NumberReader features(text, source.separator);
+  NumberReader targets(target_text, source.separator);
+  NumberReader& target = source.target_file != nullptr ? targets : features;
+  if (source.header) features.SkipLine();
+
+  std::vector<ColumnInfo> columns;
+  for (const std::string& feature : source.features) {
+    columns.push_back({feature, ColumnKind::kNumeric, {}});
+  }
+  columns.push_back({"target", source.classes.empty() ? ColumnKind::kNumeric : ColumnKind::kNominal,
+                     source.classes});
+  std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
+  roles.back() = ColumnRole::kTarget;
+  const std::size_t width = source.features.size();
+  FrameBuilder builder(std::move(columns), std::move(roles));
+  while (!features.AtEnd()) {
+    double* row = builder.Row();
+    for (std::size_t c = 0; c < width; ++c) row[c] = features.Next();
+    row[width] = target.Next();
+    builder.CommitRow();
+  }
+  Frame frame = builder.Finish();
+  frame.name = name;
+  frame.origin = "embedded";
+  frame.sha256 = EmbeddedSha256(name);
+  return frame;
+}
+
+}  // namespace retable::datasets

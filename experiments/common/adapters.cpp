@@ -1,0 +1,78 @@
+#include "experiments/common/adapters.hpp"
+
+#include <map>
+#include <stdexcept>
+
+namespace retable::experiments {
+namespace {
+
+harness::DatasetInfo Describe(const datasets::Member& member) {
+  harness::DatasetInfo info;
+  info.name = member.name;
+  info.sha256 = member.sha256;
+  info.present = member.present;
+  info.reason = member.reason;
+  info.rows = member.rows;
+  info.columns = member.columns;
+  info.complete = member.complete;
+  info.origin = member.origin;
+  return info;
+}
+
+template <class T>
+T Get(const harness::Values& values, const std::string& name, const char* kind) {
+  const auto found = values.find(name);
+  if (found == values.end()) throw std::invalid_argument("the cell has no \"" + name + "\"");
+  if (const T* value = std::get_if<T>(&found->second)) return *value;
+  throw std::invalid_argument("\"" + name + "\" must be " + kind);
+}
+
+}  // namespace
+
+std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
+  static std::map<std::string, std::vector<harness::DatasetInfo>> known;
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  std::vector<harness::DatasetInfo> infos;
+  try {
+    for (const datasets::Member& member : datasets::Catalog().Resolve(name)) {
+      infos.push_back(Describe(member));
+    }
+  } catch (const datasets::UnknownDataset& unknown) {
+    throw harness::UnknownName("unknown data set \"" + name + "\"", name, unknown.candidates);
+  }
+  known[name] = infos;
+  return infos;
+}
+
+datasets::Frame LoadData(const std::string& name, std::int64_t rows, std::uint64_t seed) {
+  datasets::LoadOptions options;
+  options.rows = rows;
+  options.seed = seed;
+  const datasets::Catalog catalog;
+  datasets::FetchOptions fetch;
+  fetch.policy = datasets::FetchPolicy::kNone;
+  const auto members = catalog.Resolve(name, fetch);
+  return catalog.Load(members.front(), options);
+}
+
+std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_used) {
+  constexpr double kMoreThanOne = 1.2;
+  std::vector<harness::Cost> costs;
+  for (const Work& w : work) costs.push_back({w.kind, w.amount, cores_used > kMoreThanOne});
+  return costs;
+}
+
+std::int64_t IntegerOf(const harness::Values& values, const std::string& name) {
+  return Get<std::int64_t>(values, name, "an integer");
+}
+
+std::int64_t IntegerOr(const harness::Values& values, const std::string& name,
+                       std::int64_t fallback) {
+  return values.count(name) ? IntegerOf(values, name) : fallback;
+}
+
+std::string TextOf(const harness::Values& values, const std::string& name) {
+  return Get<std::string>(values, name, "a text");
+}
+
+}  // namespace retable::experiments

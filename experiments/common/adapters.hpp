@@ -1,0 +1,75 @@
+#pragma once
+//! @file
+//! Between the harness, which knows no family, and the libraries, which know no harness: data sets
+//! and registered methods in the harness's words.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/common/registry.hpp"
+#include "algorithms/common/work.hpp"
+#include "datasets/registry/catalog.hpp"
+#include "harness/protocol.hpp"
+
+namespace retable::experiments {
+
+//! Concrete data sets for a name of the TOML; remembered within a process, since many experiments
+//! ask for the same group. @throws harness::UnknownName
+std::vector<harness::DatasetInfo> ResolveData(const std::string& name);
+
+//! The data set of a cell. `rows` and `seed` matter to generators only.
+datasets::Frame LoadData(const std::string& name, std::int64_t rows = 0, std::uint64_t seed = 0);
+
+//! All methods behind an interface, CPU and CUDA backends joined by name.
+template <class Interface>
+std::vector<harness::AlgorithmInfo> ListMethods() {
+  std::vector<harness::AlgorithmInfo> all;
+  for (const auto& method : Registry<Interface>::Instance().Methods()) {
+    auto known = std::find_if(all.begin(), all.end(),
+                              [&](const auto& info) { return info.name == method.name; });
+    if (known == all.end()) {
+      all.push_back({method.name, {}, {}, method.summary, method.citation});
+      known = all.end() - 1;
+    }
+    known->devices.emplace_back(DeviceName(method.device));
+    for (const auto& p : method.parameters) {
+      const bool there = std::any_of(known->parameters.begin(), known->parameters.end(),
+                                     [&](const auto& spec) { return spec.name == p.name; });
+      if (!there) known->parameters.push_back({p.name, p.fallback, p.help});
+    }
+  }
+  return all;
+}
+
+//! The method a cell names, on the cell's device, with the cell's parameters.
+template <class Interface>
+std::unique_ptr<Interface> MakeMethod(const harness::CellConfig& cell) {
+  const Device device = cell.device == "cuda" ? Device::kCuda : Device::kCpu;
+  const auto& registry = Registry<Interface>::Instance();
+  Parameters parameters;
+  if (const auto* method = registry.Find(cell.algorithm, device)) {
+    for (const auto& info : method->parameters) {
+      // The cell carries the parameters of all backends; each takes its own.
+      if (const auto given = cell.parameters.find(info.name); given != cell.parameters.end()) {
+        parameters.insert(*given);
+      }
+    }
+  }
+  return registry.Make(cell.algorithm, device, parameters);
+}
+
+//! What a method says it must do, in the harness's words. @param cores_used as timed: what ran on
+//! one processor is held against the ceilings of one
+std::vector<harness::Cost> CostsOf(const std::vector<Work>& work, double cores_used);
+
+//! A cell's integer axis or setting. @throws std::invalid_argument when it is absent.
+std::int64_t IntegerOf(const harness::Values& values, const std::string& name);
+//! The same, or the fallback.
+std::int64_t IntegerOr(const harness::Values& values, const std::string& name,
+                       std::int64_t fallback);
+//! A cell's text setting. @throws std::invalid_argument when it is absent.
+std::string TextOf(const harness::Values& values, const std::string& name);
+
+}  // namespace retable::experiments

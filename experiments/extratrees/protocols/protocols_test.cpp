@@ -1,0 +1,133 @@
+// The measuring protocols of the family on small data whose answers are known, and its TOML files.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "algorithms/extratrees/fit_work.hpp"
+#include "experiments/common/plan_testing.hpp"
+#include "harness/config/experiment.hpp"
+
+namespace retable::harness {
+namespace {
+
+using experiments::MetricOf;
+
+CellConfig Cell(const std::string& protocol, const std::string& algorithm,
+                const std::string& data) {
+  CellConfig cell = experiments::CellOf(protocol, algorithm, data);
+  cell.repeats = 2;
+  return cell;
+}
+
+TEST(FitProtocol, EveryMethodLearnsIris) {
+  for (const char* algorithm : {"frontier", "report", "scikit-learn"}) {
+    CellConfig cell = Cell("extratrees/fit", algorithm, "iris");
+    cell.axes["trees"] = std::int64_t{20};
+    cell.settings["min_time"] = 0.01;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_TRUE(outcome.verification.ok) << algorithm;
+    EXPECT_EQ(MetricOf(outcome, "accuracy").samples.size(), 2u);
+    for (const double a : MetricOf(outcome, "accuracy").samples) EXPECT_GT(a, 0.85) << algorithm;
+    EXPECT_GE(MetricOf(outcome, "time").samples.size(), 2u);
+    ASSERT_EQ(outcome.costs.size(), 1u);
+    EXPECT_EQ(outcome.costs[0].ceiling, "read");
+    // 20 trees look at two features of 100 samples at the root alone, after 400 floats.
+    EXPECT_GT(outcome.costs[0].amount, 1600 + 20 * 200);
+    EXPECT_GT(std::get<double>(outcome.facts.at("cores_used")), 0);
+  }
+}
+
+TEST(FitWork, CountsWhatInnerNodesLookAt) {
+  extratrees::Forest grown;
+  grown.trees.resize(2);
+  grown.trees[0].nodes.resize(3);
+  grown.trees[0].nodes[0].feature = 4;
+  grown.trees[0].nodes[0].samples = 10;
+  grown.trees[0].nodes[1].samples = 9;  // leaves are not looked at
+  grown.trees[1].nodes.resize(1);
+  const extratrees::FeatureMatrix data{nullptr, 10, 9};
+  extratrees::ForestOptions options{.n_trees = 2};
+  EXPECT_EQ(extratrees::FitWork(data, grown, options).at(0).amount, 360 + 3 * 10);
+  options.n_trees = 8;  // the two stand for eight
+  EXPECT_EQ(extratrees::FitWork(data, grown, options).at(0).amount, 360 + 4 * 3 * 10);
+  EXPECT_EQ(extratrees::FitWork(data, {}, options).at(0).amount, 360);
+}
+
+TEST(FitProtocol, AStoppedRunIsScaledAndSaysSo) {
+  CellConfig cell = Cell("extratrees/fit", "report", "digits");
+  cell.axes["trees"] = std::int64_t{2};
+  cell.parameters["max_steps"] = std::int64_t{10};
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(outcome.metrics.size(), 1u);
+  EXPECT_EQ(outcome.costs.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(outcome.facts.at("steps run")), 10);
+  EXPECT_GT(std::get<std::int64_t>(outcome.facts.at("steps of a complete run")), 200);
+}
+
+TEST(FitProtocol, RulesAreAnAxis) {
+  CellConfig cell = Cell("extratrees/fit", "frontier", "wine");
+  cell.settings["min_time"] = 0.01;
+  cell.axes["rule"] = std::string("report");
+  EXPECT_TRUE(FindProtocol(cell.protocol).measure(cell).verification.ok);
+  cell.axes["rule"] = std::string("nobody's");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+TEST(FitProtocol, RefusesARegressionTarget) {
+  const CellConfig cell = Cell("extratrees/fit", "frontier", "diabetes");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+TEST(KernelsProtocol, EveryKernelOfTheTableIsTimed) {
+  for (const char* kernel :
+       {"kernel_check_node_termination", "kernel_populate_class_counts", "kernel_collect_min_max",
+        "kernel_populate_valid_feat_idx", "kernel_advance_trees", "kernel_populate_feat_cut",
+        "kernel_place_best_feat_cuts", "kernel_update_trees", "kernel_collect_num_valid_feat",
+        "kernel_refresh_tree_is_done", "kernel_depopulate_valid_feat_idx",
+        "kernel_initialize_trees"}) {
+    CellConfig cell = Cell("extratrees/kernels", "report", "iris");
+    cell.axes["kernel"] = std::string(kernel);
+    cell.repeats = 1;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    EXPECT_TRUE(outcome.verification.ok);
+    EXPECT_GE(MetricOf(outcome, "calls").samples.front(), 1.0) << kernel;
+    EXPECT_GT(MetricOf(outcome, "time").samples.front(), 0.0) << kernel;
+    EXPECT_GT(MetricOf(outcome, "share").samples.front(), 0.0) << kernel;
+    EXPECT_LT(MetricOf(outcome, "share").samples.front(), 100.0) << kernel;
+  }
+}
+
+TEST(CountsProtocol, CountsIris) {
+  CellConfig cell = Cell("extratrees/counts", "report", "iris");
+  cell.axes["structure"] = std::string("trees");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(MetricOf(outcome, "rows").samples.front(), 100);
+  EXPECT_EQ(MetricOf(outcome, "classes").samples.front(), 3);
+  EXPECT_EQ(MetricOf(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
+}
+
+std::vector<Experiment> Load(const std::string& profile) {
+  return experiments::LoadFamily("extratrees", profile);
+}
+
+TEST(ForestExperiments, EveryArtifactIsThere) {
+  std::set<std::string> artifacts;
+  for (const auto& e : Load("quick")) artifacts.insert(e.artifact);
+  for (const char* artifact : {"table1", "table2", "fig1", "fig2", "sampling", "memory",
+                               "beyond_rules", "beyond_baseline", "beyond_ladder", "beyond_twin"}) {
+    EXPECT_EQ(artifacts.count(artifact), 1u) << artifact;
+  }
+}
+
+TEST(ForestExperiments, EveryProfilePlans) {
+  experiments::ExpectEveryProfilePlans("extratrees");
+}
+
+TEST(ForestExperiments, RowsAndColumnsAreTheReports) {
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("extratrees", "paper"), 3);
+}
+
+}  // namespace
+}  // namespace retable::harness

@@ -1,0 +1,42 @@
+#include "experiments/quantiles/data/columns.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "experiments/common/adapters.hpp"
+
+namespace retable::experiments {
+
+std::vector<harness::ParameterSpec> InputSettings() {
+  return {{"max_rows", std::int64_t{0}, "use only this many leading rows; 0: all"},
+          {"inputs", std::string("all"), "all columns, or only positive ones (xmin > 0)"}};
+}
+
+void ForEachInput(const harness::CellConfig& cell,
+                  const std::function<void(const SketchInput&)>& visit) {
+  const auto limit = IntegerOf(cell.settings, "max_rows");
+  const std::string wanted = TextOf(cell.settings, "inputs");
+  if (wanted != "all" && wanted != "positive") {
+    throw std::invalid_argument("setting inputs must be all or positive, not " + wanted);
+  }
+  const datasets::Frame frame = LoadData(cell.dataset, IntegerOr(cell.axes, "size", 0),
+                                         static_cast<std::uint64_t>(cell.seed));
+  SketchInput input;
+  for (const datasets::Column& column : frame.columns) {
+    auto values = column.values;
+    if (limit > 0 && values.size() > static_cast<std::size_t>(limit)) {
+      values = values.first(static_cast<std::size_t>(limit));
+    }
+    input.name = column.name;
+    input.values.clear();
+    std::copy_if(values.begin(), values.end(), std::back_inserter(input.values),
+                 [](float x) { return !std::isnan(x); });
+    if (input.values.empty()) continue;
+    const float least = *std::min_element(input.values.begin(), input.values.end());
+    if (wanted == "positive" && !(least > 0)) continue;
+    visit(input);
+  }
+}
+
+}  // namespace retable::experiments

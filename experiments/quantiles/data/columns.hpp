@@ -1,0 +1,28 @@
+#pragma once
+//! @file
+//! The sketch inputs of a data set: its columns as plain values, in the order of the file.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "datasets/frame/frame.hpp"
+#include "harness/protocol.hpp"
+
+namespace retable::experiments {
+
+//! One sketch input: a column without its missing values.
+struct SketchInput {
+  std::string name;
+  std::vector<float> values;
+};
+
+//! The settings that choose inputs; every quantile protocol that reads data sets has them.
+std::vector<harness::ParameterSpec> InputSettings();
+
+//! Calls `visit` for each column of the cell's data set that the settings choose. Columns without
+//! any value are left out. Memory: one column at a time.
+void ForEachInput(const harness::CellConfig& cell,
+                  const std::function<void(const SketchInput&)>& visit);
+
+}  // namespace retable::experiments

@@ -1,0 +1,161 @@
+//! @file
+//! Sums at memory speed: the sketch's CUDA kernels beside a plain read of the same memory, in the
+//! same run.
+//!
+//! Timed by the steady clock around a call that waits for its answer: the plain read (a sum a
+//! block), and the sketch's sums until they are back on the host. Runs alternate, so that what
+//! clock and power do hits both. `share` is the read's time over the sums', pair by pair. Before
+//! anything is timed the sums of a prefix are checked against the CPU's.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "algorithms/quantiles/cuda/stream_sums.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "base/cuda/memory.hpp"
+#endif
+
+namespace retable::experiments {
+namespace {
+
+using quantiles::Shape;
+
+const std::map<std::string, Shape>& Shapes() {
+  static const std::map<std::string, Shape> shapes{
+      {"synthetic normal", Shape::kNormal},
+      {"synthetic normal, far off zero", Shape::kOffsetNormal},
+      {"synthetic lognormal", Shape::kLognormal},
+      {"synthetic pixels, 70 % zeros", Shape::kPixel}};
+  return shapes;
+}
+
+class BandwidthProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "quantiles/bandwidth"; }
+  std::string family() const override { return "quantiles"; }
+  std::string summary() const override {
+    return "sums on the GPU against a plain read of the same memory";
+  }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    harness::AlgorithmInfo info;
+    info.name = "Retable";
+    info.devices = {"cuda"};
+    info.parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
+                       {"type", std::string("float32"), "float32 or float64"}};
+    info.summary = "Chebyshev sums in one pass, bounds unknown";
+    info.citation = "this project";
+    return {info};
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"size", std::int64_t{1000}, "values in device memory"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    if (!Shapes().contains(dataset)) {
+      std::vector<std::string> known;
+      for (const auto& [name, shape] : Shapes()) known.push_back(name);
+      throw harness::UnknownName("no such data", dataset, known);
+    }
+    harness::DatasetInfo info;
+    info.name = dataset;
+    info.present = true;
+    info.origin = "generator";
+    return {info};
+  }
+
+  harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
+#if defined(RETABLE_HAS_CUDA)
+    const std::string type = TextOf(cell.parameters, "type");
+    if (type == "float32") return Measure<float>(cell);
+    if (type == "float64") return Measure<double>(cell);
+    throw std::invalid_argument("type must be float32 or float64, not " + type);
+#else
+    throw std::runtime_error("this build has no CUDA");
+#endif
+  }
+
+ private:
+#if defined(RETABLE_HAS_CUDA)
+  template <class Real>
+  static harness::Outcome Measure(const harness::CellConfig& cell) {
+    const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "size"));
+    const int order = static_cast<int>(IntegerOr(cell.parameters, "l", 15));
+    const DeviceArray<Real> values(n);
+    const DeviceArray<double> scratch(4096);
+    quantiles::FillDevice(values.data(), n, Shapes().at(cell.dataset),
+                          static_cast<std::uint64_t>(cell.seed));
+    quantiles::ChebyshevCuda sums(order);
+    harness::Outcome outcome;
+    outcome.verification =
+        Verify<Real>(sums, values.data(), std::min<std::size_t>(n, 5000000), order);
+    if (!outcome.verification.ok) return outcome;
+
+    const auto read = [&] {
+      quantiles::EnqueuePlainRead(values.data(), n, scratch.data());
+      CheckCuda(cudaDeviceSynchronize(), "plain read");
+    };
+    const auto sum = [&] { sums.Sum(values.data(), n, nullptr); };
+    for (int i = 0; i < 3; ++i) {
+      read();
+      sum();
+    }
+    harness::Metric time{"time", "s", {}, {}, {}};
+    harness::Metric reading{"read", "s", {}, {}, {}};
+    harness::Metric share{"share", "1", {}, {}, {}};
+    harness::Metric rate{"rate", "B/s", {}, {}, {}};
+    harness::RunTimer timer({.gpu_clock = true});  // the plain reads have a timer of their own
+    const std::int64_t samples = std::max<std::int64_t>(5, cell.repeats);
+    for (std::int64_t i = 0; i < samples; ++i) {
+      reading.samples.push_back(harness::TimeOnce(read));
+      time.samples.push_back(timer.Time(sum));
+      share.samples.push_back(reading.samples.back() / time.samples.back());
+      rate.samples.push_back(static_cast<double>(n * sizeof(Real)) / time.samples.back());
+    }
+    outcome.metrics = {time, reading, share, rate};
+    harness::DescribeTiming(outcome, timer.result());
+    outcome.costs = CostsOf({{"read", static_cast<double>(n * sizeof(Real))},
+                             { "FMA fp64",
+                               2.0 * order * static_cast<double>(n) }},
+                            1);
+    return outcome;
+  }
+
+  template <class Real>
+  static harness::Verification Verify(quantiles::ChebyshevCuda& sums, const Real* values,
+                                      std::size_t n, int order) {
+    std::vector<Real> host(n);
+    CheckCuda(cudaMemcpy(host.data(), values, n * sizeof(Real), cudaMemcpyDeviceToHost),
+              "cudaMemcpy");
+    quantiles::ChebyshevAccumulator twin(order, false);
+    twin.Update(std::span<const Real>(host));
+    quantiles::ChebyshevSums found = sums.Sum(values, n, nullptr);
+    const quantiles::ChebyshevSums& exact = twin.sums();
+    double worst = found.sum[0] == exact.sum[0] && found.min == exact.min &&
+                           found.max == exact.max && found.at_min == exact.at_min &&
+                           found.at_max == exact.at_max
+                       ? 0
+                       : 1;
+    found.MoveTo(exact.map, order);
+    for (int k = 1; k <= order; ++k) {
+      worst = std::max(worst, std::abs(found.sum[k] - exact.sum[k]) / exact.sum[0]);
+    }
+    const double allowed = sizeof(Real) == 4 ? 1e-8 : 1e-13;
+    return {true,  worst <= allowed, "largest error of a moment",
+            worst, allowed,          "the CPU's sums of the first values"};
+  }
+#endif
+};
+
+RETABLE_PROTOCOL(BandwidthProtocol);
+
+}  // namespace
+}  // namespace retable::experiments

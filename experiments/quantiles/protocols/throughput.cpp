@@ -1,0 +1,185 @@
+//! @file
+//! Time to take a stream into a sketch (figures 10, 11 and 12).
+//!
+//! What is timed: begin_pass and update over all values, for every pass the sketch needs, on one
+//! thread, with the data in memory as float32; queries are not included, as in the paper (section
+//! 8.2). Google Benchmark times it; its raw JSON is kept beside the cell. CUDA twins read values
+//! that already lie on the device; their wall time runs from the call until the sums are back on
+//! the host. Before anything is timed the sketch's count and its median are checked against the
+//! values.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <span>
+#include <stdexcept>
+
+#include "algorithms/quantiles/cuda/device_update.hpp"
+#include "algorithms/quantiles/quantile_sketch.hpp"
+#include "base/parallel.hpp"
+#include "datasets/generators/generators.hpp"
+#include "experiments/common/device_floats.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/quantiles/peers/external_sketch.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using quantiles::QuantileSketch;
+
+class ThroughputProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "quantiles/throughput"; }
+  std::string family() const override { return "quantiles"; }
+  std::string summary() const override { return "time to take a stream into a sketch"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<QuantileSketch>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"size", std::int64_t{1000}, "values in the stream"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"min_time", 0.05, "seconds a repetition lasts at least"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveData(dataset);
+  }
+
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    std::vector<float> values(static_cast<std::size_t>(IntegerOf(cell.axes, "size")));
+    Fill(datasets::ParseGenerator(cell.dataset), static_cast<std::uint64_t>(cell.seed), values);
+    const auto fresh = MakeMethod<QuantileSketch>(cell);
+    if (auto* external = dynamic_cast<ExternalSketch*>(fresh.get())) {
+      return MeasureExternal(cell, *external, values);
+    }
+    if (cell.device == "cuda") {
+      const DeviceFloats resident(values);
+      return Measure(cell, *fresh, values, [&resident](QuantileSketch& sketch) {
+        auto* device = quantiles::DeviceUpdateOf(sketch);
+        if (!device) throw std::invalid_argument("this method cannot read device memory");
+        device->update_device(resident.data(), resident.size(), nullptr);
+      });
+    }
+    return Measure(cell, *fresh, values, [&values](QuantileSketch& sketch) {
+      for (int pass = 0; pass < sketch.passes(); ++pass) {
+        sketch.begin_pass(pass);
+        sketch.update(std::span<const float>(values));
+      }
+    });
+  }
+
+ private:
+  using Feed = std::function<void(QuantileSketch&)>;
+
+  // Counter-based, so that the pieces can be made side by side.
+  static void Fill(const datasets::GeneratorSpec& spec, std::uint64_t seed,
+                   std::span<float> values) {
+    constexpr std::size_t kPiece = 1 << 16;
+    ParallelFor((values.size() + kPiece - 1) / kPiece, [&](std::size_t piece) {
+      const std::size_t first = piece * kPiece;
+      datasets::Generate(spec, seed, first,
+                         values.subspan(first, std::min(kPiece, values.size() - first)));
+    });
+  }
+
+  static harness::TimingResult Time(const harness::CellConfig& cell, const QuantileSketch& fresh,
+                                    std::size_t n, const Feed& feed) {
+    const auto body = [&] {
+      const auto sketch = fresh.empty_clone();
+      feed(*sketch);
+      harness::KeepAlive(sketch.get());
+    };
+    const double bytes = static_cast<double>(n * sizeof(float));
+    if (cell.device == "cuda") {
+      harness::RepeatOptions options;
+      options.budget =
+          10 * std::get<double>(cell.settings.at("min_time")) * static_cast<double>(cell.repeats);
+      options.items_per_iteration = static_cast<double>(n);
+      options.bytes_per_iteration = bytes;
+      options.gpu_clock = true;
+      auto timing = harness::TimeRepeated(body, options);
+      timing.included = "from the call until the sums are back on the host; values on the device";
+      return timing;
+    }
+    harness::BenchmarkOptions options;
+    options.min_time = std::get<double>(cell.settings.at("min_time"));
+    options.warmup = options.min_time;
+    options.repetitions = static_cast<int>(cell.repeats);
+    options.items_per_iteration = static_cast<double>(n);
+    options.bytes_per_iteration = bytes;
+    options.pin = true;
+    return harness::TimeWithGoogleBenchmark(cell.label + "/" + std::to_string(n), body, options);
+  }
+
+  // A program in another language: the values are handed over first, what is timed is its run.
+  static harness::Outcome MeasureExternal(const harness::CellConfig& cell, ExternalSketch& sketch,
+                                          const std::vector<float>& values) {
+    harness::Outcome outcome;
+    outcome.verification =
+        Verify(sketch, values, [&values](QuantileSketch& fed) { fed.update(values); });
+    if (!outcome.verification.ok) return outcome;
+    sketch.update(values);
+    sketch.Load();
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(cell.repeats);
+    options.budget = 10 * std::get<double>(cell.settings.at("min_time"));
+    auto timing = harness::TimeRepeated([&] { sketch.program().Run(); }, options);
+    timing.included = DescribeResident(sketch.program());
+    timing.cores_used = 0;  // another process's are not seen from here
+    harness::AddTiming(outcome, timing);
+    outcome.costs = CostsOf(sketch.work(values.size(), sizeof(double)), 1);
+    harness::AddRate(outcome, timing, static_cast<double>(values.size()), "values/s");
+    outcome.facts["bytes"] = static_cast<std::int64_t>(sketch.bytes());
+    outcome.facts["data"] = std::string("in the contender's memory, float64");
+    return outcome;
+  }
+
+  static harness::Outcome Measure(const harness::CellConfig& cell, const QuantileSketch& fresh,
+                                  const std::vector<float>& values, const Feed& feed) {
+    harness::Outcome outcome;
+    outcome.verification = Verify(fresh, values, feed);
+    if (!outcome.verification.ok) return outcome;
+    const auto timing = Time(cell, fresh, values.size(), feed);
+    harness::AddTiming(outcome, timing);
+    harness::AddRate(outcome, timing, static_cast<double>(values.size()), "values/s");
+    outcome.costs = CostsOf(fresh.work(values.size(), sizeof(float)), timing.cores_used);
+    outcome.facts["bytes"] = static_cast<std::int64_t>(fresh.bytes());
+    outcome.facts["data"] =
+        std::string(cell.device == "cuda" ? "resident on the device" : "in host memory");
+    if (!timing.raw_json.empty()) outcome.attachments["benchmark.json"] = timing.raw_json;
+    return outcome;
+  }
+
+  // A sketch that lost its values would be very fast: half of them must lie below its median,
+  // within the roughest method's error.
+  static harness::Verification Verify(const QuantileSketch& fresh, const std::vector<float>& values,
+                                      const Feed& feed) {
+    constexpr double kRoughest = 0.25;
+    const auto sketch = fresh.empty_clone();
+    feed(*sketch);
+    double error = 1;
+    if (sketch->count() == values.size()) {
+      try {
+        const double median = sketch->quantile(0.5);
+        const auto below = std::count_if(values.begin(), values.end(),
+                                         [&](float x) { return static_cast<double>(x) < median; });
+        error = std::abs(static_cast<double>(below) / static_cast<double>(values.size()) - 0.5);
+      } catch (const quantiles::SketchFailure&) {
+        error = 0;  // naive sums break here: a finding of the accuracy tables, not a wrong time
+      }
+    }
+    return {true,  error <= kRoughest, "rank error of the median",
+            error, kRoughest,          "count of values below it"};
+  }
+};
+
+RETABLE_PROTOCOL(ThroughputProtocol);
+
+}  // namespace
+}  // namespace retable::experiments

@@ -1,0 +1,36 @@
+#pragma once
+//! @file
+//! The layers of image_layers.hpp on a CUDA device, for one image under many coalitions of its
+//! tiles: only masks go there, and log-odds come back.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "experiments/shapley/games/images/layers.hpp"
+#include "experiments/shapley/games/images/tiled_image.hpp"
+
+namespace retable::experiments {
+
+//! Keeps its device memory between calls. Not for several threads at a time.
+class DeviceLayers {
+ public:
+  //! @throws std::invalid_argument for a network whose image is read by other than convolutions or
+  //! whose layers are too wide for a block's shared memory, std::runtime_error on a CUDA error.
+  DeviceLayers(const LayerGraph& graph, const TiledImage& tiled);
+  ~DeviceLayers();
+
+  //! values[k] = log-odds of class `answer` for the image under coalition k: masks of
+  //! (players + 63) / 64 words each. The logits are the CPU twin's, bit for bit.
+  void LogOdds(std::span<const std::uint64_t> coalitions, std::size_t answer,
+               std::span<double> values);
+  //! The logits themselves, [coalition][class].
+  std::vector<float> Logits(std::span<const std::uint64_t> coalitions);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace retable::experiments

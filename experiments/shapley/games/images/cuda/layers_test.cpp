@@ -1,0 +1,127 @@
+// The image networks on a GPU against their CPU backend, bit for bit, on fresh random networks,
+// images and coalitions.
+
+#include <gtest/gtest.h>
+
+#if defined(RETABLE_HAS_CUDA)
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/seed_testing.hpp"
+#include "experiments/shapley/games/images/cuda/layers.hpp"
+#include "experiments/shapley/games/images/game.hpp"
+#include "experiments/shapley/games/images/random_networks_testing.hpp"
+
+namespace retable::experiments {
+namespace {
+
+class CudaLayers : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      GTEST_SKIP() << "no CUDA device";
+    }
+    random_.seed(FreshSeed());
+  }
+
+  Image RandomImage(const ImageShape& shape) {
+    return {static_cast<std::size_t>(shape.channels), static_cast<std::size_t>(shape.height),
+            static_cast<std::size_t>(shape.width), RandomFloats(shape.size(), random_)};
+  }
+  //! An image as one of the program's own networks reads it.
+  TiledImage RandomTiles(const std::string& network) {
+    const int side = network == "digits" ? 8 : 32;
+    Image image = RandomImage({1, side, side});
+    for (float& value : image.values) value = std::min(1.0f, std::abs(value));
+    return Tiled(std::move(image), network == "digits" ? 1 : 2, {0.0f});
+  }
+  void ExpectSame(const LayerGraph& graph, const TiledImage& tiled, std::size_t count);
+
+  std::mt19937_64 random_;
+};
+
+// The coalitions' images, as the CPU's game draws them.
+std::vector<float> Drawn(const TiledImage& tiled, std::span<const std::uint64_t> coalitions) {
+  const auto words = static_cast<std::size_t>((tiled.players + 63) / 64);
+  const std::size_t size = tiled.image.size(), pixels = tiled.player.size();
+  std::vector<float> images(coalitions.size() / words * size);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const std::size_t at = i % size;
+    const auto player = static_cast<std::size_t>(tiled.player[at % pixels]);
+    const std::uint64_t word = coalitions[i / size * words + player / 64];
+    images[i] =
+        ((word >> (player % 64)) & 1) != 0 ? tiled.image.values[at] : tiled.black[at / pixels];
+  }
+  return images;
+}
+
+// Equal logits; log-odds, whose exponentials differ from the host's in the last digits, to 1e-12.
+void CudaLayers::ExpectSame(const LayerGraph& graph, const TiledImage& tiled, std::size_t count) {
+  SCOPED_TRACE(testing::Message() << graph.layers.size() << " layers, " << tiled.players
+                                  << " players, " << count << " coalitions");
+  const auto coalitions = RandomCoalitions(count, tiled.players, random_);
+  std::vector<float> want(count * graph.classes());
+  MakeLayerNetwork(graph)->logits(Drawn(tiled, coalitions), want);
+  DeviceLayers device(graph, tiled);
+  EXPECT_TRUE(device.Logits(coalitions) == want);
+  const std::size_t answer = graph.classes() / 2;
+  std::vector<double> odds(count), again(count);
+  device.LogOdds(coalitions, answer, odds);
+  device.LogOdds(coalitions, answer, again);
+  EXPECT_TRUE(odds == again);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto logits = std::span(want).subspan(k * graph.classes(), graph.classes());
+    const double host = LogOdds(logits, answer);
+    ASSERT_NEAR(odds[k], host, 1e-12 * (1 + std::abs(host)));
+  }
+}
+
+TEST_F(CudaLayers, RandomNetworksHaveTheSameLogits) {
+  for (int trial = 0; trial < 24; ++trial) {
+    const int tile = Between(1, 3, random_), channels = Between(1, 3, random_);
+    const int rows = Between(1, 12, random_), columns = Between(1, 12, random_);
+    const ImageShape shape{channels, tile * rows, tile * columns};
+    const int layers = Between(1, 6, random_), classes = Between(2, 40, random_);
+    const auto graph = RandomGraph(shape, layers, classes, random_);
+    const auto black = RandomFloats(static_cast<std::size_t>(channels), random_);
+    const auto tiled = Tiled(RandomImage(shape), static_cast<std::size_t>(tile), black);
+    const std::size_t counts[] = {1, 127, 128, 129, 300};
+    ExpectSame(graph, tiled, counts[trial % 5]);
+  }
+}
+
+TEST_F(CudaLayers, TheOwnNetworksHaveTheSameLogits) {
+  for (const char* name : {"digits", "fashion"}) {
+    const TiledImage tiled = RandomTiles(name);
+    const LayerGraph graph = ReadLayers(NetworkFile(name), tiled.image);
+    for (const std::size_t count : {1, 257, 3000}) ExpectSame(graph, tiled, count);
+  }
+}
+
+TEST_F(CudaLayers, WalksGiveTheCoalitionsOwnValues) {
+  const TiledImage tiled = RandomTiles("fashion");
+  const LayerGraph graph = ReadLayers(NetworkFile("fashion"), tiled.image);
+  const auto game = MakeDeviceImageGame(graph, tiled, 3);
+  const std::size_t d = 256, walks = 3;
+  std::vector<std::int32_t> orders;
+  for (std::size_t w = 0; w < walks; ++w) {
+    for (std::size_t i = 0; i < d; ++i) orders.push_back(static_cast<std::int32_t>(i));
+    std::shuffle(orders.end() - static_cast<std::ptrdiff_t>(d), orders.end(), random_);
+  }
+  std::vector<double> together(walks * (d + 1)), one(d + 1);
+  game->walks(orders, together);
+  for (std::size_t w = 0; w < walks; ++w) {
+    game->evaluate(shapley::Prefixes(std::span(orders).subspan(w * d, d)), one);
+    EXPECT_TRUE(std::equal(one.begin(), one.end(),
+                           together.begin() + static_cast<std::ptrdiff_t>(w * (d + 1))));
+  }
+}
+
+}  // namespace
+}  // namespace retable::experiments
+
+#endif

@@ -1,0 +1,38 @@
+#pragma once
+//! @file
+//! A network's answer to one image as a game of the image's tiles (Mitchell et al. 2022, section
+//! 5.5): tiles outside of the coalition are black, and the value is the log-odds of the class that
+//! the whole image has the highest logit of.
+
+#include <memory>
+
+#include "algorithms/shapley/games/game.hpp"
+#include "experiments/shapley/games/images/layers.hpp"
+#include "experiments/shapley/games/images/network.hpp"
+#include "experiments/shapley/games/images/tiled_image.hpp"
+
+namespace retable::experiments {
+
+//! An image whose players are tiles of `tile` x `tile` pixels, row by row; all channels of a tile
+//! go together. `black` is the value of a black pixel in each channel, as the network sees it.
+//! @throws std::invalid_argument for tiles that do not fill the image.
+TiledImage Tiled(Image image, std::size_t tile, std::vector<float> black);
+
+//! A coalition costs one image of the network. @throws std::invalid_argument for a network of one
+//! class.
+std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork> network,
+                                             TiledImage image);
+
+//! The same with the network's layers on a CUDA device: coalitions go there as masks, and many
+//! walks at a time. `answer`: the whole image's class. @throws std::invalid_argument for layers
+//! that the device's evaluator does not take, and where the program was built without CUDA.
+std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph& graph, const TiledImage& image,
+                                                   std::size_t answer);
+
+//! log(p / (1 - p)) of class `answer` under the softmax of the logits, without overflow.
+double LogOdds(std::span<const float> logits, std::size_t answer);
+
+//! The class of the highest logit.
+std::size_t Answer(const ImageNetwork& network, const Image& image);
+
+}  // namespace retable::experiments

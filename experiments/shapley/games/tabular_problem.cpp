@@ -1,0 +1,297 @@
+// Models on tables and the games of explaining them.
+//
+// Exact values: of trees by the tree family's interventional explainer, which must agree with the
+// game's own closed form; of a perceptron with at most 14 features by enumeration; else unknown.
+// Small games are kept as tables of all coalitions.
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "algorithms/shapley/permutation_sampler.hpp"
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "datasets/frame/encode.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/shapley/games/trees/boosted_trees.hpp"
+#include "experiments/shapley/games/perceptrons/mlp.hpp"
+#include "experiments/shapley/games/model_cache.hpp"
+#include "experiments/shapley/games/problem.hpp"
+#include "experiments/shapley/games/trees/tree_game.hpp"
+#include "harness/plan/plan.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using nlohmann::json;
+using retable::treeshap::RowBlock;
+using retable::treeshap::Tree;
+using retable::treeshap::TreeEnsemble;
+using retable::treeshap::TreeExplainer;
+using retable::treeshap::TreeNode;
+
+constexpr int kTabulated = 14;  // players of a game that is kept as a table
+
+// Everything a problem needs of its data: what is kept between cells.
+struct Trained {
+  std::size_t columns = 0;
+  std::int64_t rows = 0;
+  bool logistic = false;
+  std::vector<float> foreground, background;
+  TreeEnsemble trees;
+  Mlp mlp;
+
+  RowBlock Foreground() const { return {foreground, foreground.size() / columns, columns}; }
+  RowBlock Background() const { return {background, background.size() / columns, columns}; }
+};
+
+json ToJson(const TreeEnsemble& model) {
+  json trees = json::array();
+  for (const Tree& tree : model.trees) {
+    json nodes = json::array();
+    for (const TreeNode& n : tree.nodes) {
+      nodes.push_back({n.feature, n.threshold, n.left, n.right, n.cover, n.value});
+    }
+    trees.push_back(nodes);
+  }
+  return {{"features", model.features}, {"base", model.base_score}, {"trees", trees}};
+}
+
+TreeEnsemble TreesFromJson(const json& j) {
+  TreeEnsemble model;
+  model.features = j.at("features");
+  model.base_score = j.at("base").get<std::vector<double>>();
+  for (const json& nodes : j.at("trees")) {
+    Tree tree;
+    for (const json& n : nodes) {
+      TreeNode node;
+      node.feature = n.at(0);
+      node.threshold = n.at(1);
+      node.left = n.at(2);
+      node.right = n.at(3);
+      node.cover = n.at(4);
+      node.value = n.at(5);
+      tree.nodes.push_back(node);
+    }
+    model.trees.push_back(std::move(tree));
+  }
+  return model;
+}
+
+json ToJson(const Mlp& m) {
+  return {{"features", m.features}, {"hidden", m.hidden}, {"weight", m.weight},
+          {"bias", m.bias},         {"out", m.out},       {"out_bias", m.out_bias},
+          {"epochs", m.epochs},     {"loss", m.loss}};
+}
+
+Mlp MlpFromJson(const json& j) {
+  Mlp m;
+  m.features = j.at("features");
+  m.hidden = j.at("hidden");
+  m.weight = j.at("weight").get<std::vector<float>>();
+  m.bias = j.at("bias").get<std::vector<float>>();
+  m.out = j.at("out").get<std::vector<float>>();
+  m.out_bias = j.at("out_bias");
+  m.epochs = j.at("epochs");
+  m.loss = j.at("loss");
+  return m;
+}
+
+bool TwoClasses(std::span<const float> targets) {
+  const std::set<float> values(targets.begin(), targets.end());
+  return values == std::set<float>{0.0f, 1.0f};
+}
+
+bool IsMlp(const harness::CellConfig& cell) {
+  const std::string model = TextOf(cell.settings, "model");
+  if (model != "trees" && model != "mlp") {
+    throw std::invalid_argument("model = \"" + model + "\": \"trees\" and \"mlp\" are known");
+  }
+  return model == "mlp";
+}
+
+// To mean zero and variance one; columns of one value become zero.
+void Standardise(std::vector<float>& rows, std::size_t columns) {
+  const std::size_t n = rows.size() / columns;
+  for (std::size_t f = 0; f < columns; ++f) {
+    double mean = 0, square = 0;
+    for (std::size_t i = 0; i < n; ++i) mean += static_cast<double>(rows[i * columns + f]);
+    mean /= static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      square += std::pow(static_cast<double>(rows[i * columns + f]) - mean, 2);
+    }
+    const double deviation = std::sqrt(square / static_cast<double>(n));
+    for (std::size_t i = 0; i < n; ++i) {
+      float& x = rows[i * columns + f];
+      x = deviation > 0 ? static_cast<float>((static_cast<double>(x) - mean) / deviation) : 0.0f;
+    }
+  }
+}
+
+json Train(const harness::CellConfig& cell) {
+  const auto frame = LoadTabular(cell.dataset);
+  const std::size_t columns = frame.columns.size();
+  auto values = frame.RowMajor();
+  if (std::get<bool>(cell.settings.at("standardise"))) Standardise(values, columns);
+  const RowBlock block{values, static_cast<std::size_t>(frame.rows), columns};
+  const bool logistic = TwoClasses(frame.target->values);
+  const auto front = static_cast<std::size_t>(IntegerOf(cell.settings, "foreground"));
+  const auto back = static_cast<std::size_t>(IntegerOf(cell.settings, "background"));
+  if (front < 1 || back < 1 || front + back > block.rows) {
+    throw std::invalid_argument("foreground and background need " + std::to_string(front + back) +
+                                " rows, one of each at least; \"" + cell.dataset + "\" has " +
+                                std::to_string(block.rows));
+  }
+  json trained = {{"columns", columns}, {"rows", block.rows}, {"logistic", logistic}};
+  if (IsMlp(cell)) {
+    MlpOptions options;
+    options.epochs = static_cast<int>(IntegerOf(cell.settings, "epochs"));
+    options.logistic = logistic;
+    trained["mlp"] = ToJson(TrainMlp(block, frame.target->values, options));
+  } else {
+    BoostingOptions options;
+    options.rounds = static_cast<int>(IntegerOf(cell.settings, "rounds"));
+    options.depth = static_cast<int>(IntegerOf(cell.settings, "depth"));
+    options.logistic = logistic;
+    trained["trees"] = ToJson(TrainBoostedTrees(block, frame.target->values, options));
+  }
+  std::vector<std::int32_t> order(block.rows);
+  shapley::UniformOrder(static_cast<std::uint64_t>(IntegerOf(cell.settings, "rows_seed")), 0, 0,
+                        order);
+  std::vector<float> foreground, background;
+  for (std::size_t k = 0; k < front + back; ++k) {
+    const auto row = block.row(static_cast<std::size_t>(order[k]));
+    auto& to = k < back ? background : foreground;
+    to.insert(to.end(), row.begin(), row.end());
+  }
+  trained["foreground"] = foreground;
+  trained["background"] = background;
+  return trained;
+}
+
+Trained Get(const harness::CellConfig& cell) {
+  json identity = {{"data", cell.dataset}, {"sha256", cell.dataset_sha256}};
+  for (const auto& spec : TabularSettings()) {
+    std::visit([&](const auto& value) { identity[spec.name] = value; },
+               cell.settings.at(spec.name));
+  }
+  const json kept =
+      KeptModel(identity, harness::FamilySourceHash("shapley"), [&] { return Train(cell); });
+  Trained trained;
+  trained.columns = kept.at("columns");
+  trained.rows = kept.at("rows");
+  trained.logistic = kept.at("logistic");
+  trained.foreground = kept.at("foreground").get<std::vector<float>>();
+  trained.background = kept.at("background").get<std::vector<float>>();
+  if (kept.contains("mlp")) trained.mlp = MlpFromJson(kept.at("mlp"));
+  if (kept.contains("trees")) trained.trees = TreesFromJson(kept.at("trees"));
+  return trained;
+}
+
+double Difference(double a, double b) {
+  return std::abs(a - b) / std::max(1.0, std::abs(b));
+}
+
+// The full coalition is the row's prediction, the empty one the background's mean.
+double EndsDisagreement(const shapley::Game& game, double prediction, double mean) {
+  const std::size_t words = shapley::CoalitionWords(game.dimension());
+  std::vector<std::uint64_t> ends(2 * words, 0);
+  for (int i = 0; i < game.dimension(); ++i) {
+    ends[words + static_cast<std::size_t>(i) / 64] |= std::uint64_t{1} << (i % 64);
+  }
+  double v[2];
+  game.evaluate(ends, v);
+  return std::max(Difference(v[0], mean), Difference(v[1], prediction));
+}
+
+void AddGame(Problem& problem, std::unique_ptr<shapley::Game> game) {
+  if (game->dimension() <= kTabulated) game = shapley::TabulatedGame(*game);
+  problem.games.push_back(std::move(game));
+}
+
+void AddTreeGames(Problem& problem, const Trained& trained) {
+  const auto explainer =
+      Registry<TreeExplainer>::Instance().Make("Interventional", Device::kCpu, {});
+  explainer->prepare(trained.trees);
+  explainer->set_background(trained.Background());
+  const auto phi = explainer->values(trained.Foreground());
+  const std::size_t side = trained.columns + 1;
+  for (std::size_t r = 0; r < trained.Foreground().rows; ++r) {
+    const auto row = trained.Foreground().row(r);
+    auto game = MakeTreeGame(trained.trees, row, trained.Background());
+    const auto from = phi.begin() + static_cast<std::ptrdiff_t>(r * side);
+    problem.exact.emplace_back(from, from + static_cast<std::ptrdiff_t>(trained.columns));
+    const auto closed_form = game->ShapleyValues();
+    for (std::size_t i = 0; i < trained.columns; ++i) {
+      problem.disagreement =
+          std::max(problem.disagreement, Difference(closed_form[i], problem.exact[r][i]));
+    }
+    const double prediction = Predict(trained.trees, row)[0];
+    problem.disagreement = std::max(
+        problem.disagreement, EndsDisagreement(*game, prediction, phi[r * side + trained.columns]));
+    AddGame(problem, std::move(game));
+  }
+  problem.checked = "interventional SHAP against the game's closed form, and predictions";
+  problem.facts["reference"] = std::string("exact, interventional SHAP");
+}
+
+void AddMlpGames(Problem& problem, const Trained& trained) {
+  double mean = 0;
+  const RowBlock background = trained.Background();
+  for (std::size_t b = 0; b < background.rows; ++b) {
+    mean += trained.mlp.Predict(background.row(b)) / static_cast<double>(background.rows);
+  }
+  for (std::size_t r = 0; r < trained.Foreground().rows; ++r) {
+    const auto row = trained.Foreground().row(r);
+    AddGame(problem, MakeMlpGame(trained.mlp, row, background));
+    problem.disagreement =
+        std::max(problem.disagreement,
+                 EndsDisagreement(*problem.games.back(), trained.mlp.Predict(row), mean));
+    if (problem.features <= kTabulated) {
+      problem.exact.push_back(shapley::ExactShapleyValues(*problem.games.back()));
+    }
+  }
+  problem.checked = "predictions of the row and of the background";
+  problem.facts["reference"] =
+      std::string(problem.exact.empty() ? "mean of the trials" : "exact, all coalitions");
+  problem.facts["epochs"] = std::int64_t{trained.mlp.epochs};
+}
+
+}  // namespace
+
+datasets::Frame LoadTabular(const std::string& dataset) {
+  auto frame = LoadData(dataset);
+  if (dataset == "adult") frame = datasets::OneHot(frame);
+  if (dataset == "cal_housing") frame = datasets::CaliforniaHousing(frame);
+  if (!frame.target) throw std::invalid_argument("\"" + dataset + "\" has no target column");
+  return frame;
+}
+
+std::vector<harness::ParameterSpec> TabularSettings() {
+  return {{"model", std::string("trees"), "trees (boosted) or mlp (100 units)"},
+          {"foreground", std::int64_t{10}, "rows explained"},
+          {"background", std::int64_t{100}, "rows that stand for absent features"},
+          {"rows_seed", std::int64_t{1}, "chooses both"},
+          {"rounds", std::int64_t{100}, "of boosting"},
+          {"depth", std::int64_t{6}, "of a tree"},
+          {"epochs", std::int64_t{200}, "of a perceptron's training, at most"},
+          {"standardise", false, "features to mean zero and variance one before training"}};
+}
+
+Problem MakeTabularProblem(const harness::CellConfig& cell) {
+  const Trained trained = Get(cell);
+  Problem problem;
+  problem.features = static_cast<int>(trained.columns);
+  if (IsMlp(cell)) {
+    AddMlpGames(problem, trained);
+  } else {
+    AddTreeGames(problem, trained);
+  }
+  problem.facts["features"] = static_cast<std::int64_t>(trained.columns);
+  problem.facts["rows"] = trained.rows;
+  problem.facts["model"] = std::string(IsMlp(cell) ? "own perceptron" : "own boosted trees") +
+                           (trained.logistic ? ", log loss" : ", squared error");
+  return problem;
+}
+
+}  // namespace retable::experiments

@@ -1,0 +1,128 @@
+//! @file
+//! Discrepancy of sampled permutations (Mitchell et al. 2022, table 4): equation 8 with the Mallows
+//! kernel, and the time to draw the set. Each repeat is another seed; its drawing is timed on one
+//! thread, first touch included, the discrepancy afterwards is not. On a CUDA device a first set is
+//! drawn untimed, so that the time is without the start of the device but with all transfers, and
+//! the discrepancy is the device's. Rows that are no permutations, or weights that do not sum to
+//! one, are a wrong result.
+
+#include <cmath>
+
+#include "algorithms/shapley/discrepancy/discrepancy.hpp"
+#include "experiments/common/adapters.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using shapley::PermutationSample;
+using shapley::PermutationSampler;
+
+// Rows which do not hold every player once.
+std::int64_t BrokenRows(const PermutationSample& sample) {
+  std::int64_t broken = 0;
+  std::vector<char> seen;
+  for (std::size_t i = 0; i < sample.count(); ++i) {
+    seen.assign(static_cast<std::size_t>(sample.dimension), 0);
+    bool whole = true;
+    for (const std::int32_t player : sample.order(i)) {
+      whole = whole && player >= 0 && player < sample.dimension &&
+              seen[static_cast<std::size_t>(player)]++ == 0;
+    }
+    broken += whole ? 0 : 1;
+  }
+  return broken;
+}
+
+double WeightError(const PermutationSample& sample) {
+  double sum = 0;
+  for (std::size_t i = 0; i < sample.count(); ++i) sum += sample.weight(i);
+  return std::abs(sum - 1);
+}
+
+class DiscrepancyProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shapley/discrepancy"; }
+  std::string family() const override { return "shapley"; }
+  std::string summary() const override {
+    return "discrepancy of sampled permutations, and the time to draw them";
+  }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<PermutationSampler>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"dimension", std::int64_t{10}, "players of a permutation"},
+            {"samples", std::int64_t{100}, "permutations in the set"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"lambda", 4.0, "of the Mallows kernel that measures"},
+            {"search_limit", std::int64_t{0},
+             "most places (permutations times players) that designs are searched for; 0: any"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    if (dataset != "permutations") {
+      throw harness::UnknownName("\"" + dataset + "\": this protocol measures \"permutations\"",
+                                 dataset, {"permutations"});
+    }
+    harness::DatasetInfo info;
+    info.name = dataset;
+    info.present = true;
+    info.origin = "all orders of d players";
+    return {info};
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    const std::int64_t most = IntegerOr(cell.settings, "search_limit", 0);
+    const std::int64_t places = IntegerOf(cell.axes, "samples") * IntegerOf(cell.axes, "dimension");
+    const auto shipped = cell.parameters.find("shipped");
+    if (most > 0 && places > most && shipped != cell.parameters.end() &&
+        !std::get<bool>(shipped->second)) {
+      return "a search over " + std::to_string(places) +
+             " places takes a minute and more; the paper profile has no search_limit";
+    }
+    return {};
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const auto d = static_cast<int>(IntegerOf(cell.axes, "dimension"));
+    const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "samples"));
+    const double lambda = std::get<double>(cell.settings.at("lambda"));
+    const auto sampler = MakeMethod<PermutationSampler>(cell);
+    const shapley::PermutationKernel kernel(shapley::KernelKind::kMallows, lambda, d);
+    harness::Metric discrepancy{"discrepancy", "1", {}, {}, {}};
+    std::int64_t broken = 0;
+    const bool on_device = cell.device == "cuda";
+    harness::RunTimer timer({.gpu_clock = on_device, .pin = !on_device});
+    if (on_device) sampler->sample(n, d, 0);
+    for (std::int64_t r = 0; r < cell.repeats; ++r) {
+      const auto seed = static_cast<std::uint64_t>(cell.seed * 1000003 + r);
+      PermutationSample sample;
+      timer.Time([&] { sample = sampler->sample(n, d, seed); });
+      broken +=
+          BrokenRows(sample) + (sample.count() == n ? 0 : 1) + (WeightError(sample) < 1e-6 ? 0 : 1);
+      discrepancy.samples.push_back(on_device ? shapley::DeviceDiscrepancy(sample, kernel)
+                                              : shapley::Discrepancy(sample, kernel));
+    }
+    harness::Outcome outcome;
+    outcome.verification = {true,
+                            broken == 0,
+                            "rows that are no permutation, weights that do not sum to one",
+                            static_cast<double>(broken),
+                            0,
+                            "definition"};
+    outcome.facts["threads"] = std::int64_t{1};
+    outcome.metrics = {discrepancy, {"time", "s", timer.result().seconds, {}, {}}};
+    harness::DescribeTiming(outcome, timer.result());
+    outcome.facts["timed"] =
+        std::string(on_device ? "from the call to permutations in host memory: transfers included, "
+                                "device memory kept from a first call"
+                              : "from the call to permutations, allocations included");
+    outcome.costs = CostsOf(sampler->work(n, d), 1);
+    return outcome;
+  }
+};
+
+RETABLE_PROTOCOL(DiscrepancyProtocol);
+
+}  // namespace
+}  // namespace retable::experiments

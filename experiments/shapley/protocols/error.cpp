@@ -1,0 +1,254 @@
+//! @file
+//! Squared error of Shapley value estimates (Mitchell et al. 2022, sections 5.1 to 5.5 and appendix
+//! B): rows explained x features, equation 15, for a budget of marginal evaluations.
+//!
+//! Against exact values where they are known. Else as the paper does: each trial against the mean
+//! of all trials, times n / (n - 1) for n of them, the unbiased estimate of the variance; a bias
+//! that all trials share does not show there. A trial of a method of permutations draws them once,
+//! for all rows explained. Before anything is measured the games must agree with their models, and
+//! exact values with each other.
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/shapley/shapley_estimator.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/common/resident_program.hpp"
+#include "experiments/shapley/games/problem.hpp"
+#include "harness/protocol.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using shapley::PermutationSampler;
+using shapley::ShapleyEstimator;
+
+// One trial's estimates, game after game.
+using Estimates = std::vector<double>;
+
+double MeanSquare(const Estimates& a, const Estimates& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(a[i] - b[i], 2);
+  return sum / static_cast<double>(a.size());
+}
+
+Estimates Mean(const std::vector<Estimates>& trials) {
+  Estimates mean(trials.front().size(), 0.0);
+  for (const Estimates& trial : trials) {
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += trial[i] / static_cast<double>(trials.size());
+    }
+  }
+  return mean;
+}
+
+// The metrics of a cell's trials; evaluations and different coalitions are one explained row's.
+class Trials {
+ public:
+  explicit Trials(const Problem& problem) : problem_(problem) {}
+
+  // `estimate`: game to estimate, of this trial.
+  template <class Estimate>
+  void Run(const Estimate& estimate) {
+    Estimates all;
+    for (std::size_t r = 0; r < problem_.games.size(); ++r) {
+      if (r == 0) {
+        const shapley::CountingGame counted(*problem_.games[0]);
+        Append(estimate(counted, r), all);
+        evaluations_.samples.push_back(static_cast<double>(counted.evaluations()));
+        unique_.samples.push_back(static_cast<double>(counted.unique()));
+      } else {
+        Append(estimate(*problem_.games[r], r), all);
+      }
+    }
+    trials_.push_back(std::move(all));
+  }
+
+  std::vector<harness::Metric> Metrics() const {
+    harness::Metric mse{"mse", "margin^2", {}, {}, {}};
+    Estimates reference;
+    double scale = 1;
+    if (problem_.exact.empty()) {
+      reference = Mean(trials_);
+      scale = static_cast<double>(trials_.size()) / static_cast<double>(trials_.size() - 1);
+    } else {
+      for (const auto& row : problem_.exact) {
+        reference.insert(reference.end(), row.begin(), row.end());
+      }
+    }
+    for (const Estimates& trial : trials_) {
+      mse.samples.push_back(scale * MeanSquare(trial, reference));
+    }
+    return {mse, evaluations_, unique_};
+  }
+
+  // The first trial's values of the first game: what a heat map shows.
+  harness::Curve FirstValues() const {
+    harness::Curve curve;
+    curve.name = "values";
+    for (int i = 0; i < problem_.features; ++i) {
+      curve.x.push_back(i);
+      curve.y.push_back(trials_.front()[static_cast<std::size_t>(i)]);
+    }
+    return curve;
+  }
+
+ private:
+  static void Append(const shapley::ShapleyEstimate& estimate, Estimates& all) {
+    all.insert(all.end(), estimate.values.begin(), estimate.values.end());
+  }
+
+  const Problem& problem_;
+  std::vector<Estimates> trials_;
+  harness::Metric evaluations_{"evaluations", "values", {}, {}, {}};
+  harness::Metric unique_{"unique", "coalitions", {}, {}, {}};
+};
+
+// An axis that is a parameter of the method: what figures 13 to 16 vary.
+harness::CellConfig WithAxes(harness::CellConfig cell) {
+  for (const char* name : {"lambda", "candidates"}) {
+    const auto axis = cell.axes.find(name);
+    if (axis != cell.axes.end()) cell.parameters[name] = axis->second;
+  }
+  return cell;
+}
+
+std::vector<harness::ParameterSpec> ParameterAxes() {
+  return {{"lambda", 4.0, "of the Mallows kernel of the method"},
+          {"candidates", std::int64_t{25}, "to choose each permutation from"}};
+}
+
+harness::Outcome Measure(const harness::CellConfig& asked, const Problem& problem,
+                         std::int64_t budget) {
+  constexpr double kAgreement = 1e-6;
+  const harness::CellConfig cell = WithAxes(asked);
+  const auto estimator = MakeNearest<ShapleyEstimator>(cell);
+  harness::Outcome outcome;
+  const auto least = estimator->least_budget(problem.features);
+  if (budget < least) {
+    outcome.status = "skipped";
+    outcome.reason = "needs a budget of " + std::to_string(least) + " at least";
+    return outcome;
+  }
+  if (problem.exact.empty() && cell.repeats < 2) {
+    throw std::invalid_argument("without exact values the error needs two repeats at least");
+  }
+  outcome.verification = {true,
+                          problem.disagreement <= kAgreement,
+                          "largest disagreement of what is known twice",
+                          problem.disagreement,
+                          kAgreement,
+                          problem.checked};
+  outcome.facts = problem.facts;
+  outcome.facts["budget"] = budget;
+  if (!outcome.verification.ok) return outcome;
+  std::unique_ptr<PermutationSampler> sampler;
+  if (Registry<PermutationSampler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr) {
+    sampler = MakeNearest<PermutationSampler>(cell);
+  }
+  Trials trials(problem);
+  for (std::int64_t repeat = 0; repeat < cell.repeats; ++repeat) {
+    const auto seed = static_cast<std::uint64_t>(cell.seed * 1000003 + repeat * 1009);
+    if (sampler) {
+      const auto n = static_cast<std::size_t>(2 * (budget / (problem.features + 1)));
+      const auto sample = sampler->sample(n, problem.features, seed);
+      trials.Run([&](const shapley::Game& game, std::size_t) {
+        return shapley::EstimateFromPermutations(game, sample);
+      });
+    } else {
+      trials.Run([&](const shapley::Game& game, std::size_t r) {
+        return estimator->estimate(game, budget, seed + r);
+      });
+    }
+  }
+  outcome.metrics = trials.Metrics();
+  if (problem.games.size() == 1) outcome.curves = {trials.FirstValues()};
+  return outcome;
+}
+
+// The budget at which a method of permutations draws this many (an even number).
+std::int64_t BudgetOf(std::int64_t permutations, int features) {
+  return (permutations + 1) / 2 * (features + 1);
+}
+
+class ErrorProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shapley/error"; }
+  std::string family() const override { return "shapley"; }
+  std::string summary() const override {
+    return "squared error of Shapley value estimates on tables, by marginal evaluations";
+  }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<ShapleyEstimator>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    auto axes = ParameterAxes();
+    axes.push_back({"budget", std::int64_t{1000}, "marginal evaluations for one explained row"});
+    return axes;
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    auto settings = TabularSettings();
+    settings.push_back({"permutations", std::int64_t{0},
+                        "a budget of so many permutations instead of the axis; 0: the axis"});
+    return settings;
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveData(dataset);
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
+  }
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const Problem problem = MakeTabularProblem(cell);
+    const std::int64_t permutations = IntegerOf(cell.settings, "permutations");
+    return Measure(cell, problem,
+                   permutations > 0 ? BudgetOf(permutations, problem.features)
+                                    : IntegerOr(cell.axes, "budget", 1000));
+  }
+};
+
+class ImageErrorProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shapley/image_error"; }
+  std::string family() const override { return "shapley"; }
+  std::string summary() const override {
+    return "squared error of Shapley value estimates of image tiles, by permutations";
+  }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return OnBothDevices(ListMethods<ShapleyEstimator>());
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    auto axes = ParameterAxes();
+    axes.push_back(
+        {"image", std::int64_t{0}, "which of the test images, in the order of rows_seed"});
+    axes.push_back({"orders", std::int64_t{0}, "permutations of a trial; 0: the setting"});
+    return axes;
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"permutations", std::int64_t{100}, "of a trial"},
+            {"rows_seed", std::int64_t{1}, "chooses the images"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveImages(dataset);
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNoNetwork(cell.dataset, cell.device);
+  }
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const std::int64_t image = IntegerOr(cell.axes, "image", 0);
+    const std::int64_t rows_seed = IntegerOf(cell.settings, "rows_seed");
+    const Problem problem = cell.device == "cuda"
+                                ? MakeDeviceImageProblem(cell.dataset, image, rows_seed)
+                                : MakeImageProblem(cell.dataset, image, rows_seed);
+    const std::int64_t orders = IntegerOr(cell.axes, "orders", 0);
+    return Measure(
+        cell, problem,
+        BudgetOf(orders > 0 ? orders : IntegerOf(cell.settings, "permutations"), problem.features));
+  }
+};
+
+RETABLE_PROTOCOL(ErrorProtocol);
+RETABLE_PROTOCOL(ImageErrorProtocol);
+
+}  // namespace
+}  // namespace retable::experiments

@@ -1,0 +1,185 @@
+// The family's protocols on small input, and its TOML files against the published cells.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+
+#include "algorithms/shapley/games/game_testing.hpp"
+#include "algorithms/shapley/shapley_estimator.hpp"
+#include "base/temporary_folder.hpp"
+#include "experiments/common/plan_testing.hpp"
+#include "harness/config/experiment.hpp"
+#include "harness/report/paper_cells.hpp"
+#include "harness/report/table.hpp"
+
+namespace retable::harness {
+namespace {
+
+using experiments::CellOf;
+
+TEST(ShapleyExperiments, EveryProfilePlans) {
+  experiments::ExpectEveryProfilePlans("shapley");
+}
+
+TEST(ShapleyExperiments, RowsAndColumnsAreThePapers) {
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shapley", "paper"),
+            3);  // tables 2, 4 and 5
+}
+
+TEST(ShapleyExperiments, TableFourIsAsPrinted) {
+  const auto cells =
+      ReadPaperCells(std::string(RETABLE_SOURCE_DIR) + "/experiments/shapley/published/table4.paper.csv");
+  ASSERT_EQ(cells.size(), 126u);  // 5 methods at 9 places, without SBQ at n = 1000
+  const auto value = [&](const std::string& row, const std::string& column) {
+    for (const auto& cell : cells) {
+      if (cell.row == row && cell.column == column) return cell.value.value();
+    }
+    return std::nan("");
+  };
+  EXPECT_EQ(value("d=10 n=100 SBQ", "Discrepancy"), 0.055803);
+  EXPECT_EQ(value("d=200 n=1000 Herding", "Time (s)"), 242.515501);
+  EXPECT_EQ(value("d=200 n=1000 Sobol", "Discrepancy"), 0.023411);
+}
+
+TEST(ShapleyExperiments, TablesTwoAndFiveAreAsPrinted) {
+  const auto sum = [](const std::string& file, const std::string& column, std::size_t count) {
+    const auto cells =
+        ReadPaperCells(std::string(RETABLE_SOURCE_DIR) + "/experiments/shapley/" + file);
+    double total = 0;
+    std::size_t found = 0;
+    for (const auto& cell : cells) {
+      if (cell.column != column) continue;
+      total += cell.value.value();
+      ++found;
+    }
+    EXPECT_EQ(found, count) << file << " " << column;
+    return total;
+  };
+  EXPECT_EQ(sum("table2.paper.csv", "Rows", 6), 48842 + 699 + 45211 + 20640 + 1000 + 515345);
+  EXPECT_EQ(sum("table2.paper.csv", "Cols", 6), 107 + 30 + 16 + 8 + 10 + 90);
+  EXPECT_NEAR(sum("table5.paper.csv", "Permutation time (s)", 6), 9.586315, 1e-9);
+  EXPECT_NEAR(sum("table5.paper.csv", "Other time (s)", 6), 244.043297, 1e-9);
+}
+
+TEST(DiscrepancyProtocol, MeasuresEveryRepeat) {
+  CellConfig cell = CellOf("shapley/discrepancy", "Orthogonal", "permutations");
+  cell.axes["dimension"] = std::int64_t{10};
+  cell.axes["samples"] = std::int64_t{100};
+  cell.repeats = 3;
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  ASSERT_EQ(outcome.metrics.front().samples.size(), 3u);
+  // Table 4: 0.070014, standard deviation 0.0017.
+  for (double x : outcome.metrics.front().samples) EXPECT_NEAR(x, 0.070, 0.008);
+  EXPECT_THROW(FindProtocol(cell.protocol).resolve("iris"), UnknownName);
+}
+
+double Mean(const std::vector<double>& x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
+
+TEST(GeometryProtocol, ViewsMeasureWhatTheySay) {
+  CellConfig cell = CellOf("shapley/geometry", "Sphere", "permutations");
+  cell.repeats = 20;
+  auto outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(outcome.metrics[0].samples.size(), 20u * 24u);
+  EXPECT_NEAR(Mean(outcome.metrics[0].samples), 1, 1e-12);  // shares sum to d!
+  EXPECT_NEAR(Mean(outcome.metrics[1].samples), 1, 0.3);    // chi-squared of independent points
+  cell.algorithm = "Sobol";
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_LT(Mean(outcome.metrics[1].samples), 0.3);
+  cell.settings["view"] = std::string("pairs");
+  cell.settings["dimension"] = std::int64_t{10};
+  cell.settings["points"] = std::int64_t{18};
+  cell.algorithm = "Orthogonal";
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_LT(Mean(outcome.metrics[1].samples), 0.5);
+  double area = 0;
+  for (const double y : outcome.curves[0].y) area += y / 20;
+  EXPECT_NEAR(area, 1, 1e-9);
+  cell.settings["view"] = std::string("bounds");
+  cell.algorithm = "MC";
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_LT(Mean(outcome.metrics[0].samples), 1);
+  cell.settings["view"] = std::string("caps");
+  cell.settings["points"] = std::int64_t{200};
+  // Independent points: the mean square is (4/3) / n.
+  EXPECT_NEAR(Mean(FindProtocol(cell.protocol).measure(cell).metrics[0].samples),
+              std::sqrt(4.0 / 3 / 200), 0.02);
+  cell.settings["view"] = std::string("maps");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+  cell.settings["view"] = std::string("cells");
+  EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);  // 10! cells
+}
+
+// Values the empty coalition and each player alone, of the standard library only; with an odd seed
+// its answer is one player short.
+const char* const kSingles = R"PY(
+import json, struct, sys
+source, target = sys.stdin.buffer, sys.stdout.buffer
+def say(reply, data=b""):
+    target.write(json.dumps(reply).encode() + b"\n" + data); target.flush()
+say({"ready": "singles 1"})
+for line in source:
+    request = json.loads(line)
+    if request["do"] == "load" and request["task"] == "shapley":
+        d, odd, phi = request["players"], request["seed"] % 2, None
+    elif request["do"] == "load":
+        v = struct.unpack("<%dd" % (d + 1), source.read(8 * (d + 1)))
+        phi = [v[i + 1] - v[0] for i in range(d - odd)]
+    elif request["do"] == "answer" and phi is None:
+        masks = bytes(1 if k == i + 1 else 0 for k in range(d + 1) for i in range(d))
+        say({"ok": True, "arrays": [{"name": "coalitions", "type": "uint8", "shape": [d + 1, d]}]}, masks)
+        continue
+    elif request["do"] == "answer":
+        say({"ok": True, "arrays": [{"name": "values", "type": "float64", "shape": [len(phi)]}]},
+            struct.pack("<%dd" % len(phi), *phi))
+        continue
+    say({"ok": True})
+)PY";
+
+TEST(ExternalEstimator, AsksForValuesAndAnswers) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "singles.py";
+  std::ofstream(path) << kSingles;
+  setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
+  const auto estimator = Registry<shapley::ShapleyEstimator>::Instance().Make(
+      "External", Device::kCpu, {{"command", "python3 '" + path.string() + "'"}});
+  for (const int d : {3, 12}) {
+    const auto sum = shapley::FunctionGame(d, [](std::uint64_t s) {
+      double total = 5;
+      for (int i = 0; i < 12; ++i) total += ((s >> i) & 1) != 0 ? i + 0.5 : 0;
+      return total;
+    });
+    const shapley::CountingGame counted(*sum);
+    const auto estimate = estimator->estimate(counted, 20, 2);
+    for (int i = 0; i < d; ++i) EXPECT_EQ(estimate.values[static_cast<std::size_t>(i)], i + 0.5);
+    EXPECT_EQ(estimate.evaluations, d + 1);
+    EXPECT_EQ(counted.unique(), d + 1);
+    EXPECT_THROW(estimator->estimate(*sum, 20, 1), std::runtime_error);
+    EXPECT_THROW(estimator->estimate(*sum, d, 2), std::invalid_argument);
+  }
+}
+
+TEST(ImageProtocols, DigitsAreExplained) {
+  CellConfig cell = CellOf("shapley/image_error", "MC-antithetic", "digits");
+  if (FindProtocol(cell.protocol).unsupported(cell)) GTEST_SKIP() << "no OpenCV";
+  cell.settings["permutations"] = std::int64_t{4};
+  cell.repeats = 3;
+  auto outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(outcome.metrics[1].samples[0], 4 * 65);
+  EXPECT_EQ(outcome.curves[0].y.size(), 64u);
+  cell = CellOf("shapley/image_time", "MC", "digits");
+  cell.settings["permutations"] = std::int64_t{4};
+  outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  cell = CellOf("shapley/networks", "network", "digits");
+  EXPECT_GT(FindProtocol(cell.protocol).measure(cell).metrics[0].samples[0], 0.97);
+}
+
+}  // namespace
+}  // namespace retable::harness

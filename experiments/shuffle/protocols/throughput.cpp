@@ -1,0 +1,212 @@
+//! @file
+//! Items a second of a shuffle by n (tables 1 to 3, figures 10 to 15).
+//!
+//! n = 2^w + extra. CPU: the whole call, from host memory to host memory, output not first touched.
+//! CUDA: the work between two events on one stream with input, output and workspace in device
+//! memory; no transfer, no allocation. Before anything is timed the output is checked: every item
+//! once (the gather, which is a bound and no shuffle: every item from the input); CUDA twins that
+//! promise it must equal the CPU bit for bit up to 2^22.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/shuffle/protocols/device_timing.hpp"
+#include "experiments/shuffle/peers/external_shuffler.hpp"
+#include "experiments/shuffle/protocols/fairness.hpp"
+#include "experiments/shuffle/data/sequence.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+namespace retable::experiments {
+namespace {
+
+using shuffle::Shuffler;
+
+std::uint64_t SizeOf(const harness::CellConfig& cell) {
+  return (std::uint64_t{1} << IntegerOf(cell.axes, "w")) +
+         static_cast<std::uint64_t>(IntegerOf(cell.axes, "extra"));
+}
+
+std::size_t ItemBytes(const harness::CellConfig& cell) {
+  return static_cast<std::size_t>(IntegerOf(cell.axes, "item_bytes"));
+}
+
+// Calls visit(begin, end) for parts of [0, n) on all threads: at 2^29 items making and checking
+// them takes longer than what is timed.
+template <class Visit>
+void ForParts(std::uint64_t n, Visit&& visit) {
+  constexpr std::uint64_t kPart = std::uint64_t{1} << 18;
+  ParallelFor((n + kPart - 1) / kPart,
+              [&](std::uint64_t part) { visit(part * kPart, std::min(n, (part + 1) * kPart)); });
+}
+
+// Memory first touched by all threads: clearing it by one takes longer than to shuffle it.
+class HostItems {
+ public:
+  HostItems(std::uint64_t n, std::size_t item_bytes)
+      : bytes_(n * item_bytes), data_(std::make_unique_for_overwrite<std::byte[]>(bytes_)) {
+    ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
+      std::fill(data_.get() + begin * item_bytes, data_.get() + end * item_bytes, std::byte{});
+    });
+  }
+  std::span<std::byte> all() const { return {data_.get(), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  std::unique_ptr<std::byte[]> data_;
+};
+
+// Item i starts with its index (as far as it fits).
+void Number(std::span<std::byte> items, std::uint64_t n, std::size_t item_bytes) {
+  ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
+      std::memcpy(items.data() + i * item_bytes, &i, std::min<std::size_t>(8, item_bytes));
+    }
+  });
+}
+
+// Items that are missing, or, when `repeats` may occur, that are not of the input.
+std::uint64_t WrongItems(std::span<const std::byte> items, std::uint64_t n, std::size_t item_bytes,
+                         bool repeats) {
+  std::vector<std::atomic<std::uint64_t>> seen(n / 64 + 1);
+  std::atomic<std::uint64_t> wrong = 0;
+  ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
+    std::uint64_t here = 0;
+    for (std::uint64_t j = begin; j < end; ++j) {
+      std::uint64_t i = 0;
+      std::memcpy(&i, items.data() + j * item_bytes, std::min<std::size_t>(8, item_bytes));
+      const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+      here += i >= n ||
+              ((seen[i / 64].fetch_or(bit, std::memory_order_relaxed) & bit) != 0 && !repeats);
+    }
+    wrong += here;
+  });
+  return wrong;
+}
+
+class ShuffleThroughput final : public harness::Protocol {
+ public:
+  std::string name() const override { return "shuffle/throughput"; }
+  std::string family() const override { return "shuffle"; }
+  std::string summary() const override { return "items a second of a shuffle by n"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<Shuffler>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"w", std::int64_t{8}, "n = 2^w + extra"},
+            {"extra", std::int64_t{1}, "1 is the bijective shuffle's worst case, 0 its best"},
+            {"item_bytes", std::int64_t{8}, "bytes an item: 4, 8 or 16"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"budget", 2.0, "seconds for warm-up and samples of a cell"},
+            {"threads", std::int64_t{0}, "threads of a CPU method; 0: all"},
+            {"orders", std::int64_t{0}, "orders drawn for the battery of tests; 0: no tests"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveSequence(dataset);
+  }
+
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotExternal(cell);
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const std::uint64_t n = SizeOf(cell);
+    const std::size_t item_bytes = ItemBytes(cell);
+    const auto seed = static_cast<std::uint64_t>(cell.seed);
+    const auto shuffler = MakeMethod<Shuffler>(cell);
+    const HostItems source(n, item_bytes), target(n, item_bytes);
+    Number(source.all(), n, item_bytes);
+    const std::span<const std::byte> in = source.all();
+    const std::span<std::byte> out = target.all();
+    harness::Outcome outcome;
+    const auto threads = static_cast<int>(IntegerOf(cell.settings, "threads"));
+    WithThreads(threads, [&] { shuffler->shuffle(in, out, item_bytes, seed); });
+    outcome.verification = Verify(cell, *shuffler, in, out, n, item_bytes);
+    if (!outcome.verification.ok) return outcome;
+
+    const double budget = std::get<double>(cell.settings.at("budget"));
+    harness::TimingResult timing;
+    if (cell.device == "cuda") {
+      timing = TimeShuffleOnDevice(*shuffler, in, item_bytes, seed, budget,
+                                   static_cast<int>(cell.repeats));
+    } else {
+      harness::RepeatOptions options;
+      options.min_samples = static_cast<int>(cell.repeats);
+      options.budget = budget;
+      auto* external = dynamic_cast<ExternalShuffler*>(shuffler.get());
+      if (external != nullptr) external->Load(in, item_bytes, seed);
+      WithThreads(threads, [&] {
+        timing = harness::TimeRepeated(
+            [&] {
+              external != nullptr ? external->program().Run()
+                                  : shuffler->shuffle(in, out, item_bytes, seed);
+            },
+            options);
+      });
+      if (external != nullptr) timing.included = DescribeResident(external->program());
+    }
+    harness::AddTiming(outcome, timing);
+    harness::AddRate(outcome, timing, static_cast<double>(n), "million items/s", 1e6);
+    outcome.costs = CostsOf(shuffler->work(n, item_bytes), timing.cores_used);
+    if (IntegerOf(cell.settings, "orders") > 0) AddFairness(cell, *shuffler, outcome);
+    outcome.facts["n"] = static_cast<std::int64_t>(n);
+    outcome.facts["item_bytes"] = static_cast<std::int64_t>(item_bytes);
+    outcome.facts["deterministic"] = shuffler->deterministic();
+    return outcome;
+  }
+
+ private:
+  // A CUDA method that is equal to its CPU twin bit for bit has the twin's quality.
+  static void AddFairness(const harness::CellConfig& cell, Shuffler& shuffler,
+                          harness::Outcome& outcome) {
+    harness::CellConfig on_cpu = cell;
+    on_cpu.device = "cpu";
+    const bool twin = cell.device == "cuda" && shuffler.deterministic() &&
+                      Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr;
+    const auto drawn = twin ? MakeMethod<Shuffler>(on_cpu) : nullptr;
+    const auto orders = static_cast<std::uint64_t>(IntegerOf(cell.settings, "orders"));
+    const Fairness fairness =
+        JudgeOrders(twin ? *drawn : shuffler, orders, static_cast<std::uint64_t>(cell.seed));
+    outcome.metrics.push_back({"fairness", "", {fairness.p}, {}, {}});
+    outcome.facts["rejected by"] = fairness.p < 1e-4 ? fairness.lowest : std::string("no test");
+    outcome.facts["orders drawn by"] = std::string(twin ? "the CPU twin" : "itself");
+  }
+
+  static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
+                                      std::span<const std::byte> in, std::span<const std::byte> out,
+                                      std::uint64_t n, std::size_t item_bytes) {
+    const bool bound = cell.algorithm == "Gather";
+    const auto wrong = static_cast<double>(WrongItems(out, n, item_bytes, bound));
+    harness::Verification verification{true,  wrong == 0, "items lost or repeated",
+                                       wrong, 0,          "input"};
+    const auto* twin = Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu);
+    if (!verification.ok || cell.device != "cuda" || twin == nullptr || !shuffler.deterministic() ||
+        n > (std::uint64_t{1} << 22) + 1) {
+      return verification;
+    }
+    harness::CellConfig on_cpu = cell;
+    on_cpu.device = "cpu";
+    std::vector<std::byte> expected(in.size());
+    MakeMethod<Shuffler>(on_cpu)->shuffle(in, expected, item_bytes,
+                                          static_cast<std::uint64_t>(cell.seed));
+    verification.ok = std::ranges::equal(expected, out);
+    verification.reference = "CPU twin, bit for bit";
+    verification.value = verification.ok ? 0 : 1;
+    verification.metric = "differs from the CPU twin";
+    return verification;
+  }
+};
+
+RETABLE_PROTOCOL(ShuffleThroughput);
+
+}  // namespace
+}  // namespace retable::experiments

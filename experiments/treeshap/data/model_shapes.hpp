@@ -1,0 +1,23 @@
+#pragma once
+//! @file
+//! The paper's twelve models (Mitchell et al. 2022, table 3) as synthetic ensembles of the same
+//! shape: as many trees, the same depth, features and outputs, and about as many leaves, grown by
+//! random splits on synthetic data. For speed, which depends on the shape, where no trained model
+//! is at hand.
+
+#include <string>
+#include <vector>
+
+#include "algorithms/treeshap/testing/random_trees.hpp"
+
+namespace retable::experiments::treeshap {
+
+struct ModelShape {
+  std::string name;  //!< "cal_housing-large"
+  retable::treeshap::SyntheticShape shape;
+};
+
+//! The twelve, in the paper's order.
+const std::vector<ModelShape>& ModelShapes();
+
+}  // namespace retable::experiments::treeshap

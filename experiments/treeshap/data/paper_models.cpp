@@ -1,0 +1,261 @@
+#include "experiments/treeshap/data/paper_models.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+#include "algorithms/common/philox.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
+#include "baselines/treeshap/xgboost.hpp"
+#include "datasets/openml/cache.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/treeshap/data/model_shapes.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+namespace fs = std::filesystem;
+using retable::treeshap::TreeEnsemble;
+
+constexpr const char* kSynthetic = "synthetic ";
+
+struct PaperModel {
+  const char* name;
+  const char* data;   // of the catalogue
+  const char* shape;  // of model_shapes.hpp
+  int rounds, depth;
+  int classes;  // 0: regression; as the paper counts them
+};
+
+// Boosting 10,000 trees of 784 features takes hours on all 70,000 images: the larger fashion models
+// learn from fewer. RETABLE_TRAINING_ROWS sets another bound for every model; 0 lifts it.
+std::int64_t DefaultBound(const PaperModel& model) {
+  if (std::string(model.data) != "fashion_mnist") return 0;
+  return model.rounds < 1000 ? 10000 : 2000;
+}
+
+std::int64_t TrainingRows(const PaperModel& model, std::int64_t rows) {
+  std::int64_t bound = DefaultBound(model);
+  if (const char* given = std::getenv("RETABLE_TRAINING_ROWS"); given != nullptr) {
+    char* end = nullptr;
+    bound = std::strtoll(given, &end, 10);
+    if (end == given || *end != '\0' || bound < 0) {
+      throw std::invalid_argument("RETABLE_TRAINING_ROWS is \"" + std::string(given) +
+                                  "\"; give a number of rows, 0 for all");
+    }
+  }
+  return bound == 0 ? rows : std::min(bound, rows);
+}
+
+// Table 2 is about the data: it is shown by their small models.
+const std::vector<PaperModel>& DataSets() {
+  static const std::vector<PaperModel> data = {
+      {"Covtype", "covertype", "covtype-small", 10, 3, 8},
+      {"Cal_housing", "cal_housing", "cal_housing-small", 10, 3, 0},
+      {"Fashion_mnist", "fashion_mnist", "fashion_mnist-small", 10, 3, 10},
+      {"Adult", "adult", "adult-small", 10, 3, 2},
+  };
+  return data;
+}
+
+const std::vector<PaperModel>& Models() {
+  static const std::vector<PaperModel> models = {
+      {"Covtype-small", "covertype", "covtype-small", 10, 3, 8},
+      {"Covtype-med", "covertype", "covtype-med", 100, 8, 8},
+      {"Covtype-large", "covertype", "covtype-large", 1000, 16, 8},
+      {"Cal_housing-small", "cal_housing", "cal_housing-small", 10, 3, 0},
+      {"Cal_housing-med", "cal_housing", "cal_housing-med", 100, 8, 0},
+      {"Cal_housing-large", "cal_housing", "cal_housing-large", 1000, 16, 0},
+      {"Fashion_mnist-small", "fashion_mnist", "fashion_mnist-small", 10, 3, 10},
+      {"Fashion_mnist-med", "fashion_mnist", "fashion_mnist-med", 100, 8, 10},
+      {"Fashion_mnist-large", "fashion_mnist", "fashion_mnist-large", 1000, 16, 10},
+      {"Adult-small", "adult", "adult-small", 10, 3, 2},
+      {"Adult-med", "adult", "adult-med", 100, 8, 2},
+      {"Adult-large", "adult", "adult-large", 1000, 16, 2},
+  };
+  return models;
+}
+
+const PaperModel* Find(const std::string& name) {
+  for (const PaperModel& model : Models()) {
+    if (name == model.name) return &model;
+  }
+  for (const PaperModel& model : DataSets()) {
+    if (name == model.name) return &model;
+  }
+  return nullptr;
+}
+
+const retable::treeshap::SyntheticShape& ShapeOf(const PaperModel& model) {
+  for (const ModelShape& shape : ModelShapes()) {
+    if (shape.name == model.shape) return shape.shape;
+  }
+  throw std::logic_error(std::string("no shape for ") + model.name);
+}
+
+// What fixes a trained model: the data, the settings and who trained it.
+std::string TrainingKey(const PaperModel& model, const std::string& data_sha256,
+                        std::int64_t rows) {
+  return Sha256(std::string(model.data) + " " + data_sha256 + " first " + std::to_string(rows) +
+                " hist eta 0.01 rounds " + std::to_string(model.rounds) + " depth " +
+                std::to_string(model.depth) + " XGBoost " + baselines::treeshap::XgboostVersion());
+}
+
+fs::path CachePath(const std::string& key) {
+  return datasets::Cache::DefaultRoot() / "models" / (key + ".ubj");
+}
+
+harness::DatasetInfo DescribeSynthetic(const PaperModel& model) {
+  harness::DatasetInfo info;
+  info.name = kSynthetic + std::string(model.name);
+  info.sha256 = Sha256(info.name + " 1");
+  info.present = true;
+  const auto& shape = ShapeOf(model);
+  info.rows = shape.rows;
+  info.columns = shape.features;
+  info.origin = "generator";
+  return info;
+}
+
+// In place of a trained model, with what would bring it.
+harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
+  harness::DatasetInfo info = DescribeSynthetic(model);
+  info.reason = "stands in for " + std::string(model.name) + ", which needs " + lack;
+  return info;
+}
+
+harness::DatasetInfo Describe(const PaperModel& model) {
+  if (!baselines::treeshap::XgboostIsHere()) return StandIn(model, "XGBoost in the build");
+  harness::DatasetInfo info = ResolveData(model.data).front();
+  const std::string data = model.data;
+  if (!info.present) {
+    return StandIn(model, "data set " + data + ": build/retable datasets fetch " + data);
+  }
+  const std::int64_t rows = TrainingRows(model, info.rows);
+  info.sha256 = TrainingKey(model, info.sha256, rows);
+  info.name = model.name;
+  info.complete = info.complete && rows == info.rows;
+  info.rows = rows;
+  return info;
+}
+
+// Positions 0, 1, ... of the distinct targets, in rising order.
+std::vector<float> ClassLabels(std::span<const float> target, int first) {
+  std::vector<float> levels(target.begin(), target.end());
+  std::sort(levels.begin(), levels.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+  std::vector<float> labels;
+  for (const float t : target) {
+    const auto at = std::lower_bound(levels.begin(), levels.end(), t) - levels.begin();
+    labels.push_back(static_cast<float>(at + first));
+  }
+  return labels;
+}
+
+// On the first `rows` rows.
+std::string Train(const PaperModel& model, const datasets::Frame& frame,
+                  const std::vector<float>& values, std::size_t rows) {
+  const auto target = std::span<const float>(frame.target->values).first(rows);
+  // The paper counts eight classes of covertype, whose labels are 1 to 7.
+  const int first = model.classes == 8 ? 1 : 0;
+  const std::vector<float> labels = model.classes > 0
+                                        ? ClassLabels(target, first)
+                                        : std::vector<float>(target.begin(), target.end());
+  baselines::treeshap::TrainingOptions options;
+  options.rounds = model.rounds;
+  options.depth = model.depth;
+  options.classes = model.classes;
+  const std::size_t columns = frame.columns.size();
+  const auto part = std::span(values).first(rows * columns);
+  return baselines::treeshap::TrainXgboost({part, rows, columns}, labels, options);
+}
+
+TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
+                         const std::vector<float>& values, std::int64_t rows) {
+  const fs::path path = CachePath(TrainingKey(model, frame.sha256, rows));
+  if (!fs::exists(path)) {
+    AtomicFile file(path);
+    file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
+    file.Commit();
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return retable::treeshap::ReadXgboostUbj(bytes);
+}
+
+// `count` rows in a fixed random order, again from the start when there are not enough.
+std::vector<float> PickRows(const std::vector<float>& values, std::size_t columns,
+                            std::size_t count) {
+  const std::size_t rows = values.size() / columns;
+  const Philox4x32 philox = Philox4x32::FromSeed(20220405);
+  std::vector<std::size_t> order(rows);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = rows; i > 1; --i) {
+    std::swap(order[i - 1], order[UniformBelow(philox.Block(i).half(0), i)]);
+  }
+  std::vector<float> picked(count * columns);
+  for (std::size_t r = 0; r < count; ++r) {
+    const auto from = values.begin() + static_cast<std::ptrdiff_t>(order[r % rows] * columns);
+    std::copy_n(from, columns, picked.begin() + static_cast<std::ptrdiff_t>(r * columns));
+  }
+  return picked;
+}
+
+}  // namespace
+
+std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
+  std::vector<harness::DatasetInfo> infos;
+  const bool synthetic = name.rfind(kSynthetic, 0) == 0;
+  const std::string bare = synthetic ? name.substr(std::string(kSynthetic).size()) : name;
+  std::vector<std::string> candidates = {"paper"};
+  for (const PaperModel& model : Models()) {
+    candidates.push_back(model.name);
+    if (bare != "paper" && bare != model.name) continue;
+    infos.push_back(synthetic ? DescribeSynthetic(model) : Describe(model));
+  }
+  for (const PaperModel& model : DataSets()) {
+    candidates.push_back(model.name);
+    if (bare == model.name) infos.push_back(synthetic ? DescribeSynthetic(model) : Describe(model));
+  }
+  if (infos.empty()) {
+    throw harness::UnknownName("unknown model \"" + name + "\"", name, candidates);
+  }
+  return infos;
+}
+
+ModelProblem LoadModel(const std::string& name, std::size_t rows) {
+  ModelProblem problem;
+  if (name.rfind(kSynthetic, 0) == 0) {
+    const PaperModel* model = Find(name.substr(std::string(kSynthetic).size()));
+    if (model == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
+    const auto& shape = ShapeOf(*model);
+    problem.model = SyntheticEnsemble(shape, 1);
+    problem.rows = SyntheticRows(shape, rows, 2);
+    problem.columns = static_cast<std::size_t>(shape.features);
+    problem.data_rows = problem.training_rows = shape.rows;
+    problem.classes = model->classes;
+    problem.origin = "synthetic ensemble of the model's shape, grown by random splits";
+    return problem;
+  }
+  const PaperModel* model = Find(name);
+  if (model == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
+  const datasets::Frame frame = LoadData(model->data);
+  if (!frame.target) throw std::invalid_argument(std::string(model->data) + " has no target");
+  const std::vector<float> values = frame.RowMajor();
+  problem.data_rows = frame.rows;
+  problem.training_rows = TrainingRows(*model, frame.rows);
+  problem.model = LoadOrTrain(*model, frame, values, problem.training_rows);
+  problem.columns = frame.columns.size();
+  problem.rows = PickRows(values, problem.columns, rows);
+  problem.classes = model->classes;
+  problem.origin = "trained by XGBoost " + baselines::treeshap::XgboostVersion() + " on " +
+                   std::to_string(problem.training_rows) + " rows of " + model->data;
+  return problem;
+}
+
+}  // namespace retable::experiments::treeshap

@@ -1,0 +1,89 @@
+// A program in another language as an explainer: a small one that answers as it should or not, and
+// the user's XGBoost where there is one.
+
+#include "experiments/treeshap/peers/external_explainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <span>
+
+#include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/testing/random_trees.hpp"
+#include "base/temporary_folder.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using namespace retable::treeshap;
+
+// Answers zeros; too few of them when there are three rows.
+constexpr const char* kZeros = R"PY(
+import json, sys
+source, target = sys.stdin.buffer, sys.stdout.buffer
+def say(reply, data=b""):
+    target.write(json.dumps(reply).encode() + b"\n" + data); target.flush()
+say({"ready": "zeros 1"})
+for line in source:
+    request = json.loads(line)
+    for array in request.get("arrays", []):
+        size = {"uint8": 1, "float32": 4}[array["type"]]
+        for extent in array["shape"]: size *= extent
+        data = source.read(size)
+        if array["name"] == "rows": rows, features = array["shape"]
+    if request["do"] == "answer":
+        count = rows * (features + 1) - (1 if rows == 3 else 0)
+        say({"ok": True, "arrays": [{"name": "phi", "type": "float32", "shape": [count]}]}, bytes(4 * count))
+    else:
+        say({"ok": True})
+)PY";
+
+class External : public testing::Test {
+ protected:
+  External() {
+    setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
+    path_ = folder_.path() / "zeros.py";
+    std::ofstream(path_) << kZeros;
+  }
+  TemporaryFolder folder_;
+  std::string path_;
+};
+
+TEST_F(External, HandsOverAndChecksTheAnswer) {
+  TreeEnsemble model = RandomEnsemble({.trees = 2, .features = 4, .depth = 3}, 1);
+  ExternalExplainer explainer("python3 '" + path_ + "'", "cpu", 1);
+  explainer.prepare(model);
+  EXPECT_EQ(explainer.description(), "zeros 1");
+  const auto values = RandomRows(model, 3, 0, 1);
+  const auto phi = explainer.values({std::span(values).first(8), 2, 4});
+  EXPECT_EQ(phi, Results(10, 0.0));
+  EXPECT_GT(explainer.run_seconds(), 0);
+  EXPECT_THROW(explainer.values({values, 3, 4}), std::runtime_error);
+  EXPECT_THROW(explainer.values({values, 4, 3}), std::invalid_argument);
+}
+
+TEST_F(External, XgboostOfTodayAgrees) {
+  const std::string command = "python3 baselines/treeshap/xgboost_peer.py";
+  if (const auto why = WhyNotResident(command)) GTEST_SKIP() << *why;
+  for (const int groups : {1, 3}) {
+    const TreeEnsemble model =
+        RandomEnsemble({.trees = 6, .features = 6, .groups = groups, .depth = 5}, 3);
+    const auto values = RandomRows(model, 7, 0, 3);
+    const RowBlock rows{values, 7, 6};
+    ExternalExplainer explainer(command, "cpu", 1);
+    explainer.prepare(model);
+    const auto compare = [](std::span<const double> got, std::span<const double> want) {
+      ASSERT_EQ(got.size(), want.size());
+      double scale = 0;
+      for (const double v : want) scale = std::max(scale, std::abs(v));
+      for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-4 * scale);
+    };
+    compare(explainer.values(rows), PathReferenceValues(model, rows));
+    compare(explainer.interactions(rows), PathReferenceInteractions(model, rows));
+  }
+}
+
+}  // namespace
+}  // namespace retable::experiments::treeshap

@@ -1,0 +1,334 @@
+//! @file
+//! Time to explain rows (tables 6 and 7, figures 4 to 6, and what goes beyond them).
+//!
+//! What is timed: values() or interactions() on a prepared model, from row-major float32 rows in
+//! host memory to phi in host memory, which is there before (values_to: a new 630 MB a call would
+//! cost more than small models do); of another program only its own work counts, which ends where
+//! its own library has the answer in host memory. On a GPU transfers are included, and "kernel" is
+//! the device's work alone, by events. Preparing the model is a metric of its own. A method too
+//! slow for the budget runs on fewer rows, and its time is scaled up and says so.
+//!
+//! Before anything is timed the values of the first rows are compared with the double-precision
+//! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
+//! margin. Where there is a background the values are interventional, another game:
+//! "Interventional" alone computes it, and its CPU backend, held to brute force too, is the
+//! reference.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/parallel.hpp"
+#include "baselines/treeshap/rapids_gpu_tree_shap.hpp"
+#include "baselines/treeshap/xgboost.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/treeshap/peers/external_explainer.hpp"
+#include "experiments/treeshap/data/paper_models.hpp"
+#include "harness/machine/device.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using namespace retable::treeshap;
+
+struct Errors {
+  double reference = 0;   // largest difference over the largest value
+  double additivity = 0;  // largest |sum - margin| over the row's sum of magnitudes
+};
+
+double RelativeError(std::span<const double> got, std::span<const double> want) {
+  double most = 0;
+  double scale = 1e-300;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double error = std::abs(got[i] - want[i]);
+    most = std::isnan(error) ? INFINITY : std::max(most, error);
+    scale = std::max(scale, std::abs(want[i]));
+  }
+  return got.size() == want.size() ? most / scale : INFINITY;
+}
+
+double Additivity(const TreeEnsemble& model, const RowBlock& rows, std::span<const double> phi) {
+  const std::size_t block = phi.size() / (rows.rows * static_cast<std::size_t>(model.groups));
+  double worst = 0;
+  for (std::size_t r = 0; r < rows.rows; ++r) {
+    const auto margin = Predict(model, rows.row(r));
+    for (std::size_t g = 0; g < margin.size(); ++g) {
+      double sum = 0;
+      double scale = std::abs(margin[g]);
+      for (std::size_t i = 0; i < block; ++i) {
+        const double v = phi[(r * margin.size() + g) * block + i];
+        sum += v;
+        scale += std::abs(v);
+      }
+      worst = std::max(worst, std::abs(sum - margin[g]) / std::max(scale, 1e-300));
+    }
+  }
+  return worst;
+}
+
+class ExplainProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "treeshap/explain"; }
+  std::string family() const override { return "treeshap"; }
+  std::string summary() const override { return "time to explain rows of data"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<TreeExplainer>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"rows", std::int64_t{10000}, "rows to explain"},
+            {"threads", std::int64_t{0}, "processor threads; 0: all"},
+            {"gpus", std::int64_t{1}, "GPUs the rows are shared by"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"what", std::string("values"), "values or interactions"},
+            {"background", std::int64_t{0}, "background rows of interventional values; 0: none"},
+            {"budget", 5.0, "seconds of timing a cell; slower methods are scaled up"},
+            {"tolerance", 1e-3, "largest error against the reference, over the largest value"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveModels(dataset);
+  }
+
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    if (cell.algorithm == "XGBoost" && !baselines::treeshap::XgboostIsHere()) {
+      return "this build has no XGBoost (libxgboost-dev)";
+    }
+    if (cell.algorithm == "RAPIDS GPUTreeShap" && !baselines::treeshap::RapidsIsHere()) {
+      return "this build has no rapidsai/gputreeshap (-DGPUTREESHAP_INCLUDE_DIR=...)";
+    }
+    if (const auto why = WhyNotExternal(cell)) return why;
+    const std::int64_t gpus = IntegerOr(cell.axes, "gpus", 1);
+    const auto here = static_cast<std::int64_t>(harness::QueryCuda().devices.size());
+    if (cell.device == "cuda" && gpus > std::max<std::int64_t>(here, 1)) {
+      return fmt::format("needs {} GPUs; {} here", gpus, here);
+    }
+    if ((cell.algorithm == "Interventional") != (BackgroundRows(cell) > 0)) {
+      return "another game: background rows are for Interventional alone";
+    }
+    if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
+      return "TreeShap has no interaction values here";
+    }
+    return {};
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 10000));
+    const bool interactions = TextOf(cell.settings, "what") == "interactions";
+    // The rows behind those to explain are the background.
+    const ModelProblem problem =
+        LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1) + BackgroundRows(cell));
+    const std::size_t per_row =
+        interactions ? InteractionsPerRow(problem.model) : ValuesPerRow(problem.model);
+    // No result of more than 2 GB: such cells run on fewer rows too.
+    const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 28) / per_row);
+    const RowBlock rows = problem.Rows().slice(0, std::min(wanted, most));
+
+    const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
+    harness::Outcome outcome;
+    const double prepare = harness::TimeOnce([&] { Prepare(cell, problem, *explainer); });
+    const auto call = [&](const RowBlock& block) {
+      return interactions ? explainer->interactions(block) : explainer->values(block);
+    };
+    outcome.facts["model"] = problem.origin;
+    outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
+    const auto* external = dynamic_cast<const ExternalExplainer*>(explainer.get());
+    outcome.verification = Verify(cell, problem, rows, interactions, call);
+    if (!outcome.verification.ok) return outcome;
+
+    Results results;
+    const auto timed = [&](const RowBlock& block) {
+      results.resize(block.rows * per_row);
+      if (interactions) {
+        explainer->interactions_to(block, results);
+      } else {
+        explainer->values_to(block, results);
+      }
+    };
+    const auto [count, seconds] = Affordable(cell, rows, interactions, timed);
+    const RowBlock part = rows.slice(0, count);
+    const double scale = static_cast<double>(wanted) / static_cast<double>(count);
+    outcome.facts["method"] =
+        MethodText(cell, external) + (count < wanted ? fmt::format(", from {} rows", count) : "");
+    std::vector<double> kernel;
+    std::vector<double> external_seconds;
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
+    options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
+    options.budget = std::get<double>(cell.settings.at("budget"));
+    options.min_sample = 0;
+    options.max_warmup_runs = 2;
+    options.gpu_clock = cell.device == "cuda" && external == nullptr;
+    const auto note = [&] {
+      harness::KeepAlive(results.data());
+      kernel.push_back(explainer->device_seconds());
+      if (external != nullptr) external_seconds.push_back(external->run_seconds());
+    };
+    const auto body = [&] {
+      timed(part);
+      note();
+    };
+    harness::TimingResult timing = harness::TimeAfterFirstCall(body, seconds, options);
+    if (kernel.empty()) note();  // the first call is the sample
+    // Another program's time is that of its work, without the way of the data to it and back.
+    if (external != nullptr) {
+      const auto warm = external_seconds.size() - timing.seconds.size();
+      external_seconds.erase(external_seconds.begin(),
+                             external_seconds.begin() + static_cast<std::ptrdiff_t>(warm));
+    }
+    Report(external != nullptr ? external_seconds : timing.seconds, kernel, scale, prepare, wanted,
+           outcome);
+    timing.included = cell.device != "cuda" ? "rows and values in host memory"
+                      : external != nullptr
+                          ? "the other program's work, transfers to its GPU included"
+                          : "rows from host memory, values back in host memory that is there: "
+                            "transfers included; the model is resident";
+    // Another program's cores are not seen from here; it takes all of them.
+    const double cores = external != nullptr ? AvailableThreads() : timing.cores_used;
+    if (external != nullptr) timing.cores_used = 0;
+    harness::DescribeTiming(outcome, timing);
+    outcome.costs = Costs(cell, *explainer, problem.model, wanted, interactions, cores);
+    if (count < wanted) {
+      outcome.facts["scaled"] =
+          "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
+    }
+    return outcome;
+  }
+
+ private:
+  static std::size_t BackgroundRows(const harness::CellConfig& cell) {
+    return static_cast<std::size_t>(IntegerOr(cell.settings, "background", 0));
+  }
+
+  static void Prepare(const harness::CellConfig& cell, const ModelProblem& problem,
+                      TreeExplainer& explainer) {
+    explainer.prepare(problem.model);
+    const std::size_t count = BackgroundRows(cell);
+    const RowBlock rows = problem.Rows();
+    if (count > 0) explainer.set_background(rows.slice(rows.rows - count, count));
+  }
+
+  // What the method computes, and what every method moves: rows in, values out. Over the bus they
+  // may travel as floats; a machine of several GPUs has a bus for each.
+  static std::vector<harness::Cost> Costs(const harness::CellConfig& cell,
+                                          const TreeExplainer& explainer, const TreeEnsemble& model,
+                                          std::size_t rows, bool interactions, double cores) {
+    std::vector<Work> work = explainer.work(model, rows, interactions);
+    const std::size_t out = interactions ? InteractionsPerRow(model) : ValuesPerRow(model);
+    const auto in = static_cast<std::size_t>(model.features);
+    if (cell.device == "cuda") {
+      const auto gpus =
+          static_cast<double>(std::max<std::int64_t>(1, IntegerOr(cell.axes, "gpus", 1)));
+      work.push_back({"host to device", 4.0 * static_cast<double>(rows * in) / gpus});
+      work.push_back({"device to host", 4.0 * static_cast<double>(rows * out) / gpus});
+    } else {
+      work.push_back({"copy", static_cast<double>(rows) * static_cast<double>(4 * in + 8 * out)});
+    }
+    return CostsOf(work, cores);
+  }
+
+  // "XGBoost 1.7.4, 16 threads": who computed, as the row says it (with ", from 64 rows" where the
+  // time is scaled up).
+  static std::string MethodText(const harness::CellConfig& cell,
+                                const ExternalExplainer* external) {
+    std::string text = external != nullptr ? external->description() : cell.algorithm;
+    if (cell.algorithm == "XGBoost") text.append(" ").append(baselines::treeshap::XgboostVersion());
+    if (cell.device != "cpu") return text + ", GPU";
+    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
+    return text + fmt::format(", {} threads", asked > 0 ? asked : AvailableThreads());
+  }
+
+  // Axes that are parameters of the method: each method takes those it knows.
+  static harness::CellConfig WithAxes(harness::CellConfig cell) {
+    for (const char* axis : {"threads", "gpus"}) {
+      const auto given = cell.axes.find(axis);
+      if (given != cell.axes.end() && (cell.device == "cpu") == (std::string(axis) == "threads")) {
+        cell.parameters[axis] = given->second;
+      }
+    }
+    return cell;
+  }
+
+  template <class Call>
+  static harness::Verification Verify(const harness::CellConfig& cell, const ModelProblem& problem,
+                                      const RowBlock& rows, bool interactions, const Call& call) {
+    const auto few = static_cast<std::size_t>(interactions ? 2 : 8);
+    const RowBlock head = rows.slice(0, std::min(rows.rows, few));
+    const bool interventional = BackgroundRows(cell) > 0;
+    const auto reference =
+        interventional
+            ? Registry<TreeExplainer>::Instance().Make("Interventional", Device::kCpu, {})
+            : Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
+                                                       {{"precision", std::string("double")}});
+    Prepare(cell, problem, *reference);
+    const auto got = call(head);
+    const double error =
+        RelativeError(got, interactions ? reference->interactions(head) : reference->values(head));
+    const double worst = std::max(error, Additivity(problem.model, head, got));
+    const double tolerance = std::get<double>(cell.settings.at("tolerance"));
+    return {true,
+            worst <= tolerance,
+            "error over the largest value",
+            worst,
+            tolerance,
+            std::string(interventional ? "the CPU's interventional values"
+                                       : "quadrature in double precision") +
+                "; sums against the margin"};
+  }
+
+  struct Portion {
+    std::size_t rows = 0;
+    double seconds = 0;
+  };
+
+  // Rows that one call explains within a third of the budget, but one for each thread at least: 64
+  // to begin with, and as few as there are threads for interactions, where XGBoost takes seconds a
+  // row. On a device nine times as many: a call there costs something whatever its rows (a model on
+  // its way, launches), which scaling would count again and again.
+  template <class Body>
+  static Portion Affordable(const harness::CellConfig& cell, const RowBlock& rows,
+                            bool interactions, const Body& body) {
+    const double budget =
+        std::get<double>(cell.settings.at("budget")) * (cell.device == "cpu" ? 1.0 / 3 : 3);
+    const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
+    const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
+    const bool few = interactions && cell.device == "cpu";
+    std::size_t count = std::min<std::size_t>(rows.rows, few ? threads : 64);
+    for (;;) {
+      const RowBlock part = rows.slice(0, count);
+      const double seconds = harness::TimeOnce([&] { body(part); });
+      if (count == rows.rows) return {count, seconds};
+      if (seconds > budget / 4) {
+        const double more = std::max(1.0, budget / seconds);
+        const auto most = static_cast<std::size_t>(static_cast<double>(count) * more);
+        return {std::min(rows.rows, most), seconds * more};
+      }
+      count = std::min(rows.rows, count * 4);
+    }
+  }
+
+  static void Report(const std::vector<double>& seconds, const std::vector<double>& kernel,
+                     double scale, double prepare, std::size_t wanted, harness::Outcome& outcome) {
+    harness::Metric time{"time", "s", {}, {}, {}};
+    harness::Metric device{"kernel", "s", {}, {}, {}};
+    harness::Metric throughput{"throughput", "rows/s", {}, {}, {}};
+    for (const double s : seconds) {
+      time.samples.push_back(s * scale);
+      throughput.samples.push_back(static_cast<double>(wanted) / (s * scale));
+    }
+    for (const double s : kernel) {
+      if (!std::isnan(s)) device.samples.push_back(s * scale);
+    }
+    outcome.metrics = {time, throughput, {"prepare", "s", {prepare}, {}, {}}};
+    if (!device.samples.empty()) outcome.metrics.push_back(device);
+  }
+};
+
+RETABLE_PROTOCOL(ExplainProtocol);
+
+}  // namespace
+}  // namespace retable::experiments::treeshap

@@ -1,0 +1,173 @@
+//! @file
+//! Time to find the k strongest interactions of each row (beyond_topk): the search of
+//! algorithms/treeshap/variants/top_interactions.hpp against the whole matrix and a selection from it, both
+//! on the processor. What is timed: from rows in host memory to the pairs, the model prepared.
+//!
+//! Before anything is timed the search's pairs are compared with those of the matrix, value by
+//! value. Two counts show the complexity: the pairs of features that meet on a path ("pairs", the
+//! mean over outputs), and all that a matrix has.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "algorithms/treeshap/variants/top_interactions.hpp"
+#include "base/parallel.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/treeshap/data/paper_models.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+namespace retable::experiments::treeshap {
+namespace {
+
+using namespace retable::treeshap;
+
+using Pairs = std::vector<std::vector<InteractionPair>>;
+constexpr const char* kSearch = "Top-k search";
+constexpr const char* kMatrix = "Full matrix";
+
+Pairs FromMatrices(const TreeEnsemble& model, std::span<const double> matrices, std::size_t k,
+                   int threads) {
+  const auto features = static_cast<std::size_t>(model.features);
+  const std::size_t size = (features + 1) * (features + 1);
+  Pairs pairs(matrices.size() / size);
+  ParallelFor(pairs.size(), threads, [&](std::size_t m) {
+    pairs[m] = TopOfMatrix(matrices.subspan(m * size, size), features, k);
+  });
+  return pairs;
+}
+
+// The largest difference of |value| at any place, over the strongest pair; infinite where pairs are
+// missing.
+double Difference(const Pairs& got, const Pairs& want) {
+  double worst = got.size() == want.size() ? 0 : INFINITY;
+  for (std::size_t m = 0; m < std::min(got.size(), want.size()); ++m) {
+    for (std::size_t p = 0; p < std::max(got[m].size(), want[m].size()); ++p) {
+      const double scale = std::abs(want[m].empty() ? got[m][0].value : want[m][0].value);
+      const double a = p < got[m].size() ? std::abs(got[m][p].value) : 0;
+      const double b = p < want[m].size() ? std::abs(want[m][p].value) : 0;
+      worst = std::max(worst, std::abs(a - b) / std::max(scale, 1e-300));
+    }
+  }
+  return worst;
+}
+
+class TopKProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "treeshap/topk"; }
+  std::string family() const override { return "treeshap"; }
+  std::string summary() const override { return "the strongest interactions of each row"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return {{kSearch,
+             {"cpu"},
+             {},
+             "sums for the pairs that meet on a path, then a heap",
+             "top_interactions.hpp"},
+            {kMatrix, {"cpu"}, {}, "all pairs by quadrature, then a selection", ""}};
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"rows", std::int64_t{1000}, "rows to explain"},
+            {"k", std::int64_t{10}, "pairs of each row and output"},
+            {"threads", std::int64_t{0}, "processor threads; 0: all"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"budget", 3.0, "seconds of timing a cell; the matrix runs on fewer rows"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    return ResolveModels(dataset);
+  }
+
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const auto wanted = static_cast<std::size_t>(IntegerOr(cell.axes, "rows", 1000));
+    const auto k = static_cast<std::size_t>(IntegerOr(cell.axes, "k", 10));
+    const auto threads = IntegerOr(cell.axes, "threads", 0);
+    const double budget = std::get<double>(cell.settings.at("budget"));
+    const ModelProblem problem = LoadModel(cell.dataset, wanted);
+    const auto matrix = Registry<TreeExplainer>::Instance().Make("Quadrature", Device::kCpu,
+                                                                 {{"threads", threads}});
+    matrix->prepare(problem.model);
+    TopInteractions search(problem.model, {.k = k, .threads = static_cast<int>(threads)});
+    const bool searches = cell.algorithm == kSearch;
+    Results matrices;  // kept: new memory for each call would cost the matrix dear
+    const auto all_pairs = [&](const RowBlock& rows) {
+      matrices.resize(rows.rows * InteractionsPerRow(problem.model));
+      matrix->interactions_to(rows, matrices);
+      return FromMatrices(problem.model, matrices, k, static_cast<int>(threads));
+    };
+    const auto call = [&](const RowBlock& rows) {
+      return searches ? search.find(rows) : all_pairs(rows);
+    };
+
+    harness::Outcome outcome;
+    outcome.facts["model"] = problem.origin;
+    outcome.facts["threads"] = threads > 0 ? threads : std::int64_t{AvailableThreads()};
+    const std::size_t few = std::clamp<std::size_t>(MatrixRows(problem) / 8, 2, 17);
+    const RowBlock head = problem.Rows().slice(0, std::min(wanted, few));
+    const double difference = Difference(search.find(head), all_pairs(head));
+    outcome.verification = {true,
+                            difference <= 1e-5,
+                            "difference over the strongest pair",
+                            difference,
+                            1e-5,
+                            "selection from the whole matrix"};
+    if (!outcome.verification.ok) return outcome;
+
+    const std::size_t most = searches ? wanted : std::min(wanted, MatrixRows(problem));
+    const std::size_t count = Affordable(problem, most, budget / 3, call);
+    const RowBlock part = problem.Rows().slice(0, count);
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
+    options.budget = budget;
+    options.min_sample = 0;
+    options.max_warmup_runs = 2;
+    const auto timing = harness::TimeRepeated([&] { call(part); }, options);
+    const double scale = static_cast<double>(wanted) / static_cast<double>(count);
+    harness::Metric time{"time", "s", {}, {}, {}};
+    for (const double s : timing.seconds) time.samples.push_back(s * scale);
+    const auto features = static_cast<double>(problem.model.features);
+    outcome.metrics = {time,
+                       {"pairs", "1", {search.pairs()}, {}, {}},
+                       {"all_pairs", "1", {features * (features - 1) / 2}, {}, {}}};
+    harness::DescribeTiming(outcome, timing);
+    // All pairs of features: at least the values' arithmetic. The search: rows in, pairs out.
+    std::vector<Work> work = {
+        {"copy", static_cast<double>(wanted) *
+                     (4 * features + 16.0 * static_cast<double>(k) * problem.model.groups)}};
+    if (!searches) work.push_back(matrix->work(problem.model, wanted, true).front());
+    outcome.costs = CostsOf(work, timing.cores_used);
+    outcome.facts["method"] =
+        fmt::format("{} threads{}", threads > 0 ? threads : std::int64_t{AvailableThreads()},
+                    count < wanted ? fmt::format(", from {} rows", count) : "");
+    if (count < wanted) {
+      outcome.facts["scaled"] =
+          "measured on " + std::to_string(count) + " rows, times " + std::to_string(scale);
+    }
+    return outcome;
+  }
+
+ private:
+  // Rows whose matrices take 256 MB.
+  static std::size_t MatrixRows(const ModelProblem& problem) {
+    return std::max<std::size_t>(1, (std::size_t{1} << 25) / InteractionsPerRow(problem.model));
+  }
+
+  // Rows, at most `most`, that one call explains within `budget` seconds.
+  template <class Call>
+  static std::size_t Affordable(const ModelProblem& problem, std::size_t most, double budget,
+                                const Call& call) {
+    std::size_t count = std::min<std::size_t>(most, 16);
+    for (;;) {
+      const double seconds = harness::TimeOnce([&] { call(problem.Rows().slice(0, count)); });
+      if (count == most || seconds > budget / 4) return count;
+      count = std::min(most, count * 4);
+    }
+  }
+};
+
+RETABLE_PROTOCOL(TopKProtocol);
+
+}  // namespace
+}  // namespace retable::experiments::treeshap

@@ -1,0 +1,28 @@
+#pragma once
+//! @file
+//! The harness's own verbs, each with its command line. The program puts them into its table
+//! (apps/retable.cpp) beside those of the families (harness/cli/verbs.hpp).
+
+#include "harness/cli/context.hpp"
+#include "harness/cli/verbs.hpp"
+
+namespace retable::harness {
+
+//! Experiments with citations and expected times; the fields of a TOML; the protocols.
+Verb MakeListVerb(const Context& context);
+//! Measures experiments into a results folder.
+Verb MakeRunVerb(const Context& context);
+//! Verdicts and claims of a results folder.
+Verb MakeCheckVerb(const Context& context);
+//! Tables, figures and the report of a results folder.
+Verb MakeReportVerb(const Context& context);
+//! Two results folders, or two programs or commits in turns.
+Verb MakeCompareVerb(const Context& context);
+//! The A/A run: this program against itself; leaves noise.json in the results folder.
+Verb MakeNoiseVerb(const Context& context);
+//! One cell: what ran, on what, every sample, the command that repeats it.
+Verb MakeExplainVerb(const Context& context);
+//! This machine, its GPU and libraries, and what is missing.
+Verb MakeDoctorVerb(const Context& context);
+
+}  // namespace retable::harness

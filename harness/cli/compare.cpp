@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <set>
+
+#include "harness/cli/commands.hpp"
+#include "harness/report/compare.hpp"
+#include "harness/machine/device.hpp"
+#include "harness/stats/noise.hpp"
+#include "harness/run/paired_run.hpp"
+#include "harness/cli/selection.hpp"
+#include "harness/run/store.hpp"
+
+namespace retable::harness {
+namespace fs = std::filesystem;
+namespace {
+
+//! Two programs or commits in turns (harness/run/paired_run.hpp).
+struct PairedArguments {
+  std::string old_side, new_side;  //!< paths of programs, or commits of the repository
+  bool commits = false;            //!< else programs
+  int blocks = 20;
+  bool strict = false;
+};
+
+struct CompareArguments {
+  Selection selection;
+  std::vector<std::string> sides;  //!< two folders, or two programs and experiments
+  PairedArguments paired;
+  bool programs = false;
+};
+
+struct NoiseArguments {
+  Selection selection;
+  int blocks = 10;
+};
+
+std::vector<std::string> FamiliesOf(const std::vector<Plan>& plans) {
+  std::set<std::string> families;
+  for (const Plan& plan : plans) {
+    families.insert(plan.experiment.family);
+    // Shapley values are played on explained trees.
+    if (plan.experiment.family == "shapley") families.insert("treeshap");
+  }
+  return {families.begin(), families.end()};
+}
+
+int Paired(const Context& context, const Selection& selection, const PairedArguments& paired,
+           std::ostream& out, std::ostream& err) {
+  const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
+  if (plans.empty()) return kNothingToRun;
+  const Noise noise = NoiseOfFolder(selection.out);
+  PairedRunOptions options;
+  options.old_program = paired.old_side;
+  options.new_program = paired.new_side;
+  if (paired.commits) {
+    const CommitBuild build{FamiliesOf(plans), RunsOnGpu(plans)};
+    options.old_program = BuildCommit(context.root, paired.old_side, build, context.program, err);
+    options.new_program = BuildCommit(context.root, paired.new_side, build, context.program, err);
+  }
+  for (const std::string& program : {options.old_program, options.new_program}) {
+    if (!fs::exists(program)) {
+      throw ConfigError({"compare --programs", 0, 0}, program + " does not exist");
+    }
+  }
+  options.max_blocks = paired.blocks;
+  options.min_blocks = std::min(options.min_blocks, paired.blocks);
+  options.rule = noise.PairedRule();
+  const PairedRun run = RunPaired(plans, options, err);
+  out << "A " << paired.old_side << "\nB " << paired.new_side
+      << "\nenvironment: the same, in turns (A B B A)\n"
+      << NoiseText(noise) << '\n';
+  PrintComparison(run.comparison, out, true);
+  if (run.comparison.timed.empty() && run.comparison.worsened.empty()) {
+    out << "no timed cell ran under both programs\n";
+    return kNothingToRun;
+  }
+  return ExitOf(run.comparison, paired.strict);
+}
+
+int MeasureNoiseFloor(const Context& context, const Selection& selection, int blocks,
+                      std::ostream& out, std::ostream& err) {
+  const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
+  if (plans.empty()) return kNothingToRun;
+  PairedRunOptions options;
+  options.old_program = options.new_program = context.program;
+  options.min_blocks = options.max_blocks = blocks;
+  const PairedRun run = RunPaired(plans, options, err);
+  if (run.separate.empty()) {
+    err << "no timed cell ran; nothing is known of the noise. Name experiments that time "
+           "something, such as shuffle/beyond-cpu\n";
+    return kNothingToRun;
+  }
+  Noise noise = MeasureNoise(run.separate, run.ratios);
+  noise.measured = UtcNow();
+  WriteFileAtomically(selection.out + "/noise.json", NoiseJson(noise));
+  out << NoiseText(noise) << "; in turns " << fmt::format("{:.1f} %", 100 * noise.paired) << "\n"
+      << selection.out << "/noise.json\n";
+  return kOk;
+}
+
+int CompareSides(const Context& context, CompareArguments& a, std::ostream& out,
+                 std::ostream& err) {
+  const bool folders = !a.programs && !a.paired.commits;
+  if (a.sides.size() < 2 || (folders && a.sides.size() > 2)) {
+    err << "compare needs two folders, or with --programs or --commits two of them and "
+           "experiments\n";
+    return kUsage;
+  }
+  if (folders) return Compare(a.sides[0], a.sides[1], a.paired.strict, out);
+  a.paired.old_side = a.sides[0];
+  a.paired.new_side = a.sides[1];
+  a.selection.globs.assign(a.sides.begin() + 2, a.sides.end());
+  return Paired(context, a.selection, a.paired, out, err);
+}
+
+VerbBody DeclareCompare(const Context& context, CLI::App& verb) {
+  const auto arguments = std::make_shared<CompareArguments>();
+  CompareArguments& a = *arguments;
+  verb.add_option("A B [experiments]", a.sides,
+                  "two folders; or two programs or commits, then experiments or globs")
+      ->required();
+  verb.add_flag("--programs", a.programs, "A and B are programs; measured in turns (A B B A)");
+  verb.add_flag("--commits", a.paired.commits,
+                "A and B are commits, built under build/commits ('.': this program)");
+  verb.add_option("--blocks", a.paired.blocks, "blocks of four executions a cell, at most")
+      ->check(CLI::Range(1, 10000));
+  verb.add_flag("--strict", a.paired.strict, "exit 5 when something is slower or no longer ok");
+  AddSelection(verb, a.selection);
+  return [context, arguments](std::ostream& out, std::ostream& err) {
+    return CompareSides(context, *arguments, out, err);
+  };
+}
+
+VerbBody DeclareNoise(const Context& context, CLI::App& verb) {
+  const auto arguments = std::make_shared<NoiseArguments>();
+  verb.add_option("ids", arguments->selection.globs, "experiments or globs with timed cells")
+      ->required();
+  verb.add_option("--blocks", arguments->blocks, "blocks of four executions a cell")
+      ->check(CLI::Range(1, 10000));
+  AddSelection(verb, arguments->selection);
+  return [context, arguments](std::ostream& out, std::ostream& err) {
+    return MeasureNoiseFloor(context, arguments->selection, arguments->blocks, out, err);
+  };
+}
+
+}  // namespace
+
+Verb MakeCompareVerb(const Context& context) {
+  return MakeVerb(context, "compare",
+                  "Two results folders, or two programs or commits in turns: faster, slower, same?",
+                  [context](CLI::App& verb) { return DeclareCompare(context, verb); });
+}
+
+Verb MakeNoiseVerb(const Context& context) {
+  return MakeVerb(context, "noise",
+                  "A/A run: what this machine does to identical code; for compare",
+                  [context](CLI::App& verb) { return DeclareNoise(context, verb); });
+}
+
+}  // namespace retable::harness

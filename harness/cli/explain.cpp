@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "harness/plan/cell_json.hpp"
+#include "harness/cli/commands.hpp"
+#include "harness/machine/host_info.hpp"
+#include "harness/config/toml_tree.hpp"
+#include "harness/roofline/roofline_fraction.hpp"
+#include "harness/stats/statistics.hpp"
+#include "harness/run/store.hpp"
+
+namespace retable::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct ExplainArguments {
+  std::string key, out = "results/latest";
+};
+
+// The key that begins so; says on `err` why there is none.
+std::string FindKey(const std::string& folder, const std::string& key_prefix, std::ostream& err) {
+  std::vector<std::string> matches;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(folder + "/cells", error)) {
+    const std::string name = file.path().filename().string();
+    const bool is_cell = name.size() == 64 + 5 && name.ends_with(".json");
+    if (is_cell && name.starts_with(key_prefix)) matches.push_back(name.substr(0, 64));
+  }
+  if (matches.empty()) {
+    err << "no cell " << key_prefix << " in " << folder
+        << "/cells; keys stand in the tidy CSVs and in the report\n";
+    return "";
+  }
+  if (matches.size() > 1) {
+    std::sort(matches.begin(), matches.end());
+    err << matches.size() << " cells begin with \"" << key_prefix << "\": give more digits";
+    for (std::size_t i = 0; i < std::min<std::size_t>(matches.size(), 4); ++i) {
+      err << (i == 0 ? ", such as " : ", ") << matches[i].substr(0, 12);
+    }
+    err << "\n";
+    return "";
+  }
+  return matches.front();
+}
+
+void WriteConfig(const CellRecord& record, std::ostream& out) {
+  const CellConfig& c = record.config;
+  out << fmt::format("cell        {}\nwhat        {} on {} ({}), {}\n", record.key, c.label,
+                     c.dataset, c.device, c.experiment);
+  out << fmt::format("algorithm   {} {}\n", c.algorithm, ToJson(c.parameters).dump());
+  out << fmt::format("axes        {}\nsettings    {}\nseed        {}, {} repeats\n",
+                     ToJson(c.axes).dump(), ToJson(c.settings).dump(), c.seed, c.repeats);
+  out << fmt::format("data        {}\n", c.dataset_sha256);
+  out << fmt::format("status      {} {}\n", record.outcome.status, record.outcome.reason);
+  const Verification& v = record.outcome.verification;
+  if (v.done) {
+    out << fmt::format("verified    {} = {} (threshold {}) against {}: {}\n", v.metric, v.value,
+                       v.threshold, v.reference, v.ok ? "right" : "WRONG");
+  }
+  out << fmt::format("took        {:.3f} s, peak {:.0f} MiB, started {}\n", record.seconds,
+                     record.peak_mib, record.started);
+  out << fmt::format("environment {} (environment.json)\n", record.environment);
+  for (const auto& [name, value] : record.outcome.facts) {
+    out << fmt::format("  {} = {}\n", name, ValueText(value));
+  }
+}
+
+void WriteCosts(const CellRecord& record, const std::string& folder, std::ostream& out) {
+  const auto ceilings = CeilingsFromJson(ReadText(folder + "/ceilings.json"));
+  for (const Cost& cost : record.outcome.costs) {
+    out << fmt::format("must do     {:.4g} ({})\n", cost.amount, cost.ceiling);
+  }
+  if (const auto fraction = RooflineFractionOf(record.outcome, record.config.device, ceilings)) {
+    out << fmt::format("reaches     {:.1f} % of the ceiling {}\n", 100 * fraction->value,
+                       fraction->ceiling);
+  }
+}
+
+void WriteSamples(const CellRecord& record, std::ostream& out) {
+  for (const Metric& m : record.outcome.metrics) {
+    const Summary s = Summarise(m.samples, 1);
+    out << fmt::format("metric      {} [{}]: n = {}, median {} [{}, {}], mean {}, {} failed\n",
+                       m.name, m.unit, s.n, s.median, s.ci_low, s.ci_high, s.mean, s.failures);
+    for (std::size_t i = 0; i < m.samples.size(); ++i) {
+      out << fmt::format("  {:>4} {} {}{}\n", i, m.samples[i], i < m.items.size() ? m.items[i] : "",
+                         i < m.sm_mhz.size() ? fmt::format(" at {:.0f} MHz", m.sm_mhz[i]) : "");
+    }
+  }
+}
+
+int Explain(const ExplainArguments& a, std::ostream& out, std::ostream& err) {
+  const std::string key = FindKey(a.out, a.key, err);
+  if (key.empty()) return kUsage;
+  const auto record = LoadRecord(a.out, key);
+  if (!record) {
+    err << a.out << "/cells/" << key << ".json cannot be read\n";
+    return kUsage;
+  }
+  WriteConfig(*record, out);
+  WriteCosts(*record, a.out, out);
+  WriteSamples(*record, out);
+  out << "repeat      " << record->command << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+Verb MakeExplainVerb(const Context& context) {
+  return MakeVerb(
+      context, "explain", "One cell: what ran, on what, every sample",
+      [](CLI::App& verb) -> VerbBody {
+        const auto a = std::make_shared<ExplainArguments>();
+        verb.add_option("key", a->key, "the cell's key, or its first digits")->required();
+        verb.add_option("--out", a->out, "results folder");
+        return [a](std::ostream& out, std::ostream& err) { return Explain(*a, out, err); };
+      });
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "harness/cli/commands.hpp"
+#include "harness/config/experiment.hpp"
+#include "harness/config/schema.hpp"
+#include "harness/run/progress.hpp"
+
+namespace retable::harness {
+namespace {
+
+struct ListFlags {
+  bool json = false, fields = false, protocols = false;
+};
+
+void ListProtocols(std::ostream& out) {
+  for (const auto& protocol : Protocols()) {
+    out << fmt::format("{}: {}\n", protocol->name(), protocol->summary());
+    for (const auto& info : protocol->algorithms()) {
+      out << fmt::format("  {:22} {:10} {}\n", info.name, fmt::join(info.devices, ","),
+                         info.summary);
+    }
+  }
+}
+
+void ListAsJson(const std::vector<Experiment>& experiments, std::ostream& out) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Experiment& e : experiments) {
+    all.push_back({{"id", e.id},
+                   {"title", e.title},
+                   {"question", e.question},
+                   {"citation", e.citation},
+                   {"where", e.where},
+                   {"protocol", e.protocol},
+                   {"expected_seconds", e.expected},
+                   {"claims", e.claims.size()},
+                   {"published", !e.paper_file.empty()}});
+  }
+  out << all.dump(1) << "\n";
+}
+
+void ListAsTable(const std::vector<Experiment>& experiments, std::ostream& out) {
+  out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}\n", "experiment", "smoke", "quick", "paper",
+                     "title [where]");
+  for (const Experiment& e : experiments) {
+    const auto time = [&](const char* profile) {
+      const auto found = e.expected.find(profile);
+      return found == e.expected.end() ? std::string("?") : DurationText(found->second);
+    };
+    out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}{}\n", e.id, time("smoke"), time("quick"),
+                       time("paper"), e.title, e.where.empty() ? "" : " [" + e.where + "]");
+  }
+}
+
+int List(const Context& context, const ListFlags& flags, std::ostream& out) {
+  if (flags.fields) {
+    WriteSchemaTable(out, ExperimentSchema());
+  } else if (flags.protocols) {
+    ListProtocols(out);
+  } else if (flags.json) {
+    ListAsJson(LoadExperiments(context.root, {}), out);
+  } else {
+    ListAsTable(LoadExperiments(context.root, {}), out);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Verb MakeListVerb(const Context& context) {
+  return MakeVerb(
+      context, "list", "Experiments, their citations and expected times",
+      [context](CLI::App& app) -> VerbBody {
+        const auto flags = std::make_shared<ListFlags>();
+        app.add_flag("--json", flags->json, "as JSON");
+        app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
+        app.add_flag("--protocols", flags->protocols, "measuring protocols and their algorithms");
+        return [=](std::ostream& out, std::ostream&) { return List(context, *flags, out); };
+      });
+}
+
+}  // namespace retable::harness

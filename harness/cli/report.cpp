@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+
+#include "harness/cli/commands.hpp"
+#include "harness/report/results.hpp"
+#include "harness/cli/shell.hpp"
+
+namespace retable::harness {
+namespace fs = std::filesystem;
+namespace {
+
+struct FolderArguments {
+  std::string out = "results/latest";
+  bool strict = false;
+};
+
+std::string PythonProgram() {
+  if (const char* python = std::getenv("RETABLE_PYTHON")) return python;
+  // The distribution's interpreter has the distribution's matplotlib.
+  return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
+}
+
+int Check(const std::string& folder, bool strict, std::ostream& out) {
+  const Scoreboard board = WriteResults(folder);
+  out << ScoreboardText(board);
+  const bool failed = !board.failed_claims.empty() || !board.mismatches.empty();
+  return strict && failed ? kVerdictFailed : kOk;
+}
+
+int Report(const Context& context, const std::string& folder, std::ostream& out,
+           std::ostream& err) {
+  const Scoreboard board = WriteResults(folder);
+  const std::string command =
+      fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
+                  ShellWord(context.root + "/plots/report.py"), ShellWord(folder),
+                  ShellWord(context.root + "/results/recorded"));
+  out << "drawing the figures and the report\n" << std::flush;
+  const int status = std::system(command.c_str());
+  if (WIFSIGNALED(status) || WEXITSTATUS(status) == 128 + SIGINT) {
+    err << "interrupted; the tables in " << folder
+        << " are complete, run the same command again for the figures\n";
+    return kUsage;
+  }
+  if (status != 0) {
+    err << "the figures could not be drawn (exit code " << WEXITSTATUS(status)
+        << "); they need Python 3 with matplotlib and jinja2: apt-get install python3-matplotlib "
+           "python3-jinja2. The tables in "
+        << folder << " are complete.\n";
+    return kUsage;
+  }
+  out << ScoreboardText(board);
+  out << "report: " << fs::absolute(folder + "/report.html").string() << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+Verb MakeCheckVerb(const Context& context) {
+  return MakeVerb(
+      context, "check", "Verdicts and claims of a results folder", [](CLI::App& verb) -> VerbBody {
+        const auto a = std::make_shared<FolderArguments>();
+        verb.add_option("--out", a->out, "results folder");
+        verb.add_flag("--strict", a->strict, "exit 4 when a verdict is MISMATCH or a claim fails");
+        return [a](std::ostream& out, std::ostream&) { return Check(a->out, a->strict, out); };
+      });
+}
+
+Verb MakeReportVerb(const Context& context) {
+  return MakeVerb(context, "report", "Tables, figures, report.html and report.md",
+                  [context](CLI::App& verb) -> VerbBody {
+                    const auto a = std::make_shared<FolderArguments>();
+                    verb.add_option("--out", a->out, "results folder");
+                    return [=](std::ostream& out, std::ostream& err) {
+                      return Report(context, a->out, out, err);
+                    };
+                  });
+}
+
+}  // namespace retable::harness

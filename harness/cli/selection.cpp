@@ -1,0 +1,91 @@
+#include "base/glob.hpp"
+#include "harness/cli/selection.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+
+#include "harness/machine/device.hpp"
+#include "harness/config/suggest.hpp"
+
+namespace retable::harness {
+namespace {
+
+// A build may leave families out (RETABLE_ONLY); a glob then passes over their experiments.
+bool FamilyIsBuilt(const std::string& family) {
+  return std::any_of(Protocols().begin(), Protocols().end(),
+                     [&](const auto& protocol) { return protocol->family() == family; });
+}
+
+// The experiments that match any of the globs, in order. @throws ConfigError for a glob that
+// matches nothing.
+std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<std::string>& globs) {
+  std::vector<std::string> ids;
+  for (const Experiment& e : all) ids.push_back(e.id);
+  for (const std::string& glob : globs) {
+    const bool any =
+        std::any_of(ids.begin(), ids.end(), [&](const auto& id) { return GlobMatches(glob, id); });
+    if (!any) {
+      throw ConfigError({"experiments", 0, 0}, "no experiment matches \"" + glob + "\"" +
+                                                   DidYouMean(glob, ids) +
+                                                   "; see `build/retable list`");
+    }
+  }
+  std::erase_if(all, [&](const Experiment& e) {
+    const bool by_name = std::find(globs.begin(), globs.end(), e.id) != globs.end();
+    return !by_name && (!FamilyIsBuilt(e.family) ||
+                        std::none_of(globs.begin(), globs.end(),
+                                     [&](const auto& glob) { return GlobMatches(glob, e.id); }));
+  });
+  return all;
+}
+
+}  // namespace
+
+void AddSelection(CLI::App& verb, Selection& selection) {
+  verb.add_option("--profile", selection.profile, "smoke, quick (default) or paper")
+      ->check(CLI::IsMember({"smoke", "quick", "paper"}));
+  verb.add_option("--device", selection.device, "auto (default), cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+  verb.add_option("--out", selection.out, "results folder (default results/latest)");
+  verb.add_option("--set", selection.assignments, "override a field: --set repeats=3")
+      ->take_all()
+      ->allow_extra_args(false);
+  verb.add_option("--machine", selection.machine_file, "TOML of overrides for this machine")
+      ->envname("RETABLE_MACHINE");
+  verb.add_option("--repeats", selection.repeats, "samples per cell")
+      ->check(CLI::Range(1, 1000000));
+}
+
+Devices FindDevices(const std::string& wanted) {
+  Devices devices;
+  devices.cuda = CudaDevicePresent(&devices.cuda_reason);
+  if (wanted == "cuda" && !devices.cuda) {
+    throw ConfigError({"--device cuda", 0, 0},
+                      devices.cuda_reason + "; use --device auto to run the CPU rows");
+  }
+  if (devices.cuda) devices.cuda_class = DeviceClass();
+  if (wanted == "cpu") {
+    devices.cuda = false;
+    devices.cuda_reason = "GPU rows were not asked for (--device cpu)";
+  }
+  devices.cpu = wanted != "cuda";
+  return devices;
+}
+
+std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
+                            const Devices& devices, std::ostream& err) {
+  const Overrides overrides{selection.profile, selection.machine_file, selection.assignments,
+                            selection.repeats};
+  std::vector<Plan> plans;
+  for (const Experiment& experiment :
+       Select(LoadExperiments(context.root, overrides), selection.globs)) {
+    if (context.terminal) err << "\r\033[Kplanning " << experiment.id << std::flush;
+    plans.push_back(MakePlan(experiment, devices));
+  }
+  if (context.terminal) err << "\r\033[K" << std::flush;
+  if (plans.empty()) err << "nothing to run: name experiments, such as 'quantiles/*'\n";
+  return plans;
+}
+
+}  // namespace retable::harness

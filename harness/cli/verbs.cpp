@@ -1,0 +1,143 @@
+#include "harness/cli/verbs.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+
+#include "harness/cli/context.hpp"
+#include "harness/config/suggest.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr const char* kDescription =
+    "Retable: the experiments of five works on GPU machine learning, run again";
+
+// The verb that the words reached before they went wrong.
+const CLI::App& Reached(const CLI::App& app) {
+  const auto verbs = app.get_subcommands();
+  return verbs.empty() ? app : Reached(*verbs.front());
+}
+
+std::vector<std::string> Options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> VerbNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(verb->get_name());
+  }
+  return names;
+}
+
+}  // namespace
+
+int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostream& out,
+                std::ostream& err) {
+  const std::vector<std::string> words = app.remaining(true);
+  if (problem.get_exit_code() == 0 || words.empty()) {
+    return app.exit(problem, out, err) == 0 ? 0 : 1;
+  }
+  const CLI::App& at = Reached(app);
+  const std::string word = words.front().substr(0, words.front().find('='));
+  if (word.starts_with("-")) {
+    err << "unknown option " << word << DidYouMean(word, Options(at)) << "\n";
+  } else if (const auto verbs = VerbNames(at); !verbs.empty()) {
+    err << "unknown command \"" << word << "\"" << DidYouMean(word, verbs) << "\n";
+  } else {
+    err << at.get_name() << " takes no \"" << word << "\"\n";
+  }
+  err << "Run with --help for more information.\n";
+  return 1;
+}
+
+void CheckUnsigned(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (option->get_type_name().starts_with("UINT") && value.starts_with("-")) {
+        throw CLI::ValidationError(option->get_name(), value + " is less than 0");
+      }
+    }
+  }
+  for (const CLI::App* verb : app.get_subcommands()) CheckUnsigned(*verb);
+}
+
+int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
+            std::ostream& err, const std::function<int()>& body) {
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    CheckUnsigned(app);
+  } catch (const CLI::ParseError& problem) {
+    return RefuseWords(app, problem, out, err);
+  }
+  try {
+    return body();
+  } catch (const UsageError& problem) {
+    err << app.get_name() << ": " << problem.what() << "\n";
+    return 1;
+  } catch (const std::exception& problem) {
+    err << app.get_name() << ": " << problem.what() << "\n";
+    return 2;
+  }
+}
+
+Verb MakeVerb(const Context& context, const std::string& name, const std::string& summary,
+              std::function<VerbBody(CLI::App&)> declare) {
+  const auto run = [invoked = context.invoked, name, summary, declare = std::move(declare)](
+                       const std::vector<std::string>& words, std::ostream& out,
+                       std::ostream& err) {
+    CLI::App app{kDescription, invoked};
+    const VerbBody body = declare(*app.add_subcommand(name, summary));
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    reversed.push_back(name);
+    try {
+      app.parse(std::move(reversed));
+    } catch (const CLI::ParseError& problem) {
+      return RefuseWords(app, problem, out, err);
+    }
+    return body(out, err);
+  };
+  return {name, summary, run};
+}
+
+int Dispatch(const std::vector<Verb>& verbs, const Context& context, const std::string& version,
+             const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  for (const Verb& verb : verbs) {
+    if (words.empty() || verb.name != words.front()) continue;
+    try {
+      return verb.run({words.begin() + 1, words.end()}, out, err);
+    } catch (const std::exception& problem) {
+      err << problem.what() << "\n";
+      return kUsage;
+    }
+  }
+  CLI::App app{kDescription, context.invoked};
+  app.set_version_flag("--version", version);
+  for (const Verb& verb : verbs) {
+    if (!verb.summary.empty()) app.add_subcommand(verb.name, verb.summary);
+  }
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& problem) {
+    return RefuseWords(app, problem, out, err);
+  }
+  out << app.help();
+  return kUsage;
+}
+
+std::function<int()> WithWordsRefused(std::function<int()> body) {
+  return [body = std::move(body)] {
+    try {
+      return body();
+    } catch (const std::invalid_argument& words) {
+      throw UsageError(words.what());
+    }
+  };
+}
+
+}  // namespace retable::harness

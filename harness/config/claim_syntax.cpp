@@ -1,0 +1,417 @@
+#include "harness/config/claim_syntax.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "harness/config/suggest.hpp"
+
+namespace retable::harness {
+namespace {
+
+// Deeper than any check a person writes, shallow enough for the stack.
+constexpr int kDeepest = 200;
+constexpr std::size_t kLongest = 20000;
+// a + b + c is ((a + b) + c): a chain is as deep as it is long.
+constexpr int kMostOperators = 1000;
+
+struct Function {
+  const char* name;
+  std::size_t least, most;
+};
+constexpr std::size_t kAny = 1000;
+constexpr Function kFunctions[] = {
+    {"cell", 2, 2},  {"paper", 2, 2},  {"low", 2, 2},    {"high", 2, 2},
+    {"known", 1, 1}, {"failed", 1, 1}, {"abs", 1, 1},    {"exp", 1, 1},
+    {"floor", 1, 1}, {"log", 1, 1},    {"log2", 1, 1},   {"log10", 1, 1},
+    {"sqrt", 1, 1},  {"min", 1, kAny}, {"max", 1, kAny}, {"near", 3, 3}};
+constexpr const char* kQuantifiers[] = {"all", "any", "count", "share",
+                                        "min", "max", "sum",   "mean"};
+constexpr const char* kReserved[] = {"and", "or", "not", "in", "if", "true", "false"};
+
+struct Token {
+  enum class Kind { kNumber, kString, kName, kSymbol, kEnd } kind = Kind::kEnd;
+  std::size_t position = 1;
+  std::string text;
+  double number = 0;
+};
+
+bool IsLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  Token Next() {
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != text_.npos) ++at_;
+    Token token;
+    token.position = at_ + 1;
+    if (at_ >= text_.size()) return token;
+    const char c = text_[at_];
+    if (IsDigit(c) || (c == '.' && at_ + 1 < text_.size() && IsDigit(text_[at_ + 1]))) {
+      Number(token);
+    } else if (c == '"' || c == '\'') {
+      String(token);
+    } else if (IsLetter(c)) {
+      token.kind = Token::Kind::kName;
+      while (at_ < text_.size() && (IsLetter(text_[at_]) || IsDigit(text_[at_]))) {
+        token.text += text_[at_++];
+      }
+    } else {
+      Symbol(token);
+    }
+    return token;
+  }
+
+ private:
+  void Number(Token& token) {
+    token.kind = Token::Kind::kNumber;
+    const char* begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), token.number);
+    if (error != std::errc()) throw ExpressionError("number out of range", token.position);
+    token.text = std::string(begin, end);
+    at_ += token.text.size();
+  }
+
+  void String(Token& token) {
+    token.kind = Token::Kind::kString;
+    const char quote = text_[at_++];
+    for (; at_ < text_.size() && text_[at_] != quote; ++at_) {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
+      token.text += text_[at_];
+    }
+    if (at_ >= text_.size()) throw ExpressionError("string is never closed", token.position);
+    ++at_;
+  }
+
+  void Symbol(Token& token) {
+    token.kind = Token::Kind::kSymbol;
+    for (const char* symbol : {"<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "^", "(", ")",
+                               "[", "]", ",", ":"}) {
+      if (text_.substr(at_, std::string_view(symbol).size()) != symbol) continue;
+      token.text = symbol;
+      at_ += token.text.size();
+      return;
+    }
+    if (text_[at_] == '=') throw ExpressionError("\"=\" (equality is \"==\")", token.position);
+    throw ExpressionError("unexpected character \"" + std::string(1, text_[at_]) + "\"",
+                          token.position);
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+using TreePtr = std::unique_ptr<Tree>;
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lexer_(text) {
+    Advance();
+    Advance();
+  }
+
+  TreePtr Whole() {
+    TreePtr tree = Or();
+    if (token_.kind != Token::Kind::kEnd) Unexpected("an operator or the end");
+    return tree;
+  }
+
+ private:
+  void Advance() {
+    token_ = ahead_;
+    ahead_ = lexer_.Next();
+  }
+
+  [[noreturn]] void Unexpected(const std::string& wanted) const {
+    const std::string found =
+        token_.kind == Token::Kind::kEnd ? "the end" : "\"" + token_.text + "\"";
+    throw ExpressionError("expected " + wanted + " but found " + found, token_.position);
+  }
+
+  bool Is(std::string_view text) const {
+    return (token_.kind == Token::Kind::kSymbol || token_.kind == Token::Kind::kName) &&
+           token_.text == text;
+  }
+
+  bool Eat(std::string_view text) {
+    if (!Is(text)) return false;
+    Advance();
+    return true;
+  }
+
+  void Expect(std::string_view text) {
+    if (!Eat(text)) Unexpected(std::string("\"").append(text).append("\""));
+  }
+
+  TreePtr Make(Op op, std::size_t position, std::string text = "") const {
+    auto tree = std::make_unique<Tree>();
+    tree->op = op;
+    tree->position = position;
+    tree->text = std::move(text);
+    return tree;
+  }
+
+  TreePtr Binary(Op op, std::size_t position, TreePtr left, TreePtr right) {
+    if (++operators_ > kMostOperators) throw ExpressionError("too many operators", position);
+    TreePtr tree = Make(op, position);
+    tree->children.push_back(std::move(left));
+    tree->children.push_back(std::move(right));
+    return tree;
+  }
+
+  // Counts the nesting for as long as it lives.
+  class Deeper {
+   public:
+    Deeper(int& depth, std::size_t position) : depth_(depth) {
+      if (++depth_ > kDeepest) throw ExpressionError("nested too deeply", position);
+    }
+    ~Deeper() { --depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    int& depth_;
+  };
+
+  TreePtr Or() {
+    const Deeper deeper(depth_, token_.position);
+    TreePtr left = And();
+    while (Is("or")) {
+      const std::size_t position = token_.position;
+      Advance();
+      left = Binary(Op::kOr, position, std::move(left), And());
+    }
+    return left;
+  }
+
+  TreePtr And() {
+    TreePtr left = Not();
+    while (Is("and")) {
+      const std::size_t position = token_.position;
+      Advance();
+      left = Binary(Op::kAnd, position, std::move(left), Not());
+    }
+    return left;
+  }
+
+  TreePtr Not() {
+    if (!Is("not")) return Compare();
+    const Deeper deeper(depth_, token_.position);
+    TreePtr tree = Make(Op::kNot, token_.position);
+    Advance();
+    tree->children.push_back(Not());
+    return tree;
+  }
+
+  bool IsComparison() const {
+    if (token_.kind != Token::Kind::kSymbol) return false;
+    const std::string& t = token_.text;
+    return t == "<" || t == "<=" || t == ">" || t == ">=" || t == "==" || t == "!=";
+  }
+
+  TreePtr Compare() {
+    TreePtr first = Sum();
+    if (!IsComparison()) return first;
+    TreePtr tree = Make(Op::kCompare, token_.position);
+    tree->children.push_back(std::move(first));
+    while (IsComparison()) {
+      tree->operators.push_back(token_.text);
+      Advance();
+      tree->children.push_back(Sum());
+    }
+    return tree;
+  }
+
+  TreePtr Sum() {
+    TreePtr left = Product();
+    while (Is("+") || Is("-")) {
+      const Op op = Is("+") ? Op::kAdd : Op::kSubtract;
+      const std::size_t position = token_.position;
+      Advance();
+      left = Binary(op, position, std::move(left), Product());
+    }
+    return left;
+  }
+
+  TreePtr Product() {
+    TreePtr left = Unary();
+    while (Is("*") || Is("/")) {
+      const Op op = Is("*") ? Op::kMultiply : Op::kDivide;
+      const std::size_t position = token_.position;
+      Advance();
+      left = Binary(op, position, std::move(left), Unary());
+    }
+    return left;
+  }
+
+  TreePtr Unary() {
+    const Deeper deeper(depth_, token_.position);
+    if (!Is("-")) return Power();
+    TreePtr tree = Make(Op::kNegate, token_.position);
+    Advance();
+    tree->children.push_back(Unary());
+    return tree;
+  }
+
+  TreePtr Power() {
+    TreePtr base = Primary();
+    if (!Is("^")) return base;
+    const std::size_t position = token_.position;
+    Advance();
+    return Binary(Op::kPower, position, std::move(base), Unary());
+  }
+
+  TreePtr Primary() {
+    const std::size_t position = token_.position;
+    if (token_.kind == Token::Kind::kNumber) {
+      TreePtr tree = Make(Op::kNumber, position);
+      tree->number = token_.number;
+      Advance();
+      return tree;
+    }
+    if (token_.kind == Token::Kind::kString) {
+      TreePtr tree = Make(Op::kString, position, token_.text);
+      Advance();
+      return tree;
+    }
+    if (Eat("(")) {
+      TreePtr tree = Or();
+      Expect(")");
+      return tree;
+    }
+    if (Eat("true")) return Make(Op::kTrue, position);
+    if (Eat("false")) return Make(Op::kFalse, position);
+    if (token_.kind == Token::Kind::kName && !IsReserved(token_.text)) return Named();
+    Unexpected("a value");
+  }
+
+  static bool IsReserved(const std::string& name) {
+    return std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved);
+  }
+
+  TreePtr Named() {
+    const Token name = token_;
+    Advance();
+    if (!Is("(")) return Variable(name);
+    Advance();
+    // A quantifier is told from a function by "name in" after its parenthesis.
+    const bool quantifier = token_.kind == Token::Kind::kName &&
+                            ahead_.kind == Token::Kind::kName && ahead_.text == "in";
+    return quantifier ? Quantifier(name) : Call(name);
+  }
+
+  TreePtr Variable(const Token& name) const {
+    if (std::find(bound_.begin(), bound_.end(), name.text) == bound_.end()) {
+      throw ExpressionError("unknown name \"" + name.text + "\"" + DidYouMean(name.text, bound_),
+                            name.position);
+    }
+    return Make(Op::kName, name.position, name.text);
+  }
+
+  TreePtr Call(const Token& name) {
+    const Function* function = nullptr;
+    std::vector<std::string> known;
+    for (const Function& candidate : kFunctions) {
+      known.emplace_back(candidate.name);
+      if (name.text == candidate.name) function = &candidate;
+    }
+    for (const char* quantifier : kQuantifiers) {
+      if (function == nullptr && name.text == quantifier) Unexpected("\"name in set\"");
+    }
+    if (function == nullptr) {
+      throw ExpressionError("unknown function \"" + name.text + "\"" + DidYouMean(name.text, known),
+                            name.position);
+    }
+    TreePtr tree = Make(Op::kCall, name.position, name.text);
+    if (!Is(")")) {
+      do tree->children.push_back(Or());
+      while (Eat(","));
+    }
+    Expect(")");
+    const std::size_t given = tree->children.size();
+    if (given < function->least || given > function->most) {
+      throw ExpressionError(name.text + " takes " + std::to_string(function->least) +
+                                (function->most == kAny ? " or more" : "") + " arguments, not " +
+                                std::to_string(given),
+                            name.position);
+    }
+    return tree;
+  }
+
+  TreePtr Quantifier(const Token& name) {
+    if (std::find(std::begin(kQuantifiers), std::end(kQuantifiers), name.text) ==
+        std::end(kQuantifiers)) {
+      throw ExpressionError(
+          "unknown quantifier \"" + name.text + "\"" +
+              DidYouMean(name.text, {std::begin(kQuantifiers), std::end(kQuantifiers)}),
+          name.position);
+    }
+    if (IsReserved(token_.text)) Unexpected("a name");
+    TreePtr tree = Make(Op::kQuantify, name.position, name.text);
+    tree->variable = token_.text;
+    Advance();
+    Expect("in");
+    Set(tree->set);
+    bound_.push_back(tree->variable);
+    TreePtr filter = Eat("if") ? Or() : nullptr;
+    Expect(":");
+    tree->children.push_back(Or());
+    if (filter != nullptr) tree->children.push_back(std::move(filter));
+    bound_.pop_back();
+    Expect(")");
+    return tree;
+  }
+
+  void Set(SetSyntax& set) {
+    if (token_.kind == Token::Kind::kString) {
+      set.patterns.push_back(token_.text);
+      Advance();
+    } else if (Eat("rows")) {
+      Patterns(set);
+    } else if (Eat("columns")) {
+      set.kind = SetSyntax::Kind::kColumns;
+      Patterns(set);
+    } else if (Eat("[")) {
+      set.kind = SetSyntax::Kind::kList;
+      do set.items.push_back(Or());
+      while (Eat(","));
+      Expect("]");
+    } else {
+      Unexpected("a set (\"pattern\", rows, columns, or [a, b])");
+    }
+  }
+
+  void Patterns(SetSyntax& set) {
+    if (!Eat("(")) return;
+    do {
+      if (token_.kind != Token::Kind::kString) Unexpected("a pattern in quotes");
+      set.patterns.push_back(token_.text);
+      Advance();
+    } while (Eat(","));
+    Expect(")");
+  }
+
+  Lexer lexer_;
+  Token token_, ahead_;
+  std::vector<std::string> bound_;
+  int depth_ = 0;
+  int operators_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Tree> ParseExpression(std::string_view text) {
+  if (text.size() > kLongest) throw ExpressionError("too long a check", kLongest);
+  return Parser(text).Whole();
+}
+
+void CheckSyntax(std::string_view check) {
+  ParseExpression(check);
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,314 @@
+#include "harness/config/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "harness/config/claim_syntax.hpp"
+#include "harness/config/schema.hpp"
+
+namespace retable::harness {
+namespace fs = std::filesystem;
+namespace {
+
+std::string Text(const TomlTree& table, const std::string& key, const std::string& fallback = "") {
+  const TomlTree* node = table.find(key);
+  return node ? std::get<std::string>(node->data) : fallback;
+}
+
+double Real(const TomlTree& table, const std::string& key, double fallback) {
+  const TomlTree* node = table.find(key);
+  if (!node) return fallback;
+  if (const auto* whole = std::get_if<std::int64_t>(&node->data)) {
+    return static_cast<double>(*whole);
+  }
+  return std::get<double>(node->data);
+}
+
+std::int64_t Integer(const TomlTree& table, const std::string& key, std::int64_t fallback) {
+  const TomlTree* node = table.find(key);
+  return node ? std::get<std::int64_t>(node->data) : fallback;
+}
+
+// A scalar or an array of scalars, as the values of a sweep.
+std::vector<Value> Sweep(const TomlTree& node) {
+  std::vector<Value> values;
+  if (node.is_array()) {
+    for (const TomlTree& item : node.array()) values.push_back(item.scalar());
+    if (values.empty()) throw ConfigError(node.where, "an empty array sweeps over nothing");
+  } else {
+    values.push_back(node.scalar());
+  }
+  return values;
+}
+
+// Lays `layer` over `base`: tables are merged key by key, everything else is replaced.
+void Merge(TomlTree& base, const TomlTree& layer) {
+  for (const auto& [key, value] : layer.table()) {
+    TomlTree* mine = base.find(key);
+    if (!mine) {
+      base.table().push_back({key, value});
+    } else if (mine->is_table() && value.is_table()) {
+      Merge(*mine, value);
+    } else {
+      *mine = value;
+    }
+  }
+}
+
+// "a.b=1" as a tree {a = {b = 1}}. A value that is not TOML is taken as a text.
+TomlTree ParseAssignment(const std::string& assignment) {
+  const std::string shown = "--set " + assignment;
+  const auto equals = assignment.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw ConfigError({shown, 0, 0}, "expected key=value, for example --set repeats=3");
+  }
+  const std::string key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
+  TomlTree tree;
+  try {
+    tree = ParseToml(key + " = " + value, shown);
+  } catch (const ConfigError&) {
+    tree = ParseToml(key + " = '" + value + "'", shown);
+  }
+  return tree;
+}
+
+void ForgetPositions(TomlTree& node, const std::string& name) {
+  node.where = {name, 0, 0};
+  if (node.is_table()) {
+    for (auto& [key, value] : node.table()) ForgetPositions(value, name);
+  } else if (node.is_array()) {
+    for (TomlTree& item : node.array()) ForgetPositions(item, name);
+  }
+}
+
+void ApplyLayers(TomlTree& root, const Overrides& overrides) {
+  if (const TomlTree* profiles = root.find("profiles")) {
+    if (const TomlTree* profile = profiles->find(overrides.profile)) {
+      const TomlTree layer = *profile;
+      Merge(root, layer);
+    }
+  }
+  if (!overrides.machine_file.empty()) {
+    Merge(root, ReadToml(overrides.machine_file, overrides.machine_file));
+  }
+  for (const std::string& assignment : overrides.assignments) {
+    TomlTree layer = ParseAssignment(assignment);
+    ForgetPositions(layer, "--set " + assignment);
+    Merge(root, layer);
+  }
+}
+
+void Check(const TomlTree& root) {
+  const auto lines = CheckSchema(root, ExperimentSchema());
+  if (!lines.empty()) throw ConfigError(lines);
+}
+
+AlgorithmEntry ReadAlgorithm(const TomlTree& node) {
+  AlgorithmEntry entry;
+  entry.name = Text(node, "name");
+  entry.device = Text(node, "device", "cpu");
+  entry.label = Text(node, "label", "{name}");
+  entry.where = node.find("name")->where;
+  for (const auto& [key, value] : node.table()) {
+    if (key == "name" || key == "device" || key == "label") continue;
+    entry.parameters.emplace_back(key, Sweep(value));
+  }
+  return entry;
+}
+
+TableSpec ReadTable(const TomlTree& node) {
+  TableSpec table;
+  table.rows = Text(node, "rows", table.rows);
+  table.row_header = Text(node, "row_header", table.row_header);
+  table.pivot = Text(node, "pivot");
+  if (const TomlTree* columns = node.find("columns")) {
+    for (const TomlTree& item : columns->array()) {
+      ColumnSpec column;
+      column.name = Text(item, "name");
+      column.metric = Text(item, "metric");
+      column.statistic = Text(item, "statistic", "median");
+      column.fact = Text(item, "fact");
+      column.group = Text(item, "group");
+      if (const TomlTree* where = item.find("where")) {
+        for (const auto& [key, value] : where->table()) {
+          column.where[key] = ValueText(value.scalar());
+        }
+      }
+      if (const TomlTree* ratio = item.find("ratio")) {
+        if (ratio->array().size() != 2) {
+          throw ConfigError(ratio->where, "ratio takes two column names: [a, b]");
+        }
+        column.ratio_of = std::get<std::string>(ratio->array()[0].data);
+        column.ratio_over = std::get<std::string>(ratio->array()[1].data);
+      }
+      const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty();
+      if (sources != 1) {
+        throw ConfigError(item.where,
+                          "column \"" + column.name + "\" needs one of metric, fact, ratio");
+      }
+      table.columns.push_back(std::move(column));
+    }
+  }
+  return table;
+}
+
+void ReadShown(const TomlTree& root, Experiment& experiment) {
+  if (const TomlTree* table = root.find("table")) experiment.table = ReadTable(*table);
+  if (const TomlTree* figure = root.find("figure")) {
+    for (const auto& [key, value] : figure->table()) {
+      if (value.is_table()) {
+        for (const auto& [end, limit] : value.table()) {
+          experiment.figure.emplace_back(key + "_" + end, limit.scalar());
+        }
+      } else {
+        experiment.figure.emplace_back(key, value.scalar());
+      }
+    }
+  }
+  if (const TomlTree* claims = root.find("claim")) {
+    for (const TomlTree& item : claims->array()) {
+      try {
+        CheckSyntax(Text(item, "check"));
+      } catch (const ExpressionError& problem) {
+        throw ConfigError(item.find("check")->where, problem.what());
+      }
+      experiment.claims.push_back({Text(item, "id"), Text(item, "text"), Text(item, "where"),
+                                   Text(item, "check"), Text(item, "note")});
+    }
+  }
+  if (const TomlTree* expected = root.find("expected")) {
+    for (const auto& [key, value] : expected->table()) {
+      experiment.expected[key] = Real(*expected, key, 0);
+    }
+  }
+}
+
+Experiment ReadExperiment(const TomlTree& root) {
+  Experiment e;
+  e.id = Text(root, "id");
+  const auto slash = e.id.find('/');
+  if (slash == std::string::npos || slash == 0 || slash + 1 == e.id.size()) {
+    throw ConfigError(root.find("id")->where,
+                      "id must be family/artifact, such as quantiles/table2");
+  }
+  e.family = e.id.substr(0, slash);
+  e.artifact = e.id.substr(slash + 1);
+  e.protocol = Text(root, "protocol");
+  e.title = Text(root, "title");
+  e.question = Text(root, "question");
+  e.citation = Text(root, "citation");
+  e.where = Text(root, "where");
+  for (const TomlTree& item : root.find("datasets")->array()) {
+    e.datasets.emplace_back(std::get<std::string>(item.data), item.where);
+  }
+  for (const TomlTree& item : root.find("algorithm")->array()) {
+    e.algorithms.push_back(ReadAlgorithm(item));
+  }
+  if (const TomlTree* axes = root.find("axes")) {
+    for (const auto& [key, value] : axes->table()) {
+      e.axes.emplace_back(key, Sweep(value));
+      e.axis_positions[key] = value.where;
+    }
+  }
+  if (const TomlTree* settings = root.find("settings")) {
+    for (const auto& [key, value] : settings->table()) {
+      e.settings[key] = {value.scalar(), value.where};
+    }
+  }
+  e.seed = Integer(root, "seed", e.seed);
+  e.repeats = Integer(root, "repeats", e.repeats);
+  e.time_limit = Real(root, "time_limit", e.time_limit);
+  e.memory_limit = Real(root, "memory_limit", e.memory_limit);
+  if (const TomlTree* exclusive = root.find("exclusive"))
+    e.exclusive = std::get<bool>(exclusive->data);
+  if (const TomlTree* notes = root.find("notes")) {
+    for (const TomlTree& item : notes->array()) e.notes.push_back(std::get<std::string>(item.data));
+  }
+  e.coverage_total = Integer(root, "coverage_total", 0);
+  e.coverage_unit = Text(root, "coverage_unit", e.coverage_unit);
+  ReadShown(root, e);
+  return e;
+}
+
+// Checked before the layers, so that a mistake is shown where it stands, and after.
+Experiment Resolve(std::shared_ptr<const TomlTree> declared, const Overrides& overrides) {
+  Check(*declared);
+  TomlTree root = *declared;
+  ApplyLayers(root, overrides);
+  Check(root);
+  Experiment experiment = ReadExperiment(root);
+  if (overrides.repeats > 0) experiment.repeats = overrides.repeats;
+  experiment.declared = std::move(declared);
+  return experiment;
+}
+
+// Every TOML below `folder`, in order.
+std::vector<fs::path> FindTomls(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path());
+  }
+  if (error) {
+    throw ConfigError({folder.string(), 0, 0}, "cannot be read: " + error.message() +
+                                                   "; set RETABLE_ROOT to the source folder");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+Experiment ParseExperiment(const std::string& text, const std::string& shown_name) {
+  return Resolve(std::make_shared<TomlTree>(ParseToml(text, shown_name)), {});
+}
+
+Experiment LoadExperiment(const std::string& path, const std::string& shown_name,
+                          const Overrides& overrides) {
+  Experiment experiment =
+      Resolve(std::make_shared<TomlTree>(ReadToml(path, shown_name)), overrides);
+  experiment.file = path;
+  const fs::path paper = fs::path(path).replace_extension(".paper.csv");
+  if (fs::exists(paper)) experiment.paper_file = paper.string();
+  return experiment;
+}
+
+Experiment WithOverrides(const Experiment& experiment, const Overrides& overrides) {
+  Experiment other = Resolve(experiment.declared, overrides);
+  other.file = experiment.file;
+  other.paper_file = experiment.paper_file;
+  return other;
+}
+
+std::vector<Experiment> LoadExperiments(const std::string& root, const Overrides& overrides) {
+  std::vector<Experiment> experiments;
+  std::vector<std::string> lines;
+  std::map<std::string, std::string> seen;
+  for (const fs::path& file : FindTomls(fs::path(root) / "experiments")) {
+    const std::string shown = fs::relative(file, root).string();
+    try {
+      experiments.push_back(LoadExperiment(file.string(), shown, overrides));
+      const auto [where, is_new] = seen.emplace(experiments.back().id, shown);
+      if (!is_new) {
+        lines.push_back(fmt::format("{}: id \"{}\" is taken by {}; give it another", shown,
+                                    experiments.back().id, where->second));
+      }
+    } catch (const ConfigError& problem) {
+      for (const std::string& line : problem.lines()) {  // one of --set is that of every file
+        if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+      }
+    }
+  }
+  if (!lines.empty()) throw ConfigError(lines);
+  // "table10" after "table9": natural order within a family.
+  std::sort(experiments.begin(), experiments.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.family, a.artifact.size(), a.artifact) <
+           std::tuple(b.family, b.artifact.size(), b.artifact);
+  });
+  return experiments;
+}
+
+}  // namespace retable::harness

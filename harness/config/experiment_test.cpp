@@ -1,0 +1,87 @@
+#include "harness/config/experiment.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace retable::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A root folder with experiments, removed at the end.
+class ExperimentFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = fs::temp_directory_path() / ("retable_experiments_" + std::to_string(getpid()));
+    fs::remove_all(root_);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void Write(const std::string& path, const std::string& text) const {
+    const fs::path file = root_ / "experiments" / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+
+  static std::string Toml(const std::string& id) {
+    return "version = 1\nid = \"" + id +
+           "\"\ntitle = \"t\"\nquestion = \"q\"\ncitation = \"c\"\nwhere = \"w\"\n"
+           "protocol = \"toy\"\ndatasets = [\"iris\"]\nrepeats = 2\n"
+           "[[algorithm]]\nname = \"a\"\n[profiles.paper]\nrepeats = 7\n";
+  }
+
+  fs::path root_;
+};
+
+TEST_F(ExperimentFolder, TomlsAreFoundInEveryFolderWithTheirPublishedCells) {
+  Write("toy/flat.toml", Toml("toy/flat"));
+  Write("toy/published/table1.toml", Toml("toy/table1"));
+  Write("toy/published/table1.paper.csv", "row,column\n");
+  Write("toy/beyond/faster.toml", Toml("toy/faster"));
+  Write("toy/data/notes.txt", "no experiment");
+  const auto all = LoadExperiments(root_.string(), {});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].id, "toy/flat");
+  EXPECT_EQ(all[1].id, "toy/faster");
+  EXPECT_EQ(all[2].id, "toy/table1");
+  EXPECT_EQ(all[0].paper_file, "");
+  EXPECT_EQ(all[2].paper_file, (root_ / "experiments/toy/published/table1.paper.csv").string());
+}
+
+TEST_F(ExperimentFolder, AnIdInTwoFoldersIsAnErrorThatNamesBoth) {
+  Write("toy/published/a.toml", Toml("toy/a"));
+  Write("toy/beyond/a.toml", Toml("toy/a"));
+  try {
+    LoadExperiments(root_.string(), {});
+    FAIL() << "accepted";
+  } catch (const ConfigError& problem) {
+    const std::string text = problem.what();
+    EXPECT_NE(text.find("toy/published/a.toml"), std::string::npos) << text;
+    EXPECT_NE(text.find("toy/beyond/a.toml"), std::string::npos) << text;
+  }
+}
+
+TEST_F(ExperimentFolder, AnotherProfileNeedsNoFile) {
+  Write("toy/a.toml", Toml("toy/a"));
+  const Experiment quick = LoadExperiments(root_.string(), {}).at(0);
+  fs::remove_all(root_);
+  Overrides paper;
+  paper.profile = "paper";
+  const Experiment other = WithOverrides(quick, paper);
+  EXPECT_EQ(quick.repeats, 2);
+  EXPECT_EQ(other.repeats, 7);
+  EXPECT_EQ(other.file, quick.file);
+  paper.repeats = 3;
+  EXPECT_EQ(WithOverrides(quick, paper).repeats, 3);
+}
+
+TEST(LoadExperiments, AFolderThatIsNotThereIsAnError) {
+  EXPECT_THROW(LoadExperiments("/nonexistent", {}), ConfigError);
+}
+
+}  // namespace
+}  // namespace retable::harness

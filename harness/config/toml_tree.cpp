@@ -1,0 +1,157 @@
+#include "harness/config/toml_tree.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace retable::harness {
+namespace {
+
+std::string Join(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+Position At(const toml::source_region& source, const std::string& name) {
+  return {name, static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
+}
+
+TomlTree Convert(const toml::node& node, const std::string& name);
+
+TomlTable ConvertTable(const toml::table& table, const std::string& name) {
+  TomlTable members;
+  for (const auto& [key, value] : table) {
+    TomlTree child = Convert(value, name);
+    // A wrong key is shown where the key stands; a wrong value is on the same line.
+    child.where = At(key.source(), name);
+    members.push_back({std::string(key.str()), std::move(child)});
+  }
+  std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.value.where.line, a.value.where.column) <
+           std::pair(b.value.where.line, b.value.where.column);
+  });
+  return members;
+}
+
+TomlTree Convert(const toml::node& node, const std::string& name) {
+  TomlTree result;
+  result.where = At(node.source(), name);
+  if (const auto* table = node.as_table()) {
+    result.data = ConvertTable(*table, name);
+  } else if (const auto* array = node.as_array()) {
+    TomlArray items;
+    for (const auto& item : *array) items.push_back(Convert(item, name));
+    result.data = std::move(items);
+  } else if (const auto* text = node.as_string()) {
+    result.data = text->get();
+  } else if (const auto* whole = node.as_integer()) {
+    result.data = whole->get();
+  } else if (const auto* real = node.as_floating_point()) {
+    result.data = real->get();
+  } else if (const auto* flag = node.as_boolean()) {
+    result.data = flag->get();
+  } else {
+    throw ConfigError(result.where, "dates and times are not used in an experiment");
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string Position::text() const {
+  if (line == 0) return file;
+  return fmt::format("{}:{}:{}", file, line, column);
+}
+
+ConfigError::ConfigError(std::vector<std::string> lines)
+    : std::runtime_error(Join(lines)), lines_(std::move(lines)) {}
+
+ConfigError::ConfigError(const Position& where, const std::string& what)
+    : ConfigError(std::vector<std::string>{where.text() + ": " + what}) {}
+
+const TomlTree* TomlTree::find(const std::string& key) const {
+  for (const auto& [name, value] : table()) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+TomlTree* TomlTree::find(const std::string& key) {
+  return const_cast<TomlTree*>(std::as_const(*this).find(key));
+}
+
+Value TomlTree::scalar() const {
+  if (const auto* flag = std::get_if<bool>(&data)) return *flag;
+  if (const auto* whole = std::get_if<std::int64_t>(&data)) return *whole;
+  if (const auto* real = std::get_if<double>(&data)) return *real;
+  if (const auto* text_value = std::get_if<std::string>(&data)) return *text_value;
+  throw ConfigError(where, "expected a single value, found " + kind());
+}
+
+std::string TomlTree::kind() const {
+  static const char* const names[] = {"nothing", "true/false", "an integer", "a number",
+                                      "a text",  "an array",   "a table"};
+  return names[data.index()];
+}
+
+std::string TomlTree::text() const {
+  if (is_array()) {
+    std::string items;
+    for (const auto& item : array()) items += (items.empty() ? "" : ", ") + item.text();
+    return "[" + items + "]";
+  }
+  if (is_table()) {
+    std::string items;
+    for (const auto& [key, value] : table()) {
+      items += (items.empty() ? "" : ", ") + key + " = " + value.text();
+    }
+    return "{" + items + "}";
+  }
+  if (empty()) return "";
+  if (const auto* quoted = std::get_if<std::string>(&data)) return "\"" + *quoted + "\"";
+  return ValueText(scalar());
+}
+
+std::string ValueText(const Value& value) {
+  return std::visit(
+      [](const auto& v) -> std::string {
+        using T = std::decay_t<decltype(v)>;
+        if constexpr (std::is_same_v<T, std::string>) {
+          return v;
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return v ? "true" : "false";
+        } else {
+          return fmt::format("{}", v);
+        }
+      },
+      value);
+}
+
+TomlTree ParseToml(const std::string& text, const std::string& name) {
+  try {
+    const toml::table parsed = toml::parse(text, name);
+    TomlTree root;
+    root.where = {name, 1, 1};
+    root.data = ConvertTable(parsed, name);
+    return root;
+  } catch (const toml::parse_error& error) {
+    throw ConfigError(At(error.source(), name), std::string(error.description()));
+  }
+}
+
+TomlTree ReadToml(const std::string& path, const std::string& shown_name) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw ConfigError({shown_name, 0, 0}, "cannot be read; check that it is a file and exists");
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  return ParseToml(text.str(), shown_name);
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,79 @@
+#include <cuda_runtime_api.h>
+
+#include "harness/machine/device.hpp"
+
+namespace retable::harness {
+namespace {
+
+// An attribute that this driver does not know reads as 0.
+int Attribute(cudaDeviceAttr attribute, int device) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, attribute, device) != cudaSuccess) {
+    cudaGetLastError();  // not sticky: clear it
+    return 0;
+  }
+  return value;
+}
+
+std::string NameOf(int device) {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    cudaGetLastError();
+    return "unnamed device";
+  }
+  return properties.name;
+}
+
+// From the properties, since cudaMemGetInfo would create a context on the card.
+std::int64_t MemoryOf(int device) {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    cudaGetLastError();
+    return 0;
+  }
+  return static_cast<std::int64_t>(properties.totalGlobalMem);
+}
+
+CudaDevice Describe(int index) {
+  CudaDevice device;
+  device.index = index;
+  device.name = NameOf(index);
+  device.memory_bytes = MemoryOf(index);
+  device.capability_major = Attribute(cudaDevAttrComputeCapabilityMajor, index);
+  device.capability_minor = Attribute(cudaDevAttrComputeCapabilityMinor, index);
+  device.multiprocessors = Attribute(cudaDevAttrMultiProcessorCount, index);
+  device.l2_bytes = Attribute(cudaDevAttrL2CacheSize, index);
+  device.shared_bytes_per_multiprocessor =
+      Attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, index);
+  device.threads_per_multiprocessor = Attribute(cudaDevAttrMaxThreadsPerMultiProcessor, index);
+  device.clock_khz = Attribute(cudaDevAttrClockRate, index);
+  device.memory_clock_khz = Attribute(cudaDevAttrMemoryClockRate, index);
+  device.memory_bus_bits = Attribute(cudaDevAttrGlobalMemoryBusWidth, index);
+  device.ecc = Attribute(cudaDevAttrEccEnabled, index) != 0;
+  device.copy_engines = Attribute(cudaDevAttrAsyncEngineCount, index);
+  return device;
+}
+
+}  // namespace
+
+CudaPlatform QueryCuda() {
+  CudaPlatform platform;
+  platform.compiled = true;
+  if (cudaRuntimeGetVersion(&platform.runtime_version) != cudaSuccess) platform.runtime_version = 0;
+  if (cudaDriverGetVersion(&platform.driver_version) != cudaSuccess) platform.driver_version = 0;
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) {
+    cudaGetLastError();
+    // Without a driver the runtime only says that version 0 is too old.
+    platform.why =
+        std::string("no CUDA device: ") +
+        (platform.driver_version == 0 ? "no NVIDIA driver is loaded" : cudaGetErrorString(error));
+    return platform;
+  }
+  for (int i = 0; i < count; ++i) platform.devices.push_back(Describe(i));
+  if (count == 0) platform.why = "no CUDA device: the driver lists none";
+  return platform;
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,257 @@
+#include "harness/machine/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+#include <stdexcept>
+
+#include "harness/roofline/ceilings.hpp"
+#include "harness/stats/significance.hpp"
+#include "harness/roofline/fma_kernels.hpp"
+#include "harness/machine/nvml.hpp"
+#include "harness/run/store.hpp"
+#include "harness/timing/timing.hpp"
+
+namespace retable::harness {
+namespace {
+
+bool Succeeds(const std::string& command) {
+  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+std::string Bytes(std::int64_t bytes) {
+  const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
+  return fmt::format("{:.4g} {}", value, units[unit]);
+}
+
+void Line(std::ostream& out, const std::string& name, const std::string& text) {
+  if (!text.empty()) out << fmt::format("  {:<12} {}\n", name, text);
+}
+
+std::string JoinWords(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+std::string CachesText(const HostInfo& machine) {
+  std::string text;
+  for (const CacheFacts& cache : machine.caches) {
+    if (cache.type == "Instruction") continue;
+    text += fmt::format("{}L{} {} (processors {})", text.empty() ? "" : ", ", cache.level,
+                        Bytes(cache.bytes), cache.shared_by);
+  }
+  return text;
+}
+
+void PrintMachine(std::ostream& out, const HostInfo& machine) {
+  out << "Machine\n";
+  Line(out, "processor", machine.cpu.model.empty() ? "unknown" : machine.cpu.model);
+  std::string cores = fmt::format("{} cores, {} threads, {} allowed to this process",
+                                  machine.cpu.cores, machine.cpu.threads, machine.allowed);
+  if (machine.quota > 0) cores += fmt::format(", time for {:.3g}", machine.quota);
+  Line(out, "cores", cores);
+  Line(out, "extensions", JoinWords(machine.cpu.isa));
+  Line(out, "caches", CachesText(machine));
+  Line(out, "governor", machine.governor);
+  Line(out, "turbo", machine.turbo);
+  Line(out, "memory",
+       Bytes(machine.memory_bytes) + ", " + Bytes(machine.available_bytes) + " free");
+  Line(out, "system", machine.distribution + ", " + machine.kernel);
+  Line(out, "container", machine.container);
+  Line(out, "runs on", machine.virtualisation);
+  Line(out, "load",
+       fmt::format("{:.2f} {:.2f} {:.2f} (1, 5, 15 minutes)", machine.load[0], machine.load[1],
+                   machine.load[2]));
+}
+
+std::string StateText(const GpuState& state) {
+  std::string text;
+  if (state.sm_mhz) text += fmt::format("{} MHz now", *state.sm_mhz);
+  if (state.max_sm_mhz) text += fmt::format(", at most {} MHz", *state.max_sm_mhz);
+  if (state.power_watt) text += fmt::format(", {:.0f} W", *state.power_watt);
+  if (state.power_limit_watt) text += fmt::format(" of {:.0f} W", *state.power_limit_watt);
+  if (state.temperature_celsius) text += fmt::format(", {} degrees", *state.temperature_celsius);
+  return text;
+}
+
+void PrintGpu(std::ostream& out, const CudaPlatform& cuda) {
+  out << "GPU\n";
+  if (cuda.devices.empty()) {
+    Line(out, "none", cuda.why);
+    return;
+  }
+  const Nvml nvml;
+  Line(out, "CUDA",
+       "runtime " + CudaVersionText(cuda.runtime_version) + ", driver supports " +
+           CudaVersionText(cuda.driver_version));
+  Line(out, "driver", nvml.available() ? nvml.driver_version().value_or("") : nvml.why());
+  for (const CudaDevice& device : cuda.devices) {
+    Line(out, fmt::format("device {}", device.index),
+         fmt::format("{}, {} multiprocessors, {}, L2 {}, ECC {}", DeviceClass(device),
+                     device.multiprocessors, Bytes(device.memory_bytes), Bytes(device.l2_bytes),
+                     device.ecc ? "on" : "off"));
+    const GpuState state = nvml.state(device.index);
+    Line(out, "state", StateText(state));
+    if (state.throttle_mask)
+      Line(out, "slowed by", JoinWords(ThrottleReasons(*state.throttle_mask)));
+  }
+}
+
+void PrintBuild(std::ostream& out, const BuildInfo& build) {
+  out << "Build\n";
+  Line(out, "compiler", build.compiler + " " + build.compiler_version + " " + build.build_type);
+  Line(out, "flags", build.flags);
+  Line(out, "CUDA",
+       build.cuda_compiler.empty() ? "not compiled in"
+                                   : build.cuda_compiler + " for sm_" + build.cuda_architectures);
+  const SourceState now = ReadSourceState();
+  const std::string commit = now.known ? now.commit : build.commit;
+  const bool dirty = now.known ? now.dirty : build.dirty;
+  Line(out, "commit", commit + (dirty ? " with changes" : ""));
+  std::string libraries;
+  for (const auto& [name, version] : build.libraries) {
+    libraries += (libraries.empty() ? "" : ", ") + name + " " + version;
+  }
+  Line(out, "libraries", libraries);
+}
+
+void PrintFindings(std::ostream& out, const std::vector<Finding>& findings) {
+  out << "Findings\n";
+  if (findings.empty()) out << "  nothing is missing\n";
+  for (const Finding& finding : findings) {
+    out << "  * " << finding.what << '\n';
+    if (!finding.remedy.empty()) out << "      " << finding.remedy << '\n';
+  }
+}
+
+// The same kernel on both sides, blocks of a few milliseconds, for a second.
+double MeasureNoiseFloor() {
+  const FmaKernels& kernels = BestFmaKernels();
+  const auto body = [&] { kernels.fp64(200000); };
+  RepeatOptions options;
+  options.budget = 1;
+  options.target = 0;  // use the whole budget
+  options.max_samples = 1000;
+  return NoiseFloor(TimePaired(body, body, options).blocks);
+}
+
+std::vector<Ceiling> PrintCeilings(std::ostream& out, const CudaPlatform& cuda) {
+  out << "Ceilings (best of several runs)\n";
+  out.flush();
+  std::vector<Ceiling> ceilings = MeasureCpuCeilings();
+  if (!cuda.devices.empty()) {
+    const std::vector<Ceiling> gpu = MeasureCudaCeilings();
+    ceilings.insert(ceilings.end(), gpu.begin(), gpu.end());
+  }
+  for (const Ceiling& c : ceilings) {
+    out << fmt::format("  {:<16} {:<15} {:>10.4g} {:<8} {}\n", c.device, c.name, c.value, c.unit,
+                       c.note);
+  }
+  out << fmt::format("Noise floor\n  {:.1f} % between two equal bodies timed in turns\n",
+                     100 * MeasureNoiseFloor());
+  return ceilings;
+}
+
+void Add(std::vector<Finding>& findings, bool applies, std::string what, std::string remedy) {
+  if (applies) findings.push_back({std::move(what), std::move(remedy)});
+}
+
+void DiagnoseCuda(const BuildInfo& build, const CudaPlatform& cuda,
+                  std::vector<Finding>& findings) {
+  if (!cuda.devices.empty()) return;
+  if (!cuda.compiled) {
+    Add(findings, true, "GPU rows are NOT-RUN: this program was built without CUDA",
+        "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), then: make build");
+    return;
+  }
+  Add(findings, cuda.driver_version == 0, "GPU rows are NOT-RUN: no NVIDIA driver is loaded",
+      "on Debian: sudo apt-get install nvidia-driver; in a container: docker run --gpus all");
+  Add(findings, cuda.driver_version > 0 && cuda.driver_version < cuda.runtime_version,
+      "GPU rows are NOT-RUN: the driver knows CUDA " + CudaVersionText(cuda.driver_version) +
+          ", this program needs " + CudaVersionText(cuda.runtime_version) + " (" +
+          build.cuda_compiler + ")",
+      "update the driver, or build with an older toolkit");
+  Add(findings, cuda.driver_version >= cuda.runtime_version && cuda.driver_version > 0,
+      "GPU rows are NOT-RUN: " + cuda.why,
+      "nvidia-smi lists what the driver sees; is "
+      "CUDA_VISIBLE_DEVICES empty?");
+}
+
+void DiagnoseMachine(const HostInfo& machine, std::vector<Finding>& findings) {
+  Add(findings, !machine.governor.empty() && machine.governor != "performance",
+      "the frequency governor is \"" + machine.governor + "\": times vary more",
+      "sudo cpupower frequency-set -g performance");
+  Add(findings, machine.load[0] > 0.5 * machine.allowed,
+      fmt::format("the machine is busy (load {:.2f} on {} processors): times are less sure",
+                  machine.load[0], machine.allowed),
+      "wait until it is idle; untimed results (accuracies, counts) are not affected");
+  Add(findings, machine.quota > 0 && machine.quota < machine.allowed,
+      fmt::format("a control group grants the time of {:.3g} of {} processors: CPU times are cut",
+                  machine.quota, machine.allowed),
+      "in Docker: --cpus");
+  Add(findings, !machine.virtualisation.empty(),
+      "this is a " + machine.virtualisation + ": its neighbours can move CPU times", "");
+  Add(findings, machine.available_bytes > 0 && machine.available_bytes < (std::int64_t{2} << 30),
+      "less than 2 GiB of memory is free: large cells are skipped", "");
+}
+
+}  // namespace
+
+std::vector<Program> FindPrograms() {
+  const auto python = [](const std::string& module) {
+    const std::string look =
+        " -c 'import importlib.util as u, sys; sys.exit(u.find_spec(\"" + module + "\") is None)'";
+    // Debian's modules belong to Debian's interpreter, whatever stands first in PATH.
+    return Succeeds("/usr/bin/python3" + look) || Succeeds("python3" + look);
+  };
+  return {
+      {"git", Succeeds("git --version"), "results do not name their commit",
+       "sudo apt-get install git"},
+      {"Python's matplotlib", python("matplotlib"), "no figures are drawn",
+       "sudo apt-get install python3-matplotlib"},
+      {"Python's jinja2", python("jinja2"), "no report.html is written",
+       "sudo apt-get install python3-jinja2"},
+      {"nvidia-smi", Succeeds("nvidia-smi -L"), "", ""},
+  };
+}
+
+std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
+                              const CudaPlatform& cuda, const std::vector<Program>& programs) {
+  std::vector<Finding> findings;
+  DiagnoseCuda(build, cuda, findings);
+  for (const Program& program : programs) {
+    Add(findings, !program.found && !program.without.empty(),
+        program.name + " is missing: " + program.without, program.remedy);
+  }
+  Add(findings, build.build_type != "Release",
+      "this is a " + build.build_type + " build: do not trust its times", "make build");
+  Add(findings, build.sanitized, "this build is sanitised: do not trust its times", "make build");
+  DiagnoseMachine(machine, findings);
+  return findings;
+}
+
+int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
+  if (!ceilings_path.empty()) CheckWritable(std::filesystem::path(ceilings_path).parent_path());
+  const HostInfo machine = ReadHostInfo();
+  const BuildInfo build = GetBuildInfo();
+  const CudaPlatform cuda = QueryCuda();
+  PrintMachine(out, machine);
+  PrintGpu(out, cuda);
+  PrintBuild(out, build);
+  PrintFindings(out, Diagnose(machine, build, cuda, FindPrograms()));
+  if (measure) {
+    const std::vector<Ceiling> ceilings = PrintCeilings(out, cuda);
+    if (!ceilings_path.empty()) WriteFileAtomically(ceilings_path, CeilingsJson(ceilings) + "\n");
+  } else {
+    out << "Ceilings\n  not measured; `build/retable doctor --measure` takes a few seconds\n";
+  }
+  return 0;
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,88 @@
+#include "harness/machine/doctor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace retable::harness {
+namespace {
+
+struct Healthy {
+  HostInfo machine;
+  BuildInfo build;
+  CudaPlatform cuda;
+  std::vector<Program> programs = {{"git", true, "x", "y"}};
+  Healthy() {
+    machine.allowed = 8;
+    machine.governor = "performance";
+    machine.available_bytes = std::int64_t{16} << 30;
+    build.build_type = "Release";
+    cuda.compiled = true;
+    cuda.driver_version = cuda.runtime_version = 13000;
+    cuda.devices.emplace_back();
+  }
+  std::vector<Finding> Findings() const { return Diagnose(machine, build, cuda, programs); }
+  // The only finding.
+  std::string Only() const {
+    const auto findings = Findings();
+    return findings.size() == 1 ? findings[0].what : std::to_string(findings.size()) + " findings";
+  }
+};
+
+TEST(Doctor, AHealthyMachineHasNoFindings) {
+  EXPECT_TRUE(Healthy().Findings().empty());
+}
+
+TEST(Doctor, EveryWayToHaveNoGpu) {
+  Healthy h;
+  h.cuda.devices.clear();
+  h.cuda.why = "no CUDA device: the driver lists none";
+  EXPECT_NE(h.Only().find("the driver lists none"), std::string::npos);
+  h.cuda.driver_version = 12080;
+  EXPECT_NE(h.Only().find("the driver knows CUDA 12.8, this program needs 13.0"),
+            std::string::npos);
+  h.cuda.driver_version = 0;
+  EXPECT_NE(h.Only().find("no NVIDIA driver is loaded"), std::string::npos);
+  h.cuda.compiled = false;
+  EXPECT_NE(h.Only().find("built without CUDA"), std::string::npos);
+}
+
+TEST(Doctor, WhatMakesTimesUnsure) {
+  Healthy busy;
+  busy.machine.load[0] = 6;
+  EXPECT_NE(busy.Only().find("busy (load 6.00 on 8 processors)"), std::string::npos);
+  Healthy slow;
+  slow.machine.governor = "powersave";
+  EXPECT_EQ(slow.Findings().at(0).remedy, "sudo cpupower frequency-set -g performance");
+  Healthy cut;
+  cut.machine.quota = 1.5;
+  EXPECT_NE(cut.Only().find("time of 1.5 of 8"), std::string::npos);
+  Healthy debug;
+  debug.build.build_type = "Debug";
+  EXPECT_NE(debug.Only().find("Debug build"), std::string::npos);
+  Healthy tight;
+  tight.machine.available_bytes = 1 << 20;
+  EXPECT_NE(tight.Only().find("less than 2 GiB"), std::string::npos);
+}
+
+TEST(Doctor, MissingProgramsComeWithTheirCommand) {
+  Healthy h;
+  h.programs = {{"Python's jinja2", false, "no report.html is written", "sudo apt-get install j"},
+                {"nvidia-smi", false, "", ""}};
+  const auto findings = h.Findings();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].what, "Python's jinja2 is missing: no report.html is written");
+  EXPECT_EQ(findings[0].remedy, "sudo apt-get install j");
+}
+
+TEST(Doctor, PrintsEverySection) {
+  std::ostringstream out;
+  EXPECT_EQ(Doctor(out, false), 0);
+  for (const char* section : {"Machine\n", "GPU\n", "Build\n", "Findings\n", "Ceilings\n", "memory",
+                              "commit", "libraries"}) {
+    EXPECT_NE(out.str().find(section), std::string::npos) << section;
+  }
+}
+
+}  // namespace
+}  // namespace retable::harness

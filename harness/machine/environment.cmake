@@ -1,0 +1,44 @@
+# What only CMake knows about the build, for build_info.cpp alone: a new commit recompiles one file.
+execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                OUTPUT_VARIABLE git_commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+execute_process(COMMAND git status --porcelain --untracked-files=no
+                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                OUTPUT_VARIABLE git_status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(git_status)
+  set(git_dirty true)
+else()
+  set(git_dirty false)
+endif()
+
+set(toml_version unknown)
+foreach(header version.h version.hpp)
+  if(EXISTS ${TOMLPLUSPLUS_INCLUDE_DIR}/toml++/impl/${header})
+    file(STRINGS ${TOMLPLUSPLUS_INCLUDE_DIR}/toml++/impl/${header} toml_lines REGEX "define TOML_LIB_")
+    string(REGEX MATCHALL "[0-9]+" toml_numbers "${toml_lines}")
+    string(REPLACE ";" "." toml_version "${toml_numbers}")
+  endif()
+endforeach()
+
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+string(STRIP "-std=c++20 -ffp-contract=off ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" flags)
+if(RETABLE_SANITIZE STREQUAL "thread")
+  string(APPEND flags " -fsanitize=thread")
+elseif(RETABLE_SANITIZE)
+  string(APPEND flags " -fsanitize=address,undefined")
+endif()
+set(cuda_compiler "")
+if(RETABLE_HAS_CUDA)
+  set(cuda_compiler "nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
+endif()
+set_property(SOURCE ${CMAKE_SOURCE_DIR}/harness/machine/build_info.cpp APPEND PROPERTY COMPILE_DEFINITIONS
+  RETABLE_COMPILER="${CMAKE_CXX_COMPILER_ID}"
+  RETABLE_COMPILER_VERSION="${CMAKE_CXX_COMPILER_VERSION}"
+  RETABLE_COMPILER_FLAGS="${flags}"
+  RETABLE_BUILD_TYPE="${CMAKE_BUILD_TYPE}"
+  RETABLE_CUDA_COMPILER="${cuda_compiler}"
+  RETABLE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES}"
+  RETABLE_BENCHMARK_VERSION="${benchmark_VERSION}"
+  RETABLE_TOML_VERSION="${toml_version}"
+  RETABLE_SOURCES="${CMAKE_SOURCE_DIR}"
+  RETABLE_GIT_COMMIT="${git_commit}"
+  RETABLE_GIT_DIRTY=${git_dirty})

@@ -1,0 +1,311 @@
+#include "harness/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/sha256.hpp"
+#include "harness/plan/cell_json.hpp"
+#include "harness/config/suggest.hpp"
+#include "harness/report/table.hpp"
+
+namespace retable::harness {
+namespace {
+
+// A build without CUDA knows neither the methods that exist on CUDA only nor their parameters;
+// their rows are NOT-RUN, not mistakes.
+bool BeyondThisBuild(const AlgorithmEntry& entry, const AlgorithmInfo* info,
+                     const Devices& devices) {
+  if (entry.device != "cuda" || devices.cuda_built) return false;
+  return !info ||
+         std::find(info->devices.begin(), info->devices.end(), "cuda") == info->devices.end();
+}
+
+AlgorithmInfo FindAlgorithm(const std::vector<AlgorithmInfo>& all, const AlgorithmEntry& entry,
+                            const Devices& devices) {
+  std::vector<std::string> names;
+  for (const auto& info : all) {
+    if (info.name == entry.name) return info;
+    names.push_back(info.name);
+  }
+  if (BeyondThisBuild(entry, nullptr, devices)) return {entry.name, {}, {}, "", ""};
+  throw ConfigError(entry.where,
+                    "unknown algorithm \"" + entry.name + "\"" + DidYouMean(entry.name, names));
+}
+
+bool SameType(const Value& given, const Value& declared) {
+  if (given.index() == declared.index()) return true;
+  // An integer is welcome where a number is asked for.
+  return std::holds_alternative<double>(declared) && std::holds_alternative<std::int64_t>(given);
+}
+
+Value Widen(const Value& given, const Value& declared) {
+  if (std::holds_alternative<double>(declared) && std::holds_alternative<std::int64_t>(given)) {
+    return static_cast<double>(std::get<std::int64_t>(given));
+  }
+  return given;
+}
+
+const char* TypeName(const Value& value) {
+  static const char* const names[] = {"true or false", "an integer", "a number", "a text"};
+  return names[value.index()];
+}
+
+Value CheckAgainst(const std::vector<ParameterSpec>& specs, const std::string& what,
+                   const std::string& name, const Value& value, const Position& where) {
+  std::vector<std::string> names;
+  for (const auto& spec : specs) {
+    if (spec.name == name) {
+      if (!SameType(value, spec.fallback)) {
+        throw ConfigError(where, fmt::format("{} {} must be {} ({})", what, name,
+                                             TypeName(spec.fallback), spec.help));
+      }
+      return Widen(value, spec.fallback);
+    }
+    names.push_back(spec.name);
+  }
+  throw ConfigError(where, fmt::format("unknown {} \"{}\"{}", what, name, DidYouMean(name, names)));
+}
+
+// All combinations of a list of (name, values), the last name fastest.
+std::vector<Values> CrossProduct(
+    const std::vector<std::pair<std::string, std::vector<Value>>>& sweeps) {
+  std::vector<Values> product = {{}};
+  for (const auto& [name, values] : sweeps) {
+    std::vector<Values> next;
+    for (const Values& partial : product) {
+      for (const Value& value : values) {
+        next.push_back(partial);
+        next.back()[name] = value;
+      }
+    }
+    product = std::move(next);
+  }
+  return product;
+}
+
+std::vector<DatasetInfo> ResolveDatasets(const Experiment& experiment, const Protocol& protocol) {
+  std::vector<DatasetInfo> all;
+  for (const auto& [name, where] : experiment.datasets) {
+    try {
+      auto members = protocol.resolve(name);
+      for (DatasetInfo& info : members) {
+        info.of_group = members.size() > 1;
+        const bool seen =
+            std::any_of(all.begin(), all.end(), [&](const auto& d) { return d.name == info.name; });
+        if (!seen) all.push_back(std::move(info));
+      }
+    } catch (const UnknownName& unknown) {
+      throw ConfigError(where,
+                        std::string(unknown.what()) + DidYouMean(unknown.name, unknown.candidates));
+    }
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, std::vector<Value>>> CheckedAxes(const Experiment& experiment,
+                                                                    const Protocol& protocol) {
+  auto axes = experiment.axes;
+  for (auto& [name, values] : axes) {
+    if (IsTidyColumn(name)) {
+      throw ConfigError(
+          experiment.axis_positions.at(name),
+          "an axis cannot be called \"" + name + "\": the tidy CSV has a column of that name");
+    }
+    for (Value& value : values) {
+      value =
+          CheckAgainst(protocol.axes(), "axis", name, value, experiment.axis_positions.at(name));
+    }
+  }
+  return axes;
+}
+
+Values CheckedSettings(const Experiment& experiment, const Protocol& protocol) {
+  Values settings;
+  for (const auto& spec : protocol.settings()) settings[spec.name] = spec.fallback;
+  for (const auto& [name, entry] : experiment.settings) {
+    settings[name] = CheckAgainst(protocol.settings(), "setting", name, entry.first, entry.second);
+  }
+  return settings;
+}
+
+Values WithDefaults(Values given, const AlgorithmInfo& info, const AlgorithmEntry& entry,
+                    const Devices& devices) {
+  if (BeyondThisBuild(entry, &info, devices)) return given;
+  for (auto& [name, value] : given) {
+    value = CheckAgainst(info.parameters, "parameter of " + info.name, name, value, entry.where);
+  }
+  for (const auto& spec : info.parameters) given.emplace(spec.name, spec.fallback);
+  return given;
+}
+
+// "no CUDA device: no NVIDIA driver is loaded" -> "needs a CUDA device: no NVIDIA driver is
+// loaded".
+std::string NeedsCuda(const std::string& reason) {
+  const std::string none = "no CUDA device";
+  return reason.starts_with(none) ? "needs a CUDA device" + reason.substr(none.size()) : reason;
+}
+
+// What to type where the data can be fetched, else what its family says.
+std::string NeedsData(const DatasetInfo& data) {
+  if (!data.origin.starts_with("openml")) return data.reason;
+  return fmt::format("needs data set {}: build/retable datasets fetch {}{}", data.name, data.name,
+                     data.reason.empty() ? "" : " (" + data.reason + ")");
+}
+
+std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& data,
+                                  const AlgorithmInfo& info, const Devices& devices,
+                                  const Protocol& protocol) {
+  const bool has_backend =
+      std::find(info.devices.begin(), info.devices.end(), cell.device) != info.devices.end();
+  if (cell.device == "cuda" && !devices.cuda_built) return "this build has no CUDA";
+  if (cell.device == "cuda" && !devices.cuda) return NeedsCuda(devices.cuda_reason);
+  if (cell.device == "cpu" && !devices.cpu) return "CPU rows were not asked for (--device cuda)";
+  if (!has_backend) return info.name + " has no " + cell.device + " twin in this build";
+  if (!data.present) return NeedsData(data);
+  return protocol.unsupported(cell);
+}
+
+}  // namespace
+
+std::string ExpandTemplate(const std::string& text, const CellConfig& cell) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto close = text[i] == '{' ? text.find('}', i) : std::string::npos;
+    if (close == std::string::npos) {
+      result += text[i];
+      continue;
+    }
+    const std::string name = text.substr(i + 1, close - i - 1);
+    if (name == "name" || name == "algorithm") {
+      result += cell.algorithm;
+    } else if (name == "label") {
+      result += cell.label;
+    } else if (name == "device") {
+      result += cell.device;
+    } else if (name == "dataset") {
+      result += cell.dataset;
+    } else if (const auto axis = cell.axes.find(name); axis != cell.axes.end()) {
+      result += ValueText(axis->second);
+    } else if (const auto p = cell.parameters.find(name); p != cell.parameters.end()) {
+      result += ValueText(p->second);
+    } else {
+      throw ConfigError({cell.experiment, 0, 0},
+                        "{" + name + "} is neither an axis nor a parameter of " + cell.algorithm);
+    }
+    i = close;
+  }
+  return result;
+}
+
+namespace {
+
+// In a build without CUDA a label may name a parameter whose default nobody knows.
+std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool lenient) {
+  try {
+    return ExpandTemplate(entry.label, cell);
+  } catch (const ConfigError&) {
+    if (!lenient) throw;
+    return entry.label;
+  }
+}
+
+}  // namespace
+
+std::string CellKey(const CellConfig& config, const std::string& device_class) {
+  nlohmann::json resolved = ToJson(config);
+  resolved.erase("experiment");
+  resolved.erase("label");
+  resolved.erase("dataset");  // the hash stands for it; synthetic data hashes its definition
+  if (config.dataset_sha256.empty()) resolved["dataset"] = config.dataset;
+  resolved["device_class"] = device_class;
+  resolved["sources"] = FamilySourceHash(config.family);
+  resolved["schema"] = 1;
+  return Sha256(resolved.dump());
+}
+
+namespace {
+
+Protocol& ProtocolOf(const Experiment& experiment) {
+  try {
+    return FindProtocol(experiment.protocol);
+  } catch (const UnknownName& unknown) {
+    throw ConfigError({experiment.file, 0, 0},
+                      std::string(unknown.what()) + DidYouMean(unknown.name, unknown.candidates));
+  }
+}
+
+// The cross product; `visit` gets each cell with its data set and its method.
+template <typename Visit>
+void Expand(const Experiment& experiment, const Protocol& protocol, const Devices& devices,
+            const std::vector<DatasetInfo>& datasets, const Visit& visit) {
+  // The members of a group that are not at hand are listed once, with the data; a data set that the
+  // experiment names itself has its NOT-RUN cells.
+  const bool any_present =
+      std::any_of(datasets.begin(), datasets.end(), [](const auto& data) { return data.present; });
+  const auto algorithms = protocol.algorithms();
+  const auto axes = CrossProduct(CheckedAxes(experiment, protocol));
+  const Values settings = CheckedSettings(experiment, protocol);
+  for (const AlgorithmEntry& entry : experiment.algorithms) {
+    const AlgorithmInfo info = FindAlgorithm(algorithms, entry, devices);
+    for (const Values& parameters : CrossProduct(entry.parameters)) {
+      for (const DatasetInfo& data : datasets) {
+        if (data.of_group && !data.present && any_present) continue;
+        for (const Values& point : axes) {
+          CellConfig c;
+          c.experiment = experiment.id;
+          c.family = experiment.family;
+          c.protocol = experiment.protocol;
+          c.algorithm = entry.name;
+          c.device = entry.device;
+          c.dataset = data.name;
+          c.dataset_sha256 = data.sha256;
+          c.parameters = WithDefaults(parameters, info, entry, devices);
+          c.axes = point;
+          c.settings = settings;
+          c.seed = experiment.seed;
+          c.repeats = experiment.repeats;
+          c.label = LabelOf(entry, c, BeyondThisBuild(entry, &info, devices));
+          visit(std::move(c), data, info);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CellConfig> NominalCells(const Experiment& experiment, const Devices& devices) {
+  std::vector<DatasetInfo> datasets;
+  for (const auto& [name, where] : experiment.datasets) {
+    datasets.emplace_back().name = name;
+    datasets.back().present = true;
+  }
+  std::vector<CellConfig> cells;
+  Expand(experiment, ProtocolOf(experiment), devices, datasets,
+         [&](CellConfig cell, const auto&, const auto&) { cells.push_back(std::move(cell)); });
+  return cells;
+}
+
+Plan MakePlan(const Experiment& experiment, const Devices& devices) {
+  const Protocol& protocol = ProtocolOf(experiment);
+  Plan plan;
+  plan.experiment = experiment;
+  plan.datasets = ResolveDatasets(experiment, protocol);
+  Expand(experiment, protocol, devices, plan.datasets,
+         [&](CellConfig config, const DatasetInfo& data, const AlgorithmInfo& info) {
+           PlannedCell cell;
+           cell.not_run = WhyNot(config, data, info, devices, protocol);
+           cell.time_limit = experiment.time_limit;
+           cell.memory_limit = experiment.memory_limit;
+           cell.exclusive = experiment.exclusive;
+           cell.key =
+               CellKey(config, config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
+           cell.config = std::move(config);
+           plan.cells.push_back(std::move(cell));
+         });
+  return plan;
+}
+
+}  // namespace retable::harness

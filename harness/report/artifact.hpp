@@ -1,0 +1,63 @@
+#pragma once
+//! @file
+//! An artifact: one table or figure as a results folder holds it.
+//!
+//! <family>/<artifact>.meta.json keeps the resolved experiment with the keys of its cells, so that
+//! tables, verdicts, claims and figures can be rebuilt from the folder alone: on another machine,
+//! after the TOML has changed, without the data.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/roofline/ceilings.hpp"
+#include "harness/plan/plan.hpp"
+#include "harness/run/store.hpp"
+
+namespace retable::harness {
+
+//! A cell of an artifact: what was planned, and its record when it was measured.
+struct ArtifactCell {
+  CellConfig config;
+  std::string key;
+  std::string not_run;  //!< reason known at plan time, or empty
+  std::optional<CellRecord> record;
+
+  //! The record's status, "not_run" or "missing".
+  std::string status() const;
+  std::string reason() const;
+  bool ok() const { return record && record->outcome.status == "ok"; }
+};
+
+struct Artifact {
+  std::string id, family, artifact;
+  std::string title, question, citation, where, profile;
+  TableSpec table;
+  std::vector<ClaimSpec> claims;
+  std::vector<std::string> labels;  //!< row order
+  std::vector<std::string> axes;
+  std::int64_t coverage_total = 0;
+  std::string coverage_unit;
+  std::vector<ArtifactCell> cells;
+  std::map<std::string, std::string>
+      dataset_notes;                   //!< why one is absent, or what it stands in for
+  std::vector<ProfileNames> profiles;  //!< empty in folders of older programs
+  std::vector<Ceiling> ceilings;       //!< of the machine of the run; empty when not measured
+  std::string folder;                  //!< the results folder
+
+  //! Path of a file of this artifact: Path("tidy.csv").
+  std::string Path(const std::string& suffix) const;
+};
+
+//! Writes the meta file (and a copy of the published cells) of a plan.
+//! `coverage` is a sentence such as "121 of 14072 columns".
+void WriteMeta(const Plan& plan, const std::string& profile, const std::string& folder);
+
+//! Adds what is only known after measuring: statuses, metrics, coverage.
+void UpdateMeta(const Artifact& artifact, const std::string& coverage);
+
+//! All artifacts of a results folder, with their records. @throws StoreError when there is none.
+std::vector<Artifact> LoadArtifacts(const std::string& folder);
+
+}  // namespace retable::harness

@@ -1,0 +1,378 @@
+#include "harness/report/claim.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <variant>
+
+#include "base/glob.hpp"
+#include "harness/report/csv.hpp"
+#include "harness/config/suggest.hpp"
+
+namespace retable::harness {
+namespace {
+
+struct Missing {};
+using Any = std::variant<Missing, bool, double, std::string>;
+
+bool IsMissing(const Any& value) {
+  return std::holds_alternative<Missing>(value);
+}
+
+const char* TypeName(const Any& value) {
+  constexpr const char* kNames[] = {"missing data", "true or false", "a number", "a string"};
+  return kNames[value.index()];
+}
+
+[[noreturn]] void WrongType(const Any& value, const std::string& wanted, std::size_t position) {
+  throw ExpressionError("expected " + wanted + " but found " + TypeName(value), position);
+}
+
+double Number(const Any& value, std::size_t position) {
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  WrongType(value, "a number", position);
+}
+
+bool Truth(const Any& value, std::size_t position) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth;
+  WrongType(value, "true or false", position);
+}
+
+// A row's or column's name; numbers are named as they are written.
+std::string Text(const Any& value, std::size_t position) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const double* number = std::get_if<double>(&value)) return FormatNumber(*number);
+  WrongType(value, "a string", position);
+}
+
+template <typename T>
+bool Ordered(const std::string& op, const T& a, const T& b) {
+  if (op == "<") return a < b;
+  if (op == "<=") return a <= b;
+  if (op == ">") return a > b;
+  if (op == ">=") return a >= b;
+  if (op == "==") return a == b;
+  return a != b;
+}
+
+Any CompareValues(const std::string& op, const Any& a, const Any& b, std::size_t position) {
+  if (IsMissing(a) || IsMissing(b)) return Missing{};
+  if (a.index() != b.index()) WrongType(b, TypeName(a), position);
+  if (const double* x = std::get_if<double>(&a)) return Ordered(op, *x, std::get<double>(b));
+  if (const bool* x = std::get_if<bool>(&a)) return Ordered(op, *x, std::get<bool>(b));
+  return Ordered(op, std::get<std::string>(a), std::get<std::string>(b));
+}
+
+// Kleene's conjunction: false decides, missing taints, else true.
+Any And(const Any& a, const Any& b, std::size_t position) {
+  if (!IsMissing(a) && !Truth(a, position)) return false;
+  if (!IsMissing(b) && !Truth(b, position)) return false;
+  if (IsMissing(a) || IsMissing(b)) return Missing{};
+  return true;
+}
+
+Any Not(const Any& a, std::size_t position) {
+  if (IsMissing(a)) return Missing{};
+  return !Truth(a, position);
+}
+
+Any Or(const Any& a, const Any& b, std::size_t position) {
+  return Not(And(Not(a, position), Not(b, position), position), position);
+}
+
+class Evaluator {
+ public:
+  explicit Evaluator(const TableView& table) : table_(table) {}
+
+  Any Value(const Tree& tree) {
+    switch (tree.op) {
+      case Op::kNumber:
+        return tree.number;
+      case Op::kString:
+        return tree.text;
+      case Op::kTrue:
+        return true;
+      case Op::kFalse:
+        return false;
+      case Op::kName:
+        return bound_.at(tree.text).back();
+      case Op::kNot:
+        return Not(Child(tree, 0), At(tree, 0));
+      case Op::kNegate:
+        return Negate(tree);
+      case Op::kCompare:
+        return Chain(tree);
+      case Op::kCall:
+        return Call(tree);
+      case Op::kQuantify:
+        return Quantify(tree);
+      default:
+        break;
+    }
+    const Any left = Child(tree, 0), right = Child(tree, 1);
+    if (tree.op == Op::kAnd) return And(left, right, tree.position);
+    if (tree.op == Op::kOr) return Or(left, right, tree.position);
+    return Arithmetic(tree, left, right);
+  }
+
+  std::vector<Figure> figures;
+  std::vector<std::string> counterexamples;  // elements at which an `all` was false
+  std::string unmatched;                     // why a set had no element
+
+ private:
+  Any Child(const Tree& tree, std::size_t i) { return Value(*tree.children[i]); }
+  std::size_t At(const Tree& tree, std::size_t i) const { return tree.children[i]->position; }
+
+  Any Negate(const Tree& tree) {
+    const Any value = Child(tree, 0);
+    if (IsMissing(value)) return Missing{};
+    return -Number(value, At(tree, 0));
+  }
+
+  Any Chain(const Tree& tree) {
+    Any result = true;
+    Any left = Child(tree, 0);
+    for (std::size_t i = 1; i < tree.children.size(); ++i) {
+      Any right = Child(tree, i);
+      result = And(result, CompareValues(tree.operators[i - 1], left, right, At(tree, i)),
+                   tree.position);
+      left = std::move(right);
+    }
+    return result;
+  }
+
+  Any Arithmetic(const Tree& tree, const Any& left, const Any& right) {
+    if (IsMissing(left) || IsMissing(right)) return Missing{};
+    const bool text =
+        std::holds_alternative<std::string>(left) || std::holds_alternative<std::string>(right);
+    if (tree.op == Op::kAdd && text) return Text(left, At(tree, 0)) + Text(right, At(tree, 1));
+    const double a = Number(left, At(tree, 0)), b = Number(right, At(tree, 1));
+    switch (tree.op) {
+      case Op::kAdd:
+        return a + b;
+      case Op::kSubtract:
+        return a - b;
+      case Op::kMultiply:
+        return a * b;
+      case Op::kDivide:
+        return a / b;
+      default:
+        return std::pow(a, b);
+    }
+  }
+
+  Any Call(const Tree& tree) {
+    std::vector<Any> values;
+    for (const auto& child : tree.children) values.push_back(Value(*child));
+    if (tree.text == "known") return !IsMissing(values[0]);
+    for (const Any& value : values) {
+      if (IsMissing(value)) return Missing{};
+    }
+    if (tree.text == "cell" || tree.text == "paper" || tree.text == "low" || tree.text == "high") {
+      return LookUp(tree.text, Text(values[0], At(tree, 0)), Text(values[1], At(tree, 1)));
+    }
+    std::vector<double> x;
+    for (std::size_t i = 0; i < values.size(); ++i) x.push_back(Number(values[i], At(tree, i)));
+    return Numeric(tree.text, x);
+  }
+
+  static Any Numeric(const std::string& name, const std::vector<double>& x) {
+    if (name == "failed") return std::isnan(x[0]);
+    if (name == "near") return std::abs(x[0] - x[1]) <= x[2] * std::abs(x[1]);
+    if (name == "abs") return std::abs(x[0]);
+    if (name == "exp") return std::exp(x[0]);
+    if (name == "floor") return std::floor(x[0]);
+    if (name == "log") return std::log(x[0]);
+    if (name == "log2") return std::log2(x[0]);
+    if (name == "log10") return std::log10(x[0]);
+    if (name == "sqrt") return std::sqrt(x[0]);
+    return Extreme(x, name == "min");
+  }
+
+  // NaN if any is, unlike std::min: a failed sample must not vanish in an extreme.
+  static double Extreme(const std::vector<double>& x, bool least) {
+    double best = x[0];
+    for (const double value : x) {
+      if (std::isnan(value)) return value;
+      best = least ? std::min(best, value) : std::max(best, value);
+    }
+    return best;
+  }
+
+  Any LookUp(const std::string& source, const std::string& row, const std::string& column) {
+    for (const Figure& known : figures) {
+      if (known.source == source && known.row == row && known.column == column) {
+        return FromOptional(known.value);
+      }
+    }
+    std::optional<double> value;
+    if (source == "cell") value = table_.value(row, column);
+    if (source == "paper") value = table_.paper(row, column);
+    if (source == "low") value = table_.low(row, column);
+    if (source == "high") value = table_.high(row, column);
+    figures.push_back({source, row, column, value});
+    return FromOptional(value);
+  }
+
+  static Any FromOptional(const std::optional<double>& value) {
+    if (!value) return Missing{};
+    return *value;
+  }
+
+  std::vector<Any> Elements(const SetSyntax& set) {
+    std::vector<Any> elements;
+    if (set.kind == SetSyntax::Kind::kList) {
+      for (const auto& item : set.items) elements.push_back(Value(*item));
+      return elements;
+    }
+    const bool rows = set.kind == SetSyntax::Kind::kRows;
+    for (const std::string& name : rows ? table_.rows() : table_.columns()) {
+      const bool taken = set.patterns.empty() ||
+                         std::any_of(set.patterns.begin(), set.patterns.end(),
+                                     [&](const std::string& p) { return GlobMatches(p, name); });
+      if (taken) elements.emplace_back(name);
+    }
+    if (elements.empty()) unmatched = table_.why_no_match(set.patterns, rows);
+    return elements;
+  }
+
+  // The body's values at the elements that pass the filter; missing where the filter is unknown.
+  std::vector<Any> Bodies(const Tree& tree) {
+    std::vector<Any> bodies;
+    const bool filtered = tree.children.size() > 1;
+    auto& stack = bound_[tree.variable];
+    for (const Any& element : Elements(tree.set)) {
+      stack.push_back(element);
+      const Any pass = filtered ? Child(tree, 1) : Any(true);
+      if (IsMissing(pass)) {
+        bodies.emplace_back(Missing{});
+      } else if (Truth(pass, tree.position)) {
+        bodies.push_back(Child(tree, 0));
+        NoteCounterexample(tree, element, bodies.back());
+      }
+      stack.pop_back();
+    }
+    return bodies;
+  }
+
+  void NoteCounterexample(const Tree& tree, const Any& element, const Any& body) {
+    const bool* truth = std::get_if<bool>(&body);
+    if (tree.text == "all" && truth != nullptr && !*truth && !IsMissing(element)) {
+      counterexamples.push_back(Text(element, tree.position));
+    }
+  }
+
+  Any Quantify(const Tree& tree) {
+    const std::vector<Any> bodies = Bodies(tree);
+    if (bodies.empty()) return Missing{};
+    if (tree.text == "all" || tree.text == "any") return AllOrAny(tree, bodies);
+    double sum = 0;
+    std::vector<double> numbers;
+    for (const Any& body : bodies) {
+      if (IsMissing(body)) return Missing{};
+      const bool truths = tree.text == "count" || tree.text == "share";
+      numbers.push_back(truths ? (Truth(body, At(tree, 0)) ? 1.0 : 0.0)
+                               : Number(body, At(tree, 0)));
+      sum += numbers.back();
+    }
+    if (tree.text == "count" || tree.text == "sum") return sum;
+    if (tree.text == "share" || tree.text == "mean") {
+      return sum / static_cast<double>(numbers.size());
+    }
+    return Extreme(numbers, tree.text == "min");
+  }
+
+  Any AllOrAny(const Tree& tree, const std::vector<Any>& bodies) {
+    const bool all = tree.text == "all";
+    Any result = all;
+    for (const Any& body : bodies) {
+      result = all ? And(result, body, At(tree, 0)) : Or(result, body, At(tree, 0));
+    }
+    return result;
+  }
+
+  const TableView& table_;
+  std::map<std::string, std::vector<Any>> bound_;  // innermost last
+};
+
+std::string Join(const std::vector<std::string>& parts, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(parts.size(), most); ++i) {
+    text += (i == 0 ? "" : "; ") + parts[i];
+  }
+  if (parts.size() > most) text += " and " + std::to_string(parts.size() - most) + " more";
+  return text;
+}
+
+// Which figures are missing and why, each reason once with the first of its figures.
+std::string MissingText(const std::vector<Figure>& figures, const TableView& table) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  for (const Figure& f : figures) {
+    if (f.value) continue;
+    const std::string why =
+        f.source == "paper" ? "the work prints no value" : table.why_missing(f.row, f.column);
+    auto known = std::find_if(reasons.begin(), reasons.end(),
+                              [&](const auto& reason) { return reason.first == why; });
+    if (known == reasons.end()) known = reasons.insert(known, {why, {}});
+    known->second.push_back(f.row + ", " + f.column);
+  }
+  std::vector<std::string> said;
+  for (const auto& [why, names] : reasons) said.push_back(why + " [" + Join(names, 2) + "]");
+  return Join(said, 3);
+}
+
+}  // namespace
+
+std::string TableView::why_missing(const std::string& row, const std::string& column) const {
+  const auto known_rows = rows(), known_columns = columns();
+  const auto unknown = [](const char* what, const std::string& name,
+                          const std::vector<std::string>& known) -> std::string {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return "";
+    return std::string("no ") + what + " \"" + name + "\"" + NearestName(name, known);
+  };
+  std::string why = unknown("row", row, known_rows);
+  if (why.empty()) why = unknown("column", column, known_columns);
+  return why.empty() ? "no value" : why;
+}
+
+std::string TableView::why_no_match(const std::vector<std::string>& /*patterns*/, bool rows) const {
+  return rows ? "no row matches" : "no column matches";
+}
+
+std::string_view Name(ClaimVerdict verdict) {
+  if (verdict == ClaimVerdict::kHolds) return "HOLDS";
+  return verdict == ClaimVerdict::kFails ? "FAILS" : "NO-DATA";
+}
+
+ClaimResult Evaluate(std::string_view check, const TableView& table) {
+  const auto tree = ParseExpression(check);
+  Evaluator evaluator(table);
+  const Any value = evaluator.Value(*tree);
+  ClaimResult result;
+  result.figures = std::move(evaluator.figures);
+  if (IsMissing(value)) {
+    result.reason = MissingText(result.figures, table);
+    if (result.reason.empty()) result.reason = evaluator.unmatched;
+    if (result.reason.empty()) result.reason = "no row or column matches";
+    return result;
+  }
+  const bool holds = Truth(value, tree->position);
+  result.verdict = holds ? ClaimVerdict::kHolds : ClaimVerdict::kFails;
+  if (!holds && !evaluator.counterexamples.empty()) {
+    result.reason = "not for " + Join(evaluator.counterexamples, 5);
+  }
+  return result;
+}
+
+std::string FiguresText(const std::vector<Figure>& figures, std::size_t most) {
+  std::vector<std::string> parts;
+  for (const Figure& f : figures) {
+    const std::string value = !f.value               ? "missing"
+                              : std::isnan(*f.value) ? "failed"
+                                                     : FormatNumber(*f.value);
+    parts.push_back(f.source + "(" + f.row + ", " + f.column + ") = " + value);
+  }
+  return Join(parts, most);
+}
+
+}  // namespace retable::harness

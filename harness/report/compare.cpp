@@ -1,0 +1,226 @@
+#include "harness/report/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "harness/plan/cell_json.hpp"
+#include "harness/machine/environment.hpp"
+#include "harness/machine/host_info.hpp"
+#include "harness/stats/noise.hpp"
+#include "harness/roofline/roofline_fraction.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr int kSlowerExit = 5, kNothingExit = 6;
+constexpr std::size_t kListed = 60;
+
+std::string CellText(const CellConfig& config) {
+  return config.label + " [" + config.device + ", " + config.dataset + AxesText(config.axes) + "]";
+}
+
+// What a cell is, whatever sources measured it.
+std::string Identity(const std::string& experiment, const CellConfig& config) {
+  return experiment + "|" + config.label + "|" + config.algorithm + "|" + config.device + "|" +
+         config.dataset + "|" + ToJson(config.parameters).dump() + "|" + ToJson(config.axes).dump();
+}
+
+struct Side {
+  std::map<std::string, const ArtifactCell*> cells;
+  explicit Side(const std::vector<Artifact>& artifacts) {
+    for (const Artifact& artifact : artifacts) {
+      for (const ArtifactCell& cell : artifact.cells) {
+        if (cell.record) cells.emplace(Identity(artifact.id, cell.config), &cell);
+      }
+    }
+  }
+};
+
+std::vector<double> Inverted(std::vector<double> rates) {
+  for (double& rate : rates) rate = 1 / rate;
+  return rates;
+}
+
+const Metric* FindMetric(const ArtifactCell& cell, const std::string& name) {
+  for (const Metric& metric : cell.record->outcome.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+class Comparer {
+ public:
+  explicit Comparer(const SignificanceRule& rule) : rule_(rule) {}
+
+  void Pair(const ArtifactCell& before, const ArtifactCell& after, const std::string& experiment) {
+    // An artifact may show cells of another: each pair of records is compared once.
+    if (!seen_.insert(before.key + after.key).second) return;
+    const std::string cell = CellText(after.config);
+    if (before.ok() && !after.ok()) {
+      result.worsened.push_back(experiment + "  " + cell + ": was ok, is " + after.status() +
+                                (after.reason().empty() ? "" : " (" + after.reason() + ")"));
+    }
+    if (!before.ok() || !after.ok()) return;
+    for (const Metric& metric : after.record->outcome.metrics) {
+      const Metric* old_metric = FindMetric(before, metric.name);
+      if (old_metric != nullptr && old_metric->unit == metric.unit) {
+        Judge(experiment, cell, *old_metric, metric);
+      }
+    }
+  }
+
+  Comparison result;
+
+ private:
+  void Judge(const std::string& experiment, const std::string& cell, const Metric& before,
+             const Metric& after) {
+    const double old_median = Quantile(before.samples, 0.5);
+    const double new_median = Quantile(after.samples, 0.5);
+    if (IsTime(after.unit) || IsRate(after.unit)) {
+      const bool rate = IsRate(after.unit);
+      const TimesCompared times =
+          CompareTimes(rate ? Inverted(before.samples) : before.samples,
+                       rate ? Inverted(after.samples) : after.samples, rule_);
+      result.timed.push_back({experiment, cell, after.name, after.unit, old_median, new_median,
+                              times.ratio, times.significance});
+      return;
+    }
+    // Not-a-number on both sides is no change.
+    if (old_median == new_median || (old_median != old_median && new_median != new_median)) {
+      ++result.unchanged;
+      return;
+    }
+    result.changed.push_back(fmt::format("{}  {}  {}: {:.6g} -> {:.6g} {}", experiment, cell,
+                                         after.name, old_median, new_median, after.unit));
+  }
+
+  SignificanceRule rule_;
+  std::set<std::string> seen_;
+};
+
+nlohmann::json EnvironmentOf(const std::string& folder) {
+  return nlohmann::json::parse(ReadText(folder + "/environment.json"), nullptr, false);
+}
+
+void PrintEnvironments(const std::string& a, const std::string& b, std::ostream& out) {
+  const nlohmann::json first = EnvironmentOf(a), second = EnvironmentOf(b);
+  if (first.is_discarded() || second.is_discarded()) {
+    out << "environment: not known for both folders (no readable environment.json)\n";
+    return;
+  }
+  const std::vector<std::string> differences = EnvironmentDifferences(first, second);
+  if (differences.empty()) {
+    out << "environment: the same\n";
+    return;
+  }
+  out << "environment: differs (A | B); a change below may come from this:\n";
+  for (const std::string& difference : differences) out << "  " << difference << '\n';
+}
+
+void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) {
+  std::vector<const ComparedMetric*> notable;
+  std::map<Significance, int> counts;
+  for (const ComparedMetric& metric : comparison.timed) {
+    ++counts[metric.significance];
+    if (metric.significance != Significance::kSame) notable.push_back(&metric);
+  }
+  std::stable_sort(notable.begin(), notable.end(), [](const auto* x, const auto* y) {
+    return x->ratio.estimate > y->ratio.estimate;
+  });
+  for (std::size_t i = 0; i < std::min(notable.size(), kListed); ++i) {
+    const ComparedMetric& m = *notable[i];
+    out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}\n",
+                       Name(m.significance), m.ratio.estimate, m.ratio.low, m.ratio.high,
+                       m.experiment, m.cell, m.metric, m.old_median, m.new_median, m.unit);
+  }
+  if (notable.size() > kListed) out << "... and " << notable.size() - kListed << " more\n";
+  if (comparison.timed.empty()) return;
+  out << "times, B over A (95 % interval):";
+  for (const Significance significance :
+       {Significance::kFaster, Significance::kSlower, Significance::kSame, Significance::kAmbiguous,
+        Significance::kNotSteady}) {
+    out << ' ' << counts[significance] << ' ' << Name(significance)
+        << (significance == Significance::kNotSteady ? "\n" : ",");
+  }
+  for (const auto& [significance, count] : counts) {
+    if (significance == Significance::kSame || count == 0) continue;
+    const auto first =
+        std::find_if(notable.begin(), notable.end(),
+                     [c = significance](const auto* m) { return m->significance == c; });
+    out << "  " << Name(significance) << ": "
+        << NextStep(significance, (*first)->experiment, in_turns) << '\n';
+  }
+}
+
+void PrintLines(const std::string& title, const std::vector<std::string>& lines,
+                std::ostream& out) {
+  if (lines.empty()) return;
+  out << title << '\n';
+  for (std::size_t i = 0; i < std::min(lines.size(), kListed); ++i) out << "  " << lines[i] << '\n';
+  if (lines.size() > kListed) out << "  ... and " << lines.size() - kListed << " more\n";
+}
+
+}  // namespace
+
+std::string AxesText(const Values& axes) {
+  std::string text;
+  for (const auto& [name, value] : axes) text += ", " + name + "=" + ToJson(value).dump();
+  return text;
+}
+
+void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns) {
+  PrintTimed(comparison, out, in_turns);
+  PrintLines("no longer ok:", comparison.worsened, out);
+}
+
+int ExitOf(const Comparison& comparison, bool strict) {
+  const bool slower =
+      std::any_of(comparison.timed.begin(), comparison.timed.end(),
+                  [](const auto& m) { return m.significance == Significance::kSlower; });
+  return strict && (slower || !comparison.worsened.empty()) ? kSlowerExit : 0;
+}
+
+Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
+                            const std::vector<Artifact>& new_run, const SignificanceRule& rule) {
+  const Side before(old_run), after(new_run);
+  Comparer comparer(rule);
+  int paired = 0;
+  for (const auto& [identity, cell] : after.cells) {
+    const auto partner = before.cells.find(identity);
+    if (partner == before.cells.end()) {
+      ++comparer.result.only_new;
+      continue;
+    }
+    ++paired;
+    comparer.Pair(*partner->second, *cell, identity.substr(0, identity.find('|')));
+  }
+  comparer.result.only_old = static_cast<int>(before.cells.size()) - paired;
+  return std::move(comparer.result);
+}
+
+int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
+            std::ostream& out) {
+  const std::vector<Artifact> before = LoadArtifacts(folder_a), after = LoadArtifacts(folder_b);
+  const Noise noise = Larger(NoiseOfFolder(folder_a), NoiseOfFolder(folder_b));
+  const Comparison comparison = CompareArtifacts(before, after, noise.Rule());
+  out << "A " << folder_a << "\nB " << folder_b << '\n';
+  PrintEnvironments(folder_a, folder_b, out);
+  out << NoiseText(noise) << '\n';
+  PrintComparison(comparison, out);
+  PrintLines("values that changed:", comparison.changed, out);
+  out << comparison.unchanged << " other values are the same; " << comparison.only_old
+      << " cells only in A, " << comparison.only_new << " only in B\n";
+  if (comparison.timed.empty() && comparison.changed.empty() && comparison.worsened.empty() &&
+      comparison.unchanged == 0) {
+    out << "the folders have no measured cell in common\n";
+    return kNothingExit;
+  }
+  return ExitOf(comparison, strict);
+}
+
+}  // namespace retable::harness

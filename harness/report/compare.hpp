@@ -1,0 +1,55 @@
+#pragma once
+//! @file
+//! `retable compare A B`: what became faster or slower between two results folders.
+//!
+//! Cells are paired by what they are (experiment, label, algorithm, parameters, device, data set,
+//! axes), not by key, since a change of the sources changes the key: so two commits are compared by
+//! running each into a folder of its own. Only times (s, ms, us, ns) and rates (anything per
+//! second) are judged, by the rule of harness/stats/significance.hpp with the noise floor that an A/A run left
+//! in the folders (harness/stats/noise.hpp); other metrics are only said to have changed. The two runs
+//! were not interleaved, so what differs between the environments is named first, and samples of
+//! the two are never pooled. To interleave: harness/run/paired_run.hpp.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "harness/report/artifact.hpp"
+#include "harness/stats/significance.hpp"
+
+namespace retable::harness {
+
+//! A time or rate of a cell that both folders have.
+struct ComparedMetric {
+  std::string experiment, cell, metric, unit;
+  double old_median = 0, new_median = 0;
+  Interval ratio{};  //!< of the times, new / old; a rate's is inverted so that above 1 is slower
+  Significance significance = Significance::kAmbiguous;
+};
+
+struct Comparison {
+  std::vector<ComparedMetric> timed;
+  std::vector<std::string> changed;   //!< other metrics with another median, one line each
+  std::vector<std::string> worsened;  //!< cells that were ok and are not any more
+  int unchanged = 0;                  //!< other metrics with the same median
+  int only_old = 0, only_new = 0;     //!< cells without a partner
+};
+
+Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
+                            const std::vector<Artifact>& new_run,
+                            const SignificanceRule& rule = {});
+
+//! Prints times and what worsened, with the next command for each kind of verdict.
+void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns = false);
+//! 5 when under `strict` something is slower or is no longer ok, else 0.
+int ExitOf(const Comparison& comparison, bool strict);
+
+//! ", size=3, w=8": the axes of a cell, for its name.
+std::string AxesText(const Values& axes);
+
+//! Prints the comparison. @return 0; 5 under `strict` when something is slower or is no longer ok;
+//! 6 when the folders have nothing in common. @throws StoreError when a folder has no results
+int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
+            std::ostream& out);
+
+}  // namespace retable::harness

@@ -1,0 +1,106 @@
+#include "harness/report/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+namespace retable::harness {
+namespace {
+
+ArtifactCell Cell(const std::string& label, std::vector<Metric> metrics,
+                  const std::string& status = "ok") {
+  ArtifactCell cell;
+  cell.config.label = cell.config.algorithm = label;
+  cell.config.device = "cpu";
+  cell.config.dataset = "iris";
+  cell.config.axes["n"] = std::int64_t{1000};
+  cell.key = label;
+  cell.record.emplace();
+  cell.record->outcome.status = status;
+  cell.record->outcome.metrics = std::move(metrics);
+  return cell;
+}
+
+Metric Time(double level, const std::string& unit = "s") {
+  Metric metric;
+  metric.name = "time";
+  metric.unit = unit;
+  for (int i = 0; i < 12; ++i) metric.samples.push_back(level * (1 + 0.001 * (i % 3)));
+  return metric;
+}
+
+Metric Value(double value) {
+  Metric metric;
+  metric.name = "error";
+  metric.unit = "1";
+  metric.samples = {value};
+  return metric;
+}
+
+std::vector<Artifact> Folder(std::vector<ArtifactCell> cells) {
+  Artifact artifact;
+  artifact.id = "x/y";
+  artifact.cells = std::move(cells);
+  return {artifact};
+}
+
+TEST(Compare, TimesAndRatesAreJudged) {
+  const auto a =
+      Folder({Cell("p", {Time(1)}), Cell("q", {Time(1)}), Cell("r", {Time(100, "items/s")})});
+  const auto b =
+      Folder({Cell("p", {Time(1.2)}), Cell("q", {Time(1)}), Cell("r", {Time(200, "items/s")})});
+  const Comparison comparison = CompareArtifacts(a, b);
+  ASSERT_EQ(comparison.timed.size(), 3u);
+  EXPECT_EQ(comparison.timed[0].significance, Significance::kSlower);
+  EXPECT_NEAR(comparison.timed[0].ratio.estimate, 1.2, 1e-9);
+  EXPECT_EQ(comparison.timed[1].significance, Significance::kSame);
+  EXPECT_EQ(comparison.timed[2].significance, Significance::kFaster);  // twice the rate
+  EXPECT_NEAR(comparison.timed[2].ratio.estimate, 0.5, 1e-9);
+}
+
+TEST(Compare, OtherMetricsOnlyChange) {
+  const auto a =
+      Folder({Cell("p", {Value(0.1)}), Cell("q", {Value(0.2)}), Cell("r", {Value(NAN)})});
+  const auto b =
+      Folder({Cell("p", {Value(0.3)}), Cell("q", {Value(0.2)}), Cell("r", {Value(NAN)})});
+  const Comparison comparison = CompareArtifacts(a, b);
+  EXPECT_TRUE(comparison.timed.empty());
+  ASSERT_EQ(comparison.changed.size(), 1u);
+  EXPECT_NE(comparison.changed[0].find("0.1 -> 0.3"), std::string::npos);
+  EXPECT_EQ(comparison.unchanged, 2);
+}
+
+TEST(Compare, CellsArePairedByWhatTheyAreNotByKey) {
+  auto a = Folder({Cell("p", {Time(1)})}), b = Folder({Cell("p", {Time(1)})});
+  b[0].cells[0].key = "another";
+  EXPECT_EQ(CompareArtifacts(a, b).timed.size(), 1u);
+  b[0].cells[0].config.axes["n"] = std::int64_t{2000};
+  const Comparison apart = CompareArtifacts(a, b);
+  EXPECT_TRUE(apart.timed.empty());
+  EXPECT_EQ(apart.only_old, 1);
+  EXPECT_EQ(apart.only_new, 1);
+}
+
+TEST(Compare, ACellThatIsNoLongerOkIsNamed) {
+  const Comparison comparison =
+      CompareArtifacts(Folder({Cell("p", {Time(1)})}), Folder({Cell("p", {}, "crash")}));
+  ASSERT_EQ(comparison.worsened.size(), 1u);
+  EXPECT_NE(comparison.worsened[0].find("was ok, is crash"), std::string::npos);
+}
+
+TEST(Compare, UnmeasuredCellsAreLeftOut) {
+  auto a = Folder({Cell("p", {Time(1)})});
+  a[0].cells[0].record.reset();
+  const Comparison comparison = CompareArtifacts(a, Folder({Cell("p", {Time(1)})}));
+  EXPECT_EQ(comparison.only_new, 1);
+  EXPECT_TRUE(comparison.timed.empty());
+}
+
+TEST(Compare, AFolderWithoutResultsIsAnError) {
+  std::ostringstream out;
+  EXPECT_THROW(Compare("/nowhere/a", "/nowhere/b", false, out), StoreError);
+}
+
+}  // namespace
+}  // namespace retable::harness

@@ -1,0 +1,166 @@
+#include "harness/report/missing_cell.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/glob.hpp"
+#include "harness/report/claim.hpp"
+#include "harness/config/suggest.hpp"
+
+namespace retable::harness {
+namespace {
+
+// The nearest to a reader's machine first.
+constexpr const char* kProfiles[] = {"quick", "paper", "smoke"};
+constexpr const char* kSynthetic = "synthetic ";
+
+const ProfileRow* FindRow(const ProfileNames& names, const std::string& row) {
+  const auto found = std::find_if(names.rows.begin(), names.rows.end(),
+                                  [&](const ProfileRow& r) { return r.name == row; });
+  return found == names.rows.end() ? nullptr : &*found;
+}
+
+bool Contains(const std::vector<std::string>& all, const std::string& name) {
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+// A row and a column of which a profile has both; a row gathers what stands in it.
+const ProfileRow* FindCell(const ProfileNames& names, const std::string& row,
+                           const std::string& column) {
+  return Contains(names.columns, column) ? FindRow(names, row) : nullptr;
+}
+
+std::string Quoted(const std::vector<std::string>& patterns) {
+  std::string text;
+  for (const std::string& p : patterns) text += (text.empty() ? "\"" : " or \"") + p + "\"";
+  return text;
+}
+
+bool AnyMatches(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& p) { return GlobMatches(p, name); });
+}
+
+std::vector<std::string> RowNames(const ProfileNames& names) {
+  std::vector<std::string> rows;
+  for (const ProfileRow& row : names.rows) rows.push_back(row.name);
+  return rows;
+}
+
+}  // namespace
+
+ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
+                     const Devices& devices) {
+  Artifact artifact;
+  artifact.table = experiment.table;
+  std::map<std::string, ProfileRow> rows;
+  for (CellConfig& config : NominalCells(experiment, devices)) {
+    const std::string name = ExpandTemplate(experiment.table.rows, config);
+    const bool cuda = config.device == "cuda";
+    const auto [row, fresh] = rows.try_emplace(name, ProfileRow{name, config.dataset, cuda});
+    row->second.cuda = row->second.cuda && cuda;
+    if (!fresh && row->second.dataset != config.dataset) row->second.dataset.clear();
+    artifact.cells.emplace_back().config = std::move(config);
+  }
+  const Table table = BuildTable(artifact);
+  ProfileNames names{profile, {}, table.columns};
+  for (const std::string& name : table.rows) names.rows.push_back(rows.at(name));
+  return names;
+}
+
+const ProfileNames* MissingCells::Names(const std::string& profile) const {
+  for (const ProfileNames& names : artifact_.profiles) {
+    if (names.profile == profile) return &names;
+  }
+  return nullptr;
+}
+
+bool MissingCells::IsPublished(const std::string& row, const std::string& column) const {
+  return std::any_of(published_.begin(), published_.end(), [&](const PublishedCell& cell) {
+    return cell.row == row && cell.column == column;
+  });
+}
+
+std::string MissingCells::InProfile(const std::string& profile, const ProfileRow* row) const {
+  std::vector<std::string> on;
+  if (row && row->cuda) on.push_back("a CUDA device");
+  const bool known = !row || row->dataset.empty() || artifact_.dataset_notes.contains(row->dataset);
+  if (!known) on.push_back("data set " + row->dataset);
+  return fmt::format("needs rows of the {} profile{}: build/retable run {} --profile {}", profile,
+                     on.empty() ? "" : fmt::format(" (with {})", fmt::join(on, " and ")),
+                     artifact_.id, profile);
+}
+
+// A row of real data in whose place a synthetic one ran.
+std::string MissingCells::StandIn(const std::string& row) const {
+  const std::string stand_in = kSynthetic + row;
+  for (const ArtifactCell& cell : artifact_.cells) {
+    if (ExpandTemplate(artifact_.table.rows, cell.config) != stand_in) continue;
+    const auto note = artifact_.dataset_notes.find(cell.config.dataset);
+    const bool told = note != artifact_.dataset_notes.end() && !note->second.empty();
+    return fmt::format("needs the published data: {}",
+                       told ? cell.config.dataset + " " + note->second
+                            : cell.config.dataset + " ran in its place");
+  }
+  return "";
+}
+
+std::string MissingCells::Unknown(const std::string& row, const std::string& column) const {
+  std::vector<std::string> rows = table_.rows, columns = table_.columns;
+  for (const ProfileNames& names : artifact_.profiles) {
+    for (const ProfileRow& r : names.rows) rows.push_back(r.name);
+    columns.insert(columns.end(), names.columns.begin(), names.columns.end());
+  }
+  const bool is_row = !Contains(rows, row);
+  if (!is_row && Contains(columns, column)) return "no profile fills this cell";
+  const std::string& name = is_row ? row : column;
+  return fmt::format("no profile has a {} \"{}\"{}", is_row ? "row" : "column", name,
+                     NearestName(name, is_row ? rows : columns));
+}
+
+std::string MissingCells::WhyCell(const std::string& row, const std::string& column) const {
+  const TableCell* cell = table_.Find(row, column);
+  if (cell && !cell->unplanned) return cell->reason.empty() ? "no value" : cell->reason;
+  if (artifact_.profiles.empty()) return "not in this profile";
+  const ProfileNames* own = Names(artifact_.profile);
+  const bool ours = own && FindCell(*own, row, column);
+  const bool published = IsPublished(row, column);
+  if (ours || published) {
+    const std::string stand_in = StandIn(row);
+    if (!stand_in.empty()) return stand_in;
+    if (ours) return "needs data that is not at hand";
+  }
+  for (const char* profile : kProfiles) {
+    const ProfileNames* names = Names(profile);
+    if (names == nullptr || names == own) continue;
+    if (const ProfileRow* found = FindCell(*names, row, column)) return InProfile(profile, found);
+  }
+  if (published && artifact_.profile != "paper") return InProfile("paper", nullptr);
+  return Unknown(row, column);
+}
+
+std::string MissingCells::WhyPatterns(const std::vector<std::string>& patterns, bool rows) const {
+  const ProfileNames* own = Names(artifact_.profile);
+  for (const char* profile : kProfiles) {
+    const ProfileNames* names = Names(profile);
+    if (names == nullptr || names == own) continue;
+    for (const std::string& name : rows ? RowNames(*names) : names->columns) {
+      if (AnyMatches(patterns, name)) {
+        return InProfile(profile, rows ? FindRow(*names, name) : nullptr);
+      }
+    }
+  }
+  const bool published =
+      std::any_of(published_.begin(), published_.end(), [&](const PublishedCell& cell) {
+        return AnyMatches(patterns, rows ? cell.row : cell.column);
+      });
+  // A group of data sets is not expanded here, so its rows are not known by name.
+  const ProfileNames* paper = Names("paper");
+  const bool other = paper && own && paper != own && RowNames(*paper) != RowNames(*own);
+  if (artifact_.profile != "paper" && (published || other)) return InProfile("paper", nullptr);
+  return fmt::format("no {} matches {}", rows ? "row" : "column", Quoted(patterns));
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,132 @@
+#include "harness/report/missing_cell.hpp"
+
+#include <gtest/gtest.h>
+
+namespace retable::harness {
+namespace {
+
+// A protocol of one method, so that experiments can be expanded without a family.
+class Toy final : public Protocol {
+ public:
+  std::string name() const override { return "toy/absence"; }
+  std::string family() const override { return "toy"; }
+  std::string summary() const override { return ""; }
+  std::vector<AlgorithmInfo> algorithms() const override {
+    return {{"A", {"cpu"}, {}, "", ""}, {"G", {"cuda"}, {}, "", ""}};
+  }
+  std::vector<ParameterSpec> axes() const override { return {{"w", std::int64_t{1}, ""}}; }
+  std::vector<DatasetInfo> resolve(const std::string& dataset) const override {
+    ADD_FAILURE() << "names are made without looking for data: " << dataset;
+    return {};
+  }
+  Outcome measure(const CellConfig&) override { return {}; }
+};
+
+Experiment Sizes(const std::vector<std::int64_t>& sizes) {
+  Experiment e;
+  e.id = "toy/sizes";
+  e.family = "toy";
+  e.protocol = "toy/absence";
+  e.datasets = {{"sequence", {}}};
+  e.axes = {{"w", {sizes.begin(), sizes.end()}}};
+  e.axis_positions["w"] = {};
+  for (const char* name : {"A", "G"}) {
+    AlgorithmEntry& entry = e.algorithms.emplace_back();
+    entry.name = name;
+    entry.device = *name == 'G' ? "cuda" : "cpu";
+  }
+  e.table.rows = "2^{w} {label}";
+  e.table.pivot = "{dataset}";
+  e.table.columns.resize(1);
+  return e;
+}
+
+TEST(NamesOf, ExpandsAProfileWithoutItsData) {
+  if (Protocols().empty() || Protocols().back()->name() != "toy/absence") {
+    Protocols().push_back(std::make_unique<Toy>());
+  }
+  const ProfileNames names = NamesOf(Sizes({8, 26}), "paper", {});
+  EXPECT_EQ(names.columns, std::vector<std::string>{"sequence"});
+  ASSERT_EQ(names.rows.size(), 4u);
+  EXPECT_EQ(names.rows[1].name, "2^26 A");
+  EXPECT_FALSE(names.rows[1].cuda);
+  EXPECT_EQ(names.rows[3].name, "2^26 G");
+  EXPECT_TRUE(names.rows[3].cuda);
+  EXPECT_EQ(names.rows[3].dataset, "sequence");
+}
+
+ArtifactCell Planned(const std::string& label, const std::string& not_run) {
+  ArtifactCell cell;
+  cell.config.label = label;
+  cell.config.dataset = label.starts_with("synthetic ") ? label : "sequence";
+  cell.not_run = not_run;
+  return cell;
+}
+
+// What `Planned` rows and these names say of a cell in column "t".
+class AbsenceOf : public testing::Test {
+ protected:
+  AbsenceOf() {
+    artifact.id = "toy/t";
+    artifact.profile = "quick";
+    artifact.table.columns.resize(1);
+    artifact.table.columns[0].name = "t";
+    artifact.cells = {Planned("2^20", "needs a CUDA device: no driver"),
+                      Planned("synthetic small", "")};
+    artifact.dataset_notes = {{"sequence", ""},
+                              {"synthetic small", "stands in for small: fetch x"}};
+    artifact.profiles = {
+        {"quick", {{"2^20", "sequence", false}, {"small", "small", false}}, {"t"}},
+        {"paper",
+         {{"2^20", "sequence", false}, {"2^26", "sequence", false}, {"2^29", "digits", true}},
+         {"t", "u"}}};
+  }
+
+  std::string Cell(const std::string& row, const std::string& column = "t") {
+    const Table table = BuildTable(artifact);
+    return MissingCells(artifact, table, published).WhyCell(row, column);
+  }
+  std::string Pattern(const std::string& glob) {
+    const Table table = BuildTable(artifact);
+    return MissingCells(artifact, table, published).WhyPatterns({glob}, true);
+  }
+
+  Artifact artifact;
+  std::vector<PublishedCell> published;
+};
+
+TEST_F(AbsenceOf, SaysWhatBringsTheValue) {
+  EXPECT_EQ(Cell("2^20"), "needs a CUDA device: no driver");
+  EXPECT_EQ(Cell("2^26"),
+            "needs rows of the paper profile: build/retable run toy/t --profile paper");
+  EXPECT_EQ(Cell("2^29"),
+            "needs rows of the paper profile (with a CUDA device and data set digits): "
+            "build/retable run toy/t --profile paper");
+  EXPECT_EQ(Cell("2^20", "u"),
+            "needs rows of the paper profile: build/retable run toy/t --profile paper");
+  EXPECT_EQ(Cell("small"),
+            "needs the published data: synthetic small stands in for small: fetch x");
+}
+
+TEST_F(AbsenceOf, AsksForTheSpellingOnlyOfNamesThatNoProfileHas) {
+  EXPECT_EQ(Cell("2^27"), "no profile has a row \"2^27\" (did you mean \"2^20\"?)");
+  EXPECT_EQ(Cell("2^26", "tt"), "no profile has a column \"tt\" (did you mean \"t\"?)");
+  PublishedCell cell;
+  cell.row = "2^27";
+  cell.column = "t";
+  published = {cell};
+  EXPECT_EQ(Cell("2^27"),
+            "needs rows of the paper profile: build/retable run toy/t --profile paper");
+  artifact.profiles.clear();
+  EXPECT_EQ(Cell("2^27"), "not in this profile");  // a folder of an older program
+}
+
+TEST_F(AbsenceOf, KnowsWhereAPatternWouldMatch) {
+  EXPECT_EQ(Pattern("2^26*"),
+            "needs rows of the paper profile: build/retable run toy/t --profile paper");
+  artifact.profile = "paper";
+  EXPECT_EQ(Pattern("large*"), "no row matches \"large*\"");
+}
+
+}  // namespace
+}  // namespace retable::harness

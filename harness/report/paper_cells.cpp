@@ -1,0 +1,132 @@
+#include "harness/report/paper_cells.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "harness/report/csv.hpp"
+#include "harness/config/suggest.hpp"
+
+namespace retable::harness {
+namespace {
+
+const std::vector<std::string> kKinds = {"accuracy", "ratio", "count", "time"};
+const std::vector<std::string> kColumns = {"row",       "column", "value", "unit", "kind",
+                                           "tolerance", "page",   "table", "note"};
+constexpr CellKind kOrder[] = {CellKind::kAccuracy, CellKind::kRatio, CellKind::kCount,
+                               CellKind::kTime};
+
+CellKind ParseKind(const CsvTable& table, const CsvRow& row, const std::string& text) {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (text == kKinds[i]) return kOrder[i];
+  }
+  throw CsvError(table.Where(row) + ": unknown kind \"" + text + "\"" + DidYouMean(text, kKinds));
+}
+
+double DefaultTolerance(CellKind kind) {
+  return kind == CellKind::kRatio || kind == CellKind::kTime ? 0.2 : 0.1;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+// Takes `ending` off the end of `text`, if it is there.
+bool TakeOff(std::string_view& text, std::string_view ending) {
+  if (text.size() < ending.size() || text.substr(text.size() - ending.size()) != ending)
+    return false;
+  text = Trim(text.substr(0, text.size() - ending.size()));
+  return true;
+}
+
+void ParseTolerance(const CsvTable& table, const CsvRow& row, std::string_view text,
+                    PublishedCell& cell) {
+  const std::string whole(text);
+  text = Trim(text);
+  if (text.empty()) {
+    cell.tolerance = DefaultTolerance(cell.kind);
+    return;
+  }
+  cell.absolute = TakeOff(text, "abs");
+  const bool percent = !cell.absolute && TakeOff(text, "%");
+  const auto value = ParseNumber(text);
+  if (!value || !(*value >= 0) || std::isinf(*value)) {
+    throw CsvError(table.Where(row) + ": tolerance \"" + whole +
+                   "\" is no number of 0 or more (\"0.1\", \"10%\" or \"0.002abs\")");
+  }
+  cell.tolerance = percent ? *value / 100 : *value;
+}
+
+void CheckColumns(const CsvTable& table) {
+  for (const std::string& name : table.header) {
+    bool known = false;
+    for (const std::string& column : kColumns) known = known || column == name;
+    if (!known) {
+      throw CsvError(table.file + ":" + std::to_string(table.header_line) + ": unknown column \"" +
+                     name + "\"" + DidYouMean(name, kColumns));
+    }
+  }
+}
+
+std::string Optional(const CsvTable& table, const CsvRow& row, std::string_view column) {
+  return table.Has(column) ? row.fields[table.Column(column)] : "";
+}
+
+PublishedCell ParseCell(const CsvTable& table, const CsvRow& row) {
+  PublishedCell cell;
+  cell.row = row.fields[table.Column("row")];
+  cell.column = row.fields[table.Column("column")];
+  if (cell.row.empty() || cell.column.empty()) {
+    throw CsvError(table.Where(row) + ": row and column must be named");
+  }
+  cell.value = table.Number(row, table.Column("value"));
+  if (cell.value && std::isnan(*cell.value)) cell.value.reset();
+  cell.kind = ParseKind(table, row, row.fields[table.Column("kind")]);
+  ParseTolerance(table, row, row.fields[table.Column("tolerance")], cell);
+  cell.unit = Optional(table, row, "unit");
+  cell.page = Optional(table, row, "page");
+  cell.table = Optional(table, row, "table");
+  cell.note = Optional(table, row, "note");
+  cell.line = row.line;
+  return cell;
+}
+
+std::vector<PublishedCell> FromTable(const CsvTable& table) {
+  CheckColumns(table);
+  std::vector<PublishedCell> cells;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const CsvRow& row : table.rows) {
+    cells.push_back(ParseCell(table, row));
+    const PublishedCell& cell = cells.back();
+    if (!seen.insert({cell.row, cell.column}).second) {
+      throw CsvError(table.Where(row) + ": the cell \"" + cell.row + "\", \"" + cell.column +
+                     "\" is given twice");
+    }
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string_view Name(CellKind kind) {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (kind == kOrder[i]) return kKinds[i];
+  }
+  return "";
+}
+
+double PublishedCell::Margin() const {
+  if (!value) return 0;
+  return absolute ? tolerance : tolerance * std::abs(*value);
+}
+
+std::vector<PublishedCell> ReadPaperCells(const std::string& path) {
+  return FromTable(ReadCsv(path));
+}
+
+std::vector<PublishedCell> ParsePaperCells(std::string_view text, const std::string& file) {
+  return FromTable(ParseCsv(text, file));
+}
+
+}  // namespace retable::harness

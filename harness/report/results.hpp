@@ -1,0 +1,38 @@
+#pragma once
+//! @file
+//! Writes what a results folder shows: tables, tidy CSVs, verdicts, claims and the run's record.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/report/artifact.hpp"
+
+namespace retable::harness {
+
+//! What a run was, for run.json and the head of the report.
+struct RunRecord {
+  std::string profile, device, started, finished, command;
+  double seconds = 0;
+  std::vector<std::string> banner;  //!< sentences for the top of the report
+  std::map<std::string, int> counts;
+};
+
+//! How many of each verdict and claim there are.
+struct Scoreboard {
+  std::map<std::string, int> verdicts;     //!< "MATCH" -> 12
+  std::map<std::string, int> claims;       //!< "HOLDS" -> 9
+  std::vector<std::string> failed_claims;  //!< "quantiles/table2 naive-degrades: text (figures)"
+  std::vector<std::string> mismatches;     //!< "quantiles/table2 [row, column]: paper, measured"
+};
+
+//! Rebuilds every file derived from the cells. @throws StoreError, ConfigError
+Scoreboard WriteResults(const std::string& folder);
+
+//! Writes run.json.
+void WriteRun(const std::string& folder, const RunRecord& record);
+
+//! A short table of the scoreboard for the terminal.
+std::string ScoreboardText(const Scoreboard& board);
+
+}  // namespace retable::harness

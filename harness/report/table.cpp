@@ -1,0 +1,443 @@
+#include "harness/report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "harness/report/csv.hpp"
+#include "harness/roofline/roofline_fraction.hpp"
+#include "harness/stats/statistics.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr std::uint64_t kBootstrapSeed = 20210301;
+
+bool Matches(const CellConfig& cell, const std::map<std::string, std::string>& where) {
+  return std::all_of(where.begin(), where.end(), [&](const auto& condition) {
+    return ExpandTemplate("{" + condition.first + "}", cell) == condition.second;
+  });
+}
+
+const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
+  for (const Metric& metric : outcome.metrics) {
+    if (metric.name == name) return &metric;
+  }
+  return nullptr;
+}
+
+// The samples of one metric over some cells, and their means by data set.
+struct Pool {
+  std::vector<double> samples;
+  std::vector<double> dataset_means;
+  std::string unit;
+};
+
+void AddDatasetMean(Pool& pool, std::size_t first) {
+  double sum = 0;
+  std::size_t n = 0;
+  for (std::size_t i = first; i < pool.samples.size(); ++i) {
+    if (std::isnan(pool.samples[i])) continue;
+    sum += pool.samples[i];
+    ++n;
+  }
+  if (n > 0) pool.dataset_means.push_back(sum / static_cast<double>(n));
+}
+
+Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
+  Pool pool;
+  for (const ArtifactCell* cell : cells) {
+    if (!cell->ok()) continue;
+    const Metric* metric = FindMetric(cell->record->outcome, column.metric);
+    if (!metric) continue;
+    pool.unit = metric->unit;
+    const std::size_t first = pool.samples.size();
+    for (std::size_t i = 0; i < metric->samples.size(); ++i) {
+      const bool wanted =
+          column.group.empty() || (i < metric->groups.size() && metric->groups[i] == column.group);
+      if (wanted) pool.samples.push_back(metric->samples[i]);
+    }
+    AddDatasetMean(pool, first);
+  }
+  return pool;
+}
+
+TableCell Exact(double value, std::int64_t n) {
+  TableCell cell;
+  cell.has_value = !std::isnan(value);
+  cell.value = cell.ci_low = cell.ci_high = value;
+  cell.n = n;
+  return cell;
+}
+
+TableCell FromInterval(const Interval& interval, std::int64_t n) {
+  TableCell cell = Exact(interval.estimate, n);
+  cell.ci_low = interval.low;
+  cell.ci_high = interval.high;
+  return cell;
+}
+
+TableCell Statistic(const Pool& pool, const std::string& statistic) {
+  std::vector<double> numbers;
+  for (double s : pool.samples) {
+    if (!std::isnan(s)) numbers.push_back(s);
+  }
+  const auto n = static_cast<std::int64_t>(numbers.size());
+  const auto total = static_cast<std::int64_t>(pool.samples.size());
+  TableCell cell;
+  if (statistic == "failures") {
+    cell = Exact(static_cast<double>(total - n), total);
+  } else if (statistic == "n") {
+    cell = Exact(static_cast<double>(n), n);
+  } else if (numbers.empty()) {
+    cell.reason = "all samples failed";
+    cell.failed = true;
+  } else if (statistic == "mean") {
+    cell = FromInterval(MeanInterval(numbers, kBootstrapSeed), n);
+  } else if (statistic == "mean_by_dataset") {
+    cell = FromInterval(MeanInterval(pool.dataset_means, kBootstrapSeed),
+                        static_cast<std::int64_t>(pool.dataset_means.size()));
+  } else if (statistic == "median") {
+    cell = FromInterval(MedianInterval(numbers, kBootstrapSeed), n);
+  } else if (statistic == "min") {
+    cell = Exact(*std::min_element(numbers.begin(), numbers.end()), n);
+  } else if (statistic == "max") {
+    cell = Exact(*std::max_element(numbers.begin(), numbers.end()), n);
+  } else if (statistic == "sum") {
+    cell = Exact(std::accumulate(numbers.begin(), numbers.end(), 0.0), n);
+  } else if (statistic == "std") {
+    const double mean =
+        std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(n);
+    double square = 0;
+    for (double x : numbers) square += (x - mean) * (x - mean);
+    cell = Exact(n > 1 ? std::sqrt(square / static_cast<double>(n - 1)) : std::nan(""), n);
+    if (n < 2) cell.reason = "one sample has no spread";
+  }
+  cell.unit = pool.unit;
+  return cell;
+}
+
+// Why a row has no value: the commonest reason among its cells.
+TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
+  TableCell absent;
+  std::map<std::string, int> reasons;
+  bool all_not_run = true;
+  for (const ArtifactCell* cell : cells) {
+    const std::string status = cell->status();
+    all_not_run = all_not_run && (status == "not_run" || status == "missing");
+    ++reasons[status == "not_run" ? cell->reason() : status + ": " + cell->reason()];
+  }
+  int most = 0;
+  for (const auto& [reason, count] : reasons) {
+    if (count > most) {
+      most = count;
+      absent.reason = reason;
+    }
+  }
+  if (cells.empty()) absent.reason = "no such cell in this profile";
+  absent.unplanned = cells.empty();
+  absent.not_run = all_not_run;
+  return absent;
+}
+
+TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string& name) {
+  for (const ArtifactCell* cell : cells) {
+    if (!cell->ok()) continue;
+    const auto fact = cell->record->outcome.facts.find(name);
+    if (fact == cell->record->outcome.facts.end()) continue;
+    TableCell result;
+    if (const auto* text = std::get_if<std::string>(&fact->second)) {
+      result.text = *text;
+      return result;
+    }
+    if (const auto* whole = std::get_if<std::int64_t>(&fact->second)) {
+      return Exact(static_cast<double>(*whole), 1);
+    }
+    if (const auto* real = std::get_if<double>(&fact->second)) return Exact(*real, 1);
+    result.text = std::get<bool>(fact->second) ? "yes" : "no";
+    return result;
+  }
+  return Absent(cells);
+}
+
+// The median roofline fraction over the row's cells.
+TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
+                       const std::vector<Ceiling>& ceilings) {
+  std::vector<double> fractions;
+  for (const ArtifactCell* cell : cells) {
+    if (!cell->ok()) continue;
+    const auto fraction = RooflineFractionOf(cell->record->outcome, cell->config.device, ceilings);
+    if (fraction) fractions.push_back(fraction->value);
+  }
+  TableCell cell;
+  cell.unit = "of the ceiling";
+  if (fractions.empty()) {
+    cell.reason = ceilings.empty() ? "ceilings were not measured (retable doctor --measure --out)"
+                                   : "the method declares no work";
+    return cell;
+  }
+  const auto n = static_cast<std::int64_t>(fractions.size());
+  return n == 1 ? Exact(fractions.front(), 1)
+                : FromInterval(MedianInterval(fractions, kBootstrapSeed), n);
+}
+
+TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec& column,
+                   const std::vector<Ceiling>& ceilings) {
+  std::vector<const ArtifactCell*> cells;
+  for (const ArtifactCell* cell : row) {
+    if (Matches(cell->config, column.where)) cells.push_back(cell);
+  }
+  if (!column.fact.empty()) return Fact(cells, column.fact);
+  const bool any = std::any_of(cells.begin(), cells.end(), [](auto* c) { return c->ok(); });
+  if (!any) return Absent(cells);
+  if (column.statistic == "share") return RooflineCell(cells, ceilings);
+  return Statistic(Gather(cells, column), column.statistic);
+}
+
+// Conservative: the interval of a quotient from the ends of both.
+TableCell Ratio(const TableCell* a, const TableCell* b) {
+  TableCell ratio;
+  if (!a || !b || !a->has_value || !b->has_value || b->value == 0) {
+    const TableCell* missing = (!a || !a->has_value) ? a : b;
+    ratio.reason = missing ? missing->reason : "a column of the ratio is missing";
+    ratio.not_run = missing && missing->not_run;
+    ratio.unplanned = missing && missing->unplanned;
+    return ratio;
+  }
+  ratio = Exact(a->value / b->value, std::min(a->n, b->n));
+  if (a->ci_low > 0 && b->ci_low > 0) {
+    ratio.ci_low = a->ci_low / b->ci_high;
+    ratio.ci_high = a->ci_high / b->ci_low;
+  }
+  ratio.unit = "x";
+  return ratio;
+}
+
+// With a pivot every distinct expansion of it is a column of the one declared metric.
+std::vector<ColumnSpec> Columns(const Artifact& artifact,
+                                std::map<std::string, std::string>& pivot_of) {
+  if (artifact.table.pivot.empty()) return artifact.table.columns;
+  std::vector<ColumnSpec> columns;
+  std::set<std::string> seen;
+  const ColumnSpec base =
+      artifact.table.columns.empty() ? ColumnSpec{} : artifact.table.columns.front();
+  for (const ArtifactCell& cell : artifact.cells) {
+    const std::string name = ExpandTemplate(artifact.table.pivot, cell.config);
+    if (!seen.insert(name).second) continue;
+    ColumnSpec column = base;
+    column.name = name;
+    pivot_of[name] = name;
+    columns.push_back(column);
+  }
+  return columns;
+}
+
+}  // namespace
+
+const TableCell* Table::Find(const std::string& row, const std::string& column) const {
+  const auto found = cells.find({row, column});
+  return found == cells.end() ? nullptr : &found->second;
+}
+
+Table BuildTable(const Artifact& artifact) {
+  Table table;
+  table.row_header = artifact.table.row_header;
+  std::map<std::string, std::vector<const ArtifactCell*>> by_row;
+  for (const ArtifactCell& cell : artifact.cells) {
+    const std::string row = ExpandTemplate(artifact.table.rows, cell.config);
+    auto& members = by_row[row];
+    if (members.empty()) table.rows.push_back(row);
+    members.push_back(&cell);
+  }
+  std::map<std::string, std::string> pivot_of;
+  const auto columns = Columns(artifact, pivot_of);
+  for (const ColumnSpec& column : columns) {
+    table.columns.push_back(column.name);
+    for (const std::string& row : table.rows) {
+      std::vector<const ArtifactCell*> cells = by_row[row];
+      if (pivot_of.count(column.name)) {
+        std::erase_if(cells, [&](const ArtifactCell* cell) {
+          return ExpandTemplate(artifact.table.pivot, cell->config) != column.name;
+        });
+      }
+      table.cells[{row, column.name}] =
+          column.ratio_of.empty()
+              ? MakeCell(cells, column, artifact.ceilings)
+              : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
+    }
+  }
+  return table;
+}
+
+std::string TableCsv(const Table& table) {
+  std::ostringstream text;
+  CsvWriter csv(text);
+  csv.Field(table.row_header);
+  for (const auto& column : table.columns) csv.Field(column);
+  csv.EndRow();
+  for (const auto& row : table.rows) {
+    csv.Field(row);
+    for (const auto& column : table.columns) {
+      const TableCell* cell = table.Find(row, column);
+      if (cell->has_value) {
+        csv.Field(cell->value);
+      } else {
+        csv.Field(!cell->text.empty() ? cell->text : (cell->not_run ? "NOT-RUN" : ""));
+      }
+    }
+    csv.EndRow();
+  }
+  return text.str();
+}
+
+namespace {
+
+constexpr std::array<const char*, 5> kTidyBefore = {"experiment", "algorithm", "label", "device",
+                                                    "dataset"};
+constexpr std::array<const char*, 16> kTidyAfter = {
+    "metric", "unit", "status", "n",        "median", "ci_low", "ci_high", "mean",
+    "std",    "min",  "max",    "failures", "reason", "key",    "share",   "ceiling"};
+
+std::string AxisText(const CellConfig& cell, const std::string& axis) {
+  const auto found = cell.axes.find(axis);
+  return found == cell.axes.end() ? "" : ValueText(found->second);
+}
+
+void TidyStart(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& cell) {
+  csv.Field(artifact.id).Field(cell.config.algorithm).Field(cell.config.label);
+  csv.Field(cell.config.device).Field(cell.config.dataset);
+  for (const auto& axis : artifact.axes) csv.Field(AxisText(cell.config, axis));
+}
+
+void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& cell,
+                const Metric& metric) {
+  const Summary s = Summarise(metric.samples, kBootstrapSeed);
+  TidyStart(csv, artifact, cell);
+  csv.Field(metric.name).Field(metric.unit).Field(cell.status()).Field(s.n);
+  csv.Field(s.median).Field(s.ci_low).Field(s.ci_high).Field(s.mean).Field(s.std);
+  csv.Field(s.min).Field(s.max).Field(s.failures).Field(cell.reason()).Field(cell.key);
+  // The fraction of a rate is that of the time it was made from; other times (of a part, of
+  // preparing) have none.
+  const Metric* timed = TimeOf(cell.record->outcome);
+  std::optional<RooflineFraction> fraction;
+  if (timed != nullptr && (metric.name == timed->name || IsRate(metric.unit))) {
+    fraction = RooflineFractionOf(cell.record->outcome, cell.config.device, artifact.ceilings);
+  }
+  if (fraction) {
+    csv.Field(fraction->value).Field(fraction->ceiling);
+  } else {
+    csv.Field("").Field("");
+  }
+  csv.EndRow();
+}
+
+}  // namespace
+
+bool IsTidyColumn(const std::string& name) {
+  const auto same = [&](const char* column) { return name == column; };
+  return std::any_of(kTidyBefore.begin(), kTidyBefore.end(), same) ||
+         std::any_of(kTidyAfter.begin(), kTidyAfter.end(), same);
+}
+
+std::string TidyCsv(const Artifact& artifact) {
+  std::ostringstream text;
+  CsvWriter csv(text);
+  std::vector<std::string> header(kTidyBefore.begin(), kTidyBefore.end());
+  header.insert(header.end(), artifact.axes.begin(), artifact.axes.end());
+  header.insert(header.end(), kTidyAfter.begin(), kTidyAfter.end());
+  csv.Row(header);
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (cell.record && !cell.record->outcome.metrics.empty()) {
+      for (const Metric& metric : cell.record->outcome.metrics) {
+        TidyMetric(csv, artifact, cell, metric);
+      }
+      continue;
+    }
+    TidyStart(csv, artifact, cell);
+    csv.Field("").Field("").Field(cell.status()).Field(std::int64_t{0});
+    for (int i = 0; i < 8; ++i) csv.Field("");
+    csv.Field(cell.reason()).Field(cell.key).Field("").Field("");
+    csv.EndRow();
+  }
+  return text.str();
+}
+
+std::string SamplesCsv(const Artifact& artifact, std::size_t limit) {
+  std::size_t total = 0;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.ok()) continue;
+    for (const Metric& metric : cell.record->outcome.metrics) total += metric.samples.size();
+  }
+  if (total == 0 || total > limit) return "";
+  std::ostringstream text;
+  CsvWriter csv(text);
+  std::vector<std::string> header = {"label", "algorithm", "device", "dataset"};
+  header.insert(header.end(), artifact.axes.begin(), artifact.axes.end());
+  for (const char* name : {"metric", "unit", "group", "item", "value"}) header.emplace_back(name);
+  csv.Row(header);
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.ok()) continue;
+    for (const Metric& metric : cell.record->outcome.metrics) {
+      for (std::size_t i = 0; i < metric.samples.size(); ++i) {
+        csv.Field(cell.config.label).Field(cell.config.algorithm).Field(cell.config.device);
+        csv.Field(cell.config.dataset);
+        for (const auto& axis : artifact.axes) csv.Field(AxisText(cell.config, axis));
+        csv.Field(metric.name).Field(metric.unit);
+        csv.Field(i < metric.groups.size() ? metric.groups[i] : "");
+        csv.Field(i < metric.items.size() ? metric.items[i] : "");
+        csv.Field(metric.samples[i]);
+        csv.EndRow();
+      }
+    }
+  }
+  return text.str();
+}
+
+std::string CurvesCsv(const Artifact& artifact) {
+  std::ostringstream text;
+  CsvWriter csv(text);
+  csv.Row({"label", "dataset", "curve", "x", "y"});
+  bool any = false;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.ok()) continue;
+    for (const Curve& curve : cell.record->outcome.curves) {
+      for (std::size_t i = 0; i < curve.x.size() && i < curve.y.size(); ++i) {
+        any = true;
+        csv.Field(cell.config.label).Field(cell.config.dataset).Field(curve.name);
+        csv.Field(curve.x[i]).Field(curve.y[i]);
+        csv.EndRow();
+      }
+    }
+  }
+  return any ? text.str() : "";
+}
+
+std::string CoverageText(const Artifact& artifact) {
+  std::map<std::string, std::int64_t> samples;
+  std::map<std::string, std::set<std::string>> datasets;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.ok() || cell.record->outcome.metrics.empty()) continue;
+    samples[cell.config.label] +=
+        static_cast<std::int64_t>(cell.record->outcome.metrics.front().samples.size());
+    datasets[cell.config.label].insert(cell.config.dataset);
+  }
+  std::int64_t most = 0;
+  std::size_t sets = 0;
+  for (const auto& [label, count] : samples) {
+    if (count <= most) continue;
+    most = count;
+    sets = datasets[label].size();
+  }
+  if (artifact.coverage_total > 0) {
+    return fmt::format("{} of {} {} on {} data set{}", most, artifact.coverage_total,
+                       artifact.coverage_unit, sets, sets == 1 ? "" : "s");
+  }
+  return fmt::format("{} data set{}", sets, sets == 1 ? "" : "s");
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,156 @@
+#include "harness/report/table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/report/csv.hpp"
+
+namespace retable::harness {
+namespace {
+
+const double kNan = std::nan("");
+
+ArtifactCell Cell(const std::string& label, const std::string& dataset, std::vector<double> samples,
+                  std::vector<std::string> groups = {}) {
+  ArtifactCell cell;
+  cell.config.algorithm = label;
+  cell.config.label = label;
+  cell.config.dataset = dataset;
+  cell.config.device = "cpu";
+  cell.config.axes["size"] = std::int64_t{10};
+  cell.key = label + dataset;
+  cell.record.emplace();
+  cell.record->outcome.metrics = {{"e", "1", std::move(samples), std::move(groups), {}}};
+  cell.record->outcome.facts["bytes"] = std::int64_t{84};
+  return cell;
+}
+
+Artifact Example(std::vector<ColumnSpec> columns) {
+  Artifact a;
+  a.id = "f/t";
+  a.table.columns = std::move(columns);
+  a.axes = {"size"};
+  a.cells = {Cell("A", "x", {1, 3, kNan}, {"u", "v", "u"}), Cell("A", "y", {8}, {"v"}),
+             Cell("B", "x", {kNan, kNan})};
+  ArtifactCell gpu;
+  gpu.config.algorithm = gpu.config.label = "G";
+  gpu.config.dataset = "x";
+  gpu.config.axes["size"] = std::int64_t{10};
+  gpu.not_run = "no CUDA device";
+  a.cells.push_back(gpu);
+  return a;
+}
+
+ColumnSpec Column(const std::string& name, const std::string& statistic) {
+  ColumnSpec c;
+  c.name = name;
+  c.metric = "e";
+  c.statistic = statistic;
+  return c;
+}
+
+TEST(BuildTable, PoolsTheSamplesOfARow) {
+  const Table t = BuildTable(
+      Example({Column("mean", "mean"), Column("median", "median"), Column("min", "min"),
+               Column("max", "max"), Column("std", "std"), Column("failures", "failures"),
+               Column("n", "n"), Column("by", "mean_by_dataset"), Column("sum", "sum")}));
+  EXPECT_EQ(t.rows, (std::vector<std::string>{"A", "B", "G"}));
+  EXPECT_DOUBLE_EQ(t.Find("A", "mean")->value, 4);
+  EXPECT_DOUBLE_EQ(t.Find("A", "median")->value, 3);
+  EXPECT_DOUBLE_EQ(t.Find("A", "min")->value, 1);
+  EXPECT_DOUBLE_EQ(t.Find("A", "max")->value, 8);
+  EXPECT_DOUBLE_EQ(t.Find("A", "std")->value, std::sqrt(13.0));
+  EXPECT_DOUBLE_EQ(t.Find("A", "failures")->value, 1);
+  EXPECT_DOUBLE_EQ(t.Find("A", "n")->value, 3);
+  EXPECT_DOUBLE_EQ(t.Find("A", "by")->value, 5);  // (2 + 8) / 2
+  EXPECT_DOUBLE_EQ(t.Find("A", "sum")->value, 12);
+  EXPECT_LE(t.Find("A", "mean")->ci_low, 4);
+  EXPECT_GE(t.Find("A", "mean")->ci_high, 4);
+}
+
+TEST(BuildTable, SaysWhyThereIsNoValue) {
+  const Table t = BuildTable(Example({Column("mean", "mean"), Column("failures", "failures")}));
+  EXPECT_TRUE(t.Find("B", "mean")->failed);
+  EXPECT_FALSE(t.Find("B", "mean")->has_value);
+  EXPECT_DOUBLE_EQ(t.Find("B", "failures")->value, 2);
+  EXPECT_TRUE(t.Find("G", "mean")->not_run);
+  EXPECT_EQ(t.Find("G", "mean")->reason, "no CUDA device");
+  EXPECT_EQ(TableCsv(t), "Estimator,mean,failures\nA,4,1\nB,,2\nG,NOT-RUN,NOT-RUN\n");
+}
+
+TEST(BuildTable, GroupsConditionsFactsAndRatios) {
+  ColumnSpec group = Column("v only", "mean");
+  group.group = "v";
+  ColumnSpec where = Column("on x", "max");
+  where.where["dataset"] = "x";
+  ColumnSpec fact;
+  fact.name = "bytes";
+  fact.fact = "bytes";
+  ColumnSpec ratio;
+  ratio.name = "ratio";
+  ratio.ratio_of = "v only";
+  ratio.ratio_over = "on x";
+  const Table t = BuildTable(Example({group, where, fact, ratio}));
+  EXPECT_DOUBLE_EQ(t.Find("A", "v only")->value, 5.5);
+  EXPECT_DOUBLE_EQ(t.Find("A", "on x")->value, 3);
+  EXPECT_DOUBLE_EQ(t.Find("A", "bytes")->value, 84);
+  EXPECT_DOUBLE_EQ(t.Find("A", "ratio")->value, 5.5 / 3);
+  EXPECT_FALSE(t.Find("B", "ratio")->has_value);
+}
+
+TEST(BuildTable, PivotsAnAxisIntoColumns) {
+  Artifact a = Example({Column("e", "median")});
+  a.table.pivot = "{dataset}";
+  const Table t = BuildTable(a);
+  EXPECT_EQ(t.columns, (std::vector<std::string>{"x", "y"}));
+  EXPECT_DOUBLE_EQ(t.Find("A", "x")->value, 2);
+  EXPECT_DOUBLE_EQ(t.Find("A", "y")->value, 8);
+  EXPECT_FALSE(t.Find("B", "y")->has_value);
+}
+
+TEST(TidyCsv, TheShareIsOfTheTimeAndItsRatesAlone) {
+  Artifact a = Example({});
+  a.cells.resize(1);
+  Outcome& outcome = a.cells[0].record->outcome;
+  outcome.metrics = {{"prepare", "s", {9}, {}, {}},
+                     {"time", "s", {1}, {}, {}},
+                     {"rate", "items/s", {5}, {}, {}},
+                     {"error", "1", {0}, {}, {}}};
+  outcome.costs = {{"copy", 1e9, false}};
+  a.ceilings = {{"cpu, 1 thread", "copy", 2, "GB/s", ""}};
+  const CsvTable tidy = ParseCsv(TidyCsv(a), "tidy");
+  std::vector<std::string> shares;
+  for (const CsvRow& row : tidy.rows) shares.push_back(row.fields[tidy.Column("share")]);
+  EXPECT_EQ(shares, (std::vector<std::string>{"", "0.5", "0.5", ""}));
+}
+
+TEST(TidyCsv, HasOneRowPerCellAndMetricWithFailuresCounted) {
+  const CsvTable tidy = ParseCsv(TidyCsv(Example({})), "tidy");
+  ASSERT_EQ(tidy.rows.size(), 4u);
+  EXPECT_EQ(tidy.rows[0].fields[tidy.Column("size")], "10");
+  EXPECT_EQ(tidy.rows[0].fields[tidy.Column("n")], "2");
+  EXPECT_TRUE(IsTidyColumn("n"));
+  EXPECT_FALSE(IsTidyColumn("size"));
+  EXPECT_EQ(tidy.rows[0].fields[tidy.Column("label")], "A");
+  EXPECT_EQ(tidy.rows[0].fields[tidy.Column("failures")], "1");
+  EXPECT_EQ(tidy.rows[3].fields[tidy.Column("status")], "not_run");
+  EXPECT_EQ(tidy.rows[3].fields[tidy.Column("reason")], "no CUDA device");
+}
+
+TEST(SamplesCsv, HasEverySampleAndKeepsToItsLimit) {
+  const Artifact a = Example({});
+  EXPECT_EQ(ParseCsv(SamplesCsv(a, 100), "s").rows.size(), 6u);
+  EXPECT_EQ(SamplesCsv(a, 3), "");
+}
+
+TEST(CoverageText, CountsTheFullestRow) {
+  Artifact a = Example({});
+  EXPECT_EQ(CoverageText(a), "2 data sets");
+  a.coverage_total = 14072;
+  a.coverage_unit = "columns";
+  EXPECT_EQ(CoverageText(a), "4 of 14072 columns on 2 data sets");
+}
+
+}  // namespace
+}  // namespace retable::harness

@@ -1,0 +1,218 @@
+#include "harness/report/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+namespace retable::harness {
+namespace {
+
+PublishedCell Cell(std::string row, std::optional<double> value, CellKind kind, double tolerance,
+                   bool absolute = false) {
+  PublishedCell cell;
+  cell.row = std::move(row);
+  cell.column = "c";
+  cell.value = value;
+  cell.kind = kind;
+  cell.tolerance = tolerance;
+  cell.absolute = absolute;
+  return cell;
+}
+
+MeasuredCell Measured(double value, double half_width = 0) {
+  return {true, "", value, value - half_width, value + half_width, 10};
+}
+
+using Values = std::map<std::string, MeasuredCell>;
+
+std::vector<Verdict> JudgeAll(const std::vector<PublishedCell>& cells, const Values& values) {
+  return Judge(cells, [&](const std::string& row, const std::string&) {
+    const auto found = values.find(row);
+    return found == values.end() ? MeasuredCell{} : found->second;
+  });
+}
+
+VerdictKind One(const PublishedCell& cell, const MeasuredCell& measured) {
+  return JudgeAll({cell}, {{cell.row, measured}})[0].kind;
+}
+
+constexpr auto kAccuracy = CellKind::kAccuracy;
+
+TEST(Verdict, NoDataWithoutAPublishedValue) {
+  EXPECT_EQ(One(Cell("a", {}, kAccuracy, 0.1), Measured(1)), VerdictKind::kNoData);
+  EXPECT_EQ(One(Cell("a", {}, CellKind::kTime, 0.1), MeasuredCell{}), VerdictKind::kNoData);
+}
+
+TEST(Verdict, NotRunKeepsTheReason) {
+  MeasuredCell missing;
+  missing.reason = "no CUDA device";
+  const auto verdicts = JudgeAll({Cell("a", 1, kAccuracy, 0.1)}, {{"a", missing}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kNotRun);
+  EXPECT_EQ(verdicts[0].reason, "no CUDA device");
+  EXPECT_TRUE(std::isnan(verdicts[0].ratio));
+}
+
+TEST(Verdict, MatchWhenTheIntervalMeetsTheTolerance) {
+  const PublishedCell cell = Cell("a", 1.0, kAccuracy, 0.1);
+  EXPECT_EQ(One(cell, Measured(1.05)), VerdictKind::kMatch);
+  EXPECT_EQ(One(cell, Measured(1.1)), VerdictKind::kMatch);  // on the edge
+  EXPECT_EQ(One(cell, Measured(0.9)), VerdictKind::kMatch);
+  EXPECT_EQ(One(cell, Measured(1.2, 0.11)), VerdictKind::kMatch);
+  EXPECT_EQ(One(cell, Measured(1.2, 0.05)), VerdictKind::kMismatch);
+  EXPECT_EQ(One(cell, Measured(0.8, 0.05)), VerdictKind::kMismatch);
+}
+
+TEST(Verdict, AbsoluteTolerance) {
+  const PublishedCell cell = Cell("a", 0.0, CellKind::kCount, 2, true);
+  EXPECT_EQ(One(cell, Measured(2)), VerdictKind::kMatch);
+  EXPECT_EQ(One(cell, Measured(3)), VerdictKind::kMismatch);
+}
+
+TEST(Verdict, AZeroOfThePaperMatchesOnlyZeroByRelativeTolerance) {
+  const PublishedCell cell = Cell("a", 0.0, CellKind::kCount, 0.5);
+  EXPECT_EQ(One(cell, Measured(0)), VerdictKind::kMatch);
+  EXPECT_EQ(One(cell, Measured(1)), VerdictKind::kMismatch);
+}
+
+TEST(Verdict, AValueWithoutAnIntervalStandsForItself) {
+  MeasuredCell bare;
+  bare.run = true;
+  bare.value = 1.05;
+  EXPECT_EQ(One(Cell("a", 1.0, kAccuracy, 0.1), bare), VerdictKind::kMatch);
+}
+
+TEST(Verdict, AllFailedIsAMismatch) {
+  const auto verdicts = JudgeAll({Cell("a", 1, kAccuracy, 0.1)}, {{"a", Measured(std::nan(""))}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kMismatch);
+  EXPECT_EQ(verdicts[0].reason, "every sample failed");
+}
+
+TEST(Verdict, AllFailedAsInTheWorkIsAMatch) {
+  PublishedCell cell = Cell("a", 1, kAccuracy, 0.1);
+  cell.note = "failed";
+  const auto verdicts = JudgeAll({cell}, {{"a", Measured(std::nan(""))}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kMatch);
+  EXPECT_EQ(verdicts[0].reason, "every sample failed, as in the work");
+  EXPECT_EQ(One(cell, Measured(0.5)), VerdictKind::kMismatch);  // an answer is judged as ever
+}
+
+TEST(Verdict, InfinityMatchesInfinity) {
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(One(Cell("a", inf, kAccuracy, 0.1), Measured(inf)), VerdictKind::kMatch);
+  EXPECT_EQ(One(Cell("a", inf, kAccuracy, 0.1), Measured(1)), VerdictKind::kMismatch);
+}
+
+TEST(Verdict, TrendWhenTheOrderHolds) {
+  // Everything measured ten times the paper's: no match, the order kept throughout.
+  std::vector<PublishedCell> cells;
+  Values values;
+  for (int i = 1; i <= 6; ++i) {
+    cells.push_back(Cell(std::to_string(i), i, kAccuracy, 0.01));
+    values[std::to_string(i)] = Measured(10.0 * i);
+  }
+  for (const Verdict& verdict : JudgeAll(cells, values)) {
+    EXPECT_EQ(verdict.kind, VerdictKind::kTrend);
+    EXPECT_EQ(verdict.ratio, 10);
+    EXPECT_NE(verdict.reason.find("order kept in 5 of 5 pairs"), std::string::npos);
+  }
+}
+
+TEST(Verdict, EightyPercentOfThePairsSuffice) {
+  std::vector<PublishedCell> cells;
+  Values values;
+  for (int i = 1; i <= 6; ++i) {
+    cells.push_back(Cell(std::to_string(i), i, kAccuracy, 0.01));
+    values[std::to_string(i)] = Measured(10.0 * i);
+  }
+  values["6"] = Measured(45);  // below 5's 50: rows 5 and 6 lose one pair of five each
+  auto verdicts = JudgeAll(cells, values);
+  EXPECT_EQ(verdicts[5].kind, VerdictKind::kTrend);
+  EXPECT_EQ(verdicts[4].kind, VerdictKind::kTrend);
+  values["6"] = Measured(35);  // below 4's as well: row 6 keeps three of five
+  verdicts = JudgeAll(cells, values);
+  EXPECT_EQ(verdicts[5].kind, VerdictKind::kMismatch);
+  EXPECT_EQ(verdicts[4].kind, VerdictKind::kTrend);
+}
+
+TEST(Verdict, PairsThePaperDoesNotTellApartDoNotCount) {
+  // 1.00 and 1.05 are within the 10 % of each other; only the pairs with 9 count.
+  const std::vector<PublishedCell> cells = {Cell("a", 1.00, kAccuracy, 0.1),
+                                            Cell("b", 1.05, kAccuracy, 0.1),
+                                            Cell("z", 9, kAccuracy, 0.1)};
+  const auto verdicts =
+      JudgeAll(cells, {{"a", Measured(3)}, {"b", Measured(2)}, {"z", Measured(5)}});
+  for (const Verdict& verdict : verdicts) EXPECT_EQ(verdict.kind, VerdictKind::kTrend);
+  EXPECT_NE(verdicts[0].reason.find("1 of 1 pair"), std::string::npos);
+}
+
+TEST(Verdict, EqualMeasuredValuesKeepNoOrder) {
+  const auto verdicts = JudgeAll({Cell("a", 1, kAccuracy, 0.01), Cell("b", 2, kAccuracy, 0.01)},
+                                 {{"a", Measured(7)}, {"b", Measured(7)}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kMismatch);
+}
+
+TEST(Verdict, UnmeasuredFailedOtherKindsAndOtherColumnsAreNoPartners) {
+  std::vector<PublishedCell> cells = {
+      Cell("a", 1, kAccuracy, 0.01), Cell("b", 2, kAccuracy, 0.01), Cell("c", 3, kAccuracy, 0.01),
+      Cell("d", 4, CellKind::kCount, 0.01), Cell("e", 5, kAccuracy, 0.01)};
+  cells[4].column = "other";
+  const auto verdicts = JudgeAll(cells, {{"a", Measured(9)},
+                                         {"c", Measured(std::nan(""))},
+                                         {"d", Measured(40)},
+                                         {"e", Measured(50)}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kMismatch);
+  EXPECT_NE(verdicts[0].reason.find("no other row"), std::string::npos);
+}
+
+TEST(Verdict, RatioByItsSideOfOne) {
+  const PublishedCell faster = Cell("a", 3.0, CellKind::kRatio, 0.2);
+  EXPECT_EQ(One(faster, Measured(2.9)), VerdictKind::kMatch);
+  EXPECT_EQ(One(faster, Measured(1.5)), VerdictKind::kTrend);
+  EXPECT_EQ(One(faster, Measured(30)), VerdictKind::kTrend);
+  EXPECT_EQ(One(faster, Measured(1.0)), VerdictKind::kMismatch);
+  EXPECT_EQ(One(faster, Measured(0.5)), VerdictKind::kMismatch);
+  const PublishedCell slower = Cell("a", 0.5, CellKind::kRatio, 0.2);
+  EXPECT_EQ(One(slower, Measured(0.9)), VerdictKind::kTrend);
+  EXPECT_EQ(One(slower, Measured(1.1)), VerdictKind::kMismatch);
+  EXPECT_EQ(One(Cell("a", 1.0, CellKind::kRatio, 0.2), Measured(2)), VerdictKind::kMismatch);
+}
+
+TEST(Verdict, TimesAreNeverJudgedButTheirOrderIsTold) {
+  const std::vector<PublishedCell> cells = {Cell("a", 1, CellKind::kTime, 0.2),
+                                            Cell("b", 10, CellKind::kTime, 0.2),
+                                            Cell("c", 5, CellKind::kTime, 0.2)};
+  const auto verdicts =
+      JudgeAll(cells, {{"a", Measured(1)}, {"b", Measured(2)}, {"c", Measured(0.5)}});
+  for (const Verdict& verdict : verdicts) {
+    EXPECT_EQ(verdict.kind, VerdictKind::kDifferentHardware);
+  }
+  EXPECT_NE(verdicts[0].reason.find("order kept in 1 of 2 pairs"), std::string::npos);
+  EXPECT_NE(verdicts[1].reason.find("order kept in 2 of 2 pairs"), std::string::npos);
+  EXPECT_EQ(One(Cell("a", 1, CellKind::kTime, 0.2), Measured(std::nan(""))),
+            VerdictKind::kDifferentHardware);
+}
+
+TEST(Verdict, ReasonsNameTheTolerance) {
+  const auto relative = JudgeAll({Cell("a", 1, kAccuracy, 0.15)}, {{"a", Measured(1)}});
+  EXPECT_EQ(relative[0].reason, "within 15 % of the paper");
+  PublishedCell cell = Cell("a", 1, CellKind::kCount, 2, true);
+  cell.unit = "columns";
+  EXPECT_EQ(JudgeAll({cell}, {{"a", Measured(1)}})[0].reason, "within 2 columns of the paper");
+}
+
+TEST(Verdict, RatioColumnIsUndefinedForAZero) {
+  EXPECT_TRUE(std::isnan(JudgeAll({Cell("a", 0, kAccuracy, 0.1)}, {{"a", Measured(1)}})[0].ratio));
+}
+
+TEST(Verdict, Names) {
+  EXPECT_EQ(Name(VerdictKind::kMatch), "MATCH");
+  EXPECT_EQ(Name(VerdictKind::kTrend), "TREND");
+  EXPECT_EQ(Name(VerdictKind::kMismatch), "MISMATCH");
+  EXPECT_EQ(Name(VerdictKind::kDifferentHardware), "DIFFERENT-HW");
+  EXPECT_EQ(Name(VerdictKind::kNotRun), "NOT-RUN");
+  EXPECT_EQ(Name(VerdictKind::kNoData), "NO-DATA");
+}
+
+}  // namespace
+}  // namespace retable::harness

@@ -1,0 +1,62 @@
+#pragma once
+//! @file
+//! Runs the cells of one or more plans: what is stored is not measured again, what fails is
+//! recorded.
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/plan/plan.hpp"
+#include "harness/run/store.hpp"
+
+namespace retable::harness {
+
+struct RunOptions {
+  std::string out = "results/latest";
+  std::string profile = "quick";
+  bool only_failed = false;  //!< only cells whose stored status is a failure
+  bool force = false;        //!< measure again what is stored
+  bool dry_run = false;
+  int shard = 0, shards = 1;  //!< this process takes every shards-th cell, from shard on
+  //! 0: none. Otherwise short cells come first, so that each is measured once; then, until it is
+  //! spent, timed cells are measured again where their interval is widest (harness/run/remeasure.hpp).
+  double budget_seconds = 0;
+  //! Timed cells are measured in so many rounds, each in a process of its own, there and back again
+  //! (A B C, C B A, ...), so that what drifts slowly hits all contenders alike; samples are pooled.
+  int rounds = 1;
+  int jobs = 0;         //!< workers side by side for untimed cells; 0: one per core
+  std::string program;  //!< path of this program, for the workers
+};
+
+//! How often each status occurred, over the cells of this run.
+using StatusCounts = std::map<std::string, int>;
+
+struct RunSummary {
+  StatusCounts counts;  //!< of all cells of the plan after the run, "not_run" included
+  int measured = 0;     //!< cells measured now
+  int reused = 0;       //!< cells found in the store
+  int left = 0;         //!< cells not begun (budget)
+  int remeasured = 0;   //!< further executions of measured cells (budget)
+  double seconds = 0;
+  std::vector<std::string> problems;  //!< one line for each failure, for the end of the run
+};
+
+//! One cell's turn in a dry run or a run, and why.
+struct Decision {
+  const PlannedCell* cell = nullptr;
+  bool measure = false;
+  std::string why;  //!< "stored (ok)", "not measured yet", "stored status timeout"
+};
+
+//! What would be done with each distinct cell of the plans.
+std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
+                             const Store* store, std::ostream& log);
+
+//! Measures. Progress goes to `log`: a status line on a terminal, one line a cell elsewhere.
+RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, const Store& store,
+                   const std::string& environment_hash, std::ostream& log, bool terminal);
+
+}  // namespace retable::harness

@@ -1,0 +1,56 @@
+#pragma once
+//! @file
+//! How far apart this machine puts two measurements of identical code.
+//!
+//! An A/A run measures the same cells twice with the same program, each time in a process of its
+//! own. Whatever differs is noise: of clocks, neighbours, and of where memory lands. From the pairs
+//! come the two numbers that the verdicts of harness/stats/significance.hpp need:
+//!
+//!   floor    98 of 100 ratios of medians come this near to 1
+//!   margin   98 of 100 intervals of the ratio end this near to 1
+//!
+//! both a tenth larger than seen, since a finite run has not seen everything, and never below 1 %
+//! and 3 %. `retable noise` keeps them as noise.json in a results folder, where `retable compare`
+//! looks for them.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/stats/significance.hpp"
+
+namespace retable::harness {
+
+//! Samples of one cell from two executions of the same program.
+struct SamePair {
+  std::vector<double> first, second;
+};
+
+struct Noise {
+  double floor = SignificanceRule{}.noise_floor;
+  double margin = SignificanceRule{}.margin;
+  double paired = SignificanceRule{}.noise_floor;  //!< floor of ratios from ABBA blocks
+  int pairs = 0;                                   //!< 0: not measured, assumed
+  std::string measured;                            //!< when, UTC
+
+  SignificanceRule Rule() const;
+  SignificanceRule PairedRule() const;
+};
+
+//! @param paired ratios of whole cells from ABBA blocks of the same program
+Noise MeasureNoise(std::span<const SamePair> pairs, std::span<const double> paired);
+
+//! As JSON text, and back; an unreadable text is the assumption.
+std::string NoiseJson(const Noise& noise);
+Noise NoiseFromJson(const std::string& text);
+
+//! noise.json of a results folder, or the assumption.
+Noise NoiseOfFolder(const std::string& folder);
+
+//! The larger of both: two folders are compared by the noisier one.
+Noise Larger(const Noise& a, const Noise& b);
+
+//! "noise floor 1.4 % (A/A run of 2026-01-31T12:00:00Z, 40 pairs)", or what to type to measure it.
+std::string NoiseText(const Noise& noise);
+
+}  // namespace retable::harness

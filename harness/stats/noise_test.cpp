@@ -1,0 +1,122 @@
+#include "harness/stats/noise.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace retable::harness {
+namespace {
+
+// A machine: every process has a pace of its own, every sample within it some more noise.
+class Machine {
+ public:
+  Machine(unsigned seed, double between, double within)
+      : random_(seed), between_(between), within_(within) {}
+  std::vector<double> Execution(double level, int samples = 15) {
+    const double pace = level * std::exp(between_ * pace_(random_));
+    std::vector<double> times;
+    for (int i = 0; i < samples; ++i) times.push_back(pace * std::exp(within_ * sample_(random_)));
+    return times;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  double between_, within_;
+  std::normal_distribution<double> pace_, sample_;  // of spread 1: a spread of 0 is none
+};
+
+Noise Measured(Machine& machine, int pairs) {
+  std::vector<SamePair> same;
+  for (int i = 0; i < pairs; ++i) same.push_back({machine.Execution(1), machine.Execution(1)});
+  return MeasureNoise(same, {});
+}
+
+struct Rates {
+  int same = 0, slower = 0, faster = 0;
+};
+
+// A hundred comparisons under a rule, with and without a planted slowdown of 5 %.
+Rates HundredComparisons(Machine& machine, const SignificanceRule& rule) {
+  Rates rates;
+  for (int i = 0; i < 100; ++i) {
+    const auto before = machine.Execution(1);
+    rates.same +=
+        CompareTimes(before, machine.Execution(1), rule).significance == Significance::kSame;
+    rates.slower +=
+        CompareTimes(before, machine.Execution(1.05), rule).significance == Significance::kSlower;
+    rates.faster +=
+        CompareTimes(before, machine.Execution(0.95), rule).significance == Significance::kFaster;
+  }
+  return rates;
+}
+
+// The criterion: the same program is the same in 95 of 100 comparisons, whatever the machine, and
+// where the noise allows it a slowdown of 5 % is found.
+TEST(Noise, TheSameProgramIsTheSameInNinetyFiveOfAHundred) {
+  for (const double between : {0.0, 0.003, 0.01}) {
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+      Machine machine(seed, between, 0.01);
+      const Noise noise = Measured(machine, 100);
+      EXPECT_GE(HundredComparisons(machine, noise.Rule()).same, 95)
+          << "between processes " << between << ", seed " << seed << ", floor " << noise.floor;
+    }
+  }
+}
+
+TEST(Noise, FivePercentAreFoundWhereTheMachineIsSteady) {
+  Machine machine(7, 0.003, 0.005);
+  const Noise noise = Measured(machine, 60);
+  const Rates rates = HundredComparisons(machine, noise.Rule());
+  EXPECT_LT(noise.floor, 0.02);
+  EXPECT_GE(rates.slower, 95);
+  EXPECT_GE(rates.faster, 95);
+}
+
+// Without the A/A run the fixed 1 % takes such a machine's noise for changes.
+TEST(Noise, AFixedFloorWouldNotDo) {
+  Machine machine(3, 0.02, 0.003);
+  EXPECT_LT(HundredComparisons(machine, SignificanceRule{}).same, 80);
+  const Noise noise = Measured(machine, 100);
+  EXPECT_GT(noise.floor, 0.02);
+  EXPECT_GE(HundredComparisons(machine, noise.Rule()).same, 93);
+}
+
+TEST(Noise, NothingMeasuredIsTheAssumption) {
+  const Noise noise = MeasureNoise({}, {});
+  EXPECT_EQ(noise.floor, SignificanceRule{}.noise_floor);
+  EXPECT_EQ(noise.pairs, 0);
+  EXPECT_NE(NoiseText(noise).find("retable noise"), std::string::npos);
+}
+
+TEST(Noise, PairedRatiosHaveAFloorOfTheirOwn) {
+  const std::vector<double> ratios = {0.98, 1.01, 1.03};
+  const Noise noise = MeasureNoise({}, ratios);
+  EXPECT_GT(noise.paired, 0.03);
+  EXPECT_LT(noise.paired, 0.034);
+  EXPECT_EQ(noise.PairedRule().noise_floor, noise.paired);
+}
+
+TEST(Noise, ComesBackFromItsJsonAndTheLargerCounts) {
+  Noise a;
+  a.floor = 0.02;
+  a.margin = 0.05;
+  a.paired = 0.015;
+  a.pairs = 40;
+  a.measured = "2026-01-31T12:00:00Z";
+  const Noise b = NoiseFromJson(NoiseJson(a));
+  EXPECT_EQ(b.floor, 0.02);
+  EXPECT_EQ(b.pairs, 40);
+  EXPECT_EQ(b.measured, a.measured);
+  EXPECT_EQ(NoiseFromJson("torn {").pairs, 0);
+  EXPECT_EQ(NoiseFromJson("{\"floor\": \"high\"}").pairs, 0);
+  Noise c = a;
+  c.floor = 0.03;
+  c.margin = 0.04;
+  EXPECT_EQ(Larger(a, c).floor, 0.03);
+  EXPECT_EQ(Larger(a, c).margin, 0.05);
+  EXPECT_EQ(Larger(a, Noise{}).floor, 0.02);  // measured beats assumed
+}
+
+}  // namespace
+}  // namespace retable::harness

@@ -1,0 +1,80 @@
+#include "harness/stats/significance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace retable::harness {
+
+std::string_view Name(Significance significance) {
+  switch (significance) {
+    case Significance::kFaster:
+      return "faster";
+    case Significance::kSlower:
+      return "slower";
+    case Significance::kSame:
+      return "same";
+    case Significance::kNotSteady:
+      return "not steady";
+    case Significance::kAmbiguous:
+      break;
+  }
+  return "ambiguous";
+}
+
+Significance Decide(const Interval& ratio, bool steady, const SignificanceRule& rule) {
+  const bool known =
+      ratio.method != IntervalMethod::kNone && ratio.method != IntervalMethod::kPoint;
+  if (!known || std::isnan(ratio.low) || std::isnan(ratio.high)) return Significance::kAmbiguous;
+  if (!steady) return Significance::kNotSteady;
+  const double f = rule.noise_floor, m = std::max(rule.margin, rule.noise_floor);
+  if (ratio.low > 1 + f) return Significance::kSlower;
+  if (ratio.high < 1 - f) return Significance::kFaster;
+  // Neither beyond the noise, so it meets the noise.
+  const bool within = ratio.low >= 1 - m && ratio.high <= 1 + m;
+  return within ? Significance::kSame : Significance::kAmbiguous;
+}
+
+TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
+                           const SignificanceRule& rule) {
+  TimesCompared result{RatioOfMedians(new_times, old_times, 1), Significance::kAmbiguous};
+  // One sample on either side says nothing of its own spread.
+  if (old_times.size() < 2 || new_times.size() < 2) return result;
+  const bool steady =
+      std::abs(Drift(old_times)) <= rule.unsteady && std::abs(Drift(new_times)) <= rule.unsteady;
+  result.significance = Decide(result.ratio, steady, rule);
+  return result;
+}
+
+std::string NextStep(Significance significance, const std::string& experiment, bool in_turns) {
+  const std::string run =
+      in_turns ? "the same command" : "build/retable run " + experiment + " --force";
+  switch (significance) {
+    case Significance::kFaster:
+      return "make sure that it is still right: build/retable check";
+    case Significance::kSlower:
+      return "look at the samples: build/retable explain KEY; then measure once more: " + run;
+    case Significance::kSame:
+      return "nothing to do";
+    case Significance::kNotSteady:
+      return "the machine changed its pace while measuring; find out why (build/retable doctor), "
+             "then: " +
+             run;
+    case Significance::kAmbiguous:
+      break;
+  }
+  return "more samples are needed: " + run + (in_turns ? " with --blocks 60" : " --repeats 20");
+}
+
+double NoiseFloor(std::span<const PairedBlock> same_body) {
+  constexpr std::size_t kGroup = 10;
+  std::vector<double> distances;
+  for (std::size_t begin = 0; begin + kGroup <= same_body.size(); begin += kGroup) {
+    distances.push_back(std::abs(PairedRatio(same_body.subspan(begin, kGroup), 1).estimate - 1));
+  }
+  const double floor = Quantile(distances, 0.95);
+  return std::isnan(floor) ? SignificanceRule{}.noise_floor
+                           : std::max(SignificanceRule{}.noise_floor, floor);
+}
+
+}  // namespace retable::harness

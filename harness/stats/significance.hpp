@@ -1,0 +1,57 @@
+#pragma once
+//! @file
+//! Faster, slower or the same? The decision on a ratio of two times, and what to do next.
+//!
+//! With the ratio new / old and its 95 % interval [low, high], a noise floor f (what the machine
+//! does to identical code, 1 % unless measured by an A/A run) and a margin m (3 %: what is not
+//! worth acting on):
+//!
+//!   not steady   either side drifted while it was measured (last third against first, over 10 %)
+//!   slower       low > 1 + f: the whole interval is beyond the noise
+//!   faster       high < 1 - f
+//!   same         the interval meets [1 - f, 1 + f] and lies within [1 - m, 1 + m]: no difference
+//!                is seen, and one that mattered would have been
+//!   ambiguous    anything else: too few or too noisy samples; one sample a side always is
+//!
+//! Every verdict comes with the next command to type.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/stats/statistics.hpp"
+
+namespace retable::harness {
+
+enum class Significance { kFaster, kSlower, kSame, kAmbiguous, kNotSteady };
+//! "faster", "slower", "same", "ambiguous", "not steady".
+std::string_view Name(Significance significance);
+
+struct SignificanceRule {
+  double noise_floor = 0.01;
+  double margin = 0.03;
+  double unsteady = 0.10;
+};
+
+//! @param ratio new time / old time
+Significance Decide(const Interval& ratio, bool steady, const SignificanceRule& rule = {});
+
+//! Of two sets of times taken apart from each other, in the order they were taken.
+struct TimesCompared {
+  Interval ratio;  //!< new / old
+  Significance significance;
+};
+TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
+                           const SignificanceRule& rule = {});
+
+//! What to do about a verdict: a sentence, with a command where there is one.
+//! @param experiment its id, for the command
+//! @param in_turns two programs were measured in turns: more of that is another number of blocks
+std::string NextStep(Significance significance, const std::string& experiment,
+                     bool in_turns = false);
+
+//! What an A/A run (the same body on both sides) shows of this machine: how far from 1 the ratio of
+//! ten blocks comes in 95 of 100 cases. At least 1 %, also when there are fewer than ten blocks.
+double NoiseFloor(std::span<const PairedBlock> same_body);
+
+}  // namespace retable::harness

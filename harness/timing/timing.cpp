@@ -1,0 +1,213 @@
+#include "harness/timing/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "harness/timing/gpu_clock.hpp"
+#include "harness/timing/stop_rule.hpp"
+
+namespace retable::harness {
+namespace {
+
+constexpr double kUnsteady = 0.05;
+constexpr std::uint64_t kSeed = 1;  // of the resampling that decides when to stop
+
+double SteadyNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+using Body = std::function<void()>;
+
+// A contender under the stop-watch.
+class Watch {
+ public:
+  Watch(const Body& body, const RepeatOptions& options)
+      : body_(body), options_(options), clock_(options.clock ? options.clock : &SteadyNow) {
+    if (options.gpu_clock) gpu_clock_.emplace();
+  }
+
+  double Now() const { return clock_(); }
+
+  // Seconds per iteration of one sample.
+  double Sample() {
+    if (options_.before) options_.before();
+    if (gpu_clock_) gpu_clock_->Begin(), gpu_clock_->Wait();
+    const double begin = Now();
+    for (std::int64_t i = 0; i < iterations; ++i) body_();
+    const double seconds = (Now() - begin) / static_cast<double>(iterations);
+    if (gpu_clock_) gpu_clock_->End(), last_mhz = gpu_clock_->Mhz();
+    return seconds;
+  }
+
+  double peak_mhz() const { return gpu_clock_ ? gpu_clock_->peak_mhz() : 0; }
+
+  // Runs until three in a row agree, then settles how many iterations make a sample.
+  void WarmUp(double deadline) {
+    std::vector<double> last;
+    while (runs < options_.max_warmup_runs && (runs == 0 || Now() < deadline)) {
+      last.push_back(Sample());
+      ++runs;
+      if (last.size() > 3) last.erase(last.begin());
+      const auto [low, high] = std::minmax_element(last.begin(), last.end());
+      if (last.size() == 3 && *high - *low <= options_.warmup_agreement * *low) break;
+    }
+    const double typical = *std::min_element(last.begin(), last.end());
+    if (!options_.before && typical < options_.min_sample) {
+      const double wanted = typical > 0 ? options_.min_sample / typical : 1e6;
+      iterations = static_cast<std::int64_t>(std::ceil(std::min(wanted, 1e9)));
+    }
+  }
+
+  std::int64_t iterations = 1;
+  std::int64_t runs = 0;
+  double last_mhz = 0;  // GPU's clock at the last sample
+
+ private:
+  const Body& body_;
+  const RepeatOptions& options_;
+  std::function<double()> clock_;
+  std::optional<GpuClock> gpu_clock_;
+};
+
+TimingResult Describe(const Watch& watch, const RepeatOptions& options) {
+  TimingResult result;
+  result.iterations = watch.iterations;
+  result.warmup_runs = watch.runs;
+  result.items_per_iteration = options.items_per_iteration;
+  result.bytes_per_iteration = options.bytes_per_iteration;
+  result.peak_mhz = watch.peak_mhz();
+  return result;
+}
+
+// The clock of the sample just taken.
+void KeepClock(double mhz, TimingResult& result) {
+  result.sm_mhz.push_back(mhz);
+  result.throttled += mhz < kThrottledShare * result.peak_mhz;
+}
+
+void CheckOptions(const RepeatOptions& options) {
+  if (options.min_samples < 1 || options.max_samples < options.min_samples) {
+    throw std::invalid_argument("timing: 1 <= min_samples <= max_samples is needed");
+  }
+  if (options.max_warmup_runs < 1)
+    throw std::invalid_argument("timing: max_warmup_runs is below 1");
+}
+
+std::vector<double> PerSecond(double amount, const std::vector<double>& seconds) {
+  std::vector<double> rates;
+  if (amount <= 0) return rates;
+  for (const double s : seconds) rates.push_back(amount / s);
+  return rates;
+}
+
+}  // namespace
+
+std::vector<double> TimingResult::items_per_second() const {
+  return PerSecond(items_per_iteration, seconds);
+}
+std::vector<double> TimingResult::bytes_per_second() const {
+  return PerSecond(bytes_per_iteration, seconds);
+}
+
+double TimeOnce(const std::function<void()>& body) {
+  const double begin = SteadyNow();
+  body();
+  return SteadyNow() - begin;
+}
+
+RunTimer::RunTimer(const RunTimerOptions& options) : pinned_(options.pin) {
+  if (options.gpu_clock) gpu_clock_ = std::make_unique<GpuClock>();
+  Forget();
+}
+
+RunTimer::~RunTimer() = default;
+
+void RunTimer::Forget() {
+  result_ = {};
+  result_.pinned_to = pinned_.processor();
+  busy_ = all_ = 0;
+  if (gpu_clock_) result_.peak_mhz = gpu_clock_->peak_mhz();
+}
+
+double RunTimer::Time(const std::function<void()>& body) {
+  if (gpu_clock_) gpu_clock_->Begin(), gpu_clock_->Wait();
+  const CoresUsed cores;
+  const double seconds = TimeOnce(body);
+  busy_ += cores.SoFar() * seconds;
+  all_ += seconds;
+  if (gpu_clock_) {
+    gpu_clock_->End();
+    KeepClock(gpu_clock_->Mhz(), result_);
+  }
+  result_.seconds.push_back(seconds);
+  result_.cores_used = all_ > 0 ? busy_ / all_ : 0;
+  return seconds;
+}
+
+TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions& options) {
+  CheckOptions(options);
+  const Pinned pinned(options.pin);
+  Watch watch(body, options);
+  const double deadline = watch.Now() + options.budget;
+  watch.WarmUp(deadline - options.budget / 2);  // at most half of the budget
+  TimingResult result = Describe(watch, options);
+  const CoresUsed cores;
+  StopRule rule({options.min_samples, options.max_samples, options.target});
+  do {
+    result.seconds.push_back(watch.Sample());
+    if (options.gpu_clock) KeepClock(watch.last_mhz, result);
+  } while (!rule.Stop(result.seconds.size(), watch.Now(), deadline,
+                      [&] { return MedianInterval(result.seconds, kSeed); }));
+  result.cores_used = cores.SoFar();
+  result.pinned_to = pinned.processor();
+  result.steady = std::abs(Drift(result.seconds)) <= kUnsteady;
+  result.stop_reason = rule.reason;
+  return result;
+}
+
+TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
+                                const RepeatOptions& options) {
+  constexpr double kLong = 5;  // budgets
+  TimingResult result;
+  if (first_seconds > kLong * options.budget) {
+    result.seconds = {first_seconds};
+  } else if (first_seconds > options.budget) {
+    result.seconds = {TimeOnce(body)};
+  } else {
+    result = TimeRepeated(body, options);
+  }
+  return result;
+}
+
+PairedResult TimePaired(const std::function<void()>& a, const std::function<void()>& b,
+                        const RepeatOptions& options) {
+  CheckOptions(options);
+  const Pinned pinned(options.pin);
+  Watch first(a, options), second(b, options);
+  const double begin = first.Now();
+  first.WarmUp(begin + options.budget / 4);
+  second.WarmUp(begin + options.budget / 2);
+  PairedResult result{Describe(first, options), Describe(second, options), {}};
+  const CoresUsed cores;
+  StopRule rule({options.min_samples, options.max_samples, options.target});
+  do {
+    const double a1 = first.Sample(), b1 = second.Sample();
+    const double b2 = second.Sample(), a2 = first.Sample();
+    result.a.seconds.insert(result.a.seconds.end(), {a1, a2});
+    result.b.seconds.insert(result.b.seconds.end(), {b1, b2});
+    result.blocks.push_back({(a1 + a2) / 2, (b1 + b2) / 2});
+  } while (!rule.Stop(result.blocks.size(), first.Now(), begin + options.budget,
+                      [&] { return PairedRatio(result.blocks, kSeed); }));
+  for (TimingResult* side : {&result.a, &result.b}) {
+    side->cores_used = cores.SoFar();
+    side->pinned_to = pinned.processor();
+    side->steady = std::abs(Drift(side->seconds)) <= kUnsteady;
+    side->stop_reason = rule.reason;
+  }
+  return result;
+}
+
+}  // namespace retable::harness
