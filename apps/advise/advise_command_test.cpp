@@ -45,9 +45,8 @@ TEST(Advice, AgreesWithTheMeasurements) {
 
 // The committed table is the recorded artifact.
 TEST(Advice, TableIsTheRecordedArtifact) {
-  const std::string path =
-      std::string(RETABLE_SOURCE_DIR) + "/results/recorded/h200/shapley/beyond_estimators.tidy.csv";
-  const auto run = harness::ReadCsv(path);
+  const auto run = harness::ReadCsv(RETABLE_SOURCE_DIR
+                                    "/results/recorded/h200/shapley/beyond_estimators.tidy.csv");
   const auto text = [&](const harness::CsvRow& row, const char* name) {
     return row.fields[run.Column(name)];
   };
