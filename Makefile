@@ -54,7 +54,7 @@ compare: build
 	@$(RETABLE) compare $(A) $(B)
 
 # The programs whose CUDA tests gpu-check runs, where the build has them.
-GPU_TESTS := $(if $(filter harness,$(FAMILY)),harness_tests base_tests,$(FAMILY)_tests baselines_$(FAMILY)_tests experiments_$(FAMILY)_tests)
+GPU_TESTS := $(if $(filter harness,$(FAMILY)),harness_tests base_tests,$(FAMILY)_tests baselines_$(FAMILY)_tests experiments_$(FAMILY)_tests $(if $(filter treeshap,$(FAMILY)),app_shap_tests))
 gpu-check: build
 	@programs=$$(for p in $(GPU_TESTS); do ninja -C $(BUILD) -t query $$p >/dev/null 2>&1 && echo $$p; done); \
 	  [ -n "$$programs" ] || { echo "no tests of FAMILY=$(FAMILY): name a folder of algorithms/, or harness" >&2; exit 1; }; \

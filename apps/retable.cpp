@@ -11,13 +11,13 @@
 #include <filesystem>
 #include <iostream>
 
-#include "datasets/registry/catalog.hpp"
 #include "datasets/commands.hpp"
+#include "datasets/registry/catalog.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/context.hpp"
-#include "harness/machine/device.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/machine/device.hpp"
 #include "harness/run/worker.hpp"
 
 namespace {

@@ -100,15 +100,16 @@ endfunction()
 
 # The library's own sources, split from its tests, fuzz targets and benchmarks.
 function(retable_sources folder out_sources out_tests)
-  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  file(GLOB tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${folder}/*_test.cpp)
   if(RETABLE_HAS_CUDA)
-    file(GLOB cuda_sources CONFIGURE_DEPENDS ${folder}/*.cu)
-    file(GLOB cuda_tests CONFIGURE_DEPENDS ${folder}/*_test.cu)
+    file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${folder}/*.cu)
+    file(GLOB_RECURSE cuda_tests CONFIGURE_DEPENDS ${folder}/*_test.cu)
     list(APPEND sources ${cuda_sources})
     list(APPEND tests ${cuda_tests})
   endif()
-  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.(cpp|cu)$")
+  # The OpenCV module is a library of its own (experiments/shapley/build.cmake).
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.(cpp|cu)$|/opencv/")
   list(SORT sources)
   list(SORT tests)
   set(${out_sources} ${sources} PARENT_SCOPE)
@@ -186,6 +187,12 @@ function(retable_library name folder)
   endif()
 endfunction()
 
+# The user verbs (apps/<verb>) of a family; a build without the family leaves them out.
+set(RETABLE_VERBS_extratrees forest)
+set(RETABLE_VERBS_shapley advise permutations)
+set(RETABLE_VERBS_shuffle shuffle)
+set(RETABLE_VERBS_treeshap shap)
+
 # Every folder of algorithms/ but common is a family; its baselines and experiments join it by name.
 function(retable_families)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE
@@ -207,6 +214,10 @@ function(retable_families)
       retable_library(baselines_${family} baselines/${family} common ${family})
       retable_library(experiments_${family} experiments/${family} experiments_common common harness
                       datasets ${family} baselines_${family})
+      foreach(verb ${RETABLE_VERBS_${family}})
+        retable_library(app_${verb} apps/${verb} experiments_${family} experiments_common common
+                        harness datasets ${family} baselines_${family})
+      endforeach()
     endif()
   endforeach()
 endfunction()

@@ -15,8 +15,9 @@ target_sources(retable_datasets PRIVATE ${datasets_embedded_cpp})
 
 # What is not hot need not be optimised hard: tests, and code that reads JSON and TOML (large headers,
 # long compile times).
-file(GLOB datasets_light CONFIGURE_DEPENDS ${datasets_dir}/*_test.cpp)
-foreach(source cache catalog commands embedded frame_file openml_json registry_file simple_xml)
+file(GLOB_RECURSE datasets_light CONFIGURE_DEPENDS ${datasets_dir}/*_test.cpp)
+foreach(source openml/cache registry/catalog commands registry/embedded frame/file openml/json
+        registry/registry_file openml/simple_xml)
   list(APPEND datasets_light ${datasets_dir}/${source}.cpp)
 endforeach()
 if(NOT RETABLE_SANITIZE)  # which optimises less still
@@ -24,7 +25,7 @@ if(NOT RETABLE_SANITIZE)  # which optimises less still
 endif()
 
 # How fast ARFF is read; not part of the default build.
-add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff_bench.cpp)
+add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff/parser_bench.cpp)
 target_link_libraries(arff_bench PRIVATE retable_datasets retable_flags)
 
 retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff/parser_fuzz.cpp

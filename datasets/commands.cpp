@@ -17,9 +17,9 @@
 #include <sstream>
 
 #include "datasets/openml/cache.hpp"
+#include "datasets/openml/fetch.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "datasets/registry/embedded.hpp"
-#include "datasets/openml/fetch.hpp"
 #include "datasets/registry/registry_file.hpp"
 
 namespace retable::datasets {

@@ -15,11 +15,11 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/plan/cell_json.hpp"
-#include "harness/report/csv.hpp"
 #include "harness/config/experiment.hpp"
-#include "harness/report/claim.hpp"
 #include "harness/config/toml_tree.hpp"
+#include "harness/plan/cell_json.hpp"
+#include "harness/report/claim.hpp"
+#include "harness/report/csv.hpp"
 #include "harness/report/paper_cells.hpp"
 
 namespace retable::harness {

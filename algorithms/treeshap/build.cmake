@@ -6,21 +6,21 @@ if(RETABLE_SANITIZE)
 else()
   set(treeshap_optimise -O3)
 endif()
-set_source_files_properties(${treeshap_folder}/quadrature_simd_baseline.cpp PROPERTIES
+set_source_files_properties(${treeshap_folder}/quadrature/cpu/simd/baseline.cpp PROPERTIES
                             COMPILE_OPTIONS "${treeshap_optimise};-ffp-contract=fast")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(${treeshap_folder}/quadrature_simd_avx2.cpp PROPERTIES
+  set_source_files_properties(${treeshap_folder}/quadrature/cpu/simd/avx2.cpp PROPERTIES
                               COMPILE_OPTIONS "${treeshap_optimise};-mavx2;-mfma;-ffp-contract=fast")
   set_source_files_properties(
-    ${treeshap_folder}/quadrature_simd_avx512.cpp PROPERTIES
+    ${treeshap_folder}/quadrature/cpu/simd/avx512.cpp PROPERTIES
     COMPILE_OPTIONS "${treeshap_optimise};-mavx512f;-mavx512vl;-mavx512dq;-mfma;-mprefer-vector-width=512;-ffp-contract=fast")
 endif()
 
 # The fuzz target of the model readers.
 if(RETABLE_FUZZ)
   set(treeshap_sources base/parallel.cpp)
-  foreach(source model_fuzz forest_json lightgbm_model paths quadrature_model results
-          tree_ensemble tree_explainer xgboost_model)
+  foreach(source testing/model_fuzz model/forest_json model/lightgbm published/paths
+          quadrature/annotated_model results model/tree_ensemble tree_explainer model/xgboost)
     list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()
   retable_fuzz(model algorithms/treeshap/testing/corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/testing/brute_force.hpp"
-#include "algorithms/treeshap/testing/explainer_testing.hpp"
 #include "algorithms/treeshap/flop_count.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/testing/explainer_testing.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 

@@ -13,8 +13,8 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/common/work.hpp"
-#include "algorithms/treeshap/results.hpp"
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "algorithms/treeshap/results.hpp"
 
 namespace retable::treeshap {
 

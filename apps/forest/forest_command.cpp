@@ -12,15 +12,15 @@
 #include <sstream>
 
 #include "algorithms/extratrees/cuda_devices.hpp"
-#include "algorithms/extratrees/model/xgboost_export.hpp"
-#include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/model/json.hpp"
+#include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "base/atomic_file.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
+#include "harness/cli/verbs.hpp"
 #include "harness/report/csv.hpp"
 #include "harness/run/progress.hpp"
-#include "harness/cli/verbs.hpp"
 
 namespace retable::experiments::forests {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "base/atomic_file.hpp"
-#include "harness/report/csv.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/report/csv.hpp"
 
 namespace retable::experiments {
 namespace {

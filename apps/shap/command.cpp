@@ -11,19 +11,19 @@
 #include <memory>
 #include <ostream>
 
-#include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
-#include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
-#include "base/atomic_file.hpp"
-#include "base/parallel.hpp"
+#include "algorithms/treeshap/variants/interaction_index.hpp"
+#include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "apps/shap/fallback_explainer.hpp"
 #include "apps/shap/halving.hpp"
 #include "apps/shap/row_stream.hpp"
-#include "harness/report/csv.hpp"
-#include "harness/machine/device.hpp"
-#include "harness/run/progress.hpp"
+#include "base/atomic_file.hpp"
+#include "base/parallel.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/machine/device.hpp"
+#include "harness/report/csv.hpp"
+#include "harness/run/progress.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {

@@ -12,15 +12,15 @@
 #include <map>
 #include <sstream>
 
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
+#include "apps/shap/halving.hpp"
 #include "base/cuda/out_of_memory.hpp"
 #include "base/temporary_folder.hpp"
 #include "baselines/treeshap/ubj_writer.hpp"
-#include "apps/shap/halving.hpp"
-#include "harness/report/csv.hpp"
 #include "harness/machine/device.hpp"
+#include "harness/report/csv.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {

@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "algorithms/shuffle/quality/faulty_shufflers.hpp"
-#include "algorithms/shuffle/selection/sample.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"
+#include "algorithms/shuffle/selection/sample.hpp"
+#include "apps/shuffle/rows.hpp"
 #include "base/atomic_file.hpp"
 #include "base/parallel.hpp"
-#include "apps/shuffle/rows.hpp"
 #include "harness/cli/verbs.hpp"
 
 namespace retable::experiments {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "baselines/treeshap/ubj_writer.hpp"

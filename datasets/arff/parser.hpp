@@ -26,8 +26,8 @@
 #include <string_view>
 #include <vector>
 
-#include "datasets/frame/frame.hpp"
 #include "datasets/arff/parse_error.hpp"
+#include "datasets/frame/frame.hpp"
 
 namespace retable::datasets {
 

@@ -12,8 +12,8 @@
 #include <random>
 
 #include "datasets/arff/date.hpp"
-#include "datasets/openml/gzip.hpp"
 #include "datasets/arff/utf8.hpp"
+#include "datasets/openml/gzip.hpp"
 
 namespace retable::datasets {
 namespace {

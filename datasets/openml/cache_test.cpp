@@ -9,13 +9,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "datasets/registry/catalog.hpp"
 #include "datasets/commands.hpp"
 #include "datasets/frame/encode.hpp"
 #include "datasets/frame/file.hpp"
 #include "datasets/openml/gzip.hpp"
-#include "datasets/registry/registry_file.hpp"
 #include "datasets/openml/test_mirror.hpp"
+#include "datasets/registry/catalog.hpp"
+#include "datasets/registry/registry_file.hpp"
 
 namespace retable::datasets {
 namespace {

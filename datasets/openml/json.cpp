@@ -5,8 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "datasets/openml/simple_xml.hpp"
 #include "datasets/arff/utf8.hpp"
+#include "datasets/openml/simple_xml.hpp"
 
 namespace retable::datasets {
 namespace {

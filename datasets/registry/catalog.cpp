@@ -7,10 +7,10 @@
 #include <numeric>
 #include <utility>
 
-#include "datasets/openml/cache.hpp"
-#include "datasets/registry/embedded.hpp"
-#include "datasets/openml/fetch.hpp"
 #include "datasets/generators/generators.hpp"
+#include "datasets/openml/cache.hpp"
+#include "datasets/openml/fetch.hpp"
+#include "datasets/registry/embedded.hpp"
 #include "datasets/registry/registry_file.hpp"
 
 namespace retable::datasets {

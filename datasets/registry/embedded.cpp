@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "base/sha256.hpp"
-#include "datasets/registry/embedded_files.hpp"
 #include "datasets/openml/gzip.hpp"
+#include "datasets/registry/embedded_files.hpp"
 
 namespace retable::datasets {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "harness/config/experiment.hpp"
-#include "harness/report/paper_cells.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/protocol.hpp"
+#include "harness/report/paper_cells.hpp"
 #include "harness/report/table.hpp"
 
 namespace retable::experiments {

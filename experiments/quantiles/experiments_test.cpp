@@ -6,8 +6,8 @@
 
 #include "experiments/common/plan_testing.hpp"
 #include "harness/config/experiment.hpp"
-#include "harness/report/paper_cells.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/report/paper_cells.hpp"
 #include "harness/report/table.hpp"
 
 namespace retable::harness {

@@ -8,12 +8,12 @@
 #include <set>
 
 #include "harness/cli/commands.hpp"
-#include "harness/report/compare.hpp"
-#include "harness/machine/device.hpp"
-#include "harness/stats/noise.hpp"
-#include "harness/run/paired_run.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/machine/device.hpp"
+#include "harness/report/compare.hpp"
+#include "harness/run/paired_run.hpp"
 #include "harness/run/store.hpp"
+#include "harness/stats/noise.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

@@ -7,13 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "harness/plan/cell_json.hpp"
 #include "harness/cli/commands.hpp"
-#include "harness/machine/host_info.hpp"
 #include "harness/config/toml_tree.hpp"
+#include "harness/machine/host_info.hpp"
+#include "harness/plan/cell_json.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
-#include "harness/stats/statistics.hpp"
 #include "harness/run/store.hpp"
+#include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

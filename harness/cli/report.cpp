@@ -9,8 +9,8 @@
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
-#include "harness/report/results.hpp"
 #include "harness/cli/shell.hpp"
+#include "harness/report/results.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

@@ -5,16 +5,16 @@
 #include <memory>
 #include <ostream>
 
-#include "harness/report/missing_cell.hpp"
+#include "base/sha256.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/run_arguments.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/machine/environment.hpp"
-#include "harness/run/progress.hpp"
+#include "harness/report/missing_cell.hpp"
 #include "harness/report/results.hpp"
-#include "harness/cli/run_arguments.hpp"
+#include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"
-#include "harness/cli/selection.hpp"
-#include "base/sha256.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

@@ -1,12 +1,12 @@
-#include "base/glob.hpp"
 #include "harness/cli/selection.hpp"
+#include "base/glob.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ostream>
 
-#include "harness/machine/device.hpp"
 #include "harness/config/suggest.hpp"
+#include "harness/machine/device.hpp"
 
 namespace retable::harness {
 namespace {

@@ -3,8 +3,8 @@
 //! The verbs of the program and their one dispatcher.
 //!
 //! A family registers its verbs (`retable forest ...`), so that a build without the family has none
-//! of them and the program names none. The harness's own verbs (harness/cli/commands.hpp) are values of
-//! the same type. The program joins both into one table.
+//! of them and the program names none. The harness's own verbs (harness/cli/commands.hpp) are
+//! values of the same type. The program joins both into one table.
 
 #include <functional>
 #include <iosfwd>

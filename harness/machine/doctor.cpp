@@ -7,11 +7,11 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "harness/roofline/ceilings.hpp"
-#include "harness/stats/significance.hpp"
-#include "harness/roofline/fma_kernels.hpp"
 #include "harness/machine/nvml.hpp"
+#include "harness/roofline/ceilings.hpp"
+#include "harness/roofline/fma_kernels.hpp"
 #include "harness/run/store.hpp"
+#include "harness/stats/significance.hpp"
 #include "harness/timing/timing.hpp"
 
 namespace retable::harness {

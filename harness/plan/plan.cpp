@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/sha256.hpp"
-#include "harness/plan/cell_json.hpp"
 #include "harness/config/suggest.hpp"
+#include "harness/plan/cell_json.hpp"
 #include "harness/report/table.hpp"
 
 namespace retable::harness {

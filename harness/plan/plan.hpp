@@ -31,7 +31,8 @@ struct ProfileRow {
   bool cuda = false;    //!< all its cells need a CUDA device
 };
 
-//! What the table of a profile is made of, by the names in the file alone (harness/report/missing_cell.hpp).
+//! What the table of a profile is made of, by the names in the file alone
+//! (harness/report/missing_cell.hpp).
 struct ProfileNames {
   std::string profile;
   std::vector<ProfileRow> rows;

@@ -6,13 +6,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/plan/cell_json.hpp"
-#include "harness/run/correctness_gate.hpp"
+#include "harness/cli/run_arguments.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/config/schema.hpp"
 #include "harness/config/toml_tree.hpp"
+#include "harness/plan/cell_json.hpp"
+#include "harness/run/correctness_gate.hpp"
 #include "harness/run/progress.hpp"
-#include "harness/cli/run_arguments.hpp"
 
 namespace retable::harness {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/roofline/ceilings.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/roofline/ceilings.hpp"
 #include "harness/run/store.hpp"
 
 namespace retable::harness {

@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "base/glob.hpp"
-#include "harness/report/csv.hpp"
 #include "harness/config/suggest.hpp"
+#include "harness/report/csv.hpp"
 
 namespace retable::harness {
 namespace {

@@ -8,11 +8,11 @@
 #include <ostream>
 #include <set>
 
-#include "harness/plan/cell_json.hpp"
 #include "harness/machine/environment.hpp"
 #include "harness/machine/host_info.hpp"
-#include "harness/stats/noise.hpp"
+#include "harness/plan/cell_json.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
+#include "harness/stats/noise.hpp"
 
 namespace retable::harness {
 namespace {

@@ -5,10 +5,10 @@
 //! Cells are paired by what they are (experiment, label, algorithm, parameters, device, data set,
 //! axes), not by key, since a change of the sources changes the key: so two commits are compared by
 //! running each into a folder of its own. Only times (s, ms, us, ns) and rates (anything per
-//! second) are judged, by the rule of harness/stats/significance.hpp with the noise floor that an A/A run left
-//! in the folders (harness/stats/noise.hpp); other metrics are only said to have changed. The two runs
-//! were not interleaved, so what differs between the environments is named first, and samples of
-//! the two are never pooled. To interleave: harness/run/paired_run.hpp.
+//! second) are judged, by the rule of harness/stats/significance.hpp with the noise floor that an
+//! A/A run left in the folders (harness/stats/noise.hpp); other metrics are only said to have
+//! changed. The two runs were not interleaved, so what differs between the environments is named
+//! first, and samples of the two are never pooled. To interleave: harness/run/paired_run.hpp.
 
 #include <iosfwd>
 #include <string>

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/glob.hpp"
-#include "harness/report/claim.hpp"
 #include "harness/config/suggest.hpp"
+#include "harness/report/claim.hpp"
 
 namespace retable::harness {
 namespace {

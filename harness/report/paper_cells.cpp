@@ -3,8 +3,8 @@
 #include <cmath>
 #include <set>
 
-#include "harness/report/csv.hpp"
 #include "harness/config/suggest.hpp"
+#include "harness/report/csv.hpp"
 
 namespace retable::harness {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/report/missing_cell.hpp"
-#include "harness/report/csv.hpp"
 #include "harness/report/claim.hpp"
+#include "harness/report/csv.hpp"
+#include "harness/report/missing_cell.hpp"
 #include "harness/report/paper_cells.hpp"
 #include "harness/report/table.hpp"
 #include "harness/report/verdict.hpp"

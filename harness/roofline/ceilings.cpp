@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "base/bit_count.hpp"
-#include "harness/roofline/fma_kernels.hpp"
 #include "harness/machine/host_info.hpp"
+#include "harness/roofline/fma_kernels.hpp"
 #include "harness/timing/timing.hpp"
 
 namespace retable::harness {

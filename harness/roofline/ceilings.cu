@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "base/cuda/streams.hpp"
-#include "harness/roofline/ceilings.hpp"
 #include "harness/machine/device.hpp"
+#include "harness/roofline/ceilings.hpp"
 
 namespace retable::harness {
 namespace {

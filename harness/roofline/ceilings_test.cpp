@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/machine/device.hpp"
-#include "harness/roofline/fma_kernels.hpp"
 #include "harness/machine/host_info.hpp"
+#include "harness/roofline/fma_kernels.hpp"
 
 namespace retable::harness {
 namespace {

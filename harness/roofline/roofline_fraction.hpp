@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/roofline/ceilings.hpp"
 #include "harness/protocol.hpp"
+#include "harness/roofline/ceilings.hpp"
 
 namespace retable::harness {
 

@@ -9,11 +9,11 @@
 #include <set>
 #include <thread>
 
+#include "harness/cli/shell.hpp"
 #include "harness/config/toml_tree.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
-#include "harness/cli/shell.hpp"
-#include "harness/stats/statistics.hpp"
 #include "harness/run/worker.hpp"
+#include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/plan/plan.hpp"
 #include "harness/report/compare.hpp"
 #include "harness/stats/noise.hpp"
-#include "harness/plan/plan.hpp"
 
 namespace retable::harness {
 

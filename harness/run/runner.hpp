@@ -22,7 +22,8 @@ struct RunOptions {
   bool dry_run = false;
   int shard = 0, shards = 1;  //!< this process takes every shards-th cell, from shard on
   //! 0: none. Otherwise short cells come first, so that each is measured once; then, until it is
-  //! spent, timed cells are measured again where their interval is widest (harness/run/remeasure.hpp).
+  //! spent, timed cells are measured again where their interval is widest
+  //! (harness/run/remeasure.hpp).
   double budget_seconds = 0;
   //! Timed cells are measured in so many rounds, each in a process of its own, there and back again
   //! (A B C, C B A, ...), so that what drifts slowly hits all contenders alike; samples are pooled.

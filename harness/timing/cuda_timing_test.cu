@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "base/cuda/streams.hpp"
-#include "harness/stats/significance.hpp"
-#include "harness/timing/cuda_timing.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/stats/noise.hpp"
+#include "harness/stats/significance.hpp"
 #include "harness/stats/statistics.hpp"
+#include "harness/timing/cuda_timing.hpp"
 
 namespace retable::harness {
 namespace {
@@ -150,7 +150,8 @@ TEST_F(CudaTimingOnDevice, NinetyFiveOfAHundredComparisonsHold) {
   int same = 0, slower = 0;
   for (int i = 0; i < kTrials; ++i) {
     const auto before = kernel.Times(kSteps);
-    same += CompareTimes(before, kernel.Times(kSteps), noise.Rule()).significance == Significance::kSame;
+    same += CompareTimes(before, kernel.Times(kSteps), noise.Rule()).significance ==
+            Significance::kSame;
     const auto slow = kernel.Times(kSteps * 105 / 100);
     slower += CompareTimes(before, slow, noise.Rule()).significance == Significance::kSlower;
   }

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/timing/pinning.hpp"
 #include "harness/stats/statistics.hpp"
+#include "harness/timing/pinning.hpp"
 
 namespace retable::harness {
 

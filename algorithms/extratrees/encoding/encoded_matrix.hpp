@@ -20,8 +20,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/extratrees/model/forest.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"
+#include "algorithms/extratrees/model/forest.hpp"
 
 namespace retable::extratrees {
 

@@ -5,8 +5,8 @@
 #include <random>
 #include <sstream>
 
-#include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
 
 namespace retable::extratrees {
 namespace {

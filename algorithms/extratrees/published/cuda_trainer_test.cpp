@@ -6,9 +6,9 @@
 
 #include <random>
 
-#include "base/seed_testing.hpp"
 #include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/published/trainer.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::extratrees::report {
 namespace {

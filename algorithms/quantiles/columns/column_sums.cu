@@ -10,8 +10,8 @@
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/cuda/warp_sums.cuh"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
 namespace {

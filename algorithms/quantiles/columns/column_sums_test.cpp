@@ -14,13 +14,13 @@
 #include <span>
 #include <vector>
 
-#include "base/cuda/memory.hpp"
-#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
-#include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
 #include "algorithms/quantiles/cuda/max_entropy_dual.hpp"
-#include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
+#include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
+#include "algorithms/quantiles/niae.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::quantiles {
 namespace {

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 
-#include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
 namespace {

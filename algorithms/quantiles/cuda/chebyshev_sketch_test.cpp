@@ -12,13 +12,13 @@
 #include <span>
 #include <vector>
 
-#include "base/cuda/memory.hpp"
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::quantiles {
 namespace {

@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
-#include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/cuda/max_entropy_dual.hpp"
+#include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/quadrature.hpp"
 

@@ -4,9 +4,9 @@
 
 #if defined(RETABLE_HAS_CUDA)
 
-#include "algorithms/quantiles/sketches/order_and_route.hpp"
-#include "algorithms/quantiles/sketches/moment_sketch.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
+#include "algorithms/quantiles/sketches/moment_sketch.hpp"
+#include "algorithms/quantiles/sketches/order_and_route.hpp"
 
 namespace retable::quantiles {
 namespace {

@@ -12,10 +12,10 @@
 
 #include <cuda_runtime.h>
 
-#include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
+#include "algorithms/quantiles/cuda/support.cuh"
 
 namespace retable::quantiles {
 namespace {

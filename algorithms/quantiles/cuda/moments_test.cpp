@@ -14,10 +14,10 @@
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
-#include "base/cuda/memory.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
+#include "base/cuda/memory.hpp"
 #endif
 
 namespace retable::quantiles {

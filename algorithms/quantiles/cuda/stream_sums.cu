@@ -30,9 +30,9 @@
 
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/cuda/warp_sums.cuh"
 #include "algorithms/quantiles/lattice/histogram.cuh"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
-#include "algorithms/quantiles/cuda/warp_sums.cuh"
 
 namespace retable::quantiles {
 namespace {

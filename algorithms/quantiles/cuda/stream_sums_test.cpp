@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "base/cuda/memory.hpp"
-#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::quantiles {
 namespace {

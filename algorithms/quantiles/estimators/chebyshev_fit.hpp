@@ -31,9 +31,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/estimators/jacobi.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 
 namespace retable::quantiles {
 

@@ -7,7 +7,7 @@
 //! output does it here. Where the density is next to nothing y' is next to infinite and the steps
 //! tiny; the density is floored at 1e-7, which moves the answers by at most that mass, and the
 //! steps are limited, beyond which SketchFailure is thrown. Ten to a thousand times slower than
-//! inverting the distribution function (max_entropy.hpp), which is therefore the default.
+//! inverting the distribution function (max_entropy/density.hpp), which is therefore the default.
 
 #include <span>
 #include <vector>

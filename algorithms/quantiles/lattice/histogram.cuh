@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Columns of few distinct values on a CUDA device (few_places.hpp): counted, not summed.
+//! Columns of few distinct values on a CUDA device (lattice/histogram.hpp): counted, not summed.
 //!
 //! Problem: in float32 the moments of a value cost all the time that reading it takes; on columns
 //! with much of their mass on an end, more. Approach: a look at 2^19 values guesses a lattice. Each
@@ -14,11 +14,11 @@
 
 #include <cstddef>
 
-#include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
-#include "algorithms/quantiles/lattice/histogram.hpp"
 #include "algorithms/quantiles/cuda/warp_sums.cuh"
+#include "algorithms/quantiles/lattice/histogram.hpp"
+#include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 
 namespace retable::quantiles {
 

@@ -2,7 +2,7 @@
 //! @file
 //! "Retable": Chebyshev sums on growing intervals, answered honestly. The sketch of this project.
 //!
-//! Sums: chebyshev_sums.hpp; estimator: retable_fit.hpp. 84 bytes serialised:
+//! Sums: chebyshev_sums.hpp; estimator: estimators/chebyshev_fit.hpp. 84 bytes serialised:
 //!
 //!     byte 0        version (low 4 bits), decimal digits of the data or 15 (high 4 bits)
 //!     bytes 1-6     count (low 44 bits), order (high 4 bits)
@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
+#include "algorithms/quantiles/quantile_sketch.hpp"
 
 namespace retable::quantiles {
 

@@ -9,8 +9,8 @@
 #include <map>
 #include <random>
 
-#include "algorithms/quantiles/sketches/fuzz/fuzz_body.hpp"
 #include "algorithms/quantiles/niae.hpp"
+#include "algorithms/quantiles/sketches/fuzz/fuzz_body.hpp"
 
 namespace retable::quantiles {
 namespace {

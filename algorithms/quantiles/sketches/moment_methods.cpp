@@ -1,8 +1,8 @@
 //! @file
 //! The paper's one-pass moment methods, registered under its names.
 
-#include "algorithms/quantiles/sketches/order_and_route.hpp"
 #include "algorithms/quantiles/sketches/moment_sketch.hpp"
+#include "algorithms/quantiles/sketches/order_and_route.hpp"
 
 namespace retable::quantiles {
 namespace {

@@ -14,8 +14,8 @@
 #include <memory>
 #include <string>
 
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
 

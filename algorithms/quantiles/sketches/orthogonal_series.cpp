@@ -7,8 +7,8 @@
 #include <numbers>
 #include <stdexcept>
 
-#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/estimators/root.hpp"
+#include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
 namespace {

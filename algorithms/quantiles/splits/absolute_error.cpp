@@ -5,8 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 
 namespace retable::quantiles {
 namespace {

@@ -12,8 +12,8 @@
 #include <memory>
 #include <span>
 
-#include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 #include "algorithms/quantiles/columns/column_sums.hpp"
+#include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 
 namespace retable::quantiles {
 

@@ -16,8 +16,8 @@
 #include <stdexcept>
 
 #include "algorithms/shapley/designs/stored_designs.hpp"
-#include "algorithms/shapley/kernels/discordance.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
+#include "algorithms/shapley/kernels/discordance.hpp"
 
 namespace retable::shapley {
 namespace {

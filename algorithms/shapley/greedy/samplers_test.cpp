@@ -8,9 +8,9 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/shapley/kernels/discordance.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
 #include "algorithms/shapley/greedy/options.hpp"
+#include "algorithms/shapley/kernels/discordance.hpp"
 
 namespace retable::shapley {
 namespace {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/shapley/kernels/discordance.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
+#include "algorithms/shapley/kernels/discordance.hpp"
 
 namespace retable::shapley {
 namespace {

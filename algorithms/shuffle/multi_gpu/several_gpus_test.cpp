@@ -6,9 +6,9 @@
 
 #include <numeric>
 
-#include "algorithms/shuffle/testing/cuda_methods.hpp"
 #include "algorithms/shuffle/in_place/in_place.hpp"
 #include "algorithms/shuffle/partition/partition.hpp"
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "base/parallel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/shuffle/reference/gather_index.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/reference/gather_index.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
-#include "algorithms/shuffle/reference/gather_index.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/reference/gather_index.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {

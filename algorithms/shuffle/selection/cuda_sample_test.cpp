@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "algorithms/shuffle/testing/cuda_methods.hpp"
 #include "algorithms/shuffle/selection/sample.hpp"
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <random>
 
-#include "algorithms/shuffle/testing/cuda_methods.hpp"
 #include "algorithms/shuffle/selection/sample.hpp"
+#include "algorithms/shuffle/testing/cuda_methods.hpp"
 
 namespace retable::shuffle {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/shuffle/split/warp_rank.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/split/paged_split.cuh"
 #include "algorithms/shuffle/split/digits.hpp"
+#include "algorithms/shuffle/split/paged_split.cuh"
+#include "algorithms/shuffle/split/warp_rank.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {

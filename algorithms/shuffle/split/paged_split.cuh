@@ -14,12 +14,12 @@
 //! sizeof(Item) read, sizeof(Item) written. Memory: the items and up to a row of pages, two words a
 //! tile and digit. Deterministic: the split is stable.
 
-#include "algorithms/shuffle/split/warp_rank.cuh"
 #include "algorithms/shuffle/block.cuh"
-#include "algorithms/shuffle/split/paged_split.hpp"
 #include "algorithms/shuffle/philox/rounds.hpp"
-#include "algorithms/shuffle/split/tile.cuh"
 #include "algorithms/shuffle/split/digits.hpp"
+#include "algorithms/shuffle/split/paged_split.hpp"
+#include "algorithms/shuffle/split/tile.cuh"
+#include "algorithms/shuffle/split/warp_rank.cuh"
 
 namespace retable::shuffle {
 

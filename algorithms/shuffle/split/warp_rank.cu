@@ -5,8 +5,8 @@
 #include <mutex>
 #include <span>
 
-#include "base/cuda/memory.hpp"
 #include "algorithms/shuffle/split/warp_rank.cuh"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {

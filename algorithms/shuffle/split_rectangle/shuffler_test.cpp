@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
 
 namespace retable::shuffle {
 namespace {

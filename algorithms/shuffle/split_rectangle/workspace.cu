@@ -8,8 +8,8 @@
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/split/paged_split.hpp"
 #include "algorithms/shuffle/rectangle/cuda_gather.hpp"
+#include "algorithms/shuffle/split/paged_split.hpp"
 #include "algorithms/shuffle/split_rectangle/workspace.hpp"
 #include "base/cuda/memory.hpp"
 

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "base/cuda/memory.hpp"
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 

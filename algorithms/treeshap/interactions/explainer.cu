@@ -4,9 +4,9 @@
 #include <cmath>
 #include <optional>
 
-#include "algorithms/treeshap/interactions/derivative/kernel.cuh"
 #include "algorithms/treeshap/host/device_pipeline.cuh"
 #include "algorithms/treeshap/interactions/ancestor/kernel.cuh"
+#include "algorithms/treeshap/interactions/derivative/kernel.cuh"
 #include "algorithms/treeshap/interactions/matrices.hpp"
 
 namespace retable::treeshap {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
+#include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {

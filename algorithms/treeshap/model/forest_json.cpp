@@ -1,5 +1,5 @@
-#include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/json.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
 
 namespace retable::treeshap {
 

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <map>
 
-#include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/json.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
 
 namespace retable::treeshap {
 

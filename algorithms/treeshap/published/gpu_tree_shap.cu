@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/treeshap/published/bin_packing.hpp"
-#include "algorithms/treeshap/host/device_pipeline.cuh"
 #include "algorithms/treeshap/flop_count.hpp"
+#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/host/sharded_explainer.hpp"
+#include "algorithms/treeshap/published/bin_packing.hpp"
 #include "algorithms/treeshap/published/path_steps.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
-#include "algorithms/treeshap/host/sharded_explainer.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
 

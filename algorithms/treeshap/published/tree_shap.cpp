@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "algorithms/treeshap/flop_count.hpp"
-#include "algorithms/treeshap/published/path_steps.hpp"
 #include "algorithms/treeshap/precision.hpp"
+#include "algorithms/treeshap/published/path_steps.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
 

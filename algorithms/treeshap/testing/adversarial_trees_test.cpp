@@ -7,12 +7,12 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/testing/adversarial_trees.hpp"
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/published/path_steps.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
-#include "algorithms/treeshap/variants/top_interactions.hpp"
+#include "algorithms/treeshap/testing/adversarial_trees.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "algorithms/treeshap/variants/top_interactions.hpp"
 
 namespace retable::treeshap {
 namespace {

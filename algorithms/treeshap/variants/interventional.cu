@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "algorithms/treeshap/host/device_pipeline.cuh"
-#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/published/paths.hpp"
+#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
 

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "algorithms/extratrees/cuda_devices.hpp"
-#include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/fit_work.hpp"
+#include "algorithms/extratrees/forest_trainer.hpp"
 #include "baselines/extratrees/python_peer.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/extratrees/data/supervised.hpp"

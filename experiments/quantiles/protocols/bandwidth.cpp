@@ -14,8 +14,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
 #include "harness/protocol.hpp"

@@ -14,16 +14,16 @@
 #include <thread>
 #include <vector>
 
-#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "algorithms/quantiles/columns/column_sums.hpp"
-#include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
 #include "algorithms/quantiles/cuda/max_entropy_dual.hpp"
-#include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
+#include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
+#include "algorithms/quantiles/niae.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 #include "base/parallel.hpp"
 #include "datasets/generators/generators.hpp"
-#include "experiments/common/device_floats.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/common/device_floats.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 

@@ -13,10 +13,10 @@
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "datasets/frame/encode.hpp"
 #include "experiments/common/adapters.hpp"
-#include "experiments/shapley/games/trees/boosted_trees.hpp"
-#include "experiments/shapley/games/perceptrons/mlp.hpp"
 #include "experiments/shapley/games/model_cache.hpp"
+#include "experiments/shapley/games/perceptrons/mlp.hpp"
 #include "experiments/shapley/games/problem.hpp"
+#include "experiments/shapley/games/trees/boosted_trees.hpp"
 #include "experiments/shapley/games/trees/tree_game.hpp"
 #include "harness/plan/plan.hpp"
 

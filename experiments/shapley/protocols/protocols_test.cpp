@@ -30,8 +30,8 @@ TEST(ShapleyExperiments, RowsAndColumnsAreThePapers) {
 }
 
 TEST(ShapleyExperiments, TableFourIsAsPrinted) {
-  const auto cells =
-      ReadPaperCells(std::string(RETABLE_SOURCE_DIR) + "/experiments/shapley/published/table4.paper.csv");
+  const auto cells = ReadPaperCells(std::string(RETABLE_SOURCE_DIR) +
+                                    "/experiments/shapley/published/table4.paper.csv");
   ASSERT_EQ(cells.size(), 126u);  // 5 methods at 9 places, without SBQ at n = 1000
   const auto value = [&](const std::string& row, const std::string& column) {
     for (const auto& cell : cells) {

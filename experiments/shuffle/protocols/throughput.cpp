@@ -18,10 +18,10 @@
 #include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
 #include "experiments/common/adapters.hpp"
-#include "experiments/shuffle/protocols/device_timing.hpp"
-#include "experiments/shuffle/peers/external_shuffler.hpp"
-#include "experiments/shuffle/protocols/fairness.hpp"
 #include "experiments/shuffle/data/sequence.hpp"
+#include "experiments/shuffle/peers/external_shuffler.hpp"
+#include "experiments/shuffle/protocols/device_timing.hpp"
+#include "experiments/shuffle/protocols/fairness.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 

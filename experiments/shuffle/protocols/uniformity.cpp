@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
 #include "base/parallel.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/shuffle/data/sequence.hpp"

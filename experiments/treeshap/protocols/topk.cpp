@@ -1,7 +1,8 @@
 //! @file
 //! Time to find the k strongest interactions of each row (beyond_topk): the search of
-//! algorithms/treeshap/variants/top_interactions.hpp against the whole matrix and a selection from it, both
-//! on the processor. What is timed: from rows in host memory to the pairs, the model prepared.
+//! algorithms/treeshap/variants/top_interactions.hpp against the whole matrix and a selection from
+//! it, both on the processor. What is timed: from rows in host memory to the pairs, the model
+//! prepared.
 //!
 //! Before anything is timed the search's pairs are compared with those of the matrix, value by
 //! value. Two counts show the complexity: the pairs of features that meet on a path ("pairs", the

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
-#include "algorithms/extratrees/splits/split_rules.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
 
 namespace retable::extratrees {
 

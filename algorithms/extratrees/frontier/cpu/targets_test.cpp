@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/encoding/target_sums.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
-#include "algorithms/extratrees/encoding/target_sums.hpp"
 
 namespace retable::extratrees {
 namespace {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/extratrees/splits/candidates.hpp"
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
-#include "algorithms/extratrees/frontier/steps.hpp"
 #include "algorithms/extratrees/frontier/cpu/targets.hpp"
+#include "algorithms/extratrees/frontier/steps.hpp"
+#include "algorithms/extratrees/splits/candidates.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
 #include "base/parallel.hpp"
 

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <set>
 
-#include "algorithms/extratrees/splits/candidates.hpp"
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"
+#include "algorithms/extratrees/splits/candidates.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
 
 namespace retable::extratrees {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "algorithms/extratrees/splits/candidates.hpp"
 #include "algorithms/extratrees/frontier/cuda/problem.cuh"
+#include "algorithms/extratrees/splits/candidates.hpp"
 
 namespace retable::extratrees::frontier {
 

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "algorithms/extratrees/frontier/cuda/trainer.hpp"
-#include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
-#include "algorithms/extratrees/splits/split_rules.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"
+#include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
+#include "algorithms/extratrees/frontier/cuda/trainer.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
 #include "base/cuda/memory.hpp"
 #include "base/cuda/streams.hpp"
 

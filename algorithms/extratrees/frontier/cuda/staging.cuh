@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "base/cuda/memory.hpp"
-#include "base/parallel.hpp"
 #include "base/cuda/streams.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::extratrees {
 

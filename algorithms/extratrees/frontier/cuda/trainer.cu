@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "algorithms/extratrees/cuda_devices.hpp"
-#include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
 
 namespace retable::extratrees {
 

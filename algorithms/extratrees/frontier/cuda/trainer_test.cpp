@@ -12,9 +12,9 @@
 #include <random>
 #include <stdexcept>
 
-#include "base/seed_testing.hpp"
 #include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::extratrees {
 namespace {

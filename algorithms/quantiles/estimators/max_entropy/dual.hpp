@@ -8,7 +8,7 @@
 //! can be (the whole numbers of a range) the discrete distribution of maximum entropy.
 //!
 //! Approach: dual_newton.hpp, one code for a CPU core (eight nodes a step) and for a GPU warp
-//! (dual_cuda.hpp). Same bits on every CPU; a GPU rounds its sums differently.
+//! (cuda/max_entropy_dual.hpp). Same bits on every CPU; a GPU rounds its sums differently.
 
 #include <array>
 #include <functional>

@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "base/seed_testing.hpp"
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::shapley {
 namespace {

@@ -2,8 +2,8 @@
 //! Kernel sums over all pairs of a sample: a warp takes one order and 32 others, a lane keeps the
 //! outcome of each. O(n^2 d^2 / 64) population counts, n^2 / 32 doubles.
 
-#include "algorithms/shapley/kernels/codes.cuh"
 #include "algorithms/shapley/discrepancy/cuda/weighted_pairs.hpp"
+#include "algorithms/shapley/kernels/codes.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shapley {

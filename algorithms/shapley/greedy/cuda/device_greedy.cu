@@ -13,9 +13,9 @@
 
 #include <algorithm>
 
-#include "algorithms/shapley/kernels/codes.cuh"
-#include "algorithms/shapley/greedy/quadrature_math.hpp"
 #include "algorithms/shapley/greedy/cuda/device_greedy.hpp"
+#include "algorithms/shapley/greedy/quadrature_math.hpp"
+#include "algorithms/shapley/kernels/codes.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shapley {

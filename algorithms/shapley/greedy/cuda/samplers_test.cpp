@@ -8,8 +8,8 @@
 
 #include <cstring>
 
-#include "base/seed_testing.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::shapley {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstring>
 
-#include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "algorithms/shuffle/partition/cpu/scratch.hpp"
 #include "base/parallel.hpp"

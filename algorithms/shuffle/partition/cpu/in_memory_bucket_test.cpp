@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/partition/cpu/bin_orders.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 #include "base/simd_target.hpp"
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/partition/cpu/in_memory_bucket.hpp"
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
+#include "algorithms/shuffle/partition/cpu/in_memory_bucket.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"

@@ -14,11 +14,11 @@
 
 #include <cuda_pipeline.h>
 
-#include "algorithms/shuffle/split/warp_rank.cuh"
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition/partition.hpp"
 #include "algorithms/shuffle/philox/rounds.hpp"
 #include "algorithms/shuffle/split/tile.cuh"
+#include "algorithms/shuffle/split/warp_rank.cuh"
 
 namespace retable::shuffle {
 

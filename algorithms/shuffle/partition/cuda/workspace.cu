@@ -5,10 +5,10 @@
 #include <cmath>
 #include <memory>
 
-#include "algorithms/shuffle/split/warp_rank.hpp"
-#include "algorithms/shuffle/partition/cuda/workspace.hpp"
 #include "algorithms/shuffle/partition/cuda/in_memory_bucket.cuh"
 #include "algorithms/shuffle/partition/cuda/scatter.cuh"
+#include "algorithms/shuffle/partition/cuda/workspace.hpp"
+#include "algorithms/shuffle/split/warp_rank.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/interactions/ancestor/interpreter.hpp"
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
+#include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 #include "algorithms/treeshap/quadrature/sharing/work_queue.cuh"
 
 namespace retable::treeshap {

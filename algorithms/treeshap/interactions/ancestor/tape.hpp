@@ -45,8 +45,8 @@
 #include <vector>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 
 namespace retable::treeshap {
 

@@ -10,8 +10,8 @@
 #include <cmath>
 #include <span>
 
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/interactions/ancestor/interpreter.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 

@@ -7,8 +7,8 @@
 //! of a vector, Sum(slot), a reference, Value(i, phi), a sum that is complete, Below(vector, to), a
 //! vector of a part below, and Leave(i, vector), for the part above.
 
-#include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "algorithms/treeshap/interactions/common/tile_interpreter.hpp"
+#include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
 #include "base/cuda/host_device.hpp"
 

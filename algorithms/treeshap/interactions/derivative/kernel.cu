@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
-#include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
+#include "algorithms/treeshap/interactions/derivative/interpreter.hpp"
+#include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
 
 namespace retable::treeshap {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/treeshap/quadrature/cpu/simd/row_block.hpp"
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "algorithms/treeshap/quadrature/cpu/simd/row_block.hpp"
 
 namespace retable::treeshap {
 

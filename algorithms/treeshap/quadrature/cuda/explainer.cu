@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "algorithms/treeshap/host/device_pipeline.cuh"
-#include "algorithms/treeshap/interactions/explainer.cuh"
-#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
-#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
-#include "algorithms/treeshap/quadrature/annotated_model.hpp"
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
+#include "algorithms/treeshap/interactions/explainer.cuh"
+#include "algorithms/treeshap/quadrature/annotated_model.hpp"
+#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
+#include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/sharing/shared_explainer.cuh"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/parallel.hpp"
 

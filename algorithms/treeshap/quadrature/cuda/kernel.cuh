@@ -11,9 +11,9 @@
 #include <type_traits>
 
 #include "algorithms/treeshap/quadrature/cuda/async_copy.cuh"
+#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
-#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {

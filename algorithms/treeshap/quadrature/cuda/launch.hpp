@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "algorithms/treeshap/quadrature/sharing/row_classes.cuh"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 
 namespace retable::treeshap {
 

@@ -36,8 +36,8 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
+#include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
 
 namespace retable::treeshap {

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
-#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
+#include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 
 namespace retable::treeshap {

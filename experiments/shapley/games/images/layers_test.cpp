@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "experiments/shapley/games/images/convolution.hpp"
 #include "experiments/shapley/games/images/digits_testing.hpp"
 #include "experiments/shapley/games/images/game.hpp"
 #include "experiments/shapley/games/images/random_networks_testing.hpp"
-#include "experiments/shapley/games/images/convolution.hpp"
 #include "experiments/shapley/games/problem.hpp"
 
 namespace retable::experiments {

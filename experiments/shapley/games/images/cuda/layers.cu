@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/cuda/memory.hpp"
-#include "experiments/shapley/games/images/cuda/layers.hpp"
 #include "experiments/shapley/games/images/convolution.hpp"
+#include "experiments/shapley/games/images/cuda/layers.hpp"
 
 namespace retable::experiments {
 namespace {
