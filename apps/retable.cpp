@@ -47,7 +47,7 @@ std::vector<std::string> Banner() {
   const auto suite = retable::datasets::Catalog().Resolve("cc18", only_here);
   const auto present = std::count_if(suite.begin(), suite.end(), [](auto& m) { return m.present; });
   if (present == 0) {
-    notes.push_back(
+    notes.emplace_back(
         "No OpenML data is at hand (no network, or nothing fetched yet): embedded and generated "
         "data only. `build/retable datasets fetch cc18` brings the suite.");
   } else if (present < static_cast<std::ptrdiff_t>(suite.size())) {

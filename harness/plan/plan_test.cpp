@@ -159,7 +159,7 @@ TEST(Fields, EveryFieldIsDocumentedAndItsParentDeclared) {
     std::string parent = field.path.substr(0, dot);
     if (parent.ends_with("[]")) parent.resize(parent.size() - 2);
     bool found = false;
-    for (const Field& other : ExperimentSchema()) found = found || other.path == parent;
+    for (const SchemaField& other : ExperimentSchema()) found = found || other.path == parent;
     EXPECT_TRUE(found) << field.path;
   }
 }
