@@ -10,15 +10,16 @@
 
 namespace retable::treeshap {
 
-//! Operations a row of EXTEND and UNWOUNDSUM (path_steps.hpp). A path of d distinct features asks
-//! for d sums of d steps, four operations each; where every path is extended by itself
-//! (GPUTreeShap), for d (d + 3) / 2 new weights of two operations. Interactions condition each path
-//! on each of its features, which leaves d - 1 (Mitchell et al. 2022, section "Interactions").
+//! Operations a row of EXTEND and UNWOUNDSUM (published/path_steps.hpp). A path of d distinct
+//! features asks for d sums of d steps, four operations each; where every path is extended by
+//! itself (GPUTreeShap), for d (d + 3) / 2 new weights of two operations. Interactions condition
+//! each path on each of its features, which leaves d - 1 (Mitchell et al. 2022, section
+//! "Interactions").
 double PathOperations(const TreeEnsemble& model, bool interactions, bool extends_each_path);
 
-//! Operations a row of the sibling recurrence (quadrature_model.hpp), each row alone: 10 Q at a
-//! node with inner children, 4 Q at a parent of two leaves, with Q = ceil(d / 2) points for a tree
-//! of at most d features a path.
+//! Operations a row of the sibling recurrence (quadrature/annotated_model.hpp), each row alone: 10
+//! Q at a node with inner children, 4 Q at a parent of two leaves, with Q = ceil(d / 2) points for
+//! a tree of at most d features a path.
 double QuadratureOperations(const TreeEnsemble& model);
 
 }  // namespace retable::treeshap

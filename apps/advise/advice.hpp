@@ -2,7 +2,7 @@
 //! @file
 //! Which estimator of Shapley values to take: a recommendation read off measured errors.
 //!
-//! The measurements are the artifact beyond_estimators, kept as advice_table.inc by
+//! The measurements are the artifact beyond_estimators, kept as apps/advise/advice_table.inc by
 //! write_advice.py: for each data set, number of background rows and number of coalitions each
 //! method's mean squared error. For a question (d, m) every measured place counts by its nearness,
 //! exp(-(log2 d'/d)^2 - (log2 r'/r)^2) with r = m / d, and a method's score is the weighted

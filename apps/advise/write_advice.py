@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes advice_table.inc, what `retable advise` knows, from a run of shapley/beyond_estimators.
+"""Writes apps/advise/advice_table.inc, what `retable advise` knows, from a run of shapley/beyond_estimators.
 
     apps/advise/write_advice.py results/recorded/MACHINE/shapley/beyond_estimators.tidy.csv
 """

@@ -6,9 +6,9 @@
 //! produced from any position on (each worker its own part), and do not differ between compilers
 //! and C libraries. Approach: value i is a pure function of (definition, seed, i): Philox4x32-10
 //! bits (algorithms/common/philox.hpp) and only IEEE-exact operations, with our own logarithm and
-//! exponential (portable_math.hpp), since those of C libraries differ in the last bit. Rejection
-//! methods count their attempts in the counter's upper half.
-//! Cost: one to three Philox blocks a value; no state, no memory.
+//! exponential (generators/portable_math.hpp), since those of C libraries differ in the last bit.
+//! Rejection methods count their attempts in the counter's upper half. Cost: one to three Philox
+//! blocks a value; no state, no memory.
 //!
 //! Columns:
 //!   normal(mean=0, sd=1)         polar method, Marsaglia & Bray 1964

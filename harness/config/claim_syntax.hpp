@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! From the text of a check to its tree, by recursive descent. The grammar stands in
-//! expression.hpp.
+//! report/claim.hpp.
 
 #include <cstddef>
 #include <memory>

@@ -2,9 +2,9 @@
 //! @file
 //! A configuration tree with a source position on every value.
 //!
-//! TOML is read once into this plain tree; the heavy parser's header stays in node.cpp. Positions
-//! travel with the values, so that a check made much later (an unknown algorithm, an axis a
-//! protocol does not have) can still name file, line and column.
+//! TOML is read once into this plain tree; the heavy parser's header stays in config/toml_tree.cpp.
+//! Positions travel with the values, so that a check made much later (an unknown algorithm, an axis
+//! a protocol does not have) can still name file, line and column.
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-# What only CMake knows about the build, for build_info.cpp alone: a new commit recompiles one file.
+# What only CMake knows about the build, for machine/build_info.cpp alone: a new commit recompiles one file.
 execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
                 OUTPUT_VARIABLE git_commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND git status --porcelain --untracked-files=no

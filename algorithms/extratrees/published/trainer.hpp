@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The report's ExtraTrees as trainers: one node of every tree a step (report_rules.hpp).
+//! The report's ExtraTrees as trainers: one node of every tree a step (published/step_rules.hpp).
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/published/step_rules.hpp"

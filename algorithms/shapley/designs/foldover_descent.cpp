@@ -9,8 +9,8 @@
 //! Orthogonal's; a sweep tries every neighbour pair of every order; at most `sweeps`, stopping when
 //! one changes nothing. A last uniform relabelling of the players changes no distance and makes
 //! every single order uniform, so estimates are unbiased whatever the descent did; so do designs
-//! that are stored (designs.hpp), which the parameter `shipped` = false leaves aside. O(sweeps m^2
-//! d) time; 2 m^2 + 2 m d bytes; O(m d) for a stored one. Not in the paper.
+//! that are stored (designs/stored_designs.hpp), which the parameter `shipped` = false leaves
+//! aside. O(sweeps m^2 d) time; 2 m^2 + 2 m d bytes; O(m d) for a stored one. Not in the paper.
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! Fold-over designs that were descended once and for all, for the sizes of the discrepancy table:
-//! drawing one is a relabelling. Text of designs.inc, written by write_designs.py.
+//! drawing one is a relabelling. Text of designs/designs.inc, written by write_designs.py.
 
 #include <cstdint>
 #include <vector>

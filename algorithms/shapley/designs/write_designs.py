@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes designs.inc from permutations as `retable permutations --method Foldover-descent` gives them.
+"""Writes designs/designs.inc from permutations as `retable permutations --method Foldover-descent` gives them.
 
     for s in 1 2 3; do retable permutations --d 10 --n 100 --option shipped=false --option sweeps=400 \\
         --seed $s --out designs/10-100-$s.csv; done

@@ -6,8 +6,9 @@
 //! a linear scramble (a random lower triangular binary matrix for each coordinate; Matousek 1998)
 //! and a digital shift, which keep its equidistribution and make each point uniform, hence each
 //! order. Which players a coordinate moves depends on their numbers; with `relabel` players are
-//! renamed at random, once a sample. O(d) inverse incomplete beta functions (sphere.hpp), O(n d log
-//! d) beside. Limit: d - 2 <= 3667 dimensions. Sobol 1967; Mitchell et al. 2022, algorithm 4.
+//! renamed at random, once a sample. O(d) inverse incomplete beta functions (samplers/sphere.hpp),
+//! O(n d log d) beside. Limit: d - 2 <= 3667 dimensions. Sobol 1967; Mitchell et al. 2022,
+//! algorithm 4.
 
 #include <array>
 #include <boost/random/sobol.hpp>

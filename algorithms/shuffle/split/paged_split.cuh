@@ -2,17 +2,17 @@
 //! @file
 //! A stable split by first digits in one pass on the GPU, into buckets that lie in pages.
 //!
-//! Problem: partition_scatter.cuh counts all digits in a pass of its own before any item moves, and
-//! writes fast only as long as the hundreds of places it writes to lie near each other. Approach:
-//! (1) A tile draws its digits once: it tells its counts to a block that does nothing but sum, and
-//! is told its places while its items are on their way. Counts are added up by groups of 8 tiles
-//! (one atomic addition a pair of digits), so that the summing block has few words to read; within
-//! a group a tile adds up those before it on its own. (2) Buckets
-//! need no beginning before all is counted, as they lie in pages dealt out in turn. All buckets
-//! fill up at one rate, so what is written at one time lies within two rows of pages. Waits: a tile
-//! for the counts of those before it, which is safe as blocks are started in order. Bytes an item:
-//! sizeof(Item) read, sizeof(Item) written. Memory: the items and up to a row of pages, two words a
-//! tile and digit. Deterministic: the split is stable.
+//! Problem: partition/cuda/scatter.cuh counts all digits in a pass of its own before any item
+//! moves, and writes fast only as long as the hundreds of places it writes to lie near each other.
+//! Approach: (1) A tile draws its digits once: it tells its counts to a block that does nothing but
+//! sum, and is told its places while its items are on their way. Counts are added up by groups of 8
+//! tiles (one atomic addition a pair of digits), so that the summing block has few words to read;
+//! within a group a tile adds up those before it on its own. (2) Buckets need no beginning before
+//! all is counted, as they lie in pages dealt out in turn. All buckets fill up at one rate, so what
+//! is written at one time lies within two rows of pages. Waits: a tile for the counts of those
+//! before it, which is safe as blocks are started in order. Bytes an item: sizeof(Item) read,
+//! sizeof(Item) written. Memory: the items and up to a row of pages, two words a tile and digit.
+//! Deterministic: the split is stable.
 
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/philox/rounds.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! The tiles that a block sorts by digit in shared memory, of the counted scatter
-//! (partition_scatter.cuh) and of the paged split (paged_split.cuh).
+//! (partition/cuda/scatter.cuh) and of the paged split (split/paged_split.cuh).
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 //!
 //! A counter a digit in shared memory that belongs to one warp gives it in one atomic addition, if
 //! the hardware serves the lanes of one instruction in their order. Every device we have seen does,
-//! but no manual promises it. So the order is probed when memory is prepared (arrival.hpp), and a
-//! device that fails gets its arrival numbers by matching lanes, which costs some twenty
+//! but no manual promises it. So the order is probed when memory is prepared (split/warp_rank.hpp),
+//! and a device that fails gets its arrival numbers by matching lanes, which costs some twenty
 //! instructions more. Every arrival of every size is also checked against the CPU by the
 //! family's CUDA tests.
 

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Whether arrival numbers (arrival.cuh) can be had in one atomic addition.
+//! Whether arrival numbers (split/warp_rank.cuh) can be had in one atomic addition.
 
 namespace retable::shuffle {
 

@@ -5,9 +5,9 @@
 //! Problem: past the cache a random gather waits for a memory sector an item, and the partition
 //! shuffle moves each item three times. Approach: one level of the partition shuffle, exactly
 //! uniform given ideal bits, leaves buckets so small that one lies in a GPU's L2 cache; within a
-//! bucket of m items the order is the rectangle cipher of {0..m-1} (rectangle.hpp) under keys of
-//! its own, as a gather from the cache, into which each line of memory comes whole when it is first
-//! read:
+//! bucket of m items the order is the rectangle cipher of {0..m-1}
+//! (rectangle/generalised_feistel.hpp) under keys of its own, as a gather from the cache, into
+//! which each line of memory comes whole when it is first read:
 //!     out[start + i] = bucket[Walk(i)].
 //! So which items meet in a bucket is as random as in "Partition", and their order within it as
 //! random as in "Rectangle". Up to kSplitFrom items it is the "Rectangle" of n. Bytes an item: a

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The GPU of pieces.hpp: rows, kernels and results on streams of their own, where there is more
-//! than one piece.
+//! The GPU of host/batch_pipeline.hpp: rows, kernels and results on streams of their own, where there
+//! is more than one piece.
 
 #include <cstdint>
 #include <functional>

@@ -128,7 +128,8 @@ TEST(Adversarial, InterventionalValuesAreExact) {
   }
 }
 
-// The steps that the published kernel's lanes share with the CPU (path_steps.hpp), path by path.
+// The steps that the published kernel's lanes share with the CPU (published/path_steps.hpp), path
+// by path.
 TEST(Adversarial, PathStepsAgreeWithTheReference) {
   for (const AdversarialCase& c : AdversarialCases()) {
     if (IsChain(c)) continue;

@@ -4,7 +4,7 @@
 //!
 //! The Shapley interaction index (Grabisch and Roubens 1999) is a weighted mean over the sets T
 //! without S of the discrete derivative of the game at T in the direction of S; Banzhaf's weighs
-//! all T alike. Both come free of the integral of quadrature_model.hpp: a leaf adds
+//! all T alike. Both come free of the integral of quadrature/annotated_model.hpp: a leaf adds
 //!
 //!     value * prod_{j in S} (h_j - c_j) * int_0^1 prod_{k not in S} u_k(t) dt,
 //!

@@ -4,8 +4,8 @@
 //!
 //! A matrix has (F + 1)^2 entries for each row and output: 4.9 MB for 784 features, nearly all of
 //! them zero or soon forgotten. Only features that meet on some path interact, so the sums of the
-//! sibling recurrence (quadrature_engine.hpp) are kept for those pairs alone, for a block of rows
-//! at a time, and each row's k largest are taken from them by a heap.
+//! sibling recurrence (quadrature/cpu/engine.hpp) are kept for those pairs alone, for a block of
+//! rows at a time, and each row's k largest are taken from them by a heap.
 //!
 //! O(T L Q d + P) a row with d features a path and P pairs that meet in an output's trees (pairs()
 //! counts them; at most F (F - 1) / 2); memory O(P) for a block of rows and thread.

@@ -27,7 +27,7 @@ constexpr const char* kSynthetic = "synthetic ";
 struct PaperModel {
   const char* name;
   const char* data;   // of the catalogue
-  const char* shape;  // of model_shapes.hpp
+  const char* shape;  // of data/model_shapes.hpp
   int rounds, depth;
   int classes;  // 0: regression; as the paper counts them
 };

@@ -7,8 +7,8 @@
 //! RETABLE_TRAINING_ROWS sets another bound for all (0: none), and a model of fewer rows than were
 //! published says so.
 //! Where the data set or XGBoost is not at hand its name stands for "synthetic Covtype-med": an
-//! ensemble of the same shape (model_shapes.hpp). The synthetic ones can be asked for by name, and
-//! "paper" is all twelve.
+//! ensemble of the same shape (data/model_shapes.hpp). The synthetic ones can be asked for by name,
+//! and "paper" is all twelve.
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 //! What a tree learns, for the CPU's grower: three kinds of targets behind one interface.
 //!
 //! - PlainClasses: classes of equal weight, nothing missing: whole counts, scores compared exactly.
-//! - WeighedClasses, RealTargets: integer sums (target_sums.hpp), missing values.
+//! - WeighedClasses, RealTargets: integer sums (encoding/target_sums.hpp), missing values.
 //!
 //! Each knows a node's state (Node), what a cut is worth (Score; Better), and a leaf's value.
 //! Nodes' samples are ascending rows of the encoded matrix, sorted by class or by target.

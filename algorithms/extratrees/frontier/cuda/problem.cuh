@@ -59,7 +59,7 @@ struct Problem {
   GrowthLimits limits;
   ConstantRule rule;
   FrontierSteps steps;
-  // Not plain classes (sums_kernels.cuh): rows' integers, nodes' sums.
+  // Not plain classes (frontier/cuda/sums_kernels.cuh): rows' integers, nodes' sums.
   bool plain, regression, has_missing;
   TargetScale scale;
   const std::int64_t* weight;

@@ -2,10 +2,10 @@
 //! @file
 //! Growing nodes that keep sums: weighted classes, real targets, missing values.
 //!
-//! As GrowNodes (frontier_kernels.cuh): lanes are candidates, warps share a node's samples, codes
-//! are kept on chip between range and count where the node fits. A lane adds up integers, so warps
-//! may meet in any order. One warp sees whole classes and squares them as it goes; several meet in
-//! shared memory first.
+//! As GrowNodes (frontier/cuda/grow_nodes.cuh): lanes are candidates, warps share a node's samples,
+//! codes are kept on chip between range and count where the node fits. A lane adds up integers, so
+//! warps may meet in any order. One warp sees whole classes and squares them as it goes; several
+//! meet in shared memory first.
 
 #include "algorithms/extratrees/frontier/cuda/search.cuh"
 #include "algorithms/extratrees/frontier/cuda/sums_node.cuh"

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Nodes that keep sums of weights and targets (target_sums.hpp) on the device.
+//! Nodes that keep sums of weights and targets (encoding/target_sums.hpp) on the device.
 
 #include "algorithms/extratrees/frontier/cuda/node.cuh"
 

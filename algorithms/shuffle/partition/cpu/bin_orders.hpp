@@ -3,9 +3,9 @@
 //! The orders of small bins of the partition shuffle, looked up in place of made by swaps.
 //!
 //! The swap targets of a bin of `size` slots are the digits of x = floor(word size! / 2^32)
-//! (partition.hpp), so x names the order: one multiplication and one read in place of a chain of
-//! size - 1 dependent swaps. 46,233 orders of up to eight slots: 185 kB, of which all but the last
-//! 161 kB are read often.
+//! (partition/partition.hpp), so x names the order: one multiplication and one read in place of a
+//! chain of size - 1 dependent swaps. 46,233 orders of up to eight slots: 185 kB, of which all but
+//! the last 161 kB are read often.
 
 #include <cstdint>
 #include <vector>

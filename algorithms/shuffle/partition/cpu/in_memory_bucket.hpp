@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! Leaves of the partition shuffle on the CPU: the third level of partition.hpp and its bins, and
-//! the split into leaves before it.
+//! Leaves of the partition shuffle on the CPU: the third level of partition/partition.hpp and its
+//! bins, and the split into leaves before it.
 //!
 //! What is made is not the items' order but that of their 16-bit slots, which stays in the
 //! first-level cache; the items are then read at random and written in line. Three ways to it, by

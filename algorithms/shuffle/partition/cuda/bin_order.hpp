@@ -4,8 +4,8 @@
 //! that the bin's word names. Host-device, so that tests need no GPU.
 //!
 //! The slots of a bin come in any order. Two bins are sorted at once, in the halves of a word, by a
-//! network of 19 comparisons. The word's swaps (partition.hpp) of the first six slots are read from
-//! a table of all 874 orders of up to six, 3.4 kB; the swaps of further ones are made.
+//! network of 19 comparisons. The word's swaps (partition/partition.hpp) of the first six slots are
+//! read from a table of all 874 orders of up to six, 3.4 kB; the swaps of further ones are made.
 
 #include <cstdint>
 

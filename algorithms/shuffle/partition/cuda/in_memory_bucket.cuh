@@ -5,11 +5,12 @@
 //! What is made is the order of the leaf's 16-bit slots; the items come meanwhile, by the copy
 //! engine. A slot goes to a row of its bin's column, as one atomic addition says: in any order,
 //! without a count beforehand. A thread then owns four bins of about four slots each, sorts the
-//! slots of two at a time in registers, reads their orders from a table (leaf_orders.hpp) and sends
-//! each slot to its place. The few bins of more than eight slots are listed by their owners for two
-//! warps that own none. At the end items are read by slot and written in a stream, 16 bytes a
-//! store. Two leaves an SM, so that one computes while the other waits. Four barriers. Bytes an
-//! item: sizeof(Item) read, sizeof(Item) written. About 85 instructions an item.
+//! slots of two at a time in registers, reads their orders from a table
+//! (partition/cuda/bin_order.hpp) and sends each slot to its place. The few bins of more than eight
+//! slots are listed by their owners for two warps that own none. At the end items are read by slot
+//! and written in a stream, 16 bytes a store. Two leaves an SM, so that one computes while the
+//! other waits. Four barriers. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 85
+//! instructions an item.
 
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition/cuda/bin_order.hpp"

@@ -5,12 +5,12 @@
 //! A segment (the input, or a bucket of the first level) is cut into ranges, and these into tiles.
 //! Counting recomputes digits and reads no data. Scattering sorts a tile by digit in shared memory
 //! and writes runs: each warp has a counter a digit of its own, takes its slots row by row, and so
-//! a slot's arrival number is its rank (arrival.cuh), without a match between lanes, a search or a
-//! barrier a row. The result is a stable partition, the same on any grid. The tile is loaded by the
-//! copy engine while its digits are drawn. A block does one tile: blocks that run together then
-//! write neighbouring runs at the same time, and the cache puts their ends together before memory
-//! sees them. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 50 instructions an
-//! item.
+//! a slot's arrival number is its rank (split/warp_rank.cuh), without a match between lanes, a
+//! search or a barrier a row. The result is a stable partition, the same on any grid. The tile is
+//! loaded by the copy engine while its digits are drawn. A block does one tile: blocks that run
+//! together then write neighbouring runs at the same time, and the cache puts their ends together
+//! before memory sees them. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 50
+//! instructions an item.
 
 #include <cuda_pipeline.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 //! @file
-//! Runs a part of a pair tape (pair_tape.hpp) for the row, or the class of rows, of one lane. The
-//! same code is the CUDA kernels' body and, with plain arrays as memory, a CPU function that tests
-//! it.
+//! Runs a part of a pair tape (interactions/ancestor/tape.hpp) for the row, or the class of rows,
+//! of one lane. The same code is the CUDA kernels' body and, with plain arrays as memory, a CPU
+//! function that tests it.
 //!
 //! `Memory` gives: X(bits), InSet(offset, x), Push and Peek of G and of K by slot, Sum(word), a
 //! reference to the sum of the pair whose slot the word holds, Shared(slots, head, k), which takes

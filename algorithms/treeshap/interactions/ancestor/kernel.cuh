@@ -1,10 +1,10 @@
 #pragma once
 //! @file
-//! Interaction values on the GPU; see pair_tape.hpp. Units first, with classes of rows as lanes,
-//! then all parts in one launch with rows as lanes: a block draws one part after the other and
-//! waits for those below it, which have been drawn before. A part's pairs are summed in shared
-//! memory and added to global sums of 64-bit fixed point: integer addition is associative, so the
-//! result has the same bits whatever the order of the atomics.
+//! Interaction values on the GPU; see interactions/ancestor/tape.hpp. Units first, with classes of
+//! rows as lanes, then all parts in one launch with rows as lanes: a block draws one part after the
+//! other and waits for those below it, which have been drawn before. A part's pairs are summed in
+//! shared memory and added to global sums of 64-bit fixed point: integer addition is associative,
+//! so the result has the same bits whatever the order of the atomics.
 
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
 #include "algorithms/treeshap/quadrature/sharing/row_classes.cuh"

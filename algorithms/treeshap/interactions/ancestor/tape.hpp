@@ -15,8 +15,9 @@
 //! part can begin when those below it have ended, and those from which the way to the root is
 //! longest begin first. A part adds up the pairs that meet in it, in slots of its own.
 //!
-//! Subtrees at the bottom may be units shared by rows, as for values (shared_units.hpp): a part
-//! whose lanes are classes of rows, and whose K and sums go into a table.
+//! Subtrees at the bottom may be units shared by rows, as for values
+//! (quadrature/sharing/subtrees.hpp): a part whose lanes are classes of rows, and whose K and sums
+//! go into a table.
 //!
 //! Path features get positions in order of first occurrence; a lane keeps one bit for each: whether
 //! its row follows. A ratio belongs to a *state*, one side of one split; the states that meet a

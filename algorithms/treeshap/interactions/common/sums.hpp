@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! What the two tapes of interaction values (pair_tape.hpp, derivative_tape.hpp) number alike: the
-//! sums of a row.
+//! What the two tapes of interaction values (interactions/ancestor/tape.hpp,
+//! interactions/derivative/tape.hpp) number alike: the sums of a row.
 
 #include <bit>
 #include <map>

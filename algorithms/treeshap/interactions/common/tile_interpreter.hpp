@@ -1,7 +1,8 @@
 #pragma once
 //! @file
-//! What the interpreters of both tapes of interaction values (pair_interpreter.hpp,
-//! derivative_interpreter.hpp) read alike: arrays over points, and sides of splits.
+//! What the interpreters of both tapes of interaction values
+//! (interactions/ancestor/interpreter.hpp, interactions/derivative/interpreter.hpp) read alike:
+//! arrays over points, and sides of splits.
 
 #include <cstdint>
 

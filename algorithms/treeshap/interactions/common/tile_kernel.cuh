@@ -1,7 +1,8 @@
 #pragma once
 //! @file
-//! What the kernels of both forms of interaction values (pair_kernel.cu, derivative_kernel.cu)
-//! share: waiting for parts below, lists and sets of categories, and the shape of a launch.
+//! What the kernels of both forms of interaction values (interactions/ancestor/kernel.cu,
+//! interactions/derivative/kernel.cu) share: waiting for parts below, lists and sets of categories,
+//! and the shape of a launch.
 
 #include <algorithm>
 #include <cstdint>

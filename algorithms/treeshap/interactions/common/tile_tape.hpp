@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! How both tapes of interaction values (pair_tape.cpp, derivative_tape.cpp) put numbers and arrays
-//! into groups of four words.
+//! How both tapes of interaction values (interactions/ancestor/tape.cpp,
+//! interactions/derivative/tape.cpp) put numbers and arrays into groups of four words.
 
 #include <bit>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! Runs a part of a pair tape (derivative_tape.hpp) for the row of one lane. The same code is the
-//! CUDA kernel's body and, with plain arrays as memory, a CPU function that tests it.
+//! Runs a part of a pair tape (interactions/derivative/tape.hpp) for the row of one lane. The same
+//! code is the CUDA kernel's body and, with plain arrays as memory, a CPU function that tests it.
 //!
 //! `Memory` gives: X(bits), InSet(offset, x), Push and Peek of G by slot of the stack, Get and Put
 //! of a vector, Sum(slot), a reference, Value(i, phi), a sum that is complete, Below(vector, to), a

@@ -1,8 +1,9 @@
 #pragma once
 //! @file
-//! Interaction values of models of few features on the GPU; see derivative_tape.hpp. All parts in
-//! one launch with rows as lanes, as in pair_kernel.cuh: a block draws one part after the other and
-//! waits for those below it, which have been drawn before; sums of 64-bit fixed point.
+//! Interaction values of models of few features on the GPU; see interactions/derivative/tape.hpp.
+//! All parts in one launch with rows as lanes, as in interactions/ancestor/kernel.cuh: a block
+//! draws one part after the other and waits for those below it, which have been drawn before; sums
+//! of 64-bit fixed point.
 
 #include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "base/cuda/streams.hpp"

@@ -3,7 +3,8 @@
 //! The ensemble compiled for interaction values of models of few features on the GPU.
 //!
 //! Derivative form. With K the value of a subtree and D_f its derivative by t_f, both for the
-//! sibling recurrence of quadrature_model.hpp, a node of feature j with right share r gives
+//! sibling recurrence of quadrature/annotated_model.hpp, a node of feature j with right share r
+//! gives
 //!
 //!     K   = K_left + r (K_right - K_left)
 //!     D_f = D_f,left + r (D_f,right - D_f,left)                 for each feature f below

@@ -1,4 +1,4 @@
-// "Quadrature" on the CPU: values and matrices from the sums of quadrature_engine.hpp.
+// "Quadrature" on the CPU: values and matrices from the sums of quadrature/cpu/engine.hpp.
 
 #include <algorithm>
 #include <stdexcept>

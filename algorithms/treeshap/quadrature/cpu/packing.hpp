@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Annotated trees packed for the CPU kernels (quadrature_simd.hpp).
+//! Annotated trees packed for the CPU kernels (quadrature/cpu/simd/row_block.hpp).
 
 #include <cstdint>
 #include <span>

@@ -2,7 +2,7 @@
 //! @file
 //! The quadrature kernel. A block takes a block of rows and a range of the tape; chunks of the tape
 //! are copied ahead into shared memory (cp.async, two buffers), and every lane runs the interpreter
-//! of quadrature_interpreter.hpp on its rows.
+//! of quadrature/tape/interpreter.hpp on its rows.
 //!
 //! Shared memory: two chunks, the low slots of the stack, phi (places x rows) and, for few
 //! features, x. All accesses of a warp are to consecutive words or to one word: no bank conflicts.

@@ -1,10 +1,10 @@
 #pragma once
 //! @file
-//! Rows of a block grouped into classes, unit by unit; see shared_units.hpp. One block of threads
-//! takes one unit: it reads the ranks of all rows, makes their keys and enters them in a hash table
-//! in shared memory (or, where there are few keys, in a table of all of them), numbers new entries,
-//! and writes each row's class and for each class one of its rows. Numbers depend on the order of
-//! atomics; results do not, for the rows of a class are alike.
+//! Rows of a block grouped into classes, unit by unit; see quadrature/sharing/subtrees.hpp. One
+//! block of threads takes one unit: it reads the ranks of all rows, makes their keys and enters
+//! them in a hash table in shared memory (or, where there are few keys, in a table of all of them),
+//! numbers new entries, and writes each row's class and for each class one of its rows. Numbers
+//! depend on the order of atomics; results do not, for the rows of a class are alike.
 
 #include <cuda_runtime.h>
 

@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! SHAP values on a device with units shared by rows (shared_units.hpp): compiled and resident.
+//! SHAP values on a device with units shared by rows (quadrature/sharing/subtrees.hpp): compiled
+//! and resident.
 //!
 //! Trees are taken in batches, bounded by the memory that the worst case needs: every row a class
 //! of its own in every unit. A batch is three kernels: rows are grouped, units run with classes as
@@ -24,7 +25,7 @@ class SharedQuadrature {
   bool usable() const;
 
   //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
-  //! read the same classes (row_order.hpp). `rows`: count x features.
+  //! read the same classes (quadrature/sharing/leaf_order.hpp). `rows`: count x features.
   const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
 
   //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:

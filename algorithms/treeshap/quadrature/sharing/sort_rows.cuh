@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Rows sorted by the leaves of some trees, on the device; see row_order.hpp.
+//! Rows sorted by the leaves of some trees, on the device; see quadrature/sharing/leaf_order.hpp.
 
 #include <cuda_runtime.h>
 

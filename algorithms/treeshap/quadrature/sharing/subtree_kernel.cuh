@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! The unit kernel: units shared by rows (shared_units.hpp) are worked through once for each class.
+//! The unit kernel: units shared by rows (quadrature/sharing/subtrees.hpp) are worked through once
+//! for each class.
 //!
 //! Lanes are classes, and a unit's features are columns of the warp's shared memory.
 

@@ -8,9 +8,9 @@
 //! coming out and the same contributions, bit for bit. A subtree of 20 leaves of a trained model
 //! sees some 900 kinds of row among 10,000. So a *unit*, a subtree of at most a given number of
 //! leaves, is worked through once for each kind: rows get a key, equal keys a class, the recurrence
-//! of quadrature_model.hpp runs with classes as lanes, and the rest of the tree takes K and the
-//! contributions of a row's class from a table. Where no two rows agree this costs the key in vain;
-//! where they do the work of a leaf falls by the size of a class.
+//! of quadrature/annotated_model.hpp runs with classes as lanes, and the rest of the tree takes K
+//! and the contributions of a row's class from a table. Where no two rows agree this costs the key
+//! in vain; where they do the work of a leaf falls by the size of a class.
 //!
 //! A key is exact: two mixed-radix numbers below 2^16 with one digit a feature. Values are compared
 //! by rank among all thresholds of their feature, 15 bits, so that one instruction compares two

@@ -24,7 +24,7 @@
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
 //! mean and g, e are multiplied by the difference of the two leaves. A shared unit
-//! (shared_units.hpp, like_units.hpp) is
+//! (quadrature/sharing/subtrees.hpp, quadrature/sharing/subtree_deduplication.hpp) is
 //!   (unit, own features, groups of four words of a class, where K stands), own features' words,
 //! four a group; none of them where the contributions are added elsewhere. A unit's own tapes, one
 //! for each of the like units, follow one another:
@@ -83,7 +83,7 @@ enum Op : std::int32_t {
 
 inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
 //! Where a model has more than a few features, a float sum has a place for a while
-//! (quadrature_places.hpp): the lower bits are the feature, those above the place.
+//! (quadrature/tape/accumulators.hpp): the lower bits are the feature, those above the place.
 inline constexpr std::uint32_t kPlacedFeatureMask = 0x1ffffu;
 inline constexpr std::uint32_t kPlaceShift = 17, kPlaceMask = 0x7fu;
 inline constexpr std::uint32_t kMissingInside = 1u << 24;

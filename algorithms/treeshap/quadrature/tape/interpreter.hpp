@@ -1,8 +1,9 @@
 #pragma once
 //! @file
-//! Runs a tape (quadrature_tape.hpp) for the rows of one lane. The same code is the CUDA kernel's
-//! body and, with plain arrays as memory, a CPU function that tests it. The recurrence and its
-//! names are quadrature_model.hpp's; "first" and "second" take the place of left and right.
+//! Runs a tape (quadrature/tape/compiler.hpp) for the rows of one lane. The same code is the CUDA
+//! kernel's body and, with plain arrays as memory, a CPU function that tests it. The recurrence and
+//! its names are quadrature/annotated_model.hpp's; "first" and "second" take the place of left and
+//! right.
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
 //! Shared(at, k), which takes a shared unit's K and contributions and returns where the next

@@ -1,4 +1,4 @@
-// Quadrature tree SHAP compiled for AVX2; see quadrature_simd.hpp.
+// Quadrature tree SHAP compiled for AVX2; see quadrature/cpu/simd/row_block.hpp.
 #include "algorithms/treeshap/quadrature/cpu/simd/row_block.hpp"
 
 namespace retable::treeshap {

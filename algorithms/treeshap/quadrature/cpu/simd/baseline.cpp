@@ -1,4 +1,5 @@
-// Quadrature tree SHAP compiled for the build's own instruction set; see quadrature_simd.hpp.
+// Quadrature tree SHAP compiled for the build's own instruction set; see
+// quadrature/cpu/simd/row_block.hpp.
 #include "algorithms/treeshap/quadrature/cpu/simd/row_block.hpp"
 
 namespace retable::treeshap {

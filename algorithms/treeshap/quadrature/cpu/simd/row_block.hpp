@@ -1,9 +1,10 @@
 #pragma once
 //! @file
 //! Quadrature tree SHAP for a block of rows on the CPU: rows are the lanes, one recursion over the
-//! tree serves the whole block. Compiled once for each instruction set from quadrature_simd.inc.
-//! Only raw pointers here: these objects are built with other instruction sets than the rest, and
-//! an inline function of the standard library must not be taken from them.
+//! tree serves the whole block. Compiled once for each instruction set from
+//! quadrature/cpu/simd/row_block.inc. Only raw pointers here: these objects are built with other
+//! instruction sets than the rest, and an inline function of the standard library must not be taken
+//! from them.
 
 #include <cstdint>
 

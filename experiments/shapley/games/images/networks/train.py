@@ -7,7 +7,7 @@
 
 Needs PyTorch (Debian and Ubuntu: python3-torch). The input is an image of values 0 to 1, the output one
 logit per class. Batch norms are folded into the convolutions on export. The file names are those that the
-program looks for; it prints the accuracy on the test rows, which image_game_test.cpp checks again.
+program looks for; it prints the accuracy on the test rows, which games/images/game_test.cpp checks again.
 """
 
 import csv

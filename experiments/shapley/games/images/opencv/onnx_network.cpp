@@ -1,5 +1,5 @@
-// The part of the program that needs OpenCV: a library of its own, which image_network.cpp opens at
-// run time, so that the program starts where OpenCV is absent.
+// The part of the program that needs OpenCV: a library of its own, which games/images/network.cpp
+// opens at run time, so that the program starts where OpenCV is absent.
 
 #include <algorithm>
 #include <cstring>
