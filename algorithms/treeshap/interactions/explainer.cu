@@ -105,11 +105,11 @@ struct DevicePairTape final : DeviceTape {
   std::size_t unit_width = 0, part_count = 0;
   DeviceArray<Float4> words, unit_words;
   DeviceArray<PairPart> parts, unit_parts;
-  DeviceArray<Unit> device_units;
+  DeviceArray<SharedSubtree> device_units;
   DeviceArray<std::uint32_t> unit_keys;
   DeviceArray<std::uint16_t> classes;
   DeviceArray<std::uint32_t> members, bases, counters;
-  DeviceArray<UnitItem> items;
+  DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
   DeviceArray<float> below;
   DeviceArray<std::uint32_t> progress;
@@ -117,7 +117,7 @@ struct DevicePairTape final : DeviceTape {
   // Every row a class of its own.
   std::size_t BytesOfRow() const override {
     return unit_width * sizeof(float4) +
-           grouping.unit_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
+           grouping.subtree_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
            part_count * static_cast<std::size_t>(points) * sizeof(float);
   }
 
@@ -134,21 +134,21 @@ struct DevicePairTape final : DeviceTape {
         unit_words(std::span<const Float4>(tape.unit_words)),
         parts(std::span<const PairPart>(tape.parts)),
         unit_parts(std::span<const PairPart>(tape.unit_parts)),
-        device_units(std::span<const Unit>(tape.units)),
+        device_units(std::span<const SharedSubtree>(tape.units)),
         unit_keys(std::span<const std::uint32_t>(tape.unit_keys)) {
-    counters.Reserve(kUnitCounters);
+    counters.Reserve(kSubtreeCounters);
     RequireFits(tape.sizes);
     RequireFits(tape.unit_sizes);
     rows.parts = parts.data();
     rows.count = static_cast<std::uint32_t>(part_count);
     rows.sizes = tape.sizes;
     rows.words = words.data();
-    grouping.units = device_units.data();
+    grouping.subtrees = device_units.data();
     grouping.keys = unit_keys.data();
-    grouping.unit_count = static_cast<std::uint32_t>(tape.units.size());
-    grouping.key_words = tape.most_key_words;
-    grouping.item_classes = kClassesOfItem;
-    grouping.counters = counters.data();
+    grouping.subtree_count = static_cast<std::uint32_t>(tape.units.size());
+    grouping.most_key_words = tape.most_key_words;
+    grouping.classes_per_item = kClassesOfItem;
+    grouping.output.counters = counters.data();
     units.parts = unit_parts.data();
     units.words = unit_words.data();
     units.sizes = tape.unit_sizes;
@@ -162,13 +162,13 @@ struct DevicePairTape final : DeviceTape {
   }
 
   void Reserve(std::uint32_t count, std::uint32_t stride) override {
-    const std::size_t unit_count = grouping.unit_count;
+    const std::size_t unit_count = grouping.subtree_count;
     grouping.rows = count;
     grouping.stride = units.stride = rows.stride = stride;
-    rows.classes = grouping.classes = classes.Reserve(unit_count * stride);
-    units.members = grouping.members = members.Reserve(unit_count * count);
-    rows.bases = grouping.bases = bases.Reserve(unit_count);
-    units.items = grouping.items =
+    rows.classes = grouping.output.classes = classes.Reserve(unit_count * stride);
+    units.members = grouping.output.representatives = members.Reserve(unit_count * count);
+    rows.bases = grouping.output.bases = bases.Reserve(unit_count);
+    units.items = grouping.output.items =
         items.Reserve(unit_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
     rows.table = units.table = table.Reserve(unit_width * count);
     rows.below = below.Reserve(part_count * static_cast<std::size_t>(points) * stride);
@@ -185,8 +185,8 @@ struct DevicePairTape final : DeviceTape {
     units.x = call.x;
     grouping.ranks = call.ranks;
     Clear(progress, ProgressCount(), stream.get());
-    if (grouping.unit_count > 0) {
-      Clear(counters, kUnitCounters, stream.get());
+    if (grouping.subtree_count > 0) {
+      Clear(counters, kSubtreeCounters, stream.get());
       LaunchGrouping(grouping, stream.get());
       LaunchPairUnits(points, wide, units, stream.get());
     }

@@ -209,7 +209,7 @@ class GpuTreeShap final : public TreeExplainer {
 
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
                          bool interactions) const override {
-    return {{"FMA fp32", static_cast<double>(rows) * PathOperations(model, interactions, true)}};
+    return {{"FMA fp32", static_cast<double>(rows) * PathFlops(model, interactions, true)}};
   }
 
  private:
@@ -262,10 +262,10 @@ class GpuTreeShap final : public TreeExplainer {
     }
     rows_per_warp_ = rows_per_warp;
     kernel_ = kernel;
-    return pieces_.Run(rows, RowsOfPiece(to.block * expected_.size()), threads_of_host_, to);
+    return pipeline_.Run(rows, RowsPerPiece(to.block * expected_.size()), threads_of_host_, to);
   }
 
-  void Explain(const PieceOnDevice& piece) {
+  void Explain(const DeviceBatch& piece) {
     const Problem problem{lanes_.data(),
                           bins_,
                           sets_.data(),
@@ -291,7 +291,7 @@ class GpuTreeShap final : public TreeExplainer {
   // Of the call that runs.
   std::uint32_t rows_per_warp_ = 0;
   void (*kernel_)(Problem) = nullptr;
-  DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 
@@ -314,7 +314,7 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                     for (int i = 0; i < gpus; ++i) {
                       parts.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
                     }
-                    return ShareRows(std::move(parts));
+                    return ShardRows(std::move(parts));
                   }});
 
 }  // namespace retable::treeshap

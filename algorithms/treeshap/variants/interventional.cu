@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
   extern __shared__ double sums[];
   const std::uint32_t row = blockIdx.x * kBlock + threadIdx.x;
   double* slice =
-      p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + PlaceOfRow(row);
+      p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + PositionOfRow(row);
   // A lane's own column: no barrier is needed.
   double* column = p.shared ? sums + threadIdx.x : slice;
   const std::size_t step = p.shared ? kBlock : p.stride;
@@ -201,7 +201,7 @@ class InterventionalOnDevice final : public TreeExplainer {
     const std::size_t per_row = ranges_.size() * features() * sizeof(double);
     const std::size_t at_once =
         std::clamp<std::size_t>(kPartialBytes / per_row / kBlock * kBlock, kBlock, 1u << 16);
-    seconds_ = pieces_.Run(rows, at_once, 0, to);
+    seconds_ = pipeline_.Run(rows, at_once, 0, to);
   }
 
   double device_seconds() const override { return seconds_; }
@@ -301,7 +301,7 @@ class InterventionalOnDevice final : public TreeExplainer {
                static_cast<std::uint32_t>(shape_.groups));
   }
 
-  void Explain(const PieceOnDevice& piece) {
+  void Explain(const DeviceBatch& piece) {
     const std::uint32_t stride = (piece.count + kBlock - 1) / kBlock * kBlock;
     x_.Reserve(features() * stride);
     TransposeRows(piece.rows, nullptr, piece.count, static_cast<std::uint32_t>(features()), stride,
@@ -346,7 +346,7 @@ class InterventionalOnDevice final : public TreeExplainer {
   DeviceArray<double> weights_, partial_;
   DeviceArray<float> x_;
   // To twelve digits of the processor's: as doubles.
-  DevicePieces<double> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  DevicePipeline<double> pipeline_{false, [this](const DeviceBatch& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 

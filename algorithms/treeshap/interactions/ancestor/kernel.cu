@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(32 * kMostWarps) PairUnitKernel(PairUnitLaunch
   float4 local[kLocalSlots * 2 * kV];
   Place<Q>(mine, p.sizes, local, memory);
   ItemQueue<PairPart> queue(p.items, p.parts, p.counters);
-  UnitItem item;
+  SubtreeItem item;
   PairPart part;
   queue.Start();
   while (queue.Take(item, part)) {

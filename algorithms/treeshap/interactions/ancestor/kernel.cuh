@@ -20,7 +20,7 @@ struct PairUnitLaunch {
   std::uint32_t stride = 0;
   PairSizes sizes;
   const std::uint32_t* members = nullptr;
-  const UnitItem* items = nullptr;
+  const SubtreeItem* items = nullptr;
   std::uint32_t* counters = nullptr;
   float4* table = nullptr;
 };

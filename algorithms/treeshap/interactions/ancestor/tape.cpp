@@ -18,7 +18,7 @@ namespace {
 // Where a tree is cut.
 struct Cuts {
   std::vector<bool> part;  // by node: a part begins
-  std::map<std::int32_t, const PlannedUnit*> units;
+  std::map<std::int32_t, const PlannedSubtree*> units;
 };
 
 // Marks the nodes at which parts begin: from the bottom, a subtree that would become too large is
@@ -386,8 +386,8 @@ class PairWriter {
     return it->second;
   }
 
-  void Shared(const PlannedUnit& planned) {
-    Unit unit;
+  void Shared(const PlannedSubtree& planned) {
+    SharedSubtree unit;
     unit.first_key = Count(out_.unit_keys.size());
     unit.key_words = Count(planned.key.size());
     unit.digits = planned.digits;
@@ -489,9 +489,9 @@ PairTapeSet CompilePairs(const AnnotatedModel& model, const PairOptions& options
   for (const AnnotatedTree& tree : model.trees) {
     out.bound += LargestLeaf(tree);
     if (tree.nodes[0].feature < 0) continue;
-    const auto planned = PlanUnits(tree, out.ranks, unit_leaves);
+    const auto planned = PlanSubtrees(tree, out.ranks, unit_leaves);
     Cuts cuts;
-    for (const PlannedUnit& unit : planned) {
+    for (const PlannedSubtree& unit : planned) {
       // A tree that is one unit: a part that holds it needs a node.
       if (unit.root != 0) cuts.units[unit.root] = &unit;
     }

@@ -108,7 +108,7 @@ struct PairTape {
   std::vector<Float4> words;
   std::vector<PairPart> parts;  //!< in the order to begin in: those below come before
   PairSizes sizes, unit_sizes;
-  std::vector<Unit> units;           //!< what grouping needs of each
+  std::vector<SharedSubtree> units;  //!< what grouping needs of each
   std::vector<PairPart> unit_parts;  //!< and their tapes, in:
   std::vector<Float4> unit_words;
   std::vector<std::uint32_t> unit_keys;
