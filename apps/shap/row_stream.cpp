@@ -116,7 +116,7 @@ RowStream::RowStream(const std::string& path, WantedColumns wanted, int threads)
   if (!file_ && !error) error = std::error_code(errno, std::generic_category());
   if (error) throw std::invalid_argument("cannot read " + path + ": " + error.message());
   bytes_ = static_cast<std::int64_t>(size);
-  if (file_.peek() == 0x1f) {  // no text begins like that, what gzip writes does
+  if (file_.peek() == 0x1f) {  // the first byte of a gzip file
     throw std::invalid_argument(path + " is compressed; unpack it first, as by gunzip");
   }
   const std::string end = Lower(std::filesystem::path(path).extension().string());
@@ -210,7 +210,7 @@ void RowStream::OpenArff() {
 }
 
 std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
-  constexpr std::size_t least = 512;  // records worth a task
+  constexpr std::size_t least = 512;  // fewer records than this are no task
   struct Part {
     std::vector<float> values;
     std::size_t rows = 0;

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
   for (std::uint32_t row = begin; row < end; ++row) {
     const float one = OneFraction(e, p, row);
     for (int j = 1; j < longest; ++j) {
-      // The path without element j; of paths shorter than j nothing is taken out, nothing added.
+      // The path without element j; a path shorter than j stays whole and adds nothing.
       const float weight = ExtendPath(e, i, one, longest, j);
       const float sum = UnwindPath(e, weight, one, e.length - 1, longest);
       const int source = min(e.start + j, kWarp - 1);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
 
 class GpuTreeShap final : public TreeExplainer {
  public:
-  //! `gpus`: how many of them share the host's threads.
+  //! `gpus`: number of GPUs that share the host's threads.
   GpuTreeShap(int device, int gpus, Packing packing)
       : device_(SelectDevice(device)),
         threads_of_host_(std::max(1, AvailableThreads() / gpus)),
@@ -288,7 +288,7 @@ class GpuTreeShap final : public TreeExplainer {
   std::size_t bins_ = 0;
   DeviceArray<LaneElement> lanes_;
   DeviceArray<std::uint32_t> sets_;
-  // Of the call that runs.
+  // State of the current call.
   std::uint32_t rows_per_warp_ = 0;
   void (*kernel_)(Problem) = nullptr;
   DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};

@@ -41,7 +41,7 @@ Pairs FromMatrices(const TreeEnsemble& model, std::span<const double> matrices, 
   return pairs;
 }
 
-// The largest difference of |value| at any place, over the strongest pair; infinite where pairs are
+// The largest difference of |value| at any rank, over the strongest pair; infinite where pairs are
 // missing.
 double Difference(const Pairs& got, const Pairs& want) {
   double worst = got.size() == want.size() ? 0 : INFINITY;
@@ -92,7 +92,7 @@ class TopKProtocol final : public harness::Protocol {
     matrix->prepare(problem.model);
     TopInteractions search(problem.model, {.k = k, .threads = static_cast<int>(threads)});
     const bool searches = cell.algorithm == kSearch;
-    Results matrices;  // kept: new memory for each call would cost the matrix dear
+    Results matrices;  // kept: new memory for each call would slow the matrix
     const auto all_pairs = [&](const RowBlock& rows) {
       matrices.resize(rows.rows * InteractionsPerRow(problem.model));
       matrix->interactions_to(rows, matrices);

@@ -1,12 +1,12 @@
 #pragma once
 //! @file
-//! Runs a part of a pair tape (interactions/ancestor/tape.hpp) for the row, or the class of rows,
-//! of one lane. The same code is the CUDA kernels' body and, with plain arrays as memory, a CPU
-//! function that tests it.
+//! Runs a subtree tile of an interaction tape (interactions/ancestor/tape.hpp) for the row, or the
+//! row class, of one lane. The same code is the CUDA kernels' body and, with plain arrays as
+//! memory, a CPU function that tests it.
 //!
 //! `Memory` gives: X(bits), InSet(offset, x), Push and Peek of G and of K by slot, Sum(word), a
-//! reference to the sum of the pair whose slot the word holds, Shared(slots, head, k), which takes
-//! a unit's K and sums, and Below(part, k).
+//! reference to the sum whose slot the word holds, Shared(slots, head, k), which takes a shared
+//! subtree's K and sums, and Below(tile, k).
 
 #include <type_traits>
 
@@ -15,13 +15,13 @@
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
 #include "base/cuda/host_device.hpp"
 
-namespace retable::treeshap::pairs {
+namespace retable::treeshap::ancestor {
 
-using parts::kGroups;
-using parts::LoadPoints;
-using parts::Side;
 using tape::Bits;
 using tape::MultiplyAdd;
+using tiles::kGroups;
+using tiles::LoadPoints;
+using tiles::Side;
 
 RETABLE_HD void PutBit(std::uint32_t& bits, std::uint32_t slot, bool value) {
   const std::uint32_t bit = 1u << slot;
@@ -35,7 +35,7 @@ struct Lane {
   float k[Q];
   float cold[Q];
   Mask mask = 0;  //!< positions whose splits the row follows
-  //! By slot of the stack: the bit of its feature above the split, and where the row is.
+  //! A bit for each stack slot: its feature's bit above the split, and the row's side.
   std::uint32_t saved = 0, inside = 0, above = 0;
 };
 
@@ -77,12 +77,12 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
   return {inside, above};
 }
 
-//! Where a part's states begin, behind its lists.
-RETABLE_HD const Float4* States(const Float4* words, const PairPart& part) {
-  return words + (part.features + 3) / 4 + (part.pairs + 3) / 4;
+//! Where a tile's states begin, behind its lists.
+RETABLE_HD const Float4* States(const Float4* words, const InteractionTile& tile) {
+  return words + (tile.features + 3) / 4 + (tile.interactions + 3) / 4;
 }
 
-//! G and the mask at a part's root; returns where its operations start.
+//! G and the mask at a tile's root; returns where its instructions start.
 template <bool General, int Q, class Mask, class Memory>
 RETABLE_HD const Float4* Start(const Float4* at, std::uint32_t factors, Lane<Q, Mask>& lane,
                                Memory& memory) {
@@ -109,7 +109,7 @@ RETABLE_HD const Float4* Start(const Float4* at, std::uint32_t factors, Lane<Q, 
 //! N partners at once: their slots differ, so all are read before the first is written.
 template <int N, int Q, class Mask, class Memory>
 RETABLE_HD void AddSome(const std::uint32_t (&word)[N], const Float4* states,
-                        const Lane<Q, Mask>& lane, const float (&part)[Q], float cold,
+                        const Lane<Q, Mask>& lane, const float (&term)[Q], float cold,
                         Memory& memory) {
   float sum[N];
   float hot[N];
@@ -118,9 +118,9 @@ RETABLE_HD void AddSome(const std::uint32_t (&word)[N], const Float4* states,
     sum[i] = memory.Sum(word[i]);
     float ratio[Q];
     LoadPoints<Q>(states + (word[i] >> kStateShift) * kGroups<Q>, ratio);
-    hot[i] = part[0] * ratio[0];
+    hot[i] = term[0] * ratio[0];
     RETABLE_UNROLL
-    for (int q = 1; q < Q; ++q) hot[i] = MultiplyAdd(part[q], ratio[q], hot[i]);
+    for (int q = 1; q < Q; ++q) hot[i] = MultiplyAdd(term[q], ratio[q], hot[i]);
   }
   RETABLE_UNROLL
   for (int i = 0; i < N; ++i) {
@@ -130,40 +130,67 @@ RETABLE_HD void AddSome(const std::uint32_t (&word)[N], const Float4* states,
 
 //! One sum for each partner, and the value.
 template <int Q, class Mask, class Memory>
-RETABLE_HD void AddPairs(const Float4* at, std::uint32_t partners, const Float4* states,
-                         const Lane<Q, Mask>& lane, const float (&part)[Q], Memory& memory) {
+RETABLE_HD void AddInteractions(const Float4* at, std::uint32_t partners, const Float4* states,
+                                const Lane<Q, Mask>& lane, const float (&term)[Q], Memory& memory) {
   Float4 four = *at;
-  float cold = part[0] * lane.cold[0];
-  float value = part[0];
+  float cold = term[0] * lane.cold[0];
+  float value = term[0];
   RETABLE_UNROLL
   for (int q = 1; q < Q; ++q) {
-    cold = MultiplyAdd(part[q], lane.cold[q], cold);
-    value += part[q];
+    cold = MultiplyAdd(term[q], lane.cold[q], cold);
+    value += term[q];
   }
   std::uint32_t left = partners & 0xffffu;
   RETABLE_ROLLED
   for (; left > 4; left -= 4) {
     const std::uint32_t words[4] = {Bits(four.x), Bits(four.y), Bits(four.z), Bits(four.w)};
     four = *++at;
-    AddSome<4>(words, states, lane, part, cold, memory);
+    AddSome<4>(words, states, lane, term, cold, memory);
   }
   if (left == 4) {
     const std::uint32_t words[4] = {Bits(four.x), Bits(four.y), Bits(four.z), Bits(four.w)};
-    AddSome<4>(words, states, lane, part, cold, memory);
+    AddSome<4>(words, states, lane, term, cold, memory);
   } else if (left == 3) {
     const std::uint32_t words[3] = {Bits(four.x), Bits(four.y), Bits(four.z)};
-    AddSome<3>(words, states, lane, part, cold, memory);
+    AddSome<3>(words, states, lane, term, cold, memory);
   } else if (left == 2) {
     const std::uint32_t words[2] = {Bits(four.x), Bits(four.y)};
-    AddSome<2>(words, states, lane, part, cold, memory);
+    AddSome<2>(words, states, lane, term, cold, memory);
   } else if (left == 1) {
     const std::uint32_t words[1] = {Bits(four.x)};
-    AddSome<1>(words, states, lane, part, cold, memory);
+    AddSome<1>(words, states, lane, term, cold, memory);
   }
   memory.Sum(partners >> 16 << kSumShift) += value;
 }
 
-//! Runs operations to the end of a part.
+//! Joins the children of a node after the second is done: K of the node, and its term.
+template <int Q, class Mask, class Memory>
+RETABLE_HD void JoinChildren(std::int32_t op, const Float4& head, const Float4& shares,
+                             const float (&g)[Q], float delta, Lane<Q, Mask>& lane,
+                             float (&term)[Q], Memory& memory) {
+  const int slot = static_cast<int>(Bits(head.y));
+  const std::uint32_t position = Bits(head.w) & 255u;
+  float first[Q];
+  if (op == kUp) {
+    memory.PeekK(slot, first);
+  } else {
+    RETABLE_UNROLL
+    for (int q = 0; q < Q; ++q) {
+      first[q] = lane.k[q];
+      lane.k[q] = shares.w;
+    }
+  }
+  memory.PeekG(slot, lane.g);
+  SetBit(lane.mask, position, (lane.saved >> slot & 1u) != 0);
+  RETABLE_UNROLL
+  for (int q = 0; q < Q; ++q) {
+    const float difference = lane.k[q] - first[q];
+    term[q] *= lane.g[q] * difference * delta;
+    lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, shares.z), difference, first[q]);
+  }
+}
+
+//! Runs the instructions of a tile.
 template <bool General, int Q, class Mask, class Memory>
 RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane, Memory& memory) {
   constexpr int V = kGroups<Q>;
@@ -209,35 +236,18 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         SetBit(lane.mask, position, side.inside && second);
         continue;
       }
-      float part[Q];
-      LoadPoints<Q>(rest, part);
+      float term[Q];
+      LoadPoints<Q>(rest, term);
       if (op == kLeafParent) {
         RETABLE_UNROLL
         for (int q = 0; q < Q; ++q) {
-          part[q] *= lane.g[q] * delta;
+          term[q] *= lane.g[q] * delta;
           lane.k[q] = MultiplyAdd(g[q], delta, shares.z);
         }
       } else {
-        float first[Q];
-        if (op == kUp) {
-          memory.PeekK(slot, first);
-        } else {
-          RETABLE_UNROLL
-          for (int q = 0; q < Q; ++q) {
-            first[q] = lane.k[q];
-            lane.k[q] = shares.w;
-          }
-        }
-        memory.PeekG(slot, lane.g);
-        SetBit(lane.mask, position, (lane.saved >> slot & 1u) != 0);
-        RETABLE_UNROLL
-        for (int q = 0; q < Q; ++q) {
-          const float difference = lane.k[q] - first[q];
-          part[q] *= lane.g[q] * difference * delta;
-          lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, shares.z), difference, first[q]);
-        }
+        JoinChildren(op, head, shares, g, delta, lane, term, memory);
       }
-      AddPairs(rest + V, Bits(head.z), states, lane, part, memory);
+      AddInteractions(rest + V, Bits(head.z), states, lane, term, memory);
     } else if (op == kShared) {
       memory.Shared(now, head, lane.k);
     } else {
@@ -246,13 +256,13 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
   }
 }
 
-//! Evaluates a part; K is in the lane afterwards.
+//! Evaluates a tile; K is in the lane afterwards.
 template <bool General, int Q, class Mask, class Memory>
-RETABLE_HD void Evaluate(const Float4* words, const PairPart& part, Lane<Q, Mask>& lane,
+RETABLE_HD void Evaluate(const Float4* words, const InteractionTile& tile, Lane<Q, Mask>& lane,
                          Memory& memory) {
-  const Float4* states = States(words, part);
-  const Float4* at = Start<General>(states + part.states * kGroups<Q>, part.factors, lane, memory);
+  const Float4* states = States(words, tile);
+  const Float4* at = Start<General>(states + tile.states * kGroups<Q>, tile.factors, lane, memory);
   Run<General>(at, states, lane, memory);
 }
 
-}  // namespace retable::treeshap::pairs
+}  // namespace retable::treeshap::ancestor
