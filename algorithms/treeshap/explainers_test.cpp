@@ -254,9 +254,9 @@ TEST(Operations, AreThoseOfEveryPath) {
       for (double k = 1; k <= d; ++k) extended += 2 * (k + 1);  // weights after element k
       pairs += d > 0 ? d * 4 * (d - 1) * (d - 1) : 0;
     }
-    EXPECT_EQ(PathOperations(model, false, false), values);
-    EXPECT_EQ(PathOperations(model, false, true), values + extended);
-    EXPECT_EQ(PathOperations(model, true, false), pairs);
+    EXPECT_EQ(PathFlops(model, false, false), values);
+    EXPECT_EQ(PathFlops(model, false, true), values + extended);
+    EXPECT_EQ(PathFlops(model, true, false), pairs);
   }
 }
 
@@ -275,7 +275,7 @@ TEST(Operations, EveryMethodButTheInterventionalDeclaresThem) {
   EXPECT_EQ(amount("TreeShap", "double"), 80);  // two paths of one feature, four operations each
   EXPECT_EQ(amount("GPUTreeShap", "float"), 160);
   EXPECT_EQ(amount("Quadrature", "float"), 40);
-  EXPECT_EQ(QuadratureOperations(TreeEnsemble{}), 0);
+  EXPECT_EQ(QuadratureFlops(TreeEnsemble{}), 0);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class Leaves {
 
 }  // namespace
 
-double PathOperations(const TreeEnsemble& model, bool interactions, bool extends_each_path) {
+double PathFlops(const TreeEnsemble& model, bool interactions, bool extends_each_path) {
   double all = 0;
   for (const Tree& tree : model.trees) {
     all += Leaves(tree, static_cast<std::size_t>(model.features), interactions, extends_each_path)
@@ -48,7 +48,7 @@ double PathOperations(const TreeEnsemble& model, bool interactions, bool extends
   return all;
 }
 
-double QuadratureOperations(const TreeEnsemble& model) {
+double QuadratureFlops(const TreeEnsemble& model) {
   double all = 0;
   for (const Tree& tree : model.trees) {
     double of_point = 0;

@@ -15,11 +15,11 @@ namespace retable::treeshap {
 //! itself (GPUTreeShap), for d (d + 3) / 2 new weights of two operations. Interactions condition
 //! each path on each of its features, which leaves d - 1 (Mitchell et al. 2022, section
 //! "Interactions").
-double PathOperations(const TreeEnsemble& model, bool interactions, bool extends_each_path);
+double PathFlops(const TreeEnsemble& model, bool interactions, bool extends_each_path);
 
 //! Operations a row of the sibling recurrence (quadrature/annotated_model.hpp), each row alone: 10
 //! Q at a node with inner children, 4 Q at a parent of two leaves, with Q = ceil(d / 2) points for
 //! a tree of at most d features a path.
-double QuadratureOperations(const TreeEnsemble& model);
+double QuadratureFlops(const TreeEnsemble& model);
 
 }  // namespace retable::treeshap

@@ -110,15 +110,15 @@ class Rapids final : public TreeExplainer {
     }
     compute_ = &compute;
     seconds_ = 0;
-    pieces_.Run(rows, RowsOfPiece(per_row), 0, to);
+    pipeline_.Run(rows, RowsPerPiece(per_row), 0, to);
   }
 
   // The library works in the default stream.
-  void Explain(const PieceOnDevice& piece) {
-    CheckCuda(cudaStreamSynchronize(piece.stream), "rows");
+  void Explain(const DeviceBatch& batch) {
+    CheckCuda(cudaStreamSynchronize(batch.stream), "rows");
     start_.Record(nullptr);
-    (*compute_)(DeviceRows(piece.rows, piece.count, static_cast<std::size_t>(shape_.features)),
-                piece.out);
+    (*compute_)(DeviceRows(batch.rows, batch.count, static_cast<std::size_t>(shape_.features)),
+                batch.out);
     CheckCuda(cudaGetLastError(), "RAPIDS GPUTreeShap");
     stop_.Record(nullptr);
     seconds_ += stop_.SecondsSince(start_);
@@ -130,7 +130,7 @@ class Rapids final : public TreeExplainer {
   Sizes bins_;
   const Compute* compute_ = nullptr;  // of the call that runs
   CudaEvent start_, stop_;
-  DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;
 };
 

@@ -120,7 +120,7 @@ class XgboostExplainer final : public TreeExplainer {
   //! XGBoost's predictor is the recursive TreeSHAP, in float.
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
                          bool interactions) const override {
-    return {{"FMA fp32", static_cast<double>(rows) * PathOperations(model, interactions, false)}};
+    return {{"FMA fp32", static_cast<double>(rows) * PathFlops(model, interactions, false)}};
   }
 
  private:

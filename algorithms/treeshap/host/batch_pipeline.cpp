@@ -47,10 +47,10 @@ void Write(const Number* from, std::size_t begin, std::size_t count, const Resul
 }
 
 template <class Number>
-class PieceRun {
+class PipelineRun {
  public:
-  PieceRun(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows, int threads,
-           const ResultBlocks& to, const PieceLimits& limits)
+  PipelineRun(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
+              int threads, const ResultBlocks& to, const PipelineLimits& limits)
       : device_(device),
         rows_(rows),
         threads_(std::min<std::size_t>(
@@ -113,7 +113,7 @@ class PieceRun {
   }
 
   void Send(std::size_t piece, std::size_t chunk) {
-    const std::size_t slot = piece % kPieceSlots;
+    const std::size_t slot = piece % kPipelineSlots;
     const auto values = rows_.slice(First(piece), Count(piece)).values;
     const std::size_t begin = chunk * kRowChunk;
     const std::size_t size = std::min(kRowChunk, values.size() - begin);
@@ -123,7 +123,7 @@ class PieceRun {
 
   // Asks for as many chunks of results as there are buffers.
   void Start(std::size_t piece) {
-    const std::size_t slot = piece % kPieceSlots;
+    const std::size_t slot = piece % kPipelineSlots;
     device_.Start(slot, Count(piece), missing_.exchange(false));
     for (auto& asked : asked_[slot]) asked = 0;
     for (std::size_t c = 0; c < std::min(Chunks(piece), plan_.buffers); ++c) Ask(piece, c);
@@ -131,7 +131,7 @@ class PieceRun {
 
   // Chunks go to buffers in turn.
   void Ask(std::size_t piece, std::size_t chunk) {
-    const std::size_t slot = piece % kPieceSlots;
+    const std::size_t slot = piece % kPipelineSlots;
     const std::size_t begin = chunk * plan_.chunk;
     const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
     device_.Fetch(slot, chunk % plan_.buffers, begin, size);
@@ -140,13 +140,13 @@ class PieceRun {
 
   // Threads are called when the first results are here.
   void Take(std::size_t piece) {
-    device_.Wait(piece % kPieceSlots, 0);
+    device_.Wait(piece % kPipelineSlots, 0);
     Each(Chunks(piece), threads_, [&](std::size_t chunk) { TakeChunk(piece, chunk); });
-    device_.Finish(piece % kPieceSlots);
+    device_.Finish(piece % kPipelineSlots);
   }
 
   void TakeChunk(std::size_t piece, std::size_t chunk) {
-    const std::size_t slot = piece % kPieceSlots;
+    const std::size_t slot = piece % kPipelineSlots;
     const std::size_t buffer = chunk % plan_.buffers;
     while (asked_[slot][buffer].load(std::memory_order_acquire) <= chunk / plan_.buffers) {
       if (failed_) return;
@@ -177,30 +177,31 @@ class PieceRun {
     });
   }
 
-  PieceDevice<Number>& device_;
+  PipelineDevice<Number>& device_;
   const RowBlock& rows_;
   std::size_t threads_;
   const ResultBlocks& to_;
-  PiecePlan plan_;
+  PipelinePlan plan_;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> missing_ = false;  // a value of the piece that is sent
   // How often each buffer has been asked to be filled.
-  std::vector<std::atomic<std::size_t>> asked_[kPieceSlots];
+  std::vector<std::atomic<std::size_t>> asked_[kPipelineSlots];
 };
 
 }  // namespace
 
 template <class Number>
-void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
-                     int threads, const ResultBlocks& to, const PieceLimits& limits) {
+void RunPipeline(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
+                 int threads, const ResultBlocks& to, const PipelineLimits& limits) {
   if (rows.rows == 0) return;
-  PieceRun<Number>(device, rows, std::max<std::size_t>(1, piece_rows), threads, to, limits).Run();
+  PipelineRun<Number>(device, rows, std::max<std::size_t>(1, piece_rows), threads, to, limits)
+      .Run();
 }
 
-template void ExplainInPieces(PieceDevice<float>&, const RowBlock&, std::size_t, int,
-                              const ResultBlocks&, const PieceLimits&);
-template void ExplainInPieces(PieceDevice<double>&, const RowBlock&, std::size_t, int,
-                              const ResultBlocks&, const PieceLimits&);
+template void RunPipeline(PipelineDevice<float>&, const RowBlock&, std::size_t, int,
+                          const ResultBlocks&, const PipelineLimits&);
+template void RunPipeline(PipelineDevice<double>&, const RowBlock&, std::size_t, int,
+                          const ResultBlocks&, const PipelineLimits&);
 
 void WriteExpected(const ResultBlocks& to) {
   ParallelFor(to.results.size() / to.block, 0, [&](std::size_t m) {

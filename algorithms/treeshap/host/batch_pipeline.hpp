@@ -20,7 +20,7 @@
 namespace retable::treeshap {
 
 //! Sizes of a call: rows, in pieces of at most `piece_rows`.
-struct PiecePlan {
+struct PipelinePlan {
   std::size_t pieces = 0;
   std::size_t piece_rows = 0;
   std::size_t columns = 0;  //!< floats of a row
@@ -29,19 +29,19 @@ struct PiecePlan {
   std::size_t buffers = 0;  //!< of a slot
 };
 
-inline constexpr std::size_t kPieceSlots = 2;
+inline constexpr std::size_t kPipelineSlots = 2;
 
 //! A device, or whatever plays one: two slots, each with locked memory for the rows of a piece, a
 //! ring of locked buffers for its results, and the same on the device. Upload, Fetch and Wait are
 //! called from many threads at once, for different parts and buffers, Start from any thread; all
 //! but Wait and Finish return at once.
 template <class Number>
-class PieceDevice {
+class PipelineDevice {
  public:
-  virtual ~PieceDevice() = default;
+  virtual ~PipelineDevice() = default;
 
   //! Makes room. Nothing is under way.
-  virtual void Begin(const PiecePlan& plan) = 0;
+  virtual void Begin(const PipelinePlan& plan) = 0;
   //! Where the host puts the rows of a piece, row-major, infinities clamped.
   virtual float* Rows(std::size_t slot) = 0;
   //! Sends values [begin, begin + count) of Rows(slot).
@@ -67,7 +67,7 @@ struct ResultBlocks {
 };
 
 //! How results are cut up: a thread works on a chunk for some 20 to 100 us.
-struct PieceLimits {
+struct PipelineLimits {
   std::size_t least_chunk = std::size_t{1} << 15;  //!< numbers
   std::size_t most_chunk = std::size_t{1} << 18;
   std::size_t buffers = 64;  //!< of a slot, each of a chunk
@@ -77,14 +77,14 @@ struct PieceLimits {
 //! the host (0: all). Writes every number of the results. What is written depends on the device
 //! alone, not on threads and chunks. @throws what the device throws
 template <class Number>
-void ExplainInPieces(PieceDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
-                     int threads, const ResultBlocks& to, const PieceLimits& limits = {});
+void RunPipeline(PipelineDevice<Number>& device, const RowBlock& rows, std::size_t piece_rows,
+                 int threads, const ResultBlocks& to, const PipelineLimits& limits = {});
 
 //! Copies them, infinities clamped. @return whether a value is NaN
 bool CopyRows(const float* from, std::size_t count, float* to);
 
 //! Rows of a piece that leave so many results each: 65,536, fewer where sums would take 2 GB.
-constexpr std::size_t RowsOfPiece(std::size_t per_row) {
+constexpr std::size_t RowsPerPiece(std::size_t per_row) {
   return std::clamp<std::size_t>((std::size_t{1} << 28) / per_row, 1, std::size_t{1} << 16);
 }
 

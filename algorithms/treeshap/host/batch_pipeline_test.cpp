@@ -16,11 +16,11 @@ namespace {
 
 // Result i of a row is the sum of the row's values plus i; the last of each block is nonsense.
 template <class Number>
-class Played final : public PieceDevice<Number> {
+class Played final : public PipelineDevice<Number> {
  public:
   explicit Played(int fails_at = -1) : fails_at_(fails_at) {}
 
-  void Begin(const PiecePlan& plan) override {
+  void Begin(const PipelinePlan& plan) override {
     plan_ = plan;
     for (Slot& slot : slots_) {
       slot.host_rows.assign(plan.piece_rows * plan.columns, -1);
@@ -76,8 +76,8 @@ class Played final : public PieceDevice<Number> {
     std::vector<Number> results, buffers;
     std::atomic<std::size_t> left = 0;
   };
-  PiecePlan plan_;
-  Slot slots_[kPieceSlots];
+  PipelinePlan plan_;
+  Slot slots_[kPipelineSlots];
   std::atomic<int> fetched_ = 0;
   int fails_at_;
 };
@@ -87,7 +87,7 @@ struct Case {
 };
 
 template <class Number>
-void ExpectAll(const Case& c, int threads, const PieceLimits& limits) {
+void ExpectAll(const Case& c, int threads, const PipelineLimits& limits) {
   std::vector<float> values(c.rows * c.columns);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000);
   if (c.rows > 3) values[values.size() / 2] = std::numeric_limits<float>::quiet_NaN();
@@ -97,8 +97,8 @@ void ExpectAll(const Case& c, int threads, const PieceLimits& limits) {
   const std::size_t block = c.columns + 1;
   std::vector<double> got(c.rows * c.outputs * block, -7.0);
   Played<Number> device;
-  ExplainInPieces<Number>(device, {values, c.rows, c.columns}, c.piece_rows, threads,
-                          {got, block, expected}, limits);
+  RunPipeline<Number>(device, {values, c.rows, c.columns}, c.piece_rows, threads,
+                      {got, block, expected}, limits);
   EXPECT_EQ(device.pieces, (c.rows + c.piece_rows - 1) / c.piece_rows);
   std::size_t wrong = 0;
   for (std::size_t r = 0; r < c.rows; ++r) {
@@ -138,7 +138,7 @@ TEST(Pieces, AnErrorEndsTheCall) {
   const std::vector<double> expected = {0.0};
   for (const int at : {0, 2, 5}) {
     Played<float> device(at);
-    EXPECT_THROW(ExplainInPieces<float>(device, {values, 20000, 8}, 9000, 2, {got, 9, expected}),
+    EXPECT_THROW(RunPipeline<float>(device, {values, 20000, 8}, 9000, 2, {got, 9, expected}),
                  std::runtime_error);
   }
 }

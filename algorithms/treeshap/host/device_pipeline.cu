@@ -59,32 +59,32 @@ void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t 
 }
 
 template <class Number>
-DevicePieces<Number>::DevicePieces(bool zeros, std::function<void(const PieceOnDevice&)> explain)
+DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain)
     : zeros_(zeros), explain_(std::move(explain)) {
   CheckCuda(cudaGetDevice(&device_), "cudaGetDevice");
 }
 
 // What is under way must not outlive the memory it goes to.
 template <class Number>
-DevicePieces<Number>::~DevicePieces() {
+DevicePipeline<Number>::~DevicePipeline() {
   if (under_way_) cudaDeviceSynchronize();
 }
 
 template <class Number>
-double DevicePieces<Number>::Run(const RowBlock& rows, std::size_t piece_rows, int threads,
-                                 const ResultBlocks& to, bool once) {
+double DevicePipeline<Number>::Run(const RowBlock& rows, std::size_t piece_rows, int threads,
+                                   const ResultBlocks& to, bool once) {
   seconds_ = 0;
   once_ = once;
-  ExplainInPieces<Number>(*this, rows, piece_rows, threads, to);
+  RunPipeline<Number>(*this, rows, piece_rows, threads, to);
   under_way_ = false;
   return seconds_;
 }
 
 template <class Number>
-void DevicePieces<Number>::Begin(const PiecePlan& plan) {
+void DevicePipeline<Number>::Begin(const PipelinePlan& plan) {
   if (under_way_) CheckCuda(cudaDeviceSynchronize(), "an earlier call");  // it ended with an error
   plan_ = plan;
-  for (std::size_t s = 0; s < std::min(plan.pieces, kPieceSlots); ++s) {
+  for (std::size_t s = 0; s < std::min(plan.pieces, kPipelineSlots); ++s) {
     Slot& slot = slots_[s];
     slot.host_rows.Reserve(plan.piece_rows * plan.columns);
     slot.rows.Reserve(plan.piece_rows * plan.columns);
@@ -102,7 +102,7 @@ void DevicePieces<Number>::Begin(const PiecePlan& plan) {
 }
 
 template <class Number>
-void DevicePieces<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
+void DevicePipeline<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
   if (once_) return;
   Select();
   CheckCuda(cudaMemcpyAsync(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin,
@@ -111,7 +111,7 @@ void DevicePieces<Number>::Upload(std::size_t slot, std::size_t begin, std::size
 }
 
 template <class Number>
-void DevicePieces<Number>::Start(std::size_t slot, std::size_t rows, bool missing) {
+void DevicePipeline<Number>::Start(std::size_t slot, std::size_t rows, bool missing) {
   Select();
   Slot& s = slots_[slot];
   const bool alone = plan_.pieces == 1;
@@ -139,8 +139,8 @@ void DevicePieces<Number>::Start(std::size_t slot, std::size_t rows, bool missin
 }
 
 template <class Number>
-void DevicePieces<Number>::Fetch(std::size_t slot, std::size_t buffer, std::size_t begin,
-                                 std::size_t count) {
+void DevicePipeline<Number>::Fetch(std::size_t slot, std::size_t buffer, std::size_t begin,
+                                   std::size_t count) {
   if (direct_) return;
   Select();
   Slot& s = slots_[slot];
@@ -151,17 +151,17 @@ void DevicePieces<Number>::Fetch(std::size_t slot, std::size_t buffer, std::size
 }
 
 template <class Number>
-const Number* DevicePieces<Number>::Wait(std::size_t slot, std::size_t buffer) {
+const Number* DevicePipeline<Number>::Wait(std::size_t slot, std::size_t buffer) {
   (direct_ ? slots_[slot].ready : *slots_[slot].arrived[buffer]).Wait();
   return slots_[slot].buffers.data() + buffer * plan_.chunk;
 }
 
 template <class Number>
-void DevicePieces<Number>::Finish(std::size_t slot) {
+void DevicePipeline<Number>::Finish(std::size_t slot) {
   seconds_ += slots_[slot].stopped.SecondsSince(slots_[slot].started);
 }
 
-template class DevicePieces<float>;
-template class DevicePieces<double>;
+template class DevicePipeline<float>;
+template class DevicePipeline<double>;
 
 }  // namespace retable::treeshap

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The GPU of host/batch_pipeline.hpp: rows, kernels and results on streams of their own, where there
-//! is more than one piece.
+//! The GPU of host/batch_pipeline.hpp: rows, kernels and results on streams of their own, where
+//! there is more than one piece.
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 namespace retable::treeshap {
 
 //! What a method explains: `count` x columns values in device memory, to `out`, on the stream.
-struct PieceOnDevice {
+struct DeviceBatch {
   const float* rows = nullptr;
   std::uint32_t count = 0;
   bool missing = false;   //!< a value is NaN
@@ -25,19 +25,19 @@ struct PieceOnDevice {
 //! Results are doubles on the device and travel as Number. Belongs to the device that is current
 //! when it is made.
 template <class Number>
-class DevicePieces final : public PieceDevice<Number> {
+class DevicePipeline final : public PipelineDevice<Number> {
  public:
   //! `explain` returns when all that a piece needs is in the stream. `zeros`: it adds to its
   //! results.
-  DevicePieces(bool zeros, std::function<void(const PieceOnDevice&)> explain);
-  ~DevicePieces() override;
+  DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain);
+  ~DevicePipeline() override;
 
-  //! ExplainInPieces; @return the seconds that the device explained, without clearing and rounding.
+  //! RunPipeline; @return the seconds that the device explained, without clearing and rounding.
   //! `once`: rows are read once, and may stay with the host where a copy would take longer.
   double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to,
              bool once = false);
 
-  void Begin(const PiecePlan& plan) override;
+  void Begin(const PipelinePlan& plan) override;
   float* Rows(std::size_t slot) override { return slots_[slot].host_rows.data(); }
   void Upload(std::size_t slot, std::size_t begin, std::size_t count) override;
   void Start(std::size_t slot, std::size_t rows, bool missing) override;
@@ -65,10 +65,10 @@ class DevicePieces final : public PieceDevice<Number> {
 
   int device_ = 0;
   bool zeros_;
-  std::function<void(const PieceOnDevice&)> explain_;
-  PiecePlan plan_;
+  std::function<void(const DeviceBatch&)> explain_;
+  PipelinePlan plan_;
   CudaStream up_, main_;
-  Slot slots_[kPieceSlots];
+  Slot slots_[kPipelineSlots];
   DeviceArray<double> sums_;  // where they travel as floats
   // Few results: what rounds them writes them into the host's buffers, and rows are read from
   // there, which takes less time than to begin a copy.

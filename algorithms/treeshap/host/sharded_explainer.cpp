@@ -87,7 +87,7 @@ class ShardedExplainer final : public TreeExplainer {
 
 }  // namespace
 
-std::unique_ptr<TreeExplainer> ShareRows(std::vector<std::unique_ptr<TreeExplainer>> explainers) {
+std::unique_ptr<TreeExplainer> ShardRows(std::vector<std::unique_ptr<TreeExplainer>> explainers) {
   if (explainers.empty()) throw std::invalid_argument("no explainer to share rows among");
   if (explainers.size() == 1) return std::move(explainers.front());
   return std::make_unique<ShardedExplainer>(std::move(explainers));

@@ -14,6 +14,6 @@ namespace retable::treeshap {
 
 //! Takes explainers for different devices; one is returned as it is. @throws std::invalid_argument
 //! for an empty list.
-std::unique_ptr<TreeExplainer> ShareRows(std::vector<std::unique_ptr<TreeExplainer>> explainers);
+std::unique_ptr<TreeExplainer> ShardRows(std::vector<std::unique_ptr<TreeExplainer>> explainers);
 
 }  // namespace retable::treeshap

@@ -12,7 +12,7 @@ std::unique_ptr<TreeExplainer> One() {
                                                   {{"threads", std::int64_t{1}}});
 }
 
-TEST(ShareRows, GivesTheSameBits) {
+TEST(ShardRows, GivesTheSameBits) {
   const TreeEnsemble model = RandomEnsemble({.trees = 3, .features = 4, .groups = 2}, 1);
   const auto values = RandomRows(model, 37, 0.1, 1);
   const auto alone = One();
@@ -20,7 +20,7 @@ TEST(ShareRows, GivesTheSameBits) {
   for (const std::size_t shares : {1u, 2u, 5u}) {
     std::vector<std::unique_ptr<TreeExplainer>> parts;
     for (std::size_t i = 0; i < shares; ++i) parts.push_back(One());
-    const auto together = ShareRows(std::move(parts));
+    const auto together = ShardRows(std::move(parts));
     together->prepare(model);
     for (const std::size_t rows : {0u, 1u, 3u, 37u}) {
       const RowBlock block{std::span(values).first(rows * 4), rows, 4};
@@ -29,7 +29,7 @@ TEST(ShareRows, GivesTheSameBits) {
     }
     EXPECT_THROW(together->values({values, 1, 3}), std::invalid_argument);
   }
-  EXPECT_THROW(ShareRows({}), std::invalid_argument);
+  EXPECT_THROW(ShardRows({}), std::invalid_argument);
 }
 
 }  // namespace

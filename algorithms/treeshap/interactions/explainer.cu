@@ -107,11 +107,11 @@ struct DeviceInteractionTape final : DeviceTape {
   std::size_t subtree_width = 0, tile_count = 0;
   DeviceArray<Float4> words, subtree_words;
   DeviceArray<InteractionTile> tiles, subtree_tiles;
-  DeviceArray<Unit> device_subtrees;
+  DeviceArray<SharedSubtree> device_subtrees;
   DeviceArray<std::uint32_t> subtree_keys;
   DeviceArray<std::uint16_t> classes;
-  DeviceArray<std::uint32_t> members, bases, counters;
-  DeviceArray<UnitItem> items;
+  DeviceArray<std::uint32_t> representatives, bases, counters;
+  DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
   DeviceArray<float> below;
   DeviceArray<std::uint32_t> progress;
@@ -119,7 +119,7 @@ struct DeviceInteractionTape final : DeviceTape {
   // In the worst case every row is a row class.
   std::size_t BytesOfRow() const override {
     return subtree_width * sizeof(float4) +
-           grouping.unit_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
+           grouping.subtree_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
            tile_count * static_cast<std::size_t>(points) * sizeof(float);
   }
 
@@ -136,21 +136,21 @@ struct DeviceInteractionTape final : DeviceTape {
         subtree_words(std::span<const Float4>(tape.subtree_words)),
         tiles(std::span<const InteractionTile>(tape.tiles)),
         subtree_tiles(std::span<const InteractionTile>(tape.subtree_tiles)),
-        device_subtrees(std::span<const Unit>(tape.subtrees)),
+        device_subtrees(std::span<const SharedSubtree>(tape.subtrees)),
         subtree_keys(std::span<const std::uint32_t>(tape.subtree_keys)) {
-    counters.Reserve(kUnitCounters);
+    counters.Reserve(kSubtreeCounters);
     RequireFits(tape.sizes);
     RequireFits(tape.subtree_sizes);
     tile_launch.tape.tiles = tiles.data();
     tile_launch.tape.tile_count = static_cast<std::uint32_t>(tile_count);
     tile_launch.tape.sizes = tape.sizes;
     tile_launch.tape.words = words.data();
-    grouping.units = device_subtrees.data();
+    grouping.subtrees = device_subtrees.data();
     grouping.keys = subtree_keys.data();
-    grouping.unit_count = static_cast<std::uint32_t>(tape.subtrees.size());
-    grouping.key_words = tape.most_key_words;
-    grouping.item_classes = kClassesOfItem;
-    grouping.counters = counters.data();
+    grouping.subtree_count = static_cast<std::uint32_t>(tape.subtrees.size());
+    grouping.most_key_words = tape.most_key_words;
+    grouping.classes_per_item = kClassesOfItem;
+    grouping.output.counters = counters.data();
     subtree_launch.tiles = subtree_tiles.data();
     subtree_launch.words = subtree_words.data();
     subtree_launch.sizes = tape.subtree_sizes;
@@ -165,13 +165,14 @@ struct DeviceInteractionTape final : DeviceTape {
   }
 
   void Reserve(std::uint32_t count, std::uint32_t stride) override {
-    const std::size_t subtree_count = grouping.unit_count;
+    const std::size_t subtree_count = grouping.subtree_count;
     grouping.rows = count;
     grouping.stride = subtree_launch.stride = tile_launch.rows.stride = stride;
-    tile_launch.shared.classes = grouping.classes = classes.Reserve(subtree_count * stride);
-    subtree_launch.members = grouping.members = members.Reserve(subtree_count * count);
-    tile_launch.shared.bases = grouping.bases = bases.Reserve(subtree_count);
-    subtree_launch.items = grouping.items =
+    tile_launch.shared.classes = grouping.output.classes = classes.Reserve(subtree_count * stride);
+    subtree_launch.representatives = grouping.output.representatives =
+        representatives.Reserve(subtree_count * count);
+    tile_launch.shared.bases = grouping.output.bases = bases.Reserve(subtree_count);
+    subtree_launch.items = grouping.output.items =
         items.Reserve(subtree_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
     tile_launch.shared.table = subtree_launch.table = table.Reserve(subtree_width * count);
     tile_launch.output.below =
@@ -189,8 +190,8 @@ struct DeviceInteractionTape final : DeviceTape {
     subtree_launch.x = call.x;
     grouping.ranks = call.ranks;
     Clear(progress, ProgressCount(), stream.get());
-    if (grouping.unit_count > 0) {
-      Clear(counters, kUnitCounters, stream.get());
+    if (grouping.subtree_count > 0) {
+      Clear(counters, kSubtreeCounters, stream.get());
       LaunchGrouping(grouping, stream.get());
       LaunchInteractionSubtrees(points, wide, subtree_launch, stream.get());
     }

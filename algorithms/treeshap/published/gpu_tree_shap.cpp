@@ -89,7 +89,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
                          bool interactions) const override {
     return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
-             static_cast<double>(rows) * PathOperations(model, interactions, true)}};
+             static_cast<double>(rows) * PathFlops(model, interactions, true)}};
   }
 
  private:

@@ -209,7 +209,7 @@ class GpuTreeShap final : public TreeExplainer {
 
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
                          bool interactions) const override {
-    return {{"FMA fp32", static_cast<double>(rows) * PathOperations(model, interactions, true)}};
+    return {{"FMA fp32", static_cast<double>(rows) * PathFlops(model, interactions, true)}};
   }
 
  private:
@@ -262,21 +262,21 @@ class GpuTreeShap final : public TreeExplainer {
     }
     rows_per_warp_ = rows_per_warp;
     kernel_ = kernel;
-    return pieces_.Run(rows, RowsOfPiece(to.block * expected_.size()), threads_of_host_, to);
+    return pipeline_.Run(rows, RowsPerPiece(to.block * expected_.size()), threads_of_host_, to);
   }
 
-  void Explain(const PieceOnDevice& piece) {
+  void Explain(const DeviceBatch& batch) {
     const Problem problem{lanes_.data(),
                           bins_,
                           sets_.data(),
-                          piece.rows,
-                          piece.count,
+                          batch.rows,
+                          batch.count,
                           static_cast<std::uint32_t>(shape_.features),
                           static_cast<std::uint32_t>(shape_.groups),
-                          piece.out};
-    const std::size_t warps = bins_ * ((piece.count + rows_per_warp_ - 1) / rows_per_warp_);
+                          batch.out};
+    const std::size_t warps = bins_ * ((batch.count + rows_per_warp_ - 1) / rows_per_warp_);
     const std::size_t blocks = (warps * kWarp + kBlock - 1) / kBlock;
-    kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, piece.stream>>>(problem);
+    kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, batch.stream>>>(problem);
     CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
   }
 
@@ -291,7 +291,7 @@ class GpuTreeShap final : public TreeExplainer {
   // State of the current call.
   std::uint32_t rows_per_warp_ = 0;
   void (*kernel_)(Problem) = nullptr;
-  DevicePieces<float> pieces_{true, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;
 };
 
@@ -314,7 +314,7 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                     for (int i = 0; i < gpus; ++i) {
                       parts.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
                     }
-                    return ShareRows(std::move(parts));
+                    return ShardRows(std::move(parts));
                   }});
 
 }  // namespace retable::treeshap

@@ -123,7 +123,7 @@ class TreeShapExplainer final : public TreeExplainer {
   std::vector<Work> work(const TreeEnsemble& model, std::size_t rows,
                          bool interactions) const override {
     return {{sizeof(T) == 4 ? "FMA fp32" : "FMA fp64",
-             static_cast<double>(rows) * PathOperations(model, interactions, false)}};
+             static_cast<double>(rows) * PathFlops(model, interactions, false)}};
   }
 
  private:

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
   extern __shared__ double sums[];
   const std::uint32_t row = blockIdx.x * kBlock + threadIdx.x;
   double* slice =
-      p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + PlaceOfRow(row);
+      p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + PositionOfRow(row);
   // Each lane has its own column: no barrier is needed.
   double* column = p.shared ? sums + threadIdx.x : slice;
   const std::size_t step = p.shared ? kBlock : p.stride;
@@ -203,7 +203,7 @@ class InterventionalOnDevice final : public TreeExplainer {
     const std::size_t per_row = ranges_.size() * features() * sizeof(double);
     const std::size_t at_once =
         std::clamp<std::size_t>(kPartialBytes / per_row / kBlock * kBlock, kBlock, 1u << 16);
-    seconds_ = pieces_.Run(rows, at_once, 0, to);
+    seconds_ = pipeline_.Run(rows, at_once, 0, to);
   }
 
   double device_seconds() const override { return seconds_; }
@@ -303,11 +303,11 @@ class InterventionalOnDevice final : public TreeExplainer {
                static_cast<std::uint32_t>(shape_.groups));
   }
 
-  void Explain(const PieceOnDevice& piece) {
-    const std::uint32_t stride = (piece.count + kBlock - 1) / kBlock * kBlock;
+  void Explain(const DeviceBatch& batch) {
+    const std::uint32_t stride = (batch.count + kBlock - 1) / kBlock * kBlock;
     x_.Reserve(features() * stride);
-    TransposeRows(piece.rows, nullptr, piece.count, static_cast<std::uint32_t>(features()), stride,
-                  x_.data(), piece.stream);
+    TransposeRows(batch.rows, nullptr, batch.count, static_cast<std::uint32_t>(features()), stride,
+                  x_.data(), batch.stream);
     partial_.Reserve(sums_.size(stride));
     InterventionalLaunch launch{};
     launch.model.conditions = conditions_.data();
@@ -324,12 +324,12 @@ class InterventionalOnDevice final : public TreeExplainer {
     const std::size_t bytes = features() * kBlock * sizeof(double);
     launch.shared = bytes <= kColumnBytes;
     const std::size_t dynamic = launch.shared ? bytes : 0;
-    if (!launch.shared) sums_.Clear(partial_.data(), stride, piece.stream);
+    if (!launch.shared) sums_.Clear(partial_.data(), stride, batch.stream);
     AllowSharedMemory(InterventionalKernel, dynamic);
     const dim3 grid(stride / kBlock, static_cast<unsigned>(ranges_.size()));
-    InterventionalKernel<<<grid, kBlock, dynamic, piece.stream>>>(launch);
+    InterventionalKernel<<<grid, kBlock, dynamic, batch.stream>>>(launch);
     CheckCuda(cudaGetLastError(), "interventional kernel");
-    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, piece.stream);
+    sums_.Add(partial_.data(), nullptr, stride, batch.count, true, batch.out, batch.stream);
   }
 
   int device_;
@@ -348,7 +348,7 @@ class InterventionalOnDevice final : public TreeExplainer {
   DeviceArray<double> weights_, partial_;
   DeviceArray<float> x_;
   // Results travel as doubles: they agree with the CPU's to twelve digits.
-  DevicePieces<double> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  DevicePipeline<double> pipeline_{false, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;
 };
 

@@ -77,6 +77,11 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
   return {inside, above};
 }
 
+//! What a row's side of a split adds to the second child's share.
+RETABLE_HD float Delta(const Float4& shares, const Side& side) {
+  return side.inside ? (side.above ? shares.x : shares.y) : 0.0f;
+}
+
 //! Where a tile's states begin, behind its lists.
 RETABLE_HD const Float4* States(const Float4* words, const InteractionTile& tile) {
   return words + (tile.features + 3) / 4 + (tile.interactions + 3) / 4;
@@ -163,33 +168,6 @@ RETABLE_HD void AddInteractions(const Float4* at, std::uint32_t partners, const 
   memory.Sum(partners >> 16 << kSumShift) += value;
 }
 
-//! Joins the children of a node after the second is done: K of the node, and its term.
-template <int Q, class Mask, class Memory>
-RETABLE_HD void JoinChildren(std::int32_t op, const Float4& head, const Float4& shares,
-                             const float (&g)[Q], float delta, Lane<Q, Mask>& lane,
-                             float (&term)[Q], Memory& memory) {
-  const int slot = static_cast<int>(Bits(head.y));
-  const std::uint32_t position = Bits(head.w) & 255u;
-  float first[Q];
-  if (op == kUp) {
-    memory.PeekK(slot, first);
-  } else {
-    RETABLE_UNROLL
-    for (int q = 0; q < Q; ++q) {
-      first[q] = lane.k[q];
-      lane.k[q] = shares.w;
-    }
-  }
-  memory.PeekG(slot, lane.g);
-  SetBit(lane.mask, position, (lane.saved >> slot & 1u) != 0);
-  RETABLE_UNROLL
-  for (int q = 0; q < Q; ++q) {
-    const float difference = lane.k[q] - first[q];
-    term[q] *= lane.g[q] * difference * delta;
-    lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, shares.z), difference, first[q]);
-  }
-}
-
 //! Runs the instructions of a tile.
 template <bool General, int Q, class Mask, class Memory>
 RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane, Memory& memory) {
@@ -215,7 +193,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
                             ? Locate<General>(now[0], memory)
                             : Side{(lane.inside >> slot & 1u) != 0, (lane.above >> slot & 1u) != 0};
       const bool second = side.above == ((Bits(head.w) & 256u) != 0);
-      const float delta = side.inside ? (side.above ? shares.x : shares.y) : 0.0f;
+      const float delta = Delta(shares, side);
       if (op == kDown) {
         memory.PushG(slot, lane.g);
         PutBit(lane.inside, slot, side.inside);
@@ -245,7 +223,24 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
           lane.k[q] = MultiplyAdd(g[q], delta, shares.z);
         }
       } else {
-        JoinChildren(op, head, shares, g, delta, lane, term, memory);
+        float first[Q];
+        if (op == kUp) {
+          memory.PeekK(slot, first);
+        } else {
+          RETABLE_UNROLL
+          for (int q = 0; q < Q; ++q) {
+            first[q] = lane.k[q];
+            lane.k[q] = shares.w;
+          }
+        }
+        memory.PeekG(slot, lane.g);
+        SetBit(lane.mask, position, (lane.saved >> slot & 1u) != 0);
+        RETABLE_UNROLL
+        for (int q = 0; q < Q; ++q) {
+          const float difference = lane.k[q] - first[q];
+          term[q] *= lane.g[q] * difference * delta;
+          lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, shares.z), difference, first[q]);
+        }
       }
       AddInteractions(rest + V, Bits(head.z), states, lane, term, memory);
     } else if (op == kShared) {

@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(32 * tuning::kMostWarps)
   float4 local[kLocalSlots * 2 * kV];
   AssignMemory<Q>(mine, p.sizes, local, memory);
   ItemQueue<InteractionTile> queue(p.items, p.tiles, p.counters);
-  UnitItem item;
+  SubtreeItem item;
   InteractionTile tile;
   queue.Start();
   while (queue.Take(item, tile)) {
@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(32 * tuning::kMostWarps)
     __syncwarp();
     CopyAsync(words, p.words + tile.first_word, tile.words, lane_index, 32);
     queue.ReadItem();
-    const std::uint32_t row = p.members[item.row + min(lane_index, item.count - 1)];
+    const std::uint32_t row = p.representatives[item.row + min(lane_index, item.count - 1)];
     WaitForCopies();
     __syncwarp();
     Fill(tile, words, p.x + row, p.stride, memory);

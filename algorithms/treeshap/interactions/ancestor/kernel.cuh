@@ -19,8 +19,8 @@ struct InteractionSubtreeLaunch {
   const float* x = nullptr;  //!< features x stride
   std::uint32_t stride = 0;
   InteractionSizes sizes;
-  const std::uint32_t* members = nullptr;
-  const UnitItem* items = nullptr;
+  const std::uint32_t* representatives = nullptr;
+  const SubtreeItem* items = nullptr;
   std::uint32_t* counters = nullptr;
   float4* table = nullptr;
 };

@@ -18,7 +18,7 @@ namespace {
 // Where a tree is cut.
 struct Cuts {
   std::vector<bool> tile;  // by node: a tile begins
-  std::map<std::int32_t, const PlannedUnit*> subtrees;
+  std::map<std::int32_t, const PlannedSubtree*> subtrees;
 };
 
 // Marks the nodes at which tiles begin, from the bottom: a subtree that would become too large
@@ -386,8 +386,8 @@ class TileWriter {
     return it->second;
   }
 
-  void Shared(const PlannedUnit& planned) {
-    Unit subtree;
+  void Shared(const PlannedSubtree& planned) {
+    SharedSubtree subtree;
     subtree.first_key = Count(out_.subtree_keys.size());
     subtree.key_words = Count(planned.key.size());
     subtree.digits = planned.digits;
@@ -462,9 +462,9 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
   for (const AnnotatedTree& tree : model.trees) {
     out.bound += LargestLeaf(tree);
     if (tree.nodes[0].feature < 0) continue;
-    const auto planned = PlanUnits(tree, out.ranks, subtree_leaves);
+    const auto planned = PlanSubtrees(tree, out.ranks, subtree_leaves);
     Cuts cuts;
-    for (const PlannedUnit& subtree : planned) {
+    for (const PlannedSubtree& subtree : planned) {
       // A tree is no shared subtree: the tile that holds it would have no node.
       if (subtree.root != 0) cuts.subtrees[subtree.root] = &subtree;
     }

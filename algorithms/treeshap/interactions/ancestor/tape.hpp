@@ -104,7 +104,7 @@ struct InteractionTape {
   std::vector<Float4> words;
   std::vector<InteractionTile> tiles;  //!< a tile comes after those below it
   InteractionSizes sizes, subtree_sizes;
-  std::vector<Unit> subtrees;  //!< what the grouping of rows reads
+  std::vector<SharedSubtree> subtrees;  //!< what the grouping of rows reads
   std::vector<InteractionTile> subtree_tiles;
   std::vector<Float4> subtree_words;
   std::vector<std::uint32_t> subtree_keys;

@@ -27,7 +27,7 @@ std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
   const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
   const std::size_t column =
       std::size_t{launch.columns} * launch.threads * static_cast<std::size_t>(rows) * sizeof(float);
-  const std::size_t columns = launch.kind.features == Features::kFew ? 2 : 1;
+  const std::size_t columns = launch.kind.features == AccumulatorLayout::kPerFeature ? 2 : 1;
   return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
 }
 
@@ -53,21 +53,21 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
   }
 }
 
-std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members) {
+std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t members) {
   const auto rows = static_cast<std::size_t>(RowsPerLane(points));
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
   const std::size_t warp =
-      launch.slots * vectors * 32 * sizeof(Float4) + launch.features * UnitColumnBytes(points);
-  return kTeams * (2 * launch.unit_words * sizeof(Float4) + members * warp);
+      launch.slots * vectors * 32 * sizeof(Float4) + launch.features * SubtreeColumnBytes(points);
+  return kTeams * (2 * launch.subtree_words * sizeof(Float4) + members * warp);
 }
 
-std::uint32_t UnitMembers(int points, const UnitLaunch& launch) {
+std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch) {
   std::uint32_t best = 1;
   std::size_t most = 0;
-  for (std::uint32_t members = kMostMembers; members > 0; --members) {
-    const std::size_t bytes = UnitSharedBytes(points, launch, members) + 2048;
+  for (std::uint32_t members = kMaxTeamWarps; members > 0; --members) {
+    const std::size_t bytes = SubtreeSharedBytes(points, launch, members) + 2048;
     const std::size_t resident =
-        std::min<std::size_t>(kSharedLimit / bytes, kMostMembers / members) * members;
+        std::min<std::size_t>(kSharedLimit / bytes, kMaxTeamWarps / members) * members;
     if (resident > most) {
       most = resident;
       best = members;
@@ -76,23 +76,23 @@ std::uint32_t UnitMembers(int points, const UnitLaunch& launch) {
   return best;
 }
 
-void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream) {
+void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream) {
   switch (points) {
     case 4:
-      LaunchUnitsPoints<4>(launch, stream);
+      LaunchSubtreesPoints<4>(launch, stream);
       break;
     case 6:
-      LaunchUnitsPoints<6>(launch, stream);
+      LaunchSubtreesPoints<6>(launch, stream);
       break;
     case 8:
-      LaunchUnitsPoints<8>(launch, stream);
+      LaunchSubtreesPoints<8>(launch, stream);
       break;
     default:
-      throw std::logic_error("no unit kernel for " + std::to_string(points));
+      throw std::logic_error("no subtree kernel for " + std::to_string(points));
   }
 }
 
-void PlaceStack(int points, int slots, QuadratureLaunch& launch) {
+void ChooseSharedMemory(int points, int slots, QuadratureLaunch& launch) {
   const auto all = static_cast<std::uint32_t>(slots);
   const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
   const std::size_t budget = (kSharedLimit / blocks - 1024) * launch.threads / 128;
@@ -125,7 +125,7 @@ struct TapePlan {
   std::vector<RangeSums> sums;
 };
 
-TapePlan PlanRanges(const Tape& tape, Features where, std::size_t target) {
+TapePlan PlanRanges(const Tape& tape, AccumulatorLayout where, std::size_t target) {
   const std::size_t total = tape.words.size() / tape::kChunk;
   const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
   TapePlan plan;
@@ -139,13 +139,13 @@ TapePlan PlanRanges(const Tape& tape, Features where, std::size_t target) {
                              static_cast<std::uint32_t>(segment.chunks)});
       plan.sums.push_back({segment.group, {}});
     }
-    plan.sums.back().Merge(segment.features, where == Features::kPlaced);
+    plan.sums.back().Merge(segment.features, where == AccumulatorLayout::kSlots);
   }
   return plan;
 }
 
 // A tape in device memory with its stream.
-struct DeviceTape {
+struct DeviceValueTape {
   Tape tape;  // words freed after the upload
   DeviceArray<Float4> words;
   DeviceArray<TapeRange> ranges;
@@ -154,10 +154,10 @@ struct DeviceTape {
   std::size_t chunks = 0;
 };
 
-class QuadratureOnDevice final : public TreeExplainer {
+class DeviceQuadrature final : public TreeExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
-  QuadratureOnDevice(int device, int gpus, TapeOptions options, int threads, int share)
+  DeviceQuadrature(int device, int gpus, TapeOptions options, int threads, int share)
       : device_(SelectDevice(device)),
         threads_of_host_(std::max(1, AvailableThreads() / gpus)),
         options_(std::move(options)),
@@ -180,14 +180,14 @@ class QuadratureOnDevice final : public TreeExplainer {
     options.segment_words = SegmentWords(annotated);
     TapeSet set = CompileTapes(annotated, options);
     categorical_ = set.categorical;
-    where_ = set.where;
+    layout_ = set.where;
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     tapes_.clear();
     segments_ = 0;
     planned_ = 0;
     for (Tape& tape : set.tapes) {
       segments_ += tape.segments.size();
-      auto on_device = std::make_unique<DeviceTape>();
+      auto on_device = std::make_unique<DeviceValueTape>();
       on_device->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
       on_device->tape = std::move(tape);
       on_device->chunks = on_device->tape.words.size() / tape::kChunk;
@@ -196,7 +196,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     RequireStackFits();
     shared_.reset();
     if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kLeastSharedLeaves)) {
-      const std::int32_t leaves = share_ > 0 ? share_ : UnitLeaves(annotated);
+      const std::int32_t leaves = share_ > 0 ? share_ : SubtreeLeaves(annotated);
       shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
       if (!shared_->usable()) shared_.reset();
     }
@@ -217,7 +217,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     shares_ = Shares(rows.rows);
     const std::size_t at_once = RowsAtOnce(rows.rows);
     if (!shares_) MakePlan(at_once);
-    seconds_ = pieces_.Run(rows, at_once, threads_of_host_, to, !shares_);
+    seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to, !shares_);
   }
 
   Results interactions(const RowBlock& rows) override {
@@ -247,19 +247,19 @@ class QuadratureOnDevice final : public TreeExplainer {
   // Small models need small segments to spread over the blocks, large ones long segments.
   static std::size_t SegmentWords(const AnnotatedModel& model) {
     const std::size_t nodes = SplitCount(model);
-    if (WhereSumsAre(model.features) == Features::kPlaced) {
-      return std::max<std::size_t>(256, nodes * 7 / kPlacedSegments);
+    if (ChooseAccumulatorLayout(model.features) == AccumulatorLayout::kSlots) {
+      return std::max<std::size_t>(256, nodes * 7 / kSlottedSegments);
     }
     return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
   }
 
-  // Many features set many rows apart: smaller units. Depends on the model alone.
-  static std::int32_t UnitLeaves(const AnnotatedModel& model) {
+  // Many features set many rows apart: smaller subtrees. Depends on the model alone.
+  static std::int32_t SubtreeLeaves(const AnnotatedModel& model) {
     return model.features <= 10 ? 32 : (model.features <= 256 ? 16 : 12);
   }
 
-  // Few rows are seldom alike. Sums for the pairs of a unit's features are in shared memory: small
-  // units where there are many.
+  // Few rows are seldom alike. Sums for the pairs of a subtree's features are in shared memory:
+  // small subtrees where there are many.
   InteractionOptions Tiles(bool many) const {
     InteractionOptions options;
     if (share_ >= 0) {
@@ -302,7 +302,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   // Of sums and results, where so many rows are explained at once.
   std::size_t BytesOfRow(std::size_t rows) const {
     const std::size_t results = 2 * ValuesPerRow(shape_);  // as doubles, and as floats twice
-    if (where_ == Features::kFew) {
+    if (layout_ == AccumulatorLayout::kPerFeature) {
       return (RangesFor(rows) * features() + results) * sizeof(double);
     }
     std::size_t columns = 0;
@@ -312,7 +312,8 @@ class QuadratureOnDevice final : public TreeExplainer {
     return columns * sizeof(float) + results * sizeof(double);
   }
 
-  QuadratureLaunch Geometry(const DeviceTape& tape, KernelKind kind, std::size_t rows) const {
+  QuadratureLaunch Geometry(const DeviceValueTape& tape, KernelVariant kind,
+                            std::size_t rows) const {
     QuadratureLaunch launch;
     launch.features = static_cast<std::uint32_t>(shape_.features);
     launch.columns = tape.tape.places;
@@ -320,7 +321,7 @@ class QuadratureOnDevice final : public TreeExplainer {
     launch.rows_per_lane = RowsPerLane(tape.tape.points);
     launch.threads =
         static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
-    PlaceStack(tape.tape.points, tape.tape.slots, launch);
+    ChooseSharedMemory(tape.tape.points, tape.tape.slots, launch);
     // Very deep trees: fewer rows a block.
     while (launch.threads > 32 && QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit) {
       launch.threads /= 2;
@@ -330,7 +331,7 @@ class QuadratureOnDevice final : public TreeExplainer {
 
   void RequireStackFits() const {
     for (const auto& tape : tapes_) {
-      const KernelKind kind{true, where_};
+      const KernelVariant kind{true, layout_};
       const QuadratureLaunch launch = Geometry(*tape, kind, 1);
       if (QuadratureSharedBytes(tape->tape.points, launch) > kSharedLimit) {
         throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.slots) +
@@ -339,10 +340,10 @@ class QuadratureOnDevice final : public TreeExplainer {
     }
   }
 
-  void Explain(const PieceOnDevice& piece) {
+  void Explain(const DeviceBatch& piece) {
     const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
     x_.Reserve(features() * stride);
-    const KernelKind kind{categorical_ || piece.missing, where_};
+    const KernelVariant kind{categorical_ || piece.missing, layout_};
     const std::uint32_t* order =
         shares_ ? shared_->OrderRows(piece.rows, piece.count, piece.stream) : nullptr;
     TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
@@ -369,32 +370,33 @@ class QuadratureOnDevice final : public TreeExplainer {
       const std::size_t target = segments_ <= kFewSegments
                                      ? tape->chunks
                                      : std::max<std::size_t>(1, wanted * tape->chunks / chunks);
-      const TapePlan ranges = PlanRanges(tape->tape, where_, target);
+      const TapePlan ranges = PlanRanges(tape->tape, layout_, target);
       first_range_.push_back(sums.size());
       sums.insert(sums.end(), ranges.sums.begin(), ranges.sums.end());
       tape->ranges.Upload(ranges.ranges);
     }
     first_range_.push_back(sums.size());
     sums_.Plan(sums, static_cast<std::uint32_t>(shape_.features),
-               static_cast<std::uint32_t>(shape_.groups), where_ == Features::kPlaced);
+               static_cast<std::uint32_t>(shape_.groups), layout_ == AccumulatorLayout::kSlots);
     planned_ = wanted;
   }
 
   // Every node for every row.
-  void RunRows(KernelKind kind, std::uint32_t stride, const PieceOnDevice& piece) {
+  void RunRows(KernelVariant kind, std::uint32_t stride, const DeviceBatch& piece) {
     const cudaStream_t main = piece.stream;
     const std::size_t slice = features() * stride;
     // Events between streams take longer than a small model.
     const bool alone = tapes_.size() == 1;
     if (!alone) ready_.Record(main);
     for (std::size_t i = 0; i < tapes_.size(); ++i) {
-      DeviceTape& tape = *tapes_[i];
+      DeviceValueTape& tape = *tapes_[i];
       QuadratureLaunch launch = Geometry(tape, kind, piece.count);
       launch.words = tape.words.data();
       launch.ranges = tape.ranges.data();
       launch.sets = sets_.data();
       launch.x = x_.data();
-      launch.partial = partial_.data() + (where_ == Features::kFew ? first_range_[i] * slice : 0);
+      launch.partial = partial_.data() +
+                       (layout_ == AccumulatorLayout::kPerFeature ? first_range_[i] * slice : 0);
       launch.columns_of_sums = reinterpret_cast<float*>(partial_.data());
       launch.lists = sums_.lists();
       launch.list_begin = sums_.list_begin() + first_range_[i];
@@ -417,12 +419,12 @@ class QuadratureOnDevice final : public TreeExplainer {
   int share_;
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
-  Features where_ = Features::kFew;
+  AccumulatorLayout layout_ = AccumulatorLayout::kPerFeature;
   TreeEnsemble shape_;                            // features and groups alone
   TreeEnsemble model_;                            // for interactions, compiled at first use
   std::unique_ptr<DeviceInteractions> pairs_[2];  // for few rows and for many
   std::vector<double> expected_;
-  std::vector<std::unique_ptr<DeviceTape>> tapes_;
+  std::vector<std::unique_ptr<DeviceValueTape>> tapes_;
   DeviceArray<std::uint32_t> sets_;
   PartialSums sums_;
   std::size_t segments_ = 0;
@@ -432,7 +434,7 @@ class QuadratureOnDevice final : public TreeExplainer {
   DeviceArray<float> x_;
   DeviceArray<double> partial_;
   CudaEvent ready_;
-  DevicePieces<float> pieces_{false, [this](const PieceOnDevice& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{false, [this](const DeviceBatch& piece) { Explain(piece); }};
   double seconds_ = 0;
 };
 
@@ -461,11 +463,11 @@ RETABLE_REGISTER(
        const auto gpus =
            static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
        for (int i = 0; i < gpus; ++i) {
-         parts.push_back(std::make_unique<QuadratureOnDevice>(
+         parts.push_back(std::make_unique<DeviceQuadrature>(
              first + i, gpus, options, static_cast<int>(IntegerParameter(p, "threads", 0)),
              static_cast<int>(IntegerParameter(p, "share", -1))));
        }
-       return ShareRows(std::move(parts));
+       return ShardRows(std::move(parts));
      }});
 
 }  // namespace retable::treeshap

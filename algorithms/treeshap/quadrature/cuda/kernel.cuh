@@ -41,26 +41,27 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 }
 
 //! The interpreter's memory of one lane. OneStack: no slot is in local memory.
-template <int Q, int R, Features Kind, bool OneStack = false>
+template <int Q, int R, AccumulatorLayout Kind, bool OneStack = false>
 struct DeviceMemory {
-  // Models with categories have no units. There are units where a lane has two rows.
+  // Models with categories have no subtrees. There are subtrees where a lane has two rows.
   static constexpr bool kCategories = R == RowsPerLane(Q);
-  static constexpr bool kUnits = Q >= kLeastUnitPoints && R == kSharedRowsPerLane;
+  static constexpr bool kSharedSubtrees = Q >= kMinSubtreePoints && R == kSharedRowsPerLane;
 
-  const float* x;   // global, at the lane's first row: features x stride
-  char* columns;    // shared, at the lane's first row: phi and, behind it, x of each feature
-  float4* stack;    // shared_slots x vectors x threads
-  float4* local;    // kLocalSlots x vectors, of this lane
-  double* partial;  // few: this range's slice, at the lane's first row; others kPairedRows behind
-  float* column;    // placed: the next column of sums, at the lane's first row
+  const float* x;  // global, at the lane's first row: features x stride
+  char* columns;   // shared, at the lane's first row: phi and, behind it, x of each feature
+  float4* stack;   // shared_slots x vectors x threads
+  float4* local;   // kLocalSlots x vectors, of this lane
+  double*
+      partial;  // few: this range's slice, at the lane's first row; others kSecondRowOffset behind
+  float* column;  // placed: the next column of sums, at the lane's first row
   const std::uint32_t* sets;
   std::uint32_t stride;     // of partial and of wide x
   std::uint32_t step;       // bytes of a shared column
   std::uint32_t phi_bytes;  // of which phi
   std::uint32_t threads;
   int shared_slots;
-  std::uint32_t first_unit;
-  const std::uint16_t* classes;  // of the batch's first unit, at the lane's first row
+  std::uint32_t first_subtree;
+  const std::uint16_t* classes;  // of the batch's first subtree, at the lane's first row
   const std::uint32_t* bases;
   const float4* table;
 
@@ -70,16 +71,19 @@ struct DeviceMemory {
   // Few features have phi and x side by side, `step` bytes a feature: a multiple of 256, so that
   // the flags, the top eight bits, fall out of the 32-bit product. Others have places of phi alone.
   __device__ __forceinline__ char* Column(std::uint32_t bits) const {
-    return columns +
-           (Kind == Features::kFew ? bits : bits >> tape::kPlaceShift & tape::kPlaceMask) * step;
+    return columns + (Kind == AccumulatorLayout::kPerFeature
+                          ? bits
+                          : bits >> tape::kSlotShift & tape::kSlotMask) *
+                         step;
   }
 
   static __device__ __forceinline__ std::size_t Feature(std::uint32_t bits) {
-    return bits & (Kind == Features::kPlaced ? tape::kPlacedFeatureMask : tape::kFeatureMask);
+    return bits &
+           (Kind == AccumulatorLayout::kSlots ? tape::kSlottedFeatureMask : tape::kFeatureMask);
   }
 
   __device__ __forceinline__ void X(std::uint32_t bits, float (&out)[R]) const {
-    if constexpr (Kind == Features::kFew) {
+    if constexpr (Kind == AccumulatorLayout::kPerFeature) {
       Unpack<R>(*reinterpret_cast<const RowVector<R>*>(Column(bits) + phi_bytes), out);
     } else {
       const float* at = x + Feature(bits) * stride;
@@ -145,13 +149,13 @@ struct DeviceMemory {
 
   // K and contributions of the rows' classes, one of them or both.
   __device__ __forceinline__ const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
-    const std::uint32_t unit = tape::Bits(at->x) - first_unit;
+    const std::uint32_t subtree = tape::Bits(at->x) - first_subtree;
     const std::uint32_t own = tape::Bits(at->y);
     const std::uint32_t width = tape::Bits(at->z);
     const std::uint32_t k_at = tape::Bits(at->w);
     const float4* from[R];
-    const std::uint16_t* of = classes + static_cast<std::size_t>(unit) * stride;
-    const float4* base = table + __ldg(bases + unit);
+    const std::uint16_t* of = classes + static_cast<std::size_t>(subtree) * stride;
+    const float4* base = table + __ldg(bases + subtree);
     if constexpr (R == 2) {
       const std::uint32_t two = __ldg(reinterpret_cast<const std::uint32_t*>(of));
       from[0] = base + (two & 0xffffu) * width;
@@ -161,7 +165,7 @@ struct DeviceMemory {
     }
     constexpr int kGroups = (Q + 3) / 4;
 #pragma unroll
-    for (int v = 0; v < kGroups && k_at != LikeUnit::kNoK; ++v) {
+    for (int v = 0; v < kGroups && k_at != MergedSubtree::kNoK; ++v) {
 #pragma unroll
       for (int r = 0; r < R; ++r) {
         const float4 four = __ldg(from[r] + k_at + v);
@@ -195,13 +199,13 @@ struct DeviceMemory {
   __device__ __forceinline__ void Clear(std::uint32_t feature) {
     double* at = partial + static_cast<std::size_t>(feature) * stride;
 #pragma unroll
-    for (int r = 0; r < R; ++r) at[r * kPairedRows] = 0;
+    for (int r = 0; r < R; ++r) at[r * kSecondRowOffset] = 0;
   }
 
   // Folds the sums into double: the error does not grow with the number of trees. The adds
   // are atomic only to be asynchronous; no other thread touches these addresses.
   __device__ __forceinline__ const Float4* Fold(const Float4* at, std::uint32_t count) {
-    if constexpr (Kind == Features::kFew) {
+    if constexpr (Kind == AccumulatorLayout::kPerFeature) {
       for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at)[i]);
         auto* from = reinterpret_cast<RowVector<R>*>(Column(bits));
@@ -210,7 +214,7 @@ struct DeviceMemory {
         Unpack<R>(*from, sum);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-          if (sum[r] != 0) atomicAdd(to + r * kPairedRows, static_cast<double>(sum[r]));
+          if (sum[r] != 0) atomicAdd(to + r * kSecondRowOffset, static_cast<double>(sum[r]));
           sum[r] = 0;
         }
         *from = Packed<R>(sum);
@@ -221,7 +225,7 @@ struct DeviceMemory {
 
   // Every sum is written to the next column, once, and not seen again here.
   __device__ __forceinline__ const Float4* Spill(const Float4* at, std::uint32_t count) {
-    if constexpr (Kind == Features::kPlaced) {
+    if constexpr (Kind == AccumulatorLayout::kSlots) {
       const float zero[R] = {};
 #pragma unroll 4
       for (std::uint32_t i = 0; i < count; ++i) {
@@ -240,7 +244,7 @@ __device__ __forceinline__ void CopyChunkAsync(Float4* to, const Float4* from) {
   CopyAsync(to, from, tape::kChunk, threadIdx.x, blockDim.x);
 }
 
-template <int Q, int R, bool General, Features Kind>
+template <int Q, int R, bool General, AccumulatorLayout Kind>
 __global__ void __launch_bounds__(128, ResidentBlocks(Q))
     QuadratureKernel(QuadratureLaunch launch) {
   extern __shared__ Float4 shared[];
@@ -260,21 +264,21 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   memory.sets = launch.sets;
   memory.stride = launch.stride;
   memory.phi_bytes = pitch * static_cast<std::uint32_t>(sizeof(float));
-  memory.step = memory.phi_bytes * (Kind == Features::kFew ? 2 : 1);
+  memory.step = memory.phi_bytes * (Kind == AccumulatorLayout::kPerFeature ? 2 : 1);
   memory.threads = blockDim.x;
   float4 local[kLocalSlots * kVectors];
   memory.local = local;
   memory.shared_slots = static_cast<int>(launch.shared_slots);
   memory.stack = stack + threadIdx.x;
-  memory.first_unit = launch.first_unit;
+  memory.first_subtree = launch.first_subtree;
   memory.classes = launch.classes + first_row + lane_row;
   memory.bases = launch.bases;
   memory.table = launch.table;
   const std::uint32_t begin = __ldg(launch.list_begin + blockIdx.y);
-  if constexpr (Kind == Features::kFew) {
+  if constexpr (Kind == AccumulatorLayout::kPerFeature) {
     memory.partial = launch.partial +
                      static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
-                     PlaceOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
+                     PositionOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
     const std::uint32_t last = __ldg(launch.list_begin + blockIdx.y + 1);
 #pragma unroll 8
     for (std::uint32_t i = begin; i < last; ++i) memory.Clear(__ldg(launch.lists + i));
@@ -289,7 +293,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
     auto* column = reinterpret_cast<float*>(memory.columns + f * memory.step);
     for (std::uint32_t r = 0; r < R; ++r) {
       column[r] = 0;
-      if constexpr (Kind == Features::kFew) {
+      if constexpr (Kind == AccumulatorLayout::kPerFeature) {
         column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.stride + r];
       }
     }
@@ -307,7 +311,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   }
 }
 
-template <int Q, int R, bool General, Features Kind>
+template <int Q, int R, bool General, AccumulatorLayout Kind>
 void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
   const auto kernel = QuadratureKernel<Q, R, General, Kind>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
@@ -317,8 +321,8 @@ void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
   CheckCuda(cudaGetLastError(), "quadrature kernel");
 }
 
-template <int Q, bool General, Features Kind>
-void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
+template <int Q, bool General, AccumulatorLayout Kind>
+void LaunchVariant(const QuadratureLaunch& launch, cudaStream_t stream) {
   constexpr int R = RowsPerLane(Q);
   if constexpr (kSharedRowsPerLane != R) {
     if (launch.rows_per_lane == kSharedRowsPerLane) {
@@ -332,11 +336,11 @@ void LaunchKind(const QuadratureLaunch& launch, cudaStream_t stream) {
 template <int Q, bool General>
 void LaunchFeatures(const QuadratureLaunch& launch, cudaStream_t stream) {
   switch (launch.kind.features) {
-    case Features::kFew:
-      LaunchKind<Q, General, Features::kFew>(launch, stream);
+    case AccumulatorLayout::kPerFeature:
+      LaunchVariant<Q, General, AccumulatorLayout::kPerFeature>(launch, stream);
       break;
-    case Features::kPlaced:
-      LaunchKind<Q, General, Features::kPlaced>(launch, stream);
+    case AccumulatorLayout::kSlots:
+      LaunchVariant<Q, General, AccumulatorLayout::kSlots>(launch, stream);
       break;
   }
 }

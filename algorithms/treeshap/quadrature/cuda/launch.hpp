@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Launches of the quadrature kernel: one translation unit for each number of points in a pass.
+//! Launches of the quadrature kernel: one translation subtree for each number of points in a pass.
 
 #include <cuda_runtime.h>
 
@@ -18,9 +18,9 @@ struct TapeRange {
 };
 
 //! Few features: values and float sums are in shared memory. Placed ones: sums alone.
-struct KernelKind {
+struct KernelVariant {
   bool general = false;  //!< with missing values or categories
-  Features features = Features::kFew;
+  AccumulatorLayout features = AccumulatorLayout::kPerFeature;
 };
 
 //! Stack slots a lane can keep in local memory; the low, busy slots are in shared memory.
@@ -44,34 +44,34 @@ struct QuadratureLaunch {
   std::uint32_t range_count = 0;
   std::uint32_t threads = 128;
   std::uint32_t shared_slots = 0;  //!< the rest, at most kLocalSlots, is in local memory
-  KernelKind kind;
+  KernelVariant kind;
   int rows_per_lane = 1;
 
-  // Shared units: what the unit kernel left for the rows.
-  std::uint32_t first_unit = 0;            //!< of the batch
-  const std::uint16_t* classes = nullptr;  //!< units x stride
-  const std::uint32_t* bases = nullptr;    //!< of each unit's classes in `table`
+  // Shared subtrees: what the subtree kernel left for the rows.
+  std::uint32_t first_subtree = 0;         //!< of the batch
+  const std::uint16_t* classes = nullptr;  //!< subtrees x stride
+  const std::uint32_t* bases = nullptr;    //!< of each subtree's classes in `table`
   const float4* table = nullptr;
 };
 
-//! Of a block of the unit kernel: one for each scheduler of a multiprocessor.
+//! Of a block of the subtree kernel: one for each scheduler of a multiprocessor.
 inline constexpr std::uint32_t kTeams = 4;
-inline constexpr std::uint32_t kMostMembers = 4;
+inline constexpr std::uint32_t kMaxTeamWarps = 4;
 
-//! One launch of the unit kernel: every item of a batch of units, taken by teams in turn.
-struct UnitLaunch {
-  const Unit* units = nullptr;  //!< of the batch
+//! One launch of the subtree kernel: every item of a batch of subtrees, taken by teams in turn.
+struct SubtreeLaunch {
+  const SharedSubtree* subtrees = nullptr;  //!< of the batch
   const Float4* words = nullptr;
   const std::uint32_t* feature_lists = nullptr;
   const float* x = nullptr;  //!< features x stride
   std::uint32_t stride = 0;
-  std::uint32_t slots = 0;       //!< of the stack
-  std::uint32_t features = 0;    //!< the longest list
-  std::uint32_t unit_words = 0;  //!< the longest tape
+  std::uint32_t slots = 0;          //!< of the stack
+  std::uint32_t features = 0;       //!< the longest list
+  std::uint32_t subtree_words = 0;  //!< the longest tape
   bool missing = false;
   std::uint32_t members = 1;            //!< warps of a team; an item has so many warps' classes
   const std::uint32_t* rows = nullptr;  //!< one of each class: GroupingLaunch::members
-  const UnitItem* items = nullptr;
+  const SubtreeItem* items = nullptr;
   std::uint32_t* counters = nullptr;  //!< of GroupingLaunch
   float4* table = nullptr;
 };
@@ -81,13 +81,13 @@ constexpr int RowsPerLane(int points) {
   return points <= 4 ? 2 : 1;
 }
 
-//! The same above shared units, where treelets are few: there are kernels of both forms.
+//! The same above shared subtrees, where treelets are few: there are kernels of both forms.
 inline constexpr int kSharedRowsPerLane = 2;
-//! Passes above shared units have so many points at least: fewer kernels, and fewer tapes.
-inline constexpr int kLeastUnitPoints = 4;
+//! Passes above shared subtrees have so many points at least: fewer kernels, and fewer tapes.
+inline constexpr int kMinSubtreePoints = 4;
 
-//! Bytes between the columns of a warp of the unit kernel: x of a feature and its sum.
-constexpr std::uint32_t UnitColumnBytes(int points) {
+//! Bytes between the columns of a warp of the subtree kernel: x of a feature and its sum.
+constexpr std::uint32_t SubtreeColumnBytes(int points) {
   return 2 * 32 * static_cast<std::uint32_t>(RowsPerLane(points) * sizeof(float));
 }
 
@@ -105,16 +105,16 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
 
-//! Bytes of shared memory a block of the unit kernel needs, with so many members a team.
-std::size_t UnitSharedBytes(int points, const UnitLaunch& launch, std::uint32_t members);
+//! Bytes of shared memory a block of the subtree kernel needs, with so many members a team.
+std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t members);
 
 //! The members that put most warps on a multiprocessor.
-std::uint32_t UnitMembers(int points, const UnitLaunch& launch);
+std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch);
 
-//! Enqueues the unit kernel. @throws std::runtime_error on a launch failure.
-void LaunchUnits(int points, const UnitLaunch& launch, cudaStream_t stream);
+//! Enqueues the subtree kernel. @throws std::runtime_error on a launch failure.
+void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream);
 
 template <int Q>
-void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream);
+void LaunchSubtreesPoints(const SubtreeLaunch& launch, cudaStream_t stream);
 
 }  // namespace retable::treeshap

@@ -6,13 +6,14 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr bool EachRowHasItsPlace() {
+constexpr bool EachRowHasItsPosition() {
   for (std::uint32_t row = 0; row < 128; ++row) {
-    if (RowOfPlace(PlaceOfRow(row)) != row || PlaceOfRow(row) / 64 != row / 64) return false;
+    if (RowAtPosition(PositionOfRow(row)) != row || PositionOfRow(row) / 64 != row / 64)
+      return false;
   }
   return true;
 }
-static_assert(EachRowHasItsPlace());
+static_assert(EachRowHasItsPosition());
 
 constexpr std::uint32_t kThreads = 128;     // that clear
 constexpr std::uint32_t kAddThreads = 256;  // that add
@@ -26,12 +27,12 @@ __global__ void ClearColumns(const std::uint32_t* columns, std::uint32_t stride,
 template <class Sum>
 struct Lane {
   using Vector = Sum;
-  static constexpr std::uint32_t kPlaces = 1;
+  static constexpr std::uint32_t kPositions = 1;
 };
 template <>
 struct Lane<float> {
   using Vector = float4;
-  static constexpr std::uint32_t kPlaces = 4;
+  static constexpr std::uint32_t kPositions = 4;
 };
 
 __device__ __forceinline__ void AddTo(double (&sum)[1], double one) {
@@ -53,14 +54,14 @@ __global__ void __launch_bounds__(kAddThreads)
                const std::uint32_t* row_order, std::uint32_t features, std::uint32_t stride,
                std::uint32_t rows, std::uint32_t groups, double* out) {
   using Vector = typename Lane<Sum>::Vector;
-  constexpr std::uint32_t kOwn = Lane<Sum>::kPlaces;
-  constexpr std::uint32_t kPlaces = 32 * kOwn;
+  constexpr std::uint32_t kOwn = Lane<Sum>::kPositions;
+  constexpr std::uint32_t kPositions = 32 * kOwn;
   constexpr std::uint32_t kEach = 32 / (kAddThreads / 32);  // features of a warp
   constexpr std::uint32_t kAhead = 4;
-  __shared__ double tile[32][kPlaces + 1];
+  __shared__ double tile[32][kPositions + 1];
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t warp = threadIdx.x / 32;
-  const std::uint32_t first_place = blockIdx.x * kPlaces;
+  const std::uint32_t first_position = blockIdx.x * kPositions;
   const std::uint32_t first_feature = blockIdx.y * 32;
   const std::uint32_t group = blockIdx.z;
   const std::uint32_t side = features + 1;
@@ -92,8 +93,8 @@ __global__ void __launch_bounds__(kAddThreads)
 #pragma unroll
     for (std::uint32_t i = 0; i < kAhead; ++i) {
       const std::size_t column = __shfl_sync(0xffffffffu, numbers, done % 32 + i);
-      read[i] =
-          __ldcs(reinterpret_cast<const Vector*>(partial + column * stride + first_place) + lane);
+      read[i] = __ldcs(reinterpret_cast<const Vector*>(partial + column * stride + first_position) +
+                       lane);
     }
 #pragma unroll
     for (std::uint32_t i = 0; i < kAhead; ++i) {
@@ -105,9 +106,9 @@ __global__ void __launch_bounds__(kAddThreads)
   while (f < own_end) next_feature();
   __syncthreads();
   const std::uint32_t to_feature = first_feature + lane;
-  for (std::uint32_t i = warp; i < kPlaces; i += kAddThreads / 32) {
-    const std::uint32_t place = first_place + i;
-    const std::uint32_t row = std::is_same_v<Sum, float> ? place : RowOfPlace(place);
+  for (std::uint32_t i = warp; i < kPositions; i += kAddThreads / 32) {
+    const std::uint32_t place = first_position + i;
+    const std::uint32_t row = std::is_same_v<Sum, float> ? place : RowAtPosition(place);
     if (row >= rows || to_feature >= side) continue;
     const std::uint32_t target = row_order == nullptr ? row : row_order[row];
     const double value = to_feature < features ? tile[lane][i] : 0;

@@ -19,12 +19,12 @@
 
 namespace retable::treeshap {
 
-inline constexpr std::uint32_t kPairedRows = 32;
+inline constexpr std::uint32_t kSecondRowOffset = 32;
 
-RETABLE_HD constexpr std::uint32_t PlaceOfRow(std::uint32_t row) {
-  return (row & ~63u) | (row & 1u) * kPairedRows | (row & 63u) >> 1;
+RETABLE_HD constexpr std::uint32_t PositionOfRow(std::uint32_t row) {
+  return (row & ~63u) | (row & 1u) * kSecondRowOffset | (row & 63u) >> 1;
 }
-RETABLE_HD constexpr std::uint32_t RowOfPlace(std::uint32_t place) {
+RETABLE_HD constexpr std::uint32_t RowAtPosition(std::uint32_t place) {
   return (place & ~63u) | (place & 31u) << 1 | (place >> 5 & 1u);
 }
 
@@ -39,7 +39,7 @@ struct RangeSums {
       features.insert(features.end(), more.begin(), more.end());
       return;
     }
-    MergeRising(features, more);
+    MergeSorted(features, more);
   }
 };
 

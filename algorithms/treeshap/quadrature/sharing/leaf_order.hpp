@@ -1,12 +1,12 @@
 #pragma once
 //! @file
-//! An order of rows in which neighbours read the same entries of the units' tables.
+//! An order of rows in which neighbours read the same entries of the subtrees' tables.
 //!
-//! Rows that end in one leaf of a tree are alike to the units of the trees that resemble it; rows
-//! that end in one leaf of several trees, of other outputs or of other times of the boosting, to
-//! more of them. So rows are sorted by the leaves of a few trees, the first tree's before the
-//! second's. On 10,000 rows of Covertype 32 neighbours are of 12 classes of a unit instead of 23.
-//! No result depends on the order.
+//! Rows that end in one leaf of a tree are alike to the subtrees of the trees that resemble it;
+//! rows that end in one leaf of several trees, of other outputs or of other times of the boosting,
+//! to more of them. So rows are sorted by the leaves of a few trees, the first tree's before the
+//! second's. On 10,000 rows of Covertype 32 neighbours are of 12 classes of a subtree instead
+//! of 23. No result depends on the order.
 
 #include <cstdint>
 #include <vector>
@@ -40,7 +40,8 @@ struct OrderTrees {
 OrderTrees ChooseOrder(const AnnotatedModel& model, std::uint32_t most = kOrderTrees);
 
 //! A tree's part of a row's key: parts do not overlap.
-RETABLE_HD std::uint32_t OrderPart(const OrderNode* nodes, std::uint32_t root, const float* row) {
+RETABLE_HD std::uint32_t OrderKeyPart(const OrderNode* nodes, std::uint32_t root,
+                                      const float* row) {
   OrderNode at = nodes[root];
   while (at.feature >= 0) {
     const float x = row[at.feature];

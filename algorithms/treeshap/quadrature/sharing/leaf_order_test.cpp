@@ -13,7 +13,7 @@ namespace {
 std::uint32_t Key(const OrderTrees& trees, const float* row) {
   std::uint32_t key = 0;
   for (std::uint32_t t = 0; t < trees.count; ++t) {
-    const std::uint32_t part = OrderPart(trees.nodes.data(), trees.roots[t], row);
+    const std::uint32_t part = OrderKeyPart(trees.nodes.data(), trees.roots[t], row);
     EXPECT_EQ(key & part, 0u) << "parts overlap";
     key |= part;
   }

@@ -48,7 +48,7 @@ __device__ __forceinline__ std::uint32_t Stepped(std::uint32_t ranks, std::uint3
   return __viaddmin_s16x2_relu(ranks, bound, 0x00010001u) * weight + sum;
 }
 
-// A unit's digits on the way to the keys of eight consecutive rows, two of them in a word.
+// A subtree's digits on the way to the keys of eight consecutive rows, two of them in a word.
 struct Digits {
   const uint4* program;  // of the next one
   const char* ranks;     // of the rows
@@ -124,8 +124,8 @@ template <std::uint32_t kBits>
 struct Table {
   static constexpr std::uint32_t kSlots = 1u << kBits;
   std::uint32_t* slots;    // the row that holds it
-  std::uint32_t* keys;     // of each row; of a speaker, in the end, its class
-  std::uint16_t* classes;  // of the result: of each row, on the way, its speaker
+  std::uint32_t* keys;     // of each row; of a representative, in the end, its class
+  std::uint16_t* classes;  // of the result: of each row, on the way, its representative
   std::uint32_t last;      // row; those behind it are its copies
   bool direct;             // the key is the slot
 
@@ -134,18 +134,18 @@ struct Table {
   }
 
   // The lowest row of each slot shall hold it: most rows see one before them and leave it so.
-  __device__ __forceinline__ void Claim(std::uint32_t key, std::uint32_t row) {
+  __device__ __forceinline__ void TakeOwnership(std::uint32_t key, std::uint32_t row) {
     std::uint32_t* slot = slots + Slot(key);
     if (*static_cast<volatile std::uint32_t*>(slot) > row) atomicMin(slot, row);
   }
 
   // Rows `lost` of eight whose slot another key holds.
-  __device__ __forceinline__ void SettleThose(std::uint32_t row, std::uint32_t lost) {
-    for (; lost != 0; lost &= lost - 1) Settle(row + static_cast<std::uint32_t>(__ffs(lost)) - 1);
+  __device__ __forceinline__ void ResolveRows(std::uint32_t row, std::uint32_t lost) {
+    for (; lost != 0; lost &= lost - 1) Resolve(row + static_cast<std::uint32_t>(__ffs(lost)) - 1);
   }
 
   // Takes the next free slot, or finds the row's key in one.
-  __device__ __forceinline__ void Settle(std::uint32_t row) {
+  __device__ __forceinline__ void Resolve(std::uint32_t row) {
     const std::uint32_t key = keys[row];
     for (std::uint32_t slot = Slot(key);; slot = (slot + 1) % kSlots) {
       std::uint32_t found = *static_cast<volatile std::uint32_t*>(slots + slot);
@@ -173,12 +173,13 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
   auto* program = keys + p.stride;
   __shared__ std::uint32_t count, listed;
   __shared__ std::uint32_t list[kListed];
-  const Unit unit = p.units[blockIdx.x];
-  Table<Size::kBits> table{slots, keys, p.classes + static_cast<std::size_t>(blockIdx.x) * p.stride,
-                           p.rows - 1, unit.keys <= kSlots};
-  const std::uint32_t used = table.direct ? (unit.keys + 3) / 4 : kSlots / 4;
-  for (std::uint32_t i = threadIdx.x; i < unit.key_words + kGroupWords; i += kThreads) {
-    program[i] = i < unit.key_words ? p.keys[unit.first_key + i] : 0;
+  const SharedSubtree subtree = p.subtrees[blockIdx.x];
+  Table<Size::kBits> table{slots, keys,
+                           p.output.classes + static_cast<std::size_t>(blockIdx.x) * p.stride,
+                           p.rows - 1, subtree.keys <= kSlots};
+  const std::uint32_t used = table.direct ? (subtree.keys + 3) / 4 : kSlots / 4;
+  for (std::uint32_t i = threadIdx.x; i < subtree.key_words + kGroupWords; i += kThreads) {
+    program[i] = i < subtree.key_words ? p.keys[subtree.first_key + i] : 0;
   }
   for (std::uint32_t i = threadIdx.x; i < used; i += kThreads) {
     shared[i] = make_uint4(kEmpty, kEmpty, kEmpty, kEmpty);
@@ -190,13 +191,14 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
 #pragma unroll 1
   for (std::uint32_t row = first; row < p.stride; row += kThreads * kRowsAtOnce) {
     std::uint32_t key[kRowsAtOnce];
-    Keys(reinterpret_cast<const uint4*>(program), unit.digits, p.missing, p.ranks + row, p.stride,
-         key);
+    Keys(reinterpret_cast<const uint4*>(program), subtree.digits, p.missing, p.ranks + row,
+         p.stride, key);
     auto* to = reinterpret_cast<uint4*>(keys + row);
     to[0] = make_uint4(key[0], key[1], key[2], key[3]);
     to[1] = make_uint4(key[4], key[5], key[6], key[7]);
 #pragma unroll
-    for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) table.Claim(key[i], min(row + i, p.rows - 1));
+    for (std::uint32_t i = 0; i < kRowsAtOnce; ++i)
+      table.TakeOwnership(key[i], min(row + i, p.rows - 1));
   }
   __syncthreads();
 
@@ -204,44 +206,44 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
 #pragma unroll 1
   for (std::uint32_t row = first; row < p.stride; row += kThreads * kRowsAtOnce) {
     std::uint32_t key[2][4];
-    std::uint32_t speaker[kRowsAtOnce];
+    std::uint32_t representative[kRowsAtOnce];
     Unpack(reinterpret_cast<const uint4*>(keys + row)[0], key[0]);
     Unpack(reinterpret_cast<const uint4*>(keys + row)[1], key[1]);
     std::uint32_t lost = 0;
 #pragma unroll
     for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
-      speaker[i] = slots[table.Slot(key[i / 4][i % 4])];
-      if (keys[speaker[i]] != key[i / 4][i % 4]) lost |= 1u << i;
+      representative[i] = slots[table.Slot(key[i / 4][i % 4])];
+      if (keys[representative[i]] != key[i / 4][i % 4]) lost |= 1u << i;
     }
-    *reinterpret_cast<uint4*>(table.classes + row) =
-        make_uint4(speaker[0] | speaker[1] << 16, speaker[2] | speaker[3] << 16,
-                   speaker[4] | speaker[5] << 16, speaker[6] | speaker[7] << 16);
+    *reinterpret_cast<uint4*>(table.classes + row) = make_uint4(
+        representative[0] | representative[1] << 16, representative[2] | representative[3] << 16,
+        representative[4] | representative[5] << 16, representative[6] | representative[7] << 16);
     if (lost != 0) {
       const std::uint32_t place = atomicAdd(&listed, 1u);
       if (place < kListed) {
         list[place] = row << 8 | lost;
       } else {
-        table.SettleThose(row, lost);
+        table.ResolveRows(row, lost);
       }
     }
   }
   __syncthreads();
   const std::uint32_t waiting = min(listed, kListed);
   for (std::uint32_t i = threadIdx.x; i < waiting; i += kThreads) {
-    table.SettleThose(list[i] >> 8, list[i] & 0xffu);
+    table.ResolveRows(list[i] >> 8, list[i] & 0xffu);
   }
   __syncthreads();
 
   // Speakers are numbered, and their keys make way for the numbers.
-  std::uint32_t* members = p.members + static_cast<std::size_t>(blockIdx.x) * p.rows;
-  uint4 speakers[kRounds];
+  std::uint32_t* members = p.output.representatives + static_cast<std::size_t>(blockIdx.x) * p.rows;
+  uint4 representatives[kRounds];
 #pragma unroll
   for (std::uint32_t k = 0; k < kRounds; ++k) {
     const std::uint32_t row = first + k * kThreads * kRowsAtOnce;
     const bool active = row < p.stride;
     std::uint32_t words[4];
-    if (active) speakers[k] = *reinterpret_cast<const uint4*>(table.classes + row);
-    Unpack(speakers[k], words);
+    if (active) representatives[k] = *reinterpret_cast<const uint4*>(table.classes + row);
+    Unpack(representatives[k], words);
     std::uint32_t mine = 0;
 #pragma unroll
     for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
@@ -258,9 +260,9 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
     if (threadIdx.x % 32 == 31) base = atomicAdd(&count, number);
     number += __shfl_sync(0xffffffffu, base, 31) - won;
     for (; mine != 0; mine &= mine - 1) {
-      const std::uint32_t speaker = row + static_cast<std::uint32_t>(__ffs(mine)) - 1;
-      keys[speaker] = number;
-      members[number++] = speaker;
+      const std::uint32_t representative = row + static_cast<std::uint32_t>(__ffs(mine)) - 1;
+      keys[representative] = number;
+      members[number++] = representative;
     }
   }
   __syncthreads();
@@ -269,7 +271,7 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
     const std::uint32_t row = first + k * kThreads * kRowsAtOnce;
     if (row >= p.stride) break;
     std::uint32_t words[4];
-    Unpack(speakers[k], words);
+    Unpack(representatives[k], words);
 #pragma unroll
     for (int i = 0; i < 4; ++i) words[i] = keys[words[i] & 0xffffu] | keys[words[i] >> 16] << 16;
     *reinterpret_cast<uint4*>(table.classes + row) =
@@ -277,14 +279,15 @@ __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(Group
   }
 
   if (threadIdx.x == 0) {
-    const std::uint32_t items = (count + p.item_classes - 1) / p.item_classes;
-    const std::uint32_t item = atomicAdd(p.counters + kItems, items);
-    const std::uint32_t base = atomicAdd(p.counters + kTableGroups, count * unit.width);
-    p.bases[blockIdx.x] = base;
+    const std::uint32_t items = (count + p.classes_per_item - 1) / p.classes_per_item;
+    const std::uint32_t item = atomicAdd(p.output.counters + kItems, items);
+    const std::uint32_t base = atomicAdd(p.output.counters + kTableGroups, count * subtree.width);
+    p.output.bases[blockIdx.x] = base;
     for (std::uint32_t i = 0; i < items; ++i) {
-      const std::uint32_t first_class = i * p.item_classes;
-      p.items[item + i] = {blockIdx.x, min(p.item_classes, count - first_class),
-                           blockIdx.x * p.rows + first_class, base + first_class * unit.width};
+      const std::uint32_t first_class = i * p.classes_per_item;
+      p.output.items[item + i] = {blockIdx.x, min(p.classes_per_item, count - first_class),
+                                  blockIdx.x * p.rows + first_class,
+                                  base + first_class * subtree.width};
     }
   }
 }
@@ -303,10 +306,11 @@ namespace {
 
 template <class Size>
 void LaunchSize(const GroupingLaunch& launch, cudaStream_t stream) {
-  const std::size_t bytes = ((1u << Size::kBits) + launch.stride + launch.key_words + kGroupWords) *
-                            sizeof(std::uint32_t);
+  const std::size_t bytes =
+      ((1u << Size::kBits) + launch.stride + launch.most_key_words + kGroupWords) *
+      sizeof(std::uint32_t);
   AllowSharedMemory(GroupRows<Size>, bytes);
-  GroupRows<Size><<<launch.unit_count, Size::kThreads, bytes, stream>>>(launch);
+  GroupRows<Size><<<launch.subtree_count, Size::kThreads, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "grouping");
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 //! @file
-//! Rows of a block grouped into classes, unit by unit; see quadrature/sharing/subtrees.hpp. One
-//! block of threads takes one unit: it reads the ranks of all rows, makes their keys and enters
-//! them in a hash table in shared memory (or, where there are few keys, in a table of all of them),
-//! numbers new entries, and writes each row's class and for each class one of its rows. Numbers
-//! depend on the order of atomics; results do not, for the rows of a class are alike.
+//! Rows of a block grouped into classes, subtree by subtree; see quadrature/sharing/subtrees.hpp.
+//! One block of threads takes one subtree: it reads the ranks of all rows, makes their keys and
+//! enters them in a hash table in shared memory (or, where there are few keys, in a table of all of
+//! them), numbers new entries, and writes each row's class and for each class one of its rows.
+//! Numbers depend on the order of atomics; results do not, for the rows of a class are alike.
 
 #include <cuda_runtime.h>
 
@@ -21,34 +21,37 @@ inline constexpr std::uint32_t kGroupedRows = 11264;
 //! Up to this many rows, three quarters of the small one, blocks are small and many.
 inline constexpr std::uint32_t kFewGroupedRows = 768;
 
-//! Up to a warp's lanes (times the rows of a lane) of classes of one unit.
-struct UnitItem {
-  std::uint32_t unit;   //!< counted from the first of the batch
-  std::uint32_t count;  //!< of classes
-  std::uint32_t row;    //!< where the item's entries of `members` begin
-  std::uint32_t table;  //!< where its classes begin in the table, in groups of four words
+//! Up to a warp's lanes (times the rows of a lane) of classes of one subtree.
+struct SubtreeItem {
+  std::uint32_t subtree;  //!< counted from the first of the batch
+  std::uint32_t count;    //!< of classes
+  std::uint32_t row;      //!< where the item's entries of `members` begin
+  std::uint32_t table;    //!< where its classes begin in the table, in groups of four words
 };
 
 //! Counters of a batch, zero before.
-enum UnitCounter : std::uint32_t { kItems, kTableGroups, kItemsTaken, kUnitCounters };
+enum SubtreeCounter : std::uint32_t { kItems, kTableGroups, kItemsTaken, kSubtreeCounters };
 
-//! What is to be shared with whom. Counters are zero before.
+//! Arguments of the grouping of rows into row classes.
 struct GroupingLaunch {
-  const Unit* units = nullptr;  //!< of the batch
-  const std::uint32_t* keys = nullptr;
-  const std::uint16_t* ranks = nullptr;  //!< features x stride
-  std::uint32_t rows = 0;                //!< at most kGroupedRows
+  const SharedSubtree* subtrees = nullptr;  //!< the batch's subtrees
+  const std::uint32_t* keys = nullptr;      //!< key programs
+  const std::uint16_t* ranks = nullptr;     //!< features x stride
+  std::uint32_t rows = 0;                   //!< at most kGroupedRows
   std::uint32_t stride = 0;
-  std::uint32_t unit_count = 0;
-  std::uint32_t key_words = 0;     //!< the longest key program
-  std::uint32_t item_classes = 0;  //!< of an item
-  bool missing = true;             //!< whether a value may be missing
+  std::uint32_t subtree_count = 0;
+  std::uint32_t most_key_words = 0;    //!< length of the longest key program
+  std::uint32_t classes_per_item = 0;  //!< the most row classes of an item
+  bool missing = true;                 //!< whether a value may be missing
 
-  std::uint16_t* classes = nullptr;  //!< units x stride
-  std::uint32_t* members = nullptr;  //!< units x rows: a row of each class
-  std::uint32_t* bases = nullptr;    //!< of each unit's classes in the table, groups of four words
-  UnitItem* items = nullptr;
-  std::uint32_t* counters = nullptr;  //!< kUnitCounters
+  struct Output {
+    std::uint16_t* classes = nullptr;          //!< subtrees x stride
+    std::uint32_t* representatives = nullptr;  //!< subtrees x rows: a row of each row class
+    //! Where each subtree's row classes begin in the table, in groups of four words.
+    std::uint32_t* bases = nullptr;
+    SubtreeItem* items = nullptr;
+    std::uint32_t* counters = nullptr;  //!< kSubtreeCounters, zero before
+  } output;
 };
 
 //! Ranks of `rows` rows (features x stride floats), into features x stride 16-bit numbers.

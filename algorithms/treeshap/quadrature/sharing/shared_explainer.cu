@@ -20,22 +20,22 @@ constexpr std::size_t RangesOf(std::size_t chunks) {
 }
 
 struct Batch {
-  std::uint32_t first_unit = 0;
-  std::uint32_t units = 0;
+  std::uint32_t first_subtree = 0;
+  std::uint32_t subtrees = 0;
   std::uint32_t first_range = 0;
   std::uint32_t ranges = 0;
   std::uint32_t first_partial = 0;  // of the round's ranges
-  std::size_t width = 0;            // of one row in the table: the units' widths
+  std::size_t width = 0;            // of one row in the table: the subtrees' widths
 };
 
 // A tape with what its kernels write: tapes run side by side.
 struct SharedTape {
   int points = 4;
-  int slots = 0, unit_slots = 0;
+  int slots = 0, subtree_slots = 0;
   std::uint32_t places = 0;
-  std::uint32_t unit_features = 0, key_words = 0, unit_length = 0;
-  DeviceArray<Float4> words, unit_words;
-  DeviceArray<Unit> units;
+  std::uint32_t subtree_features = 0, key_words = 0, subtree_length = 0;
+  DeviceArray<Float4> words, subtree_words;
+  DeviceArray<SharedSubtree> subtrees;
   DeviceArray<std::uint32_t> feature_lists, keys;
   DeviceArray<TapeRange> ranges;
   std::vector<RangeSums> range_sums;
@@ -43,7 +43,7 @@ struct SharedTape {
   // Grown to the largest batch.
   DeviceArray<std::uint16_t> classes;
   DeviceArray<std::uint32_t> members, bases, counters;
-  DeviceArray<UnitItem> items;
+  DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
   CudaStream stream;
   CudaEvent done;
@@ -51,13 +51,13 @@ struct SharedTape {
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
     const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
     for (const Batch& batch : batches) {
-      classes.Reserve(std::size_t{batch.units} * stride);
-      members.Reserve(std::size_t{batch.units} * rows);
-      bases.Reserve(batch.units);
-      items.Reserve(std::size_t{batch.units} * ((rows + per_item - 1) / per_item));
+      classes.Reserve(std::size_t{batch.subtrees} * stride);
+      members.Reserve(std::size_t{batch.subtrees} * rows);
+      bases.Reserve(batch.subtrees);
+      items.Reserve(std::size_t{batch.subtrees} * ((rows + per_item - 1) / per_item));
       table.Reserve(batch.width * rows);
     }
-    counters.Reserve(kUnitCounters);
+    counters.Reserve(kSubtreeCounters);
   }
 };
 
@@ -66,7 +66,7 @@ class BatchPlanner {
  public:
   BatchPlanner(const Tape& tape, std::int32_t features)
       : tape_(tape),
-        columns_(WhereSumsAre(features) == Features::kPlaced),
+        columns_(ChooseAccumulatorLayout(features) == AccumulatorLayout::kSlots),
         most_ranges_(RangesOf(tape.words.size() / tape::kChunk)) {}
 
   void Run(SharedTape& out) {
@@ -86,15 +86,15 @@ class BatchPlanner {
  private:
   std::size_t Width(const TapeSegment& segment) const {
     std::size_t width = 0;
-    for (std::size_t u = 0; u < segment.units; ++u) {
-      width += tape_.units[segment.first_unit + u].width;
+    for (std::size_t u = 0; u < segment.subtrees; ++u) {
+      width += tape_.subtrees[segment.first_subtree + u].width;
     }
     return width;
   }
 
   void AddBatch(std::size_t first, std::size_t last, std::size_t width, SharedTape& out) {
     Batch batch;
-    batch.first_unit = static_cast<std::uint32_t>(tape_.segments[first].first_unit);
+    batch.first_subtree = static_cast<std::uint32_t>(tape_.segments[first].first_subtree);
     batch.width = width;
     batch.first_range = static_cast<std::uint32_t>(ranges_.size());
     std::size_t chunks = 0;
@@ -103,7 +103,7 @@ class BatchPlanner {
         std::max<std::size_t>(1, (chunks + most_ranges_ - 1) / most_ranges_);
     for (std::size_t s = first; s < last; ++s) {
       const TapeSegment& segment = tape_.segments[s];
-      batch.units += static_cast<std::uint32_t>(segment.units);
+      batch.subtrees += static_cast<std::uint32_t>(segment.subtrees);
       const bool open = ranges_.size() > batch.first_range &&
                         out.range_sums.back().group == segment.group &&
                         ranges_.back().chunks + segment.chunks <= per_range;
@@ -128,7 +128,7 @@ class BatchPlanner {
 
 struct SharedQuadrature::State {
   std::uint32_t features = 0, groups = 1;
-  Features where = Features::kFew;
+  AccumulatorLayout where = AccumulatorLayout::kPerFeature;
   bool usable = false;
   std::vector<std::unique_ptr<SharedTape>> tapes;
   std::vector<PartialSums> rounds;  // a batch of every tape that has one left
@@ -155,7 +155,7 @@ struct SharedQuadrature::State {
         ranges.insert(ranges.end(), first, first + batch.ranges);
       }
       PartialSums round;
-      round.Plan(ranges, features, groups, where == Features::kPlaced);
+      round.Plan(ranges, features, groups, where == AccumulatorLayout::kSlots);
       rounds.push_back(std::move(round));
     }
   }
@@ -167,19 +167,19 @@ struct SharedQuadrature::State {
   }
 
   void RunBatch(SharedTape& tape, const Batch& batch, const PartialSums& round, const float* x,
-                std::uint32_t rows, std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
-    if (batch.units > 0) Units(tape, batch, x, rows, stride, kind, stream);
+                std::uint32_t rows, std::uint32_t stride, KernelVariant kind, cudaStream_t stream) {
+    if (batch.subtrees > 0) Subtrees(tape, batch, x, rows, stride, kind, stream);
     QuadratureLaunch launch;
     launch.features = features;
     launch.columns = tape.places;
     launch.kind = kind;
     launch.rows_per_lane = kSharedRowsPerLane;
-    PlaceStack(tape.points, tape.slots, launch);
+    ChooseSharedMemory(tape.points, tape.slots, launch);
     launch.words = tape.words.data();
     launch.ranges = tape.ranges.data() + batch.first_range;
     launch.range_count = batch.ranges;
     launch.x = x;
-    if (where == Features::kPlaced) {
+    if (where == AccumulatorLayout::kSlots) {
       launch.columns_of_sums = reinterpret_cast<float*>(partial.data());
     } else {
       launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
@@ -187,51 +187,51 @@ struct SharedQuadrature::State {
     launch.lists = round.lists();
     launch.list_begin = round.list_begin() + batch.first_partial;
     launch.stride = stride;
-    launch.first_unit = batch.first_unit;
+    launch.first_subtree = batch.first_subtree;
     launch.classes = tape.classes.data();
     launch.bases = tape.bases.data();
     launch.table = tape.table.data();
     LaunchQuadrature(tape.points, launch, stream);
   }
 
-  void Units(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
-             std::uint32_t stride, KernelKind kind, cudaStream_t stream) {
+  void Subtrees(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+                std::uint32_t stride, KernelVariant kind, cudaStream_t stream) {
     CheckCuda(
-        cudaMemsetAsync(tape.counters.data(), 0, kUnitCounters * sizeof(std::uint32_t), stream),
+        cudaMemsetAsync(tape.counters.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), stream),
         "memset");
-    UnitLaunch units;
-    units.units = tape.units.data() + batch.first_unit;
-    units.words = tape.unit_words.data();
-    units.feature_lists = tape.feature_lists.data();
-    units.x = x;
-    units.stride = stride;
-    units.slots = static_cast<std::uint32_t>(tape.unit_slots);
-    units.features = tape.unit_features;
-    units.unit_words = tape.unit_length;
-    units.missing = kind.general;
-    units.members = UnitMembers(tape.points, units);
-    units.rows = tape.members.data();
-    units.items = tape.items.data();
-    units.counters = tape.counters.data();
-    units.table = tape.table.data();
+    SubtreeLaunch subtrees;
+    subtrees.subtrees = tape.subtrees.data() + batch.first_subtree;
+    subtrees.words = tape.subtree_words.data();
+    subtrees.feature_lists = tape.feature_lists.data();
+    subtrees.x = x;
+    subtrees.stride = stride;
+    subtrees.slots = static_cast<std::uint32_t>(tape.subtree_slots);
+    subtrees.features = tape.subtree_features;
+    subtrees.subtree_words = tape.subtree_length;
+    subtrees.missing = kind.general;
+    subtrees.members = ChooseTeamWarps(tape.points, subtrees);
+    subtrees.rows = tape.members.data();
+    subtrees.items = tape.items.data();
+    subtrees.counters = tape.counters.data();
+    subtrees.table = tape.table.data();
     GroupingLaunch grouping;
-    grouping.units = units.units;
+    grouping.subtrees = subtrees.subtrees;
     grouping.keys = tape.keys.data();
     grouping.ranks = ranks.data();
     grouping.rows = rows;
     grouping.stride = stride;
-    grouping.unit_count = batch.units;
-    grouping.key_words = tape.key_words;
-    grouping.item_classes =
-        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * units.members;
+    grouping.subtree_count = batch.subtrees;
+    grouping.most_key_words = tape.key_words;
+    grouping.classes_per_item =
+        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * subtrees.members;
     grouping.missing = kind.general;
-    grouping.classes = tape.classes.data();
-    grouping.members = tape.members.data();
-    grouping.bases = tape.bases.data();
-    grouping.items = tape.items.data();
-    grouping.counters = tape.counters.data();
+    grouping.output.classes = tape.classes.data();
+    grouping.output.representatives = tape.members.data();
+    grouping.output.bases = tape.bases.data();
+    grouping.output.items = tape.items.data();
+    grouping.output.counters = tape.counters.data();
     LaunchGrouping(grouping, stream);
-    LaunchUnits(tape.points, units, stream);
+    LaunchSubtrees(tape.points, subtrees, stream);
   }
 };
 
@@ -242,16 +242,17 @@ bool SharedQuadrature::usable() const {
 }
 
 SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions options,
-                                   std::int32_t unit_leaves)
+                                   std::int32_t subtree_leaves)
     : state_(std::make_unique<State>()) {
   state_->features = static_cast<std::uint32_t>(model.features);
   state_->groups = static_cast<std::uint32_t>(model.groups);
-  options.unit_leaves = unit_leaves;
-  state_->where = WhereSumsAre(model.features);
+  options.subtree_leaves = subtree_leaves;
+  state_->where = ChooseAccumulatorLayout(model.features);
   options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
   options.segment_words = 256;  // what ranges are made of: they shall be even
-  if (state_->where == Features::kPlaced) {
-    options.segment_words = std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kPlacedSegments);
+  if (state_->where == AccumulatorLayout::kSlots) {
+    options.segment_words =
+        std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kSlottedSegments);
   }
   // Few tapes: each is a chain of kernels of its own.
   options.points = {4, 6, 8};
@@ -260,7 +261,8 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
   state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
   // Where classes have few contributions, one tree is enough: each more takes time to sort.
-  state_->order_trees = ChooseOrder(model, state_->where == Features::kPlaced ? kOrderTrees : 1);
+  state_->order_trees =
+      ChooseOrder(model, state_->where == AccumulatorLayout::kSlots ? kOrderTrees : 1);
   state_->order_nodes =
       DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
   for (const Tape& tape : set.tapes) {
@@ -268,18 +270,18 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out->points = tape.points;
     out->slots = tape.slots;
     out->places = tape.places;
-    out->unit_slots = tape.unit_slots;
-    out->unit_features = tape.most_unit_features;
+    out->subtree_slots = tape.subtree_slots;
+    out->subtree_features = tape.max_subtree_features;
     out->key_words = tape.most_key_words;
-    out->unit_length = tape.most_unit_words;
+    out->subtree_length = tape.max_subtree_words;
     out->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
-    out->unit_words = DeviceArray<Float4>(std::span<const Float4>(tape.unit_words));
-    out->units = DeviceArray<Unit>(std::span<const Unit>(tape.units));
+    out->subtree_words = DeviceArray<Float4>(std::span<const Float4>(tape.subtree_words));
+    out->subtrees = DeviceArray<SharedSubtree>(std::span<const SharedSubtree>(tape.subtrees));
     out->feature_lists =
-        DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_features));
-    out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.unit_keys));
+        DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.subtree_features));
+    out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.subtree_keys));
     BatchPlanner(tape, model.features).Run(*out);
-    state_->usable = state_->usable || !tape.units.empty();
+    state_->usable = state_->usable || !tape.subtrees.empty();
     state_->tapes.push_back(std::move(out));
   }
   state_->PlanRounds();
@@ -303,7 +305,7 @@ const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_
 }
 
 void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,
-                           KernelKind kind, double* out, cudaStream_t stream) {
+                           KernelVariant kind, double* out, cudaStream_t stream) {
   State& s = *state_;
   s.Reserve(rows, stride);
   LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),

@@ -1,12 +1,13 @@
 #pragma once
 //! @file
-//! SHAP values on a device with units shared by rows (quadrature/sharing/subtrees.hpp): compiled
+//! SHAP values on a device with subtrees shared by rows (quadrature/sharing/subtrees.hpp): compiled
 //! and resident.
 //!
 //! Trees are taken in batches, bounded by the memory that the worst case needs: every row a class
-//! of its own in every unit. A batch is three kernels: rows are grouped, units run with classes as
-//! lanes, and the rest of the trees runs with rows as lanes. Batches and the split of a batch into
-//! ranges depend on the model alone, so a row's result has the same bits in any block of rows.
+//! of its own in every subtree. A batch is three kernels: rows are grouped, subtrees run with
+//! classes as lanes, and the rest of the trees runs with rows as lanes. Batches and the split of a
+//! batch into ranges depend on the model alone, so a row's result has the same bits in any block of
+//! rows.
 
 #include <memory>
 
@@ -17,11 +18,11 @@ namespace retable::treeshap {
 
 class SharedQuadrature {
  public:
-  //! Compiles and uploads on the current device; units have at most `unit_leaves` leaves.
-  SharedQuadrature(const AnnotatedModel& model, TapeOptions options, std::int32_t unit_leaves);
+  //! Compiles and uploads on the current device; subtrees have at most `subtree_leaves` leaves.
+  SharedQuadrature(const AnnotatedModel& model, TapeOptions options, std::int32_t subtree_leaves);
   ~SharedQuadrature();
 
-  //! Whether the model can be shared at all: no categories, ranks of 16 bits, and some unit.
+  //! Whether the model can be shared at all: no categories, ranks of 16 bits, and some subtree.
   bool usable() const;
 
   //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
@@ -30,8 +31,8 @@ class SharedQuadrature {
 
   //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
   //! features x stride, rows at most kGroupedRows, stride a multiple of 256.
-  void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelKind kind, double* out,
-           cudaStream_t stream);
+  void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelVariant kind,
+           double* out, cudaStream_t stream);
 
  private:
   struct State;
@@ -40,7 +41,7 @@ class SharedQuadrature {
 
 //! Places the stack of a tape: as many low slots in shared memory as leave room for the resident
 //! blocks; the rest is local, and what local memory cannot hold is shared again.
-void PlaceStack(int points, int slots, QuadratureLaunch& launch);
+void ChooseSharedMemory(int points, int slots, QuadratureLaunch& launch);
 
 inline constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have
 

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kFindThreads) FindKeys(OrderLaunch p) {
   if (row < p.count && tree < p.trees) {
     const std::uint32_t root =
         tree < 2 ? (tree == 0 ? p.roots[0] : p.roots[1]) : (tree == 2 ? p.roots[2] : p.roots[3]);
-    key = OrderPart(p.nodes, root, p.rows + static_cast<std::size_t>(row) * p.features);
+    key = OrderKeyPart(p.nodes, root, p.rows + static_cast<std::size_t>(row) * p.features);
   }
   key |= __shfl_xor_sync(0xffffffffu, key, 1);
   key |= __shfl_xor_sync(0xffffffffu, key, 2);

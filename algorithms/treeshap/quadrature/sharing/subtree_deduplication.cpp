@@ -14,8 +14,8 @@ constexpr int kMostOwnCuts = 2;
 // The last so many candidates are compared.
 constexpr std::size_t kMostCompared = 64;
 
-// What units must agree on to be joined: output and path.
-std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedUnit& planned) {
+// What subtrees must agree on to be joined: output and path.
+std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedSubtree& planned) {
   std::vector<const PathFeature*> path;
   for (const PathFeature& f : planned.path) path.push_back(&f);
   std::sort(path.begin(), path.end(),
@@ -29,20 +29,20 @@ std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedUnit& p
   return out;
 }
 
-std::size_t PlaceOf(const PlannedUnit& unit, std::int32_t feature) {
-  const auto end = unit.features.begin() + unit.own;
-  return static_cast<std::size_t>(std::find(unit.features.begin(), end, feature) -
-                                  unit.features.begin());
+std::size_t PlaceOf(const PlannedSubtree& subtree, std::int32_t feature) {
+  const auto end = subtree.features.begin() + subtree.own;
+  return static_cast<std::size_t>(std::find(subtree.features.begin(), end, feature) -
+                                  subtree.features.begin());
 }
 
-int CutCount(const PlannedUnit& unit) {
+int CutCount(const PlannedSubtree& subtree) {
   std::size_t count = 0;
-  for (const auto& cuts : unit.cuts) count += cuts.size();
+  for (const auto& cuts : subtree.cuts) count += cuts.size();
   return static_cast<int>(count);
 }
 
 // Cuts that one of the two has alone: the larger number.
-int Difference(const PlannedUnit& a, const PlannedUnit& b) {
+int Difference(const PlannedSubtree& a, const PlannedSubtree& b) {
   int common = 0;
   for (std::size_t i = 0; i < b.own; ++i) {
     const std::size_t place = PlaceOf(a, b.features[i]);
@@ -55,9 +55,9 @@ int Difference(const PlannedUnit& a, const PlannedUnit& b) {
   return std::max(CutCount(a), CutCount(b)) - common;
 }
 
-// The unit with the cuts of both; false where keys do not fit.
-bool Join(const PlannedUnit& more, PlannedUnit& unit) {
-  PlannedUnit both = unit;
+// The subtree with the cuts of both; false where keys do not fit.
+bool Join(const PlannedSubtree& more, PlannedSubtree& subtree) {
+  PlannedSubtree both = subtree;
   for (std::size_t i = 0; i < more.own; ++i) {
     const std::size_t place = PlaceOf(both, more.features[i]);
     if (place == both.own) {
@@ -75,27 +75,27 @@ bool Join(const PlannedUnit& more, PlannedUnit& unit) {
     both.cuts[place] = std::move(cuts);
   }
   if (!WriteKey(both)) return false;
-  unit = std::move(both);
+  subtree = std::move(both);
   return true;
 }
 
 }  // namespace
 
-std::vector<LikeUnit> LikeUnits::Add(const AnnotatedTree& tree,
-                                     const std::vector<PlannedUnit>& planned) {
+std::vector<MergedSubtree> SubtreeDeduplication::Add(const AnnotatedTree& tree,
+                                                     const std::vector<PlannedSubtree>& planned) {
   if (width_ >= most_width_) {
     open_.clear();
     width_ = 0;
     ++batch_;
   }
-  std::vector<LikeUnit> out;
-  for (const PlannedUnit& one : planned) {
+  std::vector<MergedSubtree> out;
+  for (const PlannedSubtree& one : planned) {
     std::vector<std::uint32_t>& candidates = open_[Stand(tree, one)];
-    LikeUnit like;
-    like.unit = JoinOrOpen(one, candidates);
-    Joint& joint = joints_[like.unit];
+    MergedSubtree like;
+    like.subtree = JoinOrOpen(one, candidates);
+    Joint& joint = joints_[like.subtree];
     like.first = joint.members == 0;
-    if (++joint.members == kMostLikeUnits) std::erase(candidates, like.unit);
+    if (++joint.members == kMaxMergedSubtrees) std::erase(candidates, like.subtree);
     if (one.root != 0) {
       like.k = joint.with_k++;  // counted for now
       width_ += KGroups();
@@ -106,8 +106,8 @@ std::vector<LikeUnit> LikeUnits::Add(const AnnotatedTree& tree,
 }
 
 // The one that differs least, joined, or a new one.
-std::uint32_t LikeUnits::JoinOrOpen(const PlannedUnit& planned,
-                                    std::vector<std::uint32_t>& candidates) {
+std::uint32_t SubtreeDeduplication::JoinOrOpen(const PlannedSubtree& planned,
+                                               std::vector<std::uint32_t>& candidates) {
   int least = kMostOwnCuts + 1;
   std::uint32_t best = 0;
   const std::size_t compared = std::min(candidates.size(), kMostCompared);
@@ -131,30 +131,31 @@ std::uint32_t LikeUnits::JoinOrOpen(const PlannedUnit& planned,
   return candidates.back();
 }
 
-std::vector<Unit> LikeUnits::Write(std::vector<std::uint32_t>& keys,
-                                   std::vector<std::uint32_t>& features) const {
-  std::vector<Unit> units;
+std::vector<SharedSubtree> SubtreeDeduplication::Write(std::vector<std::uint32_t>& keys,
+                                                       std::vector<std::uint32_t>& features) const {
+  std::vector<SharedSubtree> subtrees;
   for (const Joint& joint : joints_) {
-    const PlannedUnit& all = joint.all;
-    Unit unit;
-    unit.first_feature = static_cast<std::uint32_t>(features.size());
-    unit.features = static_cast<std::uint32_t>(all.features.size());
-    unit.own = all.own;
-    unit.first_key = static_cast<std::uint32_t>(keys.size());
-    unit.key_words = static_cast<std::uint32_t>(all.key.size());
-    unit.digits = all.digits;
-    unit.keys = all.keys;
-    unit.width = joint.OwnGroups() + joint.with_k * KGroups();
+    const PlannedSubtree& all = joint.all;
+    SharedSubtree subtree;
+    subtree.first_feature = static_cast<std::uint32_t>(features.size());
+    subtree.features = static_cast<std::uint32_t>(all.features.size());
+    subtree.own = all.own;
+    subtree.first_key = static_cast<std::uint32_t>(keys.size());
+    subtree.key_words = static_cast<std::uint32_t>(all.key.size());
+    subtree.digits = all.digits;
+    subtree.keys = all.keys;
+    subtree.width = joint.OwnGroups() + joint.with_k * KGroups();
     features.insert(features.end(), all.features.begin(), all.features.end());
     keys.insert(keys.end(), all.key.begin(), all.key.end());
-    units.push_back(unit);
+    subtrees.push_back(subtree);
   }
-  return units;
+  return subtrees;
 }
 
-void LikeUnits::PlaceKs(std::vector<LikeUnit>& of_tree) const {
-  for (LikeUnit& like : of_tree) {
-    if (like.k != LikeUnit::kNoK) like.k = joints_[like.unit].OwnGroups() + like.k * KGroups();
+void SubtreeDeduplication::AssignK(std::vector<MergedSubtree>& of_tree) const {
+  for (MergedSubtree& like : of_tree) {
+    if (like.k != MergedSubtree::kNoK)
+      like.k = joints_[like.subtree].OwnGroups() + like.k * KGroups();
   }
 }
 

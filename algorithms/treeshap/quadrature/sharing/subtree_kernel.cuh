@@ -1,9 +1,9 @@
 #pragma once
 //! @file
-//! The unit kernel: units shared by rows (quadrature/sharing/subtrees.hpp) are worked through once
-//! for each class.
+//! The subtree kernel: subtrees shared by rows (quadrature/sharing/subtrees.hpp) are worked through
+//! once for each class.
 //!
-//! Lanes are classes, and a unit's features are columns of the warp's shared memory.
+//! Lanes are classes, and a subtree's features are columns of the warp's shared memory.
 
 #include "algorithms/treeshap/quadrature/cuda/kernel.cuh"
 #include "algorithms/treeshap/quadrature/sharing/work_queue.cuh"
@@ -12,16 +12,16 @@ namespace retable::treeshap {
 
 //! A lane's memory: x and a sum of each feature.
 template <int Q, int R>
-struct UnitMemory : DeviceMemory<Q, R, Features::kFew, true> {
+struct SubtreeMemory : DeviceMemory<Q, R, AccumulatorLayout::kPerFeature, true> {
   static constexpr bool kCategories = false;
-  static constexpr bool kUnits = false;
+  static constexpr bool kSharedSubtrees = false;
 
-  __device__ __forceinline__ UnitMemory(float4* stack_of_warp, char* columns_of_warp,
-                                        std::uint32_t lane) {
+  __device__ __forceinline__ SubtreeMemory(float4* stack_of_warp, char* columns_of_warp,
+                                           std::uint32_t lane) {
     this->stack = stack_of_warp + lane;
     this->columns = columns_of_warp + lane * R * sizeof(float);
     this->phi_bytes = 32 * R * sizeof(float);
-    this->step = UnitColumnBytes(Q);
+    this->step = SubtreeColumnBytes(Q);
     this->threads = 32;
   }
 
@@ -37,10 +37,10 @@ struct UnitMemory : DeviceMemory<Q, R, Features::kFew, true> {
   }
 };
 
-//! x of a unit's features for the lane's rows. Lane i holds the i-th feature: a key has no more of
-//! them than bits.
+//! x of a subtree's features for the lane's rows. Lane i holds the i-th feature: a key has no more
+//! of them than bits.
 template <int R, class Memory>
-__device__ __forceinline__ void LoadColumns(const UnitLaunch& p, std::uint32_t features,
+__device__ __forceinline__ void LoadColumns(const SubtreeLaunch& p, std::uint32_t features,
                                             std::uint32_t feature, const std::uint32_t (&row)[R],
                                             Memory& memory) {
   constexpr std::uint32_t kAhead = 4;
@@ -61,14 +61,14 @@ __device__ __forceinline__ void LoadColumns(const UnitLaunch& p, std::uint32_t f
   }
 }
 
-//! Teams of warps take items in turn. A team shares the unit's tapes, of which the next is on its
-//! way while one is worked through. Its warps run on one scheduler of the multiprocessor and go
+//! Teams of warps take items in turn. A team shares the subtree's tapes, of which the next is on
+//! its way while one is worked through. Its warps run on one scheduler of the multiprocessor and go
 //! through the same operations at the same time: what they wait for most is code.
 template <int Q, int R, bool General>
-__global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(UnitLaunch p) {
-  extern __shared__ float4 unit_shared[];
-  using Memory = UnitMemory<Q, R>;
-  using Queue = ItemQueue<Unit>;
+__global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(SubtreeLaunch p) {
+  extern __shared__ float4 subtree_shared[];
+  using Memory = SubtreeMemory<Q, R>;
+  using Queue = ItemQueue<SharedSubtree>;
   __shared__ std::uint32_t announced[2][kTeams][Queue::kWords];
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t warp = threadIdx.x / 32;
@@ -79,56 +79,57 @@ __global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(Unit
     asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(team_threads) : "memory");
   };
   const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
-  const std::uint32_t warp_words = stack_words + p.features * (UnitColumnBytes(Q) / sizeof(float4));
-  auto* words = reinterpret_cast<Float4*>(unit_shared) + team * 2 * p.unit_words;
-  float4* mine = unit_shared + kTeams * 2 * p.unit_words + warp * warp_words;
+  const std::uint32_t warp_words =
+      stack_words + p.features * (SubtreeColumnBytes(Q) / sizeof(float4));
+  auto* words = reinterpret_cast<Float4*>(subtree_shared) + team * 2 * p.subtree_words;
+  float4* mine = subtree_shared + kTeams * 2 * p.subtree_words + warp * warp_words;
   Memory memory(mine, reinterpret_cast<char*>(mine + stack_words), lane);
-  Queue queue(p.items, p.units, p.counters);
+  Queue queue(p.items, p.subtrees, p.counters);
   if (member == 0) queue.Start();
   for (std::uint32_t turn = 0;; turn ^= 1) {
     std::uint32_t* now = announced[turn][team];
-    const UnitItem& item = Queue::Item(now);
-    const Unit& unit = Queue::Of(now);
+    const SubtreeItem& item = Queue::Item(now);
+    const SharedSubtree& subtree = Queue::Of(now);
     if (member == 0) queue.Publish(now);
     meet();  // the item is known, and nobody reads the last one's tape any more
     if (!Queue::Any(now)) return;
     // A whole tape at once: read word by word it would wait for the second-level cache each time.
-    const Float4* from = p.words + unit.first_word;
-    std::uint32_t length = unit.words;
+    const Float4* from = p.words + subtree.first_word;
+    std::uint32_t length = subtree.words;
     CopyAsync(words, from, length, member * 32 + lane, team_threads);
     if (member == 0) queue.ReadItem();
     const std::uint32_t first = member * 32 * R + lane * R;
     const bool active = member * 32 * R < item.count;
     if (active) {
       const std::uint32_t feature =
-          p.feature_lists[unit.first_feature + min(lane, unit.features - 1)];
+          p.feature_lists[subtree.first_feature + min(lane, subtree.features - 1)];
       std::uint32_t row[R];
 #pragma unroll
       for (int r = 0; r < R; ++r) {
         row[r] = p.rows[item.row + min(first + r, item.count - 1)];
       }
-      LoadColumns<R>(p, unit.features, feature, row, memory);
+      LoadColumns<R>(p, subtree.features, feature, row, memory);
     }
     if (member == 0) queue.ReadRecord();
-    const std::uint32_t width = unit.width;
+    const std::uint32_t width = subtree.width;
     float4* to = p.table + item.table + first * width;
     for (std::uint32_t buffer = 0; length > 0; buffer ^= 1) {
       WaitForCopies();
       meet();  // this tape is here for all, and nobody reads the one before any more
-      const Float4* at = words + buffer * p.unit_words;
+      const Float4* at = words + buffer * p.subtree_words;
       const Float4 head = *at;
       from += length;
       length = tape::Bits(head.x);
       if (length > 0) {
-        CopyAsync(words + (buffer ^ 1) * p.unit_words, from, length, member * 32 + lane,
+        CopyAsync(words + (buffer ^ 1) * p.subtree_words, from, length, member * 32 + lane,
                   team_threads);
       }
       if (!active) continue;
       tape::LaneState<Q, R> state;
-      at = tape::StartUnit<General, Q, R>(at + 1, tape::Bits(head.y), state, memory);
+      at = tape::StartSubtree<General, Q, R>(at + 1, tape::Bits(head.y), state, memory);
       tape::RunChunk<General, Q, R>(at, state, memory);
       const std::uint32_t k_at = tape::Bits(head.z);
-      if (k_at == LikeUnit::kNoK) continue;
+      if (k_at == MergedSubtree::kNoK) continue;
 #pragma unroll
       for (int r = 0; r < R; ++r) {
         if (first + r >= item.count) continue;
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(Unit
       }
     }
     if (!active) continue;
-    const std::uint32_t own = unit.own;
+    const std::uint32_t own = subtree.own;
 #pragma unroll
     for (int r = 0; r < R; ++r) {
       if (first + r >= item.count) continue;
@@ -154,20 +155,20 @@ __global__ void __launch_bounds__(32 * kTeams * kMostMembers, 1) UnitKernel(Unit
 }
 
 template <int Q, bool General>
-void LaunchUnitsKind(const UnitLaunch& launch, cudaStream_t stream) {
-  const auto kernel = UnitKernel<Q, RowsPerLane(Q), General>;
-  const std::size_t bytes = UnitSharedBytes(Q, launch, launch.members);
+void LaunchSubtreesVariant(const SubtreeLaunch& launch, cudaStream_t stream) {
+  const auto kernel = SubtreeKernel<Q, RowsPerLane(Q), General>;
+  const std::size_t bytes = SubtreeSharedBytes(Q, launch, launch.members);
   AllowSharedMemory(kernel, bytes);
   // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  kernel<<<148 * kMostMembers / launch.members, 32 * kTeams * launch.members, bytes, stream>>>(
+  kernel<<<148 * kMaxTeamWarps / launch.members, 32 * kTeams * launch.members, bytes, stream>>>(
       launch);
-  CheckCuda(cudaGetLastError(), "unit kernel");
+  CheckCuda(cudaGetLastError(), "subtree kernel");
 }
 
 template <int Q>
-void LaunchUnitsPoints(const UnitLaunch& launch, cudaStream_t stream) {
-  launch.missing ? LaunchUnitsKind<Q, true>(launch, stream)
-                 : LaunchUnitsKind<Q, false>(launch, stream);
+void LaunchSubtreesPoints(const SubtreeLaunch& launch, cudaStream_t stream) {
+  launch.missing ? LaunchSubtreesVariant<Q, true>(launch, stream)
+                 : LaunchSubtreesVariant<Q, false>(launch, stream);
 }
 
 }  // namespace retable::treeshap

@@ -43,7 +43,7 @@ Digit DigitOf(const PathFeature* path, bool own, const std::vector<std::uint32_t
   digit.values = static_cast<std::uint32_t>(count + 1 + (path != nullptr ? 1 : 0));
   const std::int32_t outside = low ? 0 : count + 1;
   const std::int32_t top = high ? outside : count + (low ? 1 : 0);  // of the largest ranks
-  // A missing value that is inside goes its own way through the unit's splits.
+  // A missing value that is inside goes its own way through the subtree's splits.
   std::int32_t missing = outside;
   if (path == nullptr || path->missing_inside) {
     missing = own ? static_cast<std::int32_t>(digit.values++) : (low ? 1 : 0);
@@ -74,17 +74,17 @@ void Write(std::int32_t feature, const Digit& digit, std::uint32_t stride, std::
   }
 }
 
-// Walks a tree from the root and plans the first subtree on each path that may be a unit.
+// Walks a tree from the root and plans the first subtree on each path that may be a subtree.
 class Planner {
  public:
   Planner(const AnnotatedTree& tree, const RankTable& ranks, std::int32_t most_leaves)
       : tree_(tree), ranks_(ranks), most_leaves_(most_leaves), leaves_(tree.nodes.size(), 0) {}
 
-  std::vector<PlannedUnit> Run() {
+  std::vector<PlannedSubtree> Run() {
     if (tree_.nodes[0].feature < 0) return {};
     CountLeaves();
     Visit(0);
-    return std::move(units_);
+    return std::move(subtrees_);
   }
 
  private:
@@ -106,7 +106,7 @@ class Planner {
     const AnnotatedNode& at = node(n);
     if (at.feature < 0) return;
     const std::int32_t leaves = leaves_[static_cast<std::size_t>(n)];
-    if (leaves < kLeastUnitLeaves) return;
+    if (leaves < kMinSubtreeLeaves) return;
     if (leaves <= most_leaves_ && Plan(n)) return;
     for (const bool left : {true, false}) {
       const auto before = path_;
@@ -152,20 +152,20 @@ class Planner {
 
   // False where the keys do not fit.
   bool Plan(std::int32_t n) {
-    PlannedUnit unit;
-    unit.root = n;
-    unit.path = path_;
-    Cuts(n, unit.features, unit.cuts);
-    unit.own = static_cast<std::uint32_t>(unit.features.size());
-    for (std::size_t i = 0; i < unit.own; ++i) KeepInside(unit.features[i], unit.cuts[i]);
+    PlannedSubtree subtree;
+    subtree.root = n;
+    subtree.path = path_;
+    Cuts(n, subtree.features, subtree.cuts);
+    subtree.own = static_cast<std::uint32_t>(subtree.features.size());
+    for (std::size_t i = 0; i < subtree.own; ++i) KeepInside(subtree.features[i], subtree.cuts[i]);
     for (const PathFeature& f : path_) {
-      const auto end = unit.features.begin() + unit.own;
-      if (std::find(unit.features.begin(), end, f.feature) == end) {
-        unit.features.push_back(f.feature);
+      const auto end = subtree.features.begin() + subtree.own;
+      if (std::find(subtree.features.begin(), end, f.feature) == end) {
+        subtree.features.push_back(f.feature);
       }
     }
-    if (!WriteKey(unit)) return false;
-    units_.push_back(std::move(unit));
+    if (!WriteKey(subtree)) return false;
+    subtrees_.push_back(std::move(subtree));
     return true;
   }
 
@@ -183,7 +183,7 @@ class Planner {
   std::int32_t most_leaves_;
   std::vector<std::int32_t> leaves_;
   std::vector<PathFeature> path_;
-  std::vector<PlannedUnit> units_;
+  std::vector<PlannedSubtree> subtrees_;
 };
 
 }  // namespace
@@ -215,28 +215,29 @@ std::uint32_t RankTable::Rank(std::int32_t feature, float x) const {
       std::upper_bound(first, thresholds_.begin() + begin_[f + 1], x) - first);
 }
 
-bool WriteKey(PlannedUnit& unit) {
+bool WriteKey(PlannedSubtree& subtree) {
   // Fills the halves of the key one after the other.
   std::uint32_t keys[2] = {1, 1};
   std::uint32_t upper = 0;
-  unit.key.clear();
+  subtree.key.clear();
   const std::vector<std::uint32_t> none;
-  for (std::size_t i = 0; i < unit.features.size(); ++i) {
-    const bool own = i < unit.own;
-    const Digit digit = DigitOf(Find(unit.path, unit.features[i]), own, own ? unit.cuts[i] : none);
+  for (std::size_t i = 0; i < subtree.features.size(); ++i) {
+    const bool own = i < subtree.own;
+    const Digit digit =
+        DigitOf(Find(subtree.path, subtree.features[i]), own, own ? subtree.cuts[i] : none);
     if (keys[upper] > kMostHalfKeys / digit.values) ++upper;
     if (upper > 1 || digit.values > kMostHalfKeys) return false;
-    Write(unit.features[i], digit, keys[upper], upper, unit.key);
+    Write(subtree.features[i], digit, keys[upper], upper, subtree.key);
     keys[upper] *= digit.values;
   }
-  unit.digits = static_cast<std::uint32_t>(unit.features.size());
-  unit.keys = upper == 0 ? keys[0] : ~0u;
+  subtree.digits = static_cast<std::uint32_t>(subtree.features.size());
+  subtree.keys = upper == 0 ? keys[0] : ~0u;
   return true;
 }
 
-std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,
-                                   std::int32_t most_leaves) {
-  if (!ranks.fits() || most_leaves < kLeastUnitLeaves) return {};
+std::vector<PlannedSubtree> PlanSubtrees(const AnnotatedTree& tree, const RankTable& ranks,
+                                         std::int32_t most_leaves) {
+  if (!ranks.fits() || most_leaves < kMinSubtreeLeaves) return {};
   return Planner(tree, ranks, most_leaves).Run();
 }
 

@@ -6,7 +6,7 @@
 //! follows all splits so far; for each feature it splits, the place of the value among the
 //! subtree's own thresholds. Rows that agree on these have the same G at its root, the same K
 //! coming out and the same contributions, bit for bit. A subtree of 20 leaves of a trained model
-//! sees some 900 kinds of row among 10,000. So a *unit*, a subtree of at most a given number of
+//! sees some 900 kinds of row among 10,000. So a *subtree*, a subtree of at most a given number of
 //! leaves, is worked through once for each kind: rows get a key, equal keys a class, the recurrence
 //! of quadrature/annotated_model.hpp runs with classes as lanes, and the rest of the tree takes K
 //! and the contributions of a row's class from a table. Where no two rows agree this costs the key
@@ -44,8 +44,8 @@ struct KeyDigit {
 };
 inline constexpr std::uint32_t kGroupWords = 4;
 
-//! A unit as the device sees it.
-struct Unit {
+//! A subtree as the device sees it.
+struct SharedSubtree {
   std::uint32_t first_word = 0;     //!< of its tape: path factors, then operations
   std::uint32_t words = 0;          //!< of it, where there are several of the first
   std::uint32_t first_feature = 0;  //!< of its list; records refer to places in it
@@ -79,7 +79,7 @@ class RankTable {
   bool fits_ = false;
 };
 
-//! What the path to a unit's root says about one feature.
+//! What the path to a subtree's root says about one feature.
 struct PathFeature {
   std::int32_t feature = -1;
   float lower = 0, upper = 0;
@@ -88,8 +88,8 @@ struct PathFeature {
   double cover = 1;
 };
 
-//! A unit's root with the state of its path.
-struct PlannedUnit {
+//! A subtree's root with the state of its path.
+struct PlannedSubtree {
   std::int32_t root = -1;
   std::vector<PathFeature> path;
   std::vector<std::int32_t> features;  //!< own first
@@ -102,16 +102,16 @@ struct PlannedUnit {
   std::uint32_t keys = 0;
 };
 
-//! Writes the key program of the unit's cuts and path; false where keys do not fit.
+//! Writes the key program of the subtree's cuts and path; false where keys do not fit.
 //! O(cuts + features x path)
-bool WriteKey(PlannedUnit& unit);
+bool WriteKey(PlannedSubtree& subtree);
 
-//! The units of a tree: the largest subtrees of kLeastUnitLeaves to `most_leaves` leaves whose keys
-//! fit. None where `most_leaves` is smaller. O(nodes x depth)
-std::vector<PlannedUnit> PlanUnits(const AnnotatedTree& tree, const RankTable& ranks,
-                                   std::int32_t most_leaves);
+//! The subtrees of a tree: the largest subtrees of kMinSubtreeLeaves to `most_leaves` leaves whose
+//! keys fit. None where `most_leaves` is smaller. O(nodes x depth)
+std::vector<PlannedSubtree> PlanSubtrees(const AnnotatedTree& tree, const RankTable& ranks,
+                                         std::int32_t most_leaves);
 
 //! Smaller subtrees are not worth a table.
-inline constexpr std::int32_t kLeastUnitLeaves = 5;
+inline constexpr std::int32_t kMinSubtreeLeaves = 5;
 
 }  // namespace retable::treeshap

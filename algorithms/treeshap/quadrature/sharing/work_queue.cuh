@@ -1,18 +1,18 @@
 #pragma once
 //! @file
-//! How warps take the items of a batch of units; device code.
+//! How warps take the items of a batch of subtrees; device code.
 
 #include "algorithms/treeshap/quadrature/sharing/row_classes.cuh"
 
 namespace retable::treeshap {
 
 //! A warp's way through the items of a batch: any warp may get any item. What the next one needs
-//! is read while the one in hand is worked through: its number, the item, and its unit's record,
+//! is read while the one in hand is worked through: its number, the item, and its subtree's record,
 //! of which lane i holds word i. All lanes call every function together.
 template <class Record>
 class ItemQueue {
  public:
-  __device__ __forceinline__ ItemQueue(const UnitItem* items, const Record* records,
+  __device__ __forceinline__ ItemQueue(const SubtreeItem* items, const Record* records,
                                        std::uint32_t* counters)
       : items_(items), records_(records), counters_(counters), count_(counters[kItems]) {}
   __device__ __forceinline__ void Start() {
@@ -22,7 +22,7 @@ class ItemQueue {
   }
 
   //! Hands out the next item. False where there is none left.
-  __device__ __forceinline__ bool Take(UnitItem& item, Record& record) {
+  __device__ __forceinline__ bool Take(SubtreeItem& item, Record& record) {
     if (!any_) return false;
     Spread(item_, item);
     Spread(record_, record);
@@ -38,8 +38,8 @@ class ItemQueue {
   static __device__ __forceinline__ bool Any(const std::uint32_t* published) {
     return published[kItemWords + kRecordWords] != 0;
   }
-  static __device__ __forceinline__ const UnitItem& Item(const std::uint32_t* published) {
-    return *reinterpret_cast<const UnitItem*>(published);
+  static __device__ __forceinline__ const SubtreeItem& Item(const std::uint32_t* published) {
+    return *reinterpret_cast<const SubtreeItem*>(published);
   }
   static __device__ __forceinline__ const Record& Of(const std::uint32_t* published) {
     return *reinterpret_cast<const Record*>(published + kItemWords);
@@ -56,18 +56,18 @@ class ItemQueue {
     Draw();
   }
 
-  //! Begins to read its unit's record: later, when the item is there.
+  //! Begins to read its subtree's record: later, when the item is there.
   __device__ __forceinline__ void ReadRecord() {
     if (!any_) return;
-    const std::uint32_t unit = __shfl_sync(kAll, item_, 0);
+    const std::uint32_t subtree = __shfl_sync(kAll, item_, 0);
     if (Lane() < kRecordWords) {
-      record_ = __ldg(reinterpret_cast<const std::uint32_t*>(records_ + unit) + Lane());
+      record_ = __ldg(reinterpret_cast<const std::uint32_t*>(records_ + subtree) + Lane());
     }
   }
 
  private:
   static constexpr std::uint32_t kAll = 0xffffffffu;
-  static constexpr std::uint32_t kItemWords = sizeof(UnitItem) / sizeof(std::uint32_t);
+  static constexpr std::uint32_t kItemWords = sizeof(SubtreeItem) / sizeof(std::uint32_t);
   static constexpr std::uint32_t kRecordWords = sizeof(Record) / sizeof(std::uint32_t);
   static_assert(kRecordWords <= 32);
 
@@ -91,7 +91,7 @@ class ItemQueue {
     memcpy(&to, words, sizeof(T));
   }
 
-  const UnitItem* items_;
+  const SubtreeItem* items_;
   const Record* records_;
   std::uint32_t* counters_;
   std::uint32_t count_;

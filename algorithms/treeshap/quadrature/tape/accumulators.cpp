@@ -34,14 +34,14 @@ struct Use {
   std::size_t next;
 };
 
-class PlaceGiver {
+class SlotAllocator {
  public:
-  PlaceGiver(const Operations& run, std::uint32_t most_places)
-      : run_(run), most_(most_places), names_(run.words) {
+  SlotAllocator(const Instructions& run, std::uint32_t max_slots)
+      : run_(run), most_(max_slots), names_(run.words) {
     FindUses();
   }
 
-  PlacedOperations Run() {
+  SlottedInstructions Run() {
     for (std::size_t i = 0; i < run_.starts.size(); ++i) {
       const auto uses = std::span(uses_).subspan(first_[i], first_[i + 1] - first_[i]);
       MakeRoom(uses);
@@ -49,13 +49,13 @@ class PlaceGiver {
       Copy(i);
     }
     std::vector<std::uint32_t> all;
-    for (std::uint32_t p = 0; p < places_.size(); ++p) {
-      if (places_[p].adds == 0) continue;
+    for (std::uint32_t p = 0; p < slots_.size(); ++p) {
+      if (slots_[p].adds == 0) continue;
       all.push_back(p);
-      GiveUp(p);
+      Release(p);
     }
     Spill(all);
-    out_.places = static_cast<std::uint32_t>(places_.size());
+    out_.places = static_cast<std::uint32_t>(slots_.size());
     return std::move(out_);
   }
 
@@ -73,7 +73,7 @@ class PlaceGiver {
       const std::size_t end = i + 1 < run_.starts.size() ? run_.starts[i + 1] : run_.words.size();
       for (; k < run_.sums.size() && run_.sums[k] < 4 * end; ++k) {
         const auto bits = std::bit_cast<std::uint32_t>(Word(names_, run_.sums[k]));
-        uses_.push_back({run_.sums[k], bits & tape::kPlacedFeatureMask, kNever});
+        uses_.push_back({run_.sums[k], bits & tape::kSlottedFeatureMask, kNever});
       }
     }
     first_.push_back(k);
@@ -93,24 +93,24 @@ class PlaceGiver {
     std::vector<std::uint32_t> kept;
     std::vector<std::uint32_t> spilled;
     for (const Use& use : uses) {
-      const auto it = place_of_.find(use.feature);
-      if (it == place_of_.end()) {
+      const auto it = slot_of_.find(use.feature);
+      if (it == slot_of_.end()) {
         if (std::find(fresh.begin(), fresh.end(), use.feature) == fresh.end()) {
           fresh.push_back(use.feature);
         }
-      } else if (places_[it->second].adds >= kMostAdds) {
+      } else if (slots_[it->second].adds >= kMaxAdds) {
         spilled.push_back(it->second);
         fresh.push_back(use.feature);
-        GiveUp(it->second);
+        Release(it->second);
       } else {
         kept.push_back(it->second);
       }
     }
-    const std::size_t room = free_.size() + std::max(most_, places_.size()) - places_.size();
+    const std::size_t room = free_.size() + std::max(most_, slots_.size()) - slots_.size();
     if (room < fresh.size()) {
-      for (const std::uint32_t p : Latest(kept, std::max(fresh.size() - room, kSpillAtOnce))) {
+      for (const std::uint32_t p : Latest(kept, std::max(fresh.size() - room, kSpilledAtOnce))) {
         spilled.push_back(p);
-        GiveUp(p);
+        Release(p);
       }
     }
     Spill(spilled);
@@ -120,89 +120,89 @@ class PlaceGiver {
   // Those in use, beside `kept`, whose features come again last.
   std::vector<std::uint32_t> Latest(const std::vector<std::uint32_t>& kept, std::size_t count) {
     std::vector<std::uint32_t> others;
-    for (std::uint32_t p = 0; p < places_.size(); ++p) {
-      if (places_[p].adds > 0 && std::find(kept.begin(), kept.end(), p) == kept.end()) {
+    for (std::uint32_t p = 0; p < slots_.size(); ++p) {
+      if (slots_[p].adds > 0 && std::find(kept.begin(), kept.end(), p) == kept.end()) {
         others.push_back(p);
       }
     }
     std::stable_sort(others.begin(), others.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return places_[a].next > places_[b].next;
+      return slots_[a].next > slots_[b].next;
     });
     if (others.size() > count) others.resize(count);
     return others;
   }
 
-  void GiveUp(std::uint32_t place) {
-    place_of_.erase(places_[place].feature);
-    out_.columns.push_back(static_cast<std::int32_t>(places_[place].feature));
-    places_[place].adds = 0;
+  void Release(std::uint32_t place) {
+    slot_of_.erase(slots_[place].feature);
+    out_.columns.push_back(static_cast<std::int32_t>(slots_[place].feature));
+    slots_[place].adds = 0;
     free_.push_back(place);
   }
 
   void Take(std::uint32_t feature) {
     if (free_.empty()) {
-      free_.push_back(static_cast<std::uint32_t>(places_.size()));
-      places_.emplace_back();
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
     }
-    place_of_[feature] = free_.back();
-    places_[free_.back()].feature = feature;
+    slot_of_[feature] = free_.back();
+    slots_[free_.back()].feature = feature;
     free_.pop_back();
   }
 
   void Add(const Use& use) {
-    const std::uint32_t p = place_of_.at(use.feature);
-    places_[p].next = use.next;
-    ++places_[p].adds;
+    const std::uint32_t p = slot_of_.at(use.feature);
+    slots_[p].next = use.next;
+    ++slots_[p].adds;
     float& word = Word(names_, use.word);
-    word = std::bit_cast<float>(std::bit_cast<std::uint32_t>(word) | p << tape::kPlaceShift);
+    word = std::bit_cast<float>(std::bit_cast<std::uint32_t>(word) | p << tape::kSlotShift);
   }
 
   void Spill(const std::vector<std::uint32_t>& places) {
     if (places.empty()) return;
-    Operations& to = out_.operations;
+    Instructions& to = out_.operations;
     to.starts.push_back(to.words.size());
     to.words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(tape::kSpill)),
                         std::bit_cast<float>(static_cast<std::uint32_t>(places.size())), 0, 0});
     const std::size_t first = 4 * to.words.size();
     to.words.resize(to.words.size() + (places.size() + 3) / 4, Float4{0, 0, 0, 0});
     for (std::size_t i = 0; i < places.size(); ++i) {
-      Word(to.words, first + i) = std::bit_cast<float>(places[i] << tape::kPlaceShift);
+      Word(to.words, first + i) = std::bit_cast<float>(places[i] << tape::kSlotShift);
     }
   }
 
   void Copy(std::size_t operation) {
     const std::size_t end =
         operation + 1 < run_.starts.size() ? run_.starts[operation + 1] : run_.words.size();
-    Operations& to = out_.operations;
+    Instructions& to = out_.operations;
     to.starts.push_back(to.words.size());
     to.words.insert(to.words.end(),
                     names_.begin() + static_cast<std::ptrdiff_t>(run_.starts[operation]),
                     names_.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
-  const Operations& run_;
+  const Instructions& run_;
   std::size_t most_;
   std::vector<Float4> names_;  // the run's words, with places
   std::vector<Use> uses_;
   std::vector<std::size_t> first_;  // of each operation's uses
-  std::unordered_map<std::uint32_t, std::uint32_t> place_of_;
-  std::vector<Place> places_;
+  std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
+  std::vector<Place> slots_;
   std::vector<std::uint32_t> free_;
-  PlacedOperations out_;
+  SlottedInstructions out_;
 };
 
 }  // namespace
 
-void Operations::Append(const Operations& more) {
+void Instructions::Append(const Instructions& more) {
   const std::size_t base = words.size();
   words.insert(words.end(), more.words.begin(), more.words.end());
   for (const std::size_t start : more.starts) starts.push_back(base + start);
   for (const std::size_t sum : more.sums) sums.push_back(4 * base + sum);
 }
 
-PlacedOperations GivePlaces(const Operations& run, std::uint32_t most_places) {
-  PlacedOperations out = PlaceGiver(run, most_places).Run();
-  if (out.places > tape::kPlaceMask + 1) throw std::logic_error("an operation of too many sums");
+SlottedInstructions AllocateSlots(const Instructions& run, std::uint32_t max_slots) {
+  SlottedInstructions out = SlotAllocator(run, max_slots).Run();
+  if (out.places > tape::kSlotMask + 1) throw std::logic_error("an operation of too many sums");
   return out;
 }
 

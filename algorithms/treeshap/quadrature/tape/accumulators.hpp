@@ -17,30 +17,30 @@
 
 namespace retable::treeshap {
 
-//! Operations of a tape, not yet cut into chunks.
-struct Operations {
+//! Instructions of a tape, not yet cut into chunks.
+struct Instructions {
   std::vector<Float4> words;
   std::vector<std::size_t> starts;  //!< where each begins
   std::vector<std::size_t> sums;    //!< rising: words, counted singly, that name a sum to add to
 
-  void Append(const Operations& more);
+  void Append(const Instructions& more);
 };
 
-//! Operations whose names have places, among them those that write sums out.
-struct PlacedOperations {
-  Operations operations;
+//! Instructions whose names have places, among them those that write sums out.
+struct SlottedInstructions {
+  Instructions operations;
   std::vector<std::int32_t> columns;  //!< features of the sums written, in their order
   std::uint32_t places = 0;           //!< in use
 };
 
 //! Gives the sums of a run of operations places, all empty before and after it. Names are features
-//! with flags. An operation has all its sums at once, so there are more than `most_places` where
+//! with flags. An operation has all its sums at once, so there are more than `max_slots` where
 //! one needs them. O(operations x places)
-PlacedOperations GivePlaces(const Operations& run, std::uint32_t most_places);
+SlottedInstructions AllocateSlots(const Instructions& run, std::uint32_t max_slots);
 
 //! Adds to one float sum until it is written out.
-inline constexpr std::uint32_t kMostAdds = 64;
+inline constexpr std::uint32_t kMaxAdds = 64;
 //! Places given up at once: an operation of the tape for each would take longer than the sums.
-inline constexpr std::size_t kSpillAtOnce = 4;
+inline constexpr std::size_t kSpilledAtOnce = 4;
 
 }  // namespace retable::treeshap

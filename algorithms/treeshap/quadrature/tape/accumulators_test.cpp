@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::int32_t kAdd = 1;  // any operation that is no spill
 
-std::uint32_t Bits(const Operations& of, std::size_t word) {
+std::uint32_t Bits(const Instructions& of, std::size_t word) {
   const Float4& four = of.words.at(word / 4);
   const float words[] = {four.x, four.y, four.z, four.w};
   return std::bit_cast<std::uint32_t>(words[word % 4]);
 }
 
-// Operations of one to `most` sums; each sum's number is kept beside its name.
-Operations RandomRun(std::size_t count, std::uint32_t features, std::uint32_t most,
-                     std::uint64_t seed) {
+// Instructions of one to `most` sums; each sum's number is kept beside its name.
+Instructions RandomRun(std::size_t count, std::uint32_t features, std::uint32_t most,
+                       std::uint64_t seed) {
   std::mt19937_64 engine(seed);
-  Operations run;
+  Instructions run;
   for (std::size_t i = 0; i < count; ++i) {
     run.starts.push_back(run.words.size());
     run.words.push_back({std::bit_cast<float>(kAdd), 0, 0, 0});
@@ -44,8 +44,8 @@ struct Outcome {
 };
 
 // Works through the operations: every sum grows by its number.
-Outcome Simulate(const PlacedOperations& placed) {
-  const Operations& of = placed.operations;
+Outcome Simulate(const SlottedInstructions& placed) {
+  const Instructions& of = placed.operations;
   std::vector<double> sums(placed.places, 0.0);
   std::vector<std::size_t> adds(placed.places, 0);
   std::vector<std::set<std::uint32_t>> features(placed.places);
@@ -57,10 +57,10 @@ Outcome Simulate(const PlacedOperations& placed) {
     const std::size_t count = spill ? Bits(of, 4 * of.starts[i] + 1) : end - of.starts[i] - 1;
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t word = 4 * (of.starts[i] + 1) + (spill ? s : 4 * s + 3);
-      const std::uint32_t place = Bits(of, word) >> tape::kPlaceShift & tape::kPlaceMask;
+      const std::uint32_t place = Bits(of, word) >> tape::kSlotShift & tape::kSlotMask;
       if (!spill) {
         sums.at(place) += std::bit_cast<float>(Bits(of, word - 3));
-        features.at(place).insert(Bits(of, word) & tape::kPlacedFeatureMask);
+        features.at(place).insert(Bits(of, word) & tape::kSlottedFeatureMask);
         EXPECT_NE(Bits(of, word) & tape::kMissingInside, 0u);
         out.longest = std::max(out.longest, ++adds.at(place));
         continue;
@@ -78,29 +78,29 @@ Outcome Simulate(const PlacedOperations& placed) {
   return out;
 }
 
-TEST(QuadraturePlaces, EverySumIsWrittenOnce) {
+TEST(AccumulatorSlots, EverySumIsWrittenOnce) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::uint32_t most = 1 + seed % 9;
     const std::uint32_t places = 1 + seed * 7 % 40;
-    const Operations run = RandomRun(400, 2 + 15 * static_cast<std::uint32_t>(seed), most, seed);
+    const Instructions run = RandomRun(400, 2 + 15 * static_cast<std::uint32_t>(seed), most, seed);
     std::map<std::int32_t, double> want;
     for (std::size_t i = 0; i < run.sums.size(); ++i) {
       const std::uint32_t bits = Bits(run, run.sums[i]);
-      want[static_cast<std::int32_t>(bits & tape::kPlacedFeatureMask)] +=
+      want[static_cast<std::int32_t>(bits & tape::kSlottedFeatureMask)] +=
           static_cast<double>(i + 1);
     }
-    const PlacedOperations placed = GivePlaces(run, places);
+    const SlottedInstructions placed = AllocateSlots(run, places);
     const Outcome got = Simulate(placed);
     EXPECT_EQ(got.sums, want);
-    EXPECT_LE(got.longest, kMostAdds + most);
+    EXPECT_LE(got.longest, kMaxAdds + most);
     EXPECT_LE(placed.places, std::max(places, most));
   }
 }
 
 // Where all features have places, only long sums are written before the end.
-TEST(QuadraturePlaces, NothingMovesWherePlacesSuffice) {
-  const Operations run = RandomRun(60, 12, 3, 1);
-  const PlacedOperations placed = GivePlaces(run, 40);
+TEST(AccumulatorSlots, NothingMovesWherePlacesSuffice) {
+  const Instructions run = RandomRun(60, 12, 3, 1);
+  const SlottedInstructions placed = AllocateSlots(run, 40);
   std::set<std::int32_t> features(placed.columns.begin(), placed.columns.end());
   EXPECT_EQ(features.size(), placed.columns.size());
   EXPECT_EQ(placed.places, features.size());
@@ -108,15 +108,15 @@ TEST(QuadraturePlaces, NothingMovesWherePlacesSuffice) {
 
 // A loop over one feature too many: the last one used is the best to give up, and the oldest, which
 // comes next, the worst.
-TEST(QuadraturePlaces, GivesUpWhatComesAgainLast) {
-  Operations run;
+TEST(AccumulatorSlots, GivesUpWhatComesAgainLast) {
+  Instructions run;
   constexpr std::uint32_t kFeatures = 34;
   for (std::uint32_t i = 0; i < 30 * kFeatures; ++i) {
     run.starts.push_back(run.words.size());
     run.sums.push_back(4 * run.words.size() + 3);
     run.words.push_back({0, 0, 0, std::bit_cast<float>(i % kFeatures)});
   }
-  EXPECT_LT(GivePlaces(run, kFeatures - 1).columns.size(), 30u * kFeatures / 3);
+  EXPECT_LT(AllocateSlots(run, kFeatures - 1).columns.size(), 30u * kFeatures / 3);
 }
 
 }  // namespace

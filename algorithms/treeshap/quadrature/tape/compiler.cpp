@@ -46,39 +46,40 @@ struct PassContext {
   const std::vector<std::uint32_t>& set_offsets;
 };
 
-// A unit of a tree, and what becomes of it.
-struct UnitOfTree {
-  const PlannedUnit* planned;
-  LikeUnit like;
+// A subtree of a tree, and what becomes of it.
+struct SubtreeOfTree {
+  const PlannedSubtree* planned;
+  MergedSubtree like;
 };
 
-// The units' own tapes in the order in which they are written, and which are each unit's.
-struct UnitTapes {
+// The subtrees' own tapes in the order in which they are written, and which are each subtree's.
+struct SubtreeTapes {
   struct Piece {
     std::size_t first, words;
   };
   std::vector<Float4> words;
   std::vector<std::vector<Piece>> pieces;
-  Operations open;  // the one that is being written
+  Instructions open;  // the one that is being written
 };
 
 // Writes operations of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
-  //! `units`: by root node, or null; `locals`: the list of the features that records shall number,
-  //! or none for the model's own numbers.
-  TreeWriter(const PassContext& pass, Tape& out, const std::map<std::int32_t, UnitOfTree>* units,
-             UnitTapes* unit_tapes, std::span<const std::uint32_t> locals)
+  //! `subtrees`: by root node, or null; `locals`: the list of the features that records shall
+  //! number, or none for the model's own numbers.
+  TreeWriter(const PassContext& pass, Tape& out,
+             const std::map<std::int32_t, SubtreeOfTree>* subtrees, SubtreeTapes* subtree_tapes,
+             std::span<const std::uint32_t> locals)
       : pass_(pass),
         tree_(pass.tree),
         points_(pass.points),
         out_(out),
-        units_(units),
-        unit_tapes_(unit_tapes),
+        subtrees_(subtrees),
+        subtree_tapes_(subtree_tapes),
         locals_(locals) {}
 
   //! Appends the operations of the subtree at n. Returns the number of stack slots.
-  int Run(std::int32_t n, Operations& out) {
+  int Run(std::int32_t n, Instructions& out) {
     written_ = &out;
     const int slots = Tops(n) + 1;
     Visit(n);
@@ -113,14 +114,14 @@ class TreeWriter {
     return tree_.nodes[static_cast<std::size_t>(n)];
   }
 
-  const UnitOfTree* UnitAt(std::int32_t n) const {
-    if (units_ == nullptr) return nullptr;
-    const auto it = units_->find(n);
-    return it == units_->end() ? nullptr : &it->second;
+  const SubtreeOfTree* SubtreeAt(std::int32_t n) const {
+    if (subtrees_ == nullptr) return nullptr;
+    const auto it = subtrees_->find(n);
+    return it == subtrees_->end() ? nullptr : &it->second;
   }
 
-  // Leaves, treelets and shared units need no slot.
-  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || UnitAt(n) != nullptr; }
+  // Leaves, treelets and shared subtrees need no slot.
+  bool Slotless(std::int32_t n) const { return node(n).height <= 3 || SubtreeAt(n) != nullptr; }
 
   // The child to visit first: the one that needs more stack, so the larger shape comes first.
   bool LeftFirst(std::int32_t n) {
@@ -132,7 +133,7 @@ class TreeWriter {
   }
 
   int Order(std::int32_t n) {
-    if (UnitAt(n) != nullptr) return 4;
+    if (SubtreeAt(n) != nullptr) return 4;
     return node(n).height <= 3 ? node(n).height : 5 + Tops(n);
   }
 
@@ -155,10 +156,10 @@ class TreeWriter {
 
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
-    if (const UnitOfTree* unit = UnitAt(n)) {
+    if (const SubtreeOfTree* subtree = SubtreeAt(n)) {
       // A tree that is like another adds nothing here.
-      if (unit->like.first || unit->like.k != LikeUnit::kNoK) Begin(tape::kShared, 0);
-      Shared(*unit);
+      if (subtree->like.first || subtree->like.k != MergedSubtree::kNoK) Begin(tape::kShared, 0);
+      Shared(*subtree);
       return;
     }
     const bool left_first = LeftFirst(n);
@@ -171,21 +172,21 @@ class TreeWriter {
     }
     ++out_.stack_nodes;
     const int slot = tops_[static_cast<std::size_t>(n)];
-    const UnitOfTree* first_unit = UnitAt(first);
-    const UnitOfTree* second_unit = UnitAt(second);
-    // The larger child is first: beside a shared unit stand one like it, a treelet or a leaf.
-    if (first_unit != nullptr) {
+    const SubtreeOfTree* first_subtree = SubtreeAt(first);
+    const SubtreeOfTree* second_subtree = SubtreeAt(second);
+    // The larger child is first: beside a shared subtree stand one like it, a treelet or a leaf.
+    if (first_subtree != nullptr) {
       const bool leaf = node(second).height == 0;
-      Begin(second_unit != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
+      Begin(second_subtree != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
             slot);
-      if (second_unit != nullptr || leaf) {
+      if (second_subtree != nullptr || leaf) {
         Sum(n, second);
       } else {
         Record(n, second);
       }
-      Shared(*first_unit);
-      if (second_unit != nullptr) {
-        Shared(*second_unit);
+      Shared(*first_subtree);
+      if (second_subtree != nullptr) {
+        Shared(*second_subtree);
       } else if (!leaf) {
         Visit(second);
         Begin(tape::kUpTreelet, slot);
@@ -196,10 +197,10 @@ class TreeWriter {
     Begin(tape::kDown, slot);
     Record(n, second);
     Visit(first);
-    if (second_unit != nullptr) {
+    if (second_subtree != nullptr) {
       Begin(tape::kUpShared, slot);
       Sum(n, second);
-      Shared(*second_unit);
+      Shared(*second_subtree);
       return;
     }
     if (node(second).height == 0) {
@@ -219,40 +220,42 @@ class TreeWriter {
     Sum(n, second);
   }
 
-  // The unit's own tape, and what an operation needs to take its results.
-  void Shared(const UnitOfTree& one) {
-    UnitTape(one, *unit_tapes_);
-    if (!one.like.first && one.like.k == LikeUnit::kNoK) return;
-    const Unit& unit = out_.units[one.like.unit];
-    const std::uint32_t own = one.like.first ? unit.own : 0;
-    written_->words.push_back({std::bit_cast<float>(one.like.unit), std::bit_cast<float>(own),
-                               std::bit_cast<float>(unit.width), std::bit_cast<float>(one.like.k)});
+  // The subtree's own tape, and what an operation needs to take its results.
+  void Shared(const SubtreeOfTree& one) {
+    SubtreeTape(one, *subtree_tapes_);
+    if (!one.like.first && one.like.k == MergedSubtree::kNoK) return;
+    const SharedSubtree& subtree = out_.subtrees[one.like.subtree];
+    const std::uint32_t own = one.like.first ? subtree.own : 0;
+    written_->words.push_back({std::bit_cast<float>(one.like.subtree), std::bit_cast<float>(own),
+                               std::bit_cast<float>(subtree.width),
+                               std::bit_cast<float>(one.like.k)});
     std::vector<float> names((own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < own; ++i) {
       written_->sums.push_back(4 * written_->words.size() + i);
-      names[i] = std::bit_cast<float>(out_.unit_features[unit.first_feature + i]);
+      names[i] = std::bit_cast<float>(out_.subtree_features[subtree.first_feature + i]);
     }
     Append(names, written_->words);
   }
 
-  void UnitTape(const UnitOfTree& one, UnitTapes& tapes) {
-    Operations& own = tapes.open;
+  void SubtreeTape(const SubtreeOfTree& one, SubtreeTapes& tapes) {
+    Instructions& own = tapes.open;
     own.words.clear();
     own.starts.clear();
     own.sums.clear();
     const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
     own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
-    const Unit& unit = out_.units[one.like.unit];
-    TreeWriter writer(pass_, out_, nullptr, nullptr,
-                      std::span(out_.unit_features).subspan(unit.first_feature, unit.features));
+    const SharedSubtree& subtree = out_.subtrees[one.like.subtree];
+    TreeWriter writer(
+        pass_, out_, nullptr, nullptr,
+        std::span(out_.subtree_features).subspan(subtree.first_feature, subtree.features));
     for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
-    out_.unit_slots = std::max(out_.unit_slots, writer.Run(one.planned->root, own));
+    out_.subtree_slots = std::max(out_.subtree_slots, writer.Run(one.planned->root, own));
     writer.Begin(tape::kEnd, 0);
     for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
       own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
       own.words[own.starts[i]].w = own.words[own.starts[i + 1]].y;
     }
-    tapes.pieces[one.like.unit].push_back({tapes.words.size(), own.words.size()});
+    tapes.pieces[one.like.subtree].push_back({tapes.words.size(), own.words.size()});
     tapes.words.insert(tapes.words.end(), own.words.begin(), own.words.end());
   }
 
@@ -341,11 +344,11 @@ class TreeWriter {
   const AnnotatedTree& tree_;
   int points_;
   Tape& out_;
-  const std::map<std::int32_t, UnitOfTree>* units_;
-  UnitTapes* unit_tapes_;
+  const std::map<std::int32_t, SubtreeOfTree>* subtrees_;
+  SubtreeTapes* subtree_tapes_;
   std::span<const std::uint32_t> locals_;
   std::vector<int> tops_;
-  Operations* written_ = nullptr;
+  Instructions* written_ = nullptr;
 };
 
 // Rising.
@@ -359,11 +362,11 @@ std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
   return features;
 }
 
-// Of a unit, rising.
+// Of a subtree, rising.
 std::vector<std::int32_t> OwnFeatures(const Tape& tape, std::uint32_t number) {
-  const Unit& unit = tape.units[number];
-  const auto first = tape.unit_features.begin() + unit.first_feature;
-  std::vector<std::int32_t> features(first, first + unit.own);
+  const SharedSubtree& subtree = tape.subtrees[number];
+  const auto first = tape.subtree_features.begin() + subtree.first_feature;
+  std::vector<std::int32_t> features(first, first + subtree.own);
   std::sort(features.begin(), features.end());
   return features;
 }
@@ -372,18 +375,18 @@ Float4 Mark(tape::Op op) {
   return {std::bit_cast<float>(static_cast<std::int32_t>(op)), 0, 0, 0};
 }
 
-Operations OnlyMark(tape::Op op) {
+Instructions OnlyMark(tape::Op op) {
   return {{Mark(op)}, {0}, {}};
 }
 
 // Lays operations into chunks and segments.
 class Assembler {
  public:
-  Assembler(Tape& tape, Features where, const TapeOptions& options)
+  Assembler(Tape& tape, AccumulatorLayout where, const TapeOptions& options)
       : tape_(tape),
-        where_(where),
+        layout_(where),
         segment_words_(options.segment_words),
-        most_places_(options.places) {}
+        max_slots_(options.places) {}
 
   //! Begins a tree, with the features it adds to: closes the segment where it is full or of another
   //! group or batch.
@@ -392,19 +395,19 @@ class Assembler {
     if (!open_ || tape_.segments.back().group != group || tape_.segments.back().batch != batch ||
         used_ >= segment_words_) {
       Open(group, batch);
-    } else if (where_ == Features::kFew && unfolded_ >= tape::kFoldWords) {
+    } else if (layout_ == AccumulatorLayout::kPerFeature && unfolded_ >= tape::kFoldWords) {
       Fold();
     } else {
       Add(OnlyMark(tape::kNextTree));
     }
-    if (where_ == Features::kFew) SumsOf(features);
+    if (layout_ == AccumulatorLayout::kPerFeature) SumsOf(features);
   }
 
-  //! `units`: that it is the first to use.
-  void Add(const Operations& operations, std::size_t units = 0) {
-    units_ += units;
+  //! `subtrees`: that it is the first to use.
+  void Add(const Instructions& operations, std::size_t subtrees = 0) {
+    subtrees_ += subtrees;
     used_ += operations.words.size();
-    if (where_ == Features::kFew) {
+    if (layout_ == AccumulatorLayout::kPerFeature) {
       Lay(operations);
       unfolded_ += operations.words.size();
     } else {
@@ -414,7 +417,7 @@ class Assembler {
 
   void Close() {
     if (!open_) return;
-    if (where_ == Features::kFew) {
+    if (layout_ == AccumulatorLayout::kPerFeature) {
       Fold();
     } else {
       Place();
@@ -423,26 +426,27 @@ class Assembler {
     Pad();
     TapeSegment& segment = tape_.segments.back();
     segment.chunks = tape_.words.size() / tape::kChunk - segment.first_chunk;
-    segment.units = units_ - segment.first_unit;
+    segment.subtrees = subtrees_ - segment.first_subtree;
     open_ = false;
   }
 
  private:
   void Open(std::int32_t group, std::uint32_t batch) {
     Close();
-    tape_.segments.push_back({group, tape_.words.size() / tape::kChunk, 0, units_, 0, batch, {}});
+    tape_.segments.push_back(
+        {group, tape_.words.size() / tape::kChunk, 0, subtrees_, 0, batch, {}});
     open_ = true;
     used_ = 0;
   }
 
   // Few features: the sums of a tree, numbered like features.
   void SumsOf(const std::vector<std::int32_t>& split) {
-    MergeRising(tape_.segments.back().features, split);
-    MergeRising(unfolded_features_, split);
+    MergeSorted(tape_.segments.back().features, split);
+    MergeSorted(unfolded_features_, split);
   }
 
   void Fold() {
-    Operations fold = OnlyMark(tape::kFold);
+    Instructions fold = OnlyMark(tape::kFold);
     std::vector<std::int32_t>& names = unfolded_features_;
     fold.words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
     if (!names.empty()) {
@@ -462,14 +466,14 @@ class Assembler {
   // The segment's operations, once their sums have places.
   void Place() {
     run_.Append(OnlyMark(tape::kNextTree));  // G is 1 where another segment follows
-    PlacedOperations placed = GivePlaces(run_, most_places_);
+    SlottedInstructions placed = AllocateSlots(run_, max_slots_);
     run_ = {};
     Lay(placed.operations);
     tape_.segments.back().features = std::move(placed.columns);
     tape_.places = std::max(tape_.places, placed.places);
   }
 
-  void Lay(const Operations& operations) {
+  void Lay(const Instructions& operations) {
     const std::vector<Float4>& words = operations.words;
     const std::vector<std::size_t>& starts = operations.starts;
     for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -506,13 +510,13 @@ class Assembler {
   }
 
   Tape& tape_;
-  Features where_;
+  AccumulatorLayout layout_;
   std::size_t segment_words_;
-  std::uint32_t most_places_;
-  Operations run_;                               // placed: of the open segment
+  std::uint32_t max_slots_;
+  Instructions run_;                             // placed: of the open segment
   std::vector<std::int32_t> unfolded_features_;  // few: rising
   std::size_t used_ = 0, unfolded_ = 0;
-  std::size_t units_ = 0;                            // that the segments so far use
+  std::size_t subtrees_ = 0;                         // that the segments so far use
   std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
   bool open_ = false;
 };
@@ -533,43 +537,44 @@ struct Pass {
   std::int32_t group;
   std::size_t tree;
   std::size_t begin;  // first quadrature point
-  std::vector<PlannedUnit> planned = {};
-  std::vector<LikeUnit> like = {};
+  std::vector<PlannedSubtree> planned = {};
+  std::vector<MergedSubtree> like = {};
   std::uint32_t batch = 0;
 };
 
-// Plans the units of all passes of a tape; their tapes are written later.
+// Plans the subtrees of all passes of a tape; their tapes are written later.
 void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_t leaves,
                 std::size_t most_width, std::vector<Pass>& list, Tape& tape) {
-  LikeUnits units(tape.points, most_width);
+  SubtreeDeduplication subtrees(tape.points, most_width);
   for (Pass& pass : list) {
-    pass.planned = PlanUnits(model.trees[pass.tree], ranks, leaves);
-    pass.like = units.Add(model.trees[pass.tree], pass.planned);
-    pass.batch = units.batch();
+    pass.planned = PlanSubtrees(model.trees[pass.tree], ranks, leaves);
+    pass.like = subtrees.Add(model.trees[pass.tree], pass.planned);
+    pass.batch = subtrees.batch();
   }
-  tape.units = units.Write(tape.unit_keys, tape.unit_features);
-  for (Pass& pass : list) units.PlaceKs(pass.like);
-  for (const Unit& unit : tape.units) {
-    tape.most_unit_features = std::max(tape.most_unit_features, unit.features);
-    tape.most_key_words = std::max(tape.most_key_words, unit.key_words);
+  tape.subtrees = subtrees.Write(tape.subtree_keys, tape.subtree_features);
+  for (Pass& pass : list) subtrees.AssignK(pass.like);
+  for (const SharedSubtree& subtree : tape.subtrees) {
+    tape.max_subtree_features = std::max(tape.max_subtree_features, subtree.features);
+    tape.most_key_words = std::max(tape.most_key_words, subtree.key_words);
   }
 }
 
-// Lays the tapes of like units one behind the other, each with the length of the next at its head.
-void LayUnitTapes(UnitTapes& tapes, Tape& tape) {
-  tape.unit_words.reserve(tapes.words.size());
+// Lays the tapes of like subtrees one behind the other, each with the length of the next at its
+// head.
+void LaySubtreeTapes(SubtreeTapes& tapes, Tape& tape) {
+  tape.subtree_words.reserve(tapes.words.size());
   for (std::size_t u = 0; u < tapes.pieces.size(); ++u) {
-    const std::vector<UnitTapes::Piece>& pieces = tapes.pieces[u];
-    tape.units[u].first_word = static_cast<std::uint32_t>(tape.unit_words.size());
-    tape.units[u].words = static_cast<std::uint32_t>(pieces[0].words);
+    const std::vector<SubtreeTapes::Piece>& pieces = tapes.pieces[u];
+    tape.subtrees[u].first_word = static_cast<std::uint32_t>(tape.subtree_words.size());
+    tape.subtrees[u].words = static_cast<std::uint32_t>(pieces[0].words);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const std::size_t next = i + 1 < pieces.size() ? pieces[i + 1].words : 0;
       const auto first = tapes.words.begin() + static_cast<std::ptrdiff_t>(pieces[i].first);
       first->x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
-      tape.unit_words.insert(tape.unit_words.end(), first,
-                             first + static_cast<std::ptrdiff_t>(pieces[i].words));
-      tape.most_unit_words =
-          std::max(tape.most_unit_words, static_cast<std::uint32_t>(pieces[i].words));
+      tape.subtree_words.insert(tape.subtree_words.end(), first,
+                                first + static_cast<std::ptrdiff_t>(pieces[i].words));
+      tape.max_subtree_words =
+          std::max(tape.max_subtree_words, static_cast<std::uint32_t>(pieces[i].words));
     }
   }
 }
@@ -593,16 +598,16 @@ std::vector<int> Passes(int points, const TapeOptions& options) {
 }
 
 TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
-  if (model.features > static_cast<std::int32_t>(tape::kPlacedFeatureMask)) {
+  if (model.features > static_cast<std::int32_t>(tape::kSlottedFeatureMask)) {
     throw std::invalid_argument("the tape takes at most 2^17 features");
   }
   TapeSet out;
   out.features = model.features;
   out.groups = model.groups;
   out.categorical = !model.sets.empty();
-  out.where = WhereSumsAre(model.features);
+  out.where = ChooseAccumulatorLayout(model.features);
   const std::vector<std::uint32_t> offsets = PackSets(model, out);
-  if (options.unit_leaves > 0) out.ranks = RankTable(model);
+  if (options.subtree_leaves > 0) out.ranks = RankTable(model);
   std::map<int, std::vector<Pass>> passes;
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
     const AnnotatedTree& tree = model.trees[t];
@@ -619,33 +624,33 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
                      [](const Pass& a, const Pass& b) { return a.group < b.group; });
     Tape tape;
     tape.points = points;
-    PlanPasses(model, out.ranks, options.unit_leaves, options.batch_width / passes.size(), list,
+    PlanPasses(model, out.ranks, options.subtree_leaves, options.batch_width / passes.size(), list,
                tape);
-    UnitTapes unit_tapes;
-    unit_tapes.pieces.resize(tape.units.size());
+    SubtreeTapes subtree_tapes;
+    subtree_tapes.pieces.resize(tape.subtrees.size());
     Assembler assembler(tape, out.where, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
       const int exact = ExactPoints(tree.path_features);
       if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
-      Operations written;
-      std::map<std::int32_t, UnitOfTree> units;
+      Instructions written;
+      std::map<std::int32_t, SubtreeOfTree> subtrees;
       std::size_t fresh = 0;
       std::vector<std::int32_t> features = SplitFeatures(tree);
       for (std::size_t u = 0; u < pass.planned.size(); ++u) {
-        units[pass.planned[u].root] = {&pass.planned[u], pass.like[u]};
+        subtrees[pass.planned[u].root] = {&pass.planned[u], pass.like[u]};
         if (!pass.like[u].first) continue;
         ++fresh;
-        MergeRising(features, OwnFeatures(tape, pass.like[u].unit));
+        MergeSorted(features, OwnFeatures(tape, pass.like[u].subtree));
       }
       assembler.NextTree(tree.group, pass.batch, features);
-      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &units,
-                        &unit_tapes, {});
+      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &subtrees,
+                        &subtree_tapes, {});
       tape.slots = std::max(tape.slots, writer.Run(0, written));
       assembler.Add(written, fresh);
     }
     assembler.Close();
-    LayUnitTapes(unit_tapes, tape);
+    LaySubtreeTapes(subtree_tapes, tape);
     out.tapes.push_back(std::move(tape));
   }
   return out;

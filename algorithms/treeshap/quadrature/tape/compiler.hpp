@@ -23,11 +23,11 @@
 //!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
-//! mean and g, e are multiplied by the difference of the two leaves. A shared unit
+//! mean and g, e are multiplied by the difference of the two leaves. A shared subtree
 //! (quadrature/sharing/subtrees.hpp, quadrature/sharing/subtree_deduplication.hpp) is
-//!   (unit, own features, groups of four words of a class, where K stands), own features' words,
-//! four a group; none of them where the contributions are added elsewhere. A unit's own tapes, one
-//! for each of the like units, follow one another:
+//!   (subtree, own features, groups of four words of a class, where K stands), own features' words,
+//! four a group; none of them where the contributions are added elsewhere. A subtree's own tapes,
+//! one for each of the like subtrees, follow one another:
 //!   (groups of the next one's tape or 0, path features, where K goes, 0), for each feature of the
 //!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
 //!   of G where the row is inside, and where it is not; operations.
@@ -43,7 +43,7 @@
 namespace retable::treeshap {
 
 //! Segments of a tape whose sums have places, about: each writes out what it has, so not many.
-inline constexpr std::size_t kPlacedSegments = 108;
+inline constexpr std::size_t kSlottedSegments = 108;
 
 struct alignas(16) Float4 {
   float x, y, z, w;
@@ -63,11 +63,11 @@ enum Op : std::int32_t {
   kAA,
   kBA,
   kBB,
-  kFork,         // a node with two shared units: K and contributions from their tables
-  kUpShared,     // first child done, the second is a shared unit
-  kForkLeaf,     // a shared unit and a leaf
-  kForkTreelet,  // a shared unit first: push G, K of it in registers, to the second, a treelet
-  kShared,       // a shared unit alone
+  kFork,         // a node with two shared subtrees: K and contributions from their tables
+  kUpShared,     // first child done, the second is a shared subtree
+  kForkLeaf,     // a shared subtree and a leaf
+  kForkTreelet,  // a shared subtree first: push G, K of it in registers, to the second, a treelet
+  kShared,       // a shared subtree alone
   kDown,         // push G, go to the first child
   kMid,          // first child done: push K, go to the second child with the G in the slot
   kUp,           // second child done
@@ -84,8 +84,8 @@ enum Op : std::int32_t {
 inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
 //! Where a model has more than a few features, a float sum has a place for a while
 //! (quadrature/tape/accumulators.hpp): the lower bits are the feature, those above the place.
-inline constexpr std::uint32_t kPlacedFeatureMask = 0x1ffffu;
-inline constexpr std::uint32_t kPlaceShift = 17, kPlaceMask = 0x7fu;
+inline constexpr std::uint32_t kSlottedFeatureMask = 0x1ffffu;
+inline constexpr std::uint32_t kSlotShift = 17, kSlotMask = 0x7fu;
 inline constexpr std::uint32_t kMissingInside = 1u << 24;
 inline constexpr std::uint32_t kMissingAbove = 1u
                                                << 25;  // a missing value counts as x >= threshold
@@ -105,13 +105,14 @@ inline constexpr std::size_t kFoldWords = 512;
 }  // namespace tape
 
 //! Where sums are, and the features' values.
-enum class Features {
+enum class AccumulatorLayout {
   kFew,    //!< float sums numbered like features
   kPlaced  //!< float sums in places, for a while each
 };
 
-inline Features WhereSumsAre(std::int32_t features) {
-  return features <= tape::kFewFeatures ? Features::kFew : Features::kPlaced;
+inline AccumulatorLayout ChooseAccumulatorLayout(std::int32_t features) {
+  return features <= tape::kFewFeatures ? AccumulatorLayout::kPerFeature
+                                        : AccumulatorLayout::kSlots;
 }
 
 //! Trees of one output and one number of points, one after the other.
@@ -119,9 +120,9 @@ struct TapeSegment {
   std::int32_t group = 0;
   std::size_t first_chunk = 0;
   std::size_t chunks = 0;
-  std::size_t first_unit = 0;  //!< of those that it is the first to use
-  std::size_t units = 0;
-  std::uint32_t batch = 0;  //!< units are like those of their batch alone
+  std::size_t first_subtree = 0;  //!< of those that it is the first to use
+  std::size_t subtrees = 0;
+  std::uint32_t batch = 0;  //!< subtrees are like those of their batch alone
   //! Few: that its trees split, rising. Placed: of the columns it writes, in their order.
   std::vector<std::int32_t> features;
 };
@@ -135,14 +136,14 @@ struct Tape {
   std::uint32_t places = 0;           //!< for float sums
   std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
 
-  std::vector<Unit> units;                   //!< in the order in which the tape meets them
-  std::vector<Float4> unit_words;            //!< their own tapes, those of like units together
-  std::vector<std::uint32_t> unit_features;  //!< their lists of features
-  std::vector<std::uint32_t> unit_keys;      //!< their key programs
-  int unit_slots = 0;
-  std::uint32_t most_unit_features = 0;
+  std::vector<SharedSubtree> subtrees;  //!< in the order in which the tape meets them
+  std::vector<Float4> subtree_words;    //!< their own tapes, those of like subtrees together
+  std::vector<std::uint32_t> subtree_features;  //!< their lists of features
+  std::vector<std::uint32_t> subtree_keys;      //!< their key programs
+  int subtree_slots = 0;
+  std::uint32_t max_subtree_features = 0;
   std::uint32_t most_key_words = 0;
-  std::uint32_t most_unit_words = 0;
+  std::uint32_t max_subtree_words = 0;
 };
 
 struct TapeSet {
@@ -151,8 +152,8 @@ struct TapeSet {
   std::int32_t features = 0;
   std::int32_t groups = 1;
   bool categorical = false;
-  Features where = Features::kFew;
-  RankTable ranks;  //!< empty where no unit is planned
+  AccumulatorLayout where = AccumulatorLayout::kPerFeature;
+  RankTable ranks;  //!< empty where no subtree is planned
 };
 
 //! How trees are split into passes of supported sizes.
@@ -160,7 +161,7 @@ struct TapeOptions {
   std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, rising
   int max_points = 8;                         //!< largest pass; bigger trees take several
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
-  std::int32_t unit_leaves = 0;          //!< largest unit shared by rows; 0: none
+  std::int32_t subtree_leaves = 0;       //!< largest subtree shared by rows; 0: none
   std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
   //! For sums, where one operation does not need more: with four points and two rows a lane these
   //! and one slot of the stack leave four blocks on a multiprocessor.

@@ -17,10 +17,11 @@
 namespace retable::treeshap {
 namespace {
 
-std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, const float* row) {
+std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const SharedSubtree& subtree,
+                    const float* row) {
   std::uint32_t sums[2] = {0, 0};
-  const std::uint32_t* at = tape.unit_keys.data() + unit.first_key;
-  for (std::uint32_t d = 0; d < unit.digits; ++d) {
+  const std::uint32_t* at = tape.subtree_keys.data() + subtree.first_key;
+  for (std::uint32_t d = 0; d < subtree.digits; ++d) {
     const KeyDigit digit{at[0], at[1], at[2], at[3]};
     const float x = row[digit.feature];
     const std::uint32_t rank =
@@ -34,28 +35,29 @@ std::uint32_t KeyOf(const TapeSet& set, const Tape& tape, const Unit& unit, cons
     }
     at += kGroupWords * (1 + digit.missing_groups);
   }
-  EXPECT_EQ(at, tape.unit_keys.data() + unit.first_key + unit.key_words);
+  EXPECT_EQ(at, tape.subtree_keys.data() + subtree.first_key + subtree.key_words);
   EXPECT_LT(sums[0], 0xffffu);
   EXPECT_LT(sums[1], 0xffffu);
   return sums[0] | sums[1] << 16;
 }
 
-// A unit's own tape for one row: features are places in its list.
+// A subtree's own tape for one row: features are places in its list.
 template <int Q>
-std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
-                           const float* row);
+std::vector<float> RunSubtree(const TapeSet& set, const Tape& tape, const SharedSubtree& subtree,
+                              const float* row);
 
-// What a unit gives for one class of rows, as the table holds it: the own features' sums, then K.
+// What a subtree gives for one class of rows, as the table holds it: the own features' sums, then
+// K.
 using ClassResults = std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<float>>;
 
-// Units are for passes of at least so many points, as on a device: less to compile.
-constexpr int kLeastUnitPoints = 4;
+// Subtrees are for passes of at least so many points, as on a device: less to compile.
+constexpr int kMinSubtreePoints = 4;
 
 // One lane of R rows.
 template <int Q, int R>
 struct ArrayMemory {
   static constexpr bool kCategories = true;
-  static constexpr bool kUnits = Q >= kLeastUnitPoints;
+  static constexpr bool kSharedSubtrees = Q >= kMinSubtreePoints;
 
   const TapeSet& set;
   const Tape& tape;
@@ -68,11 +70,10 @@ struct ArrayMemory {
   std::span<const std::int32_t> columns = {};  // features of sums not yet written out
 
   std::uint32_t Feature(std::uint32_t bits) const {
-    return bits & (placed ? tape::kPlacedFeatureMask : tape::kFeatureMask);
+    return bits & (placed ? tape::kSlottedFeatureMask : tape::kFeatureMask);
   }
   float& Sum(std::uint32_t bits, int r) {
-    const std::uint32_t place =
-        placed ? bits >> tape::kPlaceShift & tape::kPlaceMask : Feature(bits);
+    const std::uint32_t place = placed ? bits >> tape::kSlotShift & tape::kSlotMask : Feature(bits);
     return tree_phi.at(place * R + static_cast<std::size_t>(r));
   }
   void X(std::uint32_t bits, float (&x)[R]) const {
@@ -98,25 +99,25 @@ struct ArrayMemory {
   // same bits.
   const Float4* Shared(const Float4* at, float (&k)[Q * R]) {
     const std::uint32_t index = tape::Bits(at->x);
-    const Unit& unit = tape.units.at(index);
+    const SharedSubtree& subtree = tape.subtrees.at(index);
     const std::uint32_t own = tape::Bits(at->y);
-    EXPECT_TRUE(own == 0 || own == unit.own);
-    EXPECT_EQ(unit.width, tape::Bits(at->z));
+    EXPECT_TRUE(own == 0 || own == subtree.own);
+    EXPECT_EQ(subtree.width, tape::Bits(at->z));
     const std::uint32_t k_at = tape::Bits(at->w);
     for (int r = 0; r < R; ++r) {
       const float* row = rows + r * set.features;
       std::vector<float> results;
-      if constexpr (kUnits) results = RunUnit<Q>(set, tape, unit, row);
-      const std::uint32_t key = KeyOf(set, tape, unit, row);
-      EXPECT_LT(key, unit.keys);
+      if constexpr (kSharedSubtrees) results = RunSubtree<Q>(set, tape, subtree, row);
+      const std::uint32_t key = KeyOf(set, tape, subtree, row);
+      EXPECT_LT(key, subtree.keys);
       const auto& first = classes.try_emplace({index, key}, results).first->second;
       EXPECT_EQ(first, results) << "rows with one key differ";
-      for (int q = 0; q < Q && k_at != LikeUnit::kNoK; ++q) {
+      for (int q = 0; q < Q && k_at != MergedSubtree::kNoK; ++q) {
         k[q * R + r] = first.at(4 * k_at + static_cast<std::size_t>(q));
       }
       for (std::uint32_t i = 0; i < own; ++i) {
         const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at + 1)[i]);
-        EXPECT_EQ(Feature(bits), tape.unit_features.at(unit.first_feature + i));
+        EXPECT_EQ(Feature(bits), tape.subtree_features.at(subtree.first_feature + i));
         Sum(bits, r) += first.at(i);
       }
     }
@@ -150,35 +151,35 @@ struct ArrayMemory {
 };
 
 template <int Q>
-std::vector<float> RunUnit(const TapeSet& set, const Tape& tape, const Unit& unit,
-                           const float* row) {
+std::vector<float> RunSubtree(const TapeSet& set, const Tape& tape, const SharedSubtree& subtree,
+                              const float* row) {
   TapeSet local;
-  local.features = static_cast<std::int32_t>(unit.features);
+  local.features = static_cast<std::int32_t>(subtree.features);
   local.sets = set.sets;
   std::vector<float> values;
-  for (std::uint32_t i = 0; i < unit.features; ++i) {
-    values.push_back(row[tape.unit_features.at(unit.first_feature + i)]);
+  for (std::uint32_t i = 0; i < subtree.features; ++i) {
+    values.push_back(row[tape.subtree_features.at(subtree.first_feature + i)]);
   }
   ClassResults none;
-  EXPECT_LE(unit.features, 32u) << "a lane holds one each";
+  EXPECT_LE(subtree.features, 32u) << "a lane holds one each";
   ArrayMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
-  memory.stack.resize(static_cast<std::size_t>(tape.unit_slots), std::vector<float>(Q, NAN));
-  memory.tree_phi.assign(unit.features, 0.0f);
-  std::vector<float> results(4 * std::size_t{unit.width}, 0.0f);
-  const Float4* tape_of_one = tape.unit_words.data() + unit.first_word;
-  for (std::uint32_t length = unit.words; length > 0;) {
+  memory.stack.resize(static_cast<std::size_t>(tape.subtree_slots), std::vector<float>(Q, NAN));
+  memory.tree_phi.assign(subtree.features, 0.0f);
+  std::vector<float> results(4 * std::size_t{subtree.width}, 0.0f);
+  const Float4* tape_of_one = tape.subtree_words.data() + subtree.first_word;
+  for (std::uint32_t length = subtree.words; length > 0;) {
     const Float4 head = *tape_of_one;
     tape::LaneState<Q, 1> state;
     const Float4* at =
-        tape::StartUnit<true, Q, 1>(tape_of_one + 1, tape::Bits(head.y), state, memory);
+        tape::StartSubtree<true, Q, 1>(tape_of_one + 1, tape::Bits(head.y), state, memory);
     EXPECT_FALSE((tape::RunChunk<true, Q, 1>(at, state, memory)));
-    if (tape::Bits(head.z) != LikeUnit::kNoK) {
+    if (tape::Bits(head.z) != MergedSubtree::kNoK) {
       std::copy_n(state.k, Q, results.begin() + 4 * tape::Bits(head.z));
     }
     tape_of_one += length;
     length = tape::Bits(head.x);
   }
-  std::copy_n(memory.tree_phi.begin(), unit.own, results.begin());
+  std::copy_n(memory.tree_phi.begin(), subtree.own, results.begin());
   return results;
 }
 
@@ -191,7 +192,7 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
     tape::LaneState<Q, R> state;
     tape::StartTree(state);
     for (const TapeSegment& segment : tape.segments) {  // of one range
-      const bool placed = set.where == Features::kPlaced;
+      const bool placed = set.where == AccumulatorLayout::kSlots;
       ArrayMemory<Q, R> memory{set,    tape, classes, rows.data() + row * features,
                                placed, {},   {},      {}};
       memory.stack.resize(static_cast<std::size_t>(tape.slots), std::vector<float>(Q * R, NAN));
@@ -216,7 +217,7 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
 template <bool General, int R>
 std::vector<double> Explain(const TreeEnsemble& model, const std::vector<float>& rows,
                             TapeOptions options) {
-  if (options.unit_leaves > 0) options.points = {4, 6, 8};
+  if (options.subtree_leaves > 0) options.points = {4, 6, 8};
   const AnnotatedModel annotated = Annotate(model);
   const TapeSet set = CompileTapes(annotated, options);
   const auto side = static_cast<std::size_t>(model.features) + 1;
@@ -306,7 +307,7 @@ TEST(QuadratureTape, TakesManyFeatures) {
     const auto rows = RandomRows(model, 4, 0.1, 4);
     const auto want = PathReferenceValues(model, {rows, 4, static_cast<std::size_t>(features)});
     ExpectClose(Explain<true, 1>(model, rows, {}), want, 5e-7);
-    ExpectClose(Explain<true, 2>(model, rows, {.max_points = 4, .unit_leaves = 8, .places = 8}),
+    ExpectClose(Explain<true, 2>(model, rows, {.max_points = 4, .subtree_leaves = 8, .places = 8}),
                 want, 5e-7);
   }
 }
@@ -320,7 +321,7 @@ TEST(QuadratureTape, SegmentsHardlyChangeTheSum) {
   ExpectClose(many, one, 5e-7);
 }
 
-TEST(QuadratureTape, UnitsSharedByRowsChangeNothing) {
+TEST(QuadratureTape, SharedSubtreesChangeNothing) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     RandomEnsembleOptions shape;
     shape.features = 2 + static_cast<int>(seed % 7);
@@ -332,13 +333,13 @@ TEST(QuadratureTape, UnitsSharedByRowsChangeNothing) {
     const auto rows = RandomRows(model, 60, seed % 2 == 0 ? 0.2 : 0, seed);
     const auto want =
         PathReferenceValues(model, {rows, 60, static_cast<std::size_t>(model.features)});
-    ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = 8}), want, 5e-7);
-    ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 40}), want, 5e-7);
-    ExpectClose(Explain<true, 1>(model, rows, {.unit_leaves = 1 << 20}), want, 5e-7);
+    ExpectClose(Explain<true, 2>(model, rows, {.subtree_leaves = 8}), want, 5e-7);
+    ExpectClose(Explain<true, 1>(model, rows, {.subtree_leaves = 40}), want, 5e-7);
+    ExpectClose(Explain<true, 1>(model, rows, {.subtree_leaves = 1 << 20}), want, 5e-7);
   }
 }
 
-TEST(QuadratureTape, SharesUnitsOfDeepNarrowTrees) {
+TEST(QuadratureTape, SharesSubtreesOfDeepNarrowTrees) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     const TreeEnsemble model = RandomEnsemble({.trees = 2,
                                                .features = 12 + static_cast<int>(seed % 5),
@@ -350,40 +351,40 @@ TEST(QuadratureTape, SharesUnitsOfDeepNarrowTrees) {
     const auto want =
         PathReferenceValues(model, {rows, 40, static_cast<std::size_t>(model.features)});
     for (const std::int32_t leaves : {8, 30}) {
-      ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
+      ExpectClose(Explain<true, 2>(model, rows, {.subtree_leaves = leaves}), want, 5e-7);
     }
   }
 }
 
 // More of them than are joined at once, in one batch and in several.
-TEST(QuadratureTape, LikeUnitsAreWorkedThroughTogether) {
+TEST(QuadratureTape, EqualSubtreesAreMerged) {
   for (const int features : {5, 25}) {
     const TreeEnsemble model = RandomEnsemble(
         {.trees = 3, .features = features, .groups = 2, .depth = 6, .repeats = 11}, 7);
     const auto rows = RandomRows(model, 30, 0.1, 7);
     const auto want = PathReferenceValues(model, {rows, 30, static_cast<std::size_t>(features)});
     for (const std::int32_t leaves : {8, 100}) {
-      ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
+      ExpectClose(Explain<true, 2>(model, rows, {.subtree_leaves = leaves}), want, 5e-7);
       ExpectClose(
           Explain<true, 2>(model, rows,
-                           {.segment_words = 100, .unit_leaves = leaves, .batch_width = 40}),
+                           {.segment_words = 100, .subtree_leaves = leaves, .batch_width = 40}),
           want, 5e-7);
       const AnnotatedModel annotated = Annotate(model);
-      const TapeSet set = CompileTapes(annotated, {.unit_leaves = leaves});
+      const TapeSet set = CompileTapes(annotated, {.subtree_leaves = leaves});
       std::size_t planned = 0;
-      std::size_t units = 0;
+      std::size_t subtrees = 0;
       for (const AnnotatedTree& tree : annotated.trees) {
-        planned += PlanUnits(tree, set.ranks, leaves).size();
+        planned += PlanSubtrees(tree, set.ranks, leaves).size();
       }
-      for (const Tape& tape : set.tapes) units += tape.units.size();
-      EXPECT_GT(units, 0u);
-      EXPECT_LE(11 * units, 2 * planned) << "eight and three of eleven";
+      for (const Tape& tape : set.tapes) subtrees += tape.subtrees.size();
+      EXPECT_GT(subtrees, 0u);
+      EXPECT_LE(11 * subtrees, 2 * planned) << "eight and three of eleven";
     }
   }
 }
 
-// Repetitions of a tree, each with another split somewhere: some above units, some inside.
-TEST(QuadratureTape, UnitsThatDifferByAFewCutsAreJoined) {
+// Repetitions of a tree, each with another split somewhere: some above subtrees, some inside.
+TEST(QuadratureTape, SubtreesThatDifferByAFewCutsAreMerged) {
   for (const int features : {3, 7, 25}) {
     const auto count = static_cast<std::size_t>(features);
     TreeEnsemble model = RandomEnsemble(
@@ -400,36 +401,36 @@ TEST(QuadratureTape, UnitsThatDifferByAFewCutsAreJoined) {
     const auto want = PathReferenceValues(model, {rows, 60, count});
     const AnnotatedModel annotated = Annotate(model);
     for (const std::int32_t leaves : {8, 20, 100}) {
-      ExpectClose(Explain<true, 2>(model, rows, {.unit_leaves = leaves}), want, 5e-7);
+      ExpectClose(Explain<true, 2>(model, rows, {.subtree_leaves = leaves}), want, 5e-7);
       ExpectClose(
           Explain<true, 1>(model, rows,
-                           {.segment_words = 100, .unit_leaves = leaves, .batch_width = 40}),
+                           {.segment_words = 100, .subtree_leaves = leaves, .batch_width = 40}),
           want, 5e-7);
-      const TapeSet set = CompileTapes(annotated, {.unit_leaves = leaves});
+      const TapeSet set = CompileTapes(annotated, {.subtree_leaves = leaves});
       std::set<std::vector<std::uint32_t>> keys;
       for (const AnnotatedTree& tree : annotated.trees) {
-        for (const PlannedUnit& unit : PlanUnits(tree, set.ranks, leaves)) {
-          std::vector<std::uint32_t> key = unit.key;
+        for (const PlannedSubtree& subtree : PlanSubtrees(tree, set.ranks, leaves)) {
+          std::vector<std::uint32_t> key = subtree.key;
           key.push_back(static_cast<std::uint32_t>(tree.group));
           keys.insert(std::move(key));
         }
       }
-      std::size_t units = 0;
-      for (const Tape& tape : set.tapes) units += tape.units.size();
-      EXPECT_LT(units, keys.size()) << features << " features, " << leaves << " leaves";
+      std::size_t subtrees = 0;
+      for (const Tape& tape : set.tapes) subtrees += tape.subtrees.size();
+      EXPECT_LT(subtrees, keys.size()) << features << " features, " << leaves << " leaves";
     }
   }
 }
 
-TEST(QuadratureTape, UnitsAreTheLargestThatFit) {
+TEST(QuadratureTape, SharedSubtreesAreTheLargestThatFit) {
   const AnnotatedModel model = Annotate(RandomEnsemble({.trees = 1, .depth = 9}, 3));
   const RankTable ranks(model);
-  EXPECT_TRUE(PlanUnits(model.trees[0], ranks, 4).empty());
-  const auto whole = PlanUnits(model.trees[0], ranks, 1 << 20);
-  const auto some = PlanUnits(model.trees[0], ranks, 20);
+  EXPECT_TRUE(PlanSubtrees(model.trees[0], ranks, 4).empty());
+  const auto whole = PlanSubtrees(model.trees[0], ranks, 1 << 20);
+  const auto some = PlanSubtrees(model.trees[0], ranks, 20);
   ASSERT_FALSE(whole.empty());
   EXPECT_GT(some.size(), whole.size());
-  for (const PlannedUnit& unit : some) EXPECT_LE(unit.own, unit.features.size());
+  for (const PlannedSubtree& subtree : some) EXPECT_LE(subtree.own, subtree.features.size());
   const RankTable categorical(
       Annotate(RandomEnsemble({.depth = 6, .categorical_probability = 1}, 3)));
   EXPECT_FALSE(categorical.fits());

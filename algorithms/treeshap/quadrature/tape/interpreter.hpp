@@ -6,11 +6,11 @@
 //! right.
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
-//! Shared(at, k), which takes a shared unit's K and contributions and returns where the next
+//! Shared(at, k), which takes a shared subtree's K and contributions and returns where the next
 //! operation starts, and Fold(at, count) and Spill(at, count), which do so too behind a list of
 //! sums. `bits` is a record's feature with its flags. Arrays hold R rows (fastest) by Q points.
-//! Memory::kUnits and kCategories: whether operations may take shared units, and splits be
-//! categorical.
+//! Memory::kSharedSubtrees and kCategories: whether operations may take shared subtrees, and splits
+//! be categorical.
 
 #include <type_traits>
 
@@ -286,11 +286,12 @@ RETABLE_HD void StartTree(LaneState<Q, R>& state) {
   for (int i = 0; i < Q * R; ++i) state.g[i] = 1.0f;
 }
 
-//! G at the root of a unit from its path's factors. Two rows that are inside for the same features
-//! get the same bits, wherever they left the others. Returns where the unit's operations start.
+//! G at the root of a subtree from its path's factors. Two rows that are inside for the same
+//! features get the same bits, wherever they left the others. Returns where the subtree's
+//! operations start.
 template <bool General, int Q, int R, class Memory>
-RETABLE_HD const Float4* StartUnit(const Float4* at, std::uint32_t factors, LaneState<Q, R>& state,
-                                   Memory& memory) {
+RETABLE_HD const Float4* StartSubtree(const Float4* at, std::uint32_t factors,
+                                      LaneState<Q, R>& state, Memory& memory) {
   StartTree(state);
   for (std::uint32_t i = 0; i < factors; ++i) {
     const Record<Q> record(at);
@@ -334,7 +335,7 @@ RETABLE_HD const Float4* DispatchTreelet(int op, const Float4* at, LaneState<Q, 
   }
 }
 
-//! A node whose first child is a shared unit: G stays where it is, and only a treelet needs its
+//! A node whose first child is a shared subtree: G stays where it is, and only a treelet needs its
 //! own.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* Fork(int op, const Float4* at, int slot, LaneState<Q, R>& state,
@@ -359,7 +360,7 @@ RETABLE_HD const Float4* Fork(int op, const Float4* at, int slot, LaneState<Q, R
   return at;
 }
 
-//! The first child is done and the second is a shared unit.
+//! The first child is done and the second is a shared subtree.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* UpShared(const Float4* at, int slot, LaneState<Q, R>& state,
                                   Memory& memory) {
@@ -422,11 +423,11 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
       at += kRecord;
     } else if (now <= kBB) {
       at = DispatchTreelet<General, Q, R>(now, at, state, memory);
-    } else if (Memory::kUnits && now == kUpShared) {
+    } else if (Memory::kSharedSubtrees && now == kUpShared) {
       at = UpShared<General, Q, R>(at, here, state, memory);
-    } else if (Memory::kUnits && now <= kForkTreelet) {
+    } else if (Memory::kSharedSubtrees && now <= kForkTreelet) {
       at = Fork<General, Q, R>(now, at, here, state, memory);
-    } else if (Memory::kUnits && now == kShared) {
+    } else if (Memory::kSharedSubtrees && now == kShared) {
       at = memory.Shared(at, state.k);
     } else if (now <= kUpLeaf) {
       Close<General, Q, R>(now, at, here, second_slot, state, memory);
