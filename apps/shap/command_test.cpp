@@ -113,7 +113,7 @@ TEST_F(ShapCommand, AQuoteMayHoldLines) {
   EXPECT_EQ(Result().rows.size(), 2u);
 }
 
-// More than one share for those that read and write, and a wrong line in a share that is not the
+// More than one block for readers and writers, and a wrong line in a block that is not the
 // first to end.
 TEST_F(ShapCommand, ManyRowsComeInOrder) {
   const std::size_t count = 3000;

@@ -25,7 +25,7 @@ using Allocator = thrust::device_allocator<int>;
 using Elements = thrust::device_vector<Element>;
 using Sizes = thrust::device_vector<std::size_t>;
 
-// Rows in device memory, in the words of the library.
+// Rows in device memory, as the library reads them.
 class DeviceRows {
  public:
   DeviceRows(const float* data, std::size_t rows, std::size_t columns)
@@ -128,7 +128,7 @@ class Rapids final : public TreeExplainer {
   std::vector<double> expected_;
   Elements elements_;
   Sizes bins_;
-  const Compute* compute_ = nullptr;  // of the call that runs
+  const Compute* compute_ = nullptr;  // the current call's
   CudaEvent start_, stop_;
   DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;

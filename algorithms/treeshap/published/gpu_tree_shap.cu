@@ -306,15 +306,15 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                                  {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
                                  {"packing", std::string("BFD"), "None, NF, FFD or BFD"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-                    std::vector<std::unique_ptr<TreeExplainer>> parts;
+                    std::vector<std::unique_ptr<TreeExplainer>> shards;
                     const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
                     const Packing packing = PackingByName(TextParameter(p, "packing", "BFD"));
                     const auto gpus =
                         static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
                     for (int i = 0; i < gpus; ++i) {
-                      parts.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
+                      shards.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
                     }
-                    return ShardRows(std::move(parts));
+                    return ShardRows(std::move(shards));
                   }});
 
 }  // namespace retable::treeshap

@@ -85,10 +85,10 @@ double Interaction(const std::vector<double>& table, int i, int j, int n) {
 // The joint contribution of the features of `set` to `s`: a sum over the subsets of `set`.
 double Derivative(const std::vector<double>& table, Subset set, Subset s) {
   double sum = 0;
-  for (Subset part = set;; part = (part - 1) & set) {
-    const bool odd = std::popcount(set ^ part) % 2 == 1;
-    sum += odd ? -table[s | part] : table[s | part];
-    if (part == 0) return sum;
+  for (Subset subset = set;; subset = (subset - 1) & set) {
+    const bool odd = std::popcount(set ^ subset) % 2 == 1;
+    sum += odd ? -table[s | subset] : table[s | subset];
+    if (subset == 0) return sum;
   }
 }
 

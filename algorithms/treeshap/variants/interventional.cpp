@@ -127,8 +127,9 @@ class InterventionalExplainer final : public TreeExplainer {
       for (const Tree& tree : model_.trees) {
         double* group_phi = row_phi + static_cast<std::size_t>(tree.group) * side;
         for (std::size_t b = 0; b < background.rows; ++b) {
-          Traversal walk{model_, tree, weights_, rows.row(r), background.row(b), group_phi, source};
-          walk.Visit(0);
+          Traversal traversal{model_,    tree,  weights_, rows.row(r), background.row(b),
+                              group_phi, source};
+          traversal.Visit(0);
         }
       }
       for (std::size_t g = 0; g < expected_.size(); ++g) {

@@ -171,8 +171,8 @@ std::string Train(const PaperModel& model, const datasets::Frame& frame,
   options.depth = model.depth;
   options.classes = model.classes;
   const std::size_t columns = frame.columns.size();
-  const auto part = std::span(values).first(rows * columns);
-  return baselines::treeshap::TrainXgboost({part, rows, columns}, labels, options);
+  const auto training = std::span(values).first(rows * columns);
+  return baselines::treeshap::TrainXgboost({training, rows, columns}, labels, options);
 }
 
 TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,

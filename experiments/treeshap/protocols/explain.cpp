@@ -150,7 +150,7 @@ class ExplainProtocol final : public harness::Protocol {
       }
     };
     const auto [count, seconds] = Affordable(cell, rows, interactions, timed);
-    const RowBlock part = rows.slice(0, count);
+    const RowBlock some = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     outcome.facts["method"] =
         MethodText(cell, external) + (count < wanted ? fmt::format(", from {} rows", count) : "");
@@ -162,7 +162,7 @@ class ExplainProtocol final : public harness::Protocol {
       if (external != nullptr) external_seconds.push_back(external->run_seconds());
     };
     const auto body = [&] {
-      timed(part);
+      timed(some);
       note();
     };
     harness::TimingResult timing =
@@ -304,8 +304,8 @@ class ExplainProtocol final : public harness::Protocol {
     const bool few = interactions && cell.device == "cpu";
     std::size_t count = std::min<std::size_t>(rows.rows, few ? threads : 64);
     for (;;) {
-      const RowBlock part = rows.slice(0, count);
-      const double seconds = harness::TimeOnce([&] { body(part); });
+      const RowBlock some = rows.slice(0, count);
+      const double seconds = harness::TimeOnce([&] { body(some); });
       if (count == rows.rows) return {count, seconds};
       if (seconds > budget / 4) {
         const double more = std::max(1.0, budget / seconds);

@@ -118,13 +118,13 @@ class TopKProtocol final : public harness::Protocol {
 
     const std::size_t most = searches ? wanted : std::min(wanted, MatrixRows(problem));
     const std::size_t count = Affordable(problem, most, budget / 3, call);
-    const RowBlock part = problem.Rows().slice(0, count);
+    const RowBlock some = problem.Rows().slice(0, count);
     harness::RepeatOptions options;
     options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
     options.budget = budget;
     options.min_sample = 0;
     options.max_warmup_runs = 2;
-    const auto timing = harness::TimeRepeated([&] { call(part); }, options);
+    const auto timing = harness::TimeRepeated([&] { call(some); }, options);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     harness::Metric time{"time", "s", {}, {}, {}};
     for (const double s : timing.seconds) time.samples.push_back(s * scale);

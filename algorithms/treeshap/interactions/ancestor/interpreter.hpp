@@ -77,9 +77,9 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
   return {inside, above};
 }
 
-//! What a row's side of a split adds to the second child's share.
-RETABLE_HD float Delta(const Float4& shares, const Side& side) {
-  return side.inside ? (side.above ? shares.x : shares.y) : 0.0f;
+//! The row's change of the second child's weight.
+RETABLE_HD float Delta(const Float4& weights, const Side& side) {
+  return side.inside ? (side.above ? weights.x : weights.y) : 0.0f;
 }
 
 //! Where a tile's states begin, behind its lists.
@@ -185,7 +185,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
       const std::uint32_t position = Bits(head.w) & 255u;
       const bool splits = op == kLeafParent || op == kDown;
       const Float4* rest = splits ? now + 1 : now;
-      const Float4 shares = rest[0];
+      const Float4 weights = rest[0];
       float g[Q];
       LoadPoints<Q>(rest + 1, g);
       rest += 1 + V;
@@ -193,7 +193,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
                             ? Locate<General>(now[0], memory)
                             : Side{(lane.inside >> slot & 1u) != 0, (lane.above >> slot & 1u) != 0};
       const bool second = side.above == ((Bits(head.w) & 256u) != 0);
-      const float delta = Delta(shares, side);
+      const float delta = Delta(weights, side);
       if (op == kDown) {
         memory.PushG(slot, lane.g);
         PutBit(lane.inside, slot, side.inside);
@@ -201,7 +201,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         PutBit(lane.saved, slot, Follows(lane.mask, position));
         RETABLE_UNROLL
         for (int q = 0; q < Q; ++q) {
-          lane.g[q] -= lane.g[q] * MultiplyAdd(g[q], delta, shares.z);
+          lane.g[q] -= lane.g[q] * MultiplyAdd(g[q], delta, weights.z);
         }
         SetBit(lane.mask, position, side.inside && !second);
         continue;
@@ -210,7 +210,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         memory.PushK(slot, lane.k);
         memory.PeekG(slot, lane.g);
         RETABLE_UNROLL
-        for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(g[q], delta, shares.z);
+        for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(g[q], delta, weights.z);
         SetBit(lane.mask, position, side.inside && second);
         continue;
       }
@@ -220,7 +220,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         RETABLE_UNROLL
         for (int q = 0; q < Q; ++q) {
           term[q] *= lane.g[q] * delta;
-          lane.k[q] = MultiplyAdd(g[q], delta, shares.z);
+          lane.k[q] = MultiplyAdd(g[q], delta, weights.z);
         }
       } else {
         float first[Q];
@@ -230,7 +230,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
           RETABLE_UNROLL
           for (int q = 0; q < Q; ++q) {
             first[q] = lane.k[q];
-            lane.k[q] = shares.w;
+            lane.k[q] = weights.w;
           }
         }
         memory.PeekG(slot, lane.g);
@@ -239,7 +239,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         for (int q = 0; q < Q; ++q) {
           const float difference = lane.k[q] - first[q];
           term[q] *= lane.g[q] * difference * delta;
-          lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, shares.z), difference, first[q]);
+          lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, weights.z), difference, first[q]);
         }
       }
       AddInteractions(rest + V, Bits(head.z), states, lane, term, memory);

@@ -66,19 +66,19 @@ inline std::vector<std::uint32_t> AppendSets(const std::vector<CategorySet>& set
   return offsets;
 }
 
-//! Sorts tiles by their way to the root, the longest first: a tile's way is longer than that of the
-//! tile above it. @return the new number of each tile
+//! Sorts tiles by the words on their path to the root, the longest first, so that a tile comes
+//! before the tile above it. @return the new number of each tile
 template <class Tile>
 std::vector<std::uint32_t> OrderTiles(std::vector<Tile>& tiles) {
-  std::vector<std::size_t> way(tiles.size());
+  std::vector<std::size_t> length(tiles.size());
   std::vector<std::uint32_t> order(tiles.size());
   for (std::size_t i = tiles.size(); i-- > 0;) {
     const std::uint32_t above = tiles[i].above;
-    way[i] = tiles[i].words + (above == Tile::kNoTile ? 0 : way[above]);
+    length[i] = tiles[i].words + (above == Tile::kNoTile ? 0 : length[above]);
     order[i] = Count(i);
   }
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return way[a] > way[b]; });
+                   [&](std::uint32_t a, std::uint32_t b) { return length[a] > length[b]; });
   std::vector<std::uint32_t> number(tiles.size());
   for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = Count(i);
   std::vector<Tile> ordered;

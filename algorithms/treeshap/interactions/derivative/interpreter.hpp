@@ -57,6 +57,7 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
   return {inside, above};
 }
 
+//! The row's change of the second child's weight.
 RETABLE_HD float Delta(const Float4& head, const Side& side) {
   return side.inside ? (side.above ? head.z : head.w) : 0.0f;
 }
@@ -117,7 +118,7 @@ RETABLE_HD std::uint32_t LeafParent(const Float4* at, const Float4& head, float 
 
 inline constexpr std::uint32_t kSlotMask = (1u << kIndexShift) - 1;
 
-// A node's factors in registers: the share r of its second child, and G w e delta for the sums.
+// A node's factors in registers: the weight r of its second child, and G w e delta for the sums.
 template <int Q>
 struct Joint {
   float r[Q], a[Q];

@@ -280,7 +280,7 @@ class TileWriter {
     Group({Word(static_cast<std::uint32_t>(op)), Word(y), Word(z), 0});
   }
 
-  // The head of a node: its second child's share, what the row adds to it, `a` in the high half.
+  // The head of a node: its second child's weight, what the row adds to it, `a` in the high half.
   void Head(derivatives::Op op, const AnnotatedNode& at, bool right_second, std::uint32_t a) {
     last_ = ops_.size();
     const double w = right_second ? 1 - at.left_weight : at.left_weight;
@@ -302,10 +302,10 @@ class TileWriter {
   }
 
   // g and e of a node whose covers are c, times a factor.
-  void Shares(double c, double factor) {
+  void WriteG(double c, double factor) {
     Points(ops_, [&](double t, double) { return t / (t + c * (1 - t)) * factor; });
   }
-  void Slopes(double c, double factor) {
+  void WriteE(double c, double factor) {
     Points(ops_, [&](double t, double) {
       const double d = t + c * (1 - t);
       return c / (d * d) * factor;
@@ -344,7 +344,7 @@ class TileWriter {
     const auto slot = static_cast<std::uint32_t>(slots - 1);
     Head(derivatives::kDown, at, left_first, slot);
     Group(Split(at));
-    Shares(at.cover_above, 1);
+    WriteG(at.cover_above, 1);
     Tail();
     const Derivatives of_first = Child(n, first);
     if (node(second).height <= 1) return Up(at, slot, of_first, {}, second);
@@ -354,7 +354,7 @@ class TileWriter {
     const std::uint32_t operands = slot | Offset(kept) / derivatives::kColumn
                                               << derivatives::kIndexShift;
     Head(derivatives::kMid, at, left_first, operands);
-    Shares(at.cover_above, 1);
+    WriteG(at.cover_above, 1);
     Tail();
     const Derivatives of_second = Child(n, second);
     pool_.Give(kept);
@@ -423,8 +423,8 @@ class TileWriter {
     ops_[last_].y = static_cast<float>(at.value);
     Group(Split(at));
     const double difference = node(at.right).value - node(at.left).value;
-    Shares(at.cover_above, difference);
-    Slopes(at.cover_above, difference);
+    WriteG(at.cover_above, difference);
+    WriteE(at.cover_above, difference);
     Tail();
     return {{at.feature, vector}};
   }
@@ -453,8 +453,8 @@ class TileWriter {
     Group({Word(own), Word(Met(node(first).feature, at.feature)),
            Word(leaf ? 0 : Met(node(second).feature, at.feature)),
            leaf ? static_cast<float>(node(second).value) : Word(to_second)});
-    Shares(at.cover_above, 1);
-    Slopes(at.cover_above, 1);
+    WriteG(at.cover_above, 1);
+    WriteE(at.cover_above, 1);
     Simple(first, result[0].vector);
     if (!leaf) Simple(second, 0);
     last_ = head;
@@ -507,8 +507,8 @@ class TileWriter {
            Word(leaf_parent ? Met(node(second_node).feature, at.feature) : 0),
            leaf ? static_cast<float>(node(second_node).value)
                 : Word(below ? second[0].vector - 1 : to_second)});
-    Shares(at.cover_above, 1);
-    Slopes(at.cover_above, 1);
+    WriteG(at.cover_above, 1);
+    WriteE(at.cover_above, 1);
     if (leaf_parent) Simple(second_node, 0);
     Words(both, ops_);
     Words(only_first, ops_);

@@ -3,7 +3,7 @@
 //! The ensemble compiled for interaction values of models of few features on the GPU.
 //!
 //! Derivative form. With K the value of a subtree and D_f its derivative by t_f, both for the
-//! sibling recurrence of quadrature/annotated_model.hpp, a node of feature j with right share r
+//! sibling recurrence of quadrature/annotated_model.hpp, a node of feature j with right weight r
 //! gives
 //!
 //!     K   = K_left + r (K_right - K_left)
@@ -13,7 +13,7 @@
 //!
 //! and phi_f is the sum over q of w_q D_f at the root of the tree: the product rule, applied once
 //! and twice to nested convex combinations. Two splits of one path meet once, at the
-//! upper one. Work: 3 Q operations for each node and feature *below* it, none at a parent
+//! upper one. Work: 3 Q flops for each node and feature *below* it, none at a parent
 //! of two leaves; features above it, of which there are two to three times as many, cost nothing.
 //! The published kernel runs EXTEND and UNWOUNDSUM again for every feature of every path.
 //!
@@ -32,7 +32,7 @@
 //!            split on it, c (1 - t)[V], to which t is added where the row follows
 //!   instructions, each with a head (op | length << 4 | a << 16, w, delta if x >= threshold, delta
 //!   if
-//!            below), both of the second child's share
+//!            below), both of the second child's weight
 //!   kLeafParent    parent of two leaves: a: index of D; w the mean; split, g[V], e[V], these two
 //!   times
 //!            the difference of the leaves

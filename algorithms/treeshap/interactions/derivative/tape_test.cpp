@@ -33,8 +33,8 @@ struct ArrayMemory {
   std::span<const float> x;
   const DerivativeTile& tile;
   const Float4* words;
-  std::vector<Vector<Q>>& left;  // by all tiles
-  std::vector<float> sums;       // the first is nobody's
+  std::vector<Vector<Q>>& left;  // what all tiles leave
+  std::vector<float> sums;       // the first belongs to no interaction
   std::vector<Vector<Q>> vectors;
   std::vector<Vector<Q>> stack;
 
