@@ -58,7 +58,7 @@ TreeEnsemble LoadModelFile(const std::string& path) {
   }
 }
 
-// Where results go: a file that appears when it is complete, or a stream.
+// The destination of results: a file that appears when it is complete, or a stream.
 class Sink {
  public:
   Sink(const std::string& path, std::ostream& out) : out_(out) {
@@ -112,7 +112,7 @@ class Bar {
   Clock::time_point begun_ = Clock::now();
 };
 
-// What is written for a block of rows: texts, one after the other.
+// The output for a block of rows: texts, one after the other.
 using Texts = std::vector<fmt::memory_buffer>;
 using Explain = std::function<Texts(const RowBlock&, std::size_t first_row)>;
 
@@ -121,7 +121,7 @@ void Print(fmt::memory_buffer& to, fmt::format_string<T...> format, T&&... value
   fmt::format_to(std::back_inserter(to), format, std::forward<T>(values)...);
 }
 
-// Calls line(row, text) for all rows, by all threads; a text for each share of them.
+// Calls line(row, text) for all rows on all threads; returns one text a thread.
 template <class Line>
 Texts Lines(std::size_t rows, std::int64_t threads, const Line& line) {
   Texts texts(std::clamp<std::size_t>(rows / 64, 1, 64));
@@ -136,7 +136,7 @@ struct Job {
   TreeEnsemble model;
   std::vector<std::string> columns;  // names of the features, as CSV fields
   std::string method, device;
-  std::shared_ptr<FallbackExplainer> explainer;  // of values and matrices
+  std::shared_ptr<FallbackExplainer> explainer;  // computes values and matrices
   std::vector<float> background;
   std::size_t per_row = 1;  // values a row
   std::string header;
@@ -150,14 +150,14 @@ bool Knows(const MethodInfo& method, const std::string& parameter) {
                      [&](const auto& p) { return p.name == parameter; });
 }
 
-// Why the GPU cannot do what is asked for; empty where it can.
-std::string WhyNoGpu(const std::string& name, const MethodInfo* twin, const Arguments& a) {
-  if (twin == nullptr) return name + " has no CUDA twin in this program";
+// Why the GPU cannot do what is asked; empty where it can.
+std::string WhyNoGpu(const std::string& name, const MethodInfo* cuda_method, const Arguments& a) {
+  if (cuda_method == nullptr) return name + " has no CUDA twin in this program";
   if (a.index != "shapley") return "Banzhaf values are computed on the processor";
   if (a.precision == "double" && name == "Quadrature") {
     return "--precision double is computed on the processor";
   }
-  if (a.gpus > 1 && !Knows(*twin, "gpus")) return name + " works on one GPU";
+  if (a.gpus > 1 && !Knows(*cuda_method, "gpus")) return name + " works on one GPU";
   const harness::CudaPlatform cuda = harness::QueryCuda();
   if (cuda.devices.empty()) return cuda.why;
   const auto here = static_cast<std::int64_t>(cuda.devices.size());
@@ -180,12 +180,12 @@ std::unique_ptr<TreeExplainer> MakeOn(Device device, const MethodInfo& method, c
   return Registry<TreeExplainer>::Instance().Make(method.name, device, given);
 }
 
-// The method on the device asked for. "auto" takes a GPU where the method has a twin, there is a
-// GPU and the model is within its limits.
+// The method on the device asked for. "auto" takes the GPU where there is one, the method has a
+// CUDA implementation and the model is within its limits.
 std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments& a, Job& job) {
   const auto& registry = Registry<TreeExplainer>::Instance();
-  const MethodInfo* twin = registry.Find(name, Device::kCuda);
-  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, twin, a);
+  const MethodInfo* cuda_method = registry.Find(name, Device::kCuda);
+  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, cuda_method, a);
   if (!why.empty() && (a.device == "cuda" || a.gpus > 1)) throw std::invalid_argument(why);
   job.method = name;
   job.device = why.empty() ? "cuda" : "cpu";
@@ -194,7 +194,7 @@ std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments
   };
   if (!why.empty()) return std::make_shared<FallbackExplainer>(on_cpu(), nullptr);
   return std::make_shared<FallbackExplainer>(
-      MakeOn(Device::kCuda, *twin, a),
+      MakeOn(Device::kCuda, *cuda_method, a),
       a.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
 }
 
@@ -305,7 +305,7 @@ void OrderJob(const Arguments& a, Job& job) {
 struct Chunk {
   std::vector<float> values;
   std::size_t rows = 0;
-  double done = 0;  // share of the file
+  double done = 0;  // fraction of the file
 };
 
 Chunk ReadChunk(RowStream& stream, std::size_t rows) {
@@ -324,7 +324,7 @@ std::vector<float> ReadBackground(const Arguments& a, const WantedColumns& wante
   return values;
 }
 
-// What only the processor does.
+// Jobs that only the processor does.
 void RequireProcessor(const Arguments& a, const char* option) {
   if (a.device != "cuda" && a.gpus == 1) return;
   throw std::invalid_argument(
@@ -347,7 +347,7 @@ void PlanExplainer(const Arguments& a, Job& job) {
   }
 }
 
-// The job, which stays where it is: its explainer looks at its model.
+// Makes the job. It must not move: its explainer refers to its model.
 std::unique_ptr<Job> Plan(const Arguments& a, TreeEnsemble model,
                           const std::vector<std::string>& names) {
   auto job = std::make_unique<Job>();
@@ -366,18 +366,19 @@ std::unique_ptr<Job> Plan(const Arguments& a, TreeEnsemble model,
 }
 
 // Reads a chunk while the one before is explained and written. Returns the rows.
-std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t piece, Sink& sink, Bar& bar) {
+std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows, Sink& sink,
+                       Bar& bar) {
   const auto features = static_cast<std::size_t>(job.model.features);
   const auto read = [&stream](std::size_t count) {
     return std::async(std::launch::async, [&stream, count] { return ReadChunk(stream, count); });
   };
   std::size_t rows = 0;
-  for (auto next = read(piece);;) {
+  for (auto next = read(batch_rows);;) {
     const Chunk chunk = next.get();
     if (chunk.rows == 0) return rows;
-    next = read(piece);
+    next = read(batch_rows);
     const RowBlock block{chunk.values, chunk.rows, features};
-    InPieces(chunk.rows, piece, [&](std::size_t first, std::size_t count) {
+    ForEachBatch(chunk.rows, batch_rows, [&](std::size_t first, std::size_t count) {
       for (const auto& text : job.explain(block.slice(first, count), rows + first)) {
         sink.Write(text);
       }
@@ -394,14 +395,14 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   const auto job = Plan(a, std::move(model), stream.names());
   Sink sink(a.out, out);
   sink.Write(job->header);
-  const std::size_t piece =
+  const std::size_t batch_rows =
       a.chunk_rows > 0 ? static_cast<std::size_t>(a.chunk_rows)
                        : std::clamp<std::size_t>(kChunkBytes / 8 / job->per_row, 1, kMostChunkRows);
   std::size_t rows = 0;
   double seconds = 0;
   {
     Bar bar(err);
-    rows = ExplainAll(*job, stream, piece, sink, bar);
+    rows = ExplainAll(*job, stream, batch_rows, sink, bar);
     seconds = bar.Seconds();
   }
   sink.Commit();

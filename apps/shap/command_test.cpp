@@ -33,11 +33,11 @@ constexpr const char* kForest =
     -1, -1], "threshold": [3, 1, 0, 0, 0], "left": [1, 2, -1, -1, -1], "right": [4, 3, -1, -1, -1],
     "cover": [10, 6, 2, 4, 4], "value": [0, 0, 1, 5, 9]}]})";
 
-TEST(InPieces, HalvesUntilMemorySuffices) {
+TEST(ForEachBatch, HalvesUntilMemorySuffices) {
   for (const bool cuda : {false, true}) {
-    std::size_t piece = 16;
+    std::size_t batch_rows = 16;
     std::size_t next = 0;
-    InPieces(21, piece, [&](std::size_t first, std::size_t count) {
+    ForEachBatch(21, batch_rows, [&](std::size_t first, std::size_t count) {
       EXPECT_EQ(first, next);
       if (count > 5) {
         if (cuda) throw OutOfDeviceMemory("the device has 1 MiB");
@@ -46,14 +46,16 @@ TEST(InPieces, HalvesUntilMemorySuffices) {
       next += count;
     });
     EXPECT_EQ(next, 21u);
-    EXPECT_EQ(piece, 4u);
+    EXPECT_EQ(batch_rows, 4u);
   }
-  std::size_t piece = 8;
-  EXPECT_THROW(InPieces(3, piece, [](std::size_t, std::size_t) { throw std::bad_alloc(); }),
-               std::bad_alloc);
-  EXPECT_EQ(piece, 1u);
-  EXPECT_THROW(InPieces(3, piece, [](std::size_t, std::size_t) { throw std::logic_error("x"); }),
-               std::logic_error);
+  std::size_t batch_rows = 8;
+  EXPECT_THROW(
+      ForEachBatch(3, batch_rows, [](std::size_t, std::size_t) { throw std::bad_alloc(); }),
+      std::bad_alloc);
+  EXPECT_EQ(batch_rows, 1u);
+  EXPECT_THROW(
+      ForEachBatch(3, batch_rows, [](std::size_t, std::size_t) { throw std::logic_error("x"); }),
+      std::logic_error);
 }
 
 class ShapCommand : public testing::Test {
@@ -111,7 +113,7 @@ TEST_F(ShapCommand, AQuoteMayHoldLines) {
   EXPECT_EQ(Result().rows.size(), 2u);
 }
 
-// More than one share for those that read and write, and a wrong line in a share that is not the
+// More than one block for readers and writers, and a wrong line in a block that is not the
 // first to end.
 TEST_F(ShapCommand, ManyRowsComeInOrder) {
   const std::size_t count = 3000;

@@ -8,7 +8,7 @@ using retable::treeshap::Results;
 using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
 
-// Whether the first explainer refused the call, so that the second is in its place, prepared.
+// Returns whether the first explainer refused the call; then the second, prepared, replaces it.
 template <class Call>
 bool FallbackExplainer::Refused(const Call& call) {
   try {

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! An explainer with another in reserve, for models over the first one's limits.
+//! An explainer with a second in reserve, for models beyond the first one's limits.
 
 #include <functional>
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace retable::experiments::treeshap {
 
-//! Asks the first explainer until it refuses (std::invalid_argument), from then on the second: a
-//! GPU's limits on paths and stacks need not be the user's. What is wrong with the rows the second
-//! says again. Model and background are to outlive it: the second is prepared when it is needed.
+//! Uses the first explainer until it throws std::invalid_argument, then the second: a GPU limits
+//! paths and stacks. Where the rows are wrong the second throws too. Model and background must
+//! outlive it: the second is prepared when it is needed.
 class FallbackExplainer final : public retable::treeshap::TreeExplainer {
  public:
   using Maker = std::function<std::unique_ptr<TreeExplainer>()>;
 
-  //! @param second makes the explainer in reserve; none: the first one's refusals are thrown on
+  //! @param second makes the second explainer; none: exceptions of the first pass through
   FallbackExplainer(std::unique_ptr<TreeExplainer> first, Maker second)
       : explainer_(std::move(first)), second_(std::move(second)) {}
 
@@ -27,7 +27,7 @@ class FallbackExplainer final : public retable::treeshap::TreeExplainer {
   retable::treeshap::Results interactions(const retable::treeshap::RowBlock& rows) override;
   double device_seconds() const override { return explainer_->device_seconds(); }
 
-  //! Why the first gave up; empty while it has not.
+  //! Why the second replaced the first; empty while it has not.
   const std::string& why() const { return why_; }
 
  private:

@@ -96,8 +96,8 @@ bool AllNumbers(const std::vector<std::string>& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto number = harness::ParseNumber(fields[i]);
     if (!number) return false;
-    const auto place = static_cast<double>(i);
-    counts = counts && (*number == place || *number == place + 1);
+    const auto index = static_cast<double>(i);
+    counts = counts && (*number == index || *number == index + 1);
   }
   return !counts;
 }
@@ -116,7 +116,7 @@ RowStream::RowStream(const std::string& path, WantedColumns wanted, int threads)
   if (!file_ && !error) error = std::error_code(errno, std::generic_category());
   if (error) throw std::invalid_argument("cannot read " + path + ": " + error.message());
   bytes_ = static_cast<std::int64_t>(size);
-  if (file_.peek() == 0x1f) {  // no text begins like that, what gzip writes does
+  if (file_.peek() == 0x1f) {  // the first byte of a gzip file
     throw std::invalid_argument(path + " is compressed; unpack it first, as by gunzip");
   }
   const std::string end = Lower(std::filesystem::path(path).extension().string());
@@ -210,8 +210,8 @@ void RowStream::OpenArff() {
 }
 
 std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
-  constexpr std::size_t least = 512;  // records worth a task
-  struct Part {
+  constexpr std::size_t least = 512;  // fewer records than this are no task
+  struct ParsedBlock {
     std::vector<float> values;
     std::size_t rows = 0;
     std::exception_ptr error;
@@ -220,22 +220,22 @@ std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
   while (rows == 0) {  // ARFF lines may be comments alone
     const std::vector<Record> records = NextRecords(count);
     if (records.empty()) return 0;
-    std::vector<Part> parts(std::clamp<std::size_t>(records.size() / least, 1, 64));
-    ParallelFor(parts.size(), threads_, [&](std::size_t p) {
-      const std::size_t first = records.size() * p / parts.size();
-      const std::size_t last = records.size() * (p + 1) / parts.size();
-      const Records part = Records(records).subspan(first, last - first);
-      std::vector<float>& to = parts[p].values;
+    std::vector<ParsedBlock> blocks(std::clamp<std::size_t>(records.size() / least, 1, 64));
+    ParallelFor(blocks.size(), threads_, [&](std::size_t p) {
+      const std::size_t first = records.size() * p / blocks.size();
+      const std::size_t last = records.size() * (p + 1) / blocks.size();
+      const Records block = Records(records).subspan(first, last - first);
+      std::vector<float>& to = blocks[p].values;
       try {
-        parts[p].rows = arff_header_.empty() ? ParseCsv(part, to) : ParseArff(part, to);
+        blocks[p].rows = arff_header_.empty() ? ParseCsv(block, to) : ParseArff(block, to);
       } catch (...) {
-        parts[p].error = std::current_exception();
+        blocks[p].error = std::current_exception();
       }
     });
-    for (const Part& part : parts) {
-      if (part.error) std::rethrow_exception(part.error);  // the first line that is wrong
-      values.insert(values.end(), part.values.begin(), part.values.end());
-      rows += part.rows;
+    for (const ParsedBlock& block : blocks) {
+      if (block.error) std::rethrow_exception(block.error);  // the first line that is wrong
+      values.insert(values.end(), block.values.begin(), block.values.end());
+      rows += block.rows;
     }
   }
   return rows;
@@ -290,7 +290,7 @@ std::size_t RowStream::ParseCsv(Records records, std::vector<float>& values) con
   return records.size();
 }
 
-// The parser is given the header again before each part: levels keep their codes.
+// The parser is given the header again before each block: levels keep their codes.
 std::size_t RowStream::ParseArff(Records records, std::vector<float>& values) const {
   std::string text = arff_header_;
   for (const Record& record : records) text.append(record.text).append("\n");

@@ -5,7 +5,7 @@
 //!
 //! Columns go by name where the model knows its features' names (others in the file are left out),
 //! else by position. Empty fields, "?", "NA" and "NaN" are missing. Only one chunk is in memory.
-//! Lines are taken one after the other; what they say is read by all threads.
+//! One thread reads lines; all threads parse them.
 
 #include <cstdint>
 #include <fstream>
@@ -15,10 +15,10 @@
 
 namespace retable::experiments::treeshap {
 
-//! What a model wants of a file.
+//! The columns that a model needs of a file.
 struct WantedColumns {
   std::size_t count = 0;            //!< features
-  std::vector<std::string> names;   //!< of the features, or none
+  std::vector<std::string> names;   //!< feature names, or none
   std::vector<std::string> ignore;  //!< columns of the file to leave out, as the target
 };
 
@@ -34,7 +34,7 @@ class RowStream {
   //! Appends up to `count` rows to `values`, row-major. @return rows read; 0 at the end
   //! @throws std::runtime_error or std::invalid_argument naming file and line
   std::size_t Read(std::size_t count, std::vector<float>& values);
-  //! Share of the file read so far, in [0, 1].
+  //! Fraction of the file read so far, in [0, 1].
   double done() const;
 
  private:
@@ -50,7 +50,7 @@ class RowStream {
   using Records = std::span<const Record>;
   std::vector<Record> NextRecords(std::size_t count);
   void FinishQuote(Record& record);
-  // Append what the records say; return the rows in them.
+  // Parse records and append their values; return the number of rows.
   std::size_t ParseCsv(Records records, std::vector<float>& values) const;
   std::size_t ParseArff(Records records, std::vector<float>& values) const;
 

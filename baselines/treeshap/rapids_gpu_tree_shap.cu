@@ -25,7 +25,7 @@ using Allocator = thrust::device_allocator<int>;
 using Elements = thrust::device_vector<Element>;
 using Sizes = thrust::device_vector<std::size_t>;
 
-// Rows in device memory, in the words of the library.
+// Rows in device memory, as the library reads them.
 class DeviceRows {
  public:
   DeviceRows(const float* data, std::size_t rows, std::size_t columns)
@@ -114,11 +114,11 @@ class Rapids final : public TreeExplainer {
   }
 
   // The library works in the default stream.
-  void Explain(const DeviceBatch& piece) {
-    CheckCuda(cudaStreamSynchronize(piece.stream), "rows");
+  void Explain(const DeviceBatch& batch) {
+    CheckCuda(cudaStreamSynchronize(batch.stream), "rows");
     start_.Record(nullptr);
-    (*compute_)(DeviceRows(piece.rows, piece.count, static_cast<std::size_t>(shape_.features)),
-                piece.out);
+    (*compute_)(DeviceRows(batch.rows, batch.count, static_cast<std::size_t>(shape_.features)),
+                batch.out);
     CheckCuda(cudaGetLastError(), "RAPIDS GPUTreeShap");
     stop_.Record(nullptr);
     seconds_ += stop_.SecondsSince(start_);
@@ -128,9 +128,9 @@ class Rapids final : public TreeExplainer {
   std::vector<double> expected_;
   Elements elements_;
   Sizes bins_;
-  const Compute* compute_ = nullptr;  // of the call that runs
+  const Compute* compute_ = nullptr;  // the current call's
   CudaEvent start_, stop_;
-  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;
 };
 

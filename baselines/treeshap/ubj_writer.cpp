@@ -68,7 +68,7 @@ class UbjWriter {
   std::string out_;
 };
 
-void Pair(UbjWriter& w, const char* key, const std::string& value) {
+void StringField(UbjWriter& w, const char* key, const std::string& value) {
   w.Key(key);
   w.String(value);
 }
@@ -149,10 +149,10 @@ void WriteTree(UbjWriter& w, const Tree& tree, std::size_t id, std::int32_t feat
   w.Floats(covers);
   w.Key("tree_param");
   w.OpenObject();
-  Pair(w, "num_deleted", "0");
-  Pair(w, "num_feature", std::to_string(features));
-  Pair(w, "num_nodes", std::to_string(n));
-  Pair(w, "size_leaf_vector", "0");
+  StringField(w, "num_deleted", "0");
+  StringField(w, "num_feature", std::to_string(features));
+  StringField(w, "num_nodes", std::to_string(n));
+  StringField(w, "size_leaf_vector", "0");
   w.CloseObject();
   w.CloseObject();
 }
@@ -163,9 +163,9 @@ void WriteBooster(UbjWriter& w, const TreeEnsemble& model) {
   w.OpenObject();
   w.Key("gbtree_model_param");
   w.OpenObject();
-  Pair(w, "num_parallel_tree", "1");
-  Pair(w, "num_trees", std::to_string(model.trees.size()));
-  Pair(w, "size_leaf_vector", "0");
+  StringField(w, "num_parallel_tree", "1");
+  StringField(w, "num_trees", std::to_string(model.trees.size()));
+  StringField(w, "size_leaf_vector", "0");
   w.CloseObject();
   w.Key("tree_info");  // a plain array here, as in "version"
   w.OpenArray(model.trees.size());
@@ -176,7 +176,7 @@ void WriteBooster(UbjWriter& w, const TreeEnsemble& model) {
     WriteTree(w, LevelOrder(model.trees[t]), t, model.features);
   }
   w.CloseObject();
-  Pair(w, "name", "gbtree");
+  StringField(w, "name", "gbtree");
   w.CloseObject();
 }
 
@@ -200,27 +200,27 @@ std::string WriteXgboostUbj(const TreeEnsemble& model) {
   WriteBooster(w, model);
   w.Key("learner_model_param");
   w.OpenObject();
-  Pair(w, "base_score", std::to_string(model.base_score[0]));
-  Pair(w, "num_class", classes ? std::to_string(model.groups) : "0");
-  Pair(w, "num_feature", std::to_string(model.features));
-  Pair(w, "num_target", "1");
+  StringField(w, "base_score", std::to_string(model.base_score[0]));
+  StringField(w, "num_class", classes ? std::to_string(model.groups) : "0");
+  StringField(w, "num_feature", std::to_string(model.features));
+  StringField(w, "num_target", "1");
   w.CloseObject();
   w.Key("objective");
   w.OpenObject();
-  Pair(w, "name", classes ? "multi:softmax" : "reg:squarederror");
+  StringField(w, "name", classes ? "multi:softmax" : "reg:squarederror");
   w.Key(classes ? "softmax_multiclass_param" : "reg_loss_param");
   w.OpenObject();
   if (classes) {
-    Pair(w, "num_class", std::to_string(model.groups));
+    StringField(w, "num_class", std::to_string(model.groups));
   } else {
-    Pair(w, "scale_pos_weight", "1");
+    StringField(w, "scale_pos_weight", "1");
   }
   w.CloseObject();
   w.CloseObject();
   w.CloseObject();
   w.Key("version");
   w.OpenArray(3);
-  for (const std::int64_t part : {1, 7, 4}) w.Integer(part);
+  for (const std::int64_t number : {1, 7, 4}) w.Integer(number);
   w.CloseObject();
   return w.Take();
 }

@@ -6,6 +6,8 @@
 
 #include "algorithms/treeshap/host/device_pipeline.cuh"
 #include "algorithms/treeshap/interactions/ancestor/kernel.cuh"
+#include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
+#include "algorithms/treeshap/interactions/common/tuning.hpp"
 #include "algorithms/treeshap/interactions/derivative/kernel.cuh"
 #include "algorithms/treeshap/interactions/matrices.hpp"
 
@@ -13,12 +15,10 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kSharedLimit = 226 * 1024;  // beside a kernel's own few words
 constexpr std::uint32_t kClassesOfItem = 32;
-constexpr std::size_t kFewBytes = std::size_t{1} << 28;  // that any device has
 
-// What all kernels of a call take.
-struct PairCall {
+// Arguments of a call that all its kernels take.
+struct InteractionCall {
   const float* x = nullptr;
   const std::uint16_t* ranks = nullptr;
   const std::uint32_t* sets = nullptr;
@@ -28,17 +28,17 @@ struct PairCall {
   unsigned long long* out = nullptr;
 };
 
-// A tape in device memory, with what its kernels write: sizes run side by side.
+// A tape in device memory, with what its kernels write. Tapes run side by side.
 struct DeviceTape {
   CudaStream stream;
   CudaEvent done;
 
   virtual ~DeviceTape() = default;
-  // The most that a row may need, and what is held.
+  // Bytes that a row may need, and bytes allocated.
   virtual std::size_t BytesOfRow() const = 0;
   virtual std::size_t BytesHeld() const = 0;
   virtual void Reserve(std::uint32_t rows, std::uint32_t stride) = 0;
-  virtual void Launch(const PairCall& call) = 0;
+  virtual void Launch(const InteractionCall& call) = 0;
 
  protected:
   static void Clear(DeviceArray<std::uint32_t>& counts, std::size_t count, cudaStream_t stream) {
@@ -46,13 +46,13 @@ struct DeviceTape {
   }
 };
 
-// The part of a launch that is the call's.
+// Copies the call's arguments into a launch.
 template <class AnyLaunch>
-void Fill(const PairCall& call, AnyLaunch& launch) {
+void Fill(const InteractionCall& call, AnyLaunch& launch) {
   launch.general = call.general;
-  launch.sets = call.sets;
-  launch.x = call.x;
-  launch.out = call.out;
+  launch.tape.sets = call.sets;
+  launch.rows.x = call.x;
+  launch.output.sums = call.out;
 }
 
 struct DeviceDerivativeTape final : DeviceTape {
@@ -60,7 +60,7 @@ struct DeviceDerivativeTape final : DeviceTape {
   DerivativeLaunch launch;
   std::size_t vectors = 0;
   DeviceArray<Float4> words;
-  DeviceArray<DerivativePart> parts;
+  DeviceArray<DerivativeTile> tiles;
   DeviceArray<float> below;
   DeviceArray<std::uint32_t> progress;
 
@@ -68,11 +68,11 @@ struct DeviceDerivativeTape final : DeviceTape {
       : points(tape.points),
         vectors(tape.vectors),
         words(std::span<const Float4>(tape.words)),
-        parts(std::span<const DerivativePart>(tape.parts)) {
-    launch.parts = parts.data();
-    launch.count = static_cast<std::uint32_t>(tape.parts.size());
-    launch.sizes = tape.sizes;
-    launch.words = words.data();
+        tiles(std::span<const DerivativeTile>(tape.tiles)) {
+    launch.tape.tiles = tiles.data();
+    launch.tape.tile_count = static_cast<std::uint32_t>(tape.tiles.size());
+    launch.tape.sizes = tape.sizes;
+    launch.tape.words = words.data();
   }
 
   std::size_t BytesOfRow() const override {
@@ -81,131 +81,136 @@ struct DeviceDerivativeTape final : DeviceTape {
   std::size_t BytesHeld() const override { return below.size() * sizeof(float); }
 
   void Reserve(std::uint32_t, std::uint32_t stride) override {
-    launch.stride = stride;
-    launch.below = below.Reserve(vectors * static_cast<std::size_t>(points) * stride);
-    launch.progress = progress.Reserve(ProgressCount());
+    launch.rows.stride = stride;
+    launch.output.below = below.Reserve(vectors * static_cast<std::size_t>(points) * stride);
+    launch.output.progress = progress.Reserve(ProgressCount());
   }
 
-  std::size_t ProgressCount() const { return 1 + launch.count * std::size_t{launch.stride / 32}; }
+  std::size_t ProgressCount() const {
+    return 1 + launch.tape.tile_count * std::size_t{launch.rows.stride / 32};
+  }
 
-  void Launch(const PairCall& call) override {
+  void Launch(const InteractionCall& call) override {
     Fill(call, launch);
-    launch.scale = call.scale[0] * call.scale[1];
+    launch.rows.scale = call.scale[0] * call.scale[1];
     Clear(progress, ProgressCount(), stream.get());
     LaunchDerivatives(points, launch, stream.get());
   }
 };
 
-struct DevicePairTape final : DeviceTape {
+struct DeviceInteractionTape final : DeviceTape {
   int points = 4;
   bool wide = false;
-  PairLaunch rows;  // what depends on neither level nor rows
-  PairUnitLaunch units;
+  InteractionLaunch tile_launch;
+  InteractionSubtreeLaunch subtree_launch;
   GroupingLaunch grouping;
-  std::size_t unit_width = 0, part_count = 0;
-  DeviceArray<Float4> words, unit_words;
-  DeviceArray<PairPart> parts, unit_parts;
-  DeviceArray<SharedSubtree> device_units;
-  DeviceArray<std::uint32_t> unit_keys;
+  std::size_t subtree_width = 0, tile_count = 0;
+  DeviceArray<Float4> words, subtree_words;
+  DeviceArray<InteractionTile> tiles, subtree_tiles;
+  DeviceArray<SharedSubtree> device_subtrees;
+  DeviceArray<std::uint32_t> subtree_keys;
   DeviceArray<std::uint16_t> classes;
-  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<std::uint32_t> representatives, bases, counters;
   DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
   DeviceArray<float> below;
   DeviceArray<std::uint32_t> progress;
 
-  // Every row a class of its own.
+  // In the worst case every row is a row class.
   std::size_t BytesOfRow() const override {
-    return unit_width * sizeof(float4) +
+    return subtree_width * sizeof(float4) +
            grouping.subtree_count * (sizeof(std::uint16_t) + sizeof(std::uint32_t)) +
-           part_count * static_cast<std::size_t>(points) * sizeof(float);
+           tile_count * static_cast<std::size_t>(points) * sizeof(float);
   }
 
   std::size_t BytesHeld() const override {
     return table.size() * sizeof(float4) + below.size() * sizeof(float);
   }
 
-  explicit DevicePairTape(const PairTape& tape)
+  explicit DeviceInteractionTape(const InteractionTape& tape)
       : points(tape.points),
         wide(tape.wide),
-        unit_width(tape.unit_width),
-        part_count(tape.parts.size()),
+        subtree_width(tape.subtree_width),
+        tile_count(tape.tiles.size()),
         words(std::span<const Float4>(tape.words)),
-        unit_words(std::span<const Float4>(tape.unit_words)),
-        parts(std::span<const PairPart>(tape.parts)),
-        unit_parts(std::span<const PairPart>(tape.unit_parts)),
-        device_units(std::span<const SharedSubtree>(tape.units)),
-        unit_keys(std::span<const std::uint32_t>(tape.unit_keys)) {
+        subtree_words(std::span<const Float4>(tape.subtree_words)),
+        tiles(std::span<const InteractionTile>(tape.tiles)),
+        subtree_tiles(std::span<const InteractionTile>(tape.subtree_tiles)),
+        device_subtrees(std::span<const SharedSubtree>(tape.subtrees)),
+        subtree_keys(std::span<const std::uint32_t>(tape.subtree_keys)) {
     counters.Reserve(kSubtreeCounters);
     RequireFits(tape.sizes);
-    RequireFits(tape.unit_sizes);
-    rows.parts = parts.data();
-    rows.count = static_cast<std::uint32_t>(part_count);
-    rows.sizes = tape.sizes;
-    rows.words = words.data();
-    grouping.subtrees = device_units.data();
-    grouping.keys = unit_keys.data();
-    grouping.subtree_count = static_cast<std::uint32_t>(tape.units.size());
+    RequireFits(tape.subtree_sizes);
+    tile_launch.tape.tiles = tiles.data();
+    tile_launch.tape.tile_count = static_cast<std::uint32_t>(tile_count);
+    tile_launch.tape.sizes = tape.sizes;
+    tile_launch.tape.words = words.data();
+    grouping.subtrees = device_subtrees.data();
+    grouping.keys = subtree_keys.data();
+    grouping.subtree_count = static_cast<std::uint32_t>(tape.subtrees.size());
     grouping.most_key_words = tape.most_key_words;
     grouping.classes_per_item = kClassesOfItem;
     grouping.output.counters = counters.data();
-    units.parts = unit_parts.data();
-    units.words = unit_words.data();
-    units.sizes = tape.unit_sizes;
-    units.counters = counters.data();
+    subtree_launch.tiles = subtree_tiles.data();
+    subtree_launch.words = subtree_words.data();
+    subtree_launch.sizes = tape.subtree_sizes;
+    subtree_launch.counters = counters.data();
   }
 
-  void RequireFits(const PairSizes& sizes) const {
-    if (PairSharedBytes(points, sizes, 1) > kSharedLimit) {
+  // A kernel's own variables need less than the 1 KiB that is left.
+  void RequireFits(const InteractionSizes& sizes) const {
+    if (InteractionSharedBytes(points, sizes, 1) > SharedMemoryLimit() - 1024) {
       throw std::invalid_argument("too many pairs of features meet; use the CPU");
     }
   }
 
   void Reserve(std::uint32_t count, std::uint32_t stride) override {
-    const std::size_t unit_count = grouping.subtree_count;
+    const std::size_t subtree_count = grouping.subtree_count;
     grouping.rows = count;
-    grouping.stride = units.stride = rows.stride = stride;
-    rows.classes = grouping.output.classes = classes.Reserve(unit_count * stride);
-    units.members = grouping.output.representatives = members.Reserve(unit_count * count);
-    rows.bases = grouping.output.bases = bases.Reserve(unit_count);
-    units.items = grouping.output.items =
-        items.Reserve(unit_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
-    rows.table = units.table = table.Reserve(unit_width * count);
-    rows.below = below.Reserve(part_count * static_cast<std::size_t>(points) * stride);
-    rows.progress = progress.Reserve(ProgressCount());
+    grouping.stride = subtree_launch.stride = tile_launch.rows.stride = stride;
+    tile_launch.shared.classes = grouping.output.classes = classes.Reserve(subtree_count * stride);
+    subtree_launch.representatives = grouping.output.representatives =
+        representatives.Reserve(subtree_count * count);
+    tile_launch.shared.bases = grouping.output.bases = bases.Reserve(subtree_count);
+    subtree_launch.items = grouping.output.items =
+        items.Reserve(subtree_count * ((count + kClassesOfItem - 1) / kClassesOfItem));
+    tile_launch.shared.table = subtree_launch.table = table.Reserve(subtree_width * count);
+    tile_launch.output.below =
+        below.Reserve(tile_count * static_cast<std::size_t>(points) * stride);
+    tile_launch.output.progress = progress.Reserve(ProgressCount());
   }
 
-  std::size_t ProgressCount() const { return 1 + part_count * (rows.stride / 32); }
+  std::size_t ProgressCount() const { return 1 + tile_count * (tile_launch.rows.stride / 32); }
 
-  void Launch(const PairCall& call) override {
-    Fill(call, rows);
-    rows.scale[0] = call.scale[0];
-    rows.scale[1] = call.scale[1];
-    units.general = grouping.missing = call.missing;
-    units.x = call.x;
+  void Launch(const InteractionCall& call) override {
+    Fill(call, tile_launch);
+    tile_launch.rows.scale[0] = call.scale[0];
+    tile_launch.rows.scale[1] = call.scale[1];
+    subtree_launch.general = grouping.missing = call.missing;
+    subtree_launch.x = call.x;
     grouping.ranks = call.ranks;
     Clear(progress, ProgressCount(), stream.get());
     if (grouping.subtree_count > 0) {
       Clear(counters, kSubtreeCounters, stream.get());
       LaunchGrouping(grouping, stream.get());
-      LaunchPairUnits(points, wide, units, stream.get());
+      LaunchInteractionSubtrees(points, wide, subtree_launch, stream.get());
     }
-    LaunchPairs(points, wide, rows, stream.get());
+    LaunchInteractions(points, wide, tile_launch, stream.get());
   }
 };
 
 }  // namespace
 
-struct PairsOnDevice::State {
+struct DeviceInteractions::State {
   std::size_t features = 0;
   std::size_t groups = 1;
-  double scale = 1;  // the product of:
-  float scales[2] = {1, 1};
-  std::optional<PairResults> results;
+  double scale = 1;
+  float scales[2] = {1, 1};  // factors of scale
+  std::optional<InteractionMatrices> results;
   std::vector<std::unique_ptr<DeviceTape>> tapes;
   DeviceArray<std::uint32_t> sets, begin;
   DeviceArray<float> thresholds;
-  // Grown to the largest call.
+  // Arrays grow to the largest call.
   PinnedArray<float> host_rows;
   PinnedArray<std::uint64_t> host_sums;
   DeviceArray<float> rows, x;
@@ -221,8 +226,8 @@ struct PairsOnDevice::State {
   // Uploads the tapes.
   template <class OnDevice, class TapeSet>
   void Take(TapeSet set) {
-    // |phi_ij| is at most four times the largest |leaf| of each tree: 2^58 units leave room beside
-    // it. A power of two that is a float, in two factors: products of a float are exact.
+    // |phi_ij| is at most four times the largest |leaf| of each tree: sums of 2^58 leave room
+    // beside it. The scale is a power of two in two float factors, so that products are exact.
     const int exponent = set.bound > 0 ? std::min(57 - std::ilogb(set.bound), 127) : 0;
     scale = std::ldexp(1.0, exponent);
     scales[0] = std::ldexp(1.0f, exponent / 2);
@@ -232,7 +237,7 @@ struct PairsOnDevice::State {
     results.emplace(std::move(set.sums), features, groups);
   }
 
-  // As many as half of the memory there is will hold; to ask for it takes longer than a small call.
+  // As many rows as half of the free memory holds.
   std::size_t RowsAtOnce(std::size_t count) const {
     std::size_t bytes = results->count() * sizeof(unsigned long long);
     std::size_t held = sums.size() * sizeof(unsigned long long);
@@ -241,14 +246,14 @@ struct PairsOnDevice::State {
       held += tape->BytesHeld();
     }
     constexpr std::size_t most = kGroupedRows / 32 * 32;
-    if (count * bytes <= kFewBytes) return std::min(count, most);
+    if (count * bytes <= tuning::kSmallBytes) return std::min(count, most);
     std::size_t free = 0;
     std::size_t total = 0;
     CheckCuda(cudaMemGetInfo(&free, &total), "memory");
     return std::clamp<std::size_t>((free + held) / 2 / bytes / 32 * 32, 32, most);
   }
 
-  // Into locked memory, and on to the device. Whether a value is missing.
+  // Copies rows into locked memory and on to the device. Returns whether a value is missing.
   bool Upload(const RowBlock& block) {
     const std::size_t count = block.values.size();
     const bool missing = CopyRows(block.values.data(), count, host_rows.Reserve(count));
@@ -258,7 +263,7 @@ struct PairsOnDevice::State {
     return missing;
   }
 
-  // Seconds of device work; the sums are in host_sums.
+  // Leaves the sums in host_sums and returns the seconds of device work.
   double Run(const RowBlock& block, std::uint32_t stride) {
     const auto count = static_cast<std::uint32_t>(block.rows);
     const std::size_t numbers = results->count() * stride;
@@ -268,15 +273,15 @@ struct PairsOnDevice::State {
     ranks.Reserve(features * stride);
     for (const auto& tape : tapes) tape->Reserve(count, stride);
     const bool missing = Upload(block);
-    const PairCall call{.x = x.data(),
-                        .ranks = ranks.data(),
-                        .sets = sets.data(),
-                        .rows = count,
-                        .stride = stride,
-                        .missing = missing,
-                        .general = missing || sets.size() > 0,
-                        .scale = {scales[0], scales[1]},
-                        .out = sums.data()};
+    const InteractionCall call{.x = x.data(),
+                               .ranks = ranks.data(),
+                               .sets = sets.data(),
+                               .rows = count,
+                               .stride = stride,
+                               .missing = missing,
+                               .general = missing || sets.size() > 0,
+                               .scale = {scales[0], scales[1]},
+                               .out = sums.data()};
     start.Record(main.get());
     TransposeRows(rows.data(), nullptr, count, static_cast<std::uint32_t>(features), stride,
                   x.data(), main.get());
@@ -304,25 +309,25 @@ struct PairsOnDevice::State {
   }
 };
 
-PairsOnDevice::~PairsOnDevice() = default;
+DeviceInteractions::~DeviceInteractions() = default;
 
-PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const PairOptions& options)
+DeviceInteractions::DeviceInteractions(const TreeEnsemble& model, const InteractionOptions& options)
     : state_(std::make_unique<State>(model)) {
-  PairTapeSet set = CompilePairs(Annotate(model), options);
+  InteractionTapeSet set = CompileInteractions(Annotate(model), options);
   if (set.ranks.fits()) {
     state_->thresholds = DeviceArray<float>(set.ranks.thresholds());
     state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
   }
-  state_->Take<DevicePairTape>(std::move(set));
+  state_->Take<DeviceInteractionTape>(std::move(set));
 }
 
-PairsOnDevice::PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions& options)
+DeviceInteractions::DeviceInteractions(const TreeEnsemble& model, const DerivativeOptions& options)
     : state_(std::make_unique<State>(model)) {
   state_->Take<DeviceDerivativeTape>(CompileDerivatives(Annotate(model), options));
 }
 
-double PairsOnDevice::Run(const RowBlock& rows, std::span<const double> expected,
-                          std::span<double> matrices) {
+double DeviceInteractions::Run(const RowBlock& rows, std::span<const double> expected,
+                               std::span<double> matrices) {
   State& s = *state_;
   const std::size_t side = s.features + 1;
   if (rows.rows == 0) return 0;

@@ -11,13 +11,13 @@
 
 namespace retable::treeshap {
 
-class PairsOnDevice {
+class DeviceInteractions {
  public:
   //! Compiles and uploads on the current device.
-  PairsOnDevice(const TreeEnsemble& model, const PairOptions& options);
+  DeviceInteractions(const TreeEnsemble& model, const InteractionOptions& options);
   //! The same for a model of at most derivatives::kMostFeatures features.
-  PairsOnDevice(const TreeEnsemble& model, const DerivativeOptions& options);
-  ~PairsOnDevice();
+  DeviceInteractions(const TreeEnsemble& model, const DerivativeOptions& options);
+  ~DeviceInteractions();
 
   //! Writes every number of `matrices` (layout of TreeExplainer; expected: one value an output)
   //! and returns the seconds of device work.

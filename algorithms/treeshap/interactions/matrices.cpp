@@ -9,24 +9,27 @@ namespace retable::treeshap {
 
 namespace {
 
-// Rows of a task: neighbours in a line of the sums, as far as a cache holds their matrices.
+// Rows of a task share a cache line of the sums; the cache holds their matrices.
 constexpr std::size_t kMostRows = 8;
 constexpr std::size_t kNumbers = std::size_t{1} << 16;
-constexpr std::size_t kAlone = std::size_t{1} << 15;  // numbers that one thread writes sooner
+// Numbers that one thread writes before a second has woken.
+constexpr std::size_t kAlone = std::size_t{1} << 15;
 
 }  // namespace
 
-PairResults::PairResults(std::vector<PairSum> names, std::size_t features, std::size_t outputs)
+InteractionMatrices::InteractionMatrices(std::vector<InteractionSum> names, std::size_t features,
+                                         std::size_t outputs)
     : side_(features + 1), outputs_(outputs), names_(std::move(names)) {
   for (std::size_t output = 0; output <= outputs; ++output) {
-    const auto first = std::partition_point(
-        names_.begin(), names_.end(), [&](const PairSum& name) { return name.group < output; });
+    const auto first =
+        std::partition_point(names_.begin(), names_.end(),
+                             [&](const InteractionSum& name) { return name.group < output; });
     begin_.push_back(static_cast<std::size_t>(first - names_.begin()));
   }
 }
 
-void PairResults::Write(const PairSumsOfRows& from, std::span<const double> expected,
-                        std::span<double> matrices) const {
+void InteractionMatrices::Write(const InteractionSumsOfRows& from, std::span<const double> expected,
+                                std::span<double> matrices) const {
   const std::size_t size = side_ * side_;
   const std::size_t own = std::clamp<std::size_t>(kNumbers / size, 1, kMostRows);
   const std::size_t blocks = (from.rows + own - 1) / own;

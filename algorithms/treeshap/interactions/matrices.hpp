@@ -1,43 +1,42 @@
 #pragma once
 //! @file
-//! Matrices of interaction values from the sums of the pairs of features that meet: what the
-//! device leaves to the host, for a matrix is mostly zeros (99 % of 784 x 784 features), which
-//! need not cross the bus. Threads take some rows of an output each and write their matrices once,
-//! while they are in a cache: zeros, both triangles and the diagonal.
+//! Matrices of interaction values from the sums of features that meet. The host expands them: a
+//! matrix is mostly zeros (99 % of 784 x 784 features), which need not cross the bus. A thread
+//! takes some rows of an output and writes their matrices once, while they are in a cache.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "algorithms/treeshap/interactions/ancestor/tape.hpp"
+#include "algorithms/treeshap/interactions/common/sums.hpp"
 
 namespace retable::treeshap {
 
-//! What a call's sums are: in fixed point, `stride` rows of the first sum, then of the next.
-struct PairSumsOfRows {
+//! The sums of a call in fixed point: `stride` rows of the first sum, then of the next.
+struct InteractionSumsOfRows {
   const std::uint64_t* sums = nullptr;  //!< two's complement, in units of 1 / scale
   std::size_t rows = 0, stride = 0;
   double scale = 1;  //!< a power of two
 };
 
-class PairResults {
+class InteractionMatrices {
  public:
-  //! `names`: rising (PairTapeSet).
-  PairResults(std::vector<PairSum> names, std::size_t features, std::size_t outputs);
+  //! `names`: ascending (InteractionTapeSet).
+  InteractionMatrices(std::vector<InteractionSum> names, std::size_t features, std::size_t outputs);
 
   std::size_t count() const { return names_.size(); }
 
-  //! Writes every number of `matrices`, rows x outputs x (features + 1)^2. Half of a pair's sum
-  //! goes to each triangle; the diagonal is what the pairs leave of the value, the last corner the
-  //! output's expected value. O(matrices + rows x pairs)
-  void Write(const PairSumsOfRows& from, std::span<const double> expected,
+  //! Writes every number of `matrices`, rows x outputs x (features + 1)^2. Half of an
+  //! interaction's sum goes to each triangle. The diagonal is the value less its interactions; the
+  //! last corner is the output's expected value. O(matrices + rows x interactions)
+  void Write(const InteractionSumsOfRows& from, std::span<const double> expected,
              std::span<double> matrices) const;
 
  private:
   std::size_t side_, outputs_;
-  std::vector<PairSum> names_;
-  std::vector<std::size_t> begin_;  // of each output's names
+  std::vector<InteractionSum> names_;
+  std::vector<std::size_t> begin_;  // first name of each output
 };
 
 }  // namespace retable::treeshap

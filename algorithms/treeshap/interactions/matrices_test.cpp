@@ -1,4 +1,4 @@
-// Matrices from sums of pairs, against the layout written out.
+// Matrices from sums of interactions, against the layout written out.
 
 #include "algorithms/treeshap/interactions/matrices.hpp"
 
@@ -9,9 +9,9 @@
 namespace retable::treeshap {
 namespace {
 
-std::vector<PairSum> SomePairs(std::uint32_t features, std::uint32_t outputs,
-                               std::mt19937& random) {
-  std::vector<PairSum> names;
+std::vector<InteractionSum> SomeInteractions(std::uint32_t features, std::uint32_t outputs,
+                                             std::mt19937& random) {
+  std::vector<InteractionSum> names;
   for (std::uint32_t g = 0; g < outputs; ++g) {
     if (g == 1) continue;  // an output without splits
     for (std::uint32_t high = 0; high < features; ++high) {
@@ -23,13 +23,13 @@ std::vector<PairSum> SomePairs(std::uint32_t features, std::uint32_t outputs,
   return names;
 }
 
-TEST(PairResults, MatricesAreSymmetricAndSumToTheValues) {
+TEST(InteractionMatrices, MatricesAreSymmetricAndSumToTheValues) {
   std::mt19937 random(1);
   for (const std::uint32_t features : {1u, 7u, 40u, 300u}) {
     for (const std::size_t rows : {std::size_t{1}, std::size_t{8}, std::size_t{21}}) {
       const std::uint32_t outputs = 3;
       const std::size_t stride = (rows + 31) / 32 * 32;
-      const std::vector<PairSum> names = SomePairs(features, outputs, random);
+      const std::vector<InteractionSum> names = SomeInteractions(features, outputs, random);
       std::vector<std::uint64_t> sums(names.size() * stride);
       for (auto& sum : sums) sum = static_cast<std::uint64_t>(static_cast<int>(random() % 64) - 32);
       const std::size_t side = features + 1;
@@ -54,7 +54,8 @@ TEST(PairResults, MatricesAreSymmetricAndSumToTheValues) {
         }
       }
       std::vector<double> got(want.size(), 7.0);
-      PairResults(names, features, outputs).Write({sums.data(), rows, stride, 16}, expected, got);
+      InteractionMatrices(names, features, outputs)
+          .Write({sums.data(), rows, stride, 16}, expected, got);
       EXPECT_EQ(got, want) << features << " features, " << rows << " rows";
     }
   }

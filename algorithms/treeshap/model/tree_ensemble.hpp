@@ -25,9 +25,9 @@ struct TreeNode {
   std::int32_t left = -1;
   std::int32_t right = -1;
   std::int32_t categories = -1;  //!< index into TreeEnsemble::category_sets; -1: numerical
-  bool default_left = false;     //!< where a missing value goes
+  bool default_left = false;     //!< whether a missing value goes left
   double cover = 0;
-  double value = 0;  //!< of a leaf
+  double value = 0;  //!< a leaf's output
 
   bool is_leaf() const { return feature < 0; }
 };
@@ -50,7 +50,7 @@ struct Tree {
 struct TreeEnsemble {
   std::int32_t features = 0;
   std::int32_t groups = 1;
-  std::vector<double> base_score = {0.0};  //!< one per group, in the margin's units
+  std::vector<double> base_score = {0.0};  //!< one per group, on the margin's scale
   std::vector<Tree> trees;
   std::vector<CategorySet> category_sets;
   std::vector<std::string> feature_names;  //!< empty, or one per feature
@@ -68,7 +68,7 @@ struct RowBlock {
   }
 };
 
-//! Nodes deeper than this are refused: no trainer makes them, a hostile file does.
+//! Nodes deeper than this are refused: only a hostile file has them.
 inline constexpr int kMaxTreeDepth = 512;
 
 //! Infinities become the largest finite values of their sign; NaN stays.
@@ -80,7 +80,7 @@ inline float ClampInfinity(float x) {
 //! Whether the row value x takes the left child of the (inner) node.
 bool GoesLeft(const TreeEnsemble& model, const TreeNode& node, float x);
 
-//! The share of the node's cover that goes left, in [0, 1].
+//! The fraction of the node's cover that goes left, in [0, 1].
 double LeftWeight(const Tree& tree, const TreeNode& node);
 
 //! The cover-weighted mean of the leaf values.
@@ -98,8 +98,7 @@ std::size_t LeafCount(const TreeEnsemble& model);
 //! Margins of one row, one per group, in double. Cost O(depth) a tree.
 std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> row);
 
-//! The largest float t such that x <= limit is x < t for every float x: for libraries that split by
-//! <=.
+//! The float t for which x <= limit and x < t agree for every float x: some libraries split by <=.
 float StrictThreshold(double limit);
 
 //! Checks every promise of this header. @throws std::invalid_argument naming tree, node and remedy.

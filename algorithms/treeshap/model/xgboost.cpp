@@ -136,7 +136,7 @@ std::int32_t LeafSize(const Json& tree) {
 }
 
 // One tree for each output. "leaf_weights" holds the vectors of the leaves, "right_children" a
-// leaf's place among them.
+// leaf's index among them.
 void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeEnsemble& model) {
   if (LeafSize(json) != model.groups) {
     throw std::invalid_argument("\"size_leaf_vector\" is not the number of outputs");

@@ -47,8 +47,8 @@ Assignment PackNextFit(std::span<const std::int32_t> sizes, std::int32_t capacit
   return result;
 }
 
-// Best fit: the open bin with the least sufficient room; bins of equal room are alike, so one stack
-// per room is the whole search structure.
+// Best fit: the open bin with the least sufficient room; bins of equal room are
+// interchangeable, so one stack for each room is the whole search structure.
 Assignment PackBestFit(std::span<const std::int32_t> sizes, std::int32_t capacity) {
   Assignment result{std::vector<std::uint32_t>(sizes.size()), 0};
   std::vector<std::vector<std::uint32_t>> open(static_cast<std::size_t>(capacity) + 1);

@@ -34,7 +34,7 @@ struct Bins {
 //! capacity.
 Bins Pack(Packing packing, std::span<const std::int32_t> sizes, std::int32_t capacity = 32);
 
-//! Sum of sizes over bins x capacity: the share of lanes at work.
+//! Sum of sizes over bins x capacity: the fraction of lanes in use.
 double Utilisation(const Bins& bins, std::span<const std::int32_t> sizes,
                    std::int32_t capacity = 32);
 

@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
   for (std::uint32_t row = begin; row < end; ++row) {
     const float one = OneFraction(e, p, row);
     for (int j = 1; j < longest; ++j) {
-      // The path without element j; of paths shorter than j nothing is taken out, nothing added.
+      // The path without element j; a path shorter than j stays whole and adds nothing.
       const float weight = ExtendPath(e, i, one, longest, j);
       const float sum = UnwindPath(e, weight, one, e.length - 1, longest);
       const int source = min(e.start + j, kWarp - 1);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
 
 class GpuTreeShap final : public TreeExplainer {
  public:
-  //! `gpus`: how many of them share the host's threads.
+  //! `gpus`: number of GPUs that share the host's threads.
   GpuTreeShap(int device, int gpus, Packing packing)
       : device_(SelectDevice(device)),
         threads_of_host_(std::max(1, AvailableThreads() / gpus)),
@@ -265,18 +265,18 @@ class GpuTreeShap final : public TreeExplainer {
     return pipeline_.Run(rows, RowsPerPiece(to.block * expected_.size()), threads_of_host_, to);
   }
 
-  void Explain(const DeviceBatch& piece) {
+  void Explain(const DeviceBatch& batch) {
     const Problem problem{lanes_.data(),
                           bins_,
                           sets_.data(),
-                          piece.rows,
-                          piece.count,
+                          batch.rows,
+                          batch.count,
                           static_cast<std::uint32_t>(shape_.features),
                           static_cast<std::uint32_t>(shape_.groups),
-                          piece.out};
-    const std::size_t warps = bins_ * ((piece.count + rows_per_warp_ - 1) / rows_per_warp_);
+                          batch.out};
+    const std::size_t warps = bins_ * ((batch.count + rows_per_warp_ - 1) / rows_per_warp_);
     const std::size_t blocks = (warps * kWarp + kBlock - 1) / kBlock;
-    kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, piece.stream>>>(problem);
+    kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, batch.stream>>>(problem);
     CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
   }
 
@@ -288,10 +288,10 @@ class GpuTreeShap final : public TreeExplainer {
   std::size_t bins_ = 0;
   DeviceArray<LaneElement> lanes_;
   DeviceArray<std::uint32_t> sets_;
-  // Of the call that runs.
+  // State of the current call.
   std::uint32_t rows_per_warp_ = 0;
   void (*kernel_)(Problem) = nullptr;
-  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;
 };
 
@@ -306,15 +306,15 @@ RETABLE_REGISTER(TreeExplainer, gpu_tree_shap,
                                  {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
                                  {"packing", std::string("BFD"), "None, NF, FFD or BFD"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<TreeExplainer> {
-                    std::vector<std::unique_ptr<TreeExplainer>> parts;
+                    std::vector<std::unique_ptr<TreeExplainer>> shards;
                     const auto first = static_cast<int>(IntegerParameter(p, "device", 0));
                     const Packing packing = PackingByName(TextParameter(p, "packing", "BFD"));
                     const auto gpus =
                         static_cast<int>(std::max<std::int64_t>(1, IntegerParameter(p, "gpus", 1)));
                     for (int i = 0; i < gpus; ++i) {
-                      parts.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
+                      shards.push_back(std::make_unique<GpuTreeShap>(first + i, gpus, packing));
                     }
-                    return ShardRows(std::move(parts));
+                    return ShardRows(std::move(shards));
                   }});
 
 }  // namespace retable::treeshap

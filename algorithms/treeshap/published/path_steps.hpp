@@ -3,8 +3,8 @@
 //! EXTEND and UNWOUNDSUM as single steps, the mathematics shared by the array form on the CPU and
 //! the shuffle form on the GPU.
 //!
-//! Weight w_i of a path with n elements is the share of feature subsets with i features present,
-//! each weighted as Shapley's formula asks. Adding an element is a convex-like combination of
+//! Weight w_i of a path with n elements is the fraction of feature subsets with i features present,
+//! each with its Shapley weight. Adding an element is a convex-like combination of
 //! neighbours (stable: nothing is subtracted); removing one divides by its fraction and subtracts,
 //! which loses digits where fractions are small and paths are long. Source: Mitchell et al. 2022,
 //! algorithms 1 to 3; Lundberg et al. 2020. Indices here start at 0.
@@ -26,9 +26,8 @@ RETABLE_HD T Divide(T a, T b) {
 //! `left` is the old w_{i-1} (0 for i = 0), `own` the old w_i (0 for i = length).
 template <class T>
 RETABLE_HD T ExtendStep(T own, T left, int i, int length, T zero, T one) {
-  const T share = Divide(T(1), static_cast<T>(length + 1));
-  return own * zero * (static_cast<T>(length - i) * share) +
-         one * left * (static_cast<T>(i) * share);
+  const T step = Divide(T(1), static_cast<T>(length + 1));
+  return own * zero * (static_cast<T>(length - i) * step) + one * left * (static_cast<T>(i) * step);
 }
 
 //! The running state of UNWOUNDSUM over j = length - 2 ... 0, started with next = w_{length - 1}.
@@ -39,7 +38,7 @@ struct UnwoundState {
 };
 
 //! One step: takes w_j of a path of `length` elements; (zero, one) are the removed element's
-//! fractions. An element that nobody follows (both zero) carries no weight and adds nothing.
+//! fractions. An element with both fractions zero has no weight and adds nothing.
 template <class T>
 RETABLE_HD void UnwoundStep(UnwoundState<T>& state, T weight, int j, int length, T zero, T one) {
   const T n = static_cast<T>(length);

@@ -24,14 +24,14 @@ struct PathElement {
   float upper = 0;
   std::int32_t categories = -1;  //!< index into PathList::category_sets, or -1
   bool missing_follows = true;   //!< whether NaN follows the path
-  double zero_fraction = 1;      //!< share of the cover that follows when the feature is absent
+  double zero_fraction = 1;      //!< fraction of the cover that follows when the feature is absent
 };
 
 struct Path {
   std::size_t begin = 0;    //!< first element (the bias)
   std::int32_t length = 0;  //!< elements, bias included
   std::int32_t group = 0;
-  double value = 0;  //!< of the leaf
+  double value = 0;  //!< the leaf's value
 };
 
 struct PathList {

@@ -85,9 +85,11 @@ struct Recursion {
       break;
     }
     const bool left = GoesLeft(model, node, row[static_cast<std::size_t>(node.feature)]);
-    const T share = static_cast<T>(LeftWeight(tree, node));
-    Visit(left ? node.left : node.right, path, iz * (left ? share : 1 - share), io, node.feature);
-    Visit(left ? node.right : node.left, path, iz * (left ? 1 - share : share), T(0), node.feature);
+    const T fraction = static_cast<T>(LeftWeight(tree, node));
+    Visit(left ? node.left : node.right, path, iz * (left ? fraction : 1 - fraction), io,
+          node.feature);
+    Visit(left ? node.right : node.left, path, iz * (left ? 1 - fraction : fraction), T(0),
+          node.feature);
   }
 };
 

@@ -69,7 +69,7 @@ double Banzhaf(const std::vector<double>& table, int i) {
   return sum / (static_cast<double>(table.size()) / 2);
 }
 
-// Half of the Shapley interaction index: the share of each triangle.
+// Half of the Shapley interaction index: the entry of each triangle.
 double Interaction(const std::vector<double>& table, int i, int j, int n) {
   double sum = 0;
   const Subset a = Subset{1} << i;
@@ -82,13 +82,13 @@ double Interaction(const std::vector<double>& table, int i, int j, int n) {
   return sum / 2;
 }
 
-// What the features of `set` add together to `s`: a sum over the subsets of `set`.
+// The joint contribution of the features of `set` to `s`: a sum over the subsets of `set`.
 double Derivative(const std::vector<double>& table, Subset set, Subset s) {
   double sum = 0;
-  for (Subset part = set;; part = (part - 1) & set) {
-    const bool odd = std::popcount(set ^ part) % 2 == 1;
-    sum += odd ? -table[s | part] : table[s | part];
-    if (part == 0) return sum;
+  for (Subset subset = set;; subset = (subset - 1) & set) {
+    const bool odd = std::popcount(set ^ subset) % 2 == 1;
+    sum += odd ? -table[s | subset] : table[s | subset];
+    if (subset == 0) return sum;
   }
 }
 
@@ -204,7 +204,7 @@ std::vector<double> BruteForceInteractions(const TreeEnsemble& model, const RowB
 
 namespace {
 
-// The elements of one path for one row.
+// The elements of one path, evaluated for one row.
 struct RowPath {
   std::vector<std::int32_t> feature;
   std::vector<double> zero, one;

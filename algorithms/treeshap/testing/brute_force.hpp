@@ -3,7 +3,7 @@
 //! Reference values, slow and plain, in double.
 //!
 //! BruteForce enumerates all subsets of the features and evaluates the conditional expectation of
-//! each by recursion: the definition itself, O(2^F) tree walks, F up to 20. PathReference
+//! each by recursion: the definition itself, O(2^F) traversals, F up to 20. PathReference
 //! integrates each path alone and builds the weights of the others afresh for every feature: it
 //! only ever adds positive numbers, so it is right at any depth, at O(d^3) a path.
 

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! What tests of explainers share.
+//! Helpers of the explainers' tests.
 
 #include <algorithm>
 #include <cmath>

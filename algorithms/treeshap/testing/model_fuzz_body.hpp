@@ -1,8 +1,8 @@
 #pragma once
 //! @file
-//! What the fuzz target of the model readers does with an input; a test does the same with the
-//! corpus and mutations of it, so that every build covers it. Whatever the bytes, a reader gives a
-//! valid model whose predictions and expected values are finite, or std::invalid_argument.
+//! The body of the model readers' fuzz target; a test runs it on the corpus and on mutations, so
+//! that every build covers it. For any bytes a reader gives a valid model whose predictions and
+//! expected values are finite, or throws std::invalid_argument.
 
 #include <cmath>
 #include <cstdint>
@@ -27,7 +27,7 @@ inline bool FuzzModel(const std::uint8_t* data, std::size_t size) {
   } catch (const std::invalid_argument&) {
     return false;
   }
-  if (model.features > 4096) return true;  // a row of them would tell nothing more
+  if (model.features > 4096) return true;  // long rows cover no more code
   for (const float x : {0.0f, -1e30f, 1e30f, std::numeric_limits<float>::quiet_NaN()}) {
     const std::vector<float> row(static_cast<std::size_t>(model.features), x);
     for (const double margin : Predict(model, row)) {
@@ -38,7 +38,7 @@ inline bool FuzzModel(const std::uint8_t* data, std::size_t size) {
     for (const double expected : Annotate(model).expected) {
       if (std::isnan(expected)) std::abort();
     }
-  } catch (const std::invalid_argument&) {  // over the depth that the method takes
+  } catch (const std::invalid_argument&) {  // deeper than the method supports
   }
   return true;
 }

@@ -61,11 +61,11 @@ struct Grower {
       } else {
         node.threshold = static_cast<float>(static_cast<double>(draws.below(kGrid + 1)) / kGrid);
       }
-      const double share = draws.chance(options.zero_cover_probability)
-                               ? (draws.chance(0.5) ? 0.0 : 1.0)
-                               : 0.05 + 0.9 * draws.uniform();
-      node.left = Grow(depth - 1, cover * share);
-      node.right = Grow(depth - 1, cover * (1 - share));
+      const double fraction = draws.chance(options.zero_cover_probability)
+                                  ? (draws.chance(0.5) ? 0.0 : 1.0)
+                                  : 0.05 + 0.9 * draws.uniform();
+      node.left = Grow(depth - 1, cover * fraction);
+      node.right = Grow(depth - 1, cover * (1 - fraction));
     }
     tree.nodes[static_cast<std::size_t>(n)] = node;
     return n;

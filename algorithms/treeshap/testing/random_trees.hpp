@@ -16,10 +16,10 @@ struct RandomEnsembleOptions {
   int features = 6;
   int groups = 1;
   int depth = 5;
-  double leaf_probability = 0.15;      //!< of ending a branch above the full depth
-  double zero_cover_probability = 0;   //!< of a child without training weight
-  double categorical_probability = 0;  //!< of a feature being categorical (up to 40 categories)
-  int repeats = 1;  //!< of each tree, as in boosting: the same splits, other covers and leaves
+  double leaf_probability = 0.15;      //!< a branch ends above the full depth
+  double zero_cover_probability = 0;   //!< a child has no training weight
+  double categorical_probability = 0;  //!< a feature is categorical (up to 40 categories)
+  int repeats = 1;  //!< copies of each tree's splits with other covers and leaves, as in boosting
 };
 
 //! Random splits on a coarse grid of thresholds, so that features repeat on paths and rows hit
@@ -32,13 +32,13 @@ TreeEnsemble RandomEnsemble(const RandomEnsembleOptions& options, std::uint64_t 
 TreeEnsemble ChainEnsemble(int depth, int features, double hot_cover, std::uint64_t seed);
 
 //! `rows` random rows for the model: values at, between and beyond its thresholds, with the given
-//! share of missing values and a few infinities where missing values are asked for.
+//! fraction of missing values and a few infinities where missing values are asked for.
 std::vector<float> RandomRows(const TreeEnsemble& model, std::size_t rows, double missing,
                               std::uint64_t seed);
 
 //! A stated shape: `trees` trees of at most `depth` splits in all `groups`, grown by random splits
 //! on synthetic data of `rows` rows, of which the last `binary` features are 0 or 1; a node with
-//! fewer than `min_rows` rows is a leaf. Such a model is nobody's trained model: name it
+//! fewer than `min_rows` rows is a leaf. Such a model is not a trained one: name it
 //! "synthetic".
 struct SyntheticShape {
   int trees = 100;

@@ -19,7 +19,7 @@ std::size_t Binomial(std::int32_t n, std::int32_t k) {
   return static_cast<std::size_t>(std::min(value + 0.5, static_cast<double>(kMostPathSets) + 1));
 }
 
-// All sets of `order` features of a path, in the order in which Walk meets them.
+// All sets of `order` features of a path, in the order in which Visitor meets them.
 template <class Body>
 void ForEachSet(std::span<const PathElement> elements, std::int32_t order,
                 std::vector<std::int32_t>& chosen, const Body& body) {
@@ -84,15 +84,15 @@ InteractionIndex::InteractionIndex(const TreeEnsemble& model, InteractionIndexOp
 }
 
 // One path and one row: chooses features from the first to the last.
-struct InteractionIndex::Walk {
+struct InteractionIndex::Visitor {
   const QuadratureRule& rule;
   std::size_t features, points;
-  const std::uint32_t* number;  // of the next set
+  const std::uint32_t* number;  // number of the next set
   std::vector<double>& sums;
   std::vector<double> difference;  // h - c of each feature
   std::vector<double> u;           // features x points
   std::vector<double> rest;        // (features + 1) x points: products of u from each feature on
-  std::vector<double> product;     // (features + 1) x points: of the features left out so far
+  std::vector<double> product;     // (features + 1) x points, over the features left out so far
 
   // `left` more features are to be chosen from k on; `factor` is the product of the chosen ones'.
   void Choose(std::size_t k, std::size_t left, double factor) {
@@ -126,30 +126,30 @@ void InteractionIndex::Explain(std::span<const float> row,
     if (d < order) continue;
     const QuadratureRule& rule = rules_[d];
     const std::size_t points = rule.size();
-    Walk walk{rule,
-              d,
-              points,
-              numbers_.data() + first_[p],
-              sums[static_cast<std::size_t>(path.group)],
-              {},
-              {},
-              {},
-              {}};
-    walk.u.resize(d * points);
-    walk.rest.assign((d + 1) * points, 1.0);
-    walk.product.assign((d + 1) * points, 1.0);
+    Visitor visit{rule,
+                  d,
+                  points,
+                  numbers_.data() + first_[p],
+                  sums[static_cast<std::size_t>(path.group)],
+                  {},
+                  {},
+                  {},
+                  {}};
+    visit.u.resize(d * points);
+    visit.rest.assign((d + 1) * points, 1.0);
+    visit.product.assign((d + 1) * points, 1.0);
     for (std::size_t k = d; k-- > 0;) {
       const PathElement& e = elements[k];
       const double h = Follows(paths_, e, row[static_cast<std::size_t>(e.feature)]) ? 1.0 : 0.0;
-      walk.difference.push_back(h - e.zero_fraction);
+      visit.difference.push_back(h - e.zero_fraction);
       for (std::size_t q = 0; q < points; ++q) {
         const double t = rule.node[q];
-        walk.u[k * points + q] = h * t + e.zero_fraction * (1 - t);
-        walk.rest[k * points + q] = walk.rest[(k + 1) * points + q] * walk.u[k * points + q];
+        visit.u[k * points + q] = h * t + e.zero_fraction * (1 - t);
+        visit.rest[k * points + q] = visit.rest[(k + 1) * points + q] * visit.u[k * points + q];
       }
     }
-    std::reverse(walk.difference.begin(), walk.difference.end());
-    walk.Choose(0, order, path.value);
+    std::reverse(visit.difference.begin(), visit.difference.end());
+    visit.Choose(0, order, path.value);
   }
 }
 

@@ -2,19 +2,20 @@
 //! @file
 //! Interactions of any order: how much does a set S of features do that its subsets do not?
 //!
-//! The Shapley interaction index (Grabisch and Roubens 1999) is a weighted mean over the sets T
-//! without S of the discrete derivative of the game at T in the direction of S; Banzhaf's weighs
-//! all T alike. Both come free of the integral of quadrature/annotated_model.hpp: a leaf adds
+//! The Shapley interaction index (Grabisch and Roubens 1999) is a weighted mean, over the sets T
+//! disjoint from S, of the discrete derivative of the game at T in the direction of S; Banzhaf's
+//! gives all T equal weight. Both follow from the integral of quadrature/annotated_model.hpp: a
+//! leaf adds
 //!
 //!     value * prod_{j in S} (h_j - c_j) * int_0^1 prod_{k not in S} u_k(t) dt,
 //!
 //! and Banzhaf's index is the integrand at t = 1/2. With d features on the path the degree is d -
-//! s: ceil((d - s + 1) / 2) Gauss-Legendre points are exact. Nothing is divided: each path walks
-//! its features once for all sets, those in S as factors and the others as products over the
+//! s: ceil((d - s + 1) / 2) Gauss-Legendre points are exact. Nothing is divided: one pass over
+//! a path's features serves all sets, those in S as factors and the others as products over the
 //! points.
 //!
 //! O(leaves * C(d, s) * d / 2) a row, and as many numbers of memory as leaves have sets. Order 1 is
-//! the values; order 2 is twice the matrix's entry, which shares a pair between two triangles.
+//! the values; order 2 is twice the matrix's entry, as a matrix has two triangles.
 
 #include <cstdint>
 #include <vector>
@@ -30,7 +31,7 @@ struct InteractionIndexOptions {
   int threads = 0;  //!< 0: all
 };
 
-//! A set of features, rising, and its index.
+//! A set of features, ascending, and its index.
 struct SetValue {
   std::vector<std::int32_t> features;
   double value = 0;
@@ -51,17 +52,17 @@ class InteractionIndex {
   std::vector<std::vector<SetValue>> find(const RowBlock& rows) const;
 
  private:
-  struct Walk;
+  struct Visitor;
   void Explain(std::span<const float> row, std::vector<std::vector<double>>& sums) const;
 
   InteractionIndexOptions options_;
   TreeEnsemble shape_;                  // features and groups alone
   PathList paths_;                      // elements by feature
   std::vector<QuadratureRule> rules_;   // by number of features on the path
-  std::vector<std::size_t> first_;      // of each path in numbers_
-  std::vector<std::uint32_t> numbers_;  // of each path's sets, among its output's
-  std::vector<std::vector<std::vector<std::int32_t>>> sets_;  // of each output
-  std::vector<std::vector<std::uint32_t>> order_;             // of each output's sets
+  std::vector<std::size_t> first_;      // first entry of each path in numbers_
+  std::vector<std::uint32_t> numbers_;  // index of each path's sets among its output's
+  std::vector<std::vector<std::vector<std::int32_t>>> sets_;  // each output's
+  std::vector<std::vector<std::uint32_t>> order_;             // each output's sets sorted
 };
 
 //! Numbers that paths may have in all: 4 GB.

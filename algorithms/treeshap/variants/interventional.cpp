@@ -3,10 +3,10 @@
 // For one pair (x, b) a leaf is reached only through splits where x or b goes its way. With n_x
 // features that must come from x and n_b that must come from b, Shapley's weights are
 // (n_x - 1)! n_b! / (n_x + n_b)! for the former and -n_x! (n_b - 1)! / (n_x + n_b)! for the latter.
-// One walk of the branches that the pair can reach returns both sums; a split where the two part
-// adds them to its feature. Weights come from a table, not from quadrature: few features part on a
-// path. O(M B) walks. Exact in double. Lundberg et al. 2020, algorithm 3; the reference of
-// permutation estimates for a game with a background.
+// One traversal of the branches that the pair can reach returns both sums; a split that separates
+// the two adds them to its feature. Weights come from a table, not from quadrature: few features
+// separate a pair on one path. O(M B) traversals. Exact in double. Lundberg et al. 2020, algorithm
+// 3; the reference of permutation estimates for a game with a background.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace retable::treeshap {
 
 namespace {
 
-enum class Owner : std::uint8_t { kNone, kRow, kBackground };
+enum class Source : std::uint8_t { kNone, kRow, kBackground };
 
 // a! b! / (a + b + 1)!, tabulated.
 class Weights {
@@ -44,17 +44,17 @@ class Weights {
 };
 
 struct Sums {
-  double row = 0;         // of the leaves below, weighted for features that come from the row
-  double background = 0;  // and for features that come from the background
+  double row = 0;         // leaves below, weighted for features that come from the row
+  double background = 0;  // leaves below, weighted for features from the background
 };
 
-struct Walk {
+struct Traversal {
   const TreeEnsemble& model;
   const Tree& tree;
   const Weights& weights;
   std::span<const float> row, background;
   double* phi;
-  std::vector<Owner>& owner;
+  std::vector<Source>& source;
   int rows = 0, backgrounds = 0;
 
   bool Left(const TreeNode& node, std::span<const float> x) const {
@@ -67,22 +67,22 @@ struct Walk {
       return {rows > 0 ? node.value * weights(rows - 1, backgrounds) : 0,
               backgrounds > 0 ? node.value * weights(rows, backgrounds - 1) : 0};
     }
-    Owner& own = owner[static_cast<std::size_t>(node.feature)];
+    Source& own = source[static_cast<std::size_t>(node.feature)];
     const bool row_left = Left(node, row);
     const bool background_left = Left(node, background);
-    if (own == Owner::kBackground) return Visit(background_left ? node.left : node.right);
-    if (own == Owner::kRow || row_left == background_left) {
+    if (own == Source::kBackground) return Visit(background_left ? node.left : node.right);
+    if (own == Source::kRow || row_left == background_left) {
       return Visit(row_left ? node.left : node.right);
     }
-    own = Owner::kRow;
+    own = Source::kRow;
     ++rows;
     const Sums with_row = Visit(row_left ? node.left : node.right);
     --rows;
-    own = Owner::kBackground;
+    own = Source::kBackground;
     ++backgrounds;
     const Sums without = Visit(row_left ? node.right : node.left);
     --backgrounds;
-    own = Owner::kNone;
+    own = Source::kNone;
     phi[node.feature] += with_row.row - without.background;
     return {with_row.row + without.row, with_row.background + without.background};
   }
@@ -123,12 +123,13 @@ class InterventionalExplainer final : public TreeExplainer {
     Results phi = NewResults(rows.rows * ValuesPerRow(model_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
       double* row_phi = phi.data() + r * ValuesPerRow(model_);
-      std::vector<Owner> owner(columns, Owner::kNone);
+      std::vector<Source> source(columns, Source::kNone);
       for (const Tree& tree : model_.trees) {
         double* group_phi = row_phi + static_cast<std::size_t>(tree.group) * side;
         for (std::size_t b = 0; b < background.rows; ++b) {
-          Walk walk{model_, tree, weights_, rows.row(r), background.row(b), group_phi, owner};
-          walk.Visit(0);
+          Traversal traversal{model_,    tree,  weights_, rows.row(r), background.row(b),
+                              group_phi, source};
+          traversal.Visit(0);
         }
       }
       for (std::size_t g = 0; g < expected_.size(); ++g) {

@@ -1,7 +1,7 @@
-// "Interventional" on the GPU: rows are lanes, leaves are walked in order. What a leaf asks of a
-// background row is one bit for each feature of its path, so the background is kept, leaf by leaf,
-// as the distinct patterns with their counts. A row meets a pattern where together they satisfy
-// the path; then the features that only the row satisfies gain w(s - 1, n), those that only the
+// "Interventional" on the GPU: rows are lanes, leaves are evaluated in order. A leaf needs one bit
+// of a background row for each feature of its path, so the background is kept, leaf by leaf, as
+// the distinct patterns with their counts. Where a row and a pattern together satisfy the path,
+// the features that only the row satisfies gain w(s - 1, n), those that only the
 // background satisfies lose w(s, n - 1), s and n being the numbers of either and w(a, b) = a! b! /
 // (a + b + 1)!, from a table. All sums in double, each block's in its own slice: the same bits on
 // every run. O(M sum over leaves of (features + patterns)). Lundberg et al. 2020, algorithm 3; the
@@ -25,21 +25,21 @@ namespace retable::treeshap {
 namespace {
 
 constexpr std::uint32_t kBlock = 128;
-constexpr std::int32_t kMostFeatures = 64;  // of a path: bits of a pattern
+constexpr std::int32_t kMostFeatures = 64;  // features of a path: bits of a pattern
 constexpr std::uint32_t kMissingFollows = 1u << 31;
 constexpr std::uint32_t kCategories = 1u << 30;
 constexpr std::uint32_t kFeature = kCategories - 1;
-constexpr std::size_t kColumnBytes = 96 * 1024;  // of sums in shared memory
+constexpr std::size_t kColumnBytes = 96 * 1024;  // most shared memory for sums
 constexpr std::size_t kPartialBytes = std::size_t{4} << 30;
 
 struct alignas(16) Condition {
   float lower, upper;     // or the offset of the set of categories
-  std::uint32_t feature;  // with flags
+  std::uint32_t feature;  // and flags
   std::uint32_t padding;
 };
 
 struct Leaf {
-  double value;  // over the number of background rows
+  double value;  // the leaf's, over the number of background rows
   std::uint32_t first_condition, conditions;
   std::uint32_t first_pattern, patterns;
 };
@@ -54,18 +54,20 @@ struct LeafRange {
 };
 
 struct InterventionalLaunch {
-  const Condition* conditions;
-  const Leaf* leaves;
-  const Pattern* patterns;
-  const LeafRange* ranges;
-  const std::uint32_t* sets;
-  const double* weights;  // side x side
-  const float* x;         // features x stride
-  double* partial;        // ranges x features x stride
+  struct Model {
+    const Condition* conditions;
+    const Leaf* leaves;
+    const Pattern* patterns;
+    const LeafRange* ranges;
+    const std::uint32_t* sets;
+    const double* weights;  // side x side
+  } model;
+  const float* x;   // features x stride
+  double* partial;  // ranges x features x stride
   std::uint32_t side;
   std::uint32_t features;
   std::uint32_t stride;
-  bool shared;
+  bool shared;  // sums are in shared memory
 };
 
 __device__ __forceinline__ bool InSet(const std::uint32_t* sets, std::uint32_t offset, float x) {
@@ -79,10 +81,10 @@ __device__ __forceinline__ unsigned long long RowPattern(const InterventionalLau
                                                          const Leaf& leaf, std::uint32_t row) {
   unsigned long long follows = 0;
   for (std::uint32_t i = 0; i < leaf.conditions; ++i) {
-    const Condition c = p.conditions[leaf.first_condition + i];
+    const Condition c = p.model.conditions[leaf.first_condition + i];
     const float x = __ldg(p.x + static_cast<std::size_t>(c.feature & kFeature) * p.stride + row);
     bool yes = x >= c.lower && x < c.upper;
-    if ((c.feature & kCategories) != 0) yes = InSet(p.sets, __float_as_uint(c.lower), x);
+    if ((c.feature & kCategories) != 0) yes = InSet(p.model.sets, __float_as_uint(c.lower), x);
     if (x != x) yes = (c.feature & kMissingFollows) != 0;
     follows |= static_cast<unsigned long long>(yes) << i;
   }
@@ -94,39 +96,39 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
   const std::uint32_t row = blockIdx.x * kBlock + threadIdx.x;
   double* slice =
       p.partial + static_cast<std::size_t>(blockIdx.y) * p.features * p.stride + PositionOfRow(row);
-  // A lane's own column: no barrier is needed.
+  // Each lane has its own column: no barrier is needed.
   double* column = p.shared ? sums + threadIdx.x : slice;
   const std::size_t step = p.shared ? kBlock : p.stride;
   if (p.shared) {
     for (std::uint32_t f = 0; f < p.features; ++f) column[f * step] = 0;
   }
-  const LeafRange range = p.ranges[blockIdx.y];
+  const LeafRange range = p.model.ranges[blockIdx.y];
   for (std::uint32_t l = 0; l < range.count; ++l) {
-    const Leaf leaf = p.leaves[range.first + l];
+    const Leaf leaf = p.model.leaves[range.first + l];
     const unsigned long long follows = RowPattern(p, leaf, row);
     const unsigned long long all = leaf.conditions == 64 ? ~0ull : (1ull << leaf.conditions) - 1;
     const unsigned long long needed = all & ~follows;
     const int n = __popcll(needed);
     double loss = 0;
     for (std::uint32_t i = 0; i < leaf.patterns; ++i) {
-      const Pattern pattern = p.patterns[leaf.first_pattern + i];
+      const Pattern pattern = p.model.patterns[leaf.first_pattern + i];
       if ((needed & ~pattern.follows) != 0) continue;
       unsigned long long gains = follows & ~pattern.follows;
       const int s = __popcll(gains);
       const auto count = static_cast<double>(pattern.count);
-      if (n > 0) loss += count * p.weights[s * p.side + n - 1];
+      if (n > 0) loss += count * p.model.weights[s * p.side + n - 1];
       if (s == 0) continue;
-      const double gain = leaf.value * count * p.weights[(s - 1) * p.side + n];
+      const double gain = leaf.value * count * p.model.weights[(s - 1) * p.side + n];
       for (; gains != 0; gains &= gains - 1) {
-        const std::uint32_t place =
+        const std::uint32_t index =
             leaf.first_condition + __ffsll(static_cast<long long>(gains)) - 1;
-        column[(p.conditions[place].feature & kFeature) * step] += gain;
+        column[(p.model.conditions[index].feature & kFeature) * step] += gain;
       }
     }
     if (loss == 0) continue;
     for (unsigned long long rest = needed; rest != 0; rest &= rest - 1) {
-      const std::uint32_t place = leaf.first_condition + __ffsll(static_cast<long long>(rest)) - 1;
-      column[(p.conditions[place].feature & kFeature) * step] -= leaf.value * loss;
+      const std::uint32_t index = leaf.first_condition + __ffsll(static_cast<long long>(rest)) - 1;
+      column[(p.model.conditions[index].feature & kFeature) * step] -= leaf.value * loss;
     }
   }
   if (p.shared) {
@@ -274,8 +276,8 @@ class InterventionalOnDevice final : public TreeExplainer {
     return patterns;
   }
 
-  // Cuts each group's leaves into ranges; uploads them and the order of their sums. By the model
-  // alone: a row's bits do not depend on how many rows there are.
+  // Cuts each group's leaves into ranges; uploads them and the order of their sums. Ranges depend
+  // on the model alone, so results are bitwise independent of the number of rows.
   void PlanRanges() {
     const std::size_t per_range = std::max<std::size_t>(32, paths_.paths.size() / 128);
     std::vector<LeafRange> ranges;
@@ -301,19 +303,19 @@ class InterventionalOnDevice final : public TreeExplainer {
                static_cast<std::uint32_t>(shape_.groups));
   }
 
-  void Explain(const DeviceBatch& piece) {
-    const std::uint32_t stride = (piece.count + kBlock - 1) / kBlock * kBlock;
+  void Explain(const DeviceBatch& batch) {
+    const std::uint32_t stride = (batch.count + kBlock - 1) / kBlock * kBlock;
     x_.Reserve(features() * stride);
-    TransposeRows(piece.rows, nullptr, piece.count, static_cast<std::uint32_t>(features()), stride,
-                  x_.data(), piece.stream);
+    TransposeRows(batch.rows, nullptr, batch.count, static_cast<std::uint32_t>(features()), stride,
+                  x_.data(), batch.stream);
     partial_.Reserve(sums_.size(stride));
     InterventionalLaunch launch{};
-    launch.conditions = conditions_.data();
-    launch.leaves = device_leaves_.data();
-    launch.patterns = device_patterns_.data();
-    launch.ranges = ranges_.data();
-    launch.sets = sets_.data();
-    launch.weights = weights_.data();
+    launch.model.conditions = conditions_.data();
+    launch.model.leaves = device_leaves_.data();
+    launch.model.patterns = device_patterns_.data();
+    launch.model.ranges = ranges_.data();
+    launch.model.sets = sets_.data();
+    launch.model.weights = weights_.data();
     launch.x = x_.data();
     launch.partial = partial_.data();
     launch.side = static_cast<std::uint32_t>(side_);
@@ -322,12 +324,12 @@ class InterventionalOnDevice final : public TreeExplainer {
     const std::size_t bytes = features() * kBlock * sizeof(double);
     launch.shared = bytes <= kColumnBytes;
     const std::size_t dynamic = launch.shared ? bytes : 0;
-    if (!launch.shared) sums_.Clear(partial_.data(), stride, piece.stream);
+    if (!launch.shared) sums_.Clear(partial_.data(), stride, batch.stream);
     AllowSharedMemory(InterventionalKernel, dynamic);
     const dim3 grid(stride / kBlock, static_cast<unsigned>(ranges_.size()));
-    InterventionalKernel<<<grid, kBlock, dynamic, piece.stream>>>(launch);
+    InterventionalKernel<<<grid, kBlock, dynamic, batch.stream>>>(launch);
     CheckCuda(cudaGetLastError(), "interventional kernel");
-    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, piece.stream);
+    sums_.Add(partial_.data(), nullptr, stride, batch.count, true, batch.out, batch.stream);
   }
 
   int device_;
@@ -345,8 +347,8 @@ class InterventionalOnDevice final : public TreeExplainer {
   PartialSums sums_;
   DeviceArray<double> weights_, partial_;
   DeviceArray<float> x_;
-  // To twelve digits of the processor's: as doubles.
-  DevicePipeline<double> pipeline_{false, [this](const DeviceBatch& piece) { Explain(piece); }};
+  // Results travel as doubles: they agree with the CPU's to twelve digits.
+  DevicePipeline<double> pipeline_{false, [this](const DeviceBatch& batch) { Explain(batch); }};
   double seconds_ = 0;
 };
 

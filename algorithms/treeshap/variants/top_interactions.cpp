@@ -72,7 +72,7 @@ class TopInteractions::Search {
     for (std::size_t p = 0; p < columns.pairs.size(); ++p) {
       for (std::size_t lane = 0; lane < rows; ++lane) {
         const double value = sums[p].lane[lane] / 2;
-        // Pairs as strong as the weakest are let through: the order of features decides.
+        // A pair as strong as the weakest passes: the order of features decides.
         if (value == 0 || std::abs(value) < bar[lane]) continue;
         Offer(heaps[lane], {columns.pairs[p].first, columns.pairs[p].second, value}, bar[lane]);
       }

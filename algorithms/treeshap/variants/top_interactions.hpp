@@ -3,9 +3,9 @@
 //! The k strongest interactions of each row, without the matrix of all pairs.
 //!
 //! A matrix has (F + 1)^2 entries for each row and output: 4.9 MB for 784 features, nearly all of
-//! them zero or soon forgotten. Only features that meet on some path interact, so the sums of the
-//! sibling recurrence (quadrature/cpu/engine.hpp) are kept for those pairs alone, for a block of
-//! rows at a time, and each row's k largest are taken from them by a heap.
+//! them zero. Only features that meet on a path interact, so the sums of the sibling recurrence
+//! (quadrature/cpu/engine.hpp) are kept for those pairs alone, for a block of rows at a time, and a
+//! heap selects each row's k largest.
 //!
 //! O(T L Q d + P) a row with d features a path and P pairs that meet in an output's trees (pairs()
 //! counts them; at most F (F - 1) / 2); memory O(P) for a block of rows and thread.
@@ -38,7 +38,7 @@ class TopInteractions {
   ~TopInteractions();
 
   //! For each row and output (row-major) the k pairs of largest |value| that are not zero, the
-  //! strongest first; ties by feature. In float: pairs closer than its rounding may change places.
+  //! strongest first; ties by feature. In float: pairs closer than its rounding may swap.
   //! @throws std::invalid_argument for rows of another shape.
   std::vector<std::vector<InteractionPair>> find(const RowBlock& rows);
 

@@ -4,7 +4,7 @@ namespace retable::experiments::treeshap {
 
 const std::vector<ModelShape>& ModelShapes() {
   // Rows and the smallest node that splits are chosen so that the leaves come close to the paper's
-  // (and to models trained again on the same data where the paper's are not to be had).
+  // (or to models trained again on the same data where the paper's are not available).
   static const std::vector<ModelShape> shapes = {
       {"covtype-small", {80, 3, 54, 44, 8, 1000, 8}},
       {"covtype-med", {800, 8, 54, 44, 8, 500, 6}},

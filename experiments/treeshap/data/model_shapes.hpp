@@ -2,8 +2,8 @@
 //! @file
 //! The paper's twelve models (Mitchell et al. 2022, table 3) as synthetic ensembles of the same
 //! shape: as many trees, the same depth, features and outputs, and about as many leaves, grown by
-//! random splits on synthetic data. For speed, which depends on the shape, where no trained model
-//! is at hand.
+//! random splits on synthetic data. They stand for trained
+//! models in timings, which depend on the shape alone.
 
 #include <string>
 #include <vector>

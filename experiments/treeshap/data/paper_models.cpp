@@ -26,8 +26,8 @@ constexpr const char* kSynthetic = "synthetic ";
 
 struct PaperModel {
   const char* name;
-  const char* data;   // of the catalogue
-  const char* shape;  // of data/model_shapes.hpp
+  const char* data;   // name in the catalogue
+  const char* shape;  // name in data/model_shapes.hpp
   int rounds, depth;
   int classes;  // 0: regression; as the paper counts them
 };
@@ -98,7 +98,7 @@ const retable::treeshap::SyntheticShape& ShapeOf(const PaperModel& model) {
   throw std::logic_error(std::string("no shape for ") + model.name);
 }
 
-// What fixes a trained model: the data, the settings and who trained it.
+// The key of a trained model: the data, the settings and the trainer's version.
 std::string TrainingKey(const PaperModel& model, const std::string& data_sha256,
                         std::int64_t rows) {
   return Sha256(std::string(model.data) + " " + data_sha256 + " first " + std::to_string(rows) +
@@ -122,7 +122,7 @@ harness::DatasetInfo DescribeSynthetic(const PaperModel& model) {
   return info;
 }
 
-// In place of a trained model, with what would bring it.
+// The synthetic stand-in of a trained model, and how to get the trained one.
 harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
   harness::DatasetInfo info = DescribeSynthetic(model);
   info.reason = "stands in for " + std::string(model.name) + ", which needs " + lack;
@@ -144,7 +144,7 @@ harness::DatasetInfo Describe(const PaperModel& model) {
   return info;
 }
 
-// Positions 0, 1, ... of the distinct targets, in rising order.
+// Positions 0, 1, ... of the distinct targets, in ascending order.
 std::vector<float> ClassLabels(std::span<const float> target, int first) {
   std::vector<float> levels(target.begin(), target.end());
   std::sort(levels.begin(), levels.end());
@@ -157,7 +157,7 @@ std::vector<float> ClassLabels(std::span<const float> target, int first) {
   return labels;
 }
 
-// On the first `rows` rows.
+// Trains on the first `rows` rows.
 std::string Train(const PaperModel& model, const datasets::Frame& frame,
                   const std::vector<float>& values, std::size_t rows) {
   const auto target = std::span<const float>(frame.target->values).first(rows);
@@ -171,8 +171,8 @@ std::string Train(const PaperModel& model, const datasets::Frame& frame,
   options.depth = model.depth;
   options.classes = model.classes;
   const std::size_t columns = frame.columns.size();
-  const auto part = std::span(values).first(rows * columns);
-  return baselines::treeshap::TrainXgboost({part, rows, columns}, labels, options);
+  const auto training = std::span(values).first(rows * columns);
+  return baselines::treeshap::TrainXgboost({training, rows, columns}, labels, options);
 }
 
 TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,

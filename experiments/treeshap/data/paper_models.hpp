@@ -24,8 +24,8 @@ struct ModelProblem {
   retable::treeshap::TreeEnsemble model;
   std::vector<float> rows;  //!< row-major; data rows in a fixed random order, repeated
   std::size_t columns = 0;
-  std::int64_t data_rows = 0;      //!< of the data set at hand
-  std::int64_t training_rows = 0;  //!< of those, used to train
+  std::int64_t data_rows = 0;      //!< rows of the data set at hand
+  std::int64_t training_rows = 0;  //!< data rows used to train
   std::int64_t classes = 0;        //!< 0: regression
   std::string origin;              //!< "trained by XGBoost 1.7.4 on covertype", "synthetic"
 

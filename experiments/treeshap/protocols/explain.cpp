@@ -2,9 +2,9 @@
 //! Time to explain rows (tables 6 and 7, figures 4 to 6, and what goes beyond them).
 //!
 //! What is timed: values() or interactions() on a prepared model, from row-major float32 rows in
-//! host memory to phi in host memory, which is there before (values_to: a new 630 MB a call would
-//! cost more than small models do); of another program only its own work counts, which ends where
-//! its own library has the answer in host memory. On a GPU transfers are included, and "kernel" is
+//! host memory to phi in host memory that is already allocated (values_to: a new 630 MB a call
+//! would cost more than small models do). Of another program only its own work counts, which ends
+//! when its library has the answer in host memory. On a GPU transfers are included, and "kernel" is
 //! the device's work alone, by events. Preparing the model is a metric of its own. A method too
 //! slow for the budget runs on fewer rows, and its time is scaled up and says so.
 //!
@@ -150,31 +150,25 @@ class ExplainProtocol final : public harness::Protocol {
       }
     };
     const auto [count, seconds] = Affordable(cell, rows, interactions, timed);
-    const RowBlock part = rows.slice(0, count);
+    const RowBlock some = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     outcome.facts["method"] =
         MethodText(cell, external) + (count < wanted ? fmt::format(", from {} rows", count) : "");
     std::vector<double> kernel;
     std::vector<double> external_seconds;
-    harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
-    options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
-    options.budget = std::get<double>(cell.settings.at("budget"));
-    options.min_sample = 0;
-    options.max_warmup_runs = 2;
-    options.gpu_clock = cell.device == "cuda" && external == nullptr;
     const auto note = [&] {
       harness::KeepAlive(results.data());
       kernel.push_back(explainer->device_seconds());
       if (external != nullptr) external_seconds.push_back(external->run_seconds());
     };
     const auto body = [&] {
-      timed(part);
+      timed(some);
       note();
     };
-    harness::TimingResult timing = harness::TimeAfterFirstCall(body, seconds, options);
+    harness::TimingResult timing =
+        harness::TimeAfterFirstCall(body, seconds, Repeats(cell, external));
     if (kernel.empty()) note();  // the first call is the sample
-    // Another program's time is that of its work, without the way of the data to it and back.
+    // Another program's time excludes the transfer of data to it and back.
     if (external != nullptr) {
       const auto warm = external_seconds.size() - timing.seconds.size();
       external_seconds.erase(external_seconds.begin(),
@@ -187,7 +181,7 @@ class ExplainProtocol final : public harness::Protocol {
                           ? "the other program's work, transfers to its GPU included"
                           : "rows from host memory, values back in host memory that is there: "
                             "transfers included; the model is resident";
-    // Another program's cores are not seen from here; it takes all of them.
+    // Another program's core use is not measured; it may use all.
     const double cores = external != nullptr ? AvailableThreads() : timing.cores_used;
     if (external != nullptr) timing.cores_used = 0;
     harness::DescribeTiming(outcome, timing);
@@ -204,6 +198,18 @@ class ExplainProtocol final : public harness::Protocol {
     return static_cast<std::size_t>(IntegerOr(cell.settings, "background", 0));
   }
 
+  static harness::RepeatOptions Repeats(const harness::CellConfig& cell,
+                                        const ExternalExplainer* external) {
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
+    options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
+    options.budget = std::get<double>(cell.settings.at("budget"));
+    options.min_sample = 0;
+    options.max_warmup_runs = 2;
+    options.gpu_clock = cell.device == "cuda" && external == nullptr;
+    return options;
+  }
+
   static void Prepare(const harness::CellConfig& cell, const ModelProblem& problem,
                       TreeExplainer& explainer) {
     explainer.prepare(problem.model);
@@ -212,8 +218,8 @@ class ExplainProtocol final : public harness::Protocol {
     if (count > 0) explainer.set_background(rows.slice(rows.rows - count, count));
   }
 
-  // What the method computes, and what every method moves: rows in, values out. Over the bus they
-  // may travel as floats; a machine of several GPUs has a bus for each.
+  // The method's arithmetic, and the transfers of every method: rows in, values out. They cross the
+  // bus as floats; each GPU has a bus of its own.
   static std::vector<harness::Cost> Costs(const harness::CellConfig& cell,
                                           const TreeExplainer& explainer, const TreeEnsemble& model,
                                           std::size_t rows, bool interactions, double cores) {
@@ -231,8 +237,7 @@ class ExplainProtocol final : public harness::Protocol {
     return CostsOf(work, cores);
   }
 
-  // "XGBoost 1.7.4, 16 threads": who computed, as the row says it (with ", from 64 rows" where the
-  // time is scaled up).
+  // The method and its threads, as in "XGBoost 1.7.4, 16 threads".
   static std::string MethodText(const harness::CellConfig& cell,
                                 const ExternalExplainer* external) {
     std::string text = external != nullptr ? external->description() : cell.algorithm;
@@ -287,8 +292,8 @@ class ExplainProtocol final : public harness::Protocol {
 
   // Rows that one call explains within a third of the budget, but one for each thread at least: 64
   // to begin with, and as few as there are threads for interactions, where XGBoost takes seconds a
-  // row. On a device nine times as many: a call there costs something whatever its rows (a model on
-  // its way, launches), which scaling would count again and again.
+  // row. On a device nine times as many: a call has fixed costs there (launches, a model's
+  // upload), which scaling would multiply.
   template <class Body>
   static Portion Affordable(const harness::CellConfig& cell, const RowBlock& rows,
                             bool interactions, const Body& body) {
@@ -299,8 +304,8 @@ class ExplainProtocol final : public harness::Protocol {
     const bool few = interactions && cell.device == "cpu";
     std::size_t count = std::min<std::size_t>(rows.rows, few ? threads : 64);
     for (;;) {
-      const RowBlock part = rows.slice(0, count);
-      const double seconds = harness::TimeOnce([&] { body(part); });
+      const RowBlock some = rows.slice(0, count);
+      const double seconds = harness::TimeOnce([&] { body(some); });
       if (count == rows.rows) return {count, seconds};
       if (seconds > budget / 4) {
         const double more = std::max(1.0, budget / seconds);

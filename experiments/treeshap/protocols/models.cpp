@@ -1,6 +1,6 @@
 //! @file
-//! What the models are (tables 2 and 3): rows, columns and classes of their data; trees, leaves and
-//! depth. Nothing is timed.
+//! The sizes of the models (tables 2 and 3): rows, columns and classes of their data; trees, leaves
+//! and depth. Nothing is timed.
 
 #include <algorithm>
 

@@ -41,7 +41,7 @@ Pairs FromMatrices(const TreeEnsemble& model, std::span<const double> matrices, 
   return pairs;
 }
 
-// The largest difference of |value| at any place, over the strongest pair; infinite where pairs are
+// The largest difference of |value| at any rank, over the strongest pair; infinite where pairs are
 // missing.
 double Difference(const Pairs& got, const Pairs& want) {
   double worst = got.size() == want.size() ? 0 : INFINITY;
@@ -92,7 +92,7 @@ class TopKProtocol final : public harness::Protocol {
     matrix->prepare(problem.model);
     TopInteractions search(problem.model, {.k = k, .threads = static_cast<int>(threads)});
     const bool searches = cell.algorithm == kSearch;
-    Results matrices;  // kept: new memory for each call would cost the matrix dear
+    Results matrices;  // kept: new memory for each call would slow the matrix
     const auto all_pairs = [&](const RowBlock& rows) {
       matrices.resize(rows.rows * InteractionsPerRow(problem.model));
       matrix->interactions_to(rows, matrices);
@@ -118,13 +118,13 @@ class TopKProtocol final : public harness::Protocol {
 
     const std::size_t most = searches ? wanted : std::min(wanted, MatrixRows(problem));
     const std::size_t count = Affordable(problem, most, budget / 3, call);
-    const RowBlock part = problem.Rows().slice(0, count);
+    const RowBlock some = problem.Rows().slice(0, count);
     harness::RepeatOptions options;
     options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
     options.budget = budget;
     options.min_sample = 0;
     options.max_warmup_runs = 2;
-    const auto timing = harness::TimeRepeated([&] { call(part); }, options);
+    const auto timing = harness::TimeRepeated([&] { call(some); }, options);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     harness::Metric time{"time", "s", {}, {}, {}};
     for (const double s : timing.seconds) time.samples.push_back(s * scale);

@@ -1,12 +1,12 @@
 #pragma once
 //! @file
-//! Runs a part of a pair tape (interactions/ancestor/tape.hpp) for the row, or the class of rows,
-//! of one lane. The same code is the CUDA kernels' body and, with plain arrays as memory, a CPU
-//! function that tests it.
+//! Runs a subtree tile of an interaction tape (interactions/ancestor/tape.hpp) for the row, or the
+//! row class, of one lane. The same code is the CUDA kernels' body and, with plain arrays as
+//! memory, a CPU function that tests it.
 //!
 //! `Memory` gives: X(bits), InSet(offset, x), Push and Peek of G and of K by slot, Sum(word), a
-//! reference to the sum of the pair whose slot the word holds, Shared(slots, head, k), which takes
-//! a unit's K and sums, and Below(part, k).
+//! reference to the sum whose slot the word holds, Shared(slots, head, k), which takes a shared
+//! subtree's K and sums, and Below(tile, k).
 
 #include <type_traits>
 
@@ -15,13 +15,13 @@
 #include "algorithms/treeshap/quadrature/tape/interpreter.hpp"
 #include "base/cuda/host_device.hpp"
 
-namespace retable::treeshap::pairs {
+namespace retable::treeshap::ancestor {
 
-using parts::kGroups;
-using parts::LoadPoints;
-using parts::Side;
 using tape::Bits;
 using tape::MultiplyAdd;
+using tiles::kGroups;
+using tiles::LoadPoints;
+using tiles::Side;
 
 RETABLE_HD void PutBit(std::uint32_t& bits, std::uint32_t slot, bool value) {
   const std::uint32_t bit = 1u << slot;
@@ -35,7 +35,7 @@ struct Lane {
   float k[Q];
   float cold[Q];
   Mask mask = 0;  //!< positions whose splits the row follows
-  //! By slot of the stack: the bit of its feature above the split, and where the row is.
+  //! A bit for each stack slot: its feature's bit above the split, and the row's side.
   std::uint32_t saved = 0, inside = 0, above = 0;
 };
 
@@ -77,12 +77,17 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
   return {inside, above};
 }
 
-//! Where a part's states begin, behind its lists.
-RETABLE_HD const Float4* States(const Float4* words, const PairPart& part) {
-  return words + (part.features + 3) / 4 + (part.pairs + 3) / 4;
+//! The row's change of the second child's weight.
+RETABLE_HD float Delta(const Float4& weights, const Side& side) {
+  return side.inside ? (side.above ? weights.x : weights.y) : 0.0f;
 }
 
-//! G and the mask at a part's root; returns where its operations start.
+//! Where a tile's states begin, behind its lists.
+RETABLE_HD const Float4* States(const Float4* words, const InteractionTile& tile) {
+  return words + (tile.features + 3) / 4 + (tile.interactions + 3) / 4;
+}
+
+//! G and the mask at a tile's root; returns where its instructions start.
 template <bool General, int Q, class Mask, class Memory>
 RETABLE_HD const Float4* Start(const Float4* at, std::uint32_t factors, Lane<Q, Mask>& lane,
                                Memory& memory) {
@@ -109,7 +114,7 @@ RETABLE_HD const Float4* Start(const Float4* at, std::uint32_t factors, Lane<Q, 
 //! N partners at once: their slots differ, so all are read before the first is written.
 template <int N, int Q, class Mask, class Memory>
 RETABLE_HD void AddSome(const std::uint32_t (&word)[N], const Float4* states,
-                        const Lane<Q, Mask>& lane, const float (&part)[Q], float cold,
+                        const Lane<Q, Mask>& lane, const float (&term)[Q], float cold,
                         Memory& memory) {
   float sum[N];
   float hot[N];
@@ -118,9 +123,9 @@ RETABLE_HD void AddSome(const std::uint32_t (&word)[N], const Float4* states,
     sum[i] = memory.Sum(word[i]);
     float ratio[Q];
     LoadPoints<Q>(states + (word[i] >> kStateShift) * kGroups<Q>, ratio);
-    hot[i] = part[0] * ratio[0];
+    hot[i] = term[0] * ratio[0];
     RETABLE_UNROLL
-    for (int q = 1; q < Q; ++q) hot[i] = MultiplyAdd(part[q], ratio[q], hot[i]);
+    for (int q = 1; q < Q; ++q) hot[i] = MultiplyAdd(term[q], ratio[q], hot[i]);
   }
   RETABLE_UNROLL
   for (int i = 0; i < N; ++i) {
@@ -130,40 +135,40 @@ RETABLE_HD void AddSome(const std::uint32_t (&word)[N], const Float4* states,
 
 //! One sum for each partner, and the value.
 template <int Q, class Mask, class Memory>
-RETABLE_HD void AddPairs(const Float4* at, std::uint32_t partners, const Float4* states,
-                         const Lane<Q, Mask>& lane, const float (&part)[Q], Memory& memory) {
+RETABLE_HD void AddInteractions(const Float4* at, std::uint32_t partners, const Float4* states,
+                                const Lane<Q, Mask>& lane, const float (&term)[Q], Memory& memory) {
   Float4 four = *at;
-  float cold = part[0] * lane.cold[0];
-  float value = part[0];
+  float cold = term[0] * lane.cold[0];
+  float value = term[0];
   RETABLE_UNROLL
   for (int q = 1; q < Q; ++q) {
-    cold = MultiplyAdd(part[q], lane.cold[q], cold);
-    value += part[q];
+    cold = MultiplyAdd(term[q], lane.cold[q], cold);
+    value += term[q];
   }
   std::uint32_t left = partners & 0xffffu;
   RETABLE_ROLLED
   for (; left > 4; left -= 4) {
     const std::uint32_t words[4] = {Bits(four.x), Bits(four.y), Bits(four.z), Bits(four.w)};
     four = *++at;
-    AddSome<4>(words, states, lane, part, cold, memory);
+    AddSome<4>(words, states, lane, term, cold, memory);
   }
   if (left == 4) {
     const std::uint32_t words[4] = {Bits(four.x), Bits(four.y), Bits(four.z), Bits(four.w)};
-    AddSome<4>(words, states, lane, part, cold, memory);
+    AddSome<4>(words, states, lane, term, cold, memory);
   } else if (left == 3) {
     const std::uint32_t words[3] = {Bits(four.x), Bits(four.y), Bits(four.z)};
-    AddSome<3>(words, states, lane, part, cold, memory);
+    AddSome<3>(words, states, lane, term, cold, memory);
   } else if (left == 2) {
     const std::uint32_t words[2] = {Bits(four.x), Bits(four.y)};
-    AddSome<2>(words, states, lane, part, cold, memory);
+    AddSome<2>(words, states, lane, term, cold, memory);
   } else if (left == 1) {
     const std::uint32_t words[1] = {Bits(four.x)};
-    AddSome<1>(words, states, lane, part, cold, memory);
+    AddSome<1>(words, states, lane, term, cold, memory);
   }
   memory.Sum(partners >> 16 << kSumShift) += value;
 }
 
-//! Runs operations to the end of a part.
+//! Runs the instructions of a tile.
 template <bool General, int Q, class Mask, class Memory>
 RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane, Memory& memory) {
   constexpr int V = kGroups<Q>;
@@ -180,7 +185,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
       const std::uint32_t position = Bits(head.w) & 255u;
       const bool splits = op == kLeafParent || op == kDown;
       const Float4* rest = splits ? now + 1 : now;
-      const Float4 shares = rest[0];
+      const Float4 weights = rest[0];
       float g[Q];
       LoadPoints<Q>(rest + 1, g);
       rest += 1 + V;
@@ -188,7 +193,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
                             ? Locate<General>(now[0], memory)
                             : Side{(lane.inside >> slot & 1u) != 0, (lane.above >> slot & 1u) != 0};
       const bool second = side.above == ((Bits(head.w) & 256u) != 0);
-      const float delta = side.inside ? (side.above ? shares.x : shares.y) : 0.0f;
+      const float delta = Delta(weights, side);
       if (op == kDown) {
         memory.PushG(slot, lane.g);
         PutBit(lane.inside, slot, side.inside);
@@ -196,7 +201,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         PutBit(lane.saved, slot, Follows(lane.mask, position));
         RETABLE_UNROLL
         for (int q = 0; q < Q; ++q) {
-          lane.g[q] -= lane.g[q] * MultiplyAdd(g[q], delta, shares.z);
+          lane.g[q] -= lane.g[q] * MultiplyAdd(g[q], delta, weights.z);
         }
         SetBit(lane.mask, position, side.inside && !second);
         continue;
@@ -205,17 +210,17 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         memory.PushK(slot, lane.k);
         memory.PeekG(slot, lane.g);
         RETABLE_UNROLL
-        for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(g[q], delta, shares.z);
+        for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(g[q], delta, weights.z);
         SetBit(lane.mask, position, side.inside && second);
         continue;
       }
-      float part[Q];
-      LoadPoints<Q>(rest, part);
+      float term[Q];
+      LoadPoints<Q>(rest, term);
       if (op == kLeafParent) {
         RETABLE_UNROLL
         for (int q = 0; q < Q; ++q) {
-          part[q] *= lane.g[q] * delta;
-          lane.k[q] = MultiplyAdd(g[q], delta, shares.z);
+          term[q] *= lane.g[q] * delta;
+          lane.k[q] = MultiplyAdd(g[q], delta, weights.z);
         }
       } else {
         float first[Q];
@@ -225,7 +230,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
           RETABLE_UNROLL
           for (int q = 0; q < Q; ++q) {
             first[q] = lane.k[q];
-            lane.k[q] = shares.w;
+            lane.k[q] = weights.w;
           }
         }
         memory.PeekG(slot, lane.g);
@@ -233,11 +238,11 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
         RETABLE_UNROLL
         for (int q = 0; q < Q; ++q) {
           const float difference = lane.k[q] - first[q];
-          part[q] *= lane.g[q] * difference * delta;
-          lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, shares.z), difference, first[q]);
+          term[q] *= lane.g[q] * difference * delta;
+          lane.k[q] = MultiplyAdd(MultiplyAdd(g[q], delta, weights.z), difference, first[q]);
         }
       }
-      AddPairs(rest + V, Bits(head.z), states, lane, part, memory);
+      AddInteractions(rest + V, Bits(head.z), states, lane, term, memory);
     } else if (op == kShared) {
       memory.Shared(now, head, lane.k);
     } else {
@@ -246,13 +251,13 @@ RETABLE_HD void Run(const Float4* at, const Float4* states, Lane<Q, Mask>& lane,
   }
 }
 
-//! Evaluates a part; K is in the lane afterwards.
+//! Evaluates a tile; K is in the lane afterwards.
 template <bool General, int Q, class Mask, class Memory>
-RETABLE_HD void Evaluate(const Float4* words, const PairPart& part, Lane<Q, Mask>& lane,
+RETABLE_HD void Evaluate(const Float4* words, const InteractionTile& tile, Lane<Q, Mask>& lane,
                          Memory& memory) {
-  const Float4* states = States(words, part);
-  const Float4* at = Start<General>(states + part.states * kGroups<Q>, part.factors, lane, memory);
+  const Float4* states = States(words, tile);
+  const Float4* at = Start<General>(states + tile.states * kGroups<Q>, tile.factors, lane, memory);
   Run<General>(at, states, lane, memory);
 }
 
-}  // namespace retable::treeshap::pairs
+}  // namespace retable::treeshap::ancestor

@@ -11,25 +11,24 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::uint32_t kFewSlots = 3;                    // in shared memory at most, the busy ones
-constexpr std::uint32_t kLocalSlots = pairs::kMostSlots;  // and in local memory
+constexpr std::uint32_t kLocalSlots = ancestor::kMostStackSlots;  // in local memory
 
-// What lies beside the tape in shared memory, in groups of four words of a warp: the stack, x of
-// the part's features, then the sums and one more that nothing reads.
-__host__ __device__ constexpr std::uint32_t StackGroups(int points, const PairSizes& sizes) {
+// Groups of four words that a warp has in shared memory beside the tape: the stack, x of the tile's
+// features, then the sums and one more that nothing reads.
+__host__ __device__ constexpr std::uint32_t StackGroups(int points, const InteractionSizes& sizes) {
   return sizes.shared_slots * 2 * static_cast<std::uint32_t>((points + 3) / 4) * 32;
 }
-__host__ __device__ constexpr std::uint32_t WarpGroups(int points, const PairSizes& sizes) {
-  return StackGroups(points, sizes) + (sizes.features + sizes.pairs + 1) * 8;
+__host__ __device__ constexpr std::uint32_t WarpGroups(int points, const InteractionSizes& sizes) {
+  return StackGroups(points, sizes) + (sizes.features + sizes.interactions + 1) * 8;
 }
 
-// G and K of each slot. Slots are uniform over the warp, so the branch is too.
+// G and K of each stack slot. Slots are uniform over the warp, so the branch is too.
 template <int Q>
-struct PairStack {
-  static constexpr int kV = pairs::kGroups<Q>;
+struct LaneStack {
+  static constexpr int kV = ancestor::kGroups<Q>;
   static constexpr int kSlot = 2 * kV * 32;  // groups of four words
 
-  float4* at;     // shared, of the lane
+  float4* at;     // shared, the lane's
   float4* local;  // kLocalSlots x 2 kV
   int shared_slots;
 
@@ -57,64 +56,66 @@ struct PairStack {
   }
 
  private:
-  __device__ __forceinline__ void Put(int slot, int part, const float (&a)[Q]) {
+  __device__ __forceinline__ void Put(int slot, int offset, const float (&a)[Q]) {
     if (slot < shared_slots) {
-      Store(at + slot * kSlot + part * 32, 32, a);
+      Store(at + slot * kSlot + offset * 32, 32, a);
     } else {
-      Store(local + (slot - shared_slots) * 2 * kV + part, 1, a);
+      Store(local + (slot - shared_slots) * 2 * kV + offset, 1, a);
     }
   }
-  __device__ __forceinline__ void Get(int slot, int part, float (&a)[Q]) const {
+  __device__ __forceinline__ void Get(int slot, int offset, float (&a)[Q]) const {
     if (slot < shared_slots) {
-      Load(at + slot * kSlot + part * 32, 32, a);
+      Load(at + slot * kSlot + offset * 32, 32, a);
     } else {
-      Load(local + (slot - shared_slots) * 2 * kV + part, 1, a);
+      Load(local + (slot - shared_slots) * 2 * kV + offset, 1, a);
     }
   }
 };
 
 template <int Q>
-struct LaneMemory : PairStack<Q> {
-  float* columns;  // shared, of the lane: x of each place
-  float* sums;     // shared, of the lane
+struct LaneMemory : LaneStack<Q> {
+  float* columns;  // shared, the lane's x of each listed feature
+  float* sums;     // shared, the lane's
 
   __device__ __forceinline__ float X(std::uint32_t bits) const {
     return columns[(bits & tape::kFeatureMask) * 32];
   }
-  // 32 lanes of four bytes: the word holds the slot in units of 128 bytes.
+  // 32 lanes of four bytes: the word holds the slot times 128 bytes.
   __device__ __forceinline__ float& Sum(std::uint32_t word) const {
-    return *reinterpret_cast<float*>(reinterpret_cast<char*>(sums) + (word & pairs::kSumMask));
+    return *reinterpret_cast<float*>(reinterpret_cast<char*>(sums) + (word & ancestor::kSumMask));
   }
 };
 
-// A row of a part.
+// Memory of a lane that evaluates a tile for one row.
 template <int Q>
 struct RowMemory : LaneMemory<Q> {
-  const PairLaunch& p;
+  const InteractionLaunch& p;
   std::uint32_t row;
 
-  __device__ __forceinline__ RowMemory(const PairLaunch& launch) : p(launch) {}
+  __device__ __forceinline__ RowMemory(const InteractionLaunch& launch) : p(launch) {}
 
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    return InCategories(p.sets, offset, value);
+    return InCategories(p.tape.sets, offset, value);
   }
 
-  __device__ __forceinline__ void Below(std::uint32_t part, float (&k)[Q]) const {
-    const float* from = p.below + static_cast<std::size_t>(part) * Q * p.stride + row;
+  __device__ __forceinline__ void Below(std::uint32_t tile, float (&k)[Q]) const {
+    const float* from = p.output.below + static_cast<std::size_t>(tile) * Q * p.rows.stride + row;
 #pragma unroll
-    for (int q = 0; q < Q; ++q) k[q] = __ldcg(from + static_cast<std::size_t>(q) * p.stride);
+    for (int q = 0; q < Q; ++q) k[q] = __ldcg(from + static_cast<std::size_t>(q) * p.rows.stride);
   }
 
   __device__ __forceinline__ void Shared(const Float4* at, const Float4& head, float (&k)[Q]) {
-    constexpr int kV = pairs::kGroups<Q>;
+    constexpr int kV = ancestor::kGroups<Q>;
     constexpr std::uint32_t kAhead = 4;
-    const std::uint32_t unit = tape::Bits(head.y);
+    const std::uint32_t subtree = tape::Bits(head.y);
     const std::uint32_t groups = (tape::Bits(head.z) + 3) / 4;
-    const std::uint32_t number = __ldg(p.classes + static_cast<std::size_t>(unit) * p.stride + row);
-    const float4* from = p.table + __ldg(p.bases + unit) + number * tape::Bits(head.w);
-    PairStack<Q>::Load(from, 1, k);
+    const std::uint32_t number =
+        __ldg(p.shared.classes + static_cast<std::size_t>(subtree) * p.rows.stride + row);
+    const float4* from =
+        p.shared.table + __ldg(p.shared.bases + subtree) + number * tape::Bits(head.w);
+    LaneStack<Q>::Load(from, 1, k);
     from += kV;
-    const std::uint32_t pad = p.sizes.pairs << pairs::kSumShift;
+    const std::uint32_t pad = p.tape.sizes.interactions << ancestor::kSumShift;
     for (std::uint32_t i = 0; i < groups; i += kAhead) {
       float4 values[kAhead];
 #pragma unroll
@@ -141,7 +142,7 @@ struct RowMemory : LaneMemory<Q> {
   }
 };
 
-// A class of rows in a unit.
+// Memory of a lane that evaluates a shared subtree for one row class.
 template <int Q>
 struct ClassMemory : LaneMemory<Q> {
   __device__ __forceinline__ bool InSet(std::uint32_t, float) const { return false; }
@@ -149,10 +150,10 @@ struct ClassMemory : LaneMemory<Q> {
   __device__ __forceinline__ void Shared(const Float4*, const Float4&, float (&)[Q]) const {}
 };
 
-// The warp's share of the block's memory, and the row's values in it.
+// Gives a warp its part of the block's memory.
 template <int Q, class Memory>
-__device__ __forceinline__ void Place(float4* own, const PairSizes& sizes, float4* local,
-                                      Memory& memory) {
+__device__ __forceinline__ void AssignMemory(float4* own, const InteractionSizes& sizes,
+                                             float4* local, Memory& memory) {
   memory.local = local;
   memory.shared_slots = static_cast<int>(sizes.shared_slots);
   memory.at = own + threadIdx.x % 32;
@@ -160,69 +161,71 @@ __device__ __forceinline__ void Place(float4* own, const PairSizes& sizes, float
   memory.sums = memory.columns + sizes.features * 32;
 }
 
-// The row's values in the order of the part's features, and sums of nothing. `x`: of the row.
+// Copies the row's values in the order of the tile's features, and clears the sums.
 template <class Memory>
-__device__ __forceinline__ void Fill(const PairPart& part, const Float4* words, const float* x,
-                                     std::uint32_t stride, Memory& memory) {
+__device__ __forceinline__ void Fill(const InteractionTile& tile, const Float4* words,
+                                     const float* x, std::uint32_t stride, Memory& memory) {
 #pragma unroll 8
-  for (std::uint32_t i = 0; i < part.features; ++i) {
+  for (std::uint32_t i = 0; i < tile.features; ++i) {
     memory.columns[i * 32] = __ldg(x + static_cast<std::size_t>(Listed(words, i)) * stride);
   }
 #pragma unroll 8
-  for (std::uint32_t i = 0; i < part.pairs; ++i) memory.sums[i * 32] = 0;
+  for (std::uint32_t i = 0; i < tile.interactions; ++i) memory.sums[i * 32] = 0;
 }
 
-// Blocks take parts in the order of the tickets, and a row for each of their threads.
+// A block takes tiles in the order of the tickets; each of its threads evaluates one row.
 template <int Q, class Mask, bool General>
-__global__ void __launch_bounds__(32 * kMostWarps) PairKernel(PairLaunch p) {
-  extern __shared__ float4 pair_shared[];
+__global__ void __launch_bounds__(32 * tuning::kMostWarps) InteractionKernel(InteractionLaunch p) {
+  extern __shared__ float4 block_memory[];
   __shared__ std::uint32_t ticket;
-  auto* words = reinterpret_cast<Float4*>(pair_shared);
+  auto* words = reinterpret_cast<Float4*>(block_memory);
   RowMemory<Q> memory(p);
-  float4 local[kLocalSlots * 2 * pairs::kGroups<Q>];
-  Place<Q>(pair_shared + p.sizes.words + threadIdx.x / 32 * WarpGroups(Q, p.sizes), p.sizes, local,
-           memory);
-  const std::uint32_t row_blocks = (p.stride + blockDim.x - 1) / blockDim.x;
-  if (threadIdx.x == 0) ticket = atomicAdd(p.progress, 1u);
+  float4 local[kLocalSlots * 2 * ancestor::kGroups<Q>];
+  AssignMemory<Q>(
+      block_memory + p.tape.sizes.words + threadIdx.x / 32 * WarpGroups(Q, p.tape.sizes),
+      p.tape.sizes, local, memory);
+  const std::uint32_t row_blocks = (p.rows.stride + blockDim.x - 1) / blockDim.x;
+  if (threadIdx.x == 0) ticket = atomicAdd(p.output.progress, 1u);
   __syncthreads();
   for (;;) {
     const std::uint32_t number = ticket / row_blocks;
-    if (number >= p.count) return;
+    if (number >= p.tape.tile_count) return;
     const std::uint32_t row_block = ticket % row_blocks;
-    const PairPart part = p.parts[number];
-    for (std::uint32_t i = threadIdx.x; i < part.words; i += blockDim.x) {
-      words[i] = p.words[part.first_word + i];
+    const InteractionTile tile = p.tape.tiles[number];
+    for (std::uint32_t i = threadIdx.x; i < tile.words; i += blockDim.x) {
+      words[i] = p.tape.words[tile.first_word + i];
     }
-    std::uint32_t* ended = p.progress + 1 + row_block;
-    if (threadIdx.x == 0 && part.below > 0) {
-      while (Acquired(ended + number * row_blocks) < part.below) __nanosleep(32);
+    std::uint32_t* ended = p.output.progress + 1 + row_block;
+    if (threadIdx.x == 0 && tile.below > 0) {
+      while (Acquired(ended + number * row_blocks) < tile.below) __nanosleep(32);
     }
     __syncthreads();
-    // Drawn ahead: the answer comes while the part is worked through.
+    // Drawn ahead: the atomic's latency overlaps the tile's evaluation.
     std::uint32_t next = 0;
-    if (threadIdx.x == 0) next = atomicAdd(p.progress, 1u);
+    if (threadIdx.x == 0) next = atomicAdd(p.output.progress, 1u);
     const std::uint32_t row = row_block * blockDim.x + threadIdx.x;
-    const bool alive = row < p.stride;
-    memory.row = alive ? row : p.stride - 1;
-    Fill(part, words, p.x + memory.row, p.stride, memory);
-    pairs::Lane<Q, Mask> lane;
-    pairs::Evaluate<General>(words, part, lane, memory);
-    if (part.above != PairPart::kNoPart) {
-      float* to = p.below + static_cast<std::size_t>(number) * Q * p.stride + memory.row;
+    const bool alive = row < p.rows.stride;
+    memory.row = alive ? row : p.rows.stride - 1;
+    Fill(tile, words, p.rows.x + memory.row, p.rows.stride, memory);
+    ancestor::Lane<Q, Mask> lane;
+    ancestor::Evaluate<General>(words, tile, lane, memory);
+    if (tile.above != InteractionTile::kNoTile) {
+      float* to =
+          p.output.below + static_cast<std::size_t>(number) * Q * p.rows.stride + memory.row;
 #pragma unroll
-      for (int q = 0; q < Q; ++q) to[static_cast<std::size_t>(q) * p.stride] = lane.k[q];
+      for (int q = 0; q < Q; ++q) to[static_cast<std::size_t>(q) * p.rows.stride] = lane.k[q];
       __syncthreads();
-      if (threadIdx.x == 0) ReleaseOne(ended + part.above * row_blocks);
+      if (threadIdx.x == 0) ReleaseOne(ended + tile.above * row_blocks);
     }
     if (alive) {
-      unsigned long long* sums = p.out + row;
-      const Float4* list = words + (part.features + 3) / 4;
+      unsigned long long* sums = p.output.sums + row;
+      const Float4* list = words + (tile.features + 3) / 4;
 #pragma unroll 4
-      for (std::uint32_t i = 0; i < part.pairs; ++i) {
+      for (std::uint32_t i = 0; i < tile.interactions; ++i) {
         const float value = memory.sums[i * 32];
         if (value == 0) continue;
-        const long long fixed = __float2ll_rn(value * p.scale[0] * p.scale[1]);
-        atomicAdd(sums + static_cast<std::size_t>(Listed(list, i)) * p.stride,
+        const long long fixed = __float2ll_rn(value * p.rows.scale[0] * p.rows.scale[1]);
+        atomicAdd(sums + static_cast<std::size_t>(Listed(list, i)) * p.rows.stride,
                   static_cast<unsigned long long>(fixed));
       }
     }
@@ -231,88 +234,96 @@ __global__ void __launch_bounds__(32 * kMostWarps) PairKernel(PairLaunch p) {
   }
 }
 
-// Warps take items in turn.
+// Each warp takes items from the queue.
 template <int Q, class Mask, bool General>
-__global__ void __launch_bounds__(32 * kMostWarps) PairUnitKernel(PairUnitLaunch p) {
-  extern __shared__ float4 pair_shared[];
-  constexpr int kV = pairs::kGroups<Q>;
+__global__ void __launch_bounds__(32 * tuning::kMostWarps)
+    InteractionSubtreeKernel(InteractionSubtreeLaunch p) {
+  extern __shared__ float4 block_memory[];
+  constexpr int kV = ancestor::kGroups<Q>;
   const std::uint32_t lane_index = threadIdx.x % 32;
   const std::uint32_t warp_groups = WarpGroups(Q, p.sizes);
-  float4* mine = pair_shared + threadIdx.x / 32 * (warp_groups + p.sizes.words);
+  float4* mine = block_memory + threadIdx.x / 32 * (warp_groups + p.sizes.words);
   auto* words = reinterpret_cast<Float4*>(mine + warp_groups);
   ClassMemory<Q> memory;
   float4 local[kLocalSlots * 2 * kV];
-  Place<Q>(mine, p.sizes, local, memory);
-  ItemQueue<PairPart> queue(p.items, p.parts, p.counters);
+  AssignMemory<Q>(mine, p.sizes, local, memory);
+  ItemQueue<InteractionTile> queue(p.items, p.tiles, p.counters);
   SubtreeItem item;
-  PairPart part;
+  InteractionTile tile;
   queue.Start();
-  while (queue.Take(item, part)) {
-    // The whole tape at once: read word by word it would wait for the second-level cache each time.
+  while (queue.Take(item, tile)) {
+    // Copies the whole tape: read word by word it would wait for the second-level cache each time.
     __syncwarp();
-    CopyAsync(words, p.words + part.first_word, part.words, lane_index, 32);
+    CopyAsync(words, p.words + tile.first_word, tile.words, lane_index, 32);
     queue.ReadItem();
-    const std::uint32_t row = p.members[item.row + min(lane_index, item.count - 1)];
+    const std::uint32_t row = p.representatives[item.row + min(lane_index, item.count - 1)];
     WaitForCopies();
     __syncwarp();
-    Fill(part, words, p.x + row, p.stride, memory);
+    Fill(tile, words, p.x + row, p.stride, memory);
     queue.ReadRecord();
-    pairs::Lane<Q, Mask> lane;
-    pairs::Evaluate<General>(words, part, lane, memory);
+    ancestor::Lane<Q, Mask> lane;
+    ancestor::Evaluate<General>(words, tile, lane, memory);
     if (lane_index >= item.count) continue;
-    float4* to = p.table + item.table + lane_index * (kV + (part.pairs + 3) / 4);
-    PairStack<Q>::Store(to, 1, lane.k);
-    const auto sum = [&](std::uint32_t i) { return i < part.pairs ? memory.sums[i * 32] : 0.0f; };
-    for (std::uint32_t i = 0; i < part.pairs; i += 4) {
+    float4* to = p.table + item.table + lane_index * (kV + (tile.interactions + 3) / 4);
+    LaneStack<Q>::Store(to, 1, lane.k);
+    const auto sum = [&](std::uint32_t i) {
+      return i < tile.interactions ? memory.sums[i * 32] : 0.0f;
+    };
+    for (std::uint32_t i = 0; i < tile.interactions; i += 4) {
       to[kV + i / 4] = make_float4(sum(i), sum(i + 1), sum(i + 2), sum(i + 3));
     }
   }
 }
 
-std::uint32_t UnitWarps(int points, const PairSizes& sizes) {
-  return PairSharedBytes(points, sizes, 1) * 4 > kMultiprocessorBytes / 3 ? 1 : 4;
+std::uint32_t SubtreeWarps(int points, const InteractionSizes& sizes) {
+  const std::size_t bytes = tuning::kSubtreeBlockWarps * InteractionSharedBytes(points, sizes, 1);
+  return bytes > SharedMemoryLimit() / 3 ? 1 : tuning::kSubtreeBlockWarps;
 }
 
 template <int Q, class Mask, bool General>
-void LaunchUnitsOf(PairUnitLaunch launch, cudaStream_t stream) {
-  launch.sizes.shared_slots = std::min(launch.sizes.slots, kFewSlots);
-  const std::uint32_t warps = UnitWarps(Q, launch.sizes);
-  const std::size_t bytes = warps * PairSharedBytes(Q, launch.sizes, 1);
-  AllowSharedMemory(PairUnitKernel<Q, Mask, General>, bytes);
-  // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  PairUnitKernel<Q, Mask, General><<<24 * 148 / warps, 32 * warps, bytes, stream>>>(launch);
+void LaunchSubtreesOf(InteractionSubtreeLaunch launch, cudaStream_t stream) {
+  launch.sizes.shared_slots = std::min(launch.sizes.slots, tuning::kSharedSlots);
+  const std::uint32_t warps = SubtreeWarps(Q, launch.sizes);
+  const std::size_t bytes = warps * InteractionSharedBytes(Q, launch.sizes, 1);
+  AllowSharedMemory(InteractionSubtreeKernel<Q, Mask, General>, bytes);
+  // Blocks without work return at once; no result depends on the grid.
+  const std::uint32_t blocks =
+      tuning::kSubtreeWarps * static_cast<std::uint32_t>(MultiprocessorCount()) / warps;
+  InteractionSubtreeKernel<Q, Mask, General><<<blocks, 32 * warps, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "interaction unit kernel");
 }
 
-// With as many slots of the stack in shared memory as leave most warps: more of them hide more than
-// slots save.
-PartShape ShapeOf(int points, PairSizes sizes, std::uint32_t most) {
-  PartShape best;
-  for (sizes.shared_slots = std::min(sizes.slots, kFewSlots);; --sizes.shared_slots) {
-    PartShape shape = MostResident(
-        most, [&](std::uint32_t warps) { return PairSharedBytes(points, sizes, warps); });
-    shape.slots = sizes.shared_slots;
-    if (shape.resident > best.resident) best = shape;
-    if (sizes.shared_slots == 0) return best;
+// Chooses the number of stack slots in shared memory that leaves most resident warps: warps hide
+// more latency than shared slots save.
+BlockShape ShapeOf(int points, InteractionSizes sizes, std::uint32_t most) {
+  BlockShape chosen;
+  for (sizes.shared_slots = std::min(sizes.slots, tuning::kSharedSlots);; --sizes.shared_slots) {
+    BlockShape shape = MostResident(
+        most, [&](std::uint32_t warps) { return InteractionSharedBytes(points, sizes, warps); });
+    shape.shared_slots = sizes.shared_slots;
+    if (shape.resident > chosen.resident) chosen = shape;
+    if (sizes.shared_slots == 0) return chosen;
   }
 }
 
 template <int Q, class Mask, bool General>
-void LaunchRowsOf(PairLaunch launch, cudaStream_t stream) {
-  const PartShape shape = ShapeOf(Q, launch.sizes, launch.stride / 32);
+void LaunchRowsOf(InteractionLaunch launch, cudaStream_t stream) {
+  const BlockShape shape = ShapeOf(Q, launch.tape.sizes, launch.rows.stride / 32);
   const std::uint32_t warps = shape.warps;
-  launch.sizes.shared_slots = shape.slots;
-  const std::size_t bytes = PairSharedBytes(Q, launch.sizes, warps);
-  AllowSharedMemory(PairKernel<Q, Mask, General>, bytes);
-  const std::uint32_t row_blocks = (launch.stride / 32 + warps - 1) / warps;
-  // As many blocks as are at work at once; no result depends on it.
+  launch.tape.sizes.shared_slots = shape.shared_slots;
+  const std::size_t bytes = InteractionSharedBytes(Q, launch.tape.sizes, warps);
+  AllowSharedMemory(InteractionKernel<Q, Mask, General>, bytes);
+  const std::uint32_t row_blocks = (launch.rows.stride / 32 + warps - 1) / warps;
+  // As many blocks as are resident; no result depends on it.
   int resident = 1;
-  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, PairKernel<Q, Mask, General>,
-                                                          static_cast<int>(32 * warps), bytes),
-            "occupancy");
+  CheckCuda(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, InteractionKernel<Q, Mask, General>,
+                                                    static_cast<int>(32 * warps), bytes),
+      "occupancy");
   const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
-  PairKernel<Q, Mask, General>
-      <<<std::min(launch.count * row_blocks, blocks), 32 * warps, bytes, stream>>>(launch);
+  InteractionKernel<Q, Mask, General>
+      <<<std::min(launch.tape.tile_count * row_blocks, blocks), 32 * warps, bytes, stream>>>(
+          launch);
   CheckCuda(cudaGetLastError(), "interaction kernel");
 }
 
@@ -339,17 +350,19 @@ void ForPoints(int points, bool wide, bool general, Function function) {
 
 }  // namespace
 
-std::size_t PairSharedBytes(int points, const PairSizes& sizes, std::uint32_t warps) {
+std::size_t InteractionSharedBytes(int points, const InteractionSizes& sizes, std::uint32_t warps) {
   return (sizes.words + warps * WarpGroups(points, sizes)) * sizeof(float4);
 }
 
-void LaunchPairUnits(int points, bool wide, const PairUnitLaunch& launch, cudaStream_t stream) {
+void LaunchInteractionSubtrees(int points, bool wide, const InteractionSubtreeLaunch& launch,
+                               cudaStream_t stream) {
   ForPoints(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
-    LaunchUnitsOf<Q, Mask, General>(launch, stream);
+    LaunchSubtreesOf<Q, Mask, General>(launch, stream);
   });
 }
 
-void LaunchPairs(int points, bool wide, const PairLaunch& launch, cudaStream_t stream) {
+void LaunchInteractions(int points, bool wide, const InteractionLaunch& launch,
+                        cudaStream_t stream) {
   ForPoints(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
     LaunchRowsOf<Q, Mask, General>(launch, stream);
   });

@@ -17,60 +17,59 @@ namespace {
 
 // Where a tree is cut.
 struct Cuts {
-  std::vector<bool> part;  // by node: a part begins
-  std::map<std::int32_t, const PlannedSubtree*> units;
+  std::vector<bool> tile;  // by node: a tile begins
+  std::map<std::int32_t, const PlannedSubtree*> subtrees;
 };
 
-// Marks the nodes at which parts begin: from the bottom, a subtree that would become too large is
-// parted from its larger child.
-class PartPlanner {
+// Marks the nodes at which tiles begin, from the bottom: a subtree that would become too large
+// loses its larger child.
+class TilePlanner {
  public:
-  PartPlanner(const AnnotatedTree& tree, const PairOptions& options, Cuts& cuts)
+  TilePlanner(const AnnotatedTree& tree, const InteractionOptions& options, Cuts& cuts)
       : tree_(tree), options_(options), cuts_(cuts) {}
 
   void Run() {
-    cuts_.part.assign(tree_.nodes.size(), false);
-    cuts_.part[0] = true;
+    cuts_.tile.assign(tree_.nodes.size(), false);
+    cuts_.tile[0] = true;
     Visit(0);
   }
 
  private:
-  static constexpr std::int32_t kUnitLeaves = 6;  // the work of a unit's results
-
-  struct Piece {
+  struct Subtree {
     std::int32_t leaves = 1;
     int height = 0;
-    bool whole = true;  // nothing to cut: a leaf, a unit
+    bool whole = true;  // nothing to cut: a leaf, a shared subtree
     std::vector<std::int32_t> features;
   };
 
-  Piece Visit(std::int32_t n) {
+  Subtree Visit(std::int32_t n) {
     const AnnotatedNode& at = tree_.nodes[static_cast<std::size_t>(n)];
     if (at.feature < 0) return {};
-    if (const auto it = cuts_.units.find(n); it != cuts_.units.end()) {
+    if (const auto it = cuts_.subtrees.find(n); it != cuts_.subtrees.end()) {
       const auto& features = it->second->features;
-      return {kUnitLeaves, 0, true, {features.begin(), features.begin() + it->second->own}};
+      return {
+          tuning::kSubtreeCost, 0, true, {features.begin(), features.begin() + it->second->own}};
     }
     const bool fresh = std::find(path_.begin(), path_.end(), at.feature) == path_.end();
     if (fresh) path_.push_back(at.feature);
-    Piece left = Visit(at.left);
-    Piece right = Visit(at.right);
+    Subtree left = Visit(at.left);
+    Subtree right = Visit(at.right);
     if (fresh) path_.pop_back();
-    Piece whole = Joined(at.feature, left, right);
+    Subtree whole = Joined(at.feature, left, right);
     for (int cut = 0; cut < 2 && !Fits(whole); ++cut) {
       const bool take_left = !left.whole && (right.whole || left.leaves >= right.leaves);
-      Piece& child = take_left ? left : right;
+      Subtree& child = take_left ? left : right;
       if (child.whole) break;
-      cuts_.part[static_cast<std::size_t>(take_left ? at.left : at.right)] = true;
+      cuts_.tile[static_cast<std::size_t>(take_left ? at.left : at.right)] = true;
       child = {};
       whole = Joined(at.feature, left, right);
     }
     return whole;
   }
 
-  static Piece Joined(std::int32_t feature, const Piece& left, const Piece& right) {
-    Piece whole{left.leaves + right.leaves, 1 + std::max(left.height, right.height), false,
-                left.features};
+  static Subtree Joined(std::int32_t feature, const Subtree& left, const Subtree& right) {
+    Subtree whole{left.leaves + right.leaves, 1 + std::max(left.height, right.height), false,
+                  left.features};
     const auto add = [&](std::int32_t f) {
       if (std::find(whole.features.begin(), whole.features.end(), f) == whole.features.end()) {
         whole.features.push_back(f);
@@ -81,25 +80,25 @@ class PartPlanner {
     return whole;
   }
 
-  bool Fits(const Piece& piece) const {
-    const auto own = Count(piece.features.size());
+  bool Fits(const Subtree& subtree) const {
+    const auto own = Count(subtree.features.size());
     std::uint32_t others = 0;
     for (const std::int32_t f : path_) {
-      const auto& list = piece.features;
+      const auto& list = subtree.features;
       others += std::find(list.begin(), list.end(), f) == list.end() ? 1 : 0;
     }
-    return piece.leaves <= options_.part_leaves && piece.height <= pairs::kMostSlots &&
-           own * (own + 1) / 2 + own * others <= options_.part_pairs;
+    return subtree.leaves <= options_.tile_leaves && subtree.height <= ancestor::kMostStackSlots &&
+           own * (own + 1) / 2 + own * others <= options_.tile_interactions;
   }
 
   const AnnotatedTree& tree_;
-  const PairOptions& options_;
+  const InteractionOptions& options_;
   Cuts& cuts_;
   std::vector<std::int32_t> path_;
 };
 
 // What a pass of a tree needs.
-struct PairPass {
+struct TreePass {
   const AnnotatedTree& tree;
   const QuadratureRule& rule;
   std::size_t begin;
@@ -114,25 +113,25 @@ struct Live {
   double cover;
   std::int32_t node;
   bool right;
-  std::int64_t state = -1;  // its number in the part, where it has one
+  std::int64_t state = -1;  // number in the tile, where it has one
 };
 
-// A part named by an operation: where its head is.
-struct PartCall {
-  std::uint32_t part;
+// A tile that an instruction names, and where that instruction's head is.
+struct TileCall {
+  std::uint32_t tile;
   std::size_t head;
 };
 
-// A tape on which parts have the numbers in which they were written: those below come first.
-struct PairDraft {
-  PairTape tape;
-  std::vector<PartCall> calls;
+// A tape whose tiles are numbered as written: those below come first.
+struct TapeDraft {
+  InteractionTape tape;
+  std::vector<TileCall> calls;
 };
 
-// Writes one part, and those below it first.
-class PairWriter {
+// Writes one tile, and those below it first.
+class TileWriter {
  public:
-  PairWriter(const PairPass& pass, PairDraft& draft, std::vector<Live> path)
+  TileWriter(const TreePass& pass, TapeDraft& draft, std::vector<Live> path)
       : pass_(pass),
         tree_(pass.tree),
         draft_(draft),
@@ -143,30 +142,30 @@ class PairWriter {
     factors_ = path_.size();
   }
 
-  // The part's number.
-  std::uint32_t Part(std::int32_t root) {
+  // Returns the tile's number.
+  std::uint32_t Write(std::int32_t root) {
     Visit(root);
-    Head(pairs::kEnd, 0, 0, 0);
-    PairPart part = Finish(out_.words, out_.sizes);
-    part.below = Count(below_.size());
-    const std::uint32_t number = Count(out_.parts.size());
-    out_.parts.push_back(part);
+    Head(ancestor::kEnd, 0, 0, 0);
+    InteractionTile tile = Finish(out_.words, out_.sizes);
+    tile.below = Count(below_.size());
+    const std::uint32_t number = Count(out_.tiles.size());
+    out_.tiles.push_back(tile);
     const std::size_t first_op = out_.words.size() - ops_.size();
     for (const auto& [below, head] : below_) {
-      out_.parts[below].above = number;
+      out_.tiles[below].above = number;
       calls_.push_back({below, first_op + head});
     }
     return number;
   }
 
-  // Its pairs are kept in their order.
-  PairPart UnitPart(std::int32_t root, std::vector<std::uint32_t>& pair_list) {
-    unit_ = true;
+  // Also returns its interactions in the order of their slots.
+  InteractionTile WriteSubtree(std::int32_t root, std::vector<std::uint32_t>& interactions) {
+    in_subtree_ = true;
     Visit(root);
-    Head(pairs::kEnd, 0, 0, 0);
-    const PairPart part = Finish(out_.unit_words, out_.unit_sizes);
-    pair_list = std::move(pair_list_);
-    return part;
+    Head(ancestor::kEnd, 0, 0, 0);
+    const InteractionTile tile = Finish(out_.subtree_words, out_.subtree_sizes);
+    interactions = std::move(interactions_);
+    return tile;
   }
 
  private:
@@ -174,33 +173,33 @@ class PairWriter {
     return tree_.nodes[static_cast<std::size_t>(n)];
   }
 
-  PairPart Finish(std::vector<Float4>& words, PairSizes& sizes) {
-    PairPart part;
-    part.group = static_cast<std::uint32_t>(tree_.group);
-    part.first_word = Count(words.size());
-    part.states = states_;
-    part.factors = Count(factors_);
-    part.pairs = Count(pair_list_.size());
+  InteractionTile Finish(std::vector<Float4>& words, InteractionSizes& sizes) {
+    InteractionTile tile;
+    tile.group = static_cast<std::uint32_t>(tree_.group);
+    tile.first_word = Count(words.size());
+    tile.states = states_;
+    tile.factors = Count(factors_);
+    tile.interactions = Count(interactions_.size());
     std::vector<Float4> factors;
     for (std::size_t i = 0; i < factors_; ++i) Factor(factors, path_[i]);
-    part.features = Count(features_.size());
+    tile.features = Count(features_.size());
     Words(features_, words);
-    Words(pair_list_, words);
+    Words(interactions_, words);
     words.insert(words.end(), state_words_.begin(), state_words_.end());
     Points(words, [](double t, double) { return -1 / (1 - t); });
     words.insert(words.end(), factors.begin(), factors.end());
     words.insert(words.end(), ops_.begin(), ops_.end());
-    part.words = Count(words.size()) - part.first_word;
-    sizes.words = std::max(sizes.words, part.words);
-    sizes.pairs = std::max(sizes.pairs, part.pairs);
-    sizes.features = std::max(sizes.features, part.features);
+    tile.words = Count(words.size()) - tile.first_word;
+    sizes.words = std::max(sizes.words, tile.words);
+    sizes.interactions = std::max(sizes.interactions, tile.interactions);
+    sizes.features = std::max(sizes.features, tile.features);
     sizes.slots = std::max(sizes.slots, static_cast<std::uint32_t>(slots_));
-    return part;
+    return tile;
   }
 
   void Factor(std::vector<Float4>& words, const Live& live) {
     Float4 split = Split(node(live.node));
-    split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : pairs::kBelow));
+    split.w = Word(std::bit_cast<std::uint32_t>(split.w) | (live.right ? 0u : ancestor::kBelow));
     words.push_back(split);
     Points(words, [&](double t, double) { return t + live.cover * (1 - t); });
     Points(words, [&](double t, double) { return live.cover * (1 - t); });
@@ -213,16 +212,16 @@ class PairWriter {
                                 (categorical ? tape::kCategorical : 0u);
     return {categorical ? SetOffset(at.inside_set) : at.lower,
             categorical ? SetOffset(at.left_set) : at.upper, at.threshold,
-            Word(Place(at.feature) | flags)};
+            Word(IndexInList(at.feature) | flags)};
   }
 
-  // Of the feature in the part's list.
-  std::uint32_t Place(std::int32_t feature) {
+  // Index of the feature in the tile's list.
+  std::uint32_t IndexInList(std::int32_t feature) {
     const auto it =
         std::find(features_.begin(), features_.end(), Count(static_cast<std::size_t>(feature)));
-    const std::uint32_t place = Count(static_cast<std::size_t>(it - features_.begin()));
+    const std::uint32_t index = Count(static_cast<std::size_t>(it - features_.begin()));
     if (it == features_.end()) features_.push_back(static_cast<std::uint32_t>(feature));
-    return place;
+    return index;
   }
 
   float SetOffset(std::int32_t set) const {
@@ -231,12 +230,12 @@ class PairWriter {
 
   void Group(Float4 four) { ops_.push_back(four); }
 
-  void Head(pairs::Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  void Head(ancestor::Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
     last_ = ops_.size();
     Group({Word(static_cast<std::uint32_t>(op)), Word(a), Word(b), Word(c)});
   }
 
-  // Ends the operation: its length is known.
+  // Ends the instruction: its length is known.
   void Tail() {
     const std::uint32_t length = Count(ops_.size() - last_);
     ops_[last_].x = Word(std::bit_cast<std::uint32_t>(ops_[last_].x) | length << 8);
@@ -260,7 +259,8 @@ class PairWriter {
   }
 
   bool Cut(std::int32_t n) const {
-    return !unit_ && (pass_.cuts.part[static_cast<std::size_t>(n)] || pass_.cuts.units.contains(n));
+    return !in_subtree_ &&
+           (pass_.cuts.tile[static_cast<std::size_t>(n)] || pass_.cuts.subtrees.contains(n));
   }
 
   void Visit(std::int32_t n) {
@@ -277,7 +277,7 @@ class PairWriter {
     const auto position = static_cast<std::size_t>(it - path_.begin());
     const bool fresh = it == path_.end();
     if (at.height == 1) {
-      Node(pairs::kLeafParent, 0, at, first, second, position);
+      Node(ancestor::kLeafParent, 0, at, first, second, position);
       return;
     }
     const int slots = 1 + std::max(left_slots, right_slots);
@@ -285,7 +285,7 @@ class PairWriter {
     const auto slot = static_cast<std::uint32_t>(slots - 1);
     const double left_cover = at.cover_above * at.left_weight;
     const double right_cover = at.cover_above * (1 - at.left_weight);
-    Node(pairs::kDown, slot, at, first, second, position);
+    Node(ancestor::kDown, slot, at, first, second, position);
     Live before{};
     if (fresh) {
       path_.push_back({at.feature, 0, n, false});
@@ -296,7 +296,7 @@ class PairWriter {
     Child(first);
     const bool leaf = node(second).height == 0;
     if (!leaf) {
-      Node(pairs::kMid, slot, at, first, second, position);
+      Node(ancestor::kMid, slot, at, first, second, position);
       path_[position] = {at.feature, left_first ? right_cover : left_cover, n, left_first};
       Child(second);
     }
@@ -305,19 +305,19 @@ class PairWriter {
     } else {
       path_[position] = before;
     }
-    Node(leaf ? pairs::kUpLeaf : pairs::kUp, slot, at, first, second, position);
+    Node(leaf ? ancestor::kUpLeaf : ancestor::kUp, slot, at, first, second, position);
   }
 
   void Child(std::int32_t n) {
-    if (!unit_) {
-      if (const auto it = pass_.cuts.units.find(n); it != pass_.cuts.units.end()) {
+    if (!in_subtree_) {
+      if (const auto it = pass_.cuts.subtrees.find(n); it != pass_.cuts.subtrees.end()) {
         Shared(*it->second);
         return;
       }
-      if (pass_.cuts.part[static_cast<std::size_t>(n)]) {
-        const std::uint32_t below = PairWriter(pass_, draft_, path_).Part(n);
+      if (pass_.cuts.tile[static_cast<std::size_t>(n)]) {
+        const std::uint32_t below = TileWriter(pass_, draft_, path_).Write(n);
         below_.push_back({below, ops_.size()});
-        Head(pairs::kPart, below, 0, 0);
+        Head(ancestor::kTile, below, 0, 0);
         Tail();
         return;
       }
@@ -325,19 +325,19 @@ class PairWriter {
     Visit(n);
   }
 
-  void Node(pairs::Op op, std::uint32_t slot, const AnnotatedNode& at, std::int32_t first,
+  void Node(ancestor::Op op, std::uint32_t slot, const AnnotatedNode& at, std::int32_t first,
             std::int32_t second, std::size_t position) {
     const bool right_second = second == at.right;
     const double w = right_second ? 1 - at.left_weight : at.left_weight;
     const double c = at.cover_above;
-    const bool leaf_parent = op == pairs::kLeafParent;
+    const bool leaf_parent = op == ancestor::kLeafParent;
     const double difference = leaf_parent ? node(second).value - node(first).value : 1.0;
-    const bool adds = op != pairs::kDown && op != pairs::kMid;
+    const bool adds = op != ancestor::kDown && op != ancestor::kMid;
     std::vector<std::uint32_t> partners;
     if (adds) partners = Partners(at.feature);
     Head(op, slot, adds ? Count(partners.size()) | Slot(at.feature, at.feature) << 16 : 0u,
          Count(position) | (right_second ? 256u : 0u));
-    if (leaf_parent || op == pairs::kDown) Group(Split(at));
+    if (leaf_parent || op == ancestor::kDown) Group(Split(at));
     Group({static_cast<float>(right_second ? 1 - w : -w),
            static_cast<float>(right_second ? -w : 1 - w),
            static_cast<float>(leaf_parent ? at.value : w), static_cast<float>(node(second).value)});
@@ -356,8 +356,8 @@ class PairWriter {
     std::vector<std::uint32_t> partners;
     for (std::size_t j = 0; j < path_.size(); ++j) {
       if (path_[j].feature == feature) continue;
-      partners.push_back(Count(j) | Slot(feature, path_[j].feature) << pairs::kSumShift |
-                         State(path_[j]) << pairs::kStateShift);
+      partners.push_back(Count(j) | Slot(feature, path_[j].feature) << ancestor::kSumShift |
+                         State(path_[j]) << ancestor::kStateShift);
     }
     return partners;
   }
@@ -372,64 +372,58 @@ class PairWriter {
   }
 
   std::uint32_t Slot(std::int32_t a, std::int32_t b) {
-    return SlotOf(PairIndex(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)));
+    return SlotOf(TriangleIndex(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)));
   }
 
-  std::uint32_t SlotOf(std::uint32_t pair) {
-    const auto [it, fresh] = slot_of_.try_emplace(pair, Count(pair_list_.size()));
+  std::uint32_t SlotOf(std::uint32_t interaction) {
+    const auto [it, fresh] = slot_of_.try_emplace(interaction, Count(interactions_.size()));
     if (fresh) {
-      if (it->second > pairs::kSumMask >> pairs::kSumShift) {
+      if (it->second > ancestor::kSumMask >> ancestor::kSumShift) {
         throw std::invalid_argument("too many pairs of features meet; use the CPU");
       }
-      pair_list_.push_back(pair);
+      interactions_.push_back(interaction);
     }
     return it->second;
   }
 
   void Shared(const PlannedSubtree& planned) {
-    SharedSubtree unit;
-    unit.first_key = Count(out_.unit_keys.size());
-    unit.key_words = Count(planned.key.size());
-    unit.digits = planned.digits;
-    unit.keys = planned.keys;
-    out_.unit_keys.insert(out_.unit_keys.end(), planned.key.begin(), planned.key.end());
+    SharedSubtree subtree;
+    subtree.first_key = Count(out_.subtree_keys.size());
+    subtree.key_words = Count(planned.key.size());
+    subtree.digits = planned.digits;
+    subtree.keys = planned.keys;
+    out_.subtree_keys.insert(out_.subtree_keys.end(), planned.key.begin(), planned.key.end());
     std::vector<std::uint32_t> list;
-    const PairPart part = PairWriter(pass_, draft_, path_).UnitPart(planned.root, list);
-    unit.width = Count(static_cast<std::size_t>(pass_.points + 3) / 4 + (list.size() + 3) / 4);
-    Head(pairs::kShared, Count(out_.units.size()), part.pairs, unit.width);
-    for (std::uint32_t& pair : list) pair = SlotOf(pair) << pairs::kSumShift;
+    const InteractionTile tile = TileWriter(pass_, draft_, path_).WriteSubtree(planned.root, list);
+    subtree.width = Count(static_cast<std::size_t>(pass_.points + 3) / 4 + (list.size() + 3) / 4);
+    Head(ancestor::kShared, Count(out_.subtrees.size()), tile.interactions, subtree.width);
+    for (std::uint32_t& word : list) word = SlotOf(word) << ancestor::kSumShift;
     Words(list, ops_);
     Tail();
-    out_.units.push_back(unit);
-    out_.unit_parts.push_back(part);
-    out_.unit_width += unit.width;
-    out_.most_key_words = std::max(out_.most_key_words, unit.key_words);
+    out_.subtrees.push_back(subtree);
+    out_.subtree_tiles.push_back(tile);
+    out_.subtree_width += subtree.width;
+    out_.most_key_words = std::max(out_.most_key_words, subtree.key_words);
   }
 
-  PairPass pass_;
+  TreePass pass_;
   const AnnotatedTree& tree_;
-  PairDraft& draft_;
-  PairTape& out_;
-  std::vector<PartCall>& calls_;
+  TapeDraft& draft_;
+  InteractionTape& out_;
+  std::vector<TileCall>& calls_;
   std::vector<Live> path_;
   std::size_t factors_ = 0;
-  bool unit_ = false;
-  std::vector<PartCall> below_;  // heads counted from the first operation
+  bool in_subtree_ = false;      // a shared one
+  std::vector<TileCall> below_;  // heads counted from the first instruction
   std::vector<std::uint32_t> features_;
   std::vector<Float4> ops_, state_words_;
-  std::size_t last_ = 0;  // operation
+  std::size_t last_ = 0;  // last instruction's head
   std::uint32_t states_ = 0;
-  std::vector<std::uint32_t> pair_list_;
+  std::vector<std::uint32_t> interactions_;
   std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
   int slots_ = 0;
   std::unordered_map<std::int32_t, int> slots_of_;
 };
-
-double LargestLeaf(const AnnotatedTree& tree) {
-  double most = 0;
-  for (const AnnotatedNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
-  return most;
-}
 
 void RequireFits(const AnnotatedModel& model) {
   const auto f = static_cast<std::uint64_t>(model.features);
@@ -437,82 +431,61 @@ void RequireFits(const AnnotatedModel& model) {
     throw std::invalid_argument("interactions on the GPU take models of at most 11584 features");
   }
   for (const AnnotatedTree& tree : model.trees) {
-    if (tree.path_features > pairs::kMaxPositions) {
+    if (tree.path_features > ancestor::kMaxPositions) {
       throw std::invalid_argument("interactions on the GPU take paths of at most " +
-                                  std::to_string(pairs::kMaxPositions) +
+                                  std::to_string(ancestor::kMaxPositions) +
                                   " distinct features; use the CPU");
     }
   }
 }
 
-// Renumbers the parts, the longest way to the root first: a part's is longer than that of the part
-// above it.
-PairTape Ordered(PairDraft draft) {
-  const std::vector<PairPart> parts = std::move(draft.tape.parts);
-  std::vector<std::size_t> way(parts.size());
-  std::vector<std::uint32_t> order(parts.size());
-  for (std::size_t i = parts.size(); i-- > 0;) {
-    const std::uint32_t above = parts[i].above;
-    way[i] = parts[i].words + (above == PairPart::kNoPart ? 0 : way[above]);
-    order[i] = Count(i);
+// Orders the tiles, and gives instructions their new numbers.
+InteractionTape Ordered(TapeDraft draft) {
+  const std::vector<std::uint32_t> number = OrderTiles(draft.tape.tiles);
+  for (const TileCall& call : draft.calls) {
+    draft.tape.words[call.head].y = Word(number[call.tile]);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return way[a] > way[b]; });
-  std::vector<std::uint32_t> number(parts.size());
-  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = Count(i);
-  PairTape tape = std::move(draft.tape);
-  tape.parts.clear();
-  for (const std::uint32_t old : order) {
-    PairPart part = parts[old];
-    if (part.above != PairPart::kNoPart) part.above = number[part.above];
-    tape.parts.push_back(part);
-  }
-  for (const PartCall& call : draft.calls) tape.words[call.head].y = Word(number[call.part]);
-  return tape;
+  return std::move(draft.tape);
 }
 
 }  // namespace
 
-PairTapeSet CompilePairs(const AnnotatedModel& model, const PairOptions& options) {
+InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
+                                       const InteractionOptions& options) {
   RequireFits(model);
-  PairTapeSet out;
-  const std::int32_t unit_leaves = std::min(options.unit_leaves, pairs::kMostSlots);
-  if (unit_leaves > 0) out.ranks = RankTable(model);
-  std::vector<std::uint32_t> offsets;
-  for (const CategorySet& set : model.sets) {
-    offsets.push_back(Count(out.sets.size()));
-    out.sets.push_back(Count(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
-    out.sets.insert(out.sets.end(), set.left.begin(), set.left.end());
-  }
-  std::map<std::pair<int, bool>, PairDraft> drafts;
+  InteractionTapeSet out;
+  const std::int32_t subtree_leaves = std::min(options.subtree_leaves, ancestor::kMostStackSlots);
+  if (subtree_leaves > 0) out.ranks = RankTable(model);
+  const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
+  std::map<std::pair<int, bool>, TapeDraft> drafts;
   std::map<int, QuadratureRule> rules;
   for (const AnnotatedTree& tree : model.trees) {
     out.bound += LargestLeaf(tree);
     if (tree.nodes[0].feature < 0) continue;
-    const auto planned = PlanSubtrees(tree, out.ranks, unit_leaves);
+    const auto planned = PlanSubtrees(tree, out.ranks, subtree_leaves);
     Cuts cuts;
-    for (const PlannedSubtree& unit : planned) {
-      // A tree that is one unit: a part that holds it needs a node.
-      if (unit.root != 0) cuts.units[unit.root] = &unit;
+    for (const PlannedSubtree& subtree : planned) {
+      // A tree is no shared subtree: the tile that holds it would have no node.
+      if (subtree.root != 0) cuts.subtrees[subtree.root] = &subtree;
     }
-    PartPlanner(tree, options, cuts).Run();
+    TilePlanner(tree, options, cuts).Run();
     const int exact = ExactPoints(tree.path_features);
-    const bool wide = tree.path_features > pairs::kFewPositions;
+    const bool wide = tree.path_features > ancestor::kFewPositions;
     if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
     std::size_t begin = 0;
     TapeOptions sizes{.points = {4, 6, 8}, .max_points = 8};
     if (wide) sizes.points = {8};
     for (const int size : Passes(exact, sizes)) {
-      PairDraft& draft = drafts[{size, wide}];
+      TapeDraft& draft = drafts[{size, wide}];
       draft.tape.points = size;
       draft.tape.wide = wide;
-      PairWriter({tree, rules[exact], begin, size, offsets, cuts}, draft, {}).Part(0);
+      TileWriter({tree, rules[exact], begin, size, offsets, cuts}, draft, {}).Write(0);
       begin += static_cast<std::size_t>(size);
     }
   }
   for (auto& [key, draft] : drafts) out.tapes.push_back(Ordered(std::move(draft)));
-  out.sums = NumberSums(out.tapes, [](PairTape& tape, const PairPart& part) {
-    return WordsFrom(tape.words, part.first_word + (part.features + 3) / 4, part.pairs);
+  out.sums = NumberSums(out.tapes, [](InteractionTape& tape, const InteractionTile& tile) {
+    return WordsFrom(tape.words, tile.first_word + (tile.features + 3) / 4, tile.interactions);
   });
   return out;
 }

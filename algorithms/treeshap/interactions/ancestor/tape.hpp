@@ -9,49 +9,51 @@
 //! Work: the sum over nodes of Q times (7 + live features); the published kernel runs EXTEND and
 //! UNWOUNDSUM again for every feature of every path.
 //!
-//! Trees are cut into *parts*: subtrees of bounded size without the parts below them. A part needs
-//! two things of the rest of its tree: G and the features followed at its root, which one factor
-//! for each feature of the path gives, and K of the parts below it. So many warps share a tree: a
-//! part can begin when those below it have ended, and those from which the way to the root is
-//! longest begin first. A part adds up the pairs that meet in it, in slots of its own.
+//! Trees are cut into *subtree tiles*: subtrees of bounded size without the tiles below them. A
+//! tile needs two things of the rest of its tree: G and the features followed at its root, which
+//! one factor for each feature of the path gives, and K of the tiles below it. Many warps so work
+//! on one tree: a tile can begin when those below it have ended, and tiles with the longest way to
+//! the root begin first. A tile adds up the interactions that meet in it, in slots of its own.
 //!
-//! Subtrees at the bottom may be units shared by rows, as for values
-//! (quadrature/sharing/subtrees.hpp): a part whose lanes are classes of rows, and whose K and sums
-//! go into a table.
+//! Subtrees at the bottom may be shared (quadrature/sharing/subtrees.hpp): then a tile's lanes are
+//! row classes, and its K and sums go into a table.
 //!
 //! Path features get positions in order of first occurrence; a lane keeps one bit for each: whether
 //! its row follows. A ratio belongs to a *state*, one side of one split; the states that meet a
-//! partner in the part are tabulated at its head.
+//! partner in the tile are tabulated at its head.
 //!
-//! Layout of a part, in groups of four words, V = ceil(points / 4) groups for an array of points:
-//!   lists    its features, four a group, then its pairs in the order of their slots, as numbers of
-//!            PairTapeSet::sums
+//! Layout of a tile, in groups of four words, V = ceil(points / 4) groups for an array of points:
+//!   lists    its features, four a group, then for each interaction, in the order of the slots,
+//!            its number among InteractionTapeSet::sums
 //!   states   (1 - c) / D, V groups each
 //!   cold     -1 / (1 - t)[V]
 //!   factors  one for each path feature: (lower, upper, threshold, feature | flags) of the last
 //!            split on it, hot[V], cold[V]
 //!   kLeafParent, kDown, kMid, kUp, kUpLeaf
 //!            (op, slot of the stack, partners | slot of the value << 16, position | second is
-//!            above << 8); kLeafParent and kDown: (lower, upper, threshold, place of the feature in
-//!            the part's list | flags); (delta if x >= threshold, delta if below, w, v of the
+//!            above << 8); kLeafParent and kDown: (lower, upper, threshold, index of the feature in
+//!            the tile's list | flags); (delta if x >= threshold, delta if below, w, v of the
 //!            second leaf), g[V]; all but kDown and kMid: e[V] and a word for each partner:
-//!            position | slot of the pair << 7 | state << 18; kLeafParent: e times (second - first)
+//!            position | slot of the sum << 7 | state << 18; kLeafParent: e times (second - first)
 //!            and w the mean, g times the difference
-//!   kShared  (op, unit, pairs, groups of a class), a word for each pair: its slot << 7
-//!   kPart    (op, number of a part below)
+//!   kShared  (op, shared subtree, interactions, groups of a row class), a word for each
+//!            interaction: its slot << 7
+//!   kTile    (op, number of a tile below)
 //!   kEnd
-//! With op stands the operation's length, << 8, so that the next one can be read ahead.
+//! The head's first word is op | length << 8, so that the next instruction can be read ahead.
 
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/treeshap/interactions/common/sums.hpp"
+#include "algorithms/treeshap/interactions/common/tuning.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 
 namespace retable::treeshap {
 
-namespace pairs {
+namespace ancestor {
 
 enum Op : std::int32_t {
   kLeafParent,
@@ -60,84 +62,73 @@ enum Op : std::int32_t {
   kUp,      // second child done
   kUpLeaf,  // first child done, the second is a leaf
   kShared,
-  kPart,
+  kTile,
   kEnd
 };
 
 inline constexpr int kMaxPositions = 63;
-inline constexpr int kFewPositions = 32;  //!< a mask of 32 bits holds them
-inline constexpr int kMostSlots = 20;     //!< of a part's stack
+inline constexpr int kFewPositions = 32;    //!< a mask of 32 bits holds them
+inline constexpr int kMostStackSlots = 20;  //!< slots of a tile's stack
 inline constexpr std::uint32_t kSumShift = 7, kStateShift = 18;
 inline constexpr std::uint32_t kSumMask = ((1u << kStateShift) - 1) & ~((1u << kSumShift) - 1);
-inline constexpr std::uint32_t kBelow = 1u << 27;  //!< a factor's: follows where x < threshold
+inline constexpr std::uint32_t kBelow =
+    1u << 27;  //!< flag of a factor: the row follows where x < threshold
 
-}  // namespace pairs
+}  // namespace ancestor
 
-//! Index of the unordered pair (a, b); (a, a) is a's value.
-RETABLE_HD std::uint32_t PairIndex(std::uint32_t a, std::uint32_t b) {
-  const std::uint32_t high = a > b ? a : b;
-  const std::uint32_t low = a > b ? b : a;
-  return high * (high + 1) / 2 + low;
-}
-
-//! A part as the device sees it; its number is its place in the list.
-struct PairPart {
+//! A tile as the device sees it; its number is its index in the list.
+struct InteractionTile {
   std::uint32_t group = 0;
   std::uint32_t first_word = 0;
   std::uint32_t words = 0;
   std::uint32_t features = 0;
-  std::uint32_t pairs = 0;
+  std::uint32_t interactions = 0;
   std::uint32_t states = 0;
   std::uint32_t factors = 0;
-  std::uint32_t below = 0;        //!< parts whose K it takes
-  std::uint32_t above = kNoPart;  //!< the part that takes its K
+  std::uint32_t below = 0;        //!< number of tiles whose K it takes
+  std::uint32_t above = kNoTile;  //!< the tile that takes its K
 
-  static constexpr std::uint32_t kNoPart = ~0u;
+  static constexpr std::uint32_t kNoTile = ~0u;
 };
 
-//! The most that one of some parts needs.
-struct PairSizes {
-  std::uint32_t words = 0, pairs = 0, features = 0, slots = 0;
-  std::uint32_t shared_slots = 0;  //!< of the stack, in shared memory: chosen by the launch
+//! Maxima over the tiles of a tape.
+struct InteractionSizes {
+  std::uint32_t words = 0, interactions = 0, features = 0, slots = 0;
+  std::uint32_t shared_slots = 0;  //!< stack slots in shared memory, chosen by the launch
 };
 
 //! All trees, or passes of trees, of one number of points.
-struct PairTape {
+struct InteractionTape {
   int points = 4;
   bool wide = false;  //!< positions beyond kFewPositions
   std::vector<Float4> words;
-  std::vector<PairPart> parts;  //!< in the order to begin in: those below come before
-  PairSizes sizes, unit_sizes;
-  std::vector<SharedSubtree> units;  //!< what grouping needs of each
-  std::vector<PairPart> unit_parts;  //!< and their tapes, in:
-  std::vector<Float4> unit_words;
-  std::vector<std::uint32_t> unit_keys;
+  std::vector<InteractionTile> tiles;  //!< a tile comes after those below it
+  InteractionSizes sizes, subtree_sizes;
+  std::vector<SharedSubtree> subtrees;  //!< what the grouping of rows reads
+  std::vector<InteractionTile> subtree_tiles;
+  std::vector<Float4> subtree_words;
+  std::vector<std::uint32_t> subtree_keys;
   std::uint32_t most_key_words = 0;
-  std::size_t unit_width = 0;  //!< groups of four words of a class, of all units together
+  std::size_t subtree_width = 0;  //!< groups of four words of a row class, over all subtrees
 };
 
-//! A sum of a row: of an output and a pair of features that meet on one of its paths. Only features
-//! of one path interact.
-struct PairSum {
-  std::uint32_t group, high, low;  //!< high = low: the feature's value
-};
-
-struct PairTapeSet {
-  std::vector<PairTape> tapes;
-  std::vector<PairSum> sums;  //!< rising
+struct InteractionTapeSet {
+  std::vector<InteractionTape> tapes;
+  std::vector<InteractionSum> sums;  //!< ascending
   std::vector<std::uint32_t> sets;
   RankTable ranks;
   double bound = 0;  //!< sum over trees of the largest |leaf|
 };
 
-struct PairOptions {
-  std::int32_t unit_leaves = 0;   //!< largest unit shared by rows; 0: none
-  std::int32_t part_leaves = 32;  //!< largest part, about
-  std::uint32_t part_pairs = 56;  //!< and of its pairs: their sums bound the warps at work
+struct InteractionOptions {
+  std::int32_t subtree_leaves = 0;                              //!< most leaves shared; 0: none
+  std::int32_t tile_leaves = tuning::kTileLeaves;               //!< most leaves of a tile
+  std::uint32_t tile_interactions = tuning::kTileInteractions;  //!< most interactions of a tile
 };
 
 //! Compiles passes of 4, 6 and 8 points. @throws std::invalid_argument where a path has more than
-//! kMaxPositions distinct features or the model more pairs than an index holds.
-PairTapeSet CompilePairs(const AnnotatedModel& model, const PairOptions& options);
+//! kMaxPositions distinct features or the model more interactions than an index holds.
+InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
+                                       const InteractionOptions& options);
 
 }  // namespace retable::treeshap

@@ -1,5 +1,5 @@
-// The pair tape and its interpreter, the body of the CUDA kernels, run on the CPU with arrays as
-// memory.
+// The interaction tape and its interpreter, the body of the CUDA kernels, run on the CPU with
+// arrays as memory.
 
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
 
@@ -30,35 +30,36 @@ struct ArrayMemory {
     float g[Q], k[Q];
   };
 
-  const PairTapeSet& set;
-  const PairTape& tape;
+  const InteractionTapeSet& set;
+  const InteractionTape& tape;
   std::span<const float> x;
-  const PairPart& part;
+  const InteractionTile& tile;
   const Float4* words;
-  const std::vector<std::array<float, Q>>& below;  // K of each part
+  const std::vector<std::array<float, Q>>& below;  // K of each tile
   std::vector<float> sums;
   std::vector<Slot> stack;
   bool general = true;
 
-  ArrayMemory(const PairTapeSet& tapes, const PairTape& own, std::span<const float> row,
-              const PairPart& one, const std::vector<Float4>& all,
-              const std::vector<std::array<float, Q>>& parts, std::uint32_t slots)
+  ArrayMemory(const InteractionTapeSet& tapes, const InteractionTape& own,
+              std::span<const float> row, const InteractionTile& one,
+              const std::vector<Float4>& all, const std::vector<std::array<float, Q>>& tiles,
+              std::uint32_t slots)
       : set(tapes),
         tape(own),
         x(row),
-        part(one),
+        tile(one),
         words(all.data() + one.first_word),
-        below(parts),
-        sums(one.pairs, 0.0f) {
+        below(tiles),
+        sums(one.interactions, 0.0f) {
     stack.resize(slots);
     general = !set.sets.empty() ||
               std::any_of(x.begin(), x.end(), [](float value) { return std::isnan(value); });
   }
 
   float X(std::uint32_t bits) const {
-    const std::uint32_t place = bits & tape::kFeatureMask;
-    EXPECT_LT(place, part.features);
-    return ClampInfinity(x[Listed(words, place)]);
+    const std::uint32_t index = bits & tape::kFeatureMask;
+    EXPECT_LT(index, tile.features);
+    return ClampInfinity(x[Listed(words, index)]);
   }
   bool InSet(std::uint32_t offset, float value) const {
     const std::uint32_t head = set.sets.at(offset);
@@ -73,54 +74,57 @@ struct ArrayMemory {
   void PeekG(int slot, float (&g)[Q]) { std::copy_n(At(slot).g, Q, g); }
   void PushK(int slot, const float (&k)[Q]) { std::copy_n(k, Q, At(slot).k); }
   void PeekK(int slot, float (&k)[Q]) { std::copy_n(At(slot).k, Q, k); }
-  float& Sum(std::uint32_t word) { return sums.at((word & pairs::kSumMask) >> pairs::kSumShift); }
+  float& Sum(std::uint32_t word) {
+    return sums.at((word & ancestor::kSumMask) >> ancestor::kSumShift);
+  }
   void Below(std::uint32_t number, float (&k)[Q]) { std::copy_n(below.at(number).begin(), Q, k); }
 
-  // Runs the unit for the row itself: that rows of a class agree is quadrature_tape_test's.
+  // Runs the subtree for the row itself. That the rows of a row class agree is tested with
+  // quadrature/tape/compiler.hpp.
   void Shared(const Float4* at, const Float4& head, float (&k)[Q]) {
-    const PairPart& unit = tape.unit_parts.at(tape::Bits(head.y));
-    EXPECT_EQ(unit.pairs, tape::Bits(head.z));
-    ArrayMemory own(set, tape, x, unit, tape.unit_words, below, tape.unit_sizes.slots);
+    const InteractionTile& subtree = tape.subtree_tiles.at(tape::Bits(head.y));
+    EXPECT_EQ(subtree.interactions, tape::Bits(head.z));
+    ArrayMemory own(set, tape, x, subtree, tape.subtree_words, below, tape.subtree_sizes.slots);
     own.Evaluate(k);
-    for (std::uint32_t i = 0; i < unit.pairs; ++i) Sum(Listed(at, i)) += own.sums[i];
+    for (std::uint32_t i = 0; i < subtree.interactions; ++i) Sum(Listed(at, i)) += own.sums[i];
   }
 
   void Evaluate(float (&k)[Q]) {
-    pairs::Lane<Q, Mask> lane;
+    ancestor::Lane<Q, Mask> lane;
     if (general) {
-      pairs::Evaluate<true>(words, part, lane, *this);
+      ancestor::Evaluate<true>(words, tile, lane, *this);
     } else {
-      pairs::Evaluate<false>(words, part, lane, *this);
+      ancestor::Evaluate<false>(words, tile, lane, *this);
     }
     std::copy_n(lane.k, Q, k);
   }
 };
 
 template <int Q, class Mask>
-void RunTape(const PairTapeSet& set, const PairTape& tape, const TreeEnsemble& model,
+void RunTape(const InteractionTapeSet& set, const InteractionTape& tape, const TreeEnsemble& model,
              const RowBlock& rows, std::vector<double>& phi, std::vector<double>& out) {
   const auto f = static_cast<std::size_t>(model.features);
   for (std::size_t r = 0; r < rows.rows; ++r) {
-    // Not a number until a part has run: the order must be right.
+    // Not a number until a tile has run: the order must be right.
     std::array<float, Q> none;
     none.fill(NAN);
-    std::vector<std::array<float, Q>> below(tape.parts.size(), none);
-    for (std::size_t number = 0; number < tape.parts.size(); ++number) {
-      const PairPart& part = tape.parts[number];
-      ArrayMemory<Q, Mask> memory(set, tape, rows.row(r), part, tape.words, below,
+    std::vector<std::array<float, Q>> below(tape.tiles.size(), none);
+    for (std::size_t number = 0; number < tape.tiles.size(); ++number) {
+      const InteractionTile& tile = tape.tiles[number];
+      ArrayMemory<Q, Mask> memory(set, tape, rows.row(r), tile, tape.words, below,
                                   tape.sizes.slots);
       float k[Q];
       memory.Evaluate(k);
       std::copy_n(k, Q, below[number].begin());
-      double* matrix = out.data() + r * InteractionsPerRow(model) + part.group * (f + 1) * (f + 1);
-      for (std::uint32_t i = 0; i < part.pairs; ++i) {
-        const PairSum& of = set.sums.at(Listed(memory.words + (part.features + 3) / 4, i));
-        EXPECT_EQ(of.group, part.group);
+      double* matrix = out.data() + r * InteractionsPerRow(model) + tile.group * (f + 1) * (f + 1);
+      for (std::uint32_t i = 0; i < tile.interactions; ++i) {
+        const InteractionSum& of = set.sums.at(Listed(memory.words + (tile.features + 3) / 4, i));
+        EXPECT_EQ(of.group, tile.group);
         const std::uint32_t a = of.high;
         const std::uint32_t b = of.low;
         const double sum = static_cast<double>(memory.sums[i]);
         if (a == b) {
-          phi[r * ValuesPerRow(model) + part.group * (f + 1) + a] += sum;
+          phi[r * ValuesPerRow(model) + tile.group * (f + 1) + a] += sum;
         } else {
           matrix[a * (f + 1) + b] += sum / 2;
           matrix[b * (f + 1) + a] += sum / 2;
@@ -131,11 +135,11 @@ void RunTape(const PairTapeSet& set, const PairTape& tape, const TreeEnsemble& m
 }
 
 std::vector<double> Interactions(const TreeEnsemble& model, const RowBlock& rows,
-                                 const PairOptions& options) {
-  const PairTapeSet set = CompilePairs(Annotate(model), options);
+                                 const InteractionOptions& options) {
+  const InteractionTapeSet set = CompileInteractions(Annotate(model), options);
   std::vector<double> out(rows.rows * InteractionsPerRow(model), 0.0);
   std::vector<double> phi(rows.rows * ValuesPerRow(model), 0.0);
-  for (const PairTape& tape : set.tapes) {
+  for (const InteractionTape& tape : set.tapes) {
     if (tape.wide)
       RunTape<8, std::uint64_t>(set, tape, model, rows, phi, out);
     else if (tape.points == 4)
@@ -155,7 +159,7 @@ std::vector<double> Interactions(const TreeEnsemble& model, const RowBlock& rows
   return out;
 }
 
-TEST(PairTape, MatchesAllSubsets) {
+TEST(InteractionTape, MatchesAllSubsets) {
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
     RandomEnsembleOptions shape;
     shape.features = 2 + static_cast<int>(seed % 8);
@@ -169,8 +173,9 @@ TEST(PairTape, MatchesAllSubsets) {
     const auto want = BruteForceInteractions(model, rows);
     double most = 0;
     for (const double w : want) most = std::max(most, std::abs(w));
-    for (const PairOptions& options : {PairOptions{0, 1 << 20, 2000}, PairOptions{0, 5, 20},
-                                       PairOptions{6, 24, 160}, PairOptions{20, 3, 1}}) {
+    for (const InteractionOptions& options :
+         {InteractionOptions{0, 1 << 20, 2000}, InteractionOptions{0, 5, 20},
+          InteractionOptions{6, 24, 160}, InteractionOptions{20, 3, 1}}) {
       const auto got = Interactions(model, rows, options);
       ASSERT_EQ(got.size(), want.size());
       for (std::size_t i = 0; i < want.size(); ++i) {
@@ -180,8 +185,8 @@ TEST(PairTape, MatchesAllSubsets) {
   }
 }
 
-// Forty features on a path: masks of 64 bits, parts in several levels.
-TEST(PairTape, MatchesTheProcessorOnAChain) {
+// Forty features on a path: masks of 64 bits, tiles in several levels.
+TEST(InteractionTape, MatchesTheProcessorOnAChain) {
   const TreeEnsemble model = ChainEnsemble(40, 40, 0.8, 3);
   const auto values = RandomRows(model, 2, 0.1, 5);
   const RowBlock rows{values, 2, static_cast<std::size_t>(model.features)};
@@ -195,9 +200,9 @@ TEST(PairTape, MatchesTheProcessorOnAChain) {
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], 2e-6 * most) << i;
 }
 
-TEST(PairTape, RefusesTooManyFeatures) {
+TEST(InteractionTape, RefusesTooManyFeatures) {
   const TreeEnsemble chain = ChainEnsemble(65, 65, 0.9, 1);
-  EXPECT_THROW(CompilePairs(Annotate(chain), {}), std::invalid_argument);
+  EXPECT_THROW(CompileInteractions(Annotate(chain), {}), std::invalid_argument);
 }
 
 }  // namespace

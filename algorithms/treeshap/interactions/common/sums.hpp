@@ -1,40 +1,56 @@
 #pragma once
 //! @file
-//! What the two tapes of interaction values (interactions/ancestor/tape.hpp,
-//! interactions/derivative/tape.hpp) number alike: the sums of a row.
+//! The sums of a row, which both tapes of interaction values (interactions/ancestor/tape.hpp,
+//! interactions/derivative/tape.hpp) number in the same way.
 
 #include <bit>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "algorithms/treeshap/interactions/ancestor/tape.hpp"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "base/cuda/host_device.hpp"
 
 namespace retable::treeshap {
 
-//! Numbers the pairs of all parts' lists, output by output, and writes the numbers in their place.
-//! `list` gives a part's pairs in a tape, as words. O(pairs of all parts, log of those that meet)
+//! Index of the unordered pair (a, b) in a triangle; (a, a) is a's value.
+RETABLE_HD std::uint32_t TriangleIndex(std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t high = a > b ? a : b;
+  const std::uint32_t low = a > b ? b : a;
+  return high * (high + 1) / 2 + low;
+}
+
+//! A sum of a row: an output, and two features that meet on one of its paths. Only features of one
+//! path interact.
+struct InteractionSum {
+  std::uint32_t group, high, low;  //!< high = low: the feature's value
+};
+
+//! Numbers the interactions of all tiles, output by output, and overwrites each list with the
+//! numbers. `list` gives the list of a tile in a tape, as words. O(n log m), n entries of all
+//! lists, m distinct ones
 template <class Tape, class List>
-std::vector<PairSum> NumberSums(std::vector<Tape>& tapes, List list) {
+std::vector<InteractionSum> NumberSums(std::vector<Tape>& tapes, List list) {
   const auto visit = [&](auto&& function) {
     for (Tape& tape : tapes) {
-      for (const auto& part : tape.parts) {
-        for (float& word : list(tape, part)) {
-          function(std::pair(part.group, std::bit_cast<std::uint32_t>(word)), word);
+      for (const auto& tile : tape.tiles) {
+        for (float& word : list(tape, tile)) {
+          function(std::pair(tile.group, std::bit_cast<std::uint32_t>(word)), word);
         }
       }
     }
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;
   visit([&](auto pair, float&) { numbers.try_emplace(pair, 0); });
-  std::vector<PairSum> sums;
+  std::vector<InteractionSum> sums;
   std::uint32_t high = 0;
   for (auto& [pair, number] : numbers) {
     number = static_cast<std::uint32_t>(sums.size());
-    if (pair.second < PairIndex(high, 0)) high = 0;  // the next output's first
-    while (PairIndex(high + 1, 0) <= pair.second) ++high;
-    sums.push_back({pair.first, high, pair.second - PairIndex(high, 0)});
+    if (pair.second < TriangleIndex(high, 0)) high = 0;  // the next output's first
+    while (TriangleIndex(high + 1, 0) <= pair.second) ++high;
+    sums.push_back({pair.first, high, pair.second - TriangleIndex(high, 0)});
   }
   visit([&](auto pair, float& word) { word = std::bit_cast<float>(numbers.at(pair)); });
   return sums;

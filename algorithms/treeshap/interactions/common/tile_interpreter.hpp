@@ -1,8 +1,8 @@
 #pragma once
 //! @file
-//! What the interpreters of both tapes of interaction values
-//! (interactions/ancestor/interpreter.hpp, interactions/derivative/interpreter.hpp) read alike:
-//! arrays over points, and sides of splits.
+//! Common to the interpreters of both tapes of interaction values
+//! (interactions/ancestor/interpreter.hpp, interactions/derivative/interpreter.hpp): arrays over
+//! points, and sides of splits.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 #include "base/cuda/host_device.hpp"
 #include "base/cuda/unroll.hpp"
 
-namespace retable::treeshap::parts {
+namespace retable::treeshap::tiles {
 
 //! Groups of four words of an array of Q points.
 template <int Q>
@@ -33,4 +33,4 @@ struct Side {
   bool inside, above;
 };
 
-}  // namespace retable::treeshap::parts
+}  // namespace retable::treeshap::tiles

@@ -1,26 +1,25 @@
 #pragma once
 //! @file
-//! What the kernels of both forms of interaction values (interactions/ancestor/kernel.cu,
-//! interactions/derivative/kernel.cu) share: waiting for parts below, lists and sets of categories,
-//! and the shape of a launch.
+//! Common to the kernels of both forms of interaction values (interactions/ancestor/kernel.cu,
+//! interactions/derivative/kernel.cu): waiting for tiles below, lists and sets of categories, and
+//! the shape of a block.
 
 #include <algorithm>
 #include <cstdint>
 
+#include "algorithms/treeshap/interactions/common/tuning.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "base/cuda/memory.hpp"
 
 namespace retable::treeshap {
 
-inline constexpr std::size_t kMultiprocessorBytes = 227 * 1024;
-inline constexpr std::uint32_t kMostWarps = 8;  //!< of a block
-
-//! A number of a list that is packed into groups of four.
+//! Number i of a list that is packed into groups of four.
 __device__ __forceinline__ std::uint32_t Listed(const Float4* list, std::uint32_t i) {
   return reinterpret_cast<const std::uint32_t*>(list)[i];
 }
 
-//! Whether a value is of the set at an offset, which begins with its number of words and whether it
-//! has all other categories.
+//! Whether a value is in the set at an offset. A set begins with its word count and a flag: it
+//! holds all categories beyond its words.
 __device__ __forceinline__ bool InCategories(const std::uint32_t* sets, std::uint32_t offset,
                                              float value) {
   const std::uint32_t head = __ldg(sets + offset);
@@ -31,7 +30,7 @@ __device__ __forceinline__ bool InCategories(const std::uint32_t* sets, std::uin
   return ((__ldg(sets + offset + 1 + category / 32) >> (category % 32)) & 1u) != 0;
 }
 
-//! How many parts have ended, with what they wrote.
+//! The number of tiles that have ended; what they wrote is visible.
 __device__ __forceinline__ std::uint32_t Acquired(const std::uint32_t* at) {
   std::uint32_t value = 0;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
@@ -42,23 +41,29 @@ __device__ __forceinline__ void ReleaseOne(std::uint32_t* at) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
 }
 
-struct PartShape {
-  std::uint32_t warps = 1;   //!< of a block
-  std::uint32_t slots = 0;   //!< of the stack, in shared memory
-  std::size_t resident = 0;  //!< warps on a multiprocessor
+//! Bytes of shared memory that a block may have.
+inline std::size_t SharedMemoryLimit() {
+  return static_cast<std::size_t>(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+
+struct BlockShape {
+  std::uint32_t warps = 1;         //!< warps of a block
+  std::uint32_t shared_slots = 0;  //!< stack slots in shared memory
+  std::size_t resident = 0;        //!< warps on a multiprocessor
 };
 
-//! The shape that puts most of at most `most` warps on a multiprocessor; bytes(warps) of a block.
+//! The shape with most resident warps, of at most `most`; a block takes bytes(warps).
 template <class Bytes>
-PartShape MostResident(std::uint32_t most, Bytes bytes) {
-  PartShape best;
-  for (std::uint32_t warps = 1; warps <= std::min(most, kMostWarps); ++warps) {
-    const std::size_t blocks = kMultiprocessorBytes / (bytes(warps) + 1024);
-    // Blocks that do not end in a short one.
+BlockShape MostResident(std::uint32_t most, Bytes bytes) {
+  BlockShape found;
+  const std::size_t limit = SharedMemoryLimit();
+  for (std::uint32_t warps = 1; warps <= std::min(most, tuning::kMostWarps); ++warps) {
+    const std::size_t blocks = limit / (bytes(warps) + 1024);
+    // Counts no idle warps of a last, short block.
     const std::size_t used = blocks * most * warps / ((most + warps - 1) / warps * warps);
-    if (used > best.resident) best = {warps, 0, used};
+    if (used > found.resident) found = {warps, 0, used};
   }
-  return best;
+  return found;
 }
 
 }  // namespace retable::treeshap

@@ -1,10 +1,14 @@
 #pragma once
 //! @file
-//! How both tapes of interaction values (interactions/ancestor/tape.cpp,
-//! interactions/derivative/tape.cpp) put numbers and arrays into groups of four words.
+//! Common to the compilers of both tapes of interaction values (interactions/ancestor/tape.cpp,
+//! interactions/derivative/tape.cpp): numbers and arrays in groups of four words, and the order of
+//! tiles.
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
@@ -41,6 +45,49 @@ void PointWords(const QuadratureRule& rule, std::size_t begin, int points, Value
   for (int i = 0; i < points; i += 4) {
     words.push_back({array[i], array[i + 1], array[i + 2], array[i + 3]});
   }
+}
+
+//! Largest magnitude of a tree's leaves, which bounds its sums.
+inline double LargestLeaf(const AnnotatedTree& tree) {
+  double most = 0;
+  for (const AnnotatedNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
+  return most;
+}
+
+//! Appends sets of categories as InCategories (common/tile_kernel.cuh) reads them. @return offsets
+inline std::vector<std::uint32_t> AppendSets(const std::vector<CategorySet>& sets,
+                                             std::vector<std::uint32_t>& words) {
+  std::vector<std::uint32_t> offsets;
+  for (const CategorySet& set : sets) {
+    offsets.push_back(Count(words.size()));
+    words.push_back(Count(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
+    words.insert(words.end(), set.left.begin(), set.left.end());
+  }
+  return offsets;
+}
+
+//! Sorts tiles by the words on their path to the root, the longest first, so that a tile comes
+//! before the tile above it. @return the new number of each tile
+template <class Tile>
+std::vector<std::uint32_t> OrderTiles(std::vector<Tile>& tiles) {
+  std::vector<std::size_t> length(tiles.size());
+  std::vector<std::uint32_t> order(tiles.size());
+  for (std::size_t i = tiles.size(); i-- > 0;) {
+    const std::uint32_t above = tiles[i].above;
+    length[i] = tiles[i].words + (above == Tile::kNoTile ? 0 : length[above]);
+    order[i] = Count(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return length[a] > length[b]; });
+  std::vector<std::uint32_t> number(tiles.size());
+  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = Count(i);
+  std::vector<Tile> ordered;
+  for (const std::uint32_t old : order) {
+    ordered.push_back(tiles[old]);
+    if (tiles[old].above != Tile::kNoTile) ordered.back().above = number[tiles[old].above];
+  }
+  tiles = std::move(ordered);
+  return number;
 }
 
 }  // namespace retable::treeshap

@@ -1,11 +1,12 @@
 #pragma once
 //! @file
-//! Runs a part of a pair tape (interactions/derivative/tape.hpp) for the row of one lane. The same
-//! code is the CUDA kernel's body and, with plain arrays as memory, a CPU function that tests it.
+//! Runs a subtree tile of a derivative tape (interactions/derivative/tape.hpp) for the row of one
+//! lane. The same code is the CUDA kernel's body and, with plain arrays as memory, a CPU function
+//! that tests it.
 //!
 //! `Memory` gives: X(bits), InSet(offset, x), Push and Peek of G by slot of the stack, Get and Put
 //! of a vector, Sum(slot), a reference, Value(i, phi), a sum that is complete, Below(vector, to), a
-//! vector of a part below, and Leave(i, vector), for the part above.
+//! vector of a tile below, and Leave(i, vector), for the tile above.
 
 #include "algorithms/treeshap/interactions/common/tile_interpreter.hpp"
 #include "algorithms/treeshap/interactions/derivative/tape.hpp"
@@ -14,11 +15,11 @@
 
 namespace retable::treeshap::derivatives {
 
-using parts::kGroups;
-using parts::LoadPoints;
-using parts::Side;
 using tape::Bits;
 using tape::MultiplyAdd;
+using tiles::kGroups;
+using tiles::LoadPoints;
+using tiles::Side;
 
 template <int Q>
 RETABLE_HD float Dot(const float (&a)[Q], const float (&b)[Q]) {
@@ -32,7 +33,7 @@ template <int Q>
 struct Lane {
   float g[Q];
   float k[Q];
-  std::uint32_t sides = 0;  //!< of the splits above, two bits each, the last lowest
+  std::uint32_t sides = 0;  //!< two bits for each split above, the last split lowest
 };
 
 //! General: with missing values and categories.
@@ -56,21 +57,22 @@ RETABLE_HD Side Locate(const Float4& split, Memory& memory) {
   return {inside, above};
 }
 
+//! The row's change of the second child's weight.
 RETABLE_HD float Delta(const Float4& head, const Side& side) {
   return side.inside ? (side.above ? head.z : head.w) : 0.0f;
 }
 
-//! Of the last split.
+//! The same at the last split, by its bits of `sides`.
 RETABLE_HD float Delta(const Float4& head, std::uint32_t sides) {
   return (sides & 2u) != 0 ? head.z : (sides & 1u) != 0 ? head.w : 0.0f;
 }
 
-//! Where a part's weights begin, behind its sums.
-RETABLE_HD const Float4* Weights(const Float4* words, const DerivativePart& part) {
-  return words + (part.pairs + part.values + 3) / 4;
+//! Where a tile's weights begin, behind its sums.
+RETABLE_HD const Float4* Weights(const Float4* words, const DerivativeTile& tile) {
+  return words + (tile.interactions + tile.values + 3) / 4;
 }
 
-//! G at a part's root; returns where its operations start.
+//! G at a tile's root; returns where its instructions start.
 template <bool General, int Q, class Memory>
 RETABLE_HD const Float4* Start(const Float4* at, std::uint32_t factors, Lane<Q>& lane,
                                Memory& memory) {
@@ -82,24 +84,24 @@ RETABLE_HD const Float4* Start(const Float4* at, std::uint32_t factors, Lane<Q>&
     const Float4 split = at[0];
     const Side side = Locate<General>(split, memory);
     const bool follows = side.inside && side.above == ((Bits(split.w) & kBelow) == 0);
-    const float share = follows ? 1.0f : 0.0f;
+    const float followed = follows ? 1.0f : 0.0f;
     float cold[Q];
     LoadPoints<Q>(at + 1, cold);
     at += 1 + kGroups<Q>;
     RETABLE_UNROLL
-    for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(t[q], share, cold[q]);
+    for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(t[q], followed, cold[q]);
   }
   return at;
 }
 
-//! Groups of a kPair.
+//! Groups of four words of a kLeafParent.
 template <int Q>
-inline constexpr int kPairGroups = 2 + 2 * kGroups<Q>;
+inline constexpr int kLeafParentGroups = 2 + 2 * kGroups<Q>;
 
 //! K and D of a parent of two leaves; returns where its D goes.
 template <bool General, int Q, class Memory>
-RETABLE_HD std::uint32_t LeafPair(const Float4* at, const Float4& head, float (&k)[Q],
-                                  float (&d)[Q], Memory& memory) {
+RETABLE_HD std::uint32_t LeafParent(const Float4* at, const Float4& head, float (&k)[Q],
+                                    float (&d)[Q], Memory& memory) {
   const Float4 split = at[1];
   float g[Q];
   float e[Q];
@@ -116,13 +118,13 @@ RETABLE_HD std::uint32_t LeafPair(const Float4* at, const Float4& head, float (&
 
 inline constexpr std::uint32_t kSlotMask = (1u << kIndexShift) - 1;
 
-// Of a node, in registers: its share r of the second child, G w e delta for what is summed.
+// A node's factors in registers: the weight r of its second child, and G w e delta for the sums.
 template <int Q>
 struct Joint {
   float r[Q], a[Q];
 };
 
-//! Of each operation that joins two children: K, and the node's own D.
+//! Joins two children: K of the node, and its own D.
 template <int Q>
 RETABLE_HD Joint<Q> Join(const Float4* tables, float w, float delta, const float (&g)[Q],
                          const float (&first)[Q], const float (&second)[Q], float (&k)[Q],
@@ -156,7 +158,7 @@ RETABLE_HD void PutOrAdd(std::uint32_t to, const float (&d)[Q], Memory& memory) 
   }
 }
 
-//! D of the first child alone: returns what its pair's sum loses.
+//! D of the first child alone: returns what the sum of the interaction loses.
 template <int Q>
 RETABLE_HD float KeepFirst(const Joint<Q>& joint, float (&d)[Q]) {
   const float dot = Dot<Q>(joint.a, d);
@@ -173,7 +175,7 @@ RETABLE_HD float KeepSecond(const Joint<Q>& joint, float (&d)[Q]) {
   return dot;
 }
 
-//! Parents of two leaves' parents, or of one and a leaf.
+//! A parent of two leaf parents, or of a leaf parent and a leaf.
 template <bool General, bool Leaf, int Q, class Memory>
 RETABLE_HD void Fork(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& memory) {
   constexpr int V = kGroups<Q>;
@@ -186,15 +188,15 @@ RETABLE_HD void Fork(const Float4* at, const Float4& head, Lane<Q>& lane, Memory
   float k2[Q];
   float d2[Q];
   float own[Q];
-  const std::uint32_t first = LeafPair<General>(child, child[0], k1, d1, memory) * kColumn;
+  const std::uint32_t first = LeafParent<General>(child, child[0], k1, d1, memory) * kColumn;
   std::uint32_t second = 0;
   if constexpr (Leaf) {
     RETABLE_UNROLL
     for (int q = 0; q < Q; ++q) k2[q] = to.w;
   } else {
-    child += kPairGroups<Q>;
+    child += kLeafParentGroups<Q>;
     const Float4 second_head = child[0];
-    LeafPair<General>(child, second_head, k2, d2, memory);
+    LeafParent<General>(child, second_head, k2, d2, memory);
     second = Bits(to.w);
   }
   const float delta = Delta(head, Locate<General>(split, memory));
@@ -209,7 +211,7 @@ RETABLE_HD void Fork(const Float4* at, const Float4& head, Lane<Q>& lane, Memory
 }
 
 //! N vectors of both children at once: all are read before the first is written.
-template <bool Part, int N, int Q, class Memory>
+template <bool FromTile, int N, int Q, class Memory>
 RETABLE_HD void BothSome(const Float4* items, const Joint<Q>& joint, Memory& memory) {
   float d[N][Q];
   float sum[N];
@@ -218,7 +220,7 @@ RETABLE_HD void BothSome(const Float4* items, const Joint<Q>& joint, Memory& mem
   for (int i = 0; i < N; ++i) {
     item[i] = items[i];
     float second[Q];
-    if constexpr (Part) {
+    if constexpr (FromTile) {
       memory.Below(Bits(item[i].y), second);
     } else {
       memory.Get(Bits(item[i].y), second);
@@ -239,20 +241,20 @@ RETABLE_HD void BothSome(const Float4* items, const Joint<Q>& joint, Memory& mem
   }
 }
 
-template <bool Part, int Q, class Memory>
+template <bool FromTile, int Q, class Memory>
 RETABLE_HD const Float4* Both(const Float4* items, std::uint32_t count, const Joint<Q>& joint,
                               Memory& memory) {
-  if constexpr (Part && Q < 8) {
+  if constexpr (FromTile && Q < 8) {
     RETABLE_ROLLED
-    for (; count > 3; count -= 4, items += 4) BothSome<Part, 4>(items, joint, memory);
+    for (; count > 3; count -= 4, items += 4) BothSome<FromTile, 4>(items, joint, memory);
   }
   RETABLE_ROLLED
-  for (; count > 1; count -= 2, items += 2) BothSome<Part, 2>(items, joint, memory);
-  if (count > 0) BothSome<Part, 1>(items++, joint, memory);
+  for (; count > 1; count -= 2, items += 2) BothSome<FromTile, 2>(items, joint, memory);
+  if (count > 0) BothSome<FromTile, 1>(items++, joint, memory);
   return items;
 }
 
-//! N vectors of a second child that is a part below.
+//! N vectors of a second child that is a tile below.
 template <int N, int Q, class Memory>
 RETABLE_HD void TakeSome(const Float4* items, const Joint<Q>& joint, Memory& memory) {
   float d[N][Q];
@@ -295,7 +297,7 @@ RETABLE_HD const Float4* Lone(const Float4* items, std::uint32_t count, const Jo
   return items;
 }
 
-//! Both children of a node are done.
+//! Joins the children of a node after the second is done.
 template <bool General, Op kind, int Q, class Memory>
 RETABLE_HD void Up(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& memory) {
   constexpr int V = kGroups<Q>;
@@ -316,26 +318,26 @@ RETABLE_HD void Up(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& 
   } else {
     RETABLE_UNROLL
     for (int q = 0; q < Q; ++q) first[q] = lane.k[q];
-    if constexpr (kind == kUpPart) {
+    if constexpr (kind == kUpTile) {
       memory.Below(Bits(to.w), second);
     } else if constexpr (kind == kUpLeaf) {
       RETABLE_UNROLL
       for (int q = 0; q < Q; ++q) second[q] = to.w;
     } else {
-      LeafPair<General>(items, items[0], second, d2, memory);
+      LeafParent<General>(items, items[0], second, d2, memory);
       to_second = Bits(to.w);
-      items += kPairGroups<Q>;
+      items += kLeafParentGroups<Q>;
     }
   }
   memory.Peek(slot, lane.g);
   const Joint<Q> joint = Join<Q>(at + 2, head.y, delta, lane.g, first, second, lane.k, own);
   const std::uint32_t counts = Bits(to.y);
-  if constexpr (kind == kUp || kind == kUpPart) {
-    items = Both<kind == kUpPart>(items, counts & 255u, joint, memory);
+  if constexpr (kind == kUp || kind == kUpTile) {
+    items = Both<kind == kUpTile>(items, counts & 255u, joint, memory);
   }
   items = Lone<true>(items, counts >> 8 & 255u, joint, memory);
   if constexpr (kind == kUp) Lone<false>(items, counts >> 16, joint, memory);
-  if constexpr (kind == kUpPart) {
+  if constexpr (kind == kUpTile) {
     std::uint32_t left = counts >> 16;
     if constexpr (Q < 8) {
       RETABLE_ROLLED
@@ -345,7 +347,7 @@ RETABLE_HD void Up(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& 
     for (; left > 1; left -= 2, items += 2) TakeSome<2>(items, joint, memory);
     if (left > 0) TakeSome<1>(items, joint, memory);
   }
-  if constexpr (kind == kUpPair) {
+  if constexpr (kind == kUpLeafParent) {
     memory.Sum(Bits(to.z)) += KeepSecond<Q>(joint, d2);
     PutOrAdd<Q>(to_second, d2, memory);
   }
@@ -356,7 +358,7 @@ RETABLE_HD std::uint32_t Word(const Float4* words, std::uint32_t i) {
   return reinterpret_cast<const std::uint32_t*>(words)[i];
 }
 
-//! Operations on vectors alone: taken from a part below, left for the one above, or summed up.
+//! Instructions on vectors alone: taken from a tile below, left for the tile above, or summed.
 template <int Q, class Memory>
 RETABLE_HD void Move(std::int32_t op, const Float4* at, const Float4& head, const Float4* weights,
                      Lane<Q>& lane, Memory& memory) {
@@ -365,7 +367,7 @@ RETABLE_HD void Move(std::int32_t op, const Float4* at, const Float4& head, cons
   const std::uint32_t count = Bits(head.z);
   float w[Q];
   LoadPoints<Q>(weights, w);
-  if (op == kPart) {
+  if (op == kTile) {
     constexpr std::uint32_t kAhead = Q < 8 ? 4 : 2;
     memory.Below(first, lane.k);
     RETABLE_ROLLED
@@ -396,7 +398,7 @@ RETABLE_HD void Move(std::int32_t op, const Float4* at, const Float4& head, cons
   }
 }
 
-//! To the first child.
+//! Goes down to the first child.
 template <bool General, int Q, class Memory>
 RETABLE_HD void Down(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& memory) {
   const std::uint32_t slot = Bits(head.x) >> 16;
@@ -412,7 +414,7 @@ RETABLE_HD void Down(const Float4* at, const Float4& head, Lane<Q>& lane, Memory
   }
 }
 
-//! From the first to the second.
+//! Goes from the first child to the second.
 template <int Q, class Memory>
 RETABLE_HD void Middle(const Float4* at, const Float4& head, Lane<Q>& lane, Memory& memory) {
   const std::uint32_t slot = Bits(head.x) >> 16 & kSlotMask;
@@ -425,7 +427,7 @@ RETABLE_HD void Middle(const Float4* at, const Float4& head, Lane<Q>& lane, Memo
   for (int q = 0; q < Q; ++q) lane.g[q] *= MultiplyAdd(g[q], delta, head.y);
 }
 
-//! Runs operations to the end of a part.
+//! Runs the instructions of a tile.
 template <bool General, int Q, class Memory>
 RETABLE_HD void Run(const Float4* at, const Float4* weights, Lane<Q>& lane, Memory& memory) {
   Float4 next_head = *at;
@@ -435,7 +437,7 @@ RETABLE_HD void Run(const Float4* at, const Float4* weights, Lane<Q>& lane, Memo
     const auto op = static_cast<std::int32_t>(Bits(head.x) & 15u);
     at += Bits(head.x) >> 4 & 0xfffu;
     next_head = *at;
-    // The frequent ones first.
+    // Frequent instructions come first: each comparison costs an issue slot.
     if (op == kDown) {
       Down<General>(now, head, lane, memory);
     } else if (op == kUpLeaf) {
@@ -446,15 +448,15 @@ RETABLE_HD void Run(const Float4* at, const Float4* weights, Lane<Q>& lane, Memo
       Middle(now, head, lane, memory);
     } else if (op == kUp) {
       Up<General, kUp>(now, head, lane, memory);
-    } else if (op == kUpPair) {
-      Up<General, kUpPair>(now, head, lane, memory);
-    } else if (op == kUpPart) {
-      Up<General, kUpPart>(now, head, lane, memory);
+    } else if (op == kUpLeafParent) {
+      Up<General, kUpLeafParent>(now, head, lane, memory);
+    } else if (op == kUpTile) {
+      Up<General, kUpTile>(now, head, lane, memory);
     } else if (op == kFork) {
       Fork<General, false>(now, head, lane, memory);
-    } else if (op == kPair) {
+    } else if (op == kLeafParent) {
       float d[Q];
-      const std::uint32_t to = LeafPair<General>(now, head, lane.k, d, memory);
+      const std::uint32_t to = LeafParent<General>(now, head, lane.k, d, memory);
       memory.Put(to * kColumn, d);
     } else if (op == kEnd) {
       return;
@@ -464,12 +466,12 @@ RETABLE_HD void Run(const Float4* at, const Float4* weights, Lane<Q>& lane, Memo
   }
 }
 
-//! Evaluates a part.
+//! Evaluates a tile.
 template <bool General, int Q, class Memory>
-RETABLE_HD void Evaluate(const Float4* words, const DerivativePart& part, Lane<Q>& lane,
+RETABLE_HD void Evaluate(const Float4* words, const DerivativeTile& tile, Lane<Q>& lane,
                          Memory& memory) {
-  const Float4* weights = Weights(words, part);
-  const Float4* at = Start<General>(weights, part.factors, lane, memory);
+  const Float4* weights = Weights(words, tile);
+  const Float4* at = Start<General>(weights, tile.factors, lane, memory);
   Run<General>(at, weights, lane, memory);
 }
 

@@ -11,13 +11,13 @@ namespace retable::treeshap {
 
 namespace {
 
-// What lies beside the tape in shared memory, in groups of four words of a warp: columns of 32
-// words: vectors, sums, x of all features.
+// Groups of four words that a warp has in shared memory beside the tape: columns of 32 words for
+// vectors, sums and x of all features.
 __host__ __device__ constexpr std::uint32_t WarpGroups(const DerivativeSizes& sizes) {
   return (sizes.columns + sizes.features) * 8;
 }
 
-// An address of shared memory that is kept in a register: its making is not repeated at each use.
+// Keeps an address of shared memory in a register: the compiler would compute it again at each use.
 __device__ __forceinline__ std::uint32_t Kept(const void* at) {
   auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
   asm volatile("" : "+r"(address));
@@ -28,7 +28,7 @@ __device__ __forceinline__ T& Shared(std::uint32_t address) {
   return *static_cast<T*>(__cvta_shared_to_generic(address));
 }
 
-// Begins to copy a part's tape, past the first-level cache, which the stack needs.
+// Begins to copy a tile's tape, past the first-level cache, which the stack needs.
 __device__ __forceinline__ void CopyTape(Float4* to, const Float4* from, std::uint32_t count) {
   for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
     const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + i));
@@ -38,7 +38,7 @@ __device__ __forceinline__ void CopyTape(Float4* to, const Float4* from, std::ui
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Of a sum, from x.
+// Offset of a sum from x.
 __device__ __forceinline__ std::uint32_t Slot(std::uint32_t i) {
   return 0u - (i + 1) * derivatives::kColumn;
 }
@@ -54,13 +54,13 @@ struct RowMemory {
   const DerivativeLaunch& p;
   std::uint32_t row;
   bool alive;
-  char* below;         // of the row, what other parts left
-  std::uint32_t left;  // of the part, first
-  const Float4* list;  // shared, the part's sums; its values behind its pairs
-  std::uint32_t pairs;
+  char* below;         // vectors of the row that other tiles left
+  std::uint32_t left;  // first vector that the tile leaves
+  const Float4* list;  // shared, the tile's sums; values stand behind interactions
+  std::uint32_t interactions;
   Half* local;            // the stack
-  std::uint32_t x;        // shared, of the lane: its features; sums stand before them
-  std::uint32_t vectors;  // shared, of the lane: groups of four words, then of two
+  std::uint32_t x;        // shared, the lane's features; sums stand before them
+  std::uint32_t vectors;  // shared, the lane's vectors: groups of four words, then of two
 
   __device__ __forceinline__ explicit RowMemory(const DerivativeLaunch& launch) : p(launch) {}
 
@@ -71,7 +71,7 @@ struct RowMemory {
     return Shared<float>(x + offset);
   }
 
-  // Of a vector in memory, shared or not: groups of four words of 32 lanes, then of two.
+  // Reads a vector, from shared memory or not: groups of four words of 32 lanes, then of two.
   static __device__ __forceinline__ void Load(const char* from, float (&d)[Q]) {
 #pragma unroll
     for (int v = 0; v < kFours; ++v) {
@@ -135,22 +135,22 @@ struct RowMemory {
     Store(At(offset), d);
   }
   __device__ __forceinline__ bool InSet(std::uint32_t offset, float value) const {
-    return InCategories(p.sets, offset, value);
+    return InCategories(p.tape.sets, offset, value);
   }
 
-  // To the sum over all parts.
+  // Adds to the sum over all tiles.
   __device__ __forceinline__ void AddUp(std::uint32_t i, float value) const {
     if (value == 0 || !alive) return;
-    const long long fixed = __float2ll_rn(value * p.scale);
-    atomicAdd(p.out + static_cast<std::size_t>(Listed(list, i)) * p.stride + row,
+    const long long fixed = __float2ll_rn(value * p.rows.scale);
+    atomicAdd(p.output.sums + static_cast<std::size_t>(Listed(list, i)) * p.rows.stride + row,
               static_cast<unsigned long long>(fixed));
   }
   __device__ __forceinline__ void Value(std::uint32_t i, float phi) const {
-    AddUp(pairs + i, phi);
+    AddUp(interactions + i, phi);
   }
 
   __device__ __forceinline__ char* Vector(std::uint32_t number) const {
-    return below + static_cast<std::size_t>(number) * p.stride * (Q * sizeof(float));
+    return below + static_cast<std::size_t>(number) * p.rows.stride * (Q * sizeof(float));
   }
   // Written by other blocks: not from the first-level cache.
   __device__ __forceinline__ void Below(std::uint32_t number, float (&d)[Q]) const {
@@ -174,73 +174,74 @@ struct RowMemory {
   }
 };
 
-// Blocks take parts in the order of the tickets, and a row for each of their threads.
+// A block takes tiles in the order of the tickets; each of its threads evaluates one row.
 template <int Q, bool General>
-__global__ void __launch_bounds__(32 * kMostWarps) DerivativeKernel(DerivativeLaunch p) {
-  extern __shared__ float4 derivative_shared[];
+__global__ void __launch_bounds__(32 * tuning::kMostWarps) DerivativeKernel(DerivativeLaunch p) {
+  extern __shared__ float4 block_memory[];
   __shared__ std::uint32_t ticket;
-  __shared__ DerivativePart coming;  // of the ticket
+  __shared__ DerivativeTile coming;  // tile of the ticket
   const std::uint32_t lane_index = threadIdx.x % 32;
-  auto* words = reinterpret_cast<Float4*>(derivative_shared);
-  const float4* own = derivative_shared + p.sizes.words + threadIdx.x / 32 * WarpGroups(p.sizes);
+  auto* words = reinterpret_cast<Float4*>(block_memory);
+  const float4* own =
+      block_memory + p.tape.sizes.words + threadIdx.x / 32 * WarpGroups(p.tape.sizes);
   RowMemory<Q> memory(p);
-  typename RowMemory<Q>::Half local[derivatives::kMostSlots * RowMemory<Q>::kHalves];
+  typename RowMemory<Q>::Half local[derivatives::kMostStackSlots * RowMemory<Q>::kHalves];
   memory.local = local;
   memory.vectors = Kept(own + lane_index);
-  memory.x = Kept(reinterpret_cast<const float*>(own + p.sizes.columns * 8) + lane_index);
+  memory.x = Kept(reinterpret_cast<const float*>(own + p.tape.sizes.columns * 8) + lane_index);
   std::uint32_t kept = ~0u;  // the block of rows whose x is there
-  const std::uint32_t row_blocks = (p.stride + blockDim.x - 1) / blockDim.x;
+  const std::uint32_t row_blocks = (p.rows.stride + blockDim.x - 1) / blockDim.x;
   if (threadIdx.x == 0) {
-    ticket = atomicAdd(p.progress, 1u);
-    if (ticket / row_blocks < p.count) coming = p.parts[ticket / row_blocks];
+    ticket = atomicAdd(p.output.progress, 1u);
+    if (ticket / row_blocks < p.tape.tile_count) coming = p.tape.tiles[ticket / row_blocks];
   }
   __syncthreads();
   for (;;) {
     const std::uint32_t number = ticket / row_blocks;
-    if (number >= p.count) return;
+    if (number >= p.tape.tile_count) return;
     const std::uint32_t row_block = ticket % row_blocks;
-    const DerivativePart part = coming;
-    CopyTape(words, p.words + part.first_word, part.words);
-    std::uint32_t* ended = p.progress + 1 + row_block;
-    if (threadIdx.x == 0 && part.below > 0) {
-      while (Acquired(ended + number * row_blocks) < part.below) __nanosleep(32);
+    const DerivativeTile tile = coming;
+    CopyTape(words, p.tape.words + tile.first_word, tile.words);
+    std::uint32_t* ended = p.output.progress + 1 + row_block;
+    if (threadIdx.x == 0 && tile.below > 0) {
+      while (Acquired(ended + number * row_blocks) < tile.below) __nanosleep(32);
     }
     WaitForCopies();
     __syncthreads();
-    // Drawn ahead: the answer comes while the part is worked through.
+    // Drawn ahead: the atomic's latency overlaps the tile's evaluation.
     std::uint32_t next = 0;
-    if (threadIdx.x == 0) next = atomicAdd(p.progress, 1u);
+    if (threadIdx.x == 0) next = atomicAdd(p.output.progress, 1u);
     const std::uint32_t row = row_block * blockDim.x + threadIdx.x;
-    memory.alive = row < p.stride;
-    memory.row = memory.alive ? row : p.stride - 32 + lane_index;  // the same as another warp's
+    memory.alive = row < p.rows.stride;
+    memory.row = memory.alive ? row : p.rows.stride - 32 + lane_index;  // a row of another warp
     memory.list = words;
-    memory.pairs = part.pairs;
-    memory.below = reinterpret_cast<char*>(p.below) +
+    memory.interactions = tile.interactions;
+    memory.below = reinterpret_cast<char*>(p.output.below) +
                    (memory.row / 32 * (32 * Q) + lane_index * 4) * sizeof(float);
-    memory.left = part.out;
+    memory.left = tile.out;
     if (kept != row_block) {
       kept = row_block;
-      for (std::uint32_t i = 0; i < p.sizes.features; ++i) {
+      for (std::uint32_t i = 0; i < p.tape.sizes.features; ++i) {
         Shared<float>(memory.x + i * derivatives::kColumn) =
-            __ldg(p.x + static_cast<std::size_t>(i) * p.stride + memory.row);
+            __ldg(p.rows.x + static_cast<std::size_t>(i) * p.rows.stride + memory.row);
       }
     }
-    // All lanes' sums, four slots at once: what lies before them is not in use yet.
-    for (std::uint32_t i = 0; i <= part.pairs; i += 4) {
+    // Clears all lanes' sums, four slots at once: the memory before them is not in use yet.
+    for (std::uint32_t i = 0; i <= tile.interactions; i += 4) {
       Shared<float4>(memory.x + Slot(i + 3) + lane_index * 12) = make_float4(0, 0, 0, 0);
     }
     __syncwarp();
     derivatives::Lane<Q> lane;
-    derivatives::Evaluate<General>(words, part, lane, memory);
-    if (part.above != DerivativePart::kNoPart) {
+    derivatives::Evaluate<General>(words, tile, lane, memory);
+    if (tile.above != DerivativeTile::kNoTile) {
       __syncthreads();
-      if (threadIdx.x == 0) ReleaseOne(ended + part.above * row_blocks);
+      if (threadIdx.x == 0) ReleaseOne(ended + tile.above * row_blocks);
     }
-    DerivativePart after;
-    const bool more = threadIdx.x == 0 && next / row_blocks < p.count;
-    if (more) after = p.parts[next / row_blocks];
+    DerivativeTile after;
+    const bool more = threadIdx.x == 0 && next / row_blocks < p.tape.tile_count;
+    if (more) after = p.tape.tiles[next / row_blocks];
 #pragma unroll 4
-    for (std::uint32_t i = 0; i < part.pairs; ++i) memory.AddUp(i, memory.Sum(Slot(i + 1)));
+    for (std::uint32_t i = 0; i < tile.interactions; ++i) memory.AddUp(i, memory.Sum(Slot(i + 1)));
     if (threadIdx.x == 0) ticket = next;
     if (more) coming = after;
     __syncthreads();
@@ -250,20 +251,21 @@ __global__ void __launch_bounds__(32 * kMostWarps) DerivativeKernel(DerivativeLa
 template <int Q, bool General>
 void LaunchRowsOf(const DerivativeLaunch& launch, cudaStream_t stream) {
   const auto bytes_of = [&](std::uint32_t warps) {
-    return (launch.sizes.words + warps * WarpGroups(launch.sizes)) * sizeof(float4);
+    return (launch.tape.sizes.words + warps * WarpGroups(launch.tape.sizes)) * sizeof(float4);
   };
-  const std::uint32_t warps = MostResident(launch.stride / 32, bytes_of).warps;
+  const std::uint32_t warps = MostResident(launch.rows.stride / 32, bytes_of).warps;
   const std::size_t bytes = bytes_of(warps);
   AllowSharedMemory(DerivativeKernel<Q, General>, bytes);
-  const std::uint32_t row_blocks = (launch.stride / 32 + warps - 1) / warps;
-  // As many blocks as are at work at once; no result depends on it.
+  const std::uint32_t row_blocks = (launch.rows.stride / 32 + warps - 1) / warps;
+  // As many blocks as are resident; no result depends on it.
   int resident = 1;
   CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, DerivativeKernel<Q, General>,
                                                           static_cast<int>(32 * warps), bytes),
             "occupancy");
   const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
   DerivativeKernel<Q, General>
-      <<<std::min(launch.count * row_blocks, blocks), 32 * warps, bytes, stream>>>(launch);
+      <<<std::min(launch.tape.tile_count * row_blocks, blocks), 32 * warps, bytes, stream>>>(
+          launch);
   CheckCuda(cudaGetLastError(), "interaction kernel");
 }
 

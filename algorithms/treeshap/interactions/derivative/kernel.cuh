@@ -1,9 +1,7 @@
 #pragma once
 //! @file
 //! Interaction values of models of few features on the GPU; see interactions/derivative/tape.hpp.
-//! All parts in one launch with rows as lanes, as in interactions/ancestor/kernel.cuh: a block
-//! draws one part after the other and waits for those below it, which have been drawn before; sums
-//! of 64-bit fixed point.
+//! Tiles are scheduled and sums added as in interactions/ancestor/kernel.cuh.
 
 #include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "base/cuda/streams.hpp"
@@ -12,19 +10,25 @@ namespace retable::treeshap {
 
 struct DerivativeLaunch {
   bool general = true;  //!< missing values or categories
-  const DerivativePart* parts = nullptr;
-  std::uint32_t count = 0;  //!< of parts
-  DerivativeSizes sizes;
-  const Float4* words = nullptr;
-  const std::uint32_t* sets = nullptr;
-  const float* x = nullptr;           //!< features x stride
-  std::uint32_t stride = 0;           //!< padded rows: a multiple of 32
-  float scale = 1;                    //!< units of fixed point in one
-  unsigned long long* out = nullptr;  //!< DerivativeTapeSet::sums x stride, fixed point
-  float* below = nullptr;             //!< what parts leave: vectors x stride / 32 x 32 points
-  //! Zero before: the next to be drawn, then how many have ended below each part, for each block of
-  //! rows; 1 + parts x stride / 32.
-  std::uint32_t* progress = nullptr;
+  struct Tape {
+    const DerivativeTile* tiles = nullptr;
+    std::uint32_t tile_count = 0;
+    DerivativeSizes sizes;
+    const Float4* words = nullptr;
+    const std::uint32_t* sets = nullptr;
+  } tape;
+  struct Rows {
+    const float* x = nullptr;  //!< features x stride
+    std::uint32_t stride = 0;  //!< padded row count: a multiple of 32
+    float scale = 1;           //!< fixed-point units in one
+  } rows;
+  struct Output {
+    unsigned long long* sums = nullptr;  //!< DerivativeTapeSet::sums x stride, fixed point
+    float* below = nullptr;  //!< vectors that tiles leave: vectors x stride / 32 x 32 points
+    //! Zero before: the next ticket, then for each tile and block of rows the number of tiles
+    //! below that have ended; 1 + tiles x stride / 32.
+    std::uint32_t* progress = nullptr;
+  } output;
 };
 
 //! @throws std::runtime_error on a launch failure.

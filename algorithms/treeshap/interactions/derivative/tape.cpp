@@ -15,26 +15,26 @@ namespace retable::treeshap {
 
 namespace {
 
-std::uint32_t Pair(std::int32_t a, std::int32_t b) {
-  return PairIndex(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
+std::uint32_t InteractionOf(std::int32_t a, std::int32_t b) {
+  return TriangleIndex(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b));
 }
 
-// Where parts begin, and which child of each node comes first.
-struct PartPlan {
+// Where tiles begin, and which child of each node comes first.
+struct TilePlan {
   std::vector<bool> cut, left_first;  // by node
 };
 
-// From the bottom, a subtree that would become too large is parted from its larger child.
-class PartPlanner {
+// Cuts from the bottom: a subtree that would become too large loses its larger child.
+class TilePlanner {
  public:
-  PartPlanner(const AnnotatedTree& tree, int points, std::int32_t features,
+  TilePlanner(const AnnotatedTree& tree, int points, std::int32_t features,
               const DerivativeOptions& options)
       : tree_(tree),
         points_(static_cast<std::uint32_t>(points)),
         features_(static_cast<std::uint32_t>(features)),
         options_(options) {}
 
-  PartPlan Run() {
+  TilePlan Run() {
     plan_.cut.assign(tree_.nodes.size(), false);
     plan_.left_first.assign(tree_.nodes.size(), true);
     plan_.cut[0] = true;
@@ -43,25 +43,23 @@ class PartPlanner {
   }
 
  private:
-  static constexpr std::int32_t kCutLeaves = 4;  // the work of taking the vectors of a part
-
-  struct Piece {
+  struct Subtree {
     std::int32_t leaves = 1;
     int height = 0;
-    bool whole = true;                   // nothing to cut
-    bool below = false;                  // a part of its own
-    bool simple = true;                  // a leaf or a parent of leaves
-    std::uint32_t vectors = 0;           // at most at once
-    std::vector<std::int32_t> features;  // rising, with those of parts below
-    std::vector<std::uint32_t> pairs;    // rising, those that meet here
+    bool whole = true;                        // leaves nothing to cut
+    bool below = false;                       // a tile of its own
+    bool simple = true;                       // a leaf or a parent of leaves
+    std::uint32_t vectors = 0;                // at most at once
+    std::vector<std::int32_t> features;       // ascending, with those of tiles below
+    std::vector<std::uint32_t> interactions;  // ascending, those that meet here
   };
 
-  Piece Visit(std::int32_t n) {
+  Subtree Visit(std::int32_t n) {
     const AnnotatedNode& at = tree_.nodes[static_cast<std::size_t>(n)];
     if (at.feature < 0) return {};
-    Piece left = Visit(at.left);
-    Piece right = Visit(at.right);
-    Piece whole = Joined(at.feature, left, right);
+    Subtree left = Visit(at.left);
+    Subtree right = Visit(at.right);
+    Subtree whole = Joined(at.feature, left, right);
     for (int cut = 0; cut < 2 && !Fits(whole); ++cut) {
       const bool take_left = !left.whole && (right.whole || left.leaves >= right.leaves);
       if ((take_left ? left : right).whole) break;
@@ -72,24 +70,24 @@ class PartPlanner {
     return whole;
   }
 
-  // The piece is a part of its own.
-  void Cut(std::int32_t n, Piece& piece) {
+  // Makes the subtree a tile.
+  void Cut(std::int32_t n, Subtree& subtree) {
     plan_.cut[static_cast<std::size_t>(n)] = true;
-    const std::uint32_t vectors = Count(piece.features.size());
-    piece = {kCutLeaves, 0, true, true, false, vectors, std::move(piece.features), {}};
+    const std::uint32_t vectors = Count(subtree.features.size());
+    subtree = {tuning::kTileCost, 0, true, true, false, vectors, std::move(subtree.features), {}};
   }
 
-  // Vectors while both are worked through.
-  static std::uint32_t During(const Piece& first, const Piece& second) {
+  // Vectors needed while both are evaluated.
+  static std::uint32_t During(const Subtree& first, const Subtree& second) {
     return std::max(first.vectors,
                     second.below ? 0 : Count(first.features.size()) + 1 + second.vectors);
   }
 
-  // The second is a leaf or a parent of leaves, if there is one, or a part below; else the first is
-  // the one after which fewer vectors are needed.
-  static bool LeftFirst(const Piece& left, const Piece& right) {
-    const auto rank = [](const Piece& piece, std::uint32_t vectors) {
-      return std::tuple(!piece.simple, !piece.below, ~vectors, piece.height);
+  // The second child is a leaf or a parent of leaves, if there is one, or a tile below; else the
+  // first is the child after which fewer vectors are needed.
+  static bool LeftFirst(const Subtree& left, const Subtree& right) {
+    const auto rank = [](const Subtree& subtree, std::uint32_t vectors) {
+      return std::tuple(!subtree.simple, !subtree.below, ~vectors, subtree.height);
     };
     return rank(left, During(left, right)) >= rank(right, During(right, left));
   }
@@ -102,41 +100,42 @@ class PartPlanner {
     return all;
   }
 
-  static Piece Joined(std::int32_t feature, const Piece& left, const Piece& right) {
-    Piece joined;
+  static Subtree Joined(std::int32_t feature, const Subtree& left, const Subtree& right) {
+    Subtree joined;
     joined.leaves = left.leaves + right.leaves;
     joined.height = 1 + std::max(left.height, right.height);
     joined.whole = left.features.empty() && right.features.empty();
     joined.simple = joined.whole;
     joined.features = Union(left.features, right.features);
-    // A second child that is a part of its own, or of at most one split, needs no room.
-    const auto room = [](const Piece& piece) {
-      return piece.below || piece.simple ? 0 : Count(piece.features.size());
+    // A second child that is a tile of its own, or of at most one split, keeps no vectors.
+    const auto kept = [](const Subtree& subtree) {
+      return subtree.below || subtree.simple ? 0 : Count(subtree.features.size());
     };
-    const std::uint32_t after = room(left) > 0 && room(right) > 0 ? room(left) + room(right)
+    const std::uint32_t after = kept(left) > 0 && kept(right) > 0 ? kept(left) + kept(right)
                                                                   : Count(joined.features.size());
     joined.vectors =
         std::max(after + 1, LeftFirst(left, right) ? During(left, right) : During(right, left));
     std::vector<std::uint32_t> met;
     for (const std::int32_t f : joined.features) {
-      if (f != feature) met.push_back(Pair(f, feature));
+      if (f != feature) met.push_back(InteractionOf(f, feature));
     }
     std::sort(met.begin(), met.end());
-    joined.pairs = Union(Union(left.pairs, right.pairs), met);
+    joined.interactions = Union(Union(left.interactions, right.interactions), met);
     joined.features = Union(joined.features, {feature});
     return joined;
   }
 
-  bool Fits(const Piece& piece) const {
-    return piece.leaves <= options_.part_leaves && piece.height <= derivatives::kMostSlots &&
-           features_ + Count(piece.pairs.size()) + 1 + piece.vectors * points_ <=
-               options_.part_columns;
+  bool Fits(const Subtree& subtree) const {
+    return subtree.leaves <= options_.tile_leaves &&
+           subtree.height <= derivatives::kMostStackSlots &&
+           features_ + Count(subtree.interactions.size()) + 1 + subtree.vectors * points_ <=
+               options_.tile_columns;
   }
 
   const AnnotatedTree& tree_;
   std::uint32_t points_, features_;
   const DerivativeOptions& options_;
-  PartPlan plan_;
+  TilePlan plan_;
 };
 
 // What a pass of a tree needs.
@@ -146,7 +145,7 @@ struct TreePass {
   std::size_t begin;
   int points;
   const std::vector<std::uint32_t>& sets;
-  const PartPlan& plan;
+  const TilePlan& plan;
 };
 
 // A feature of the path to the node at hand: the last split on it and the side taken.
@@ -157,14 +156,14 @@ struct Live {
   bool right;
 };
 
-// D of a subtree by a feature: where it is.
+// The vector that holds D of a subtree by a feature.
 struct Derivative {
   std::int32_t feature;
   std::uint32_t vector;
 };
 using Derivatives = std::vector<Derivative>;
 
-// The lowest vector that is free.
+// Hands out the lowest free vector.
 class VectorPool {
  public:
   std::uint32_t Take() {
@@ -184,27 +183,26 @@ class VectorPool {
   std::vector<bool> taken_;
 };
 
-// Writes one part, and those below it first. On the tape parts have the numbers in which they were
-// written: those below come first.
-class PartWriter {
+// Writes one tile after those below it, which so have lower numbers.
+class TileWriter {
  public:
-  PartWriter(const TreePass& pass, DerivativeTape& out, std::vector<Live> path)
+  TileWriter(const TreePass& pass, DerivativeTape& out, std::vector<Live> path)
       : pass_(pass), tree_(pass.tree), out_(out), path_(std::move(path)) {}
 
-  // The part's number, and the features by which it leaves D, in order.
-  std::uint32_t Part(std::int32_t root, std::vector<std::int32_t>& left_features) {
+  // Returns the tile's number, and the features by which it leaves D, in order.
+  std::uint32_t Write(std::int32_t root, std::vector<std::int32_t>& left_features) {
     const Derivatives result = Visit(root);
     for (const Derivative& d : result) left_features.push_back(d.feature);
     Leave(result, root == 0);
     Head(derivatives::kEnd, 0, 0);
     Tail();
-    DerivativePart part = Finish();
-    part.out = out_.vectors;
-    part.below = Count(below_.size());
+    DerivativeTile tile = Finish();
+    tile.out = out_.vectors;
+    tile.below = Count(below_.size());
     if (root != 0) out_.vectors += 1 + Count(result.size());
-    const std::uint32_t number = Count(out_.parts.size());
-    for (const std::uint32_t below : below_) out_.parts[below].above = number;
-    out_.parts.push_back(part);
+    const std::uint32_t number = Count(out_.tiles.size());
+    for (const std::uint32_t below : below_) out_.tiles[below].above = number;
+    out_.tiles.push_back(tile);
     return number;
   }
 
@@ -212,7 +210,7 @@ class PartWriter {
     std::vector<std::uint32_t> list;
     for (const Derivative& d : result) {
       list.push_back(Offset(d.vector));
-      if (root) values_.push_back(Pair(d.feature, d.feature));
+      if (root) values_.push_back(InteractionOf(d.feature, d.feature));
     }
     Head(root ? derivatives::kValues : derivatives::kLeave, 0, Count(result.size()));
     Words(list, ops_);
@@ -228,29 +226,29 @@ class PartWriter {
     return vector * Count(static_cast<std::size_t>(pass_.points)) * derivatives::kColumn;
   }
 
-  DerivativePart Finish() {
+  DerivativeTile Finish() {
     Group({});  // where the next head would be
     std::vector<Float4>& words = out_.words;
-    DerivativePart part;
-    part.group = static_cast<std::uint32_t>(tree_.group);
-    part.first_word = Count(words.size());
-    part.factors = Count(path_.size());
-    part.pairs = Count(pair_list_.size());
-    part.values = Count(values_.size());
-    pair_list_.insert(pair_list_.end(), values_.begin(), values_.end());
-    Words(pair_list_, words);
+    DerivativeTile tile;
+    tile.group = static_cast<std::uint32_t>(tree_.group);
+    tile.first_word = Count(words.size());
+    tile.factors = Count(path_.size());
+    tile.interactions = Count(interactions_.size());
+    tile.values = Count(values_.size());
+    interactions_.insert(interactions_.end(), values_.begin(), values_.end());
+    Words(interactions_, words);
     Points(words, [](double, double weight) { return weight; });
     Points(words, [](double t, double) { return t; });
     for (const Live& live : path_) Factor(words, live);
     words.insert(words.end(), ops_.begin(), ops_.end());
-    part.words = Count(words.size()) - part.first_word;
+    tile.words = Count(words.size()) - tile.first_word;
     DerivativeSizes& sizes = out_.sizes;
-    sizes.words = std::max(sizes.words, part.words);
+    sizes.words = std::max(sizes.words, tile.words);
     sizes.columns =
-        std::max(sizes.columns,
-                 part.pairs + 1 + pool_.most() * Count(static_cast<std::size_t>(pass_.points)));
+        std::max(sizes.columns, tile.interactions + 1 +
+                                    pool_.most() * Count(static_cast<std::size_t>(pass_.points)));
     sizes.slots = std::max(sizes.slots, static_cast<std::uint32_t>(slots_));
-    return part;
+    return tile;
   }
 
   void Factor(std::vector<Float4>& words, const Live& live) {
@@ -282,7 +280,7 @@ class PartWriter {
     Group({Word(static_cast<std::uint32_t>(op)), Word(y), Word(z), 0});
   }
 
-  // The head of a node: its second child's share and what the row adds to it. `a` in the high half.
+  // The head of a node: its second child's weight, what the row adds to it, `a` in the high half.
   void Head(derivatives::Op op, const AnnotatedNode& at, bool right_second, std::uint32_t a) {
     last_ = ops_.size();
     const double w = right_second ? 1 - at.left_weight : at.left_weight;
@@ -291,7 +289,7 @@ class PartWriter {
            static_cast<float>(right_second ? -w : 1 - w)});
   }
 
-  // Ends the operation: its length is known.
+  // Ends the instruction: its length is known.
   void Tail() {
     const std::uint32_t length = Count(ops_.size() - last_);
     ops_[last_].x = Word(std::bit_cast<std::uint32_t>(ops_[last_].x) | length << 4);
@@ -304,10 +302,10 @@ class PartWriter {
   }
 
   // g and e of a node whose covers are c, times a factor.
-  void Shares(double c, double factor) {
+  void WriteG(double c, double factor) {
     Points(ops_, [&](double t, double) { return t / (t + c * (1 - t)) * factor; });
   }
-  void Slopes(double c, double factor) {
+  void WriteE(double c, double factor) {
     Points(ops_, [&](double t, double) {
       const double d = t + c * (1 - t);
       return c / (d * d) * factor;
@@ -346,21 +344,21 @@ class PartWriter {
     const auto slot = static_cast<std::uint32_t>(slots - 1);
     Head(derivatives::kDown, at, left_first, slot);
     Group(Split(at));
-    Shares(at.cover_above, 1);
+    WriteG(at.cover_above, 1);
     Tail();
     const Derivatives of_first = Child(n, first);
     if (node(second).height <= 1) return Up(at, slot, of_first, {}, second);
     if (Cut(second)) return Up(at, slot, of_first, TakenBy(n, second), second);
-    // K of the first waits where a derivative could.
+    // K of the first child waits in a free vector.
     const std::uint32_t kept = pool_.Take();
-    const std::uint32_t places = slot | Offset(kept) / derivatives::kColumn
-                                            << derivatives::kIndexShift;
-    Head(derivatives::kMid, at, left_first, places);
-    Shares(at.cover_above, 1);
+    const std::uint32_t operands = slot | Offset(kept) / derivatives::kColumn
+                                              << derivatives::kIndexShift;
+    Head(derivatives::kMid, at, left_first, operands);
+    WriteG(at.cover_above, 1);
     Tail();
     const Derivatives of_second = Child(n, second);
     pool_.Give(kept);
-    return Up(at, places, of_first, of_second, second);
+    return Up(at, operands, of_first, of_second, second);
   }
 
   // Calls the function with the path to a child.
@@ -389,25 +387,25 @@ class PartWriter {
     return OnPath(parent, n, [&] { return Cut(n) ? Copied(Below(n)) : Visit(n); });
   }
 
-  // A second child that is a part: its vectors stay where it leaves them, K before them.
+  // A second child that is a tile: its vectors are read where it leaves them, K before them.
   Derivatives TakenBy(std::int32_t parent, std::int32_t n) {
     return OnPath(parent, n, [&] { return Below(n); });
   }
 
-  // Writes the part; its vectors have the numbers of what it leaves.
+  // Writes the tile; its vectors have the numbers of what it leaves.
   Derivatives Below(std::int32_t n) {
     std::vector<std::int32_t> features;
-    const std::uint32_t number = PartWriter(pass_, out_, path_).Part(n, features);
+    const std::uint32_t number = TileWriter(pass_, out_, path_).Write(n, features);
     below_.push_back(number);
     Derivatives result;
     for (const std::int32_t f : features) {
-      result.push_back({f, out_.parts[number].out + 1 + Count(result.size())});
+      result.push_back({f, out_.tiles[number].out + 1 + Count(result.size())});
     }
     return result;
   }
 
   Derivatives Copied(Derivatives below) {
-    Head(derivatives::kPart, below[0].vector - 1, Count(below.size()));
+    Head(derivatives::kTile, below[0].vector - 1, Count(below.size()));
     std::vector<std::uint32_t> list;
     for (Derivative& d : below) {
       d.vector = pool_.Take();
@@ -418,15 +416,15 @@ class PartWriter {
     return below;
   }
 
-  // A parent of two leaves, as an operation or within one.
+  // A parent of two leaves, as an instruction or within one.
   Derivatives Simple(std::int32_t n, std::uint32_t vector) {
     const AnnotatedNode& at = node(n);
-    Head(derivatives::kPair, at, true, Offset(vector) / derivatives::kColumn);
+    Head(derivatives::kLeafParent, at, true, Offset(vector) / derivatives::kColumn);
     ops_[last_].y = static_cast<float>(at.value);
     Group(Split(at));
     const double difference = node(at.right).value - node(at.left).value;
-    Shares(at.cover_above, difference);
-    Slopes(at.cover_above, difference);
+    WriteG(at.cover_above, difference);
+    WriteE(at.cover_above, difference);
     Tail();
     return {{at.feature, vector}};
   }
@@ -455,8 +453,8 @@ class PartWriter {
     Group({Word(own), Word(Met(node(first).feature, at.feature)),
            Word(leaf ? 0 : Met(node(second).feature, at.feature)),
            leaf ? static_cast<float>(node(second).value) : Word(to_second)});
-    Shares(at.cover_above, 1);
-    Slopes(at.cover_above, 1);
+    WriteG(at.cover_above, 1);
+    WriteE(at.cover_above, 1);
     Simple(first, result[0].vector);
     if (!leaf) Simple(second, 0);
     last_ = head;
@@ -467,8 +465,8 @@ class PartWriter {
   Derivatives Up(const AnnotatedNode& at, std::uint32_t slot, const Derivatives& first,
                  const Derivatives& second, std::int32_t second_node) {
     const bool leaf = Leaf(second_node);
-    const bool pair = node(second_node).height == 1;
-    const bool part = Cut(second_node);
+    const bool leaf_parent = node(second_node).height == 1;
+    const bool below = Cut(second_node);
     std::vector<std::uint32_t> both;
     std::vector<std::uint32_t> only_first;
     std::vector<std::uint32_t> only_second;
@@ -479,38 +477,39 @@ class PartWriter {
       if (it == second.end()) {
         only_first.insert(only_first.end(), {Offset(d.vector), sum});
       } else {
-        both.insert(both.end(), {Offset(d.vector), part ? it->vector : Offset(it->vector), sum, 0});
-        if (!part) pool_.Give(it->vector);
+        both.insert(both.end(),
+                    {Offset(d.vector), below ? it->vector : Offset(it->vector), sum, 0});
+        if (!below) pool_.Give(it->vector);
       }
     }
     for (const Derivative& d : second) {
       if (Find(first, d.feature) != first.end()) continue;
       const std::uint32_t sum = Met(d.feature, at.feature);
-      result.push_back({d.feature, part ? pool_.Take() : d.vector});
+      result.push_back({d.feature, below ? pool_.Take() : d.vector});
       const std::uint32_t to = Offset(result.back().vector);
-      if (part) {
+      if (below) {
         only_second.insert(only_second.end(), {to, d.vector, sum, 0});
       } else {
         only_second.insert(only_second.end(), {to, sum});
       }
     }
-    const std::uint32_t to_second = pair ? Target(result, node(second_node).feature) : 0;
+    const std::uint32_t to_second = leaf_parent ? Target(result, node(second_node).feature) : 0;
     const std::uint32_t own = Target(result, at.feature);
     const std::size_t head = ops_.size();
-    Head(leaf   ? derivatives::kUpLeaf
-         : pair ? derivatives::kUpPair
-         : part ? derivatives::kUpPart
-                : derivatives::kUp,
+    Head(leaf          ? derivatives::kUpLeaf
+         : leaf_parent ? derivatives::kUpLeafParent
+         : below       ? derivatives::kUpTile
+                       : derivatives::kUp,
          at, second_node == at.right, slot);
     Group({Word(own),
            Word(Count(both.size() / 4) | Count(only_first.size() / 2) << 8 |
-                Count(only_second.size() / (part ? 4 : 2)) << 16),
-           Word(pair ? Met(node(second_node).feature, at.feature) : 0),
+                Count(only_second.size() / (below ? 4 : 2)) << 16),
+           Word(leaf_parent ? Met(node(second_node).feature, at.feature) : 0),
            leaf ? static_cast<float>(node(second_node).value)
-                : Word(part ? second[0].vector - 1 : to_second)});
-    Shares(at.cover_above, 1);
-    Slopes(at.cover_above, 1);
-    if (pair) Simple(second_node, 0);
+                : Word(below ? second[0].vector - 1 : to_second)});
+    WriteG(at.cover_above, 1);
+    WriteE(at.cover_above, 1);
+    if (leaf_parent) Simple(second_node, 0);
     Words(both, ops_);
     Words(only_first, ops_);
     Words(only_second, ops_);
@@ -523,11 +522,12 @@ class PartWriter {
     return 0u - (slot + 1) * derivatives::kColumn;
   }
 
-  // Of the sum of two features that meet; a feature does not meet itself.
+  // Slot of the interaction of two features that meet; a feature does not meet itself.
   std::uint32_t Met(std::int32_t a, std::int32_t b) {
     if (a == b) return SlotOffset(0);
-    const auto [it, fresh] = slot_of_.try_emplace(Pair(a, b), Count(pair_list_.size()) + 1);
-    if (fresh) pair_list_.push_back(Pair(a, b));
+    const auto [it, fresh] =
+        slot_of_.try_emplace(InteractionOf(a, b), Count(interactions_.size()) + 1);
+    if (fresh) interactions_.push_back(InteractionOf(a, b));
     return SlotOffset(it->second);
   }
 
@@ -537,42 +537,13 @@ class PartWriter {
   std::vector<Live> path_;
   std::vector<std::uint32_t> below_;
   std::vector<Float4> ops_;
-  std::size_t last_ = 0;  // operation
+  std::size_t last_ = 0;  // last instruction's head
   VectorPool pool_;
-  std::vector<std::uint32_t> pair_list_, values_;
+  std::vector<std::uint32_t> interactions_, values_;
   std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
   int slots_ = 0;
   std::unordered_map<std::int32_t, int> slots_of_;
 };
-
-double LargestLeaf(const AnnotatedTree& tree) {
-  double most = 0;
-  for (const AnnotatedNode& node : tree.nodes) most = std::max(most, std::abs(node.value));
-  return most;
-}
-
-// Renumbers the parts, the longest way to the root first: a part's is longer than that of the part
-// above it.
-void Order(DerivativeTape& tape) {
-  const std::vector<DerivativePart> parts = std::move(tape.parts);
-  std::vector<std::size_t> way(parts.size());
-  std::vector<std::uint32_t> order(parts.size());
-  for (std::size_t i = parts.size(); i-- > 0;) {
-    const std::uint32_t above = parts[i].above;
-    way[i] = parts[i].words + (above == DerivativePart::kNoPart ? 0 : way[above]);
-    order[i] = Count(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return way[a] > way[b]; });
-  std::vector<std::uint32_t> number(parts.size());
-  for (std::size_t i = 0; i < order.size(); ++i) number[order[i]] = Count(i);
-  tape.parts.clear();
-  for (const std::uint32_t old : order) {
-    DerivativePart part = parts[old];
-    if (part.above != DerivativePart::kNoPart) part.above = number[part.above];
-    tape.parts.push_back(part);
-  }
-}
 
 }  // namespace
 
@@ -582,12 +553,7 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
     throw std::invalid_argument("derivatives are for models of few features");
   }
   DerivativeTapeSet out;
-  std::vector<std::uint32_t> offsets;
-  for (const CategorySet& set : model.sets) {
-    offsets.push_back(Count(out.sets.size()));
-    out.sets.push_back(Count(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
-    out.sets.insert(out.sets.end(), set.left.begin(), set.left.end());
-  }
+  const std::vector<std::uint32_t> offsets = AppendSets(model.sets, out.sets);
   std::map<int, DerivativeTape> tapes;
   std::map<int, QuadratureRule> rules;
   for (const AnnotatedTree& tree : model.trees) {
@@ -600,18 +566,18 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
       DerivativeTape& tape = tapes[size];
       tape.points = size;
       tape.sizes.features = static_cast<std::uint32_t>(model.features);
-      const PartPlan plan = PartPlanner(tree, size, model.features, options).Run();
+      const TilePlan plan = TilePlanner(tree, size, model.features, options).Run();
       std::vector<std::int32_t> features;
-      PartWriter({tree, rules[exact], begin, size, offsets, plan}, tape, {}).Part(0, features);
+      TileWriter({tree, rules[exact], begin, size, offsets, plan}, tape, {}).Write(0, features);
       begin += static_cast<std::size_t>(size);
     }
   }
   for (auto& [points, tape] : tapes) {
-    Order(tape);
+    OrderTiles(tape.tiles);
     out.tapes.push_back(std::move(tape));
   }
-  out.sums = NumberSums(out.tapes, [](DerivativeTape& tape, const DerivativePart& part) {
-    return WordsFrom(tape.words, part.first_word, part.pairs + part.values);
+  out.sums = NumberSums(out.tapes, [](DerivativeTape& tape, const DerivativeTile& tile) {
+    return WordsFrom(tape.words, tile.first_word, tile.interactions + tile.values);
   });
   return out;
 }

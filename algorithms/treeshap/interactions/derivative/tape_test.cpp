@@ -31,22 +31,22 @@ template <int Q>
 struct ArrayMemory {
   const DerivativeTapeSet& set;
   std::span<const float> x;
-  const DerivativePart& part;
+  const DerivativeTile& tile;
   const Float4* words;
-  std::vector<Vector<Q>>& left;  // by all parts
-  std::vector<float> sums;       // the first is nobody's
+  std::vector<Vector<Q>>& left;  // what all tiles leave
+  std::vector<float> sums;       // the first belongs to no interaction
   std::vector<Vector<Q>> vectors;
   std::vector<Vector<Q>> stack;
 
   ArrayMemory(const DerivativeTapeSet& tapes, const DerivativeTape& tape,
-              std::span<const float> row, const DerivativePart& one, std::vector<Vector<Q>>& all)
+              std::span<const float> row, const DerivativeTile& one, std::vector<Vector<Q>>& all)
       : set(tapes),
         x(row),
-        part(one),
+        tile(one),
         words(tape.words.data() + one.first_word),
         left(all),
-        sums(one.pairs + 1 + one.values, 0.0f),
-        vectors((tape.sizes.columns - one.pairs - 1) / Q),
+        sums(one.interactions + 1 + one.values, 0.0f),
+        vectors((tape.sizes.columns - one.interactions - 1) / Q),
         stack(tape.sizes.slots) {
     Vector<Q> none;
     none.fill(NAN);
@@ -70,19 +70,19 @@ struct ArrayMemory {
   void Get(std::uint32_t offset, float (&d)[Q]) { std::copy_n(Of(offset).begin(), Q, d); }
   void Put(std::uint32_t offset, const float (&d)[Q]) { std::copy_n(d, Q, Of(offset).begin()); }
   float& Sum(std::uint32_t offset) { return sums.at((0u - offset) / derivatives::kColumn - 1); }
-  void Value(std::uint32_t i, float phi) { sums.at(part.pairs + 1 + i) = phi; }
+  void Value(std::uint32_t i, float phi) { sums.at(tile.interactions + 1 + i) = phi; }
   void Below(std::uint32_t vector, float (&d)[Q]) { std::copy_n(left.at(vector).begin(), Q, d); }
   void Leave(std::uint32_t i, const float (&d)[Q]) {
-    std::copy_n(d, Q, left.at(part.out + i).begin());
+    std::copy_n(d, Q, left.at(tile.out + i).begin());
   }
 
   void Evaluate() {
     derivatives::Lane<Q> lane;
     if (!set.sets.empty() ||
         std::any_of(x.begin(), x.end(), [](float v) { return std::isnan(v); })) {
-      derivatives::Evaluate<true>(words, part, lane, *this);
+      derivatives::Evaluate<true>(words, tile, lane, *this);
     } else {
-      derivatives::Evaluate<false>(words, part, lane, *this);
+      derivatives::Evaluate<false>(words, tile, lane, *this);
     }
   }
 };
@@ -91,21 +91,21 @@ template <int Q>
 void RunTape(const DerivativeTapeSet& set, const DerivativeTape& tape, const TreeEnsemble& model,
              const RowBlock& rows, std::vector<double>& phi, std::vector<double>& out) {
   const auto f = static_cast<std::size_t>(model.features);
-  // Not a number until a part has run: the order must be right.
+  // Not a number until a tile has run: the order must be right.
   Vector<Q> none;
   none.fill(NAN);
   for (std::size_t r = 0; r < rows.rows; ++r) {
     std::vector<Vector<Q>> left(tape.vectors, none);
-    for (const DerivativePart& part : tape.parts) {
-      ArrayMemory<Q> memory(set, tape, rows.row(r), part, left);
+    for (const DerivativeTile& tile : tape.tiles) {
+      ArrayMemory<Q> memory(set, tape, rows.row(r), tile, left);
       memory.Evaluate();
-      double* matrix = out.data() + r * InteractionsPerRow(model) + part.group * (f + 1) * (f + 1);
-      for (std::uint32_t i = 0; i < part.pairs + part.values; ++i) {
-        const PairSum& of = set.sums.at(Listed(memory.words, i));
-        EXPECT_EQ(of.group, part.group);
+      double* matrix = out.data() + r * InteractionsPerRow(model) + tile.group * (f + 1) * (f + 1);
+      for (std::uint32_t i = 0; i < tile.interactions + tile.values; ++i) {
+        const InteractionSum& of = set.sums.at(Listed(memory.words, i));
+        EXPECT_EQ(of.group, tile.group);
         const auto sum = static_cast<double>(memory.sums[i + 1]);
         if (of.high == of.low) {
-          phi[r * ValuesPerRow(model) + part.group * (f + 1) + of.high] += sum;
+          phi[r * ValuesPerRow(model) + tile.group * (f + 1) + of.high] += sum;
         } else {
           matrix[of.high * (f + 1) + of.low] += sum / 2;
           matrix[of.low * (f + 1) + of.high] += sum / 2;
@@ -164,7 +164,7 @@ TEST(DerivativeTape, MatchesAllSubsets) {
   }
 }
 
-// Forty splits below each other: parts as high as a stack is deep.
+// Forty splits below each other: tiles as high as a stack is deep.
 TEST(DerivativeTape, MatchesTheProcessorOnAChain) {
   const TreeEnsemble model = ChainEnsemble(40, 10, 0.8, 3);
   const auto values = RandomRows(model, 6, 0.1, 5);

@@ -133,13 +133,14 @@ class DeviceQuadrature final : public TreeExplainer {
     RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const bool many = rows.rows >= kMinSharedRows;
-    std::unique_ptr<PairsOnDevice>& pairs = pairs_[many ? 1 : 0];
+    std::unique_ptr<DeviceInteractions>& pairs = pairs_[many ? 1 : 0];
     if (pairs == nullptr) {
       const bool small = LeafCount(model_) < kManyLeaves;
       DerivativeOptions by_derivatives;
-      if (small) by_derivatives.part_leaves = 32;  // enough parts for all blocks
-      pairs = ByDerivatives(many, small) ? std::make_unique<PairsOnDevice>(model_, by_derivatives)
-                                         : std::make_unique<PairsOnDevice>(model_, Parts(many));
+      if (small) by_derivatives.tile_leaves = 32;  // enough parts for all blocks
+      pairs = ByDerivatives(many, small)
+                  ? std::make_unique<DeviceInteractions>(model_, by_derivatives)
+                  : std::make_unique<DeviceInteractions>(model_, Tiles(many));
     }
     seconds_ = pairs->Run(rows, expected_, matrices);
   }
@@ -156,15 +157,16 @@ class DeviceQuadrature final : public TreeExplainer {
     return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
   }
 
-  // Few rows are seldom alike. Sums for the pairs of a unit's features are in shared memory: small
-  // units where there are many.
-  PairOptions Parts(bool many) const {
-    PairOptions options;
+  // Few rows are seldom alike. Sums for the pairs of a subtree's features are in shared memory:
+  // small subtrees where there are many.
+  InteractionOptions Tiles(bool many) const {
+    InteractionOptions options;
     if (share_ >= 0) {
-      options.unit_leaves = share_;
+      options.subtree_leaves = share_;
     } else if (many) {
-      options = {
-          .unit_leaves = shape_.features <= 64 ? 16 : 8, .part_leaves = 97, .part_pairs = 160};
+      options = {.subtree_leaves = shape_.features <= 64 ? 16 : 8,
+                 .tile_leaves = 97,
+                 .tile_interactions = 160};
     }
     return options;
   }
@@ -319,9 +321,9 @@ class DeviceQuadrature final : public TreeExplainer {
   std::unique_ptr<SharedQuadrature> shared_;
   bool categorical_ = false;
   AccumulatorLayout layout_ = AccumulatorLayout::kPerFeature;
-  TreeEnsemble shape_;                       // features and groups alone
-  TreeEnsemble model_;                       // for interactions, compiled at first use
-  std::unique_ptr<PairsOnDevice> pairs_[2];  // for few rows and for many
+  TreeEnsemble shape_;                            // features and groups alone
+  TreeEnsemble model_;                            // for interactions, compiled at first use
+  std::unique_ptr<DeviceInteractions> pairs_[2];  // for few rows and for many
   std::vector<double> expected_;
   std::vector<std::unique_ptr<DeviceValueTape>> tapes_;
   DeviceArray<std::uint32_t> sets_;
