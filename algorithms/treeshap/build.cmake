@@ -1,5 +1,5 @@
 # The row-blocked CPU kernels: one object for each instruction set, chosen at run time. A fused
-# multiply-add is welcome here: no CUDA twin shares these bits.
+# multiply-add is welcome here: no CUDA implementation shares these bits.
 set(treeshap_folder ${CMAKE_SOURCE_DIR}/algorithms/treeshap)
 if(RETABLE_SANITIZE)
   set(treeshap_optimise -Og)  # as everything there: a quarter of the time to compile

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Operations of the two ways to exact tree SHAP: what a method declares as its work.
+//! Flop counts of the two ways to exact tree SHAP: what a method declares as its work.
 //!
 //! Counted is what cannot be left out, an addition, a multiplication or a division each as one; a
 //! method that needs more of them (two directions of a comparison, tables) reaches a smaller share

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Sets of features, as rising lists.
+//! Sorted sets of features.
 
 #include <algorithm>
 #include <cstdint>

@@ -5,9 +5,14 @@
 #include <bit>
 #include <cstdint>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "base/parallel.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "algorithms/treeshap/host/row_kernels.cuh"
+#endif
 
 namespace retable::treeshap {
 
@@ -33,7 +38,7 @@ constexpr std::size_t Parts(std::size_t count, std::size_t part) {
   return (count + part - 1) / part;
 }
 
-// Numbers [begin, begin + count) of a piece to their place, with the expected values.
+// Numbers [begin, begin + count) of a piece to the results, with the expected values.
 template <class Number>
 void Write(const Number* from, std::size_t begin, std::size_t count, const ResultBlocks& to) {
   double* results = to.results.data() + begin;
@@ -90,8 +95,7 @@ class PipelineRun {
   }
   std::size_t Chunks(std::size_t piece) const { return Parts(Numbers(piece), plan_.chunk); }
 
-  // A thread that sleeps takes longer to come than such a call: all are called at once, and those
-  // who come in time wait for results.
+  // Waking a worker outlasts a small call: all are woken at once and wait for results.
   void RunSmall() {
     const std::size_t rows = RowChunks(0);
     std::atomic<std::size_t> sent = 0;
@@ -170,7 +174,7 @@ class PipelineRun {
         try {
           body(chunk);
         } catch (...) {
-          failed_ = true;  // nobody waits for what will not come
+          failed_ = true;  // releases the waiting threads
           throw;
         }
       }
@@ -210,5 +214,118 @@ void WriteExpected(const ResultBlocks& to) {
     block.back() = to.expected[m % to.expected.size()];
   });
 }
+
+#if defined(RETABLE_HAS_CUDA)
+
+// Few results: a kernel writes them into the host's buffers.
+constexpr std::size_t kFewNumbers = std::size_t{1} << 18;
+
+template <class Number>
+DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain)
+    : zeros_(zeros), explain_(std::move(explain)) {
+  CheckCuda(cudaGetDevice(&device_), "cudaGetDevice");
+}
+
+// What is under way must not outlive the memory it goes to.
+template <class Number>
+DevicePipeline<Number>::~DevicePipeline() {
+  if (under_way_) cudaDeviceSynchronize();
+}
+
+template <class Number>
+double DevicePipeline<Number>::Run(const RowBlock& rows, std::size_t piece_rows, int threads,
+                                   const ResultBlocks& to, bool once) {
+  seconds_ = 0;
+  once_ = once;
+  RunPipeline<Number>(*this, rows, piece_rows, threads, to);
+  under_way_ = false;
+  return seconds_;
+}
+
+template <class Number>
+void DevicePipeline<Number>::Begin(const PipelinePlan& plan) {
+  if (under_way_) CheckCuda(cudaDeviceSynchronize(), "an earlier call");  // it ended with an error
+  plan_ = plan;
+  for (std::size_t s = 0; s < std::min(plan.pieces, kPipelineSlots); ++s) {
+    Slot& slot = slots_[s];
+    slot.host_rows.Reserve(plan.piece_rows * plan.columns);
+    slot.rows.Reserve(plan.piece_rows * plan.columns);
+    slot.out.Reserve(plan.piece_rows * plan.per_row);
+    slot.buffers.Reserve(plan.buffers * plan.chunk);
+    while (slot.arrived.size() < plan.buffers) {
+      slot.arrived.push_back(std::make_unique<CudaEvent>(cudaEventDisableTiming));
+    }
+  }
+  const std::size_t numbers = plan.piece_rows * plan.per_row;
+  direct_ = std::is_same_v<Number, float> && plan.pieces == 1 && numbers <= kFewNumbers &&
+            numbers <= plan.buffers * plan.chunk && slots_[0].buffers.pinned();
+  once_ = once_ && direct_ && slots_[0].host_rows.pinned();
+  under_way_ = true;
+}
+
+template <class Number>
+void DevicePipeline<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
+  if (once_) return;
+  Select();
+  CheckCuda(cudaMemcpyAsync(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin,
+                            count * sizeof(float), cudaMemcpyHostToDevice, up()),
+            "upload");
+}
+
+template <class Number>
+void DevicePipeline<Number>::Start(std::size_t slot, std::size_t rows, bool missing) {
+  Select();
+  Slot& s = slots_[slot];
+  const bool alone = plan_.pieces == 1;
+  if (!alone) {
+    s.sent.Record(up_.get());
+    CheckCuda(cudaStreamWaitEvent(main_.get(), s.sent.get()), "wait");
+  }
+  constexpr bool narrow = std::is_same_v<Number, float>;
+  const std::size_t numbers = rows * plan_.per_row;
+  double* out = nullptr;
+  if constexpr (narrow) {
+    out = sums_.Reserve(numbers);
+  } else {
+    out = s.out.data();
+  }
+  if (zeros_) CheckCuda(cudaMemsetAsync(out, 0, numbers * sizeof(double), main_.get()), "memset");
+  s.started.Record(main_.get());
+  const float* const from = once_ ? s.host_rows.data() : s.rows.data();
+  explain_({from, static_cast<std::uint32_t>(rows), missing, out, main_.get()});
+  s.stopped.Record(main_.get());
+  if constexpr (narrow)
+    RoundResults(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());
+  if (!alone || direct_) s.ready.Record(main_.get());
+  if (!alone) CheckCuda(cudaStreamWaitEvent(s.down.get(), s.ready.get()), "wait");
+}
+
+template <class Number>
+void DevicePipeline<Number>::Fetch(std::size_t slot, std::size_t buffer, std::size_t begin,
+                                   std::size_t count) {
+  if (direct_) return;
+  Select();
+  Slot& s = slots_[slot];
+  CheckCuda(cudaMemcpyAsync(s.buffers.data() + buffer * plan_.chunk, s.out.data() + begin,
+                            count * sizeof(Number), cudaMemcpyDeviceToHost, down(slot)),
+            "download");
+  s.arrived[buffer]->Record(down(slot));
+}
+
+template <class Number>
+const Number* DevicePipeline<Number>::Wait(std::size_t slot, std::size_t buffer) {
+  (direct_ ? slots_[slot].ready : *slots_[slot].arrived[buffer]).Wait();
+  return slots_[slot].buffers.data() + buffer * plan_.chunk;
+}
+
+template <class Number>
+void DevicePipeline<Number>::Finish(std::size_t slot) {
+  seconds_ += slots_[slot].stopped.SecondsSince(slots_[slot].started);
+}
+
+template class DevicePipeline<float>;
+template class DevicePipeline<double>;
+
+#endif
 
 }  // namespace retable::treeshap

@@ -13,9 +13,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {
 
@@ -26,7 +31,7 @@ struct PipelinePlan {
   std::size_t columns = 0;  //!< floats of a row
   std::size_t per_row = 0;  //!< results of a row
   std::size_t chunk = 0;    //!< results that a buffer holds
-  std::size_t buffers = 0;  //!< of a slot
+  std::size_t buffers = 0;  //!< buffers of a slot
 };
 
 inline constexpr std::size_t kPipelineSlots = 2;
@@ -70,7 +75,7 @@ struct ResultBlocks {
 struct PipelineLimits {
   std::size_t least_chunk = std::size_t{1} << 15;  //!< numbers
   std::size_t most_chunk = std::size_t{1} << 18;
-  std::size_t buffers = 64;  //!< of a slot, each of a chunk
+  std::size_t buffers = 64;  //!< buffers of a slot, one chunk each
 };
 
 //! Explains the rows, at most `piece_rows` at once (even pieces), with up to `threads` threads of
@@ -90,5 +95,74 @@ constexpr std::size_t RowsPerPiece(std::size_t per_row) {
 
 //! Zeros and the expected values: the results of a model without splits.
 void WriteExpected(const ResultBlocks& to);
+
+#if defined(RETABLE_HAS_CUDA) || defined(__CUDACC__)
+
+//! What a method explains: `count` x columns values in device memory, to `out`, on the stream.
+struct DeviceBatch {
+  const float* rows = nullptr;
+  std::uint32_t count = 0;
+  bool missing = false;   //!< a value is NaN
+  double* out = nullptr;  //!< count x results of a row
+  cudaStream_t stream = nullptr;
+};
+
+//! Results are doubles on the device and travel as Number. Belongs to the device that is current
+//! when it is made.
+template <class Number>
+class DevicePipeline final : public PipelineDevice<Number> {
+ public:
+  //! `explain` returns when all that a piece needs is in the stream. `zeros`: it adds to its
+  //! results.
+  DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain);
+  ~DevicePipeline() override;
+
+  //! RunPipeline; @return the seconds that the device explained, without clearing and rounding.
+  //! `once`: rows are read once, and may stay with the host where a copy would take longer.
+  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to,
+             bool once = false);
+
+  void Begin(const PipelinePlan& plan) override;
+  float* Rows(std::size_t slot) override { return slots_[slot].host_rows.data(); }
+  void Upload(std::size_t slot, std::size_t begin, std::size_t count) override;
+  void Start(std::size_t slot, std::size_t rows, bool missing) override;
+  void Fetch(std::size_t slot, std::size_t buffer, std::size_t begin, std::size_t count) override;
+  const Number* Wait(std::size_t slot, std::size_t buffer) override;
+  void Finish(std::size_t slot) override;
+
+ private:
+  struct Slot {
+    PinnedArray<float> host_rows;
+    DeviceArray<float> rows;
+    DeviceArray<Number> out;
+    PinnedArray<Number> buffers;
+    std::vector<std::unique_ptr<CudaEvent>> arrived;  // in each buffer
+    CudaEvent sent{cudaEventDisableTiming}, ready{cudaEventDisableTiming};
+    CudaEvent started, stopped;
+    CudaStream down;
+  };
+
+  cudaStream_t up() const { return plan_.pieces > 1 ? up_.get() : main_.get(); }
+  cudaStream_t down(std::size_t slot) const {
+    return plan_.pieces > 1 ? slots_[slot].down.get() : main_.get();
+  }
+  void Select() const { CheckCuda(cudaSetDevice(device_), "cudaSetDevice"); }
+
+  int device_ = 0;
+  bool zeros_;
+  std::function<void(const DeviceBatch&)> explain_;
+  PipelinePlan plan_;
+  CudaStream up_, main_;
+  Slot slots_[kPipelineSlots];
+  DeviceArray<double> sums_;  // where they travel as floats
+  // Few results: what rounds them writes them into the host's buffers, and rows are read from
+  // there, which takes less time than to begin a copy.
+  bool direct_ = false;
+  bool once_ = false;  // and rows are read once
+  bool under_way_ = false;
+  double seconds_ = 0;
+};
+
+#endif
 
 }  // namespace retable::treeshap

@@ -1,9 +1,9 @@
 #pragma once
 //! @file
-//! Several explainers side by side, each with a share of the rows: one per GPU of a host.
+//! Several explainers side by side, each with a shard of the rows: one per GPU of a host.
 //!
-//! Rows are independent, so the shares are even and contiguous and nothing is exchanged (Mitchell
-//! et al. 2022, figure 5). Results do not depend on the number of shares.
+//! Rows are independent, so the shards are even and contiguous and nothing is exchanged (Mitchell
+//! et al. 2022, figure 5). Results do not depend on the number of shards.
 
 #include <memory>
 #include <vector>

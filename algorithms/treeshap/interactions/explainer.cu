@@ -4,7 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/interactions/ancestor/kernel.cuh"
 #include "algorithms/treeshap/interactions/common/tile_kernel.cuh"
 #include "algorithms/treeshap/interactions/common/tuning.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/flop_count.hpp"
-#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/host/batch_pipeline.hpp"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
 #include "algorithms/treeshap/published/bin_packing.hpp"
 #include "algorithms/treeshap/published/path_steps.hpp"

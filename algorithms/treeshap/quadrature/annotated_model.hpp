@@ -64,7 +64,7 @@ struct AnnotatedNode {
   std::int32_t height = 0;  //!< 0: leaf
   double cover_above = 1;   //!< c: product of the weights of the earlier splits on the feature
   double left_weight = 0.5;
-  double value = 0;  //!< of a leaf; of a split, the mean of its leaves
+  double value = 0;  //!< a leaf's value; a split's mean over its leaves
 };
 
 struct AnnotatedTree {

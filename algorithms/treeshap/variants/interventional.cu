@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/published/paths.hpp"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/tree_explainer.hpp"

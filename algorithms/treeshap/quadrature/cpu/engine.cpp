@@ -39,7 +39,7 @@ bool CpuHas(const std::string& isa) {
   return isa == "baseline";
 }
 
-// The passes that are compiled for an instruction set, in rising order; none: it is not here.
+// The passes that are compiled for an instruction set, ascending; none where the set is missing.
 template <class T>
 std::vector<int> PointsOf(Kernels<T> kernels) {
   std::vector<int> points;

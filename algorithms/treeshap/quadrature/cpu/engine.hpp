@@ -6,8 +6,9 @@
 //!
 //! Trees of one output are cut into segments, rows into blocks. A block folds each tree into
 //! double, and sums the trees of a segment, then the segments, always in this order: whether a task
-//! takes rows through all segments or one segment for all rows, the bits are the same, for any
-//! number of threads and any company of rows. Many rows are shared by rows; few rows by segments.
+//! takes rows through all segments or one segment for all rows, the bits are the same: results are
+//! bitwise independent of the threads and of the other rows. Tasks split many rows by rows, few
+//! rows by segments.
 
 #include <functional>
 #include <memory>

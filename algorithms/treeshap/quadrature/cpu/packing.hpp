@@ -18,14 +18,14 @@ struct PackedTree {
   std::vector<SimdNode<T>> nodes;  //!< none where the tree is a leaf
   std::vector<T> tables;
   std::vector<T> t;
-  std::vector<std::int32_t> features;  //!< of each local index
+  std::vector<std::int32_t> features;  //!< feature of each local index
   std::int32_t group = 0;
   std::int32_t depth = 0;
 
   //! For interactions; see AddPartners.
   std::vector<std::uint32_t> partners_begin;
   std::vector<SimdPartner> partners;
-  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;  //!< of locals, the lower one first
+  std::vector<std::pair<std::int32_t, std::int32_t>> pairs;  //!< local indices, the lower one first
 
   SimdTree<T> View(const SimdCategorySet* sets) const {
     return {.nodes = nodes.data(),

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/treeshap/host/device_pipeline.cuh"
+#include "algorithms/treeshap/host/batch_pipeline.hpp"
+#include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
 #include "algorithms/treeshap/interactions/explainer.cuh"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"

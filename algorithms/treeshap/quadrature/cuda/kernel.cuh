@@ -4,9 +4,10 @@
 //! are copied ahead into shared memory (cp.async, two buffers), and every lane runs the interpreter
 //! of quadrature/tape/interpreter.hpp on its rows.
 //!
-//! Shared memory: two chunks, the low slots of the stack, phi (places x rows) and, for few
-//! features, x. All accesses of a warp are to consecutive words or to one word: no bank conflicts.
-//! Occupancy is what the sizes are chosen for: four blocks of 128 lanes on a multiprocessor.
+//! Shared memory: two chunks, the low slots of the stack, phi (columns x rows) and, for
+//! kPerFeature, x. All accesses of a warp are to consecutive words or to one word: no bank
+//! conflicts. Occupancy is what the sizes are chosen for: four blocks of 128 lanes on a
+//! multiprocessor.
 
 #include <type_traits>
 
@@ -53,7 +54,7 @@ struct DeviceMemory {
   float4* local;   // kLocalSlots x vectors, of this lane
   double*
       partial;  // few: this range's slice, at the lane's first row; others kSecondRowOffset behind
-  float* column;  // placed: the next column of sums, at the lane's first row
+  float* column;  // kSlots: the next column of sums, at the lane's first row
   const std::uint32_t* sets;
   std::uint32_t stride;     // of partial and of wide x
   std::uint32_t step;       // bytes of a shared column
@@ -69,7 +70,8 @@ struct DeviceMemory {
   static constexpr int kVectors = (Q * R + 3) / 4;
 
   // Few features have phi and x side by side, `step` bytes a feature: a multiple of 256, so that
-  // the flags, the top eight bits, fall out of the 32-bit product. Others have places of phi alone.
+  // the flags, the top eight bits, fall out of the 32-bit product. Others have accumulator slots
+  // alone.
   __device__ __forceinline__ char* Column(std::uint32_t bits) const {
     return columns + (Layout == AccumulatorLayout::kPerFeature
                           ? bits
@@ -306,7 +308,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   tape::StartTree(state);
   for (std::uint32_t c = 0; c < range.chunks; ++c) {
     WaitForCopies();
-    __syncthreads();  // chunk c is here for all, and nobody reads chunk c - 1 any more
+    __syncthreads();  // chunk c is visible to all; the other buffer is free
     if (c + 1 < range.chunks) {
       CopyChunkAsync(chunks + (c + 1) % 2 * tape::kChunk, words + (c + 1) * tape::kChunk);
     }

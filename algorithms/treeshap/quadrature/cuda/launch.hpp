@@ -20,7 +20,7 @@ struct TapeRange {
 };
 
 struct KernelVariant {
-  bool general = false;  //!< with missing values or categories
+  bool general = false;  //!< values may be missing or splits categorical
   AccumulatorLayout layout = AccumulatorLayout::kPerFeature;
 };
 
@@ -55,7 +55,7 @@ struct QuadratureLaunch {
   //! Results of the subtree kernel.
   struct SharedSubtrees {
     const std::uint16_t* classes = nullptr;  //!< subtrees x stride
-    const std::uint32_t* bases = nullptr;    //!< where each subtree's row classes begin in `table`
+    const std::uint32_t* bases = nullptr;    //!< first group of each subtree in `table`
     const float4* table = nullptr;
   } shared;
 };

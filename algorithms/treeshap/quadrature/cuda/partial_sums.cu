@@ -22,7 +22,7 @@ __global__ void ClearColumns(const std::uint32_t* columns, std::uint32_t stride,
   partial[static_cast<std::size_t>(columns[blockIdx.x]) * stride + row] = 0;
 }
 
-// Neighbouring places of a column that a lane reads at once.
+// Neighbouring positions of a column that a lane reads at once.
 template <class Sum>
 struct Lane {
   using Vector = Sum;
@@ -44,9 +44,9 @@ __device__ __forceinline__ void AddTo(double (&sum)[4], const float4& four) {
   sum[3] += four.w;
 }
 
-// A block takes 32 lanes' places and 32 features of a group, a warp four features, whose columns
-// are one list. Sums are read with places as lanes and written, by way of shared memory, with
-// features as lanes. Fresh: every place of the group is written, that of the expected value with 0.
+// A block takes 32 lanes' positions and 32 features of a group, a warp four features, whose columns
+// are one list. Sums are read with positions as lanes and written, by way of shared memory, with
+// features as lanes. Fresh: every number of the group is written; the expected value becomes 0.
 template <class Sum, bool Fresh>
 __global__ void __launch_bounds__(kAddThreads)
     AddColumns(const Sum* partial, const std::uint32_t* columns, const std::uint32_t* begin,
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(kAddThreads)
   __syncthreads();
   const std::uint32_t to_feature = first_feature + lane;
   for (std::uint32_t i = warp; i < kPositions; i += kAddThreads / 32) {
-    const std::uint32_t place = first_position + i;
-    const std::uint32_t row = std::is_same_v<Sum, float> ? place : RowAtPosition(place);
+    const std::uint32_t position = first_position + i;
+    const std::uint32_t row = std::is_same_v<Sum, float> ? position : RowAtPosition(position);
     if (row >= rows || to_feature >= side) continue;
     const std::uint32_t target = row_order == nullptr ? row : row_order[row];
     const double value = to_feature < features ? tile[lane][i] : 0;
@@ -133,11 +133,11 @@ void PartialSums::Plan(std::span<const RangeSums> ranges, std::uint32_t features
   }
   list_.Upload(list);
   list_begin_.Upload(list_begin);
-  const auto place = [&](const RangeSums& range, std::int32_t f) {
+  const auto index = [&](const RangeSums& range, std::int32_t f) {
     return static_cast<std::size_t>(range.group) * features + static_cast<std::size_t>(f);
   };
   for (const RangeSums& range : ranges) {
-    for (const std::int32_t f : range.features) ++begin[place(range, f) + 1];
+    for (const std::int32_t f : range.features) ++begin[index(range, f) + 1];
   }
   for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
   std::vector<std::uint32_t> order(begin.back());
@@ -146,7 +146,7 @@ void PartialSums::Plan(std::span<const RangeSums> ranges, std::uint32_t features
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     for (const std::int32_t f : ranges[i].features) {
       const std::size_t column = columns ? written : i * features + static_cast<std::size_t>(f);
-      order[next[place(ranges[i], f)]++] = static_cast<std::uint32_t>(column);
+      order[next[index(ranges[i], f)]++] = static_cast<std::uint32_t>(column);
       ++written;
     }
   }
@@ -164,8 +164,8 @@ void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stre
 
 void PartialSums::Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
                       std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const {
-  const auto add = [&](auto kernel, auto* sums, std::uint32_t places) {
-    const dim3 grid(stride / places, features_ / 32 + 1, groups_);
+  const auto add = [&](auto kernel, auto* sums, std::uint32_t positions) {
+    const dim3 grid(stride / positions, features_ / 32 + 1, groups_);
     kernel<<<grid, kAddThreads, 0, stream>>>(sums, columns_.data(), begin_.data(), row_order,
                                              features_, stride, rows, groups_, out);
   };

@@ -6,8 +6,8 @@
 //! range has a list of columns of floats, each of some feature, which are written once (rows in
 //! their order) and added up as doubles.
 //!
-//! Rows have places in a column: rows 2 i and 2 i + 1 of 64 stand 32 apart, so that a warp whose
-//! lanes carry two rows each adds to neighbouring places.
+//! Rows are permuted in a column: rows 2 i and 2 i + 1 of 64 stand 32 apart, so that a warp whose
+//! lanes carry two rows each adds to neighbouring positions.
 
 #include <cstdint>
 #include <span>
@@ -24,16 +24,16 @@ inline constexpr std::uint32_t kSecondRowOffset = 32;
 RETABLE_HD constexpr std::uint32_t PositionOfRow(std::uint32_t row) {
   return (row & ~63u) | (row & 1u) * kSecondRowOffset | (row & 63u) >> 1;
 }
-RETABLE_HD constexpr std::uint32_t RowAtPosition(std::uint32_t place) {
-  return (place & ~63u) | (place & 31u) << 1 | (place >> 5 & 1u);
+RETABLE_HD constexpr std::uint32_t RowAtPosition(std::uint32_t position) {
+  return (position & ~63u) | (position & 31u) << 1 | (position >> 5 & 1u);
 }
 
 //! What a range adds to.
 struct RangeSums {
   std::int32_t group = 0;
-  std::vector<std::int32_t> features;  //!< rising; of float columns: in their order
+  std::vector<std::int32_t> features;  //!< ascending; of float columns, in their order
 
-  //! Adds those of a segment: columns behind those that are there, or rising too.
+  //! Adds those of a segment: columns are appended; a sorted set is merged.
   void Merge(const std::vector<std::int32_t>& more, bool columns) {
     if (columns) {
       features.insert(features.end(), more.begin(), more.end());

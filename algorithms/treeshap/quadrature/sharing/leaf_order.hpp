@@ -23,7 +23,7 @@ inline constexpr int kOrderBits = 32;
 struct OrderNode {
   std::int32_t feature = -1;  //!< -1: a leaf
   float threshold = 0;
-  std::uint32_t left = 0;  //!< of a leaf: its part of the key
+  std::uint32_t left = 0;  //!< left child; a leaf's part of the key
   std::uint32_t right = 0;
   bool missing_left = false;
 };
@@ -32,7 +32,7 @@ struct OrderTrees {
   std::vector<OrderNode> nodes;
   std::uint32_t roots[kOrderTrees] = {};
   std::uint32_t count = 0;
-  int bits = 0;  //!< of a key
+  int bits = 0;  //!< length of a key
 };
 
 //! The first trees of all outputs, then those in the middle, then the last, as many as have room in

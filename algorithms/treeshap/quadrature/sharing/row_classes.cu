@@ -56,7 +56,7 @@ struct Digits {
   }
 
   // Adds up one half of the keys. Sums of two rows share a word: in the end neither is negative nor
-  // above 16 bits, so what one borrows from the other on the way is given back.
+  // above 16 bits, so borrows between the packed halves cancel.
   __device__ __forceinline__ void Half(std::uint32_t half, std::uint32_t (&sum)[kTwos]) {
 #pragma unroll
     for (std::uint32_t i = 0; i < kTwos; ++i) sum[i] = 0;
@@ -111,13 +111,13 @@ __device__ __forceinline__ void Unpack(const uint4& words, std::uint32_t (&to)[4
   to[3] = words.w;
 }
 
-// A block's rows, and for each class one of them that speaks for it.
+// Hash table of a block's rows. The owner of a slot is the representative of its row class.
 template <std::uint32_t kBits>
 struct ClassTable {
   static constexpr std::uint32_t kSlots = 1u << kBits;
-  std::uint32_t* slots;    // the row that holds it
-  std::uint32_t* keys;     // of each row; of a representative, in the end, its class
-  std::uint16_t* classes;  // of the result: of each row, on the way, its representative
+  std::uint32_t* slots;    // row that owns it
+  std::uint32_t* keys;     // key of each row; later the class of each representative
+  std::uint16_t* classes;  // result; first the representative of each row
   std::uint32_t last;      // row; those behind it are its copies
   bool direct;             // the key is the slot
 
@@ -125,13 +125,13 @@ struct ClassTable {
     return direct ? key : key * 2654435769u >> (32 - kBits);
   }
 
-  // The lowest row of each slot shall hold it: most rows see one before them and leave it so.
+  // atomicMin: the lowest row owns the slot; most rows see a lower owner and skip it.
   __device__ __forceinline__ void TakeOwnership(std::uint32_t key, std::uint32_t row) {
     std::uint32_t* slot = slots + Slot(key);
     if (*static_cast<volatile std::uint32_t*>(slot) > row) atomicMin(slot, row);
   }
 
-  // Rows `lost` of eight whose slot another key holds.
+  // Resolves the rows `lost` of eight: another key owns their slot.
   __device__ __forceinline__ void ResolveRows(std::uint32_t row, std::uint32_t lost) {
     for (; lost != 0; lost &= lost - 1) Resolve(row + static_cast<std::uint32_t>(__ffs(lost)) - 1);
   }

@@ -4,7 +4,7 @@
 //! One block of threads takes one subtree: it reads the ranks of all rows, makes their keys and
 //! enters them in a hash table in shared memory (or, where there are few keys, in a table of all of
 //! them), numbers new entries, and writes each row's class and for each class one of its rows.
-//! Numbers depend on the order of atomics; results do not, for the rows of a class are alike.
+//! Numbers depend on the order of atomics; results do not, because rows of a class have equal keys.
 
 #include <cuda_runtime.h>
 
@@ -19,9 +19,9 @@ namespace retable::treeshap {
 //! Up to a warp's lanes (times the rows of a lane) of classes of one subtree.
 struct SubtreeItem {
   std::uint32_t subtree;  //!< counted from the first of the batch
-  std::uint32_t count;    //!< of classes
-  std::uint32_t row;      //!< where the item's entries of `members` begin
-  std::uint32_t table;    //!< where its classes begin in the table, in groups of four words
+  std::uint32_t count;    //!< number of classes
+  std::uint32_t row;      //!< the item's first entry of `representatives`
+  std::uint32_t table;    //!< its first group of four words in the table
 };
 
 //! Counters of a batch, zero before.

@@ -36,9 +36,10 @@ __global__ void __launch_bounds__(kSortThreads) SortRows(OrderLaunch p) {
   std::uint16_t row[kOwn];
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
-    const std::uint32_t place = threadIdx.x * kOwn + i;
-    key[i] = place < p.count ? p.keys[place] : ~0u;  // equal keys keep their order: behind all rows
-    row[i] = static_cast<std::uint16_t>(place);
+    const std::uint32_t position = threadIdx.x * kOwn + i;
+    key[i] = position < p.count ? p.keys[position]
+                                : ~0u;  // equal keys keep their order: behind all rows
+    row[i] = static_cast<std::uint16_t>(position);
   }
   Sort(*reinterpret_cast<Sort::TempStorage*>(shared)).Sort(key, row, 0, p.bits);
 #pragma unroll

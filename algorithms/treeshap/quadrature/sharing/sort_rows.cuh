@@ -13,15 +13,15 @@ struct OrderLaunch {
   const OrderNode* nodes = nullptr;
   std::uint32_t roots[kOrderTrees] = {};
   std::uint32_t trees = 0;
-  int bits = 0;                 //!< of a key
+  int bits = 0;                 //!< length of a key
   const float* rows = nullptr;  //!< count x features
   std::uint32_t count = 0;      //!< at most kGroupedRows
   std::uint32_t features = 0;
   std::uint32_t* keys = nullptr;   //!< count
-  std::uint32_t* order = nullptr;  //!< count: which row goes to each place
+  std::uint32_t* order = nullptr;  //!< count: row at each position
 };
 
-//! Enqueues it. A lane carries two neighbouring places: these get rows that are 32 apart in the
+//! Enqueues it. A lane carries two neighbouring positions: these get rows that are 32 apart in the
 //! order, so that the rows that a warp reads at once are next to each other.
 //! @throws std::runtime_error on a launch failure.
 void LaunchRowOrder(const OrderLaunch& launch, cudaStream_t stream);

@@ -23,7 +23,7 @@ std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedSubtree
   return out;
 }
 
-std::size_t PlaceOf(const PlannedSubtree& subtree, std::int32_t feature) {
+std::size_t IndexOf(const PlannedSubtree& subtree, std::int32_t feature) {
   const auto end = subtree.features.begin() + subtree.own;
   return static_cast<std::size_t>(std::find(subtree.features.begin(), end, feature) -
                                   subtree.features.begin());
@@ -39,9 +39,9 @@ int CutCount(const PlannedSubtree& subtree) {
 int Difference(const PlannedSubtree& a, const PlannedSubtree& b) {
   int common = 0;
   for (std::size_t i = 0; i < b.own; ++i) {
-    const std::size_t place = PlaceOf(a, b.features[i]);
-    if (place == a.own) continue;
-    const auto& other = a.cuts[place];
+    const std::size_t index = IndexOf(a, b.features[i]);
+    if (index == a.own) continue;
+    const auto& other = a.cuts[index];
     for (const std::uint32_t cut : b.cuts[i]) {
       common += std::binary_search(other.begin(), other.end(), cut) ? 1 : 0;
     }
@@ -53,8 +53,8 @@ int Difference(const PlannedSubtree& a, const PlannedSubtree& b) {
 bool Join(const PlannedSubtree& more, PlannedSubtree& subtree) {
   PlannedSubtree both = subtree;
   for (std::size_t i = 0; i < more.own; ++i) {
-    const std::size_t place = PlaceOf(both, more.features[i]);
-    if (place == both.own) {
+    const std::size_t index = IndexOf(both, more.features[i]);
+    if (index == both.own) {
       // Perhaps one of the path alone so far.
       const auto rest = both.features.begin() + both.own;
       both.features.erase(std::remove(rest, both.features.end(), more.features[i]),
@@ -64,9 +64,9 @@ bool Join(const PlannedSubtree& more, PlannedSubtree& subtree) {
       continue;
     }
     std::vector<std::uint32_t> cuts;
-    std::set_union(both.cuts[place].begin(), both.cuts[place].end(), more.cuts[i].begin(),
+    std::set_union(both.cuts[index].begin(), both.cuts[index].end(), more.cuts[i].begin(),
                    more.cuts[i].end(), std::back_inserter(cuts));
-    both.cuts[place] = std::move(cuts);
+    both.cuts[index] = std::move(cuts);
   }
   if (!WriteKey(both)) return false;
   subtree = std::move(both);
@@ -85,16 +85,16 @@ std::vector<MergedSubtree> SubtreeDeduplication::Add(const AnnotatedTree& tree,
   std::vector<MergedSubtree> out;
   for (const PlannedSubtree& one : planned) {
     std::vector<std::uint32_t>& candidates = open_[Stand(tree, one)];
-    MergedSubtree like;
-    like.subtree = JoinOrOpen(one, candidates);
-    Joint& joint = joints_[like.subtree];
-    like.first = joint.members == 0;
-    if (++joint.members == kMaxMergedSubtrees) std::erase(candidates, like.subtree);
+    MergedSubtree merged;
+    merged.subtree = JoinOrOpen(one, candidates);
+    Joint& joint = joints_[merged.subtree];
+    merged.first = joint.members == 0;
+    if (++joint.members == kMaxMergedSubtrees) std::erase(candidates, merged.subtree);
     if (one.root != 0) {
-      like.k = joint.with_k++;  // counted for now
+      merged.k = joint.with_k++;  // an index until AssignK
       width_ += KGroups();
     }
-    out.push_back(like);
+    out.push_back(merged);
   }
   return out;
 }
@@ -147,9 +147,9 @@ std::vector<SharedSubtree> SubtreeDeduplication::Write(std::vector<std::uint32_t
 }
 
 void SubtreeDeduplication::AssignK(std::vector<MergedSubtree>& of_tree) const {
-  for (MergedSubtree& like : of_tree) {
-    if (like.k != tape::kNoK)
-      like.k = joints_[like.subtree].OwnGroups() + like.k * KGroups();
+  for (MergedSubtree& merged : of_tree) {
+    if (merged.k != tape::kNoK)
+      merged.k = joints_[merged.subtree].OwnGroups() + merged.k * KGroups();
   }
 }
 

@@ -1,14 +1,14 @@
 #pragma once
 //! @file
-//! Subtrees that part the rows alike, or nearly.
+//! Subtree deduplication: merges subtrees that induce nearly the same partition of the rows.
 //!
-//! Boosted trees resemble each other: the trees of one output split the same features at the same
-//! thresholds again and again. Two subtrees with one path and the same thresholds below it have the
-//! same classes, and half of the subtrees of trained models, and more, are such repetitions; others
-//! differ by a threshold or two, and their classes, parted at the thresholds of both, are hardly
-//! more. So *like subtrees* of the trees of one output and one number of points become one: rows
-//! are grouped once, by the cuts of all; the contributions of all are added up once for each class
-//! and once for each row; only K remains one for each, and that of a whole tree nobody needs.
+//! Boosted trees resemble each other: trees of one output split the same features at the same
+//! thresholds. Two subtrees with equal paths and thresholds have the same row classes; half or more
+//! of the subtrees of trained models are such repetitions. Others differ by a threshold or two, and
+//! the union of their thresholds gives hardly more classes. Such subtrees of one output and one
+//! number of points are merged: rows are grouped once, by the thresholds of all; contributions are
+//! added once for each class and read once for each row. Only K is kept for each subtree, and K of
+//! a whole tree is not needed.
 //!
 //! A class in the table: the own features' sums, four a group, then K of each subtree, padded to
 //! groups of four.
@@ -25,19 +25,19 @@ namespace retable::treeshap {
 
 //! What becomes of one planned subtree.
 struct MergedSubtree {
-  std::uint32_t subtree = 0;     //!< the number of all that are like it
-  std::uint32_t k = tape::kNoK;  //!< where its K stands in a class, in groups of four words
+  std::uint32_t subtree = 0;     //!< number of the merged subtree
+  std::uint32_t k = tape::kNoK;  //!< position of its K in a class, in groups of four words
   bool first = true;             //!< the contributions of all are added where the first one stands
 };
 
-//! Like subtrees are sought among the trees of a batch, whose tables are in memory at once.
+//! Candidates are sought among the trees of a batch, whose tables are in memory at once.
 class SubtreeDeduplication {
  public:
   //! `most_width`: groups of four words that the classes of a batch may take.
   SubtreeDeduplication(int points, std::size_t most_width)
       : points_(points), most_width_(most_width) {}
 
-  //! Of the next tree, in order; places of K are known in the end: AssignK.
+  //! Merges the subtrees of the next tree; AssignK sets the positions of K in the end.
   //! O(subtrees x 64 x cuts)
   std::vector<MergedSubtree> Add(const AnnotatedTree& tree,
                                  const std::vector<PlannedSubtree>& planned);
@@ -53,7 +53,7 @@ class SubtreeDeduplication {
                                    std::vector<std::uint32_t>& features) const;
 
  private:
-  // All that are alike.
+  // A merged subtree.
   struct Joint {
     PlannedSubtree all;  // its cuts, features and key are those of all members
     std::uint32_t members = 0, with_k = 0;

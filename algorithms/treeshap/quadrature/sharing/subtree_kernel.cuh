@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The subtree kernel: subtrees shared by rows (quadrature/sharing/subtrees.hpp) are worked through
+//! The subtree kernel: shared subtrees (quadrature/sharing/subtrees.hpp) are evaluated
 //! once for each class.
 //!
 //! Lanes are classes, and a subtree's features are columns of the warp's shared memory.
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
     const SubtreeItem& item = Queue::Item(now);
     const SharedSubtree& subtree = Queue::Of(now);
     if (member == 0) queue.Publish(now);
-    meet();  // the item is known, and nobody reads the last one's tape any more
+    meet();  // the item is visible to the team; the last tape's buffer is free
     if (!Queue::Any(now)) return;
     // A whole tape at once: read word by word it would wait for the second-level cache each time.
     const Float4* from = p.tapes.words + subtree.first_word;
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
     float4* to = p.table + item.table + first * width;
     for (std::uint32_t buffer = 0; length > 0; buffer ^= 1) {
       WaitForCopies();
-      meet();  // this tape is here for all, and nobody reads the one before any more
+      meet();  // this tape is visible to all; the other buffer is free
       const Float4* at = words + buffer * p.sizes.words;
       const Float4 head = *at;
       from += length;

@@ -1,16 +1,16 @@
 #pragma once
 //! @file
-//! Subtrees whose work rows share.
+//! Shared subtrees: subtrees that are evaluated once for each row class.
 //!
-//! What a subtree asks of a row is little: for each feature on the way to it, whether the row
-//! follows all splits so far; for each feature it splits, the place of the value among the
-//! subtree's own thresholds. Rows that agree on these have the same G at its root, the same K
-//! coming out and the same contributions, bit for bit. A subtree of 20 leaves of a trained model
-//! sees some 900 kinds of row among 10,000. So a *subtree*, a subtree of at most a given number of
-//! leaves, is worked through once for each kind: rows get a key, equal keys a class, the recurrence
-//! of quadrature/annotated_model.hpp runs with classes as lanes, and the rest of the tree takes K
-//! and the contributions of a row's class from a table. Where no two rows agree this costs the key
-//! in vain; where they do the work of a leaf falls by the size of a class.
+//! A subtree depends on few bits of a row: for each feature on the path to its root, whether the
+//! row follows all splits so far; for each feature it splits, the interval of the value between the
+//! subtree's own thresholds. Rows that agree on these are a row class: they have the same G at the
+//! root, the same K and the same contributions, bit for bit. A subtree of 20 leaves of a trained
+//! model has some 900 row classes among 10,000 rows. A *shared subtree* has at most a given number
+//! of leaves. Rows get a key, equal keys form a class, the recurrence of
+//! quadrature/annotated_model.hpp runs with classes as lanes, and the rest of the tree reads K and
+//! the contributions of a row's class from a table. Where no two rows agree the keys are wasted;
+//! elsewhere the work of a leaf falls by the size of a class.
 //!
 //! A key is exact: two mixed-radix numbers below 2^16 with one digit a feature. Values are compared
 //! by rank among all thresholds of their feature, 15 bits, so that one instruction compares two
@@ -39,27 +39,27 @@ inline constexpr std::uint32_t kMissingRank = 0x7fffu;
 //! before those of the upper.
 struct KeyDigit {
   std::uint32_t feature;
-  std::uint32_t groups;          //!< of steps, at least one, where no value is missing
-  std::uint32_t missing_groups;  //!< in all
+  std::uint32_t groups;  //!< groups of steps, at least one, without the step of a missing value
+  std::uint32_t missing_groups;  //!< groups of all steps
   std::uint32_t upper;           //!< 1: the digit is of the key's upper half
 };
 inline constexpr std::uint32_t kGroupWords = 4;
 
 //! A subtree as the device sees it.
 struct SharedSubtree {
-  std::uint32_t first_word = 0;     //!< of its tape: path factors, then operations
-  std::uint32_t words = 0;          //!< of it, where there are several of the first
-  std::uint32_t first_feature = 0;  //!< of its list; records refer to places in it
+  std::uint32_t first_word = 0;     //!< start of its tape: path factors, then instructions
+  std::uint32_t words = 0;          //!< length of its first tape
+  std::uint32_t first_feature = 0;  //!< start of its list; records hold indices into the list
   std::uint32_t features = 0;       //!< own features first, then those of the path alone
   std::uint32_t own = 0;            //!< features it splits
-  std::uint32_t first_key = 0;      //!< of its key program
-  std::uint32_t key_words = 0;      //!< of it
+  std::uint32_t first_key = 0;      //!< start of its key program
+  std::uint32_t key_words = 0;      //!< length of the key program
   std::uint32_t digits = 0;
   std::uint32_t keys = 0;   //!< every key is below
   std::uint32_t width = 0;  //!< groups of four words of a class in the table
 };
 
-//! Thresholds of each feature, rising: ranks count those at or below a value.
+//! Thresholds of each feature, ascending: ranks count those at or below a value.
 class RankTable {
  public:
   RankTable() = default;
@@ -95,8 +95,8 @@ struct PlannedSubtree {
   std::vector<PathFeature> path;
   std::vector<std::int32_t> features;  //!< own first
   std::uint32_t own = 0;
-  //! Of each own feature, rising: ranks of its thresholds within the path's interval. The others
-  //! part no rows that are inside.
+  //! For each own feature, ascending: ranks of its thresholds within the path's interval. Other
+  //! thresholds separate no rows that are inside.
   std::vector<std::vector<std::uint32_t>> cuts;
   std::vector<std::uint32_t> key;  //!< program
   std::uint32_t digits = 0;

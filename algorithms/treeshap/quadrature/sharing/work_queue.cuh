@@ -6,8 +6,8 @@
 
 namespace retable::treeshap {
 
-//! A warp's way through the items of a batch: any warp may get any item. What the next one needs
-//! is read while the one in hand is worked through: its number, the item, and its subtree's record,
+//! Prefetching work queue of a batch: any warp may get any item. What the next one needs
+//! is read while the current one is evaluated: its number, the item, and its subtree's record,
 //! of which lane i holds word i. All lanes call every function together.
 template <class Record>
 class ItemQueue {

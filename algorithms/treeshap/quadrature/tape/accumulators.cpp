@@ -87,7 +87,7 @@ class SlotAllocator {
     }
   }
 
-  // Places for all of an instruction's sums; those that have their most adds begin anew.
+  // Allocates slots for all sums of an instruction. Sums of kMaxAdds additions are spilled.
   void MakeRoom(std::span<const Use> uses) {
     std::vector<std::uint32_t> fresh;
     std::vector<std::uint32_t> kept;

@@ -1,13 +1,12 @@
 #pragma once
 //! @file
-//! Which float sums are in fast memory, and when.
+//! Allocation of accumulator slots: which float sums are in fast memory, and when.
 //!
-//! A model of many features splits some now, others then: there are fewer slots for sums than
-//! features, and a feature has one only for a while. When a feature needs a slot and none is left,
-//! those whose features come again last give up theirs (Belady 1966: the tape is known as a whole,
-//! so this is the least there can be). What a slot held is written to a column of its own, once:
-//! nothing is read, cleared or added to in slow memory until all columns of a feature are added up,
-//! in double. A sum that has grown long is written out, too, so that errors of float stay small.
+//! A model of many features has fewer accumulator slots than features. When a feature needs a slot
+//! and none is free, the features whose next use is last are spilled (Belady 1966: the whole tape
+//! is known, so the number of spills is minimal). A spilled sum is written to a column of its own,
+//! once: slow memory is neither read nor cleared until all columns of a feature are added, in
+//! double. A sum of kMaxAdds additions is spilled, too, so that float errors stay small.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +19,8 @@ namespace retable::treeshap {
 //! Instructions of a tape, not yet cut into chunks.
 struct Instructions {
   std::vector<Float4> words;
-  std::vector<std::size_t> starts;  //!< where each begins
-  std::vector<std::size_t> sums;    //!< rising: words, counted singly, that name a sum to add to
+  std::vector<std::size_t> starts;  //!< first word of each instruction
+  std::vector<std::size_t> sums;    //!< ascending: words, counted singly, that name a sum to add to
 
   void Append(const Instructions& more);
 };
@@ -30,7 +29,7 @@ struct Instructions {
 struct SlottedInstructions {
   Instructions instructions;
   std::vector<std::int32_t> columns;  //!< features of the sums written, in their order
-  std::uint32_t slot_count = 0;       //!< in use
+  std::uint32_t slot_count = 0;       //!< slots in use
 };
 
 //! Gives the sums of a run of instructions slots, all empty before and after it. Names are features

@@ -49,20 +49,20 @@ struct PassContext {
 // A subtree of a tree, and what becomes of it.
 struct SubtreeOfTree {
   const PlannedSubtree* planned;
-  MergedSubtree like;
+  MergedSubtree merged;
 };
 
 // The subtrees' own tapes in the order in which they are written, and which are each subtree's.
 struct SubtreeTapes {
-  struct Piece {
+  struct Span {
     std::size_t first, words;
   };
   std::vector<Float4> words;
-  std::vector<std::vector<Piece>> pieces;
+  std::vector<std::vector<Span>> spans;
   Instructions open;  // the one that is being written
 };
 
-// Writes operations of one pass of one tree; knows nothing of chunks.
+// Writes instructions of one pass of one tree; knows nothing of chunks.
 class TreeWriter {
  public:
   //! `subtrees`: by root node, or null; `locals`: the list of the features that records shall
@@ -78,7 +78,7 @@ class TreeWriter {
         subtree_tapes_(subtree_tapes),
         locals_(locals) {}
 
-  //! Appends the operations of the subtree at n. Returns the number of stack slots.
+  //! Appends the instructions of the subtree at n. Returns the number of stack slots.
   int Run(std::int32_t n, Instructions& out) {
     written_ = &out;
     const int slots = Tops(n) + 1;
@@ -157,8 +157,8 @@ class TreeWriter {
   void Visit(std::int32_t n) {
     const AnnotatedNode& at = node(n);
     if (const SubtreeOfTree* subtree = SubtreeAt(n)) {
-      // A tree that is like another adds nothing here.
-      if (subtree->like.first || subtree->like.k != tape::kNoK) Begin(tape::kShared, 0);
+      // A merged tree adds nothing here.
+      if (subtree->merged.first || subtree->merged.k != tape::kNoK) Begin(tape::kShared, 0);
       Shared(*subtree);
       return;
     }
@@ -174,7 +174,8 @@ class TreeWriter {
     const int slot = tops_[static_cast<std::size_t>(n)];
     const SubtreeOfTree* first_subtree = SubtreeAt(first);
     const SubtreeOfTree* second_subtree = SubtreeAt(second);
-    // The larger child is first: beside a shared subtree stand one like it, a treelet or a leaf.
+    // The larger child is first: beside a shared subtree stands a shared subtree, a treelet or a
+    // leaf.
     if (first_subtree != nullptr) {
       const bool leaf = node(second).height == 0;
       Begin(second_subtree != nullptr ? tape::kFork : (leaf ? tape::kForkLeaf : tape::kForkTreelet),
@@ -220,15 +221,15 @@ class TreeWriter {
     Sum(n, second);
   }
 
-  // The subtree's own tape, and what an operation needs to take its results.
+  // The subtree's own tape, and what an instruction needs to take its results.
   void Shared(const SubtreeOfTree& one) {
     SubtreeTape(one, *subtree_tapes_);
-    if (!one.like.first && one.like.k == tape::kNoK) return;
-    const SharedSubtree& subtree = out_.subtrees[one.like.subtree];
-    const std::uint32_t own = one.like.first ? subtree.own : 0;
-    written_->words.push_back({std::bit_cast<float>(one.like.subtree), std::bit_cast<float>(own),
+    if (!one.merged.first && one.merged.k == tape::kNoK) return;
+    const SharedSubtree& subtree = out_.subtrees[one.merged.subtree];
+    const std::uint32_t own = one.merged.first ? subtree.own : 0;
+    written_->words.push_back({std::bit_cast<float>(one.merged.subtree), std::bit_cast<float>(own),
                                std::bit_cast<float>(subtree.width),
-                               std::bit_cast<float>(one.like.k)});
+                               std::bit_cast<float>(one.merged.k)});
     std::vector<float> names((own + 3) / 4 * 4, 0.0f);
     for (std::uint32_t i = 0; i < own; ++i) {
       written_->sums.push_back(4 * written_->words.size() + i);
@@ -243,8 +244,8 @@ class TreeWriter {
     own.starts.clear();
     own.sums.clear();
     const auto factors = static_cast<std::uint32_t>(one.planned->path.size());
-    own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.like.k), 0});
-    const SharedSubtree& subtree = out_.subtrees[one.like.subtree];
+    own.words.push_back({0, std::bit_cast<float>(factors), std::bit_cast<float>(one.merged.k), 0});
+    const SharedSubtree& subtree = out_.subtrees[one.merged.subtree];
     TreeWriter writer(
         pass_, out_, nullptr, nullptr,
         std::span(out_.subtree_features).subspan(subtree.first_feature, subtree.features));
@@ -256,7 +257,7 @@ class TreeWriter {
       own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
       own.words[own.starts[i]].w = own.words[own.starts[i + 1]].y;
     }
-    tapes.pieces[one.like.subtree].push_back({tapes.words.size(), own.words.size()});
+    tapes.spans[one.merged.subtree].push_back({tapes.words.size(), own.words.size()});
     tapes.words.insert(tapes.words.end(), own.words.begin(), own.words.end());
   }
 
@@ -291,7 +292,7 @@ class TreeWriter {
     return std::bit_cast<float>(set < 0 ? none : pass_.set_offsets[static_cast<std::size_t>(set)]);
   }
 
-  // A record whose feature's sum the operation adds to.
+  // A record whose feature's sum the instruction adds to.
   void Sum(std::int32_t n, std::int32_t second) {
     written_->sums.push_back(4 * written_->words.size() + 3);
     Record(n, second);
@@ -352,7 +353,7 @@ class TreeWriter {
   Instructions* written_ = nullptr;
 };
 
-// Rising.
+// Ascending.
 std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
   std::vector<std::int32_t> features;
   for (const AnnotatedNode& node : tree.nodes) {
@@ -363,7 +364,7 @@ std::vector<std::int32_t> SplitFeatures(const AnnotatedTree& tree) {
   return features;
 }
 
-// Of a subtree, rising.
+// The features that a subtree splits, ascending.
 std::vector<std::int32_t> OwnFeatures(const Tape& tape, std::uint32_t number) {
   const SharedSubtree& subtree = tape.subtrees[number];
   const auto first = tape.subtree_features.begin() + subtree.first_feature;
@@ -380,7 +381,7 @@ Instructions OnlyMark(tape::Op op) {
   return {{Mark(op)}, {0}, {}};
 }
 
-// Lays operations into chunks and segments.
+// Lays instructions into chunks and segments.
 class Assembler {
  public:
   Assembler(Tape& tape, AccumulatorLayout layout, const TapeOptions& options)
@@ -405,14 +406,14 @@ class Assembler {
   }
 
   //! `subtrees`: that it is the first to use.
-  void Add(const Instructions& operations, std::size_t subtrees = 0) {
+  void Add(const Instructions& instructions, std::size_t subtrees = 0) {
     subtrees_ += subtrees;
-    used_ += operations.words.size();
+    used_ += instructions.words.size();
     if (layout_ == AccumulatorLayout::kPerFeature) {
-      Lay(operations);
-      unfolded_ += operations.words.size();
+      Lay(instructions);
+      unfolded_ += instructions.words.size();
     } else {
-      run_.Append(operations);
+      run_.Append(instructions);
     }
   }
 
@@ -421,7 +422,7 @@ class Assembler {
     if (layout_ == AccumulatorLayout::kPerFeature) {
       Fold();
     } else {
-      Place();
+      LaySlotted();
     }
     Append(Mark(tape::kEnd));
     Pad();
@@ -440,7 +441,7 @@ class Assembler {
     used_ = 0;
   }
 
-  // Few features: the sums of a tree, numbered like features.
+  // kPerFeature: the sums of a tree.
   void SumsOf(const std::vector<std::int32_t>& split) {
     MergeSorted(tape_.segments.back().features, split);
     MergeSorted(unfolded_features_, split);
@@ -465,8 +466,8 @@ class Assembler {
     unfolded_ = 0;
   }
 
-  // The segment's operations, once their sums have places.
-  void Place() {
+  // The segment's instructions, once their sums have slots.
+  void LaySlotted() {
     run_.Append(OnlyMark(tape::kNextTree));  // G is 1 where another segment follows
     SlottedInstructions allocated = AllocateSlots(run_, max_slots_);
     run_ = {};
@@ -475,13 +476,13 @@ class Assembler {
     tape_.accumulator_slots = std::max(tape_.accumulator_slots, allocated.slot_count);
   }
 
-  void Lay(const Instructions& operations) {
-    const std::vector<Float4>& words = operations.words;
-    const std::vector<std::size_t>& starts = operations.starts;
+  void Lay(const Instructions& instructions) {
+    const std::vector<Float4>& words = instructions.words;
+    const std::vector<std::size_t>& starts = instructions.starts;
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : words.size();
       const std::size_t size = end - starts[i];
-      // Room for the operation and for the mark that ends the chunk.
+      // Room for the instruction and for the mark that ends the chunk.
       if (tape_.words.size() % tape::kChunk + size + 1 > tape::kChunk) {
         Append(Mark(tape::kNextChunk));
         Pad();
@@ -497,7 +498,7 @@ class Assembler {
     tape_.words.push_back(head);
   }
 
-  // Tells the operation before what comes next.
+  // Tells the instruction before what comes next.
   void Announce(const Float4& head) {
     if (last_ < tape_.words.size() && tape_.words.size() % tape::kChunk != 0) {
       tape_.words[last_].z = head.x;
@@ -515,11 +516,11 @@ class Assembler {
   AccumulatorLayout layout_;
   std::size_t segment_words_;
   std::uint32_t max_slots_;
-  Instructions run_;                             // placed: of the open segment
-  std::vector<std::int32_t> unfolded_features_;  // few: rising
+  Instructions run_;                             // kSlots: instructions of the open segment
+  std::vector<std::int32_t> unfolded_features_;  // kPerFeature: ascending
   std::size_t used_ = 0, unfolded_ = 0;
   std::size_t subtrees_ = 0;                         // that the segments so far use
-  std::size_t last_ = static_cast<std::size_t>(-1);  // the last operation's first word
+  std::size_t last_ = static_cast<std::size_t>(-1);  // the last instruction's first word
   bool open_ = false;
 };
 
@@ -540,7 +541,7 @@ struct Pass {
   std::size_t tree;
   std::size_t begin;  // first quadrature point
   std::vector<PlannedSubtree> planned = {};
-  std::vector<MergedSubtree> like = {};
+  std::vector<MergedSubtree> merged = {};
   std::uint32_t batch = 0;
 };
 
@@ -550,33 +551,33 @@ void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_
   SubtreeDeduplication subtrees(tape.points, most_width);
   for (Pass& pass : list) {
     pass.planned = PlanSubtrees(model.trees[pass.tree], ranks, leaves);
-    pass.like = subtrees.Add(model.trees[pass.tree], pass.planned);
+    pass.merged = subtrees.Add(model.trees[pass.tree], pass.planned);
     pass.batch = subtrees.batch();
   }
   tape.subtrees = subtrees.Write(tape.subtree_keys, tape.subtree_features);
-  for (Pass& pass : list) subtrees.AssignK(pass.like);
+  for (Pass& pass : list) subtrees.AssignK(pass.merged);
   for (const SharedSubtree& subtree : tape.subtrees) {
     tape.max_subtree_features = std::max(tape.max_subtree_features, subtree.features);
     tape.max_key_words = std::max(tape.max_key_words, subtree.key_words);
   }
 }
 
-// Lays the tapes of like subtrees one behind the other, each with the length of the next at its
+// Lays the tapes of merged subtrees one behind the other, each with the length of the next at its
 // head.
 void LaySubtreeTapes(SubtreeTapes& tapes, Tape& tape) {
   tape.subtree_words.reserve(tapes.words.size());
-  for (std::size_t u = 0; u < tapes.pieces.size(); ++u) {
-    const std::vector<SubtreeTapes::Piece>& pieces = tapes.pieces[u];
+  for (std::size_t u = 0; u < tapes.spans.size(); ++u) {
+    const std::vector<SubtreeTapes::Span>& spans = tapes.spans[u];
     tape.subtrees[u].first_word = static_cast<std::uint32_t>(tape.subtree_words.size());
-    tape.subtrees[u].words = static_cast<std::uint32_t>(pieces[0].words);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const std::size_t next = i + 1 < pieces.size() ? pieces[i + 1].words : 0;
-      const auto first = tapes.words.begin() + static_cast<std::ptrdiff_t>(pieces[i].first);
+    tape.subtrees[u].words = static_cast<std::uint32_t>(spans[0].words);
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      const std::size_t next = i + 1 < spans.size() ? spans[i + 1].words : 0;
+      const auto first = tapes.words.begin() + static_cast<std::ptrdiff_t>(spans[i].first);
       first->x = std::bit_cast<float>(static_cast<std::uint32_t>(next));
       tape.subtree_words.insert(tape.subtree_words.end(), first,
-                                first + static_cast<std::ptrdiff_t>(pieces[i].words));
+                                first + static_cast<std::ptrdiff_t>(spans[i].words));
       tape.max_subtree_words =
-          std::max(tape.max_subtree_words, static_cast<std::uint32_t>(pieces[i].words));
+          std::max(tape.max_subtree_words, static_cast<std::uint32_t>(spans[i].words));
     }
   }
 }
@@ -629,7 +630,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     PlanPasses(model, out.ranks, options.subtree_leaves, options.batch_width / passes.size(), list,
                tape);
     SubtreeTapes subtree_tapes;
-    subtree_tapes.pieces.resize(tape.subtrees.size());
+    subtree_tapes.spans.resize(tape.subtrees.size());
     Assembler assembler(tape, out.layout, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
@@ -640,10 +641,10 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
       std::size_t fresh = 0;
       std::vector<std::int32_t> features = SplitFeatures(tree);
       for (std::size_t u = 0; u < pass.planned.size(); ++u) {
-        subtrees[pass.planned[u].root] = {&pass.planned[u], pass.like[u]};
-        if (!pass.like[u].first) continue;
+        subtrees[pass.planned[u].root] = {&pass.planned[u], pass.merged[u]};
+        if (!pass.merged[u].first) continue;
         ++fresh;
-        MergeSorted(features, OwnFeatures(tape, pass.like[u].subtree));
+        MergeSorted(features, OwnFeatures(tape, pass.merged[u].subtree));
       }
       assembler.NextTree(tree.group, pass.batch, features);
       TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &subtrees,

@@ -4,7 +4,7 @@
 //!
 //! Every lane holds a row (or two) and reads the same tape in order, so control flow and constants
 //! are uniform: no shuffles, no ballots, no division. A subtree of height at most three is one
-//! operation, a treelet: its shape is known to the compiler, all of its state lives in registers
+//! instruction, a treelet: its shape is known to the compiler, all of its state lives in registers
 //! and its constants load ahead of use. Only larger nodes keep G and K on a stack, one slot for G
 //! while a child is visited and one for K of the first child; the deeper child goes first, which
 //! keeps the stack short. Children may be visited in either order, so a node stores delta's two
@@ -13,7 +13,7 @@
 //!
 //! Contributions are sums over quadrature points, so a tree that needs more points than a pass
 //! holds is written as several passes over different points. The tape is cut into chunks of a fixed
-//! size, no operation across a border, so that chunks can be copied ahead into shared memory.
+//! size, no instruction across a border, so that chunks can be copied ahead into shared memory.
 //!
 //! Slots are numbered from the bottom of the tree: a node's slots lie above those of its children.
 //! Low slots are used most by far, and an implementation may keep the high ones in slower memory.
@@ -34,10 +34,10 @@ struct TapeSegment {
   std::int32_t group = 0;
   std::size_t first_chunk = 0;
   std::size_t chunks = 0;
-  std::size_t first_subtree = 0;  //!< of those that it is the first to use
+  std::size_t first_subtree = 0;  //!< first of the subtrees that no earlier segment uses
   std::size_t subtrees = 0;
   std::uint32_t batch = 0;  //!< subtrees are like those of their batch alone
-  //! Few: that its trees split, rising. Placed: of the columns it writes, in their order.
+  //! kPerFeature: features its trees split, ascending. kSlots: features of the columns it writes.
   std::vector<std::int32_t> features;
 };
 
@@ -47,11 +47,11 @@ struct Tape {
   std::vector<Float4> words;            //!< whole chunks
   std::vector<TapeSegment> segments;    //!< each ends with kEnd and can run alone
   int stack_slots = 0;                  //!< stack slots needed
-  std::uint32_t accumulator_slots = 0;  //!< for float sums
+  std::uint32_t accumulator_slots = 0;  //!< accumulator slots in use
   std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
 
-  std::vector<SharedSubtree> subtrees;  //!< in the order in which the tape meets them
-  std::vector<Float4> subtree_words;    //!< their own tapes, those of like subtrees together
+  std::vector<SharedSubtree> subtrees;          //!< ordered by first use
+  std::vector<Float4> subtree_words;            //!< tapes of the subtrees, merged ones together
   std::vector<std::uint32_t> subtree_features;  //!< their lists of features
   std::vector<std::uint32_t> subtree_keys;      //!< their key programs
   int subtree_stack_slots = 0;
@@ -72,13 +72,12 @@ struct TapeSet {
 
 //! How trees are split into passes of supported sizes.
 struct TapeOptions {
-  std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, rising
+  std::vector<int> points = {2, 3, 4, 6, 8};  //!< sizes of a pass, ascending
   int max_points = 8;                         //!< largest pass; bigger trees take several
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
   std::int32_t subtree_leaves = 0;       //!< largest subtree shared by rows; 0: none
   std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
-  //! For sums, where one operation does not need more: with four points and two rows a lane these
-  //! and one slot of the stack leave four blocks on a multiprocessor.
+  //! Accumulator slots, unless one instruction needs more.
   std::uint32_t accumulator_slots = kAccumulatorSlots;
 };
 

@@ -3,8 +3,8 @@
 //! The tape's format: quadrature/tape/compiler.hpp writes it, quadrature/tape/interpreter.hpp runs
 //! it.
 //!
-//! Layout, in groups of four words. An operation starts with (op, slot of G | slot of K << 16, next
-//! op, next slots): the next operation is known before this one ends. A node record is
+//! Layout, in groups of four words. An instruction starts with (op, slot of G | slot of K << 16,
+//! next op, next slots): the next instruction is known before this one ends. A node record is
 //!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
 //!   g[Q], e[Q], padding
 //! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
@@ -12,10 +12,10 @@
 //! (quadrature/sharing/subtrees.hpp, quadrature/sharing/subtree_deduplication.hpp) is
 //!   (subtree, own features, groups of four words of a class, where K stands), own features' words,
 //! four a group; none of them where the contributions are added elsewhere. A subtree's own tapes,
-//! one for each of the like subtrees, follow one another:
+//! one for each merged subtree, follow one another:
 //!   (groups of the next one's tape or 0, path features, where K goes, 0), for each feature of the
 //!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
-//!   of G where the row is inside, and where it is not; operations.
+//!   of G where the row is inside, and where it is not; instructions.
 
 #include <cstdint>
 
@@ -54,14 +54,14 @@ enum Op : std::int32_t {
   kUpLeaf,    // first child done, the second is a leaf
   kNextTree,  // G becomes 1
   kFold,      // add phi to the double sums, G becomes 1; head.y of them, listed behind the head
-  kSpill,  // write out the sums of head.y places, listed behind the head, each a column, and clear
+  kSpill,     // write head.y slots, listed behind the head, to a column each, and clear them
   kNextChunk,
   kEnd
 };
 
 inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
-//! Where a model has more than a few features, a float sum has a place for a while
-//! (quadrature/tape/accumulators.hpp): the lower bits are the feature, those above the place.
+//! With more than kPerFeatureLimit features a float sum has an accumulator slot
+//! (quadrature/tape/accumulators.hpp): the lower bits are the feature, those above the slot.
 inline constexpr std::uint32_t kSlottedFeatureMask = 0x1ffffu;
 inline constexpr std::uint32_t kSlotShift = 17, kSlotMask = 0x7fu;
 inline constexpr std::uint32_t kMissingInside = 1u << 24;

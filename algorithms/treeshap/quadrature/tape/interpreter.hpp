@@ -7,10 +7,10 @@
 //!
 //! `Memory` gives: X(bits, x), AddPhi(bits, change), Push(slot, g), Peek(slot, g), InSet(offset, x)
 //! Shared(at, k), which takes a shared subtree's K and contributions and returns where the next
-//! operation starts, and Fold(at, count) and Spill(at, count), which do so too behind a list of
+//! instruction starts, and Fold(at, count) and Spill(at, count), which do so too behind a list of
 //! sums. `bits` is a record's feature with its flags. Arrays hold R rows (fastest) by Q points.
-//! Memory::kSharedSubtrees and kCategories: whether operations may take shared subtrees, and splits
-//! be categorical.
+//! Memory::kSharedSubtrees and kCategories: whether instructions may take shared subtrees, and
+//! splits be categorical.
 
 #include <type_traits>
 
@@ -68,7 +68,7 @@ struct LaneState {
   float g[Q * R];
   float k[Q * R];
   float first[Q * R];  //!< K of a first child while the second, a treelet, runs
-  float delta[R];      //!< of the node above that treelet
+  float delta[R];      //!< delta of the node above that treelet
 };
 
 //! delta of each row. General: with missing values and, where memory has them, categories.
@@ -288,7 +288,7 @@ RETABLE_HD void StartTree(LaneState<Q, R>& state) {
 
 //! G at the root of a subtree from its path's factors. Two rows that are inside for the same
 //! features get the same bits, wherever they left the others. Returns where the subtree's
-//! operations start.
+//! instructions start.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD const Float4* StartSubtree(const Float4* at, std::uint32_t factors,
                                       LaneState<Q, R>& state, Memory& memory) {
@@ -371,7 +371,7 @@ RETABLE_HD const Float4* UpShared(const Float4* at, int slot, LaneState<Q, R>& s
   return next;
 }
 
-//! The operations after a first or a second child.
+//! The instructions after a first or a second child.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD void Close(int op, const Float4* at, int slot, int second_slot, LaneState<Q, R>& state,
                       Memory& memory) {
@@ -401,7 +401,7 @@ RETABLE_HD void Close(int op, const Float4* at, int slot, int second_slot, LaneS
   }
 }
 
-//! Runs operations up to the end of the chunk. Returns false at the end of the segment.
+//! Runs instructions up to the end of the chunk. Returns false at the end of the segment.
 template <bool General, int Q, int R, class Memory>
 RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memory) {
   constexpr int kRecord = RecordSize(Q);
@@ -409,7 +409,7 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
   int op = static_cast<int>(Bits(start.x));
   int slot = static_cast<int>(Bits(start.y));
   for (;;) {
-    // The next operation is known a whole operation ahead of its dispatch.
+    // The next instruction is known a whole instruction ahead of its dispatch.
     const Float4 head = *at;
     const int second_slot = static_cast<int>(Bits(head.y)) >> 16;
     const int here = slot & 0xffff;
@@ -417,7 +417,7 @@ RETABLE_HD bool RunChunk(const Float4* at, LaneState<Q, R>& state, Memory& memor
     op = static_cast<int>(Bits(head.z));
     slot = static_cast<int>(Bits(head.w));
     ++at;
-    // Uniform branches, the most frequent operations first; a switch over few, dense cases.
+    // Uniform branches, the most frequent instructions first; a switch over few, dense cases.
     if (now == kDown) {
       Down<General, Q, R>(at, here, state, memory);
       at += kRecord;

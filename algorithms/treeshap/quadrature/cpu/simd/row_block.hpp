@@ -33,7 +33,7 @@ struct SimdNode {
   T below = 0, above = 0;  //!< delta where x < threshold (or in left_set), and where not
   T missing = 0;           //!< delta of a missing value; 0 where that is outside
   T weight = 0;            //!< w
-  T first_value = 0, second_value = 0;  //!< of leaves; of a leaf parent first_value is the mean
+  T first_value = 0, second_value = 0;  //!< leaf values; first_value of a leaf parent: the mean
   T first_cover = 1, second_cover = 1;  //!< c of the feature below, for interactions
   bool below_second = false;            //!< x < threshold goes to the second child
   bool missing_second = false, missing_inside = true;
@@ -45,7 +45,7 @@ struct SimdCategorySet {
   bool others = false;
 };
 
-//! A feature that lives above a node, with the place of the pair's sum.
+//! A feature that lives above a node, with the index of the pair's sum.
 struct SimdPartner {
   std::int32_t local = 0;
   std::int32_t pair = 0;
@@ -61,9 +61,9 @@ struct SimdTree {
   const T* t = nullptr;  //!< quadrature nodes
   const SimdCategorySet* sets = nullptr;
   std::int32_t locals = 0;                        //!< distinct features of the tree
-  const std::uint32_t* partners_begin = nullptr;  //!< for each node, and the end
+  const std::uint32_t* partners_begin = nullptr;  //!< nodes + 1 entries
   const SimdPartner* partners = nullptr;
-  std::int32_t pairs = 0;  //!< of features on one path
+  std::int32_t pairs = 0;  //!< pairs of features on one path
 };
 
 //! A block of rows and where its results go. Sums of a tree are collected in T and then added, in
@@ -71,11 +71,11 @@ struct SimdTree {
 template <class T>
 struct SimdRun {
   const Lanes<T>* x = nullptr;
-  int rows = 0;                           //!< of the lanes, from the first
+  int rows = 0;                           //!< lanes in use, from the first
   bool missing = false;                   //!< whether any value may be NaN
   Lanes<T>* phi = nullptr;                //!< scratch, zeros before and after: locals, then pairs
   Lanes<T>* stack = nullptr;              //!< scratch, SimdScratch
-  const std::int32_t* columns = nullptr;  //!< of the locals, then of the pairs
+  const std::int32_t* columns = nullptr;  //!< columns of the locals, then of the pairs
   Lanes<T, double>* sums = nullptr;       //!< columns
 };
 

@@ -1,0 +1,63 @@
+#include "algorithms/treeshap/host/row_kernels.cuh"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/cuda/memory.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+constexpr std::size_t kRoundingBlocks = 16;  // blocks on a multiprocessor
+
+__global__ void __launch_bounds__(256)
+    NarrowKernel(const double* from, std::size_t count, float* to) {
+  const std::size_t step = std::size_t{gridDim.x} * 256;
+  for (std::size_t i = std::size_t{blockIdx.x} * 256 + threadIdx.x; i < count; i += step) {
+    to[i] = static_cast<float>(__ldcs(from + i));
+  }
+}
+
+// 32 positions by 32 columns a block, by way of shared memory.
+__global__ void __launch_bounds__(256)
+    TransposeKernel(const float* rows, const std::uint32_t* order, std::uint32_t count,
+                    std::uint32_t columns, std::uint32_t stride, float* x) {
+  __shared__ float tile[32][33];
+  const std::uint32_t lane = threadIdx.x % 32;
+  const std::uint32_t first_position = blockIdx.x * 32;
+  const std::uint32_t first_column = blockIdx.y * 32;
+  for (std::uint32_t i = threadIdx.x / 32; i < 32; i += 8) {
+    const std::uint32_t position = first_position + i;
+    const std::uint32_t f = first_column + lane;
+    float value = 0;
+    if (position < count && f < columns) {
+      const std::size_t row = order == nullptr ? position : order[position];
+      value = rows[row * columns + f];
+    }
+    constexpr float limit = std::numeric_limits<float>::max();
+    tile[i][lane] = value > limit ? limit : (value < -limit ? -limit : value);
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x / 32; i < 32 && first_column + i < columns; i += 8) {
+    x[static_cast<std::size_t>(first_column + i) * stride + first_position + lane] = tile[lane][i];
+  }
+}
+
+}  // namespace
+
+void RoundResults(const double* from, std::size_t count, float* to, cudaStream_t stream) {
+  const std::size_t blocks = std::min<std::size_t>(
+      (count + 1023) / 1024, kRoundingBlocks * static_cast<std::size_t>(MultiprocessorCount()));
+  NarrowKernel<<<static_cast<unsigned>(blocks), 256, 0, stream>>>(from, count, to);
+  CheckCuda(cudaGetLastError(), "rounding results");
+}
+
+void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,
+                   std::uint32_t columns, std::uint32_t stride, float* x, cudaStream_t stream) {
+  const dim3 grid(stride / 32, (columns + 31) / 32);
+  TransposeKernel<<<grid, 256, 0, stream>>>(rows, order, count, columns, stride, x);
+  CheckCuda(cudaGetLastError(), "transposing rows");
+}
+
+}  // namespace retable::treeshap
