@@ -2,7 +2,7 @@
 //! @file
 //! Copies from global to shared memory that pass no register (cp.async); device code.
 
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "algorithms/treeshap/quadrature/tape/format.hpp"
 
 namespace retable::treeshap {
 

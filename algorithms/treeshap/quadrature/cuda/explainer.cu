@@ -21,103 +21,7 @@
 
 namespace retable::treeshap {
 
-std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
-  const int rows = launch.rows_per_lane;
-  const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
-  const std::size_t stack = launch.shared_slots * vectors * launch.threads * sizeof(Float4);
-  const std::size_t column =
-      std::size_t{launch.columns} * launch.threads * static_cast<std::size_t>(rows) * sizeof(float);
-  const std::size_t columns = launch.kind.features == AccumulatorLayout::kPerFeature ? 2 : 1;
-  return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
-}
-
-void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream) {
-  switch (points) {
-    case 2:
-      LaunchQuadraturePoints<2>(launch, stream);
-      break;
-    case 3:
-      LaunchQuadraturePoints<3>(launch, stream);
-      break;
-    case 4:
-      LaunchQuadraturePoints<4>(launch, stream);
-      break;
-    case 6:
-      LaunchQuadraturePoints<6>(launch, stream);
-      break;
-    case 8:
-      LaunchQuadraturePoints<8>(launch, stream);
-      break;
-    default:
-      throw std::logic_error("no quadrature kernel for " + std::to_string(points));
-  }
-}
-
-std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t members) {
-  const auto rows = static_cast<std::size_t>(RowsPerLane(points));
-  const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
-  const std::size_t warp =
-      launch.slots * vectors * 32 * sizeof(Float4) + launch.features * SubtreeColumnBytes(points);
-  return kTeams * (2 * launch.subtree_words * sizeof(Float4) + members * warp);
-}
-
-std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch) {
-  std::uint32_t best = 1;
-  std::size_t most = 0;
-  for (std::uint32_t members = kMaxTeamWarps; members > 0; --members) {
-    const std::size_t bytes = SubtreeSharedBytes(points, launch, members) + 2048;
-    const std::size_t resident =
-        std::min<std::size_t>(kSharedLimit / bytes, kMaxTeamWarps / members) * members;
-    if (resident > most) {
-      most = resident;
-      best = members;
-    }
-  }
-  return best;
-}
-
-void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream) {
-  switch (points) {
-    case 4:
-      LaunchSubtreesPoints<4>(launch, stream);
-      break;
-    case 6:
-      LaunchSubtreesPoints<6>(launch, stream);
-      break;
-    case 8:
-      LaunchSubtreesPoints<8>(launch, stream);
-      break;
-    default:
-      throw std::logic_error("no subtree kernel for " + std::to_string(points));
-  }
-}
-
-void ChooseSharedMemory(int points, int slots, QuadratureLaunch& launch) {
-  const auto all = static_cast<std::uint32_t>(slots);
-  const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
-  const std::size_t budget = (kSharedLimit / blocks - 1024) * launch.threads / 128;
-  while (launch.shared_slots < all) {
-    QuadratureLaunch more = launch;
-    ++more.shared_slots;
-    if (QuadratureSharedBytes(points, more) > budget) break;
-    launch = more;
-  }
-  if (all > kLocalSlots) launch.shared_slots = std::max(launch.shared_slots, all - kLocalSlots);
-}
-
 namespace {
-
-constexpr std::uint32_t kRowPadding = 256;  // rows of the largest block
-// Blocks to aim for: several waves on a large GPU. A constant, not the device's size, so that the
-// order of summation and with it every bit of the result is the same on any device.
-constexpr std::size_t kTargetBlocks = 2112;
-// Where rows or leaves are few, the launches of the grouping cost more than it saves.
-constexpr std::size_t kLeastSharedRows = 1024;
-constexpr std::size_t kLeastSharedLeaves = 2000;
-constexpr std::size_t kManyLeaves = 65536;  // of a large model, for interactions
-constexpr std::size_t kFewSegments = 64;
-constexpr std::size_t kMostRows = std::size_t{1} << 16;
-constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
 
 // One tape's ranges for a number of rows.
 struct TapePlan {
@@ -125,7 +29,7 @@ struct TapePlan {
   std::vector<RangeSums> sums;
 };
 
-TapePlan PlanRanges(const Tape& tape, AccumulatorLayout where, std::size_t target) {
+TapePlan PlanRanges(const Tape& tape, AccumulatorLayout layout, std::size_t target) {
   const std::size_t total = tape.words.size() / tape::kChunk;
   const std::size_t per_range = std::max<std::size_t>(1, (total + target - 1) / target);
   TapePlan plan;
@@ -139,7 +43,7 @@ TapePlan PlanRanges(const Tape& tape, AccumulatorLayout where, std::size_t targe
                              static_cast<std::uint32_t>(segment.chunks)});
       plan.sums.push_back({segment.group, {}});
     }
-    plan.sums.back().Merge(segment.features, where == AccumulatorLayout::kSlots);
+    plan.sums.back().Merge(segment.features, layout == AccumulatorLayout::kSlots);
   }
   return plan;
 }
@@ -180,7 +84,7 @@ class DeviceQuadrature final : public TreeExplainer {
     options.segment_words = SegmentWords(annotated);
     TapeSet set = CompileTapes(annotated, options);
     categorical_ = set.categorical;
-    layout_ = set.where;
+    layout_ = set.layout;
     sets_ = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(set.sets));
     tapes_.clear();
     segments_ = 0;
@@ -195,8 +99,8 @@ class DeviceQuadrature final : public TreeExplainer {
     }
     RequireStackFits();
     shared_.reset();
-    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kLeastSharedLeaves)) {
-      const std::int32_t leaves = share_ > 0 ? share_ : SubtreeLeaves(annotated);
+    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kMinSharedLeaves)) {
+      const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(annotated.features);
       shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
       if (!shared_->usable()) shared_.reset();
     }
@@ -228,7 +132,7 @@ class DeviceQuadrature final : public TreeExplainer {
     ValidateRows(shape_, rows);
     RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    const bool many = rows.rows >= kLeastSharedRows;
+    const bool many = rows.rows >= kMinSharedRows;
     std::unique_ptr<DeviceInteractions>& pairs = pairs_[many ? 1 : 0];
     if (pairs == nullptr) {
       const bool small = LeafCount(model_) < kManyLeaves;
@@ -253,11 +157,6 @@ class DeviceQuadrature final : public TreeExplainer {
     return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
   }
 
-  // Many features set many rows apart: smaller subtrees. Depends on the model alone.
-  static std::int32_t SubtreeLeaves(const AnnotatedModel& model) {
-    return model.features <= 10 ? 32 : (model.features <= 256 ? 16 : 12);
-  }
-
   // Few rows are seldom alike. Sums for the pairs of a subtree's features are in shared memory:
   // small subtrees where there are many.
   InteractionOptions Tiles(bool many) const {
@@ -278,7 +177,7 @@ class DeviceQuadrature final : public TreeExplainer {
   }
 
   bool Shares(std::size_t rows) const {
-    return shared_ != nullptr && (share_ > 0 || rows >= kLeastSharedRows);
+    return shared_ != nullptr && (share_ > 0 || rows >= kMinSharedRows);
   }
 
   std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
@@ -293,7 +192,7 @@ class DeviceQuadrature final : public TreeExplainer {
   // Rows whose partial sums fit the memory set aside for them. Of a million rows some travel while
   // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
-    std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMostRows);
+    std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMaxRowsAtOnce);
     if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
     while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
     return count;
@@ -312,29 +211,30 @@ class DeviceQuadrature final : public TreeExplainer {
     return columns * sizeof(float) + results * sizeof(double);
   }
 
-  QuadratureLaunch Geometry(const DeviceValueTape& tape, KernelVariant kind,
+  QuadratureLaunch Geometry(const DeviceValueTape& tape, KernelVariant variant,
                             std::size_t rows) const {
     QuadratureLaunch launch;
-    launch.features = static_cast<std::uint32_t>(shape_.features);
-    launch.columns = tape.tape.places;
-    launch.kind = kind;
+    launch.sizes.features = static_cast<std::uint32_t>(shape_.features);
+    launch.sizes.columns = tape.tape.accumulator_slots;
+    launch.variant = variant;
     launch.rows_per_lane = RowsPerLane(tape.tape.points);
-    launch.threads =
-        static_cast<std::uint32_t>(threads_ > 0 ? threads_ : (rows >= 2048 ? 128 : 32));
-    ChooseSharedMemory(tape.tape.points, tape.tape.slots, launch);
+    launch.sizes.threads = static_cast<std::uint32_t>(
+        threads_ > 0 ? threads_ : (rows >= kRowsOfWideBlocks ? kWideBlock : kNarrowBlock));
+    ChooseSharedMemory(tape.tape.points, tape.tape.stack_slots, launch);
     // Very deep trees: fewer rows a block.
-    while (launch.threads > 32 && QuadratureSharedBytes(tape.tape.points, launch) > kSharedLimit) {
-      launch.threads /= 2;
+    while (launch.sizes.threads > 32 &&
+           QuadratureSharedBytes(tape.tape.points, launch) > BlockSharedLimit()) {
+      launch.sizes.threads /= 2;
     }
     return launch;
   }
 
   void RequireStackFits() const {
     for (const auto& tape : tapes_) {
-      const KernelVariant kind{true, layout_};
-      const QuadratureLaunch launch = Geometry(*tape, kind, 1);
-      if (QuadratureSharedBytes(tape->tape.points, launch) > kSharedLimit) {
-        throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.slots) +
+      const KernelVariant variant{true, layout_};
+      const QuadratureLaunch launch = Geometry(*tape, variant, 1);
+      if (QuadratureSharedBytes(tape->tape.points, launch) > BlockSharedLimit()) {
+        throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.stack_slots) +
                                     " stack slots, more than shared memory holds; use the CPU");
       }
     }
@@ -343,16 +243,16 @@ class DeviceQuadrature final : public TreeExplainer {
   void Explain(const DeviceBatch& piece) {
     const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
     x_.Reserve(features() * stride);
-    const KernelVariant kind{categorical_ || piece.missing, layout_};
+    const KernelVariant variant{categorical_ || piece.missing, layout_};
     const std::uint32_t* order =
         shares_ ? shared_->OrderRows(piece.rows, piece.count, piece.stream) : nullptr;
     TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
                   stride, x_.data(), piece.stream);
     if (shares_) {
-      shared_->Run(x_.data(), piece.count, stride, kind, piece.out, piece.stream);
+      shared_->Run(x_.data(), piece.count, stride, variant, piece.out, piece.stream);
     } else {
       partial_.Reserve(sums_.size(stride));
-      RunRows(kind, stride, piece);
+      RunRows(variant, stride, piece);
     }
   }
 
@@ -382,7 +282,7 @@ class DeviceQuadrature final : public TreeExplainer {
   }
 
   // Every node for every row.
-  void RunRows(KernelVariant kind, std::uint32_t stride, const DeviceBatch& piece) {
+  void RunRows(KernelVariant variant, std::uint32_t stride, const DeviceBatch& piece) {
     const cudaStream_t main = piece.stream;
     const std::size_t slice = features() * stride;
     // Events between streams take longer than a small model.
@@ -390,18 +290,19 @@ class DeviceQuadrature final : public TreeExplainer {
     if (!alone) ready_.Record(main);
     for (std::size_t i = 0; i < tapes_.size(); ++i) {
       DeviceValueTape& tape = *tapes_[i];
-      QuadratureLaunch launch = Geometry(tape, kind, piece.count);
-      launch.words = tape.words.data();
-      launch.ranges = tape.ranges.data();
-      launch.sets = sets_.data();
+      QuadratureLaunch launch = Geometry(tape, variant, piece.count);
+      launch.tape.words = tape.words.data();
+      launch.tape.ranges = tape.ranges.data();
+      launch.tape.sets = sets_.data();
       launch.x = x_.data();
-      launch.partial = partial_.data() +
-                       (layout_ == AccumulatorLayout::kPerFeature ? first_range_[i] * slice : 0);
-      launch.columns_of_sums = reinterpret_cast<float*>(partial_.data());
-      launch.lists = sums_.lists();
-      launch.list_begin = sums_.list_begin() + first_range_[i];
-      launch.stride = stride;
-      launch.range_count = static_cast<std::uint32_t>(first_range_[i + 1] - first_range_[i]);
+      launch.sums.partial =
+          partial_.data() +
+          (layout_ == AccumulatorLayout::kPerFeature ? first_range_[i] * slice : 0);
+      launch.sums.columns = reinterpret_cast<float*>(partial_.data());
+      launch.sums.lists = sums_.lists();
+      launch.sums.list_begin = sums_.list_begin() + first_range_[i];
+      launch.sizes.stride = stride;
+      launch.sizes.range_count = static_cast<std::uint32_t>(first_range_[i + 1] - first_range_[i]);
       const cudaStream_t stream = alone ? main : tape.stream.get();
       if (!alone) CheckCuda(cudaStreamWaitEvent(stream, ready_.get()), "wait");
       LaunchQuadrature(tape.tape.points, launch, stream);

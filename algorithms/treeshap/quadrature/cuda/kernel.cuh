@@ -41,7 +41,7 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
 }
 
 //! The interpreter's memory of one lane. OneStack: no slot is in local memory.
-template <int Q, int R, AccumulatorLayout Kind, bool OneStack = false>
+template <int Q, int R, AccumulatorLayout Layout, bool OneStack = false>
 struct DeviceMemory {
   // Models with categories have no subtrees. There are subtrees where a lane has two rows.
   static constexpr bool kCategories = R == RowsPerLane(Q);
@@ -71,7 +71,7 @@ struct DeviceMemory {
   // Few features have phi and x side by side, `step` bytes a feature: a multiple of 256, so that
   // the flags, the top eight bits, fall out of the 32-bit product. Others have places of phi alone.
   __device__ __forceinline__ char* Column(std::uint32_t bits) const {
-    return columns + (Kind == AccumulatorLayout::kPerFeature
+    return columns + (Layout == AccumulatorLayout::kPerFeature
                           ? bits
                           : bits >> tape::kSlotShift & tape::kSlotMask) *
                          step;
@@ -79,11 +79,11 @@ struct DeviceMemory {
 
   static __device__ __forceinline__ std::size_t Feature(std::uint32_t bits) {
     return bits &
-           (Kind == AccumulatorLayout::kSlots ? tape::kSlottedFeatureMask : tape::kFeatureMask);
+           (Layout == AccumulatorLayout::kSlots ? tape::kSlottedFeatureMask : tape::kFeatureMask);
   }
 
   __device__ __forceinline__ void X(std::uint32_t bits, float (&out)[R]) const {
-    if constexpr (Kind == AccumulatorLayout::kPerFeature) {
+    if constexpr (Layout == AccumulatorLayout::kPerFeature) {
       Unpack<R>(*reinterpret_cast<const RowVector<R>*>(Column(bits) + phi_bytes), out);
     } else {
       const float* at = x + Feature(bits) * stride;
@@ -165,7 +165,7 @@ struct DeviceMemory {
     }
     constexpr int kGroups = (Q + 3) / 4;
 #pragma unroll
-    for (int v = 0; v < kGroups && k_at != MergedSubtree::kNoK; ++v) {
+    for (int v = 0; v < kGroups && k_at != tape::kNoK; ++v) {
 #pragma unroll
       for (int r = 0; r < R; ++r) {
         const float4 four = __ldg(from[r] + k_at + v);
@@ -205,7 +205,7 @@ struct DeviceMemory {
   // Folds the sums into double: the error does not grow with the number of trees. The adds
   // are atomic only to be asynchronous; no other thread touches these addresses.
   __device__ __forceinline__ const Float4* Fold(const Float4* at, std::uint32_t count) {
-    if constexpr (Kind == AccumulatorLayout::kPerFeature) {
+    if constexpr (Layout == AccumulatorLayout::kPerFeature) {
       for (std::uint32_t i = 0; i < count; ++i) {
         const std::uint32_t bits = tape::Bits(reinterpret_cast<const float*>(at)[i]);
         auto* from = reinterpret_cast<RowVector<R>*>(Column(bits));
@@ -225,7 +225,7 @@ struct DeviceMemory {
 
   // Every sum is written to the next column, once, and not seen again here.
   __device__ __forceinline__ const Float4* Spill(const Float4* at, std::uint32_t count) {
-    if constexpr (Kind == AccumulatorLayout::kSlots) {
+    if constexpr (Layout == AccumulatorLayout::kSlots) {
       const float zero[R] = {};
 #pragma unroll 4
       for (std::uint32_t i = 0; i < count; ++i) {
@@ -244,57 +244,60 @@ __device__ __forceinline__ void CopyChunkAsync(Float4* to, const Float4* from) {
   CopyAsync(to, from, tape::kChunk, threadIdx.x, blockDim.x);
 }
 
-template <int Q, int R, bool General, AccumulatorLayout Kind>
+template <int Q, int R, bool General, AccumulatorLayout Layout>
 __global__ void __launch_bounds__(128, ResidentBlocks(Q))
     QuadratureKernel(QuadratureLaunch launch) {
   extern __shared__ Float4 shared[];
   Float4* chunks = shared;
   auto* stack = reinterpret_cast<float4*>(shared + 2 * tape::kChunk);
-  constexpr int kVectors = DeviceMemory<Q, R, Kind>::kVectors;
-  auto* columns = reinterpret_cast<float*>(stack + launch.shared_slots * kVectors * blockDim.x);
+  constexpr int kVectors = DeviceMemory<Q, R, Layout>::kVectors;
+  auto* columns =
+      reinterpret_cast<float*>(stack + launch.sizes.shared_slots * kVectors * blockDim.x);
 
-  const TapeRange range = launch.ranges[blockIdx.y];
-  const Float4* words = launch.words + static_cast<std::size_t>(range.first_chunk) * tape::kChunk;
+  const TapeRange range = launch.tape.ranges[blockIdx.y];
+  const Float4* words =
+      launch.tape.words + static_cast<std::size_t>(range.first_chunk) * tape::kChunk;
   CopyChunkAsync(chunks, words);
 
   const std::uint32_t pitch = blockDim.x * R;
   const std::uint32_t lane_row = threadIdx.x * R;
   const std::size_t first_row = static_cast<std::size_t>(blockIdx.x) * pitch;
-  DeviceMemory<Q, R, Kind> memory;
-  memory.sets = launch.sets;
-  memory.stride = launch.stride;
+  DeviceMemory<Q, R, Layout> memory;
+  memory.sets = launch.tape.sets;
+  memory.stride = launch.sizes.stride;
   memory.phi_bytes = pitch * static_cast<std::uint32_t>(sizeof(float));
-  memory.step = memory.phi_bytes * (Kind == AccumulatorLayout::kPerFeature ? 2 : 1);
+  memory.step = memory.phi_bytes * (Layout == AccumulatorLayout::kPerFeature ? 2 : 1);
   memory.threads = blockDim.x;
   float4 local[kLocalSlots * kVectors];
   memory.local = local;
-  memory.shared_slots = static_cast<int>(launch.shared_slots);
+  memory.shared_slots = static_cast<int>(launch.sizes.shared_slots);
   memory.stack = stack + threadIdx.x;
   memory.first_subtree = launch.first_subtree;
-  memory.classes = launch.classes + first_row + lane_row;
-  memory.bases = launch.bases;
-  memory.table = launch.table;
-  const std::uint32_t begin = __ldg(launch.list_begin + blockIdx.y);
-  if constexpr (Kind == AccumulatorLayout::kPerFeature) {
-    memory.partial = launch.partial +
-                     static_cast<std::size_t>(blockIdx.y) * launch.features * launch.stride +
-                     PositionOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
-    const std::uint32_t last = __ldg(launch.list_begin + blockIdx.y + 1);
+  memory.classes = launch.shared.classes + first_row + lane_row;
+  memory.bases = launch.shared.bases;
+  memory.table = launch.shared.table;
+  const std::uint32_t begin = __ldg(launch.sums.list_begin + blockIdx.y);
+  if constexpr (Layout == AccumulatorLayout::kPerFeature) {
+    memory.partial =
+        launch.sums.partial +
+        static_cast<std::size_t>(blockIdx.y) * launch.sizes.features * launch.sizes.stride +
+        PositionOfRow(static_cast<std::uint32_t>(first_row) + lane_row);
+    const std::uint32_t last = __ldg(launch.sums.list_begin + blockIdx.y + 1);
 #pragma unroll 8
-    for (std::uint32_t i = begin; i < last; ++i) memory.Clear(__ldg(launch.lists + i));
+    for (std::uint32_t i = begin; i < last; ++i) memory.Clear(__ldg(launch.sums.lists + i));
   } else {
     memory.column =
-        launch.columns_of_sums + std::size_t{begin} * launch.stride + first_row + lane_row;
+        launch.sums.columns + std::size_t{begin} * launch.sizes.stride + first_row + lane_row;
   }
   // A lane reads its own rows alone: no barrier is needed.
   memory.x = launch.x + first_row + lane_row;
   memory.columns = reinterpret_cast<char*>(columns + lane_row);
-  for (std::uint32_t f = 0; f < launch.columns; ++f) {
+  for (std::uint32_t f = 0; f < launch.sizes.columns; ++f) {
     auto* column = reinterpret_cast<float*>(memory.columns + f * memory.step);
     for (std::uint32_t r = 0; r < R; ++r) {
       column[r] = 0;
-      if constexpr (Kind == AccumulatorLayout::kPerFeature) {
-        column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.stride + r];
+      if constexpr (Layout == AccumulatorLayout::kPerFeature) {
+        column[pitch + r] = memory.x[static_cast<std::size_t>(f) * launch.sizes.stride + r];
       }
     }
   }
@@ -311,31 +314,31 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   }
 }
 
-template <int Q, int R, bool General, AccumulatorLayout Kind>
+template <int Q, int R, bool General, AccumulatorLayout Layout>
 void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
-  const auto kernel = QuadratureKernel<Q, R, General, Kind>;
+  const auto kernel = QuadratureKernel<Q, R, General, Layout>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
   AllowSharedMemory(kernel, bytes);
-  const dim3 grid(launch.stride / (launch.threads * R), launch.range_count);
-  kernel<<<grid, launch.threads, bytes, stream>>>(launch);
+  const dim3 grid(launch.sizes.stride / (launch.sizes.threads * R), launch.sizes.range_count);
+  kernel<<<grid, launch.sizes.threads, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "quadrature kernel");
 }
 
-template <int Q, bool General, AccumulatorLayout Kind>
+template <int Q, bool General, AccumulatorLayout Layout>
 void LaunchVariant(const QuadratureLaunch& launch, cudaStream_t stream) {
   constexpr int R = RowsPerLane(Q);
   if constexpr (kSharedRowsPerLane != R) {
     if (launch.rows_per_lane == kSharedRowsPerLane) {
-      LaunchRows<Q, kSharedRowsPerLane, General, Kind>(launch, stream);
+      LaunchRows<Q, kSharedRowsPerLane, General, Layout>(launch, stream);
       return;
     }
   }
-  LaunchRows<Q, R, General, Kind>(launch, stream);
+  LaunchRows<Q, R, General, Layout>(launch, stream);
 }
 
 template <int Q, bool General>
 void LaunchFeatures(const QuadratureLaunch& launch, cudaStream_t stream) {
-  switch (launch.kind.features) {
+  switch (launch.variant.layout) {
     case AccumulatorLayout::kPerFeature:
       LaunchVariant<Q, General, AccumulatorLayout::kPerFeature>(launch, stream);
       break;
@@ -347,7 +350,7 @@ void LaunchFeatures(const QuadratureLaunch& launch, cudaStream_t stream) {
 
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
-  if (launch.kind.general) {
+  if (launch.variant.general) {
     LaunchFeatures<Q, true>(launch, stream);
   } else {
     LaunchFeatures<Q, false>(launch, stream);

@@ -1,103 +1,102 @@
 #pragma once
 //! @file
-//! Launches of the quadrature kernel: one translation subtree for each number of points in a pass.
+//! Arguments and launches of the quadrature kernel and of the subtree kernel: one translation unit
+//! for each number of points in a pass.
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
+#include "algorithms/treeshap/quadrature/cuda/tuning.cuh"
 #include "algorithms/treeshap/quadrature/sharing/row_classes.cuh"
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "algorithms/treeshap/quadrature/tape/format.hpp"
 
 namespace retable::treeshap {
 
-//! Consecutive chunks of a tape, worked through by one block for its rows.
+//! Consecutive chunks of a tape, evaluated by one block for its rows.
 struct TapeRange {
   std::uint32_t first_chunk = 0;
   std::uint32_t chunks = 0;
 };
 
-//! Few features: values and float sums are in shared memory. Placed ones: sums alone.
 struct KernelVariant {
   bool general = false;  //!< with missing values or categories
-  AccumulatorLayout features = AccumulatorLayout::kPerFeature;
+  AccumulatorLayout layout = AccumulatorLayout::kPerFeature;
 };
 
-//! Stack slots a lane can keep in local memory; the low, busy slots are in shared memory.
-inline constexpr std::uint32_t kLocalSlots = 24;
-
-//! One launch: rows x ranges blocks. Each block adds, without contention, to its own slice of
-//! `partial` or writes its own columns, so the result does not depend on the order in which blocks
-//! run.
+//! One launch: rows x ranges blocks. Each block writes its own slice of the sums, so the result
+//! does not depend on the order in which blocks run.
 struct QuadratureLaunch {
-  const Float4* words = nullptr;
-  const TapeRange* ranges = nullptr;
-  const std::uint32_t* sets = nullptr;
-  const float* x = nullptr;                   //!< features x stride
-  double* partial = nullptr;                  //!< few: ranges x features x stride
-  float* columns_of_sums = nullptr;           //!< placed: columns x stride
-  const std::uint32_t* lists = nullptr;       //!< few: of each range, whose columns are cleared
-  const std::uint32_t* list_begin = nullptr;  //!< of each range; placed: its first column
-  std::uint32_t features = 0;
-  std::uint32_t columns = 0;  //!< of phi in shared memory, and of x where that is there
-  std::uint32_t stride = 0;   //!< padded rows: a multiple of RowsPerBlock
-  std::uint32_t range_count = 0;
-  std::uint32_t threads = 128;
-  std::uint32_t shared_slots = 0;  //!< the rest, at most kLocalSlots, is in local memory
-  KernelVariant kind;
+  struct Tape {
+    const Float4* words = nullptr;
+    const TapeRange* ranges = nullptr;
+    const std::uint32_t* sets = nullptr;
+  } tape;
+  const float* x = nullptr;  //!< features x stride
+  struct Sums {
+    double* partial = nullptr;             //!< kPerFeature: ranges x features x stride
+    float* columns = nullptr;              //!< kSlots: spilled sums x stride
+    const std::uint32_t* lists = nullptr;  //!< kPerFeature: features whose columns a range clears
+    //! Where each range's list begins; kSlots: each range's first column.
+    const std::uint32_t* list_begin = nullptr;
+  } sums;
+  struct Sizes {
+    std::uint32_t features = 0;
+    std::uint32_t columns = 0;  //!< columns of phi in shared memory; kPerFeature: and of x
+    std::uint32_t stride = 0;   //!< padded rows: a multiple of kRowPadding
+    std::uint32_t range_count = 0;
+    std::uint32_t threads = 128;
+    std::uint32_t shared_slots =
+        0;  //!< other stack slots, at most kLocalSlots, are in local memory
+  } sizes;
+  KernelVariant variant;
   int rows_per_lane = 1;
-
-  // Shared subtrees: what the subtree kernel left for the rows.
-  std::uint32_t first_subtree = 0;         //!< of the batch
-  const std::uint16_t* classes = nullptr;  //!< subtrees x stride
-  const std::uint32_t* bases = nullptr;    //!< of each subtree's classes in `table`
-  const float4* table = nullptr;
+  std::uint32_t first_subtree = 0;  //!< number of the batch's first shared subtree
+  //! Results of the subtree kernel.
+  struct SharedSubtrees {
+    const std::uint16_t* classes = nullptr;  //!< subtrees x stride
+    const std::uint32_t* bases = nullptr;    //!< where each subtree's row classes begin in `table`
+    const float4* table = nullptr;
+  } shared;
 };
 
-//! Of a block of the subtree kernel: one for each scheduler of a multiprocessor.
-inline constexpr std::uint32_t kTeams = 4;
-inline constexpr std::uint32_t kMaxTeamWarps = 4;
-
-//! One launch of the subtree kernel: every item of a batch of subtrees, taken by teams in turn.
+//! One launch of the subtree kernel: teams of warps draw the items of a batch of subtrees.
 struct SubtreeLaunch {
-  const SharedSubtree* subtrees = nullptr;  //!< of the batch
-  const Float4* words = nullptr;
-  const std::uint32_t* feature_lists = nullptr;
+  struct Tapes {
+    const SharedSubtree* subtrees = nullptr;  //!< the batch's subtrees
+    const Float4* words = nullptr;
+    const std::uint32_t* feature_lists = nullptr;
+  } tapes;
   const float* x = nullptr;  //!< features x stride
   std::uint32_t stride = 0;
-  std::uint32_t slots = 0;          //!< of the stack
-  std::uint32_t features = 0;       //!< the longest list
-  std::uint32_t subtree_words = 0;  //!< the longest tape
+  //! Maxima over the subtrees.
+  struct Sizes {
+    std::uint32_t stack_slots = 0;
+    std::uint32_t features = 0;
+    std::uint32_t words = 0;
+  } sizes;
   bool missing = false;
-  std::uint32_t members = 1;            //!< warps of a team; an item has so many warps' classes
-  const std::uint32_t* rows = nullptr;  //!< one of each class: GroupingLaunch::members
+  std::uint32_t team_warps = 1;  //!< an item has row classes for so many warps
+  const std::uint32_t* representatives = nullptr;
   const SubtreeItem* items = nullptr;
-  std::uint32_t* counters = nullptr;  //!< of GroupingLaunch
+  std::uint32_t* counters = nullptr;
   float4* table = nullptr;
 };
-
-//! Rows each lane carries: registers and the stack limit it where there are many points.
-constexpr int RowsPerLane(int points) {
-  return points <= 4 ? 2 : 1;
-}
-
-//! The same above shared subtrees, where treelets are few: there are kernels of both forms.
-inline constexpr int kSharedRowsPerLane = 2;
-//! Passes above shared subtrees have so many points at least: fewer kernels, and fewer tapes.
-inline constexpr int kMinSubtreePoints = 4;
 
 //! Bytes between the columns of a warp of the subtree kernel: x of a feature and its sum.
 constexpr std::uint32_t SubtreeColumnBytes(int points) {
   return 2 * 32 * static_cast<std::uint32_t>(RowsPerLane(points) * sizeof(float));
 }
 
-//! Blocks of 128 lanes that a multiprocessor shall hold: registers and shared memory are cut to it.
-constexpr int ResidentBlocks(int points) {
-  return points > 0 ? 4 : 1;
-}
+//! Bytes of shared memory that a block of this device can have.
+std::size_t BlockSharedLimit();
 
 //! Bytes of shared memory a block needs.
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch);
+
+//! Keeps as many low stack slots in shared memory as leave room for the resident blocks. The others
+//! are in local memory; those that local memory cannot hold are in shared memory again.
+void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch);
 
 //! Enqueues the kernel for passes of `points`. @throws std::runtime_error on a launch failure.
 void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream);
@@ -105,10 +104,10 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
 
-//! Bytes of shared memory a block of the subtree kernel needs, with so many members a team.
-std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t members);
+//! Bytes of shared memory a block of the subtree kernel needs with so many warps a team.
+std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t team_warps);
 
-//! The members that put most warps on a multiprocessor.
+//! Warps of a team that make the most warps resident on a multiprocessor.
 std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch);
 
 //! Enqueues the subtree kernel. @throws std::runtime_error on a launch failure.

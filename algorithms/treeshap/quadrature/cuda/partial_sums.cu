@@ -2,6 +2,8 @@
 
 #include <type_traits>
 
+#include "algorithms/treeshap/quadrature/cuda/tuning.cuh"
+
 namespace retable::treeshap {
 
 namespace {
@@ -15,11 +17,8 @@ constexpr bool EachRowHasItsPosition() {
 }
 static_assert(EachRowHasItsPosition());
 
-constexpr std::uint32_t kThreads = 128;     // that clear
-constexpr std::uint32_t kAddThreads = 256;  // that add
-
 __global__ void ClearColumns(const std::uint32_t* columns, std::uint32_t stride, double* partial) {
-  const std::uint32_t row = blockIdx.y * kThreads + threadIdx.x;
+  const std::uint32_t row = blockIdx.y * kClearThreads + threadIdx.x;
   partial[static_cast<std::size_t>(columns[blockIdx.x]) * stride + row] = 0;
 }
 
@@ -158,8 +157,8 @@ void PartialSums::Plan(std::span<const RangeSums> ranges, std::uint32_t features
 
 void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stream) const {
   if (count_ == 0) return;
-  ClearColumns<<<dim3(count_, stride / kThreads), kThreads, 0, stream>>>(columns_.data(), stride,
-                                                                         partial);
+  ClearColumns<<<dim3(count_, stride / kClearThreads), kClearThreads, 0, stream>>>(columns_.data(),
+                                                                                   stride, partial);
   CheckCuda(cudaGetLastError(), "clearing sums");
 }
 

@@ -8,17 +8,9 @@ namespace retable::treeshap {
 
 namespace {
 
-// Of a block of threads and its hash table.
-struct ManyRows {
-  static constexpr std::uint32_t kThreads = 512, kBits = 14, kBlocks = 2, kRows = kGroupedRows;
-};
-struct FewRows {
-  static constexpr std::uint32_t kThreads = 64, kBits = 10, kBlocks = 24, kRows = kFewGroupedRows;
-};
 constexpr std::uint32_t kEmpty = 0xffffffffu;
 constexpr std::uint32_t kRowsAtOnce = 8;          // of a thread
 constexpr std::uint32_t kTwos = kRowsAtOnce / 2;  // words of two rows
-constexpr std::uint32_t kListed = 512;            // eights of rows that wait for a second look
 
 __global__ void RankRows(const float* x, const float* thresholds, const std::uint32_t* begin,
                          std::uint32_t features, std::uint32_t rows, std::uint32_t stride,
@@ -121,7 +113,7 @@ __device__ __forceinline__ void Unpack(const uint4& words, std::uint32_t (&to)[4
 
 // A block's rows, and for each class one of them that speaks for it.
 template <std::uint32_t kBits>
-struct Table {
+struct ClassTable {
   static constexpr std::uint32_t kSlots = 1u << kBits;
   std::uint32_t* slots;    // the row that holds it
   std::uint32_t* keys;     // of each row; of a representative, in the end, its class
@@ -161,135 +153,178 @@ struct Table {
   }
 };
 
+// Shared memory of a block, and the part of its work that is the same for both sizes.
+template <class Size>
+struct Grouping {
+  static constexpr std::uint32_t kThreads = Size::kThreads;
+  static constexpr std::uint32_t kStep = kThreads * kRowsAtOnce;
+  static constexpr std::uint32_t kRounds = (Size::kRows + kStep - 1) / kStep;
+
+  // Copies the key program and empties the hash table.
+  static __device__ __forceinline__ void Begin(const GroupingLaunch& p,
+                                               const SharedSubtree& subtree, bool direct,
+                                               std::uint32_t* program, uint4* slots) {
+    const std::uint32_t used = direct ? (subtree.keys + 3) / 4 : (1u << Size::kBits) / 4;
+    for (std::uint32_t i = threadIdx.x; i < subtree.key_words + kGroupWords; i += kThreads) {
+      program[i] = i < subtree.key_words ? p.keys[subtree.first_key + i] : 0;
+    }
+    for (std::uint32_t i = threadIdx.x; i < used; i += kThreads) {
+      slots[i] = make_uint4(kEmpty, kEmpty, kEmpty, kEmpty);
+    }
+  }
+
+  // Writes the keys of all rows and gives each slot to its lowest row.
+  static __device__ __forceinline__ void EnterKeys(const GroupingLaunch& p, std::uint32_t digits,
+                                                   const std::uint32_t* program,
+                                                   ClassTable<Size::kBits>& table) {
+#pragma unroll 1
+    for (std::uint32_t row = threadIdx.x * kRowsAtOnce; row < p.stride; row += kStep) {
+      std::uint32_t key[kRowsAtOnce];
+      Keys(reinterpret_cast<const uint4*>(program), digits, p.missing, p.ranks + row, p.stride,
+           key);
+      auto* to = reinterpret_cast<uint4*>(table.keys + row);
+      to[0] = make_uint4(key[0], key[1], key[2], key[3]);
+      to[1] = make_uint4(key[4], key[5], key[6], key[7]);
+#pragma unroll
+      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
+        table.TakeOwnership(key[i], min(row + i, p.rows - 1));
+      }
+    }
+  }
+
+  // Writes each row's representative: the owner of its slot. Rows whose slot another key owns are
+  // listed, or resolved at once where the list is full.
+  static __device__ __forceinline__ void FindRepresentatives(std::uint32_t stride,
+                                                             ClassTable<Size::kBits>& table,
+                                                             std::uint32_t* listed,
+                                                             std::uint32_t* list) {
+#pragma unroll 1
+    for (std::uint32_t row = threadIdx.x * kRowsAtOnce; row < stride; row += kStep) {
+      std::uint32_t key[2][4];
+      std::uint32_t found[kRowsAtOnce];
+      Unpack(reinterpret_cast<const uint4*>(table.keys + row)[0], key[0]);
+      Unpack(reinterpret_cast<const uint4*>(table.keys + row)[1], key[1]);
+      std::uint32_t lost = 0;
+#pragma unroll
+      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
+        found[i] = table.slots[table.Slot(key[i / 4][i % 4])];
+        if (table.keys[found[i]] != key[i / 4][i % 4]) lost |= 1u << i;
+      }
+      *reinterpret_cast<uint4*>(table.classes + row) =
+          make_uint4(found[0] | found[1] << 16, found[2] | found[3] << 16,
+                     found[4] | found[5] << 16, found[6] | found[7] << 16);
+      if (lost != 0) {
+        const std::uint32_t entry = atomicAdd(listed, 1u);
+        if (entry < kListedEights) {
+          list[entry] = row << 8 | lost;
+        } else {
+          table.ResolveRows(row, lost);
+        }
+      }
+    }
+  }
+
+  // Numbers the representatives; the numbers replace their keys. Keeps each row's representative.
+  static __device__ __forceinline__ void NumberClasses(const GroupingLaunch& p,
+                                                       ClassTable<Size::kBits>& table,
+                                                       std::uint32_t* count,
+                                                       uint4 (&representatives)[kRounds]) {
+    std::uint32_t* list = p.output.representatives + static_cast<std::size_t>(blockIdx.x) * p.rows;
+#pragma unroll
+    for (std::uint32_t k = 0; k < kRounds; ++k) {
+      const std::uint32_t row = threadIdx.x * kRowsAtOnce + k * kStep;
+      const bool active = row < p.stride;
+      std::uint32_t words[4];
+      if (active) representatives[k] = *reinterpret_cast<const uint4*>(table.classes + row);
+      Unpack(representatives[k], words);
+      std::uint32_t mine = 0;
+#pragma unroll
+      for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
+        if (active && (words[i / 2] >> (i % 2 * 16) & 0xffffu) == row + i) mine |= 1u << i;
+      }
+      const auto won = static_cast<std::uint32_t>(__popc(mine));
+      std::uint32_t number = won;
+#pragma unroll
+      for (int step = 1; step < 32; step *= 2) {
+        const std::uint32_t before = __shfl_up_sync(0xffffffffu, number, step);
+        if (threadIdx.x % 32 >= step) number += before;
+      }
+      std::uint32_t base = 0;
+      if (threadIdx.x % 32 == 31) base = atomicAdd(count, number);
+      number += __shfl_sync(0xffffffffu, base, 31) - won;
+      for (; mine != 0; mine &= mine - 1) {
+        const std::uint32_t representative = row + static_cast<std::uint32_t>(__ffs(mine)) - 1;
+        table.keys[representative] = number;
+        list[number++] = representative;
+      }
+    }
+  }
+
+  // Replaces each row's representative by the number of its row class.
+  static __device__ __forceinline__ void WriteClasses(std::uint32_t stride,
+                                                      ClassTable<Size::kBits>& table,
+                                                      const uint4 (&representatives)[kRounds]) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < kRounds; ++k) {
+      const std::uint32_t row = threadIdx.x * kRowsAtOnce + k * kStep;
+      if (row >= stride) break;
+      std::uint32_t words[4];
+      Unpack(representatives[k], words);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        words[i] = table.keys[words[i] & 0xffffu] | table.keys[words[i] >> 16] << 16;
+      }
+      *reinterpret_cast<uint4*>(table.classes + row) =
+          make_uint4(words[0], words[1], words[2], words[3]);
+    }
+  }
+
+  // Cuts the row classes into items and takes room for them in the table. One thread.
+  static __device__ __forceinline__ void WriteItems(const GroupingLaunch& p, std::uint32_t count,
+                                                    std::uint32_t width) {
+    const std::uint32_t items = (count + p.classes_per_item - 1) / p.classes_per_item;
+    const std::uint32_t item = atomicAdd(p.output.counters + kItems, items);
+    const std::uint32_t base = atomicAdd(p.output.counters + kTableGroups, count * width);
+    p.output.bases[blockIdx.x] = base;
+    for (std::uint32_t i = 0; i < items; ++i) {
+      const std::uint32_t first_class = i * p.classes_per_item;
+      p.output.items[item + i] = {blockIdx.x, min(p.classes_per_item, count - first_class),
+                                  blockIdx.x * p.rows + first_class, base + first_class * width};
+    }
+  }
+};
+
 template <class Size>
 __global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(GroupingLaunch p) {
-  constexpr std::uint32_t kThreads = Size::kThreads;
+  using G = Grouping<Size>;
   constexpr std::uint32_t kSlots = 1u << Size::kBits;
-  constexpr std::uint32_t kRounds =
-      (Size::kRows + kThreads * kRowsAtOnce - 1) / (kThreads * kRowsAtOnce);
   extern __shared__ uint4 shared[];
   auto* slots = reinterpret_cast<std::uint32_t*>(shared);
   auto* keys = slots + kSlots;
   auto* program = keys + p.stride;
   __shared__ std::uint32_t count, listed;
-  __shared__ std::uint32_t list[kListed];
+  __shared__ std::uint32_t list[kListedEights];
   const SharedSubtree subtree = p.subtrees[blockIdx.x];
-  Table<Size::kBits> table{slots, keys,
-                           p.output.classes + static_cast<std::size_t>(blockIdx.x) * p.stride,
-                           p.rows - 1, subtree.keys <= kSlots};
-  const std::uint32_t used = table.direct ? (subtree.keys + 3) / 4 : kSlots / 4;
-  for (std::uint32_t i = threadIdx.x; i < subtree.key_words + kGroupWords; i += kThreads) {
-    program[i] = i < subtree.key_words ? p.keys[subtree.first_key + i] : 0;
-  }
-  for (std::uint32_t i = threadIdx.x; i < used; i += kThreads) {
-    shared[i] = make_uint4(kEmpty, kEmpty, kEmpty, kEmpty);
-  }
+  ClassTable<Size::kBits> table{slots, keys,
+                                p.output.classes + static_cast<std::size_t>(blockIdx.x) * p.stride,
+                                p.rows - 1, subtree.keys <= kSlots};
+  G::Begin(p, subtree, table.direct, program, shared);
   if (threadIdx.x == 0) count = listed = 0;
   __syncthreads();
-
-  const std::uint32_t first = threadIdx.x * kRowsAtOnce;
-#pragma unroll 1
-  for (std::uint32_t row = first; row < p.stride; row += kThreads * kRowsAtOnce) {
-    std::uint32_t key[kRowsAtOnce];
-    Keys(reinterpret_cast<const uint4*>(program), subtree.digits, p.missing, p.ranks + row,
-         p.stride, key);
-    auto* to = reinterpret_cast<uint4*>(keys + row);
-    to[0] = make_uint4(key[0], key[1], key[2], key[3]);
-    to[1] = make_uint4(key[4], key[5], key[6], key[7]);
-#pragma unroll
-    for (std::uint32_t i = 0; i < kRowsAtOnce; ++i)
-      table.TakeOwnership(key[i], min(row + i, p.rows - 1));
-  }
+  G::EnterKeys(p, subtree.digits, program, table);
   __syncthreads();
-
-  // Who holds the row's slot, and whether its key is the row's.
-#pragma unroll 1
-  for (std::uint32_t row = first; row < p.stride; row += kThreads * kRowsAtOnce) {
-    std::uint32_t key[2][4];
-    std::uint32_t representative[kRowsAtOnce];
-    Unpack(reinterpret_cast<const uint4*>(keys + row)[0], key[0]);
-    Unpack(reinterpret_cast<const uint4*>(keys + row)[1], key[1]);
-    std::uint32_t lost = 0;
-#pragma unroll
-    for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
-      representative[i] = slots[table.Slot(key[i / 4][i % 4])];
-      if (keys[representative[i]] != key[i / 4][i % 4]) lost |= 1u << i;
-    }
-    *reinterpret_cast<uint4*>(table.classes + row) = make_uint4(
-        representative[0] | representative[1] << 16, representative[2] | representative[3] << 16,
-        representative[4] | representative[5] << 16, representative[6] | representative[7] << 16);
-    if (lost != 0) {
-      const std::uint32_t place = atomicAdd(&listed, 1u);
-      if (place < kListed) {
-        list[place] = row << 8 | lost;
-      } else {
-        table.ResolveRows(row, lost);
-      }
-    }
-  }
+  G::FindRepresentatives(p.stride, table, &listed, list);
   __syncthreads();
-  const std::uint32_t waiting = min(listed, kListed);
-  for (std::uint32_t i = threadIdx.x; i < waiting; i += kThreads) {
+  const std::uint32_t waiting = min(listed, kListedEights);
+  for (std::uint32_t i = threadIdx.x; i < waiting; i += Size::kThreads) {
     table.ResolveRows(list[i] >> 8, list[i] & 0xffu);
   }
   __syncthreads();
-
-  // Speakers are numbered, and their keys make way for the numbers.
-  std::uint32_t* members = p.output.representatives + static_cast<std::size_t>(blockIdx.x) * p.rows;
-  uint4 representatives[kRounds];
-#pragma unroll
-  for (std::uint32_t k = 0; k < kRounds; ++k) {
-    const std::uint32_t row = first + k * kThreads * kRowsAtOnce;
-    const bool active = row < p.stride;
-    std::uint32_t words[4];
-    if (active) representatives[k] = *reinterpret_cast<const uint4*>(table.classes + row);
-    Unpack(representatives[k], words);
-    std::uint32_t mine = 0;
-#pragma unroll
-    for (std::uint32_t i = 0; i < kRowsAtOnce; ++i) {
-      if (active && (words[i / 2] >> (i % 2 * 16) & 0xffffu) == row + i) mine |= 1u << i;
-    }
-    const auto won = static_cast<std::uint32_t>(__popc(mine));
-    std::uint32_t number = won;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const std::uint32_t before = __shfl_up_sync(0xffffffffu, number, step);
-      if (threadIdx.x % 32 >= step) number += before;
-    }
-    std::uint32_t base = 0;
-    if (threadIdx.x % 32 == 31) base = atomicAdd(&count, number);
-    number += __shfl_sync(0xffffffffu, base, 31) - won;
-    for (; mine != 0; mine &= mine - 1) {
-      const std::uint32_t representative = row + static_cast<std::uint32_t>(__ffs(mine)) - 1;
-      keys[representative] = number;
-      members[number++] = representative;
-    }
-  }
+  uint4 representatives[G::kRounds];
+  G::NumberClasses(p, table, &count, representatives);
   __syncthreads();
-#pragma unroll
-  for (std::uint32_t k = 0; k < kRounds; ++k) {
-    const std::uint32_t row = first + k * kThreads * kRowsAtOnce;
-    if (row >= p.stride) break;
-    std::uint32_t words[4];
-    Unpack(representatives[k], words);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) words[i] = keys[words[i] & 0xffffu] | keys[words[i] >> 16] << 16;
-    *reinterpret_cast<uint4*>(table.classes + row) =
-        make_uint4(words[0], words[1], words[2], words[3]);
-  }
-
-  if (threadIdx.x == 0) {
-    const std::uint32_t items = (count + p.classes_per_item - 1) / p.classes_per_item;
-    const std::uint32_t item = atomicAdd(p.output.counters + kItems, items);
-    const std::uint32_t base = atomicAdd(p.output.counters + kTableGroups, count * subtree.width);
-    p.output.bases[blockIdx.x] = base;
-    for (std::uint32_t i = 0; i < items; ++i) {
-      const std::uint32_t first_class = i * p.classes_per_item;
-      p.output.items[item + i] = {blockIdx.x, min(p.classes_per_item, count - first_class),
-                                  blockIdx.x * p.rows + first_class,
-                                  base + first_class * subtree.width};
-    }
-  }
+  G::WriteClasses(p.stride, table, representatives);
+  if (threadIdx.x == 0) G::WriteItems(p, count, subtree.width);
 }
 
 }  // namespace

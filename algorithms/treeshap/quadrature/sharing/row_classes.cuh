@@ -10,16 +10,11 @@
 
 #include <cstdint>
 
+#include "algorithms/treeshap/quadrature/cuda/tuning.cuh"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
 #include "base/cuda/host_device.hpp"
 
 namespace retable::treeshap {
-
-//! Rows that can be grouped at once: two thirds of the largest hash table, and two blocks with
-//! their keys share a multiprocessor.
-inline constexpr std::uint32_t kGroupedRows = 11264;
-//! Up to this many rows, three quarters of the small one, blocks are small and many.
-inline constexpr std::uint32_t kFewGroupedRows = 768;
 
 //! Up to a warp's lanes (times the rows of a lane) of classes of one subtree.
 struct SubtreeItem {

@@ -12,11 +12,8 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::size_t kTableBytes = std::size_t{8} << 30;  // of all tapes' classes, at worst
-// Ranges of a batch: times 40 blocks of rows, four waves; one where the tape is short, for the sums
-// of a range are cleared and added.
 constexpr std::size_t RangesOf(std::size_t chunks) {
-  return std::clamp<std::size_t>(chunks / 8, 13, 54);
+  return std::clamp<std::size_t>(chunks / kChunksPerRange, kMinBatchRanges, kMaxBatchRanges);
 }
 
 struct Batch {
@@ -31,9 +28,9 @@ struct Batch {
 // A tape with what its kernels write: tapes run side by side.
 struct SharedTape {
   int points = 4;
-  int slots = 0, subtree_slots = 0;
-  std::uint32_t places = 0;
-  std::uint32_t subtree_features = 0, key_words = 0, subtree_length = 0;
+  int stack_slots = 0, subtree_stack_slots = 0;
+  std::uint32_t accumulator_slots = 0;
+  std::uint32_t max_subtree_features = 0, max_key_words = 0, max_subtree_words = 0;
   DeviceArray<Float4> words, subtree_words;
   DeviceArray<SharedSubtree> subtrees;
   DeviceArray<std::uint32_t> feature_lists, keys;
@@ -42,7 +39,7 @@ struct SharedTape {
   std::vector<Batch> batches;
   // Grown to the largest batch.
   DeviceArray<std::uint16_t> classes;
-  DeviceArray<std::uint32_t> members, bases, counters;
+  DeviceArray<std::uint32_t> representatives, bases, counters;
   DeviceArray<SubtreeItem> items;
   DeviceArray<float4> table;
   CudaStream stream;
@@ -52,7 +49,7 @@ struct SharedTape {
     const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
     for (const Batch& batch : batches) {
       classes.Reserve(std::size_t{batch.subtrees} * stride);
-      members.Reserve(std::size_t{batch.subtrees} * rows);
+      representatives.Reserve(std::size_t{batch.subtrees} * rows);
       bases.Reserve(batch.subtrees);
       items.Reserve(std::size_t{batch.subtrees} * ((rows + per_item - 1) / per_item));
       table.Reserve(batch.width * rows);
@@ -128,7 +125,7 @@ class BatchPlanner {
 
 struct SharedQuadrature::State {
   std::uint32_t features = 0, groups = 1;
-  AccumulatorLayout where = AccumulatorLayout::kPerFeature;
+  AccumulatorLayout layout = AccumulatorLayout::kPerFeature;
   bool usable = false;
   std::vector<std::unique_ptr<SharedTape>> tapes;
   std::vector<PartialSums> rounds;  // a batch of every tape that has one left
@@ -155,7 +152,7 @@ struct SharedQuadrature::State {
         ranges.insert(ranges.end(), first, first + batch.ranges);
       }
       PartialSums round;
-      round.Plan(ranges, features, groups, where == AccumulatorLayout::kSlots);
+      round.Plan(ranges, features, groups, layout == AccumulatorLayout::kSlots);
       rounds.push_back(std::move(round));
     }
   }
@@ -167,71 +164,67 @@ struct SharedQuadrature::State {
   }
 
   void RunBatch(SharedTape& tape, const Batch& batch, const PartialSums& round, const float* x,
-                std::uint32_t rows, std::uint32_t stride, KernelVariant kind, cudaStream_t stream) {
-    if (batch.subtrees > 0) Subtrees(tape, batch, x, rows, stride, kind, stream);
+                std::uint32_t rows, std::uint32_t stride, KernelVariant variant,
+                cudaStream_t stream) {
+    if (batch.subtrees > 0) RunSubtrees(tape, batch, x, rows, stride, variant, stream);
     QuadratureLaunch launch;
-    launch.features = features;
-    launch.columns = tape.places;
-    launch.kind = kind;
+    launch.sizes.features = features;
+    launch.sizes.columns = tape.accumulator_slots;
+    launch.variant = variant;
     launch.rows_per_lane = kSharedRowsPerLane;
-    ChooseSharedMemory(tape.points, tape.slots, launch);
-    launch.words = tape.words.data();
-    launch.ranges = tape.ranges.data() + batch.first_range;
-    launch.range_count = batch.ranges;
+    ChooseSharedMemory(tape.points, tape.stack_slots, launch);
+    launch.tape.words = tape.words.data();
+    launch.tape.ranges = tape.ranges.data() + batch.first_range;
+    launch.sizes.range_count = batch.ranges;
     launch.x = x;
-    if (where == AccumulatorLayout::kSlots) {
-      launch.columns_of_sums = reinterpret_cast<float*>(partial.data());
+    if (layout == AccumulatorLayout::kSlots) {
+      launch.sums.columns = reinterpret_cast<float*>(partial.data());
     } else {
-      launch.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
+      launch.sums.partial = partial.data() + std::size_t{batch.first_partial} * features * stride;
     }
-    launch.lists = round.lists();
-    launch.list_begin = round.list_begin() + batch.first_partial;
-    launch.stride = stride;
+    launch.sums.lists = round.lists();
+    launch.sums.list_begin = round.list_begin() + batch.first_partial;
+    launch.sizes.stride = stride;
     launch.first_subtree = batch.first_subtree;
-    launch.classes = tape.classes.data();
-    launch.bases = tape.bases.data();
-    launch.table = tape.table.data();
+    launch.shared.classes = tape.classes.data();
+    launch.shared.bases = tape.bases.data();
+    launch.shared.table = tape.table.data();
     LaunchQuadrature(tape.points, launch, stream);
   }
 
-  void Subtrees(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
-                std::uint32_t stride, KernelVariant kind, cudaStream_t stream) {
+  void RunSubtrees(SharedTape& tape, const Batch& batch, const float* x, std::uint32_t rows,
+                   std::uint32_t stride, KernelVariant variant, cudaStream_t stream) {
     CheckCuda(
         cudaMemsetAsync(tape.counters.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), stream),
         "memset");
-    SubtreeLaunch subtrees;
-    subtrees.subtrees = tape.subtrees.data() + batch.first_subtree;
-    subtrees.words = tape.subtree_words.data();
-    subtrees.feature_lists = tape.feature_lists.data();
-    subtrees.x = x;
-    subtrees.stride = stride;
-    subtrees.slots = static_cast<std::uint32_t>(tape.subtree_slots);
-    subtrees.features = tape.subtree_features;
-    subtrees.subtree_words = tape.subtree_length;
-    subtrees.missing = kind.general;
-    subtrees.members = ChooseTeamWarps(tape.points, subtrees);
-    subtrees.rows = tape.members.data();
-    subtrees.items = tape.items.data();
-    subtrees.counters = tape.counters.data();
-    subtrees.table = tape.table.data();
+    SubtreeLaunch launch;
+    launch.tapes = {tape.subtrees.data() + batch.first_subtree, tape.subtree_words.data(),
+                    tape.feature_lists.data()};
+    launch.x = x;
+    launch.stride = stride;
+    launch.sizes = {static_cast<std::uint32_t>(tape.subtree_stack_slots), tape.max_subtree_features,
+                    tape.max_subtree_words};
+    launch.missing = variant.general;
+    launch.team_warps = ChooseTeamWarps(tape.points, launch);
+    launch.representatives = tape.representatives.data();
+    launch.items = tape.items.data();
+    launch.counters = tape.counters.data();
+    launch.table = tape.table.data();
     GroupingLaunch grouping;
-    grouping.subtrees = subtrees.subtrees;
+    grouping.subtrees = launch.tapes.subtrees;
     grouping.keys = tape.keys.data();
     grouping.ranks = ranks.data();
     grouping.rows = rows;
     grouping.stride = stride;
     grouping.subtree_count = batch.subtrees;
-    grouping.most_key_words = tape.key_words;
+    grouping.most_key_words = tape.max_key_words;
     grouping.classes_per_item =
-        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * subtrees.members;
-    grouping.missing = kind.general;
-    grouping.output.classes = tape.classes.data();
-    grouping.output.representatives = tape.members.data();
-    grouping.output.bases = tape.bases.data();
-    grouping.output.items = tape.items.data();
-    grouping.output.counters = tape.counters.data();
+        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * launch.team_warps;
+    grouping.missing = variant.general;
+    grouping.output = {tape.classes.data(), tape.representatives.data(), tape.bases.data(),
+                       tape.items.data(), tape.counters.data()};
     LaunchGrouping(grouping, stream);
-    LaunchSubtrees(tape.points, subtrees, stream);
+    LaunchSubtrees(tape.points, launch, stream);
   }
 };
 
@@ -247,10 +240,10 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   state_->features = static_cast<std::uint32_t>(model.features);
   state_->groups = static_cast<std::uint32_t>(model.groups);
   options.subtree_leaves = subtree_leaves;
-  state_->where = ChooseAccumulatorLayout(model.features);
+  state_->layout = ChooseAccumulatorLayout(model.features);
   options.batch_width = kTableBytes / (kGroupedRows * sizeof(Float4));
-  options.segment_words = 256;  // what ranges are made of: they shall be even
-  if (state_->where == AccumulatorLayout::kSlots) {
+  options.segment_words = kSharedSegmentWords;  // what ranges are made of: they shall be even
+  if (state_->layout == AccumulatorLayout::kSlots) {
     options.segment_words =
         std::max<std::size_t>(512, SplitCount(model) * 3 / 2 / kSlottedSegments);
   }
@@ -262,18 +255,18 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
   state_->begin = DeviceArray<std::uint32_t>(set.ranks.begin());
   // Where classes have few contributions, one tree is enough: each more takes time to sort.
   state_->order_trees =
-      ChooseOrder(model, state_->where == AccumulatorLayout::kSlots ? kOrderTrees : 1);
+      ChooseOrder(model, state_->layout == AccumulatorLayout::kSlots ? kOrderTrees : 1);
   state_->order_nodes =
       DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
   for (const Tape& tape : set.tapes) {
     auto out = std::make_unique<SharedTape>();
     out->points = tape.points;
-    out->slots = tape.slots;
-    out->places = tape.places;
-    out->subtree_slots = tape.subtree_slots;
-    out->subtree_features = tape.max_subtree_features;
-    out->key_words = tape.most_key_words;
-    out->subtree_length = tape.max_subtree_words;
+    out->stack_slots = tape.stack_slots;
+    out->accumulator_slots = tape.accumulator_slots;
+    out->subtree_stack_slots = tape.subtree_stack_slots;
+    out->max_subtree_features = tape.max_subtree_features;
+    out->max_key_words = tape.max_key_words;
+    out->max_subtree_words = tape.max_subtree_words;
     out->words = DeviceArray<Float4>(std::span<const Float4>(tape.words));
     out->subtree_words = DeviceArray<Float4>(std::span<const Float4>(tape.subtree_words));
     out->subtrees = DeviceArray<SharedSubtree>(std::span<const SharedSubtree>(tape.subtrees));
@@ -305,7 +298,7 @@ const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_
 }
 
 void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,
-                           KernelVariant kind, double* out, cudaStream_t stream) {
+                           KernelVariant variant, double* out, cudaStream_t stream) {
   State& s = *state_;
   s.Reserve(rows, stride);
   LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
@@ -313,14 +306,14 @@ void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t str
   for (std::size_t r = 0; r < s.rounds.size(); ++r) {
     const PartialSums& round = s.rounds[r];
     if (s.tapes.size() == 1) {
-      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], round, x, rows, stride, kind, stream);
+      s.RunBatch(*s.tapes[0], s.tapes[0]->batches[r], round, x, rows, stride, variant, stream);
     } else {
       s.ready.Record(stream);
       for (const auto& tape : s.tapes) {
         if (r >= tape->batches.size()) continue;
         const cudaStream_t own = tape->stream.get();
         CheckCuda(cudaStreamWaitEvent(own, s.ready.get()), "wait");
-        s.RunBatch(*tape, tape->batches[r], round, x, rows, stride, kind, own);
+        s.RunBatch(*tape, tape->batches[r], round, x, rows, stride, variant, own);
         tape->done.Record(own);
         CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
       }

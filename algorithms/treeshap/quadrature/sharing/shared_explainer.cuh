@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
+#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {
@@ -31,18 +32,12 @@ class SharedQuadrature {
 
   //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
   //! features x stride, rows at most kGroupedRows, stride a multiple of 256.
-  void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelVariant kind,
+  void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelVariant variant,
            double* out, cudaStream_t stream);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
-
-//! Places the stack of a tape: as many low slots in shared memory as leave room for the resident
-//! blocks; the rest is local, and what local memory cannot hold is shared again.
-void ChooseSharedMemory(int points, int slots, QuadratureLaunch& launch);
-
-inline constexpr std::size_t kSharedLimit = 227 * 1024;  // bytes a block can have
 
 }  // namespace retable::treeshap

@@ -9,8 +9,6 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr std::uint32_t kFindThreads = 128;
-constexpr std::uint32_t kSortThreads = 1024;
 constexpr int kOwn = (kGroupedRows + kSortThreads - 1) / kSortThreads;
 using Sort = cub::BlockRadixSort<std::uint32_t, kSortThreads, kOwn, std::uint16_t>;
 static_assert(kOrderTrees == 4 && kGroupedRows <= 1u << 16);

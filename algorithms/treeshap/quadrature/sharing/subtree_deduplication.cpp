@@ -8,12 +8,6 @@ namespace retable::treeshap {
 
 namespace {
 
-// Of two that are joined: cuts that one of them has alone. With more of them classes, and so the
-// work of the recurrence, grow by more than one grouping and one reading less gain.
-constexpr int kMostOwnCuts = 2;
-// The last so many candidates are compared.
-constexpr std::size_t kMostCompared = 64;
-
 // What subtrees must agree on to be joined: output and path.
 std::vector<std::uint32_t> Stand(const AnnotatedTree& tree, const PlannedSubtree& planned) {
   std::vector<const PathFeature*> path;
@@ -108,16 +102,16 @@ std::vector<MergedSubtree> SubtreeDeduplication::Add(const AnnotatedTree& tree,
 // The one that differs least, joined, or a new one.
 std::uint32_t SubtreeDeduplication::JoinOrOpen(const PlannedSubtree& planned,
                                                std::vector<std::uint32_t>& candidates) {
-  int least = kMostOwnCuts + 1;
+  int least = kMaxCutDifference + 1;
   std::uint32_t best = 0;
-  const std::size_t compared = std::min(candidates.size(), kMostCompared);
+  const std::size_t compared = std::min(candidates.size(), kMaxCompared);
   for (std::size_t i = candidates.size() - compared; i < candidates.size() && least > 0; ++i) {
     const int difference = Difference(joints_[candidates[i]].all, planned);
     if (difference >= least) continue;
     least = difference;
     best = candidates[i];
   }
-  if (least <= kMostOwnCuts) {
+  if (least <= kMaxCutDifference) {
     Joint& joint = joints_[best];
     const std::uint32_t before = joint.OwnGroups();
     if (Join(planned, joint.all)) {
@@ -154,7 +148,7 @@ std::vector<SharedSubtree> SubtreeDeduplication::Write(std::vector<std::uint32_t
 
 void SubtreeDeduplication::AssignK(std::vector<MergedSubtree>& of_tree) const {
   for (MergedSubtree& like : of_tree) {
-    if (like.k != MergedSubtree::kNoK)
+    if (like.k != tape::kNoK)
       like.k = joints_[like.subtree].OwnGroups() + like.k * KGroups();
   }
 }

@@ -19,16 +19,15 @@
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
+#include "algorithms/treeshap/quadrature/tape/format.hpp"
 
 namespace retable::treeshap {
 
 //! What becomes of one planned subtree.
 struct MergedSubtree {
-  static constexpr std::uint32_t kNoK = ~0u;
-
-  std::uint32_t subtree = 0;  //!< the number of all that are like it
-  std::uint32_t k = kNoK;     //!< where its K stands in a class, in groups of four words
-  bool first = true;          //!< the contributions of all are added where the first one stands
+  std::uint32_t subtree = 0;     //!< the number of all that are like it
+  std::uint32_t k = tape::kNoK;  //!< where its K stands in a class, in groups of four words
+  bool first = true;             //!< the contributions of all are added where the first one stands
 };
 
 //! Like subtrees are sought among the trees of a batch, whose tables are in memory at once.
@@ -73,8 +72,5 @@ class SubtreeDeduplication {
   std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> open_;
   std::vector<Joint> joints_;
 };
-
-//! More would make a class's sums long, and one warp's work.
-inline constexpr std::uint32_t kMaxMergedSubtrees = 8;
 
 }  // namespace retable::treeshap

@@ -61,6 +61,37 @@ __device__ __forceinline__ void LoadColumns(const SubtreeLaunch& p, std::uint32_
   }
 }
 
+//! K of a subtree for the lane's row classes, from `first` on, into the table.
+template <int Q, int R>
+__device__ __forceinline__ void WriteK(const tape::LaneState<Q, R>& state, std::uint32_t count,
+                                       std::uint32_t first, std::uint32_t width, std::uint32_t k_at,
+                                       float4* to) {
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    if (first + r >= count) continue;
+#pragma unroll
+    for (int v = 0; v < (Q + 3) / 4; ++v) {
+      const auto k = [&](int q) { return q < Q ? state.k[q * R + r] : 0.0f; };
+      to[r * width + k_at + v] = make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
+    }
+  }
+}
+
+//! The sums of the subtree's own features, the same way.
+template <int R, class Memory>
+__device__ __forceinline__ void WriteSums(const Memory& memory, std::uint32_t own,
+                                          std::uint32_t count, std::uint32_t first,
+                                          std::uint32_t width, float4* to) {
+#pragma unroll
+  for (int r = 0; r < R; ++r) {
+    if (first + r >= count) continue;
+    const auto phi = [&](std::uint32_t f) { return f < own ? memory.Phi(f, r) : 0.0f; };
+    for (std::uint32_t f = 0; f < own; f += 4) {
+      to[r * width + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
+    }
+  }
+}
+
 //! Teams of warps take items in turn. A team shares the subtree's tapes, of which the next is on
 //! its way while one is worked through. Its warps run on one scheduler of the multiprocessor and go
 //! through the same operations at the same time: what they wait for most is code.
@@ -78,13 +109,13 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
   const auto meet = [&] {
     asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(team_threads) : "memory");
   };
-  const std::uint32_t stack_words = p.slots * Memory::kVectors * 32;
+  const std::uint32_t stack_words = p.sizes.stack_slots * Memory::kVectors * 32;
   const std::uint32_t warp_words =
-      stack_words + p.features * (SubtreeColumnBytes(Q) / sizeof(float4));
-  auto* words = reinterpret_cast<Float4*>(subtree_shared) + team * 2 * p.subtree_words;
-  float4* mine = subtree_shared + kTeams * 2 * p.subtree_words + warp * warp_words;
+      stack_words + p.sizes.features * (SubtreeColumnBytes(Q) / sizeof(float4));
+  auto* words = reinterpret_cast<Float4*>(subtree_shared) + team * 2 * p.sizes.words;
+  float4* mine = subtree_shared + kTeams * 2 * p.sizes.words + warp * warp_words;
   Memory memory(mine, reinterpret_cast<char*>(mine + stack_words), lane);
-  Queue queue(p.items, p.subtrees, p.counters);
+  Queue queue(p.items, p.tapes.subtrees, p.counters);
   if (member == 0) queue.Start();
   for (std::uint32_t turn = 0;; turn ^= 1) {
     std::uint32_t* now = announced[turn][team];
@@ -94,7 +125,7 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
     meet();  // the item is known, and nobody reads the last one's tape any more
     if (!Queue::Any(now)) return;
     // A whole tape at once: read word by word it would wait for the second-level cache each time.
-    const Float4* from = p.words + subtree.first_word;
+    const Float4* from = p.tapes.words + subtree.first_word;
     std::uint32_t length = subtree.words;
     CopyAsync(words, from, length, member * 32 + lane, team_threads);
     if (member == 0) queue.ReadItem();
@@ -102,11 +133,11 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
     const bool active = member * 32 * R < item.count;
     if (active) {
       const std::uint32_t feature =
-          p.feature_lists[subtree.first_feature + min(lane, subtree.features - 1)];
+          p.tapes.feature_lists[subtree.first_feature + min(lane, subtree.features - 1)];
       std::uint32_t row[R];
 #pragma unroll
       for (int r = 0; r < R; ++r) {
-        row[r] = p.rows[item.row + min(first + r, item.count - 1)];
+        row[r] = p.representatives[item.row + min(first + r, item.count - 1)];
       }
       LoadColumns<R>(p, subtree.features, feature, row, memory);
     }
@@ -116,12 +147,12 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
     for (std::uint32_t buffer = 0; length > 0; buffer ^= 1) {
       WaitForCopies();
       meet();  // this tape is here for all, and nobody reads the one before any more
-      const Float4* at = words + buffer * p.subtree_words;
+      const Float4* at = words + buffer * p.sizes.words;
       const Float4 head = *at;
       from += length;
       length = tape::Bits(head.x);
       if (length > 0) {
-        CopyAsync(words + (buffer ^ 1) * p.subtree_words, from, length, member * 32 + lane,
+        CopyAsync(words + (buffer ^ 1) * p.sizes.words, from, length, member * 32 + lane,
                   team_threads);
       }
       if (!active) continue;
@@ -129,39 +160,20 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
       at = tape::StartSubtree<General, Q, R>(at + 1, tape::Bits(head.y), state, memory);
       tape::RunChunk<General, Q, R>(at, state, memory);
       const std::uint32_t k_at = tape::Bits(head.z);
-      if (k_at == MergedSubtree::kNoK) continue;
-#pragma unroll
-      for (int r = 0; r < R; ++r) {
-        if (first + r >= item.count) continue;
-#pragma unroll
-        for (int v = 0; v < (Q + 3) / 4; ++v) {
-          const auto k = [&](int q) { return q < Q ? state.k[q * R + r] : 0.0f; };
-          to[r * width + k_at + v] =
-              make_float4(k(4 * v), k(4 * v + 1), k(4 * v + 2), k(4 * v + 3));
-        }
-      }
+      if (k_at != tape::kNoK) WriteK(state, item.count, first, width, k_at, to);
     }
-    if (!active) continue;
-    const std::uint32_t own = subtree.own;
-#pragma unroll
-    for (int r = 0; r < R; ++r) {
-      if (first + r >= item.count) continue;
-      const auto phi = [&](std::uint32_t f) { return f < own ? memory.Phi(f, r) : 0.0f; };
-      for (std::uint32_t f = 0; f < own; f += 4) {
-        to[r * width + f / 4] = make_float4(phi(f), phi(f + 1), phi(f + 2), phi(f + 3));
-      }
-    }
+    if (active) WriteSums<R>(memory, subtree.own, item.count, first, width, to);
   }
 }
 
 template <int Q, bool General>
 void LaunchSubtreesVariant(const SubtreeLaunch& launch, cudaStream_t stream) {
   const auto kernel = SubtreeKernel<Q, RowsPerLane(Q), General>;
-  const std::size_t bytes = SubtreeSharedBytes(Q, launch, launch.members);
+  const std::size_t bytes = SubtreeSharedBytes(Q, launch, launch.team_warps);
   AllowSharedMemory(kernel, bytes);
-  // Blocks for the largest GPU: those without work return at once, and no result depends on them.
-  kernel<<<148 * kMaxTeamWarps / launch.members, 32 * kTeams * launch.members, bytes, stream>>>(
-      launch);
+  const auto multiprocessors = static_cast<std::uint32_t>(MultiprocessorCount());
+  kernel<<<multiprocessors * kMaxTeamWarps / launch.team_warps, 32 * kTeams * launch.team_warps,
+           bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "subtree kernel");
 }
 

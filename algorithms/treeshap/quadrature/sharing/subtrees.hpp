@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
+#include "algorithms/treeshap/quadrature/tuning.hpp"
 #include "base/cuda/host_device.hpp"
 
 namespace retable::treeshap {
@@ -110,8 +111,5 @@ bool WriteKey(PlannedSubtree& subtree);
 //! keys fit. None where `most_leaves` is smaller. O(nodes x depth)
 std::vector<PlannedSubtree> PlanSubtrees(const AnnotatedTree& tree, const RankTable& ranks,
                                          std::int32_t most_leaves);
-
-//! Smaller subtrees are not worth a table.
-inline constexpr std::int32_t kMinSubtreeLeaves = 5;
 
 }  // namespace retable::treeshap

@@ -27,7 +27,7 @@ float& Word(std::vector<Float4>& words, std::size_t at) {
   }
 }
 
-// The sums of each operation with the next operation that adds to them.
+// The sums of each instruction with the next instruction that adds to them.
 struct Use {
   std::size_t word;  // where it is named
   std::uint32_t feature;
@@ -55,14 +55,14 @@ class SlotAllocator {
       Release(p);
     }
     Spill(all);
-    out_.places = static_cast<std::uint32_t>(slots_.size());
+    out_.slot_count = static_cast<std::uint32_t>(slots_.size());
     return std::move(out_);
   }
 
  private:
-  struct Place {
+  struct Slot {
     std::uint32_t feature = 0;
-    std::size_t next = kNever;  // operation that adds to it
+    std::size_t next = kNever;  // instruction that adds to it
     std::uint32_t adds = 0;     // since it was empty; 0: nobody's
   };
 
@@ -87,7 +87,7 @@ class SlotAllocator {
     }
   }
 
-  // Places for all of an operation's sums; those that have their most adds begin anew.
+  // Places for all of an instruction's sums; those that have their most adds begin anew.
   void MakeRoom(std::span<const Use> uses) {
     std::vector<std::uint32_t> fresh;
     std::vector<std::uint32_t> kept;
@@ -132,11 +132,11 @@ class SlotAllocator {
     return others;
   }
 
-  void Release(std::uint32_t place) {
-    slot_of_.erase(slots_[place].feature);
-    out_.columns.push_back(static_cast<std::int32_t>(slots_[place].feature));
-    slots_[place].adds = 0;
-    free_.push_back(place);
+  void Release(std::uint32_t slot) {
+    slot_of_.erase(slots_[slot].feature);
+    out_.columns.push_back(static_cast<std::int32_t>(slots_[slot].feature));
+    slots_[slot].adds = 0;
+    free_.push_back(slot);
   }
 
   void Take(std::uint32_t feature) {
@@ -157,36 +157,36 @@ class SlotAllocator {
     word = std::bit_cast<float>(std::bit_cast<std::uint32_t>(word) | p << tape::kSlotShift);
   }
 
-  void Spill(const std::vector<std::uint32_t>& places) {
-    if (places.empty()) return;
-    Instructions& to = out_.operations;
+  void Spill(const std::vector<std::uint32_t>& slots) {
+    if (slots.empty()) return;
+    Instructions& to = out_.instructions;
     to.starts.push_back(to.words.size());
     to.words.push_back({std::bit_cast<float>(static_cast<std::int32_t>(tape::kSpill)),
-                        std::bit_cast<float>(static_cast<std::uint32_t>(places.size())), 0, 0});
+                        std::bit_cast<float>(static_cast<std::uint32_t>(slots.size())), 0, 0});
     const std::size_t first = 4 * to.words.size();
-    to.words.resize(to.words.size() + (places.size() + 3) / 4, Float4{0, 0, 0, 0});
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      Word(to.words, first + i) = std::bit_cast<float>(places[i] << tape::kSlotShift);
+    to.words.resize(to.words.size() + (slots.size() + 3) / 4, Float4{0, 0, 0, 0});
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      Word(to.words, first + i) = std::bit_cast<float>(slots[i] << tape::kSlotShift);
     }
   }
 
-  void Copy(std::size_t operation) {
+  void Copy(std::size_t instruction) {
     const std::size_t end =
-        operation + 1 < run_.starts.size() ? run_.starts[operation + 1] : run_.words.size();
-    Instructions& to = out_.operations;
+        instruction + 1 < run_.starts.size() ? run_.starts[instruction + 1] : run_.words.size();
+    Instructions& to = out_.instructions;
     to.starts.push_back(to.words.size());
     to.words.insert(to.words.end(),
-                    names_.begin() + static_cast<std::ptrdiff_t>(run_.starts[operation]),
+                    names_.begin() + static_cast<std::ptrdiff_t>(run_.starts[instruction]),
                     names_.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
   const Instructions& run_;
   std::size_t most_;
-  std::vector<Float4> names_;  // the run's words, with places
+  std::vector<Float4> names_;  // the run's words, with slots
   std::vector<Use> uses_;
-  std::vector<std::size_t> first_;  // of each operation's uses
+  std::vector<std::size_t> first_;  // of each instruction's uses
   std::unordered_map<std::uint32_t, std::uint32_t> slot_of_;
-  std::vector<Place> slots_;
+  std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   SlottedInstructions out_;
 };
@@ -202,7 +202,8 @@ void Instructions::Append(const Instructions& more) {
 
 SlottedInstructions AllocateSlots(const Instructions& run, std::uint32_t max_slots) {
   SlottedInstructions out = SlotAllocator(run, max_slots).Run();
-  if (out.places > tape::kSlotMask + 1) throw std::logic_error("an operation of too many sums");
+  if (out.slot_count > tape::kSlotMask + 1)
+    throw std::logic_error("an instruction of too many sums");
   return out;
 }
 

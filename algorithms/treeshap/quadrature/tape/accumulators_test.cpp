@@ -11,7 +11,7 @@
 namespace retable::treeshap {
 namespace {
 
-constexpr std::int32_t kAdd = 1;  // any operation that is no spill
+constexpr std::int32_t kAdd = 1;  // any instruction that is no spill
 
 std::uint32_t Bits(const Instructions& of, std::size_t word) {
   const Float4& four = of.words.at(word / 4);
@@ -43,12 +43,12 @@ struct Outcome {
   std::size_t longest = 0;              // adds to one sum
 };
 
-// Works through the operations: every sum grows by its number.
-Outcome Simulate(const SlottedInstructions& placed) {
-  const Instructions& of = placed.operations;
-  std::vector<double> sums(placed.places, 0.0);
-  std::vector<std::size_t> adds(placed.places, 0);
-  std::vector<std::set<std::uint32_t>> features(placed.places);
+// Works through the instructions: every sum grows by its number.
+Outcome Simulate(const SlottedInstructions& allocated) {
+  const Instructions& of = allocated.instructions;
+  std::vector<double> sums(allocated.slot_count, 0.0);
+  std::vector<std::size_t> adds(allocated.slot_count, 0);
+  std::vector<std::set<std::uint32_t>> features(allocated.slot_count);
   Outcome out;
   std::size_t column = 0;
   for (std::size_t i = 0; i < of.starts.size(); ++i) {
@@ -57,23 +57,23 @@ Outcome Simulate(const SlottedInstructions& placed) {
     const std::size_t count = spill ? Bits(of, 4 * of.starts[i] + 1) : end - of.starts[i] - 1;
     for (std::size_t s = 0; s < count; ++s) {
       const std::size_t word = 4 * (of.starts[i] + 1) + (spill ? s : 4 * s + 3);
-      const std::uint32_t place = Bits(of, word) >> tape::kSlotShift & tape::kSlotMask;
+      const std::uint32_t slot = Bits(of, word) >> tape::kSlotShift & tape::kSlotMask;
       if (!spill) {
-        sums.at(place) += std::bit_cast<float>(Bits(of, word - 3));
-        features.at(place).insert(Bits(of, word) & tape::kSlottedFeatureMask);
+        sums.at(slot) += std::bit_cast<float>(Bits(of, word - 3));
+        features.at(slot).insert(Bits(of, word) & tape::kSlottedFeatureMask);
         EXPECT_NE(Bits(of, word) & tape::kMissingInside, 0u);
-        out.longest = std::max(out.longest, ++adds.at(place));
+        out.longest = std::max(out.longest, ++adds.at(slot));
         continue;
       }
-      const std::int32_t feature = placed.columns.at(column++);
-      EXPECT_EQ(features.at(place), std::set{static_cast<std::uint32_t>(feature)});
-      out.sums[feature] += sums.at(place);
-      sums[place] = 0;
-      adds[place] = 0;
-      features[place].clear();
+      const std::int32_t feature = allocated.columns.at(column++);
+      EXPECT_EQ(features.at(slot), std::set{static_cast<std::uint32_t>(feature)});
+      out.sums[feature] += sums.at(slot);
+      sums[slot] = 0;
+      adds[slot] = 0;
+      features[slot].clear();
     }
   }
-  EXPECT_EQ(column, placed.columns.size());
+  EXPECT_EQ(column, allocated.columns.size());
   for (const auto& left : features) EXPECT_TRUE(left.empty()) << "a sum is not written out";
   return out;
 }
@@ -81,7 +81,7 @@ Outcome Simulate(const SlottedInstructions& placed) {
 TEST(AccumulatorSlots, EverySumIsWrittenOnce) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::uint32_t most = 1 + seed % 9;
-    const std::uint32_t places = 1 + seed * 7 % 40;
+    const std::uint32_t slots = 1 + seed * 7 % 40;
     const Instructions run = RandomRun(400, 2 + 15 * static_cast<std::uint32_t>(seed), most, seed);
     std::map<std::int32_t, double> want;
     for (std::size_t i = 0; i < run.sums.size(); ++i) {
@@ -89,21 +89,21 @@ TEST(AccumulatorSlots, EverySumIsWrittenOnce) {
       want[static_cast<std::int32_t>(bits & tape::kSlottedFeatureMask)] +=
           static_cast<double>(i + 1);
     }
-    const SlottedInstructions placed = AllocateSlots(run, places);
-    const Outcome got = Simulate(placed);
+    const SlottedInstructions allocated = AllocateSlots(run, slots);
+    const Outcome got = Simulate(allocated);
     EXPECT_EQ(got.sums, want);
     EXPECT_LE(got.longest, kMaxAdds + most);
-    EXPECT_LE(placed.places, std::max(places, most));
+    EXPECT_LE(allocated.slot_count, std::max(slots, most));
   }
 }
 
-// Where all features have places, only long sums are written before the end.
-TEST(AccumulatorSlots, NothingMovesWherePlacesSuffice) {
+// Where all features have slots, only long sums are written before the end.
+TEST(AccumulatorSlots, NothingMovesWhereSlotsSuffice) {
   const Instructions run = RandomRun(60, 12, 3, 1);
-  const SlottedInstructions placed = AllocateSlots(run, 40);
-  std::set<std::int32_t> features(placed.columns.begin(), placed.columns.end());
-  EXPECT_EQ(features.size(), placed.columns.size());
-  EXPECT_EQ(placed.places, features.size());
+  const SlottedInstructions allocated = AllocateSlots(run, 40);
+  std::set<std::int32_t> features(allocated.columns.begin(), allocated.columns.end());
+  EXPECT_EQ(features.size(), allocated.columns.size());
+  EXPECT_EQ(allocated.slot_count, features.size());
 }
 
 // A loop over one feature too many: the last one used is the best to give up, and the oldest, which

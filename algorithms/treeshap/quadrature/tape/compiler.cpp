@@ -158,7 +158,7 @@ class TreeWriter {
     const AnnotatedNode& at = node(n);
     if (const SubtreeOfTree* subtree = SubtreeAt(n)) {
       // A tree that is like another adds nothing here.
-      if (subtree->like.first || subtree->like.k != MergedSubtree::kNoK) Begin(tape::kShared, 0);
+      if (subtree->like.first || subtree->like.k != tape::kNoK) Begin(tape::kShared, 0);
       Shared(*subtree);
       return;
     }
@@ -223,7 +223,7 @@ class TreeWriter {
   // The subtree's own tape, and what an operation needs to take its results.
   void Shared(const SubtreeOfTree& one) {
     SubtreeTape(one, *subtree_tapes_);
-    if (!one.like.first && one.like.k == MergedSubtree::kNoK) return;
+    if (!one.like.first && one.like.k == tape::kNoK) return;
     const SharedSubtree& subtree = out_.subtrees[one.like.subtree];
     const std::uint32_t own = one.like.first ? subtree.own : 0;
     written_->words.push_back({std::bit_cast<float>(one.like.subtree), std::bit_cast<float>(own),
@@ -249,7 +249,8 @@ class TreeWriter {
         pass_, out_, nullptr, nullptr,
         std::span(out_.subtree_features).subspan(subtree.first_feature, subtree.features));
     for (const PathFeature& f : one.planned->path) writer.PathFactor(f, own.words);
-    out_.subtree_slots = std::max(out_.subtree_slots, writer.Run(one.planned->root, own));
+    out_.subtree_stack_slots =
+        std::max(out_.subtree_stack_slots, writer.Run(one.planned->root, own));
     writer.Begin(tape::kEnd, 0);
     for (std::size_t i = 0; i + 1 < own.starts.size(); ++i) {
       own.words[own.starts[i]].z = own.words[own.starts[i + 1]].x;
@@ -382,11 +383,11 @@ Instructions OnlyMark(tape::Op op) {
 // Lays operations into chunks and segments.
 class Assembler {
  public:
-  Assembler(Tape& tape, AccumulatorLayout where, const TapeOptions& options)
+  Assembler(Tape& tape, AccumulatorLayout layout, const TapeOptions& options)
       : tape_(tape),
-        layout_(where),
+        layout_(layout),
         segment_words_(options.segment_words),
-        max_slots_(options.places) {}
+        max_slots_(options.accumulator_slots) {}
 
   //! Begins a tree, with the features it adds to: closes the segment where it is full or of another
   //! group or batch.
@@ -395,7 +396,7 @@ class Assembler {
     if (!open_ || tape_.segments.back().group != group || tape_.segments.back().batch != batch ||
         used_ >= segment_words_) {
       Open(group, batch);
-    } else if (layout_ == AccumulatorLayout::kPerFeature && unfolded_ >= tape::kFoldWords) {
+    } else if (layout_ == AccumulatorLayout::kPerFeature && unfolded_ >= kFoldWords) {
       Fold();
     } else {
       Add(OnlyMark(tape::kNextTree));
@@ -450,7 +451,8 @@ class Assembler {
     std::vector<std::int32_t>& names = unfolded_features_;
     fold.words[0].y = std::bit_cast<float>(static_cast<std::uint32_t>(names.size()));
     if (!names.empty()) {
-      tape_.places = std::max(tape_.places, static_cast<std::uint32_t>(names.back()) + 1);
+      tape_.accumulator_slots =
+          std::max(tape_.accumulator_slots, static_cast<std::uint32_t>(names.back()) + 1);
     }
     names.resize((names.size() + 3) / 4 * 4, 0);
     for (std::size_t i = 0; i < names.size(); i += 4) {
@@ -466,11 +468,11 @@ class Assembler {
   // The segment's operations, once their sums have places.
   void Place() {
     run_.Append(OnlyMark(tape::kNextTree));  // G is 1 where another segment follows
-    SlottedInstructions placed = AllocateSlots(run_, max_slots_);
+    SlottedInstructions allocated = AllocateSlots(run_, max_slots_);
     run_ = {};
-    Lay(placed.operations);
-    tape_.segments.back().features = std::move(placed.columns);
-    tape_.places = std::max(tape_.places, placed.places);
+    Lay(allocated.instructions);
+    tape_.segments.back().features = std::move(allocated.columns);
+    tape_.accumulator_slots = std::max(tape_.accumulator_slots, allocated.slot_count);
   }
 
   void Lay(const Instructions& operations) {
@@ -555,7 +557,7 @@ void PlanPasses(const AnnotatedModel& model, const RankTable& ranks, std::int32_
   for (Pass& pass : list) subtrees.AssignK(pass.like);
   for (const SharedSubtree& subtree : tape.subtrees) {
     tape.max_subtree_features = std::max(tape.max_subtree_features, subtree.features);
-    tape.most_key_words = std::max(tape.most_key_words, subtree.key_words);
+    tape.max_key_words = std::max(tape.max_key_words, subtree.key_words);
   }
 }
 
@@ -605,7 +607,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
   out.features = model.features;
   out.groups = model.groups;
   out.categorical = !model.sets.empty();
-  out.where = ChooseAccumulatorLayout(model.features);
+  out.layout = ChooseAccumulatorLayout(model.features);
   const std::vector<std::uint32_t> offsets = PackSets(model, out);
   if (options.subtree_leaves > 0) out.ranks = RankTable(model);
   std::map<int, std::vector<Pass>> passes;
@@ -628,7 +630,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
                tape);
     SubtreeTapes subtree_tapes;
     subtree_tapes.pieces.resize(tape.subtrees.size());
-    Assembler assembler(tape, out.where, options);
+    Assembler assembler(tape, out.layout, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
       const int exact = ExactPoints(tree.path_features);
@@ -646,7 +648,7 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
       assembler.NextTree(tree.group, pass.batch, features);
       TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &subtrees,
                         &subtree_tapes, {});
-      tape.slots = std::max(tape.slots, writer.Run(0, written));
+      tape.stack_slots = std::max(tape.stack_slots, writer.Run(0, written));
       assembler.Add(written, fresh);
     }
     assembler.Close();

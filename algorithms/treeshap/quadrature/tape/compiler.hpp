@@ -17,20 +17,6 @@
 //!
 //! Slots are numbered from the bottom of the tree: a node's slots lie above those of its children.
 //! Low slots are used most by far, and an implementation may keep the high ones in slower memory.
-//!
-//! Layout, in groups of four words. An operation starts with (op, slot of G | slot of K << 16, next
-//! op, next slots): the next operation is known before this one ends. A node record is
-//!   (lower, upper, threshold, feature | flags), (delta if x >= threshold, delta if below, w, v),
-//!   g[Q], e[Q], padding
-//! with w the second child's weight and v its value where it is a leaf; for a leaf parent w is the
-//! mean and g, e are multiplied by the difference of the two leaves. A shared subtree
-//! (quadrature/sharing/subtrees.hpp, quadrature/sharing/subtree_deduplication.hpp) is
-//!   (subtree, own features, groups of four words of a class, where K stands), own features' words,
-//! four a group; none of them where the contributions are added elsewhere. A subtree's own tapes,
-//! one for each of the like subtrees, follow one another:
-//!   (groups of the next one's tape or 0, path features, where K goes, 0), for each feature of the
-//!   path to its root (lower, upper, 0, feature | flags), 0, hot[Q], cold[Q], padding: the factor
-//!   of G where the row is inside, and where it is not; operations.
 
 #include <cstdint>
 #include <span>
@@ -39,81 +25,9 @@
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtree_deduplication.hpp"
 #include "algorithms/treeshap/quadrature/sharing/subtrees.hpp"
+#include "algorithms/treeshap/quadrature/tape/format.hpp"
 
 namespace retable::treeshap {
-
-//! Segments of a tape whose sums have places, about: each writes out what it has, so not many.
-inline constexpr std::size_t kSlottedSegments = 108;
-
-struct alignas(16) Float4 {
-  float x, y, z, w;
-};
-
-namespace tape {
-
-// Treelet shapes: L leaf, P both children leaves, A = (P, L), B = (P, P); then pairs of these.
-enum Op : std::int32_t {
-  kP,
-  kA,
-  kB,
-  kAL,
-  kBL,
-  kAP,
-  kBP,
-  kAA,
-  kBA,
-  kBB,
-  kFork,         // a node with two shared subtrees: K and contributions from their tables
-  kUpShared,     // first child done, the second is a shared subtree
-  kForkLeaf,     // a shared subtree and a leaf
-  kForkTreelet,  // a shared subtree first: push G, K of it in registers, to the second, a treelet
-  kShared,       // a shared subtree alone
-  kDown,         // push G, go to the first child
-  kMid,          // first child done: push K, go to the second child with the G in the slot
-  kUp,           // second child done
-  kMidTreelet,   // as kMid, K kept in registers: the second child is one treelet
-  kUpTreelet,
-  kUpLeaf,    // first child done, the second is a leaf
-  kNextTree,  // G becomes 1
-  kFold,      // add phi to the double sums, G becomes 1; head.y of them, listed behind the head
-  kSpill,  // write out the sums of head.y places, listed behind the head, each a column, and clear
-  kNextChunk,
-  kEnd
-};
-
-inline constexpr std::uint32_t kFeatureMask = 0x00ffffffu;
-//! Where a model has more than a few features, a float sum has a place for a while
-//! (quadrature/tape/accumulators.hpp): the lower bits are the feature, those above the place.
-inline constexpr std::uint32_t kSlottedFeatureMask = 0x1ffffu;
-inline constexpr std::uint32_t kSlotShift = 17, kSlotMask = 0x7fu;
-inline constexpr std::uint32_t kMissingInside = 1u << 24;
-inline constexpr std::uint32_t kMissingAbove = 1u
-                                               << 25;  // a missing value counts as x >= threshold
-inline constexpr std::uint32_t kCategorical = 1u << 26;
-
-inline constexpr std::int32_t kFewFeatures = 16;
-
-//! Groups of four words of a node record with Q points.
-constexpr int RecordSize(int points) {
-  return (8 + 2 * points + 3) / 4;
-}
-
-inline constexpr int kChunk = 256;  //!< groups of four words: 4 KiB
-//! Small trees share a fold: one for so many groups at least, so that float sums stay short.
-inline constexpr std::size_t kFoldWords = 512;
-
-}  // namespace tape
-
-//! Where sums are, and the features' values.
-enum class AccumulatorLayout {
-  kFew,    //!< float sums numbered like features
-  kPlaced  //!< float sums in places, for a while each
-};
-
-inline AccumulatorLayout ChooseAccumulatorLayout(std::int32_t features) {
-  return features <= tape::kFewFeatures ? AccumulatorLayout::kPerFeature
-                                        : AccumulatorLayout::kSlots;
-}
 
 //! Trees of one output and one number of points, one after the other.
 struct TapeSegment {
@@ -130,19 +44,19 @@ struct TapeSegment {
 //! All trees (or passes of trees) with `points` quadrature points.
 struct Tape {
   int points = 4;
-  std::vector<Float4> words;          //!< whole chunks
-  std::vector<TapeSegment> segments;  //!< each ends with kEnd and can run alone
-  int slots = 0;                      //!< stack slots needed
-  std::uint32_t places = 0;           //!< for float sums
+  std::vector<Float4> words;            //!< whole chunks
+  std::vector<TapeSegment> segments;    //!< each ends with kEnd and can run alone
+  int stack_slots = 0;                  //!< stack slots needed
+  std::uint32_t accumulator_slots = 0;  //!< for float sums
   std::size_t leaf_parents = 0, treelet_nodes = 0, stack_nodes = 0;  //!< how nodes are evaluated
 
   std::vector<SharedSubtree> subtrees;  //!< in the order in which the tape meets them
   std::vector<Float4> subtree_words;    //!< their own tapes, those of like subtrees together
   std::vector<std::uint32_t> subtree_features;  //!< their lists of features
   std::vector<std::uint32_t> subtree_keys;      //!< their key programs
-  int subtree_slots = 0;
+  int subtree_stack_slots = 0;
   std::uint32_t max_subtree_features = 0;
-  std::uint32_t most_key_words = 0;
+  std::uint32_t max_key_words = 0;
   std::uint32_t max_subtree_words = 0;
 };
 
@@ -152,7 +66,7 @@ struct TapeSet {
   std::int32_t features = 0;
   std::int32_t groups = 1;
   bool categorical = false;
-  AccumulatorLayout where = AccumulatorLayout::kPerFeature;
+  AccumulatorLayout layout = AccumulatorLayout::kPerFeature;
   RankTable ranks;  //!< empty where no subtree is planned
 };
 
@@ -165,7 +79,7 @@ struct TapeOptions {
   std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
   //! For sums, where one operation does not need more: with four points and two rows a lane these
   //! and one slot of the stack leave four blocks on a multiprocessor.
-  std::uint32_t places = 43;
+  std::uint32_t accumulator_slots = kAccumulatorSlots;
 };
 
 //! Compiles the model. @throws std::invalid_argument for more than 2^17 features.

@@ -112,7 +112,7 @@ struct ArrayMemory {
       EXPECT_LT(key, subtree.keys);
       const auto& first = classes.try_emplace({index, key}, results).first->second;
       EXPECT_EQ(first, results) << "rows with one key differ";
-      for (int q = 0; q < Q && k_at != MergedSubtree::kNoK; ++q) {
+      for (int q = 0; q < Q && k_at != tape::kNoK; ++q) {
         k[q * R + r] = first.at(4 * k_at + static_cast<std::size_t>(q));
       }
       for (std::uint32_t i = 0; i < own; ++i) {
@@ -163,7 +163,8 @@ std::vector<float> RunSubtree(const TapeSet& set, const Tape& tape, const Shared
   ClassResults none;
   EXPECT_LE(subtree.features, 32u) << "a lane holds one each";
   ArrayMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
-  memory.stack.resize(static_cast<std::size_t>(tape.subtree_slots), std::vector<float>(Q, NAN));
+  memory.stack.resize(static_cast<std::size_t>(tape.subtree_stack_slots),
+                      std::vector<float>(Q, NAN));
   memory.tree_phi.assign(subtree.features, 0.0f);
   std::vector<float> results(4 * std::size_t{subtree.width}, 0.0f);
   const Float4* tape_of_one = tape.subtree_words.data() + subtree.first_word;
@@ -173,7 +174,7 @@ std::vector<float> RunSubtree(const TapeSet& set, const Tape& tape, const Shared
     const Float4* at =
         tape::StartSubtree<true, Q, 1>(tape_of_one + 1, tape::Bits(head.y), state, memory);
     EXPECT_FALSE((tape::RunChunk<true, Q, 1>(at, state, memory)));
-    if (tape::Bits(head.z) != MergedSubtree::kNoK) {
+    if (tape::Bits(head.z) != tape::kNoK) {
       std::copy_n(state.k, Q, results.begin() + 4 * tape::Bits(head.z));
     }
     tape_of_one += length;
@@ -192,12 +193,13 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
     tape::LaneState<Q, R> state;
     tape::StartTree(state);
     for (const TapeSegment& segment : tape.segments) {  // of one range
-      const bool placed = set.where == AccumulatorLayout::kSlots;
+      const bool placed = set.layout == AccumulatorLayout::kSlots;
       ArrayMemory<Q, R> memory{set,    tape, classes, rows.data() + row * features,
                                placed, {},   {},      {}};
-      memory.stack.resize(static_cast<std::size_t>(tape.slots), std::vector<float>(Q * R, NAN));
+      memory.stack.resize(static_cast<std::size_t>(tape.stack_slots),
+                          std::vector<float>(Q * R, NAN));
       if (placed) memory.columns = segment.features;
-      memory.tree_phi.assign(tape.places * R, 0.0f);
+      memory.tree_phi.assign(tape.accumulator_slots * R, 0.0f);
       memory.phi.assign(features * R, 0.0);
       const Float4* chunk = tape.words.data() + segment.first_chunk * tape::kChunk;
       while (tape::RunChunk<General, Q, R>(chunk, state, memory)) chunk += tape::kChunk;
@@ -307,7 +309,8 @@ TEST(QuadratureTape, TakesManyFeatures) {
     const auto rows = RandomRows(model, 4, 0.1, 4);
     const auto want = PathReferenceValues(model, {rows, 4, static_cast<std::size_t>(features)});
     ExpectClose(Explain<true, 1>(model, rows, {}), want, 5e-7);
-    ExpectClose(Explain<true, 2>(model, rows, {.max_points = 4, .subtree_leaves = 8, .places = 8}),
+    ExpectClose(Explain<true, 2>(model, rows,
+                                 {.max_points = 4, .subtree_leaves = 8, .accumulator_slots = 8}),
                 want, 5e-7);
   }
 }

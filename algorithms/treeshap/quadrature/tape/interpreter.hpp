@@ -14,7 +14,7 @@
 
 #include <type_traits>
 
-#include "algorithms/treeshap/quadrature/tape/compiler.hpp"
+#include "algorithms/treeshap/quadrature/tape/format.hpp"
 #include "base/cuda/host_device.hpp"
 #include "base/cuda/unroll.hpp"
 

@@ -1,0 +1,103 @@
+#include "algorithms/treeshap/quadrature/cuda/launch.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "base/cuda/memory.hpp"
+
+namespace retable::treeshap {
+
+std::size_t BlockSharedLimit() {
+  return static_cast<std::size_t>(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+
+std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
+  const int rows = launch.rows_per_lane;
+  const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
+  const std::size_t stack =
+      launch.sizes.shared_slots * vectors * launch.sizes.threads * sizeof(Float4);
+  const std::size_t column = std::size_t{launch.sizes.columns} * launch.sizes.threads *
+                             static_cast<std::size_t>(rows) * sizeof(float);
+  const std::size_t columns = launch.variant.layout == AccumulatorLayout::kPerFeature ? 2 : 1;
+  return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
+}
+
+void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t stream) {
+  switch (points) {
+    case 2:
+      LaunchQuadraturePoints<2>(launch, stream);
+      break;
+    case 3:
+      LaunchQuadraturePoints<3>(launch, stream);
+      break;
+    case 4:
+      LaunchQuadraturePoints<4>(launch, stream);
+      break;
+    case 6:
+      LaunchQuadraturePoints<6>(launch, stream);
+      break;
+    case 8:
+      LaunchQuadraturePoints<8>(launch, stream);
+      break;
+    default:
+      throw std::logic_error("no quadrature kernel for " + std::to_string(points));
+  }
+}
+
+std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t team_warps) {
+  const auto rows = static_cast<std::size_t>(RowsPerLane(points));
+  const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
+  const std::size_t warp = launch.sizes.stack_slots * vectors * 32 * sizeof(Float4) +
+                           launch.sizes.features * SubtreeColumnBytes(points);
+  return kTeams * (2 * launch.sizes.words * sizeof(Float4) + team_warps * warp);
+}
+
+std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch) {
+  const std::size_t limit = BlockSharedLimit();
+  std::uint32_t best = 1;
+  std::size_t most = 0;
+  for (std::uint32_t team_warps = kMaxTeamWarps; team_warps > 0; --team_warps) {
+    const std::size_t bytes = SubtreeSharedBytes(points, launch, team_warps) + 2 * kReservedShared;
+    const std::size_t resident =
+        std::min<std::size_t>(limit / bytes, kMaxTeamWarps / team_warps) * team_warps;
+    if (resident > most) {
+      most = resident;
+      best = team_warps;
+    }
+  }
+  return best;
+}
+
+void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream) {
+  switch (points) {
+    case 4:
+      LaunchSubtreesPoints<4>(launch, stream);
+      break;
+    case 6:
+      LaunchSubtreesPoints<6>(launch, stream);
+      break;
+    case 8:
+      LaunchSubtreesPoints<8>(launch, stream);
+      break;
+    default:
+      throw std::logic_error("no subtree kernel for " + std::to_string(points));
+  }
+}
+
+void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch) {
+  const auto all = static_cast<std::uint32_t>(stack_slots);
+  const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
+  const std::size_t budget =
+      (BlockSharedLimit() / blocks - kReservedShared) * launch.sizes.threads / 128;
+  while (launch.sizes.shared_slots < all) {
+    QuadratureLaunch more = launch;
+    ++more.sizes.shared_slots;
+    if (QuadratureSharedBytes(points, more) > budget) break;
+    launch = more;
+  }
+  if (all > kLocalSlots)
+    launch.sizes.shared_slots = std::max(launch.sizes.shared_slots, all - kLocalSlots);
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,93 @@
+#pragma once
+//! @file
+//! Tuning constants of the quadrature kernels. Measured on an H200 with the models of Table 6 on
+//! 2026-11-20 to 22; docs/lab/treeshap has the alternatives. Multiprocessors and shared memory are
+//! the device's (base/cuda/memory.hpp). The tape's constants are in quadrature/tuning.hpp.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace retable::treeshap {
+
+// The plan of a call. Nothing here depends on the device, so that the order of summation, and with
+// it every bit of the result, is the same on any device.
+
+//! Rows are padded to a multiple of the largest block's rows.
+inline constexpr std::uint32_t kRowPadding = 256;
+//! Blocks to aim for: several waves on a large GPU.
+inline constexpr std::size_t kTargetBlocks = 2112;
+//! Models of so many segments or fewer have a range of the tape for each.
+inline constexpr std::size_t kFewSegments = 64;
+//! With fewer rows or leaves the launches of the grouping cost more than sharing saves.
+inline constexpr std::size_t kMinSharedRows = 1024;
+inline constexpr std::size_t kMinSharedLeaves = 2000;
+//! Leaves of a large model, for interactions.
+inline constexpr std::size_t kManyLeaves = 65536;
+//! Rows at once, and bytes for their partial sums: later rows are copied while these are explained.
+inline constexpr std::size_t kMaxRowsAtOnce = std::size_t{1} << 16;
+inline constexpr std::size_t kPartialBytes = std::size_t{8} << 30;
+//! Bytes of the tables of all tapes, if every row is a row class of its own.
+inline constexpr std::size_t kTableBytes = std::size_t{8} << 30;
+//! Words of a segment with shared subtrees, and ranges of a batch: with 40 blocks of rows 54 ranges
+//! are four waves; short tapes have fewer, because a range's sums are cleared and added.
+inline constexpr std::size_t kSharedSegmentWords = 256;
+inline constexpr std::size_t kChunksPerRange = 8, kMinBatchRanges = 13, kMaxBatchRanges = 54;
+
+//! Most leaves of a shared subtree: many features split the rows into more classes.
+constexpr std::int32_t SharedSubtreeLeaves(std::int32_t features) {
+  return features <= 10 ? 32 : (features <= 256 ? 16 : 12);
+}
+
+// The quadrature kernel.
+
+//! Rows of a lane: registers and the stack limit them where there are many points.
+constexpr int RowsPerLane(int points) {
+  return points <= 4 ? 2 : 1;
+}
+//! Rows of a lane above shared subtrees, where treelets are few; there are kernels of both forms.
+inline constexpr int kSharedRowsPerLane = 2;
+//! Passes above shared subtrees have so many points at least: fewer kernels and tapes.
+inline constexpr int kMinSubtreePoints = 4;
+//! Resident blocks of 128 lanes on a multiprocessor: registers and shared memory are cut to it.
+constexpr int ResidentBlocks(int points) {
+  return points > 0 ? 4 : 1;
+}
+//! Bytes that the runtime takes of each block's shared memory.
+inline constexpr std::size_t kReservedShared = 1024;
+//! Stack slots of a lane in local memory; the low, busy slots are in shared memory.
+inline constexpr std::uint32_t kLocalSlots = 24;
+//! Lanes of a block for so many rows or more, and for fewer rows.
+inline constexpr std::size_t kRowsOfWideBlocks = 2048;
+inline constexpr std::uint32_t kWideBlock = 128, kNarrowBlock = 32;
+
+// The subtree kernel.
+
+//! Teams of a block: one for each scheduler of a multiprocessor.
+inline constexpr std::uint32_t kTeams = 4;
+//! Warps of a team.
+inline constexpr std::uint32_t kMaxTeamWarps = 4;
+
+// The grouping of rows into row classes.
+
+//! Rows grouped at once: two thirds of the largest hash table, and two blocks with their keys share
+//! a multiprocessor.
+inline constexpr std::uint32_t kGroupedRows = 11264;
+//! Up to this many rows, three quarters of the small hash table, blocks are small and many.
+inline constexpr std::uint32_t kFewGroupedRows = 768;
+//! A block's threads, its hash table's bits, and the resident blocks.
+struct ManyRows {
+  static constexpr std::uint32_t kThreads = 512, kBits = 14, kBlocks = 2, kRows = kGroupedRows;
+};
+struct FewRows {
+  static constexpr std::uint32_t kThreads = 64, kBits = 10, kBlocks = 24, kRows = kFewGroupedRows;
+};
+//! Entries of a block's list of rows whose slot another key owns, eight rows an entry.
+inline constexpr std::uint32_t kListedEights = 512;
+
+// Partial sums and the order of rows: threads of a block.
+inline constexpr std::uint32_t kClearThreads = 128;
+inline constexpr std::uint32_t kAddThreads = 256;
+inline constexpr std::uint32_t kFindThreads = 128;
+inline constexpr std::uint32_t kSortThreads = 1024;
+
+}  // namespace retable::treeshap
