@@ -312,39 +312,18 @@ void LaunchRowsOf(InteractionLaunch launch, cudaStream_t stream) {
   const std::uint32_t warps = shape.warps;
   launch.tape.sizes.shared_slots = shape.shared_slots;
   const std::size_t bytes = InteractionSharedBytes(Q, launch.tape.sizes, warps);
-  AllowSharedMemory(InteractionKernel<Q, Mask, General>, bytes);
-  const std::uint32_t row_blocks = (launch.rows.stride / 32 + warps - 1) / warps;
-  // As many blocks as are resident; no result depends on it.
-  int resident = 1;
-  CheckCuda(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, InteractionKernel<Q, Mask, General>,
-                                                    static_cast<int>(32 * warps), bytes),
-      "occupancy");
-  const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
-  InteractionKernel<Q, Mask, General>
-      <<<std::min(launch.tape.tile_count * row_blocks, blocks), 32 * warps, bytes, stream>>>(
-          launch);
-  CheckCuda(cudaGetLastError(), "interaction kernel");
+  LaunchTiles(InteractionKernel<Q, Mask, General>, launch, warps, bytes, stream);
 }
 
 // The kernel for these points, positions and values.
 template <class Function>
-void ForPoints(int points, bool wide, bool general, Function function) {
-  const auto either = [&]<int Q, class Mask>() {
-    if (general) {
-      function.template operator()<Q, Mask, true>();
-    } else {
-      function.template operator()<Q, Mask, false>();
-    }
-  };
+void ForPositions(int points, bool wide, bool general, Function function) {
   if (wide) {
     function.template operator()<8, std::uint64_t, true>();
-  } else if (points == 4) {
-    either.template operator()<4, std::uint32_t>();
-  } else if (points == 6) {
-    either.template operator()<6, std::uint32_t>();
   } else {
-    either.template operator()<8, std::uint32_t>();
+    ForPoints(points, general, [&]<int Q, bool General>() {
+      function.template operator()<Q, std::uint32_t, General>();
+    });
   }
 }
 
@@ -356,14 +335,14 @@ std::size_t InteractionSharedBytes(int points, const InteractionSizes& sizes, st
 
 void LaunchInteractionSubtrees(int points, bool wide, const InteractionSubtreeLaunch& launch,
                                cudaStream_t stream) {
-  ForPoints(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
+  ForPositions(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
     LaunchSubtreesOf<Q, Mask, General>(launch, stream);
   });
 }
 
 void LaunchInteractions(int points, bool wide, const InteractionLaunch& launch,
                         cudaStream_t stream) {
-  ForPoints(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
+  ForPositions(points, wide, launch.general, [&]<int Q, class Mask, bool General>() {
     LaunchRowsOf<Q, Mask, General>(launch, stream);
   });
 }

@@ -206,13 +206,7 @@ class TileWriter {
   }
 
   Float4 Split(const AnnotatedNode& at) {
-    const bool categorical = at.left_set >= 0;
-    const std::uint32_t flags = (at.missing_inside ? tape::kMissingInside : 0u) |
-                                (at.missing_left ? 0u : tape::kMissingAbove) |
-                                (categorical ? tape::kCategorical : 0u);
-    return {categorical ? SetOffset(at.inside_set) : at.lower,
-            categorical ? SetOffset(at.left_set) : at.upper, at.threshold,
-            Word(IndexInList(at.feature) | flags)};
+    return SplitWords(at, pass_.sets, IndexInList(at.feature));
   }
 
   // Index of the feature in the tile's list.
@@ -222,10 +216,6 @@ class TileWriter {
     const std::uint32_t index = Count(static_cast<std::size_t>(it - features_.begin()));
     if (it == features_.end()) features_.push_back(static_cast<std::uint32_t>(feature));
     return index;
-  }
-
-  float SetOffset(std::int32_t set) const {
-    return Word(set < 0 ? ~0u : pass_.sets[static_cast<std::size_t>(set)]);
   }
 
   void Group(Float4 four) { ops_.push_back(four); }

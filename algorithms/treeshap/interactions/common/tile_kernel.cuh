@@ -66,4 +66,39 @@ BlockShape MostResident(std::uint32_t most, Bytes bytes) {
   return found;
 }
 
+//! Launches as many blocks as are resident, or fewer that suffice; no result depends on it.
+template <class Launch>
+void LaunchTiles(void (*kernel)(Launch), const Launch& launch, std::uint32_t warps,
+                 std::size_t bytes, cudaStream_t stream) {
+  AllowSharedMemory(kernel, bytes);
+  const std::uint32_t row_blocks = (launch.rows.stride / 32 + warps - 1) / warps;
+  int resident = 1;
+  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel,
+                                                          static_cast<int>(32 * warps), bytes),
+            "occupancy");
+  const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
+  kernel<<<std::min(launch.tape.tile_count * row_blocks, blocks), 32 * warps, bytes, stream>>>(
+      launch);
+  CheckCuda(cudaGetLastError(), "interaction kernel");
+}
+
+//! Calls function<Q, General>() for 4, 6 or 8 points.
+template <class Function>
+void ForPoints(int points, bool general, Function function) {
+  const auto either = [&]<int Q>() {
+    if (general) {
+      function.template operator()<Q, true>();
+    } else {
+      function.template operator()<Q, false>();
+    }
+  };
+  if (points == 4) {
+    either.template operator()<4>();
+  } else if (points == 6) {
+    either.template operator()<6>();
+  } else {
+    either.template operator()<8>();
+  }
+}
+
 }  // namespace retable::treeshap

@@ -71,18 +71,27 @@ struct RowMemory {
     return Shared<float>(x + offset);
   }
 
-  // Reads a vector, from shared memory or not: groups of four words of 32 lanes, then of two.
+  // Reads a vector, from shared memory or not: groups of four words of 32 lanes, then of two. What
+  // other blocks wrote is not read from the first-level cache.
+  template <bool ByOthers = false>
   static __device__ __forceinline__ void Load(const char* from, float (&d)[Q]) {
+    const auto read = [](const auto* at) {
+      if constexpr (ByOthers) {
+        return __ldcg(at);
+      } else {
+        return *at;
+      }
+    };
 #pragma unroll
     for (int v = 0; v < kFours; ++v) {
-      const float4 four = *reinterpret_cast<const float4*>(from + v * kFourBytes);
+      const float4 four = read(reinterpret_cast<const float4*>(from + v * kFourBytes));
       d[4 * v] = four.x;
       d[4 * v + 1] = four.y;
       d[4 * v + 2] = four.z;
       d[4 * v + 3] = four.w;
     }
     if constexpr (Q % 4 == 2) {
-      const float2 two = *reinterpret_cast<const float2*>(from + kTwo());
+      const float2 two = read(reinterpret_cast<const float2*>(from + kTwo()));
       d[Q - 2] = two.x;
       d[Q - 1] = two.y;
     }
@@ -152,22 +161,8 @@ struct RowMemory {
   __device__ __forceinline__ char* Vector(std::uint32_t number) const {
     return below + static_cast<std::size_t>(number) * p.rows.stride * (Q * sizeof(float));
   }
-  // Written by other blocks: not from the first-level cache.
   __device__ __forceinline__ void Below(std::uint32_t number, float (&d)[Q]) const {
-    const char* from = Vector(number);
-#pragma unroll
-    for (int v = 0; v < kFours; ++v) {
-      const float4 four = __ldcg(reinterpret_cast<const float4*>(from + v * kFourBytes));
-      d[4 * v] = four.x;
-      d[4 * v + 1] = four.y;
-      d[4 * v + 2] = four.z;
-      d[4 * v + 3] = four.w;
-    }
-    if constexpr (Q % 4 == 2) {
-      const float2 two = __ldcg(reinterpret_cast<const float2*>(from + kTwo()));
-      d[Q - 2] = two.x;
-      d[Q - 1] = two.y;
-    }
+    Load<true>(Vector(number), d);
   }
   __device__ __forceinline__ void Leave(std::uint32_t i, const float (&d)[Q]) const {
     Store(Vector(left + i), d);
@@ -255,37 +250,7 @@ void LaunchRowsOf(const DerivativeLaunch& launch, cudaStream_t stream) {
   };
   const std::uint32_t warps = MostResident(launch.rows.stride / 32, bytes_of).warps;
   const std::size_t bytes = bytes_of(warps);
-  AllowSharedMemory(DerivativeKernel<Q, General>, bytes);
-  const std::uint32_t row_blocks = (launch.rows.stride / 32 + warps - 1) / warps;
-  // As many blocks as are resident; no result depends on it.
-  int resident = 1;
-  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, DerivativeKernel<Q, General>,
-                                                          static_cast<int>(32 * warps), bytes),
-            "occupancy");
-  const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
-  DerivativeKernel<Q, General>
-      <<<std::min(launch.tape.tile_count * row_blocks, blocks), 32 * warps, bytes, stream>>>(
-          launch);
-  CheckCuda(cudaGetLastError(), "interaction kernel");
-}
-
-// The kernel for these points and values.
-template <class Function>
-void ForPoints(int points, bool general, Function function) {
-  const auto either = [&]<int Q>() {
-    if (general) {
-      function.template operator()<Q, true>();
-    } else {
-      function.template operator()<Q, false>();
-    }
-  };
-  if (points == 4) {
-    either.template operator()<4>();
-  } else if (points == 6) {
-    either.template operator()<6>();
-  } else {
-    either.template operator()<8>();
-  }
+  LaunchTiles(DerivativeKernel<Q, General>, launch, warps, bytes, stream);
 }
 
 }  // namespace

@@ -258,18 +258,9 @@ class TileWriter {
     Points(words, [&](double t, double) { return live.cover * (1 - t); });
   }
 
-  Float4 Split(const AnnotatedNode& at) {
-    const bool categorical = at.left_set >= 0;
-    const std::uint32_t flags = (at.missing_inside ? tape::kMissingInside : 0u) |
-                                (at.missing_left ? 0u : tape::kMissingAbove) |
-                                (categorical ? tape::kCategorical : 0u);
-    return {categorical ? SetOffset(at.inside_set) : at.lower,
-            categorical ? SetOffset(at.left_set) : at.upper, at.threshold,
-            Word(static_cast<std::uint32_t>(at.feature) * derivatives::kColumn | flags)};
-  }
-
-  float SetOffset(std::int32_t set) const {
-    return Word(set < 0 ? ~0u : pass_.sets[static_cast<std::size_t>(set)]);
+  Float4 Split(const AnnotatedNode& at) const {
+    return SplitWords(at, pass_.sets,
+                      static_cast<std::uint32_t>(at.feature) * derivatives::kColumn);
   }
 
   void Group(Float4 four) { ops_.push_back(four); }
