@@ -11,12 +11,12 @@ PartitionPlan MakePartitionPlan(std::uint64_t n) {
                                 std::to_string(kMaxPartition) + " items, not " + std::to_string(n));
   }
   if (n <= kInMemoryCapacity) return {n, 1, 1};
-  const std::uint64_t buckets = (n + kInMemoryMean - 1) / kInMemoryMean;
-  if (buckets <= kMaxDigits) return {n, static_cast<std::uint32_t>(buckets), 1};
+  const std::uint64_t in_memory = (n + kInMemoryMean - 1) / kInMemoryMean;
+  if (in_memory <= kMaxDigits) return {n, static_cast<std::uint32_t>(in_memory), 1};
   std::uint64_t buckets = 1;
-  while (buckets * buckets < buckets) ++buckets;
+  while (buckets * buckets < in_memory) ++buckets;
   return {n, static_cast<std::uint32_t>(buckets),
-          static_cast<std::uint32_t>((buckets + buckets - 1) / buckets)};
+          static_cast<std::uint32_t>((in_memory + buckets - 1) / buckets)};
 }
 
 }  // namespace retable::shuffle

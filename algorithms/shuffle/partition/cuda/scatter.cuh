@@ -200,118 +200,55 @@ struct ScatterArrays {
   const std::uint32_t* starts;
 };
 
-//! Shared memory of a tile, and the thread's share of the work.
-template <class Item, int kWarps>
-struct ScatterTile {
-  static constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
-  static constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
-
-  std::uint32_t* warps;  //!< kWarps + 1 words
-  std::uint64_t* barrier;
-  Item* items;
-  std::uint32_t* order;
-  std::uint32_t digits, stride;
-  std::uint32_t* count;   //!< [pair of warps][digit]: a half-word for each warp
-  std::uint32_t* target;  //!< place of slot 0 of each digit
-  std::uint32_t lane, warp, half_shift;
-  std::uint32_t* my_count;
-  const std::uint16_t* my_places;
-  std::uint32_t own;       //!< first of the thread's two digits
-  std::uint32_t* fetched;  //!< start, counts and earlier counts of the own digits
-
-  __device__ __forceinline__ ScatterTile(unsigned char* shared, const LevelShape& shape) {
-    warps = reinterpret_cast<std::uint32_t*>(shared);
-    barrier = reinterpret_cast<std::uint64_t*>(shared + 128);
-    items = reinterpret_cast<Item*>(shared + 256);
-    order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 16);
-    digits = shape.digits;
-    stride = shape.stride();
-    count = order + kTile;
-    target = count + kPairs * stride;
-    lane = threadIdx.x & 31;
-    warp = threadIdx.x >> 5;
-    my_count = count + (warp >> 1) * stride;
-    half_shift = (warp & 1) * 16;
-    my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
-    own = 2 * threadIdx.x;
-    fetched = order + 8 * threadIdx.x;
-  }
-
-  //! Requests where the slots of earlier tiles end, to where the order will stand.
-  __device__ __forceinline__ void Fetch(const ScatterArrays<Item>& arrays, std::uint32_t number,
-                                        std::uint32_t segment, std::uint32_t segment_range) const {
-    if (own < stride) {
-      const std::uint32_t* start = arrays.starts + segment * digits + own;
-      const std::uint32_t* in_range = arrays.counts + std::uint64_t{segment_range} * digits + own;
-      __pipeline_memcpy_async(fetched, start, 4);
-      __pipeline_memcpy_async(fetched + 2, in_range, 4);
-      if (own + 1 < digits) {
-        __pipeline_memcpy_async(fetched + 1, start + 1, 4);
-        __pipeline_memcpy_async(fetched + 3, in_range + 1, 4);
-      }
-      __pipeline_memcpy_async(fetched + 4, arrays.before + std::uint64_t{number} * stride + own, 4);
+//! Requests where the slots of earlier tiles end. Thread t accounts for digits 2 t and 2 t + 1.
+template <class Item>
+__device__ __forceinline__ void FetchEnds(const LevelShape& shape,
+                                          const ScatterArrays<Item>& arrays, std::uint32_t number,
+                                          std::uint32_t segment, std::uint32_t segment_range,
+                                          std::uint32_t* fetched) {
+  const std::uint32_t own = 2 * threadIdx.x, digits = shape.digits, stride = shape.stride();
+  if (own < stride) {
+    const std::uint32_t* start = arrays.starts + segment * digits + own;
+    const std::uint32_t* in_range = arrays.counts + std::uint64_t{segment_range} * digits + own;
+    __pipeline_memcpy_async(fetched, start, 4);
+    __pipeline_memcpy_async(fetched + 2, in_range, 4);
+    if (own + 1 < digits) {
+      __pipeline_memcpy_async(fetched + 1, start + 1, 4);
+      __pipeline_memcpy_async(fetched + 3, in_range + 1, 4);
     }
-    __pipeline_commit();
+    __pipeline_memcpy_async(fetched + 4, arrays.before + std::uint64_t{number} * stride + own, 4);
   }
+  __pipeline_commit();
+}
 
-  //! Step 2. Each counter becomes its first place in the tile; each digit gets its run's target.
-  __device__ __forceinline__ void Scan() const {
-    std::uint32_t total[2] = {0, 0};
-    auto* own_counts = reinterpret_cast<uint2*>(count + own);
-    if (own < stride) {
+//! Step 2. Each counter becomes its first place in the tile; each digit gets its run's target.
+template <int kWarps>
+__device__ __forceinline__ void ScanTile(std::uint32_t digits, std::uint32_t stride,
+                                         std::uint32_t own, const std::uint32_t* fetched,
+                                         std::uint32_t* count, std::uint32_t* target,
+                                         std::uint32_t* warps) {
+  constexpr int kPairs = kWarps / 2;
+  std::uint32_t total[2] = {0, 0};
+  auto* own_counts = reinterpret_cast<uint2*>(count + own);
+  if (own < stride) {
 #pragma unroll
-      for (int k = 0; k < kPairs; ++k) AddCounts(own_counts[k * (stride / 2)], total);
-    }
-    const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
-    if (own < stride) {
-      std::uint32_t running[2] = {first, first + total[0]};
-      __pipeline_wait_prior(0);
-      const uint4 ends = *reinterpret_cast<const uint4*>(fetched);
-      const std::uint32_t tiles_before = fetched[4];
-      target[own] = ends.x + ends.z + (tiles_before & 0xFFFFu) - running[0];
-      if (own + 1 < digits) target[own + 1] = ends.y + ends.w + (tiles_before >> 16) - running[1];
+    for (int k = 0; k < kPairs; ++k) AddCounts(own_counts[k * (stride / 2)], total);
+  }
+  const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
+  if (own < stride) {
+    std::uint32_t running[2] = {first, first + total[0]};
+    __pipeline_wait_prior(0);
+    const uint4 ends = *reinterpret_cast<const uint4*>(fetched);
+    const std::uint32_t tiles_before = fetched[4];
+    target[own] = ends.x + ends.z + (tiles_before & 0xFFFFu) - running[0];
+    if (own + 1 < digits) target[own + 1] = ends.y + ends.w + (tiles_before >> 16) - running[1];
 #pragma unroll
-      for (int k = 0; k < kPairs; ++k) {
-        uint2& counted = own_counts[k * (stride / 2)];
-        counted = CountsToPlaces(counted, running);
-      }
+    for (int k = 0; k < kPairs; ++k) {
+      uint2& counted = own_counts[k * (stride / 2)];
+      counted = CountsToPlaces(counted, running);
     }
   }
-
-  //! Step 3. Orders slots by digit; `shift` is that of the items' load.
-  template <bool kFull>
-  __device__ __forceinline__ void Order(std::uint32_t m, std::uint32_t shift,
-                                        const std::uint32_t (&word)[kEach]) const {
-    const std::uint32_t first_slot = warp * (kEach * 32) + lane;
-#pragma unroll
-    for (int e = 0; e < kEach; ++e) {
-      const std::uint32_t slot = first_slot + e * 32, digit = word[e] & 0xFFFFu;
-      if (!kFull && slot >= m) continue;
-      order[my_places[2 * digit] + (word[e] >> 16)] =
-          (digit << kDigitShift) | ((slot + shift) * static_cast<std::uint32_t>(sizeof(Item)));
-    }
-  }
-
-  //! Step 4. Writes runs of items; kIota: their indices, `begin` being that of slot 0.
-  template <bool kIota, bool kFull>
-  __device__ __forceinline__ void Write(Item* out, std::uint64_t begin, std::uint32_t m) const {
-#pragma unroll
-    for (int e = 0; e < kEach; ++e) {
-      const std::uint32_t p = e * kThreads + threadIdx.x;
-      if (kFull || p < m) {
-        const std::uint32_t mine = order[p];
-        const std::uint32_t to = target[mine >> kDigitShift] + p;
-        const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
-        if constexpr (kIota) {
-          out[to] = static_cast<Item>(begin + offset / sizeof(Item));
-        } else {
-          out[to] = *reinterpret_cast<const Item*>(reinterpret_cast<const unsigned char*>(items) +
-                                                   offset);
-        }
-      }
-    }
-  }
-};
+}
 
 //! Scatters a tile, by a block of kWarps warps. kIota: the items are their own indices, and nothing
 //! is read. Blocks: segments x ranges x tiles.
@@ -320,58 +257,81 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     ScatterTiles(const __grid_constant__ PhiloxRounds random,
                  const __grid_constant__ LevelShape shape,
                  const __grid_constant__ ScatterArrays<Item> arrays) {
-  using Tile = ScatterTile<Item, kWarps>;
-  constexpr std::uint32_t kTile = Tile::kTile;
-  constexpr int kEach = Tile::kEach;
+  constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
+  constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
   extern __shared__ __align__(128) unsigned char shared[];
-  const Tile tile(shared, shape);
-
+  auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // kWarps + 1 words
+  auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 128);
+  auto* items = reinterpret_cast<Item*>(shared + 256);
+  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 16);
+  const std::uint32_t digits = shape.digits, stride = shape.stride();
+  auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
+  auto* target = count + kPairs * stride;  // place of slot 0 of each digit
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  auto* my_count = count + (warp >> 1) * stride;
+  const std::uint32_t half_shift = (warp & 1) * 16;
+  const auto* my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
   const std::uint32_t number = blockIdx.x, segment_range = number / shape.tiles;
   const std::uint32_t segment = segment_range / shape.ranges;
   const Range range(shape, segment, segment_range % shape.ranges);
   const std::uint32_t at = range.begin + number % shape.tiles * kTile;
   if (at >= range.end) return;
   const std::uint32_t m = range.end - at < kTile ? range.end - at : kTile;
-  BulkLoad<Item> load{tile.barrier};
+  BulkLoad<Item> load{barrier};
   if (!kIota) load.Init();
-  for (std::uint32_t c = threadIdx.x; c < Tile::kPairs * tile.stride; c += Tile::kThreads) {
-    tile.count[c] = 0;
-  }
+  for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
-  if (!kIota) load.Start(arrays.in + range.segment_begin + at, m, tile.items);
-  tile.Fetch(arrays, number, segment, segment_range);
-
+  if (!kIota) load.Start(arrays.in + range.segment_begin + at, m, items);
+  std::uint32_t* fetched = order + 8 * threadIdx.x;  // of each own digit: start, counts, before
+  FetchEnds(shape, arrays, number, segment, segment_range, fetched);
   const auto scatter = [&]<bool kFull>() {
-    const std::uint32_t first_slot = tile.warp * (kEach * 32) + tile.lane;
-    // Step 1. Counts digits. It stands here so that the compiler shares draws between the branches.
+    const std::uint32_t first_slot = warp * (kEach * 32) + lane;
+    // Step 1. Count the tile's digits and rank each slot in its warp.
     std::uint32_t word[kEach];  // digit in the low half, intra-warp rank in the high half
 #pragma unroll
     for (int h = 0; h < kEach / 8; ++h) {
-      const PhiloxBlock block =
-          DigitBlock(random, range.stream,
-                     range.first_group + (at >> 8) + tile.warp * (kEach / 8) + h, tile.lane);
+      const PhiloxBlock block = DigitBlock(
+          random, range.stream, range.first_group + (at >> 8) + warp * (kEach / 8) + h, lane);
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
-        const std::uint32_t digit = Digit(block, j, tile.digits);
+        const std::uint32_t digit = Digit(block, j, digits);
         const bool valid = kFull || first_slot + (h * 8 + j) * 32 < m;
         const std::uint32_t old =
-            RankInWarp<kLanesInOrder>(&tile.my_count[digit], 1u << tile.half_shift, valid);
-        word[h * 8 + j] = digit | ((old >> tile.half_shift) << 16);
+            RankInWarp<kLanesInOrder>(&my_count[digit], 1u << half_shift, valid);
+        word[h * 8 + j] = digit | ((old >> half_shift) << 16);
       }
     }
     __syncthreads();
-    tile.Scan();
+    ScanTile<kWarps>(digits, stride, 2 * threadIdx.x, fetched, count, target, warps);
     __syncthreads();
-    tile.template Order<kFull>(m, load.shift, word);
+    // Step 3. Order the slots by digit.
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const std::uint32_t slot = first_slot + e * 32, digit = word[e] & 0xFFFFu;
+      if (!kFull && slot >= m) continue;
+      order[my_places[2 * digit] + (word[e] >> 16)] =
+          (digit << kDigitShift) | ((slot + load.shift) * static_cast<std::uint32_t>(sizeof(Item)));
+    }
     if (!kIota) load.Wait();
     __syncthreads();
-    tile.template Write<kIota, kFull>(arrays.out, range.segment_begin + at, m);
+    // Step 4. Write runs of items.
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) {
+      const std::uint32_t p = e * kThreads + threadIdx.x;
+      if (kFull || p < m) {
+        const std::uint32_t mine = order[p];
+        const std::uint32_t to = target[mine >> kDigitShift] + p;
+        const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
+        if constexpr (kIota) {
+          arrays.out[to] = static_cast<Item>(range.segment_begin + at + offset / sizeof(Item));
+        } else {
+          arrays.out[to] = *reinterpret_cast<const Item*>(
+              reinterpret_cast<const unsigned char*>(items) + offset);
+        }
+      }
+    }
   };
-  if (m == kTile) {
-    scatter.template operator()<true>();
-  } else {
-    scatter.template operator()<false>();
-  }
+  m == kTile ? scatter.template operator()<true>() : scatter.template operator()<false>();
 }
 
 }  // namespace retable::shuffle
