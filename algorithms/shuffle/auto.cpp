@@ -1,5 +1,5 @@
 //! @file
-//! "Shuffle" on the CPU: the twin of the GPU's choice, order for order.
+//! "Shuffle" on the CPU: the same orders as on the GPU.
 
 #include "algorithms/shuffle/auto.hpp"
 
@@ -10,7 +10,7 @@
 namespace retable::shuffle {
 namespace {
 
-class BestShuffler final : public Shuffler {
+class AutoShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
     const char* method = TakesSplit(n, item_bytes) ? "SplitRectangle" : "Rectangle";
@@ -26,7 +26,7 @@ RETABLE_REGISTER(Shuffler, best,
                   .summary = "rectangle cipher; past the cache within the buckets of a split",
                   .citation = "ours",
                   .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<BestShuffler>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<AutoShuffler>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

@@ -12,7 +12,7 @@
 namespace retable::shuffle {
 namespace {
 
-class CudaBest final : public CudaShuffler {
+class CudaAuto final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t item_bytes) override {
     TakesSplit(n, item_bytes) ? split_.Prepare(n, item_bytes) : rectangle_.Prepare(n);
@@ -25,7 +25,7 @@ class CudaBest final : public CudaShuffler {
 
  private:
   SplitRectangleWorkspace split_;
-  RectangleGather rectangle_;
+  FeistelGather rectangle_;
 };
 
 RETABLE_REGISTER(Shuffler, best,
@@ -34,7 +34,7 @@ RETABLE_REGISTER(Shuffler, best,
                   .summary = "rectangle cipher; past the cache within the buckets of a split",
                   .citation = "ours",
                   .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaBest>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<CudaAuto>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

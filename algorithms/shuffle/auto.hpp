@@ -1,8 +1,8 @@
 #pragma once
 //! @file
-//! Which method "Shuffle" takes: the rectangle cipher where a gather stays in the GPU's cache, and
-//! past it the split rectangle, whose gathers do. The same on every device, so that one seed gives
-//! one order everywhere. Who needs orders that are exactly uniform, given ideal bits, takes
+//! Which method "Shuffle" takes: the generalised Feistel cipher where a gather stays in the GPU's
+//! cache, and past it SplitRectangle, whose gathers do. The same on every device, so that one seed
+//! gives one order everywhere. Who needs orders that are exactly uniform, given ideal bits, takes
 //! "Partition".
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace retable::shuffle {
 
-//! Measured on an H200: from 64 MiB of items on splitting them pays, whatever their size.
+//! Whether "Shuffle" splits: by bytes, whatever the size of an item.
 inline bool TakesSplit(std::uint64_t n, std::size_t item_bytes) {
-  return n * item_bytes >= (std::uint64_t{1} << 26) && n <= kMaxSplit;
+  return n * item_bytes >= kSplitBytes && n <= kMaxSplit;
 }
 
 }  // namespace retable::shuffle

@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! The contract of a CUDA twin: the host contract, and the same on device memory and a stream.
+//! The contract of a CUDA implementation: the host contract, and the same on device memory and a
+//! stream.
 
 #include <cuda_runtime_api.h>
 

@@ -5,7 +5,7 @@
 //! Problem: every one of the n! orders should be equally likely, the work should be spread over all
 //! processors, and the same seed should give the same order again. Methods differ in how close they
 //! come to uniform, in the bytes they move, and in whether they are deterministic. The permutation
-//! p is meant as a gather: out[j] = in[p[j]]. Buffers are host memory here; CUDA twins also take
+//! p is meant as a gather: out[j] = in[p[j]]. Buffers are host memory here; CUDA methods also take
 //! device pointers (cuda_shuffler.hpp). Source of the family: Mitchell, Stokes, Frank, Holmes,
 //! "Bandwidth-optimal random shuffling for GPUs", ACM TOPC 2022.
 

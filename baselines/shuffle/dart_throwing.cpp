@@ -1,6 +1,6 @@
 //! @file
-//! Dart throwing: every item is thrown at a table of 2n places until it hits a free one; closing up
-//! the table gives the order.
+//! Dart throwing: every item is thrown at a table of 2n places until it hits a free one;
+//! compaction of the table gives the order.
 //!
 //! Threads race for places by compare-and-swap, so one seed gives different orders from run to run
 //! when there are several threads: that is the method's known weakness, and `deterministic` says

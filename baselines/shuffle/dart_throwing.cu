@@ -1,6 +1,6 @@
 //! @file
 //! Dart throwing on the GPU: items compete for 2n places by atomic exchange, then the table is
-//! closed up.
+//! compacted.
 //!
 //! Random places are counter-based unless `rng` is "curand", the paper's own way: one XORWOW
 //! generator a thread, set up by skipping ahead to its sub-sequence. Not deterministic: whoever

@@ -75,7 +75,7 @@ void EvaluateMany(const VariablePhilox& f, std::uint64_t first, std::uint64_t co
   EncryptMany(f, 0, first, count, values);
 }
 
-void EvaluateMany(const MendedPhilox& f, std::uint64_t first, std::uint64_t count,
+void EvaluateMany(const WhitenedPhilox& f, std::uint64_t first, std::uint64_t count,
                   std::uint64_t* values) {
   EncryptMany(f.cipher, f.add, first, count, values);
 }
@@ -93,16 +93,16 @@ VariablePhilox MakeVariablePhilox(std::uint64_t n, std::uint64_t seed, int round
   return Cipher(std::max(4, CeilLog2(n)), seed, rounds);
 }
 
-int MendedRounds(int bits) {
+int WhitenedRounds(int bits) {
   return bits <= 10 ? 32 : bits <= 15 ? 20 : 12;
 }
 
-MendedPhilox MakeMendedPhilox(std::uint64_t n, std::uint64_t seed) {
+WhitenedPhilox MakeWhitenedPhilox(std::uint64_t n, std::uint64_t seed) {
   const int bits = std::max(8, CeilLog2(n));
-  MendedPhilox mended{Cipher(bits, seed, MendedRounds(bits)), 0};
-  mended.add =
-      Philox4x32::FromSeed(seed).Block(kMaxRounds, kKeyStream).half(0) & (mended.size() - 1);
-  return mended;
+  WhitenedPhilox whitened{Cipher(bits, seed, WhitenedRounds(bits)), 0};
+  whitened.add =
+      Philox4x32::FromSeed(seed).Block(kMaxRounds, kKeyStream).half(0) & (whitened.size() - 1);
+  return whitened;
 }
 
 }  // namespace retable::shuffle

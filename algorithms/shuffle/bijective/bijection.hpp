@@ -1,15 +1,15 @@
 #pragma once
 //! @file
-//! Keyed bijections of [0, 2^b): the paper's two and a mended third.
+//! Keyed bijections of [0, 2^b): the paper's two and a whitened third.
 //!
 //! Problem: thread i must know its item's place without asking any other thread. A bijection f of
 //! [0, N), N a power of two, gives it: item f(i) goes to place i, and for n < N the values >= n are
-//! dropped and the rest closed up in order (the paper's proposition 1: that keeps uniformity).
+//! dropped and the rest compacted in order (the paper's proposition 1: that keeps uniformity).
 //!   Lcg             a x + c mod N, a odd: two keys, at most N^2/2 permutations; fails every test.
 //!   VariablePhilox  a Feistel network with a multiplication (Salmon et al. 2011 generalised to any
 //!                   width by Mitchell et al. 2022, listing 1); 24 rounds in the paper.
-//!   MendedPhilox    the same after one keyed addition of full width.
-//! Why mended: a round of VariablePhilox is a fixed bijection followed by xors of keys into one
+//!   WhitenedPhilox    the same after one keyed addition of full width.
+//! Why whitened: a round of VariablePhilox is a fixed bijection followed by xors of keys into one
 //! half. The xor of a constant is a product of N/2 transpositions, an even permutation when N >= 4,
 //! and the fixed bijection is applied an even number of times, so with an even number of rounds
 //! only even permutations can occur when n = N >= 16: half of the n! never appear. x -> x + k mod N
@@ -81,7 +81,7 @@ struct VariablePhilox {
 };
 
 //! VariablePhilox after x + k mod 2^bits: both parities occur.
-struct MendedPhilox {
+struct WhitenedPhilox {
   VariablePhilox cipher;
   std::uint64_t add = 0;
 
@@ -98,7 +98,7 @@ struct MendedPhilox {
 void EvaluateMany(const Lcg& f, std::uint64_t first, std::uint64_t count, std::uint64_t* values);
 void EvaluateMany(const VariablePhilox& f, std::uint64_t first, std::uint64_t count,
                   std::uint64_t* values);
-void EvaluateMany(const MendedPhilox& f, std::uint64_t first, std::uint64_t count,
+void EvaluateMany(const WhitenedPhilox& f, std::uint64_t first, std::uint64_t count,
                   std::uint64_t* values);
 
 //! The LCG over the smallest power of two >= n.
@@ -106,9 +106,9 @@ Lcg MakeLcg(std::uint64_t n, std::uint64_t seed);
 //! The paper's cipher over the smallest power of two >= max(n, 16). 1 <= rounds <= 64.
 //! @throws std::invalid_argument for other rounds.
 VariablePhilox MakeVariablePhilox(std::uint64_t n, std::uint64_t seed, int rounds = 24);
-//! The mended cipher over the smallest power of two >= max(n, 256), rounds by MendedRounds.
-MendedPhilox MakeMendedPhilox(std::uint64_t n, std::uint64_t seed);
+//! The whitened cipher over the smallest power of two >= max(n, 256), rounds by WhitenedRounds.
+WhitenedPhilox MakeWhitenedPhilox(std::uint64_t n, std::uint64_t seed);
 //! 32 rounds up to 10 bits, 20 up to 15, 12 from 16 on.
-int MendedRounds(int bits);
+int WhitenedRounds(int bits);
 
 }  // namespace retable::shuffle

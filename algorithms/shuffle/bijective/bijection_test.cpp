@@ -24,7 +24,7 @@ TEST(Bijection, IsOneToOneAtEveryWidth) {
       };
       check(MakeLcg(n, seed));
       for (const int rounds : {1, 7, 24}) check(MakeVariablePhilox(n, seed, rounds));
-      check(MakeMendedPhilox(n, seed));
+      check(MakeWhitenedPhilox(n, seed));
     }
   }
 }
@@ -58,7 +58,7 @@ TEST(Bijection, BatchesAreTheValuesOneByOne) {
     };
     check(MakeLcg(n, 3));
     check(MakeVariablePhilox(n, 3, 24));
-    check(MakeMendedPhilox(n, 3));
+    check(MakeWhitenedPhilox(n, 3));
   }
 }
 
@@ -73,19 +73,19 @@ bool Odd(const std::vector<std::uint64_t>& order) {
   return (order.size() - cycles) % 2 == 1;
 }
 
-// The published cipher yields even permutations only at powers of two from 16 on; the mended one
+// The published cipher yields even permutations only at powers of two from 16 on; the whitened one
 // both.
-TEST(Bijection, ParityLockIsShownAndMended) {
+TEST(Bijection, ParityLockIsShownAndRemoved) {
   const auto published = Registry<Shuffler>::Instance().Make("VarPhilox", Device::kCpu, {});
-  const auto mended = Registry<Shuffler>::Instance().Make("VarPhilox-mended", Device::kCpu, {});
+  const auto whitened = Registry<Shuffler>::Instance().Make("VarPhilox-mended", Device::kCpu, {});
   for (const std::uint64_t n : {16, 64, 256, 1024}) {
-    int odd_published = 0, odd_mended = 0;
+    int odd_published = 0, odd_whitened = 0;
     for (std::uint64_t seed = 0; seed < 400; ++seed) {
       odd_published += Odd(published->permutation(n, seed));
-      odd_mended += Odd(mended->permutation(n, seed));
+      odd_whitened += Odd(whitened->permutation(n, seed));
     }
     EXPECT_EQ(odd_published, 0) << n;
-    EXPECT_NEAR(odd_mended, 200, 60) << n;  // six standard deviations
+    EXPECT_NEAR(odd_whitened, 200, 60) << n;  // six standard deviations
   }
 }
 

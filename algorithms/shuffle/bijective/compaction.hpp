@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The bijective shuffle on the CPU: evaluate, drop what is out of range, close up, gather.
+//! The bijective shuffle on the CPU: evaluate, drop what is out of range, compact, gather.
 //!
 //! Algorithm 1 of Mitchell et al. 2022. The domain is cut into blocks; blocks count their valid
 //! values in parallel, a scan of the counts gives each block its place, and blocks then write their
@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
 
 template <class Bijection, class Item>
 void BijectiveShuffle(const Bijection& f, const Item* in, Item* out, std::uint64_t n) {
-  constexpr std::uint64_t kBlock = std::uint64_t{1} << 14, kBatch = 1024;
+  constexpr std::uint64_t kBlock = kHostBlock, kBatch = kHostBatch;
   const std::uint64_t domain = f.size();
   const std::uint64_t blocks = (domain + kBlock - 1) / kBlock;
   // Calls use(values, count) for batches of a block.

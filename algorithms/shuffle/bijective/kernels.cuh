@@ -12,15 +12,9 @@
 #include <cstdint>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 
 namespace retable::shuffle {
-
-inline constexpr int kBijectThreads = 256;
-inline constexpr int kBijectEach = 8;
-inline constexpr std::uint64_t kBijectTile = kBijectThreads * kBijectEach;
-//! Domains up to this size are evaluated one value a thread: the time of one evaluation, not of
-//! eight.
-inline constexpr std::uint64_t kSmallDomain = std::uint64_t{1} << 18;
 
 //! A cipher whose number of rounds is known at compile time.
 template <class Cipher, int kRounds>

@@ -39,10 +39,10 @@ class VarPhiloxShuffler final : public Shuffler {
   int rounds_;
 };
 
-class MendedShuffler final : public Shuffler {
+class WhitenedShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    ShuffleItems(MakeMendedPhilox(n, seed), in, out, n, item_bytes);
+    ShuffleItems(MakeWhitenedPhilox(n, seed), in, out, n, item_bytes);
   }
 };
 
@@ -65,13 +65,13 @@ RETABLE_REGISTER(Shuffler, var_philox,
                         static_cast<int>(IntegerParameter(p, "rounds", 24)));
                   }});
 
-RETABLE_REGISTER(Shuffler, mended,
+RETABLE_REGISTER(Shuffler, whitened,
                  {.name = "VarPhilox-mended",
                   .device = Device::kCpu,
                   .summary = "VariablePhilox after a keyed addition; rounds by width",
                   .citation = "ours, after Mitchell et al. 2022",
                   .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<MendedShuffler>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<WhitenedShuffler>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

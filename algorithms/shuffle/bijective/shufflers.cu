@@ -177,19 +177,19 @@ class CudaVarPhilox final : public CudaBijective {
   int rounds_;
 };
 
-class CudaMended final : public CudaBijective {
+class CudaWhitened final : public CudaBijective {
  public:
   using CudaBijective::CudaBijective;
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
-    const MendedPhilox f = MakeMendedPhilox(n, seed);
+    const WhitenedPhilox f = MakeWhitenedPhilox(n, seed);
     const auto launch = [&](const auto& cipher) {
       Launch(cipher, f.size(), in, out, n, item_bytes, stream);
     };
     if (f.cipher.rounds == 12) {
-      launch(FixedRounds<MendedPhilox, 12>{f});
+      launch(FixedRounds<WhitenedPhilox, 12>{f});
     } else if (f.cipher.rounds == 20) {
-      launch(FixedRounds<MendedPhilox, 20>{f});
+      launch(FixedRounds<WhitenedPhilox, 20>{f});
     } else {
       launch(f);
     }
@@ -226,14 +226,14 @@ RETABLE_REGISTER(Shuffler, var_philox,
                         FusionOf(p), static_cast<int>(IntegerParameter(p, "rounds", 24)));
                   }});
 
-RETABLE_REGISTER(Shuffler, mended,
+RETABLE_REGISTER(Shuffler, whitened,
                  {.name = "VarPhilox-mended",
                   .device = Device::kCuda,
                   .summary = "VariablePhilox after a keyed addition; rounds by width",
                   .citation = "ours, after Mitchell et al. 2022",
                   .parameters = {Fusion()},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<CudaMended>(FusionOf(p));
+                    return std::make_unique<CudaWhitened>(FusionOf(p));
                   }});
 
 }  // namespace

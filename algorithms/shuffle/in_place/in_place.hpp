@@ -23,11 +23,10 @@
 #include <vector>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 
 namespace retable::shuffle {
 
-//! Items of a chunk at most.
-inline constexpr std::uint64_t kInPlaceChunk = std::uint64_t{1} << 23;
 //! The sub-stream of the digits, and of the buckets' seeds.
 inline constexpr std::uint64_t kInPlaceStream = 5;
 inline constexpr std::uint64_t kInPlaceSeeds = 9;
@@ -70,7 +69,7 @@ struct Holding {
 };
 
 struct Exchange {
-  std::vector<std::uint32_t> begins;  //!< of the regions, parts + 1
+  std::vector<std::uint32_t> begins;  //!< begin of each region, and n
   std::vector<Holding> holdings;      //!< [region][digit]
   std::uint64_t buffer = 0;           //!< items that go through it
 };

@@ -9,22 +9,22 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/in_place/workspace.hpp"
 #include "algorithms/shuffle/partition/cuda/workspace.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 //! Regions b < d exchange what they can; what is left of (b, d) goes to the buffer. Blocks: parts x
 //! parts x any number that share a pair.
 template <class Item>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kExchangeThreads)
     ExchangeSegments(const Holding* holdings, Item* items, Item* buffer) {
   const std::uint32_t b = blockIdx.y, d = blockIdx.x, parts = gridDim.x;
   if (b == d) return;
   const Holding mine = holdings[b * parts + d];
-  const std::uint32_t first = blockIdx.z * kThreads + threadIdx.x, step = gridDim.z * kThreads;
+  const std::uint32_t first = blockIdx.z * kExchangeThreads + threadIdx.x,
+                      step = gridDim.z * kExchangeThreads;
   if (b < d) {
     const Holding other = holdings[d * parts + b];
     for (std::uint32_t k = first; k < mine.kept; k += step) {
@@ -40,10 +40,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class Item>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kExchangeThreads)
     FillFromBuffer(const Holding* holdings, Item* items, const Item* buffer) {
   const Holding mine = holdings[blockIdx.y * gridDim.x + blockIdx.x];
-  for (std::uint32_t k = mine.kept + threadIdx.x; k < mine.size; k += kThreads) {
+  for (std::uint32_t k = mine.kept + threadIdx.x; k < mine.size; k += kExchangeThreads) {
     items[mine.place(k)] = buffer[mine.from + k - mine.kept];
   }
 }
@@ -96,7 +96,7 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
     if (end == begin) return;
     const PartitionPlan plan = MakePartitionPlan(end - begin);
     const Item* in = items + begin;
-    if (plan.leaves_per_bucket == 1 && plan.buckets > 1) {  // one level cannot work in place
+    if (plan.in_memory_per_bucket == 1 && plan.buckets > 1) {  // one level cannot work in place
       copy(scratch, in, end - begin);
       in = scratch;
     }
@@ -133,10 +133,12 @@ void InPlaceWorkspace::Shuffle(Item* items, std::uint64_t n, std::uint64_t seed,
   const dim3 pairs(plan_.parts, plan_.parts);
   const std::uint64_t segment = n / (parts * parts);
   const dim3 shared_pairs(plan_.parts, plan_.parts,
-                          static_cast<unsigned>(std::clamp<std::uint64_t>(segment >> 13, 1, 1024)));
-  ExchangeSegments<<<shared_pairs, kThreads, 0, stream>>>(holdings, items, buffer);
+                          static_cast<unsigned>(std::clamp<std::uint64_t>(segment >> kExchangeShift,
+                                                                          1, kMaxExchangeBlocks)));
+  ExchangeSegments<<<shared_pairs, kExchangeThreads, 0, stream>>>(holdings, items, buffer);
   CheckCuda(cudaGetLastError(), "ExchangeSegments");
-  FillFromBuffer<<<pairs, kThreads, 0, stream>>>(holdings, items, static_cast<const Item*>(buffer));
+  FillFromBuffer<<<pairs, kExchangeThreads, 0, stream>>>(holdings, items,
+                                                         static_cast<const Item*>(buffer));
   CheckCuda(cudaGetLastError(), "FillFromBuffer");
   for (std::uint32_t b = 0; b < parts; ++b) {
     shuffle_bucket(exchange.begins[b], exchange.begins[b + 1], BucketSeed(seed, b));

@@ -7,37 +7,39 @@
 
 #include "algorithms/shuffle/in_place/in_place.hpp"
 #include "algorithms/shuffle/partition/cuda/workspace.hpp"
-#include "base/cuda/memory.hpp"
+#include "algorithms/shuffle/tuning.cuh"
+#include "base/cuda/streams.hpp"
 
 namespace retable::shuffle {
 
-// Items of a device's own part that lie elsewhere.
-struct SeveralGpus::Part {
+// Items of a device's result that lie on another device.
+struct SeveralGpus::Message {
   const void* from;
   void* to;
   std::uint64_t bytes;
   int device;
 };
 
-namespace {
-
-constexpr std::size_t kPieces = 4;  // of a part, copied at the same time
-
-}  // namespace
+// A stream on which a part of a message is copied, and the event at its end.
+struct SeveralGpus::Copy {
+  CudaStream stream{cudaStreamDefault};
+  CudaEvent done{cudaEventDisableTiming};
+};
 
 struct SeveralGpus::Device {
-  int id = 0;
-  cudaStream_t stream = nullptr;
-  std::vector<cudaStream_t> fetching;
-  std::vector<cudaEvent_t> fetched;
+  int id;
+  CudaStream stream{cudaStreamDefault};
+  std::vector<Copy> copies;
   PartitionWorkspace partition;
   DeviceArray<std::byte> split, received;
   DeviceArray<std::uint32_t> starts;
 
-  void Use() const { CheckCuda(cudaSetDevice(id), "cudaSetDevice"); }
+  Device(int device, std::size_t copy_count) : id(SelectDevice(device)), copies(copy_count) {}
+  ~Device() { cudaSetDevice(id); }
+  void Use() const { SelectDevice(id); }
   void Wait() const {
     Use();
-    CheckCuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    stream.Wait();
   }
 };
 
@@ -48,7 +50,7 @@ SeveralGpus::SeveralGpus(std::vector<int> devices) {
                                 " devices, not " + std::to_string(devices.size()));
   }
   for (const int id : devices) {
-    CheckCuda(cudaSetDevice(id), "cudaSetDevice");
+    SelectDevice(id);
     for (const int other : devices) {
       int reachable = 0;
       CheckCuda(cudaDeviceCanAccessPeer(&reachable, id, other), "cudaDeviceCanAccessPeer");
@@ -60,27 +62,11 @@ SeveralGpus::SeveralGpus(std::vector<int> devices) {
         CheckCuda(status, "cudaDeviceEnablePeerAccess");
       }
     }
-    devices_.push_back(std::make_unique<Device>());
-    devices_.back()->id = id;
-    CheckCuda(cudaStreamCreate(&devices_.back()->stream), "cudaStreamCreate");
-    for (std::size_t f = 0; f < devices.size() * kPieces; ++f) {
-      CheckCuda(cudaStreamCreate(&devices_.back()->fetching.emplace_back()), "cudaStreamCreate");
-      CheckCuda(cudaEventCreateWithFlags(&devices_.back()->fetched.emplace_back(),
-                                         cudaEventDisableTiming),
-                "cudaEventCreate");
-    }
+    devices_.push_back(std::make_unique<Device>(id, devices.size() * kCopiesAtOnce));
   }
 }
 
-SeveralGpus::~SeveralGpus() {
-  for (auto& device : devices_) {
-    cudaSetDevice(device->id);
-    cudaStreamDestroy(device->stream);
-    for (cudaStream_t stream : device->fetching) cudaStreamDestroy(stream);
-    for (cudaEvent_t event : device->fetched) cudaEventDestroy(event);
-    device.reset();
-  }
-}
+SeveralGpus::~SeveralGpus() = default;
 
 std::uint64_t SeveralGpus::slice(std::uint64_t n, std::size_t g) const {
   const std::uint64_t each = ((n + devices_.size() - 1) / devices_.size() + 255) / 256 * 256;
@@ -103,20 +89,20 @@ void SeveralGpus::Prepare(std::uint64_t n, std::size_t item_bytes) {
 }
 
 // Enqueues the copies; what is enqueued on the device's stream afterwards waits for them.
-void SeveralGpus::Fetch(Device& device, const std::vector<Part>& parts) const {
-  for (std::size_t f = 0; f < parts.size() * kPieces; ++f) {
-    const Part& part = parts[f / kPieces];
-    cudaStream_t stream = device.fetching[f];
-    const std::uint64_t each = (part.bytes / kPieces + 256) / 256 * 256;
-    const std::uint64_t begin = std::min(part.bytes, f % kPieces * each);
-    const std::uint64_t end = std::min(part.bytes, begin + each);
+void SeveralGpus::Fetch(Device& device, const std::vector<Message>& messages) const {
+  for (std::size_t f = 0; f < messages.size() * kCopiesAtOnce; ++f) {
+    const Message& message = messages[f / kCopiesAtOnce];
+    const Copy& copy = device.copies[f];
+    const std::uint64_t each = (message.bytes / kCopiesAtOnce + 256) / 256 * 256;
+    const std::uint64_t begin = std::min(message.bytes, f % kCopiesAtOnce * each);
+    const std::uint64_t end = std::min(message.bytes, begin + each);
     if (begin == end) continue;
-    CheckCuda(cudaMemcpyPeerAsync(static_cast<std::byte*>(part.to) + begin, device.id,
-                                  static_cast<const std::byte*>(part.from) + begin, part.device,
-                                  end - begin, stream),
+    CheckCuda(cudaMemcpyPeerAsync(static_cast<std::byte*>(message.to) + begin, device.id,
+                                  static_cast<const std::byte*>(message.from) + begin,
+                                  message.device, end - begin, copy.stream.get()),
               "cudaMemcpyPeerAsync");
-    CheckCuda(cudaEventRecord(device.fetched[f], stream), "cudaEventRecord");
-    CheckCuda(cudaStreamWaitEvent(device.stream, device.fetched[f]), "cudaStreamWaitEvent");
+    copy.done.Record(copy.stream.get());
+    CheckCuda(cudaStreamWaitEvent(device.stream.get(), copy.done.get()), "cudaStreamWaitEvent");
   }
 }
 
@@ -137,14 +123,15 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
     device.Use();
     device.partition.EnqueueSplit(in[g], reinterpret_cast<Item*>(device.split.data()), slice(n, g),
                                   static_cast<std::uint32_t>(digits), seed, kDeviceStream,
-                                  g * (slice(n, 0) / 256), device.starts.data(), device.stream);
+                                  g * (slice(n, 0) / 256), device.starts.data(),
+                                  device.stream.get());
   }
   // Only now, as a copy to pageable memory waits for its device.
   for (std::size_t g = 0; g < parts; ++g) {
     if (slice(n, g) == 0) continue;
     devices_[g]->Use();
     CheckCuda(cudaMemcpyAsync(starts.data() + g * row, devices_[g]->starts.data(), row * 4,
-                              cudaMemcpyDeviceToHost, devices_[g]->stream),
+                              cudaMemcpyDeviceToHost, devices_[g]->stream.get()),
               "cudaMemcpyAsync");
   }
   for (const auto& device : devices_) device->Wait();
@@ -163,7 +150,7 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       throw std::runtime_error("a part of " + std::to_string(sizes[to]) +
                                " items is 16 standard deviations over its mean");
     }
-    std::vector<Part> fetched;
+    std::vector<Message> messages;
     for (std::size_t turn = 1; turn <= parts; ++turn) {
       const std::size_t from = (to + turn) % parts;
       const std::uint64_t count = begins[from + 1] - begins[from];
@@ -171,9 +158,9 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
       const Item* source = reinterpret_cast<const Item*>(devices_[from]->split.data()) +
                            starts[from * row + to * kDeviceDigits];
       Item* target = reinterpret_cast<Item*>(device.received.data()) + begins[from];
-      fetched.push_back({source, target, count * sizeof(Item), devices_[from]->id});
+      messages.push_back({source, target, count * sizeof(Item), devices_[from]->id});
     }
-    Fetch(device, fetched);
+    Fetch(device, messages);
   }
   for (std::size_t to = 0; to < parts; ++to) {
     if (sizes[to] == 0) continue;
@@ -181,7 +168,7 @@ std::vector<std::uint64_t> SeveralGpus::Shuffle(const std::vector<const Item*>& 
     device.Use();
     device.partition.Enqueue(reinterpret_cast<const Item*>(device.received.data()), out[to],
                              sizes[to], BucketSeed(seed, static_cast<std::uint32_t>(to)),
-                             device.stream);
+                             device.stream.get());
   }
   for (const auto& device : devices_) device->Wait();
   return sizes;

@@ -17,12 +17,12 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/shuffle/tuning.hpp"
+
 namespace retable::shuffle {
 
 //! The sub-stream of the digits that name devices.
 inline constexpr std::uint64_t kDeviceStream = 13;
-//! The k of the digits that name a device.
-inline constexpr std::uint32_t kDeviceDigits = 32;
 
 class SeveralGpus {
  public:
@@ -49,8 +49,9 @@ class SeveralGpus {
 
  private:
   struct Device;
-  struct Part;
-  void Fetch(Device& device, const std::vector<Part>& parts) const;
+  struct Message;
+  struct Copy;
+  void Fetch(Device& device, const std::vector<Message>& messages) const;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

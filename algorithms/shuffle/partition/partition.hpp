@@ -15,19 +15,20 @@
 //! no data, the counts need no look-back between blocks, and any grid of threads, on a CPU or a
 //! GPU, finds the same order. Levels:
 //!   1. digit1(i) of {0..first-1} splits the input into buckets, stably.
-//!   2. digit2(bucket, slot) of {0..second-1} splits a bucket into leaves, stably.
-//!   3. digit3(leaf, slot) of {0..1791} splits a leaf into bins, stably; each bin of about four
-//!   slots is shuffled by Fisher and Yates' swaps. One 32-bit word draws all swaps of a bin of up
-//!   to 12 slots, exactly (Brackett-Rozinsky and Lemire 2024: its multiples carry on, and the few
-//!   words that cannot decide are drawn again).
-//! Bytes: a read and a write an item for each of the first two levels used, and one for the leaves.
-//! Work O(n). Memory: n items when there are two levels (none with one: the leaves are ordered in
-//! place), and the counts.
+//!   2. digit2(bucket, slot) of {0..second-1} splits a bucket into in-memory buckets, stably.
+//!   3. digit3(in-memory bucket, slot) of {0..1791} splits an in-memory bucket into bins, stably;
+//!   each bin of about four slots is shuffled by Fisher and Yates' swaps. One 32-bit word draws all
+//!   swaps of a bin of up to 12 slots, exactly (Brackett-Rozinsky and Lemire 2024: its multiples
+//!   carry on, and the few words that cannot decide are drawn again).
+//! Bytes: a read and a write an item for each of the first two levels used, and one for the
+//! in-memory buckets. Work O(n). Memory: n items when there are two levels (none with one: the
+//! in-memory buckets are ordered in place), and the counts.
 
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shuffle/split/digits.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 
 #if defined(__CUDACC__)
 #define RETABLE_HD_NOINLINE inline __host__ __device__ __noinline__
@@ -37,51 +38,43 @@
 
 namespace retable::shuffle {
 
-//! Expected leaf sizes are at most this once there are several leaves.
-inline constexpr std::uint64_t kLeafMean = 6620;
-//! The largest leaf that is ordered in fast memory: 6.7 standard deviations over the mean.
-inline constexpr std::uint32_t kLeafCapacity = 7168;
-//! Bins of a leaf.
-inline constexpr std::uint32_t kBins = 1792;
 //! The largest bin whose swaps come from one word: 12! < 2^32.
 inline constexpr std::uint32_t kSmallBin = 12;
-//! The most digits of a level.
-inline constexpr std::uint64_t kMaxDigits = 572;
 //! The largest n: over 2^31.
-inline constexpr std::uint64_t kMaxPartition = kLeafMean * kMaxDigits * kMaxDigits;
+inline constexpr std::uint64_t kMaxPartition = kInMemoryMean * kMaxDigits * kMaxDigits;
 
 //! How n items are split. Depends on n alone.
 struct PartitionPlan {
   std::uint64_t n = 0;
-  std::uint32_t buckets = 1;            //!< values of digit 1
-  std::uint32_t leaves_per_bucket = 1;  //!< values of digit 2
+  std::uint32_t buckets = 1;               //!< values of digit 1
+  std::uint32_t in_memory_per_bucket = 1;  //!< values of digit 2
 
-  RETABLE_HD std::uint32_t leaves() const { return buckets * leaves_per_bucket; }
+  RETABLE_HD std::uint32_t in_memory_buckets() const { return buckets * in_memory_per_bucket; }
 };
 
 //! @throws std::invalid_argument for n > kMaxPartition.
 PartitionPlan MakePartitionPlan(std::uint64_t n);
 
-//! The sub-stream of the second digits of a bucket, and of a leaf.
+//! The sub-stream of the second digits of a bucket, and of an in-memory bucket.
 RETABLE_HD std::uint64_t SecondStream(std::uint64_t bucket) {
   return 2 + (bucket << 2);
 }
-RETABLE_HD std::uint64_t LeafStream(std::uint64_t leaf) {
-  return 3 + (leaf << 2);
+RETABLE_HD std::uint64_t InMemoryStream(std::uint64_t bucket) {
+  return 3 + (bucket << 2);
 }
 
-//! Philox block whose four words draw the swaps of bins 4 k .. 4 k + 3 of a leaf.
+//! Philox block whose four words draw the swaps of bins 4 k .. 4 k + 3 of an in-memory bucket.
 RETABLE_HD std::uint64_t SwapIndex(std::uint32_t k) {
   return (std::uint64_t{1} << 32) | k;
 }
 template <class Random>
-RETABLE_HD PhiloxBlock SwapBlock(const Random& random, std::uint64_t leaf, std::uint32_t k) {
-  return random.Block(SwapIndex(k), LeafStream(leaf));
+RETABLE_HD PhiloxBlock SwapBlock(const Random& random, std::uint64_t bucket, std::uint32_t k) {
+  return random.Block(SwapIndex(k), InMemoryStream(bucket));
 }
-//! A further 64-bit draw, number `index` < 2^31 of a leaf's bin.
-RETABLE_HD std::uint64_t FurtherDraw(const Philox4x32& random, std::uint64_t leaf,
+//! A further 64-bit draw, number `index` < 2^31 of an in-memory bucket's bin.
+RETABLE_HD std::uint64_t FurtherDraw(const Philox4x32& random, std::uint64_t bucket,
                                      std::uint32_t bin, std::uint64_t index) {
-  return random.Block(((index + 2) << 32) | bin, LeafStream(leaf)).half(0);
+  return random.Block(((index + 2) << 32) | bin, InMemoryStream(bucket)).half(0);
 }
 
 //! Takes the swap target of slot k, uniform on {0..k}, from a word and leaves the rest in it.
@@ -146,10 +139,10 @@ RETABLE_HD_NOINLINE bool DrawsAgain(std::uint32_t left, std::uint32_t size) {
   return left < (std::uint32_t{0} - orders) % orders;
 }
 //! The order of a bin of up to 12 slots whose first word did not decide.
-RETABLE_HD_NOINLINE std::uint64_t SmallOrderAgain(const Philox4x32& random, std::uint64_t leaf,
+RETABLE_HD_NOINLINE std::uint64_t SmallOrderAgain(const Philox4x32& random, std::uint64_t bucket,
                                                   std::uint32_t bin, std::uint32_t size) {
   for (std::uint64_t attempt = 0;; ++attempt) {
-    std::uint32_t word[1] = {static_cast<std::uint32_t>(FurtherDraw(random, leaf, bin, attempt))};
+    std::uint32_t word[1] = {static_cast<std::uint32_t>(FurtherDraw(random, bucket, bin, attempt))};
     const std::uint32_t sizes[1] = {size};
     std::uint64_t order[1];
     SmallOrders(word, sizes, order);
@@ -160,7 +153,7 @@ RETABLE_HD_NOINLINE std::uint64_t SmallOrderAgain(const Philox4x32& random, std:
 //! that has to be. What is left is at or over size! nearly always, which settles it without a
 //! division.
 template <int kMany>
-RETABLE_HD void UniformSmallOrders(const Philox4x32& random, std::uint64_t leaf,
+RETABLE_HD void UniformSmallOrders(const Philox4x32& random, std::uint64_t bucket,
                                    std::uint32_t first, const std::uint32_t (&size)[kMany],
                                    std::uint32_t (&word)[kMany], std::uint64_t (&order)[kMany]) {
   SmallOrders(word, size, order);
@@ -171,27 +164,27 @@ RETABLE_HD void UniformSmallOrders(const Philox4x32& random, std::uint64_t leaf,
     const std::uint32_t surely = size[b] <= 8 ? 40320u : 479001600u;  // 8! and 12!
     const std::uint32_t bin = first + static_cast<std::uint32_t>(b);
     if (word[b] < surely && size[b] <= kSmallBin && DrawsAgain(word[b], size[b])) {
-      order[b] = SmallOrderAgain(random, leaf, bin, size[b]);
+      order[b] = SmallOrderAgain(random, bucket, bin, size[b]);
     }
   }
 }
 //! The same of one bin.
-RETABLE_HD std::uint64_t UniformSmallOrder(const Philox4x32& random, std::uint64_t leaf,
+RETABLE_HD std::uint64_t UniformSmallOrder(const Philox4x32& random, std::uint64_t bucket,
                                            std::uint32_t bin, std::uint32_t size,
                                            std::uint32_t word) {
   const std::uint32_t sizes[1] = {size};
   std::uint32_t words[1] = {word};
   std::uint64_t order[1];
-  UniformSmallOrders(random, leaf, bin, sizes, words, order);
+  UniformSmallOrders(random, bucket, bin, sizes, words, order);
   return order[0];
 }
 
 //! The swap target of slot k of a larger bin, uniform on {0..k} (Lemire 2019).
-RETABLE_HD std::uint32_t LargeSwap(const Philox4x32& random, std::uint64_t leaf, std::uint32_t bin,
-                                   std::uint32_t k) {
+RETABLE_HD std::uint32_t LargeSwap(const Philox4x32& random, std::uint64_t bucket,
+                                   std::uint32_t bin, std::uint32_t k) {
   const std::uint64_t bound = std::uint64_t{k} + 1;
   for (std::uint64_t attempt = 0;; ++attempt) {
-    const std::uint64_t bits = FurtherDraw(random, leaf, bin, k + (attempt << 30));
+    const std::uint64_t bits = FurtherDraw(random, bucket, bin, k + (attempt << 30));
     if (bits * bound >= (std::uint64_t{0} - bound) % bound) {
       return static_cast<std::uint32_t>(UniformBelow(bits, bound));
     }

@@ -50,21 +50,21 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<std::uint64_t> all(n), order;
   std::iota(all.begin(), all.end(), std::uint64_t{0});
-  const auto shuffle_leaf = [&](std::uint64_t leaf, const std::vector<std::uint64_t>& slots) {
+  const auto shuffle_bucket = [&](std::uint64_t bucket, const std::vector<std::uint64_t>& slots) {
     std::vector<std::size_t> sizes;
-    const auto binned = SortedByDigit(random, LeafStream(leaf), kBins, slots, &sizes);
+    const auto binned = SortedByDigit(random, InMemoryStream(bucket), kBins, slots, &sizes);
     ForEachPart(binned, sizes, [&](std::uint64_t bin, std::vector<std::uint64_t> part) {
       const auto b = static_cast<std::uint32_t>(bin);
       if (part.size() <= kSmallBin) {
         const auto places =
-            UniformSmallOrder(random, leaf, b, static_cast<std::uint32_t>(part.size()),
-                              SwapBlock(random, leaf, b / 4).word[b % 4]);
+            UniformSmallOrder(random, bucket, b, static_cast<std::uint32_t>(part.size()),
+                              SwapBlock(random, bucket, b / 4).word[b % 4]);
         const auto slots_of_bin = part;
         for (std::size_t r = 0; r < part.size(); ++r)
           part[(places >> (4 * r)) & 15] = slots_of_bin[r];
       } else {
         for (std::uint32_t k = 1; k < part.size(); ++k) {
-          std::swap(part[k], part[LargeSwap(random, leaf, b, k)]);
+          std::swap(part[k], part[LargeSwap(random, bucket, b, k)]);
         }
       }
       order.insert(order.end(), part.begin(), part.end());
@@ -73,11 +73,11 @@ std::vector<std::uint64_t> PartitionByDefinition(std::uint64_t n, std::uint64_t 
   std::vector<std::size_t> sizes;
   const auto buckets = SortedByDigit(random, kFirstStream, plan.buckets, all, &sizes);
   ForEachPart(buckets, sizes, [&](std::uint64_t bucket, const std::vector<std::uint64_t>& part) {
-    std::vector<std::size_t> leaf_sizes;
-    const auto leaves =
-        SortedByDigit(random, SecondStream(bucket), plan.leaves_per_bucket, part, &leaf_sizes);
-    ForEachPart(leaves, leaf_sizes, [&](std::uint64_t leaf, const auto& slots) {
-      shuffle_leaf(bucket * plan.leaves_per_bucket + leaf, slots);
+    std::vector<std::size_t> inner_sizes;
+    const auto inner_buckets =
+        SortedByDigit(random, SecondStream(bucket), plan.in_memory_per_bucket, part, &inner_sizes);
+    ForEachPart(inner_buckets, inner_sizes, [&](std::uint64_t inner, const auto& slots) {
+      shuffle_bucket(bucket * plan.in_memory_per_bucket + inner, slots);
     });
   });
   return order;
@@ -101,15 +101,16 @@ TEST(Partition, OrderDoesNotDependOnTheThreads) {
   }
 }
 
-TEST(Partition, PlanKeepsLeavesSmall) {
+TEST(Partition, PlanKeepsBucketsInMemory) {
   for (int k = 3; k <= 31; ++k) {
     for (const std::uint64_t extra : {0, 1}) {
       const std::uint64_t n = (std::uint64_t{1} << k) + extra;
       const PartitionPlan plan = MakePartitionPlan(n);
-      EXPECT_LE(n / plan.leaves(), plan.leaves() == 1 ? kLeafCapacity : kLeafMean);
-      EXPECT_GE(n / plan.leaves(), n > kLeafCapacity ? kLeafMean / 2 : 0);
+      EXPECT_LE(n / plan.in_memory_buckets(),
+                plan.in_memory_buckets() == 1 ? kInMemoryCapacity : kInMemoryMean);
+      EXPECT_GE(n / plan.in_memory_buckets(), n > kInMemoryCapacity ? kInMemoryMean / 2 : 0);
       EXPECT_LE(plan.buckets, kMaxDigits);
-      EXPECT_LE(plan.leaves_per_bucket, kMaxDigits);
+      EXPECT_LE(plan.in_memory_per_bucket, kMaxDigits);
     }
   }
 }

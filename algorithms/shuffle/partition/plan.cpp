@@ -10,13 +10,13 @@ PartitionPlan MakePartitionPlan(std::uint64_t n) {
     throw std::invalid_argument("the partition shuffle takes up to " +
                                 std::to_string(kMaxPartition) + " items, not " + std::to_string(n));
   }
-  if (n <= kLeafCapacity) return {n, 1, 1};
-  const std::uint64_t leaves = (n + kLeafMean - 1) / kLeafMean;
-  if (leaves <= kMaxDigits) return {n, static_cast<std::uint32_t>(leaves), 1};
+  if (n <= kInMemoryCapacity) return {n, 1, 1};
+  const std::uint64_t in_memory = (n + kInMemoryMean - 1) / kInMemoryMean;
+  if (in_memory <= kMaxDigits) return {n, static_cast<std::uint32_t>(in_memory), 1};
   std::uint64_t buckets = 1;
-  while (buckets * buckets < leaves) ++buckets;
+  while (buckets * buckets < in_memory) ++buckets;
   return {n, static_cast<std::uint32_t>(buckets),
-          static_cast<std::uint32_t>((leaves + buckets - 1) / buckets)};
+          static_cast<std::uint32_t>((in_memory + buckets - 1) / buckets)};
 }
 
 }  // namespace retable::shuffle

@@ -14,7 +14,7 @@ namespace retable::shuffle {
 
 struct PhiloxRounds {
   Philox4x32 generator;      //!< the same without the rounds' keys
-  std::uint32_t key[10][2];  //!< of each round
+  std::uint32_t key[10][2];  //!< round keys
 
   static PhiloxRounds From(const Philox4x32& generator) {
     PhiloxRounds made{generator, {}};

@@ -40,7 +40,7 @@ Permutation Compacted(const Bijection& f, std::uint32_t n) {
 
 // x -> f(x), and again while the value is out of range.
 template <class Bijection>
-Permutation Walked(const Bijection& f, std::uint32_t n) {
+Permutation CycleWalked(const Bijection& f, std::uint32_t n) {
   Permutation out(n);
   for (std::uint32_t x = 0; x < n; ++x) {
     std::uint64_t y = f(x);
@@ -99,7 +99,7 @@ std::vector<OrderSource> OrderSources() {
        [](std::uint32_t n, std::uint64_t seed) { return Compacted(MakeLcg(n, seed), n); }},
       {"cycle walking", "parity leaks: 24 rounds, walked",
        [](std::uint32_t n, std::uint64_t seed) {
-         return Walked(MakeVariablePhilox(n, seed, 24), n);
+         return CycleWalked(MakeVariablePhilox(n, seed, 24), n);
        }},
   };
   for (const int rounds : {4, 8, 16, 24}) {

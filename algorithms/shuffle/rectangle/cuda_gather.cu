@@ -7,77 +7,76 @@
 
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/rectangle/cuda_gather.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr std::uint64_t kManyItems = 1u << 22;  // from here on a thread moves four
-
 // The parameters lie as they are read: what all of the first 64 bytes of constants hold, then the
 // keys. Each further line that a launch reads costs it a tenth of a microsecond.
 template <int kHalfRounds, int kEach, bool kEnds, class Item>
-__global__ void __launch_bounds__(kThreads)
-    GatherRectangle(const Item* __restrict__ in, Item* __restrict__ out,
-                    const __grid_constant__ RectangleEnds ends,
-                    const __grid_constant__ RectangleCipher cipher) {
+__global__ void __launch_bounds__(kFeistelThreads)
+    GatherFeistel(const Item* __restrict__ in, Item* __restrict__ out,
+                  const __grid_constant__ WalkEnds ends,
+                  const __grid_constant__ FeistelCipher cipher) {
   const auto walk = [&](std::uint32_t x) {
-    if constexpr (!kEnds) return cipher.Walk<kHalfRounds>(x);
+    if constexpr (!kEnds) return cipher.CycleWalk<kHalfRounds>(x);
     const std::uint32_t y = cipher.Encrypt<kHalfRounds>(x);
     return y < cipher.n ? y : ends.end[y - cipher.n];
   };
-  const std::uint32_t first = blockIdx.x * (kThreads * kEach) + threadIdx.x;
+  const std::uint32_t first = blockIdx.x * (kFeistelThreads * kEach) + threadIdx.x;
   Item value[kEach];
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
-    const std::uint32_t j = first + e * kThreads;
+    const std::uint32_t j = first + e * kFeistelThreads;
     if (j < cipher.n) value[e] = in[walk(j)];
   }
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
-    const std::uint32_t j = first + e * kThreads;
+    const std::uint32_t j = first + e * kFeistelThreads;
     if (j < cipher.n) out[j] = value[e];
   }
 }
 
 }  // namespace
 
-void RectangleGather::Prepare(std::uint64_t n) {
+void FeistelGather::Prepare(std::uint64_t n) {
   if (n == n_) return;
-  cipher_ = MakeRectangleCipher(n, 0);
+  cipher_ = MakeFeistelCipher(n, 0);
   n_ = n;
 }
 
-void RectangleGather::Enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-                              std::uint64_t seed, cudaStream_t stream) {
+void FeistelGather::Enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                            std::uint64_t seed, cudaStream_t stream) {
   Prepare(n);
   SetKeys(cipher_, seed);
-  RectangleEnds ends;
-  const bool few_ends = n < kManyItems && FindEnds(cipher_, ends);
+  WalkEnds ends;
+  const bool few_ends = n < kFeistelManyItems && FindWalkEnds(cipher_, ends);
   WithItemType(item_bytes, [&](auto item) {
     using Item = decltype(item);
     const auto launch = [&](auto* kernel, unsigned each) {
-      const auto blocks = static_cast<unsigned>((n + kThreads * each - 1) / (kThreads * each));
-      kernel<<<blocks, kThreads, 0, stream>>>(static_cast<const Item*>(in), static_cast<Item*>(out),
-                                              ends, cipher_);
+      const auto blocks =
+          static_cast<unsigned>((n + kFeistelThreads * each - 1) / (kFeistelThreads * each));
+      kernel<<<blocks, kFeistelThreads, 0, stream>>>(static_cast<const Item*>(in),
+                                                     static_cast<Item*>(out), ends, cipher_);
     };
     if (cipher_.half_rounds == 14) {
-      few_ends ? launch(GatherRectangle<14, 1, true, Item>, 1)
-               : launch(GatherRectangle<14, 1, false, Item>, 1);
-    } else if (n < kManyItems) {
-      few_ends ? launch(GatherRectangle<12, 1, true, Item>, 1)
-               : launch(GatherRectangle<12, 1, false, Item>, 1);
+      few_ends ? launch(GatherFeistel<14, 1, true, Item>, 1)
+               : launch(GatherFeistel<14, 1, false, Item>, 1);
+    } else if (n < kFeistelManyItems) {
+      few_ends ? launch(GatherFeistel<12, 1, true, Item>, 1)
+               : launch(GatherFeistel<12, 1, false, Item>, 1);
     } else {
-      launch(GatherRectangle<12, 4, false, Item>, 4);
+      launch(GatherFeistel<12, 4, false, Item>, 4);
     }
   });
-  CheckCuda(cudaGetLastError(), "GatherRectangle");
+  CheckCuda(cudaGetLastError(), "GatherFeistel");
 }
 
 namespace {
 
-class CudaRectangle final : public CudaShuffler {
+class CudaFeistel final : public CudaShuffler {
  public:
   void prepare(std::uint64_t n, std::size_t) override { gather_.Prepare(n); }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
@@ -86,7 +85,7 @@ class CudaRectangle final : public CudaShuffler {
   }
 
  private:
-  RectangleGather gather_;
+  FeistelGather gather_;
 };
 
 RETABLE_REGISTER(Shuffler, rectangle,
@@ -95,7 +94,7 @@ RETABLE_REGISTER(Shuffler, rectangle,
                   .summary = "Feistel network on an a x b rectangle barely over n; no scan",
                   .citation = "ours, after Black and Rogaway 2002",
                   .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<CudaRectangle>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<CudaFeistel>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

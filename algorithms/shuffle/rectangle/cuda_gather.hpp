@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The rectangle cipher's shuffle on device memory, for the methods built on it.
+//! The generalised Feistel cipher's shuffle on device memory, for the methods built on it.
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@
 
 namespace retable::shuffle {
 
-class RectangleGather {
+class FeistelGather {
  public:
   //! As CudaShuffler::prepare and enqueue; needs no device memory. The sides of the rectangle are
   //! kept from call to call: finding them takes the host longer than the rest of a launch.
@@ -21,7 +21,7 @@ class RectangleGather {
 
  private:
   std::uint64_t n_ = 0;
-  RectangleCipher cipher_;
+  FeistelCipher cipher_;
 };
 
 }  // namespace retable::shuffle

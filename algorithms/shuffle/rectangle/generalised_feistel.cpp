@@ -9,17 +9,18 @@
 #include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
 
 namespace {
 
-constexpr std::uint64_t kFewRounds = std::uint64_t{1} << 12;  // from so many items on 12 will do
+constexpr std::uint64_t kFewRounds = std::uint64_t{1} << 12;  // 12 half-rounds from so many on
 
-// The even a near sqrt(n) whose rectangle exceeds n least: the fewer values are walked on, the
-// fewer warps wait for a second evaluation. Few items get a rectangle of at least 256.
-void SetSides(RectangleCipher& cipher, std::uint64_t n) {
+// The even a near sqrt(n) whose rectangle exceeds n least: the fewer values are cycle-walked,
+// the fewer warps wait for a second evaluation. Few items get a rectangle of at least 256.
+void SetSides(FeistelCipher& cipher, std::uint64_t n) {
   const std::uint64_t least_side = n < kFewRounds ? 12 : 26;
   n = std::max<std::uint64_t>(n, 256);
   const auto root = static_cast<std::uint64_t>(std::sqrt(static_cast<double>(n)));
@@ -40,12 +41,12 @@ void SetSides(RectangleCipher& cipher, std::uint64_t n) {
 
 }  // namespace
 
-RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed) {
+FeistelCipher MakeFeistelCipher(std::uint64_t n, std::uint64_t seed) {
   if (n > (std::uint64_t{1} << 31)) {
     throw std::invalid_argument("the rectangle cipher takes up to 2^31 items, not " +
                                 std::to_string(n));
   }
-  RectangleCipher cipher;
+  FeistelCipher cipher;
   cipher.n = static_cast<std::uint32_t>(n);
   SetSides(cipher, n);
   cipher.reciprocal = static_cast<std::uint32_t>((std::uint64_t{1} << 32) / cipher.b);
@@ -54,7 +55,7 @@ RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed) {
   return cipher;
 }
 
-void SetKeys(RectangleCipher& cipher, std::uint64_t seed) {
+void SetKeys(FeistelCipher& cipher, std::uint64_t seed) {
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   for (int r = 0; r < cipher.half_rounds; r += 4) {
     const PhiloxBlock block =
@@ -63,11 +64,11 @@ void SetKeys(RectangleCipher& cipher, std::uint64_t seed) {
   }
 }
 
-bool FindEnds(const RectangleCipher& cipher, RectangleEnds& ends) {
+bool FindWalkEnds(const FeistelCipher& cipher, WalkEnds& ends) {
   const std::uint64_t excess = std::uint64_t{cipher.a} * cipher.b - cipher.n;
-  if (excess > RectangleEnds::kMost) return false;
+  if (excess > WalkEnds::kMost) return false;
   for (std::uint32_t e = 0; e < excess; ++e) {
-    // Values from n on that are walked to each other in a ring are met by none below n.
+    // A cycle of values from n on is met by no value below n.
     std::uint32_t y = cipher.Encrypt(cipher.n + e);
     for (std::uint32_t step = 1; y >= cipher.n && step < excess; ++step) y = cipher.Encrypt(y);
     ends.end[e] = y < cipher.n ? y : 0;
@@ -77,19 +78,18 @@ bool FindEnds(const RectangleCipher& cipher, RectangleEnds& ends) {
 
 namespace {
 
-class RectangleShuffler final : public Shuffler {
+class FeistelShuffler final : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override {
-    const RectangleCipher cipher = MakeRectangleCipher(n, seed);
-    constexpr std::uint64_t kBlock = 1 << 14;
+    const FeistelCipher cipher = MakeFeistelCipher(n, seed);
     WithItemType(item_bytes, [&](auto item) {
       using Item = decltype(item);
       const Item* source = static_cast<const Item*>(in);
       Item* target = static_cast<Item*>(out);
-      ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t block) {
-        const std::uint64_t end = std::min(n, (block + 1) * kBlock);
-        for (std::uint64_t j = block * kBlock; j < end; ++j) {
-          target[j] = source[cipher.Walk(static_cast<std::uint32_t>(j))];
+      ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t block) {
+        const std::uint64_t end = std::min(n, (block + 1) * kHostBlock);
+        for (std::uint64_t j = block * kHostBlock; j < end; ++j) {
+          target[j] = source[cipher.CycleWalk(static_cast<std::uint32_t>(j))];
         }
       });
     });
@@ -102,7 +102,7 @@ RETABLE_REGISTER(Shuffler, rectangle,
                   .summary = "Feistel network on an a x b rectangle barely over n; no scan",
                   .citation = "ours, after Black and Rogaway 2002",
                   .parameters = {},
-                  .make = [](const Parameters&) { return std::make_unique<RectangleShuffler>(); }});
+                  .make = [](const Parameters&) { return std::make_unique<FeistelShuffler>(); }});
 
 }  // namespace
 }  // namespace retable::shuffle

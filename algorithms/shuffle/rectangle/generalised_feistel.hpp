@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! A keyed bijection of {0..n-1} for any n, without closing up: a Feistel network on a rectangle.
+//! A keyed bijection of {0..n-1} for any n, without compaction: a generalised Feistel cipher.
 //!
 //! Problem: VariablePhilox needs a power of two, so at n = 2^k + 1 every other value is evaluated
 //! in vain and the places of the rest need a scan; inside the cache that costs more than the
@@ -9,7 +9,7 @@
 //! its length:
 //!     left += f(right, key) mod a,   right += f(left, key') mod b,
 //! f being the mixed words of a 32 x 32-bit product as in Philox, scaled to the side by
-//! multiplication. Values >= n are walked on (f again): a few of them. a is even, so that both
+//! multiplication. Cycle-walking maps values >= n again: a few of them. a is even, so that both
 //! parities occur (adding s modulo an even a is s (a - 1) transpositions). Half-rounds: 14, and 12
 //! from 2^12 items on. With random functions and sides of s values the best generic attack on 6 of
 //! them needs a few orders, and s times as many for each further one (Patarin 2001): 2^28 and more
@@ -24,8 +24,8 @@
 
 namespace retable::shuffle {
 
-struct RectangleCipher {
-  static constexpr int kMaxHalfRounds = 16;  // of which keys come four at a time
+struct FeistelCipher {
+  static constexpr int kMaxHalfRounds = 16;  // a multiple of four: keys come four at a time
   std::uint32_t n = 1;
   std::uint32_t a = 16, b = 16;  //!< sides, a even, a b >= n
   std::uint32_t reciprocal = 0;  //!< floor(2^32 / b)
@@ -69,7 +69,7 @@ struct RectangleCipher {
   }
   //! The bijection of {0..n-1}.
   template <int kHalfRounds = 0>
-  RETABLE_HD std::uint32_t Walk(std::uint32_t x) const {
+  RETABLE_HD std::uint32_t CycleWalk(std::uint32_t x) const {
     std::uint32_t y = Encrypt<kHalfRounds>(x);
     while (y >= n) y = Encrypt<kHalfRounds>(y);
     return y;
@@ -77,17 +77,18 @@ struct RectangleCipher {
 };
 
 //! @throws std::invalid_argument for n > 2^31.
-RectangleCipher MakeRectangleCipher(std::uint64_t n, std::uint64_t seed);
+FeistelCipher MakeFeistelCipher(std::uint64_t n, std::uint64_t seed);
 //! Another seed for the same n: a tenth of the time, as the sides stay.
-void SetKeys(RectangleCipher& cipher, std::uint64_t seed);
+void SetKeys(FeistelCipher& cipher, std::uint64_t seed);
 
-//! Where the few values n .. a b - 1 are walked to, so that a device need not wait for a second
-//! application: Walk(x) is Encrypt(x), or end[Encrypt(x) - n] where that is not below n.
-struct RectangleEnds {
+//! Ends of the cycle walks of the few values n .. a b - 1, so that a device need not wait for a
+//! second application: CycleWalk(x) is Encrypt(x), or end[Encrypt(x) - n] where that is not below
+//! n.
+struct WalkEnds {
   static constexpr std::uint32_t kMost = 4;
   std::uint32_t end[kMost] = {};
 };
 //! False when there are more of them than kMost.
-bool FindEnds(const RectangleCipher& cipher, RectangleEnds& ends);
+bool FindWalkEnds(const FeistelCipher& cipher, WalkEnds& ends);
 
 }  // namespace retable::shuffle

@@ -13,51 +13,51 @@ namespace {
 TEST(Rectangle, IsOneToOneForEverySize) {
   for (const std::uint64_t n :
        {1, 2, 3, 5, 17, 255, 256, 257, 1000, 4095, 4096, 4097, 65537, 1000003}) {
-    const RectangleCipher cipher = MakeRectangleCipher(n, n + 7);
+    const FeistelCipher cipher = MakeFeistelCipher(n, n + 7);
     EXPECT_GE(std::uint64_t{cipher.a} * cipher.b, n);
     std::vector<bool> seen(n, false);
     for (std::uint32_t x = 0; x < n; ++x) {
-      const std::uint32_t y = cipher.Walk(x);
+      const std::uint32_t y = cipher.CycleWalk(x);
       ASSERT_LT(y, n);
       ASSERT_FALSE(seen[y]) << n;
       seen[y] = true;
     }
   }
-  EXPECT_THROW(MakeRectangleCipher((std::uint64_t{1} << 31) + 1, 1), std::invalid_argument);
+  EXPECT_THROW(MakeFeistelCipher((std::uint64_t{1} << 31) + 1, 1), std::invalid_argument);
 }
 
-TEST(Rectangle, EndsAreWhereValuesAreWalkedTo) {
-  RectangleEnds ends;
-  EXPECT_FALSE(FindEnds(MakeRectangleCipher(1, 1), ends));  // 256 - 1 of them
+TEST(Rectangle, EndsAreThoseOfCycleWalks) {
+  WalkEnds ends;
+  EXPECT_FALSE(FindWalkEnds(MakeFeistelCipher(1, 1), ends));  // 256 - 1 of them
   for (const std::uint64_t n : {256, 257, 513, 1025, 2049, 4097, 65537}) {
-    RectangleCipher cipher = MakeRectangleCipher(n, 1);
+    FeistelCipher cipher = MakeFeistelCipher(n, 1);
     SetKeys(cipher, n);
-    const RectangleCipher fresh = MakeRectangleCipher(n, n);
-    ASSERT_TRUE(FindEnds(cipher, ends)) << n;
+    const FeistelCipher fresh = MakeFeistelCipher(n, n);
+    ASSERT_TRUE(FindWalkEnds(cipher, ends)) << n;
     for (std::uint32_t x = 0; x < n; ++x) {
       const std::uint32_t y = cipher.Encrypt(x);
-      ASSERT_EQ(y < n ? y : ends.end[y - n], fresh.Walk(x)) << n;
+      ASSERT_EQ(y < n ? y : ends.end[y - n], fresh.CycleWalk(x)) << n;
     }
   }
 }
 
-// With few values, those from n on are often walked to each other in a ring.
+// With few values, those from n on often form a cycle of their own.
 TEST(Rectangle, EndsOfAllSeedsAreFound) {
-  RectangleCipher cipher = MakeRectangleCipher(513, 0);
-  RectangleEnds ends;
+  FeistelCipher cipher = MakeFeistelCipher(513, 0);
+  WalkEnds ends;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     SetKeys(cipher, seed);
-    ASSERT_TRUE(FindEnds(cipher, ends));
+    ASSERT_TRUE(FindWalkEnds(cipher, ends));
     for (std::uint32_t x = 0; x < 513; ++x) {
       const std::uint32_t y = cipher.Encrypt(x);
-      ASSERT_EQ(y < 513 ? y : ends.end[y - 513], cipher.Walk(x)) << seed;
+      ASSERT_EQ(y < 513 ? y : ends.end[y - 513], cipher.CycleWalk(x)) << seed;
     }
   }
 }
 
 // The widest rectangle: division by the reciprocal and sums modulo a side must not overflow.
 TEST(Rectangle, HoldsAtTheLargestSize) {
-  const RectangleCipher cipher = MakeRectangleCipher(std::uint64_t{1} << 31, 3);
+  const FeistelCipher cipher = MakeFeistelCipher(std::uint64_t{1} << 31, 3);
   const std::uint64_t domain = std::uint64_t{cipher.a} * cipher.b;
   for (std::uint64_t x = 0; x < domain; x += 1000003) {
     const std::uint32_t left = static_cast<std::uint32_t>((x * cipher.reciprocal) >> 32);
@@ -77,8 +77,8 @@ TEST(Rectangle, PassesTheBattery) {
     Permutation order(n);
     const std::uint64_t samples = n == 5 ? 20 * kSamples : n > 1000 ? kSamples / 10 : kSamples;
     for (std::uint64_t seed = 0; seed < samples; ++seed) {
-      const RectangleCipher cipher = MakeRectangleCipher(n, seed);
-      for (std::uint32_t x = 0; x < n; ++x) order[x] = cipher.Walk(x);
+      const FeistelCipher cipher = MakeFeistelCipher(n, seed);
+      for (std::uint32_t x = 0; x < n; ++x) order[x] = cipher.CycleWalk(x);
       battery.Add(order);
     }
     EXPECT_GT(BonferroniP(battery.Results()), 1e-5) << n;

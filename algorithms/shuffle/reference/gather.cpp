@@ -10,12 +10,11 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/reference/gather_index.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
 namespace {
-
-constexpr std::uint64_t kBlock = std::uint64_t{1} << 14;
 
 class Gather final : public Shuffler {
  public:
@@ -30,9 +29,9 @@ class Gather final : public Shuffler {
       using Item = decltype(item);
       const Item* source = static_cast<const Item*>(in);
       Item* target = static_cast<Item*>(out);
-      ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
-        const std::uint64_t end = std::min(n, (b + 1) * kBlock);
-        for (std::uint64_t j = b * kBlock; j < end; ++j) {
+      ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t b) {
+        const std::uint64_t end = std::min(n, (b + 1) * kHostBlock);
+        for (std::uint64_t j = b * kHostBlock; j < end; ++j) {
           target[j] = source[stored_ ? stored_index_[j] : index(j)];
         }
       });

@@ -6,15 +6,14 @@
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/reference/gather_index.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {
 
-constexpr int kThreads = 256;
-
 __global__ void StoreIndex(GatherIndex index, std::uint32_t* stored, std::uint64_t n) {
-  const std::uint64_t j = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
+  const std::uint64_t j = blockIdx.x * std::uint64_t{kReferenceThreads} + threadIdx.x;
   if (j < n) stored[j] = static_cast<std::uint32_t>(index(j));
 }
 
@@ -22,16 +21,16 @@ __global__ void StoreIndex(GatherIndex index, std::uint32_t* stored, std::uint64
 template <int kEach, bool kStored, class Item>
 __global__ void GatherKernel(GatherIndex index, const std::uint32_t* __restrict__ stored,
                              const Item* __restrict__ in, Item* __restrict__ out, std::uint64_t n) {
-  const std::uint64_t first = blockIdx.x * std::uint64_t{kThreads * kEach} + threadIdx.x;
+  const std::uint64_t first = blockIdx.x * std::uint64_t{kReferenceThreads * kEach} + threadIdx.x;
   Item value[kEach];
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
-    const std::uint64_t j = first + e * kThreads;
+    const std::uint64_t j = first + e * kReferenceThreads;
     if (j < n) value[e] = in[kStored ? stored[j] : index(j)];
   }
 #pragma unroll
   for (int e = 0; e < kEach; ++e) {
-    const std::uint64_t j = first + e * kThreads;
+    const std::uint64_t j = first + e * kReferenceThreads;
     if (j < n) out[j] = value[e];
   }
 }
@@ -39,9 +38,10 @@ __global__ void GatherKernel(GatherIndex index, const std::uint32_t* __restrict_
 template <int kEach, bool kStored, class Item>
 void Launch(const GatherIndex& index, const std::uint32_t* stored, const void* in, void* out,
             std::uint64_t n, cudaStream_t stream) {
-  const std::uint64_t blocks = (n + kThreads * kEach - 1) / (kThreads * kEach);
-  GatherKernel<kEach, kStored, Item><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
-      index, stored, static_cast<const Item*>(in), static_cast<Item*>(out), n);
+  const std::uint64_t blocks = (n + kReferenceThreads * kEach - 1) / (kReferenceThreads * kEach);
+  GatherKernel<kEach, kStored, Item>
+      <<<static_cast<unsigned>(blocks), kReferenceThreads, 0, stream>>>(
+          index, stored, static_cast<const Item*>(in), static_cast<Item*>(out), n);
   CheckCuda(cudaGetLastError(), "GatherKernel");
 }
 
@@ -57,15 +57,15 @@ class CudaGather final : public CudaShuffler {
                std::uint64_t seed, cudaStream_t stream) override {
     const GatherIndex index = MakeGatherIndex(n, seed);
     if (stored_ && (stored_n_ != n || stored_seed_ != seed)) {
-      StoreIndex<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-          index, index_.data(), n);
+      StoreIndex<<<static_cast<unsigned>((n + kReferenceThreads - 1) / kReferenceThreads),
+                   kReferenceThreads, 0, stream>>>(index, index_.data(), n);
       CheckCuda(cudaGetLastError(), "StoreIndex");
       stored_n_ = n;
       stored_seed_ = seed;
     }
     WithItemType(item_bytes, [&](auto item) {
       using Item = decltype(item);
-      const bool small = n < (1u << 19);
+      const bool small = n < kReferenceManyItems;
       if (stored_) {
         small ? Launch<1, true, Item>(index, index_.data(), in, out, n, stream)
               : Launch<4, true, Item>(index, index_.data(), in, out, n, stream);

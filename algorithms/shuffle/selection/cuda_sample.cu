@@ -55,7 +55,7 @@ void Check(std::uint64_t n, std::uint64_t k) {
 
 void DeviceSample::Prepare(std::uint64_t n, std::uint64_t k) {
   Check(n, k);
-  counts_.Reserve(SampleTiles(MakeMendedPhilox(n, 0).size(), n, k));
+  counts_.Reserve(SampleTiles(MakeWhitenedPhilox(n, 0).size(), n, k));
 }
 
 template <class Index>
@@ -63,7 +63,7 @@ void DeviceSample::Enqueue(Index* out, std::uint64_t n, std::uint64_t k, std::ui
                            cudaStream_t stream) {
   Check(n, k);
   if (k == 0) return;
-  const MendedPhilox f = MakeMendedPhilox(n, seed);
+  const WhitenedPhilox f = MakeWhitenedPhilox(n, seed);
   const unsigned tiles = SampleTiles(f.size(), n, k);
   std::uint32_t* counts = counts_.Reserve(tiles);
   CountValid<<<tiles, kBijectThreads, 0, stream>>>(f, n, f.size(), counts);

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! k of n without replacement on device memory: the twin of selection/sample.hpp, value for value.
+//! k of n without replacement on device memory: the values of selection/sample.hpp.
 //!
 //! Blocks evaluate the bijection at x = 0, 1, ... and count the values below n; after a scan of the
 //! counts they evaluate again and write the first k. So many x are taken that k values are found

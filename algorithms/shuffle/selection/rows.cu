@@ -5,18 +5,17 @@
 #include <stdexcept>
 
 #include "algorithms/shuffle/selection/rows.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 
 namespace retable::shuffle {
 namespace {
 
-constexpr unsigned kThreads = 256;
-
 // 2^log_lanes threads move a row of `words` words.
 template <class Word>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kRowThreads)
     GatherRows(const std::uint32_t* __restrict__ index, const Word* __restrict__ in,
                Word* __restrict__ out, std::uint64_t count, std::uint64_t words, int log_lanes) {
-  const std::uint64_t row = (blockIdx.x * std::uint64_t{kThreads} + threadIdx.x) >> log_lanes;
+  const std::uint64_t row = (blockIdx.x * std::uint64_t{kRowThreads} + threadIdx.x) >> log_lanes;
   if (row >= count) return;
   const unsigned lanes = 1u << log_lanes;
   const Word* from = in + index[row] * words;
@@ -31,8 +30,8 @@ void Gather(const std::uint32_t* index, const void* in, void* out, std::uint64_t
   const std::uint64_t words = row_bytes / sizeof(Word);
   int log_lanes = 0;
   while (log_lanes < 5 && (std::uint64_t{1} << log_lanes) < words) ++log_lanes;
-  const std::uint64_t blocks = ((count << log_lanes) + kThreads - 1) / kThreads;
-  GatherRows<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(
+  const std::uint64_t blocks = ((count << log_lanes) + kRowThreads - 1) / kRowThreads;
+  GatherRows<<<static_cast<unsigned>(blocks), kRowThreads, 0, stream>>>(
       index, static_cast<const Word*>(in), static_cast<Word*>(out), count, words, log_lanes);
   CheckCuda(cudaGetLastError(), "GatherRows");
 }

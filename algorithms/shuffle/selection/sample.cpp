@@ -14,7 +14,7 @@ std::vector<std::uint64_t> SampleWithoutReplacement(std::uint64_t n, std::uint64
     throw std::invalid_argument("cannot take " + std::to_string(k) + " of " + std::to_string(n) +
                                 " items without replacement");
   }
-  const MendedPhilox f = MakeMendedPhilox(n, seed);
+  const WhitenedPhilox f = MakeWhitenedPhilox(n, seed);
   std::vector<std::uint64_t> sample;
   sample.reserve(k);
   std::uint64_t values[256];

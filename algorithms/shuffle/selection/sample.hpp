@@ -4,8 +4,8 @@
 //!
 //! The first k values of a random permutation are such a sample. A bijection gives them one by one:
 //! x = 0, 1, ... are mapped and values >= n are dropped until k are found. O(k N / n) expected
-//! evaluations, N < 2 max(n, 256); memory k values. Uniform as far as the mended cipher is. Source:
-//! Mitchell et al. 2022, proposition 1.
+//! evaluations, N < 2 max(n, 256); memory k values. Uniform as far as the whitened cipher is.
+//! Source: Mitchell et al. 2022, proposition 1.
 
 #include <cstddef>
 #include <cstdint>

@@ -8,9 +8,9 @@ namespace retable::shuffle {
 namespace {
 
 TEST(Sample, IsThePermutationsBeginning) {
-  const auto mended = Registry<Shuffler>::Instance().Make("VarPhilox-mended", Device::kCpu, {});
+  const auto whitened = Registry<Shuffler>::Instance().Make("VarPhilox-mended", Device::kCpu, {});
   for (const std::uint64_t n : {1, 2, 5, 255, 256, 257, 10000}) {
-    const auto order = mended->permutation(n, 9);
+    const auto order = whitened->permutation(n, 9);
     for (const std::uint64_t k : {std::uint64_t{0}, std::uint64_t{1}, n / 2, n}) {
       EXPECT_EQ(SampleWithoutReplacement(n, k, 9),
                 std::vector<std::uint64_t>(order.begin(),

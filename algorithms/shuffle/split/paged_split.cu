@@ -9,7 +9,8 @@
 #include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/split/digits.hpp"
 #include "algorithms/shuffle/split/paged_split.cuh"
-#include "algorithms/shuffle/split/warp_rank.hpp"
+#include "algorithms/shuffle/split/warp_rank.cuh"
+#include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
@@ -17,16 +18,12 @@ namespace retable::shuffle {
 struct PagedSplit::Arrays {
   DeviceArray<std::byte> pages;
   DeviceArray<std::uint32_t> counts;
-  DeviceArray<unsigned long long> groups, places;
+  DeviceArray<unsigned long long> groups, before;
 };
 
 namespace {
 
 constexpr std::uint32_t kMaxEpoch = (1u << 18) - 1;
-
-// Two blocks share a multiprocessor and leave some of its memory to the first-level cache.
-template <class Item>
-constexpr int kWarps = sizeof(Item) == 16 ? 10 : 14;
 
 std::uint64_t Tiles(std::uint64_t n, int warps) {
   return (n + TileOf(warps) - 1) / TileOf(warps);
@@ -44,17 +41,17 @@ std::uint64_t PagedSplit::MostItems(std::uint64_t n, std::uint32_t buckets) {
 
 void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t item_bytes) {
   lanes_in_order_ = ServesLanesInOrder();
-  // Enough for fewer items, too, whose pages may be larger: a page is an eighth of a bucket at
-  // most.
+  // Room for fewer items, too, whose pages may be larger: a page is an eighth of a bucket at most.
   const std::uint64_t most = buckets * MostItems(n, buckets);
   const std::uint64_t page = std::max(n / buckets / 7, std::uint64_t{1} << PageLayout().shift);
   arrays_->pages.Reserve((most + buckets * page) * item_bytes);
-  const std::uint64_t tiles = Tiles(n, item_bytes == 16 ? kWarps<Item16> : kWarps<std::uint32_t>);
+  const std::uint64_t tiles =
+      Tiles(n, item_bytes == 16 ? kSplitWarps<Item16> : kSplitWarps<std::uint32_t>);
   const std::uint64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles, stride = buckets;
-  if (tiles * stride <= arrays_->counts.size() && groups * stride <= arrays_->places.size()) return;
+  if (tiles * stride <= arrays_->counts.size() && groups * stride <= arrays_->before.size()) return;
   arrays_->counts.Zeros(tiles * stride);
   arrays_->groups.Zeros(groups * stride);
-  arrays_->places.Zeros(groups * stride);
+  arrays_->before.Zeros(groups * stride);
   epoch_ = 0;
 }
 
@@ -65,23 +62,16 @@ void* PagedSplit::Pages() const {
 template <class Item, int kBits>
 void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets,
                            std::uint64_t seed, std::uint32_t* starts, cudaStream_t stream) {
-  const auto tiles = static_cast<std::uint32_t>(Tiles(n, kWarps<Item>));
-  const PagedSplitArrays<Item> split{in,
-                                     static_cast<Item*>(Pages()),
-                                     static_cast<std::uint32_t>(n),
-                                     buckets,
-                                     tiles,
-                                     PageLayout::Of(n, buckets),
-                                     epoch_,
-                                     static_cast<std::uint32_t>(MostItems(n, buckets)),
-                                     arrays_->counts.data(),
-                                     arrays_->groups.data(),
-                                     arrays_->places.data(),
-                                     starts};
-  auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps<Item>, kBits, true>
-                                 : SplitTiles<Item, kWarps<Item>, kBits, false>;
-  const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kWarps<Item>>(buckets));
-  kernel<<<1 + tiles, kWarps<Item> * 32, bytes, stream>>>(
+  const auto tiles = static_cast<std::uint32_t>(Tiles(n, kSplitWarps<Item>));
+  const SplitShape shape{
+      static_cast<std::uint32_t>(n), buckets, tiles,
+      PageLayout::Of(n, buckets),    epoch_,  static_cast<std::uint32_t>(MostItems(n, buckets))};
+  const SplitCounts counts{arrays_->counts.data(), arrays_->groups.data(), arrays_->before.data()};
+  const PagedSplitArrays<Item> split{in, static_cast<Item*>(Pages()), shape, counts, starts};
+  auto* kernel = lanes_in_order_ ? SplitTiles<Item, kSplitWarps<Item>, kBits, true>
+                                 : SplitTiles<Item, kSplitWarps<Item>, kBits, false>;
+  const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kSplitWarps<Item>>(buckets));
+  kernel<<<1 + tiles, kSplitWarps<Item> * 32, bytes, stream>>>(
       PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
   CheckCuda(cudaGetLastError(), "SplitTiles");
 }
@@ -89,13 +79,13 @@ void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t bucket
 template <class Item>
 void PagedSplit::Enqueue(const Item* in, std::uint64_t n, std::uint32_t buckets, std::uint64_t seed,
                          std::uint32_t* starts, cudaStream_t stream) {
-  if (epoch_ == kMaxEpoch) {  // words of long ago must not be taken for new ones
+  if (epoch_ == kMaxEpoch) {  // a word of an old epoch must not pass for a new one
     const auto clear = [&](auto& array) {
       CheckCuda(cudaMemsetAsync(array.data(), 0, array.size() * sizeof(*array.data()), stream),
                 "cudaMemsetAsync");
     };
     clear(arrays_->counts);
-    clear(arrays_->places);
+    clear(arrays_->before);
     epoch_ = 0;
   }
   ++epoch_;

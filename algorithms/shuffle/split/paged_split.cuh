@@ -3,16 +3,17 @@
 //! A stable split by first digits in one pass on the GPU, into buckets that lie in pages.
 //!
 //! Problem: partition/cuda/scatter.cuh counts all digits in a pass of its own before any item
-//! moves, and writes fast only as long as the hundreds of places it writes to lie near each other.
-//! Approach: (1) A tile draws its digits once: it tells its counts to a block that does nothing but
-//! sum, and is told its places while its items are on their way. Counts are added up by groups of 8
-//! tiles (one atomic addition a pair of digits), so that the summing block has few words to read;
-//! within a group a tile adds up those before it on its own. (2) Buckets need no beginning before
-//! all is counted, as they lie in pages dealt out in turn. All buckets fill up at one rate, so what
-//! is written at one time lies within two rows of pages. Waits: a tile for the counts of those
-//! before it, which is safe as blocks are started in order. Bytes an item: sizeof(Item) read,
-//! sizeof(Item) written. Memory: the items and up to a row of pages, two words a tile and digit.
-//! Deterministic: the split is stable.
+//! moves, and writes fast only where its hundreds of write positions lie near each other.
+//! Approach: (1) A tile draws its digits once: it publishes its counts to an aggregator block,
+//! which scans them, and reads its positions while its items are loaded. Counts are added up by
+//! groups of 8 tiles (one atomic addition a pair of digits), so that the aggregator has few words
+//! to read; within a group a tile sums the earlier ones itself. (2) A bucket's begin need not be
+//! known before all is counted, as buckets lie in pages dealt out in turn. All buckets fill at one
+//! rate, so what is written at one time lies within two rows of pages. Waits: a tile waits for the
+//! counts of earlier ones, which is safe as blocks start in order. Bytes an item: sizeof(Item)
+//! read, sizeof(Item) written. Memory: the items and up to a row of pages, two words a tile and
+//! digit. Deterministic: the split is stable. A kernel that splits a tile has four steps, here and
+//! in partition/cuda/scatter.cuh: count, scan, order, write.
 
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/philox/rounds.hpp"
@@ -23,36 +24,44 @@
 
 namespace retable::shuffle {
 
-inline constexpr std::uint32_t kGroupTiles = 8;
+//! What is split: n items, by digits {0..digits-1}.
+struct SplitShape {
+  std::uint32_t n, digits, tiles;
+  PageLayout pages;
+  std::uint32_t epoch;     //!< 1 .. kMaxEpoch; words of other calls have another one
+  std::uint32_t capacity;  //!< items of a bucket at most
+};
+
+//! Words by which tiles and the aggregator block exchange counts.
+struct SplitCounts {
+  std::uint32_t* tiles;        //!< [tile][stride]: epoch << 14 | count
+  unsigned long long* groups;  //!< [group][stride / 2]: tiles << 20 | count twice, 0 between calls
+  unsigned long long* before;  //!< [group][stride]: epoch << 32 | items of earlier groups
+};
 
 template <class Item>
 struct PagedSplitArrays {
   const Item* in;
-  Item* out;  //!< pages
-  std::uint32_t n, digits, tiles;
-  PageLayout pages;
-  std::uint32_t epoch;    //!< of this call: words of other calls do not count; 1 .. kMaxEpoch
-  std::uint32_t bucket;   //!< items that a bucket has room for
-  std::uint32_t* counts;  //!< [tile][stride]: epoch << 14 | count
-  unsigned long long*
-      groups;  //!< [group][stride / 2]: two words of tiles << 20 | count, 0 between calls
-  unsigned long long* places;  //!< [group][stride]: epoch << 32 | items of earlier groups
-  std::uint32_t* starts;       //!< [digits + 1]: where the buckets would begin one after another
+  Item* pages;
+  SplitShape shape;
+  SplitCounts counts;
+  std::uint32_t* starts;  //!< [digits + 1]: begin of each bucket if they stood one after another
 
   //! Threads handle digits in pairs.
-  __device__ std::uint32_t stride() const { return (digits + 1) & ~1u; }
-  __device__ unsigned long long* Counts(std::uint32_t tile, std::uint32_t digit) const {
-    return reinterpret_cast<unsigned long long*>(counts + std::uint64_t{tile} * stride() + digit);
+  __device__ std::uint32_t stride() const { return (shape.digits + 1) & ~1u; }
+  __device__ unsigned long long* Tile(std::uint32_t tile, std::uint32_t digit) const {
+    return reinterpret_cast<unsigned long long*>(counts.tiles + std::uint64_t{tile} * stride() +
+                                                 digit);
   }
   __device__ unsigned long long* Group(std::uint32_t group, std::uint32_t digit) const {
-    return groups + (std::uint64_t{group} * stride() + digit) / 2;
+    return counts.groups + (std::uint64_t{group} * stride() + digit) / 2;
   }
-  __device__ unsigned long long* Places(std::uint32_t group, std::uint32_t digit) const {
-    return places + std::uint64_t{group} * stride() + digit;
+  __device__ unsigned long long* Before(std::uint32_t group, std::uint32_t digit) const {
+    return counts.before + std::uint64_t{group} * stride() + digit;
   }
 };
 
-// Each word tells by itself whether it has come, so no order between words is needed.
+// Each word carries its epoch, so that no order between words is needed.
 __device__ __forceinline__ unsigned long long LoadRelaxed(const unsigned long long* word) {
   unsigned long long value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
@@ -71,51 +80,51 @@ __device__ __forceinline__ std::uint32_t High(unsigned long long word) {
   return static_cast<std::uint32_t>(word >> 32);
 }
 
-//! Tells a tile's counts of digits own and own + 1.
+//! Publishes a tile's counts of digits own and own + 1.
 template <class Item>
 __device__ __forceinline__ void PublishCounts(const PagedSplitArrays<Item>& split,
                                               std::uint32_t tile, std::uint32_t own,
                                               const std::uint32_t (&count)[2]) {
-  const std::uint32_t epoch = split.epoch << 14, one = 1u << 20;
-  StoreRelaxed(split.Counts(tile, own), Join(epoch | count[0], epoch | count[1]));
+  const std::uint32_t epoch = split.shape.epoch << 14, one = 1u << 20;
+  StoreRelaxed(split.Tile(tile, own), Join(epoch | count[0], epoch | count[1]));
   atomicAdd(split.Group(tile / kGroupTiles, own), Join(one | count[0], one | count[1]));
 }
 
-//! How many items of digits own and own + 1 lie in earlier tiles: words that tell it, asked for
-//! before they are needed.
-struct AskedPlaces {
-  unsigned long long count[kGroupTiles - 1], place[2];
+//! Items of digits own and own + 1 in earlier tiles: the words are requested before they are
+//! needed.
+struct EarlierItems {
+  unsigned long long count[kGroupTiles - 1], before[2];
 
   template <class Item>
-  __device__ __forceinline__ void Ask(const PagedSplitArrays<Item>& split, std::uint32_t tile,
-                                      std::uint32_t own) {
+  __device__ __forceinline__ void Request(const PagedSplitArrays<Item>& split, std::uint32_t tile,
+                                          std::uint32_t own) {
     const std::uint32_t group = tile / kGroupTiles, first = group * kGroupTiles;
 #pragma unroll
     for (std::uint32_t k = 0; k < kGroupTiles - 1; ++k) {
-      count[k] = first + k < tile ? LoadRelaxed(split.Counts(first + k, own))
-                                  : Join(split.epoch << 14, split.epoch << 14);
+      count[k] = first + k < tile ? LoadRelaxed(split.Tile(first + k, own))
+                                  : Join(split.shape.epoch << 14, split.shape.epoch << 14);
     }
-    const unsigned long long* from = split.Places(group, own);
-    place[0] = LoadRelaxed(from);
-    place[1] = LoadRelaxed(from + 1);
+    const unsigned long long* from = split.Before(group, own);
+    before[0] = LoadRelaxed(from);
+    before[1] = LoadRelaxed(from + 1);
   }
 
-  //! Waits for those that had not come, and adds up.
+  //! Waits for words that are not published yet, and sums.
   template <class Item>
   __device__ __forceinline__ void Await(const PagedSplitArrays<Item>& split, std::uint32_t tile,
                                         std::uint32_t own, std::uint32_t (&sum)[2]) {
-    const std::uint32_t group = tile / kGroupTiles, epoch = split.epoch;
-    const unsigned long long* from = split.Places(group, own);
-    while (High(place[0]) != epoch || High(place[1]) != epoch) {
-      place[0] = LoadRelaxed(from);
-      place[1] = LoadRelaxed(from + 1);
+    const std::uint32_t group = tile / kGroupTiles, epoch = split.shape.epoch;
+    const unsigned long long* from = split.Before(group, own);
+    while (High(before[0]) != epoch || High(before[1]) != epoch) {
+      before[0] = LoadRelaxed(from);
+      before[1] = LoadRelaxed(from + 1);
     }
-    sum[0] = Low(place[0]);
-    sum[1] = Low(place[1]);
+    sum[0] = Low(before[0]);
+    sum[1] = Low(before[1]);
 #pragma unroll
     for (std::uint32_t k = 0; k < kGroupTiles - 1; ++k) {
       while (Low(count[k]) >> 14 != epoch || High(count[k]) >> 14 != epoch) {
-        count[k] = LoadRelaxed(split.Counts(group * kGroupTiles + k, own));
+        count[k] = LoadRelaxed(split.Tile(group * kGroupTiles + k, own));
       }
       sum[0] += Low(count[k]) & 0x3FFFu;
       sum[1] += High(count[k]) & 0x3FFFu;
@@ -123,13 +132,13 @@ struct AskedPlaces {
   }
 };
 
-//! By the block that moves nothing: sums up the groups in their order as they come, tells each how
-//! many items lie before it, and at the end where buckets begin. Thread t has digits 2 t and
-//! 2 t + 1.
+//! The aggregator block: scans the groups in order as they are published, publishes the items
+//! before each, and at the end the begins of the buckets. Thread t has digits 2 t and 2 t + 1.
 template <class Item, int kWarps>
-__device__ __noinline__ void SumGroups(const PagedSplitArrays<Item>& split, std::uint32_t* warps) {
-  constexpr std::uint32_t kBatch = 8;  // loads under way
-  const std::uint32_t own = 2 * threadIdx.x, groups = (split.tiles + kGroupTiles - 1) / kGroupTiles;
+__device__ __noinline__ void ScanGroups(const PagedSplitArrays<Item>& split, std::uint32_t* warps) {
+  constexpr std::uint32_t kBatch = kAggregatorLoads;
+  const std::uint32_t own = 2 * threadIdx.x,
+                      groups = (split.shape.tiles + kGroupTiles - 1) / kGroupTiles;
   std::uint32_t running[2] = {0, 0};
   for (std::uint32_t at = 0; own < split.stride() && at < groups;) {
     unsigned long long sum[kBatch];
@@ -137,32 +146,32 @@ __device__ __noinline__ void SumGroups(const PagedSplitArrays<Item>& split, std:
     for (std::uint32_t k = 0; k < kBatch; ++k) {
       sum[k] = at + k < groups ? LoadRelaxed(split.Group(at + k, own)) : 0;
     }
-    bool come = true;
+    bool published = true;
 #pragma unroll
     for (std::uint32_t k = 0, first = at; k < kBatch; ++k) {
       const std::uint32_t group = first + k;
       const std::uint32_t whole =
-          min(kGroupTiles, split.tiles - min(group, groups - 1) * kGroupTiles);
-      come = come && group < groups && Low(sum[k]) >> 20 == whole;
-      if (!come) continue;
-      StoreRelaxed(split.Places(group, own), Join(running[0], split.epoch));
-      StoreRelaxed(split.Places(group, own) + 1, Join(running[1], split.epoch));
-      StoreRelaxed(split.Group(group, own), 0);  // as it was before the call
+          min(kGroupTiles, split.shape.tiles - min(group, groups - 1) * kGroupTiles);
+      published = published && group < groups && Low(sum[k]) >> 20 == whole;
+      if (!published) continue;
+      StoreRelaxed(split.Before(group, own), Join(running[0], split.shape.epoch));
+      StoreRelaxed(split.Before(group, own) + 1, Join(running[1], split.shape.epoch));
+      StoreRelaxed(split.Group(group, own), 0);  // the next call counts from 0
       running[0] += Low(sum[k]) & 0xFFFFFu;
       running[1] += High(sum[k]) & 0xFFFFFu;
       ++at;
     }
   }
   // A bucket 16 standard deviations over its mean: an error, once in 10^57 shuffles.
-  if (max(running[0], running[1]) > split.bucket) __trap();
+  if (max(running[0], running[1]) > split.shape.capacity) __trap();
   const std::uint32_t first = ExclusiveSum<kWarps>(running[0] + running[1], warps);
-  if (own < split.digits) split.starts[own] = first;
-  if (own + 1 < split.digits) split.starts[own + 1] = first + running[0];
-  if (threadIdx.x == 0) split.starts[split.digits] = split.n;
+  if (own < split.shape.digits) split.starts[own] = first;
+  if (own + 1 < split.shape.digits) split.starts[own + 1] = first + running[0];
+  if (threadIdx.x == 0) split.starts[split.shape.digits] = split.shape.n;
 }
 
-//! Counters and such of a tile have a row of so many words: aligned to their size, so that the
-//! address of a digit's word is its row's with the digit's bits set.
+//! Words of a row of counters: rows are aligned to their size, so that the address of a digit's
+//! word is its row's with the digit's bits set.
 constexpr std::uint32_t SplitRow(std::uint32_t digits) {
   return digits < 4 ? 4 : digits;
 }
@@ -194,62 +203,70 @@ __device__ __forceinline__ std::uint32_t Digit4(const PhiloxBlock& block, int j,
   return (bit == 0 ? word << 2 : word >> (bit - 2)) & mask;
 }
 
-//! Splits a tile by 2^k digits of kBits bits each, by a block of kWarps warps; the first block
-//! sums. Blocks: 1 + tiles.
-template <class Item, int kWarps, int kBits, bool kLanesInOrder>
-__global__ void __launch_bounds__(kWarps * 32, 2)
-    SplitTiles(const __grid_constant__ PhiloxRounds random,
-               const __grid_constant__ PagedSplitArrays<Item> split) {
-  constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
-  constexpr int kEach = kScatterEach, kPairs = kWarps / 2, kDrawn = 128 / kBits;
+//! Shared memory of a tile, and the thread's share of the work.
+template <class Item, int kWarps>
+struct SplitTile {
+  static constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
+  static constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
   static_assert(kTile * 8 <= 1 << 16);  // an order's word has half of its bits for a slot
-  extern __shared__ __align__(128) unsigned char shared[];
-  const std::uint32_t digits = split.digits, row = SplitRow(digits), mask = (digits - 1) * 4;
-  auto* count = reinterpret_cast<std::uint32_t*>(shared + ((0 - SharedAddress(shared)) & mask));
-  auto* target = reinterpret_cast<unsigned long long*>(count + kPairs * row);  // RunTarget
-  auto* warps = reinterpret_cast<std::uint32_t*>(target + row);                // kWarps + 1 words
-  auto* barrier = reinterpret_cast<std::uint64_t*>(warps + 48);
-  auto* order = warps + 64;
-  auto* items = reinterpret_cast<Item*>(order + kTile);
-  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, half = warp & 1;
-  const std::uint32_t my_counts = SharedAddress(count + (warp >> 1) * row);  // below 2^16
 
-  if (blockIdx.x == 0) return SumGroups<Item, kWarps>(split, warps);
-  const std::uint32_t own = 2 * threadIdx.x;
-  const std::uint32_t first_slot = warp * (kEach * 32) + lane;
-  // The digits of the 32 kDrawn slots from h 32 kDrawn of the warp on.
-  const auto draw = [&](std::uint32_t begin, int h) {
-    const std::uint32_t group = begin / (32 * kDrawn) + warp * (kEach / kDrawn) + h;
-    return random.Block(std::uint64_t{group} * 32 + lane, kFirstStream);
-  };
-  const std::uint32_t number = blockIdx.x - 1, at = number * kTile;
-  const std::uint32_t m = split.n - at < kTile ? split.n - at : kTile;
-  BulkLoad<Item> load{barrier};
-  load.Init();
-  for (std::uint32_t c = threadIdx.x; c < kPairs * row; c += kThreads) count[c] = 0;
-  __syncthreads();
-  load.Start(split.in + at, m, items);
-  AskedPlaces asked;
-  if (own < digits) asked.Ask(split, number, own);
+  std::uint32_t row, mask;     //!< words of a row of counters; bits of a digit's address
+  std::uint32_t* count;        //!< [pair of warps][digit]: a half-word for each warp
+  unsigned long long* target;  //!< RunTarget of each digit
+  std::uint32_t* warps;        //!< kWarps + 1 words
+  std::uint64_t* barrier;
+  std::uint32_t* order;
+  Item* items;
+  std::uint32_t lane, warp, half;
+  std::uint32_t my_counts;   //!< shared address of the warp's counters, below 2^16
+  std::uint32_t own;         //!< first of the thread's two digits
+  std::uint32_t first_slot;  //!< first of the thread's slots, which are 32 apart
 
-  const auto scatter = [&]<bool kFull>() {
-    // Count. A slot's arrival number is its rank in its warp and digit.
-    std::uint32_t word[kEach];  // address of the counter in the low half, arrival in the high
+  __device__ __forceinline__ SplitTile(unsigned char* shared, std::uint32_t digits) {
+    row = SplitRow(digits);
+    mask = (digits - 1) * 4;
+    count = reinterpret_cast<std::uint32_t*>(shared + ((0 - SharedAddress(shared)) & mask));
+    target = reinterpret_cast<unsigned long long*>(count + kPairs * row);
+    warps = reinterpret_cast<std::uint32_t*>(target + row);
+    barrier = reinterpret_cast<std::uint64_t*>(warps + 48);
+    order = warps + 64;
+    items = reinterpret_cast<Item*>(order + kTile);
+    lane = threadIdx.x & 31;
+    warp = threadIdx.x >> 5;
+    half = warp & 1;
+    my_counts = SharedAddress(count + (warp >> 1) * row);
+    own = 2 * threadIdx.x;
+    first_slot = warp * (kEach * 32) + lane;
+  }
+
+  //! Step 1. Counts the digits of m slots from `at` on. A slot's word gets its counter's address in
+  //! the low half and its intra-warp rank in the high half.
+  template <int kBits, bool kLanesInOrder, bool kFull>
+  __device__ __forceinline__ void Count(const PhiloxRounds& random, std::uint32_t at,
+                                        std::uint32_t m, std::uint32_t (&word)[kEach]) const {
+    constexpr int kDrawn = 128 / kBits;
     const std::uint32_t one = half > 0 ? 1u << 16 : 1u, joined = half > 0 ? 0x7610u : 0x5410u;
 #pragma unroll
     for (int h = 0; h < kEach / kDrawn; ++h) {
-      const PhiloxBlock block = draw(at, h);
+      // The digits of the 32 kDrawn slots from h 32 kDrawn of the warp on.
+      const std::uint32_t group = at / (32 * kDrawn) + warp * (kEach / kDrawn) + h;
+      const PhiloxBlock block = random.Block(std::uint64_t{group} * 32 + lane, kFirstStream);
 #pragma unroll
       for (int j = 0; j < kDrawn; ++j) {
         const std::uint32_t counter = Digit4<kBits>(block, j, mask) | my_counts;
         const bool valid = kFull || first_slot + (h * kDrawn + j) * 32 < m;
-        const std::uint32_t old = Arrive<kLanesInOrder>(counter, one, valid);
+        const std::uint32_t old = RankInWarp<kLanesInOrder>(counter, one, valid);
         word[h * kDrawn + j] = __byte_perm(counter, old, joined);
       }
     }
-    __syncthreads();
-    // Scan: each counter becomes its first place in the tile.
-    std::uint32_t total[2] = {0, 0};
+  }
+
+  //! Step 2. Each counter becomes its first place in the tile; the tile's counts are published.
+  //! `total` are the counts of the own digits. @return the first place of the own digits
+  __device__ __forceinline__ std::uint32_t Scan(const PagedSplitArrays<Item>& split,
+                                                std::uint32_t number,
+                                                std::uint32_t (&total)[2]) const {
+    const std::uint32_t digits = split.shape.digits;
     auto* own_counts = reinterpret_cast<uint2*>(count + own);
     uint2 counted[kPairs];
     if (own < digits) {
@@ -267,9 +284,14 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
         own_counts[k * (row / 2)] = CountsToPlaces(counted[k], running);
       }
     }
-    __syncthreads();
-    // Order: slots by digit. A slot's word is its counter's address over 8 times the slot. Loads
-    // are side by side, here and below, as stores keep the compiler from moving any past them.
+    return first;
+  }
+
+  //! Step 3. Orders slots by digit. A slot's word is its counter's address over 8 times the slot.
+  //! Loads are side by side, here and in Write, as stores keep the compiler from moving any past
+  //! them.
+  template <bool kFull>
+  __device__ __forceinline__ void Order(std::uint32_t m, const std::uint32_t (&word)[kEach]) const {
     const std::uint32_t places = SharedAddress(order);
     std::uint32_t place[kEach];
 #pragma unroll
@@ -281,19 +303,17 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       const std::uint32_t slot = first_slot + e * 32;
       if (kFull || slot < m) StoreShared(places + place[e] * 4, (word[e] << 16) + slot * 8);
     }
-    if (own < digits) {
-      std::uint32_t earlier[2];
-      asked.Await(split, number, own, earlier);
-      target[own] = RunTarget(split.pages, own, earlier[0], first);
-      target[own + 1] = RunTarget(split.pages, own + 1, earlier[1], first + total[0]);
-    }
-    load.Wait();
-    __syncthreads();
-    // Write runs.
-    constexpr int kBatch = sizeof(Item) == 16 ? 4 : 8;
-    const std::uint32_t loaded = SharedAddress(items + load.shift);
+  }
+
+  //! Step 4. Writes runs of items; `shift` is that of their load.
+  template <bool kFull>
+  __device__ __forceinline__ void Write(const PagedSplitArrays<Item>& split, std::uint32_t m,
+                                        std::uint32_t shift) const {
+    constexpr int kBatch = kRunLoads<Item>;
+    const std::uint32_t places = SharedAddress(order);
+    const std::uint32_t loaded = SharedAddress(items + shift);
     const std::uint32_t targets = SharedAddress(target);
-    const std::uint32_t next_page = (digits - 1) << split.pages.shift;
+    const std::uint32_t next_page = (split.shape.digits - 1) << split.shape.pages.shift;
 #pragma unroll
     for (int b = 0; b < kEach; b += kBatch) {
       std::uint32_t mine[kBatch];
@@ -316,9 +336,54 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       for (int e = 0; e < kBatch; ++e) {
         const std::uint32_t p = (b + e) * kThreads + threadIdx.x;
         const std::uint32_t to = Low(run[e]) + p + (p < High(run[e]) ? 0 : next_page);
-        if (kFull || p < m) split.out[to] = item[e];
+        if (kFull || p < m) split.pages[to] = item[e];
       }
     }
+  }
+};
+
+//! Splits a tile by 2^k digits of kBits bits each, by a block of kWarps warps; the first block is
+//! the aggregator. Blocks: 1 + tiles.
+template <class Item, int kWarps, int kBits, bool kLanesInOrder>
+__global__ void __launch_bounds__(kWarps * 32, 2)
+    SplitTiles(const __grid_constant__ PhiloxRounds random,
+               const __grid_constant__ PagedSplitArrays<Item> split) {
+  using Tile = SplitTile<Item, kWarps>;
+  constexpr std::uint32_t kTile = Tile::kTile;
+  extern __shared__ __align__(128) unsigned char shared[];
+  const std::uint32_t digits = split.shape.digits;
+  const Tile tile(shared, digits);
+
+  if (blockIdx.x == 0) return ScanGroups<Item, kWarps>(split, tile.warps);
+  const std::uint32_t own = tile.own;
+  const std::uint32_t number = blockIdx.x - 1, at = number * kTile;
+  const std::uint32_t m = split.shape.n - at < kTile ? split.shape.n - at : kTile;
+  BulkLoad<Item> load{tile.barrier};
+  load.Init();
+  for (std::uint32_t c = threadIdx.x; c < Tile::kPairs * tile.row; c += Tile::kThreads) {
+    tile.count[c] = 0;
+  }
+  __syncthreads();
+  load.Start(split.in + at, m, tile.items);
+  EarlierItems earlier_items;
+  if (own < digits) earlier_items.Request(split, number, own);
+
+  const auto scatter = [&]<bool kFull>() {
+    std::uint32_t word[Tile::kEach], total[2] = {0, 0};
+    tile.template Count<kBits, kLanesInOrder, kFull>(random, at, m, word);
+    __syncthreads();
+    const std::uint32_t first = tile.Scan(split, number, total);
+    __syncthreads();
+    tile.template Order<kFull>(m, word);
+    if (own < digits) {
+      std::uint32_t earlier[2];
+      earlier_items.Await(split, number, own, earlier);
+      tile.target[own] = RunTarget(split.shape.pages, own, earlier[0], first);
+      tile.target[own + 1] = RunTarget(split.shape.pages, own + 1, earlier[1], first + total[0]);
+    }
+    load.Wait();
+    __syncthreads();
+    tile.template Write<kFull>(split, m, load.shift);
   };
   if (m == kTile) {
     scatter.template operator()<true>();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/cuda/host_device.hpp"
 
 namespace retable::shuffle {
@@ -15,13 +16,12 @@ namespace retable::shuffle {
 //! page r buckets + b.
 struct PageLayout {
   std::uint32_t buckets = 1;
-  std::uint32_t shift = 13;
+  std::uint32_t shift = kPageShift;
 
-  //! The smallest pages of which an average bucket has at most 14: 16 regions of memory far from
-  //! each other an H200 reads at once without waiting for their translation.
+  //! The smallest pages of which an average bucket has at most kMaxBucketPages.
   static PageLayout Of(std::uint64_t n, std::uint32_t buckets) {
     PageLayout layout{buckets};
-    while (n / buckets > (std::uint64_t{14} << layout.shift)) ++layout.shift;
+    while (n / buckets > (kMaxBucketPages << layout.shift)) ++layout.shift;
     return layout;
   }
   //! Where slot `slot` of a bucket lies.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
@@ -19,11 +20,10 @@ namespace retable::shuffle {
 template <class Item, class ForEachDigit>
 std::vector<std::uint64_t> SplitByDigits(std::uint32_t digits, const Item* in, Item* out,
                                          std::uint64_t n, ForEachDigit&& for_each_digit) {
-  constexpr std::uint64_t kRange = std::uint64_t{1} << 18;
-  const std::uint64_t ranges = (n + kRange - 1) / kRange;
+  const std::uint64_t ranges = (n + kSplitRange - 1) / kSplitRange;
   std::vector<std::uint64_t> place(ranges * digits, 0), start(digits + std::uint64_t{1}, 0);
   const auto visit_range = [&](std::uint64_t range, auto&& visit) {
-    for_each_digit(range * kRange, std::min(n, (range + 1) * kRange), visit);
+    for_each_digit(range * kSplitRange, std::min(n, (range + 1) * kSplitRange), visit);
   };
   ParallelFor(ranges, [&](std::uint64_t r) {
     std::uint64_t* count = &place[r * digits];

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
+#include "algorithms/shuffle/tuning.cuh"
+
 namespace retable::shuffle {
 
-inline constexpr int kScatterWarps = 16;  //!< of a block; two fewer for many digits
-inline constexpr int kScatterEach = 16;   //!< slots a thread
 //! Slots of a tile, one of a block of so many warps.
 constexpr std::uint32_t TileOf(int warps) {
   return static_cast<std::uint32_t>(warps) * 32 * kScatterEach;

@@ -1,19 +1,18 @@
-#include "algorithms/shuffle/split/warp_rank.hpp"
+#include "algorithms/shuffle/split/warp_rank.cuh"
 
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <span>
 
-#include "algorithms/shuffle/split/warp_rank.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 namespace {
 
-// Counts the arrivals that are out of order over many rows of many warps. One block.
+// Counts the ranks that are out of lane order over many rows of many warps. One block.
 template <int kThreads>
-__global__ void __launch_bounds__(kThreads) ProbeArrivals(std::uint32_t* out_of_order) {
+__global__ void __launch_bounds__(kThreads) ProbeLaneOrder(std::uint32_t* out_of_order) {
   constexpr int kCounters = kThreads * 2;  // 64 a warp
   __shared__ std::uint32_t count[kCounters];
   const std::uint32_t warp = threadIdx.x >> 5;
@@ -24,13 +23,13 @@ __global__ void __launch_bounds__(kThreads) ProbeArrivals(std::uint32_t* out_of_
     const std::uint32_t digits = row % 64 + 1;
     const std::uint32_t hash = (threadIdx.x + kThreads * row + 1) * 2654435761u;
     std::uint32_t* counter = &count[warp * 64 + (hash >> 16) % digits];
-    const std::uint32_t first = Arrive<true>(counter, 1, true);
-    const std::uint32_t second = Arrive<true>(counter, 1, true);
+    const std::uint32_t first = RankInWarp<true>(counter, 1, true);
+    const std::uint32_t second = RankInWarp<true>(counter, 1, true);
     __syncthreads();
     for (std::uint32_t c = threadIdx.x; c < kCounters; c += kThreads) count[c] = 0;
     __syncthreads();
-    wrong += first != Arrive<false>(counter, 1, true);
-    wrong += second != Arrive<false>(counter, 1, true);
+    wrong += first != RankInWarp<false>(counter, 1, true);
+    wrong += second != RankInWarp<false>(counter, 1, true);
     __syncthreads();
   }
   if (wrong > 0) atomicAdd(out_of_order, wrong);
@@ -47,7 +46,7 @@ bool ServesLanesInOrder() {
   const auto found = known.find(device);
   if (found != known.end()) return found->second;
   DeviceArray<std::uint32_t> out_of_order;
-  ProbeArrivals<512><<<1, 512>>>(out_of_order.Zeros(1));
+  ProbeLaneOrder<512><<<1, 512>>>(out_of_order.Zeros(1));
   std::uint32_t wrong = 0;
   out_of_order.Download(std::span(&wrong, 1));
   return known[device] = wrong == 0;

@@ -5,10 +5,10 @@
 //! Problem: past the cache a random gather waits for a memory sector an item, and the partition
 //! shuffle moves each item three times. Approach: one level of the partition shuffle, exactly
 //! uniform given ideal bits, leaves buckets so small that one lies in a GPU's L2 cache; within a
-//! bucket of m items the order is the rectangle cipher of {0..m-1}
+//! bucket of m items the order is the generalised Feistel cipher of {0..m-1}
 //! (rectangle/generalised_feistel.hpp) under keys of its own, as a gather from the cache, into
 //! which each line of memory comes whole when it is first read:
-//!     out[start + i] = bucket[Walk(i)].
+//!     out[start + i] = bucket[CycleWalk(i)].
 //! So which items meet in a bucket is as random as in "Partition", and their order within it as
 //! random as in "Rectangle". Up to kSplitFrom items it is the "Rectangle" of n. Bytes an item: a
 //! read and a write of it for each of the two passes. Work O(n). Memory: n items, and the counts.
@@ -20,13 +20,10 @@
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shuffle/rectangle/generalised_feistel.hpp"
 #include "algorithms/shuffle/split/digits.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 
 namespace retable::shuffle {
 
-//! From more items than this on there are several buckets.
-inline constexpr std::uint64_t kSplitFrom = std::uint64_t{1} << 22;
-//! The most buckets.
-inline constexpr std::uint64_t kMaxBuckets = 512;
 //! The largest n.
 inline constexpr std::uint64_t kMaxSplit = std::uint64_t{1} << 31;
 
@@ -42,9 +39,9 @@ RETABLE_HD std::uint64_t BucketKeyStream(std::uint64_t bucket) {
   return 1 + ((bucket + 8) << 2);
 }
 
-//! The rectangle cipher of a bucket, as wide as a GPU reads at once: made there by one thread in a
-//! microsecond, so its sides are simply the even number next to the root and what that leaves: up
-//! to a values are walked on, one in a thousand.
+//! The generalised Feistel cipher of a bucket, as wide as a GPU reads at once: made there by one
+//! thread in a microsecond, so its sides are simply the even number next to the root and what that
+//! leaves: up to a values are cycle-walked, one in a thousand.
 struct alignas(16) BucketCipher {
   static constexpr int kHalfRounds = 12;
   std::uint32_t n = 0;
@@ -72,14 +69,14 @@ struct alignas(16) BucketCipher {
 
   //! One application: a bijection of {0 .. a b - 1}. Of x past these: some value.
   RETABLE_HD std::uint32_t Encrypt(std::uint32_t x) const {
-    return RectangleCipher::EncryptBy(*this, x, kHalfRounds);
+    return FeistelCipher::EncryptBy(*this, x, kHalfRounds);
   }
   //! From an application to the bijection of {0..n-1}.
-  RETABLE_HD std::uint32_t WalkOn(std::uint32_t y) const {
+  RETABLE_HD std::uint32_t CycleWalkFrom(std::uint32_t y) const {
     while (y >= n) y = Encrypt(y);
     return y;
   }
-  RETABLE_HD std::uint32_t Walk(std::uint32_t x) const { return WalkOn(Encrypt(x)); }
+  RETABLE_HD std::uint32_t CycleWalk(std::uint32_t x) const { return CycleWalkFrom(Encrypt(x)); }
 };
 static_assert(sizeof(BucketCipher) == 64);
 

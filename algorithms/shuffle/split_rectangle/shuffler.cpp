@@ -71,16 +71,15 @@ void SplitShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed
     ciphers.push_back(
         BucketCipher::Make(random, b, static_cast<std::uint32_t>(start[b + 1] - start[b])));
   }
-  constexpr std::uint64_t kBlock = 1 << 14;
-  ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t block) {
-    const std::uint64_t end = std::min(n, (block + 1) * kBlock);
-    std::uint64_t j = block * kBlock;
+  ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t block) {
+    const std::uint64_t end = std::min(n, (block + 1) * kHostBlock);
+    std::uint64_t j = block * kHostBlock;
     auto bucket = static_cast<std::uint64_t>(std::upper_bound(start.begin(), start.end(), j) -
                                              start.begin() - 1);
     for (; j < end; ++bucket) {
       const Item* items = between.get() + start[bucket];
       for (; j < std::min(end, start[bucket + 1]); ++j) {
-        out[j] = items[ciphers[bucket].Walk(static_cast<std::uint32_t>(j - start[bucket]))];
+        out[j] = items[ciphers[bucket].CycleWalk(static_cast<std::uint32_t>(j - start[bucket]))];
       }
     }
   });

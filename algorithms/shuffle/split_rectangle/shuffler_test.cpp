@@ -27,7 +27,7 @@ std::vector<std::uint64_t> ByDefinition(std::uint64_t n, std::uint32_t buckets,
   for (std::uint32_t b = 0; b < buckets; ++b) {
     const auto m = static_cast<std::uint32_t>(parts[b].size());
     const BucketCipher cipher = BucketCipher::Make(random, b, m);
-    for (std::uint32_t i = 0; i < m; ++i) order.push_back(parts[b][cipher.Walk(i)]);
+    for (std::uint32_t i = 0; i < m; ++i) order.push_back(parts[b][cipher.CycleWalk(i)]);
   }
   return order;
 }
@@ -64,7 +64,7 @@ TEST(SplitRectangle, CiphersAreOneToOne) {
     EXPECT_EQ(cipher.a % 2, 0u);
     std::vector<bool> seen(m, false);
     for (std::uint32_t x = 0; x < m; ++x) {
-      const std::uint32_t y = cipher.Walk(x);
+      const std::uint32_t y = cipher.CycleWalk(x);
       ASSERT_LT(y, m);
       ASSERT_FALSE(seen[y]) << m;
       seen[y] = true;
@@ -73,7 +73,7 @@ TEST(SplitRectangle, CiphersAreOneToOne) {
   // The widest: division by the reciprocal must be off by one at most.
   const BucketCipher widest = BucketCipher::Make(random, 0, 1u << 31);
   for (std::uint64_t x = 0; x < std::uint64_t{widest.a} * widest.b; x += 1000003) {
-    EXPECT_LT(widest.Walk(static_cast<std::uint32_t>(x)), 1u << 31);
+    EXPECT_LT(widest.CycleWalk(static_cast<std::uint32_t>(x)), 1u << 31);
   }
 }
 

@@ -11,21 +11,21 @@
 #include "algorithms/shuffle/rectangle/cuda_gather.hpp"
 #include "algorithms/shuffle/split/paged_split.hpp"
 #include "algorithms/shuffle/split_rectangle/workspace.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 
 struct SplitRectangleWorkspace::Arrays {
   PagedSplit split;
-  RectangleGather whole;  // of few items
+  FeistelGather whole;  // for few items
   DeviceArray<std::uint32_t> starts;
   DeviceArray<BucketCipher> ciphers;
 };
 
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kEach = 4;  // items a thread
+constexpr int kThreads = kBucketGatherThreads, kEach = kBucketGatherEach;
 constexpr std::uint32_t kTile = kThreads * kEach;
 
 template <class Item>
@@ -34,7 +34,7 @@ struct Buckets {
   const std::uint32_t* starts;
   BucketCipher* ciphers;
   PageLayout layout;
-  std::uint32_t tiles;  // of the largest possible bucket
+  std::uint32_t tiles;  // tiles of the largest possible bucket
 };
 
 // The ciphers of all buckets, a thread each.
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(32)
   all.ciphers[bucket] = BucketCipher::Make(random, bucket, items);
 }
 
-// The first to read of a line of memory has all of it brought into the cache: the others of the
-// bucket will be asked for soon, on both halves of the chip.
+// The first read of a line of memory brings all of it into the cache: the bucket's other items are
+// read soon, on both halves of the chip.
 #define RETABLE_LOAD "ld.global.nc.L2::128B"
 __device__ __forceinline__ std::uint32_t LoadItem(const std::uint32_t* item) {
   std::uint32_t value;
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::uint32_t other_pages = (all.layout.buckets - 1) << shift;  // between two of a bucket
   out += all.starts[bucket];
   const auto gather = [&]<bool kFull>() {
-    // Side by side, and the few values that are walked on after all.
+    // All evaluations side by side; then the few values that need cycle-walking.
     std::uint32_t slot[kEach];
     bool on = false;
 #pragma unroll
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int e = 0; e < kEach; ++e) {
         const bool own = kFull || first + e * kThreads < cipher.n;
-        slot[e] = own ? cipher.WalkOn(slot[e]) : 0;
+        slot[e] = own ? cipher.CycleWalkFrom(slot[e]) : 0;
       }
     }
     Item value[kEach];

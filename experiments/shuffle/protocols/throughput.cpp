@@ -4,8 +4,8 @@
 //! n = 2^w + extra. CPU: the whole call, from host memory to host memory, output not first touched.
 //! CUDA: the work between two events on one stream with input, output and workspace in device
 //! memory; no transfer, no allocation. Before anything is timed the output is checked: every item
-//! once (the gather, which is a bound and no shuffle: every item from the input); CUDA twins that
-//! promise it must equal the CPU bit for bit up to 2^22.
+//! once (the gather, which is a bound and no shuffle: every item from the input); CUDA methods
+//! that promise it must equal the CPU bit for bit up to 2^22.
 
 #include <algorithm>
 #include <atomic>
@@ -165,20 +165,21 @@ class ShuffleThroughput final : public harness::Protocol {
   }
 
  private:
-  // A CUDA method that is equal to its CPU twin bit for bit has the twin's quality.
+  // A CUDA method that equals its CPU implementation bit for bit has the same quality.
   static void AddFairness(const harness::CellConfig& cell, Shuffler& shuffler,
                           harness::Outcome& outcome) {
     harness::CellConfig on_cpu = cell;
     on_cpu.device = "cpu";
-    const bool twin = cell.device == "cuda" && shuffler.deterministic() &&
-                      Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr;
-    const auto drawn = twin ? MakeMethod<Shuffler>(on_cpu) : nullptr;
+    const bool drawn_on_cpu =
+        cell.device == "cuda" && shuffler.deterministic() &&
+        Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu) != nullptr;
+    const auto drawn = drawn_on_cpu ? MakeMethod<Shuffler>(on_cpu) : nullptr;
     const auto orders = static_cast<std::uint64_t>(IntegerOf(cell.settings, "orders"));
-    const Fairness fairness =
-        JudgeOrders(twin ? *drawn : shuffler, orders, static_cast<std::uint64_t>(cell.seed));
+    const Fairness fairness = JudgeOrders(drawn_on_cpu ? *drawn : shuffler, orders,
+                                          static_cast<std::uint64_t>(cell.seed));
     outcome.metrics.push_back({"fairness", "", {fairness.p}, {}, {}});
     outcome.facts["rejected by"] = fairness.p < 1e-4 ? fairness.lowest : std::string("no test");
-    outcome.facts["orders drawn by"] = std::string(twin ? "the CPU twin" : "itself");
+    outcome.facts["orders drawn by"] = std::string(drawn_on_cpu ? "the CPU twin" : "itself");
   }
 
   static harness::Verification Verify(const harness::CellConfig& cell, const Shuffler& shuffler,
@@ -188,9 +189,9 @@ class ShuffleThroughput final : public harness::Protocol {
     const auto wrong = static_cast<double>(WrongItems(out, n, item_bytes, bound));
     harness::Verification verification{true,  wrong == 0, "items lost or repeated",
                                        wrong, 0,          "input"};
-    const auto* twin = Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu);
-    if (!verification.ok || cell.device != "cuda" || twin == nullptr || !shuffler.deterministic() ||
-        n > (std::uint64_t{1} << 22) + 1) {
+    const auto* cpu_method = Registry<Shuffler>::Instance().Find(cell.algorithm, Device::kCpu);
+    if (!verification.ok || cell.device != "cuda" || cpu_method == nullptr ||
+        !shuffler.deterministic() || n > (std::uint64_t{1} << 22) + 1) {
       return verification;
     }
     harness::CellConfig on_cpu = cell;

@@ -10,14 +10,13 @@
 #include <cstdint>
 #include <vector>
 
-namespace retable::shuffle {
+#include "algorithms/shuffle/tuning.hpp"
 
-//! The largest bin whose orders are in the table.
-inline constexpr std::uint32_t kTabledBin = 8;
+namespace retable::shuffle {
 
 struct BinOrders {
   std::uint32_t count[kTabledBin + 1];  //!< size!
-  std::uint32_t first[kTabledBin + 1];  //!< where the orders of a size begin
+  std::uint32_t first[kTabledBin + 1];  //!< begin of the orders of a size
   //! Order x of a size in nibbles: place j takes the slot in nibble j; places past the bin their
   //! own.
   std::vector<std::uint32_t> take;

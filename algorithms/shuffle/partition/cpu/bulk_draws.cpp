@@ -70,15 +70,15 @@ void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t gr
   ScaleHalves(words, digits, digit);
 }
 
-void FillSwapBlocks(const Philox4x32& random, std::uint64_t leaf, std::uint32_t group,
+void FillSwapBlocks(const Philox4x32& random, std::uint64_t bucket, std::uint32_t group,
                     std::uint32_t words[128]) {
-  FillBlocks32(random, SwapIndex(group * 32), LeafStream(leaf), words);
+  FillBlocks32(random, SwapIndex(group * 32), InMemoryStream(bucket), words);
 }
 
-void FillSwapBlocksOf(const Philox4x32& random, std::uint64_t leaf, const std::uint32_t block[32],
+void FillSwapBlocksOf(const Philox4x32& random, std::uint64_t bucket, const std::uint32_t block[32],
                       std::uint32_t words[128]) {
-  FillBlocksOf(random, block, static_cast<std::uint32_t>(SwapIndex(0) >> 32), LeafStream(leaf),
-               words);
+  FillBlocksOf(random, block, static_cast<std::uint32_t>(SwapIndex(0) >> 32),
+               InMemoryStream(bucket), words);
 }
 
 }  // namespace retable::shuffle

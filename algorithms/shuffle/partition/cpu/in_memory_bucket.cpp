@@ -16,27 +16,28 @@ namespace {
 
 // A bin of any size, by definition. `in` and `out` do not overlap.
 template <class Item>
-void ShuffleBin(const Philox4x32& random, std::uint64_t leaf, std::uint32_t bin, std::uint32_t word,
-                const Item* in, Item* out, std::uint32_t size) {
+void ShuffleBin(const Philox4x32& random, std::uint64_t bucket, std::uint32_t bin,
+                std::uint32_t word, const Item* in, Item* out, std::uint32_t size) {
   if (size <= kSmallBin) {
-    const std::uint64_t places = UniformSmallOrder(random, leaf, bin, size, word);
+    const std::uint64_t places = UniformSmallOrder(random, bucket, bin, size, word);
     for (std::uint32_t r = 0; r < size; ++r) out[(places >> (4 * r)) & 15] = in[r];
     return;
   }
   std::copy_n(in, size, out);
-  for (std::uint32_t k = 1; k < size; ++k) std::swap(out[k], out[LargeSwap(random, leaf, bin, k)]);
+  for (std::uint32_t k = 1; k < size; ++k)
+    std::swap(out[k], out[LargeSwap(random, bucket, bin, k)]);
 }
 
 // --- any ---------------------------------------------------------------------------------------
 
 template <class Item>
-void ShuffleAny(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
+void ShuffleAny(const Philox4x32& random, std::uint64_t bucket, const Item* in, Item* out,
                 std::uint32_t m) {
   auto* digit = Scratch<std::uint16_t, struct AnyDigits>((std::size_t{m} + 255) / 256 * 256);
   Item* binned = Scratch<Item, struct AnyItems>(m);
   std::uint32_t start[kBins + 1] = {}, next[kBins];
   for (std::uint32_t s = 0; s < m; s += 256) {
-    FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit + s);
+    FillDigits(random, InMemoryStream(bucket), s >> 8, kBins, digit + s);
     for (std::uint32_t k = s; k < std::min(s + 256, m); ++k) ++start[digit[k] + 1];
   }
   for (std::uint32_t b = 0; b < kBins; ++b) {
@@ -46,15 +47,14 @@ void ShuffleAny(const Philox4x32& random, std::uint64_t leaf, const Item* in, It
   for (std::uint32_t s = 0; s < m; ++s) binned[next[digit[s]]++] = in[s];
   alignas(64) std::uint32_t words[128];
   for (std::uint32_t b = 0; b < kBins; ++b) {
-    if (b % 128 == 0) FillSwapBlocks(random, leaf, b / 128, words);
-    ShuffleBin(random, leaf, b, SwapWord(words, b % 128), binned + start[b], out + start[b],
+    if (b % 128 == 0) FillSwapBlocks(random, bucket, b / 128, words);
+    ShuffleBin(random, bucket, b, SwapWord(words, b % 128), binned + start[b], out + start[b],
                start[b + 1] - start[b]);
   }
 }
 
 // --- sparse ------------------------------------------------------------------------------------
 
-constexpr std::uint32_t kSparse = 1280;
 static_assert(kSparse % 256 == 0);
 
 // Exclusive sums of counts, four at a time in one word.
@@ -74,14 +74,14 @@ void SumsBefore(const std::uint16_t count[kBins], std::uint16_t before[kBins]) {
 
 // The orders of bins that hold two or more, as a difference from "slot r goes to place r". False
 // when one holds more than the table knows.
-bool SparseOrders(const Philox4x32& random, std::uint64_t leaf, const std::uint16_t* bins,
+bool SparseOrders(const Philox4x32& random, std::uint64_t bucket, const std::uint16_t* bins,
                   std::uint32_t count, const std::uint16_t size[kBins], std::uint32_t* order) {
   const BinOrders& table = BinOrders::Table();
   std::uint32_t words[128], blocks[32] = {};
   for (std::uint32_t first = 0; first < count; first += 32) {
     const std::uint32_t many = std::min(32u, count - first);
     for (std::uint32_t k = 0; k < many; ++k) blocks[k] = bins[first + k] / 4;
-    FillSwapBlocksOf(random, leaf, blocks, words);
+    FillSwapBlocksOf(random, bucket, blocks, words);
     for (std::uint32_t k = 0; k < many; ++k) {
       const std::uint32_t bin = bins[first + k];
       if (size[bin] > kTabledBin) return false;
@@ -95,13 +95,13 @@ bool SparseOrders(const Philox4x32& random, std::uint64_t leaf, const std::uint1
   return true;
 }
 
-bool SparseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
-                std::uint16_t* slots) {
+bool SparseBucket(const Philox4x32& random, std::uint64_t bucket, std::uint32_t m,
+                  std::uint16_t* slots) {
   alignas(64) std::uint16_t digit[kSparse], rank[kSparse], shared[kSparse];
   std::uint16_t size[kBins] = {}, before[kBins];
   std::uint32_t many = 0;
   for (std::uint32_t s = 0; s < m; s += 256) {
-    FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit + s);
+    FillDigits(random, InMemoryStream(bucket), s >> 8, kBins, digit + s);
   }
   for (std::uint32_t s = 0; s < m; ++s) {
     const std::uint16_t bin = digit[s], r = size[bin]++;
@@ -110,7 +110,7 @@ bool SparseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
     many += r == 1;
   }
   std::uint32_t order[kBins] = {};
-  if (!SparseOrders(random, leaf, shared, many, size, order)) return false;
+  if (!SparseOrders(random, bucket, shared, many, size, order)) return false;
   SumsBefore(size, before);
   for (std::uint32_t s = 0; s < m; ++s) {
     const std::uint32_t place = ((order[digit[s]] >> (4 * rank[s])) & 15u) ^ rank[s];
@@ -123,25 +123,26 @@ bool SparseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
 
 // The slots that drew each bin, in order. The first eight of all bins lie together, so that they
 // stay in the first-level cache.
-struct Rooms {
+struct PaddedBins {
   std::uint8_t size[kBins];
   alignas(64) std::uint16_t slot[2][kBins][8];
 };
 
-// False when a bin has no room.
-bool FillRooms(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m, Rooms& rooms) {
-  std::fill_n(rooms.size, kBins, std::uint8_t{0});
+// False when a bin overflows.
+bool FillPaddedBins(const Philox4x32& random, std::uint64_t bucket, std::uint32_t m,
+                    PaddedBins& bins) {
+  std::fill_n(bins.size, kBins, std::uint8_t{0});
   alignas(64) std::uint16_t digit[256];
   for (std::uint32_t s = 0; s < m; s += 256) {
-    FillDigits(random, LeafStream(leaf), s >> 8, kBins, digit);
+    FillDigits(random, InMemoryStream(bucket), s >> 8, kBins, digit);
     const std::uint32_t many = std::min(256u, m - s);
     for (std::uint32_t k = 0; k < many; ++k) {
-      const std::uint32_t bin = digit[k], rank = rooms.size[bin]++;
+      const std::uint32_t bin = digit[k], rank = bins.size[bin]++;
       // One item in a hundred is a ninth: worth a branch.
       if (rank < 8) {
-        rooms.slot[0][bin][rank] = static_cast<std::uint16_t>(s + k);
+        bins.slot[0][bin][rank] = static_cast<std::uint16_t>(s + k);
       } else if (rank < 16) {
-        rooms.slot[1][bin][rank - 8] = static_cast<std::uint16_t>(s + k);
+        bins.slot[1][bin][rank - 8] = static_cast<std::uint16_t>(s + k);
       } else {
         return false;
       }
@@ -150,19 +151,19 @@ bool FillRooms(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m, Ro
   return true;
 }
 
-// 128 bins on their way out.
+// 128 bins whose orders are looked up together.
 struct BinGroup {
   std::uint32_t first;                   // bin
   alignas(64) std::uint32_t words[128];  // see SwapWord
   alignas(64) std::uint32_t take[128];   // orders
-  std::uint64_t odd[2];                  // bits of bins that the table has not
+  std::uint64_t odd[2];                  // bits of bins whose order is not in the table
   std::uint32_t begin[128];              // places
 };
 
-void LookUpOrders(const Rooms& rooms, const BinOrders& table, BinGroup& group) {
+void LookUpOrders(const PaddedBins& bins, const BinOrders& table, BinGroup& group) {
   group.odd[0] = group.odd[1] = 0;
   for (std::uint32_t b = 0; b < 128; ++b) {
-    const std::uint32_t held = rooms.size[group.first + b], size = std::min(held, kTabledBin);
+    const std::uint32_t held = bins.size[group.first + b], size = std::min(held, kTabledBin);
     const std::uint64_t product =
         static_cast<std::uint64_t>(SwapWord(group.words, b)) * table.count[size];
     group.take[b] = table.take[table.first[size] + (product >> 32)];
@@ -174,21 +175,21 @@ void LookUpOrders(const Rooms& rooms, const BinOrders& table, BinGroup& group) {
 
 // Writes each bin's eight first in order; what is too much the next bins overwrite, so that there
 // is no branch on a size. Returns the sum of the sizes and `place`.
-std::uint32_t WriteSlots(const Rooms& rooms, BinGroup& group, std::uint32_t place,
+std::uint32_t WriteSlots(const PaddedBins& bins, BinGroup& group, std::uint32_t place,
                          std::uint16_t* slots) {
   for (std::uint32_t b = 0; b < 128; ++b) {
-    const std::uint16_t* room = rooms.slot[0][group.first + b];
+    const std::uint16_t* held = bins.slot[0][group.first + b];
     const std::uint32_t take = group.take[b];
     group.begin[b] = place;
-    for (std::uint32_t j = 0; j < 8; ++j) slots[place + j] = room[(take >> (4 * j)) & 7];
-    place += rooms.size[group.first + b];
+    for (std::uint32_t j = 0; j < 8; ++j) slots[place + j] = held[(take >> (4 * j)) & 7];
+    place += bins.size[group.first + b];
   }
   return place;
 }
 
 #if defined(RETABLE_X86)
-RETABLE_AVX2 std::uint32_t WriteSlotsAvx2(const Rooms& rooms, BinGroup& group, std::uint32_t place,
-                                          std::uint16_t* slots) {
+RETABLE_AVX2 std::uint32_t WriteSlotsAvx2(const PaddedBins& bins, BinGroup& group,
+                                          std::uint32_t place, std::uint16_t* slots) {
   const __m128i nibble = _mm_set1_epi8(15), second = _mm_set1_epi16(0x0100);
   for (std::uint32_t b = 0; b < 128; ++b) {
     const __m128i take = _mm_cvtsi32_si128(static_cast<int>(group.take[b]));
@@ -197,16 +198,16 @@ RETABLE_AVX2 std::uint32_t WriteSlotsAvx2(const Rooms& rooms, BinGroup& group, s
     // Slot k is bytes 2 k and 2 k + 1.
     const __m128i twice = _mm_add_epi8(numbers, numbers);
     const __m128i bytes = _mm_add_epi8(_mm_unpacklo_epi8(twice, twice), second);
-    const __m128i room =
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(rooms.slot[0][group.first + b]));
+    const __m128i held =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(bins.slot[0][group.first + b]));
     group.begin[b] = place;
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(slots + place), _mm_shuffle_epi8(room, bytes));
-    place += rooms.size[group.first + b];
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(slots + place), _mm_shuffle_epi8(held, bytes));
+    place += bins.size[group.first + b];
   }
   return place;
 }
 
-RETABLE_AVX512 void LookUpOrdersAvx512(const Rooms& rooms, const BinOrders& table,
+RETABLE_AVX512 void LookUpOrdersAvx512(const PaddedBins& bins, const BinOrders& table,
                                        BinGroup& group) {
   constexpr __mmask16 kAll = 0xFFFF, kOdd = 0xAAAA;
   const __m512i turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -217,7 +218,7 @@ RETABLE_AVX512 void LookUpOrdersAvx512(const Rooms& rooms, const BinOrders& tabl
   std::uint16_t odd[8];
   for (std::uint32_t b = 0; b < 128; b += 16) {
     const __m512i held = _mm512_maskz_cvtepu8_epi32(
-        kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(rooms.size + group.first + b)));
+        kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bins.size + group.first + b)));
     const __m512i size = _mm512_maskz_min_epu32(kAll, held, largest);
     __m512i word = _mm512_setzero_si512();
     const auto row = [&](int w) {
@@ -247,57 +248,58 @@ RETABLE_AVX512 void LookUpOrdersAvx512(const Rooms& rooms, const BinOrders& tabl
   std::memcpy(group.odd, odd, sizeof odd);
 }
 
-RETABLE_AVX512 std::uint32_t WriteSlotsAvx512(const Rooms& rooms, BinGroup& group,
+RETABLE_AVX512 std::uint32_t WriteSlotsAvx512(const PaddedBins& bins, BinGroup& group,
                                               std::uint32_t place, std::uint16_t* slots) {
   const __m512i shifts = _mm512_setr_epi64(0, 4, 8, 12, 16, 20, 24, 28);
   for (std::uint32_t b = 0; b < 128; ++b) {
     const __m512i take = _mm512_maskz_srlv_epi64(0xFF, _mm512_set1_epi64(group.take[b]), shifts);
-    const __m128i room =
-        _mm_load_si128(reinterpret_cast<const __m128i*>(rooms.slot[0][group.first + b]));
+    const __m128i held =
+        _mm_load_si128(reinterpret_cast<const __m128i*>(bins.slot[0][group.first + b]));
     group.begin[b] = place;
     _mm_storeu_si128(
         reinterpret_cast<__m128i*>(slots + place),
-        _mm_maskz_permutexvar_epi16(0xFF, _mm512_maskz_cvtepi64_epi16(0xFF, take), room));
-    place += rooms.size[group.first + b];
+        _mm_maskz_permutexvar_epi16(0xFF, _mm512_maskz_cvtepi64_epi16(0xFF, take), held));
+    place += bins.size[group.first + b];
   }
   return place;
 }
 
 #endif
 
-std::uint32_t WriteGroup(const Rooms& rooms, BinGroup& group, std::uint32_t place,
+std::uint32_t WriteGroup(const PaddedBins& bins, BinGroup& group, std::uint32_t place,
                          std::uint16_t* slots) {
   const BinOrders& table = BinOrders::Table();
 #if defined(RETABLE_X86)
   if (HasAvx512()) {
-    LookUpOrdersAvx512(rooms, table, group);
-    return WriteSlotsAvx512(rooms, group, place, slots);
+    LookUpOrdersAvx512(bins, table, group);
+    return WriteSlotsAvx512(bins, group, place, slots);
   }
 #endif
-  LookUpOrders(rooms, table, group);
+  LookUpOrders(bins, table, group);
 #if defined(RETABLE_X86)
-  if (HasAvx2()) return WriteSlotsAvx2(rooms, group, place, slots);
+  if (HasAvx2()) return WriteSlotsAvx2(bins, group, place, slots);
 #endif
-  return WriteSlots(rooms, group, place, slots);
+  return WriteSlots(bins, group, place, slots);
 }
 
-bool DenseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
-               std::uint16_t* slots) {
-  Rooms& rooms = *Scratch<Rooms>(1);
-  if (!FillRooms(random, leaf, m, rooms)) return false;
+bool DenseBucket(const Philox4x32& random, std::uint64_t bucket, std::uint32_t m,
+                 std::uint16_t* slots) {
+  PaddedBins& bins = *Scratch<PaddedBins>(1);
+  if (!FillPaddedBins(random, bucket, m, bins)) return false;
   BinGroup group;
   std::uint32_t place = 0;
   for (group.first = 0; group.first < kBins; group.first += 128) {
-    FillSwapBlocks(random, leaf, group.first / 128, group.words);
-    place = WriteGroup(rooms, group, place, slots);
+    FillSwapBlocks(random, bucket, group.first / 128, group.words);
+    place = WriteGroup(bins, group, place, slots);
     for (std::uint32_t half = 0; half < 2; ++half) {
       for (std::uint64_t odd = group.odd[half]; odd != 0; odd &= odd - 1) {
         const std::uint32_t b = 64 * half + static_cast<std::uint32_t>(std::countr_zero(odd));
-        const std::uint32_t bin = group.first + b, size = rooms.size[bin];
+        const std::uint32_t bin = group.first + b, size = bins.size[bin];
         std::uint16_t held[16];
         for (const int half_of : {0, 1})
-          std::copy_n(rooms.slot[half_of][bin], 8, held + 8 * half_of);
-        ShuffleBin(random, leaf, bin, SwapWord(group.words, b), held, slots + group.begin[b], size);
+          std::copy_n(bins.slot[half_of][bin], 8, held + 8 * half_of);
+        ShuffleBin(random, bucket, bin, SwapWord(group.words, b), held, slots + group.begin[b],
+                   size);
       }
     }
   }
@@ -307,27 +309,27 @@ bool DenseLeaf(const Philox4x32& random, std::uint64_t leaf, std::uint32_t m,
 }  // namespace
 
 template <class Item>
-void ShuffleLeaf(const Philox4x32& random, std::uint64_t leaf, const Item* in, Item* out,
-                 std::uint32_t m) {
-  alignas(64) std::uint16_t slots[kLeafCapacity + 8];  // slots[j] goes to place j
-  if (m > kLeafCapacity ||
-      !(m <= kSparse ? SparseLeaf(random, leaf, m, slots) : DenseLeaf(random, leaf, m, slots))) {
-    return ShuffleAny(random, leaf, in, out, m);
+void ShuffleInMemory(const Philox4x32& random, std::uint64_t bucket, const Item* in, Item* out,
+                     std::uint32_t m) {
+  alignas(64) std::uint16_t slots[kInMemoryCapacity + 8];  // slots[j] goes to place j
+  if (m > kInMemoryCapacity || !(m <= kSparse ? SparseBucket(random, bucket, m, slots)
+                                              : DenseBucket(random, bucket, m, slots))) {
+    return ShuffleAny(random, bucket, in, out, m);
   }
-  if (in == out) in = std::copy_n(in, m, Scratch<Item, struct LeafCopy>(m)) - m;
+  if (in == out) in = std::copy_n(in, m, Scratch<Item, struct BucketCopy>(m)) - m;
   for (std::uint32_t j = 0; j < m; ++j) out[j] = in[slots[j]];
 }
 
 namespace {
 
-// Leaves on their way: items[start[q]], ... of each, size[q] of them.
+// In-memory buckets between split and shuffle: bucket q is items[start[q]], ..., size[q] of them.
 template <class Item>
 struct Split {
   Item* items;
   std::uint32_t start[kMaxDigits], size[kMaxDigits];
 };
 
-// Items [s, s + count) of a few parts, by their digits.
+// Appends `count` items to the buckets that their digits name.
 template <class Item>
 void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, const Item* in, Item* items,
                    std::uint32_t* next) {
@@ -335,17 +337,15 @@ void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, const Item* 
 }
 
 #if defined(RETABLE_X86)
-constexpr std::uint32_t kFewLeaves = 6;
-
-// With few parts the counters are the cost, each waiting for its last increment: 8 items at once
-// are compressed to those of each part instead. Writes up to 8 items behind the last of a part.
+// With few buckets the counters are the cost, each waiting for its last increment: 8 items at once
+// are compressed to those of each bucket instead. Writes up to 8 items behind the last of a bucket.
 RETABLE_AVX512 void AppendFewAvx512(const std::uint16_t* digit, std::uint32_t count,
-                                    std::uint32_t leaves, const std::uint64_t* in,
+                                    std::uint32_t buckets, const std::uint64_t* in,
                                     std::uint64_t* items, std::uint32_t* next) {
   for (std::uint32_t k = 0; k + 8 <= count; k += 8) {
     const __m512i eight = _mm512_loadu_si512(in + k);
     const __m128i digits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(digit + k));
-    for (std::uint32_t q = 0; q < leaves; ++q) {
+    for (std::uint32_t q = 0; q < buckets; ++q) {
       const __mmask8 mine = _mm_cmpeq_epi16_mask(digits, _mm_set1_epi16(static_cast<short>(q)));
       _mm512_storeu_si512(items + next[q], _mm512_maskz_compress_epi64(mine, eight));
       next[q] += static_cast<std::uint32_t>(__builtin_popcount(mine));
@@ -355,10 +355,10 @@ RETABLE_AVX512 void AppendFewAvx512(const std::uint16_t* digit, std::uint32_t co
   AppendByDigit(digit + done, count - done, in + done, items, next);
 }
 
-void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t leaves,
+void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t buckets,
                    const std::uint64_t* in, std::uint64_t* items, std::uint32_t* next) {
-  if (leaves <= kFewLeaves && HasAvx512()) {
-    return AppendFewAvx512(digit, count, leaves, in, items, next);
+  if (buckets <= kFewBuckets && HasAvx512()) {
+    return AppendFewAvx512(digit, count, buckets, in, items, next);
   }
   AppendByDigit(digit, count, in, items, next);
 }
@@ -369,72 +369,74 @@ void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_
   AppendByDigit(digit, count, in, items, next);
 }
 
-// In one pass, into rooms. False when one was too small.
+// In one pass, into padded buckets. False when one overflows.
 template <class Item>
-bool SplitIntoRooms(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
-                    const Item* in, std::uint32_t m, std::uint32_t room, Split<Item>& split) {
-  // Should all items draw the last digit, they still find memory.
-  split.items = Scratch<Item, struct LeafItems>(std::size_t{leaves} * room + m + 8);
+bool SplitIntoPaddedBuckets(const Philox4x32& random, std::uint64_t stream, std::uint32_t buckets,
+                            const Item* in, std::uint32_t m, std::uint32_t capacity,
+                            Split<Item>& split) {
+  // The last bucket has room for all items.
+  split.items = Scratch<Item, struct BucketItems>(std::size_t{buckets} * capacity + m + 8);
   std::uint32_t next[kMaxDigits];
-  for (std::uint32_t q = 0; q < leaves; ++q) next[q] = split.start[q] = q * room;
+  for (std::uint32_t q = 0; q < buckets; ++q) next[q] = split.start[q] = q * capacity;
   alignas(64) std::uint16_t digit[256];
   for (std::uint32_t s = 0; s < m; s += 256) {
-    FillDigits(random, stream, s >> 8, leaves, digit);
-    AppendByDigit(digit, std::min(256u, m - s), leaves, in + s, split.items, next);
+    FillDigits(random, stream, s >> 8, buckets, digit);
+    AppendByDigit(digit, std::min(256u, m - s), buckets, in + s, split.items, next);
   }
   std::uint32_t most = 0;
-  for (std::uint32_t q = 0; q < leaves; ++q) {
+  for (std::uint32_t q = 0; q < buckets; ++q) {
     split.size[q] = next[q] - split.start[q];
     most = std::max(most, split.size[q]);
   }
-  return most + 8 <= room;
+  return most + 8 <= capacity;
 }
 
-// For leaves of any size: counts first.
+// For buckets of any size: counts first.
 template <class Item>
-void SplitCounted(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
+void SplitCounted(const Philox4x32& random, std::uint64_t stream, std::uint32_t buckets,
                   const Item* in, std::uint32_t m, Split<Item>& split) {
-  split.items = Scratch<Item, struct LeafItems>(m);
-  std::fill_n(split.size, leaves, 0u);
-  ForEachDigit(random, stream, leaves, 0, m,
+  split.items = Scratch<Item, struct BucketItems>(m);
+  std::fill_n(split.size, buckets, 0u);
+  ForEachDigit(random, stream, buckets, 0, m,
                [&](std::uint64_t, std::uint32_t digit) { ++split.size[digit]; });
   std::uint32_t next[kMaxDigits], sum = 0;
-  for (std::uint32_t q = 0; q < leaves; ++q) {
+  for (std::uint32_t q = 0; q < buckets; ++q) {
     next[q] = split.start[q] = sum;
     sum += split.size[q];
   }
-  ForEachDigit(random, stream, leaves, 0, m,
+  ForEachDigit(random, stream, buckets, 0, m,
                [&](std::uint64_t s, std::uint32_t digit) { split.items[next[digit]++] = in[s]; });
 }
 
 }  // namespace
 
 template <class Item>
-void ShuffleLeaves(const Philox4x32& random, std::uint64_t stream, std::uint32_t leaves,
-                   std::uint64_t first, const Item* in, Item* out, std::uint32_t m, bool parallel,
-                   std::uint32_t room) {
+void SplitAndShuffle(const Philox4x32& random, std::uint64_t stream, std::uint32_t buckets,
+                     std::uint64_t first, const Item* in, Item* out, std::uint32_t m, bool parallel,
+                     std::uint32_t capacity) {
   Split<Item> split;
-  if (!SplitIntoRooms(random, stream, leaves, in, m, room, split)) {
-    SplitCounted(random, stream, leaves, in, m, split);
+  if (!SplitIntoPaddedBuckets(random, stream, buckets, in, m, capacity, split)) {
+    SplitCounted(random, stream, buckets, in, m, split);
   }
   std::uint32_t begin[kMaxDigits], sum = 0;
-  for (std::uint32_t q = 0; q < leaves; ++q) {
+  for (std::uint32_t q = 0; q < buckets; ++q) {
     begin[q] = sum;
     sum += split.size[q];
   }
-  const auto shuffle_leaf = [&](std::uint64_t q) {
-    ShuffleLeaf(random, first + q, split.items + split.start[q], out + begin[q], split.size[q]);
+  const auto shuffle_bucket = [&](std::uint64_t q) {
+    ShuffleInMemory(random, first + q, split.items + split.start[q], out + begin[q], split.size[q]);
   };
-  if (parallel) return ParallelFor(leaves, shuffle_leaf);
-  for (std::uint64_t q = 0; q < leaves; ++q) shuffle_leaf(q);
+  if (parallel) return ParallelFor(buckets, shuffle_bucket);
+  for (std::uint64_t q = 0; q < buckets; ++q) shuffle_bucket(q);
 }
 
-#define RETABLE_LEAVES(Item)                                                                      \
-  template void ShuffleLeaf(const Philox4x32&, std::uint64_t, const Item*, Item*, std::uint32_t); \
-  template void ShuffleLeaves(const Philox4x32&, std::uint64_t, std::uint32_t, std::uint64_t,     \
-                              const Item*, Item*, std::uint32_t, bool, std::uint32_t)
-RETABLE_LEAVES(std::uint32_t);
-RETABLE_LEAVES(std::uint64_t);
-RETABLE_LEAVES(Item16);
+#define RETABLE_IN_MEMORY(Item)                                                                 \
+  template void ShuffleInMemory(const Philox4x32&, std::uint64_t, const Item*, Item*,           \
+                                std::uint32_t);                                                 \
+  template void SplitAndShuffle(const Philox4x32&, std::uint64_t, std::uint32_t, std::uint64_t, \
+                                const Item*, Item*, std::uint32_t, bool, std::uint32_t)
+RETABLE_IN_MEMORY(std::uint32_t);
+RETABLE_IN_MEMORY(std::uint64_t);
+RETABLE_IN_MEMORY(Item16);
 
 }  // namespace retable::shuffle

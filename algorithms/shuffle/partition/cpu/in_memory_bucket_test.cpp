@@ -15,11 +15,11 @@ namespace retable::shuffle {
 namespace {
 
 // The definition: a stable sort by digit, then the swaps of each bin.
-std::vector<std::uint64_t> LeafByDefinition(const Philox4x32& random, std::uint64_t leaf,
-                                            std::uint32_t m) {
+std::vector<std::uint64_t> BucketByDefinition(const Philox4x32& random, std::uint64_t bucket,
+                                              std::uint32_t m) {
   std::vector<std::vector<std::uint64_t>> bins(kBins);
   for (std::uint64_t s = 0; s < m; ++s) {
-    const auto block = DigitBlock(random, LeafStream(leaf), s / 256, s % 32);
+    const auto block = DigitBlock(random, InMemoryStream(bucket), s / 256, s % 32);
     bins[Digit(block, static_cast<int>(s / 32 % 8), kBins)].push_back(s);
   }
   std::vector<std::uint64_t> order;
@@ -28,11 +28,11 @@ std::vector<std::uint64_t> LeafByDefinition(const Philox4x32& random, std::uint6
     const auto size = static_cast<std::uint32_t>(bin.size());
     if (size <= kSmallBin) {
       const auto places =
-          UniformSmallOrder(random, leaf, b, size, SwapBlock(random, leaf, b / 4).word[b % 4]);
+          UniformSmallOrder(random, bucket, b, size, SwapBlock(random, bucket, b / 4).word[b % 4]);
       for (std::uint32_t r = 0; r < size; ++r) bin[(places >> (4 * r)) & 15] = bins[b][r];
     } else {
       for (std::uint32_t k = 1; k < size; ++k) {
-        std::swap(bin[k], bin[LargeSwap(random, leaf, b, k)]);
+        std::swap(bin[k], bin[LargeSwap(random, bucket, b, k)]);
       }
     }
     order.insert(order.end(), bin.begin(), bin.end());
@@ -65,13 +65,13 @@ std::vector<Item> Numbered(std::uint64_t m) {
 
 // Apart and in place; what lies behind the output stays as it was.
 template <class Item>
-void ExpectByDefinition(std::uint64_t seed, std::uint64_t leaf, std::uint32_t m) {
+void ExpectByDefinition(std::uint64_t seed, std::uint64_t bucket, std::uint32_t m) {
   const Philox4x32 random = Philox4x32::FromSeed(seed);
-  const auto expected = LeafByDefinition(random, leaf, m);
+  const auto expected = BucketByDefinition(random, bucket, m);
   const auto items = Numbered<Item>(m + 16);
   std::vector<Item> out = items, same = items;
-  ShuffleLeaf(random, leaf, items.data(), out.data(), m);
-  ShuffleLeaf(random, leaf, same.data(), same.data(), m);
+  ShuffleInMemory(random, bucket, items.data(), out.data(), m);
+  ShuffleInMemory(random, bucket, same.data(), same.data(), m);
   for (std::uint64_t i = 0; i < m + 16; ++i) {
     const std::uint64_t wanted = i < m ? expected[i] : i;
     ASSERT_EQ(IndexOf(out[i]), wanted) << m << " items of " << sizeof(Item) << ", place " << i;
@@ -79,7 +79,7 @@ void ExpectByDefinition(std::uint64_t seed, std::uint64_t leaf, std::uint32_t m)
   }
 }
 
-TEST(Leaf, FollowsItsDefinitionAtEverySize) {
+TEST(InMemoryBucket, FollowsItsDefinitionAtEverySize) {
   for (const std::uint32_t m : {0u, 1u, 2u, 3u, 8u, 63u, 255u, 256u, 257u, 1000u, 1279u, 1280u,
                                 1281u, 1282u, 2047u, 4097u, 6620u, 7167u, 7168u}) {
     ExpectByDefinition<std::uint64_t>(m + 1, 0, m);
@@ -89,36 +89,36 @@ TEST(Leaf, FollowsItsDefinitionAtEverySize) {
 }
 
 // Bins of more than 8, 12 and 16 slots; more items than fast memory holds.
-TEST(Leaf, OverCapacityFollowsItsDefinition) {
-  ExpectByDefinition<std::uint64_t>(5, 3, kLeafCapacity + 1);
+TEST(InMemoryBucket, OverCapacityFollowsItsDefinition) {
+  ExpectByDefinition<std::uint64_t>(5, 3, kInMemoryCapacity + 1);
   ExpectByDefinition<std::uint64_t>(6, 3, 40000);
   ExpectByDefinition<std::uint32_t>(7, 4, 20000);
   ExpectByDefinition<Item16>(8, 5, 20000);
 }
 
-// One full leaf in five hundred has a bin of more than 16 slots.
-TEST(Leaf, ABinOverItsRoomFollowsTheDefinition) {
+// One full in-memory bucket in five hundred has a bin of more than 16 slots.
+TEST(InMemoryBucket, ABinOverItsPaddingFollowsTheDefinition) {
   std::uint64_t found = 0;
   for (std::uint64_t seed = 1; seed < 20000 && found < 2; ++seed) {
     const Philox4x32 random = Philox4x32::FromSeed(seed);
     std::vector<std::uint32_t> size(kBins, 0);
-    ForEachDigit(random, LeafStream(0), kBins, 0, kLeafCapacity,
+    ForEachDigit(random, InMemoryStream(0), kBins, 0, kInMemoryCapacity,
                  [&](std::uint64_t, std::uint32_t digit) { ++size[digit]; });
     if (*std::max_element(size.begin(), size.end()) <= 16) continue;
     ++found;
-    ExpectByDefinition<std::uint64_t>(seed, 0, kLeafCapacity);
+    ExpectByDefinition<std::uint64_t>(seed, 0, kInMemoryCapacity);
   }
   EXPECT_EQ(found, 2u);
 }
 
-TEST(Leaf, RoomsTooSmallChangeNothing) {
-  const std::uint32_t m = 30011, leaves = 5;
+TEST(InMemoryBucket, PaddingTooSmallChangeNothing) {
+  const std::uint32_t m = 30011, buckets = 5;
   const Philox4x32 random = Philox4x32::FromSeed(11);
   const auto items = Numbered<std::uint64_t>(m);
   std::vector<std::uint64_t> roomy(m), tight(m), parallel(m);
-  ShuffleLeaves(random, kFirstStream, leaves, 40, items.data(), roomy.data(), m, false);
-  ShuffleLeaves(random, kFirstStream, leaves, 40, items.data(), tight.data(), m, false, 5900);
-  ShuffleLeaves(random, kFirstStream, leaves, 40, items.data(), parallel.data(), m, true);
+  SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), roomy.data(), m, false);
+  SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), tight.data(), m, false, 5900);
+  SplitAndShuffle(random, kFirstStream, buckets, 40, items.data(), parallel.data(), m, true);
   EXPECT_EQ(roomy, tight);
   EXPECT_EQ(roomy, parallel);
   std::sort(roomy.begin(), roomy.end());
@@ -126,16 +126,17 @@ TEST(Leaf, RoomsTooSmallChangeNothing) {
 }
 
 // Whatever vectors a processor has, the order is the same.
-TEST(Leaf, OrdersDoNotDependOnTheVectors) {
+TEST(InMemoryBucket, OrdersDoNotDependOnTheVectors) {
   const std::uint32_t m = 40000;
   const Philox4x32 random = Philox4x32::FromSeed(21);
   const auto items = Numbered<std::uint64_t>(m);
   std::vector<std::vector<std::uint64_t>> orders;
   for (const int bits : {512, 256, 0}) {
     widest_vectors = bits;
-    for (const std::uint32_t leaves : {3u, 7u, 40u}) {  // few, and full; many; sparse
+    for (const std::uint32_t buckets : {3u, 7u, 40u}) {  // few, and full; many; sparse
       orders.emplace_back(m);
-      ShuffleLeaves(random, kFirstStream, leaves, 9, items.data(), orders.back().data(), m, false);
+      SplitAndShuffle(random, kFirstStream, buckets, 9, items.data(), orders.back().data(), m,
+                      false);
     }
     ExpectByDefinition<std::uint64_t>(31, 2, 7000);
     ExpectByDefinition<std::uint32_t>(32, 3, 700);

@@ -10,6 +10,7 @@
 #include "algorithms/shuffle/partition/cpu/in_memory_bucket.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
@@ -19,22 +20,19 @@ namespace {
 template <class Item>
 void ShuffleBucket(const Philox4x32& random, const PartitionPlan& plan, std::uint64_t bucket,
                    Item* items, std::uint32_t m) {
-  const std::uint32_t leaves = plan.leaves_per_bucket;
-  if (leaves == 1) return ShuffleLeaf(random, bucket, items, items, m);
-  ShuffleLeaves(random, SecondStream(bucket), leaves, bucket * leaves, items, items, m, false);
+  const std::uint32_t buckets = plan.in_memory_per_bucket;
+  if (buckets == 1) return ShuffleInMemory(random, bucket, items, items, m);
+  SplitAndShuffle(random, SecondStream(bucket), buckets, bucket * buckets, items, items, m, false);
 }
-
-// So few items are left to one thread.
-constexpr std::uint64_t kOneThread = std::uint64_t{1} << 18;
 
 template <class Item>
 void PartitionShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed) {
   const PartitionPlan plan = MakePartitionPlan(n);
   const Philox4x32 random = Philox4x32::FromSeed(seed);
-  if (plan.buckets == 1) return ShuffleLeaf(random, 0, in, out, static_cast<std::uint32_t>(n));
-  if (plan.leaves_per_bucket == 1 && (n <= kOneThread || AvailableThreads() == 1)) {
-    return ShuffleLeaves(random, kFirstStream, plan.buckets, 0, in, out,
-                         static_cast<std::uint32_t>(n), true);
+  if (plan.buckets == 1) return ShuffleInMemory(random, 0, in, out, static_cast<std::uint32_t>(n));
+  if (plan.in_memory_per_bucket == 1 && (n <= kOneThread || AvailableThreads() == 1)) {
+    return SplitAndShuffle(random, kFirstStream, plan.buckets, 0, in, out,
+                           static_cast<std::uint32_t>(n), true);
   }
   const auto start = SplitByDigits(
       plan.buckets, in, out, n, [&](std::uint64_t begin, std::uint64_t end, auto&& visit) {

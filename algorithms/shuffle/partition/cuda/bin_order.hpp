@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The order of one bin of a leaf as the GPU makes it: its slots sorted, then sent to the places
-//! that the bin's word names. Host-device, so that tests need no GPU.
+//! The order of one bin of an in-memory bucket as the GPU makes it: its slots sorted, then sent to
+//! the places that the bin's word names. Host-device, so that tests need no GPU.
 //!
 //! The slots of a bin come in any order. Two bins are sorted at once, in the halves of a word, by a
 //! network of 19 comparisons. The word's swaps (partition/partition.hpp) of the first six slots are
@@ -10,13 +10,11 @@
 #include <cstdint>
 
 #include "algorithms/shuffle/partition/partition.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 
 namespace retable::shuffle {
 
-//! Bins of up to so many slots have their orders in the table.
-inline constexpr std::uint32_t kReadBin = 6;
-//! Bins of up to so many are sorted in pairs.
-inline constexpr std::uint32_t kPairedBin = 8;
+//! Orders of all sizes up to kReadBin.
 inline constexpr std::uint32_t kReadOrders = 1 + 1 + 2 + 6 + 24 + 120 + 720;
 
 //! Order x of a size: slot r goes to place nibble r. `scale[size]` is size! under the entry where

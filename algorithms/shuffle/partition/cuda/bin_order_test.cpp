@@ -6,7 +6,7 @@ namespace retable::shuffle {
 namespace {
 
 // A network that sorts all rows of zeros and ones sorts everything.
-TEST(LeafOrders, NetworksSort) {
+TEST(BinOrder, NetworksSort) {
   for (std::uint32_t ones = 0; ones < 256; ++ones) {
     std::uint32_t v[8];
     for (int i = 0; i < 8; ++i) v[i] = ((ones >> i) & 1) | (((~ones >> i) & 1) << 16);
@@ -43,7 +43,7 @@ void ExpectSwaps() {
   }
 }
 
-TEST(LeafOrders, AreThoseOfTheSwaps) {
+TEST(BinOrder, AreThoseOfTheSwaps) {
   ExpectSwaps<8>();
   ExpectSwaps<12>();
 }

@@ -1,33 +1,25 @@
 #pragma once
 //! @file
-//! Last pass of the partition shuffle on the GPU: leaves shuffled in shared memory.
+//! Last pass of the partition shuffle on the GPU: in-memory buckets, shuffled in shared memory.
 //!
-//! What is made is the order of the leaf's 16-bit slots; the items come meanwhile, by the copy
-//! engine. A slot goes to a row of its bin's column, as one atomic addition says: in any order,
-//! without a count beforehand. A thread then owns four bins of about four slots each, sorts the
-//! slots of two at a time in registers, reads their orders from a table
-//! (partition/cuda/bin_order.hpp) and sends each slot to its place. The few bins of more than eight
-//! slots are listed by their owners for two warps that own none. At the end items are read by slot
-//! and written in a stream, 16 bytes a store. Two leaves an SM, so that one computes while the
-//! other waits. Four barriers. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 85
-//! instructions an item.
+//! The kernel orders the bucket's 16-bit slots while the copy engine loads the items. A slot goes
+//! to a row of its bin's column, which one atomic addition gives: in any order, without a count
+//! beforehand. A thread then owns four bins of about four slots each, sorts the slots of two at a
+//! time in registers, reads their orders from a table (partition/cuda/bin_order.hpp) and sends each
+//! slot to its place. The few bins of more than eight slots are listed by their owners for two
+//! warps that own none. At the end items are read by slot and written in a stream, 16 bytes a
+//! store. Two buckets share a multiprocessor, so that one computes while the other waits. Four
+//! barriers. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 85 instructions an item.
 
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/partition/cuda/bin_order.hpp"
 #include "algorithms/shuffle/partition/partition.hpp"
 #include "algorithms/shuffle/philox/rounds.hpp"
+#include "algorithms/shuffle/tuning.cuh"
 
 namespace retable::shuffle {
 
-inline constexpr int kLeafWarps = 16;
-inline constexpr std::uint32_t kLeafThreads = kLeafWarps * 32;
-inline constexpr std::uint32_t kBinOwners = kBins / 4;  //!< threads; the last two warps own none
-inline constexpr std::uint32_t kRows = 10;        //!< slots of a bin that find room in its column
-inline constexpr std::uint32_t kMostAside = 64;   //!< slots without: four are expected
-inline constexpr std::uint32_t kMostLarge = 128;  //!< bins of more than eight: 24 are expected
-inline constexpr std::uint32_t kLargestBin = 31;  //!< one in 10^17 has more
-
-//! Where leaves too large for shared memory are put aside: `used` counts items taken.
+//! Global memory for buckets too large for shared memory: `used` counts items taken.
 template <class Item>
 struct Overflow {
   Item* items;
@@ -36,89 +28,89 @@ struct Overflow {
   std::uint32_t* used;
 };
 
-//! Shared memory of a leaf.
+//! Shared memory of a bucket.
 template <class Item>
-struct LeafMemory {
-  std::uint64_t barrier;                //!< of the items' load
-  std::uint32_t aside_used;             //!< slots in `aside`, or more than there is room for
-  std::uint32_t too_large;              //!< not 0: a bin of more than kLargestBin slots
-  std::uint32_t listed;                 //!< bins in `large`, or more than there is room for
-  std::uint32_t warps[kLeafWarps + 1];  //!< slots of a warp's bins
-  std::uint32_t aside[kMostAside];      //!< bin << 16 | slot
-  std::uint32_t large[kMostLarge];      //!< slots before it of its owner's << 16 | size << 11 | bin
-  std::uint16_t before[kBinOwners];     //!< slots of earlier bins of the owner's warp
+struct BucketMemory {
+  std::uint64_t barrier;                  //!< barrier of the items' load
+  std::uint32_t aside_used;               //!< slots in `aside`, or more than there is room for
+  std::uint32_t too_large;                //!< not 0: a bin of more than kLargestBin slots
+  std::uint32_t listed;                   //!< bins in `large`, or more than there is room for
+  std::uint32_t warps[kBucketWarps + 1];  //!< slots of a warp's bins
+  std::uint32_t aside[kMostAside];        //!< bin << 16 | slot
+  std::uint32_t large[kMostLarge];   //!< slots before it of its owner's << 16 | size << 11 | bin
+  std::uint16_t before[kBinOwners];  //!< slots of earlier bins of the owner's warp
   alignas(16) ReadOrders orders;
   alignas(16) std::uint16_t rows[kRows][kBins];  //!< slots that drew a bin, 0xFFFF where none did
   union {
-    alignas(16) std::uint32_t count[kBins];             //!< until the places are known
-    alignas(16) std::uint16_t slot[kLeafCapacity + 8];  //!< of each place
+    alignas(16) std::uint32_t count[kBins];                 //!< until the places are known
+    alignas(16) std::uint16_t slot[kInMemoryCapacity + 8];  //!< slot of each place
   };
-  alignas(16) Item items[kLeafCapacity + 16 / sizeof(Item)];
+  alignas(16) Item items[kInMemoryCapacity + 16 / sizeof(Item)];
 };
 
-static_assert(sizeof(LeafMemory<std::uint64_t>) <= 233472 / 2 - 1024 - 128,
+static_assert(sizeof(BucketMemory<std::uint64_t>) <= kSharedBytes90 / 2 - 1024 - 128,
               "two blocks share a multiprocessor of compute capability 9.0");
 
 inline constexpr ReadOrders kMadeReadOrders = MakeReadOrders();
 static __device__ const ReadOrders kReadOrdersOnDevice = kMadeReadOrders;
 
-//! Shuffles the items of a leaf of any size in global memory: thread t gathers the slots of bins
-//! t, t + 512, .... Slow, and all but never needed.
+//! Shuffles a bucket of any size in global memory: thread t gathers the slots of bins t, t + 512,
+//! .... Slow, and almost never needed.
 template <class Item>
-__device__ __noinline__ void ShuffleLargeLeaf(const Philox4x32& random, std::uint64_t leaf,
-                                              const Overflow<Item>& overflow, const Item* in,
-                                              Item* out, std::uint32_t m, std::uint32_t* warps) {
+__device__ __noinline__ void ShuffleLargeBucket(const Philox4x32& random, std::uint64_t bucket,
+                                                const Overflow<Item>& overflow, const Item* in,
+                                                Item* out, std::uint32_t m, std::uint32_t* warps) {
   __shared__ std::uint32_t aside;
   if (threadIdx.x == 0) aside = atomicAdd(overflow.used, m);
   __syncthreads();
   if (aside + m > overflow.capacity) __trap();
   Item* items = overflow.items + aside;
   std::uint32_t* order = overflow.order + aside;
-  for (std::uint32_t s = threadIdx.x; s < m; s += kLeafThreads) items[s] = in[s];
+  for (std::uint32_t s = threadIdx.x; s < m; s += kBucketThreads) items[s] = in[s];
   const auto bin_of = [&](std::uint32_t s) {
-    return Digit(DigitBlock(random, LeafStream(leaf), s >> 8, s & 31),
+    return Digit(DigitBlock(random, InMemoryStream(bucket), s >> 8, s & 31),
                  static_cast<int>((s >> 5) & 7), kBins);
   };
   std::uint32_t begin = 0;
-  for (std::uint32_t first = 0; first < kBins; first += kLeafThreads) {
+  for (std::uint32_t first = 0; first < kBins; first += kBucketThreads) {
     const std::uint32_t bin = first + threadIdx.x;  // past the last bin: empty
     std::uint32_t size = 0;
     for (std::uint32_t s = 0; s < m; ++s) size += bin_of(s) == bin;
     __syncthreads();
-    std::uint32_t next = begin + ExclusiveSum<kLeafWarps>(size, warps);
-    begin += warps[kLeafWarps];
+    std::uint32_t next = begin + ExclusiveSum<kBucketWarps>(size, warps);
+    begin += warps[kBucketWarps];
     std::uint32_t* slots = order + next;
     for (std::uint32_t s = 0; s < m; ++s) {
       if (bin_of(s) == bin) order[next++] = s;
     }
     if (size <= kSmallBin) {
-      const std::uint32_t word = SwapBlock(random, leaf, bin >> 2).word[bin & 3];
-      const std::uint64_t places = UniformSmallOrder(random, leaf, bin, size, word);
+      const std::uint32_t word = SwapBlock(random, bucket, bin >> 2).word[bin & 3];
+      const std::uint64_t places = UniformSmallOrder(random, bucket, bin, size, word);
       std::uint32_t moved[kSmallBin];
       for (std::uint32_t r = 0; r < size; ++r) moved[(places >> (4 * r)) & 15] = slots[r];
       for (std::uint32_t r = 0; r < size; ++r) slots[r] = moved[r];
     } else {
       for (std::uint32_t k = 1; k < size; ++k) {
-        const std::uint32_t t = LargeSwap(random, leaf, bin, k), moving = slots[k];
+        const std::uint32_t t = LargeSwap(random, bucket, bin, k), moving = slots[k];
         slots[k] = slots[t];
         slots[t] = moving;
       }
     }
   }
   __syncthreads();
-  for (std::uint32_t p = threadIdx.x; p < m; p += kLeafThreads) out[p] = items[order[p]];
+  for (std::uint32_t p = threadIdx.x; p < m; p += kBucketThreads) out[p] = items[order[p]];
 }
 
 //! The table of orders, no slots in the columns, no counts.
 template <class Item>
-__device__ __forceinline__ void ClearLeafMemory(LeafMemory<Item>& shared) {
+__device__ __forceinline__ void ClearBucketMemory(BucketMemory<Item>& shared) {
   constexpr std::uint32_t kTableWords = sizeof(ReadOrders) / 4;
-  static_assert(kTableWords > kLeafThreads && kTableWords <= 2 * kLeafThreads);
+  static_assert(kTableWords > kBucketThreads && kTableWords <= 2 * kBucketThreads);
   const std::uint32_t thread = threadIdx.x;
   const auto* table = reinterpret_cast<const std::uint32_t*>(&kReadOrdersOnDevice);
   const std::uint32_t word = table[thread];
-  const bool second = thread + kLeafThreads < kTableWords;
-  const std::uint32_t second_word = second ? table[thread + kLeafThreads] : 0;
+  const bool second = thread + kBucketThreads < kTableWords;
+  const std::uint32_t second_word = second ? table[thread + kBucketThreads] : 0;
   if (thread == 0) shared.aside_used = shared.too_large = shared.listed = 0;
   if (thread < kBinOwners) {
     reinterpret_cast<uint4*>(shared.count)[thread] = make_uint4(0, 0, 0, 0);
@@ -131,12 +123,12 @@ __device__ __forceinline__ void ClearLeafMemory(LeafMemory<Item>& shared) {
   }
   auto* own = reinterpret_cast<std::uint32_t*>(&shared.orders) + thread;
   own[0] = word;
-  if (second) own[kLeafThreads] = second_word;
+  if (second) own[kBucketThreads] = second_word;
 }
 
 //! The 256 slots of a group go to rows of their bins. kFull: all are less than m.
 template <bool kFull, class Item>
-__device__ __forceinline__ void DealGroup(LeafMemory<Item>& shared, const PhiloxBlock& block,
+__device__ __forceinline__ void DealGroup(BucketMemory<Item>& shared, const PhiloxBlock& block,
                                           std::uint32_t first, std::uint32_t m) {
   std::uint32_t bin[8], row[8], last_row = 0;
 #pragma unroll
@@ -163,7 +155,7 @@ __device__ __forceinline__ void DealGroup(LeafMemory<Item>& shared, const Philox
   }
 }
 
-//! Four neighbouring bins of up to eight slots, and their owner's way to place them.
+//! Four neighbouring bins of up to eight slots, and the order in which their owner places them.
 struct OwnBins {
   std::uint32_t where[4];    //!< slots of earlier bins of the warp << 16 | size; others place a
                              //!< larger bin, which has size 0 here
@@ -171,8 +163,8 @@ struct OwnBins {
   std::uint32_t pair[2][8];  //!< the slots, sorted, of bins 0 and 1 and of 2 and 3, in halves
 
   template <class Item>
-  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const PhiloxRounds& random,
-                                       std::uint64_t leaf) {
+  __device__ __forceinline__ void Load(BucketMemory<Item>& shared, const PhiloxRounds& random,
+                                       std::uint64_t bucket) {
     const std::uint32_t thread = threadIdx.x, lane = thread & 31;
     const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[thread];
     std::uint32_t size[4] = {counted.x, counted.y, counted.z, counted.w};
@@ -215,7 +207,7 @@ struct OwnBins {
       where[b] = (begin << 16) | size[b];
       begin += counted_here;
     }
-    PhiloxBlock draws = SwapBlock(random, leaf, thread);
+    PhiloxBlock draws = SwapBlock(random, bucket, thread);
     std::uint32_t least = ~0u;
 #pragma unroll
     for (int b = 0; b < 4; ++b) {
@@ -231,7 +223,7 @@ struct OwnBins {
     for (std::uint32_t b = 0; b < 4; ++b) {
       if (draws.word[b] < 40320u && DrawsAgain(draws.word[b], size[b])) {
         order[b] = static_cast<std::uint32_t>(
-            SmallOrderAgain(random.generator, leaf, 4 * thread + b, size[b]));
+            SmallOrderAgain(random.generator, bucket, 4 * thread + b, size[b]));
       }
     }
   }
@@ -257,7 +249,7 @@ struct OwnBins {
 
 //! Slot `number` >= kRows of a bin, in the order of their coming; 0xFFFF if there is none.
 template <class Item>
-__device__ __forceinline__ std::uint32_t SlotAside(const LeafMemory<Item>& shared,
+__device__ __forceinline__ std::uint32_t SlotAside(const BucketMemory<Item>& shared,
                                                    std::uint32_t bin, std::uint32_t number) {
   for (std::uint32_t a = 0; a < shared.aside_used; ++a) {
     if (shared.aside[a] >> 16 == bin && number-- == kRows) return shared.aside[a] & 0xFFFFu;
@@ -265,15 +257,15 @@ __device__ __forceinline__ std::uint32_t SlotAside(const LeafMemory<Item>& share
   return 0xFFFFu;
 }
 
-//! A listed bin, and one lane's way to place it when it has up to 12 slots.
+//! A listed bin, and one lane's order of it when it has up to 12 slots.
 struct LargeBin {
   std::uint32_t bin = 0, size = 0;
   std::uint32_t before = 0;  //!< slots of its owner's earlier bins
   std::uint32_t order[2], slot[kSmallBin];
 
   template <class Item>
-  __device__ __forceinline__ void Load(LeafMemory<Item>& shared, const PhiloxRounds& random,
-                                       std::uint64_t leaf, std::uint32_t entry) {
+  __device__ __forceinline__ void Load(BucketMemory<Item>& shared, const PhiloxRounds& random,
+                                       std::uint64_t bucket, std::uint32_t entry) {
     bin = entry & 0x7FFu;
     size = (entry >> 11) & 31u;
     before = entry >> 16;
@@ -284,7 +276,7 @@ struct LargeBin {
       if (r < size) slot[r] = r < kRows ? shared.rows[r][bin] : SlotAside(shared, bin, r);
     }
     SortTwelve(slot);
-    const PhiloxBlock draws = SwapBlock(random, leaf, bin >> 2);
+    const PhiloxBlock draws = SwapBlock(random, bucket, bin >> 2);
     const std::uint32_t low = (bin & 1) != 0 ? draws.word[1] : draws.word[0];
     const std::uint32_t high = (bin & 1) != 0 ? draws.word[3] : draws.word[2];
     std::uint32_t word = (bin & 2) != 0 ? high : low;
@@ -294,7 +286,7 @@ struct LargeBin {
                                  : size == 11 ? 39916800u
                                               : 479001600u;  // size!
     if (word < surely && DrawsAgain(word, size)) {
-      const std::uint64_t again = SmallOrderAgain(random.generator, leaf, bin, size);
+      const std::uint64_t again = SmallOrderAgain(random.generator, bucket, bin, size);
       order[0] = static_cast<std::uint32_t>(again);
       order[1] = static_cast<std::uint32_t>(again >> 32);
     }
@@ -312,8 +304,8 @@ struct LargeBin {
 
 //! One warp: a bin of 13 to 31 slots. Sorted by counting those before each; then swapped in place.
 template <class Item>
-__device__ __forceinline__ void PlaceLargestBin(LeafMemory<Item>& shared,
-                                                const PhiloxRounds& random, std::uint64_t leaf,
+__device__ __forceinline__ void PlaceLargestBin(BucketMemory<Item>& shared,
+                                                const PhiloxRounds& random, std::uint64_t bucket,
                                                 std::uint32_t bin, std::uint32_t size,
                                                 std::uint16_t* place) {
   const std::uint32_t lane = threadIdx.x & 31;
@@ -322,7 +314,7 @@ __device__ __forceinline__ void PlaceLargestBin(LeafMemory<Item>& shared,
   __syncwarp();
   for (std::uint32_t r = 0; r < size; ++r) before += __shfl_sync(0xFFFFFFFFu, slot, r) < slot;
   if (lane < size) place[before] = static_cast<std::uint16_t>(slot);
-  if (lane > 0 && lane < size) target = LargeSwap(random.generator, leaf, bin, lane);
+  if (lane > 0 && lane < size) target = LargeSwap(random.generator, bucket, bin, lane);
   __syncwarp();
   for (std::uint32_t k = 1; k < size; ++k) {
     const std::uint32_t t = __shfl_sync(0xFFFFFFFFu, target, k);
@@ -360,10 +352,10 @@ __device__ __forceinline__ void WriteInOrder(std::uint32_t slots, std::uint32_t 
     }
     return pack;
   };
-  constexpr std::uint32_t kStep = kLeafThreads * kPack, kAhead = 4;
+  constexpr std::uint32_t kStep = kBucketThreads * kPack, kAhead = kPacksAhead;
   auto* to = reinterpret_cast<uint4*>(target + first) + threadIdx.x;
   for (std::uint32_t q = first + threadIdx.x * kPack; q < last;
-       q += kAhead * kStep, to += kAhead * kLeafThreads) {
+       q += kAhead * kStep, to += kAhead * kBucketThreads) {
     uint4 pack[kAhead];
 #pragma unroll
     for (std::uint32_t a = 0; a < kAhead; ++a) {
@@ -371,7 +363,7 @@ __device__ __forceinline__ void WriteInOrder(std::uint32_t slots, std::uint32_t 
     }
 #pragma unroll
     for (std::uint32_t a = 0; a < kAhead; ++a) {
-      if (q + a * kStep < last) to[a * kLeafThreads] = pack[a];
+      if (q + a * kStep < last) to[a * kBucketThreads] = pack[a];
     }
   }
   // The ends that are no whole packs.
@@ -383,35 +375,85 @@ __device__ __forceinline__ void WriteInOrder(std::uint32_t slots, std::uint32_t 
   target[p] = item_at((p & 1) != 0 ? two >> 16 : two & 0xFFFFu, 0);
 }
 
-//! Leaves to shuffle; in == out or no overlap. Leaf b is [starts[b], starts[b + 1]).
+//! Buckets to shuffle; in == out or no overlap. Bucket b is [starts[b], starts[b + 1]).
 template <class Item>
-struct Leaves {
+struct InMemoryBuckets {
   const Item* in;
   Item* out;
   const std::uint32_t* starts;
-  std::uint32_t capacity;  //!< leaves over it are shuffled in global memory
+  std::uint32_t capacity;  //!< larger buckets are shuffled in global memory
   Overflow<Item> overflow;
 };
 
-//! One block a leaf.
+//! By the warps that own no bins: places the listed ones in turn. `of_warp` are the slots of warp
+//! `lane`, `before` the places in front of the bucket's first.
 template <class Item>
-__global__ void __launch_bounds__(kLeafThreads, 2)
-    ShuffleLeaves(const __grid_constant__ PhiloxRounds random,
-                  const __grid_constant__ Leaves<Item> leaves) {
+__device__ __forceinline__ void PlaceListedBins(BucketMemory<Item>& shared,
+                                                const PhiloxRounds& random, std::uint64_t bucket,
+                                                std::uint32_t listed, std::uint32_t of_warp,
+                                                std::uint32_t before) {
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  std::uint32_t warp_begin = of_warp;  // lane w: begin of the bins of warp w
+#pragma unroll
+  for (int d = 1; d < 16; d *= 2) {
+    const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, warp_begin, d);
+    if (lane >= d) warp_begin += other;
+  }
+  warp_begin -= of_warp;
+  constexpr std::uint32_t kOthers = kBucketWarps - kBinOwners / 32;
+  for (std::uint32_t at = warp - kBinOwners / 32; at < listed; at += 32 * kOthers) {
+    const std::uint32_t entry = at + lane * kOthers;
+    LargeBin large;
+    large.Load(shared, random, bucket, entry < listed ? shared.large[entry] : 0);
+    std::uint16_t* place = shared.slot + before + large.before + shared.before[large.bin / 4] +
+                           __shfl_sync(0xFFFFFFFFu, warp_begin, large.bin / 128);
+    large.Place(place);
+    __syncwarp();
+    for (std::uint32_t rest = __ballot_sync(0xFFFFFFFFu, large.size > kSmallBin); rest != 0;
+         rest &= rest - 1) {
+      const int from = __ffs(static_cast<int>(rest)) - 1;
+      const auto offset = static_cast<std::uint32_t>(place - shared.slot);
+      PlaceLargestBin(shared, random, bucket, __shfl_sync(0xFFFFFFFFu, large.bin, from),
+                      __shfl_sync(0xFFFFFFFFu, large.size, from),
+                      shared.slot + __shfl_sync(0xFFFFFFFFu, offset, from));
+    }
+  }
+}
+
+//! Sends the slots of a bucket of m items to rows of their bins.
+template <class Item>
+__device__ __forceinline__ void DealSlots(BucketMemory<Item>& shared, const PhiloxRounds& random,
+                                          std::uint64_t bucket, std::uint32_t m) {
+  const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  for (std::uint32_t group = warp; group * 256 < m; group += kBucketWarps) {
+    const PhiloxBlock block = DigitBlock(random, InMemoryStream(bucket), group, lane);
+    if (group * 256 + 256 <= m) {
+      DealGroup<true>(shared, block, group * 256 + lane, m);
+    } else {
+      DealGroup<false>(shared, block, group * 256 + lane, m);
+    }
+  }
+}
+
+//! One block a bucket.
+template <class Item>
+__global__ void __launch_bounds__(kBucketThreads, 2)
+    ShuffleInMemoryBuckets(const __grid_constant__ PhiloxRounds random,
+                           const __grid_constant__ InMemoryBuckets<Item> buckets) {
   constexpr std::uint32_t kPack = 16 / sizeof(Item);
-  extern __shared__ __align__(128) unsigned char leaf_memory[];
-  auto& shared = *reinterpret_cast<LeafMemory<Item>*>(leaf_memory);
+  extern __shared__ __align__(128) unsigned char bucket_memory[];
+  auto& shared = *reinterpret_cast<BucketMemory<Item>*>(bucket_memory);
   const std::uint32_t thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
-  const std::uint64_t leaf = blockIdx.x;
-  const std::uint32_t begin = leaves.starts[leaf], m = leaves.starts[leaf + 1] - begin;
-  ClearLeafMemory(shared);  // while the leaf's bounds are on their way
+  const std::uint64_t bucket = blockIdx.x;
+  const std::uint32_t begin = buckets.starts[bucket], m = buckets.starts[bucket + 1] - begin;
+  ClearBucketMemory(shared);  // while the bucket's bounds are loaded
 
   if (m == 0) return;
-  const Item* in = leaves.in + begin;
-  Item* out = leaves.out + begin;
-  if (m > leaves.capacity) {
-    return ShuffleLargeLeaf(random.generator, leaf, leaves.overflow, in, out, m, shared.warps);
+  const Item* in = buckets.in + begin;
+  Item* out = buckets.out + begin;
+  if (m > buckets.capacity) {
+    return ShuffleLargeBucket(random.generator, bucket, buckets.overflow, in, out, m, shared.warps);
   }
   BulkLoad<Item> load{&shared.barrier};
   if (warp < 2) load.Init();
@@ -420,24 +462,17 @@ __global__ void __launch_bounds__(kLeafThreads, 2)
     load.Start(in, m, shared.items);
   }
 
-  for (std::uint32_t group = warp; group * 256 < m; group += kLeafWarps) {
-    const PhiloxBlock block = DigitBlock(random, LeafStream(leaf), group, lane);
-    if (group * 256 + 256 <= m) {
-      DealGroup<true>(shared, block, group * 256 + lane, m);
-    } else {
-      DealGroup<false>(shared, block, group * 256 + lane, m);
-    }
-  }
+  DealSlots(shared, random, bucket, m);
   __syncthreads();
 
   const bool owner = thread < kBinOwners;
   OwnBins own;
-  if (owner) own.Load(shared, random, leaf);
+  if (owner) own.Load(shared, random, bucket);
   __syncthreads();
   const std::uint32_t listed = shared.listed;
   if (shared.aside_used > kMostAside || listed > kMostLarge || shared.too_large != 0) {
     load.Wait();
-    return ShuffleLargeLeaf(random.generator, leaf, leaves.overflow, in, out, m, shared.warps);
+    return ShuffleLargeBucket(random.generator, bucket, buckets.overflow, in, out, m, shared.warps);
   }
 
   // Places are counted from the last multiple of 16 bytes, so that whole packs are written.
@@ -448,32 +483,7 @@ __global__ void __launch_bounds__(kLeafThreads, 2)
     const std::uint32_t warp_begin = __reduce_add_sync(0xFFFFFFFFu, lane < warp ? of_warp : 0);
     own.Place(SharedAddress(shared.slot) + 2 * (before + warp_begin));
   } else {
-    std::uint32_t warp_begin = of_warp;  // lane w: where the bins of warp w begin
-#pragma unroll
-    for (int d = 1; d < 16; d *= 2) {
-      const std::uint32_t other = __shfl_up_sync(0xFFFFFFFFu, warp_begin, d);
-      if (lane >= d) warp_begin += other;
-    }
-    warp_begin -= of_warp;
-    // The warps that own no bins take the listed ones in turn.
-    constexpr std::uint32_t kOthers = kLeafWarps - kBinOwners / 32;
-    for (std::uint32_t at = warp - kBinOwners / 32; at < listed; at += 32 * kOthers) {
-      const std::uint32_t entry = at + lane * kOthers;
-      LargeBin large;
-      large.Load(shared, random, leaf, entry < listed ? shared.large[entry] : 0);
-      std::uint16_t* place = shared.slot + before + large.before + shared.before[large.bin / 4] +
-                             __shfl_sync(0xFFFFFFFFu, warp_begin, large.bin / 128);
-      large.Place(place);
-      __syncwarp();
-      for (std::uint32_t rest = __ballot_sync(0xFFFFFFFFu, large.size > kSmallBin); rest != 0;
-           rest &= rest - 1) {
-        const int from = __ffs(static_cast<int>(rest)) - 1;
-        const auto offset = static_cast<std::uint32_t>(place - shared.slot);
-        PlaceLargestBin(shared, random, leaf, __shfl_sync(0xFFFFFFFFu, large.bin, from),
-                        __shfl_sync(0xFFFFFFFFu, large.size, from),
-                        shared.slot + __shfl_sync(0xFFFFFFFFu, offset, from));
-      }
-    }
+    PlaceListedBins(shared, random, bucket, listed, of_warp, before);
   }
   load.Wait();
   __syncthreads();
@@ -484,8 +494,8 @@ __global__ void __launch_bounds__(kLeafThreads, 2)
 }
 
 template <class Item>
-constexpr std::size_t LeafBytes() {
-  return sizeof(LeafMemory<Item>);
+constexpr std::size_t BucketBytes() {
+  return sizeof(BucketMemory<Item>);
 }
 
 }  // namespace retable::shuffle

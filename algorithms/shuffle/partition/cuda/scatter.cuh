@@ -4,13 +4,13 @@
 //!
 //! A segment (the input, or a bucket of the first level) is cut into ranges, and these into tiles.
 //! Counting recomputes digits and reads no data. Scattering sorts a tile by digit in shared memory
-//! and writes runs: each warp has a counter a digit of its own, takes its slots row by row, and so
-//! a slot's arrival number is its rank (split/warp_rank.cuh), without a match between lanes, a
-//! search or a barrier a row. The result is a stable partition, the same on any grid. The tile is
-//! loaded by the copy engine while its digits are drawn. A block does one tile: blocks that run
-//! together then write neighbouring runs at the same time, and the cache puts their ends together
-//! before memory sees them. Bytes an item: sizeof(Item) read, sizeof(Item) written. About 50
-//! instructions an item.
+//! and writes runs: each warp has its own counter a digit and takes its slots row by row, so that
+//! one addition gives a slot's intra-warp rank (split/warp_rank.cuh), without a match between
+//! lanes, a search or a barrier a row. The result is a stable partition, the same on any grid. The
+//! tile is loaded by the copy engine while its digits are drawn. A block does one tile: blocks that
+//! run together then write neighbouring runs at the same time, and the cache puts their ends
+//! together before memory sees them. Bytes an item: sizeof(Item) read, sizeof(Item) written. About
+//! 50 instructions an item.
 
 #include <cuda_pipeline.h>
 
@@ -27,12 +27,12 @@ namespace retable::shuffle {
 struct LevelShape {
   std::uint64_t n = 0;
   std::uint32_t segments = 1;
-  std::uint32_t ranges = 1;  //!< a segment
-  std::uint32_t tiles = 1;   //!< a range, at most
+  std::uint32_t ranges = 1;  //!< ranges a segment
+  std::uint32_t tiles = 1;   //!< tiles a range, at most
   std::uint32_t digits = 1;
   std::uint32_t tile = 0;  //!< slots of a tile
   const std::uint32_t* starts = nullptr;
-  // Of one segment: the sub-stream of its digits, and the group of 256 that slot 0 is in.
+  // For one segment: the sub-stream of its digits, and the group of 256 that holds slot 0.
   std::uint64_t stream = kFirstStream;
   std::uint64_t first_group = 0;
 
@@ -189,16 +189,66 @@ constexpr std::size_t ScatterBytes(std::uint32_t stride) {
          std::size_t{stride} * 4 * (kWarps / 2 + 1);
 }
 
-//! What a level's tiles are scattered by: `parts` are the scanned counts, `before` those of a
-//! range's earlier tiles, `starts` the places of the new segments.
+//! Arrays of a level: `counts` are scanned over ranges, `before` counts of a range's earlier tiles,
+//! `starts` the begins of the new segments.
 template <class Item>
 struct ScatterArrays {
   const Item* in;
   Item* out;
-  const std::uint32_t* parts;
+  const std::uint32_t* counts;
   const std::uint16_t* before;
   const std::uint32_t* starts;
 };
+
+//! Requests where the slots of earlier tiles end. Thread t accounts for digits 2 t and 2 t + 1.
+template <class Item>
+__device__ __forceinline__ void FetchEnds(const LevelShape& shape,
+                                          const ScatterArrays<Item>& arrays, std::uint32_t number,
+                                          std::uint32_t segment, std::uint32_t segment_range,
+                                          std::uint32_t* fetched) {
+  const std::uint32_t own = 2 * threadIdx.x, digits = shape.digits, stride = shape.stride();
+  if (own < stride) {
+    const std::uint32_t* start = arrays.starts + segment * digits + own;
+    const std::uint32_t* in_range = arrays.counts + std::uint64_t{segment_range} * digits + own;
+    __pipeline_memcpy_async(fetched, start, 4);
+    __pipeline_memcpy_async(fetched + 2, in_range, 4);
+    if (own + 1 < digits) {
+      __pipeline_memcpy_async(fetched + 1, start + 1, 4);
+      __pipeline_memcpy_async(fetched + 3, in_range + 1, 4);
+    }
+    __pipeline_memcpy_async(fetched + 4, arrays.before + std::uint64_t{number} * stride + own, 4);
+  }
+  __pipeline_commit();
+}
+
+//! Step 2. Each counter becomes its first place in the tile; each digit gets its run's target.
+template <int kWarps>
+__device__ __forceinline__ void ScanTile(std::uint32_t digits, std::uint32_t stride,
+                                         std::uint32_t own, const std::uint32_t* fetched,
+                                         std::uint32_t* count, std::uint32_t* target,
+                                         std::uint32_t* warps) {
+  constexpr int kPairs = kWarps / 2;
+  std::uint32_t total[2] = {0, 0};
+  auto* own_counts = reinterpret_cast<uint2*>(count + own);
+  if (own < stride) {
+#pragma unroll
+    for (int k = 0; k < kPairs; ++k) AddCounts(own_counts[k * (stride / 2)], total);
+  }
+  const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
+  if (own < stride) {
+    std::uint32_t running[2] = {first, first + total[0]};
+    __pipeline_wait_prior(0);
+    const uint4 ends = *reinterpret_cast<const uint4*>(fetched);
+    const std::uint32_t tiles_before = fetched[4];
+    target[own] = ends.x + ends.z + (tiles_before & 0xFFFFu) - running[0];
+    if (own + 1 < digits) target[own + 1] = ends.y + ends.w + (tiles_before >> 16) - running[1];
+#pragma unroll
+    for (int k = 0; k < kPairs; ++k) {
+      uint2& counted = own_counts[k * (stride / 2)];
+      counted = CountsToPlaces(counted, running);
+    }
+  }
+}
 
 //! Scatters a tile, by a block of kWarps warps. kIota: the items are their own indices, and nothing
 //! is read. Blocks: segments x ranges x tiles.
@@ -221,10 +271,9 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
   auto* my_count = count + (warp >> 1) * stride;
   const std::uint32_t half_shift = (warp & 1) * 16;
   const auto* my_places = reinterpret_cast<const std::uint16_t*>(my_count) + (warp & 1);
-
-  const std::uint32_t number = blockIdx.x, part = number / shape.tiles;
-  const std::uint32_t segment = part / shape.ranges;
-  const Range range(shape, segment, part % shape.ranges);
+  const std::uint32_t number = blockIdx.x, segment_range = number / shape.tiles;
+  const std::uint32_t segment = segment_range / shape.ranges;
+  const Range range(shape, segment, segment_range % shape.ranges);
   const std::uint32_t at = range.begin + number % shape.tiles * kTile;
   if (at >= range.end) return;
   const std::uint32_t m = range.end - at < kTile ? range.end - at : kTile;
@@ -233,28 +282,12 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
   for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
   if (!kIota) load.Start(arrays.in + range.segment_begin + at, m, items);
-
-  // Where the slots of earlier tiles end: fetched early, to where the order will be. Thread t
-  // accounts for digits 2 t and 2 t + 1.
-  const std::uint32_t own = 2 * threadIdx.x;
-  std::uint32_t* fetched = order + 8 * threadIdx.x;  // of each digit: start, part, before
-  if (own < stride) {
-    const std::uint32_t* start = arrays.starts + segment * digits + own;
-    const std::uint32_t* in_part = arrays.parts + std::uint64_t{part} * digits + own;
-    __pipeline_memcpy_async(fetched, start, 4);
-    __pipeline_memcpy_async(fetched + 2, in_part, 4);
-    if (own + 1 < digits) {
-      __pipeline_memcpy_async(fetched + 1, start + 1, 4);
-      __pipeline_memcpy_async(fetched + 3, in_part + 1, 4);
-    }
-    __pipeline_memcpy_async(fetched + 4, arrays.before + std::uint64_t{number} * stride + own, 4);
-  }
-  __pipeline_commit();
-
+  std::uint32_t* fetched = order + 8 * threadIdx.x;  // of each own digit: start, counts, before
+  FetchEnds(shape, arrays, number, segment, segment_range, fetched);
   const auto scatter = [&]<bool kFull>() {
     const std::uint32_t first_slot = warp * (kEach * 32) + lane;
-    // Count. A slot's arrival number is its rank in its warp and digit.
-    std::uint32_t word[kEach];  // digit in the low half, arrival number in the high
+    // Step 1. Count the tile's digits and rank each slot in its warp.
+    std::uint32_t word[kEach];  // digit in the low half, intra-warp rank in the high half
 #pragma unroll
     for (int h = 0; h < kEach / 8; ++h) {
       const PhiloxBlock block = DigitBlock(
@@ -263,34 +296,15 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
       for (int j = 0; j < 8; ++j) {
         const std::uint32_t digit = Digit(block, j, digits);
         const bool valid = kFull || first_slot + (h * 8 + j) * 32 < m;
-        const std::uint32_t old = Arrive<kLanesInOrder>(&my_count[digit], 1u << half_shift, valid);
+        const std::uint32_t old =
+            RankInWarp<kLanesInOrder>(&my_count[digit], 1u << half_shift, valid);
         word[h * 8 + j] = digit | ((old >> half_shift) << 16);
       }
     }
     __syncthreads();
-    // Scan: each counter becomes its first place in the tile; each digit learns where its run goes.
-    std::uint32_t total[2] = {0, 0};
-    auto* own_counts = reinterpret_cast<uint2*>(count + own);
-    if (own < stride) {
-#pragma unroll
-      for (int k = 0; k < kPairs; ++k) AddCounts(own_counts[k * (stride / 2)], total);
-    }
-    const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
-    if (own < stride) {
-      std::uint32_t running[2] = {first, first + total[0]};
-      __pipeline_wait_prior(0);
-      const uint4 ends = *reinterpret_cast<const uint4*>(fetched);
-      const std::uint32_t tiles_before = fetched[4];
-      target[own] = ends.x + ends.z + (tiles_before & 0xFFFFu) - running[0];
-      if (own + 1 < digits) target[own + 1] = ends.y + ends.w + (tiles_before >> 16) - running[1];
-#pragma unroll
-      for (int k = 0; k < kPairs; ++k) {
-        uint2& counted = own_counts[k * (stride / 2)];
-        counted = CountsToPlaces(counted, running);
-      }
-    }
+    ScanTile<kWarps>(digits, stride, 2 * threadIdx.x, fetched, count, target, warps);
     __syncthreads();
-    // Order: slots by digit.
+    // Step 3. Order the slots by digit.
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
       const std::uint32_t slot = first_slot + e * 32, digit = word[e] & 0xFFFFu;
@@ -300,7 +314,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     }
     if (!kIota) load.Wait();
     __syncthreads();
-    // Write runs.
+    // Step 4. Write runs of items.
 #pragma unroll
     for (int e = 0; e < kEach; ++e) {
       const std::uint32_t p = e * kThreads + threadIdx.x;
@@ -317,11 +331,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
       }
     }
   };
-  if (m == kTile) {
-    scatter.template operator()<true>();
-  } else {
-    scatter.template operator()<false>();
-  }
+  m == kTile ? scatter.template operator()<true>() : scatter.template operator()<false>();
 }
 
 }  // namespace retable::shuffle

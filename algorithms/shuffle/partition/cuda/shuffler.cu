@@ -1,9 +1,9 @@
 //! @file
 //! "Partition" on the GPU behind the family's contract.
 //!
-//! Items of 4 and 8 bytes are partitioned. Items of 16 bytes do not fit a leaf into shared memory;
-//! their order is made as 32-bit indices (nothing is read for them in the first pass) and then
-//! gathered, which wastes little of a memory sector at that size.
+//! Items of 4 and 8 bytes are partitioned. Items of 16 bytes do not fit an in-memory bucket into
+//! shared memory; their order is made as 32-bit indices (nothing is read for them in the first
+//! pass) and then gathered, which wastes little of a memory sector at that size.
 
 #include <memory>
 

@@ -8,25 +8,24 @@
 #include "algorithms/shuffle/partition/cuda/in_memory_bucket.cuh"
 #include "algorithms/shuffle/partition/cuda/scatter.cuh"
 #include "algorithms/shuffle/partition/cuda/workspace.hpp"
-#include "algorithms/shuffle/split/warp_rank.hpp"
+#include "algorithms/shuffle/split/warp_rank.cuh"
+#include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shuffle {
 
 struct PartitionWorkspace::Arrays {
   DeviceArray<std::uint16_t> before;
-  DeviceArray<std::uint32_t> counts, totals, starts, leaf_starts, used, aside_order;
+  DeviceArray<std::uint32_t> counts, totals, starts, in_memory_starts, used, aside_order;
   DeviceArray<std::uint64_t> aside;
   DeviceArray<std::byte> between;  // n items between two levels
 };
 
 namespace {
 
-constexpr std::uint32_t kAside = 1u << 20;  // items put aside for leaves over capacity
-
 // Two blocks share a multiprocessor, if they do not need counters for too many digits.
 int WarpsOf(std::uint32_t digits) {
-  return digits <= 448 ? kScatterWarps : kScatterWarps - 2;
+  return digits <= kManyDigits ? kScatterWarps : kScatterWarps - 2;
 }
 
 // As many ranges as blocks of the counting pass run at once, or some more, so that uneven segments
@@ -35,13 +34,15 @@ LevelShape Level(std::uint64_t n, std::uint32_t segments, std::uint32_t digits,
                  const std::uint32_t* starts) {
   const int warps = WarpsOf(digits);
   const std::uint64_t tile = TileOf(warps), most_tiles = 65535 / tile;
-  const auto blocks = std::uint64_t{8} * static_cast<std::uint64_t>(MultiprocessorCount());
+  const auto multiprocessors = static_cast<std::uint64_t>(MultiprocessorCount());
   // The largest of several segments is taken to be 16 standard deviations over their mean.
   const double mean = static_cast<double>(n) / segments;
   const auto largest =
       segments == 1 ? n : static_cast<std::uint64_t>(mean + 16 * std::sqrt(mean) + 64);
   const std::uint64_t tiles = std::max<std::uint64_t>(1, (largest + tile - 1) / tile);
-  const std::uint64_t wanted = segments == 1 ? blocks : (4 * blocks + segments - 1) / segments;
+  const std::uint64_t wanted =
+      segments == 1 ? kCountBlocks * multiprocessors
+                    : (kSegmentsCountBlocks * multiprocessors + segments - 1) / segments;
   const std::uint64_t fewest = (tiles + most_tiles - 1) / most_tiles;
   const std::uint64_t ranges = std::max(fewest, std::min(wanted, tiles));
   LevelShape shape;
@@ -58,12 +59,12 @@ LevelShape FirstLevel(const PartitionPlan& plan) {
   return Level(plan.n, 1, plan.buckets, nullptr);
 }
 LevelShape SecondLevel(const PartitionPlan& plan, const std::uint32_t* starts) {
-  return Level(plan.n, plan.buckets, plan.leaves_per_bucket, starts);
+  return Level(plan.n, plan.buckets, plan.in_memory_per_bucket, starts);
 }
 
-// For one leaf: its bounds, and the items when they are to be {0..n-1}.
+// For one in-memory bucket: its bounds, and the items when they are to be {0..n-1}.
 template <class Item>
-__global__ void BeginOneLeaf(Item* iota, std::uint32_t n, std::uint32_t* starts) {
+__global__ void BeginOneBucket(Item* iota, std::uint32_t n, std::uint32_t* starts) {
   const std::uint32_t i = blockIdx.x * 1024 + threadIdx.x;
   if (i == 0) {
     starts[0] = 0;
@@ -88,8 +89,8 @@ PartitionWorkspace::~PartitionWorkspace() = default;
 void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
   const PartitionPlan plan = MakePartitionPlan(n);
   arrays_->used.Reserve(1);
-  arrays_->aside.Reserve(kAside);
-  arrays_->aside_order.Reserve(kAside);
+  arrays_->aside.Reserve(kAsideItems);
+  arrays_->aside_order.Reserve(kAsideItems);
   lanes_in_order_ = ServesLanesInOrder();
   Reserve(plan, item_bytes);
 }
@@ -98,8 +99,8 @@ void PartitionWorkspace::Prepare(std::uint64_t n, std::size_t item_bytes) {
 void PartitionWorkspace::Reserve(const PartitionPlan& plan, std::size_t item_bytes) {
   Reserve(FirstLevel(plan));
   Reserve(SecondLevel(plan, nullptr));
-  arrays_->leaf_starts.Reserve(plan.leaves() + std::uint64_t{1});
-  if (plan.leaves_per_bucket == 1) return;
+  arrays_->in_memory_starts.Reserve(plan.in_memory_buckets() + std::uint64_t{1});
+  if (plan.in_memory_per_bucket == 1) return;
   arrays_->starts.Reserve(plan.buckets + std::uint64_t{1});
   arrays_->between.Reserve(plan.n * item_bytes);
 }
@@ -159,30 +160,31 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
   Reserve(plan, sizeof(Item));
   const PhiloxRounds random = PhiloxRounds::From(Philox4x32::FromSeed(seed));
   const Overflow<Item> overflow{reinterpret_cast<Item*>(arrays_->aside.data()),
-                                arrays_->aside_order.data(), kAside, arrays_->used.data()};
+                                arrays_->aside_order.data(), kAsideItems, arrays_->used.data()};
   CheckCuda(cudaMemsetAsync(overflow.used, 0, 4, stream), "cudaMemsetAsync");
   const Item* items = out;
-  std::uint32_t* leaf_starts = arrays_->leaf_starts.data();
+  std::uint32_t* in_memory_starts = arrays_->in_memory_starts.data();
   const LevelShape first = FirstLevel(plan);
   if (plan.buckets == 1) {
-    BeginOneLeaf<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
-        in == nullptr ? out : nullptr, static_cast<std::uint32_t>(n), leaf_starts);
-    CheckCuda(cudaGetLastError(), "BeginOneLeaf");
+    BeginOneBucket<<<static_cast<unsigned>((n + 1023) / 1024), 1024, 0, stream>>>(
+        in == nullptr ? out : nullptr, static_cast<std::uint32_t>(n), in_memory_starts);
+    CheckCuda(cudaGetLastError(), "BeginOneBucket");
     if (in != nullptr) items = in;
-  } else if (plan.leaves_per_bucket == 1) {
-    FindStarts(first, random, leaf_starts, stream);
-    Scatter(first, random, in, out, leaf_starts, stream);
+  } else if (plan.in_memory_per_bucket == 1) {
+    FindStarts(first, random, in_memory_starts, stream);
+    Scatter(first, random, in, out, in_memory_starts, stream);
   } else {
     auto* between = reinterpret_cast<Item*>(arrays_->between.data());
     std::uint32_t* starts = arrays_->starts.data();
     const LevelShape second = SecondLevel(plan, starts);
     FindStarts(first, random, starts, stream);
     Scatter(first, random, in, between, starts, stream);
-    FindStarts(second, random, leaf_starts, stream);
-    Scatter(second, random, static_cast<const Item*>(between), out, leaf_starts, stream);
+    FindStarts(second, random, in_memory_starts, stream);
+    Scatter(second, random, static_cast<const Item*>(between), out, in_memory_starts, stream);
   }
-  Launch(ShuffleLeaves<Item>, plan.leaves(), kLeafThreads, LeafBytes<Item>(), stream,
-         "ShuffleLeaves", random, Leaves<Item>{items, out, leaf_starts, capacity_, overflow});
+  Launch(ShuffleInMemoryBuckets<Item>, plan.in_memory_buckets(), kBucketThreads,
+         BucketBytes<Item>(), stream, "ShuffleInMemoryBuckets", random,
+         InMemoryBuckets<Item>{items, out, in_memory_starts, capacity_, overflow});
 }
 
 template <class Item>

@@ -41,8 +41,9 @@ class PartitionWorkspace {
   void* between() const;
   void ReserveBetween(std::uint64_t bytes);
 
-  //! Treats leaves over this size as too large for shared memory. For tests of that path.
-  void LimitLeaves(std::uint32_t capacity) { capacity_ = capacity; }
+  //! Treats in-memory buckets over this size as too large for shared memory. For tests of that
+  //! path.
+  void LimitInMemory(std::uint32_t capacity) { capacity_ = capacity; }
 
  private:
   struct Arrays;
@@ -55,7 +56,7 @@ class PartitionWorkspace {
                const std::uint32_t* starts, cudaStream_t stream);
 
   std::unique_ptr<Arrays> arrays_;
-  std::uint32_t capacity_ = kLeafCapacity;
+  std::uint32_t capacity_ = kInMemoryCapacity;
   bool lanes_in_order_ = false;
 };
 

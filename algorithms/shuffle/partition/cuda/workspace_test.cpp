@@ -16,7 +16,7 @@ TEST_F(CudaPartition, OrdersLeavesOverCapacityInGlobalMemory) {
   for (const std::uint64_t n : {3000, 40000}) {
     PartitionWorkspace workspace;
     workspace.Prepare(n, 8);
-    workspace.LimitLeaves(1000);
+    workspace.LimitInMemory(1000);
     const DeviceArray<std::uint64_t> out(n);
     workspace.Enqueue(static_cast<const std::uint64_t*>(nullptr), out.data(), n, seed, nullptr);
     std::vector<std::uint64_t> order(n);

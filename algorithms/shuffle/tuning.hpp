@@ -1,0 +1,66 @@
+#pragma once
+//! @file
+//! Tuning constants of the shuffle family for host code, and those that both backends share;
+//! tuning.cuh has the kernels'. CPU figures: a Xeon with AVX-512, 2026-11-21. GPU figures: an
+//! NVIDIA H200, 2026-11-20 to 22. The experiments are in docs/lab/shuffle.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace retable::shuffle {
+
+// --- Part of a method's definition: another value gives other orders on every device. ------------
+
+//! Expected size of an in-memory bucket once there are several: H200, two of 8-byte items share a
+//! multiprocessor's memory.
+inline constexpr std::uint64_t kInMemoryMean = 6620;
+//! Bins of an in-memory bucket: about four slots a bin, four bins a thread of 14 warps.
+inline constexpr std::uint32_t kBins = 1792;
+//! Digits of a partition level at most: two levels then take over 2^31 items, and a digit fits in
+//! 14 bits of a slot's word.
+inline constexpr std::uint64_t kMaxDigits = 572;
+//! SplitRectangle has several buckets from more items on: H200, a gather of fewer stays in the L2.
+inline constexpr std::uint64_t kSplitFrom = std::uint64_t{1} << 22;
+//! SplitRectangle's buckets at most: H200, two digits a thread of the smallest split block.
+inline constexpr std::uint64_t kMaxBuckets = 512;
+//! "Shuffle" splits from so many bytes of items on: H200, the L2 cache holds fewer.
+inline constexpr std::size_t kSplitBytes = std::size_t{1} << 26;
+//! Items of an in-place chunk at most: H200, the scratch of one about fits into the L2 cache.
+inline constexpr std::uint64_t kInPlaceChunk = std::uint64_t{1} << 23;
+//! Digits that name one device: H200, with few digits all lanes count in the same counters.
+inline constexpr std::uint32_t kDeviceDigits = 32;
+
+// --- Free: no order depends on them.
+// --------------------------------------------------------------
+
+//! The largest bucket that is ordered in fast memory: 6.7 standard deviations over kInMemoryMean.
+inline constexpr std::uint32_t kInMemoryCapacity = 7168;
+//! Items of a page, as a power of two, at least: H200, whole pages amortise address translation.
+inline constexpr std::uint32_t kPageShift = 13;
+//! Pages of an average bucket at most: an H200 reads 16 distant regions without waiting for their
+//! translation.
+inline constexpr std::uint64_t kMaxBucketPages = 14;
+//! Bins of up to so many slots have their orders in the GPU's table: 3.4 kB of shared memory.
+inline constexpr std::uint32_t kReadBin = 6;
+//! Bins of up to so many slots are sorted in pairs on the GPU: 8 registers a pair.
+inline constexpr std::uint32_t kPairedBin = 8;
+
+//! CPU: items of a task of a parallel loop.
+inline constexpr std::uint64_t kHostBlock = std::uint64_t{1} << 14;
+//! CPU: values of a bijection evaluated at a time, 8 kB: the first-level cache holds them.
+inline constexpr std::uint64_t kHostBatch = 1024;
+//! CPU: items of a range of the stable split: a range has one counter a digit.
+inline constexpr std::uint64_t kSplitRange = std::uint64_t{1} << 18;
+//! CPU: one thread splits up to so many items: one pass beats a count and a pass on many threads.
+inline constexpr std::uint64_t kOneThread = std::uint64_t{1} << 18;
+//! CPU: buckets of up to so many items take the sparse path; a multiple of 256.
+inline constexpr std::uint32_t kSparse = 1280;
+//! CPU: bins of up to so many slots have their orders in the table: 185 kB, the second-level cache.
+inline constexpr std::uint32_t kTabledBin = 8;
+//! CPU: up to so many buckets are split by vector compression, from more on by counters.
+inline constexpr std::uint32_t kFewBuckets = 6;
+//! CPU: capacity of a padded bucket. It is no multiple of a page, so that buckets that fill at the
+//! same rate do not compete for the same sets of the cache.
+inline constexpr std::uint32_t kPaddedBucket = kInMemoryCapacity + 312;
+
+}  // namespace retable::shuffle
