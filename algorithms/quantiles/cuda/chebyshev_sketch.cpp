@@ -24,10 +24,10 @@ constexpr double kFloatNoise = 5e-7;
 constexpr std::size_t kLongStream = std::size_t{1} << 21;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
+class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
  public:
-  RetableCudaSketch(int order, bool log)
-      : RetableSketch(order, log), device_(order), columns_(order, log), logs_(log) {}
+  ChebyshevSketchCuda(int order, bool log)
+      : ChebyshevSketch(order, log), device_(order), columns_(order, log), logs_(log) {}
 
   void update(std::span<const float> values) override {
     FeedThroughDevice(values,
@@ -44,7 +44,7 @@ class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
     Feed(values, n, stream);
   }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<RetableCudaSketch>(sums_.order(), logs_);
+    return std::make_unique<ChebyshevSketchCuda>(sums_.order(), logs_);
   }
 
  private:
@@ -80,7 +80,7 @@ RETABLE_REGISTER(QuantileSketch, retable,
                   .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
                                  {"log", false, "keep moments of log x too"}},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<RetableCudaSketch>(
+                    return std::make_unique<ChebyshevSketchCuda>(
                         CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
                   }});
 

@@ -38,7 +38,7 @@
 namespace retable::quantiles {
 
 //! How an answer came about.
-struct RetableStatus {
+struct FitStatus {
   int order = 0;          //!< moments used
   std::string basis;      //!< "constant", "atoms", "lattice", "identity" or "log"
   double residual = 0;    //!< largest misfit of a moment of the rest
@@ -46,7 +46,7 @@ struct RetableStatus {
 };
 
 //! What a sketch knows.
-struct RetableInput {
+struct FitInput {
   ChebyshevSums sums;                     //!< of x; not empty, bounds finite
   std::optional<ChebyshevSums> log_sums;  //!< of log x, where every x > 0
   int order = kMaxOrder;
@@ -54,27 +54,27 @@ struct RetableInput {
   double noise = 1e-13;  //!< precision of the moments
 };
 
-class RetableFit {
+class ChebyshevFit {
  public:
   //! Fits at once, on this thread.
-  explicit RetableFit(const RetableInput& input);
+  explicit ChebyshevFit(const FitInput& input);
 
   //! Quantiles for ascending phis, in the data's units, within its bounds, ascending.
   std::vector<double> Quantiles(std::span<const double> phis) const;
   //! Bounds on the ranks of x, min <= x <= max, that hold for every distribution with these moments
   //! and ends.
   RankBounds Ranks(double x) const;
-  const RetableStatus& status() const { return status_; }
+  const FitStatus& status() const { return status_; }
   //! Density of the rest times its mass, where it has one: 0 for atoms.
   double Density(double x) const;
 
  private:
-  friend std::vector<RetableFit> FitColumns(std::span<const RetableInput> inputs,
+  friend std::vector<ChebyshevFit> FitColumns(std::span<const FitInput> inputs,
                                             const DualSolver& solve);
   enum class Stage { kDone, kLattice, kDensity };
   struct Unsolved {};
   //! What needs no dual; problems() says what does.
-  RetableFit(const RetableInput& input, Unsolved);
+  ChebyshevFit(const FitInput& input, Unsolved);
   //! The duals to be solved now; none when the fit is done.
   const std::vector<DualProblem>& problems() const { return problems_; }
   //! Takes their answers.
@@ -101,7 +101,7 @@ class RetableFit {
   double low_mass_;
   double high_mass_;
   double rest_mass_;
-  RetableStatus status_;
+  FitStatus status_;
   std::optional<JacobiMatrix> jacobi_;
   Stage stage_ = Stage::kDone;
   std::vector<DualProblem> problems_;
@@ -115,6 +115,6 @@ class RetableFit {
 
 //! Fits many columns with all of their duals in one batch (and those that follow in another). The
 //! fits in the order of the inputs.
-std::vector<RetableFit> FitColumns(std::span<const RetableInput> inputs, const DualSolver& solve);
+std::vector<ChebyshevFit> FitColumns(std::span<const FitInput> inputs, const DualSolver& solve);
 
 }  // namespace retable::quantiles

@@ -25,19 +25,19 @@
 namespace retable::quantiles {
 
 //! Answers with what is known about them.
-struct RetableAnswer {
+struct SketchAnswer {
   std::vector<double> values;
   //! No distribution with these moments and ends has a rank error (interval, see niae.hpp) above
   //! it.
   std::vector<double> rank_bound;
-  RetableStatus status;
+  FitStatus status;
 };
 
-class RetableSketch : public QuantileSketch, public DensityEstimate {
+class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
  public:
   //! `log` keeps moments of log x too, for heavy-tailed positive data. @throws
   //! std::invalid_argument unless 1 <= order <= 15.
-  explicit RetableSketch(int order = kMaxOrder, bool log = false);
+  explicit ChebyshevSketch(int order = kMaxOrder, bool log = false);
 
   void update(std::span<const float> values) override;
   void update(std::span<const double> values) override;
@@ -55,16 +55,16 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
   std::unique_ptr<QuantileSketch> empty_clone() const override;
 
   //! @throws as quantiles().
-  RetableAnswer Ask(std::span<const double> phis) const;
+  SketchAnswer Ask(std::span<const double> phis) const;
 
   //! @throws std::length_error for more than 2^44 values, or 2^40 on one end.
   std::vector<std::byte> Serialize() const;
   //! @throws std::invalid_argument, saying what is wrong, for anything Serialize did not write.
-  static std::unique_ptr<RetableSketch> Deserialize(std::span<const std::byte> bytes);
+  static std::unique_ptr<ChebyshevSketch> Deserialize(std::span<const std::byte> bytes);
 
   //! What a query works from; a fit of many sketches at once (FitColumns) takes it. @throws
   //! std::logic_error when empty, SketchFailure when the stream holds an infinite value.
-  RetableInput Input() const;
+  FitInput Input() const;
 
   //! Adds sums taken elsewhere, of moments of this precision.
   void Absorb(const ColumnSums& sums, double noise);

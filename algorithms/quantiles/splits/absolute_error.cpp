@@ -43,7 +43,7 @@ double SumOfDistances(std::vector<double>& values) {
 }
 
 //! sum |y - median| from a fit, by the midpoint rule; an even number of points on either side.
-double SumOfDistances(const RetableFit& fit, double count) {
+double SumOfDistances(const ChebyshevFit& fit, double count) {
   constexpr std::size_t kPoints = 512;
   static const std::vector<double> phis = [] {
     std::vector<double> out;
@@ -81,7 +81,7 @@ std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<c
     sketches.back().Update(std::span<const double>(bin));
   }
   // Two inclusive scans whose operator is the merge.
-  std::vector<RetableInput> inputs;
+  std::vector<FitInput> inputs;
   ChebyshevAccumulator left(order);
   for (std::size_t b = 0; b < edges.size(); ++b) {
     left.Merge(sketches[b].sums(), sketches[b].digits());
@@ -92,7 +92,7 @@ std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<c
     right.Merge(sketches[b].sums(), sketches[b].digits());
     inputs.push_back({right.sums(), {}, order, right.digits()});
   }
-  const std::vector<RetableFit> fits = FitColumns(inputs, solve);
+  const std::vector<ChebyshevFit> fits = FitColumns(inputs, solve);
   std::vector<AbsoluteSplit> splits;
   for (std::size_t b = 0; b < edges.size(); ++b) {
     const std::size_t mirror = inputs.size() - 1 - b;

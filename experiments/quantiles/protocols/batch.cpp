@@ -73,8 +73,8 @@ std::vector<ColumnSums> SumsOnCpu(const Table& table, int order, int threads) {
   return out;
 }
 
-std::vector<RetableInput> Inputs(const std::vector<ColumnSums>& sums, int order) {
-  std::vector<RetableInput> inputs;
+std::vector<FitInput> Inputs(const std::vector<ColumnSums>& sums, int order) {
+  std::vector<FitInput> inputs;
   for (const ColumnSums& column : sums) inputs.push_back({column.sums, {}, order, column.digits});
   return inputs;
 }
@@ -122,7 +122,7 @@ class BatchProtocol final : public harness::Protocol {
     const Way way = cuda ? OnCuda(table, *resident, order) : OnCpu(table, order, threads);
 
     harness::Outcome outcome;
-    const std::vector<RetableInput> inputs = Inputs(way.sums(), order);
+    const std::vector<FitInput> inputs = Inputs(way.sums(), order);
     outcome.verification = Verify(table, inputs, way.solve, order);
     if (!outcome.verification.ok) return outcome;
     std::vector<DualProblem> problems;
@@ -176,17 +176,17 @@ class BatchProtocol final : public harness::Protocol {
 #endif
   }
 
-  static harness::Verification Verify(const Table& table, const std::vector<RetableInput>& inputs,
+  static harness::Verification Verify(const Table& table, const std::vector<FitInput>& inputs,
                                       const DualSolver& solve, int order) {
     constexpr double kAllowed = 1e-3;  // of the range, mean over 101 quantiles
     const auto phis = NiaePhis(101);
-    const std::vector<RetableFit> fits = FitColumns(inputs, solve);
+    const std::vector<ChebyshevFit> fits = FitColumns(inputs, solve);
     const std::size_t step = std::max<std::size_t>(1, table.columns / 64);
     double worst = 0;
     for (std::size_t c = 0; c < table.columns; c += step) {
       ChebyshevAccumulator sums(order);
       sums.Update(table.column(c));
-      const RetableFit alone({sums.sums(), {}, order, sums.digits()});
+      const ChebyshevFit alone({sums.sums(), {}, order, sums.digits()});
       const auto a = alone.Quantiles(phis);
       const auto b = fits[c].Quantiles(phis);
       double area = 0;

@@ -27,7 +27,7 @@ class MaxEntropyDensity {
  public:
   //! Fits the density of Chebyshev moments mu[0..order], mu[0] = 1, all finite.
   MaxEntropyDensity(const Moments& mu, int order);
-  //! The density of a dual solved elsewhere: of one without places.
+  //! The density of a dual that was solved elsewhere, over quadrature nodes (points = 0).
   MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer);
 
   //! exp(theta_0 + sum theta_k T_k(t)).
