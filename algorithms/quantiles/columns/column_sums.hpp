@@ -30,8 +30,8 @@ struct DeviceColumns {
 //! Sums all columns of a table in device memory, one block per tile of a column.
 //!
 //! Sums are float64 for either input type, use the bounds of the tile, and are merged in the order
-//! of the tiles: the bits do not depend on the device. Cost: two reads of each tile, the second from
-//! the second-level cache. Memory: one state per tile, at most kMaxColumnTiles per column.
+//! of the tiles: the bits do not depend on the device. Cost: two reads of each tile, the second
+//! from the second-level cache. Memory: one state per tile, at most kMaxColumnTiles per column.
 class ColumnsCuda {
  public:
   //! `logs` adds sums of log x. @throws std::invalid_argument unless 1 <= order <= 15;

@@ -152,11 +152,11 @@ struct WarpAccumulator {
     if (!(state.map.half > 0)) return;  // then no tile took the fast path
     const double to_y = 2 / state.map.half;
 #pragma unroll 1
-    for (int kind = 0; kind < 3; ++kind) {
-      const double times = kind == 0 ? low_count : kind == 1 ? high_count : frequent_count;
-      const double value = kind == 0   ? state.min
-                           : kind == 1 ? state.max
-                                       : static_cast<double>(frequent);
+    for (int source = 0; source < 3; ++source) {
+      const double times = source == 0 ? low_count : source == 1 ? high_count : frequent_count;
+      const double value = source == 0   ? state.min
+                           : source == 1 ? state.max
+                                         : static_cast<double>(frequent);
       const double x = times > 0 ? value : state.map.centre;
       double terms[L + 1] = {0};
       AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);

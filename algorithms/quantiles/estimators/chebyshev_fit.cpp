@@ -8,12 +8,12 @@ namespace {
 
 constexpr double kGoodResidual = 1e-3;
 
-//! Atoms that miss the moments by less than this are taken; by more, only if nothing fits better.
-//! Moments known to 1e-8 or fewer digits let heavy tails pass for atoms with a misfit of 1e-4 to
-//! 1e-3, where a density misses them by 1e-5; of true atoms a density misses them by 1e-3.
+//! Atoms with a smaller residual are accepted; with a larger one, only if nothing fits better.
+//! Moments of 8 or fewer digits let heavy tails look like atoms of residual 1e-4 to 1e-3, where a
+//! density has 1e-5; for true atoms a density has 1e-3.
 constexpr double kSureResidual = 1e-6;
 
-//! A point next to zero has a logarithm of few digits, so that atoms meet the log moments loosely.
+//! The logarithm of an atom near zero has few correct digits, hence a loose tolerance.
 constexpr double kGoodLogResidual = 1e-2;
 
 //! T_0..T_order at t.
@@ -76,7 +76,7 @@ ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
     status_.atoms = 2;
     return;
   }
-  // What is left after the ends is known less precisely the less it is.
+  // The moments of the rest are less precise the smaller its mass.
   jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_, rest_mass_ * n);
   if (jacobi_->atom_count() > 0) FitAtoms();
   if (!point_.empty() && status_.residual < kSureResidual) return;

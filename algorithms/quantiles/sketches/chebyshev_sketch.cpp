@@ -259,8 +259,8 @@ RETABLE_REGISTER(QuantileSketch, retable,
                   .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
                                  {"log", false, "keep moments of log x too"}},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<ChebyshevSketch>(CheckOrder(IntegerParameter(p, "l", 15)),
-                                                           SwitchParameter(p, "log", false));
+                    return std::make_unique<ChebyshevSketch>(
+                        CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
                   }});
 
 }  // namespace

@@ -4,9 +4,9 @@
 //!
 //! A tile is read twice from the first-level cache: for its bounds, then for its sums on them
 //! (chebyshev_sums.hpp). The accumulator also tests whether the values are decimals
-//! (lattice/decimal_digits.hpp), as most real columns are: a query then knows the lattice that holds
-//! all mass. Results have the same bits on every instruction set; they depend on how a stream is
-//! divided into update() calls.
+//! (lattice/decimal_digits.hpp), as most real columns are: a query then knows the lattice that
+//! holds all mass. Results have the same bits on every instruction set; they depend on how a stream
+//! is divided into update() calls.
 
 #include <cstddef>
 #include <memory>

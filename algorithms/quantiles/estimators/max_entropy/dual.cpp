@@ -20,7 +20,7 @@ namespace {
 //! exp of eight values <= 0, to 2 units in the last place: 2^n e^r, |r| <= log(2) / 2, and e^r by
 //! its Taylor polynomial (remainder below 1e-17).
 RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
-  const Double8 least = Double8{} - 708.0;  // the result is 3e-308: nothing
+  const Double8 least = Double8{} - 708.0;  // below this the result is less than 3e-308
   x = x > least ? x : least;
   // Adding 1.5 * 2^52 rounds to a whole number, and leaves it in the low bits.
   const double rounder = 6755399441055744.0;
@@ -49,7 +49,7 @@ RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
   return e * power;
 }
 
-//! A CPU core: a team of one lane, eight nodes a step.
+//! A team of one CPU core: one lane, whose items are eight nodes.
 class CoreTeam {
  public:
   using Value = Double8;
@@ -121,7 +121,7 @@ RETABLE_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
 #endif
 
 template <int L>
-DualAnswer SolveBest(const DualProblem& problem) {
+DualAnswer SolveByWidestTarget(const DualProblem& problem) {
 #if defined(__x86_64__)
   static const Simd simd = DetectSimd();
   if (simd == Simd::kAvx512) return SolveAvx512<L>(problem);
@@ -138,9 +138,9 @@ DualAnswer SolveDual(const DualProblem& problem) {
     throw std::invalid_argument("a dual has order 0 to 15 and at most " +
                                 std::to_string(kMaxLatticePoints) + " places");
   }
-  if (problem.order <= 5) return SolveBest<5>(problem);
-  if (problem.order <= 10) return SolveBest<10>(problem);
-  return SolveBest<15>(problem);
+  if (problem.order <= 5) return SolveByWidestTarget<5>(problem);
+  if (problem.order <= 10) return SolveByWidestTarget<10>(problem);
+  return SolveByWidestTarget<15>(problem);
 }
 
 std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& answer) {

@@ -85,8 +85,28 @@ class DualNewton {
       }
       if (size < kDualTolerance) break;
       FindDirection(order);
-      const double step = FindStep(mu, order, limit / FindAlong(order), log_normaliser);
-      if (step == 0) break;
+      const double reach = FindAlong(order);
+      double slope = 0;
+      double here = log_normaliser;
+      double drift = 0;
+      for (int k = 1; k <= order; ++k) {
+        slope += s_.gradient[k] * s_.direction[k];
+        here -= s_.theta[k] * mu[k];
+        drift += s_.direction[k] * mu[k];
+      }
+      const double start = here - log_normaliser;
+      double step = limit / reach;
+      step = step < 1 ? step : 1;
+      bool moved = false;
+      for (; step > 1e-10; step *= 0.5) {
+        const double next = Trial(step);
+        if (next + start - step * drift <= here + 1e-4 * step * slope) {
+          log_normaliser = next;
+          moved = true;
+          break;
+        }
+      }
+      if (!moved) break;
       for (int i = 0; i < items_; ++i) exponent_[i] += step * along_[i];
       team_.Sync();
       for (int k = 1 + team_.lane(); k <= order; k += Team::kLanes) {
@@ -120,29 +140,6 @@ class DualNewton {
     }
     team_.Sync();
     return size;
-  }
-
-  //! Armijo's rule: halves the step, `longest` or 1 at first, until the dual decreases enough; then
-  //! `log_normaliser` is that of the new iterate. 0 if no step does.
-  RETABLE_TEAM double FindStep(const double* mu, int order, double longest,
-                               double& log_normaliser) {
-    double slope = 0;
-    double here = log_normaliser;
-    double drift = 0;
-    for (int k = 1; k <= order; ++k) {
-      slope += s_.gradient[k] * s_.direction[k];
-      here -= s_.theta[k] * mu[k];
-      drift += s_.direction[k] * mu[k];
-    }
-    const double start = here - log_normaliser;
-    for (double step = longest < 1 ? longest : 1; step > 1e-10; step *= 0.5) {
-      const double next = Trial(step);
-      if (next + start - step * drift <= here + 1e-4 * step * slope) {
-        log_normaliser = next;
-        return step;
-      }
-    }
-    return 0;
   }
 
   //! mass = weight exp(exponent + step along - top), where `top` avoids overflow. The logarithm of
