@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "algorithms/quantiles/sums/chebyshev_sums.hpp"
-#include "base/cuda/host_device.hpp"
 
 namespace retable::quantiles {
 

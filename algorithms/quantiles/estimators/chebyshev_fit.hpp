@@ -32,6 +32,7 @@
 
 #include "algorithms/quantiles/estimators/jacobi.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 
 namespace retable::quantiles {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 
 namespace retable::quantiles {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
