@@ -4,9 +4,9 @@
 //!
 //! NIAE (Mitchell et al. 2021, eq. 14): the area between the estimated and the empirical quantile
 //! function over the range of the data, by the trapezoid rule on 1000 points. It is an error in
-//! value, hence forgiving where the data repeat. Rank error is the other view: how far phi lies
-//! outside of the interval of ranks that the answer occupies; with ties an answer which is a data
-//! value occupies a whole interval, and an answer between two data values a point.
+//! value, hence small where the data repeat. The rank error is the distance of phi from the
+//! interval of ranks that the answer occupies: with ties an answer that is a data value occupies a
+//! whole interval, an answer between two data values a point.
 
 #include <cstddef>
 #include <span>

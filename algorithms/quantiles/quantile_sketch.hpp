@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The quantile family's whole contract: a sketch takes values, merges with another of its kind,
-//! and answers quantile queries, in a stated number of bytes.
+//! The interface of the quantile family: a sketch takes values, merges with another of the same
+//! method, and answers quantile queries, in a stated number of bytes.
 
 #include <cstddef>
 #include <memory>
@@ -35,7 +35,7 @@ class QuantileSketch {
   //! Starts pass 0, 1, ... A caller feeds all values between two of these calls.
   virtual void begin_pass(int /*pass*/) {}
 
-  //! Adds values. CUDA twins take host memory here (and copy), device memory in update_device.
+  //! Adds values. CUDA backends copy host memory here; update_device takes device memory.
   virtual void update(std::span<const float> values) = 0;
   virtual void update(std::span<const double> values) = 0;
 
@@ -54,7 +54,7 @@ class QuantileSketch {
   //! Bytes of state that would have to be sent to another machine (serialised size).
   virtual std::size_t bytes() const = 0;
 
-  //! What taking in this many values must do: by default read them once a pass.
+  //! The least work of an update with this many values: by default reading them once per pass.
   //! @param value_bytes 4 or 8
   virtual std::vector<Work> work(std::size_t values, std::size_t value_bytes) const {
     return {{"read", static_cast<double>(passes()) * static_cast<double>(values) *
@@ -65,13 +65,13 @@ class QuantileSketch {
   virtual std::unique_ptr<QuantileSketch> empty_clone() const = 0;
 };
 
-//! Implemented by the sketches which answer through a density. A fit costs as much as a query,
-//! hence many points at once.
+//! Implemented by sketches that answer through a density. Each call fits once, hence many points
+//! at once.
 class DensityEstimate {
  public:
   virtual ~DensityEstimate() = default;
   //! The density at each x, in the data's units (1 / unit of x); zero outside of [min, max]. A
-  //! truncated series may be negative in places. @throws as QuantileSketch::quantiles;
+  //! truncated series may be negative somewhere. @throws as QuantileSketch::quantiles;
   //! SketchFailure too for a constant stream, which has no density.
   virtual std::vector<double> density(std::span<const double> xs) const = 0;
 };

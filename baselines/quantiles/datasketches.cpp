@@ -32,7 +32,7 @@ enum class Kind { kKll, kClassic, kReq, kTDigest };
 
 #if defined(RETABLE_HAS_DATASKETCHES)
 
-//! Their sketches differ in small things only.
+//! One adapter: the interfaces of the sketches differ little.
 template <class Sketch>
 class Adapter final : public QuantileSketch {
  public:

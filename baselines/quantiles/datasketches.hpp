@@ -11,8 +11,8 @@
 
 namespace retable::quantiles {
 
-//! Whether this build has them. Without, the methods are known by name and making one throws
-//! std::runtime_error saying how to get them.
+//! Whether this build has the headers. Without them the methods are registered, and making one
+//! throws std::runtime_error with the way to get them.
 bool HasDataSketches();
 
 //! Whether a registered method is one of them.

@@ -5,7 +5,7 @@
 //! count values by the power of gamma = (1 + alpha) / (1 - alpha) they fall under; a bucket's
 //! answer is the point with equal relative distance to its edges. Positive and negative values have
 //! buckets of their own, zero a count. Beyond `bins` buckets the ones nearest to zero are joined,
-//! and the bound is lost there. Its guarantee is not one on ranks: compare it in its own metric.
+//! and the bound is lost there. The bound is on values, not on ranks: compare it in that metric.
 //!
 //! O(log bins) a value, O(bins) a query. Serialised: 8 bytes for each bucket of the range in use
 //! (dense, as in the authors' implementation), 32 bytes of header. Deterministic; merging adds.
@@ -129,7 +129,7 @@ class DdSketch final : public QuantileSketch {
   double gamma_;
   double scale_;
   Buckets positive_;
-  Buckets negative_;  //!< by magnitude
+  Buckets negative_;  //!< Keys are those of the magnitudes.
   std::uint64_t zeros_ = 0;
   std::size_t count_ = 0;
   bool infinite_ = false;

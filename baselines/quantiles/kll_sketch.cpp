@@ -24,8 +24,8 @@ std::size_t Total(const std::vector<std::size_t>& capacities) {
   return std::accumulate(capacities.begin(), capacities.end(), std::size_t{0});
 }
 
-//! The capacities of the largest top level with which everything fits into m values, the sampler's
-//! one included.
+//! The capacities for the largest top level with which all levels and the sampler's value fit into
+//! m values.
 std::vector<std::size_t> FitCapacities(std::size_t m) {
   double low = 3;
   double high = static_cast<double>(m) + 1;
@@ -105,7 +105,7 @@ class KllSketch final : public QuantileSketch {
     }
   }
 
-  //! A new block of 2^base slots: which of them will be passed on is drawn at once.
+  //! Starts a block of 2^base slots and draws the slot whose value is passed on.
   void StartSample() {
     sample_weight_ = 0;
     chosen_ = base_ == 0 ? 0 : coins_.Next() >> (64 - base_);
@@ -115,11 +115,11 @@ class KllSketch final : public QuantileSketch {
     StartSample();
     AddAt(x, base_);
   }
-  //! Whether the block's chosen slot has come. Counted with the whole block's weight, or not at
-  //! all, the unfinished block is unbiased.
+  //! Whether the block has reached its chosen slot. An unfinished block counts with its whole
+  //! weight or not at all, which is unbiased.
   bool SampleIsLive() const { return chosen_ < sample_weight_; }
 
-  //! A value of weight up to 2^base into the sampler: it takes that many slots in turn.
+  //! Adds a value of weight up to 2^base to the sampler: it takes that many slots.
   void AddWeighted(double x, std::uint64_t weight) {
     const std::uint64_t block = std::uint64_t{1} << base_;
     const std::uint64_t take = std::min(weight, block - sample_weight_);
@@ -148,14 +148,14 @@ class KllSketch final : public QuantileSketch {
   //! The capacity of a level, counted from the top one.
   std::size_t Capacity(std::size_t level) const { return capacities_[levels_.size() - 1 - level]; }
 
-  //! One more level on top; if that leaves no capacity for the lowest, the sampler takes its place.
+  //! Adds a level on top; if no capacity remains for the lowest one, the sampler replaces it.
   void Grow() {
     if (levels_.size() == capacities_.size()) RaiseBase();
     levels_.emplace_back();
   }
 
-  //! The lowest compactor becomes part of the sampler. A block twice as long has its chosen slot in
-  //! the half at hand or in the half to come, by a coin.
+  //! Merges the lowest compactor into the sampler. A coin decides whether the chosen slot of the
+  //! doubled block is in its first or second half.
   void RaiseBase() {
     const std::vector<double> lowest = std::move(levels_.front());
     levels_.erase(levels_.begin());
@@ -174,7 +174,7 @@ class KllSketch final : public QuantileSketch {
       levels_[level].clear();
       std::sort(full.begin(), full.end());
       if (full.size() % 2 == 1) {
-        // An odd one out stays, at a random end.
+        // With an odd count the first or the last value stays, at random.
         const bool first = (coins_.Next() & 1) != 0;
         levels_[level].push_back(first ? full.front() : full.back());
         full.erase(first ? full.begin() : full.end() - 1);
@@ -187,7 +187,7 @@ class KllSketch final : public QuantileSketch {
     }
   }
 
-  //! Values in ascending order, each with the weight of all up to and with it.
+  //! Values in ascending order, each with the cumulative weight up to and including it.
   std::vector<std::pair<double, double>> Weighted() const {
     std::vector<std::pair<double, double>> items;
     for (std::size_t i = 0; i < levels_.size(); ++i) {
@@ -205,8 +205,8 @@ class KllSketch final : public QuantileSketch {
 
   std::size_t m_;
   std::uint64_t seed_;
-  std::vector<std::size_t> capacities_;  //!< from the top level down
-  std::size_t slots_ = 0;                //!< values the compactors may hold together
+  std::vector<std::size_t> capacities_;  //!< Capacities in descending order of levels.
+  std::size_t slots_ = 0;                //!< sum of the capacities
   Coins coins_;
   std::vector<std::vector<double>> levels_;  //!< lowest first, at height base_
   std::size_t base_ = 0;                     //!< height of the lowest compactor, and the sampler's

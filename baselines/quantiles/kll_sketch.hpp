@@ -6,14 +6,14 @@
 //! Approach: a stack of compactors. The one at height h holds values of weight 2^h; when it is full
 //! it sorts them, a coin keeps those of odd or of even rank, and they move up one height.
 //! Capacities shrink by 2/3 a level downwards from the top: the top levels decide the error. Below
-//! the height where a capacity would fall under 2, a sampler stands for all of the lower
-//! compactors: of every 2^h values in turn it passes on one, uniformly.
+//! the height where a capacity would fall under 2, a sampler replaces the lower
+//! compactors: of every 2^h values it passes on one, chosen uniformly.
 //!
-//! `m` is the largest number of values the whole summary ever holds, the sampler's included: the
-//! top capacity is the largest one with which all of the levels fit into m.
+//! `m` bounds the values of the whole summary, the sampler's included: the top capacity is the
+//! largest with which all levels fit into m.
 //!
-//! Coins come from a counter-based generator under a seed, hence the same stream, chunks or not,
-//! gives the same answer. Complexity: O(log m) amortised a value, O(m log m) a query. Memory m
+//! Coins come from a seeded counter-based generator: answers do not depend on how a stream is
+//! divided into updates. Complexity: O(log m) amortised a value, O(m log m) a query. Memory m
 //! values and their levels. Infinite values are values. Source: Karnin, Lang, Liberty, "Optimal
 //! quantile approximation in streams", FOCS 2016, sections 3 and 4.
 

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The exact answer: keeps every value, sorts them on demand. O(n) memory, O(n log n) a query. What
-//! every other method is measured against.
+//! Exact quantiles, the reference of all other methods: keeps every value and sorts on demand. O(n)
+//! memory, O(n log n) a query.
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 //! @file
-//! Sums of many columns on a CUDA device (column_sums.hpp): a block per tile of a column, then a
-//! warp per column that adds the tiles' sums on their joint bounds.
+//! Sums of many columns on a CUDA device: a block per tile of a column, then a warp per column that
+//! adds the sums of its tiles on their joint bounds.
 
 #include <cuda_runtime.h>
 
@@ -11,17 +11,16 @@
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/cuda/warp_sums.cuh"
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / 32;
-constexpr std::size_t kLeastTile = 4096;
-constexpr std::size_t kMostTiles = 64;
+constexpr int kColumnWarps = kColumnThreads / 32;
 
-//! What a block finds out about its tile before it sums.
+//! What a block must know of its tile before it sums.
 struct TileBounds {
   double min;
   double max;
@@ -36,7 +35,7 @@ __device__ __forceinline__ void Join(TileBounds& a, const TileBounds& b) {
   a.digits = b.digits > a.digits ? b.digits : a.digits;
 }
 
-//! The block's bounds, in all threads. `shared` has an entry a warp.
+//! The block's bounds, in all threads. `shared` has one entry per warp.
 __device__ __forceinline__ TileBounds JoinBounds(TileBounds mine, TileBounds* shared) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) {
@@ -47,26 +46,15 @@ __device__ __forceinline__ TileBounds JoinBounds(TileBounds mine, TileBounds* sh
   if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = mine;
   __syncthreads();
   TileBounds all = shared[0];
-  for (int w = 1; w < kWarps; ++w) Join(all, shared[w]);
+  for (int w = 1; w < kColumnWarps; ++w) Join(all, shared[w]);
   return all;
 }
 
-//! Sums of one tile on its own bounds: of x, or of log x (none if some x is not positive).
+//! Bounds, count and decimal digits of this thread's values of a tile: of x, or of log x.
 template <class Real, bool kLog>
-__global__ void __launch_bounds__(kThreads)
-    TileKernel(DeviceColumns<Real> columns, std::size_t tile, int tiles, int order,
-               ChebyshevSums* out, int* digits) {
-  __shared__ TileBounds bounds[kWarps];
-  __shared__ double slots[kWarps][16];
-  __shared__ double ends[kWarps][2];
-  const std::size_t column = blockIdx.x / static_cast<unsigned>(tiles);
-  const std::size_t first = blockIdx.x % static_cast<unsigned>(tiles) * tile;
-  const std::size_t left = columns.rows - first;
-  const Real* values = columns.data + column * columns.stride + first;
-  const std::size_t n = left < tile ? left : tile;
-
+__device__ __forceinline__ TileBounds FindTileBounds(const Real* values, std::size_t n) {
   TileBounds mine{Infinity<double>(), -Infinity<double>(), 0, 0};
-  for (std::size_t i = threadIdx.x; i < n; i += kThreads) {
+  for (std::size_t i = threadIdx.x; i < n; i += kColumnThreads) {
     const double value = static_cast<double>(values[i]);
     if (!(value == value)) continue;
     mine.count += 1;
@@ -75,25 +63,23 @@ __global__ void __launch_bounds__(kThreads)
         ++mine.digits;
       }
     }
-    const double x = kLog ? log(value) : value;  // of what is not positive: not finite
+    const double x = kLog ? log(value) : value;  // not finite unless value > 0
     mine.min = x < mine.min ? x : mine.min;
     mine.max = x > mine.max ? x : mine.max;
     if (kLog && !(value > 0)) mine.min = -Infinity<double>();
   }
-  const TileBounds all = JoinBounds(mine, bounds);
-  const bool finite = all.min > -Infinity<double>() && all.max < Infinity<double>();
-  ChebyshevMap map;
-  if (finite && all.count > 0) map = ChebyshevMap::Of(all.min, all.max);
-  double scale = map.half > 0 ? 2 / map.half : 0;
-  if (!(scale < Infinity<double>())) {
-    scale = 0;
-    map.half = 0;
-  }
+  return mine;
+}
 
+//! Sums of each warp over a tile, and its counts of values on the bounds, into shared memory.
+template <class Real, bool kLog>
+__device__ __forceinline__ void SumTile(const Real* values, std::size_t n, const TileBounds& all,
+                                        const ChebyshevMap& map, double scale, double (*slots)[16],
+                                        double (*ends)[2]) {
   double slot[16] = {0};
   double at_min = 0;
   double at_max = 0;
-  for (std::size_t i = threadIdx.x; i < n; i += kThreads) {
+  for (std::size_t i = threadIdx.x; i < n; i += kColumnThreads) {
     const double value = static_cast<double>(values[i]);
     if (!(value == value)) continue;
     const double x = kLog ? log(value) : value;
@@ -115,9 +101,36 @@ __global__ void __launch_bounds__(kThreads)
     ends[warp][1] = at_max;
   }
   __syncthreads();
+}
+
+//! Sums of one tile on its own bounds: of x, or of log x (none unless every x > 0).
+template <class Real, bool kLog>
+__global__ void __launch_bounds__(kColumnThreads)
+    TileKernel(DeviceColumns<Real> columns, std::size_t tile, int tiles, int order,
+               ChebyshevSums* out, int* digits) {
+  __shared__ TileBounds bounds[kColumnWarps];
+  __shared__ double slots[kColumnWarps][16];
+  __shared__ double ends[kColumnWarps][2];
+  const std::size_t column = blockIdx.x / static_cast<unsigned>(tiles);
+  const std::size_t first = blockIdx.x % static_cast<unsigned>(tiles) * tile;
+  const std::size_t left = columns.rows - first;
+  const Real* values = columns.data + column * columns.stride + first;
+  const std::size_t n = left < tile ? left : tile;
+
+  const TileBounds all = JoinBounds(FindTileBounds<Real, kLog>(values, n), bounds);
+  const bool finite = all.min > -Infinity<double>() && all.max < Infinity<double>();
+  ChebyshevMap map;
+  if (finite && all.count > 0) map = ChebyshevMap::Of(all.min, all.max);
+  double scale = map.half > 0 ? 2 / map.half : 0;
+  if (!(scale < Infinity<double>())) {
+    scale = 0;
+    map.half = 0;
+  }
+
+  SumTile<Real, kLog>(values, n, all, map, scale, slots, ends);
   if (threadIdx.x != 0) return;
   ChebyshevSums state;
-  for (int w = 0; w < kWarps; ++w) {
+  for (int w = 0; w < kColumnWarps; ++w) {
     for (int k = 1; k <= order; ++k) state.sum[k] += slots[w][k];
     state.at_min += ends[w][0];
     state.at_max += ends[w][1];
@@ -131,27 +144,27 @@ __global__ void __launch_bounds__(kThreads)
   if constexpr (!kLog) digits[blockIdx.x] = all.digits;
 }
 
-//! A warp joins a column's tiles.
-__global__ void __launch_bounds__(kThreads)
-    JoinTilesKernel(const ChebyshevSums* tiles, int tiles_a_column, std::size_t columns, int order,
-                    ChebyshevSums* out) {
-  const std::size_t column = std::size_t{blockIdx.x} * kWarps + threadIdx.x / 32;
+//! One warp joins the tiles of a column.
+__global__ void __launch_bounds__(kColumnThreads)
+    JoinTilesKernel(const ChebyshevSums* tiles, int tiles_per_column, std::size_t columns,
+                    int order, ChebyshevSums* out) {
+  const std::size_t column = std::size_t{blockIdx.x} * kColumnWarps + threadIdx.x / 32;
   if (column >= columns) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const ChebyshevSums* const own = tiles + column * static_cast<std::size_t>(tiles_a_column);
+  const ChebyshevSums* const own = tiles + column * static_cast<std::size_t>(tiles_per_column);
   double low, high;
-  JoinBoundsOf(own, lane, 32, tiles_a_column, low, high);
-  Store(AddStates(own, lane, 32, tiles_a_column, low, high, order), out + column, order);
+  JoinBoundsOf(own, lane, 32, tiles_per_column, low, high);
+  Store(AddStates(own, lane, 32, tiles_per_column, low, high, order), out + column, order);
 }
 
-//! The most digits, and the largest magnitude as ordered bits, of a block's values.
+//! Maximum over all values of the decimal digits, and of the magnitude as ordered bits.
 template <class Real>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kColumnThreads)
     DigitsKernel(const Real* values, std::size_t n, int* digits, unsigned long long* magnitude) {
-  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
+  const std::size_t stride = std::size_t{gridDim.x} * kColumnThreads;
   int most = 0;
   double largest = 0;
-  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += stride) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kColumnThreads + threadIdx.x; i < n; i += stride) {
     const double x = static_cast<double>(values[i]);
     if (!(x == x)) continue;
     while (most <= kMaxDigits && !IsOnLattice(x, most, kRounding<Real>)) {
@@ -171,7 +184,7 @@ __global__ void __launch_bounds__(kThreads)
   atomicMax(magnitude, static_cast<unsigned long long>(__double_as_longlong(largest)));
 }
 
-//! What DigitsKernel found in n values.
+//! Decimal digits of n values.
 template <class Real>
 int RunDigits(const Real* values, std::size_t n, cudaStream_t stream) {
   struct Found {
@@ -180,11 +193,12 @@ int RunDigits(const Real* values, std::size_t n, cudaStream_t stream) {
   };
   const DeviceArray<Found> found(1);
   CheckCuda(cudaMemsetAsync(found.data(), 0, sizeof(Found), stream), "cudaMemset");
-  const std::size_t useful = (n + kThreads - 1) / kThreads;
-  const std::size_t most = 16 * static_cast<std::size_t>(MultiprocessorCount());
+  const std::size_t useful = (n + kColumnThreads - 1) / kColumnThreads;
+  const std::size_t most =
+      kDigitsBlocksPerMultiprocessor * static_cast<std::size_t>(MultiprocessorCount());
   const auto blocks = static_cast<unsigned>(useful < most ? useful : most);
-  DigitsKernel<<<blocks, kThreads, 0, stream>>>(values, n, &found.data()->digits,
-                                                &found.data()->magnitude);
+  DigitsKernel<<<blocks, kColumnThreads, 0, stream>>>(values, n, &found.data()->digits,
+                                                      &found.data()->magnitude);
   Found host;
   CheckCuda(cudaMemcpyAsync(&host, found.data(), sizeof host, cudaMemcpyDeviceToHost, stream),
             "copy of digits");
@@ -198,17 +212,16 @@ int RunDigits(const Real* values, std::size_t n, cudaStream_t stream) {
 
 template <class Real>
 int FindDigits(const Real* values, std::size_t n, void* stream) {
-  constexpr std::size_t kLook = 65536;
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   if (n == 0) return 0;
-  const int first = RunDigits(values, n < kLook ? n : kLook, cuda_stream);
-  return n <= kLook || first == kNoLattice ? first : RunDigits(values, n, cuda_stream);
+  const int first = RunDigits(values, n < kDigitsPrefix ? n : kDigitsPrefix, cuda_stream);
+  return n <= kDigitsPrefix || first == kNoLattice ? first : RunDigits(values, n, cuda_stream);
 }
 
 std::size_t TileLength(std::size_t rows) {
-  const std::size_t even = (rows + kMostTiles - 1) / kMostTiles;
-  const std::size_t blocks = (even + kLeastTile - 1) / kLeastTile;
-  return (blocks > 0 ? blocks : 1) * kLeastTile;
+  const std::size_t even = (rows + kMaxColumnTiles - 1) / kMaxColumnTiles;
+  const std::size_t blocks = (even + kMinColumnTile - 1) / kMinColumnTile;
+  return (blocks > 0 ? blocks : 1) * kMinColumnTile;
 }
 
 std::size_t TileCount(std::size_t rows) {
@@ -219,17 +232,17 @@ std::size_t TileCount(std::size_t rows) {
 
 struct ColumnsCuda::Memory {
   DeviceArray<ChebyshevSums> tiles;
-  DeviceArray<ChebyshevSums> sums;  //!< of the columns, then of their logarithms
+  DeviceArray<ChebyshevSums> sums;  //!< Sums of all columns, then of all logarithms.
   DeviceArray<int> digits;
   std::vector<ChebyshevSums> host_sums;
   std::vector<int> host_digits;
-  std::size_t tiles_a_column = 1;
+  std::size_t tiles_per_column = 1;
   double rounding = 0;
 };
 
 ColumnsCuda::ColumnsCuda(int order, bool logs)
     : order_(CheckOrder(order)), logs_(logs), memory_(std::make_unique<Memory>()) {
-  MultiprocessorCount();  // says so where there is no device
+  MultiprocessorCount();  // throws without a device
 }
 ColumnsCuda::~ColumnsCuda() = default;
 ColumnsCuda::ColumnsCuda(ColumnsCuda&&) noexcept = default;
@@ -241,25 +254,26 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   const std::size_t tile = TileLength(columns.rows);
   const std::size_t tiles = TileCount(columns.rows);
-  const std::size_t kinds = logs_ ? 2 : 1;
+  const std::size_t variables = logs_ ? 2 : 1;  // x, log x
   Memory& memory = *memory_;
-  memory.tiles.Reserve(tiles * columns.columns * kinds);
-  memory.sums.Reserve(columns.columns * kinds);
+  memory.tiles.Reserve(tiles * columns.columns * variables);
+  memory.sums.Reserve(columns.columns * variables);
   memory.digits.Reserve(tiles * columns.columns);
-  memory.tiles_a_column = tiles;
+  memory.tiles_per_column = tiles;
   memory.rounding = kRounding<Real>;
   const auto blocks = static_cast<unsigned>(tiles * columns.columns);
-  const auto join_blocks = static_cast<unsigned>((columns.columns + kWarps - 1) / kWarps);
+  const auto join_blocks =
+      static_cast<unsigned>((columns.columns + kColumnWarps - 1) / kColumnWarps);
   const int count = static_cast<int>(tiles);
-  TileKernel<Real, false><<<blocks, kThreads, 0, cuda_stream>>>(
+  TileKernel<Real, false><<<blocks, kColumnThreads, 0, cuda_stream>>>(
       columns, tile, count, order_, memory.tiles.data(), memory.digits.data());
-  JoinTilesKernel<<<join_blocks, kThreads, 0, cuda_stream>>>(
+  JoinTilesKernel<<<join_blocks, kColumnThreads, 0, cuda_stream>>>(
       memory.tiles.data(), count, columns.columns, order_, memory.sums.data());
   if (logs_) {
     ChebyshevSums* const log_tiles = memory.tiles.data() + blocks;
-    TileKernel<Real, true>
-        <<<blocks, kThreads, 0, cuda_stream>>>(columns, tile, count, order_, log_tiles, nullptr);
-    JoinTilesKernel<<<join_blocks, kThreads, 0, cuda_stream>>>(
+    TileKernel<Real, true><<<blocks, kColumnThreads, 0, cuda_stream>>>(columns, tile, count, order_,
+                                                                       log_tiles, nullptr);
+    JoinTilesKernel<<<join_blocks, kColumnThreads, 0, cuda_stream>>>(
         log_tiles, count, columns.columns, order_, memory.sums.data() + columns.columns);
   }
   CheckCuda(cudaGetLastError(), "column kernels");
@@ -270,7 +284,7 @@ std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   Memory& memory = *memory_;
   memory.host_sums.resize(columns * (logs_ ? 2 : 1));
-  memory.host_digits.resize(columns * memory.tiles_a_column);
+  memory.host_digits.resize(columns * memory.tiles_per_column);
   CheckCuda(cudaMemcpyAsync(memory.host_sums.data(), memory.sums.data(),
                             memory.host_sums.size() * sizeof(ChebyshevSums), cudaMemcpyDeviceToHost,
                             cuda_stream),
@@ -288,8 +302,8 @@ std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
       out[c].log_sums = memory.host_sums[columns + c];
     }
     int digits = 0;
-    for (std::size_t t = 0; t < memory.tiles_a_column; ++t) {
-      const int own = memory.host_digits[c * memory.tiles_a_column + t];
+    for (std::size_t t = 0; t < memory.tiles_per_column; ++t) {
+      const int own = memory.host_digits[c * memory.tiles_per_column + t];
       digits = own > digits ? own : digits;
     }
     const double magnitude = std::fmax(std::fabs(sums.min), std::fabs(sums.max));

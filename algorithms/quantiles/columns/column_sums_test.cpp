@@ -125,7 +125,7 @@ TYPED_TEST(CudaColumns, FitsOfABatchMatchTheCpu) {
     const Table<TypeParam> table(rows, engine);
     for (const int order : {5, 15}) {
       const std::vector<ColumnSums> found = table.SumsOnDevice(order);
-      std::vector<RetableInput> cpu, cuda;
+      std::vector<FitInput> cpu, cuda;
       for (std::size_t c = 0; c < table.columns; ++c) {
         ChebyshevAccumulator sums(order);
         sums.Update(table.column(c));

@@ -1,8 +1,8 @@
 //! @file
-//! The CUDA twin of "Retable": sums and lattice on the device, the answer on the host.
+//! The CUDA implementation of "Retable": sums and lattice on the device, the fit on the host.
 //!
-//! Long streams go through the kernel at memory speed; short ones, and those whose logarithms are
-//! kept, as columns of one table, in float64 as on the CPU.
+//! Long streams take the kernel of stream_sums.hpp. Short ones, and those with sums of log x, are
+//! summed as columns of one table, in float64 as on the CPU.
 
 #if defined(RETABLE_HAS_CUDA)
 
@@ -14,20 +14,19 @@
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-//! Of float32 tiles: below 1e-8, unless several values repeat and these are too many to be counted.
-constexpr double kFloatNoise = 5e-7;
+//! Error of moments from float32 tiles where several values repeat that a lattice histogram cannot
+//! hold; else it is below 1e-8.
+constexpr double kFloat32Noise = 5e-7;
 
-constexpr std::size_t kLongStream = std::size_t{1} << 21;
-constexpr std::size_t kPiece = std::size_t{1} << 20;
-
-class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
+class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
  public:
-  RetableCudaSketch(int order, bool log)
-      : RetableSketch(order, log), device_(order), columns_(order, log), logs_(log) {}
+  ChebyshevSketchCuda(int order, bool log)
+      : ChebyshevSketch(order, log), device_(order), columns_(order, log), logs_(log) {}
 
   void update(std::span<const float> values) override {
     FeedThroughDevice(values,
@@ -44,7 +43,7 @@ class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
     Feed(values, n, stream);
   }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<RetableCudaSketch>(sums_.order(), logs_);
+    return std::make_unique<ChebyshevSketchCuda>(sums_.order(), logs_);
   }
 
  private:
@@ -55,12 +54,13 @@ class RetableCudaSketch final : public RetableSketch, public DeviceUpdate {
       const ChebyshevSums sums = device_.Sum(values, n, stream);
       const bool counted = device_.digits().has_value();
       const int digits = counted ? *device_.digits() : FindDigitsCuda(values, n, stream);
-      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloatNoise : 0);
+      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloat32Noise : 0);
       return;
     }
-    const std::size_t whole = n / kPiece;
-    AbsorbAll(DeviceColumns<Real>{values, kPiece, whole, kPiece}, stream);
-    AbsorbAll(DeviceColumns<Real>{values + whole * kPiece, n % kPiece, 1, kPiece}, stream);
+    const std::size_t whole = n / kColumnPiece;
+    AbsorbAll(DeviceColumns<Real>{values, kColumnPiece, whole, kColumnPiece}, stream);
+    AbsorbAll(DeviceColumns<Real>{values + whole * kColumnPiece, n % kColumnPiece, 1, kColumnPiece},
+              stream);
   }
   template <class Real>
   void AbsorbAll(const DeviceColumns<Real>& pieces, void* stream) {
@@ -80,7 +80,7 @@ RETABLE_REGISTER(QuantileSketch, retable,
                   .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
                                  {"log", false, "keep moments of log x too"}},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<RetableCudaSketch>(
+                    return std::make_unique<ChebyshevSketchCuda>(
                         CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
                   }});
 

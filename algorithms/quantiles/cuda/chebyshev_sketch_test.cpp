@@ -14,7 +14,7 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/cuda/device_testing.hpp"
-#include "algorithms/quantiles/cuda/device_update.hpp"
+#include "algorithms/quantiles/cuda/find_device_update.hpp"
 #include "algorithms/quantiles/niae.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
@@ -67,7 +67,7 @@ TEST_F(CudaSketchOnHostMemory, FindsLatticesAndTheLogBasis) {
     std::vector<double> values(n);
     for (double& x : values) x = std::exp(2 * normal(engine));
     ExpectTheCpusAnswers(values, 1e-3, true);
-    // Whole numbers, then two decimals: more places than atoms.
+    // Whole numbers, then two decimals: more lattice points than atoms.
     for (double& x : values) x = std::floor(30 * normal(engine));
     ExpectTheCpusAnswers(values, 1e-2);
     for (double& x : values) x = std::round(100 * normal(engine)) / 100;
@@ -88,8 +88,8 @@ double AnswersApart(const std::vector<Real>& host, const Real* device, bool log)
   cpu->update(std::span<const Real>(host));
   DeviceUpdateOf(*cuda)->update_device(device, host.size(), nullptr);
   const auto phis = NiaePhis(1001);
-  const RetableAnswer a = dynamic_cast<RetableSketch&>(*cpu).Ask(phis);
-  const RetableAnswer b = dynamic_cast<RetableSketch&>(*cuda).Ask(phis);
+  const SketchAnswer a = dynamic_cast<ChebyshevSketch&>(*cpu).Ask(phis);
+  const SketchAnswer b = dynamic_cast<ChebyshevSketch&>(*cuda).Ask(phis);
   if (a.status.basis != b.status.basis) return 1;
   const auto scale = [&](double x) { return a.status.basis == "log" ? std::log(x) : x; };
   const double range = scale(a.values.back()) - scale(a.values.front());

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Host values for a sketch that reads device memory.
+//! Copies host values to the device for a sketch that reads device memory.
 
 #if defined(RETABLE_HAS_CUDA)
 
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 
+#include "algorithms/quantiles/tuning.hpp"
 #include "base/cuda/memory.hpp"
 
 namespace retable::quantiles {
@@ -15,10 +16,9 @@ namespace retable::quantiles {
 //! Feeds host values through a device buffer, piece by piece.
 template <class Real, class UpdateDevice>
 void FeedThroughDevice(std::span<const Real> values, const UpdateDevice& update_device) {
-  constexpr std::size_t kPiece = std::size_t{1} << 24;
-  DeviceArray<Real> buffer(std::min(values.size(), kPiece));
+  DeviceArray<Real> buffer(std::min(values.size(), kUploadPiece));
   while (!values.empty()) {
-    const std::size_t n = std::min(values.size(), kPiece);
+    const std::size_t n = std::min(values.size(), kUploadPiece);
     update_device(buffer.Upload(values.first(n)), n);
     values = values.subspan(n);
   }

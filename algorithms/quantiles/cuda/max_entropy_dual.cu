@@ -4,13 +4,12 @@
 #include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/quadrature.hpp"
+#include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kTeams = kThreads / 32;
-constexpr int kBlocksPerMultiprocessor = 4;
+constexpr int kTeams = kDualThreads / 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
 struct Nodes {
@@ -18,16 +17,16 @@ struct Nodes {
   double weight[kNodes];
 };
 
-//! A warp: 32 lanes, a node each a step.
+//! A team of one warp: each item is one node per lane.
 class WarpTeam {
  public:
   using Value = double;
   static constexpr int kWidth = 1;
   static constexpr int kLanes = 32;
-  static constexpr int kItems = kMaxPlaces / kLanes;
+  static constexpr int kItems = kMaxLatticePoints / kLanes;
 
   __device__ WarpTeam(const DualProblem& problem, const Nodes& nodes)
-      : nodes_(nodes), places_(problem.places), first_(problem.first), step_(problem.step) {}
+      : nodes_(nodes), points_(problem.points), first_(problem.first), step_(problem.step) {}
   RETABLE_TEAM int lane() const { return static_cast<int>(threadIdx.x) % 32; }
   RETABLE_TEAM void Sync() const { __syncwarp(); }
   RETABLE_TEAM double Fill(double x) const { return x; }
@@ -45,7 +44,7 @@ class WarpTeam {
     }
     return x;
   }
-  //! Sums of 32 slots over the lanes: each exchange halves the slots a lane still holds.
+  //! Sums of 32 slots over the lanes: each exchange halves the number of slots of a lane.
   template <int kCount>
   RETABLE_TEAM void SumAll(double (&sums)[kCount], double* out, double factor) const {
     static_assert(kCount == 32);
@@ -56,11 +55,11 @@ class WarpTeam {
   }
   RETABLE_TEAM double Node(int item) const {
     const int i = item * 32 + lane();
-    return places_ == 0 ? nodes_.node[i] : first_ + step_ * (i < places_ ? i : 0);
+    return points_ == 0 ? nodes_.node[i] : first_ + step_ * (i < points_ ? i : 0);
   }
   RETABLE_TEAM double Weight(int item) const {
     const int i = item * 32 + lane();
-    return places_ == 0 ? nodes_.weight[i] : i < places_ ? 1.0 : 0.0;
+    return points_ == 0 ? nodes_.weight[i] : i < points_ ? 1.0 : 0.0;
   }
 
  private:
@@ -77,12 +76,12 @@ class WarpTeam {
   }
 
   const Nodes& nodes_;
-  int places_;
+  int points_;
   double first_;
   double step_;
 };
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kDualThreads)
     DualKernel(const DualProblem* problems, int count, const Nodes* nodes, int* next,
                DualAnswer* answers) {
   __shared__ DualShared<kMaxOrder> shared[kTeams];
@@ -95,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
     const DualProblem& problem = problems[mine];
     WarpTeam team(problem, *nodes);
     DualNewton<kMaxOrder, WarpTeam> newton(team, shared[warp],
-                                           problem.places == 0 ? kNodes : problem.places);
+                                           problem.points == 0 ? kNodes : problem.points);
     newton.Solve(&problem.mu[0], problem.order, answers[mine]);
     __syncwarp();
   }
@@ -112,7 +111,7 @@ struct DualCuda::Memory {
 };
 
 DualCuda::DualCuda() : memory_(std::make_unique<Memory>()) {
-  memory_->blocks = kBlocksPerMultiprocessor * MultiprocessorCount();
+  memory_->blocks = kDualBlocksPerMultiprocessor * MultiprocessorCount();
   const Quadrature& rule = Quadrature::Get();
   Nodes nodes;
   for (std::size_t i = 0; i < kNodes; ++i) {
@@ -134,15 +133,15 @@ std::vector<DualAnswer> DualCuda::Solve(std::span<const DualProblem> problems) {
   const int count = static_cast<int>(problems.size());
   const int useful = (count + kTeams - 1) / kTeams;
   const int blocks = useful < memory_->blocks ? useful : memory_->blocks;
-  DualKernel<<<blocks, kThreads>>>(memory_->problems.data(), count, memory_->nodes.data(),
-                                   memory_->next.Zeros(1), memory_->answers.data());
+  DualKernel<<<blocks, kDualThreads>>>(memory_->problems.data(), count, memory_->nodes.data(),
+                                       memory_->next.Zeros(1), memory_->answers.data());
   CheckCuda(cudaGetLastError(), "dual kernel");
   memory_->answers.Download(answers);
   return answers;
 }
 
 DualSolver CudaDualSolver() {
-  // std::function wants to copy what it holds.
+  // std::function must be copyable.
   const auto solver = std::make_shared<DualCuda>();
   return [solver](std::span<const DualProblem> problems) { return solver->Solve(problems); };
 }

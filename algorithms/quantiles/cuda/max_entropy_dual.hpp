@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Many maximum-entropy duals in one launch, a warp each.
+//! Many maximum-entropy duals in one launch, one warp per dual.
 
 #include <memory>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace retable::quantiles {
 
-//! The same iteration as SolveDual (dual_newton.hpp). Warps take problems as they come free, so
-//! that the hard ones do not hold up the others; each answer depends on its problem alone.
+//! The same iteration as SolveDual (dual_newton.hpp). Iteration counts differ widely, so warps take
+//! problems from a counter; each answer depends on its problem only.
 class DualCuda {
  public:
   //! @throws std::runtime_error without a device.
@@ -20,7 +20,8 @@ class DualCuda {
   DualCuda(DualCuda&&) noexcept;
   DualCuda& operator=(DualCuda&&) noexcept;
 
-  //! Copies the problems there and the answers back. @throws std::runtime_error on a CUDA error.
+  //! Copies the problems to the device and the answers back. @throws std::runtime_error on a CUDA
+  //! error.
   std::vector<DualAnswer> Solve(std::span<const DualProblem> problems);
 
  private:

@@ -1,6 +1,6 @@
 //! @file
-//! The CUDA twins of the one-pass moment methods, under the same names: sums on the device, the fit
-//! on the host. Registered from C++, as nvcc 13.0 cannot compile the registry's variants.
+//! CUDA backends of the one-pass moment methods, under the same names: sums on the device, the fit
+//! on the host. This is a .cpp file since nvcc 13.0 cannot compile the registry's variants.
 
 #if defined(RETABLE_HAS_CUDA)
 

@@ -1,12 +1,11 @@
 //! @file
 //! Moments on a CUDA device by tree reduction (Mitchell et al. 2021, section 7).
 //!
-//! The tree's leaves are values; a thread takes a run of them into a state held in registers, a
-//! warp joins its threads' states by shuffles, a block its warps' through shared memory, and one
-//! last block the blocks' states. Raw sums join by addition. Central sums join by eq. 12, whose
-//! cost (about 200 operations) is spread over register tiles of 32 values: a tile's mean first,
-//! then its sums about that mean, then one merge. All arithmetic is in double for either input
-//! type.
+//! A thread adds values to a state in registers, a warp joins the states of its threads by
+//! shuffles, a block those of its warps through shared memory, and one last block those of all
+//! blocks. Raw sums join by addition. Central sums join by eq. 12; tiles of 32 values in registers
+//! amortise its 200 operations: first the mean of the tile, then its sums about that mean, then one
+//! merge. All arithmetic is double for either input type.
 //!
 //! Deterministic for a given device: the grid depends on the number of multiprocessors alone.
 
@@ -16,13 +15,12 @@
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / 32;
-constexpr int kTileValues = 32;  // per thread
+constexpr int kWarps = kMomentThreads / 32;
 
 __device__ __forceinline__ double FromLane(double x, int offset) {
   return __shfl_down_sync(0xffffffffu, x, offset);
@@ -51,7 +49,7 @@ __device__ __forceinline__ CentralSums<double, L> FromLane(const CentralSums<dou
   return out;
 }
 
-//! The states of a block's threads joined; thread 0 has the result.
+//! Joins the states of a block's threads; thread 0 has the result.
 template <class State>
 __device__ __forceinline__ State JoinBlock(State state) {
 #pragma unroll 1
@@ -69,30 +67,30 @@ __device__ __forceinline__ State JoinBlock(State state) {
   return state;
 }
 
-//! Loads a thread's tile: kTileValues values, a block's neighbours side by side.
+//! Loads a thread's tile of kMomentValues values; neighbouring threads read adjacent addresses.
 template <class Real>
 __device__ __forceinline__ void LoadTile(const Real* tile, Real* x) {
   constexpr int kWide = kWideValues<Real>;
 #pragma unroll
-  for (int i = 0; i < kTileValues; i += kWide) {
-    LoadWide(tile + i * kThreads + threadIdx.x * kWide, x + i);
+  for (int i = 0; i < kMomentValues; i += kWide) {
+    LoadWide(tile + i * kMomentThreads + threadIdx.x * kWide, x + i);
   }
 }
 
 template <int L, class Real>
 __device__ __forceinline__ void AddTile(const Real* x, PowerSums<double, L>& state) {
 #pragma unroll
-  for (int i = 0; i < kTileValues; ++i) state.Add(static_cast<double>(x[i]));
+  for (int i = 0; i < kMomentValues; ++i) state.Add(static_cast<double>(x[i]));
 }
 
-//! A tile's central sums from its own mean, merged. A missing value sends it the slow way.
+//! Merges the central sums of a tile about its own mean. NaN: value by value.
 template <int L, class Real>
 __device__ __forceinline__ void AddTile(const Real* x, CentralSums<double, L>& state) {
   double total = 0;
   double low = static_cast<double>(x[0]);
   double high = low;
 #pragma unroll
-  for (int i = 0; i < kTileValues; ++i) {
+  for (int i = 0; i < kMomentValues; ++i) {
     const double v = static_cast<double>(x[i]);
     total += v;
     low = v < low ? v : low;
@@ -100,22 +98,22 @@ __device__ __forceinline__ void AddTile(const Real* x, CentralSums<double, L>& s
   }
   if (!(total - total == 0)) {
 #pragma unroll 1
-    for (int i = 0; i < kTileValues; ++i) {
+    for (int i = 0; i < kMomentValues; ++i) {
       // Select by comparison: a run-time index would move the tile to local memory.
       double v = 0;
 #pragma unroll
-      for (int j = 0; j < kTileValues; ++j) v = i == j ? static_cast<double>(x[j]) : v;
+      for (int j = 0; j < kMomentValues; ++j) v = i == j ? static_cast<double>(x[j]) : v;
       state.Add(v);
     }
     return;
   }
   CentralSums<double, L> tile = CentralSums<double, L>::Empty();
-  tile.sum[0] = kTileValues;
-  tile.mean = total * (1.0 / kTileValues);
+  tile.sum[0] = kMomentValues;
+  tile.mean = total * (1.0 / kMomentValues);
   tile.min = low;
   tile.max = high;
 #pragma unroll
-  for (int i = 0; i < kTileValues; ++i) {
+  for (int i = 0; i < kMomentValues; ++i) {
     const double d = static_cast<double>(x[i]) - tile.mean;
     double power = d;
 #pragma unroll
@@ -134,22 +132,22 @@ __device__ __forceinline__ void AddTile(const Real* x, CentralSums<double, L>& s
 }
 
 template <class State, class Real>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kMomentThreads)
     SumKernel(const Real* values, std::size_t n, State* blocks) {
-  constexpr std::size_t kBlockTile = std::size_t{kThreads} * kTileValues;
+  constexpr std::size_t kBlockTile = std::size_t{kMomentThreads} * kMomentValues;
   State state = State::Empty();
   const std::size_t head = ValuesBeforeAligned(values, n);
   const Real* aligned = values + head;
   const std::size_t tiles = (n - head) / kBlockTile;
 #pragma unroll 1
   for (std::size_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    Real x[kTileValues];
+    Real x[kMomentValues];
     LoadTile(aligned + t * kBlockTile, x);
     AddTile(x, state);
   }
   if (blockIdx.x == gridDim.x - 1) {
 #pragma unroll 1
-    for (std::size_t i = head + tiles * kBlockTile + threadIdx.x; i < n; i += kThreads) {
+    for (std::size_t i = head + tiles * kBlockTile + threadIdx.x; i < n; i += kMomentThreads) {
       state.Add(static_cast<double>(values[i]));
     }
     if (threadIdx.x < head) state.Add(static_cast<double>(values[threadIdx.x]));
@@ -158,18 +156,19 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) blocks[blockIdx.x] = state;
 }
 
-//! One block joins the blocks' states into blocks[0].
+//! One block joins the states of all blocks into blocks[0].
 template <class State>
-__global__ void __launch_bounds__(kThreads) JoinKernel(State* blocks, int count) {
+__global__ void __launch_bounds__(kMomentThreads) JoinKernel(State* blocks, int count) {
   State state = State::Empty();
 #pragma unroll 1
-  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) state.Merge(blocks[i]);
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kMomentThreads)
+    state.Merge(blocks[i]);
   state = JoinBlock(state);
   if (threadIdx.x == 0) blocks[0] = state;
 }
 
-//! The states' type for a kind of sums, and how to come from one order to the largest.
-struct RawKind {
+//! The state of raw or central sums, and its conversion from a compiled order to the largest.
+struct RawPolicy {
   template <int L>
   using State = PowerSums<double, L>;
   static ScaledMoments Scale(const State<kMaxOrder>& s, int order) {
@@ -185,7 +184,7 @@ struct RawKind {
   }
 };
 
-struct CentralKind {
+struct CentralPolicy {
   template <int L>
   using State = CentralSums<double, L>;
   static ScaledMoments Scale(const State<kMaxOrder>& s, int order) {
@@ -202,14 +201,14 @@ struct CentralKind {
   }
 };
 
-template <class Kind>
+template <class Policy>
 class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
  public:
-  using FullState = typename Kind::template State<kMaxOrder>;
+  using FullState = typename Policy::template State<kMaxOrder>;
 
   explicit CudaAccumulator(int order)
       : order_(CheckOrder(order)),
-        blocks_(4 * MultiprocessorCount()),
+        blocks_(kMomentBlocksPerMultiprocessor * MultiprocessorCount()),
         partial_(static_cast<std::size_t>(blocks_)) {}
 
   void update(std::span<const float> values) override {
@@ -235,7 +234,7 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
   std::size_t count() const override { return static_cast<std::size_t>(state_.sum[0]); }
   double min() const override { return state_.min; }
   double max() const override { return state_.max; }
-  ScaledMoments scaled() const override { return Kind::Scale(state_, order_); }
+  ScaledMoments scaled() const override { return Policy::Scale(state_, order_); }
   std::size_t bytes() const override {
     return (static_cast<std::size_t>(order_) + 3) * sizeof(double);
   }
@@ -247,21 +246,21 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
   template <class Real>
   void Sum(const Real* values, std::size_t n, cudaStream_t stream) {
     if (n == 0) return;
-    constexpr std::size_t kBlockTile = std::size_t{kThreads} * kTileValues;
+    constexpr std::size_t kBlockTile = std::size_t{kMomentThreads} * kMomentValues;
     const std::size_t useful = n / kBlockTile + 1;
     const int blocks =
         useful < static_cast<std::size_t>(blocks_) ? static_cast<int>(useful) : blocks_;
     DispatchCompiledOrder(order_, [&](auto order) {
-      using State = typename Kind::template State<decltype(order)::value>;
+      using State = typename Policy::template State<decltype(order)::value>;
       auto* partial = reinterpret_cast<State*>(partial_.data());
-      SumKernel<State><<<blocks, kThreads, 0, stream>>>(values, n, partial);
-      JoinKernel<State><<<1, kThreads, 0, stream>>>(partial, blocks);
+      SumKernel<State><<<blocks, kMomentThreads, 0, stream>>>(values, n, partial);
+      JoinKernel<State><<<1, kMomentThreads, 0, stream>>>(partial, blocks);
       State joined;
       CheckCuda(cudaGetLastError(), "moment kernels");
       CheckCuda(cudaMemcpyAsync(&joined, partial, sizeof joined, cudaMemcpyDeviceToHost, stream),
                 "cudaMemcpyAsync of moments");
       CheckCuda(cudaStreamSynchronize(stream), "moment kernels");
-      state_.Merge(Kind::template Widen<decltype(order)::value>(joined));
+      state_.Merge(Policy::template Widen<decltype(order)::value>(joined));
     });
   }
 
@@ -274,10 +273,10 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
 }  // namespace
 
 std::unique_ptr<MomentAccumulator> MakeNaiveAccumulatorCuda(int order) {
-  return std::make_unique<CudaAccumulator<RawKind>>(order);
+  return std::make_unique<CudaAccumulator<RawPolicy>>(order);
 }
 std::unique_ptr<MomentAccumulator> MakeCentralAccumulatorCuda(int order) {
-  return std::make_unique<CudaAccumulator<CentralKind>>(order);
+  return std::make_unique<CudaAccumulator<CentralPolicy>>(order);
 }
 
 }  // namespace retable::quantiles

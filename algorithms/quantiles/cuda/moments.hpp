@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The CUDA twins of the moment accumulators.
+//! CUDA implementations of the moment accumulators.
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Wide loads and compiled orders: what the .cu files of this folder share.
+//! 16-byte loads and compiled orders, for all CUDA sources of the family.
 
 #include <cuda_runtime.h>
 

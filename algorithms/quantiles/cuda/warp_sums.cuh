@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Chebyshev sums held by a warp: how the kernels move and join them.
+//! Chebyshev sums of a warp: moves to wider maps, and joins.
 
 #include <cuda_runtime.h>
 
@@ -42,8 +42,8 @@ __device__ __forceinline__ void JoinBounds(double& least, double& most) {
   }
 }
 
-//! A warp's state between tiles. Lane k holds sums of T_k in `base`, k = 0..L; the rest is equal in
-//! all lanes but the counts, which are each lane's own.
+//! A warp's state between tiles. Lane k holds sums of T_k in `base`, k = 0..L; the counts are per
+//! lane; all else is equal in all lanes.
 struct WarpState {
   double base = 0;
   ChebyshevMap map;
@@ -80,7 +80,7 @@ __device__ __forceinline__ void MoveTo(WarpState& state, const ChebyshevMap& wid
   state.map = wider;
 }
 
-//! Stores a state by the whole warp.
+//! Stores a state; called by the whole warp.
 __device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out, int order) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (lane <= order) out->sum[lane] = state.base;
@@ -92,7 +92,7 @@ __device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out
     out->at_max = state.at_max;
   }
 }
-//! The map of joint bounds; a range whose inverse overflows counts as none.
+//! The map of joint bounds; half = 0 for a range whose inverse overflows.
 __device__ __forceinline__ ChebyshevMap JointMap(double low, double high) {
   ChebyshevMap map;
   if (low <= high) map = ChebyshevMap::Of(low, high);
@@ -113,8 +113,8 @@ __device__ __forceinline__ void JoinBoundsOf(const ChebyshevSums* states, int fi
 }
 
 //! Adds states first, first + stride, ... below count on their joint bounds, over a warp; counts
-//! are in all lanes. A lane moves its states by itself: by a warp each, one after the other, they
-//! would wait for shuffles.
+//! are in all lanes. Each lane moves its own states: moves by the whole warp would wait for
+//! shuffles.
 __device__ __forceinline__ WarpState AddStates(const ChebyshevSums* states, int first, int stride,
                                                int count, double low, double high, int order) {
   WarpState joint;
@@ -143,8 +143,9 @@ __device__ __forceinline__ WarpState AddStates(const ChebyshevSums* states, int 
   return joint;
 }
 
-//! Joins a block's warps' states, counts summed over lanes before; warp 0 has the result. All go to
-//! the joint map at once: a tree would move them one after the other. `states` is shared memory.
+//! Joins the states of a block's warps, counts already summed over lanes; warp 0 has the result.
+//! Each state moves once, to the joint map: a tree would move some several times. `states` is
+//! shared memory.
 __device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* states, int order) {
   const int warps = static_cast<int>(blockDim.x) / 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;

@@ -8,12 +8,12 @@ namespace {
 
 constexpr double kGoodResidual = 1e-3;
 
-//! Atoms that miss the moments by less than this are taken; by more, only if nothing fits better.
-//! Moments known to 1e-8 or fewer digits let heavy tails pass for atoms with a misfit of 1e-4 to
-//! 1e-3, where a density misses them by 1e-5; of true atoms a density misses them by 1e-3.
+//! Atoms with a smaller residual are accepted; with a larger one, only if nothing fits better.
+//! Moments of 8 or fewer digits let heavy tails look like atoms of residual 1e-4 to 1e-3, where a
+//! density has 1e-5; for true atoms a density has 1e-3.
 constexpr double kSureResidual = 1e-6;
 
-//! A point next to zero has a logarithm of few digits, so that atoms meet the log moments loosely.
+//! The logarithm of an atom near zero has few correct digits, hence a loose tolerance.
 constexpr double kGoodLogResidual = 1e-2;
 
 //! T_0..T_order at t.
@@ -27,7 +27,7 @@ Moments ChebyshevAt(double t, int order) {
 
 }  // namespace
 
-RetableFit::RetableFit(const RetableInput& input) : RetableFit(input, Unsolved{}) {
+ChebyshevFit::ChebyshevFit(const FitInput& input) : ChebyshevFit(input, Unsolved{}) {
   while (!problems_.empty()) {
     std::vector<DualAnswer> answers;
     for (const DualProblem& problem : problems_) answers.push_back(SolveDual(problem));
@@ -35,19 +35,19 @@ RetableFit::RetableFit(const RetableInput& input) : RetableFit(input, Unsolved{}
   }
 }
 
-std::vector<RetableFit> FitColumns(std::span<const RetableInput> inputs, const DualSolver& solve) {
-  std::vector<RetableFit> fits;
+std::vector<ChebyshevFit> FitColumns(std::span<const FitInput> inputs, const DualSolver& solve) {
+  std::vector<ChebyshevFit> fits;
   fits.reserve(inputs.size());
-  for (const RetableInput& input : inputs) fits.push_back({input, RetableFit::Unsolved{}});
+  for (const FitInput& input : inputs) fits.push_back({input, ChebyshevFit::Unsolved{}});
   for (;;) {
     std::vector<DualProblem> batch;
-    for (const RetableFit& fit : fits) {
+    for (const ChebyshevFit& fit : fits) {
       batch.insert(batch.end(), fit.problems().begin(), fit.problems().end());
     }
     if (batch.empty()) return fits;
     const std::vector<DualAnswer> answers = solve(batch);
     std::span<const DualAnswer> rest(answers);
-    for (RetableFit& fit : fits) {
+    for (ChebyshevFit& fit : fits) {
       const std::size_t own = fit.problems().size();
       if (own > 0) fit.Take(rest.first(own));
       rest = rest.subspan(own);
@@ -55,7 +55,7 @@ std::vector<RetableFit> FitColumns(std::span<const RetableInput> inputs, const D
   }
 }
 
-RetableFit::RetableFit(const RetableInput& input, Unsolved)
+ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
     : sums_(input.sums), log_sums_(input.log_sums), order_(input.order), digits_(input.digits) {
   const double n = sums_.sum[0];
   status_.order = order_;
@@ -76,20 +76,20 @@ RetableFit::RetableFit(const RetableInput& input, Unsolved)
     status_.atoms = 2;
     return;
   }
-  // What is left after the ends is known less precisely the less it is.
+  // The moments of the rest are less precise the smaller its mass.
   jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_, rest_mass_ * n);
   if (jacobi_->atom_count() > 0) FitAtoms();
-  if (!place_.empty() && status_.residual < kSureResidual) return;
-  const double places =
+  if (!point_.empty() && status_.residual < kSureResidual) return;
+  const double points =
       digits_ <= kMaxDigits ? (sums_.max - sums_.min) * PowerOfTen(digits_) - 1 : 0;
-  if (places > 0.5 && places < kMaxPlaces + 0.5) {
-    AskForLattice(std::llround(places));
+  if (points > 0.5 && points < kMaxLatticePoints + 0.5) {
+    AskForLattice(std::llround(points));
   } else {
     AskForDensity();
   }
 }
 
-void RetableFit::Take(std::span<const DualAnswer> answers) {
+void ChebyshevFit::Take(std::span<const DualAnswer> answers) {
   if (stage_ == Stage::kDensity) {
     TakeDensity(answers);
   } else if (!TakeLattice(answers.front())) {
@@ -99,7 +99,7 @@ void RetableFit::Take(std::span<const DualAnswer> answers) {
   problems_.clear();
 }
 
-Moments RetableFit::RestMoments(const ChebyshevSums& sums) const {
+Moments ChebyshevFit::RestMoments(const ChebyshevSums& sums) const {
   const double inverse = sums.map.half > 0 ? 1 / sums.map.half : 0;
   const Moments low = ChebyshevAt((sums.min - sums.map.centre) * inverse, order_);
   const Moments high = ChebyshevAt((sums.max - sums.map.centre) * inverse, order_);
@@ -113,13 +113,13 @@ Moments RetableFit::RestMoments(const ChebyshevSums& sums) const {
   return mu;
 }
 
-double RetableFit::RoundToLattice(double x) const {
+double ChebyshevFit::RoundToLattice(double x) const {
   if (digits_ > kMaxDigits) return x;
   const double power = PowerOfTen(digits_);
   return std::round(x * power) / power;
 }
 
-void RetableFit::FitAtoms() {
+void ChebyshevFit::FitAtoms() {
   const Atoms atoms = jacobi_->Gauss();
   const Moments mu = RestMoments(sums_);
   Moments got{};
@@ -135,15 +135,15 @@ void RetableFit::FitAtoms() {
   double total = 0;
   for (std::size_t i = 0; i < atoms.point.size(); ++i) {
     total += atoms.mass[i];
-    place_.push_back(RoundToLattice(sums_.map.centre + sums_.map.half * atoms.point[i]));
+    point_.push_back(RoundToLattice(sums_.map.centre + sums_.map.half * atoms.point[i]));
     cumulative_.push_back(total);
   }
   status_.basis = "atoms";
   status_.residual = residual;
-  status_.atoms = place_.size() + 2;
+  status_.atoms = point_.size() + 2;
 }
 
-bool RetableFit::MeetLogMoments(const Atoms& atoms) const {
+bool ChebyshevFit::MeetLogMoments(const Atoms& atoms) const {
   const ChebyshevMap& map = log_sums_->map;
   const Moments mu = RestMoments(*log_sums_);
   Moments got{};
@@ -159,26 +159,26 @@ bool RetableFit::MeetLogMoments(const Atoms& atoms) const {
   return true;
 }
 
-void RetableFit::AskForLattice(long long places) {
+void ChebyshevFit::AskForLattice(long long points) {
   const double power = PowerOfTen(digits_);
   DualProblem problem;
   problem.mu = RestMoments(sums_);
-  problem.order = static_cast<int>(std::min<long long>(order_, places - 1));
-  problem.places = static_cast<int>(places);
+  problem.order = static_cast<int>(std::min<long long>(order_, points - 1));
+  problem.points = static_cast<int>(points);
   problem.first = ((std::round(sums_.min * power) + 1) / power - sums_.map.centre) / sums_.map.half;
   problem.step = 1 / power / sums_.map.half;
   stage_ = Stage::kLattice;
   problems_ = {problem};
 }
 
-bool RetableFit::AtomsFitBetterThan(const DualAnswer& answer) {
-  if (!place_.empty() && !(answer.residual < status_.residual)) return true;
-  place_.clear();
+bool ChebyshevFit::AtomsFitBetterThan(const DualAnswer& answer) {
+  if (!point_.empty() && !(answer.residual < status_.residual)) return true;
+  point_.clear();
   cumulative_.clear();
   return false;
 }
 
-bool RetableFit::TakeLattice(const DualAnswer& answer) {
+bool ChebyshevFit::TakeLattice(const DualAnswer& answer) {
   if (answer.residual > kGoodResidual * 10) return false;
   if (AtomsFitBetterThan(answer)) return true;
   const DualProblem& problem = problems_.front();
@@ -188,7 +188,7 @@ bool RetableFit::TakeLattice(const DualAnswer& answer) {
   for (const double mass : DualMasses(problem, answer)) {
     total += mass;
     cumulative_.push_back(total);
-    place_.push_back((first + static_cast<double>(cumulative_.size())) / power);
+    point_.push_back((first + static_cast<double>(cumulative_.size())) / power);
   }
   status_.basis = "lattice";
   status_.order = problem.order;
@@ -197,7 +197,7 @@ bool RetableFit::TakeLattice(const DualAnswer& answer) {
   return true;
 }
 
-void RetableFit::AskForDensity() {
+void ChebyshevFit::AskForDensity() {
   DualProblem problem;
   problem.order = order_;
   problem.mu = RestMoments(sums_);
@@ -209,7 +209,7 @@ void RetableFit::AskForDensity() {
   stage_ = Stage::kDensity;
 }
 
-void RetableFit::TakeDensity(std::span<const DualAnswer> answers) {
+void ChebyshevFit::TakeDensity(std::span<const DualAnswer> answers) {
   std::size_t chosen = 0;
   density_map_ = sums_.map;
   status_.basis = "identity";
@@ -237,7 +237,7 @@ void RetableFit::TakeDensity(std::span<const DualAnswer> answers) {
   status_.atoms = 2;
 }
 
-std::vector<double> RetableFit::Quantiles(std::span<const double> phis) const {
+std::vector<double> ChebyshevFit::Quantiles(std::span<const double> phis) const {
   std::vector<double> out;
   out.reserve(phis.size());
   double top = sums_.min;
@@ -254,7 +254,7 @@ std::vector<double> RetableFit::Quantiles(std::span<const double> phis) const {
         x = RoundToLattice(x);
       } else {
         const auto it = std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, inner + 1e-12);
-        x = place_[static_cast<std::size_t>(it - cumulative_.begin())];
+        x = point_[static_cast<std::size_t>(it - cumulative_.begin())];
       }
     }
     top = std::max(top, std::clamp(x, sums_.min, sums_.max));
@@ -263,7 +263,7 @@ std::vector<double> RetableFit::Quantiles(std::span<const double> phis) const {
   return out;
 }
 
-RankBounds RetableFit::Ranks(double x) const {
+RankBounds ChebyshevFit::Ranks(double x) const {
   if (x == sums_.min) return {low_mass_, 0};
   if (x == sums_.max) return {1, 1 - high_mass_};
   if (rest_mass_ == 0) return {low_mass_, low_mass_};
@@ -272,7 +272,7 @@ RankBounds RetableFit::Ranks(double x) const {
   return {low_mass_ + rest_mass_ * rest.through, low_mass_ + rest_mass_ * rest.below};
 }
 
-double RetableFit::Density(double x) const {
+double ChebyshevFit::Density(double x) const {
   if (!density_.has_value() || !(x > sums_.min && x < sums_.max)) return 0;
   const double t = ((log_ ? std::log(x) : x) - density_map_.centre) / density_map_.half;
   return rest_mass_ * density_->Density(t) / density_map_.half / (log_ ? x : 1);

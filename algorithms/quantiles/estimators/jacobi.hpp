@@ -2,8 +2,8 @@
 //! @file
 //! What moments prove about a distribution: its atoms if they are few, and bounds on its ranks.
 //!
-//! Problem: given Chebyshev moments of a distribution on [-1, 1], (a) tell whether it sits on a few
-//! points, and on which; (b) bound its distribution function at a point, for every distribution
+//! Problem: given Chebyshev moments of a distribution on [-1, 1], (a) decide whether it has only a
+//! few atoms, and which; (b) bound its distribution function at a point, for every distribution
 //! with these moments. Approach: the modified Chebyshev algorithm turns 2m moments into the first m
 //! rows of the Jacobi matrix of its orthogonal polynomials (Wheeler 1974; Gautschi, Orthogonal
 //! Polynomials, 2004, section 2.1.7), well-conditioned because the moments already are Chebyshev's.
@@ -47,8 +47,8 @@ class JacobiMatrix {
   //! The Gauss rule of the matrix: the atoms themselves if atom_count() > 0.
   Atoms Gauss() const;
   //! Bounds on the ranks of t, -1 < t < 1. `step` > 0: t and all values are multiples of it (from
-  //! some origin). Moments place an atom up to their noise only: without a lattice an answer next
-  //! to an atom may lie left or right of it, and the bounds say so.
+  //! some origin). Moments locate an atom up to their noise only: without a lattice an answer near
+  //! an atom may lie left or right of it, and the bounds cover both.
   RankBounds Bounds(double t, double step) const;
 
  private:
@@ -58,10 +58,10 @@ class JacobiMatrix {
   std::array<double, kMax + 1> alpha_{};
   std::array<double, kMax + 1> beta_{};
   int size_ = 0;           //!< rows of the matrix
-  bool complete_ = false;  //!< there are just size_ points
+  bool complete_ = false;  //!< The distribution has exactly size_ atoms.
   bool closed_ = false;    //!< beta_[size_] is known
   Atoms gauss_;
-  std::vector<double> doubt_;  //!< how far from each atom its values may lie
+  std::vector<double> doubt_;  //!< Largest distance of an atom's values from it.
 };
 
 }  // namespace retable::quantiles

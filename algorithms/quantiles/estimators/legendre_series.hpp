@@ -4,8 +4,8 @@
 //!
 //! f(t) = sum_n (2n+1)/2 mu_n L_n(t) (Mitchell et al. 2021, section 5). No optimisation: the
 //! distribution function is a polynomial by the identity (2n+1) integral L_n = L_{n+1} - L_{n-1};
-//! it is 0 at -1 and 1 at 1 exactly, but the density may be negative in places, so F may have
-//! several roots for a phi: the first one that bracketed Newton meets is taken. O(l) an evaluation.
+//! it is 0 at -1 and 1 at 1 exactly, but the density may be negative somewhere, so F may have
+//! several roots for a phi: the first one that bracketed Newton finds is taken. O(l) an evaluation.
 
 #include <array>
 #include <utility>

@@ -2,10 +2,10 @@
 //! @file
 //! Bracketed Newton: the inverse of a distribution function.
 //!
-//! Newton's step where it stays inside the bracket and shrinks it fast enough, bisection otherwise;
-//! so it ends for any function with f(low) <= target <= f(high), monotone or not, at *a* root, the
-//! first it meets (Mitchell et al. 2021, section 5). Source of the scheme: Press et al., Numerical
-//! Recipes, section 9.4. Deterministic; at most 100 evaluations, 4 to 6 usually.
+//! Newton's step where it stays inside the bracket and shrinks it fast enough, bisection otherwise.
+//! It converges for any function with f(low) <= target <= f(high), monotone or not, to *a* root,
+//! the first it finds (Mitchell et al. 2021, section 5). Source of the scheme: Press et al.,
+//! Numerical Recipes, section 9.4. Deterministic; at most 100 evaluations, 4 to 6 usually.
 
 #include <cmath>
 #include <utility>
@@ -13,7 +13,8 @@
 namespace retable::quantiles {
 
 //! A t in [low, high] with value(t) = target, to `tolerance` in t, starting at `start`. `function`
-//! gives {value, derivative}. Outside of the values at the ends the nearer end is returned.
+//! gives {value, derivative}. If the target lies outside of the values at low and high, the nearer
+//! of the two is returned.
 template <class Function>
 double BracketedNewton(const Function& function, double target, double low, double high,
                        double start, double tolerance) {

@@ -1,21 +1,21 @@
 #pragma once
 //! @file
-//! Columns of few distinct values: a lattice guessed from a sample, and a test, exact in the type
-//! of the values, of which place of it a value is.
+//! The lattice of a column of few distinct values: guessed from a sample, and an exact test, in the
+//! type of the values, of which lattice point equals a value.
 //!
-//! Problem: pixels, grades, whole numbers and decimals repeat few values. Counting these is cheaper
-//! than 15 moments of each, and exact; but one pass has to find the lattice, and must not be wrong
-//! about a value the sample did not show. Approach: differences to the least of the sample, over
-//! its range, are fractions k / m; m is the least common multiple of their denominators, found by
-//! continued fractions within the rounding of the values. The lattice is step * (first + i), with
-//! 1024 places about the sample's range. A value's place comes from one fused multiply-add and a
-//! mask; the place's own value, computed back from it, must *equal* the value. Hence no assumption
-//! about the data can spoil a count: a wrong guess only makes values miss it.
+//! Problem: pixels, grades, whole numbers and decimals repeat few values. Counting these is exact,
+//! and cheaper than 15 moments of each; but one pass has to find the lattice, and must not be wrong
+//! about a value that the sample did not show. Approach: differences from the sample's minimum,
+//! relative to its range, are fractions k / m; m is the least common multiple of their
+//! denominators, found by continued fractions within the rounding of the values. The lattice is
+//! step * (first + i), 1024 points around the sample's range. One fused multiply-add and a mask
+//! find the nearest point of a value; the point's value, computed back from it, must *equal* the
+//! value. Hence a wrong guess cannot spoil a count: it only makes values miss the lattice.
 //!
-//! Values that are exact multiples of something (whole numbers, floats far off zero) are told from
-//! rounded ones (0.1, 1 / 255) by a second m of tighter tolerance. The step of rounded ones is
-//! taken for a ratio of small whole numbers and kept to twice the precision of the type, so that
-//! its multiples round as decimals that were read do.
+//! A second m of tighter tolerance tells values that are exact multiples (whole numbers, floats far
+//! from zero) from rounded ones (0.1, 1 / 255). The step of rounded ones is taken as a ratio of
+//! small whole numbers and kept to twice the precision of the type, so that its multiples round as
+//! decimals do when they are read.
 
 #include <cmath>
 #include <cstdint>
@@ -24,10 +24,10 @@
 
 namespace retable::quantiles {
 
-//! Places of a lattice: a power of two.
-inline constexpr int kPlaces = 1024;
+//! Points of a lattice histogram: a power of two, for the mask of PointOffset.
+inline constexpr int kLatticePoints = 1024;
 
-//! The least q < limit of a convergent p / q within `tolerance` of u >= 0, or 0.
+//! The least denominator q < limit of a convergent p / q within `tolerance` of u >= 0, or 0.
 RETABLE_HD double LeastDenominator(double u, double tolerance, double limit) {
   double p_before = 1, q_before = 0;
   double p = std::floor(u), q = 1;
@@ -59,96 +59,96 @@ RETABLE_HD int JoinIntervals(int a, int b) {
     y = r;
   }
   const int joined = a / x * b;  // below 2^20
-  return joined < kPlaces ? joined : 0;
+  return joined < kLatticePoints ? joined : 0;
 }
 
-//! Places farther off zero than this have no room in a number of the type.
+//! Largest |first| of a lattice: larger indices have no room in a number of the type.
 template <class Real>
 inline constexpr double kFarthest = sizeof(Real) == 4 ? 0x1p19 : 0x1p47;
 
-//! Bounds of a sample, and how its values are tried for a common cut of its range.
+//! The range of a sample, and the test whether its values divide the range into equal intervals.
 struct SampleRange {
   double low;
   double range;
   double inverse;
-  double tolerance;  //!< what a value may miss a cut by, relative to the range
+  double tolerance;  //!< Largest distance of a value from a division, relative to the range.
 
-  //! `rounding`: relative, of the values (column_sums.hpp).
+  //! `rounding` is the relative rounding of the values (kRounding).
   RETABLE_HD static SampleRange Of(double low, double high, double rounding) {
     const double magnitude = std::fabs(low) > std::fabs(high) ? std::fabs(low) : std::fabs(high);
     const double range = high - low;
     return {low, range, 1 / range, 2 * rounding * magnitude / range + 1e-15};
   }
 
-  //! Whether x lies on a cut of the range into so many intervals.
+  //! Whether x lies on a division of the range into so many intervals.
   RETABLE_HD bool Fits(int intervals, double x) const {
     const double v = (x - low) * inverse * intervals;
     return std::fabs(v - std::nearbyint(v)) <= intervals * tolerance;
   }
-  //! Into how many intervals the range must be cut so that x, too, lies on a cut. 0: too many.
+  //! The number of intervals, a multiple of `intervals`, so that x also lies on a division. 0: too
+  //! many.
   RETABLE_HD int Refine(int intervals, double x) const {
     if (intervals == 0 || Fits(intervals, x)) return intervals;
     const double u = (x - low) * inverse;
-    const auto own = static_cast<int>(LeastDenominator(u, tolerance, kPlaces));
+    const auto own = static_cast<int>(LeastDenominator(u, tolerance, kLatticePoints));
     const int joined = JoinIntervals(intervals, own);
-    // Beyond this a fraction is as good as any.
+    // With more intervals every value would lie within the tolerance of a division.
     return joined * tolerance < 0.05 ? joined : 0;
   }
 };
 
-//! Into how many intervals the values of a sample cut its range: as exact multiples, and as rounded
-//! ones. 0: too many.
+//! Numbers of intervals of a sample's range, for exact multiples and for rounded ones. 0: too many.
 struct SampleCuts {
   int exact;
   int rounded;
 
-  //! Before any value was looked at.
+  //! Of no values.
   RETABLE_HD static SampleCuts None(double low, double high) {
     return low <= high ? SampleCuts{1, 1} : SampleCuts{0, 0};
   }
 };
 
-//! Values origin + step * (first + i), 0 <= i < kPlaces.
+//! Values origin + step * (first + i), 0 <= i < kLatticePoints.
 struct Lattice {
   double step = 0;  //!< 0: none
-  double rest = 0;  //!< of the step, beyond double precision
+  double rest = 0;  //!< The exact step less `step`.
   double origin = 0;
   double first = 0;
 
-  //! The lattice of a sample on [low, high], whose range is cut into so many intervals within
-  //! `rounding`, with unused places on either side. Real: what its places have to be told apart in.
+  //! The lattice of a sample on [low, high], whose range has so many intervals within `rounding`,
+  //! with unused points on either side. Real: the type that must tell its points apart.
   template <class Real>
   RETABLE_HD static Lattice Of(double low, double high, int intervals, double rounding) {
     if (intervals == 0 || !(std::fabs(low) + std::fabs(high) < Infinite())) return {};
     if (low == high) {
-      return {low == 0 ? 1 : std::fabs(low), 0, 0, (low > 0) - (low < 0) - kPlaces / 2.0};
+      return {low == 0 ? 1 : std::fabs(low), 0, 0, (low > 0) - (low < 0) - kLatticePoints / 2.0};
     }
     const double tolerance = SampleRange::Of(low, high, rounding).tolerance;
     const double step = (high - low) / intervals;
-    // A ratio of small whole numbers, if it is near one.
+    // The step is a ratio of small whole numbers, if it is near one.
     const double found = LeastDenominator(step, tolerance * step, 1 << 24);
     const double q = found > 0 ? found : 1;
     const double p = found > 0 ? std::nearbyint(step * q) : step;
     // Zero lies on the lattice, or on one that is a little finer.
-    for (int split = 1; split <= 8 && split * intervals < kPlaces; ++split) {
+    for (int split = 1; split <= 8 && split * intervals < kLatticePoints; ++split) {
       const double fine = p / (q * split);
       const double from = std::nearbyint(low / fine);
       if (std::fabs(low / fine - from) > 0.02 || !(std::fabs(from) < kFarthest<Real>)) continue;
       const double rest = std::fma(-fine, q * split, p) / (q * split);
-      return {fine, rest, 0, from - (kPlaces - split * intervals) / 2};
+      return {fine, rest, 0, from - (kLatticePoints - split * intervals) / 2};
     }
-    // Exact multiples far off zero: every value about them has an exact difference to the least.
-    if (!(4 * kPlaces * step < std::fabs(low))) return {};
-    return {step, 0, low, -static_cast<double>((kPlaces - intervals) / 2)};
+    // Exact multiples far from zero: differences from the minimum are exact.
+    if (!(4 * kLatticePoints * step < std::fabs(low))) return {};
+    return {step, 0, low, -static_cast<double>((kLatticePoints - intervals) / 2)};
   }
 
  private:
   RETABLE_HD static double Infinite() { return static_cast<double>(__builtin_inff()); }
 };
 
-//! A number of exponent 2^23 or 2^52, in whose last bits a place stands.
+//! A number of exponent 2^23 or 2^52, whose last bits hold the index of a point.
 template <class Real>
-inline constexpr double kPlaceBase = sizeof(Real) == 4 ? 12582912.0 : 6755399441055744.0;
+inline constexpr double kPointBase = sizeof(Real) == 4 ? 12582912.0 : 6755399441055744.0;
 
 RETABLE_HD std::uint32_t LowBits(float x) {
   return __builtin_bit_cast(std::uint32_t, x);
@@ -156,59 +156,59 @@ RETABLE_HD std::uint32_t LowBits(float x) {
 RETABLE_HD std::uint32_t LowBits(double x) {
   return static_cast<std::uint32_t>(__builtin_bit_cast(std::uint64_t, x));
 }
-//! 4 times a place, from the number it stands in.
+//! 4 i, from the number that holds it: the offset of counter i in bytes.
 template <class Real>
-RETABLE_HD std::uint32_t PlaceOffset(Real place) {
-  return LowBits(place) & (4u * (kPlaces - 1));
+RETABLE_HD std::uint32_t PointOffset(Real point) {
+  return LowBits(point) & (4u * (kLatticePoints - 1));
 }
 
-//! A lattice in the arithmetic of a type. Places stand as kPlaceBase + 4 i.
+//! A lattice in the arithmetic of a type. Point i is represented as kPointBase + 4 i.
 template <class Real>
-struct PlaceMap {
+struct PointMap {
   Real origin;
   Real scale;
   Real shift;
   Real back;
-  Real quarter;      //!< a quarter of the step,
-  Real quarter_low;  //!< and what it was rounded by
+  Real quarter;      //!< a quarter of the step, rounded
+  Real quarter_low;  //!< the rounding error of `quarter`
   bool usable;
 
-  RETABLE_HD static PlaceMap Of(const Lattice& lattice) {
+  RETABLE_HD static PointMap Of(const Lattice& lattice) {
     const double step = lattice.step;
-    const double largest = std::fabs(lattice.first) + kPlaces;
+    const double largest = std::fabs(lattice.first) + kLatticePoints;
     const bool single = sizeof(Real) == 4;
-    PlaceMap map{};
+    PointMap map{};
     map.origin = static_cast<Real>(lattice.origin);
     map.usable = step > (single ? 1e-30 : 1e-290) && step * largest < (single ? 1e37 : 1e307) &&
                  largest < 2 * kFarthest<Real> && map.origin == lattice.origin;
     if (!map.usable) return map;
     map.scale = static_cast<Real>(4 / step);
     // Two quarters up: the mask rounds down.
-    map.shift = static_cast<Real>(kPlaceBase<Real> + 2 - 4 * lattice.first);
-    map.back = static_cast<Real>(kPlaceBase<Real> - 4 * lattice.first);
+    map.shift = static_cast<Real>(kPointBase<Real> + 2 - 4 * lattice.first);
+    map.back = static_cast<Real>(kPointBase<Real> - 4 * lattice.first);
     map.quarter = static_cast<Real>(step / 4);
     const double left = step / 4 - static_cast<double>(map.quarter);
     map.quarter_low = static_cast<Real>(left + lattice.rest / 4);
     return map;
   }
 
-  //! The place nearest to x, if any is near.
+  //! The point nearest to x, if any is near.
   RETABLE_HD Real Nearest(Real x) const { return Masked(std::fma(x - origin, scale, shift)); }
-  //! Whether x is the value of that place. About an origin other than zero x - origin is exact.
-  RETABLE_HD bool Is(Real x, Real place) const { return Offset(place) == x - origin; }
-  RETABLE_HD Real Value(Real place) const { return origin + Offset(place); }
-  RETABLE_HD static Real Place(int i) { return static_cast<Real>(kPlaceBase<Real> + 4 * i); }
+  //! Whether x equals the value of that point. Near an origin other than zero x - origin is exact.
+  RETABLE_HD bool Is(Real x, Real point) const { return Offset(point) == x - origin; }
+  RETABLE_HD Real Value(Real point) const { return origin + Offset(point); }
+  RETABLE_HD static Real Point(int i) { return static_cast<Real>(kPointBase<Real> + 4 * i); }
 
  private:
-  RETABLE_HD Real Offset(Real place) const {
-    const Real f = place - back;
+  RETABLE_HD Real Offset(Real point) const {
+    const Real f = point - back;
     return std::fma(f, quarter, f * quarter_low);
   }
   RETABLE_HD static float Masked(float r) {
-    return __builtin_bit_cast(float, PlaceOffset(r) | 0x4b400000u);
+    return __builtin_bit_cast(float, PointOffset(r) | 0x4b400000u);
   }
   RETABLE_HD static double Masked(double r) {
-    return __builtin_bit_cast(double, std::uint64_t{PlaceOffset(r)} | 0x4338000000000000u);
+    return __builtin_bit_cast(double, std::uint64_t{PointOffset(r)} | 0x4338000000000000u);
   }
 };
 

@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 
 namespace retable::quantiles {
 namespace {
 
 //! The map that the device would guess from these values.
 template <class Real>
-PlaceMap<Real> Guess(const std::vector<Real>& sample) {
+PointMap<Real> Guess(const std::vector<Real>& sample) {
   const auto [low, high] = std::minmax_element(sample.begin(), sample.end());
   for (const double rounding : {kRounding<double>, kRounding<Real>}) {
     int intervals = 1;
@@ -25,13 +26,13 @@ PlaceMap<Real> Guess(const std::vector<Real>& sample) {
       for (const Real x : sample) intervals = range.Refine(intervals, x);
     }
     if (intervals > 0)
-      return PlaceMap<Real>::Of(Lattice::Of<Real>(*low, *high, intervals, rounding));
+      return PointMap<Real>::Of(Lattice::Of<Real>(*low, *high, intervals, rounding));
   }
-  return PlaceMap<Real>::Of({});
+  return PointMap<Real>::Of({});
 }
 
 template <class Real>
-bool IsOn(const PlaceMap<Real>& map, Real x) {
+bool IsOn(const PointMap<Real>& map, Real x) {
   return map.Is(x, map.Nearest(x));
 }
 
@@ -47,7 +48,7 @@ std::vector<Real> Draw(int first, int last, const Step& step) {
 
 template <class Real>
 void ExpectAllOn(const std::vector<Real>& values, const char* what) {
-  const PlaceMap<Real> map = Guess(values);
+  const PointMap<Real> map = Guess(values);
   ASSERT_TRUE(map.usable) << what;
   for (const Real x : values) ASSERT_TRUE(IsOn(map, x)) << what << " " << x;
 }
@@ -57,7 +58,7 @@ void ExpectLatticesAreFound() {
   ExpectAllOn(Draw<Real>(0, 255, [](int k) { return Real(k); }), "pixels");
   ExpectAllOn(Draw<Real>(0, 1, [](int k) { return Real(k); }), "labels");
   ExpectAllOn(Draw<Real>(-500, 500, [](int k) { return Real(k); }), "whole numbers");
-  ExpectAllOn(Draw<Real>(0, 1023, [](int k) { return Real(k); }), "as many as there are places");
+  ExpectAllOn(Draw<Real>(0, 1023, [](int k) { return Real(k); }), "as many as there are points");
   ExpectAllOn(Draw<Real>(0, 255, [](int k) { return Real(k) / 255; }), "pixels over 255");
   ExpectAllOn(Draw<Real>(43, 79, [](int k) { return Real(k) / 10; }), "tenths");
   ExpectAllOn(Draw<Real>(-30, 900, [](int k) { return Real(k) / 100; }), "cents");
@@ -72,12 +73,12 @@ void ExpectLatticesAreFound() {
   }
 }
 
-TEST(FewPlaces, FindLattices) {
+TEST(LatticeHistogram, FindLattices) {
   ExpectLatticesAreFound<float>();
   ExpectLatticesAreFound<double>();
 }
 
-TEST(FewPlaces, FindTheLatticeOfWholeNumbersFarOffZero) {
+TEST(LatticeHistogram, FindTheLatticeOfWholeNumbersFarOffZero) {
   ExpectAllOn(Draw<double>(0, 500, [](int k) { return 1.6e9 + k; }), "seconds");
   ExpectAllOn(Draw<double>(10000, 10100, [](int k) { return k / 10.0; }), "tenths");
   ExpectAllOn(Draw<float>(0, 200, [](int k) { return 5000.0f + static_cast<float>(k); }), "floats");
@@ -86,7 +87,7 @@ TEST(FewPlaces, FindTheLatticeOfWholeNumbersFarOffZero) {
   ExpectAllOn(Draw<float>(1, 900, [](int k) { return static_cast<float>(k) - 5e6f; }), "negative");
 }
 
-TEST(FewPlaces, FindNoLatticeInContinuousOrWideData) {
+TEST(LatticeHistogram, FindNoLatticeInContinuousOrWideData) {
   std::mt19937_64 engine(7);
   std::normal_distribution<double> normal;
   for (const double centre : {0.0, 1e3, 1e9}) {
@@ -105,26 +106,26 @@ TEST(FewPlaces, FindNoLatticeInContinuousOrWideData) {
   EXPECT_FALSE(Guess(std::vector<float>{1e-44f, 3e-44f}).usable);
 }
 
-//! Whatever was guessed: a place is claimed by its own value only, to the last bit.
+//! Whatever lattice was guessed, only the value of a point itself matches it, to the last bit.
 template <class Real>
-void ExpectOnlyPlacesMatch(const std::vector<Real>& sample) {
-  const PlaceMap<Real> map = Guess(sample);
+void ExpectOnlyPointsMatch(const std::vector<Real>& sample) {
+  const PointMap<Real> map = Guess(sample);
   ASSERT_TRUE(map.usable);
-  std::vector<Real> places;
-  for (int i = 0; i < kPlaces; ++i) {
-    const Real place = PlaceMap<Real>::Place(i);
-    ASSERT_EQ(PlaceOffset(place), 4u * static_cast<unsigned>(i));
-    places.push_back(map.Value(place));
-    if (!IsOn(map, places.back())) continue;
-    ASSERT_EQ(PlaceOffset(map.Nearest(places.back())), 4u * static_cast<unsigned>(i));
+  std::vector<Real> points;
+  for (int i = 0; i < kLatticePoints; ++i) {
+    const Real point = PointMap<Real>::Point(i);
+    ASSERT_EQ(PointOffset(point), 4u * static_cast<unsigned>(i));
+    points.push_back(map.Value(point));
+    if (!IsOn(map, points.back())) continue;
+    ASSERT_EQ(PointOffset(map.Nearest(points.back())), 4u * static_cast<unsigned>(i));
   }
-  ASSERT_TRUE(std::is_sorted(places.begin(), places.end()));
+  ASSERT_TRUE(std::is_sorted(points.begin(), points.end()));
   const auto expect = [&](Real x) {
-    const bool known = std::binary_search(places.begin(), places.end(), x);
+    const bool known = std::binary_search(points.begin(), points.end(), x);
     ASSERT_TRUE(known || !IsOn(map, x)) << x;
   };
   const Real infinity = std::numeric_limits<Real>::infinity();
-  for (const Real x : places) {
+  for (const Real x : points) {
     expect(std::nextafter(x, infinity));
     expect(std::nextafter(x, -infinity));
   }
@@ -145,36 +146,36 @@ void ExpectOnlyPlacesMatch(const std::vector<Real>& sample) {
   }
 }
 
-TEST(FewPlaces, NothingElseMatchesAPlace) {
-  ExpectOnlyPlacesMatch(Draw<float>(0, 255, [](int k) { return static_cast<float>(k); }));
-  ExpectOnlyPlacesMatch(Draw<float>(0, 255, [](int k) { return static_cast<float>(k) / 255; }));
-  ExpectOnlyPlacesMatch(Draw<float>(43, 79, [](int k) { return static_cast<float>(k) / 10; }));
-  ExpectOnlyPlacesMatch(Draw<double>(-300, 300, [](int k) { return k / 7.0; }));
-  ExpectOnlyPlacesMatch(Draw<double>(0, 500, [](int k) { return 1.6e9 + k; }));
-  ExpectOnlyPlacesMatch(Draw<float>(0, 40, [](int k) { return 1.6e9f + 128 * float(k); }));
-  ExpectOnlyPlacesMatch(Draw<float>(0, 40, [](int k) { return 3e5f + 2 * float(k); }));
-  ExpectOnlyPlacesMatch(std::vector<double>{0, 0});
+TEST(LatticeHistogram, NothingElseMatchesAPoint) {
+  ExpectOnlyPointsMatch(Draw<float>(0, 255, [](int k) { return static_cast<float>(k); }));
+  ExpectOnlyPointsMatch(Draw<float>(0, 255, [](int k) { return static_cast<float>(k) / 255; }));
+  ExpectOnlyPointsMatch(Draw<float>(43, 79, [](int k) { return static_cast<float>(k) / 10; }));
+  ExpectOnlyPointsMatch(Draw<double>(-300, 300, [](int k) { return k / 7.0; }));
+  ExpectOnlyPointsMatch(Draw<double>(0, 500, [](int k) { return 1.6e9 + k; }));
+  ExpectOnlyPointsMatch(Draw<float>(0, 40, [](int k) { return 1.6e9f + 128 * float(k); }));
+  ExpectOnlyPointsMatch(Draw<float>(0, 40, [](int k) { return 3e5f + 2 * float(k); }));
+  ExpectOnlyPointsMatch(std::vector<double>{0, 0});
 }
 
-TEST(FewPlaces, NegativeZeroIsZero) {
+TEST(LatticeHistogram, NegativeZeroIsZero) {
   const auto map = Guess(std::vector<float>{0, 1, 2, 255});
   EXPECT_TRUE(IsOn(map, -0.0f));
   EXPECT_EQ(map.Nearest(-0.0f), map.Nearest(0.0f));
 }
 
-TEST(FewPlaces, LeastDenominatorIsLeast) {
+TEST(LatticeHistogram, LeastDenominatorIsLeast) {
   for (int q = 1; q < 200; ++q) {
     for (int p = 1; p < q; ++p) {
       const int expected = q / std::gcd(p, q);
-      EXPECT_EQ(LeastDenominator(static_cast<double>(p) / q, 1e-12, kPlaces), expected);
+      EXPECT_EQ(LeastDenominator(static_cast<double>(p) / q, 1e-12, kLatticePoints), expected);
     }
   }
-  EXPECT_EQ(LeastDenominator(0, 1e-12, kPlaces), 1);
-  EXPECT_EQ(LeastDenominator(1 / std::sqrt(2), 1e-12, kPlaces), 0);
-  EXPECT_EQ(LeastDenominator(1, 1e-12, kPlaces), 1);
+  EXPECT_EQ(LeastDenominator(0, 1e-12, kLatticePoints), 1);
+  EXPECT_EQ(LeastDenominator(1 / std::sqrt(2), 1e-12, kLatticePoints), 0);
+  EXPECT_EQ(LeastDenominator(1, 1e-12, kLatticePoints), 1);
 }
 
-TEST(FewPlaces, IntervalsJoinByTheirLeastCommonMultiple) {
+TEST(LatticeHistogram, IntervalsJoinByTheirLeastCommonMultiple) {
   EXPECT_EQ(JoinIntervals(4, 6), 12);
   EXPECT_EQ(JoinIntervals(1, 1023), 1023);
   EXPECT_EQ(JoinIntervals(1, 1024), 0);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
 
 namespace retable::quantiles {
@@ -100,18 +101,18 @@ void Require(bool condition, const char* what) {
 
 }  // namespace
 
-RetableSketch::RetableSketch(int order, bool log)
+ChebyshevSketch::ChebyshevSketch(int order, bool log)
     : sums_(order), log_(log), log_sums_(order, false) {}
 
-void RetableSketch::update(std::span<const float> values) {
+void ChebyshevSketch::update(std::span<const float> values) {
   Feed(values);
 }
-void RetableSketch::update(std::span<const double> values) {
+void ChebyshevSketch::update(std::span<const double> values) {
   Feed(values);
 }
 
 template <class Real>
-void RetableSketch::Feed(std::span<const Real> values) {
+void ChebyshevSketch::Feed(std::span<const Real> values) {
   sums_.Update(values);
   if (!log_ || sums_.sums().min <= 0) return;
   constexpr std::size_t kBlock = 4096;
@@ -124,8 +125,8 @@ void RetableSketch::Feed(std::span<const Real> values) {
   }
 }
 
-void RetableSketch::merge(const QuantileSketch& other) {
-  const auto* same = dynamic_cast<const RetableSketch*>(&other);
+void ChebyshevSketch::merge(const QuantileSketch& other) {
+  const auto* same = dynamic_cast<const ChebyshevSketch*>(&other);
   if (same == nullptr || same->sums_.order() != sums_.order() || same->log_ != log_) {
     throw std::invalid_argument("merge of Retable with another method or order");
   }
@@ -134,45 +135,45 @@ void RetableSketch::merge(const QuantileSketch& other) {
   if (log_) log_sums_.Merge(same->log_sums_.sums(), kNoLattice);
 }
 
-std::size_t RetableSketch::count() const {
+std::size_t ChebyshevSketch::count() const {
   return static_cast<std::size_t>(sums_.sums().sum[0]);
 }
 
-std::size_t RetableSketch::bytes() const {
+std::size_t ChebyshevSketch::bytes() const {
   return log_ ? kLogBytes : kBytes;
 }
 
-std::unique_ptr<QuantileSketch> RetableSketch::empty_clone() const {
-  return std::make_unique<RetableSketch>(sums_.order(), log_);
+std::unique_ptr<QuantileSketch> ChebyshevSketch::empty_clone() const {
+  return std::make_unique<ChebyshevSketch>(sums_.order(), log_);
 }
 
-bool RetableSketch::HasLogs() const {
+bool ChebyshevSketch::HasLogs() const {
   return log_ && sums_.sums().min > 0 && log_sums_.sums().sum[0] == sums_.sums().sum[0];
 }
 
-void RetableSketch::Absorb(const ColumnSums& sums, double noise) {
+void ChebyshevSketch::Absorb(const ColumnSums& sums, double noise) {
   noise_ = std::max(noise_, noise);
   sums_.Merge(sums.sums, sums.digits);
   if (log_) log_sums_.Merge(sums.log_sums, kNoLattice);
 }
 
-RetableInput RetableSketch::Input() const {
+FitInput ChebyshevSketch::Input() const {
   const ChebyshevSums& sums = sums_.sums();
   if (sums.sum[0] == 0) throw std::logic_error("quantiles of an empty stream");
   if (!std::isfinite(sums.min) || !std::isfinite(sums.max)) {
     throw SketchFailure("the stream holds an infinite value");
   }
-  RetableInput input{sums, {}, sums_.order(), sums_.digits(), noise_};
+  FitInput input{sums, {}, sums_.order(), sums_.digits(), noise_};
   if (HasLogs()) input.log_sums = log_sums_.sums();
   return input;
 }
 
-std::vector<double> RetableSketch::quantiles(std::span<const double> phis) const {
-  return RetableFit(Input()).Quantiles(phis);
+std::vector<double> ChebyshevSketch::quantiles(std::span<const double> phis) const {
+  return ChebyshevFit(Input()).Quantiles(phis);
 }
 
-std::vector<double> RetableSketch::density(std::span<const double> xs) const {
-  const RetableFit fit(Input());
+std::vector<double> ChebyshevSketch::density(std::span<const double> xs) const {
+  const ChebyshevFit fit(Input());
   if (fit.status().basis != "identity" && fit.status().basis != "log") {
     throw SketchFailure("a stream of few distinct values has no density");
   }
@@ -181,9 +182,9 @@ std::vector<double> RetableSketch::density(std::span<const double> xs) const {
   return out;
 }
 
-RetableAnswer RetableSketch::Ask(std::span<const double> phis) const {
-  const RetableFit fit(Input());
-  RetableAnswer answer{fit.Quantiles(phis), {}, fit.status()};
+SketchAnswer ChebyshevSketch::Ask(std::span<const double> phis) const {
+  const ChebyshevFit fit(Input());
+  SketchAnswer answer{fit.Quantiles(phis), {}, fit.status()};
   for (std::size_t i = 0; i < phis.size(); ++i) {
     const RankBounds ranks = fit.Ranks(answer.values[i]);
     answer.rank_bound.push_back(std::max({0.0, ranks.below - phis[i], phis[i] - ranks.through}));
@@ -191,7 +192,7 @@ RetableAnswer RetableSketch::Ask(std::span<const double> phis) const {
   return answer;
 }
 
-std::vector<std::byte> RetableSketch::Serialize() const {
+std::vector<std::byte> ChebyshevSketch::Serialize() const {
   const ChebyshevSums& sums = sums_.sums();
   if (!(sums.sum[0] < 0x1p44) || !(std::max(sums.at_min, sums.at_max) < 0x1p40)) {
     throw std::length_error("sketch: too many values for its serialised form");
@@ -211,7 +212,7 @@ std::vector<std::byte> RetableSketch::Serialize() const {
   return std::move(out.bytes());
 }
 
-std::unique_ptr<RetableSketch> RetableSketch::Deserialize(std::span<const std::byte> bytes) {
+std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const std::byte> bytes) {
   Require(bytes.size() == kBytes || bytes.size() == kLogBytes, "neither 84 nor 133 bytes");
   BitReader in(bytes);
   const std::uint64_t version = in.Take(4);
@@ -234,7 +235,7 @@ std::unique_ptr<RetableSketch> RetableSketch::Deserialize(std::span<const std::b
   } else {
     Require(sums.at_min == 0 && sums.at_max == 0, "values on the ends of nothing");
   }
-  auto sketch = std::make_unique<RetableSketch>(order, version == 2);
+  auto sketch = std::make_unique<ChebyshevSketch>(order, version == 2);
   TakeMoments(in, sums, order);
   ChebyshevSums logs = sums;
   if (version == 2) {
@@ -259,8 +260,8 @@ RETABLE_REGISTER(QuantileSketch, retable,
                   .parameters = {{"l", std::int64_t{15}, "highest order of the moments, 1 to 15"},
                                  {"log", false, "keep moments of log x too"}},
                   .make = [](const Parameters& p) {
-                    return std::make_unique<RetableSketch>(CheckOrder(IntegerParameter(p, "l", 15)),
-                                                           SwitchParameter(p, "log", false));
+                    return std::make_unique<ChebyshevSketch>(
+                        CheckOrder(IntegerParameter(p, "l", 15)), SwitchParameter(p, "log", false));
                   }});
 
 }  // namespace

@@ -1,15 +1,17 @@
 #pragma once
 //! @file
-//! "Retable": Chebyshev sums on growing intervals, answered honestly. The sketch of this project.
+//! The Chebyshev sketch, registered as "Retable": Chebyshev sums on growing intervals, with bounds
+//! on the error of its answers.
 //!
-//! Sums: chebyshev_sums.hpp; estimator: estimators/chebyshev_fit.hpp. 84 bytes serialised:
+//! Sums: sums/chebyshev_sums.hpp; estimator: estimators/chebyshev_fit.hpp. Serialised, 84 bytes:
 //!
 //!     byte 0        version (low 4 bits), decimal digits of the data or 15 (high 4 bits)
 //!     bytes 1-6     count (low 44 bits), order (high 4 bits)
 //!     bytes 7-22    minimum, maximum (IEEE 754 binary64)
 //!     bytes 23-32   counts at the minimum and at the maximum (40 bits each)
-//!     bytes 33-81   15 moments E[T_k] on [min, max], 26 bits each, two's complement, unit 1/(2^25
-//!     - 1) bytes 82-83   CRC-16/CCITT of the bytes before
+//!     bytes 33-81   15 moments E[T_k] on [min, max], 26 bits each, two's complement,
+//!                   unit 1/(2^25 - 1)
+//!     bytes 82-83   CRC-16/CCITT of the bytes before
 //!
 //! all little-endian whatever the machine. With log moments (version 2), 49 bytes of these precede
 //! the checksum: 133 bytes. Rounding the moments to 26 bits moves them by 1.5e-8.
@@ -19,25 +21,26 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/estimators/chebyshev_fit.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 
 namespace retable::quantiles {
 
-//! Answers with what is known about them.
-struct RetableAnswer {
+//! Quantiles with bounds on their errors.
+struct SketchAnswer {
   std::vector<double> values;
-  //! No distribution with these moments and ends has a rank error (interval, see niae.hpp) above
-  //! it.
+  //! Largest rank error (interval, see niae.hpp) over all distributions with these moments and
+  //! bounds.
   std::vector<double> rank_bound;
-  RetableStatus status;
+  FitStatus status;
 };
 
-class RetableSketch : public QuantileSketch, public DensityEstimate {
+class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
  public:
   //! `log` keeps moments of log x too, for heavy-tailed positive data. @throws
   //! std::invalid_argument unless 1 <= order <= 15.
-  explicit RetableSketch(int order = kMaxOrder, bool log = false);
+  explicit ChebyshevSketch(int order = kMaxOrder, bool log = false);
 
   void update(std::span<const float> values) override;
   void update(std::span<const double> values) override;
@@ -55,18 +58,18 @@ class RetableSketch : public QuantileSketch, public DensityEstimate {
   std::unique_ptr<QuantileSketch> empty_clone() const override;
 
   //! @throws as quantiles().
-  RetableAnswer Ask(std::span<const double> phis) const;
+  SketchAnswer Ask(std::span<const double> phis) const;
 
   //! @throws std::length_error for more than 2^44 values, or 2^40 on one end.
   std::vector<std::byte> Serialize() const;
-  //! @throws std::invalid_argument, saying what is wrong, for anything Serialize did not write.
-  static std::unique_ptr<RetableSketch> Deserialize(std::span<const std::byte> bytes);
+  //! @throws std::invalid_argument with the reason for bytes that Serialize did not write.
+  static std::unique_ptr<ChebyshevSketch> Deserialize(std::span<const std::byte> bytes);
 
-  //! What a query works from; a fit of many sketches at once (FitColumns) takes it. @throws
+  //! The input of a fit, as for FitColumns. @throws
   //! std::logic_error when empty, SketchFailure when the stream holds an infinite value.
-  RetableInput Input() const;
+  FitInput Input() const;
 
-  //! Adds sums taken elsewhere, of moments of this precision.
+  //! Adds sums whose moments have this precision.
   void Absorb(const ColumnSums& sums, double noise);
 
  protected:

@@ -57,7 +57,7 @@ std::map<std::string, std::vector<double>> Columns(std::size_t n) {
   return out;
 }
 
-double MeanRankError(std::vector<double> sorted, const RetableSketch& sketch) {
+double MeanRankError(std::vector<double> sorted, const ChebyshevSketch& sketch) {
   std::sort(sorted.begin(), sorted.end());
   const auto phis = NiaePhis(201);
   const auto values = sketch.quantiles(phis);
@@ -72,10 +72,10 @@ TEST(Retable, IsExactOnFewValues) {
   const auto columns = Columns(20000);
   for (const char* name : {"binary", "3 levels", "4 odd values"}) {
     auto sorted = columns.at(name);
-    RetableSketch sketch;
+    ChebyshevSketch sketch;
     sketch.update(std::span<const double>(sorted));
     std::sort(sorted.begin(), sorted.end());
-    const RetableAnswer answer = sketch.Ask(NiaePhis());
+    const SketchAnswer answer = sketch.Ask(NiaePhis());
     EXPECT_EQ(answer.status.basis, "atoms") << name;
     EXPECT_LT(Niae(sorted, answer.values), 1e-6) << name;
     if (std::string(name) == "4 odd values") continue;  // no lattice tells the atoms exactly
@@ -86,7 +86,7 @@ TEST(Retable, IsExactOnFewValues) {
 TEST(Retable, IsNearlyExactOnTheLatticesItCanDetermine) {
   const auto columns = Columns(20000);
   for (const char* name : {"10 levels", "17 levels"}) {
-    RetableSketch sketch;
+    ChebyshevSketch sketch;
     sketch.update(std::span<const double>(columns.at(name)));
     EXPECT_LT(MeanRankError(columns.at(name), sketch), 1e-3) << name;
   }
@@ -95,7 +95,7 @@ TEST(Retable, IsNearlyExactOnTheLatticesItCanDetermine) {
 TEST(Retable, IsWithinOnePercentOfRankOnEveryColumn) {
   for (const auto& [name, values] : Columns(20000)) {
     if (name == "4 odd values") continue;  // right to 1e-8 in value, which is between two ranks
-    RetableSketch sketch(15, true);
+    ChebyshevSketch sketch(15, true);
     sketch.update(std::span<const double>(values));
     EXPECT_LT(MeanRankError(values, sketch), name == "zero-inflated" ? 0.02 : 0.01) << name;
   }
@@ -104,7 +104,7 @@ TEST(Retable, IsWithinOnePercentOfRankOnEveryColumn) {
 TEST(Retable, ChoosesTheLogOfHeavyTails) {
   const auto columns = Columns(20000);
   const auto basis = [&](const char* name) {
-    RetableSketch sketch(15, true);
+    ChebyshevSketch sketch(15, true);
     sketch.update(std::span<const double>(columns.at(name)));
     return sketch.Ask(std::vector<double>{0.5}).status.basis;
   };
@@ -119,7 +119,7 @@ TEST(Retable, LogMomentsKeepHeavyTailsFromPassingForAtoms) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const auto tail = Draw(
         3000, [=](auto& e) mutable { return std::exp(3 * normal(e)); }, seed);
-    RetableSketch sketch(15, true);
+    ChebyshevSketch sketch(15, true);
     sketch.update(std::span(tail));
     const auto answer = sketch.Ask(NiaePhis(101));
     EXPECT_EQ(answer.status.basis, "log") << seed;
@@ -128,7 +128,7 @@ TEST(Retable, LogMomentsKeepHeavyTailsFromPassingForAtoms) {
   // True atoms keep passing, next to zero too.
   const double values[] = {1e-5, 0.3, 0.5, 7, 40};
   const auto atoms = Draw(3000, [&](auto& e) { return values[e() % 5]; });
-  RetableSketch sketch(15, true);
+  ChebyshevSketch sketch(15, true);
   sketch.update(std::span(atoms));
   EXPECT_EQ(sketch.Ask(NiaePhis(101)).status.basis, "atoms");
 }
@@ -138,31 +138,31 @@ TEST(Retable, MomentsOfFewDigitsDoNotMakeAtomsOfHeavyTails) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const auto tail = Draw(
         20000, [=](auto& e) mutable { return std::exp(normal(e)); }, seed);
-    RetableSketch sketch;
+    ChebyshevSketch sketch;
     sketch.update(std::span(tail));
     for (const double noise : {1e-13, 1e-8, 1e-7}) {
-      RetableInput input = sketch.Input();
+      FitInput input = sketch.Input();
       input.noise = noise;
-      EXPECT_EQ(RetableFit(input).status().basis, "identity") << seed << " " << noise;
+      EXPECT_EQ(ChebyshevFit(input).status().basis, "identity") << seed << " " << noise;
     }
   }
   const auto atoms = Draw(3000, [](auto& e) { return std::sqrt(static_cast<double>(e() % 7)); });
-  RetableSketch sketch;
+  ChebyshevSketch sketch;
   sketch.update(std::span(atoms));
-  RetableInput input = sketch.Input();
+  FitInput input = sketch.Input();
   input.noise = 1e-8;
-  EXPECT_EQ(RetableFit(input).status().basis, "atoms");
+  EXPECT_EQ(ChebyshevFit(input).status().basis, "atoms");
 }
 
 TEST(Retable, BoundsHoldOnEveryColumn) {
   for (const std::size_t n : {5u, 50u, 3000u}) {
     for (auto [name, sorted] : Columns(n)) {
       for (const int order : {1, 2, 5, 10, 15}) {
-        RetableSketch sketch(order);
+        ChebyshevSketch sketch(order);
         sketch.update(std::span<const double>(sorted));
         std::sort(sorted.begin(), sorted.end());
         const auto phis = NiaePhis(101);
-        const RetableAnswer answer = sketch.Ask(phis);
+        const SketchAnswer answer = sketch.Ask(phis);
         for (std::size_t i = 0; i < phis.size(); ++i) {
           ASSERT_LE(IntervalRankError(sorted, phis[i], answer.values[i]),
                     answer.rank_bound[i] + 1e-6)
@@ -177,7 +177,7 @@ TEST(Retable, BoundsTightenWithTheOrder) {
   const auto values = Columns(5000).at("normal");
   double before = 2;
   for (const int order : {2, 6, 10, 14}) {
-    RetableSketch sketch(order);
+    ChebyshevSketch sketch(order);
     sketch.update(std::span<const double>(values));
     const double bound = sketch.Ask(std::vector<double>{0.5}).rank_bound[0];
     EXPECT_LT(bound, before);
@@ -189,12 +189,12 @@ TEST(Retable, BoundsTightenWithTheOrder) {
 TEST(Retable, SerialisesTo84BytesWithoutHarm) {
   for (const auto& [name, values] : Columns(10000)) {
     for (const bool log : {false, true}) {
-      RetableSketch sketch(15, log);
+      ChebyshevSketch sketch(15, log);
       sketch.update(std::span<const double>(values));
       const auto bytes = sketch.Serialize();
       EXPECT_EQ(bytes.size(), sketch.bytes());
       EXPECT_EQ(bytes.size(), log ? 133u : 84u);
-      const auto back = RetableSketch::Deserialize(bytes);
+      const auto back = ChebyshevSketch::Deserialize(bytes);
       EXPECT_EQ(back->count(), sketch.count());
       EXPECT_LT(MeanRankError(values, *back), MeanRankError(values, sketch) + 2e-3) << name << log;
       EXPECT_EQ(back->Serialize(), bytes) << name;
@@ -203,7 +203,7 @@ TEST(Retable, SerialisesTo84BytesWithoutHarm) {
 }
 
 TEST(Retable, SerialisedFormIsFixed) {
-  RetableSketch sketch(2);
+  ChebyshevSketch sketch(2);
   sketch.update(std::span<const double>(std::vector<double>{0, 1, 1, 2}));
   const auto bytes = sketch.Serialize();
   const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
@@ -218,25 +218,25 @@ TEST(Retable, SerialisedFormIsFixed) {
 }
 
 TEST(Retable, RefusesWhatItDidNotWrite) {
-  RetableSketch sketch;
+  ChebyshevSketch sketch;
   sketch.update(std::span<const double>(Columns(1000).at("normal")));
   const auto good = sketch.Serialize();
-  EXPECT_THROW(RetableSketch::Deserialize({}), std::invalid_argument);
+  EXPECT_THROW(ChebyshevSketch::Deserialize({}), std::invalid_argument);
   for (std::size_t n : {1u, 83u, 85u, 132u}) {
     auto bytes = good;
     bytes.resize(n);
-    EXPECT_THROW(RetableSketch::Deserialize(bytes), std::invalid_argument) << n;
+    EXPECT_THROW(ChebyshevSketch::Deserialize(bytes), std::invalid_argument) << n;
   }
   for (std::size_t i = 0; i < good.size() * 8; ++i) {
     auto bytes = good;
     bytes[i / 8] ^= std::byte{1} << (i % 8);
-    EXPECT_THROW(RetableSketch::Deserialize(bytes), std::invalid_argument) << i;
+    EXPECT_THROW(ChebyshevSketch::Deserialize(bytes), std::invalid_argument) << i;
   }
 }
 
 TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
   std::mt19937_64 engine(4);
-  RetableSketch sketch;
+  ChebyshevSketch sketch;
   sketch.update(std::span<const double>(Columns(1000).at("zero-inflated")));
   const auto good = sketch.Serialize();
   int accepted = 0;
@@ -247,7 +247,7 @@ TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
     bytes[0] = std::byte((engine() % 16) << 4 | 1);
     Seal(bytes);
     try {
-      RetableSketch::Deserialize(bytes);
+      ChebyshevSketch::Deserialize(bytes);
       ++accepted;
     } catch (const std::invalid_argument&) {
     }
@@ -261,7 +261,7 @@ TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
 
 //! The serialised form is the same bytes on every machine: these were written once, and stay.
 TEST(Retable, TheFormOfVersionOneStays) {
-  RetableSketch sketch(3);
+  ChebyshevSketch sketch(3);
   sketch.update(std::span<const double>(std::vector<double>{0.5, 0.5, 1.5, 2.5, 4.5}));
   const auto bytes = sketch.Serialize();
   ASSERT_EQ(bytes.size(), 84u);
@@ -284,7 +284,7 @@ TEST(Retable, TheFormOfVersionOneStays) {
   later[0] = std::byte{0x13};  // a version to come
   Seal(later);
   try {
-    RetableSketch::Deserialize(later);
+    ChebyshevSketch::Deserialize(later);
     FAIL();
   } catch (const std::invalid_argument& error) {
     EXPECT_NE(std::string(error.what()).find("version"), std::string::npos);
@@ -292,9 +292,9 @@ TEST(Retable, TheFormOfVersionOneStays) {
 }
 
 TEST(Retable, EmptyAndInfiniteStreams) {
-  RetableSketch sketch;
+  ChebyshevSketch sketch;
   EXPECT_THROW(sketch.quantile(0.5), std::logic_error);
-  const auto back = RetableSketch::Deserialize(sketch.Serialize());
+  const auto back = ChebyshevSketch::Deserialize(sketch.Serialize());
   EXPECT_EQ(back->count(), 0u);
   sketch.update(
       std::span<const double>(std::vector<double>{1, std::numeric_limits<double>::infinity()}));
@@ -303,36 +303,36 @@ TEST(Retable, EmptyAndInfiniteStreams) {
 
 TEST(Retable, MergesAfterTransport) {
   const auto columns = Columns(4000);
-  RetableSketch all;
-  RetableSketch merged;
+  ChebyshevSketch all;
+  ChebyshevSketch merged;
   std::vector<double> together;
   for (const char* name : {"normal", "bimodal"}) {
     const auto& values = columns.at(name);
     all.update(std::span<const double>(values));
-    RetableSketch part;
+    ChebyshevSketch part;
     part.update(std::span<const double>(values));
-    merged.merge(*RetableSketch::Deserialize(part.Serialize()));
+    merged.merge(*ChebyshevSketch::Deserialize(part.Serialize()));
     together.insert(together.end(), values.begin(), values.end());
   }
   EXPECT_EQ(merged.count(), all.count());
   EXPECT_NEAR(MeanRankError(together, merged), MeanRankError(together, all), 1e-3);
-  EXPECT_THROW(merged.merge(RetableSketch(14)), std::invalid_argument);
-  EXPECT_THROW(merged.merge(RetableSketch(15, true)), std::invalid_argument);
+  EXPECT_THROW(merged.merge(ChebyshevSketch(14)), std::invalid_argument);
+  EXPECT_THROW(merged.merge(ChebyshevSketch(15, true)), std::invalid_argument);
 }
 
 TEST(Retable, ManyColumnsAtOnceAnswerAsEachAlone) {
   const auto columns = Columns(2000);
-  std::vector<RetableInput> inputs;
+  std::vector<FitInput> inputs;
   for (const auto& [name, values] : columns) {
-    RetableSketch sketch;
+    ChebyshevSketch sketch;
     sketch.update(std::span<const double>(values));
     inputs.push_back(sketch.Input());
   }
   const auto phis = NiaePhis(101);
-  const std::vector<RetableFit> fits = FitColumns(inputs, CpuDualSolver(2));
+  const std::vector<ChebyshevFit> fits = FitColumns(inputs, CpuDualSolver(2));
   ASSERT_EQ(fits.size(), inputs.size());
   for (std::size_t i = 0; i < fits.size(); ++i) {
-    const RetableFit alone(inputs[i]);
+    const ChebyshevFit alone(inputs[i]);
     EXPECT_EQ(fits[i].status().basis, alone.status().basis);
     EXPECT_EQ(fits[i].Quantiles(phis), alone.Quantiles(phis));
   }

@@ -1,15 +1,16 @@
 #pragma once
 //! @file
-//! The one-pass moment sketches: sums of any kind, and an estimator on top.
+//! The one-pass moment sketches: an accumulator and an estimator.
 //!
 //! "ME-*" fits the maximum-entropy density, "Legendre-*" the Legendre series; "-central" and
 //! "-naive" say how the sums are taken (moment_accumulator.hpp), "-log-" that they are of log x.
 //!
 //! When does a method fail (SketchFailure)? All: when a bound is infinite, or the range overflows.
-//! Legendre: when a Legendre moment is not finite or exceeds 1 by kMomentSlack, which no data's
-//! can. Maximum entropy: when a Chebyshev moment is not finite, or the best density found misses
-//! some moment by more than kMaxResidual. Cancellation of raw sums brings all of these about,
-//! discrete data none. A stream of one value only is answered exactly by every method.
+//! Legendre: when a Legendre moment is not finite or exceeds 1 by kMomentSlack, which is
+//! impossible for exact moments. Maximum entropy: when a Chebyshev moment is not finite, or the
+//! best density found misses some moment by more than kMaxResidual. Cancellation of raw sums causes
+//! all of these, discrete data none. A stream of one value only is answered exactly by every
+//! method.
 
 #include <memory>
 #include <string>

@@ -1,12 +1,12 @@
 #pragma once
 //! @file
-//! The parameters of the moment methods, shared by the CPU's registrations and their CUDA twins'.
+//! The parameters of the moment methods, for the CPU and CUDA registrations.
 
 #include "algorithms/quantiles/sketches/moment_sketch.hpp"
 
 namespace retable::quantiles {
 
-// Not inline: each registering file has its own, made before its registrations run.
+// Not inline: each registering file needs its own copy, initialised before its registrations.
 [[maybe_unused]] static const ParameterInfo kOrder{"l", std::int64_t{10},
                                                    "highest order of the moments, 1 to 15"};
 [[maybe_unused]] static const ParameterInfo kRoute{

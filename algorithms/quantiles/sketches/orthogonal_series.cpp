@@ -18,7 +18,7 @@ constexpr std::size_t kLanes = 8;
 constexpr std::size_t kBlock = 256;  // values handled at once, so that recurrences run in lanes
 
 using Block = std::array<double, kBlock>;
-//! Sums of w g_i; lanes keep the loop over a block free of a serial chain.
+//! Sums of w g_i in lanes, so that the loop over a block vectorises.
 using LaneSums = std::array<std::array<double, kLanes>, kMaxOrder + 1>;
 
 void AddLanes(const Block& terms, std::array<double, kLanes>& lanes) {
@@ -202,8 +202,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
     }
   }
 
-  //! Sums w g_i over the first n of a block. The rest is padded, and its terms taken off again by
-  //! a weight of zero.
+  //! Sums w g_i over the first n values of a block; the padding has weight 0.
   void AddBlock(Block& t, std::size_t n) {
     count_ += n;
     Block live;

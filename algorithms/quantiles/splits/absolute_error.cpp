@@ -42,8 +42,8 @@ double SumOfDistances(std::vector<double>& values) {
   return sum;
 }
 
-//! sum |y - median| from a fit, by the midpoint rule; an even number of points on either side.
-double SumOfDistances(const RetableFit& fit, double count) {
+//! sum |y - median| from a fit, by the midpoint rule with an even number of points.
+double SumOfDistances(const ChebyshevFit& fit, double count) {
   constexpr std::size_t kPoints = 512;
   static const std::vector<double> phis = [] {
     std::vector<double> out;
@@ -53,7 +53,7 @@ double SumOfDistances(const RetableFit& fit, double count) {
     return out;
   }();
   const std::vector<double> q = fit.Quantiles(phis);
-  // Around the median, what lies above less what lies below: no median is needed.
+  // Quantiles above the median less those below: the median itself cancels.
   double sum = 0;
   for (std::size_t i = 0; i < kPoints / 2; ++i) sum += q[kPoints - 1 - i] - q[i];
   return count * sum / static_cast<double>(kPoints);
@@ -80,8 +80,8 @@ std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<c
     sketches.emplace_back(order);
     sketches.back().Update(std::span<const double>(bin));
   }
-  // Two inclusive scans whose operator is the merge.
-  std::vector<RetableInput> inputs;
+  // Two inclusive scans with the merge as operator.
+  std::vector<FitInput> inputs;
   ChebyshevAccumulator left(order);
   for (std::size_t b = 0; b < edges.size(); ++b) {
     left.Merge(sketches[b].sums(), sketches[b].digits());
@@ -92,7 +92,7 @@ std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<c
     right.Merge(sketches[b].sums(), sketches[b].digits());
     inputs.push_back({right.sums(), {}, order, right.digits()});
   }
-  const std::vector<RetableFit> fits = FitColumns(inputs, solve);
+  const std::vector<ChebyshevFit> fits = FitColumns(inputs, solve);
   std::vector<AbsoluteSplit> splits;
   for (std::size_t b = 0; b < edges.size(); ++b) {
     const std::size_t mirror = inputs.size() - 1 - b;

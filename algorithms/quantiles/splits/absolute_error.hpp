@@ -1,18 +1,19 @@
 #pragma once
 //! @file
-//! The best split of a node under mean absolute error, by sketches: the thesis's future work.
+//! The split of a node with the least mean absolute error, by sketches: future work in the thesis.
 //!
 //! Problem: a regression tree under absolute error wants, for each threshold of a feature, the sums
-//! of |y - median| of the labels on either side. Exact running medians cost a heap or a tree of all
-//! labels a side; they neither scan nor merge. Approach: cut the feature into bins of equal counts,
-//! keep a sketch of the labels of each bin, and *scan* with the merge of sketches as the operator,
-//! from the left and from the right. Each threshold then has two sketches; its impurity is
+//! of |y - median| of the labels on either side. Exact running medians need a heap or a tree of all
+//! labels per side, which neither scan nor merge. Approach: divide the feature into bins of equal
+//! counts, keep a sketch of the labels of each bin, and *scan* with the merge of sketches as the
+//! operator, from the left and from the right. Each threshold then has two sketches; its impurity
+//! is
 //!     sum |y - m| = n times the integral of |Q(phi) - m| over phi, m = Q(1/2),
-//! taken from the sketch's quantile function Q by the midpoint rule.
+//! computed from the sketch's quantile function Q by the midpoint rule.
 //!
 //! Complexity: O(n) for the bins' sketches, 2 bins merges (144 ns each), 2 bins fits in one batch.
-//! Memory 184 bytes a bin and side. The scan is a plain loop here; merges are associative, so that
-//! Blelloch's scan does as well (Blelloch 1990).
+//! Memory 184 bytes a bin and side. The scan is a loop; merges are associative, so that a
+//! parallel scan is possible (Blelloch 1990).
 
 #include <cstddef>
 #include <span>
@@ -28,7 +29,7 @@ struct AbsoluteSplit {
   double impurity = 0;
 };
 
-//! Every threshold looked at, ascending, with its impurity: the bins' upper edges but the last.
+//! All thresholds, ascending, with their impurities: the upper edges of all bins but the last.
 //! `x` and `y` are of equal length, finite, unordered. @throws std::invalid_argument for other
 //! input, fewer than 2 values or bins, or an order not in 1..15.
 std::vector<AbsoluteSplit> SplitsBySketch(std::span<const double> x, std::span<const double> y,
@@ -41,7 +42,8 @@ std::vector<AbsoluteSplit> SplitsExactly(std::span<const double> x, std::span<co
 //! The exact impurity of a threshold. O(n log n).
 double AbsoluteImpurity(std::span<const double> x, std::span<const double> y, double threshold);
 
-//! The one of least impurity, the first of equals. @throws std::invalid_argument if there is none.
+//! The split of least impurity, the first of equals. @throws std::invalid_argument if there is
+//! none.
 AbsoluteSplit BestSplit(std::span<const AbsoluteSplit> splits);
 
 }  // namespace retable::quantiles

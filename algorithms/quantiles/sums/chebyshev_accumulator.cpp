@@ -4,15 +4,18 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <utility>
 
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
 #include "algorithms/quantiles/sums/order_dispatch.hpp"
 #include "algorithms/quantiles/sums/simd.hpp"
+#include "algorithms/quantiles/tuning.hpp"
 
 namespace retable::quantiles {
 namespace {
 
-constexpr std::size_t kTile = 4096;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Bounds {
@@ -53,8 +56,8 @@ RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min
   const Double8 one = Double8{} + 1.0;
   for (std::size_t i = 0; i < eights; ++i) {
     const Double8 v = Load8(x + 8 * i);
-    // The next tile on its way while this one computes; reading past the end is harmless.
-    __builtin_prefetch(x + 8 * i + kTile, 0, 2);
+    // Prefetches the next tile; a prefetch past the end does no harm.
+    __builtin_prefetch(x + 8 * i + kCpuTile, 0, 2);
     at_min += v == min ? one : Double8{};
     at_max += v == max ? one : Double8{};
     AddChebyshevTerms<L, double>((v - centre) * scale, sum);
@@ -80,7 +83,7 @@ RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double p
   return true;
 }
 
-//! One step of MapChebyshevSums on vectors: entries 0..7 and 8..15 of V_{k-1} and V_k in registers.
+//! One step of MapChebyshevSums with entries 0..7 and 8..15 of V_{k-1} and V_k in vectors.
 RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high, Double8 low,
                                        Double8 high, double alpha, double twice_beta) {
   const Double8 up_low = __builtin_shufflevector(low, high, 1, 2, 3, 4, 5, 6, 7, 8);
@@ -91,7 +94,7 @@ RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high
   before_high = (twice_beta * high - before_high) + alpha * (up_high + down_high);
 }
 
-//! MapChebyshevSums, the same bits.
+//! MapChebyshevSums with vectors: the same bits.
 RETABLE_ALWAYS_INLINE void MapVectors(double* sum, int order, double alpha, double beta) {
   Double8 even_low = Load8(sum);
   Double8 even_high = Load8(sum + 8);
@@ -129,16 +132,16 @@ RETABLE_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha, doubl
 RETABLE_FOR_EACH_TARGET(Avx512, RETABLE_AVX512)
 RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_AVX2)
 #undef RETABLE_FOR_EACH_TARGET
-#define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...)              \
+#define RETABLE_WIDEST_TARGET(FUNCTION, PLAIN, ...)            \
   (simd == Simd::kAvx512 ? FUNCTION##Avx512 PLAIN(__VA_ARGS__) \
    : simd == Simd::kAvx2 ? FUNCTION##Avx2 PLAIN(__VA_ARGS__)   \
                          : FUNCTION PLAIN(__VA_ARGS__))
 #else
-#define RETABLE_BEST_TARGET(FUNCTION, PLAIN, ...) FUNCTION PLAIN(__VA_ARGS__)
+#define RETABLE_WIDEST_TARGET(FUNCTION, PLAIN, ...) FUNCTION PLAIN(__VA_ARGS__)
 #endif
 
-//! The fastest way of this machine to move sums to another interval.
-struct BestMapper {
+//! Moves sums to another interval by the widest vectors of this machine.
+struct WidestMapper {
   void operator()(double* sum, int order, double alpha, double beta) const {
 #if defined(__x86_64__)
     static const bool avx512 = DetectSimd() == Simd::kAvx512;
@@ -147,6 +150,19 @@ struct BestMapper {
     MapChebyshevSums(sum, order, alpha, beta);
   }
 };
+
+//! Copies a tile without NaN, padded with its minimum to a multiple of eight. {values, padding}.
+template <class Real>
+std::pair<std::size_t, std::size_t> CopyClean(const Real* values, std::size_t n, double min,
+                                              std::array<Real, kCpuTile + 8>& clean) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (values[i] == values[i]) clean[kept++] = values[i];
+  }
+  const std::size_t padding = (8 - kept % 8) % 8;
+  std::fill_n(clean.begin() + static_cast<std::ptrdiff_t>(kept), padding, static_cast<Real>(min));
+  return {kept, padding};
+}
 
 }  // namespace
 
@@ -163,14 +179,14 @@ void ChebyshevAccumulator::Update(std::span<const double> values) {
 void ChebyshevAccumulator::Merge(const ChebyshevSums& sums, int digits) {
   ChebyshevSums theirs = sums;
   if (theirs.sum[0] == 0) return;
-  sums_.Merge(theirs, order_, BestMapper{});
+  sums_.Merge(theirs, order_, WidestMapper{});
   digits_ = std::max(digits_, digits);
 }
 
 template <class Real>
 void ChebyshevAccumulator::Feed(std::span<const Real> values) {
   while (!values.empty()) {
-    const std::size_t n = std::min(kTile, values.size());
+    const std::size_t n = std::min(kCpuTile, values.size());
     AddTile(values.data(), n);
     values = values.subspan(n);
   }
@@ -181,7 +197,7 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
   [[maybe_unused]] static const Simd simd = DetectSimd();
   Bounds lanes;
   std::size_t eights = n / 8;
-  RETABLE_BEST_TARGET(FindBounds, , values, eights, lanes);
+  RETABLE_WIDEST_TARGET(FindBounds, , values, eights, lanes);
   double min = kInfinity;
   double max = -kInfinity;
   double missing = 0;
@@ -196,23 +212,15 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
     max = x > max ? x : max;
     missing += x == x ? 0 : 1;
   }
-  // A ragged tail or a missing value: a clean copy, padded with its minimum, whose terms are
-  // taken off again below.
-  std::array<Real, kTile + 8> clean;
+  // A tail of fewer than eight values, or NaN: a padded copy. The padding's terms are subtracted
+  // below.
+  std::array<Real, kCpuTile + 8> clean;
   std::size_t padding = 0;
   if (missing > 0 || n % 8 != 0) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (values[i] == values[i]) clean[kept++] = values[i];
-    }
-    if (kept == 0) return;
-    n = kept;
-    while (kept % 8 != 0) {
-      clean[kept++] = static_cast<Real>(min);
-      ++padding;
-    }
+    std::tie(n, padding) = CopyClean(values, n, min, clean);
+    if (n == 0) return;
     values = clean.data();
-    eights = kept / 8;
+    eights = (n + padding) / 8;
   }
   ChebyshevSums tile;
   tile.min = min;
@@ -220,13 +228,14 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
   if (std::isfinite(min) && std::isfinite(max)) tile.map = ChebyshevMap::Of(min, max);
   double scale = tile.map.half > 0 ? 2 / tile.map.half : 0;
   if (!std::isfinite(scale)) {
-    // A range below 1e-308 is taken as none: every value counts as the centre.
+    // The inverse of a range below 1e-308 overflows: every value counts as the centre.
     scale = 0;
     tile.map.half = 0;
   }
   TileSums sums;
   DispatchOrder(order_, [&](auto order) {
-    RETABLE_BEST_TARGET(SumTile, <order()>, values, eights, min, max, tile.map.centre, scale, sums);
+    RETABLE_WIDEST_TARGET(SumTile, <order()>, values, eights, min, max, tile.map.centre, scale,
+                          sums);
   });
   for (int lane = 0; lane < 8; ++lane) {
     for (int k = 1; k <= order_; ++k) tile.sum[k] += sums.sum[k][lane];
@@ -250,7 +259,7 @@ void ChebyshevAccumulator::AddTile(const Real* values, std::size_t n) {
     return std::max(std::abs(low), std::abs(high));
   };
   FindDigits(values, eights, std::max(magnitude(min, max), magnitude(sums_.min, sums_.max)));
-  sums_.Merge(tile, order_, BestMapper{});
+  sums_.Merge(tile, order_, WidestMapper{});
 }
 
 template <class Real>
@@ -259,7 +268,7 @@ void ChebyshevAccumulator::FindDigits(const Real* values, std::size_t eights, do
   constexpr double kSlack = kRounding<Real>;
   while (digits_ <= kMaxDigits &&
          !(LatticeIsFiner(magnitude, digits_, kSlack) &&
-           RETABLE_BEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack))) {
+           RETABLE_WIDEST_TARGET(OnLattice, , values, eights, PowerOfTen(digits_), kSlack))) {
     ++digits_;
   }
   if (digits_ > kMaxDigits) digits_ = kNoLattice;

@@ -2,17 +2,16 @@
 //! @file
 //! Chebyshev sums of a stream on the CPU: tiles of 4096 values, eight at a time.
 //!
-//! A tile is read twice while it lies in the first-level cache: once for its bounds, once for its
-//! sums on them (chebyshev_sums.hpp). Whether the values are multiples of a power of ten (or whole
-//! numbers) is tested on the way, as most real columns are; a query then knows the few places where
-//! mass can be. Same bits on every instruction set; the bits do depend on how a stream is cut into
-//! update() calls.
+//! A tile is read twice from the first-level cache: for its bounds, then for its sums on them
+//! (chebyshev_sums.hpp). The accumulator also tests whether the values are decimals
+//! (lattice/decimal_digits.hpp), as most real columns are: a query then knows the lattice that
+//! holds all mass. Results have the same bits on every instruction set; they depend on how a stream
+//! is divided into update() calls.
 
 #include <cstddef>
 #include <memory>
 #include <span>
 
-#include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 
 namespace retable::quantiles {
@@ -20,12 +19,13 @@ namespace retable::quantiles {
 //! Gathers Chebyshev sums of order 1..15.
 class ChebyshevAccumulator {
  public:
-  //! @throws std::invalid_argument unless 1 <= order <= 15. `find_lattice` off saves the test.
+  //! @throws std::invalid_argument unless 1 <= order <= 15. Without `find_lattice` the test
+  //! for decimals is skipped.
   explicit ChebyshevAccumulator(int order, bool find_lattice = true);
 
   void Update(std::span<const float> values);
   void Update(std::span<const double> values);
-  //! Adds sums gathered elsewhere, of the same order, over data with this many digits.
+  //! Adds sums of the same order over data with this many digits.
   void Merge(const ChebyshevSums& sums, int digits);
 
   int order() const { return order_; }

@@ -17,11 +17,11 @@
 //! from sums of C_4 C_j, C_8 C_j, C_12 C_j (j < 4) when the tile ends: 20 multiply-adds at l = 15.
 //!
 //! A map is kept as (centre, half range), and t is *defined* by these rounded numbers, so data far
-//! off zero lose nothing. Counts of the values at the minimum and at the maximum ride along: most
-//! columns with repeated values repeat one of these.
+//! from zero lose no digits. The state also counts the values at the minimum and at the maximum:
+//! most columns with repeated values repeat one of these.
 //!
-//! Memory 23 numbers. Deterministic for a given sequence of tiles. The idea of merging by widening,
-//! and the product form: this project; the power-sum sketch it replaces: Gan et al., PVLDB 2018.
+//! Memory 23 numbers. Deterministic for a given sequence of tiles. Sources: merging by widening and
+//! the product form, this project; the power-sum sketch, Gan et al., PVLDB 2018.
 
 #include "algorithms/quantiles/sums/power_sums.hpp"
 #include "base/cuda/host_device.hpp"
@@ -75,13 +75,13 @@ RETABLE_HD void RecoverSums(Real* s, int order) {
   for (int k = 1; k <= order; ++k) s[k] *= Real(0.5);
 }
 
-//! Where the sums of a stream live: t = (x - centre) / half. half = 0: at most one distinct value,
-//! and t = 0 for it.
+//! The map of a stream's sums: t = (x - centre) / half. half = 0: at most one distinct value, with
+//! t = 0.
 struct ChebyshevMap {
   double centre = 0;
   double half = 0;
 
-  //! The map of [min, max]: a rounded centre, and a half range which covers both ends from it.
+  //! The map of [min, max]: a rounded centre, and a half range that reaches both bounds from it.
   RETABLE_HD static ChebyshevMap Of(double min, double max) {
     ChebyshevMap map;
     map.centre = 0.5 * min + 0.5 * max;
@@ -96,8 +96,8 @@ struct ChebyshevMap {
 };
 
 //! One step of the recurrence over all j: V_{k-1} in `before` becomes V_{k+1}. Entry j is at j + 1
-//! and V[-1] = V[1] at 0. All entries are computed, whether they matter any more or not, so that
-//! the loop is a fixed number of vectors.
+//! and V[-1] = V[1] at 0. All entries are computed, even unused ones, so that the loop has a fixed
+//! number of vectors.
 RETABLE_HD void StepMixedSums(double* before, const double* now, double alpha, double twice_beta) {
   for (int j = 1; j <= kMaxOrder + 1; ++j) {
     before[j] = (twice_beta * now[j] - before[j]) + alpha * (now[j + 1] + now[j - 1]);
@@ -124,7 +124,7 @@ RETABLE_HD void MapChebyshevSums(double* sum, int order, double alpha, double be
   }
 }
 
-//! MapChebyshevSums as an object, so that a caller may bring a faster one of the same bits.
+//! MapChebyshevSums as an object; a caller may pass a faster one with the same bits.
 struct PlainMapper {
   RETABLE_HD void operator()(double* sum, int order, double alpha, double beta) const {
     MapChebyshevSums(sum, order, alpha, beta);
@@ -137,10 +137,10 @@ struct ChebyshevSums {
   ChebyshevMap map;
   double min = 0;
   double max = 0;
-  double at_min = 0;  //!< how many values equal the minimum
-  double at_max = 0;  //!< how many equal the maximum
+  double at_min = 0;  //!< number of values equal to the minimum
+  double at_max = 0;  //!< number of values equal to the maximum
 
-  //! Brings the sums to a map whose interval holds the present one.
+  //! Moves the sums to a map whose interval contains the present one.
   template <class Mapper = PlainMapper>
   RETABLE_HD void MoveTo(const ChebyshevMap& wider, int order, const Mapper& mapper = {}) {
     if (map == wider) return;
@@ -150,7 +150,7 @@ struct ChebyshevSums {
   }
 
   //! Adds another stream's sums, which it may move to the joint map. The sums of a stream with an
-  //! infinite value mean nothing any more; its bounds say so.
+  //! infinite value are not valid, as its bounds show.
   template <class Mapper = PlainMapper>
   RETABLE_HD void Merge(ChebyshevSums& other, int order, const Mapper& mapper = {}) {
     if (other.sum[0] == 0) return;

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 
 namespace retable::quantiles {

@@ -1,9 +1,9 @@
 #pragma once
 //! @file
-//! What every one-pass moment method holds: sums that grow with the stream.
+//! The interface between the sums of a stream and an estimator.
 //!
-//! An estimator (maximum entropy, Legendre series) is the same whatever gathered its moments: raw
-//! sums or central ones, a CPU or a GPU. Hence one small interface between the two.
+//! An estimator (maximum entropy, Legendre series) does not depend on how its moments were summed:
+//! raw or central sums, CPU or GPU.
 
 #include <cstddef>
 #include <memory>
@@ -24,7 +24,7 @@ class MomentAccumulator {
   virtual std::size_t count() const = 0;
   virtual double min() const = 0;
   virtual double max() const = 0;
-  //! Bounds in the data's own units, where the moments are those of a function of the data.
+  //! Bounds in the data's units, also if the moments are those of a function of the data.
   virtual double data_min() const { return min(); }
   virtual double data_max() const { return max(); }
   //! Moments on [-1, 1]. Needs a stream with min < max, both finite.

@@ -6,12 +6,12 @@
 //! sketch has sums of raw or central powers. Approach: eqs. 3 and 4 of Mitchell et al. 2021;
 //! central sums are shifted by (mean - centre) instead of (-centre), which is at most 1 in
 //! magnitude, and raw ones by -centre, which may be thousands: the binomial sum then cancels and
-//! the digits are gone. That loss is the paper's point, so nothing here hides it; see
+//! loses all digits. The paper studies this loss, so the code does not avoid it; see
 //! MomentsAreSound.
 //!
 //! Complexity O(l^2) a conversion. Worst growth of rounding of the basis change is about
-//! ((1 + sqrt 2)^l) / 2, five digits at l = 15, also for central sums: research beyond the paper
-//! (chebyshev_sums.hpp) avoids it.
+//! ((1 + sqrt 2)^l) / 2, five digits at l = 15, also for central sums; chebyshev_sums.hpp avoids
+//! it.
 
 #include <array>
 
@@ -45,7 +45,7 @@ std::array<double, kMaxOrder + 1> ChebyshevMoments(const ScaledMoments& moments)
 std::array<double, kMaxOrder + 1> LegendreMoments(const ScaledMoments& moments);
 
 //! True if every number is finite and none exceeds 1 by more than `slack`: a moment of data in
-//! [-1, 1] cannot. Cancellation of raw sums makes it so; no density has such moments.
+//! [-1, 1] cannot. Cancellation of raw sums causes it; no density has such moments.
 bool MomentsAreSound(const std::array<double, kMaxOrder + 1>& moment, int order, double slack);
 
 }  // namespace retable::quantiles

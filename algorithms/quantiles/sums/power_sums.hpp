@@ -7,9 +7,9 @@
 //! half-ranges off zero. Central sums M_k = sum (x - mean)^k do not; they are updated by eq. 13 and
 //! merged by eq. 12 at O(l^2) operations each.
 //!
-//! Both are plain structs of registers, so that a GPU thread holds one and the CPU the same; the
-//! functions are the same code on both. CentralSums keeps the *divided* sums m_k = M_k / k!, with
-//! which eq. 12 is a plain convolution, m_k = sum_i m_{k-i} p^i / i!, and the binomials vanish.
+//! Both are plain structs that fit the registers of a GPU thread; CPU and GPU share the code.
+//! CentralSums keeps the *divided* sums m_k = M_k / k!, with which eq. 12 is a plain convolution,
+//! m_k = sum_i m_{k-i} p^i / i!, and the binomials vanish.
 //!
 //! NaN is a missing value and is skipped. Memory: l + 3 numbers. Deterministic: same order of
 //! calls, same bits. Sources: Mitchell, Frank, Holmes, TODS 46(1) 2021, eqs. 1, 12, 13; Pebay,
@@ -84,7 +84,7 @@ struct CentralSums {
     return s;
   }
 
-  //! The state of one value, as a leaf of a reduction tree.
+  //! The state of one value.
   RETABLE_HD static CentralSums Of(Real x) {
     CentralSums s = Empty();
     s.Add(x);

@@ -15,17 +15,17 @@ ColumnShape ShapeOf(std::span<const double> ascending) {
   }
   longest = std::max(longest, ascending.size() - begin);
   if (!ascending.empty()) {
-    shape.largest_share = static_cast<double>(longest) / static_cast<double>(ascending.size());
+    shape.largest_fraction = static_cast<double>(longest) / static_cast<double>(ascending.size());
   }
   return shape;
 }
 
 std::string ColumnClass(const ColumnShape& shape) {
-  constexpr std::size_t kFewValues = 8;  // what 15 moments can hold exactly
-  constexpr double kPointMass = 0.2;     // no density comes near such a step
+  constexpr std::size_t kFewValues = 8;  // 15 moments determine these exactly
+  constexpr double kPointMass = 0.2;     // no density approximates such a step
   if (shape.distinct <= 1) return "constant";
   if (shape.distinct <= kFewValues) return "few values";
-  return shape.largest_share >= kPointMass ? "point mass" : "continuous";
+  return shape.largest_fraction >= kPointMass ? "point mass" : "continuous";
 }
 
 }  // namespace retable::experiments

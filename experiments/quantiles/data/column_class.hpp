@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! Kinds of columns, since one number over all of them hides where a sketch fails: most of CC18's
-//! columns are pixels and one-hot codes, not samples of a density.
+//! Classes of columns, since one mean over all hides where a sketch fails: most of CC18's columns
+//! are pixels and one-hot codes, not samples of a density.
 
 #include <cstddef>
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace retable::experiments {
 
-//! What is said of a column's distinct values.
+//! Statistics of a column's distinct values.
 struct ColumnShape {
   std::size_t distinct = 0;
-  double largest_share = 0;  //!< of the commonest value, in [0, 1]
+  double largest_fraction = 0;  //!< fraction of values equal to the most frequent one
 };
 
 //! One pass over ascending values. O(n).

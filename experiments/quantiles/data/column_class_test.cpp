@@ -16,9 +16,9 @@ TEST(ColumnClass, CountsDistinctValuesAndTheLongestRun) {
   const std::vector<double> v = {1, 1, 2, 3, 3, 3, 4};
   const ColumnShape shape = ShapeOf(v);
   EXPECT_EQ(shape.distinct, 4u);
-  EXPECT_DOUBLE_EQ(shape.largest_share, 3.0 / 7);
+  EXPECT_DOUBLE_EQ(shape.largest_fraction, 3.0 / 7);
   EXPECT_EQ(ShapeOf(std::vector<double>{}).distinct, 0u);
-  EXPECT_DOUBLE_EQ(ShapeOf(std::vector<double>{5}).largest_share, 1.0);
+  EXPECT_DOUBLE_EQ(ShapeOf(std::vector<double>{5}).largest_fraction, 1.0);
 }
 
 TEST(ColumnClass, NamesTheFourKinds) {

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The sketch inputs of a data set: its columns as plain values, in the order of the file.
+//! The columns of a data set as inputs of a sketch, in the order of the file.
 
 #include <functional>
 #include <string>

@@ -2,10 +2,10 @@
 //! Sums at memory speed: the sketch's CUDA kernels beside a plain read of the same memory, in the
 //! same run.
 //!
-//! Timed by the steady clock around a call that waits for its answer: the plain read (a sum a
-//! block), and the sketch's sums until they are back on the host. Runs alternate, so that what
-//! clock and power do hits both. `share` is the read's time over the sums', pair by pair. Before
-//! anything is timed the sums of a prefix are checked against the CPU's.
+//! Timed by the steady clock around a call that waits for its result: the plain read (one sum per
+//! block), and the sketch's sums until they are back on the host. Runs alternate, so that changes
+//! of clock and power affect both. `share` is the time of a read over that of the next sums. The
+//! sums of a prefix are checked against the CPU's before anything is timed.
 
 #include <algorithm>
 #include <cmath>
@@ -112,7 +112,7 @@ class BandwidthProtocol final : public harness::Protocol {
     harness::Metric reading{"read", "s", {}, {}, {}};
     harness::Metric share{"share", "1", {}, {}, {}};
     harness::Metric rate{"rate", "B/s", {}, {}, {}};
-    harness::RunTimer timer({.gpu_clock = true});  // the plain reads have a timer of their own
+    harness::RunTimer timer({.gpu_clock = true});  // the plain reads are timed apart
     const std::int64_t samples = std::max<std::int64_t>(5, cell.repeats);
     for (std::int64_t i = 0; i < samples; ++i) {
       reading.samples.push_back(harness::TimeOnce(read));
@@ -135,10 +135,10 @@ class BandwidthProtocol final : public harness::Protocol {
     std::vector<Real> host(n);
     CheckCuda(cudaMemcpy(host.data(), values, n * sizeof(Real), cudaMemcpyDeviceToHost),
               "cudaMemcpy");
-    quantiles::ChebyshevAccumulator twin(order, false);
-    twin.Update(std::span<const Real>(host));
+    quantiles::ChebyshevAccumulator reference(order, false);
+    reference.Update(std::span<const Real>(host));
     quantiles::ChebyshevSums found = sums.Sum(values, n, nullptr);
-    const quantiles::ChebyshevSums& exact = twin.sums();
+    const quantiles::ChebyshevSums& exact = reference.sums();
     double worst = found.sum[0] == exact.sum[0] && found.min == exact.min &&
                            found.max == exact.max && found.at_min == exact.at_min &&
                            found.at_max == exact.at_max

@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(256) PlainRead(const Real* values, std::size_t
   }
   Real sum = 0;
   for (int i = 0; i < kWide; ++i) sum += total[i];
-  // Every thread's sum has to matter, or its loads would be removed.
+  // Every thread's sum must be used, or the compiler removes its loads.
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
   if (threadIdx.x % 32 == 0) atomicAdd(out + blockIdx.x, static_cast<double>(sum));
 }

@@ -1,7 +1,6 @@
 #pragma once
 //! @file
-//! Device kernels of the bandwidth protocol: generated data, and the plain read that sums are
-//! compared with.
+//! Device kernels of the bandwidth protocol: generated data, and the plain read to compare with.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 //! @file
 //! Many columns at once: sums of all columns of a table, then all of their fits.
 //!
-//! The table is synthetic: columns of every kind by turns (normal, lognormal, uniform, pixels-like
-//! zero-inflated, few levels, decimals), float32, every column of the same length. Timed apart: the
-//! sums (CPU: one thread, or all; CUDA: the table already on the device, until the sums are back on
-//! the host), the duals of all fits as one batch, and both with the rest of the fits. Correct
-//! before timed: every answer's 101 quantiles against those of the sketch of the same column alone.
+//! The table is synthetic: columns of every distribution in turn (normal, lognormal, uniform,
+//! zero-inflated like pixels, few levels, decimals), float32, of equal length. Timed separately:
+//! the sums (CPU: one thread, or all; CUDA: from a table on the device until the sums are back on
+//! the host), the duals of all fits as one batch, and both with the rest of the fits. Checked
+//! before timed: 101 quantiles of every column against those of a sketch of this column alone.
 
 #include <cmath>
 #include <functional>
@@ -42,22 +42,22 @@ struct Table {
 };
 
 Table MakeTable(std::size_t rows, std::size_t columns, std::uint64_t seed) {
-  const char* kinds[] = {"normal(1000,1)",     "lognormal(0,1)", "uniform(0,1)", "gamma(0.2)",
-                         "zero_inflated(0.8)", "discrete(256)",  "discrete(10)", "normal(0,100)"};
+  const char* shapes[] = {"normal(1000,1)",     "lognormal(0,1)", "uniform(0,1)", "gamma(0.2)",
+                          "zero_inflated(0.8)", "discrete(256)",  "discrete(10)", "normal(0,100)"};
   constexpr std::size_t kWhole = 7;  // rounded to whole numbers
   Table table{rows, columns, std::vector<float>(rows * columns)};
   ParallelFor(columns, [&](std::size_t c) {
-    const std::size_t kind = c % std::size(kinds);
+    const std::size_t shape = c % std::size(shapes);
     const std::span<float> out(table.values.data() + c * rows, rows);
-    datasets::Generate(datasets::ParseGenerator(kinds[kind]), seed + c, 0, out);
-    if (kind == kWhole) {
+    datasets::Generate(datasets::ParseGenerator(shapes[shape]), seed + c, 0, out);
+    if (shape == kWhole) {
       for (float& x : out) x = std::round(x);
     }
   });
   return table;
 }
 
-// What one device and number of threads does.
+// The implementation for one device and number of threads.
 struct Way {
   std::function<std::vector<ColumnSums>()> sums;
   DualSolver solve;
@@ -73,8 +73,8 @@ std::vector<ColumnSums> SumsOnCpu(const Table& table, int order, int threads) {
   return out;
 }
 
-std::vector<RetableInput> Inputs(const std::vector<ColumnSums>& sums, int order) {
-  std::vector<RetableInput> inputs;
+std::vector<FitInput> Inputs(const std::vector<ColumnSums>& sums, int order) {
+  std::vector<FitInput> inputs;
   for (const ColumnSums& column : sums) inputs.push_back({column.sums, {}, order, column.digits});
   return inputs;
 }
@@ -122,7 +122,7 @@ class BatchProtocol final : public harness::Protocol {
     const Way way = cuda ? OnCuda(table, *resident, order) : OnCpu(table, order, threads);
 
     harness::Outcome outcome;
-    const std::vector<RetableInput> inputs = Inputs(way.sums(), order);
+    const std::vector<FitInput> inputs = Inputs(way.sums(), order);
     outcome.verification = Verify(table, inputs, way.solve, order);
     if (!outcome.verification.ok) return outcome;
     std::vector<DualProblem> problems;
@@ -144,7 +144,7 @@ class BatchProtocol final : public harness::Protocol {
     time("duals", [&] { way.solve(problems); });
     const auto all = time("time", [&] { FitColumns(Inputs(way.sums(), order), way.solve); });
     harness::DescribeTiming(outcome, all);
-    // What the sums cannot do without; the fits' arithmetic depends on the data.
+    // The least work of the sums; the arithmetic of the fits depends on the data.
     outcome.costs = CostsOf({{"read", static_cast<double>(table.values.size() * sizeof(float))}},
                             all.cores_used);
     harness::Metric rate{"columns_per_second", "columns/s", {}, {}, {}};
@@ -176,17 +176,17 @@ class BatchProtocol final : public harness::Protocol {
 #endif
   }
 
-  static harness::Verification Verify(const Table& table, const std::vector<RetableInput>& inputs,
+  static harness::Verification Verify(const Table& table, const std::vector<FitInput>& inputs,
                                       const DualSolver& solve, int order) {
-    constexpr double kAllowed = 1e-3;  // of the range, mean over 101 quantiles
+    constexpr double kAllowed = 1e-3;  // fraction of the range, mean over 101 quantiles
     const auto phis = NiaePhis(101);
-    const std::vector<RetableFit> fits = FitColumns(inputs, solve);
+    const std::vector<ChebyshevFit> fits = FitColumns(inputs, solve);
     const std::size_t step = std::max<std::size_t>(1, table.columns / 64);
     double worst = 0;
     for (std::size_t c = 0; c < table.columns; c += step) {
       ChebyshevAccumulator sums(order);
       sums.Update(table.column(c));
-      const RetableFit alone({sums.sums(), {}, order, sums.digits()});
+      const ChebyshevFit alone({sums.sums(), {}, order, sums.digits()});
       const auto a = alone.Quantiles(phis);
       const auto b = fits[c].Quantiles(phis);
       double area = 0;

@@ -145,17 +145,17 @@ class NiaeProtocol : public harness::Protocol {
   }
 
  protected:
-  // Further metrics of a protocol that builds on this one, and a column's samples of them; no
-  // estimates stand for a numerical failure.
+  // Further metrics of a derived protocol, and their samples for a column; no estimates mean a
+  // numerical failure.
   virtual std::vector<harness::Metric> More() const { return {}; }
   virtual void AddMore(std::vector<harness::Metric>& /*more*/, const std::string& /*column*/,
                        std::span<const double> /*sorted*/, std::span<const double> /*estimates*/,
                        const QuantileSketch& /*sketch*/) const {}
 };
 
-// Accuracy for its bytes. Ties: an answer that is a data value holds all of its ranks, so that its
-// rank error is the distance of phi from that interval, for every method alike. A column of fewer
-// than 2000 values is reported apart: many a peer still holds all of them.
+// Accuracy per byte. Ties: an answer that is a data value occupies an interval of ranks; its rank
+// error is the distance of phi from that interval, for every method. Columns of fewer than 2000
+// values are reported separately: many peers hold all values of these.
 class BytesProtocol final : public NiaeProtocol {
  public:
   std::string name() const override { return "quantiles/bytes"; }

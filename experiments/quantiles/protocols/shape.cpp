@@ -1,6 +1,6 @@
 //! @file
-//! What the sketch inputs look like: their sizes (figure 3) and how many values repeat (figure 4),
-//! and what densities are fitted to them (figure 1).
+//! The inputs of the sketches: sizes (figure 3), repeated values (figure 4), and fitted densities
+//! (figure 1).
 
 #include <algorithm>
 #include <cmath>
@@ -115,7 +115,7 @@ class DensityProtocol final : public harness::Protocol {
     return outcome;
   }
 
-  // How much of a series estimate lies below zero: 0 for a true density.
+  // The negative mass of a series estimate: 0 for a true density.
   static double NegativeMass(const harness::Curve& curve) {
     const double step = curve.x[1] - curve.x[0];
     double mass = 0;

@@ -1,12 +1,11 @@
 //! @file
-//! Split finding under mean absolute error with sketches as a scan's operator, against exact
-//! medians: a worked example.
+//! Split finding under mean absolute error by a scan of sketches, against exact medians.
 //!
 //! Every numeric column of a regression table is split once by each method, on the same thresholds
-//! (bins of equal counts). What is measured, a sample a column: `loss`, the exact impurity of the
+//! (bins of equal counts). Metrics, one sample per column: `loss`, the exact impurity of the
 //! threshold that the method chose over the least exact impurity, less 1; `impurity_error`, the
 //! mean relative error of its impurities; `time`. "mean" scores thresholds by the sum of squares,
-//! what most trees do instead.
+//! as most trees do.
 
 #include <chrono>
 #include <cmath>
@@ -29,7 +28,7 @@ struct Node {
   std::vector<double> labels;
 };
 
-// Columns with a label that jumps where the column passes a threshold of its own, under noise.
+// Columns with a noisy label that jumps at a threshold of each column.
 Node MakeNode(const std::string& kind, std::size_t rows, std::size_t columns, std::uint64_t seed) {
   Node node;
   node.columns.resize(columns);

@@ -1,12 +1,11 @@
 //! @file
 //! Time to take a stream into a sketch (figures 10, 11 and 12).
 //!
-//! What is timed: begin_pass and update over all values, for every pass the sketch needs, on one
-//! thread, with the data in memory as float32; queries are not included, as in the paper (section
-//! 8.2). Google Benchmark times it; its raw JSON is kept beside the cell. CUDA twins read values
-//! that already lie on the device; their wall time runs from the call until the sums are back on
-//! the host. Before anything is timed the sketch's count and its median are checked against the
-//! values.
+//! Timed: begin_pass and update over all values, for every pass of the sketch, on one thread, with
+//! the data in memory as float32; queries are not included, as in the paper (section 8.2). Google
+//! Benchmark times it; its raw JSON is kept beside the cell. CUDA backends read values that are
+//! already on the device; their wall time runs from the call until the sums are back on the host.
+//! The sketch's count and its median are checked against the values before it is timed.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +13,7 @@
 #include <span>
 #include <stdexcept>
 
-#include "algorithms/quantiles/cuda/device_update.hpp"
+#include "algorithms/quantiles/cuda/find_device_update.hpp"
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "base/parallel.hpp"
 #include "datasets/generators/generators.hpp"
@@ -77,7 +76,7 @@ class ThroughputProtocol final : public harness::Protocol {
  private:
   using Feed = std::function<void(QuantileSketch&)>;
 
-  // Counter-based, so that the pieces can be made side by side.
+  // Counter-based, so that pieces are generated in parallel.
   static void Fill(const datasets::GeneratorSpec& spec, std::uint64_t seed,
                    std::span<float> values) {
     constexpr std::size_t kPiece = 1 << 16;
@@ -117,7 +116,7 @@ class ThroughputProtocol final : public harness::Protocol {
     return harness::TimeWithGoogleBenchmark(cell.label + "/" + std::to_string(n), body, options);
   }
 
-  // A program in another language: the values are handed over first, what is timed is its run.
+  // A program in another language receives the values first; only its run is timed.
   static harness::Outcome MeasureExternal(const harness::CellConfig& cell, ExternalSketch& sketch,
                                           const std::vector<float>& values) {
     harness::Outcome outcome;
@@ -131,7 +130,7 @@ class ThroughputProtocol final : public harness::Protocol {
     options.budget = 10 * std::get<double>(cell.settings.at("min_time"));
     auto timing = harness::TimeRepeated([&] { sketch.program().Run(); }, options);
     timing.included = DescribeResident(sketch.program());
-    timing.cores_used = 0;  // another process's are not seen from here
+    timing.cores_used = 0;  // unknown: the work is in another process
     harness::AddTiming(outcome, timing);
     outcome.costs = CostsOf(sketch.work(values.size(), sizeof(double)), 1);
     harness::AddRate(outcome, timing, static_cast<double>(values.size()), "values/s");

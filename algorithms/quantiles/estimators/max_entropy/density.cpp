@@ -12,7 +12,7 @@
 namespace retable::quantiles {
 namespace {
 
-//! Row i: what the density at local node i adds to the coefficients of F inside of a panel.
+//! Row i: the contribution of local node i to the coefficients of F in a panel.
 using ToCdf = Eigen::Matrix<double, kPanelNodes, kPanelNodes + 1>;
 
 //! The mass m_i at node i is that of the polynomial sum_k (2k+1)/2 m_i P_k(t_i) P_k(t); its

@@ -7,9 +7,9 @@
 //!
 //! Approach: Newton on the dual (dual.hpp) over the nodes of a quadrature rule.
 //!
-//! Quadrature: quadrature.hpp. The panels' masses are the distribution function at their edges;
-//! inside of one, it is the integral of the polynomial through the 8 nodes. 1000 quantiles take a
-//! table look-up and a few Newton steps on that polynomial each.
+//! Quadrature: quadrature.hpp. The sums of the panels' masses are the distribution function at
+//! their edges; inside a panel it is the integral of the polynomial through the 8 nodes. A quantile
+//! takes a table look-up and a few Newton steps on that polynomial.
 //!
 //! Complexity: that of the dual on 256 nodes. Deterministic.
 
@@ -27,15 +27,15 @@ class MaxEntropyDensity {
  public:
   //! Fits the density of Chebyshev moments mu[0..order], mu[0] = 1, all finite.
   MaxEntropyDensity(const Moments& mu, int order);
-  //! The density of a dual solved elsewhere: of one without places.
+  //! The density of a dual that was solved elsewhere, over quadrature nodes (points = 0).
   MaxEntropyDensity(const DualProblem& problem, const DualAnswer& answer);
 
   //! exp(theta_0 + sum theta_k T_k(t)).
   double Density(double t) const;
   //! A t in [-1, 1] with F(t) = phi; -1 for phi <= 0, 1 for phi >= 1. Where the density is narrower
-  //! than its panel's nodes F may dip inside of that panel, and t then need not ascend with phi.
+  //! than the distance of a panel's nodes F may decrease there, and t need not ascend with phi.
   double Quantile(double phi) const;
-  //! Quantiles of ascending phis, made to ascend.
+  //! Quantiles of ascending phis, ascending by a running maximum.
   std::vector<double> Quantiles(std::span<const double> phis) const;
   //! F(t).
   double Cdf(double t) const;
@@ -54,7 +54,7 @@ class MaxEntropyDensity {
   int order_;
   DualAnswer fit_;
   std::array<double, kPanels + 1> cdf_{};  //!< F at the panels' edges
-  //! Monomial coefficients of F inside of each panel, in the panel's own [-1, 1].
+  //! Monomial coefficients of F in each panel, mapped to [-1, 1].
   std::array<std::array<double, kPanelNodes + 1>, kPanels> inside_{};
 };
 

@@ -129,14 +129,14 @@ std::vector<DualProblem> RandomProblems(std::size_t count) {
     const bool lattice = i % 2 == 1;
     DualProblem problem;
     problem.order = 1 + static_cast<int>(i % 15);
-    problem.places = lattice ? 2 + static_cast<int>(engine() % 900) : 0;
+    problem.points = lattice ? 2 + static_cast<int>(engine() % 900) : 0;
     problem.first = -0.95;
-    problem.step = lattice ? 1.9 / (problem.places - 1) : 0;
+    problem.step = lattice ? 1.9 / (problem.points - 1) : 0;
     std::vector<double> atoms(20 + engine() % 300);
     for (double& a : atoms) {
       a = uniform(engine);
       if (lattice) {
-        a = problem.first + problem.step * static_cast<double>(engine() % problem.places);
+        a = problem.first + problem.step * static_cast<double>(engine() % problem.points);
       }
     }
     const std::vector<double> weights(atoms.size(), 1.0 / static_cast<double>(atoms.size()));
@@ -155,7 +155,7 @@ TEST(Dual, MassesHaveTheMomentsAskedFor) {
     double total = 0;
     for (const double m : mass) total += m;
     EXPECT_NEAR(total, 1, 1e-9);
-    if (problem.places == 0) continue;
+    if (problem.points == 0) continue;
     for (int k = 1; k <= problem.order; ++k) {
       double moment = 0;
       for (std::size_t j = 0; j < mass.size(); ++j) {
@@ -182,7 +182,7 @@ TEST(Dual, AnyNumberOfThreadsGivesTheSameBits) {
   wrong.order = 16;
   EXPECT_THROW(SolveDual(wrong), std::invalid_argument);
   wrong.order = 3;
-  wrong.places = kMaxPlaces + 1;
+  wrong.points = kMaxLatticePoints + 1;
   EXPECT_THROW(SolveDual(wrong), std::invalid_argument);
 }
 

@@ -20,7 +20,7 @@ namespace {
 //! exp of eight values <= 0, to 2 units in the last place: 2^n e^r, |r| <= log(2) / 2, and e^r by
 //! its Taylor polynomial (remainder below 1e-17).
 RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
-  const Double8 least = Double8{} - 708.0;  // the result is 3e-308: nothing
+  const Double8 least = Double8{} - 708.0;  // below this the result is less than 3e-308
   x = x > least ? x : least;
   // Adding 1.5 * 2^52 rounds to a whole number, and leaves it in the low bits.
   const double rounder = 6755399441055744.0;
@@ -49,13 +49,13 @@ RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
   return e * power;
 }
 
-//! A CPU core: a team of one lane, eight nodes a step.
+//! A team of one CPU core: one lane, whose items are eight nodes.
 class CoreTeam {
  public:
   using Value = Double8;
   static constexpr int kWidth = 8;
   static constexpr int kLanes = 1;
-  static constexpr int kItems = kMaxPlaces / kWidth;
+  static constexpr int kItems = kMaxLatticePoints / kWidth;
 
   RETABLE_ALWAYS_INLINE explicit CoreTeam(const DualProblem& problem) : problem_(problem) {}
   RETABLE_ALWAYS_INLINE int lane() const { return 0; }
@@ -74,22 +74,22 @@ class CoreTeam {
   RETABLE_ALWAYS_INLINE void SumAll(const Value* sums, double* out, double factor) const {
     for (int k = 0; k < kCount; ++k) out[k] = Sum(sums[k]) * factor;
   }
-  //! A place past the last one is the first again, with no weight.
+  //! Items past the last point repeat the first with weight 0.
   RETABLE_ALWAYS_INLINE Value Node(int item) const {
-    if (problem_.places == 0) return Load8(&Quadrature::Get().node[8 * item]);
-    return problem_.first + problem_.step * (Index(item) < Places() ? Index(item) : Double8{});
+    if (problem_.points == 0) return Load8(&Quadrature::Get().node[8 * item]);
+    return problem_.first + problem_.step * (Index(item) < Points() ? Index(item) : Double8{});
   }
   RETABLE_ALWAYS_INLINE Value Weight(int item) const {
-    if (problem_.places == 0) return Load8(&Quadrature::Get().weight[8 * item]);
-    return Index(item) < Places() ? Double8{} + 1.0 : Double8{};
+    if (problem_.points == 0) return Load8(&Quadrature::Get().weight[8 * item]);
+    return Index(item) < Points() ? Double8{} + 1.0 : Double8{};
   }
 
  private:
   RETABLE_ALWAYS_INLINE Value Index(int item) const {
     return Double8{0, 1, 2, 3, 4, 5, 6, 7} + 8.0 * item;
   }
-  RETABLE_ALWAYS_INLINE Value Places() const {
-    return Double8{} + static_cast<double>(problem_.places);
+  RETABLE_ALWAYS_INLINE Value Points() const {
+    return Double8{} + static_cast<double>(problem_.points);
   }
 
   const DualProblem& problem_;
@@ -99,7 +99,7 @@ template <int L>
 RETABLE_ALWAYS_INLINE DualAnswer SolveOnCore(const DualProblem& problem) {
   CoreTeam team(problem);
   DualShared<L> shared;
-  DualNewton<L, CoreTeam> newton(team, shared, problem.places == 0 ? kNodes : problem.places);
+  DualNewton<L, CoreTeam> newton(team, shared, problem.points == 0 ? kNodes : problem.points);
   DualAnswer answer;
   newton.Solve(problem.mu.data(), problem.order, answer);
   return answer;
@@ -121,7 +121,7 @@ RETABLE_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
 #endif
 
 template <int L>
-DualAnswer SolveBest(const DualProblem& problem) {
+DualAnswer SolveByWidestTarget(const DualProblem& problem) {
 #if defined(__x86_64__)
   static const Simd simd = DetectSimd();
   if (simd == Simd::kAvx512) return SolveAvx512<L>(problem);
@@ -133,23 +133,23 @@ DualAnswer SolveBest(const DualProblem& problem) {
 }  // namespace
 
 DualAnswer SolveDual(const DualProblem& problem) {
-  if (problem.order < 0 || problem.order > kMaxOrder || problem.places < 0 ||
-      problem.places > kMaxPlaces) {
+  if (problem.order < 0 || problem.order > kMaxOrder || problem.points < 0 ||
+      problem.points > kMaxLatticePoints) {
     throw std::invalid_argument("a dual has order 0 to 15 and at most " +
-                                std::to_string(kMaxPlaces) + " places");
+                                std::to_string(kMaxLatticePoints) + " places");
   }
-  if (problem.order <= 5) return SolveBest<5>(problem);
-  if (problem.order <= 10) return SolveBest<10>(problem);
-  return SolveBest<15>(problem);
+  if (problem.order <= 5) return SolveByWidestTarget<5>(problem);
+  if (problem.order <= 10) return SolveByWidestTarget<10>(problem);
+  return SolveByWidestTarget<15>(problem);
 }
 
 std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& answer) {
   const Quadrature& rule = Quadrature::Get();
-  const int count = problem.places == 0 ? kNodes : problem.places;
+  const int count = problem.points == 0 ? kNodes : problem.points;
   std::vector<double> mass;
   mass.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
-    const double t = problem.places == 0 ? rule.node[static_cast<std::size_t>(i)]
+    const double t = problem.points == 0 ? rule.node[static_cast<std::size_t>(i)]
                                          : problem.first + problem.step * i;
     double b1 = 0;
     double b2 = 0;
@@ -158,7 +158,7 @@ std::vector<double> DualMasses(const DualProblem& problem, const DualAnswer& ans
       b2 = b1;
       b1 = b;
     }
-    const double weight = problem.places == 0 ? rule.weight[static_cast<std::size_t>(i)] : 1;
+    const double weight = problem.points == 0 ? rule.weight[static_cast<std::size_t>(i)] : 1;
     mass.push_back(weight * std::exp(answer.theta[0] + t * b1 - b2));
   }
   return mass;

@@ -9,23 +9,23 @@
 //! T_1..T_l, from 2l moments by T_i T_j = (T_{i+j} + T_{|i-j|}) / 2; the step is a Cholesky solve
 //! with a ridge that grows until the factor is sound; Armijo's rule halves it.
 //!
-//! Data with few distinct values have their moments on the boundary of the moment space: the dual
-//! has no minimum, and Newton's model, which sees only where mass still is, would starve places
-//! that are needed later. So no step may change a log-density by more than a limit, 4 at first and
-//! 3 % more each time. The iterates then tend to the atoms while the gradient tends to zero; the
-//! fit keeps the iterate of the smallest gradient. Moments outside of the moment space leave a
-//! gradient that does not shrink: `residual` says so.
+//! The moments of data with few distinct values lie on the boundary of the moment space: the dual
+//! has no minimum, and full Newton steps would remove mass from nodes that later steps need. So no
+//! step may change a log-density by more than a limit, 4 at first and 3 % more in each iteration.
+//! The iterates then tend to the atoms while the gradient tends to zero; the fit keeps the iterate
+//! of the smallest gradient. For moments outside of the moment space the gradient does not vanish:
+//! `residual` is its size.
 //!
 //! Complexity: N (6 l + 1 exp) + l^3 / 6 operations an iteration, 1 to 200 iterations.
 //! Deterministic for a given team.
 //!
-//! A Team has: Value, what a lane holds of a step's nodes, with arithmetic; kWidth, nodes in a
-//! Value; kLanes; kItems, most Values a lane may hold; lane(); Sync(); Sum, Max over all nodes of a
-//! Value a lane; SumAll; Exp of Values <= 0; Node and Weight; Fill.
+//! A Team has: Value, an arithmetic type of kWidth nodes; kLanes; kItems, the most Values of a
+//! lane; lane(); Sync(); Sum and Max over the Values of all lanes; SumAll, many sums at once; Exp
+//! of Values <= 0; Node and Weight of an item; Fill.
 
 #include <cmath>
 
-#include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
+#include "algorithms/quantiles/estimators/max_entropy/dual_problem.hpp"
 #include "base/cuda/unroll.hpp"
 
 #if defined(__CUDACC__)
@@ -39,12 +39,12 @@
 namespace retable::quantiles {
 
 inline constexpr int kDualIterations = 200;
-inline constexpr double kDualTolerance = 1e-10;  // of the gradient: below what float data hold
+inline constexpr double kDualTolerance = 1e-10;  // gradient: below the precision of float data
 inline constexpr double kDualReach = 4;          // change of a log-density in the first iteration
 inline constexpr double kDualReachGrowth = 1.03;
 inline constexpr double kDualRidge = 1e-13;  // first ridge, relative to the Hessian's diagonal
 
-//! What a team's lanes share. Index 0 of vectors by order is unused but in `moment`.
+//! Memory shared by a team's lanes. Vectors are indexed by order; only `moment` uses index 0.
 template <int L>
 struct DualShared {
   double moment[2 * L + 2];
@@ -61,7 +61,7 @@ class DualNewton {
  public:
   using Value = typename Team::Value;
 
-  //! `count` nodes; `shared` is the team's own.
+  //! `count` nodes; no other team uses `shared`.
   RETABLE_TEAM DualNewton(Team& team, DualShared<L>& shared, int count)
       : team_(team), s_(shared), items_((count + kStep - 1) / kStep) {}
 
@@ -77,13 +77,7 @@ class DualNewton {
     int iteration = 0;
     for (; order > 0 && iteration < kDualIterations; ++iteration) {
       FindMoments();
-      double size = 0;
-      for (int k = 1; k <= order; ++k) {
-        const double g = s_.moment[k] - mu[k];
-        size = fabs(g) > size ? fabs(g) : size;
-        if (team_.lane() == 0) s_.gradient[k] = g;
-      }
-      team_.Sync();
+      const double size = FindGradient(mu, order);
       if (size < residual) {
         residual = size;
         best_log_normaliser = log_normaliser;
@@ -136,8 +130,20 @@ class DualNewton {
  private:
   static constexpr int kStep = Team::kLanes * Team::kWidth;
 
-  //! Masses of exp(exponent + step along) times the weights, not normalised; safe against
-  //! overflow. The logarithm of their sum.
+  //! gradient = moment - mu; its largest magnitude.
+  RETABLE_TEAM double FindGradient(const double* mu, int order) {
+    double size = 0;
+    for (int k = 1; k <= order; ++k) {
+      const double g = s_.moment[k] - mu[k];
+      size = fabs(g) > size ? fabs(g) : size;
+      if (team_.lane() == 0) s_.gradient[k] = g;
+    }
+    team_.Sync();
+    return size;
+  }
+
+  //! mass = weight exp(exponent + step along - top), where `top` avoids overflow. The logarithm of
+  //! the sum of weight exp(exponent + step along).
   RETABLE_TEAM double Trial(double step) {
     Value most = exponent_[0] + step * along_[0];
     for (int i = 1; i < items_; ++i) {
@@ -177,7 +183,8 @@ class DualNewton {
     team_.template SumAll<2 * L + 2>(sum, s_.moment, inverse_);
   }
 
-  //! Newton's direction: solves (H + ridge I) d = -g, raising the ridge until the factor is sound.
+  //! Newton's direction: solves (H + ridge I) d = -g; the ridge grows until the factor exists and d
+  //! descends.
   RETABLE_TEAM void FindDirection(int order) {
     for (int i = 1 + team_.lane(); i <= order; i += Team::kLanes) {
       for (int j = 1; j <= i; ++j) {
@@ -200,7 +207,7 @@ class DualNewton {
     team_.Sync();
   }
 
-  //! Cholesky, a row a lane. False if a pivot is not positive.
+  //! Cholesky factor, one row per lane. False if a pivot is not positive.
   RETABLE_TEAM bool Factor(int order, double ridge) {
     team_.Sync();
     for (int i = 1 + team_.lane(); i <= order; i += Team::kLanes) {

@@ -32,18 +32,18 @@ inline void FuzzSketch(const std::uint8_t* data, std::size_t size) {
   std::transform(data, data + size, bytes.begin(), [](std::uint8_t b) { return std::byte{b}; });
   // A checksum is seldom guessed: inputs of a right length get a right one, to come past it.
   if (size == 84 || size == 133) Seal(bytes);
-  std::unique_ptr<RetableSketch> sketch;
+  std::unique_ptr<ChebyshevSketch> sketch;
   try {
-    sketch = RetableSketch::Deserialize(bytes);
+    sketch = ChebyshevSketch::Deserialize(bytes);
   } catch (const std::invalid_argument&) {
     return;
   }
   const std::vector<std::byte> again = sketch->Serialize();
-  if (RetableSketch::Deserialize(again)->Serialize() != again) std::abort();
+  if (ChebyshevSketch::Deserialize(again)->Serialize() != again) std::abort();
   if (sketch->count() == 0) return;
   try {
     const double phis[] = {0.0, 0.1, 0.5, 0.9, 1.0};
-    const RetableAnswer answer = sketch->Ask(phis);
+    const SketchAnswer answer = sketch->Ask(phis);
     double before = answer.values.front();
     for (const double x : answer.values) {
       if (!(x >= before)) std::abort();

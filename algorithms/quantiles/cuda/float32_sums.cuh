@@ -1,0 +1,212 @@
+#pragma once
+//! @file
+//! float32 input: the fast path of a warp's Chebyshev sums.
+//!
+//! Sums are float32 over kFlushTiles tiles of a lane, then joined over the warp, then added to
+//! float64 sums: the error of a moment is a few 1e-9, since the roundings of the terms are random.
+
+#include <cuda_runtime.h>
+
+#include "algorithms/quantiles/cuda/support.cuh"
+#include "algorithms/quantiles/cuda/warp_accumulator.cuh"
+#include "algorithms/quantiles/cuda/warp_sums.cuh"
+#include "algorithms/quantiles/tuning.hpp"
+
+namespace retable::quantiles {
+// Internal linkage: nvcc then allocates registers across the calls that are not inlined.
+namespace {
+
+//! AddChebyshevTerms for two values. At the highest order neighbouring instructions share an
+//! operand (see Float32Sums).
+template <int L>
+__device__ __forceinline__ void AddTwo(float y, float z, float* s) {
+  if constexpr (L < kMaxOrder) {
+    AddChebyshevTerms<L, float>(y, s);
+    AddChebyshevTerms<L, float>(z, s);
+  } else {
+    const float a[2] = {y, z};
+    float c2[2], c3[2], c4[2], c8[2], c12[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c2[i] = __fmaf_rn(a[i], a[i], -2.0f);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c4[i] = __fmaf_rn(c2[i], c2[i], -2.0f);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c3[i] = __fmaf_rn(a[i], c2[i], -a[i]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c8[i] = __fmaf_rn(c4[i], c4[i], -2.0f);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) c12[i] = __fmaf_rn(c8[i], c4[i], -c4[i]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      s[5] = __fmaf_rn(c4[i], a[i], s[5]);
+      s[6] = __fmaf_rn(c4[i], c2[i], s[6]);
+      s[10] = __fmaf_rn(c8[i], c2[i], s[10]);
+      s[9] = __fmaf_rn(c8[i], a[i], s[9]);
+      s[13] = __fmaf_rn(c12[i], a[i], s[13]);
+      s[14] = __fmaf_rn(c12[i], c2[i], s[14]);
+      s[15] = __fmaf_rn(c12[i], c3[i], s[15]);
+      s[11] = __fmaf_rn(c8[i], c3[i], s[11]);
+      s[7] = __fmaf_rn(c4[i], c3[i], s[7]);
+    }
+    s[1] += a[0] + a[1];
+    s[2] += c2[0] + c2[1];
+    s[3] += c3[0] + c3[1];
+    s[4] += c4[0] + c4[1];
+    s[8] += c8[0] + c8[1];
+    s[12] += c12[0] + c12[1];
+  }
+}
+
+//! The fast path of a warp for float32 input. Registers hold what every tile needs; the
+//! WarpAccumulator lies in local memory, behind calls that are not inlined.
+//!
+//! The register file bounds it, not issue slots (26 instructions a value, 69 % of the cycles) nor
+//! memory: an instruction with three register operands takes two cycles unless it shares one with
+//! the instruction before. Hence two values at once, and products in an order in which neighbours
+//! share a factor.
+template <int L>
+class Float32Sums {
+ public:
+  __device__ __forceinline__ explicit Float32Sums(WarpAccumulator<float, L>* exact)
+      : exact_(exact) {
+    Clear();
+    Reload();
+  }
+
+  //! Adds a full tile from shared memory.
+  __device__ __forceinline__ void AddTile(const float* tile) {
+    // A column with mass on a bound has it in every tile.
+    bool done = !counts_ && (direct_ ? Try<true, false>(tile) : Try<false, false>(tile));
+    if (!done && half_ > 0) done = direct_ ? Try<true, true>(tile) : Try<false, true>(tile);
+    if (!done) {
+      Flush();
+      __syncwarp();  // the exact path reads values of other lanes
+      AddExactly(exact_, tile);
+      __syncwarp();
+      Reload();
+    } else if (counts_ || tiles_ == kFlushTiles<float>) {
+      // Columns with mass on a bound repeat other values too, and these round alike.
+      Flush();
+    }
+  }
+
+  __device__ __forceinline__ void Flush() {
+    exact_->sums[0] += tiles_ * kValues;
+    exact_->sums[1] += static_cast<double>(SumSlots(sum_));
+    Clear();
+  }
+
+ private:
+  static constexpr int kValues = kLaneValues<float>;
+
+  //! Counts of a lane's values of a tile that are on a bound or equal the frequent value.
+  struct Counted {
+    int low = 0;
+    int frequent = 0;
+    int any[kSubstitutes] = {0};
+  };
+
+  static __device__ __noinline__ void AddExactly(WarpAccumulator<float, L>* exact,
+                                                 const float* tile) {
+    exact->AddExactly(tile, 32 * kValues);
+  }
+
+  //! Adds a tile if all values lie well inside the interval. `kCounts`: values on a bound and the
+  //! frequent value are allowed, and counted.
+  template <bool kDirect, bool kCounts>
+  __device__ __forceinline__ bool Try(const float* tile) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    float y[kValues];
+    Counted counted;
+#pragma unroll
+    for (int i = 0; i < kValues; i += 4) CopyWide(tile + i * 32 + lane * 4, y + i);
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) {
+      const float x = y[i];
+      y[i] = kDirect ? x * scale_ + offset_ : (x - centre_) * scale_ + offset_;
+      if constexpr (kCounts) {
+        const bool hit = x == low_ || x == high_ || x == frequent_;
+        counted.low += x == low_ ? 1 : 0;
+        counted.frequent += x == frequent_ ? 1 : 0;
+        counted.any[i % kSubstitutes] += hit ? 1 : 0;
+        y[i] = hit ? Substitute(i % kSubstitutes) : y[i];
+      }
+    }
+    unsigned any = 0;
+#pragma unroll
+    for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
+    if (__any_sync(kFull, (any & kAtLeastTwo) != 0)) return false;
+#pragma unroll
+    for (int i = 0; i < kValues; i += 2) AddTwo<L>(y[i], y[i + 1], sum_);
+    ++tiles_;
+    if constexpr (kCounts) counts_ = Count(counted);
+    return true;
+  }
+
+  //! Adds a tile's counts; whether the next tile shall be counted without a first try.
+  __device__ __forceinline__ bool Count(const Counted& counted) {
+    int all = 0;
+#pragma unroll
+    for (int j = 0; j < kSubstitutes; ++j) {
+      exact_->substituted[j] += counted.any[j];
+      all += counted.any[j];
+    }
+    const int high = all - counted.low - counted.frequent;
+    exact_->low_count += counted.low;
+    exact_->high_count += high;
+    exact_->frequent_count += counted.frequent;
+    exact_->state.at_min += counted.low;
+    exact_->state.at_max += high;
+    return frequent_ == frequent_ || __any_sync(kFull, all != 0);
+  }
+
+  __device__ __forceinline__ void Clear() {
+#pragma unroll
+    for (float& sum : sum_) sum = 0;
+    tiles_ = 0;
+  }
+  __device__ __forceinline__ void Reload() {
+    direct_ = exact_->direct;
+    centre_ = exact_->centre;
+    scale_ = exact_->scale;
+    offset_ = exact_->offset;
+    low_ = exact_->low;
+    high_ = exact_->high;
+    // A frequent value on a bound is counted as the bound.
+    frequent_ = exact_->frequent == low_ || exact_->frequent == high_
+                    ? Infinity<float>() - Infinity<float>()
+                    : exact_->frequent;
+    half_ = static_cast<float>(exact_->state.map.half);
+    counts_ = counts_ || frequent_ == frequent_;
+  }
+
+  WarpAccumulator<float, L>* exact_;
+  float sum_[16];
+  int tiles_;  //!< Tiles since the last flush.
+  bool counts_ = false;
+  bool direct_;
+  float centre_;
+  float scale_;
+  float offset_;
+  float low_;
+  float high_;
+  float frequent_;
+  float half_;
+};
+
+template <int L>
+__device__ __noinline__ void StartCold(WarpAccumulator<float, L>* exact, const double* samples) {
+  exact->StartFrom(samples);
+}
+template <int L>
+__device__ __noinline__ void AddExactlyCold(WarpAccumulator<float, L>* exact, const float* values,
+                                            int count) {
+  exact->AddExactly(values, count);
+}
+template <int L>
+__device__ __noinline__ void FinishCold(WarpAccumulator<float, L>* exact) {
+  exact->Finish();
+}
+
+}  // namespace
+}  // namespace retable::quantiles

@@ -1,0 +1,78 @@
+#pragma once
+//! @file
+//! Tuning constants of the quantile family. Card: H200 (132 multiprocessors, CUDA 13.0), measured
+//! 2026-11-20 to 22; the tables are in docs/lab/quantiles. Constants marked (bits) decide how
+//! values are grouped into sums, hence the last bits of a result.
+
+#include <cstddef>
+
+namespace retable::quantiles {
+
+// Sums of a stream, 2026-11-20 to 22. Constraint: registers. 3 blocks a multiprocessor leave 80
+// registers a thread (float32: 1.21 ms per 1e9 values against 1.10), 4 blocks spill (1.71 ms).
+inline constexpr int kStreamThreads = 256;                //!< (bits)
+inline constexpr int kStreamBlocksPerMultiprocessor = 2;  //!< (bits)
+//! Values of a tile per lane (bits). float32 tiles of 16: 1.21 ms.
+template <class Real>
+inline constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
+//! Tiles between two additions to the float64 sums (bits). Constraint: errors below 1e-8, which 128
+//! float32 values a lane keep.
+template <class Real>
+inline constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 4;
+//! Tiles of a warp's ring in shared memory: one being summed, the others in flight.
+template <class Real>
+inline constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
+//! Shorter float32 streams are summed in float64 (bits): no sample tells which value is frequent.
+inline constexpr std::size_t kFloat32From = std::size_t{1} << 21;
+//! Shorter streams take neither a sample nor a histogram (bits): these cost 20 us.
+inline constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
+//! Threads of the block that joins all blocks' states (bits): one per state
+//! of 264 blocks.
+inline constexpr int kJoinThreads = 288;
+
+// Sample and lattice histogram, 2026-11-21. Constraint: the latency of the sample's loads. With all
+// of them in flight it takes 10 us; dependent loads took 50 to 80 us.
+inline constexpr int kSampleBlocks = 32;  //!< One lane a block reads the results.
+inline constexpr int kSampleThreads = 256;
+inline constexpr int kSampleRuns = 64;  //!< Runs of kSampleThreads values per block.
+inline constexpr int kTriedRuns = 4;    //!< One run in so many is tried for a lattice.
+//! Draws of 32 that must be equal for a value to count as frequent: 1 or 2 % of all values.
+inline constexpr int kFrequentDraws = 4;
+//! Sample blocks that outliers may spoil.
+inline constexpr int kSpoiltBlocks = 4;
+//! Values off the lattice before the general kernel takes over (0.95 ms per 1e9 values lost).
+inline constexpr int kExceptions = 256;
+//! Constraint: two blocks a multiprocessor leave registers for a lane's tile.
+inline constexpr int kCountThreads = 512;
+inline constexpr int kCountBlocksPerMultiprocessor = 2;
+//! Values of a tile per lane. 16 float32 values: 0.99 ms against 0.98.
+template <class Real>
+inline constexpr int kCountValues = sizeof(Real) == 8 ? 8 : 32;
+
+// Sums of many columns, 2026-11-21. Constraint: a tile's second read comes from the second-level
+// cache, and the bits must not depend on the number of multiprocessors.
+inline constexpr int kColumnThreads = 256;           //!< (bits)
+inline constexpr std::size_t kMinColumnTile = 4096;  //!< (bits)
+inline constexpr std::size_t kMaxColumnTiles = 64;   //!< Tiles of a column (bits).
+inline constexpr std::size_t kDigitsPrefix = 65536;  //!< Values tested for decimals first.
+inline constexpr int kDigitsBlocksPerMultiprocessor = 16;
+//! A short stream is summed as columns of this length (bits), a long one by the stream's kernel.
+inline constexpr std::size_t kColumnPiece = std::size_t{1} << 20;
+inline constexpr std::size_t kLongStream = std::size_t{1} << 21;
+
+// Moments by tree reduction, 2026-11-20. Constraint: a state of 16 float64 sums in registers.
+inline constexpr int kMomentThreads = 256;                //!< (bits)
+inline constexpr int kMomentValues = 32;                  //!< Values of a tile per thread (bits).
+inline constexpr int kMomentBlocksPerMultiprocessor = 4;  //!< (bits)
+
+// Duals, 2026-11-21. Constraint: shared memory, 5 KiB a warp, and registers of 32 nodes a lane.
+inline constexpr int kDualThreads = 128;
+inline constexpr int kDualBlocksPerMultiprocessor = 4;
+
+//! Host values that are copied to the device at once.
+inline constexpr std::size_t kUploadPiece = std::size_t{1} << 24;
+
+//! Values of a tile on the CPU (bits): 32 KiB of float64, the first-level cache.
+inline constexpr std::size_t kCpuTile = 4096;
+
+}  // namespace retable::quantiles
