@@ -69,6 +69,9 @@ class CountingGame final : public Game {
   mutable std::vector<std::uint64_t> asked_;  // every coalition, as often as it came
 };
 
+//! a! b! / (a + b + 1)!
+double FactorialRatio(int a, int b);
+
 //! Exact Shapley values from all 2^d coalitions: equation 1. @throws as TabulatedGame.
 std::vector<double> ExactShapleyValues(const Game& game);
 

@@ -46,12 +46,6 @@ std::u16string KeyOf(const Term& term, int d) {
 
 }  // namespace
 
-double FactorialRatio(int a, int b) {
-  double ratio = 1.0 / (a + 1);
-  for (int k = 1; k <= b; ++k) ratio *= static_cast<double>(k) / (a + k + 1);
-  return ratio;
-}
-
 TermGame::TermGame(int d, std::span<const Term> terms) : d_(d) {
   if (d < 1 || d > 65535)
     throw std::invalid_argument("a game of conjunctions has 1 to 65535 players");

@@ -13,9 +13,6 @@ struct Term {
   double coefficient = 0;
 };
 
-//! a! b! / (a + b + 1)!
-double FactorialRatio(int a, int b);
-
 //! A sum of conjunctions over any number of players; terms of the same players are joined.
 //!
 //! A value costs a pass over the terms, O(terms * d / 64). A walk costs O(literals) altogether, not

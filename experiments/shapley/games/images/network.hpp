@@ -27,7 +27,7 @@ class ImageNetwork {
   virtual ~ImageNetwork() = default;
   virtual std::size_t classes() const = 0;
   //! Additions and multiplications for one image; 0: not known.
-  virtual double operations() const { return 0; }
+  virtual double flop_count() const { return 0; }
   //! logits[k * classes() ...] of image k; images lie one after the other.
   virtual void logits(std::span<const float> images, std::span<float> logits) const = 0;
 };

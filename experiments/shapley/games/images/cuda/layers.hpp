@@ -22,7 +22,7 @@ class DeviceLayers {
   ~DeviceLayers();
 
   //! values[k] = log-odds of class `answer` for the image under coalition k: masks of
-  //! (players + 63) / 64 words each. The logits are the CPU twin's, bit for bit.
+  //! (players + 63) / 64 words each. The logits are the CPU backend's, bit for bit.
   void LogOdds(std::span<const std::uint64_t> coalitions, std::size_t answer,
                std::span<double> values);
   //! The logits themselves, [coalition][class].
