@@ -18,29 +18,14 @@ struct Memory {
 
 View MakeView(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
               std::uint32_t classes, const ForestOptions& options, Sampling sampling, Memory& m) {
-  View v{};
-  v.data.lines = data.values;
-  v.data.labels = labels.data();
-  v.shape.rows = static_cast<std::uint32_t>(data.rows);
-  v.shape.features = static_cast<std::uint32_t>(data.columns);
-  v.shape.classes = classes;
-  v.shape.trees = static_cast<std::uint32_t>(options.n_trees);
-  v.shape.k = ResolveMaxFeatures(options.max_features, data.columns);
-  v.seed = options.seed;
-  v.sampling = sampling;
-  v.capacity = std::min(2 * v.shape.rows - 1, 1024u);
+  View v = SizesOf(data, classes, options, sampling);
   const std::size_t trees = v.shape.trees;
   const auto take = [](auto& memory, std::size_t count) {
     memory.resize(count);
     return memory.data();
   };
-  float* columns = take(m.columns, data.rows * data.columns);
-  for (std::size_t i = 0; i < data.rows; ++i) {
-    for (std::size_t f = 0; f < data.columns; ++f) {
-      columns[f * data.rows + i] = data.values[i * data.columns + f];
-    }
-  }
-  v.data.columns = columns;
+  m.columns = Transposed(data);
+  v.data = {data.values, m.columns.data(), labels.data()};
   v.nodes = take(m.nodes, trees * v.capacity * kFields);
   v.progress.batch_pos = take(m.batch_pos, trees * v.shape.rows);
   v.progress.length = take(m.length, trees);
@@ -112,9 +97,7 @@ class Steps {
     const auto start = std::chrono::steady_clock::now();
     ParallelFor(v_.shape.trees, [&](std::size_t t) { body(static_cast<std::uint32_t>(t)); });
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    const auto known = std::find_if(parts.begin(), parts.end(),
-                                    [&](const PartTime& part) { return part.name == name; });
-    PartTime& part = known != parts.end() ? *known : parts.emplace_back(PartTime{name, 0, 0});
+    PartTime& part = PartNamed(parts, name);
     ++part.calls;
     part.seconds += time.count();
   }

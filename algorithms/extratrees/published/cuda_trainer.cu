@@ -90,7 +90,7 @@ class StepClock {
   void End() {
     events_[names_.size()].Wait();
     for (std::size_t i = 0; i < names_.size(); ++i) {
-      PartTime& part = Find(names_[i]);
+      PartTime& part = PartNamed(parts, names_[i]);
       ++part.calls;
       part.seconds += events_[i + 1].SecondsSince(events_[i]);
     }
@@ -98,12 +98,6 @@ class StepClock {
   std::vector<PartTime> parts;
 
  private:
-  PartTime& Find(const std::string& name) {
-    for (PartTime& part : parts) {
-      if (part.name == name) return part;
-    }
-    return parts.emplace_back(PartTime{name, 0, 0});
-  }
   std::deque<CudaEvent> events_{1};
   std::vector<const char*> names_;
 };
@@ -111,21 +105,9 @@ class StepClock {
 class PublishedFit {
  public:
   PublishedFit(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
-               std::uint32_t classes, const ForestOptions& options, Sampling sampling) {
-    v_.shape.rows = static_cast<std::uint32_t>(data.rows);
-    v_.shape.features = static_cast<std::uint32_t>(data.columns);
-    v_.shape.classes = classes;
-    v_.shape.trees = static_cast<std::uint32_t>(options.n_trees);
-    v_.shape.k = ResolveMaxFeatures(options.max_features, data.columns);
-    v_.seed = options.seed;
-    v_.sampling = sampling;
-    v_.capacity = std::min(2 * v_.shape.rows - 1, 1024u);
-    std::vector<float> columns(data.rows * data.columns);
-    for (std::size_t i = 0; i < data.rows; ++i) {
-      for (std::size_t f = 0; f < data.columns; ++f) {
-        columns[f * data.rows + i] = data.values[i * data.columns + f];
-      }
-    }
+               std::uint32_t classes, const ForestOptions& options, Sampling sampling)
+      : v_(SizesOf(data, classes, options, sampling)) {
+    const std::vector<float> columns = Transposed(data);
     clock.Begin();
     v_.data.lines = lines_.Upload({data.values, columns.size()});
     v_.data.columns = columns_.Upload(columns);
@@ -170,7 +152,7 @@ class PublishedFit {
     }
   }
 
-  //! The trained trees walked by the training rows (table II's last kernels) and brought home.
+  //! Runs the training rows through the trees (the last kernels of table II) and copies the trees.
   Forest Finish(const FeatureMatrix& data, std::span<const std::uint32_t> labels) {
     clock.Begin();
     Launch("kernel_traverse_trees",
@@ -257,7 +239,7 @@ class PublishedFit {
     v_.capacity = bigger;
   }
 
-  View v_{};
+  View v_;
   std::int32_t* longest_ = nullptr;
   DeviceArray<float> lines_, columns_, minimum_, maximum_, cut_;
   DeviceArray<std::uint32_t> labels_;

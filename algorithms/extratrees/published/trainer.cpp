@@ -26,13 +26,36 @@ std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
       options.min_impurity_decrease != 0 || options.bootstrap) {
     throw std::invalid_argument("the report grows full trees on all rows: no limits, no bootstrap");
   }
-  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
-    if (!std::isfinite(data.values[i])) {
-      throw std::invalid_argument("value at row " + std::to_string(i / data.columns) +
-                                  " is missing or infinite: impute it before training");
+  return classes;
+}
+
+View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
+             Sampling sampling) {
+  View view{};
+  view.shape = {static_cast<std::uint32_t>(data.rows), static_cast<std::uint32_t>(data.columns),
+                classes, static_cast<std::uint32_t>(options.n_trees),
+                ResolveMaxFeatures(options.max_features, data.columns)};
+  view.seed = options.seed;
+  view.sampling = sampling;
+  view.capacity = std::min(2 * view.shape.rows - 1, 1024u);
+  return view;
+}
+
+std::vector<float> Transposed(const FeatureMatrix& data) {
+  std::vector<float> columns(data.rows * data.columns);
+  for (std::size_t i = 0; i < data.rows; ++i) {
+    for (std::size_t f = 0; f < data.columns; ++f) {
+      columns[f * data.rows + i] = data.values[i * data.columns + f];
     }
   }
-  return classes;
+  return columns;
+}
+
+PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name) {
+  for (PartTime& part : parts) {
+    if (part.name == name) return part;
+  }
+  return parts.emplace_back(PartTime{name, 0, 0});
 }
 
 std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,

@@ -22,6 +22,14 @@ Sampling ParseSampling(const std::string& name);
 std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
                              const ForestOptions& options);
 
+//! A view of the sizes; its pointers are null.
+View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
+             Sampling sampling);
+//! [F][N] from [N][F].
+std::vector<float> Transposed(const FeatureMatrix& data);
+//! The part of that name, appended if there is none.
+PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name);
+
 //! Bytes of section VI.B: "X", "X transposed", "batch_pos", "trees" with M nodes a tree.
 std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,
                                                  std::uint64_t trees, std::uint64_t nodes);

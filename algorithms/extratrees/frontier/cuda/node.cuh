@@ -25,7 +25,7 @@ struct Chosen {
   std::uint32_t feature, code, n_left;
 };
 
-//! Draws first + lane of the node's permutation, for lanes < width. A place drawn by nobody before
+//! Draws first + lane of the node's permutation, for lanes < width. A place not drawn before
 //! is its own feature; else the chain of earlier swaps is followed, latest first, in one downward
 //! pass over the earlier draws (recomputed: nothing is stored). Other lanes repeat lane 0's.
 __device__ inline Candidate DrawFeatures(std::uint64_t seed, std::uint32_t tree, std::uint64_t path,
