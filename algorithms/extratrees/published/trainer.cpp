@@ -69,7 +69,7 @@ std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64
 
 namespace {
 
-//! Class counts of all nodes: of leaves from the samples' final places, of others from children.
+//! Class counts of all nodes: of leaves from the samples' final nodes, of others from children.
 std::vector<std::uint32_t> NodeCounts(const View& v, std::uint32_t tree) {
   const auto length = static_cast<std::size_t>(v.progress.length[tree]);
   std::vector<std::uint32_t> counts(length * v.shape.classes, 0);

@@ -3,7 +3,7 @@
 //! Cooperative games: a value for each coalition of d players.
 //!
 //! A coalition is a bit mask of CoalitionWords(d) words; bit i % 64 of word i / 64 is player i.
-//! Games take many coalitions at a time, so that a model's predictions can be made in one go.
+//! Games take many coalitions at a time, so that a model predicts them in one batch.
 
 #include <cstddef>
 #include <cstdint>

@@ -109,7 +109,7 @@ void TermGame::walk(std::span<const std::int32_t> order, std::span<double> value
   for (std::size_t k = 0; k < order.size(); ++k) {
     place[static_cast<std::size_t>(order[k])] = static_cast<std::uint32_t>(k);
   }
-  // One place more than values: where terms end that hold to the last.
+  // One entry more than values: the end of terms that hold to the last.
   std::vector<double> change(order.size() + 2, 0.0);
   for (std::size_t t = 0; t < coefficient_.size(); ++t) {
     std::uint32_t from = 0, to = static_cast<std::uint32_t>(order.size()) + 1;

@@ -104,7 +104,7 @@ class FitProtocol final : public harness::Protocol {
   }
 
  private:
-  //! One timed fit and what its forest is worth.
+  //! One timed fit and the accuracy of its forest.
   struct Run {
     std::unique_ptr<FittedForest> fitted;
     double seconds = 0;

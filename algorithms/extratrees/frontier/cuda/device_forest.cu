@@ -9,7 +9,7 @@ namespace {
 
 using frontier::HotNode;
 
-// One warp a row, one tree a lane: votes are summed in shared memory (few classes) or in place.
+// One warp a row, one tree a lane: votes are summed in shared (few classes) or global memory.
 __global__ void __launch_bounds__(32 * kVoteWarps)
     Vote(const HotNode* nodes, const double* leaf_values, std::uint32_t trees, const float* rows,
          std::uint32_t n, std::uint32_t columns, std::uint32_t classes, int value_bits, bool shared,

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Which features a warp (or a block of them) tries in a node, whatever is learnt there. A grower
+//! Which features a warp (or a block of them) tries in a node, whatever the targets are. A grower
 //! has `p`, `task`, `lane` and
 //!   Range Scan(feature)                                   codes of each lane's feature in the node
 //!   bool Varies(feature, range)                           whether a cut can separate anything

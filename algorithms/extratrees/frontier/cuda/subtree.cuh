@@ -43,7 +43,7 @@ struct SubtreeGrower {
   std::uint32_t& reserve_next;  //!< nodes this warp has taken from the pool
   std::uint32_t& reserve_left;
 
-  //! Reads each lane's feature of the node's samples; unused places repeat the last sample.
+  //! Reads each lane's feature of the node's samples; unused entries repeat the last sample.
   __device__ void Load(const SubtreeNode& node, std::uint32_t feature,
                        std::uint32_t (&packed)[kWords], std::uint32_t& low,
                        std::uint32_t& high) const {

@@ -19,7 +19,7 @@ struct ConvolutionShape {
   int kernel_height, kernel_width, stride_y, stride_x, top, left;
 };
 
-//! Values of a tensor. `images`: how many there is room for. A cursor goes along a row of pixels.
+//! Values of a tensor. `images`: the capacity. A cursor moves along a row of pixels.
 struct PlaneSource {
   const float* values;
   std::size_t images;

@@ -39,7 +39,7 @@ std::optional<std::string> WhyNoNetworks();
 //! read). It runs `batch` images at a time, padded with zeros, so that one image has the same
 //! answer in every batch. `threads` is the process's number for all networks; 0: every core.
 //! @throws std::invalid_argument for bytes that are no ONNX network of that input, or a program
-//! built without OpenCV or parted from its library.
+//! built without OpenCV or separated from its library.
 std::unique_ptr<ImageNetwork> ReadOnnx(std::string_view bytes, const Image& like, std::size_t batch,
                                        int threads = 1);
 

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! The layers of games/images/layers.hpp on a CUDA device, for one image under many coalitions of
-//! its tiles: only masks go there, and log-odds come back.
+//! its tiles: only masks are uploaded and log-odds downloaded.
 
 #include <cstdint>
 #include <memory>
