@@ -491,6 +491,9 @@ def spaced(text):
 def check_word(tree):
     entries = banned(tree)
     methods = {m for s in tree.sources for m in REGISTRATION.findall(s.text)}
+    # Experiment ids are public names too.
+    methods |= {p.read_text(encoding="utf-8").split('id = "', 1)[-1].split('"')[0].split("/")[-1]
+                for p in tree.walk(["experiments"]) if p.suffix == ".toml"}
     methods = {m for m in methods if any(re.search(rf"\b{e[0]}\b", spaced(m)) for e in entries)}
     names = re.compile("|".join(map(re.escape, sorted(methods))) or r"(?!)")
     texts = [(s.name, s.words) for s in tree.sources]

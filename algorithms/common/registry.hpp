@@ -8,7 +8,7 @@
 //!                       .parameters = {{"l", std::int64_t{10}, "number of moments, 1 to 15"}},
 //!                       .make = [](const Parameters& p) { return std::make_unique<...>(...); }})
 //!
-//! The CUDA twin registers the same name with Device::kCuda from its .cu file. Registration runs
+//! The CUDA backend registers the same name with Device::kCuda from its .cu file. Registration runs
 //! before main; the library is linked as objects so that no method is dropped by the linker.
 
 #include <functional>

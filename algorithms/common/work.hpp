@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The work a method says it does, to be held against what a machine can do at best.
+//! The work that a method declares, to be compared with the rates that a machine reaches.
 
 #include <string>
 #include <vector>
@@ -13,8 +13,8 @@ namespace retable {
 //! two), "bit counts" (words of 64 bits compared and counted), "host to device" and "device to
 //! host" (bytes).
 //!
-//! Declared is what the method cannot do without, not what it happens to do: then a share of 100 %
-//! means that nothing is left to gain, and less means that something is.
+//! A method declares what it cannot do without, not what it happens to do: a roofline fraction of 1
+//! then means that nothing is left to gain.
 struct Work {
   std::string kind;
   double amount = 0;

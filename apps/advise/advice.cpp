@@ -13,9 +13,9 @@ constexpr MeasuredError kTable[] = {
 #include "apps/advise/advice_table.inc"
 };
 
-using Place = std::tuple<std::string, int, int>;  // data set, background, per player
+using Point = std::tuple<std::string, int, int>;  // data set, background, per player
 
-Place PlaceOf(const MeasuredError& row) {
+Point PointOf(const MeasuredError& row) {
   return {row.dataset, row.background, row.per_player};
 }
 
@@ -43,18 +43,18 @@ std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
                                 std::to_string(features) + " features, one order of them");
   }
   const double per_player = static_cast<double>(evaluations) / features;
-  std::map<Place, double> least;
+  std::map<Point, double> least;
   double near = HUGE_VAL;
   for (const MeasuredError& row : table) {
     if (background != 0 && row.background != background) continue;
-    const auto at = least.insert({PlaceOf(row), row.mse}).first;
+    const auto at = least.insert({PointOf(row), row.mse}).first;
     at->second = std::min(at->second, row.mse);
     near = std::min(near, Distance(row, features, per_player));
   }
   std::map<std::string, Tally> tallies;
   double all = 0;
   for (const auto& row : table) {
-    const auto at = least.find(PlaceOf(row));
+    const auto at = least.find(PointOf(row));
     if (at == least.end()) continue;
     const double distance = Distance(row, features, per_player);
     const double weight = std::exp(near - distance);

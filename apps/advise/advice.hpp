@@ -4,9 +4,10 @@
 //!
 //! The measurements are the artifact beyond_estimators, kept as apps/advise/advice_table.inc by
 //! write_advice.py: for each data set, number of background rows and number of coalitions each
-//! method's mean squared error. For a question (d, m) every measured place counts by its nearness,
-//! exp(-(log2 d'/d)^2 - (log2 r'/r)^2) with r = m / d, and a method's score is the weighted
-//! geometric mean of its error over the least error at that place. The least score is advised.
+//! method's mean squared error. For a question (d, m) every measured point (d', r') counts by its
+//! nearness, exp(-(log2 d'/d)^2 - (log2 r'/r)^2) with r = m / d, and a method's score is the
+//! weighted geometric mean of its error over the least error at that point. The least score is
+//! advised.
 
 #include <cstdint>
 #include <span>
@@ -22,7 +23,7 @@ struct MeasuredError {
   int per_player;  //!< different coalitions allowed, over features
   const char* method;
   double mse;
-  double seconds;  //!< of an estimate
+  double seconds;  //!< time of an estimate
 };
 
 //! All rows of the committed table.
@@ -30,12 +31,12 @@ std::span<const MeasuredError> MeasuredErrors();
 
 struct Advice {
   std::string method;
-  double score = 0;    //!< 1: the best at every near place
-  double seconds = 0;  //!< of an estimate at the nearest place
+  double score = 0;    //!< 1: the best at every near point
+  double seconds = 0;  //!< time of an estimate at the nearest point
 };
 
 //! Methods from the best to the worst. `background` 0: both numbers of rows alike. Methods that
-//! were not measured at every near place are left out. @throws std::invalid_argument for
+//! were not measured at every near point are left out. @throws std::invalid_argument for
 //! features < 1 or evaluations < features + 1.
 std::vector<Advice> Advise(std::span<const MeasuredError> table, int features,
                            std::int64_t evaluations, int background);

@@ -51,7 +51,7 @@ json.dump({"seconds": seconds, "version": sklearn.__version__, "sizes": sizes},
           open("answer.json", "w"))
 )PY";
 
-// For the shell, which takes it as one word whatever is in it.
+// For the shell, which takes it as one word.
 constexpr const char* kPython = "\"${RETABLE_PYTHON:-python3}\"";
 
 std::string Python() {

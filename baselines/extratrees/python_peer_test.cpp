@@ -41,7 +41,7 @@ TEST(ScikitLearnPython, GrowsTheBaselinesTrees) {
   }
 }
 
-// A path is one word for the shell, whatever is in it.
+// A path is one word for the shell.
 TEST(ScikitLearnPython, ItsPathMayHoldSpacesAndQuotes) {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;

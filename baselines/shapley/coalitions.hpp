@@ -87,7 +87,7 @@ void TakeOfSize(Draws& draws, int d, int size, std::size_t count, double there, 
 //! Taken coalitions: number 2 p + 1 is the complement of number 2 p, whose size is d / 2 at most.
 struct PairedDesign {
   Coalitions coalitions;
-  std::vector<double> weight;  //!< of a coalition: one over the probability to take it
+  std::vector<double> weight;  //!< one over the probability to take the coalition
   bool complete = false;       //!< every coalition but the empty and the full one is there
 
   //! Of each coalition `weight` times ShapleyKernel: least squares over those taken as over all.

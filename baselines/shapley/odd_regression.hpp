@@ -21,7 +21,7 @@
 namespace retable::shapley {
 
 inline constexpr std::size_t kLargestOddTerm = 5;
-//! Players of an odd set in ascending order; unused places hold kNobody.
+//! Players of an odd set in ascending order; unused entries hold kNobody.
 using OddTerm = std::array<std::int32_t, kLargestOddTerm>;
 inline constexpr std::int32_t kNobody = 1 << 30;
 

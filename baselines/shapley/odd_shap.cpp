@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kStream = 13;
 
-// The coalitions on the way of each order and of its reverse; of two orders that follow each other
+// The prefixes of each order and of its reverse; of two orders that follow each other
 // the first alone, since samplers that give reverses give them there. An order passes one of every
 // size, so a coalition counts C(d, size) for every time it is passed, and all alike once all of
 // them are there.

@@ -44,7 +44,7 @@ class Fit {
   virtual std::vector<double> ShapleyValues() const = 0;
 };
 
-// Equal shares of the worth: what is known before anything is fitted.
+// Equal parts of the worth: the estimate before anything is fitted.
 class EqualShares final : public Fit {
  public:
   EqualShares(int d, const Ends& ends) : d_(d), ends_(ends) {}

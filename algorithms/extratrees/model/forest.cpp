@@ -13,7 +13,7 @@ namespace retable::extratrees {
 ConstantRule ParseConstantRule(const std::string& name) {
   if (name == "scikit-learn") return ConstantRule::kScikitLearn;
   if (name == "geurts") return ConstantRule::kGeurts;
-  if (name == "report") return ConstantRule::kReport;
+  if (name == "report") return ConstantRule::kPublished;
   throw std::invalid_argument("constant_rule \"" + name +
                               "\" is none of scikit-learn, geurts, report");
 }
@@ -194,7 +194,7 @@ int ValueBits(double largest, int trees) {
 }
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
-  const std::int64_t one = ValueShare(1.0, value_bits);
+  const std::int64_t one = FixedPointVote(1.0, value_bits);
   const auto answer = [&](std::size_t i, std::vector<std::int64_t>& sums) {
     std::fill(sums.begin(), sums.end(), 0);
     for (std::size_t t = 0; t < trees.size(); ++t) {
@@ -204,12 +204,12 @@ void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const
         continue;
       }
       for (std::uint32_t c = 0; c < classes; ++c) {
-        sums[c] += ValueShare(LeafValue(*this, trees[t], leaf, c), value_bits);
+        sums[c] += FixedPointVote(LeafValue(*this, trees[t], leaf, c), value_bits);
       }
     }
     for (std::uint32_t c = 0; c < classes; ++c) {
       proba[i * classes + c] =
-          ShareMean(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
+          MeanVote(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
     }
   };
   constexpr std::size_t kRows = 64;

@@ -24,7 +24,7 @@ namespace retable::extratrees {
 enum class ConstantRule {
   kScikitLearn,  //!< first K of a random permutation; on until one of them is not constant
   kGeurts,       //!< K features that are not constant, without replacement (Geurts 2006)
-  kReport,       //!< K draws with replacement among those that are not constant (Phang, Tanna)
+  kPublished,    //!< K draws with replacement among those that are not constant (Phang, Tanna)
 };
 
 //! @throws std::invalid_argument for a name other than "scikit-learn", "geurts", "report".
@@ -108,7 +108,7 @@ struct TreeNode {
   std::int32_t feature = -1;
   std::uint32_t samples = 0;  //!< training samples here
   std::uint32_t value = 0;    //!< leaf: its class, or kMixed | row of leaf_values
-  bool missing_left = false;  //!< where a missing value goes
+  bool missing_left = false;  //!< a missing value goes to the left child
   bool operator==(const TreeNode&) const = default;
 };
 inline constexpr std::uint32_t kMixed = 0x80000000u;

@@ -108,7 +108,7 @@ Tree ReadTree(const Json& json, const Forest& forest) {
       const auto at = static_cast<std::int64_t>(i);
       Require(static_cast<std::size_t>(node.feature) < forest.columns,
               "a feature that is not there");
-      // Children behind their parent: a walk ends.
+      // Children follow their parent: every traversal ends.
       Require(node.left > at && node.right > at && node.left < static_cast<std::int64_t>(n) &&
                   node.right < static_cast<std::int64_t>(n),
               "a child out of place");

@@ -5,7 +5,7 @@
 #include "algorithms/extratrees/published/trainer.hpp"
 #include "base/parallel.hpp"
 
-namespace retable::extratrees::report {
+namespace retable::extratrees::published {
 namespace {
 
 //! Host memory behind a View.
@@ -18,44 +18,29 @@ struct Memory {
 
 View MakeView(const FeatureMatrix& data, std::span<const std::uint32_t> labels,
               std::uint32_t classes, const ForestOptions& options, Sampling sampling, Memory& m) {
-  View v{};
-  v.lines = data.values;
-  v.labels = labels.data();
-  v.rows = static_cast<std::uint32_t>(data.rows);
-  v.features = static_cast<std::uint32_t>(data.columns);
-  v.classes = classes;
-  v.trees = static_cast<std::uint32_t>(options.n_trees);
-  v.k = ResolveMaxFeatures(options.max_features, data.columns);
-  v.seed = options.seed;
-  v.sampling = sampling;
-  v.capacity = std::min(2 * v.rows - 1, 1024u);
-  const std::size_t trees = v.trees;
+  View v = SizesOf(data, classes, options, sampling);
+  const std::size_t trees = v.shape.trees;
   const auto take = [](auto& memory, std::size_t count) {
     memory.resize(count);
     return memory.data();
   };
-  float* columns = take(m.columns, data.rows * data.columns);
-  for (std::size_t i = 0; i < data.rows; ++i) {
-    for (std::size_t f = 0; f < data.columns; ++f) {
-      columns[f * data.rows + i] = data.values[i * data.columns + f];
-    }
-  }
-  v.columns = columns;
+  m.columns = Transposed(data);
+  v.data = {data.values, m.columns.data(), labels.data()};
   v.nodes = take(m.nodes, trees * v.capacity * kFields);
-  v.batch_pos = take(m.batch_pos, trees * v.rows);
-  v.length = take(m.length, trees);
-  v.done = take(m.done, trees);
-  v.branch = take(m.branch, trees);
-  v.minimum = take(m.minimum, trees * v.features);
-  v.maximum = take(m.maximum, trees * v.features);
-  v.valid = take(m.valid, trees * v.features);
-  v.num_valid = take(m.num_valid, trees);
-  v.feature = take(m.feature, trees * v.k);
-  v.cut = take(m.cut, trees * v.k);
-  v.left_count = take(m.left, trees * v.k * classes);
-  v.right_count = take(m.right, trees * v.k * classes);
-  v.best = take(m.best, trees);
-  v.scratch = take(m.scratch, trees * classes);
+  v.progress.batch_pos = take(m.batch_pos, trees * v.shape.rows);
+  v.progress.length = take(m.length, trees);
+  v.progress.done = take(m.done, trees);
+  v.progress.branch = take(m.branch, trees);
+  v.scan.minimum = take(m.minimum, trees * v.shape.features);
+  v.scan.maximum = take(m.maximum, trees * v.shape.features);
+  v.scan.valid = take(m.valid, trees * v.shape.features);
+  v.scan.num_valid = take(m.num_valid, trees);
+  v.draws.feature = take(m.feature, trees * v.shape.k);
+  v.draws.cut = take(m.cut, trees * v.shape.k);
+  v.draws.left_count = take(m.left, trees * v.shape.k * classes);
+  v.draws.right_count = take(m.right, trees * v.shape.k * classes);
+  v.draws.best = take(m.best, trees);
+  v.draws.scratch = take(m.scratch, trees * classes);
   return v;
 }
 
@@ -72,7 +57,7 @@ class Steps {
         return;
       }
       Step(pos);
-      longest = *std::max_element(v_.length, v_.length + v_.trees);
+      longest = *std::max_element(v_.progress.length, v_.progress.length + v_.shape.trees);
       if (static_cast<std::uint32_t>(longest) + 2 > v_.capacity) GrowCapacity();
     }
   }
@@ -83,25 +68,25 @@ class Steps {
  private:
   void Step(std::int32_t pos) {
     ForTrees("kernel_advance_trees", [&](std::uint32_t t) {
-      for (std::uint32_t i = 0; i < v_.rows; ++i) Advance(v_, t, i);
+      for (std::uint32_t i = 0; i < v_.shape.rows; ++i) Advance(v_, t, i);
     });
     ForTrees("kernel_refresh_tree_is_done", [&](std::uint32_t t) { RefreshDone(v_, t, pos); });
     ForTrees("kernel_check_node_termination",
              [&](std::uint32_t t) { CheckTermination(v_, t, pos); });
     ForTrees("kernel_collect_min_max", [&](std::uint32_t t) {
-      for (std::uint32_t f = 0; f < v_.features; ++f) CollectMinMax(v_, t, f, pos);
+      for (std::uint32_t f = 0; f < v_.shape.features; ++f) CollectMinMax(v_, t, f, pos);
     });
     ForTrees("kernel_collect_num_valid_feat", [&](std::uint32_t t) { CollectNumValid(v_, t); });
     ForTrees("kernel_depopulate_valid_feat_idx", [&](std::uint32_t t) {
-      for (std::uint32_t f = 0; f < v_.features; ++f) DepopulateValid(v_, t, f);
+      for (std::uint32_t f = 0; f < v_.shape.features; ++f) DepopulateValid(v_, t, f);
     });
     ForTrees("kernel_populate_valid_feat_idx", [&](std::uint32_t t) { PopulateValid(v_, t); });
     ForTrees("kernel_populate_feat_cut", [&](std::uint32_t t) {
       if (v_.sampling != Sampling::kUniform) SampleInOrder(v_, t, pos);
-      for (std::uint32_t k = 0; k < v_.k; ++k) PopulateFeatCut(v_, t, k, pos);
+      for (std::uint32_t k = 0; k < v_.shape.k; ++k) PopulateFeatCut(v_, t, k, pos);
     });
     ForTrees("kernel_populate_class_counts", [&](std::uint32_t t) {
-      for (std::uint32_t k = 0; k < v_.k; ++k) PopulateClassCounts(v_, t, k, pos);
+      for (std::uint32_t k = 0; k < v_.shape.k; ++k) PopulateClassCounts(v_, t, k, pos);
     });
     ForTrees("kernel_place_best_feat_cuts", [&](std::uint32_t t) { PlaceBest(v_, t); });
     ForTrees("kernel_update_trees", [&](std::uint32_t t) { UpdateTree(v_, t, pos); });
@@ -110,11 +95,9 @@ class Steps {
   template <class Body>
   void ForTrees(const char* name, const Body& body) {
     const auto start = std::chrono::steady_clock::now();
-    ParallelFor(v_.trees, [&](std::size_t t) { body(static_cast<std::uint32_t>(t)); });
+    ParallelFor(v_.shape.trees, [&](std::size_t t) { body(static_cast<std::uint32_t>(t)); });
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-    const auto known = std::find_if(parts.begin(), parts.end(),
-                                    [&](const PartTime& part) { return part.name == name; });
-    PartTime& part = known != parts.end() ? *known : parts.emplace_back(PartTime{name, 0, 0});
+    PartTime& part = PartNamed(parts, name);
     ++part.calls;
     part.seconds += time.count();
   }
@@ -122,8 +105,8 @@ class Steps {
   //! Doubles M, as the report's trees array grows with the largest tree.
   void GrowCapacity() {
     const std::uint32_t bigger = 2 * v_.capacity;
-    std::vector<Cell> nodes(std::size_t{v_.trees} * bigger * kFields);
-    for (std::size_t t = 0; t < v_.trees; ++t) {
+    std::vector<Cell> nodes(std::size_t{v_.shape.trees} * bigger * kFields);
+    for (std::size_t t = 0; t < v_.shape.trees; ++t) {
       std::copy_n(v_.nodes + t * v_.capacity * kFields, std::size_t{v_.capacity} * kFields,
                   nodes.data() + t * bigger * kFields);
     }
@@ -138,15 +121,16 @@ class Steps {
 
 }  // namespace
 
-std::unique_ptr<FittedForest> ReportCpu::fit(const FeatureMatrix& data, const Targets& targets,
-                                             const ForestOptions& options) {
-  const std::uint32_t classes = CheckReport(data, targets, options);
+std::unique_ptr<FittedForest> PublishedCpu::fit(const FeatureMatrix& data, const Targets& targets,
+                                                const ForestOptions& options) {
+  const std::uint32_t classes = CheckPublished(data, targets, options);
   Memory memory;
   Steps steps(MakeView(data, targets.labels, classes, options, settings_.sampling, memory), memory);
   WithThreads(threads_, [&] { steps.Run(settings_.max_steps); });
   auto fitted = std::make_unique<HostForest>(ExportForest(steps.view()));
   fitted->parts = steps.parts;
-  fitted->memory = CountMemory(data.rows, data.columns, steps.view().trees, steps.view().capacity);
+  fitted->memory =
+      CountMemory(data.rows, data.columns, steps.view().shape.trees, steps.view().capacity);
   return fitted;
 }
 
@@ -159,10 +143,10 @@ RETABLE_REGISTER(ForestTrainer, report,
                                  {"max_steps", std::int64_t{0}, "stop after so many; 0: never"},
                                  {"threads", std::int64_t{0}, "threads; 0: all"}},
                   .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
-                    return std::make_unique<ReportCpu>(
+                    return std::make_unique<PublishedCpu>(
                         Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
                                  IntegerParameter(p, "max_steps", 0)},
                         static_cast<int>(IntegerParameter(p, "threads", 0)));
                   }});
 
-}  // namespace retable::extratrees::report
+}  // namespace retable::extratrees::published

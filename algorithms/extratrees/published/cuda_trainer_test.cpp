@@ -10,10 +10,10 @@
 #include "algorithms/extratrees/published/trainer.hpp"
 #include "base/seed_testing.hpp"
 
-namespace retable::extratrees::report {
+namespace retable::extratrees::published {
 namespace {
 
-class CudaReport : public testing::Test {
+class CudaPublished : public testing::Test {
  protected:
   void SetUp() override {
     if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
@@ -22,7 +22,7 @@ class CudaReport : public testing::Test {
   std::mt19937_64 random_;
 };
 
-TEST_F(CudaReport, GrowsTheSameTrees) {
+TEST_F(CudaPublished, GrowsTheSameTrees) {
   struct {
     std::size_t rows, columns;
     std::uint32_t classes;
@@ -41,14 +41,14 @@ TEST_F(CudaReport, GrowsTheSameTrees) {
     const FeatureMatrix data{values.data(), shape.rows, shape.columns};
     const ForestOptions options{.n_trees = shape.trees, .seed = random_()};
     for (const Sampling sampling : {Sampling::kUniform, Sampling::kBinomial}) {
-      const auto cpu = ReportCpu({sampling}).fit(data, labels, options);
-      const auto gpu = ReportCuda({sampling}).fit(data, labels, options);
+      const auto cpu = PublishedCpu({sampling}).fit(data, labels, options);
+      const auto gpu = PublishedCuda({sampling}).fit(data, labels, options);
       EXPECT_TRUE(cpu->host().trees == gpu->host().trees) << shape.rows << " rows";
     }
   }
 }
 
 }  // namespace
-}  // namespace retable::extratrees::report
+}  // namespace retable::extratrees::published
 
 #endif

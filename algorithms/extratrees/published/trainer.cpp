@@ -5,7 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace retable::extratrees::report {
+namespace retable::extratrees::published {
 
 Sampling ParseSampling(const std::string& name) {
   if (name == "uniform") return Sampling::kUniform;
@@ -14,8 +14,8 @@ Sampling ParseSampling(const std::string& name) {
   throw std::invalid_argument("sampling \"" + name + "\" is none of uniform, binomial, normal");
 }
 
-std::uint32_t CheckReport(const FeatureMatrix& data, const Targets& targets,
-                          const ForestOptions& options) {
+std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
+                             const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
   RequirePlainClasses(targets, "the report's method");
   RequireFinite(data, "the report's method");
@@ -26,13 +26,36 @@ std::uint32_t CheckReport(const FeatureMatrix& data, const Targets& targets,
       options.min_impurity_decrease != 0 || options.bootstrap) {
     throw std::invalid_argument("the report grows full trees on all rows: no limits, no bootstrap");
   }
-  for (std::size_t i = 0; i < data.rows * data.columns; ++i) {
-    if (!std::isfinite(data.values[i])) {
-      throw std::invalid_argument("value at row " + std::to_string(i / data.columns) +
-                                  " is missing or infinite: impute it before training");
+  return classes;
+}
+
+View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
+             Sampling sampling) {
+  View view{};
+  view.shape = {static_cast<std::uint32_t>(data.rows), static_cast<std::uint32_t>(data.columns),
+                classes, static_cast<std::uint32_t>(options.n_trees),
+                ResolveMaxFeatures(options.max_features, data.columns)};
+  view.seed = options.seed;
+  view.sampling = sampling;
+  view.capacity = std::min(2 * view.shape.rows - 1, 1024u);
+  return view;
+}
+
+std::vector<float> Transposed(const FeatureMatrix& data) {
+  std::vector<float> columns(data.rows * data.columns);
+  for (std::size_t i = 0; i < data.rows; ++i) {
+    for (std::size_t f = 0; f < data.columns; ++f) {
+      columns[f * data.rows + i] = data.values[i * data.columns + f];
     }
   }
-  return classes;
+  return columns;
+}
+
+PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name) {
+  for (PartTime& part : parts) {
+    if (part.name == name) return part;
+  }
+  return parts.emplace_back(PartTime{name, 0, 0});
 }
 
 std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,
@@ -46,21 +69,21 @@ std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64
 
 namespace {
 
-//! Class counts of all nodes: of leaves from the samples' final places, of others from children.
+//! Class counts of all nodes: of leaves from the samples' final nodes, of others from children.
 std::vector<std::uint32_t> NodeCounts(const View& v, std::uint32_t tree) {
-  const auto length = static_cast<std::size_t>(v.length[tree]);
-  std::vector<std::uint32_t> counts(length * v.classes, 0);
-  for (std::uint32_t i = 0; i < v.rows; ++i) {
+  const auto length = static_cast<std::size_t>(v.progress.length[tree]);
+  std::vector<std::uint32_t> counts(length * v.shape.classes, 0);
+  for (std::uint32_t i = 0; i < v.shape.rows; ++i) {
     const auto at = static_cast<std::size_t>(Traverse(v, tree, i));
-    ++counts[at * v.classes + v.labels[i]];
+    ++counts[at * v.shape.classes + v.data.labels[i]];
   }
   for (std::size_t node = length; node-- > 0;) {
     const Cell* cell = v.Node(tree, static_cast<std::int32_t>(node));
     if (cell[kLeft].integer == static_cast<std::int32_t>(node)) continue;
     for (const Field side : {kLeft, kRight}) {
       const auto child = static_cast<std::size_t>(cell[side].integer);
-      for (std::uint32_t c = 0; c < v.classes; ++c) {
-        counts[node * v.classes + c] += counts[child * v.classes + c];
+      for (std::uint32_t c = 0; c < v.shape.classes; ++c) {
+        counts[node * v.shape.classes + c] += counts[child * v.shape.classes + c];
       }
     }
   }
@@ -84,10 +107,11 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
       TreeNode& parent = out.nodes[static_cast<std::size_t>(visit.parent)];
       (visit.right ? parent.right : parent.left) = at;
     }
-    const std::uint32_t* mine = counts.data() + static_cast<std::size_t>(visit.node) * v.classes;
+    const std::uint32_t* mine =
+        counts.data() + static_cast<std::size_t>(visit.node) * v.shape.classes;
     TreeNode node;
     std::uint64_t squares = 0;
-    for (std::uint32_t c = 0; c < v.classes; ++c) {
+    for (std::uint32_t c = 0; c < v.shape.classes; ++c) {
       node.samples += mine[c];
       squares += std::uint64_t{mine[c]} * mine[c];
     }
@@ -97,7 +121,8 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
     if (cell[kLeft].integer == visit.node) {
       // The most frequent class: the leaf's own where it was reached, and also where a stopped fit
       // left a node ungrown.
-      node.value = static_cast<std::uint32_t>(std::max_element(mine, mine + v.classes) - mine);
+      node.value =
+          static_cast<std::uint32_t>(std::max_element(mine, mine + v.shape.classes) - mine);
     } else {
       node.feature = cell[kFeature].integer;
       // x < cut, as x <= the float below.
@@ -116,10 +141,10 @@ Tree ExportTree(const View& v, std::uint32_t tree) {
 
 Forest ExportForest(const View& view) {
   Forest forest;
-  forest.columns = view.features;
-  forest.classes = view.classes;
-  for (std::uint32_t t = 0; t < view.trees; ++t) forest.trees.push_back(ExportTree(view, t));
+  forest.columns = view.shape.features;
+  forest.classes = view.shape.classes;
+  for (std::uint32_t t = 0; t < view.shape.trees; ++t) forest.trees.push_back(ExportTree(view, t));
   return forest;
 }
 
-}  // namespace retable::extratrees::report
+}  // namespace retable::extratrees::published

@@ -5,7 +5,7 @@
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/published/step_rules.hpp"
 
-namespace retable::extratrees::report {
+namespace retable::extratrees::published {
 
 struct Settings {
   Sampling sampling = Sampling::kUniform;
@@ -19,8 +19,16 @@ Sampling ParseSampling(const std::string& name);
 
 //! K and the options which the report's algorithm has; refuses those it has not.
 //! @throws std::invalid_argument for limits, bootstrap, or more trees than threads in a block.
-std::uint32_t CheckReport(const FeatureMatrix& data, const Targets& targets,
-                          const ForestOptions& options);
+std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
+                             const ForestOptions& options);
+
+//! A view of the sizes; its pointers are null.
+View SizesOf(const FeatureMatrix& data, std::uint32_t classes, const ForestOptions& options,
+             Sampling sampling);
+//! [F][N] from [N][F].
+std::vector<float> Transposed(const FeatureMatrix& data);
+//! The part of that name, appended if there is none.
+PartTime& PartNamed(std::vector<PartTime>& parts, const std::string& name);
 
 //! Bytes of section VI.B: "X", "X transposed", "batch_pos", "trees" with M nodes a tree.
 std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64_t features,
@@ -30,9 +38,9 @@ std::map<std::string, std::uint64_t> CountMemory(std::uint64_t rows, std::uint64
 //! `view`: host pointers to nodes, lengths and final batch_pos.
 Forest ExportForest(const View& view);
 
-class ReportCpu final : public ForestTrainer {
+class PublishedCpu final : public ForestTrainer {
  public:
-  explicit ReportCpu(Settings settings = {}, int threads = 0)
+  explicit PublishedCpu(Settings settings = {}, int threads = 0)
       : settings_(settings), threads_(threads) {}
   std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
@@ -45,9 +53,9 @@ class ReportCpu final : public ForestTrainer {
 #if defined(RETABLE_HAS_CUDA)
 //! One thread a tree, a (tree, feature) or a (tree, cut), as the report's kernels have it. `parts`
 //! are the report's table II, by its kernels' names.
-class ReportCuda final : public ForestTrainer {
+class PublishedCuda final : public ForestTrainer {
  public:
-  explicit ReportCuda(Settings settings = {}) : settings_(settings) {}
+  explicit PublishedCuda(Settings settings = {}) : settings_(settings) {}
   std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 
@@ -56,4 +64,4 @@ class ReportCuda final : public ForestTrainer {
 };
 #endif
 
-}  // namespace retable::extratrees::report
+}  // namespace retable::extratrees::published

@@ -6,7 +6,7 @@
 #include <deque>
 #include <numeric>
 
-namespace retable::extratrees::report {
+namespace retable::extratrees::published {
 namespace {
 
 struct Data {
@@ -74,7 +74,7 @@ Oracle Grow(const Data& data, std::uint32_t classes, std::uint32_t tree, std::ui
         low = std::min(low, at(r, f));
         high = std::max(high, at(r, f));
       }
-      const float cut = ReportCut(low, high, bits.word[2]);
+      const float cut = PublishedCut(low, high, bits.word[2]);
       std::vector<std::int32_t> left(classes, 0);
       std::vector<std::int32_t> right(classes, 0);
       for (const std::uint32_t r : rows) ++(at(r, f) < cut ? left : right)[data.labels[r]];
@@ -120,7 +120,8 @@ std::vector<TreeNode> BreadthFirst(const Tree& tree) {
 
 TEST(Report, GrowsWhatSampleListsGrow) {
   const Data data = MakeData(700, 9, 3, 1);
-  const auto fitted = ReportCpu({}, 2).fit(data.matrix(), data.labels, {.n_trees = 3, .seed = 4});
+  const auto fitted =
+      PublishedCpu({}, 2).fit(data.matrix(), data.labels, {.n_trees = 3, .seed = 4});
   for (std::uint32_t t = 0; t < 3; ++t) {
     const Oracle oracle = Grow(data, 3, t, 4);
     const std::vector<TreeNode> nodes = BreadthFirst(fitted->host().trees[t]);
@@ -139,7 +140,7 @@ TEST(Report, LearnsDistinctRowsByHeart) {
   Data data = MakeData(300, 6, 4, 2);
   for (std::size_t i = 0; i < 300; ++i) data.values[i * 6] = static_cast<float>(i);
   for (const Sampling sampling : {Sampling::kUniform, Sampling::kBinomial, Sampling::kNormal}) {
-    const auto fitted = ReportCpu({sampling}, 2).fit(data.matrix(), data.labels, {.n_trees = 7});
+    const auto fitted = PublishedCpu({sampling}, 2).fit(data.matrix(), data.labels, {.n_trees = 7});
     EXPECT_EQ(fitted->predict(data.values.data(), 300), data.labels);
   }
 }
@@ -147,22 +148,22 @@ TEST(Report, LearnsDistinctRowsByHeart) {
 TEST(Report, DuplicateRowsWithTwoLabelsTakeTheMode) {
   const std::vector<float> x = {2, 2, 2, 5};
   const std::vector<std::uint32_t> y = {1, 1, 0, 2};
-  const auto fitted = ReportCpu({}, 1).fit({x.data(), 4, 1}, y, {.n_trees = 5});
+  const auto fitted = PublishedCpu({}, 1).fit({x.data(), 4, 1}, y, {.n_trees = 5});
   EXPECT_EQ(fitted->predict(x.data(), 4), (std::vector<std::uint32_t>{1, 1, 1, 2}));
 }
 
 TEST(Report, OneClassAndOneRow) {
   const std::vector<float> x = {1, 2};
   const std::vector<std::uint32_t> y = {0, 0};
-  EXPECT_EQ(ReportCpu({}, 1).fit({x.data(), 2, 1}, y, {.n_trees = 2})->host().NodeCount(), 2u);
+  EXPECT_EQ(PublishedCpu({}, 1).fit({x.data(), 2, 1}, y, {.n_trees = 2})->host().NodeCount(), 2u);
   const std::vector<std::uint32_t> one = {0};
-  EXPECT_EQ(ReportCpu({}, 1).fit({x.data(), 1, 2}, one, {.n_trees = 1})->host().NodeCount(), 1u);
+  EXPECT_EQ(PublishedCpu({}, 1).fit({x.data(), 1, 2}, one, {.n_trees = 1})->host().NodeCount(), 1u);
 }
 
 TEST(Report, StopsWhereToldTo) {
   const Data data = MakeData(700, 9, 3, 3);
   const auto fitted =
-      ReportCpu({Sampling::kUniform, 10}, 1).fit(data.matrix(), data.labels, {.n_trees = 2});
+      PublishedCpu({Sampling::kUniform, 10}, 1).fit(data.matrix(), data.labels, {.n_trees = 2});
   EXPECT_EQ(fitted->parts.back().name, "stopped");
   EXPECT_EQ(fitted->parts.back().calls, 10u);
   EXPECT_LE(fitted->host().trees[0].nodes.size(), 21u);
@@ -170,7 +171,7 @@ TEST(Report, StopsWhereToldTo) {
 
 TEST(Report, RefusesWhatItHasNot) {
   const Data data = MakeData(20, 4, 2, 4);
-  ReportCpu trainer;
+  PublishedCpu trainer;
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.max_depth = 3}), std::invalid_argument);
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.n_trees = 1025}), std::invalid_argument);
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.bootstrap = true}), std::invalid_argument);
@@ -184,12 +185,12 @@ TEST(Report, MemoryIsTheReportsCount) {
   EXPECT_EQ(bytes.at("trees"), 1024u * 6 * 16000 * 4);
 }
 
-TEST(ReportCut, LeavesNeitherSideEmpty) {
+TEST(PublishedCut, LeavesNeitherSideEmpty) {
   for (std::uint32_t i = 0; i < 1000; ++i) {
     const std::uint32_t bits = i < 2 ? 0xFFFFFFFFu * i : NodeBits(1, 1, 1, i).word[0];
     for (const float high : {1.0f, 1.0000001f, 3e38f}) {
       const float low = high == 3e38f ? -3e38f : 0.99999994f;
-      const float cut = ReportCut(low, high, bits);
+      const float cut = PublishedCut(low, high, bits);
       ASSERT_GT(cut, low);
       ASSERT_LE(cut, high);
     }
@@ -225,4 +226,4 @@ TEST(BinomialSampling, HasTheLawOfSamplingWithReplacement) {
 }
 
 }  // namespace
-}  // namespace retable::extratrees::report
+}  // namespace retable::extratrees::published

@@ -36,9 +36,9 @@ RETABLE_HD std::uint32_t EvaluatedLanes(bool geurts, std::uint32_t k, std::uint3
   return chosen;
 }
 
-//! Whether the walk is over once draws [0, next) are done and `seen` candidates were evaluated.
-RETABLE_HD bool WalkIsOver(bool geurts, std::uint32_t k, std::uint32_t features, std::uint32_t next,
-                           std::uint32_t seen) {
+//! Whether the search is over once draws [0, next) are done and `seen` candidates were evaluated.
+RETABLE_HD bool SearchIsOver(bool geurts, std::uint32_t k, std::uint32_t features,
+                             std::uint32_t next, std::uint32_t seen) {
   if (next >= features) return true;
   return geurts ? seen >= k : next >= k && seen > 0;
 }

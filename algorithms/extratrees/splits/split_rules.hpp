@@ -217,14 +217,14 @@ RETABLE_HD double PowerOfTwo(int exponent) {
 }
 
 //! A tree's answer in units of 2^-bits, rounded to nearest: sums do not depend on their order.
-RETABLE_HD std::int64_t ValueShare(double value, int bits) {
+RETABLE_HD std::int64_t FixedPointVote(double value, int bits) {
 #if defined(__CUDA_ARCH__)
   return __double2ll_rn(MulRn(value, PowerOfTwo(bits)));
 #else
   return std::llrint(value * PowerOfTwo(bits));
 #endif
 }
-RETABLE_HD double ShareMean(std::int64_t sum, std::uint32_t trees, int bits) {
+RETABLE_HD double MeanVote(std::int64_t sum, std::uint32_t trees, int bits) {
   return MulRn(DivRn(static_cast<double>(sum), static_cast<double>(trees)), PowerOfTwo(-bits));
 }
 

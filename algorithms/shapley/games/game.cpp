@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "algorithms/shapley/games/term_game.hpp"
-
 namespace retable::shapley {
 namespace {
 
@@ -135,6 +133,12 @@ std::int64_t CountingGame::unique() const {
              order.begin(), order.end(),
              [words](const auto* a, const auto* b) { return std::equal(a, a + words, b); }) -
          order.begin();
+}
+
+double FactorialRatio(int a, int b) {
+  double ratio = 1.0 / (a + 1);
+  for (int k = 1; k <= b; ++k) ratio *= static_cast<double>(k) / (a + k + 1);
+  return ratio;
 }
 
 std::vector<double> ExactShapleyValues(const Game& game) {

@@ -3,7 +3,7 @@
 //! Cooperative games: a value for each coalition of d players.
 //!
 //! A coalition is a bit mask of CoalitionWords(d) words; bit i % 64 of word i / 64 is player i.
-//! Games take many coalitions at a time, so that a model's predictions can be made in one go.
+//! Games take many coalitions at a time, so that a model predicts them in one batch.
 
 #include <cstddef>
 #include <cstdint>
@@ -68,6 +68,9 @@ class CountingGame final : public Game {
   mutable std::mutex mutex_;
   mutable std::vector<std::uint64_t> asked_;  // every coalition, as often as it came
 };
+
+//! a! b! / (a + b + 1)!
+double FactorialRatio(int a, int b);
 
 //! Exact Shapley values from all 2^d coalitions: equation 1. @throws as TabulatedGame.
 std::vector<double> ExactShapleyValues(const Game& game);

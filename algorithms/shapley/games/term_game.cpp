@@ -46,12 +46,6 @@ std::u16string KeyOf(const Term& term, int d) {
 
 }  // namespace
 
-double FactorialRatio(int a, int b) {
-  double ratio = 1.0 / (a + 1);
-  for (int k = 1; k <= b; ++k) ratio *= static_cast<double>(k) / (a + k + 1);
-  return ratio;
-}
-
 TermGame::TermGame(int d, std::span<const Term> terms) : d_(d) {
   if (d < 1 || d > 65535)
     throw std::invalid_argument("a game of conjunctions has 1 to 65535 players");
@@ -115,7 +109,7 @@ void TermGame::walk(std::span<const std::int32_t> order, std::span<double> value
   for (std::size_t k = 0; k < order.size(); ++k) {
     place[static_cast<std::size_t>(order[k])] = static_cast<std::uint32_t>(k);
   }
-  // One place more than values: where terms end that hold to the last.
+  // One entry more than values: the end of terms that hold to the last.
   std::vector<double> change(order.size() + 2, 0.0);
   for (std::size_t t = 0; t < coefficient_.size(); ++t) {
     std::uint32_t from = 0, to = static_cast<std::uint32_t>(order.size()) + 1;

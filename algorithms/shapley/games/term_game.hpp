@@ -13,14 +13,11 @@ struct Term {
   double coefficient = 0;
 };
 
-//! a! b! / (a + b + 1)!
-double FactorialRatio(int a, int b);
-
 //! A sum of conjunctions over any number of players; terms of the same players are joined.
 //!
 //! A value costs a pass over the terms, O(terms * d / 64). A walk costs O(literals) altogether, not
-//! for each of its d + 1 coalitions: a term holds from the place of its last `with` to that of its
-//! first `without`, so it adds to two places of the walk's differences.
+//! for each of its d + 1 coalitions: a term holds from the position of its last `with` to that of
+//! its first `without`, so it adds to two positions of the walk's differences.
 class TermGame final : public Game {
  public:
   //! @throws std::invalid_argument for d outside of 1..65535, players beyond d, a player on both

@@ -15,7 +15,7 @@
 
 namespace retable::shapley {
 
-constexpr std::uint64_t kGreedyStream = 2;  //!< of candidate number step * candidates + c
+constexpr std::uint64_t kGreedyStream = 2;  //!< its block step * candidates + c: a candidate
 constexpr int kDotLanes = 32;
 
 //! c + a b, both roundings kept.

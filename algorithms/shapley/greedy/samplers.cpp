@@ -11,7 +11,7 @@
 //! rank (Kendall, Spearman). Herding costs candidates * n^2 / 2 kernel values; quadrature
 //! candidates * n^3 / 6 multiply-adds more, a forward substitution by dot products for each
 //! candidate, and n^2 doubles. Chen, Welling, Smola 2010; Huszar and Duvenaud 2012; Mitchell et al.
-//! 2022, sections 3.1 and 3.2, algorithm 1. CUDA twins: greedy/cuda/device_greedy.cu.
+//! 2022, sections 3.1 and 3.2, algorithm 1. CUDA backend: greedy/cuda/device_greedy.cu.
 
 #include <algorithm>
 #include <cmath>

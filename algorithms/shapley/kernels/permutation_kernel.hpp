@@ -58,7 +58,7 @@ class PermutationKernel {
   PermutationKernel(KernelKind kind, double lambda, int d);
 
   int dimension() const { return d_; }
-  std::size_t words() const { return words_; }  //!< of a coded order
+  std::size_t words() const { return words_; }  //!< size of a coded order
   //! Codes an order for Fixed and Value.
   void Encode(std::span<const std::int32_t> order, std::span<std::uint64_t> code) const;
   //! All orders of a sample, coded one after the other.

@@ -11,7 +11,7 @@ namespace retable::shapley {
 
 struct KernelTables {
   int dimension = 0;
-  std::size_t words = 0;  //!< of a coded order
+  std::size_t words = 0;  //!< size of a coded order
   //! Spearman: codes are two ranks a word, the kernel is the sum of their products, and the tables
   //! are empty. Otherwise codes are a bit a pair and the tables are by discordant pairs.
   bool by_ranks = false;

@@ -40,7 +40,7 @@ class SphereFromCube {
   double Cosine(std::size_t angle, double u) const;
 
   std::size_t angles_;
-  std::vector<std::vector<double>> series_;  //!< of each angle; empty: by the inverse
+  std::vector<std::vector<double>> series_;  //!< one an angle; empty: the inverse is taken
 };
 
 }  // namespace retable::shapley

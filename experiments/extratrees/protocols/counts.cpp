@@ -46,7 +46,7 @@ class CountsProtocol final : public harness::Protocol {
   //! Bytes at most: every branch separates at least one sample, so a tree has < 2 N nodes.
   template <class Add>
   static void AddMemory(const harness::CellConfig& cell, const Supervised& data, const Add& add) {
-    const auto bytes = extratrees::report::CountMemory(
+    const auto bytes = extratrees::published::CountMemory(
         data.train_rows, data.columns,
         static_cast<std::uint64_t>(IntegerOf(cell.settings, "trees")), 2 * data.train_rows);
     const std::string structure = TextOf(cell.axes, "structure");

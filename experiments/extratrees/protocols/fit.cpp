@@ -4,8 +4,8 @@
 //! What is timed: fit, from row-major float32 features and labels in host memory to a forest that
 //! can predict (on a GPU: copies of the data in, the forest left on the device). Before it is timed
 //! the method must reproduce the labels of its own training rows, as any full-depth forest does
-//! (except where equal rows bear two labels), and the exact GPU frontier must grow the CPU twin's
-//! trees, node by node. Methods in a process of their own are timed there.
+//! (except where equal rows bear two labels), and the exact GPU frontier must grow the CPU
+//! backend's trees, node by node. Methods in a process of their own are timed there.
 
 #include <algorithm>
 #include <thread>
@@ -104,7 +104,7 @@ class FitProtocol final : public harness::Protocol {
   }
 
  private:
-  //! One timed fit and what its forest is worth.
+  //! One timed fit and the accuracy of its forest.
   struct Run {
     std::unique_ptr<FittedForest> fitted;
     double seconds = 0;
@@ -158,7 +158,7 @@ class FitProtocol final : public harness::Protocol {
     for (const auto& part : fitted.parts) seconds += part.seconds;
     ForestOptions options = asked;
     options.n_trees = std::min(options.n_trees, 8);
-    options.constant_rule = extratrees::ConstantRule::kReport;
+    options.constant_rule = extratrees::ConstantRule::kPublished;
     const auto whole = Registry<ForestTrainer>::Instance()
                            .Make("frontier", Device::kCpu, {})
                            ->fit(data.Train(), data.TrainLabels(), options);
@@ -177,7 +177,7 @@ class FitProtocol final : public harness::Protocol {
   static harness::Verification Verify(const harness::CellConfig& cell, FittedForest& fitted,
                                       const Supervised& data, const ForestOptions& options) {
     if (cell.algorithm == "frontier" && cell.device == "cuda") {
-      return CompareWithTwin(fitted, data, options);
+      return CompareWithCpu(fitted, data, options);
     }
     const auto labels = fitted.predict(data.Train().values, data.train_rows);
     const double accuracy = extratrees::Accuracy(labels, data.TrainLabels());
@@ -186,12 +186,12 @@ class FitProtocol final : public harness::Protocol {
   }
 
   //! The first trees against the CPU's: all of them in a small forest.
-  static harness::Verification CompareWithTwin(FittedForest& fitted, const Supervised& data,
-                                               const ForestOptions& options) {
+  static harness::Verification CompareWithCpu(FittedForest& fitted, const Supervised& data,
+                                              const ForestOptions& options) {
     ForestOptions few = options;
     few.n_trees = std::min(options.n_trees, 8);
-    const auto twin = Registry<ForestTrainer>::Instance().Make("frontier", Device::kCpu, {});
-    const auto expected = twin->fit(data.Train(), data.TrainLabels(), few);
+    const auto cpu = Registry<ForestTrainer>::Instance().Make("frontier", Device::kCpu, {});
+    const auto expected = cpu->fit(data.Train(), data.TrainLabels(), few);
     double different = 0;
     for (std::size_t t = 0; t < expected->host().trees.size(); ++t) {
       different += expected->host().trees[t] == fitted.host().trees[t] ? 0 : 1;

@@ -227,7 +227,7 @@ void Describe(Problem& problem, const Explained& explained, const ImageNetwork& 
               const std::string& model) {
   const shapley::Game& game = *problem.games.front();
   problem.features = game.dimension();
-  problem.operations = network.operations();
+  problem.flop_count = network.flop_count();
   std::vector<float> logits(network.classes());
   network.logits(explained.image.values, logits);
   const std::size_t answer = Answer(network, explained.image);

@@ -19,7 +19,7 @@ struct Problem {
   int features = 0;
   std::vector<std::unique_ptr<shapley::Game>> games;
   std::vector<std::vector<double>> exact;  //!< Shapley values of each game; empty: not known
-  double operations = 0;                   //!< of one value, where a network gives it; 0: not known
+  double flop_count = 0;    //!< operations of one value, where a network gives it; 0: not known
   double disagreement = 0;  //!< the largest, relative to values above 1, of what was checked
   std::string checked;      //!< what that was
   harness::Values facts;
@@ -49,7 +49,8 @@ Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
 std::optional<std::string> WhyNoNetwork(const std::string& dataset, const std::string& device);
 //! The methods of an image protocol: each plays on both devices, since the network does.
 std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::AlgorithmInfo> methods);
-//! The method on the cell's device, else its CPU twin: the network is on the device all the same.
+//! The method on the cell's device, else its CPU backend: the network is on the device in both
+//! cases.
 template <class Interface>
 std::unique_ptr<Interface> MakeNearest(harness::CellConfig cell) {
   if (Registry<Interface>::Instance().Find(cell.algorithm, Device::kCuda) == nullptr) {

@@ -85,9 +85,9 @@ class ImageTimeProtocol final : public harness::Protocol {
     outcome.facts["cores_used"] = other.result().cores_used;
     harness::AddClock(outcome, other.result());
     const double evaluations = static_cast<double>(n) * (problem.features + 1);
-    if (problem.operations > 0) {
+    if (problem.flop_count > 0) {
       outcome.costs =
-          CostsOf({{"FMA fp32", evaluations * problem.operations}}, other.result().cores_used);
+          CostsOf({{"FMA fp32", evaluations * problem.flop_count}}, other.result().cores_used);
     }
     return outcome;
   }

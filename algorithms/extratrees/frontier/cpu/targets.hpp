@@ -239,7 +239,8 @@ class WeighedClasses {
   const EncodedTargets& targets_;
   const GrowthLimits& limits_;
   ClassRuns runs_;
-  std::vector<std::int64_t> weights_, totals_;  //!< of the node's samples; of its runs
+  std::vector<std::int64_t> weights_,
+      totals_;  //!< weights: one a sample of the node; totals: one a run
 };
 
 class RealTargets {
@@ -312,7 +313,7 @@ class RealTargets {
   const EncodedTargets& targets_;
   const GrowthLimits& limits_;
   Node whole_;
-  std::vector<std::int64_t> weights_, sums_, squares_;  //!< of the node's samples
+  std::vector<std::int64_t> weights_, sums_, squares_;  //!< one a sample of the node
 };
 
 }  // namespace retable::extratrees

@@ -160,7 +160,7 @@ struct Oracle {
     const auto features = static_cast<std::uint32_t>(data.columns);
     const std::uint32_t k = ResolveMaxFeatures(options.max_features, features, regression);
     Best best;
-    if (options.constant_rule == ConstantRule::kReport) {
+    if (options.constant_rule == ConstantRule::kPublished) {
       std::vector<std::uint32_t> valid;
       for (std::uint32_t f = 0; f < features; ++f) {
         Best unused;
@@ -271,7 +271,7 @@ TEST_P(AllTargets, TreesEqualTheOracles) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, AllTargets,
                          testing::Values(ConstantRule::kScikitLearn, ConstantRule::kGeurts,
-                                         ConstantRule::kReport));
+                                         ConstantRule::kPublished));
 
 TEST(Targets, WeightsAreRepetitions) {
   // Weights 2 and rows given twice: the same cuts, so the same tree but for the counts of samples.

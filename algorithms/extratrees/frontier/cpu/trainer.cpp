@@ -217,8 +217,8 @@ class TreeGrower {
 
   Cut BestCut(const Node& node) {
     target_.Enter(node.state, Ids(node), node.count);
-    return options_.constant_rule == ConstantRule::kReport ? BestWithReplacement(node)
-                                                           : BestOfPermutation(node);
+    return options_.constant_rule == ConstantRule::kPublished ? BestWithReplacement(node)
+                                                              : BestOfPermutation(node);
   }
 
   Cut BestOfPermutation(const Node& node) {
@@ -237,7 +237,7 @@ class TreeGrower {
         Evaluate(node, permutation_[i], range, bits.half(1), best);
         ++seen;
       }
-      if (WalkIsOver(geurts, k_, features, i + 1, seen)) break;
+      if (SearchIsOver(geurts, k_, features, i + 1, seen)) break;
     }
     for (std::uint32_t i = static_cast<std::uint32_t>(swaps_.size()); i-- > 0;) {
       std::swap(permutation_[i], permutation_[swaps_[i]]);
@@ -343,18 +343,18 @@ std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const 
   return fitted;
 }
 
-RETABLE_REGISTER(ForestTrainer, frontier,
-                 {.name = "frontier",
-                  .device = Device::kCpu,
-                  .summary = "exact ExtraTrees on lossless codes; the twin of the GPU's frontier",
-                  .citation = "Geurts, Ernst, Wehenkel 2006",
-                  .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"},
-                                 {"steps", std::string("columns"),
-                                  "rung of the GPU's ladder: the same trees, so no rung here"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
-                    ParseFrontierSteps(TextParameter(p, "steps", "columns"));
-                    return std::make_unique<FrontierCpu>(
-                        static_cast<int>(IntegerParameter(p, "threads", 0)));
-                  }});
+RETABLE_REGISTER(
+    ForestTrainer, frontier,
+    {.name = "frontier",
+     .device = Device::kCpu,
+     .summary = "exact ExtraTrees on lossless codes; the CPU backend of the GPU's frontier",
+     .citation = "Geurts, Ernst, Wehenkel 2006",
+     .parameters = {{"threads", std::int64_t{0}, "threads; 0: all"},
+                    {"steps", std::string("columns"),
+                     "rung of the GPU's ladder: the same trees, so no rung here"}},
+     .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+       ParseFrontierSteps(TextParameter(p, "steps", "columns"));
+       return std::make_unique<FrontierCpu>(static_cast<int>(IntegerParameter(p, "threads", 0)));
+     }});
 
 }  // namespace retable::extratrees

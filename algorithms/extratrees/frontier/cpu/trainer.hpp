@@ -4,7 +4,7 @@
 //!
 //! Problem: be the reference of the GPU's frontier, tree for tree, and be fast on its own. Because
 //! each node's random bits are named by its path, the order of growth is free: the GPU grows all
-//! nodes of a level at once, this twin one tree after the other in each thread. Features found
+//! nodes of a level at once, this backend one tree after the other in each thread. Features found
 //! constant in a node are remembered for its descendants as a bitmap (scikit-learn's saving; the
 //! draws do not change). Cost: O(n K) a node of n samples; memory a tree: 9 bytes a row.
 

@@ -98,7 +98,7 @@ struct Oracle {
     const auto features = static_cast<std::uint32_t>(data.columns);
     const std::uint32_t k = ResolveMaxFeatures(options.max_features, features);
     Best best;
-    if (options.constant_rule == ConstantRule::kReport) {
+    if (options.constant_rule == ConstantRule::kPublished) {
       std::vector<std::uint32_t> valid;
       for (std::uint32_t f = 0; f < features; ++f) {
         Best unused;
@@ -211,7 +211,7 @@ TEST_P(AllRules, LimitsEqualTheOracles) {
 
 INSTANTIATE_TEST_SUITE_P(Rules, AllRules,
                          testing::Values(ConstantRule::kScikitLearn, ConstantRule::kGeurts,
-                                         ConstantRule::kReport));
+                                         ConstantRule::kPublished));
 
 TEST(Frontier, OneClassIsOneLeaf) {
   const std::vector<float> x = {1, 2, 3};
@@ -231,7 +231,7 @@ TEST(Frontier, ConstantFeaturesMakeAMixedLeaf) {
   const std::vector<float> x = {1, 1, 1, 1};
   const std::vector<std::uint32_t> y = {0, 1, 1, 2};
   for (const auto rule :
-       {ConstantRule::kScikitLearn, ConstantRule::kGeurts, ConstantRule::kReport}) {
+       {ConstantRule::kScikitLearn, ConstantRule::kGeurts, ConstantRule::kPublished}) {
     const auto fitted =
         FrontierCpu(1).fit({x.data(), 4, 1}, y, {.n_trees = 3, .constant_rule = rule});
     ASSERT_EQ(fitted->host().NodeCount(), 3u);
@@ -393,7 +393,7 @@ TEST(Candidates, ChunksChooseAsTheSequentialRuleDoes) {
           }
           start += width;
           const auto now = static_cast<std::uint32_t>(chosen.size());
-          if (WalkIsOver(geurts, k, features, start, now)) break;
+          if (SearchIsOver(geurts, k, features, start, now)) break;
         }
         ASSERT_EQ(chosen, expected) << "k " << k << " round " << round;
       }

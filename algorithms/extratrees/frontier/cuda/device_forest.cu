@@ -9,18 +9,15 @@ namespace {
 
 using frontier::HotNode;
 
-constexpr int kWarps = 8;
-constexpr std::uint32_t kSharedClasses = 256;
-
-// One warp a row, one tree a lane: shares are summed in shared memory (few classes) or in place.
-__global__ void __launch_bounds__(32 * kWarps)
+// One warp a row, one tree a lane: votes are summed in shared (few classes) or global memory.
+__global__ void __launch_bounds__(32 * kVoteWarps)
     Vote(const HotNode* nodes, const double* leaf_values, std::uint32_t trees, const float* rows,
          std::uint32_t n, std::uint32_t columns, std::uint32_t classes, int value_bits, bool shared,
          unsigned long long* sums) {
   extern __shared__ unsigned long long votes[];
   const std::uint32_t lane = threadIdx.x & 31;
   const std::uint32_t warp = threadIdx.x >> 5;
-  const std::uint32_t i = blockIdx.x * kWarps + warp;
+  const std::uint32_t i = blockIdx.x * kVoteWarps + warp;
   if (i >= n) return;
   const float* row = rows + std::size_t{i} * columns;
   unsigned long long* sum = sums + std::size_t{i} * classes;
@@ -29,7 +26,7 @@ __global__ void __launch_bounds__(32 * kWarps)
     for (std::uint32_t c = lane; c < classes; c += 32) mine[c] = 0;
     __syncwarp();
   }
-  const auto one = static_cast<unsigned long long>(ValueShare(1.0, value_bits));
+  const auto one = static_cast<unsigned long long>(FixedPointVote(1.0, value_bits));
   for (std::uint32_t t = lane; t < trees; t += 32) {
     HotNode node = nodes[t];
     while (node.feature >= 0) {
@@ -44,8 +41,8 @@ __global__ void __launch_bounds__(32 * kWarps)
     }
     const double* values = leaf_values + std::size_t{node.value & ~kMixed} * classes;
     for (std::uint32_t c = 0; c < classes; ++c) {
-      const std::int64_t share = ValueShare(values[c], value_bits);
-      if (share != 0) atomicAdd(mine + c, static_cast<unsigned long long>(share));
+      const std::int64_t vote = FixedPointVote(values[c], value_bits);
+      if (vote != 0) atomicAdd(mine + c, static_cast<unsigned long long>(vote));
     }
   }
   if (!shared) return;
@@ -53,18 +50,18 @@ __global__ void __launch_bounds__(32 * kWarps)
   for (std::uint32_t c = lane; c < classes; c += 32) sum[c] += mine[c];
 }
 
-//! Host memory that nobody has written yet: its pages are first touched by the copy.
+//! Uninitialised host memory: the threads of the copy touch its pages first.
 template <class T>
-struct Landing {
-  explicit Landing(std::size_t count) : data(new T[count]), size(count) {}
+struct HostArray {
+  explicit HostArray(std::size_t count) : data(new T[count]), size(count) {}
   std::unique_ptr<T[]> data;
   std::size_t size;
   std::span<const T> span() const { return {data.get(), size}; }
 };
 
 template <class T>
-Landing<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
-  Landing<T> to(count);
+HostArray<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
+  HostArray<T> to(count);
   staging.ToHost(to.data.get(), from.data(), count * sizeof(T));
   return to;
 }
@@ -79,7 +76,7 @@ const Forest& DeviceForest::host() {
     Staging& staging = StagingOf(batch.device);
     const auto hot = Fetch(staging, batch.hot, batch.nodes);
     const auto facts = Fetch(staging, batch.facts, batch.nodes);
-    const auto values = Fetch(staging, batch.leaf_values, batch.values);
+    const auto values = Fetch(staging, batch.leaf_values, batch.leaf_value_count);
     frontier::AppendTrees(hot.span(), facts.span(), values.span(), batch.trees, *forest);
   }
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
@@ -103,11 +100,11 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
   StagingOf(device).ToDevice(device_rows.Reserve(values), rows, values * sizeof(float));
   device_sums.Reserve(cells);
   RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.data(), 0, cells * sizeof(unsigned long long)));
-  const bool shared = empty_.classes <= kSharedClasses;
-  const std::size_t bytes = shared ? std::size_t{kWarps} * empty_.classes * 8 : 0;
+  const bool shared = empty_.classes <= kVoteSharedClasses;
+  const std::size_t bytes = shared ? std::size_t{kVoteWarps} * empty_.classes * 8 : 0;
   for (const DeviceTrees& batch : batches_) {
     if (batch.device != device) continue;
-    Vote<<<(count + kWarps - 1) / kWarps, 32 * kWarps, bytes>>>(
+    Vote<<<(count + kVoteWarps - 1) / kVoteWarps, 32 * kVoteWarps, bytes>>>(
         batch.hot.data(), batch.leaf_values.data(), batch.trees, device_rows.data(), count,
         static_cast<std::uint32_t>(empty_.columns), empty_.classes, empty_.value_bits, shared,
         device_sums.data());
@@ -120,7 +117,6 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
 }
 
 void DeviceForest::predict_proba(const float* rows, std::size_t n, double* proba) {
-  constexpr std::size_t kRowsAtOnce = 1u << 17;
   std::uint32_t trees = 0;
   std::set<int> devices;
   for (const DeviceTrees& batch : batches_) {
@@ -128,13 +124,13 @@ void DeviceForest::predict_proba(const float* rows, std::size_t n, double* proba
     devices.insert(batch.device);
   }
   std::vector<std::int64_t> sums;
-  for (std::size_t first = 0; first < n; first += kRowsAtOnce) {
-    const auto count = static_cast<std::uint32_t>(std::min(kRowsAtOnce, n - first));
+  for (std::size_t first = 0; first < n; first += kVoteRows) {
+    const auto count = static_cast<std::uint32_t>(std::min(kVoteRows, n - first));
     sums.assign(std::size_t{count} * empty_.classes, 0);
     for (const int device : devices) VoteOn(device, rows + first * empty_.columns, count, sums);
     double* out = proba + first * empty_.classes;
     for (std::size_t i = 0; i < sums.size(); ++i) {
-      out[i] = ShareMean(sums[i], trees, empty_.value_bits);
+      out[i] = MeanVote(sums[i], trees, empty_.value_bits);
     }
   }
   RETABLE_CUDA_CHECK(cudaSetDevice(0));

@@ -11,7 +11,7 @@
 
 namespace retable::extratrees {
 
-//! The nodes of one batch of trees. Root of tree t: node t.
+//! The nodes of one batch of trees. Node t is the root of tree t.
 struct DeviceTrees {
   DeviceArray<frontier::HotNode> hot;
   DeviceArray<frontier::NodeFacts> facts;
@@ -19,7 +19,7 @@ struct DeviceTrees {
   int device = 0;
   std::uint32_t trees = 0;
   std::uint32_t nodes = 0;
-  std::size_t values = 0;  //!< in leaf_values
+  std::size_t leaf_value_count = 0;
 };
 
 class DeviceForest final : public FittedForest {

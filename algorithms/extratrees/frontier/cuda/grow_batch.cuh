@@ -41,27 +41,23 @@ template <class Code>
 class BatchGrower {
  public:
   BatchGrower(const Problem<Code>& problem, Buffers& buffers) : p_(problem), buffers_(buffers) {
-    const bool shared_counts = p_.classes <= kSharedCountClasses;
-    if (!shared_counts) p_.steps.class_sorted = true;
+    const bool shared_counts = p_.sizes.classes <= kSharedCountClasses;
+    if (!shared_counts) p_.rules.steps.class_sorted = true;
     block_warps_ = shared_counts ? kBlockWarps : 1;
     block_counted_ = shared_counts;
-    warp_counted_ = shared_counts && !p_.steps.class_sorted;
-    const bool keep = p_.steps.keep_codes;
-    block_bytes_ = NodeMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.classes,
+    warp_counted_ = shared_counts && !p_.rules.steps.class_sorted;
+    const bool keep = p_.rules.steps.keep_codes;
+    block_bytes_ = NodeMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.sizes.classes,
                                    sizeof(Code), keep, block_counted_);
-    warp_bytes_ =
-        NodeMemoryBytes(kWarpRows / sizeof(Code), 1, p_.classes, sizeof(Code), keep, warp_counted_);
+    warp_bytes_ = NodeMemoryBytes(kWarpRows / sizeof(Code), 1, p_.sizes.classes, sizeof(Code), keep,
+                                  warp_counted_);
     AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_bytes_);
     AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_bytes_, warp_bytes_));
-    if (!p_.plain) PrepareSums();
-    int device = 0;
+    if (!p_.targets.plain) PrepareSums();
     int per_sm = 1;
-    RETABLE_CUDA_CHECK(cudaGetDevice(&device));
-    RETABLE_CUDA_CHECK(
-        cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
     RETABLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, GrowSubtrees<Code>,
                                                                      32 * kSubtreeWarps, 0));
-    subtree_blocks_ = static_cast<std::uint32_t>(multiprocessors_ * std::max(per_sm, 1));
+    subtree_blocks_ = static_cast<std::uint32_t>(MultiprocessorCount() * std::max(per_sm, 1));
   }
 
   GrowResult Run() {
@@ -79,21 +75,22 @@ class BatchGrower {
 
  private:
   void ReadCounters() {
-    RETABLE_CUDA_CHECK(cudaMemcpy(counts_, p_.counters, sizeof(counts_), cudaMemcpyDeviceToHost));
+    RETABLE_CUDA_CHECK(
+        cudaMemcpy(counts_, p_.pool.counters, sizeof(counts_), cudaMemcpyDeviceToHost));
   }
 
   void PointTo(std::uint32_t parity) {
-    p_.next[kLarge] = buffers_.queue[parity][0].data();
-    p_.next[kBlock] = buffers_.queue[parity][1].data();
-    p_.next[kWarp] = buffers_.queue[parity][2].data();
-    p_.next[kSubtree] = buffers_.subtrees.data();
-    p_.next[kMixedLeaf] = buffers_.mixed.data();
+    p_.pool.next[kLarge] = buffers_.queue[parity][0].data();
+    p_.pool.next[kBlock] = buffers_.queue[parity][1].data();
+    p_.pool.next[kWarp] = buffers_.queue[parity][2].data();
+    p_.pool.next[kSubtree] = buffers_.subtrees.data();
+    p_.pool.next[kMixedLeaf] = buffers_.mixed.data();
   }
 
   void Start() {
     std::uint32_t zero[kCounters] = {};
-    zero[kQueues] = p_.trees;
-    RETABLE_CUDA_CHECK(cudaMemcpy(p_.counters, zero, sizeof(zero), cudaMemcpyHostToDevice));
+    zero[kQueues] = p_.sizes.trees;
+    RETABLE_CUDA_CHECK(cudaMemcpy(p_.pool.counters, zero, sizeof(zero), cudaMemcpyHostToDevice));
     PointTo(0);
     StartTrees(p_, bootstrap, draw_up_to);
     RETABLE_CUDA_CHECK(cudaGetLastError());
@@ -105,7 +102,7 @@ class BatchGrower {
   void GrowLevel(std::uint32_t level) {
     const std::uint32_t now = level & 1;
     PointTo(now ^ 1);
-    RETABLE_CUDA_CHECK(cudaMemsetAsync(p_.counters, 0, 3 * sizeof(std::uint32_t)));
+    RETABLE_CUDA_CHECK(cudaMemsetAsync(p_.pool.counters, 0, 3 * sizeof(std::uint32_t)));
     forked_.Record();
     for (const CudaStream& stream : side_) {
       RETABLE_CUDA_CHECK(cudaStreamWaitEvent(stream.get(), forked_.get()));
@@ -124,9 +121,9 @@ class BatchGrower {
 
   void LaunchLarge(const Task* tasks) {
     if (counts_[kLarge] == 0) return;
-    const std::uint32_t groups = (p_.k + kLargeGroup - 1) / kLargeGroup;
-    const std::uint32_t units = counts_[kLarge] * groups;
-    ScoreLarge<Code><<<(units + 3) / 4, 128>>>(p_, tasks, counts_[kLarge]);
+    const std::uint32_t groups = (p_.sizes.k + kLargeGroup - 1) / kLargeGroup;
+    const std::uint32_t warps = counts_[kLarge] * groups;
+    ScoreLarge<Code><<<(warps + 3) / 4, 128>>>(p_, tasks, counts_[kLarge]);
     RETABLE_CUDA_CHECK(cudaGetLastError());
     SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks);
     RETABLE_CUDA_CHECK(cudaGetLastError());
@@ -139,12 +136,13 @@ class BatchGrower {
     AllowSharedMemory(GrowSums<Code, 1, kRegression>, std::max(block_bytes_, warp_bytes_));
   }
   void PrepareSums() {
-    block_warps_ = p_.regression || p_.classes <= kSharedSumsClasses ? kBlockWarps : 1;
-    block_bytes_ = SumsMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.classes,
-                                   sizeof(Code), p_.regression);
-    warp_bytes_ =
-        SumsMemoryBytes(kWarpRows / sizeof(Code), 1, p_.classes, sizeof(Code), p_.regression);
-    if (p_.regression) {
+    block_warps_ =
+        p_.targets.regression || p_.sizes.classes <= kSharedSumsClasses ? kBlockWarps : 1;
+    block_bytes_ = SumsMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.sizes.classes,
+                                   sizeof(Code), p_.targets.regression);
+    warp_bytes_ = SumsMemoryBytes(kWarpRows / sizeof(Code), 1, p_.sizes.classes, sizeof(Code),
+                                  p_.targets.regression);
+    if (p_.targets.regression) {
       PrepareSumsKernels<true>();
     } else {
       PrepareSumsKernels<false>();
@@ -154,8 +152,8 @@ class BatchGrower {
   template <int kWarps>
   void LaunchSums(const Task* tasks, std::uint32_t count, std::uint32_t capacity, std::size_t bytes,
                   cudaStream_t stream) {
-    const std::uint32_t fields = SumsFields(p_.classes, p_.regression, kWarps);
-    if (p_.regression) {
+    const std::uint32_t fields = SumsFields(p_.sizes.classes, p_.targets.regression, kWarps);
+    if (p_.targets.regression) {
       GrowSums<Code, kWarps, true>
           <<<count, 32 * kWarps, bytes, stream>>>(p_, tasks, capacity, fields);
     } else {
@@ -168,16 +166,16 @@ class BatchGrower {
     const std::uint32_t count = counts_[kBlock];
     if (count == 0) return;
     const std::uint32_t capacity = kBlockRows / sizeof(Code);
-    if (!p_.plain && block_warps_ == kBlockWarps) {
+    if (!p_.targets.plain && block_warps_ == kBlockWarps) {
       LaunchSums<kBlockWarps>(tasks, count, capacity, block_bytes_, stream);
-    } else if (!p_.plain) {
+    } else if (!p_.targets.plain) {
       LaunchSums<1>(tasks, count, capacity, block_bytes_, stream);
     } else if (block_warps_ == kBlockWarps) {
       GrowNodes<Code, kBlockWarps><<<count, 32 * kBlockWarps, block_bytes_, stream>>>(
-          p_, tasks, capacity, p_.steps.keep_codes, block_counted_);
+          p_, tasks, capacity, p_.rules.steps.keep_codes, block_counted_);
     } else {
-      GrowNodes<Code, 1>
-          <<<count, 32, block_bytes_, stream>>>(p_, tasks, capacity, p_.steps.keep_codes, false);
+      GrowNodes<Code, 1><<<count, 32, block_bytes_, stream>>>(p_, tasks, capacity,
+                                                              p_.rules.steps.keep_codes, false);
     }
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
@@ -186,11 +184,11 @@ class BatchGrower {
     const std::uint32_t count = counts_[kWarp];
     if (count == 0) return;
     const std::uint32_t capacity = kWarpRows / sizeof(Code);
-    if (!p_.plain) {
+    if (!p_.targets.plain) {
       LaunchSums<1>(tasks, count, capacity, warp_bytes_, stream);
     } else {
-      GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(p_, tasks, capacity,
-                                                             p_.steps.keep_codes, warp_counted_);
+      GrowNodes<Code, 1><<<count, 32, warp_bytes_, stream>>>(
+          p_, tasks, capacity, p_.rules.steps.keep_codes, warp_counted_);
     }
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
@@ -217,14 +215,12 @@ class BatchGrower {
   void Mixed() {
     const std::uint32_t count = counts_[kMixedLeaf];
     if (count == 0) return;
-    p_.leaf_weights = buffers_.leaf_weights.Reserve(std::size_t{count} * p_.classes);
-    p_.leaf_values = buffers_.leaf_values.Reserve(std::size_t{count} * p_.classes);
+    p_.pool.leaf_weights = buffers_.leaf_weights.Reserve(std::size_t{count} * p_.sizes.classes);
+    p_.pool.leaf_values = buffers_.leaf_values.Reserve(std::size_t{count} * p_.sizes.classes);
     CountMixed(p_, buffers_.mixed.data(), count);
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
-  static constexpr std::uint32_t kSharedCountClasses = 512;
-  static constexpr std::uint32_t kSubtreesAtOnce = 1u << 18;
   Problem<Code> p_;
   Buffers& buffers_;
   std::uint32_t counts_[kCounters] = {};
@@ -235,7 +231,6 @@ class BatchGrower {
   CudaEvent joined_[3] = {CudaEvent(cudaEventDisableTiming), CudaEvent(cudaEventDisableTiming),
                           CudaEvent(cudaEventDisableTiming)};
   CudaEvent forked_{cudaEventDisableTiming};
-  int multiprocessors_ = 0;
   bool block_counted_ = false;
   bool warp_counted_ = false;
   std::size_t block_bytes_ = 0;

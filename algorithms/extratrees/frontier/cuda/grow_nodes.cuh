@@ -16,7 +16,7 @@ struct NodeMemory {
   std::uint32_t* ids;     //!< [capacity]
   std::uint32_t* lows;    //!< [warps][32]
   std::uint32_t* highs;   //!< [warps][32]
-  std::uint32_t* shares;  //!< [warps]
+  std::uint32_t* lefts;   //!< [warps]
   std::uint32_t* counts;  //!< [classes][32], where counts are shared
   std::uint32_t* totals;  //!< [classes]
   Code* codes;            //!< [capacity][32]
@@ -36,8 +36,8 @@ struct NodeGrower {
   const Task task;
   const NodeMemory<Code> memory;
   const bool staged;   //!< the ids are in shared memory
-  const bool keep;     //!< and so are the codes of the chunk in hand
-  const bool counted;  //!< class counts meet in shared memory
+  const bool keep;     //!< the codes of the current chunk are in shared memory
+  const bool counted;  //!< class counts are added up in shared memory
   const std::uint32_t* global_ids;
   const std::uint32_t lane, warp, first, last;
 
@@ -59,10 +59,11 @@ struct NodeGrower {
       }
     }
     if (counted) {
-      for (std::uint32_t c = threadIdx.x; c < p.classes; c += 32 * kWarps) memory.totals[c] = 0;
+      for (std::uint32_t c = threadIdx.x; c < p.sizes.classes; c += 32 * kWarps)
+        memory.totals[c] = 0;
       Sync();
       for (std::uint32_t s = threadIdx.x; s < task.count; s += 32 * kWarps) {
-        atomicAdd(memory.totals + p.class_of[global_ids[s]], 1u);
+        atomicAdd(memory.totals + p.data.class_of[global_ids[s]], 1u);
       }
     }
     Sync();
@@ -70,7 +71,7 @@ struct NodeGrower {
 
   //! The range of each lane's feature over the node.
   __device__ Range Scan(std::uint32_t feature) const {
-    const Code* line = p.lines + feature;
+    const Code* line = p.data.lines + feature;
     std::uint32_t low = kAll;
     std::uint32_t high = 0;
     for (std::uint32_t s = first; s < last; s += 8) {
@@ -78,7 +79,7 @@ struct NodeGrower {
 #pragma unroll
       for (std::uint32_t j = 0; j < 8; ++j) {
         const std::uint32_t at = s + j < last ? s + j : last - 1;
-        code[j] = line[std::size_t{Id(at)} * p.features];
+        code[j] = line[std::size_t{Id(at)} * p.sizes.features];
       }
 #pragma unroll
       for (std::uint32_t j = 0; j < 8; ++j) {
@@ -88,7 +89,7 @@ struct NodeGrower {
       }
     }
     if (kWarps == 1) return {low, high, false};
-    __syncthreads();  // whoever reads the last chunk's ranges is done
+    __syncthreads();  // the last chunk's ranges have been read
     memory.lows[warp * 32 + lane] = low;
     memory.highs[warp * 32 + lane] = high;
     __syncthreads();
@@ -102,11 +103,11 @@ struct NodeGrower {
 
   __device__ bool Varies(std::uint32_t feature, const Range& range) const {
     if (range.low == range.high) return false;
-    const float* table = p.values + p.table_start[feature];
+    const float* table = p.data.values + p.data.table_start[feature];
     return !IsConstant(table[range.low], table[range.high]);
   }
 
-  //! End of the class run that starts at sample s of this warp's share.
+  //! End of the class run that starts at sample s of this warp's range.
   __device__ std::uint32_t RunEnd(std::uint32_t s, std::uint32_t next_class) const {
     for (std::uint32_t base = s;; base += 32) {
       const std::uint32_t at = base + lane;
@@ -117,14 +118,15 @@ struct NodeGrower {
   }
 
   __device__ std::uint32_t CodeOf(std::uint32_t s, std::uint32_t feature) const {
-    return keep ? memory.codes[s * 32 + lane] : p.lines[std::size_t{Id(s)} * p.features + feature];
+    return keep ? memory.codes[s * 32 + lane]
+                : p.data.lines[std::size_t{Id(s)} * p.sizes.features + feature];
   }
 
   //! Counts each lane's left side by class runs; sums of squares in registers or shared counts.
   __device__ void CountRuns(std::uint32_t feature, Chosen& cut) const {
     for (std::uint32_t s = first; s < last;) {
-      const std::uint32_t c = p.class_of[Id(s)];
-      const std::uint32_t end = RunEnd(s, p.class_start[c + 1]);
+      const std::uint32_t c = p.data.class_of[Id(s)];
+      const std::uint32_t end = RunEnd(s, p.data.class_start[c + 1]);
       std::uint32_t left = 0;
       const std::uint32_t length = end - s;
 #pragma unroll 4
@@ -143,13 +145,13 @@ struct NodeGrower {
   //! The ladder's first rung: a histogram by atomics.
   __device__ void CountAtomics(std::uint32_t feature, const Chosen& cut) const {
     for (std::uint32_t s = first; s < last; ++s) {
-      const std::uint32_t c = p.class_of[Id(s)];
+      const std::uint32_t c = p.data.class_of[Id(s)];
       if (CodeOf(s, feature) <= cut.code) atomicAdd(memory.counts + c * 32 + lane, 1u);
     }
   }
 
   __device__ void SumCounts(Chosen& cut) const {
-    for (std::uint32_t c = 0; c < p.classes; ++c) {
+    for (std::uint32_t c = 0; c < p.sizes.classes; ++c) {
       const std::uint64_t left = memory.counts[c * 32 + lane];
       const std::uint64_t right = memory.totals[c] - left;
       cut.left_squares += left * left;
@@ -165,18 +167,18 @@ struct NodeGrower {
     Chosen cut{};
     cut.feature = candidate.feature;
     if (in) {
-      const float* table = p.values + p.table_start[candidate.feature];
+      const float* table = p.data.values + p.data.table_start[candidate.feature];
       cut.threshold = DrawCut(table[range.low], table[range.high], candidate.bits);
       cut.code = CutCode(table, range.low, range.high, cut.threshold, candidate.bits);
     }
     if (counted) {
       Sync();
-      for (std::uint32_t i = threadIdx.x; i < 32 * p.classes; i += 32 * kWarps) {
+      for (std::uint32_t i = threadIdx.x; i < 32 * p.sizes.classes; i += 32 * kWarps) {
         memory.counts[i] = 0;
       }
     }
     Sync();
-    if (p.steps.class_sorted) {
+    if (p.rules.steps.class_sorted) {
       CountRuns(candidate.feature, cut);
     } else {
       CountAtomics(candidate.feature, cut);
@@ -184,7 +186,8 @@ struct NodeGrower {
     Sync();
     if (counted) SumCounts(cut);
     const std::uint32_t n_right = task.count - cut.n_left;
-    const bool fits = in && cut.n_left >= p.limits.min_leaf && n_right >= p.limits.min_leaf;
+    const bool fits =
+        in && cut.n_left >= p.rules.limits.min_leaf && n_right >= p.rules.limits.min_leaf;
     if (fits) cut.score = GiniScore(cut.left_squares, cut.right_squares, cut.n_left, n_right);
     const std::uint32_t lanes = __ballot_sync(kAll, fits);
     if (lanes == 0) return;
@@ -206,18 +209,18 @@ struct NodeGrower {
     Chosen best{};
     best.score.denominator = 1;
     Search(*this, best);
-    const std::uint64_t squares = p.cold[task.node].squares;
-    if (best.score.numerator == 0 ||
-        p.limits.Refuses(squares, task.count, best.left_squares, best.n_left, best.right_squares)) {
+    const std::uint64_t squares = p.pool.cold[task.node].squares;
+    if (best.score.numerator == 0 || p.rules.limits.Refuses(squares, task.count, best.left_squares,
+                                                            best.n_left, best.right_squares)) {
       if (threadIdx.x == 0) Push(p, kMixedLeaf, task);
       return;
     }
     const std::uint32_t side = staged ? task.side : 1 - task.side;
-    std::uint32_t* out = p.ids[side] + std::size_t{task.tree} * p.rows + task.begin;
-    const Code* column = p.columns + std::size_t{best.feature} * p.rows;
+    std::uint32_t* out = p.pool.ids[side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
+    const Code* column = p.data.columns + std::size_t{best.feature} * p.sizes.rows;
     Sync();
     PartitionNode<Code, kWarps>(column, staged ? memory.ids : global_ids, out, task.count,
-                                best.code, 0, best.n_left, memory.shares);
+                                best.code, 0, best.n_left, memory.lefts);
     if (threadIdx.x == 0) MakeChildren(p, task, best, side);
   }
 };
@@ -232,10 +235,10 @@ __global__ void __launch_bounds__(32 * kWarps)
   NodeMemory<Code> memory;
   memory.lows = words;
   memory.highs = memory.lows + 32 * kWarps;
-  memory.shares = memory.highs + 32 * kWarps;
-  memory.counts = memory.shares + kWarps;
-  memory.totals = memory.counts + (counted ? 32 * p.classes : 0);
-  memory.ids = memory.totals + (counted ? p.classes : 0);
+  memory.lefts = memory.highs + 32 * kWarps;
+  memory.counts = memory.lefts + kWarps;
+  memory.totals = memory.counts + (counted ? 32 * p.sizes.classes : 0);
+  memory.ids = memory.totals + (counted ? p.sizes.classes : 0);
   memory.codes = reinterpret_cast<Code*>(memory.ids + capacity);
   const Task task = tasks[blockIdx.x];
   const bool staged = task.count <= capacity;
@@ -247,7 +250,7 @@ __global__ void __launch_bounds__(32 * kWarps)
       staged,
       staged && keep,
       counted,
-      p.ids[task.side] + std::size_t{task.tree} * p.rows + task.begin,
+      p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin,
       threadIdx.x & 31,
       warp,
       static_cast<std::uint32_t>(std::uint64_t{task.count} * warp / kWarps),
@@ -257,150 +260,186 @@ __global__ void __launch_bounds__(32 * kWarps)
 
 // ---------------------------------------------------------------- large nodes
 
-//! One warp scores kLargeGroup candidates of a large node: lanes are samples, columns are read.
+//! kLargeGroup candidates of a large node, in registers of one warp.
 template <class Code>
-__global__ void __launch_bounds__(128)
-    ScoreLarge(const Problem<Code> p, const Task* tasks, std::uint32_t count) {
-  constexpr std::uint32_t G = kLargeGroup;
-  const std::uint32_t lane = threadIdx.x & 31;
-  const std::uint32_t groups = (p.k + G - 1) / G;
-  const std::uint32_t unit = blockIdx.x * 4 + (threadIdx.x >> 5);
-  if (unit >= count * groups) return;
-  const Task task = tasks[unit / groups];
-  const std::uint32_t at = unit % groups * G;
+struct LargeGroup {
+  const Code* column[kLargeGroup];
+  std::uint32_t feature[kLargeGroup], low[kLargeGroup], high[kLargeGroup];
+  std::uint64_t bits[kLargeGroup];
+  double threshold[kLargeGroup];
+  std::uint32_t cut[kLargeGroup];
+  std::uint32_t varying = 0;  //!< a bit for each candidate with a cut
+  std::uint32_t n_left[kLargeGroup] = {};
+  std::uint64_t left_squares[kLargeGroup] = {}, right_squares[kLargeGroup] = {};
+};
+
+//! Draws candidates at, at + 1, ... and scans their ranges over the node.
+template <class Code>
+__device__ __forceinline__ void ScanGroup(const Problem<Code>& p, const Task& task,
+                                          const std::uint32_t* ids, std::uint32_t at,
+                                          LargeGroup<Code>& g) {
   const std::uint32_t start = at / 32 * 32;
-  const Candidate drawn = DrawFeatures(p.seed, p.first_tree + task.tree, task.path, start,
-                                       ChunkWidth(false, p.k, p.features, start), p.features);
-  const std::uint32_t* ids = p.ids[task.side] + std::size_t{task.tree} * p.rows + task.begin;
-  const Code* column[G];
-  std::uint32_t feature[G], low[G], high[G];
-  std::uint64_t bits[G];
+  const Candidate drawn =
+      DrawFeatures(p.rules.seed, p.sizes.first_tree + task.tree, task.path, start,
+                   ChunkWidth(false, p.sizes.k, p.sizes.features, start), p.sizes.features);
 #pragma unroll
-  for (std::uint32_t j = 0; j < G; ++j) {
-    const std::uint32_t i = at + j < p.k ? at + j : at;
-    feature[j] = __shfl_sync(kAll, drawn.feature, static_cast<int>(i - start));
-    bits[j] = __shfl_sync(kAll, drawn.bits, static_cast<int>(i - start));
-    column[j] = p.columns + std::size_t{feature[j]} * p.rows;
-    low[j] = kAll;
-    high[j] = 0;
+  for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
+    const std::uint32_t i = at + j < p.sizes.k ? at + j : at;
+    g.feature[j] = __shfl_sync(kAll, drawn.feature, static_cast<int>(i - start));
+    g.bits[j] = __shfl_sync(kAll, drawn.bits, static_cast<int>(i - start));
+    g.column[j] = p.data.columns + std::size_t{g.feature[j]} * p.sizes.rows;
+    g.low[j] = kAll;
+    g.high[j] = 0;
   }
 #pragma unroll 4
-  for (std::uint32_t s = lane; s < task.count; s += 32) {
+  for (std::uint32_t s = threadIdx.x & 31; s < task.count; s += 32) {
     const std::uint32_t id = ids[s];
 #pragma unroll
-    for (std::uint32_t j = 0; j < G; ++j) {
-      const std::uint32_t code = column[j][id];
-      low[j] = min(low[j], code);
-      high[j] = max(high[j], code);
+    for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
+      const std::uint32_t code = g.column[j][id];
+      g.low[j] = min(g.low[j], code);
+      g.high[j] = max(g.high[j], code);
     }
   }
-  std::uint32_t varying = 0;
-  double threshold[G];
-  std::uint32_t cut[G];
+}
+
+template <class Code>
+__device__ __forceinline__ void DrawGroupCuts(const Problem<Code>& p, std::uint32_t at,
+                                              LargeGroup<Code>& g) {
 #pragma unroll
-  for (std::uint32_t j = 0; j < G; ++j) {
-    low[j] = __reduce_min_sync(kAll, low[j]);
-    high[j] = __reduce_max_sync(kAll, high[j]);
-    threshold[j] = 0;
-    cut[j] = 0;
-    const float* table = p.values + p.table_start[feature[j]];
-    if (at + j >= p.k || low[j] == high[j] || IsConstant(table[low[j]], table[high[j]])) continue;
-    varying |= 1u << j;
-    threshold[j] = DrawCut(table[low[j]], table[high[j]], bits[j]);
-    cut[j] = CutCode(table, low[j], high[j], threshold[j], bits[j]);
+  for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
+    const std::uint32_t low = g.low[j] = __reduce_min_sync(kAll, g.low[j]);
+    const std::uint32_t high = g.high[j] = __reduce_max_sync(kAll, g.high[j]);
+    g.threshold[j] = 0;
+    g.cut[j] = 0;
+    const float* table = p.data.values + p.data.table_start[g.feature[j]];
+    if (at + j >= p.sizes.k || low == high || IsConstant(table[low], table[high])) continue;
+    g.varying |= 1u << j;
+    g.threshold[j] = DrawCut(table[low], table[high], g.bits[j]);
+    g.cut[j] = CutCode(table, low, high, g.threshold[j], g.bits[j]);
   }
-  std::uint32_t n_left[G] = {};
-  std::uint64_t left_squares[G] = {}, right_squares[G] = {};
+}
+
+//! Counts the left sides by class runs, whose ends 32 lanes find at a time.
+template <class Code>
+__device__ __forceinline__ void CountGroup(const Problem<Code>& p, const Task& task,
+                                           const std::uint32_t* ids, LargeGroup<Code>& g) {
+  const std::uint32_t lane = threadIdx.x & 31;
   std::uint32_t from = 0;
-  for (std::uint32_t c0 = 0; varying != 0 && c0 < p.classes; c0 += 32) {
-    const std::uint32_t mine = min(c0 + lane + 1, p.classes);
-    const std::uint32_t bound = LowerBound(ids, task.count, p.class_start[mine]);
-    for (std::uint32_t c = c0; c < min(c0 + 32, p.classes); ++c) {
+  for (std::uint32_t c0 = 0; g.varying != 0 && c0 < p.sizes.classes; c0 += 32) {
+    const std::uint32_t mine = min(c0 + lane + 1, p.sizes.classes);
+    const std::uint32_t bound = LowerBound(ids, task.count, p.data.class_start[mine]);
+    for (std::uint32_t c = c0; c < min(c0 + 32, p.sizes.classes); ++c) {
       const std::uint32_t end = __shfl_sync(kAll, bound, static_cast<int>(c - c0));
-      std::uint32_t left[G] = {};
+      std::uint32_t left[kLargeGroup] = {};
 #pragma unroll 4
       for (std::uint32_t s = from + lane; s < end; s += 32) {
         const std::uint32_t id = ids[s];
 #pragma unroll
-        for (std::uint32_t j = 0; j < G; ++j) {
-          if ((varying >> j) & 1u) left[j] += column[j][id] <= cut[j] ? 1 : 0;
+        for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
+          if ((g.varying >> j) & 1u) left[j] += g.column[j][id] <= g.cut[j] ? 1 : 0;
         }
       }
 #pragma unroll
-      for (std::uint32_t j = 0; j < G; ++j) {
+      for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
         const std::uint64_t l = __reduce_add_sync(kAll, left[j]);
         const std::uint64_t r = end - from - l;
-        left_squares[j] += l * l;
-        right_squares[j] += r * r;
-        n_left[j] += static_cast<std::uint32_t>(l);
+        g.left_squares[j] += l * l;
+        g.right_squares[j] += r * r;
+        g.n_left[j] += static_cast<std::uint32_t>(l);
       }
       from = end;
     }
   }
+}
+
+//! One warp scores kLargeGroup candidates of a large node: lanes are samples, columns are read.
+template <class Code>
+__global__ void __launch_bounds__(128)
+    ScoreLarge(const Problem<Code> p, const Task* tasks, std::uint32_t count) {
+  const std::uint32_t lane = threadIdx.x & 31;
+  const std::uint32_t groups = (p.sizes.k + kLargeGroup - 1) / kLargeGroup;
+  const std::uint32_t group = blockIdx.x * 4 + (threadIdx.x >> 5);
+  if (group >= count * groups) return;
+  const Task task = tasks[group / groups];
+  const std::uint32_t at = group % groups * kLargeGroup;
+  const std::uint32_t* ids =
+      p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
+  LargeGroup<Code> g;
+  ScanGroup(p, task, ids, at, g);
+  DrawGroupCuts(p, at, g);
+  CountGroup(p, task, ids, g);
 #pragma unroll
-  for (std::uint32_t j = 0; j < G; ++j) {
-    if (lane != j || at + j >= p.k) continue;
-    p.large_cuts[std::size_t{unit / groups} * p.k + at + j] = {
-        threshold[j], left_squares[j], right_squares[j],   feature[j],
-        cut[j],       n_left[j],       (varying >> j) & 1u};
+  for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
+    if (lane != j || at + j >= p.sizes.k) continue;
+    p.pool.large_cuts[std::size_t{group / groups} * p.sizes.k + at + j] = {
+        g.threshold[j], g.left_squares[j], g.right_squares[j],   g.feature[j],
+        g.cut[j],       g.n_left[j],       (g.varying >> j) & 1u};
   }
 }
 
-inline constexpr int kSplitWarps = 16;
+//! The first warp chooses among a large node's cuts and leaves its choice in shared memory. A score
+//! of 0: no cut fits.
+template <class Code>
+__device__ __forceinline__ void ChooseLargeCut(const Problem<Code>& p, const Task& task,
+                                               const LargeCut* cuts, Chosen& shared_best,
+                                               std::uint32_t& any_varies) {
+  SplitScore mine{0, 1};
+  std::uint32_t at = kAll;
+  bool varies = false;
+  for (std::uint32_t i = threadIdx.x; i < p.sizes.k; i += 32) {
+    const LargeCut& cut = cuts[i];
+    varies = varies || cut.varies != 0;
+    const std::uint32_t n_right = task.count - cut.n_left;
+    if (cut.varies == 0 || cut.n_left < p.rules.limits.min_leaf ||
+        n_right < p.rules.limits.min_leaf) {
+      continue;
+    }
+    const SplitScore score = GiniScore(cut.left_squares, cut.right_squares, cut.n_left, n_right);
+    if (Better(score, mine)) {
+      mine = score;
+      at = i;
+    }
+  }
+  for (int offset = 16; offset > 0; offset /= 2) {
+    const SplitScore other{__shfl_xor_sync(kAll, mine.numerator, offset),
+                           __shfl_xor_sync(kAll, mine.denominator, offset)};
+    const std::uint32_t other_at = __shfl_xor_sync(kAll, at, offset);
+    const bool better = Better(other, mine);
+    if (better || (!Better(mine, other) && other_at < at)) {
+      mine = other;
+      at = other_at;
+    }
+  }
+  varies = __any_sync(kAll, varies);
+  if (threadIdx.x == 0) {
+    any_varies = varies ? 1 : 0;
+    Chosen best{};
+    best.score = mine;
+    if (mine.numerator != 0) {
+      const LargeCut& cut = cuts[at];
+      best.threshold = cut.threshold;
+      best.left_squares = cut.left_squares;
+      best.right_squares = cut.right_squares;
+      best.feature = cut.feature;
+      best.code = cut.code;
+      best.n_left = cut.n_left;
+    }
+    shared_best = best;
+  }
+}
 
 //! Picks a large node's best cut and partitions it; one block a node. A node whose first K features
-//! are all constant goes on to GrowNodes, which walks further.
+//! are all constant goes on to GrowNodes, which draws further.
 template <class Code>
 __global__ void __launch_bounds__(32 * kSplitWarps)
     SplitLarge(const Problem<Code> p, const Task* tasks) {
   __shared__ Chosen shared_best;
   __shared__ std::uint32_t any_varies;
-  __shared__ std::uint32_t shares[kSplitWarps];
+  __shared__ std::uint32_t lefts[kSplitWarps];
   const Task task = tasks[blockIdx.x];
-  const LargeCut* cuts = p.large_cuts + std::size_t{blockIdx.x} * p.k;
-  if (threadIdx.x < 32) {
-    SplitScore mine{0, 1};
-    std::uint32_t at = kAll;
-    bool varies = false;
-    for (std::uint32_t i = threadIdx.x; i < p.k; i += 32) {
-      const LargeCut& cut = cuts[i];
-      varies = varies || cut.varies != 0;
-      const std::uint32_t n_right = task.count - cut.n_left;
-      if (cut.varies == 0 || cut.n_left < p.limits.min_leaf || n_right < p.limits.min_leaf)
-        continue;
-      const SplitScore score = GiniScore(cut.left_squares, cut.right_squares, cut.n_left, n_right);
-      if (Better(score, mine)) {
-        mine = score;
-        at = i;
-      }
-    }
-    for (int offset = 16; offset > 0; offset /= 2) {
-      const SplitScore other{__shfl_xor_sync(kAll, mine.numerator, offset),
-                             __shfl_xor_sync(kAll, mine.denominator, offset)};
-      const std::uint32_t other_at = __shfl_xor_sync(kAll, at, offset);
-      const bool better = Better(other, mine);
-      if (better || (!Better(mine, other) && other_at < at)) {
-        mine = other;
-        at = other_at;
-      }
-    }
-    varies = __any_sync(kAll, varies);
-    if (threadIdx.x == 0) {
-      any_varies = varies ? 1 : 0;
-      Chosen best{};
-      best.score = mine;
-      if (mine.numerator != 0) {
-        const LargeCut& cut = cuts[at];
-        best.threshold = cut.threshold;
-        best.left_squares = cut.left_squares;
-        best.right_squares = cut.right_squares;
-        best.feature = cut.feature;
-        best.code = cut.code;
-        best.n_left = cut.n_left;
-      }
-      shared_best = best;
-    }
-  }
+  const LargeCut* cuts = p.pool.large_cuts + std::size_t{blockIdx.x} * p.sizes.k;
+  if (threadIdx.x < 32) ChooseLargeCut(p, task, cuts, shared_best, any_varies);
   __syncthreads();
   const Chosen best = shared_best;
   if (any_varies == 0) {
@@ -408,16 +447,16 @@ __global__ void __launch_bounds__(32 * kSplitWarps)
     return;
   }
   if (best.score.numerator == 0 ||
-      p.limits.Refuses(p.cold[task.node].squares, task.count, best.left_squares, best.n_left,
-                       best.right_squares)) {
+      p.rules.limits.Refuses(p.pool.cold[task.node].squares, task.count, best.left_squares,
+                             best.n_left, best.right_squares)) {
     if (threadIdx.x == 0) Push(p, kMixedLeaf, task);
     return;
   }
-  const std::size_t offset = std::size_t{task.tree} * p.rows + task.begin;
+  const std::size_t offset = std::size_t{task.tree} * p.sizes.rows + task.begin;
   const std::uint32_t side = 1 - task.side;
-  PartitionNode<Code, kSplitWarps>(p.columns + std::size_t{best.feature} * p.rows,
-                                   p.ids[task.side] + offset, p.ids[side] + offset, task.count,
-                                   best.code, 0, best.n_left, shares);
+  PartitionNode<Code, kSplitWarps>(p.data.columns + std::size_t{best.feature} * p.sizes.rows,
+                                   p.pool.ids[task.side] + offset, p.pool.ids[side] + offset,
+                                   task.count, best.code, 0, best.n_left, lefts);
   if (threadIdx.x == 0) MakeChildren(p, task, best, side);
 }
 

@@ -25,7 +25,7 @@ struct Chosen {
   std::uint32_t feature, code, n_left;
 };
 
-//! Draws first + lane of the node's permutation, for lanes < width. A place drawn by nobody before
+//! Draws first + lane of the node's permutation, for lanes < width. A place not drawn before
 //! is its own feature; else the chain of earlier swaps is followed, latest first, in one downward
 //! pass over the earlier draws (recomputed: nothing is stored). Other lanes repeat lane 0's.
 __device__ inline Candidate DrawFeatures(std::uint64_t seed, std::uint32_t tree, std::uint64_t path,
@@ -114,14 +114,14 @@ __device__ inline std::uint32_t LowerBound(const std::uint32_t* ids, std::uint32
 //! The queue a node of `count` samples is grown from.
 template <class Code>
 __device__ Queue QueueFor(const Problem<Code>& p, std::uint32_t count) {
-  if (p.steps.subtrees && count <= kSubtreeRows) return kSubtree;
+  if (p.rules.steps.subtrees && count <= kSubtreeRows) return kSubtree;
   if (count <= kWarpRows / sizeof(Code)) return kWarp;
-  return count <= kBlockRows / sizeof(Code) || !p.steps.columns ? kBlock : kLarge;
+  return count <= kBlockRows / sizeof(Code) || !p.rules.steps.columns ? kBlock : kLarge;
 }
 
 template <class Code>
 __device__ void Push(const Problem<Code>& p, Queue queue, const Task& task) {
-  p.next[queue][atomicAdd(p.counters + queue, 1u)] = task;
+  p.pool.next[queue][atomicAdd(p.pool.counters + queue, 1u)] = task;
 }
 
 //! The largest float <= x.
@@ -133,27 +133,27 @@ __device__ inline float FloatBelow(double x) {
 //! are in place.
 template <class Code>
 __device__ void MakeNode(const Problem<Code>& p, const Task& task, std::uint64_t squares) {
-  p.cold[task.node] = {0.0, squares, task.count, 0};
+  p.pool.cold[task.node] = {0.0, squares, task.count, 0};
   HotNode hot{0.0f, -1, 0, 0};
   if (squares == std::uint64_t{task.count} * task.count) {
-    const std::uint32_t* ids = p.ids[task.side] + std::size_t{task.tree} * p.rows;
-    hot.value = p.class_of[ids[task.begin]];
-  } else if (p.limits.Stops(task.count, squares, task.depth)) {
+    const std::uint32_t* ids = p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows;
+    hot.value = p.data.class_of[ids[task.begin]];
+  } else if (p.rules.limits.Stops(task.count, squares, task.depth)) {
     Push(p, kMixedLeaf, task);
   } else {
     Push(p, QueueFor(p, task.count), task);
   }
-  p.hot[task.node] = hot;
+  p.pool.hot[task.node] = hot;
 }
 
 //! Turns a node into a branch and makes its children. One thread.
 template <class Code>
 __device__ void MakeChildren(const Problem<Code>& p, const Task& task, const Chosen& cut,
                              std::uint32_t side) {
-  const std::uint32_t left = atomicAdd(p.counters + kQueues, 2u);
-  p.hot[task.node] = {FloatBelow(cut.threshold), static_cast<std::int32_t>(cut.feature), left,
-                      2 * cut.n_left > task.count ? 1u : 0u};
-  p.cold[task.node].threshold = cut.threshold;
+  const std::uint32_t left = atomicAdd(p.pool.counters + kQueues, 2u);
+  p.pool.hot[task.node] = {FloatBelow(cut.threshold), static_cast<std::int32_t>(cut.feature), left,
+                           2 * cut.n_left > task.count ? 1u : 0u};
+  p.pool.cold[task.node].threshold = cut.threshold;
   Task child = task;
   child.side = side;
   child.depth = task.depth + 1;
@@ -169,12 +169,12 @@ __device__ void MakeChildren(const Problem<Code>& p, const Task& task, const Cho
 }
 
 //! Stable partition of a node's samples by GoesLeft(column[id], code, shift), by the block's warps:
-//! each counts its contiguous share, then writes it behind its predecessors'. `in` and `out` do not
-//! overlap. `shares`: kWarps words of shared memory. Ends with the block synchronised.
+//! each counts its contiguous range, then writes it behind its predecessors'. `in` and `out` do not
+//! overlap. `lefts`: kWarps words of shared memory. Ends with the block synchronised.
 template <class Code, int kWarps>
 __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::uint32_t* out,
                               std::uint32_t count, std::uint32_t code, std::uint32_t shift,
-                              std::uint32_t n_left, std::uint32_t* shares) {
+                              std::uint32_t n_left, std::uint32_t* lefts) {
   const std::uint32_t lane = threadIdx.x & 31;
   const std::uint32_t warp = threadIdx.x >> 5;
   const std::uint32_t first = static_cast<std::uint32_t>(std::uint64_t{count} * warp / kWarps);
@@ -187,9 +187,9 @@ __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::
       mine += GoesLeft(column[in[s]], code, shift) ? 1 : 0;
     }
     mine = __reduce_add_sync(kAll, mine);
-    if (lane == 0) shares[warp] = mine;
+    if (lane == 0) lefts[warp] = mine;
     __syncthreads();
-    for (std::uint32_t w = 0; w < warp; ++w) left += shares[w];
+    for (std::uint32_t w = 0; w < warp; ++w) left += lefts[w];
   }
   std::uint32_t right = n_left + (first - left);
   const std::uint32_t below = (1u << lane) - 1;

@@ -8,18 +8,11 @@
 #include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
 #include "algorithms/extratrees/frontier/cuda/trainer.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
+#include "algorithms/extratrees/tuning.cuh"
 #include "base/cuda/memory.hpp"
 #include "base/cuda/streams.hpp"
 
 namespace retable::extratrees::frontier {
-
-inline constexpr std::uint32_t kSubtreeRows = 32;  //!< a warp finishes such a subtree
-inline constexpr std::uint32_t kWarpRows = 256;    //!< one warp grows such a node
-inline constexpr std::uint32_t kBlockRows = 2048;  //!< one block keeps such a node's codes
-inline constexpr std::uint32_t kBlockWarps = 8;
-inline constexpr std::uint32_t kLargeGroup = 4;  //!< candidates a warp scans together
-inline constexpr std::uint32_t kMaxLargeCandidates = 1024;
-inline constexpr std::uint32_t kNodeReserve = 16;  //!< nodes a warp takes from the pool at once
 
 //! A node to be grown, or a mixed leaf to be counted.
 struct alignas(16) Task {
@@ -45,37 +38,59 @@ struct LargeCut {
 enum Queue : std::uint32_t { kLarge, kBlock, kWarp, kSubtree, kMixedLeaf, kQueues };
 inline constexpr std::uint32_t kCounters = kQueues + 1;  // the last one counts nodes
 
-//! One batch of trees, as the kernels see it.
+//! The encoded samples and, for plain classes, their classes.
 template <class Code>
-struct Problem {
+struct TrainingData {
   const Code* columns;  //!< [features][rows]
   const Code* lines;    //!< [rows][features]
   const float* values;
   const std::uint32_t* table_start;
   const std::uint16_t* class_of;
   const std::uint32_t* class_start;
+};
+
+struct Sizes {
   std::uint32_t rows, features, classes, k, first_tree, trees;
+};
+
+struct GrowthRules {
   std::uint64_t seed;
   GrowthLimits limits;
-  ConstantRule rule;
+  ConstantRule constant_rule;
   FrontierSteps steps;
-  // Not plain classes (frontier/cuda/sums_kernels.cuh): rows' integers, nodes' sums.
+};
+
+//! Integers of the rows where nodes keep sums (frontier/cuda/sums_kernels.cuh), else unset.
+struct RowTargets {
   bool plain, regression, has_missing;
   TargetScale scale;
   const std::int64_t* weight;
   const std::int64_t* sum;
   const std::int64_t* squares;
   const double* target;              //!< regression: the rows' targets
-  const std::int64_t* class_weight;  //!< of all rows; bootstrap: null, every draw weighs 1
+  const std::int64_t* class_weight;  //!< sums over all rows; bootstrap: null, every draw weighs 1
+};
+
+struct NodePool {
   NodeSums* sums;
   HotNode* hot;
   ColdNode* cold;
   std::uint32_t* ids[2];
   std::uint32_t* counters;           //!< kCounters
-  Task* next[kQueues];               //!< where children go
-  unsigned long long* leaf_weights;  //!< [mixed leaves][classes]; in the end, as fractions:
-  double* leaf_values;               //!< [mixed leaves][classes]; regression: [nodes]
+  Task* next[kQueues];               //!< queues of the children
+  unsigned long long* leaf_weights;  //!< [mixed leaves][classes]
+  double* leaf_values;               //!< [mixed leaves][classes]: fractions; regression: [nodes]
   LargeCut* large_cuts;              //!< [large nodes][k]
+};
+
+//! One batch of trees, as the kernels see it.
+template <class Code>
+struct Problem {
+  TrainingData<Code> data;
+  Sizes sizes;
+  GrowthRules rules;
+  RowTargets targets;
+  NodePool pool;
 };
 
 //! Host side, one code width a translation unit.

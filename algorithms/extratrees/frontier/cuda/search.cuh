@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Which features a warp (or a block of them) tries in a node, whatever is learnt there. A grower
+//! Which features a warp (or a block of them) tries in a node, whatever the targets are. A grower
 //! has `p`, `task`, `lane` and
 //!   Range Scan(feature)                                   codes of each lane's feature in the node
 //!   bool Varies(feature, range)                           whether a cut can separate anything
@@ -19,27 +19,27 @@ struct Range {
 //! Draws of a permutation, in chunks of a warp, under scikit-learn's rule or Geurts's.
 template <class Grower, class Best>
 __device__ void SearchPermutation(const Grower& g, Best& best) {
-  const bool geurts = g.p.rule == ConstantRule::kGeurts;
+  const bool geurts = g.p.rules.constant_rule == ConstantRule::kGeurts;
   std::uint32_t seen = 0;
   for (std::uint32_t start = 0;;) {
-    const std::uint32_t width = ChunkWidth(geurts, g.p.k, g.p.features, start);
-    const Candidate candidate = DrawFeatures(g.p.seed, g.p.first_tree + g.task.tree, g.task.path,
-                                             start, width, g.p.features);
+    const std::uint32_t width = ChunkWidth(geurts, g.p.sizes.k, g.p.sizes.features, start);
+    const Candidate candidate = DrawFeatures(g.p.rules.seed, g.p.sizes.first_tree + g.task.tree,
+                                             g.task.path, start, width, g.p.sizes.features);
     const Range range = g.Scan(candidate.feature);
     const bool varies = g.lane < width && g.Varies(candidate.feature, range);
     const std::uint32_t mask = __ballot_sync(kAll, varies);
-    const std::uint32_t chosen = EvaluatedLanes(geurts, g.p.k, start, seen, mask);
+    const std::uint32_t chosen = EvaluatedLanes(geurts, g.p.sizes.k, start, seen, mask);
     if (chosen != 0) g.Evaluate(candidate, range, chosen, best);
     seen += static_cast<std::uint32_t>(__popc(chosen));
     start += width;
-    if (WalkIsOver(geurts, g.p.k, g.p.features, start, seen)) return;
+    if (SearchIsOver(geurts, g.p.sizes.k, g.p.sizes.features, start, seen)) return;
   }
 }
 
 template <class Grower>
 __device__ std::uint32_t ValidLanes(const Grower& g, std::uint32_t start) {
   const std::uint32_t feature = start + g.lane;
-  const bool exists = feature < g.p.features;
+  const bool exists = feature < g.p.sizes.features;
   const Range range = g.Scan(exists ? feature : start);
   return __ballot_sync(kAll, exists && g.Varies(feature, range));
 }
@@ -48,17 +48,17 @@ __device__ std::uint32_t ValidLanes(const Grower& g, std::uint32_t start) {
 template <class Grower, class Best>
 __device__ void SearchReplacement(const Grower& g, Best& best) {
   std::uint32_t valid = 0;
-  for (std::uint32_t start = 0; start < g.p.features; start += 32) {
+  for (std::uint32_t start = 0; start < g.p.sizes.features; start += 32) {
     valid += static_cast<std::uint32_t>(__popc(ValidLanes(g, start)));
   }
-  for (std::uint32_t k = 0; k < g.p.k && valid > 0; k += 32) {
-    const std::uint32_t width = min(32u, g.p.k - k);
-    const PhiloxBlock bits =
-        NodeBits(g.p.seed, g.p.first_tree + g.task.tree, g.task.path, ReplacementDraw(k + g.lane));
+  for (std::uint32_t k = 0; k < g.p.sizes.k && valid > 0; k += 32) {
+    const std::uint32_t width = min(32u, g.p.sizes.k - k);
+    const PhiloxBlock bits = NodeBits(g.p.rules.seed, g.p.sizes.first_tree + g.task.tree,
+                                      g.task.path, ReplacementDraw(k + g.lane));
     const auto target = static_cast<std::uint32_t>(UniformBelow(bits.half(0), valid));
     Candidate candidate{0, bits.half(1)};
     std::uint32_t base = 0;
-    for (std::uint32_t start = 0; start < g.p.features; start += 32) {
+    for (std::uint32_t start = 0; start < g.p.sizes.features; start += 32) {
       const std::uint32_t mask = ValidLanes(g, start);
       const auto here = static_cast<std::uint32_t>(__popc(mask));
       if (target >= base && target < base + here) {
@@ -74,7 +74,7 @@ __device__ void SearchReplacement(const Grower& g, Best& best) {
 
 template <class Grower, class Best>
 __device__ void Search(const Grower& g, Best& best) {
-  if (g.p.rule == ConstantRule::kReport) {
+  if (g.p.rules.constant_rule == ConstantRule::kPublished) {
     SearchReplacement(g, best);
   } else {
     SearchPermutation(g, best);

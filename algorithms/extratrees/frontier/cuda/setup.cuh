@@ -31,9 +31,9 @@ inline __global__ void __launch_bounds__(1024)
   __shared__ std::uint32_t sums[1024];
   const std::uint32_t* mine = counts + std::size_t{blockIdx.x} * rows;
   std::uint32_t* out = ids + std::size_t{blockIdx.x} * rows;
-  const std::uint32_t share = (rows + 1023) / 1024;
-  const std::uint32_t first = min(threadIdx.x * share, rows);
-  const std::uint32_t last = min(first + share, rows);
+  const std::uint32_t each = (rows + 1023) / 1024;
+  const std::uint32_t first = min(threadIdx.x * each, rows);
+  const std::uint32_t last = min(first + each, rows);
   std::uint32_t sum = 0;
   for (std::uint32_t r = first; r < last; ++r) sum += mine[r];
   sums[threadIdx.x] = sum;
@@ -55,7 +55,7 @@ __device__ Task RootTask(const Problem<Code>& p, std::uint32_t tree) {
   Task root{};
   root.path = kRootPath;
   root.node = tree;
-  root.count = p.rows;
+  root.count = p.sizes.rows;
   root.tree = tree;
   return root;
 }
@@ -64,19 +64,17 @@ __device__ Task RootTask(const Problem<Code>& p, std::uint32_t tree) {
 template <class Code>
 __global__ void MakeRoots(const Problem<Code> p) {
   const std::uint32_t t = blockIdx.x * blockDim.x + threadIdx.x;
-  if (t >= p.trees) return;
-  const std::uint32_t* ids = p.ids[0] + std::size_t{t} * p.rows;
+  if (t >= p.sizes.trees) return;
+  const std::uint32_t* ids = p.pool.ids[0] + std::size_t{t} * p.sizes.rows;
   std::uint64_t squares = 0;
   std::uint32_t from = 0;
-  for (std::uint32_t c = 0; c < p.classes; ++c) {
-    const std::uint32_t end = LowerBound(ids, p.rows, p.class_start[c + 1]);
+  for (std::uint32_t c = 0; c < p.sizes.classes; ++c) {
+    const std::uint32_t end = LowerBound(ids, p.sizes.rows, p.data.class_start[c + 1]);
     squares += std::uint64_t{end - from} * (end - from);
     from = end;
   }
   MakeNode(p, RootTask(p, t), squares);
 }
-
-inline constexpr std::uint32_t kRootThreads = 512;
 
 //! One block a tree: the root with its sums.
 template <class Code>
@@ -84,13 +82,13 @@ __global__ void __launch_bounds__(kRootThreads) MakeSumsRoots(const Problem<Code
   __shared__ unsigned long long shared[3];
   if (threadIdx.x < 3) shared[threadIdx.x] = 0;
   __syncthreads();
-  const std::uint32_t* ids = p.ids[0] + std::size_t{blockIdx.x} * p.rows;
+  const std::uint32_t* ids = p.pool.ids[0] + std::size_t{blockIdx.x} * p.sizes.rows;
   NodeSums root{};
-  if (p.regression) {
-    for (std::uint32_t s = threadIdx.x; s < p.rows; s += kRootThreads) {
-      root.weight += p.weight[ids[s]];
-      root.sum += p.sum[ids[s]];
-      root.squares += p.squares[ids[s]];
+  if (p.targets.regression) {
+    for (std::uint32_t s = threadIdx.x; s < p.sizes.rows; s += kRootThreads) {
+      root.weight += p.targets.weight[ids[s]];
+      root.sum += p.targets.sum[ids[s]];
+      root.squares += p.targets.squares[ids[s]];
     }
     AddShared(shared + 0, root.weight);
     AddShared(shared + 1, root.sum);
@@ -102,9 +100,9 @@ __global__ void __launch_bounds__(kRootThreads) MakeSumsRoots(const Problem<Code
   root.sum = static_cast<std::int64_t>(shared[1]);
   root.squares = static_cast<std::int64_t>(shared[2]);
   std::uint32_t from = 0;
-  for (std::uint32_t c = 0; !p.regression && c < p.classes; ++c) {
-    const std::uint32_t end = LowerBound(ids, p.rows, p.class_start[c + 1]);
-    AddClass(p.class_weight != nullptr ? p.class_weight[c] : end - from, root);
+  for (std::uint32_t c = 0; !p.targets.regression && c < p.sizes.classes; ++c) {
+    const std::uint32_t end = LowerBound(ids, p.sizes.rows, p.data.class_start[c + 1]);
+    AddClass(p.targets.class_weight != nullptr ? p.targets.class_weight[c] : end - from, root);
     from = end;
   }
   MakeSumsNode(p, RootTask(p, blockIdx.x), root);
@@ -112,21 +110,22 @@ __global__ void __launch_bounds__(kRootThreads) MakeSumsRoots(const Problem<Code
 
 template <class Code>
 void StartTrees(const Problem<Code>& p, bool bootstrap, const std::int64_t* up_to) {
-  const dim3 grid((p.rows + 255) / 256, std::min(p.trees, 65535u));
+  const dim3 grid((p.sizes.rows + 255) / 256, std::min(p.sizes.trees, 65535u));
   if (bootstrap) {
-    const std::size_t bytes = std::size_t{p.trees} * p.rows * sizeof(std::uint32_t);
-    RETABLE_CUDA_CHECK(cudaMemsetAsync(p.ids[1], 0, bytes));
-    CountBootstrap<<<grid, 256>>>(p.ids[1], p.rows, p.trees, p.first_tree, p.seed, up_to);
+    const std::size_t bytes = std::size_t{p.sizes.trees} * p.sizes.rows * sizeof(std::uint32_t);
+    RETABLE_CUDA_CHECK(cudaMemsetAsync(p.pool.ids[1], 0, bytes));
+    CountBootstrap<<<grid, 256>>>(p.pool.ids[1], p.sizes.rows, p.sizes.trees, p.sizes.first_tree,
+                                  p.rules.seed, up_to);
     RETABLE_CUDA_CHECK(cudaGetLastError());
-    ExpandBootstrap<<<p.trees, 1024>>>(p.ids[1], p.ids[0], p.rows);
+    ExpandBootstrap<<<p.sizes.trees, 1024>>>(p.pool.ids[1], p.pool.ids[0], p.sizes.rows);
   } else {
-    FillIds<<<grid, 256>>>(p.ids[0], p.rows, p.trees);
+    FillIds<<<grid, 256>>>(p.pool.ids[0], p.sizes.rows, p.sizes.trees);
   }
   RETABLE_CUDA_CHECK(cudaGetLastError());
-  if (p.plain) {
-    MakeRoots<Code><<<(p.trees + 127) / 128, 128>>>(p);
+  if (p.targets.plain) {
+    MakeRoots<Code><<<(p.sizes.trees + 127) / 128, 128>>>(p);
   } else {
-    MakeSumsRoots<Code><<<p.trees, kRootThreads>>>(p);
+    MakeSumsRoots<Code><<<p.sizes.trees, kRootThreads>>>(p);
   }
 }
 
@@ -136,27 +135,28 @@ __global__ void CountMixedLeaves(const Problem<Code> p, const Task* leaves, std:
   const std::uint32_t i = blockIdx.x * 8 + (threadIdx.x >> 5);
   if (i >= count) return;
   const Task leaf = leaves[i];
-  const std::uint32_t* ids = p.ids[leaf.side] + std::size_t{leaf.tree} * p.rows + leaf.begin;
-  unsigned long long* mine = p.leaf_weights + std::size_t{i} * p.classes;
+  const std::uint32_t* ids =
+      p.pool.ids[leaf.side] + std::size_t{leaf.tree} * p.sizes.rows + leaf.begin;
+  unsigned long long* mine = p.pool.leaf_weights + std::size_t{i} * p.sizes.classes;
   const std::uint32_t lane = threadIdx.x & 31;
   for (std::uint32_t s = lane; s < leaf.count; s += 32) {
-    atomicAdd(mine + p.class_of[ids[s]],
-              p.plain ? 1ull : static_cast<unsigned long long>(p.weight[ids[s]]));
+    atomicAdd(mine + p.data.class_of[ids[s]],
+              p.targets.plain ? 1ull : static_cast<unsigned long long>(p.targets.weight[ids[s]]));
   }
-  if (lane == 0) p.hot[leaf.node].value = kMixed | i;
+  if (lane == 0) p.pool.hot[leaf.node].value = kMixed | i;
   __syncwarp();
-  const double whole =
-      p.plain ? static_cast<double>(leaf.count) : static_cast<double>(p.sums[leaf.node].weight);
-  for (std::uint32_t c = lane; c < p.classes; c += 32) {
+  const double whole = p.targets.plain ? static_cast<double>(leaf.count)
+                                       : static_cast<double>(p.pool.sums[leaf.node].weight);
+  for (std::uint32_t c = lane; c < p.sizes.classes; c += 32) {
     const double part = static_cast<double>(atomicAdd(mine + c, 0ull));
-    p.leaf_values[std::size_t{i} * p.classes + c] = DivRn(part, whole);
+    p.pool.leaf_values[std::size_t{i} * p.sizes.classes + c] = DivRn(part, whole);
   }
 }
 
 template <class Code>
 void CountMixed(const Problem<Code>& p, const Task* leaves, std::uint32_t count) {
-  const std::size_t bytes = std::size_t{count} * p.classes * sizeof(*p.leaf_weights);
-  RETABLE_CUDA_CHECK(cudaMemsetAsync(p.leaf_weights, 0, bytes));
+  const std::size_t bytes = std::size_t{count} * p.sizes.classes * sizeof(*p.pool.leaf_weights);
+  RETABLE_CUDA_CHECK(cudaMemsetAsync(p.pool.leaf_weights, 0, bytes));
   CountMixedLeaves<Code><<<(count + 7) / 8, 256>>>(p, leaves, count);
 }
 
@@ -165,15 +165,16 @@ template <class Code>
 __global__ void StateFacts(const Problem<Code> p, std::uint32_t nodes, NodeFacts* facts) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= nodes) return;
-  const ColdNode cold = p.cold[i];
+  const ColdNode cold = p.pool.cold[i];
   NodeFacts fact{cold.threshold, 0.0, static_cast<double>(cold.samples), cold.samples, 0};
-  if (p.plain) {
+  if (p.targets.plain) {
     fact.impurity = GiniImpurity(cold.squares, cold.samples);
   } else {
-    const NodeSums sums = p.sums[i];
-    fact.weight = NodeWeight(p.scale, sums);
+    const NodeSums sums = p.pool.sums[i];
+    fact.weight = NodeWeight(p.targets.scale, sums);
     if (cold.pure == 0) {
-      fact.impurity = p.regression ? TargetVariance(p.scale, sums) : ClassImpurity(sums);
+      fact.impurity =
+          p.targets.regression ? TargetVariance(p.targets.scale, sums) : ClassImpurity(sums);
     }
   }
   facts[i] = fact;

@@ -1,11 +1,12 @@
 #pragma once
 //! @file
-//! Copies between pageable and device memory at the bus's speed: through two pinned pieces, which
-//! all cores fill or empty while the other one travels.
+//! Copies between pageable and device memory at the speed of the bus: through two pinned buffers;
+//! all cores fill or empty one while the other is copied.
 
 #include <algorithm>
 #include <cstring>
 
+#include "algorithms/extratrees/tuning.cuh"
 #include "base/cuda/memory.hpp"
 #include "base/cuda/streams.hpp"
 #include "base/parallel.hpp"
@@ -15,7 +16,7 @@ namespace retable::extratrees {
 class Staging {
  public:
   Staging() {
-    for (auto& piece : piece_) piece.Reserve(kBytes);
+    for (auto& piece : piece_) piece.Reserve(kStagingBytes);
   }
   ~Staging() {
     for (const CudaEvent& event : done_) cudaEventSynchronize(event.get());
@@ -25,7 +26,7 @@ class Staging {
 
   //! Both return when the copy is done. Use one for one device: events belong to it.
   void ToHost(void* to, const void* from, std::size_t bytes) {
-    const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
+    const std::size_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
     for (std::size_t i = 0; i <= pieces; ++i) {
       if (i < pieces) {
         RETABLE_CUDA_CHECK(cudaMemcpyAsync(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i),
@@ -34,36 +35,34 @@ class Staging {
       }
       if (i == 0) continue;
       done_[(i - 1) % 2].Wait();
-      CopyByAll(static_cast<char*>(to) + (i - 1) * kBytes, piece_[(i - 1) % 2].data(),
+      CopyByAll(static_cast<char*>(to) + (i - 1) * kStagingBytes, piece_[(i - 1) % 2].data(),
                 SizeOf(bytes, i - 1));
     }
   }
   void ToDevice(void* to, const void* from, std::size_t bytes) {
-    const std::size_t pieces = (bytes + kBytes - 1) / kBytes;
+    const std::size_t pieces = (bytes + kStagingBytes - 1) / kStagingBytes;
     for (std::size_t i = 0; i < pieces; ++i) {
-      done_[i % 2].Wait();  // the piece has left
+      done_[i % 2].Wait();  // the buffer is free
       CopyByAll(piece_[i % 2].data(), At(from, i), SizeOf(bytes, i));
-      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kBytes, piece_[i % 2].data(),
-                                         SizeOf(bytes, i), cudaMemcpyHostToDevice));
+      RETABLE_CUDA_CHECK(cudaMemcpyAsync(static_cast<char*>(to) + i * kStagingBytes,
+                                         piece_[i % 2].data(), SizeOf(bytes, i),
+                                         cudaMemcpyHostToDevice));
       done_[i % 2].Record();
     }
     for (const CudaEvent& event : done_) event.Wait();
   }
 
  private:
-  static constexpr std::size_t kBytes = std::size_t{8} << 20;
-  static constexpr std::size_t kSlice = std::size_t{1} << 18;
-
   static const char* At(const void* from, std::size_t piece) {
-    return static_cast<const char*>(from) + piece * kBytes;
+    return static_cast<const char*>(from) + piece * kStagingBytes;
   }
   static std::size_t SizeOf(std::size_t bytes, std::size_t piece) {
-    return std::min(kBytes, bytes - piece * kBytes);
+    return std::min(kStagingBytes, bytes - piece * kStagingBytes);
   }
   static void CopyByAll(char* to, const char* from, std::size_t bytes) {
-    ParallelFor((bytes + kSlice - 1) / kSlice, [&](std::size_t slice) {
-      const std::size_t at = slice * kSlice;
-      std::memcpy(to + at, from + at, std::min(kSlice, bytes - at));
+    ParallelFor((bytes + kStagingSlice - 1) / kStagingSlice, [&](std::size_t slice) {
+      const std::size_t at = slice * kStagingSlice;
+      std::memcpy(to + at, from + at, std::min(kStagingSlice, bytes - at));
     });
   }
 

@@ -13,8 +13,7 @@
 
 namespace retable::extratrees::frontier {
 
-inline constexpr std::uint32_t kSubtreeWarps = 8;
-inline constexpr std::uint32_t kStack = 6;
+inline constexpr std::uint32_t kStack = 6;  //!< log2(kSubtreeRows) + 1
 
 struct SubtreeNode {
   std::uint64_t path;
@@ -44,11 +43,11 @@ struct SubtreeGrower {
   std::uint32_t& reserve_next;  //!< nodes this warp has taken from the pool
   std::uint32_t& reserve_left;
 
-  //! Reads each lane's feature of the node's samples; unused places repeat the last sample.
+  //! Reads each lane's feature of the node's samples; unused entries repeat the last sample.
   __device__ void Load(const SubtreeNode& node, std::uint32_t feature,
                        std::uint32_t (&packed)[kWords], std::uint32_t& low,
                        std::uint32_t& high) const {
-    const Code* line = p.lines + feature;
+    const Code* line = p.data.lines + feature;
     low = kAll;
     high = 0;
 #pragma unroll
@@ -58,7 +57,7 @@ struct SubtreeGrower {
 #pragma unroll
       for (std::uint32_t j = 0; j < kPer; ++j) {
         const std::uint32_t s = min(w * kPer + j, node.count - 1);
-        const std::uint32_t code = line[std::size_t{memory.ids[node.begin + s]} * p.features];
+        const std::uint32_t code = line[std::size_t{memory.ids[node.begin + s]} * p.sizes.features];
         low = min(low, code);
         high = max(high, code);
         packed[w] |= code << (8 * sizeof(Code) * j % 32);
@@ -80,9 +79,9 @@ struct SubtreeGrower {
         if (sizeof(Code) < 4) {
           code = (code >> (8 * sizeof(Code) * j % 32)) & static_cast<Code>(~Code{0});
         }
-        if (!p.steps.keep_codes) {
+        if (!p.rules.steps.keep_codes) {
           const std::uint32_t at = node.begin + min(s, node.count - 1);
-          code = p.lines[std::size_t{memory.ids[at]} * p.features + feature];
+          code = p.data.lines[std::size_t{memory.ids[at]} * p.sizes.features + feature];
         }
         left |= (code <= cut ? 1u : 0u) << s;
       }
@@ -92,7 +91,7 @@ struct SubtreeGrower {
 
   //! The best cut of a node; its left samples as a mask. False: no cut, the node is a leaf.
   __device__ bool Search(const SubtreeNode& node, Chosen& best, std::uint32_t& best_mask) const {
-    const bool geurts = p.rule == ConstantRule::kGeurts;
+    const bool geurts = p.rules.constant_rule == ConstantRule::kGeurts;
     best = {};
     best.score.denominator = 1;
     // Heads of the class runs.
@@ -102,16 +101,16 @@ struct SubtreeGrower {
         __ballot_sync(kAll, lane < node.count && (lane == 0 || mine != before));
     std::uint32_t seen = 0;
     for (std::uint32_t start = 0;;) {
-      const std::uint32_t width = ChunkWidth(geurts, p.k, p.features, start);
-      const Candidate candidate =
-          DrawFeatures(p.seed, p.first_tree + task.tree, node.path, start, width, p.features);
+      const std::uint32_t width = ChunkWidth(geurts, p.sizes.k, p.sizes.features, start);
+      const Candidate candidate = DrawFeatures(p.rules.seed, p.sizes.first_tree + task.tree,
+                                               node.path, start, width, p.sizes.features);
       std::uint32_t packed[kWords];
       std::uint32_t low, high;
       Load(node, candidate.feature, packed, low, high);
-      const float* table = p.values + p.table_start[candidate.feature];
+      const float* table = p.data.values + p.data.table_start[candidate.feature];
       const bool varies = lane < width && low != high && !IsConstant(table[low], table[high]);
       const std::uint32_t chosen =
-          EvaluatedLanes(geurts, p.k, start, seen, __ballot_sync(kAll, varies));
+          EvaluatedLanes(geurts, p.sizes.k, start, seen, __ballot_sync(kAll, varies));
       if (chosen != 0) {
         Chosen cut{};
         std::uint32_t mask = 0;
@@ -135,8 +134,8 @@ struct SubtreeGrower {
         }
         const std::uint32_t n_left = __popc(mask);
         const std::uint32_t n_right = node.count - n_left;
-        const bool fits = ((chosen >> lane) & 1u) != 0 && n_left >= p.limits.min_leaf &&
-                          n_right >= p.limits.min_leaf;
+        const bool fits = ((chosen >> lane) & 1u) != 0 && n_left >= p.rules.limits.min_leaf &&
+                          n_right >= p.rules.limits.min_leaf;
         if (fits) cut.score = GiniScore(left_squares, right_squares, n_left, n_right);
         const std::uint32_t lanes = __ballot_sync(kAll, fits);
         if (lanes != 0) {
@@ -161,16 +160,16 @@ struct SubtreeGrower {
         seen += static_cast<std::uint32_t>(__popc(chosen));
       }
       start += width;
-      if (WalkIsOver(geurts, p.k, p.features, start, seen)) break;
+      if (SearchIsOver(geurts, p.sizes.k, p.sizes.features, start, seen)) break;
     }
     return best.score.numerator != 0 &&
-           !p.limits.Refuses(node.squares, node.count, best.left_squares, best.n_left,
-                             best.right_squares);
+           !p.rules.limits.Refuses(node.squares, node.count, best.left_squares, best.n_left,
+                                   best.right_squares);
   }
 
   //! A leaf with several classes: its samples go back to where the counting kernel reads them.
   __device__ void LeaveMixed(const SubtreeNode& node) const {
-    std::uint32_t* ids = p.ids[task.side] + std::size_t{task.tree} * p.rows + task.begin;
+    std::uint32_t* ids = p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
     if (lane < node.count) ids[node.begin + lane] = memory.ids[node.begin + lane];
     if (lane != 0) return;
     Task leaf = task;
@@ -200,10 +199,10 @@ struct SubtreeGrower {
   //! Writes a child; true when it is to be grown further.
   __device__ bool Settle(const SubtreeNode& node) const {
     const bool pure = node.squares == node.count * node.count;
-    const bool stops = p.limits.Stops(node.count, node.squares, node.depth);
+    const bool stops = p.rules.limits.Stops(node.count, node.squares, node.depth);
     if (lane == 0) {
-      p.cold[node.node] = {0.0, node.squares, node.count, 0};
-      p.hot[node.node] = {0.0f, -1, 0, pure ? memory.classes[node.begin] : 0u};
+      p.pool.cold[node.node] = {0.0, node.squares, node.count, 0};
+      p.pool.hot[node.node] = {0.0f, -1, 0, pure ? memory.classes[node.begin] : 0u};
     }
     if (stops && !pure) LeaveMixed(node);
     return !stops;
@@ -212,7 +211,7 @@ struct SubtreeGrower {
   __device__ std::uint32_t TakePair() {
     if (reserve_left < 2) {
       std::uint32_t taken = 0;
-      if (lane == 0) taken = atomicAdd(p.counters + kQueues, kNodeReserve);
+      if (lane == 0) taken = atomicAdd(p.pool.counters + kQueues, kNodeReserve);
       reserve_next = __shfl_sync(kAll, taken, 0);
       reserve_left = kNodeReserve;
     }
@@ -222,16 +221,18 @@ struct SubtreeGrower {
   }
 
   __device__ void Run() {
-    const std::uint32_t* ids = p.ids[task.side] + std::size_t{task.tree} * p.rows + task.begin;
+    const std::uint32_t* ids =
+        p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
     __syncwarp();
     if (lane < task.count) {
       const std::uint32_t id = ids[lane];
       memory.ids[lane] = id;
-      memory.classes[lane] = p.class_of[id];
+      memory.classes[lane] = p.data.class_of[id];
     }
     __syncwarp();
-    SubtreeNode node{task.path, task.node,  task.depth,
-                     0,         task.count, static_cast<std::uint32_t>(p.cold[task.node].squares)};
+    SubtreeNode node{task.path,  task.node,
+                     task.depth, 0,
+                     task.count, static_cast<std::uint32_t>(p.pool.cold[task.node].squares)};
     std::uint32_t stacked = 0;
     for (;;) {
       Chosen best;
@@ -243,9 +244,10 @@ struct SubtreeGrower {
         const std::uint32_t pair = TakePair();
         Partition(node, mask, best.n_left);
         if (lane == 0) {
-          p.hot[node.node] = {FloatBelow(best.threshold), static_cast<std::int32_t>(best.feature),
-                              pair, 2 * best.n_left > node.count ? 1u : 0u};
-          p.cold[node.node].threshold = best.threshold;
+          p.pool.hot[node.node] = {FloatBelow(best.threshold),
+                                   static_cast<std::int32_t>(best.feature), pair,
+                                   2 * best.n_left > node.count ? 1u : 0u};
+          p.pool.cold[node.node].threshold = best.threshold;
         }
         left = {ChildPath(node.path, false),
                 pair,

@@ -4,15 +4,13 @@
 //!
 //! As GrowNodes (frontier/cuda/grow_nodes.cuh): lanes are candidates, warps share a node's samples,
 //! codes are kept on chip between range and count where the node fits. A lane adds up integers, so
-//! warps may meet in any order. One warp sees whole classes and squares them as it goes; several
-//! meet in shared memory first.
+//! warps may add in any order. One warp sees whole classes and squares them as it goes; several
+//! warps add up in shared memory first.
 
 #include "algorithms/extratrees/frontier/cuda/search.cuh"
 #include "algorithms/extratrees/frontier/cuda/sums_node.cuh"
 
 namespace retable::extratrees::frontier {
-
-inline constexpr std::uint32_t kSharedSumsClasses = 128;  //!< above: one warp a node
 
 //! Shared memory of one node, carved from the dynamic allocation.
 template <class Code>
@@ -21,7 +19,7 @@ struct SumsMemory {
   unsigned long long* totals;  //!< [classes]
   std::uint32_t* n_left;       //!< [32]
   std::uint32_t* ranges;       //!< [3][warps][32]
-  std::uint32_t* shares;       //!< [warps]
+  std::uint32_t* lefts;        //!< [warps]
   std::uint32_t* ids;          //!< [capacity]
   Code* codes;                 //!< [capacity][32]
 };
@@ -61,7 +59,7 @@ struct SumsGrower {
   }
   __device__ Code CodeOf(std::uint32_t s, std::uint32_t feature) const {
     return staged ? memory.codes[s * 32 + lane]
-                  : p.lines[std::size_t{global_ids[s]} * p.features + feature];
+                  : p.data.lines[std::size_t{global_ids[s]} * p.sizes.features + feature];
   }
 
   __device__ void Stage() const {
@@ -71,11 +69,13 @@ struct SumsGrower {
       }
     }
     if (!kRegression && kWarps > 1) {
-      for (std::uint32_t c = threadIdx.x; c < p.classes; c += 32 * kWarps) memory.totals[c] = 0;
+      for (std::uint32_t c = threadIdx.x; c < p.sizes.classes; c += 32 * kWarps)
+        memory.totals[c] = 0;
       Sync();
       for (std::uint32_t s = threadIdx.x; s < task.count; s += 32 * kWarps) {
         const std::uint32_t id = global_ids[s];
-        atomicAdd(memory.totals + p.class_of[id], static_cast<unsigned long long>(p.weight[id]));
+        atomicAdd(memory.totals + p.data.class_of[id],
+                  static_cast<unsigned long long>(p.targets.weight[id]));
       }
     }
     Sync();
@@ -84,8 +84,8 @@ struct SumsGrower {
   //! The range of each lane's feature. Codes are taken plus one where values may be missing, so
   //! that a missing one wraps to 0.
   __device__ Range Scan(std::uint32_t feature) const {
-    const Code* line = p.lines + feature;
-    const Code shift = p.has_missing ? 1 : 0;
+    const Code* line = p.data.lines + feature;
+    const Code shift = p.targets.has_missing ? 1 : 0;
     std::uint32_t low = kAll;
     std::uint32_t high = 0;
     std::uint32_t top = 0;
@@ -94,7 +94,7 @@ struct SumsGrower {
 #pragma unroll
       for (std::uint32_t j = 0; j < 8; ++j) {
         const std::uint32_t at = s + j < last ? s + j : last - 1;
-        code[j] = line[std::size_t{Id(at)} * p.features];
+        code[j] = line[std::size_t{Id(at)} * p.sizes.features];
       }
 #pragma unroll
       for (std::uint32_t j = 0; j < 8; ++j) {
@@ -105,7 +105,7 @@ struct SumsGrower {
       }
     }
     if (kWarps > 1) {
-      __syncthreads();  // whoever reads the last chunk's ranges is done
+      __syncthreads();  // the last chunk's ranges have been read
       memory.ranges[warp * 32 + lane] = low;
       memory.ranges[(kWarps + warp) * 32 + lane] = high;
       memory.ranges[(2 * kWarps + warp) * 32 + lane] = top;
@@ -117,7 +117,7 @@ struct SumsGrower {
         top = max(top, memory.ranges[(2 * kWarps + w) * 32 + lane]);
       }
     }
-    if (!p.has_missing) return {low, high, false};
+    if (!p.targets.has_missing) return {low, high, false};
     if (high == 0) return {1, 0, true};  // nothing but missing values
     return {low, high - 1, top == kNone};
   }
@@ -125,15 +125,15 @@ struct SumsGrower {
   __device__ bool Varies(std::uint32_t feature, const Range& range) const {
     if (range.low > range.high) return false;
     if (range.missing) return true;
-    const float* table = p.values + p.table_start[feature];
+    const float* table = p.data.values + p.data.table_start[feature];
     return range.low != range.high && !IsConstant(table[range.low], table[range.high]);
   }
 
   __device__ void AddTargets(std::uint32_t feature, SumsCut& cut) const {
     for (std::uint32_t s = first; s < last; ++s) {
       const std::uint32_t id = Id(s);
-      const std::int64_t weight = p.weight[id];
-      const std::int64_t sum = p.sum[id];
+      const std::int64_t weight = p.targets.weight[id];
+      const std::int64_t sum = p.targets.sum[id];
       if (!GoesLeft(CodeOf(s, feature), cut.code, cut.shift)) continue;
       ++cut.n_left;
       cut.left.weight += weight;
@@ -148,21 +148,21 @@ struct SumsGrower {
       cut.left.weight = static_cast<std::int64_t>(memory.sums[lane]);
       cut.left.sum = static_cast<std::int64_t>(memory.sums[32 + lane]);
     }
-    const NodeSums node = p.sums[task.node];
+    const NodeSums node = p.pool.sums[task.node];
     cut.right.weight = node.weight - cut.left.weight;
     cut.right.sum = node.sum - cut.left.sum;
   }
 
   __device__ void AddClasses(std::uint32_t feature, SumsCut& cut) const {
     for (std::uint32_t s = first; s < last;) {
-      const std::uint32_t c = p.class_of[Id(s)];
-      const std::uint32_t next = p.class_start[c + 1];
+      const std::uint32_t c = p.data.class_of[Id(s)];
+      const std::uint32_t next = p.data.class_start[c + 1];
       std::int64_t left = 0;
       std::int64_t all = 0;
       for (; s < last; ++s) {
         const std::uint32_t id = Id(s);
         if (id >= next) break;
-        const std::int64_t weight = p.weight[id];
+        const std::int64_t weight = p.targets.weight[id];
         all += weight;
         if (!GoesLeft(CodeOf(s, feature), cut.code, cut.shift)) continue;
         ++cut.n_left;
@@ -179,7 +179,7 @@ struct SumsGrower {
     atomicAdd(memory.n_left + lane, cut.n_left);
     Sync();
     cut.n_left = memory.n_left[lane];
-    for (std::uint32_t c = 0; c < p.classes; ++c) {
+    for (std::uint32_t c = 0; c < p.sizes.classes; ++c) {
       const auto left = static_cast<std::int64_t>(memory.sums[c * 32 + lane]);
       AddClass(left, cut.left);
       AddClass(static_cast<std::int64_t>(memory.totals[c]) - left, cut.right);
@@ -188,7 +188,7 @@ struct SumsGrower {
 
   __device__ void ClearSums() const {
     if (kWarps == 1) return;
-    const std::uint32_t fields = kRegression ? 2 : p.classes;
+    const std::uint32_t fields = kRegression ? 2 : p.sizes.classes;
     for (std::uint32_t i = threadIdx.x; i < 32 * fields; i += 32 * kWarps) memory.sums[i] = 0;
     if (threadIdx.x < 32) memory.n_left[threadIdx.x] = 0;
   }
@@ -201,13 +201,13 @@ struct SumsGrower {
     cut.feature = candidate.feature;
     cut.found = 1;
     if (in) {
-      const float* table = p.values + p.table_start[candidate.feature];
+      const float* table = p.data.values + p.data.table_start[candidate.feature];
       cut.threshold = DrawCut(table[range.low], table[range.high], candidate.bits);
       cut.code = CutCode(table, range.low, range.high, cut.threshold, candidate.bits);
       cut.saw_missing = range.missing ? 1 : 0;
       cut.shift = range.missing && DrawMissingLeft(candidate.bits) ? 1 : 0;
     }
-    Sync();  // whoever reads the last chunk's sums is done
+    Sync();  // the last chunk's sums have been read
     ClearSums();
     Sync();
     if (kRegression) {
@@ -216,7 +216,8 @@ struct SumsGrower {
       AddClasses(candidate.feature, cut);
     }
     const std::uint32_t n_right = task.count - cut.n_left;
-    const bool fits = in && cut.n_left >= p.limits.min_leaf && n_right >= p.limits.min_leaf;
+    const bool fits =
+        in && cut.n_left >= p.rules.limits.min_leaf && n_right >= p.rules.limits.min_leaf;
     if (fits) {
       cut.score = kRegression ? TargetScore(cut.left, cut.right) : ClassScore(cut.left, cut.right);
     }
@@ -234,30 +235,30 @@ struct SumsGrower {
     std::int64_t squares = 0;
     for (std::uint32_t s = first + lane; s < last; s += 32) {
       const std::uint32_t id = Id(s);
-      if (GoesLeft(column[id], best.code, best.shift)) squares += p.squares[id];
+      if (GoesLeft(column[id], best.code, best.shift)) squares += p.targets.squares[id];
     }
     AddShared(memory.sums, squares);
     Sync();
     best.left.squares = static_cast<std::int64_t>(memory.sums[0]);
-    best.right.squares = p.sums[task.node].squares - best.left.squares;
+    best.right.squares = p.pool.sums[task.node].squares - best.left.squares;
   }
 
   __device__ void Grow() const {
     Stage();
     SumsCut best{};
     Search(*this, best);
-    if (best.found == 0 || GainsTooLittle(p.scale, p.sums[task.node], best.score, kRegression,
-                                          p.limits.min_decrease)) {
+    if (best.found == 0 || GainsTooLittle(p.targets.scale, p.pool.sums[task.node], best.score,
+                                          kRegression, p.rules.limits.min_decrease)) {
       if (!kRegression && threadIdx.x == 0) Push(p, kMixedLeaf, task);
       return;
     }
     const std::uint32_t side = staged ? task.side : 1 - task.side;
-    std::uint32_t* out = p.ids[side] + std::size_t{task.tree} * p.rows + task.begin;
-    const Code* column = p.columns + std::size_t{best.feature} * p.rows;
+    std::uint32_t* out = p.pool.ids[side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
+    const Code* column = p.data.columns + std::size_t{best.feature} * p.sizes.rows;
     if (kRegression) AddSquares(column, best);
     Sync();
     PartitionNode<Code, kWarps>(column, staged ? memory.ids : global_ids, out, task.count,
-                                best.code, best.shift, best.n_left, memory.shares);
+                                best.code, best.shift, best.n_left, memory.lefts);
     if (threadIdx.x == 0) MakeSumsChildren(p, task, best, side);
   }
 };
@@ -273,8 +274,8 @@ __global__ void __launch_bounds__(32 * kWarps)
   memory.totals = memory.sums + 32 * fields;
   memory.n_left = reinterpret_cast<std::uint32_t*>(memory.totals + fields);
   memory.ranges = memory.n_left + 32;
-  memory.shares = memory.ranges + 96 * kWarps;
-  memory.ids = memory.shares + kWarps;
+  memory.lefts = memory.ranges + 96 * kWarps;
+  memory.ids = memory.lefts + kWarps;
   memory.codes = reinterpret_cast<Code*>(memory.ids + capacity);
   const Task task = tasks[blockIdx.x];
   const std::uint32_t warp = threadIdx.x >> 5;
@@ -283,7 +284,7 @@ __global__ void __launch_bounds__(32 * kWarps)
       task,
       memory,
       task.count <= capacity,
-      p.ids[task.side] + std::size_t{task.tree} * p.rows + task.begin,
+      p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin,
       threadIdx.x & 31,
       warp,
       static_cast<std::uint32_t>(std::uint64_t{task.count} * warp / kWarps),

@@ -45,25 +45,27 @@ __device__ inline void AddClass(std::int64_t weight, NodeSums& node) {
 //! are in place. Ids are sorted by class or target: the first and the last tell whether it is pure.
 template <class Code>
 __device__ void MakeSumsNode(const Problem<Code>& p, const Task& task, const NodeSums& sums) {
-  const std::uint32_t* ids = p.ids[task.side] + std::size_t{task.tree} * p.rows + task.begin;
+  const std::uint32_t* ids =
+      p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
   const std::uint32_t first = ids[0];
   const std::uint32_t last = ids[task.count - 1];
-  const bool pure =
-      p.regression ? p.target[first] == p.target[last] : p.class_of[first] == p.class_of[last];
-  p.cold[task.node] = {0.0, 0, task.count, pure ? 1u : 0u};
-  p.sums[task.node] = sums;
+  const bool pure = p.targets.regression ? p.targets.target[first] == p.targets.target[last]
+                                         : p.data.class_of[first] == p.data.class_of[last];
+  p.pool.cold[task.node] = {0.0, 0, task.count, pure ? 1u : 0u};
+  p.pool.sums[task.node] = sums;
   HotNode hot{0.0f, -1, 0, 0};
-  if (p.regression) {
+  if (p.targets.regression) {
     hot.value = kMixed | task.node;
-    p.leaf_values[task.node] = pure ? p.target[first] : TargetMean(p.scale, sums);
+    p.pool.leaf_values[task.node] =
+        pure ? p.targets.target[first] : TargetMean(p.targets.scale, sums);
   } else if (pure) {
-    hot.value = p.class_of[first];
+    hot.value = p.data.class_of[first];
   }
-  p.hot[task.node] = hot;
+  p.pool.hot[task.node] = hot;
   if (pure) return;
-  if (!p.limits.StopsAt(task.count, task.depth)) {
+  if (!p.rules.limits.StopsAt(task.count, task.depth)) {
     Push(p, QueueFor(p, task.count), task);
-  } else if (!p.regression) {
+  } else if (!p.targets.regression) {
     Push(p, kMixedLeaf, task);
   }
 }
@@ -72,11 +74,11 @@ __device__ void MakeSumsNode(const Problem<Code>& p, const Task& task, const Nod
 template <class Code>
 __device__ void MakeSumsChildren(const Problem<Code>& p, const Task& task, const SumsCut& cut,
                                  std::uint32_t side) {
-  const std::uint32_t left = atomicAdd(p.counters + kQueues, 2u);
+  const std::uint32_t left = atomicAdd(p.pool.counters + kQueues, 2u);
   const bool missing_left = cut.saw_missing != 0 ? cut.shift != 0 : 2 * cut.n_left > task.count;
-  p.hot[task.node] = {FloatBelow(cut.threshold), static_cast<std::int32_t>(cut.feature), left,
-                      missing_left ? 1u : 0u};
-  p.cold[task.node].threshold = cut.threshold;
+  p.pool.hot[task.node] = {FloatBelow(cut.threshold), static_cast<std::int32_t>(cut.feature), left,
+                           missing_left ? 1u : 0u};
+  p.pool.cold[task.node].threshold = cut.threshold;
   Task child = task;
   child.side = side;
   child.depth = task.depth + 1;

@@ -20,7 +20,7 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Places in each queue and the pool that `trees` trees can need at most.
+// Entries of each queue and of the pool that `trees` trees can need at most.
 struct Capacity {
   std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts, sums, values;
 
@@ -105,42 +105,27 @@ template <class Code>
 GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
                      bool first_batch, Buffers& b) {
-  Problem<Code> p{};
-  p.lines = reinterpret_cast<const Code*>(b.lines.data());
+  const Code* lines = reinterpret_cast<const Code*>(b.lines.data());
   Code* columns = reinterpret_cast<Code*>(b.columns.data());
-  if (first_batch) Transpose<Code>(p.lines, columns, m.columns, m.rows);
-  p.columns = columns;
-  p.values = b.values.data();
-  p.table_start = b.table_start.data();
-  p.class_of = b.class_of.data();
-  p.class_start = b.class_start.data();
-  p.rows = m.rows;
-  p.features = m.columns;
-  p.classes = m.classes;
-  p.k = ResolveMaxFeatures(options.max_features, m.columns, m.regression);
-  p.first_tree = first_tree;
-  p.trees = trees;
-  p.seed = options.seed;
-  p.limits = Limits(options, m.rows);
-  p.rule = options.constant_rule;
-  p.steps = steps;
-  p.plain = m.plain;
-  p.regression = m.regression;
-  p.has_missing = m.has_missing;
-  p.scale = m.targets.scale;
-  p.weight = b.weight.data();
-  p.sum = b.sum.data();
-  p.squares = b.squares.data();
-  p.target = b.target.data();
-  p.class_weight = options.bootstrap ? nullptr : b.class_weight.data();
-  p.sums = b.sums.data();
-  p.leaf_values = b.leaf_values.data();
-  p.hot = b.hot.data();
-  p.cold = b.cold.data();
-  p.ids[0] = b.ids[0].data();
-  p.ids[1] = b.ids[1].data();
-  p.counters = b.counters.data();
-  p.large_cuts = b.large_cuts.data();
+  if (first_batch) Transpose<Code>(lines, columns, m.columns, m.rows);
+  const std::uint32_t k = ResolveMaxFeatures(options.max_features, m.columns, m.regression);
+  const Problem<Code> p{
+      .data = {columns, lines, b.values.data(), b.table_start.data(), b.class_of.data(),
+               b.class_start.data()},
+      .sizes = {m.rows, m.columns, m.classes, k, first_tree, trees},
+      .rules = {options.seed, Limits(options, m.rows), options.constant_rule, steps},
+      .targets = {m.plain, m.regression, m.has_missing, m.targets.scale, b.weight.data(),
+                  b.sum.data(), b.squares.data(), b.target.data(),
+                  options.bootstrap ? nullptr : b.class_weight.data()},
+      .pool = {.sums = b.sums.data(),
+               .hot = b.hot.data(),
+               .cold = b.cold.data(),
+               .ids = {b.ids[0].data(), b.ids[1].data()},
+               .counters = b.counters.data(),
+               .next = {},
+               .leaf_weights = nullptr,
+               .leaf_values = b.leaf_values.data(),
+               .large_cuts = b.large_cuts.data()}};
   return GrowBatch<Code>(p, b, options.bootstrap,
                          m.draw_up_to.empty() ? nullptr : b.draw_up_to.data());
 }
@@ -169,8 +154,8 @@ DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const Encode
   };
   copy(kept.hot, b.hot, grown.nodes);
   copy(kept.facts, b.facts, grown.nodes);
-  kept.values = m.regression ? grown.nodes : std::size_t{grown.mixed} * m.classes;
-  copy(kept.leaf_values, b.leaf_values, kept.values);
+  kept.leaf_value_count = m.regression ? grown.nodes : std::size_t{grown.mixed} * m.classes;
+  copy(kept.leaf_values, b.leaf_values, kept.leaf_value_count);
   RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
   return kept;
 }
@@ -179,15 +164,15 @@ DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const Encode
 FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, std::uint32_t k,
                            bool plain) {
   if (!plain) return {true, false, true, false};
-  if (options.constant_rule == ConstantRule::kReport) steps.subtrees = false;
+  if (options.constant_rule == ConstantRule::kPublished) steps.subtrees = false;
   if (options.constant_rule != ConstantRule::kScikitLearn || k > kMaxLargeCandidates) {
     steps.columns = false;
   }
   return steps;
 }
 
-//! A device's share of a forest.
-struct Share {
+//! The trees of a forest that one device grows.
+struct Shard {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::vector<DeviceTrees> batches;
@@ -217,7 +202,7 @@ struct FitPlan {
   FrontierSteps steps;
   std::uint32_t k;
   int batch_trees;
-  std::uint64_t memory_bytes;  //!< to plan for; 0: the device's budget
+  std::uint64_t memory_bytes;  //!< upper bound of the device's budget; 0: none
 
   Capacity Of(std::uint64_t trees) const {
     return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
@@ -231,7 +216,7 @@ struct FitPlan {
     if (data_bytes + one > budget) {
       throw std::runtime_error(
           "the device has " + std::to_string(budget) + " bytes to spare, one tree needs " +
-          std::to_string(data_bytes + one) + ": use fewer rows or the cpu twin");
+          std::to_string(data_bytes + one) + ": use fewer rows or the CPU backend");
     }
     const std::uint64_t per_tree = std::max<std::uint64_t>((Of(9).Bytes() - one) / 8, 1);
     std::uint64_t trees = 1 + (budget - data_bytes - one) / per_tree;
@@ -244,37 +229,37 @@ struct FitPlan {
   }
 };
 
-void GrowShare(const FitPlan& plan, DeviceState& state, Share& share) {
+void GrowShard(const FitPlan& plan, DeviceState& state, Shard& shard) {
   const double started = Now();
   RETABLE_CUDA_CHECK(cudaSetDevice(state.device));
   const std::uint32_t batch =
       plan.Batch(plan.memory_bytes > 0 ? std::min(plan.memory_bytes, state.budget) : state.budget,
-                 share.last - share.first);
+                 shard.last - shard.first);
   ReserveBuffers(plan.Of(batch), state.buffers);
   UploadData(plan.matrix, state.buffers);
   const double uploaded = Now();
-  for (std::uint32_t first = share.first; first < share.last; first += batch) {
-    const std::uint32_t trees = std::min(batch, share.last - first);
+  for (std::uint32_t first = shard.first; first < shard.last; first += batch) {
+    const std::uint32_t trees = std::min(batch, shard.last - first);
     const GrowResult grown = Grow(plan.matrix, plan.options, plan.steps, first, trees,
-                                  first == share.first, state.buffers);
-    share.batches.push_back(KeepTrees(grown, trees, plan.matrix, state.buffers));
-    share.batches.back().device = state.device;
+                                  first == shard.first, state.buffers);
+    shard.batches.push_back(KeepTrees(grown, trees, plan.matrix, state.buffers));
+    shard.batches.back().device = state.device;
   }
-  share.upload = uploaded - started;
-  share.grow = Now() - uploaded;
-  share.working_bytes = plan.Of(batch).Bytes();
+  shard.upload = uploaded - started;
+  shard.grow = Now() - uploaded;
+  shard.working_bytes = plan.Of(batch).Bytes();
 }
 
-//! Every share on its own device, each from its own thread.
-void GrowShares(const FitPlan& plan, std::vector<std::unique_ptr<DeviceState>>& states,
-                std::vector<Share>& shares) {
-  if (shares.size() == 1) return GrowShare(plan, *states[0], shares[0]);
-  std::vector<std::exception_ptr> problems(shares.size());
+//! Every shard on its own device, each from its own thread.
+void GrowShards(const FitPlan& plan, std::vector<std::unique_ptr<DeviceState>>& states,
+                std::vector<Shard>& shards) {
+  if (shards.size() == 1) return GrowShard(plan, *states[0], shards[0]);
+  std::vector<std::exception_ptr> problems(shards.size());
   std::vector<std::thread> threads;
-  for (std::size_t d = 0; d < shares.size(); ++d) {
+  for (std::size_t d = 0; d < shards.size(); ++d) {
     threads.emplace_back([&, d] {
       try {
-        GrowShare(plan, *states[d], shares[d]);
+        GrowShard(plan, *states[d], shards[d]);
       } catch (...) {
         problems[d] = std::current_exception();
       }
@@ -291,7 +276,8 @@ void GrowShares(const FitPlan& plan, std::vector<std::unique_ptr<DeviceState>>& 
 
 struct FrontierCuda::State {
   std::vector<std::unique_ptr<DeviceState>> devices;
-  std::shared_ptr<std::uint8_t> pinned;  //!< codes on their way: copied at full speed
+  std::shared_ptr<std::uint8_t>
+      pinned;  //!< codes before their upload: pinned memory is copied at the speed of the bus
   std::size_t pinned_bytes = 0;
 
   std::shared_ptr<std::uint8_t> Pinned(std::size_t bytes) {
@@ -317,7 +303,7 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
                                                 const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
   const int present = CudaDeviceCount();
-  if (present == 0) throw std::runtime_error("no CUDA device: use the method's cpu twin");
+  if (present == 0) throw std::runtime_error("no CUDA device: use the method's CPU backend");
   if (devices_ < 0 || devices_ > present) {
     throw std::invalid_argument("devices is " + std::to_string(devices_) + ": there are " +
                                 std::to_string(present) + "; 0 takes all");
@@ -337,23 +323,23 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
   const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix.plain),
                      k,      batch_trees_, memory_bytes_};
-  std::vector<Share> shares(static_cast<std::size_t>(used));
+  std::vector<Shard> shards(static_cast<std::size_t>(used));
   const auto all = static_cast<std::uint64_t>(options.n_trees);
-  for (std::size_t d = 0; d < shares.size(); ++d) {
-    shares[d].first = static_cast<std::uint32_t>(all * d / shares.size());
-    shares[d].last = static_cast<std::uint32_t>(all * (d + 1) / shares.size());
+  for (std::size_t d = 0; d < shards.size(); ++d) {
+    shards[d].first = static_cast<std::uint32_t>(all * d / shards.size());
+    shards[d].last = static_cast<std::uint32_t>(all * (d + 1) / shards.size());
   }
-  GrowShares(plan, state_->devices, shares);
+  GrowShards(plan, state_->devices, shards);
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
 
   auto forest = std::make_unique<DeviceForest>(EmptyForest(data, targets, classes, options));
   double upload = 0;
   double grow = 0;
-  for (Share& share : shares) {
-    for (DeviceTrees& batch : share.batches) forest->Add(std::move(batch));
-    upload = std::max(upload, share.upload);
-    grow = std::max(grow, share.grow);
-    forest->memory["working"] += share.working_bytes;
+  for (Shard& shard : shards) {
+    for (DeviceTrees& batch : shard.batches) forest->Add(std::move(batch));
+    upload = std::max(upload, shard.upload);
+    grow = std::max(grow, shard.grow);
+    forest->memory["working"] += shard.working_bytes;
     forest->memory["codes"] += matrix.Bytes() + matrix.CodeBytes();
   }
   forest->parts = {{"encode", 1, encoded - started}, {"upload", 1, upload}, {"grow", 1, grow}};

@@ -14,10 +14,10 @@
 //!          left is one 32-bit word a lane, a class count is one population count.
 //! Samples are numbered by class, so class counts are runs, not histograms. Random bits are named
 //! by the node's path (splits/split_rules.hpp): trees do not depend on batch, grid or device and
-//! equal the CPU twin's bit for bit. Queues are filled by atomics: the order of nodes in device
-//! memory varies from run to run, the exported forest does not. Memory: codes twice (columns,
-//! rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a queued node; trees are batched to
-//! fit. Several GPUs hold the data each and share the trees.
+//! equal those of the CPU backend bit for bit. Queues are filled by atomics: the order of nodes in
+//! device memory varies from run to run, the exported forest does not. Memory: codes twice
+//! (columns, rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a queued node; trees are
+//! batched to fit. Several GPUs hold the data each and share the trees.
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"

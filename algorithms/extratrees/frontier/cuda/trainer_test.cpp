@@ -107,7 +107,7 @@ TEST_P(CudaFrontier, RulesAndLimitsGiveTheSameTrees) {
   FrontierCuda cuda;
   for (ForestOptions options :
        {ForestOptions{.constant_rule = ConstantRule::kGeurts},
-        ForestOptions{.constant_rule = ConstantRule::kReport}, ForestOptions{.max_depth = 4},
+        ForestOptions{.constant_rule = ConstantRule::kPublished}, ForestOptions{.max_depth = 4},
         ForestOptions{.min_samples_leaf = 5}, ForestOptions{.min_samples_split = 9},
         ForestOptions{.min_impurity_decrease = 1e-3}, ForestOptions{.bootstrap = true},
         ForestOptions{.max_features = 1}, ForestOptions{.max_features = all}}) {
@@ -130,7 +130,7 @@ TEST_P(CudaFrontier, WeightsTargetsAndHolesGiveTheSameTrees) {
         for (ForestOptions options :
              {ForestOptions{},
               ForestOptions{.max_features = few, .constant_rule = ConstantRule::kGeurts},
-              ForestOptions{.max_features = few, .constant_rule = ConstantRule::kReport},
+              ForestOptions{.max_features = few, .constant_rule = ConstantRule::kPublished},
               ForestOptions{.max_depth = 9,
               .min_samples_split = 11,
               .min_samples_leaf = 3,

@@ -4,12 +4,11 @@
 
 #include "algorithms/shapley/discrepancy/cuda/weighted_pairs.hpp"
 #include "algorithms/shapley/kernels/codes.cuh"
+#include "algorithms/shapley/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shapley {
 namespace {
-
-constexpr int kThreads = 256;
 
 __global__ void EncodeAll(const std::int32_t* orders, int d, bool by_ranks, std::uint64_t* code,
                           std::size_t words) {

@@ -16,49 +16,61 @@
 #include "algorithms/shapley/greedy/cuda/device_greedy.hpp"
 #include "algorithms/shapley/greedy/quadrature_math.hpp"
 #include "algorithms/shapley/kernels/codes.cuh"
+#include "algorithms/shapley/tuning.cuh"
 #include "base/cuda/memory.hpp"
 
 namespace retable::shapley {
 namespace {
 
-constexpr int kThreads = 256;
 constexpr int kWarpsABlock = kThreads / 32;
-constexpr std::size_t kBlock = 16;  // steps that herding looks ahead
-constexpr int kTogether = 4;        // candidates a warp compares at a time
-constexpr std::size_t kChunk = 32;  // chosen orders a warp compares them with
 
-// What all kernels see.
-struct View {
+struct Request {
   std::size_t n, candidates, words;
   std::uint64_t seed;
   int d;
   bool by_ranks;
+};
+
+struct Tables {
   const std::int64_t* fixed;
   const double* value;
-  std::uint64_t* code;    // of every candidate
-  std::uint32_t* choice;  // candidate chosen at each step, counted through all steps
-  long long* score;       // herding
-  double* row;            // quadrature: candidate x stride
-  RowSums* sums;          // quadrature
+};
+
+// Rows of the candidates' Cholesky factors.
+struct QuadratureRows {
+  double* entries;  // [candidate][stride]
+  RowSums* sums;
   std::size_t stride;
   QuadratureScale scale;
+};
 
-  __device__ const std::uint64_t* Code(std::size_t c) const { return code + c * words; }
+// What all kernels see.
+struct View {
+  Request request;
+  Tables tables;
+  std::uint64_t* code;    // one a candidate
+  std::uint32_t* choice;  // candidate chosen at each step, counted through all steps
+  long long* score;       // herding
+  QuadratureRows rows;    // quadrature
+
+  __device__ const std::uint64_t* Code(std::size_t c) const { return code + c * request.words; }
 };
 
 __global__ void DrawCandidates(View view) {
   extern __shared__ std::uint16_t memory[];
   const std::size_t c = blockIdx.x;
-  DrawOrder(view.seed, kGreedyStream, c, view.d, memory, memory + view.d);
-  EncodeOrder(memory, view.d, view.by_ranks, memory + view.d, view.code + c * view.words,
-              view.words);
+  DrawOrder(view.request.seed, kGreedyStream, c, view.request.d, memory, memory + view.request.d);
+  EncodeOrder(memory, view.request.d, view.request.by_ranks, memory + view.request.d,
+              view.code + c * view.request.words, view.request.words);
 }
 
 __global__ void DrawChosen(View view, std::int32_t* orders) {
   extern __shared__ std::uint16_t memory[];
-  DrawOrder(view.seed, kGreedyStream, view.choice[blockIdx.x], view.d, memory, memory + view.d);
-  for (int k = static_cast<int>(threadIdx.x); k < view.d; k += static_cast<int>(blockDim.x)) {
-    orders[static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(view.d) +
+  DrawOrder(view.request.seed, kGreedyStream, view.choice[blockIdx.x], view.request.d, memory,
+            memory + view.request.d);
+  for (int k = static_cast<int>(threadIdx.x); k < view.request.d;
+       k += static_cast<int>(blockDim.x)) {
+    orders[static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(view.request.d) +
            static_cast<std::size_t>(k)] = memory[k];
   }
 }
@@ -98,7 +110,7 @@ __device__ long long Fixed(const View& view, Common<kRanks> common) {
   if constexpr (kRanks) {
     return common;
   } else {
-    return view.fixed[common];
+    return view.tables.fixed[common];
   }
 }
 
@@ -107,30 +119,31 @@ __device__ double Value(const View& view, Common<kRanks> common) {
   if constexpr (kRanks) {
     return static_cast<double>(common);
   } else {
-    return view.value[common];
+    return view.tables.value[common];
   }
 }
 
 // Chooses at `step`, then brings the candidates of later steps below `end` up to date.
 template <bool kRanks>
 __global__ void HerdStep(View view, std::size_t step, std::size_t end) {
-  const std::size_t first = step * view.candidates;
+  const std::size_t first = step * view.request.candidates;
   const std::size_t chosen =
       first + BestOf(
-                  view.candidates, [&](std::size_t i) { return view.score[first + i]; },
+                  view.request.candidates, [&](std::size_t i) { return view.score[first + i]; },
                   [](long long a, long long b) { return a < b; });
   const std::size_t warp = Warp();
   if (warp == 0 && Lane() == 0) view.choice[step] = static_cast<std::uint32_t>(chosen);
-  const std::size_t c = first + view.candidates + warp;
-  if (c >= end * view.candidates) return;
-  const auto common = Compare<kRanks>(view.Code(c), view.Code(chosen), view.words);
+  const std::size_t c = first + view.request.candidates + warp;
+  if (c >= end * view.request.candidates) return;
+  const auto common = Compare<kRanks>(view.Code(c), view.Code(chosen), view.request.words);
   if (Lane() == 0) view.score[c] += Fixed<kRanks>(view, common);
 }
 
 // Adds the kernels of the candidates of steps [from, end) to all chosen before `from`.
 template <bool kRanks>
 __global__ void CatchUp(View view, std::size_t from, std::size_t end) {
-  const std::size_t first = from * view.candidates, count = (end - from) * view.candidates;
+  const std::size_t first = from * view.request.candidates,
+                    count = (end - from) * view.request.candidates;
   const std::size_t chunks = (from + kChunk - 1) / kChunk;
   const std::size_t group = Warp() / chunks * kTogether;
   if (group >= count) return;
@@ -143,7 +156,7 @@ __global__ void CatchUp(View view, std::size_t from, std::size_t end) {
   for (std::size_t t = begin; t < stop; ++t) {
     const std::uint64_t* other = view.Code(view.choice[t]);
     Common<kRanks> part[kTogether] = {};
-    for (std::size_t w = Lane(); w < view.words; w += 32) {
+    for (std::size_t w = Lane(); w < view.request.words; w += 32) {
       const std::uint64_t word = other[w];
 #pragma unroll
       for (int g = 0; g < kTogether; ++g) part[g] += Part<kRanks>(mine[g][w], word);
@@ -168,36 +181,36 @@ __global__ void CatchUp(View view, std::size_t from, std::size_t end) {
 // Chooses at `step`, then extends the row of every candidate of later steps by one entry.
 template <bool kRanks>
 __global__ void QuadratureStep(View view, std::size_t step) {
-  const std::size_t first = step * view.candidates;
+  const std::size_t first = step * view.request.candidates;
   const std::size_t chosen =
       first + BestOf(
-                  view.candidates,
-                  [&](std::size_t i) { return view.sums[first + i].Gain(view.scale); },
+                  view.request.candidates,
+                  [&](std::size_t i) { return view.rows.sums[first + i].Gain(view.rows.scale); },
                   [](double a, double b) { return a > b; });
   const std::size_t warp = Warp();
   if (warp == 0 && Lane() == 0) view.choice[step] = static_cast<std::uint32_t>(chosen);
-  const std::size_t c = first + view.candidates + warp;
-  if (c >= view.n * view.candidates) return;
-  const double* left = view.row + chosen * view.stride;
-  double* mine = view.row + c * view.stride;
+  const std::size_t c = first + view.request.candidates + warp;
+  if (c >= view.request.n * view.request.candidates) return;
+  const double* left = view.rows.entries + chosen * view.rows.stride;
+  double* mine = view.rows.entries + c * view.rows.stride;
   double lane = 0;
   for (std::size_t j = Lane(); j < step; j += 32) lane = AddProduct(lane, mine[j], left[j]);
   const double known = WarpSum(lane);
-  const auto common = Compare<kRanks>(view.Code(c), view.Code(chosen), view.words);
+  const auto common = Compare<kRanks>(view.Code(c), view.Code(chosen), view.request.words);
   if (Lane() != 0) return;
-  const RowSums at = view.sums[chosen];
-  const double diagonal = sqrt(at.Pivot(view.scale));
+  const RowSums at = view.rows.sums[chosen];
+  const double diagonal = sqrt(at.Pivot(view.rows.scale));
   const double entry = (Value<kRanks>(view, common) - known) / diagonal;
   mine[step] = entry;
-  view.sums[c].Add(entry, (1 - at.along) / diagonal);
+  view.rows.sums[c].Add(entry, (1 - at.along) / diagonal);
 }
 
 __global__ void GatherRows(View view, double* rows, RowSums* sums) {
   const std::size_t i = blockIdx.x;
   for (std::size_t j = threadIdx.x; j < i; j += blockDim.x) {
-    rows[i * view.n + j] = view.row[view.choice[i] * view.stride + j];
+    rows[i * view.request.n + j] = view.rows.entries[view.choice[i] * view.rows.stride + j];
   }
-  if (threadIdx.x == 0) sums[i] = view.sums[view.choice[i]];
+  if (threadIdx.x == 0) sums[i] = view.rows.sums[view.choice[i]];
 }
 
 unsigned Blocks(std::size_t warps) {
@@ -215,17 +228,12 @@ class DeviceGreedy::State {
     const std::size_t all = request.n * request.candidates;
     if (all > 0x7FFFFFFF) throw std::invalid_argument("more than 2^31 - 1 candidates in all");
     View view{};
-    view.n = request.n;
-    view.candidates = request.candidates;
-    view.words = kernel.words;
-    view.seed = request.seed;
-    view.d = kernel.dimension;
-    view.by_ranks = kernel.by_ranks;
-    view.fixed = fixed_.Upload(kernel.fixed);
-    view.value = value_.Upload(kernel.value);
+    view.request = {request.n,    request.candidates, kernel.words,
+                    request.seed, kernel.dimension,   kernel.by_ranks};
+    view.tables = {fixed_.Upload(kernel.fixed), value_.Upload(kernel.value)};
     view.code = code_.Reserve(std::max<std::size_t>(1, all * kernel.words));
     view.choice = choice_.Reserve(request.n);
-    DrawCandidates<<<static_cast<unsigned>(all), 128, OrderBytes(view.d)>>>(view);
+    DrawCandidates<<<static_cast<unsigned>(all), 128, OrderBytes(view.request.d)>>>(view);
     CheckCuda(cudaGetLastError(), "drawing candidates");
     return view;
   }
@@ -238,24 +246,26 @@ class DeviceGreedy::State {
 
   GreedyChoice Quadrature(const KernelTables& kernel, const GreedyRequest& request) {
     View view = Prepare(kernel, request);
-    view.stride = request.n;
-    view.row = row_.Reserve(request.n * request.candidates * view.stride);
-    view.sums = sums_.Zeros(request.n * request.candidates);
-    view.scale = QuadratureScale::Of(kernel.self);
+    view.rows.stride = request.n;
+    view.rows.entries = row_.Reserve(request.n * request.candidates * view.rows.stride);
+    view.rows.sums = sums_.Zeros(request.n * request.candidates);
+    view.rows.scale = QuadratureScale::Of(kernel.self);
     return kernel.by_ranks ? QuadratureAll<true>(view) : QuadratureAll<false>(view);
   }
 
  private:
   template <bool kRanks>
   GreedyChoice HerdAll(const View& view) {
-    for (std::size_t step = 0; step < view.n; ++step) {
-      const std::size_t end = std::min(view.n, (step / kBlock + 1) * kBlock);
+    for (std::size_t step = 0; step < view.request.n; ++step) {
+      const std::size_t end = std::min(view.request.n, (step / kBlock + 1) * kBlock);
       if (step > 0 && step % kBlock == 0) {
-        const std::size_t groups = ((end - step) * view.candidates + kTogether - 1) / kTogether;
+        const std::size_t groups =
+            ((end - step) * view.request.candidates + kTogether - 1) / kTogether;
         const std::size_t warps = groups * ((step + kChunk - 1) / kChunk);
         CatchUp<kRanks><<<Blocks(warps), kThreads>>>(view, step, end);
       }
-      HerdStep<kRanks><<<Blocks((end - step - 1) * view.candidates), kThreads>>>(view, step, end);
+      HerdStep<kRanks>
+          <<<Blocks((end - step - 1) * view.request.candidates), kThreads>>>(view, step, end);
     }
     CheckCuda(cudaGetLastError(), "herding");
     return Orders(view);
@@ -263,18 +273,18 @@ class DeviceGreedy::State {
 
   template <bool kRanks>
   GreedyChoice QuadratureAll(const View& view) {
-    for (std::size_t step = 0; step < view.n; ++step) {
+    for (std::size_t step = 0; step < view.request.n; ++step) {
       QuadratureStep<kRanks>
-          <<<Blocks((view.n - step - 1) * view.candidates), kThreads>>>(view, step);
+          <<<Blocks((view.request.n - step - 1) * view.request.candidates), kThreads>>>(view, step);
     }
-    double* rows = gathered_.Zeros(view.n * view.n);
-    RowSums* sums = chosen_sums_.Reserve(view.n);
-    GatherRows<<<static_cast<unsigned>(view.n), kThreads>>>(view, rows, sums);
+    double* rows = gathered_.Zeros(view.request.n * view.request.n);
+    RowSums* sums = chosen_sums_.Reserve(view.request.n);
+    GatherRows<<<static_cast<unsigned>(view.request.n), kThreads>>>(view, rows, sums);
     CheckCuda(cudaGetLastError(), "quadrature");
     GreedyChoice choice = Orders(view);
-    choice.rows.resize(view.n * view.n);
+    choice.rows.resize(view.request.n * view.request.n);
     gathered_.Download(choice.rows);
-    std::vector<RowSums> at(view.n);
+    std::vector<RowSums> at(view.request.n);
     chosen_sums_.Download(at);
     for (const RowSums& s : at) {
       choice.squares.push_back(s.squares);
@@ -285,9 +295,10 @@ class DeviceGreedy::State {
 
   GreedyChoice Orders(const View& view) {
     GreedyChoice choice;
-    choice.orders.resize(view.n * static_cast<std::size_t>(view.d));
+    choice.orders.resize(view.request.n * static_cast<std::size_t>(view.request.d));
     std::int32_t* orders = orders_.Reserve(choice.orders.size());
-    DrawChosen<<<static_cast<unsigned>(view.n), 128, OrderBytes(view.d)>>>(view, orders);
+    DrawChosen<<<static_cast<unsigned>(view.request.n), 128, OrderBytes(view.request.d)>>>(view,
+                                                                                           orders);
     CheckCuda(cudaGetLastError(), "the chosen permutations");
     orders_.Download(choice.orders);
     return choice;

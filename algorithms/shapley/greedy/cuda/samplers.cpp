@@ -48,7 +48,7 @@ class DeviceSampler final : public PermutationSampler {
   mutable std::mutex mutex_;
 };
 
-Method<PermutationSampler> Twin(const char* name, const char* summary, bool quadrature) {
+Method<PermutationSampler> DeviceMethod(const char* name, const char* summary, bool quadrature) {
   Method<PermutationSampler> method;
   method.name = name;
   method.device = Device::kCuda;
@@ -63,8 +63,8 @@ Method<PermutationSampler> Twin(const char* name, const char* summary, bool quad
 
 [[maybe_unused]] const bool registered = [] {
   auto& registry = Registry<PermutationSampler>::Instance();
-  registry.Add(Twin("Herding", "kernel herding, the CPU's choices", false));
-  registry.Add(Twin("SBQ", "sequential Bayesian quadrature, the CPU's choices", true));
+  registry.Add(DeviceMethod("Herding", "kernel herding, the CPU's choices", false));
+  registry.Add(DeviceMethod("SBQ", "sequential Bayesian quadrature, the CPU's choices", true));
   return true;
 }();
 

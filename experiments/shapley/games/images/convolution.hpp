@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! What both twins of the layers compute, for `kImages` images at a time: arrays of values lie with
-//! the images innermost, [channel][row][column][image], so that neighbouring lanes read
+//! What both backends of the layers compute, for `kImages` images at a time: arrays of values lie
+//! with the images innermost, [channel][row][column][image], so that neighbouring lanes read
 //! neighbouring memory and all of them have the same weights and the same edges of the image.
 
 #include <cmath>
@@ -12,14 +12,14 @@
 
 namespace retable::experiments {
 
-//! A convolution's numbers as the twins use them; weights lie as [input
+//! A convolution's numbers as both backends use them; weights lie as [input
 //! channel][row][column][kOut], on multiples of 16 bytes, with kOut a multiple of 4.
 struct ConvolutionShape {
-  int channels, height, width;  //!< of the input
+  int channels, height, width;  //!< the input's
   int kernel_height, kernel_width, stride_y, stride_x, top, left;
 };
 
-//! Values of a tensor. `images`: how many there is room for. A cursor goes along a row of pixels.
+//! Values of a tensor. `images`: the capacity. A cursor moves along a row of pixels.
 struct PlaneSource {
   const float* values;
   std::size_t images;
@@ -45,8 +45,8 @@ struct PlaneSource {
 //! [player / 32][image], `images` to a row.
 struct TileSource {
   const float* shown;          //!< the image, [channel][row][column]
-  const float* black;          //!< of each channel
-  const std::int32_t* player;  //!< of each pixel, [row][column]
+  const float* black;          //!< one a channel
+  const std::int32_t* player;  //!< the pixels' players, [row][column]
   const std::uint32_t* masks;
   std::size_t images;
 

@@ -41,7 +41,7 @@ class LayerNetwork final : public ImageNetwork {
     for (const Layer& layer : graph_.layers) packed_.push_back(PackWeights(layer, kGroup));
   }
   std::size_t classes() const override { return graph_.classes(); }
-  double operations() const override { return graph_.operations(); }
+  double flop_count() const override { return graph_.flop_count(); }
 
   void logits(std::span<const float> images, std::span<float> logits) const override {
     const std::size_t size = graph_.image.size(), count = images.size() / size;

@@ -1,8 +1,8 @@
 #pragma once
 //! @file
 //! The few layers that the program's own image networks consist of, read from the same ONNX files,
-//! for an evaluator that has a CPU and a CUDA twin with the same bits: convolutions (a dense layer
-//! is one of the whole image), sums, ReLU, and the average over the image.
+//! for an evaluator that has a CPU and a CUDA backend with the same bits: convolutions (a dense
+//! layer is one of the whole image), sums, ReLU, and the average over the image.
 
 #include <memory>
 #include <string_view>
@@ -36,7 +36,7 @@ struct Layer {
   int kernel_height = 1, kernel_width = 1, stride_y = 1, stride_x = 1;
   int top = 0, left = 0;       //!< rows and columns of zeros before the image
   std::vector<float> weights;  //!< [output channel][input channel][row][column]
-  std::vector<float> bias;     //!< of each output channel
+  std::vector<float> bias;     //!< one an output channel
 };
 
 //! Layers in an order in which each reads only what came before; the last gives the logits.
@@ -46,7 +46,7 @@ struct LayerGraph {
 
   std::size_t classes() const { return layers.back().out.size(); }
   //! Multiplications and additions for one image.
-  double operations() const;
+  double flop_count() const;
 };
 
 //! The layers of an ONNX network for images of the shape of `like`. Knows Conv, Relu, Add,
@@ -62,12 +62,12 @@ std::vector<float> PackWeights(const Layer& layer, int group);
 //! Where layers keep their outputs, so that few are kept at a time: outputs of layers with the same
 //! slot are never needed together.
 struct Slots {
-  std::vector<int> of;             //!< slot of each layer
-  std::vector<std::size_t> sizes;  //!< of each slot: the most values of one image in it
+  std::vector<int> of;             //!< one a layer
+  std::vector<std::size_t> sizes;  //!< the most values of one image in a slot
 };
 Slots AssignSlots(const LayerGraph& graph);
 
-//! The CPU twin: every image on its own by direct sums, the same bits as the CUDA twin's. One
+//! The CPU backend: every image on its own by direct sums, the same bits as on CUDA. One
 //! thread. It is the reference of tests and of the device; OpenCV runs the experiments.
 std::unique_ptr<ImageNetwork> MakeLayerNetwork(LayerGraph graph);
 

@@ -1,5 +1,5 @@
-// The layers' CPU twin against direct sums in double, and against OpenCV on the program's own
-// networks; the parts that both twins share; ONNX files that are not such networks.
+// The layers' CPU backend against direct sums in double, and against OpenCV on the program's own
+// networks; the code that both backends share; ONNX files that are not such networks.
 
 #include "experiments/shapley/games/images/layers.hpp"
 
@@ -89,7 +89,7 @@ TEST(Layers, AgreeWithDirectSums) {
   }
 }
 
-// What the CUDA twin does in its first layer: the mask is looked at where a pixel is loaded.
+// What the CUDA backend does in its first layer: the mask is looked at where a pixel is loaded.
 TEST(Layers, MasksBlackOutTilesAsTheGameDoes) {
   std::mt19937_64 random(6);
   const ImageShape shape{2, 12, 18};
@@ -176,13 +176,13 @@ TEST(Layers, TheOwnNetworksAreRead) {
   EXPECT_EQ(digits.classes(), 10u);
   const auto fashion = ReadLayers(NetworkFile("fashion"), {1, 32, 32, {}});
   EXPECT_EQ(fashion.layers.size(), 9u);
-  EXPECT_NEAR(fashion.operations(), 2 * 1424696.0, 2e4);
+  EXPECT_NEAR(fashion.flop_count(), 2 * 1424696.0, 2e4);
   int sums = 0;
   for (const Layer& layer : fashion.layers) sums += layer.addend >= 0 ? 1 : 0;
   EXPECT_EQ(sums, 2);
 }
 
-// Largest difference of log-odds between the CPU twin and OpenCV.
+// Largest difference of log-odds between the CPU backend and OpenCV.
 double FarFromOpenCv(const std::string& name, const Image& like, std::span<const float> images) {
   const auto own = MakeLayerNetwork(ReadLayers(NetworkFile(name), like));
   const auto other = ReadOnnx(NetworkFile(name), like, 64);

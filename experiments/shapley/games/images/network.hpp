@@ -27,7 +27,7 @@ class ImageNetwork {
   virtual ~ImageNetwork() = default;
   virtual std::size_t classes() const = 0;
   //! Additions and multiplications for one image; 0: not known.
-  virtual double operations() const { return 0; }
+  virtual double flop_count() const { return 0; }
   //! logits[k * classes() ...] of image k; images lie one after the other.
   virtual void logits(std::span<const float> images, std::span<float> logits) const = 0;
 };
@@ -37,9 +37,9 @@ std::optional<std::string> WhyNoNetworks();
 
 //! A network from the bytes of an ONNX file, for images of the shape of `like` (its values are not
 //! read). It runs `batch` images at a time, padded with zeros, so that one image has the same
-//! answer in any company. `threads` is the process's number for all networks; 0: every core.
+//! answer in every batch. `threads` is the process's number for all networks; 0: every core.
 //! @throws std::invalid_argument for bytes that are no ONNX network of that input, or a program
-//! built without OpenCV or parted from its library.
+//! built without OpenCV or separated from its library.
 std::unique_ptr<ImageNetwork> ReadOnnx(std::string_view bytes, const Image& like, std::size_t batch,
                                        int threads = 1);
 

@@ -421,7 +421,7 @@ class Builder {
 
 }  // namespace
 
-double LayerGraph::operations() const {
+double LayerGraph::flop_count() const {
   double sum = 0;
   for (const Layer& layer : layers) {
     const auto out = static_cast<double>(layer.out.size());

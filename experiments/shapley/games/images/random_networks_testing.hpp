@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Random networks and coalitions for the tests of the layers' twins.
+//! Random networks and coalitions for the tests of both backends of the layers.
 
 #include <algorithm>
 #include <cmath>

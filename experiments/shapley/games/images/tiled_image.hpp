@@ -11,8 +11,8 @@ namespace retable::experiments {
 
 struct TiledImage {
   Image image;
-  std::vector<float> black;          //!< of each channel, as the network sees it
-  std::vector<std::int32_t> player;  //!< of each pixel, row by row
+  std::vector<float> black;          //!< one a channel, as the network sees it
+  std::vector<std::int32_t> player;  //!< one a pixel, row by row
   int players = 0;
 };
 

@@ -25,7 +25,7 @@ struct MlpOptions {
   int epochs = 200;
   int batch = 200;
   double learning_rate = 1e-3;
-  double alpha = 1e-4;      //!< of the squared weights
+  double alpha = 1e-4;      //!< penalty on the squared weights
   double tolerance = 1e-4;  //!< a loss must fall by this
   int patience = 10;        //!< epochs without that before training ends
   bool logistic = false;    //!< targets are 0 or 1; the output is the log-odds
@@ -39,8 +39,8 @@ struct Mlp {
   std::vector<float> weight;     //!< features x hidden, row-major
   std::vector<float> bias, out;  //!< hidden each
   float out_bias = 0;
-  int epochs = 0;   //!< that training took
-  double loss = 0;  //!< of the last one
+  int epochs = 0;   //!< the number that training took
+  double loss = 0;  //!< the last epoch's
 
   //! In double. @throws std::invalid_argument for a row of another length
   double Predict(std::span<const float> row) const;

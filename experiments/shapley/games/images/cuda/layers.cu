@@ -10,17 +10,10 @@
 #include "base/cuda/memory.hpp"
 #include "experiments/shapley/games/images/convolution.hpp"
 #include "experiments/shapley/games/images/cuda/layers.hpp"
+#include "experiments/shapley/games/images/cuda/tuning.cuh"
 
 namespace retable::experiments {
 namespace {
-
-constexpr int kImages = 4;  // of a lane
-constexpr int kWarpImages = 32 * kImages;
-constexpr int kWarps = 4;                     // of a block; each takes a pixel
-constexpr int kMostGroup = 24;                // output channels of a lane
-constexpr std::size_t kSlab = 32 << 10;       // bytes of weights kept at a time
-constexpr std::size_t kMostImages = 1 << 16;  // in a batch
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
 // Four neighbouring images of a lane by one load.
 struct DevicePlanes : PlaneSource {
@@ -53,14 +46,18 @@ struct DeviceTiles : TileSource {
   }
 };
 
+struct OutShape {
+  int channels, width, pixels;
+};
+
 struct ConvolutionCall {
   ConvolutionShape shape;
   const float* weights;  // packed in groups
   const float* bias;     // filled up to whole groups
   const float* addend;   // or null
   float* out;
-  std::size_t images;  // room in every array
-  int out_channels, out_width, out_pixels;
+  std::size_t images;  // capacity of every array
+  OutShape out_shape;
   int slab_channels;  // input channels whose weights are kept at a time
   bool relu;
 };
@@ -72,7 +69,7 @@ __global__ void __launch_bounds__(32 * kWarps) ConvolveLayer(ConvolutionCall cal
   const int pixel = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x / 32);
   const int group = static_cast<int>(blockIdx.z);
   const std::size_t image = std::size_t{blockIdx.y} * kWarpImages + 4 * (threadIdx.x % 32);
-  const int y = pixel / call.out_width, x = pixel % call.out_width;
+  const int y = pixel / call.out_shape.width, x = pixel % call.out_shape.width;
   const int quads_of_channel = s.kernel_height * s.kernel_width * kOut / 4;
   const auto* weights = reinterpret_cast<const float4*>(call.weights) +
                         static_cast<std::size_t>(group) * s.channels * quads_of_channel;
@@ -91,18 +88,18 @@ __global__ void __launch_bounds__(32 * kWarps) ConvolveLayer(ConvolutionCall cal
       slab[i] = weights[from * quads_of_channel + i];
     }
     __syncthreads();
-    if (pixel < call.out_pixels) {
+    if (pixel < call.out_shape.pixels) {
       Convolve<kOut, kImages>(s, source, reinterpret_cast<const float*>(slab), from, to, y, x,
                               image, sum);
     }
   }
-  if (pixel >= call.out_pixels) return;
+  if (pixel >= call.out_shape.pixels) return;
 #pragma unroll
   for (int o = 0; o < kOut; ++o) {
     const int channel = group * kOut + o;
-    if (channel >= call.out_channels) return;
+    if (channel >= call.out_shape.channels) return;
     const std::size_t at =
-        (static_cast<std::size_t>(channel) * call.out_pixels + pixel) * call.images + image;
+        (static_cast<std::size_t>(channel) * call.out_shape.pixels + pixel) * call.images + image;
     float4 add = {0, 0, 0, 0};
     if (call.addend != nullptr) add = *reinterpret_cast<const float4*>(call.addend + at);
     const float* value = sum[o];
@@ -157,9 +154,9 @@ void Launch(const ConvolutionCall& call, const Source& source) {
                             call.shape.kernel_height * call.shape.kernel_width * kOut *
                             sizeof(float);
   if (bytes > 48 << 10) AllowSharedMemory(ConvolveLayer<kOut, Source>, bytes);
-  const dim3 grid(static_cast<unsigned>((call.out_pixels + kWarps - 1) / kWarps),
+  const dim3 grid(static_cast<unsigned>((call.out_shape.pixels + kWarps - 1) / kWarps),
                   static_cast<unsigned>(call.images / kWarpImages),
-                  static_cast<unsigned>((call.out_channels + kOut - 1) / kOut));
+                  static_cast<unsigned>((call.out_shape.channels + kOut - 1) / kOut));
   ConvolveLayer<kOut><<<grid, 32 * kWarps, bytes>>>(call, source);
   RETABLE_CUDA_CHECK(cudaGetLastError());
 }
@@ -284,9 +281,7 @@ class DeviceLayers::State {
         addend,
         out,
         images_,
-        layer.out.channels,
-        layer.out.width,
-        layer.out.height * layer.out.width,
+        {layer.out.channels, layer.out.width, layer.out.height * layer.out.width},
         std::min(layer.in.channels, fit),
         layer.relu};
     if (layer.input == 0) {

@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! The layers of games/images/layers.hpp on a CUDA device, for one image under many coalitions of
-//! its tiles: only masks go there, and log-odds come back.
+//! its tiles: only masks are uploaded and log-odds downloaded.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ class DeviceLayers {
   ~DeviceLayers();
 
   //! values[k] = log-odds of class `answer` for the image under coalition k: masks of
-  //! (players + 63) / 64 words each. The logits are the CPU twin's, bit for bit.
+  //! (players + 63) / 64 words each. The logits are the CPU backend's, bit for bit.
   void LogOdds(std::span<const std::uint64_t> coalitions, std::size_t answer,
                std::span<double> values);
   //! The logits themselves, [coalition][class].

@@ -40,7 +40,7 @@ class OnnxNetwork final : public ImageNetwork {
   }
 
   std::size_t classes() const override { return classes_; }
-  double operations() const override { return operations_; }
+  double flop_count() const override { return operations_; }
 
   void logits(std::span<const float> images, std::span<float> logits) const override {
     const std::size_t count = images.size() / image_;

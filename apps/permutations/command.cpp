@@ -1,4 +1,4 @@
-#include "apps/permutations/permutations_command.hpp"
+#include "apps/permutations/command.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

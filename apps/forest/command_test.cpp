@@ -1,4 +1,4 @@
-#include "apps/forest/forest_command.hpp"
+#include "apps/forest/command.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "apps/advise/advise_command.hpp"
+#include "apps/advise/command.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace retable::experiments {
 namespace {
 
 // What the artifact measured and what is advised there: a method within a factor of 1.5 of the
-// least error at every measured place, taken over both numbers of background rows.
+// least error at every measured point, taken over both numbers of background rows.
 TEST(Advice, AgreesWithTheMeasurements) {
   const auto table = MeasuredErrors();
   ASSERT_GT(table.size(), 100u);

@@ -1,4 +1,4 @@
-#include "apps/permutations/coalitions_command.hpp"
+#include "apps/permutations/coalitions.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iomanip>

@@ -1,4 +1,4 @@
-#include "apps/advise/advise_command.hpp"
+#include "apps/advise/command.hpp"
 
 #include <CLI/CLI.hpp>
 #include <iomanip>

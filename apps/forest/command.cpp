@@ -1,4 +1,4 @@
-#include "apps/forest/forest_command.hpp"
+#include "apps/forest/command.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Table {
   std::vector<float> values;
   std::size_t rows = 0;
   std::size_t columns = 0;
-  std::vector<std::string> names;  //!< of the features
+  std::vector<std::string> names;  //!< feature names
   std::vector<std::string> target;
   std::vector<double> weights;
 
@@ -247,8 +247,8 @@ std::string Answers(const Forest& forest, const Table& table, const std::vector<
                     bool proba, std::size_t& right) {
   std::ostringstream text;
   text.precision(17);
-  std::vector<double> shares(table.rows * forest.classes);
-  forest.PredictProba(table.values.data(), table.rows, shares.data());
+  std::vector<double> fractions(table.rows * forest.classes);
+  forest.PredictProba(table.values.data(), table.rows, fractions.data());
   const bool numbers = proba || forest.regression;
   if (!numbers || forest.regression) text << "prediction";
   for (std::size_t c = 0; c < forest.classes && proba && !forest.regression; ++c) {
@@ -256,7 +256,7 @@ std::string Answers(const Forest& forest, const Table& table, const std::vector<
   }
   text << "\n";
   for (std::size_t i = 0; i < table.rows; ++i) {
-    const double* mine = shares.data() + i * forest.classes;
+    const double* mine = fractions.data() + i * forest.classes;
     const std::string name = ClassName(
         names, static_cast<std::size_t>(std::max_element(mine, mine + forest.classes) - mine));
     right += !table.target.empty() && table.target[i] == name ? 1 : 0;

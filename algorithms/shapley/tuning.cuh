@@ -1,0 +1,14 @@
+#pragma once
+//! @file
+//! Tuning constants of the family's kernels: H200, 2026-11. Measurements: docs/lab/shapley.
+
+#include <cstddef>
+
+namespace retable::shapley {
+
+constexpr int kThreads = 256;       //!< threads a block, where a warp works alone
+constexpr std::size_t kBlock = 16;  //!< steps that herding looks ahead: launches against idle warps
+constexpr int kTogether = 4;        //!< candidates a warp compares at once: bound by registers
+constexpr std::size_t kChunk = 32;  //!< chosen orders a warp compares them with: one a lane
+
+}  // namespace retable::shapley
