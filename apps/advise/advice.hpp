@@ -22,7 +22,7 @@ struct MeasuredError {
   int per_player;  //!< different coalitions allowed, over features
   const char* method;
   double mse;
-  double seconds;  //!< of an estimate
+  double seconds;  //!< one estimate takes this long
 };
 
 //! All rows of the committed table.
@@ -31,7 +31,7 @@ std::span<const MeasuredError> MeasuredErrors();
 struct Advice {
   std::string method;
   double score = 0;    //!< 1: the best at every near place
-  double seconds = 0;  //!< of an estimate at the nearest place
+  double seconds = 0;  //!< one estimate takes this long at the nearest measured place
 };
 
 //! Methods from the best to the worst. `background` 0: both numbers of rows alike. Methods that

@@ -18,7 +18,7 @@ namespace retable::experiments::treeshap {
 //! What a model wants of a file.
 struct WantedColumns {
   std::size_t count = 0;            //!< features
-  std::vector<std::string> names;   //!< of the features, or none
+  std::vector<std::string> names;   //!< feature names, or none
   std::vector<std::string> ignore;  //!< columns of the file to leave out, as the target
 };
 

@@ -46,9 +46,9 @@ struct Summary {
   std::int64_t n = 0;         //!< samples that are numbers
   std::int64_t failures = 0;  //!< NaN samples
   double median, ci_low, ci_high;
-  IntervalMethod method = IntervalMethod::kNone;  //!< of the median's interval
+  IntervalMethod method = IntervalMethod::kNone;  //!< method of the median's interval
   double mean;
-  double std;  //!< of the sample (divisor n - 1)
+  double std;  //!< sample standard deviation (divisor n - 1)
   double min, max;
   std::int64_t mild = 0;    //!< beyond 1.5 interquartile ranges from the quartiles, not severe
   std::int64_t severe = 0;  //!< beyond 3
