@@ -221,8 +221,4 @@ void CsvWriter::Row(const std::vector<std::string>& fields) {
   EndRow();
 }
 
-void CsvWriter::Comment(std::string_view text) {
-  out_ << "# " << text << '\n';
-}
-
 }  // namespace retable::harness

@@ -69,8 +69,6 @@ class CsvWriter {
   CsvWriter& Field(std::int64_t value);
   void EndRow();
   void Row(const std::vector<std::string>& fields);
-  //! A comment line; the text must not contain a line break.
-  void Comment(std::string_view text);
 
  private:
   void Put(const std::string& field);

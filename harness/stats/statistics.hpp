@@ -78,10 +78,6 @@ Interval PairedRatio(std::span<const PairedBlock> blocks, std::uint64_t seed);
 //! median(a) / median(b) with its 95 % interval, for samples that were not taken in pairs.
 Interval RatioOfMedians(std::span<const double> a, std::span<const double> b, std::uint64_t seed);
 
-//! Blocks of an ABBA sequence: samples of A and of B in the order they were taken, runs 2i and
-//! 2i + 1 of either side belonging to block i. The surplus of the longer side is left out.
-std::vector<PairedBlock> AbbaBlocks(std::span<const double> a, std::span<const double> b);
-
 //! Drift: median of the last third over median of the first third, minus 1 (samples in the order
 //! they were taken). 0 for fewer than nine samples, too few to tell.
 double Drift(std::span<const double> samples);
