@@ -8,19 +8,15 @@
 //!       if (io.Has("note", true)) io("note", c.note);  // older files have none
 //!     }
 //!
-//! A struct with such a list converts to and from JSON, alone and in vectors and maps. NaN and
-//! infinities are the texts "nan", "inf", "-inf" (JSON has none).
+//! A struct with such a list converts to and from JSON, alone and in vectors and maps.
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "harness/plan/cell_json.hpp"
+#include "harness/plan/value_json.hpp"
 
 namespace retable::harness {
-
-nlohmann::json NumberToJson(double value);
-double NumberFromJson(const nlohmann::json& json);
 
 template <class Json>
 class JsonWriter {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/atomic_file.hpp"
+#include "harness/plan/cell_json.hpp"
 #include "harness/plan/json_fields.hpp"
 
 namespace retable::harness {
