@@ -51,7 +51,7 @@ struct CudaTimingOptions {
 };
 
 struct CudaTimingResult {
-  TimingResult timing;  //!< seconds per body, with the clock of each sample
+  TimingResult timing;             //!< seconds per body, with the clock of each sample
   std::int64_t flushed_bytes = 0;  //!< overwritten before each sample; 0 when not cold
   GpuState before, after;          //!< empty where the management library is missing
 };
