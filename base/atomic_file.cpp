@@ -151,6 +151,14 @@ std::string ReadWhole(const fs::path& path) {
   return bytes;
 }
 
+std::string ReadOrEmpty(const fs::path& path) {
+  try {
+    return ReadWhole(path);
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+}
+
 FileLock::FileLock(const fs::path& path) {
   std::error_code ignored;
   fs::create_directories(path.parent_path(), ignored);

@@ -20,10 +20,9 @@ class FileError : public std::runtime_error {
 };
 
 //! Writes to a file without a name in the folder of `path` (where the file system has no such
-//! files: under a temporary name); Commit syncs it, gives it its name in one step
-//! and syncs the folder. Without
-//! Commit, or if the process is killed, nothing is there and what `path` held stays. A link is
-//! followed; a device or a pipe (/dev/stdout) is written directly.
+//! files: under a temporary name); Commit syncs it, gives it its name in one step and syncs the
+//! folder. Without Commit, or if the process is killed, nothing is there and what `path` held
+//! stays. A link is followed; a device or a pipe (/dev/stdout) is written directly.
 class AtomicFile {
  public:
   //! Makes the folder. @throws FileError, as Write and Commit do
@@ -62,6 +61,8 @@ void WriteAtomically(const std::filesystem::path& path, std::string_view bytes);
 
 //! The bytes of a file. @throws std::runtime_error naming the path and why
 std::string ReadWhole(const std::filesystem::path& path);
+//! The same; empty where the file cannot be read (/proc, /sys, what older runs do not have).
+std::string ReadOrEmpty(const std::filesystem::path& path);
 
 //! Holds an exclusive lock on a file while it lives (flock: released when the process dies).
 class FileLock {

@@ -8,8 +8,8 @@ if(NOT RETABLE_SANITIZE)
   endforeach()
 endif()
 if(RETABLE_FUZZ)
-  set(harness_sources base/glob.cpp)
-  foreach(source files_fuzz plan/cell_json report/csv config/experiment report/claim
+  set(harness_sources base/glob.cpp base/atomic_file.cpp)
+  foreach(source files_fuzz plan/cell_json plan/value_json report/csv config/experiment report/claim
           config/claim_syntax config/schema config/toml_tree report/paper_cells config/suggest)
     list(APPEND harness_sources harness/${source}.cpp)
   endforeach()

@@ -42,7 +42,7 @@ struct AlgorithmInfo {
 //! One concrete data set, after groups such as "cc18" were expanded.
 struct DatasetInfo {
   std::string name;    //!< "iris", "openml-61", "normal(1000,1)"; synthetic ones say so
-  std::string sha256;  //!< of the data (generators: of their definition); empty when absent
+  std::string sha256;  //!< hash of the data or a generator's definition; empty when absent
   bool present = false;
   std::string reason;  //!< why it is absent
   std::int64_t rows = 0;
@@ -82,8 +82,8 @@ struct Metric {
 //! Work that a timed body must do, as its method declares it. Held against what the machine can do
 //! at best (harness/roofline/ceilings.hpp) it says how much there is left to gain.
 struct Cost {
-  std::string ceiling;   //!< what bounds it: "copy", "read", "gather", "atomics", "FMA fp64", ...
-  double amount = 0;     //!< in one run: bytes (copy: read and written), accesses or operations
+  std::string ceiling;  //!< what bounds it: "copy", "read", "gather", "atomics", "FMA fp64", ...
+  double amount = 0;    //!< work of one run: bytes (copy: read and written), accesses or operations
   bool parallel = true;  //!< CPU: on all allowed processors; false: on one
 };
 
@@ -111,8 +111,7 @@ struct Outcome {
   std::vector<Curve> curves;
   Verification verification;
   Values facts;  //!< shown with the row: threads, isa, library versions, bytes, "columns"
-  std::vector<Cost>
-      costs;  //!< of the metric "time", which is in seconds; the largest fraction binds
+  std::vector<Cost> costs;  //!< work behind the metric "time" (seconds); the largest fraction binds
   std::map<std::string, std::string> attachments;  //!< file suffix -> content, kept beside the cell
 };
 

@@ -34,16 +34,17 @@ struct Table {
   std::vector<float> values;
   std::size_t rows = 0;
   std::size_t columns = 0;
-  std::vector<std::string> names;  //!< feature names
+  std::vector<std::string> feature_names;
   std::vector<std::string> target;
   std::vector<double> weights;
 
   FeatureMatrix matrix() const { return {values.data(), rows, columns}; }
   //! Makes the column called `name` the rows' weights.
   void TakeWeights(const std::string& name) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) throw std::invalid_argument("no column " + name + " for weights");
-    const auto at = static_cast<std::size_t>(found - names.begin());
+    const auto found = std::find(feature_names.begin(), feature_names.end(), name);
+    if (found == feature_names.end())
+      throw std::invalid_argument("no column " + name + " for weights");
+    const auto at = static_cast<std::size_t>(found - feature_names.begin());
     std::vector<float> rest;
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i % columns == at) {
@@ -53,7 +54,7 @@ struct Table {
       }
     }
     values = std::move(rest);
-    names.erase(found);
+    feature_names.erase(found);
     --columns;
   }
 };
@@ -75,7 +76,7 @@ Table FromFrame(const datasets::Frame& frame) {
   table.rows = static_cast<std::size_t>(frame.rows);
   table.columns = frame.columns.size();
   table.values = frame.RowMajor();
-  for (const datasets::Column& column : frame.columns) table.names.push_back(column.name);
+  for (const datasets::Column& column : frame.columns) table.feature_names.push_back(column.name);
   for (std::size_t i = 0; frame.target && i < table.rows; ++i) {
     table.target.push_back(ValueName(*frame.target, i));
   }
@@ -109,7 +110,7 @@ Table ReadCsv(const std::string& path, const std::string& target, bool with_targ
   table.columns = none - (with_target ? 1 : 0);
   table.rows = csv.rows.size();
   for (std::size_t i = 0; i < none; ++i) {
-    if (i != at) table.names.push_back(csv.header[i]);
+    if (i != at) table.feature_names.push_back(csv.header[i]);
   }
   for (const harness::CsvRow& row : csv.rows) {
     for (std::size_t i = 0; i < row.fields.size(); ++i) {
@@ -228,7 +229,7 @@ int Fit(Arguments& a, std::ostream& out) {
   const auto start = std::chrono::steady_clock::now();
   const auto fitted = trainer->fit(table.matrix(), targets, a.options);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  WriteModel(a, fitted->host(), learned, table.names, file);
+  WriteModel(a, fitted->host(), learned, table.feature_names, file);
   out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.columns
       << " features, "
       << (a.regression ? std::string("regression")

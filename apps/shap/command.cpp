@@ -150,14 +150,14 @@ bool Knows(const MethodInfo& method, const std::string& parameter) {
                      [&](const auto& p) { return p.name == parameter; });
 }
 
-// Why the GPU cannot do what is asked; empty where it can.
-std::string WhyNoGpu(const std::string& name, const MethodInfo* cuda_method, const Arguments& a) {
-  if (cuda_method == nullptr) return name + " has no CUDA twin in this program";
+// Why the GPU cannot do what is asked for; empty where it can.
+std::string WhyNoGpu(const std::string& name, const MethodInfo* on_gpu, const Arguments& a) {
+  if (on_gpu == nullptr) return name + " has no CUDA backend in this program";
   if (a.index != "shapley") return "Banzhaf values are computed on the processor";
   if (a.precision == "double" && name == "Quadrature") {
     return "--precision double is computed on the processor";
   }
-  if (a.gpus > 1 && !Knows(*cuda_method, "gpus")) return name + " works on one GPU";
+  if (a.gpus > 1 && !Knows(*on_gpu, "gpus")) return name + " works on one GPU";
   const harness::CudaPlatform cuda = harness::QueryCuda();
   if (cuda.devices.empty()) return cuda.why;
   const auto here = static_cast<std::int64_t>(cuda.devices.size());
@@ -180,12 +180,12 @@ std::unique_ptr<TreeExplainer> MakeOn(Device device, const MethodInfo& method, c
   return Registry<TreeExplainer>::Instance().Make(method.name, device, given);
 }
 
-// The method on the device asked for. "auto" takes the GPU where there is one, the method has a
-// CUDA implementation and the model is within its limits.
+// The method on the device asked for. "auto" takes a GPU where the method has a CUDA backend, there
+// is a GPU and the model is within its limits.
 std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments& a, Job& job) {
   const auto& registry = Registry<TreeExplainer>::Instance();
-  const MethodInfo* cuda_method = registry.Find(name, Device::kCuda);
-  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, cuda_method, a);
+  const MethodInfo* on_gpu = registry.Find(name, Device::kCuda);
+  const std::string why = a.device == "cpu" ? "--device cpu" : WhyNoGpu(name, on_gpu, a);
   if (!why.empty() && (a.device == "cuda" || a.gpus > 1)) throw std::invalid_argument(why);
   job.method = name;
   job.device = why.empty() ? "cuda" : "cpu";
@@ -194,7 +194,7 @@ std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments
   };
   if (!why.empty()) return std::make_shared<FallbackExplainer>(on_cpu(), nullptr);
   return std::make_shared<FallbackExplainer>(
-      MakeOn(Device::kCuda, *cuda_method, a),
+      MakeOn(Device::kCuda, *on_gpu, a),
       a.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
 }
 

@@ -465,7 +465,7 @@ TEST_F(ShapCommand, SaysWhyThereIsNoGpu) {
   EXPECT_NE(err_.str().find("CUDA"), std::string::npos) << err_.str();
   Refuses(Explain("forest.json", "rows.csv", {"--gpus", "2"}), {"--device cpu"});
 #else
-  GTEST_SKIP() << "this build has CUDA twins";
+  GTEST_SKIP() << "this build has CUDA backends";
 #endif
 }
 

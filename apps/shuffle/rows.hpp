@@ -14,7 +14,7 @@ struct RowsRequest {
   std::uint64_t seed = 1;
   std::size_t row_bytes = 0;          //!< 0: lines
   std::uint64_t header = 0;           //!< lines (or rows) that stay in front
-  std::optional<std::uint64_t> take;  //!< rows of a sample without replacement; none: all rows
+  std::optional<std::uint64_t> take;  //!< sample size, without replacement; none: all rows
 };
 
 //! `content` with its rows in the order of the seed. A last line without a line end gets one; line

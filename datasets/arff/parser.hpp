@@ -32,7 +32,7 @@
 namespace retable::datasets {
 
 struct ArffOptions {
-  std::string file = "arff";  //!< for messages
+  std::string file = "arff";  //!< name in messages
   //! A hostile file of a few bytes may announce billions of values: more cells than this is an
   //! error.
   std::int64_t max_cells = std::int64_t{1} << 31;

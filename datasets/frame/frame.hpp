@@ -41,8 +41,9 @@ struct Column : ColumnInfo {
   std::span<const float> values;         //!< always there; NaN is missing
   std::span<const std::uint8_t> codes8;  //!< equal to values, or empty
   std::span<const std::uint16_t>
-      codes16;                   //!< equal to values, or empty (also when codes8 is there)
-  std::span<const double> wide;  //!< where float32 loses whole numbers or dates, or empty
+      codes16;  //!< equal to values, or empty (also when codes8 is there)
+  std::span<const double>
+      wide;  //!< empty, or the values that float32 would round (whole numbers, dates)
   std::int64_t missing = 0;
 
   //! The value in float64. Precondition: row is in range.
@@ -55,7 +56,7 @@ struct Column : ColumnInfo {
 struct Frame {
   std::string name;      //!< resolvable by Catalog: "iris", "openml-61", "synthetic normal(0,1)"
   std::string origin;    //!< "embedded", "openml 61", "generator"
-  std::string sha256;    //!< of the file's text; of its definition for a generator
+  std::string sha256;    //!< hash of the file's text, or of a generator's definition
   bool complete = true;  //!< false: a subset of the published data
   std::int64_t rows = 0;
   std::vector<Column> columns;   //!< features only, in file order

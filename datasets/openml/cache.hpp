@@ -35,8 +35,8 @@ struct CacheRecord {
   std::string version;
   std::string licence;
   std::string file;     //!< relative to openml/
-  std::string md5;      //!< of the ARFF text
-  std::string sha256;   //!< of the ARFF text
+  std::string md5;      //!< hash of the ARFF text
+  std::string sha256;   //!< hash of the ARFF text
   std::string pinned;   //!< "pinned" when the registry's SHA-256 agrees, "" when it has none
   std::string source;   //!< server it came from
   std::string fetched;  //!< UTC, ISO 8601

@@ -26,7 +26,7 @@ namespace retable::datasets {
 struct TestRequest {
   std::string path;
   std::string head;       //!< the whole request
-  long range_start = -1;  //!< of "Range: bytes=N-"
+  long range_start = -1;  //!< N in "Range: bytes=N-", or -1
   int number = 0;         //!< how many requests for this path came before
 };
 

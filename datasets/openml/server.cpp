@@ -88,7 +88,7 @@ struct ApiAnswer {
   bool good = false;
   bool again = false;
   bool not_found = false;
-  bool unknown_path = false;  //!< of a server with another version of the API
+  bool unknown_path = false;  //!< the server has another version of the API
 };
 
 ApiAnswer JudgeAnswer(const HttpResponse& r, std::string text) {

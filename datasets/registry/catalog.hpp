@@ -38,8 +38,8 @@ struct FetchOptions {
 struct Member {
   std::string name;    //!< unique and resolvable: "iris", "mnist_784", "openml-37",
                        //!< "synthetic normal(1000,1)"
-  std::string title;   //!< for people: OpenML's own name where that differs
-  std::string sha256;  //!< of the data's text or definition; empty when absent
+  std::string title;   //!< display name: OpenML's own where that differs
+  std::string sha256;  //!< hash of the text or definition; empty when absent
   bool present = false;
   std::string reason;        //!< why it is absent
   std::int64_t rows = 0;     //!< 0 for a stream of any length; as published when absent

@@ -14,7 +14,7 @@ namespace {
 struct Source {
   const char* name;
   const char* file;
-  const char* target_file;  //!< where the target has a file of its own
+  const char* target_file;  //!< the target's own file, or nullptr
   char separator;
   bool header;  //!< first line: rows, columns, class names
   std::vector<std::string> features;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "algorithms/common/registry.hpp"
@@ -22,22 +23,25 @@ std::vector<harness::DatasetInfo> ResolveData(const std::string& name);
 //! The data set of a cell. `rows` and `seed` matter to generators only.
 datasets::Frame LoadData(const std::string& name, std::int64_t rows = 0, std::uint64_t seed = 0);
 
-//! All methods behind an interface, CPU and CUDA backends joined by name.
+//! All methods behind an interface by name; CPU and CUDA backends are joined, CPU first. The order
+//! does not depend on the order of registration, which is that of linking.
 template <class Interface>
 std::vector<harness::AlgorithmInfo> ListMethods() {
+  auto methods = Registry<Interface>::Instance().Methods();
+  std::sort(methods.begin(), methods.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.name, a.device) < std::tie(b.name, b.device);
+  });
   std::vector<harness::AlgorithmInfo> all;
-  for (const auto& method : Registry<Interface>::Instance().Methods()) {
-    auto known = std::find_if(all.begin(), all.end(),
-                              [&](const auto& info) { return info.name == method.name; });
-    if (known == all.end()) {
+  for (const auto& method : methods) {
+    if (all.empty() || all.back().name != method.name) {
       all.push_back({method.name, {}, {}, method.summary, method.citation});
-      known = all.end() - 1;
     }
-    known->devices.emplace_back(DeviceName(method.device));
+    harness::AlgorithmInfo& info = all.back();
+    info.devices.emplace_back(DeviceName(method.device));
     for (const auto& p : method.parameters) {
-      const bool there = std::any_of(known->parameters.begin(), known->parameters.end(),
+      const bool known = std::any_of(info.parameters.begin(), info.parameters.end(),
                                      [&](const auto& spec) { return spec.name == p.name; });
-      if (!there) known->parameters.push_back({p.name, p.fallback, p.help});
+      if (!known) info.parameters.push_back({p.name, p.fallback, p.help});
     }
   }
   return all;

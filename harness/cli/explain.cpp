@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/atomic_file.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/config/toml_tree.hpp"
-#include "harness/machine/host_info.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
 #include "harness/run/store.hpp"
@@ -72,7 +72,7 @@ void WriteConfig(const CellRecord& record, std::ostream& out) {
 }
 
 void WriteCosts(const CellRecord& record, const std::string& folder, std::ostream& out) {
-  const auto ceilings = CeilingsFromJson(ReadText(folder + "/ceilings.json"));
+  const auto ceilings = CeilingsFromJson(ReadOrEmpty(folder + "/ceilings.json"));
   for (const Cost& cost : record.outcome.costs) {
     out << fmt::format("must do     {:.4g} ({})\n", cost.amount, cost.ceiling);
   }

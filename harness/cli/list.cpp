@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -19,11 +20,13 @@ struct ListFlags {
 };
 
 void ListProtocols(std::ostream& out) {
-  for (const auto& protocol : Protocols()) {
-    out << fmt::format("{}: {}\n", protocol->name(), protocol->summary());
+  std::map<std::string, const Protocol*> by_name;
+  for (const auto& protocol : Protocols()) by_name[protocol->name()] = protocol.get();
+  for (const auto& [name, protocol] : by_name) {
+    out << fmt::format("{}: {}\n", name, protocol->summary());
     for (const auto& info : protocol->algorithms()) {
-      out << fmt::format("  {:22} {:10} {}\n", info.name, fmt::join(info.devices, ","),
-                         info.summary);
+      out << fmt::format("  {:22} {:10} {}\n", info.name,
+                         fmt::format("{}", fmt::join(info.devices, ",")), info.summary);
     }
   }
 }

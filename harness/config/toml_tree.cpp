@@ -4,9 +4,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "base/atomic_file.hpp"
 
 namespace retable::harness {
 namespace {
@@ -145,13 +144,13 @@ TomlTree ParseToml(const std::string& text, const std::string& name) {
 }
 
 TomlTree ReadToml(const std::string& path, const std::string& shown_name) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
+  std::string text;
+  try {
+    text = ReadWhole(path);
+  } catch (const std::runtime_error&) {
     throw ConfigError({shown_name, 0, 0}, "cannot be read; check that it is a file and exists");
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ParseToml(text.str(), shown_name);
+  return ParseToml(text, shown_name);
 }
 
 }  // namespace retable::harness

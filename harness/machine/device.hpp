@@ -30,9 +30,9 @@ struct CudaDevice {
 };
 
 struct CudaPlatform {
-  bool compiled = false;    //!< with the CUDA backends
+  bool compiled = false;    //!< CUDA backends are in this build
   int driver_version = 0;   //!< highest CUDA the driver knows, 13000 = 13.0; 0 without a driver
-  int runtime_version = 0;  //!< of the CUDA runtime linked in
+  int runtime_version = 0;  //!< linked CUDA runtime
   std::vector<CudaDevice> devices;
   std::string why;  //!< why there is no device; empty when there is
 };

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
+#include "base/atomic_file.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::harness {
@@ -56,7 +56,7 @@ std::vector<std::string> NotableOf(std::string_view flags) {
 }
 
 std::string Line(const std::string& path) {
-  return std::string(Trim(ReadText(path)));
+  return std::string(Trim(ReadOrEmpty(path)));
 }
 
 double NumberIn(const std::string& text) {
@@ -102,7 +102,7 @@ std::string ReadContainer() {
 }
 
 std::string ReadVirtualisation() {
-  const std::string cpuinfo = ReadText("/proc/cpuinfo");
+  const std::string cpuinfo = ReadOrEmpty("/proc/cpuinfo");
   if (cpuinfo.find(" hypervisor") == std::string::npos) return "";
   const std::string vendor = Line("/sys/class/dmi/id/sys_vendor");
   return vendor.empty() ? "virtual machine" : "virtual machine (" + vendor + ")";
@@ -110,7 +110,7 @@ std::string ReadVirtualisation() {
 
 // cgroup v2's "max 100000" or "150000 100000", else v1's two files.
 double ReadQuota() {
-  std::istringstream two(ReadText("/sys/fs/cgroup/cpu.max"));
+  std::istringstream two(ReadOrEmpty("/sys/fs/cgroup/cpu.max"));
   std::string quota, period;
   if (!(two >> quota >> period)) {
     quota = Line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
@@ -133,22 +133,15 @@ void ReadSystem(HostInfo& facts) {
   if (uname(&names) == 0) {
     facts.kernel = std::string(names.sysname) + " " + names.release + " " + names.machine;
   }
-  facts.distribution = ParseOsRelease(ReadText("/etc/os-release"), "PRETTY_NAME");
+  facts.distribution = ParseOsRelease(ReadOrEmpty("/etc/os-release"), "PRETTY_NAME");
   facts.container = ReadContainer();
   facts.virtualisation = ReadVirtualisation();
-  facts.huge_pages = Chosen(ReadText("/sys/kernel/mm/transparent_hugepage/enabled"));
+  facts.huge_pages = Chosen(ReadOrEmpty("/sys/kernel/mm/transparent_hugepage/enabled"));
   facts.address_randomisation = Line("/proc/sys/kernel/randomize_va_space");
   if (getloadavg(facts.load.data(), 3) != 3) facts.load = {};
 }
 
 }  // namespace
-
-std::string ReadText(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  return text.str();
-}
 
 CpuFacts ParseCpuInfo(std::string_view cpuinfo) {
   CpuFacts facts;
@@ -218,14 +211,14 @@ int AllowedProcessors() {
 
 HostInfo ReadHostInfo() {
   HostInfo facts;
-  facts.cpu = ParseCpuInfo(ReadText("/proc/cpuinfo"));
+  facts.cpu = ParseCpuInfo(ReadOrEmpty("/proc/cpuinfo"));
   facts.allowed = AllowedProcessors();
   facts.quota = ReadQuota();
   facts.caches = ReadCaches();
   facts.governor = Line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   facts.max_mhz = NumberIn(Line("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")) / 1000;
   facts.turbo = ReadTurbo();
-  const std::string meminfo = ReadText("/proc/meminfo");
+  const std::string meminfo = ReadOrEmpty("/proc/meminfo");
   facts.memory_bytes = ParseMemInfo(meminfo, "MemTotal");
   facts.available_bytes = ParseMemInfo(meminfo, "MemAvailable");
   facts.memory_limit_bytes = ReadMemoryLimit(facts.memory_bytes);

@@ -45,12 +45,12 @@ struct HostInfo {
   CpuFacts cpu;
   int allowed = 0;   //!< logical processors that this process may use (affinity)
   double quota = 0;  //!< processors' worth of time that a control group grants; 0: no limit
-  std::vector<CacheFacts> caches;  //!< of processor 0
+  std::vector<CacheFacts> caches;  //!< processor 0's
   std::string governor;            //!< frequency governor of processor 0
   double max_mhz = 0;
   std::string turbo;  //!< "on", "off", or empty
   std::int64_t memory_bytes = 0, available_bytes = 0;
-  std::int64_t memory_limit_bytes = 0;  //!< of the control group; 0: no limit
+  std::int64_t memory_limit_bytes = 0;  //!< the control group's; 0: no limit
   std::string kernel, distribution, container, virtualisation;
   std::string huge_pages;  //!< transparent huge pages: "always", "madvise", "never"
   std::string address_randomisation;
@@ -61,8 +61,5 @@ HostInfo ReadHostInfo();
 
 //! Logical processors that this process may use; at least 1.
 int AllowedProcessors();
-
-//! The file's text, or nothing at all when it cannot be read. For small files of /proc and /sys.
-std::string ReadText(const std::string& path);
 
 }  // namespace retable::harness

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/atomic_file.hpp"
+
 namespace retable::harness {
 namespace {
 
@@ -35,7 +37,7 @@ TEST(Machine, NothingToRead) {
   EXPECT_EQ(ParseCpuInfo("no colon here").threads, 0);
   EXPECT_EQ(ParseMemInfo("", "MemTotal"), 0);
   EXPECT_EQ(ParseOsRelease("", "PRETTY_NAME"), "");
-  EXPECT_EQ(ReadText("/nowhere/at/all"), "");
+  EXPECT_EQ(ReadOrEmpty("/nowhere/at/all"), "");
 }
 
 TEST(Machine, SmallParsers) {

@@ -8,7 +8,7 @@
 #include "base/sha256.hpp"
 #include "harness/config/suggest.hpp"
 #include "harness/plan/cell_json.hpp"
-#include "harness/report/table.hpp"
+#include "harness/plan/tidy_columns.hpp"
 
 namespace retable::harness {
 namespace {
@@ -162,7 +162,10 @@ std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& dat
   if (cell.device == "cuda" && !devices.cuda_built) return "this build has no CUDA";
   if (cell.device == "cuda" && !devices.cuda) return NeedsCuda(devices.cuda_reason);
   if (cell.device == "cpu" && !devices.cpu) return "CPU rows were not asked for (--device cuda)";
-  if (!has_backend) return info.name + " has no " + cell.device + " twin in this build";
+  if (!has_backend) {
+    return info.name + " has no " + (cell.device == "cuda" ? "CUDA" : "CPU") +
+           " backend in this build";
+  }
   if (!data.present) return NeedsData(data);
   return protocol.unsupported(cell);
 }

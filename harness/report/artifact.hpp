@@ -43,7 +43,7 @@ struct Artifact {
   std::map<std::string, std::string>
       dataset_notes;                   //!< why one is absent, or what it stands in for
   std::vector<ProfileNames> profiles;  //!< empty in folders of older programs
-  std::vector<Ceiling> ceilings;       //!< of the machine of the run; empty when not measured
+  std::vector<Ceiling> ceilings;       //!< the run's machine; empty when not measured
   std::string folder;                  //!< the results folder
 
   //! Path of a file of this artifact: Path("tidy.csv").

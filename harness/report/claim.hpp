@@ -80,7 +80,7 @@ struct Figure {
 
 struct ClaimResult {
   ClaimVerdict verdict = ClaimVerdict::kNoData;
-  std::string reason;           //!< where an `all` fails, or what is missing; may be empty
+  std::string reason;           //!< failing cell of an `all`, or what is missing; may be empty
   std::vector<Figure> figures;  //!< each cell once, in the order of reading
 };
 

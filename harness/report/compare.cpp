@@ -8,8 +8,8 @@
 #include <ostream>
 #include <set>
 
+#include "base/atomic_file.hpp"
 #include "harness/machine/environment.hpp"
-#include "harness/machine/host_info.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
 #include "harness/stats/noise.hpp"
@@ -104,7 +104,7 @@ class Comparer {
 };
 
 nlohmann::json EnvironmentOf(const std::string& folder) {
-  return nlohmann::json::parse(ReadText(folder + "/environment.json"), nullptr, false);
+  return nlohmann::json::parse(ReadOrEmpty(folder + "/environment.json"), nullptr, false);
 }
 
 void PrintEnvironments(const std::string& a, const std::string& b, std::ostream& out) {

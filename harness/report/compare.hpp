@@ -23,7 +23,7 @@ namespace retable::harness {
 struct ComparedMetric {
   std::string experiment, cell, metric, unit;
   double old_median = 0, new_median = 0;
-  Interval ratio{};  //!< of the times, new / old; a rate's is inverted so that above 1 is slower
+  Interval ratio{};  //!< new time / old time; a rate's is inverted so that above 1 is slower
   Significance significance = Significance::kAmbiguous;
 };
 

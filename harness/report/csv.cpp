@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <set>
-#include <sstream>
 
+#include "base/atomic_file.hpp"
 #include "harness/config/suggest.hpp"
 
 namespace retable::harness {
@@ -154,15 +150,13 @@ CsvTable ParseCsv(std::string_view text, std::string file) {
 }
 
 CsvTable ReadCsv(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in && std::filesystem::is_directory(path)) errno = EISDIR;
-  if (in && errno == 0) text << in.rdbuf();
-  if (!in.is_open() || in.bad() || errno == EISDIR) {
-    throw CsvError("cannot read " + path + ": " + std::strerror(errno));
+  std::string text;
+  try {
+    text = ReadWhole(path);
+  } catch (const std::runtime_error& problem) {
+    throw CsvError(problem.what());
   }
-  return ParseCsv(text.str(), path);
+  return ParseCsv(text, path);
 }
 
 std::string FormatNumber(double value) {
@@ -225,10 +219,6 @@ void CsvWriter::EndRow() {
 void CsvWriter::Row(const std::vector<std::string>& fields) {
   for (const std::string& field : fields) Field(field);
   EndRow();
-}
-
-void CsvWriter::Comment(std::string_view text) {
-  out_ << "# " << text << '\n';
 }
 
 }  // namespace retable::harness

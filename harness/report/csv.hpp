@@ -28,7 +28,7 @@ class CsvError : public std::runtime_error {
 
 struct CsvRow {
   std::vector<std::string> fields;  //!< as many as the header has
-  std::int64_t line = 0;            //!< where the row begins; from 1
+  std::int64_t line = 0;            //!< first line of the row, from 1
 };
 
 struct CsvTable {
@@ -69,8 +69,6 @@ class CsvWriter {
   CsvWriter& Field(std::int64_t value);
   void EndRow();
   void Row(const std::vector<std::string>& fields);
-  //! A comment line; the text must not contain a line break.
-  void Comment(std::string_view text);
 
  private:
   void Put(const std::string& field);

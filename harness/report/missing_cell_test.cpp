@@ -8,7 +8,7 @@ namespace {
 // A protocol of one method, so that experiments can be expanded without a family.
 class Toy final : public Protocol {
  public:
-  std::string name() const override { return "toy/absence"; }
+  std::string name() const override { return "toy/missing_cell"; }
   std::string family() const override { return "toy"; }
   std::string summary() const override { return ""; }
   std::vector<AlgorithmInfo> algorithms() const override {
@@ -26,7 +26,7 @@ Experiment Sizes(const std::vector<std::int64_t>& sizes) {
   Experiment e;
   e.id = "toy/sizes";
   e.family = "toy";
-  e.protocol = "toy/absence";
+  e.protocol = "toy/missing_cell";
   e.datasets = {{"sequence", {}}};
   e.axes = {{"w", {sizes.begin(), sizes.end()}}};
   e.axis_positions["w"] = {};
@@ -42,7 +42,7 @@ Experiment Sizes(const std::vector<std::int64_t>& sizes) {
 }
 
 TEST(NamesOf, ExpandsAProfileWithoutItsData) {
-  if (Protocols().empty() || Protocols().back()->name() != "toy/absence") {
+  if (Protocols().empty() || Protocols().back()->name() != "toy/missing_cell") {
     Protocols().push_back(std::make_unique<Toy>());
   }
   const ProfileNames names = NamesOf(Sizes({8, 26}), "paper", {});
@@ -64,9 +64,9 @@ ArtifactCell Planned(const std::string& label, const std::string& not_run) {
 }
 
 // What `Planned` rows and these names say of a cell in column "t".
-class AbsenceOf : public testing::Test {
+class MissingCellsOf : public testing::Test {
  protected:
-  AbsenceOf() {
+  MissingCellsOf() {
     artifact.id = "toy/t";
     artifact.profile = "quick";
     artifact.table.columns.resize(1);
@@ -95,7 +95,7 @@ class AbsenceOf : public testing::Test {
   std::vector<PublishedCell> published;
 };
 
-TEST_F(AbsenceOf, SaysWhatBringsTheValue) {
+TEST_F(MissingCellsOf, SaysWhatBringsTheValue) {
   EXPECT_EQ(Cell("2^20"), "needs a CUDA device: no driver");
   EXPECT_EQ(Cell("2^26"),
             "needs rows of the paper profile: build/retable run toy/t --profile paper");
@@ -108,7 +108,7 @@ TEST_F(AbsenceOf, SaysWhatBringsTheValue) {
             "needs the published data: synthetic small stands in for small: fetch x");
 }
 
-TEST_F(AbsenceOf, AsksForTheSpellingOnlyOfNamesThatNoProfileHas) {
+TEST_F(MissingCellsOf, AsksForTheSpellingOnlyOfNamesThatNoProfileHas) {
   EXPECT_EQ(Cell("2^27"), "no profile has a row \"2^27\" (did you mean \"2^20\"?)");
   EXPECT_EQ(Cell("2^26", "tt"), "no profile has a column \"tt\" (did you mean \"t\"?)");
   PublishedCell cell;
@@ -121,7 +121,7 @@ TEST_F(AbsenceOf, AsksForTheSpellingOnlyOfNamesThatNoProfileHas) {
   EXPECT_EQ(Cell("2^27"), "not in this profile");  // a folder of an older program
 }
 
-TEST_F(AbsenceOf, KnowsWhereAPatternWouldMatch) {
+TEST_F(MissingCellsOf, KnowsWhereAPatternWouldMatch) {
   EXPECT_EQ(Pattern("2^26*"),
             "needs rows of the paper profile: build/retable run toy/t --profile paper");
   artifact.profile = "paper";

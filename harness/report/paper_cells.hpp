@@ -36,7 +36,7 @@ struct PublishedCell {
   double tolerance = 0.1;
   bool absolute = false;  //!< the tolerance is in the value's unit
   std::string page, table, note;
-  std::int64_t line = 0;  //!< of the file
+  std::int64_t line = 0;  //!< line number in the file
 
   //! The tolerance in the value's unit; 0 without a value.
   double Margin() const;

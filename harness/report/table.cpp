@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
 #include <sstream>
 
+#include "harness/plan/tidy_columns.hpp"
 #include "harness/report/csv.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
 #include "harness/stats/statistics.hpp"
@@ -297,12 +297,6 @@ std::string TableCsv(const Table& table) {
 
 namespace {
 
-constexpr std::array<const char*, 5> kTidyBefore = {"experiment", "algorithm", "label", "device",
-                                                    "dataset"};
-constexpr std::array<const char*, 16> kTidyAfter = {
-    "metric", "unit", "status", "n",        "median", "ci_low", "ci_high", "mean",
-    "std",    "min",  "max",    "failures", "reason", "key",    "share",   "ceiling"};
-
 std::string AxisText(const CellConfig& cell, const std::string& axis) {
   const auto found = cell.axes.find(axis);
   return found == cell.axes.end() ? "" : ValueText(found->second);
@@ -338,18 +332,12 @@ void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& ce
 
 }  // namespace
 
-bool IsTidyColumn(const std::string& name) {
-  const auto same = [&](const char* column) { return name == column; };
-  return std::any_of(kTidyBefore.begin(), kTidyBefore.end(), same) ||
-         std::any_of(kTidyAfter.begin(), kTidyAfter.end(), same);
-}
-
 std::string TidyCsv(const Artifact& artifact) {
   std::ostringstream text;
   CsvWriter csv(text);
-  std::vector<std::string> header(kTidyBefore.begin(), kTidyBefore.end());
+  std::vector<std::string> header(kTidyColumnsBeforeAxes.begin(), kTidyColumnsBeforeAxes.end());
   header.insert(header.end(), artifact.axes.begin(), artifact.axes.end());
-  header.insert(header.end(), kTidyAfter.begin(), kTidyAfter.end());
+  header.insert(header.end(), kTidyColumnsAfterAxes.begin(), kTidyColumnsAfterAxes.end());
   csv.Row(header);
   for (const ArtifactCell& cell : artifact.cells) {
     if (cell.record && !cell.record->outcome.metrics.empty()) {

@@ -42,8 +42,6 @@ Table BuildTable(const Artifact& artifact);
 
 //! The paper's layout as CSV.
 std::string TableCsv(const Table& table);
-//! Whether the tidy CSV has a column of this name of its own, so that no axis may have it.
-bool IsTidyColumn(const std::string& name);
 //! One row per (cell, metric): every sample's summary.
 std::string TidyCsv(const Artifact& artifact);
 //! One row per sample; empty text when there are more than `limit` samples or none.

@@ -32,8 +32,8 @@ struct Ceiling {
 };
 
 struct CeilingOptions {
-  double seconds = 0.25;        //!< for each figure
-  std::size_t array_bytes = 0;  //!< of each array; 0: four times the last cache, 64 MiB to 1 GiB
+  double seconds = 0.25;        //!< time spent on each figure
+  std::size_t array_bytes = 0;  //!< each array's; 0: four times the last cache, 64 MiB to 1 GiB
 };
 
 //! Takes about ten times `seconds`.

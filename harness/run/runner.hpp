@@ -36,7 +36,7 @@ struct RunOptions {
 using StatusCounts = std::map<std::string, int>;
 
 struct RunSummary {
-  StatusCounts counts;  //!< of all cells of the plan after the run, "not_run" included
+  StatusCounts counts;  //!< all cells of the plan after the run, "not_run" included
   int measured = 0;     //!< cells measured now
   int reused = 0;       //!< cells found in the store
   int left = 0;         //!< cells not begun (budget)

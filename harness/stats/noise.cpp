@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/machine/host_info.hpp"
+#include "base/atomic_file.hpp"
 #include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
@@ -74,7 +74,7 @@ Noise NoiseFromJson(const std::string& text) {
 }
 
 Noise NoiseOfFolder(const std::string& folder) {
-  return NoiseFromJson(ReadText(folder + "/noise.json"));
+  return NoiseFromJson(ReadOrEmpty(folder + "/noise.json"));
 }
 
 Noise Larger(const Noise& a, const Noise& b) {

@@ -245,15 +245,6 @@ Interval RatioOfMedians(std::span<const double> a, std::span<const double> b, st
   return Percentile(ratio, std::move(ratios));
 }
 
-std::vector<PairedBlock> AbbaBlocks(std::span<const double> a, std::span<const double> b) {
-  std::vector<PairedBlock> blocks;
-  const std::size_t runs = std::min(a.size(), b.size());
-  for (std::size_t i = 0; i + 1 < runs; i += 2) {
-    blocks.push_back({(a[i] + a[i + 1]) / 2, (b[i] + b[i + 1]) / 2});
-  }
-  return blocks;
-}
-
 double Drift(std::span<const double> samples) {
   if (samples.size() < 9) return 0;
   const std::size_t third = samples.size() / 3;

@@ -46,9 +46,9 @@ struct Summary {
   std::int64_t n = 0;         //!< samples that are numbers
   std::int64_t failures = 0;  //!< NaN samples
   double median, ci_low, ci_high;
-  IntervalMethod method = IntervalMethod::kNone;  //!< of the median's interval
+  IntervalMethod method = IntervalMethod::kNone;  //!< method of the median's interval
   double mean;
-  double std;  //!< of the sample (divisor n - 1)
+  double std;  //!< sample standard deviation (divisor n - 1)
   double min, max;
   std::int64_t mild = 0;    //!< beyond 1.5 interquartile ranges from the quartiles, not severe
   std::int64_t severe = 0;  //!< beyond 3
@@ -77,10 +77,6 @@ struct PairedBlock {
 Interval PairedRatio(std::span<const PairedBlock> blocks, std::uint64_t seed);
 //! median(a) / median(b) with its 95 % interval, for samples that were not taken in pairs.
 Interval RatioOfMedians(std::span<const double> a, std::span<const double> b, std::uint64_t seed);
-
-//! Blocks of an ABBA sequence: samples of A and of B in the order they were taken, runs 2i and
-//! 2i + 1 of either side belonging to block i. The surplus of the longer side is left out.
-std::vector<PairedBlock> AbbaBlocks(std::span<const double> a, std::span<const double> b);
 
 //! Drift: median of the last third over median of the first third, minus 1 (samples in the order
 //! they were taken). 0 for fewer than nine samples, too few to tell.

@@ -254,16 +254,6 @@ TEST(RatioOfMedians, EdgeCases) {
   EXPECT_EQ(interval.high, 1.5);
 }
 
-TEST(AbbaBlocks, TwoRunsOfEachSideMakeABlock) {
-  const std::vector<double> a = {1, 3, 5, 7, 9}, b = {2, 4, 6, 8};
-  const auto blocks = AbbaBlocks(a, b);
-  ASSERT_EQ(blocks.size(), 2u);
-  EXPECT_EQ(blocks[0].a, 2);
-  EXPECT_EQ(blocks[0].b, 3);
-  EXPECT_EQ(blocks[1].a, 6);
-  EXPECT_EQ(blocks[1].b, 7);
-}
-
 TEST(Drift, LastThirdAgainstFirst) {
   EXPECT_EQ(Drift(std::vector<double>{1, 9, 1}), 0);
   EXPECT_DOUBLE_EQ(Drift(std::vector<double>{1, 1, 1, 5, 5, 5, 2, 2, 2}), 1.0);

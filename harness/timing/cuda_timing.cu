@@ -160,7 +160,6 @@ CudaTimingResult TimeOnGpu(const std::function<void(CUstream_st*)>& body,
                            const CudaTimingOptions& options) {
   CheckOptions(options);
   CudaTimingResult result;
-  result.mode = options.mode;
   result.before = StateOfCurrentDevice();
   TimingResult& timing = result.timing;
   timing.included = "work on one stream between two events; no transfer, no allocation";

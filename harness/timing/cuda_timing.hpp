@@ -25,7 +25,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/machine/nvml.hpp"
@@ -36,10 +35,6 @@ struct CUstream_st;  // CUDA's, so that this header needs no CUDA
 namespace retable::harness {
 
 enum class CudaMode { kCold, kWarm, kBatch, kGraph };
-//! "cold", "warm", "batch", "graph".
-std::string_view Name(CudaMode mode);
-//! The mode of a name. @throws std::invalid_argument naming the nearest
-CudaMode ParseCudaMode(std::string_view name);
 
 struct CudaTimingOptions {
   CudaMode mode = CudaMode::kCold;
@@ -56,8 +51,7 @@ struct CudaTimingOptions {
 };
 
 struct CudaTimingResult {
-  TimingResult timing;  //!< seconds per body, with the clock of each sample
-  CudaMode mode = CudaMode::kCold;
+  TimingResult timing;             //!< seconds per body, with the clock of each sample
   std::int64_t flushed_bytes = 0;  //!< overwritten before each sample; 0 when not cold
   GpuState before, after;          //!< empty where the management library is missing
 };

@@ -35,7 +35,7 @@ inline void KeepAlive(const void* p) {
 
 struct TimingResult {
   std::vector<double> seconds;  //!< per iteration, one entry per sample, in the order taken
-  std::int64_t iterations = 1;  //!< of the body within a sample
+  std::int64_t iterations = 1;  //!< runs of the body within a sample
   std::int64_t warmup_runs = 0;
   double cores_used = 0;       //!< processor time / wall time while sampling
   int pinned_to = -1;          //!< logical processor, or -1
@@ -97,7 +97,7 @@ TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_
 
 struct RunTimerOptions {
   bool gpu_clock = false;  //!< as in RepeatOptions
-  bool pin = false;        //!< for as long as the timer lives
+  bool pin = false;        //!< pin while the timer lives
 };
 
 //! Times runs one by one, where the caller owns the loop (every run has a seed of its own, or is
@@ -126,7 +126,7 @@ class RunTimer {
 
 struct PairedResult {
   TimingResult a, b;
-  std::vector<PairedBlock> blocks;  //!< for PairedRatio
+  std::vector<PairedBlock> blocks;  //!< input of PairedRatio
 };
 
 //! Times two contenders in the order A B B A, block by block, after warming up both.

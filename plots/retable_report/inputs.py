@@ -18,7 +18,6 @@ VERDICTS = ["MATCH", "TREND", "MISMATCH", "DIFFERENT-HW", "NOT-RUN", "NO-DATA"]
 CLAIM_VERDICTS = ["HOLDS", "FAILS", "NO-DATA"]
 TIDY_FIXED = {"experiment", "algorithm", "label", "device", "dataset", "metric", "unit", "status", "n", "median",
               "ci_low", "ci_high", "mean", "std", "min", "max", "failures", "reason", "key", "share", "ceiling"}
-SAMPLES_FIXED = {"label", "algorithm", "device", "dataset", "metric", "unit", "group", "item", "value"}
 SUFFIXES = (".tidy.csv", ".samples.csv", ".curves.csv", ".meta.json", ".csv")
 csv.field_size_limit(1 << 26)
 

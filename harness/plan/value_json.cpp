@@ -1,0 +1,48 @@
+#include "harness/plan/value_json.hpp"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace retable::harness {
+
+using nlohmann::json;
+
+json NumberToJson(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+double NumberFromJson(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  const auto& text = value.get_ref<const std::string&>();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+json ToJson(const Value& value) {
+  return std::visit([](const auto& v) -> json { return v; }, value);
+}
+
+json ToJson(const Values& values) {
+  json object = json::object();
+  for (const auto& [name, value] : values) object[name] = ToJson(value);
+  return object;
+}
+
+Value ValueFromJson(const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  return value.get<std::string>();
+}
+
+Values ValuesFromJson(const json& object) {
+  Values values;
+  for (const auto& [name, value] : object.items()) values[name] = ValueFromJson(value);
+  return values;
+}
+
+}  // namespace retable::harness
