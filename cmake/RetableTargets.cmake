@@ -24,9 +24,10 @@ target_compile_options(retable_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overlapping copies in "literal" + std::to_string(i) (GCC bug 105651), and notes in
-  # builds without AVX-512 that GCC 4.5 handed vectors on otherwise.
+  # builds without AVX-512 that GCC 4.5 handed vectors on otherwise. Private types of a file that is
+  # compiled in a group look to it like those of a header.
   target_compile_options(retable_flags INTERFACE
-    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-psabi>")
+    "$<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict;-Wno-psabi;-Wno-subobject-linkage>")
 endif()
 if(RETABLE_WERROR)
   target_compile_options(retable_flags INTERFACE
@@ -145,6 +146,17 @@ function(retable_fuzz name corpus longest runs)
   add_dependencies(fuzz run_${name}_fuzz)
 endfunction()
 
+# Host sources are compiled eight at a time: their headers are read and instantiated once, a third less
+# time to build. A file whose private names meet another's is compiled alone.
+option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
+set(RETABLE_COMPILED_ALONE
+    algorithms/quantiles/sums/naive_accumulator.cpp
+    algorithms/shuffle/partition/cpu/in_memory_bucket.cpp
+    algorithms/treeshap/interactions/derivative/tape.cpp
+    algorithms/treeshap/quadrature/cpu/engine.cpp)
+list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)
+set_source_files_properties(${RETABLE_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
 # retable_library(<name> <folder> [needed libraries...]): target retable_<name>, tests <name>_tests.
 function(retable_library name folder)
   retable_sources(${CMAKE_SOURCE_DIR}/${folder} sources tests)
@@ -161,6 +173,7 @@ function(retable_library name folder)
     elseif(RETABLE_PRECOMPILE)
       target_precompile_headers(retable_${name} REUSE_FROM retable_precompiled)
     endif()
+    set_target_properties(retable_${name} PROPERTIES UNITY_BUILD ${RETABLE_UNITY})
     set_property(GLOBAL APPEND PROPERTY RETABLE_LIBRARIES retable_${name})
     if(EXISTS ${CMAKE_SOURCE_DIR}/${folder}/build.cmake)
       include(${CMAKE_SOURCE_DIR}/${folder}/build.cmake)

@@ -17,7 +17,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 9;
+constexpr std::uint64_t kKernelShapStream = 9;
 constexpr int kDrawsAPair = 50;  // more draws than this for a new pair: nearly all are there
 
 // Coalitions with weights.
@@ -92,7 +92,7 @@ class KernelShap final : public ShapleyEstimator {
     CheckBudget(*this, d, budget);
     Weighted taken{Coalitions(d), {}};
     const auto sizes = SizePairs(d);
-    Draws draws(seed, kStream);
+    Draws draws(seed, kKernelShapStream);
     std::int64_t left = PairsOfBudget(budget);
     double part = 1;
     std::size_t k = 0;

@@ -15,7 +15,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 8;
+constexpr std::uint64_t kLeverageShapStream = 8;
 
 class LeverageShap final : public ShapleyEstimator {
  public:
@@ -26,7 +26,7 @@ class LeverageShap final : public ShapleyEstimator {
     const int d = game.dimension();
     CheckBudget(*this, d, budget);
     const auto design = TakePairs(
-        d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kStream);
+        d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kLeverageShapStream);
     const Ends ends = EndValues(game);
     const auto values = Values(game, design.coalitions);
     return {NearestAdditive(design.coalitions, values, design.KernelWeights(), ends),

@@ -17,7 +17,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 13;
+constexpr std::uint64_t kOddShapStream = 13;
 
 // The prefixes of each order and of its reverse; of two orders that follow each other
 // the first alone, since samplers that give reverses give them there. An order passes one of every
@@ -97,7 +97,7 @@ class OddShap final : public ShapleyEstimator {
       return PairsOfOrders(sampler_->sample(n, d, seed));
     }
     return TakePairs(
-        d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kStream);
+        d, PairsOfBudget(budget), [](int) { return 1.0; }, seed, kOddShapStream);
   }
 
   std::int64_t per_term_;

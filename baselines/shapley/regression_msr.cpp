@@ -27,7 +27,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 11;
+constexpr std::uint64_t kRegressionMsrStream = 11;
 constexpr std::uint64_t kFoldStream = 12;
 
 struct Data {
@@ -146,7 +146,9 @@ class RegressionMsr final : public ShapleyEstimator {
     const int d = game.dimension();
     CheckBudget(*this, d, budget);
     const auto share = [d](int s) { return std::sqrt(1.0 / s + 1.0 / (d - s)); };
-    Data data{TakePairs(d, PairsOfBudget(budget), share, seed, kStream), {}, EndValues(game)};
+    Data data{TakePairs(d, PairsOfBudget(budget), share, seed, kRegressionMsrStream),
+              {},
+              EndValues(game)};
     data.values = Values(game, data.design.coalitions);
     std::vector<double> phi(static_cast<std::size_t>(d), 0.0);
     const std::size_t folds = data.design.complete ? 1 : folds_;

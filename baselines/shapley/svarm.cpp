@@ -16,7 +16,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 10;
+constexpr std::uint64_t kSvarmStream = 10;
 
 struct Mean {
   std::int64_t count = 0;
@@ -53,7 +53,7 @@ class Svarm final : public ShapleyEstimator {
     const int d = game.dimension();
     CheckBudget(*this, d, budget);
     const auto players = static_cast<std::size_t>(d);
-    Draws draws(seed, kStream);
+    Draws draws(seed, kSvarmStream);
     Coalitions taken(d);
     std::vector<std::uint64_t> mask(CoalitionWords(d));
     // One of each kind for each player first, then the others in turn.
@@ -112,7 +112,7 @@ class StratifiedSvarm final : public ShapleyEstimator {
                            std::uint64_t seed) const override {
     const int d = game.dimension();
     CheckBudget(*this, d, budget);
-    Draws draws(seed, kStream);
+    Draws draws(seed, kSvarmStream);
     Coalitions taken(d);
     std::vector<std::uint64_t> mask(CoalitionWords(d), 0);
     taken.Add(mask);

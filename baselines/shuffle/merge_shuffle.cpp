@@ -19,7 +19,7 @@
 namespace retable::shuffle {
 namespace {
 
-constexpr std::uint64_t kBlock = 1 << 16;
+constexpr std::uint64_t kMergeBlock = 1 << 16;
 
 // Merges the shuffled items [0, middle) and [middle, n).
 template <class Item>
@@ -46,12 +46,12 @@ void Merge(Item* items, std::uint64_t middle, std::uint64_t n, PhiloxEngine& ran
 
 template <class Item>
 void MergeShuffle(Item* items, std::uint64_t n, std::uint64_t seed) {
-  ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
+  ParallelFor((n + kMergeBlock - 1) / kMergeBlock, [&](std::uint64_t b) {
     PhiloxEngine random(seed, kCoinStream + ((2 * b + 1) << 8));
-    FisherYates(items + b * kBlock, std::min(kBlock, n - b * kBlock), random);
+    FisherYates(items + b * kMergeBlock, std::min(kMergeBlock, n - b * kMergeBlock), random);
   });
   std::uint64_t level = 1;
-  for (std::uint64_t width = kBlock; width < n; width *= 2, ++level) {
+  for (std::uint64_t width = kMergeBlock; width < n; width *= 2, ++level) {
     ParallelFor((n + 2 * width - 1) / (2 * width), [&](std::uint64_t p) {
       const std::uint64_t first = p * 2 * width;
       if (first + width >= n) return;

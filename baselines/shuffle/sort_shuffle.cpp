@@ -28,13 +28,13 @@ struct Keyed {
   std::uint64_t index;
 };
 
-constexpr std::uint64_t kBlock = 1 << 14;
+constexpr std::uint64_t kSortBlock = 1 << 14;
 
 std::vector<Keyed> SortedKeys(std::uint64_t n, std::uint64_t seed, int bits) {
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   std::vector<Keyed> keys(n);
-  ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
-    for (std::uint64_t i = b * kBlock; i < std::min(n, (b + 1) * kBlock); ++i) {
+  ParallelFor((n + kSortBlock - 1) / kSortBlock, [&](std::uint64_t b) {
+    for (std::uint64_t i = b * kSortBlock; i < std::min(n, (b + 1) * kSortBlock); ++i) {
       keys[i] = {random.Block(i >> 1, kSortStream).half(static_cast<int>(i & 1)) >> (64 - bits), i};
     }
   });
@@ -70,9 +70,9 @@ class SortShuffler final : public Shuffler {
       using Item = decltype(item);
       const Item* source = static_cast<const Item*>(in);
       Item* target = static_cast<Item*>(out);
-      ParallelFor((n + kBlock - 1) / kBlock, [&](std::uint64_t b) {
-        const std::uint64_t end = std::min(n, (b + 1) * kBlock);
-        for (std::uint64_t j = b * kBlock; j < end; ++j) target[j] = source[keys[j].index];
+      ParallelFor((n + kSortBlock - 1) / kSortBlock, [&](std::uint64_t b) {
+        const std::uint64_t end = std::min(n, (b + 1) * kSortBlock);
+        for (std::uint64_t j = b * kSortBlock; j < end; ++j) target[j] = source[keys[j].index];
       });
     });
   }

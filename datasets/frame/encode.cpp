@@ -7,22 +7,22 @@ namespace retable::datasets {
 namespace {
 
 //! One column of the result: where it comes from, and which level it marks (-1 copies, -2 missing).
-struct Source {
+struct IndicatorSource {
   std::size_t column;
   int level;
 };
 
 constexpr int kCopy = -1;
-constexpr int kMissing = -2;
+constexpr int kMissingLevel = -2;
 
-std::vector<Source> SourcesOf(const Column& column, std::size_t index,
-                              const OneHotOptions& options) {
+std::vector<IndicatorSource> SourcesOf(const Column& column, std::size_t index,
+                                       const OneHotOptions& options) {
   if (column.kind != ColumnKind::kNominal) return {{index, kCopy}};
-  std::vector<Source> sources;
+  std::vector<IndicatorSource> sources;
   for (std::size_t level = 0; level < column.levels.size(); ++level) {
     sources.push_back({index, static_cast<int>(level)});
   }
-  if (options.missing_level && column.missing > 0) sources.push_back({index, kMissing});
+  if (options.missing_level && column.missing > 0) sources.push_back({index, kMissingLevel});
   if (options.drop_binary && sources.size() == 2) sources.erase(sources.begin());
   return sources;
 }
@@ -30,24 +30,24 @@ std::vector<Source> SourcesOf(const Column& column, std::size_t index,
 double Encode(const Column& column, std::size_t row, int level) {
   if (level == kCopy) return column.At(row);
   const float value = column.values[row];
-  if (level == kMissing) return std::isnan(value) ? 1.0 : 0.0;
+  if (level == kMissingLevel) return std::isnan(value) ? 1.0 : 0.0;
   return value == static_cast<float>(level) ? 1.0 : 0.0;
 }
 
 ColumnInfo InfoOf(const Column& column, int level) {
   if (level == kCopy) return {column.name, column.kind, column.levels};
   const std::string suffix =
-      level == kMissing ? "missing" : column.levels[static_cast<std::size_t>(level)];
+      level == kMissingLevel ? "missing" : column.levels[static_cast<std::size_t>(level)];
   return {column.name + "=" + suffix, ColumnKind::kNumeric, {}};
 }
 
 }  // namespace
 
 Frame OneHot(const Frame& frame, const OneHotOptions& options) {
-  std::vector<Source> sources;
+  std::vector<IndicatorSource> sources;
   std::vector<ColumnInfo> infos;
   for (std::size_t c = 0; c < frame.columns.size(); ++c) {
-    for (const Source& source : SourcesOf(frame.columns[c], c, options)) {
+    for (const IndicatorSource& source : SourcesOf(frame.columns[c], c, options)) {
       sources.push_back(source);
       infos.push_back(InfoOf(frame.columns[c], source.level));
     }

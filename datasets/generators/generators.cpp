@@ -158,19 +158,19 @@ void CheckTogether(const GeneratorSpec& spec, const std::string& text) {
 }
 
 //! Where draws come from: value `index` of a column under one key.
-struct Source {
+struct BitSource {
   Philox4x32 bits;
   std::uint64_t index;
 
   PhiloxBlock Block(std::uint64_t attempt) const { return bits.Block(index, attempt); }
 };
 
-double Uniform(const Source& source) {
+double Uniform(const BitSource& source) {
   return UniformDouble(source.Block(0).half(0));
 }
 
 //! Marsaglia & Tsang 2000, section 3: squeeze left out, since speed is not the point here.
-double GammaDraw(const Source& source, double shape) {
+double GammaDraw(const BitSource& source, double shape) {
   // Below 1 a Gamma(shape + 1) times U^(1/shape) (their section 6).
   if (shape < 1) {
     const double u = UniformDoubleOpenBelow(source.Block(1ull << 40).half(0));
@@ -189,28 +189,28 @@ double GammaDraw(const Source& source, double shape) {
   }
 }
 
-using Draw = double (*)(const Source&, double, double);
+using Draw = double (*)(const BitSource&, double, double);
 
-double DrawNormal(const Source& s, double mean, double sd) {
+double DrawNormal(const BitSource& s, double mean, double sd) {
   return mean + sd * NormalDraw(s.bits, s.index, 0);
 }
-double DrawUniform(const Source& s, double low, double high) {
+double DrawUniform(const BitSource& s, double low, double high) {
   return low + (high - low) * Uniform(s);
 }
-double DrawLognormal(const Source& s, double mu, double sigma) {
+double DrawLognormal(const BitSource& s, double mu, double sigma) {
   return PortableExp(mu + sigma * NormalDraw(s.bits, s.index, 0));
 }
-double DrawGamma(const Source& s, double shape, double scale) {
+double DrawGamma(const BitSource& s, double shape, double scale) {
   return scale * GammaDraw(s, shape);
 }
-double DrawZeroInflated(const Source& s, double zeros, double) {
+double DrawZeroInflated(const BitSource& s, double zeros, double) {
   if (UniformDouble(s.Block(1ull << 40).half(0)) < zeros) return 0.0;
   return PortableExp(NormalDraw(s.bits, s.index, 0));
 }
-double DrawDiscrete(const Source& s, double levels, double) {
+double DrawDiscrete(const BitSource& s, double levels, double) {
   return static_cast<double>(UniformBelow(s.Block(0).half(0), static_cast<std::uint64_t>(levels)));
 }
-double DrawDrifting(const Source& s, double rate, double sd) {
+double DrawDrifting(const BitSource& s, double rate, double sd) {
   return rate * static_cast<double>(s.index) + sd * NormalDraw(s.bits, s.index, 0);
 }
 
@@ -232,7 +232,7 @@ void GenerateAny(const GeneratorSpec& spec, std::uint64_t seed, std::uint64_t of
   const auto& parameters = FindKind(spec.kind)->parameters;
   const double a = spec.values.at(parameters[0].name);
   const double b = parameters.size() > 1 ? spec.values.at(parameters[1].name) : 0.0;
-  Source source{Philox4x32::FromSeed(seed), offset};
+  BitSource source{Philox4x32::FromSeed(seed), offset};
   for (Real& value : out) {
     value = static_cast<Real>(draw(source, a, b));
     ++source.index;

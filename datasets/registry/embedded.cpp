@@ -11,7 +11,7 @@
 namespace retable::datasets {
 namespace {
 
-struct Source {
+struct EmbeddedSource {
   const char* name;
   const char* file;
   const char* target_file;  //!< the target's own file, or nullptr
@@ -40,8 +40,8 @@ std::vector<std::string> DigitFeatures() {
   return names;
 }
 
-const std::vector<Source>& Sources() {
-  static const std::vector<Source> sources = {
+const std::vector<EmbeddedSource>& Sources() {
+  static const std::vector<EmbeddedSource> sources = {
       {"iris",
        "iris.csv",
        nullptr,
@@ -83,8 +83,8 @@ const std::vector<Source>& Sources() {
   return sources;
 }
 
-const Source& FindSource(const std::string& name) {
-  for (const Source& source : Sources()) {
+const EmbeddedSource& FindSource(const std::string& name) {
+  for (const EmbeddedSource& source : Sources()) {
     if (name == source.name) return source;
   }
   throw std::invalid_argument("no embedded data set \"" + name + "\"");
@@ -135,21 +135,21 @@ std::string_view EmbeddedFile(const std::string& name) {
 const std::vector<std::string>& EmbeddedNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Source& source : Sources()) all.emplace_back(source.name);
+    for (const EmbeddedSource& source : Sources()) all.emplace_back(source.name);
     return all;
   }();
   return names;
 }
 
 std::string EmbeddedSha256(const std::string& name) {
-  const Source& source = FindSource(name);
+  const EmbeddedSource& source = FindSource(name);
   std::string text = Text(source.file);
   if (source.target_file != nullptr) text += Text(source.target_file);
   return Sha256(text);
 }
 
 Frame LoadEmbedded(const std::string& name) {
-  const Source& source = FindSource(name);
+  const EmbeddedSource& source = FindSource(name);
   const std::string text = Text(source.file);
   const std::string target_text = source.target_file != nullptr ? Text(source.target_file) : "";
   NumberReader features(text, source.separator);

@@ -19,7 +19,7 @@ namespace retable::harness {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kBlocksSeed = 1;
 
 // One cell under both programs.
 class PairedCell {
@@ -32,7 +32,7 @@ class PairedCell {
     while (static_cast<int>(blocks.size()) < options_.max_blocks) {
       if (!Block()) return false;
       if (static_cast<int>(blocks.size()) < options_.min_blocks) continue;
-      ratio = PairedRatio(blocks, kSeed);
+      ratio = PairedRatio(blocks, kBlocksSeed);
       significance = Decide(ratio, true, options_.rule);
       if (significance != Significance::kAmbiguous) return true;
     }

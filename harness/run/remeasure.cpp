@@ -11,7 +11,7 @@
 namespace retable::harness {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kIntervalSeed = 1;
 
 template <class T>
 void Append(std::vector<T>& to, const std::vector<T>& from) {
@@ -33,7 +33,7 @@ void AddCount(const std::string& name, Values& to, const Values& from) {
 std::optional<double> RelativeWidth(const Outcome& outcome) {
   const Metric* time = TimeOf(outcome);
   if (outcome.status != "ok" || time == nullptr || time->samples.empty()) return std::nullopt;
-  const Interval interval = MedianInterval(time->samples, kSeed);
+  const Interval interval = MedianInterval(time->samples, kIntervalSeed);
   if (time->samples.size() < 2 || !(interval.estimate > 0)) {
     return std::numeric_limits<double>::infinity();
   }

@@ -7,7 +7,7 @@
 namespace retable::harness {
 namespace {
 
-double SteadyNow() {
+double WallSeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -37,10 +37,10 @@ Pinned::~Pinned() {
   if (processor_ >= 0) sched_setaffinity(0, sizeof(before_), &before_);
 }
 
-CoresUsed::CoresUsed() : wall_(SteadyNow()), processor_(ProcessorSeconds()) {}
+CoresUsed::CoresUsed() : wall_(WallSeconds()), processor_(ProcessorSeconds()) {}
 
 double CoresUsed::SoFar() const {
-  const double wall = SteadyNow() - wall_;
+  const double wall = WallSeconds() - wall_;
   return wall > 0 ? (ProcessorSeconds() - processor_) / wall : 0;
 }
 

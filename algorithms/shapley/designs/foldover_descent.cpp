@@ -22,7 +22,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 7;
+constexpr std::uint64_t kFoldoverDescentStream = 7;
 constexpr int kLargestDimension = 361;  // distances of 16 bits
 
 // The base orders, their ranks and their distances.
@@ -138,7 +138,7 @@ class FoldoverDescent final : public PermutationSampler {
     const std::vector<std::int32_t> base = BaseOrders(n, d, seed);
     const auto players = static_cast<std::size_t>(d);
     std::vector<std::int32_t> label(players);
-    UniformOrder(seed, kStream, 0, label);
+    UniformOrder(seed, kFoldoverDescentStream, 0, label);
     for (std::size_t i = 0; i < n; ++i) {
       const std::int32_t* order = base.data() + i / 2 * players;
       for (std::size_t k = 0; k < players; ++k) {

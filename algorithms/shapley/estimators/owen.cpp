@@ -16,7 +16,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 5;
+constexpr std::uint64_t kOwenStream = 5;
 constexpr std::int64_t kRuns = 2;
 
 class Owen final : public ShapleyEstimator {
@@ -61,8 +61,8 @@ class Owen final : public ShapleyEstimator {
     const Philox4x32 random = Philox4x32::FromSeed(seed);
     std::vector<bool> in(static_cast<std::size_t>(d));
     for (std::size_t i = 0; i < in.size(); ++i) {
-      in[i] =
-          UniformDouble(random.Block((index << 20) + i / 2, kStream).half(i % 2 == 0 ? 0 : 1)) < q;
+      in[i] = UniformDouble(
+                  random.Block((index << 20) + i / 2, kOwenStream).half(i % 2 == 0 ? 0 : 1)) < q;
     }
     return in;
   }

@@ -17,7 +17,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 6;
+constexpr std::uint64_t kStratifiedStream = 6;
 
 // Running mean and sum of squared deviations (Welford 1962).
 struct Stratum {
@@ -85,7 +85,7 @@ class Stratified final : public ShapleyEstimator {
     std::vector<std::uint64_t> masks(2 * words);
     double v[2];
     for (std::int64_t k = 0; k < count; ++k, ++draws) {
-      UniformOrder(seed, kStream, draws, others);
+      UniformOrder(seed, kStratifiedStream, draws, others);
       std::fill(masks.begin(), masks.end(), 0);
       for (std::size_t j = 0; j < position; ++j) {
         const auto other = static_cast<std::size_t>(others[j]);

@@ -8,7 +8,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 1;
+constexpr std::uint64_t kMonteCarloStream = 1;
 
 std::span<std::int32_t> Row(PermutationSample& sample, std::size_t i) {
   const auto d = static_cast<std::size_t>(sample.dimension);
@@ -19,7 +19,7 @@ class MonteCarlo final : public PermutationSampler {
  public:
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
-    for (std::size_t i = 0; i < n; ++i) UniformOrder(seed, kStream, i, Row(sample, i));
+    for (std::size_t i = 0; i < n; ++i) UniformOrder(seed, kMonteCarloStream, i, Row(sample, i));
     return sample;
   }
 };
@@ -31,7 +31,7 @@ class Antithetic final : public PermutationSampler {
     for (std::size_t i = 0; i < n; ++i) {
       const auto row = Row(sample, i);
       if (i % 2 == 0) {
-        UniformOrder(seed, kStream, i / 2, row);
+        UniformOrder(seed, kMonteCarloStream, i / 2, row);
       } else {
         const auto before = Row(sample, i - 1);
         std::reverse_copy(before.begin(), before.end(), row.begin());

@@ -19,7 +19,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 3;
+constexpr std::uint64_t kOrthogonalStream = 3;
 
 // Standard normal variables by Box and Muller.
 Eigen::MatrixXd NormalMatrix(std::uint64_t seed, std::uint64_t block, Eigen::Index side) {
@@ -27,7 +27,7 @@ Eigen::MatrixXd NormalMatrix(std::uint64_t seed, std::uint64_t block, Eigen::Ind
   Eigen::MatrixXd x(side, side);
   for (Eigen::Index i = 0; i < x.size(); i += 2) {
     const PhiloxBlock bits =
-        random.Block((block << 32) + static_cast<std::uint64_t>(i) / 2, kStream);
+        random.Block((block << 32) + static_cast<std::uint64_t>(i) / 2, kOrthogonalStream);
     const double radius = std::sqrt(-2 * std::log(UniformDoubleOpenBelow(bits.half(0))));
     const double angle = 2 * std::numbers::pi * UniformDouble(bits.half(1));
     x.data()[i] = radius * std::cos(angle);

@@ -22,7 +22,7 @@
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kStream = 4, kLabelStream = 15;
+constexpr std::uint64_t kSobolStream = 4, kLabelStream = 15;
 constexpr int kBits = 32;
 constexpr int kLargestDimension = 3667;
 
@@ -35,12 +35,12 @@ class Scramble {
     const std::uint64_t first = static_cast<std::uint64_t>(coordinate) * 16;
     for (int k = 0; k < kBits; ++k) {
       const std::uint32_t word =
-          random.Block(first + static_cast<std::uint64_t>(k) / 4, kStream).word[k % 4];
+          random.Block(first + static_cast<std::uint64_t>(k) / 4, kSobolStream).word[k % 4];
       const std::uint32_t own = std::uint32_t{1} << (kBits - 1 - k);
       const std::uint32_t above = ~(own | (own - 1));
       mask_[static_cast<std::size_t>(k)] = (word & above) | own;
     }
-    shift_ = random.Block(first + 8, kStream).word[0];
+    shift_ = random.Block(first + 8, kSobolStream).word[0];
   }
 
   // In (0, 1), half a step from both ends.
@@ -94,7 +94,7 @@ class Sobol final : public PermutationSampler {
  private:
   // The sphere of two players has two points and no angle: take them in turn from a random start.
   static void AlternatePair(PermutationSample& sample, std::uint64_t seed) {
-    const std::uint32_t start = Philox4x32::FromSeed(seed).Block(0, kStream).word[0] & 1;
+    const std::uint32_t start = Philox4x32::FromSeed(seed).Block(0, kSobolStream).word[0] & 1;
     for (std::size_t i = 0; i < sample.count(); ++i) {
       const auto first = static_cast<std::int32_t>((start + i) & 1);
       sample.orders[2 * i] = first;

@@ -30,9 +30,9 @@ bool CopyRows(const float* from, std::size_t count, float* to) {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;  // they keep up with the bus; more wait for each other
-constexpr std::size_t kSmallCall = std::size_t{1} << 20;  // results
-constexpr std::size_t kRowChunk = std::size_t{1} << 15;   // floats
-constexpr std::size_t kAlone = std::size_t{1} << 17;      // that one thread copies sooner
+constexpr std::size_t kSmallCall = std::size_t{1} << 20;        // results
+constexpr std::size_t kRowChunk = std::size_t{1} << 15;         // floats
+constexpr std::size_t kOneThreadCopies = std::size_t{1} << 17;  // that one thread copies sooner
 
 constexpr std::size_t Parts(std::size_t count, std::size_t part) {
   return (count + part - 1) / part;
@@ -111,7 +111,7 @@ class PipelineRun {
   }
 
   void Give(std::size_t piece) {
-    const bool alone = Count(piece) * plan_.columns <= kAlone;
+    const bool alone = Count(piece) * plan_.columns <= kOneThreadCopies;
     Each(RowChunks(piece), alone ? 1 : threads_, [&](std::size_t chunk) { Send(piece, chunk); });
     Start(piece);
   }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostRows = 8;
 constexpr std::size_t kNumbers = std::size_t{1} << 16;
 // Numbers that one thread writes before a second has woken.
-constexpr std::size_t kAlone = std::size_t{1} << 15;
+constexpr std::size_t kOneThreadWrites = std::size_t{1} << 15;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void InteractionMatrices::Write(const InteractionSumsOfRows& from, std::span<con
       }
     }
   };
-  ParallelFor(blocks * outputs_, matrices.size() <= kAlone ? 1 : 0, write);
+  ParallelFor(blocks * outputs_, matrices.size() <= kOneThreadWrites ? 1 : 0, write);
 }
 
 }  // namespace retable::treeshap

@@ -14,12 +14,12 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
 // What the path so far says about one feature.
 struct FeatureState {
   std::int32_t feature;
-  float lower = -kInfinity, upper = kInfinity;
+  float lower = -kUnbounded, upper = kUnbounded;
   std::int32_t set = -1;
   bool missing_inside = true;
   double cover = 1;

@@ -34,7 +34,7 @@ namespace {
 using Order = std::vector<std::int32_t>;
 using Point = std::vector<double>;
 
-constexpr std::uint64_t kStream = 20;
+constexpr std::uint64_t kGeometryStream = 20;
 
 // A uniform point of the sphere in `dimensions`.
 Point RandomPoint(std::uint64_t seed, std::uint64_t index, std::size_t dimensions) {
@@ -42,7 +42,7 @@ Point RandomPoint(std::uint64_t seed, std::uint64_t index, std::size_t dimension
   Point x(dimensions);
   double squares = 0;
   for (std::size_t j = 0; j < dimensions; ++j) {
-    const auto bits = random.Block((index << 16) + j, kStream);
+    const auto bits = random.Block((index << 16) + j, kGeometryStream);
     const double radius = std::sqrt(-2 * std::log(UniformDoubleOpenBelow(bits.half(0))));
     x[j] = radius * std::cos(2 * std::numbers::pi * UniformDouble(bits.half(1)));
     squares += x[j] * x[j];
@@ -212,7 +212,7 @@ class Bounds {
 std::vector<Point> SpherePoints(const std::string& algorithm, std::size_t n, std::uint64_t seed) {
   std::vector<Point> points;
   boost::random::sobol_engine<std::uint32_t, 32> sobol(2);
-  const auto shift = Philox4x32::FromSeed(seed).Block(0, kStream);
+  const auto shift = Philox4x32::FromSeed(seed).Block(0, kGeometryStream);
   const shapley::SphereFromCube on_sphere(2, n);
   for (std::size_t i = 0; i < n; ++i) {
     if (algorithm != "Sobol") {

@@ -7,7 +7,7 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kOpenEnd = std::numeric_limits<float>::infinity();
 constexpr std::uint32_t kMostHalfKeys = 0xffffu;
 constexpr std::size_t kMostRanks = 0x7ff0u;
 
@@ -30,8 +30,8 @@ struct Digit {
 
 // The place among the cuts, with one value for all that is outside.
 Digit DigitOf(const PathFeature* path, bool own, const std::vector<std::uint32_t>& cuts) {
-  const bool low = path != nullptr && path->lower > -kInfinity;
-  const bool high = path != nullptr && path->upper < kInfinity;
+  const bool low = path != nullptr && path->lower > -kOpenEnd;
+  const bool high = path != nullptr && path->upper < kOpenEnd;
   Digit digit;
   if (low) digit.steps.push_back({path->bottom, 1});
   for (const std::uint32_t cut : cuts) digit.steps.push_back({cut, 1});
@@ -120,7 +120,7 @@ class Planner {
     auto it = std::find_if(path_.begin(), path_.end(),
                            [&](const PathFeature& f) { return f.feature == at.feature; });
     if (it == path_.end()) {
-      path_.push_back({at.feature, -kInfinity, kInfinity, 0, kMissingRank, true, 1.0});
+      path_.push_back({at.feature, -kOpenEnd, kOpenEnd, 0, kMissingRank, true, 1.0});
       it = path_.end() - 1;
     }
     if (left) {

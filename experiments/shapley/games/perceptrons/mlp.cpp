@@ -79,9 +79,9 @@ RETABLE_CLONES void AdamStep(const AdamRates& rate, const float* gradient, float
 }
 
 // Parameters in one vector: weight, out (both decay), bias, out_bias. Units are padded to eight.
-class Trainer {
+class PerceptronTrainer {
  public:
-  Trainer(const RowBlock& rows, std::span<const float> targets, const MlpOptions& options)
+  PerceptronTrainer(const RowBlock& rows, std::span<const float> targets, const MlpOptions& options)
       : rows_(rows), targets_(targets), options_(options) {
     CheckTraining(rows, targets, options.logistic);
     hidden_ = static_cast<std::size_t>(options.hidden);
@@ -325,7 +325,7 @@ Mlp TrainMlp(const RowBlock& rows, std::span<const float> targets, const MlpOpti
   if (options.hidden < 1 || options.epochs < 1 || options.batch < 1) {
     throw std::invalid_argument("a perceptron needs units, epochs and a batch of at least one");
   }
-  return Trainer(rows, targets, options).Train();
+  return PerceptronTrainer(rows, targets, options).Train();
 }
 
 std::unique_ptr<shapley::Game> MakeMlpGame(const Mlp& model, std::span<const float> row,

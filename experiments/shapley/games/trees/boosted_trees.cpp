@@ -112,9 +112,10 @@ class Binned {
 
 using Histogram = std::vector<Gradient>;
 
-class Trainer {
+class BoostedTreeTrainer {
  public:
-  Trainer(const RowBlock& rows, std::span<const float> targets, const BoostingOptions& options)
+  BoostedTreeTrainer(const RowBlock& rows, std::span<const float> targets,
+                     const BoostingOptions& options)
       : targets_(targets), options_(options), gradient_(rows.rows) {
     CheckTraining(rows, targets, options.logistic);
     binned_.emplace(rows);
@@ -269,7 +270,7 @@ void CheckTraining(const RowBlock& rows, std::span<const float> targets, bool lo
 
 TreeEnsemble TrainBoostedTrees(const RowBlock& rows, std::span<const float> targets,
                                const BoostingOptions& options) {
-  return Trainer(rows, targets, options).Train();
+  return BoostedTreeTrainer(rows, targets, options).Train();
 }
 
 }  // namespace retable::experiments
