@@ -80,6 +80,9 @@ __device__ __forceinline__ std::uint32_t AddShared(std::uint32_t address, std::u
                : "memory");
   return old;
 }
+__device__ __forceinline__ void CountShared(std::uint32_t address) {
+  asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address) : "memory");
+}
 
 #if __CUDA_ARCH__ >= 900
 inline constexpr bool kBulkCopies = true;

@@ -32,6 +32,9 @@ inline constexpr std::uint64_t kSegmentsCountBlocks = 32;
 //! Warps of a block of the paged split; some shared memory is left to the first-level cache.
 template <class Item>
 inline constexpr int kSplitWarps = sizeof(Item) == 16 ? 10 : 14;
+//! Tiles between the one a block moves and the one whose digits it counts: about half of those
+//! that are moved at one time. At 2^26 items 64, 96, 128, 256 take 0.316, 0.307, 0.305, 0.307 ms.
+inline constexpr std::uint32_t kCountAhead = 128;
 //! Tiles whose counts one word sums: the aggregator block reads an eighth of the words.
 inline constexpr std::uint32_t kGroupTiles = 8;
 //! Words that the aggregator block requests at a time.

@@ -63,15 +63,20 @@ template <class Item, int kBits>
 void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t buckets,
                            std::uint64_t seed, std::uint32_t* starts, cudaStream_t stream) {
   const auto tiles = static_cast<std::uint32_t>(Tiles(n, kSplitWarps<Item>));
-  const SplitShape shape{
-      static_cast<std::uint32_t>(n), buckets, tiles,
-      PageLayout::Of(n, buckets),    epoch_,  static_cast<std::uint32_t>(MostItems(n, buckets))};
+  const std::uint32_t ahead = std::min(kCountAhead, tiles);
+  const SplitShape shape{static_cast<std::uint32_t>(n),
+                         buckets,
+                         tiles,
+                         ahead,
+                         PageLayout::Of(n, buckets),
+                         epoch_,
+                         static_cast<std::uint32_t>(MostItems(n, buckets))};
   const SplitCounts counts{arrays_->counts.data(), arrays_->groups.data(), arrays_->before.data()};
   const PagedSplitArrays<Item> split{in, static_cast<Item*>(Pages()), shape, counts, starts};
   auto* kernel = lanes_in_order_ ? SplitTiles<Item, kSplitWarps<Item>, kBits, true>
                                  : SplitTiles<Item, kSplitWarps<Item>, kBits, false>;
   const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kSplitWarps<Item>>(buckets));
-  kernel<<<1 + tiles, kSplitWarps<Item> * 32, bytes, stream>>>(
+  kernel<<<1 + ahead + tiles, kSplitWarps<Item> * 32, bytes, stream>>>(
       PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
   CheckCuda(cudaGetLastError(), "SplitTiles");
 }

@@ -5,15 +5,16 @@
 //! Problem: partition/cuda/scatter.cuh counts all digits in a pass of its own before any item
 //! moves, and writes fast only where its hundreds of write positions lie near each other.
 //! Approach: (1) A tile draws its digits once: it publishes its counts to an aggregator block,
-//! which scans them, and reads its positions while its items are loaded. Counts are added up by
-//! groups of 8 tiles (one atomic addition a pair of digits), so that the aggregator has few words
-//! to read; within a group a tile sums the earlier ones itself. (2) A bucket's begin need not be
-//! known before all is counted, as buckets lie in pages dealt out in turn. All buckets fill at one
-//! rate, so what is written at one time lies within two rows of pages. Waits: a tile waits for the
-//! counts of earlier ones, which is safe as blocks start in order. Bytes an item: sizeof(Item)
-//! read, sizeof(Item) written. Memory: the items and up to a row of pages, two words a tile and
-//! digit. Deterministic: the split is stable. A kernel that splits a tile has four steps, here and
-//! in partition/cuda/scatter.cuh: count, scan, order, write.
+//! which scans them, and reads its positions while its items are loaded. A block counts a tile that
+//! another moves later: digits are drawn twice, but no tile waits for its neighbours. Counts are
+//! added up by groups of 8 tiles (one atomic addition a pair of digits), so that the aggregator has
+//! few words to read; within a group a tile sums the earlier ones itself. (2) A bucket's begin need
+//! not be known before all is counted, as buckets lie in pages dealt out in turn. All buckets fill
+//! at one rate, so what is written at one time lies within two rows of pages. Waits: a tile waits
+//! for the counts of earlier ones, which is safe as blocks start in order. Bytes an item:
+//! sizeof(Item) read, sizeof(Item) written. Memory: the items and up to a row of pages, two words a
+//! tile and digit. Deterministic: the split is stable. A kernel that splits a tile has four steps,
+//! here and in partition/cuda/scatter.cuh: count, scan, order, write.
 
 #include "algorithms/shuffle/block.cuh"
 #include "algorithms/shuffle/philox/rounds.hpp"
@@ -27,6 +28,7 @@ namespace retable::shuffle {
 //! What is split: n items, by digits {0..digits-1}.
 struct SplitShape {
   std::uint32_t n, digits, tiles;
+  std::uint32_t ahead;  //!< tiles between the one a block moves and the one it counts
   PageLayout pages;
   std::uint32_t epoch;     //!< 1 .. kMaxEpoch; words of other calls have another one
   std::uint32_t capacity;  //!< items of a bucket at most
@@ -176,11 +178,12 @@ constexpr std::uint32_t SplitRow(std::uint32_t digits) {
   return digits < 4 ? 4 : digits;
 }
 
-//! Bytes of shared memory of SplitTiles: rows of counters of 16 bits a warp and of where runs go,
-//! and one for the alignment of the first; 256 bytes for sums and the barrier; order; items.
+//! Bytes of shared memory of SplitTiles: rows of counters of 16 bits a warp, of counts of the later
+//! tile, of where runs go, and one for the alignment of the first; 256 bytes for sums and the
+//! barrier; order; items.
 template <class Item, int kWarps>
 constexpr std::size_t SplitBytes(std::uint32_t digits) {
-  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 3) + 256 + 16 +
+  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 4) + 256 + 16 +
          TileOf(kWarps) * (sizeof(Item) + 4);
 }
 
@@ -203,6 +206,28 @@ __device__ __forceinline__ std::uint32_t Digit4(const PhiloxBlock& block, int j,
   return (bit == 0 ? word << 2 : word >> (bit - 2)) & mask;
 }
 
+//! A cache policy: the line is evicted last, since the neighbouring runs of other tiles, which come
+//! soon, write the rest of it.
+__device__ __forceinline__ std::uint64_t EvictLastPolicy() {
+  std::uint64_t policy;
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+  return policy;
+}
+template <class Item>
+__device__ __forceinline__ void Store(Item* to, const Item& item, std::uint64_t policy) {
+  if constexpr (sizeof(Item) == 16) {
+    asm volatile("st.global.L2::cache_hint.v2.u64 [%0], {%1, %2}, %3;" ::"l"(to), "l"(item.half[0]),
+                 "l"(item.half[1]), "l"(policy)
+                 : "memory");
+  } else if constexpr (sizeof(Item) == 8) {
+    asm volatile("st.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(to), "l"(item), "l"(policy)
+                 : "memory");
+  } else {
+    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(to), "r"(item), "l"(policy)
+                 : "memory");
+  }
+}
+
 //! Shared memory of a tile, and the thread's share of the work.
 template <class Item, int kWarps>
 struct SplitTile {
@@ -212,6 +237,7 @@ struct SplitTile {
 
   std::uint32_t row, mask;     //!< words of a row of counters; bits of a digit's address
   std::uint32_t* count;        //!< [pair of warps][digit]: a half-word for each warp
+  std::uint32_t* later;        //!< [digit]: counts of the later tile
   unsigned long long* target;  //!< RunTarget of each digit
   std::uint32_t* warps;        //!< kWarps + 1 words
   std::uint64_t* barrier;
@@ -226,7 +252,8 @@ struct SplitTile {
     row = SplitRow(digits);
     mask = (digits - 1) * 4;
     count = reinterpret_cast<std::uint32_t*>(shared + ((0 - SharedAddress(shared)) & mask));
-    target = reinterpret_cast<unsigned long long*>(count + kPairs * row);
+    later = count + kPairs * row;
+    target = reinterpret_cast<unsigned long long*>(later + row);
     warps = reinterpret_cast<std::uint32_t*>(target + row);
     barrier = reinterpret_cast<std::uint64_t*>(warps + 48);
     order = warps + 64;
@@ -239,6 +266,37 @@ struct SplitTile {
     first_slot = warp * (kEach * 32) + lane;
   }
 
+  //! Draws the digits of the 32 kDrawn slots from h 32 kDrawn of the warp on, kDrawn a lane.
+  template <int kDrawn>
+  __device__ __forceinline__ PhiloxBlock Draw(const PhiloxRounds& random, std::uint32_t at,
+                                              int h) const {
+    const std::uint32_t group = at / (32 * kDrawn) + warp * (kEach / kDrawn) + h;
+    return random.Block(std::uint64_t{group} * 32 + lane, kFirstStream);
+  }
+
+  //! Counts the digits of a tile that another block moves.
+  template <int kBits>
+  __device__ __forceinline__ void CountLater(const PhiloxRounds& random,
+                                             const PagedSplitArrays<Item>& split,
+                                             std::uint32_t number) const {
+    constexpr int kDrawn = 128 / kBits;
+    const std::uint32_t at = number * kTile, slots = split.shape.n - at;
+    const std::uint32_t counts = SharedAddress(later);
+#pragma unroll
+    for (int h = 0; h < kEach / kDrawn; ++h) {
+      const PhiloxBlock block = Draw<kDrawn>(random, at, h);
+#pragma unroll
+      for (int j = 0; j < kDrawn; ++j) {
+        if (first_slot + (h * kDrawn + j) * 32 >= slots) break;
+        CountShared(Digit4<kBits>(block, j, mask) | counts);
+      }
+    }
+  }
+  __device__ __forceinline__ void PublishLater(const PagedSplitArrays<Item>& split,
+                                               std::uint32_t number) const {
+    if (own < split.shape.digits) PublishCounts(split, number, own, {later[own], later[own + 1]});
+  }
+
   //! Step 1. Counts the digits of m slots from `at` on. A slot's word gets its counter's address in
   //! the low half and its intra-warp rank in the high half.
   template <int kBits, bool kLanesInOrder, bool kFull>
@@ -248,9 +306,7 @@ struct SplitTile {
     const std::uint32_t one = half > 0 ? 1u << 16 : 1u, joined = half > 0 ? 0x7610u : 0x5410u;
 #pragma unroll
     for (int h = 0; h < kEach / kDrawn; ++h) {
-      // The digits of the 32 kDrawn slots from h 32 kDrawn of the warp on.
-      const std::uint32_t group = at / (32 * kDrawn) + warp * (kEach / kDrawn) + h;
-      const PhiloxBlock block = random.Block(std::uint64_t{group} * 32 + lane, kFirstStream);
+      const PhiloxBlock block = Draw<kDrawn>(random, at, h);
 #pragma unroll
       for (int j = 0; j < kDrawn; ++j) {
         const std::uint32_t counter = Digit4<kBits>(block, j, mask) | my_counts;
@@ -261,8 +317,8 @@ struct SplitTile {
     }
   }
 
-  //! Step 2. Each counter becomes its first place in the tile; the tile's counts are published.
-  //! `total` are the counts of the own digits. @return the first place of the own digits
+  //! Step 2. Each counter becomes its first place in the tile; the counts of the later tile are
+  //! published. `total` are the counts of the own digits. @return the first place of the own digits
   __device__ __forceinline__ std::uint32_t Scan(const PagedSplitArrays<Item>& split,
                                                 std::uint32_t number,
                                                 std::uint32_t (&total)[2]) const {
@@ -275,7 +331,9 @@ struct SplitTile {
 #pragma unroll
       for (int k = 0; k < kPairs; ++k) AddCounts(counted[k], total);
     }
-    if (own < digits) PublishCounts(split, number, own, total);
+    if (number + split.shape.ahead < split.shape.tiles) {
+      PublishLater(split, number + split.shape.ahead);
+    }
     const std::uint32_t first = ExclusiveSum<kWarps>(total[0] + total[1], warps);
     if (own < digits) {
       std::uint32_t running[2] = {first, first + total[0]};
@@ -314,6 +372,7 @@ struct SplitTile {
     const std::uint32_t loaded = SharedAddress(items + shift);
     const std::uint32_t targets = SharedAddress(target);
     const std::uint32_t next_page = (split.shape.digits - 1) << split.shape.pages.shift;
+    const std::uint64_t policy = EvictLastPolicy();
 #pragma unroll
     for (int b = 0; b < kEach; b += kBatch) {
       std::uint32_t mine[kBatch];
@@ -336,14 +395,14 @@ struct SplitTile {
       for (int e = 0; e < kBatch; ++e) {
         const std::uint32_t p = (b + e) * kThreads + threadIdx.x;
         const std::uint32_t to = Low(run[e]) + p + (p < High(run[e]) ? 0 : next_page);
-        if (kFull || p < m) split.pages[to] = item[e];
+        if (kFull || p < m) Store(split.pages + to, item[e], policy);
       }
     }
   }
 };
 
 //! Splits a tile by 2^k digits of kBits bits each, by a block of kWarps warps; the first block is
-//! the aggregator. Blocks: 1 + tiles.
+//! the aggregator. Blocks: 1 + ahead + tiles.
 template <class Item, int kWarps, int kBits, bool kLanesInOrder>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     SplitTiles(const __grid_constant__ PhiloxRounds random,
@@ -356,7 +415,15 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
 
   if (blockIdx.x == 0) return ScanGroups<Item, kWarps>(split, tile.warps);
   const std::uint32_t own = tile.own;
-  const std::uint32_t number = blockIdx.x - 1, at = number * kTile;
+  for (std::uint32_t d = threadIdx.x; d < digits; d += Tile::kThreads) tile.later[d] = 0;
+  if (blockIdx.x <=
+      split.shape.ahead) {  // the first tiles, which no block counts while it moves one
+    __syncthreads();
+    tile.template CountLater<kBits>(random, split, blockIdx.x - 1);
+    __syncthreads();
+    return tile.PublishLater(split, blockIdx.x - 1);
+  }
+  const std::uint32_t number = blockIdx.x - 1 - split.shape.ahead, at = number * kTile;
   const std::uint32_t m = split.shape.n - at < kTile ? split.shape.n - at : kTile;
   BulkLoad<Item> load{tile.barrier};
   load.Init();
@@ -367,6 +434,9 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   load.Start(split.in + at, m, tile.items);
   EarlierItems earlier_items;
   if (own < digits) earlier_items.Request(split, number, own);
+  if (number + split.shape.ahead < split.shape.tiles) {
+    tile.template CountLater<kBits>(random, split, number + split.shape.ahead);
+  }
 
   const auto scatter = [&]<bool kFull>() {
     std::uint32_t word[Tile::kEach], total[2] = {0, 0};

@@ -37,10 +37,33 @@ struct Buckets {
   std::uint32_t tiles;  // tiles of the largest possible bucket
 };
 
+// Launches a kernel that calls AwaitEarlierKernel first: the device sets it up while the kernel
+// before it ends.
+template <class... Parameters, class... Arguments>
+void LaunchEarly(void (*kernel)(Parameters...), std::uint32_t blocks, int threads,
+                 cudaStream_t stream, const char* name, const Arguments&... arguments) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  CheckCuda(cudaLaunchKernelEx(&config, kernel, arguments...), name);
+}
+__device__ __forceinline__ void AwaitEarlierKernel() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 // The ciphers of all buckets, a thread each.
 template <class Item>
 __global__ void __launch_bounds__(32)
     MakeCiphers(Philox4x32 random, const __grid_constant__ Buckets<Item> all) {
+  AwaitEarlierKernel();
   const std::uint32_t bucket = blockIdx.x * 32 + threadIdx.x;
   if (bucket >= all.layout.buckets) return;
   const std::uint32_t items = all.starts[bucket + 1] - all.starts[bucket];
@@ -71,6 +94,7 @@ __device__ __forceinline__ Item16 LoadItem(const Item16* item) {
 template <class Item>
 __global__ void __launch_bounds__(kThreads)
     GatherBuckets(const __grid_constant__ Buckets<Item> all, Item* out) {
+  AwaitEarlierKernel();
   const std::uint32_t bucket = blockIdx.x / all.tiles, begin = blockIdx.x % all.tiles * kTile;
   const BucketCipher cipher = all.ciphers[bucket];
   if (begin >= cipher.n) return;
@@ -143,10 +167,10 @@ void SplitRectangleWorkspace::Enqueue(const void* in, void* out, std::uint64_t n
         static_cast<std::uint32_t>((PagedSplit::MostItems(n, buckets) + kTile - 1) / kTile);
     const Buckets<Item> all{arrays_->split.template pages<Item>(), starts, arrays_->ciphers.data(),
                             PageLayout::Of(n, buckets), tiles};
-    MakeCiphers<Item><<<(buckets + 31) / 32, 32, 0, stream>>>(Philox4x32::FromSeed(seed), all);
-    CheckCuda(cudaGetLastError(), "MakeCiphers");
-    GatherBuckets<Item><<<buckets * tiles, kThreads, 0, stream>>>(all, static_cast<Item*>(out));
-    CheckCuda(cudaGetLastError(), "GatherBuckets");
+    LaunchEarly(MakeCiphers<Item>, (buckets + 31) / 32, 32, stream, "MakeCiphers",
+                Philox4x32::FromSeed(seed), all);
+    LaunchEarly(GatherBuckets<Item>, buckets * tiles, kThreads, stream, "GatherBuckets", all,
+                static_cast<Item*>(out));
   });
 }
 

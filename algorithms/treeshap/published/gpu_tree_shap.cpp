@@ -19,7 +19,7 @@ namespace {
 
 // One path evaluated for one row: element 0 is the bias.
 template <class T>
-struct Lanes {
+struct WarpLanes {
   std::vector<T> zero, one, weight;
 
   void Evaluate(const PathList& list, const Path& path, std::span<const float> row) {
@@ -62,7 +62,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     ValidateRows(shape_, rows);
     Results phi = NewResults(rows.rows * ValuesPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
-      Lanes<T> lanes;
+      WarpLanes<T> lanes;
       double* row_phi = phi.data() + r * ValuesPerRow(shape_);
       for (const Path& path : list_.paths) AddValues(path, rows.row(r), lanes, row_phi);
       for (std::size_t g = 0; g < expected_.size(); ++g) {
@@ -76,7 +76,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
     const Results phi = values(rows);
     Results matrices = NewResults(rows.rows * InteractionsPerRow(shape_));
     ParallelFor(rows.rows, threads_, [&](std::size_t r) {
-      Lanes<T> lanes;
+      WarpLanes<T> lanes;
       double* row_matrices = matrices.data() + r * InteractionsPerRow(shape_);
       for (const Path& path : list_.paths) {
         AddInteractions(path, rows.row(r), lanes, row_matrices);
@@ -95,7 +95,8 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
  private:
   std::size_t side() const { return static_cast<std::size_t>(shape_.features) + 1; }
 
-  void AddValues(const Path& path, std::span<const float> row, Lanes<T>& lanes, double* phi) const {
+  void AddValues(const Path& path, std::span<const float> row, WarpLanes<T>& lanes,
+                 double* phi) const {
     lanes.Evaluate(list_, path, row);
     const int length = lanes.ExtendAll(lanes.zero.size());
     const auto elements = list_.of(path);
@@ -109,7 +110,7 @@ class GpuTreeShapOnCpu final : public TreeExplainer {
 
   // phi_i with feature j present minus phi_i with j absent is (o_j - z_j) times phi_i of the path
   // without j; half of it goes to each triangle.
-  void AddInteractions(const Path& path, std::span<const float> row, Lanes<T>& lanes,
+  void AddInteractions(const Path& path, std::span<const float> row, WarpLanes<T>& lanes,
                        double* matrices) const {
     lanes.Evaluate(list_, path, row);
     const auto elements = list_.of(path);
