@@ -1,7 +1,9 @@
-# The tree games of this family need the tree family in its test program too.
+# The tree games of this family need the tree family in its test programs too.
 if(NOT RETABLE_ONLY OR "treeshap" IN_LIST RETABLE_ONLY)
-  cmake_language(DEFER CALL target_link_libraries experiments_shapley_tests PRIVATE
-                 retable_treeshap)
+  foreach(tests experiments_shapley_tests app_advise_tests app_permutations_tests)
+    cmake_language(EVAL CODE
+                   "cmake_language(DEFER CALL target_link_libraries ${tests} PRIVATE retable_treeshap)")
+  endforeach()
 else()
   message(FATAL_ERROR "RETABLE_ONLY: the family shapley needs treeshap too (make: ONLY='shapley;treeshap')")
 endif()

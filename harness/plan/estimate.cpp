@@ -16,10 +16,10 @@ std::string RowOf(const CellConfig& cell) {
 }  // namespace
 
 std::string CellIdentity(const CellConfig& cell) {
-  nlohmann::json json = ToJson(cell);
-  json.erase("experiment");
-  json.erase("label");
-  return json.dump();
+  nlohmann::json identity = ToJson(cell);
+  identity.erase("experiment");
+  identity.erase("label");
+  return identity.dump();
 }
 
 void DurationEstimator::Learn(const CellConfig& cell, double seconds) {

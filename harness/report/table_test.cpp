@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "harness/plan/tidy_columns.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::harness {

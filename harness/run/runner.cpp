@@ -243,8 +243,8 @@ std::string Describe(const CellRecord& record) {
 
 // Untimed cells first, so that exclusive ones find an idle machine at a stretch. Under a budget the
 // shortest first: most cells are measured before it is spent.
-void Order(std::vector<const PlannedCell*>& cells, const RunOptions& options,
-           const DurationEstimator& estimate) {
+void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options,
+               const DurationEstimator& estimate) {
   if (options.budget_seconds > 0) {
     std::stable_sort(cells.begin(), cells.end(), [&](const auto* a, const auto* b) {
       return estimate.Seconds(a->config) < estimate.Seconds(b->config);
@@ -304,7 +304,7 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
   DurationEstimator estimate;
   estimate.Expect(plans, options.profile);
   if (!todo.empty()) estimate.LearnFolder(options.out);
-  Order(todo, options, estimate);
+  SortCells(todo, options, estimate);
   Progress progress(log, terminal, todo.size(), summary.reused);
   interrupted = 0;
   const auto old_int = signal(SIGINT, OnInterrupt);
