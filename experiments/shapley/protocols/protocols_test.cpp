@@ -47,7 +47,7 @@ TEST(ShapleyExperiments, TableFourIsAsPrinted) {
 TEST(ShapleyExperiments, TablesTwoAndFiveAreAsPrinted) {
   const auto sum = [](const std::string& file, const std::string& column, std::size_t count) {
     const auto cells =
-        ReadPaperCells(std::string(RETABLE_SOURCE_DIR) + "/experiments/shapley/" + file);
+        ReadPaperCells(std::string(RETABLE_SOURCE_DIR) + "/experiments/shapley/published/" + file);
     double total = 0;
     std::size_t found = 0;
     for (const auto& cell : cells) {
