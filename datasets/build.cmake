@@ -24,10 +24,6 @@ if(NOT RETABLE_SANITIZE)  # which optimises less still
   set_property(SOURCE ${datasets_light} APPEND PROPERTY COMPILE_OPTIONS -O1)
 endif()
 
-# How fast ARFF is read; not part of the default build.
-add_executable(arff_bench EXCLUDE_FROM_ALL ${datasets_dir}/arff/parser_bench.cpp)
-target_link_libraries(arff_bench PRIVATE retable_datasets retable_flags)
-
 retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff/parser_fuzz.cpp
              datasets/arff/parser.cpp datasets/arff/date.cpp datasets/frame/frame.cpp datasets/arff/utf8.cpp)
 retable_fuzz(json datasets/fuzz_corpus/json 4096 "${RETABLE_FUZZ_RUNS}" datasets/openml/json_fuzz.cpp

@@ -7,7 +7,7 @@
 //! pieces of any size (so a gzip stream needs no whole text), cuts them into lines in place, and
 //! has one straight path for what nearly all of the bytes are (numbers between commas); everything
 //! else (quotes, escapes, missing, words) leaves that path and may be slow. Numbers are read
-//! without a locale and rounded correctly. Speed and memory: O(bytes); arff_bench measures them.
+//! without a locale and rounded correctly. Speed and memory: O(bytes).
 //! One line is held at a time.
 //!
 //! Understood: @relation, @attribute (numeric, real, integer, string, date with a format, nominal),
