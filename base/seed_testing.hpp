@@ -10,11 +10,12 @@
 
 namespace retable {
 
-//! RETABLE_SEED where it is set, else a random one. Printed, so that a failure can be repeated.
+//! RETABLE_TEST_SEED where it is set, else a random one. Printed, so that a failure can be
+//! repeated.
 inline std::uint64_t FreshSeed() {
-  const char* given = std::getenv("RETABLE_SEED");
+  const char* given = std::getenv("RETABLE_TEST_SEED");
   const std::uint64_t seed = given != nullptr ? std::stoull(given) : std::random_device{}();
-  std::cout << "RETABLE_SEED=" << seed << std::endl;
+  std::cout << "RETABLE_TEST_SEED=" << seed << std::endl;
   return seed;
 }
 

@@ -147,13 +147,15 @@ function(retable_fuzz name corpus longest runs)
 endfunction()
 
 # Host sources are compiled eight at a time: their headers are read and instantiated once, a third less
-# time to build. A file whose private names meet another's is compiled alone.
+# time to build. A file whose private names meet another's is compiled alone, and so is what alone of its library
+# needs the CUDA runtime: a test that stands in for the runtime does not link it.
 option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
 set(RETABLE_COMPILED_ALONE
     algorithms/quantiles/sums/naive_accumulator.cpp
     algorithms/shuffle/partition/cpu/in_memory_bucket.cpp
     algorithms/treeshap/interactions/derivative/tape.cpp
-    algorithms/treeshap/quadrature/cpu/engine.cpp)
+    algorithms/treeshap/quadrature/cpu/engine.cpp
+    base/cuda/devices.cpp)
 list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)
 set_source_files_properties(${RETABLE_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 

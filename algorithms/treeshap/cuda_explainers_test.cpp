@@ -7,7 +7,6 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <random>
 #include <span>
@@ -17,23 +16,15 @@
 #include "algorithms/treeshap/testing/explainer_testing.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/cuda/devices.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::treeshap {
 namespace {
 
-int DeviceCount() {
-  int devices = 0;
-  return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
-}
-
+// One seed for all tests of a run.
 std::uint64_t Seed() {
-  static const std::uint64_t seed = [] {
-    const char* given = std::getenv("RETABLE_TEST_SEED");
-    const std::uint64_t value =
-        given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::cout << "RETABLE_TEST_SEED=" << value << '\n';
-    return value;
-  }();
+  static const std::uint64_t seed = FreshSeed();
   return seed;
 }
 
@@ -66,7 +57,7 @@ struct Case {
 class CudaExplainers : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    if (DeviceCount() == 0) GTEST_SKIP() << "no CUDA device";
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
     Seed();
   }
 };
@@ -115,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, CudaExplainers,
 class CudaQuadrature : public testing::Test {
  protected:
   void SetUp() override {
-    if (DeviceCount() == 0) GTEST_SKIP() << "no CUDA device";
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
     Seed();
   }
 
@@ -138,7 +129,7 @@ class CudaQuadrature : public testing::Test {
     EXPECT_TRUE(explainer->values(rows.slice(0, 0)).empty());
     const RowBlock one = rows.slice(count - 1, 1);
     EXPECT_LE(RelativeError(explainer->values(one), Reference(model)->values(one)), 5e-7);
-    for (std::int64_t gpus = 2; gpus <= DeviceCount(); gpus *= 2) {
+    for (std::int64_t gpus = 2; gpus <= CudaDeviceCount(); gpus *= 2) {
       const auto sharded = Prepared("Quadrature", Device::kCuda, model, {{"gpus", gpus}});
       EXPECT_TRUE(sharded->values(rows) == got) << gpus << " GPUs";
     }
@@ -240,7 +231,7 @@ TEST_F(CudaQuadrature, BitsDependNeitherOnTheRunNorOnTheBlocks) {
 }
 
 TEST(CudaInterventional, MatchesTheCpuAndAllSubsets) {
-  if (DeviceCount() == 0) GTEST_SKIP() << "no CUDA device";
+  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
   for (std::uint64_t i = 0; i < 24; ++i) {
     SCOPED_TRACE(i);
     RandomEnsembleOptions shape;

@@ -11,11 +11,11 @@
 #include <ostream>
 #include <sstream>
 
-#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "base/atomic_file.hpp"
+#include "base/cuda/devices.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/cli/verbs.hpp"
@@ -152,7 +152,7 @@ struct Arguments {
 
 Device ChooseDevice(const std::string& name) {
 #if defined(RETABLE_HAS_CUDA)
-  if (name == "cuda" || (name == "auto" && extratrees::HasCudaDevice())) return Device::kCuda;
+  if (name == "cuda" || (name == "auto" && HasCudaDevice())) return Device::kCuda;
 #else
   if (name == "cuda") throw std::invalid_argument("this program was built without CUDA");
 #endif

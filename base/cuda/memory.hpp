@@ -164,6 +164,11 @@ inline int MultiprocessorCount() {
   return DeviceAttribute(cudaDevAttrMultiProcessorCount);
 }
 
+//! Bytes of shared memory that a block of the current device may have.
+inline std::size_t SharedMemoryLimit() {
+  return static_cast<std::size_t>(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+}
+
 //! Lets a kernel be launched with so much dynamic shared memory. @return bytes
 //! @throws std::runtime_error with both figures where a block of this device cannot have it
 template <class... Arguments>
@@ -173,10 +178,9 @@ std::size_t AllowSharedMemory(void (*kernel)(Arguments...), std::size_t bytes) {
                            cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (status == cudaErrorInvalidValue) {
     cudaGetLastError();
-    throw std::runtime_error(
-        "a kernel needs " + std::to_string(bytes) +
-        " bytes of shared memory a block; this device offers " +
-        std::to_string(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin)));
+    throw std::runtime_error("a kernel needs " + std::to_string(bytes) +
+                             " bytes of shared memory a block; this device offers " +
+                             std::to_string(SharedMemoryLimit()));
   }
   CheckCuda(status, "cudaFuncSetAttribute");
   return bytes;

@@ -6,8 +6,8 @@
 
 #include <random>
 
-#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/published/trainer.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::extratrees::published {

@@ -5,40 +5,25 @@
 
 #if defined(RETABLE_HAS_CUDA)
 
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "algorithms/quantiles/sums/chebyshev_sums.hpp"
+#include "base/cuda/devices.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::quantiles {
 
-//! Another seed in every run. The environment's RETABLE_TEST_SEED repeats a run.
+//! One seed for all tests of a run.
 inline std::uint64_t TestSeed() {
-  static const std::uint64_t seed = [] {
-    const char* given = std::getenv("RETABLE_TEST_SEED");
-    const std::uint64_t chosen =
-        given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::printf("RETABLE_TEST_SEED=%llu\n", static_cast<unsigned long long>(chosen));
-    return chosen;
-  }();
+  static const std::uint64_t seed = FreshSeed();
   return seed;
-}
-
-//! Why there is no device to test, or an empty string.
-inline std::string WhyNoDevice() {
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess) return cudaGetErrorString(error);
-  return count == 0 ? "no CUDA device" : "";
 }
 
 //! A test of one type of value. Suites derived from it have names that begin with "Cuda".
@@ -46,8 +31,7 @@ template <class Real>
 class CudaTest : public testing::Test {
  protected:
   void SetUp() override {
-    const std::string why = WhyNoDevice();
-    if (!why.empty()) GTEST_SKIP() << why;
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
   }
 };
 using Reals = testing::Types<float, double>;

@@ -12,6 +12,7 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
+#include "base/cuda/devices.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
 #include "algorithms/quantiles/cuda/device_testing.hpp"
@@ -22,12 +23,6 @@
 
 namespace retable::quantiles {
 namespace {
-
-#if !defined(RETABLE_HAS_CUDA)
-std::string WhyNoDevice() {
-  return "built without CUDA";
-}
-#endif
 
 std::unique_ptr<MomentAccumulator> Make(Device device, bool central, int order) {
 #if defined(RETABLE_HAS_CUDA)
@@ -42,9 +37,7 @@ std::unique_ptr<MomentAccumulator> Make(Device device, bool central, int order) 
 class CudaAndCpuMoments : public testing::TestWithParam<Device> {
  protected:
   void SetUp() override {
-    if (GetParam() != Device::kCuda) return;
-    const std::string why = WhyNoDevice();
-    if (!why.empty()) GTEST_SKIP() << why;
+    if (GetParam() == Device::kCuda && !HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
   }
 };
 

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -17,22 +16,18 @@
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/items.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/cuda/memory.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::shuffle {
 
-//! Skips its tests without a device. `seed` is new in every run and printed; RETABLE_TEST_SEED sets
-//! it.
+//! Skips its tests without a device. `seed` is that of FreshSeed.
 class CudaTest : public testing::Test {
  protected:
   void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device";
-    }
-    const char* given = std::getenv("RETABLE_TEST_SEED");
-    seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-    std::cout << "seed " << seed << std::endl;
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
+    seed = FreshSeed();
   }
   std::uint64_t seed = 0;
 };

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/fit_work.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "base/cuda/devices.hpp"
 #include "baselines/extratrees/python_peer.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
@@ -52,8 +52,8 @@ class FitProtocol final : public harness::Protocol {
       return "the report grows at most 1024 trees";
     }
     const auto devices = IntegerOr(cell.parameters, "devices", 1);
-    if (cell.device == "cuda" && devices > extratrees::CudaDeviceCount()) {
-      return "there are " + std::to_string(extratrees::CudaDeviceCount()) + " GPUs";
+    if (cell.device == "cuda" && devices > CudaDeviceCount()) {
+      return "there are " + std::to_string(CudaDeviceCount()) + " GPUs";
     }
     if (cell.algorithm == "scikit-learn-python" && !extratrees::WhyNoScikitLearn().empty()) {
       return extratrees::WhyNoScikitLearn();

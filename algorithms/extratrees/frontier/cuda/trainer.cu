@@ -3,10 +3,10 @@
 #include <exception>
 #include <thread>
 
-#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
+#include "base/cuda/devices.hpp"
 
 namespace retable::extratrees {
 

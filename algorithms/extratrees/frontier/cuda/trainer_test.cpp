@@ -12,8 +12,8 @@
 #include <random>
 #include <stdexcept>
 
-#include "algorithms/extratrees/cuda_devices.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::extratrees {

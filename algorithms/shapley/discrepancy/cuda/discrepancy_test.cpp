@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "algorithms/shapley/discrepancy/discrepancy.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::shapley {
@@ -17,10 +18,7 @@ namespace {
 class CudaDiscrepancy : public testing::TestWithParam<KernelKind> {
  protected:
   void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device";
-    }
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
   }
 };
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::shapley {
@@ -28,10 +29,7 @@ class CudaSamplers
     : public testing::TestWithParam<std::tuple<const char*, const char*>> {  // method, kernel
  protected:
   void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device";
-    }
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
   }
 };
 

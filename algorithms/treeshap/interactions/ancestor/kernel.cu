@@ -297,9 +297,11 @@ void LaunchSubtreesOf(InteractionSubtreeLaunch launch, cudaStream_t stream) {
 // more latency than shared slots save.
 BlockShape ShapeOf(int points, InteractionSizes sizes, std::uint32_t most) {
   BlockShape chosen;
+  const std::size_t limit = SharedMemoryLimit();
   for (sizes.shared_slots = std::min(sizes.slots, tuning::kSharedSlots);; --sizes.shared_slots) {
-    BlockShape shape = MostResident(
-        most, [&](std::uint32_t warps) { return InteractionSharedBytes(points, sizes, warps); });
+    BlockShape shape = MostResident(most, limit, [&](std::uint32_t warps) {
+      return InteractionSharedBytes(points, sizes, warps);
+    });
     shape.shared_slots = sizes.shared_slots;
     if (shape.resident > chosen.resident) chosen = shape;
     if (sizes.shared_slots == 0) return chosen;

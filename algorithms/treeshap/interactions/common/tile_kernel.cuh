@@ -41,22 +41,17 @@ __device__ __forceinline__ void ReleaseOne(std::uint32_t* at) {
   asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(at) : "memory");
 }
 
-//! Bytes of shared memory that a block may have.
-inline std::size_t SharedMemoryLimit() {
-  return static_cast<std::size_t>(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-}
-
 struct BlockShape {
   std::uint32_t warps = 1;         //!< warps of a block
   std::uint32_t shared_slots = 0;  //!< stack slots in shared memory
   std::size_t resident = 0;        //!< warps on a multiprocessor
 };
 
-//! The shape with most resident warps, of at most `most`; a block takes bytes(warps).
+//! The shape with most resident warps, of at most `most`, on a multiprocessor with `limit` bytes of
+//! shared memory; a block takes bytes(warps).
 template <class Bytes>
-BlockShape MostResident(std::uint32_t most, Bytes bytes) {
+BlockShape MostResident(std::uint32_t most, std::size_t limit, Bytes bytes) {
   BlockShape found;
-  const std::size_t limit = SharedMemoryLimit();
   for (std::uint32_t warps = 1; warps <= std::min(most, tuning::kMostWarps); ++warps) {
     const std::size_t blocks = limit / (bytes(warps) + 1024);
     // Counts no idle warps of a last, short block.

@@ -248,7 +248,8 @@ void LaunchRowsOf(const DerivativeLaunch& launch, cudaStream_t stream) {
   const auto bytes_of = [&](std::uint32_t warps) {
     return (launch.tape.sizes.words + warps * WarpGroups(launch.tape.sizes)) * sizeof(float4);
   };
-  const std::uint32_t warps = MostResident(launch.rows.stride / 32, bytes_of).warps;
+  const std::uint32_t warps =
+      MostResident(launch.rows.stride / 32, SharedMemoryLimit(), bytes_of).warps;
   const std::size_t bytes = bytes_of(warps);
   LaunchTiles(DerivativeKernel<Q, General>, launch, warps, bytes, stream);
 }

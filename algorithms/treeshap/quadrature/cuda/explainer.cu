@@ -224,7 +224,7 @@ class DeviceQuadrature final : public TreeExplainer {
     ChooseSharedMemory(tape.tape.points, tape.tape.stack_slots, launch);
     // Very deep trees: fewer rows a block.
     while (launch.sizes.threads > 32 &&
-           QuadratureSharedBytes(tape.tape.points, launch) > BlockSharedLimit()) {
+           QuadratureSharedBytes(tape.tape.points, launch) > SharedMemoryLimit()) {
       launch.sizes.threads /= 2;
     }
     return launch;
@@ -234,7 +234,7 @@ class DeviceQuadrature final : public TreeExplainer {
     for (const auto& tape : tapes_) {
       const KernelVariant variant{true, layout_};
       const QuadratureLaunch launch = Geometry(*tape, variant, 1);
-      if (QuadratureSharedBytes(tape->tape.points, launch) > BlockSharedLimit()) {
+      if (QuadratureSharedBytes(tape->tape.points, launch) > SharedMemoryLimit()) {
         throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.stack_slots) +
                                     " stack slots, more than shared memory holds; use the CPU");
       }

@@ -8,10 +8,6 @@
 
 namespace retable::treeshap {
 
-std::size_t BlockSharedLimit() {
-  return static_cast<std::size_t>(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
-}
-
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
   const int rows = launch.rows_per_lane;
   const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
@@ -54,7 +50,7 @@ std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uin
 }
 
 std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch) {
-  const std::size_t limit = BlockSharedLimit();
+  const std::size_t limit = SharedMemoryLimit();
   std::uint32_t best = 1;
   std::size_t most = 0;
   for (std::uint32_t team_warps = kMaxTeamWarps; team_warps > 0; --team_warps) {
@@ -89,7 +85,7 @@ void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch) {
   const auto all = static_cast<std::uint32_t>(stack_slots);
   const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
   const std::size_t budget =
-      (BlockSharedLimit() / blocks - kReservedShared) * launch.sizes.threads / 128;
+      (SharedMemoryLimit() / blocks - kReservedShared) * launch.sizes.threads / 128;
   while (launch.sizes.shared_slots < all) {
     QuadratureLaunch more = launch;
     ++more.sizes.shared_slots;

@@ -88,9 +88,6 @@ constexpr std::uint32_t SubtreeColumnBytes(int points) {
   return 2 * 32 * static_cast<std::uint32_t>(RowsPerLane(points) * sizeof(float));
 }
 
-//! Bytes of shared memory that a block of this device can have.
-std::size_t BlockSharedLimit();
-
 //! Bytes of shared memory a block needs.
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch);
 

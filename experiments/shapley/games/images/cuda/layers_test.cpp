@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 #include "experiments/shapley/games/images/cuda/layers.hpp"
 #include "experiments/shapley/games/images/game.hpp"
@@ -21,10 +22,7 @@ namespace {
 class CudaLayers : public testing::Test {
  protected:
   void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device";
-    }
+    if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
     random_.seed(FreshSeed());
   }
 

@@ -1,8 +1,8 @@
 #pragma once
 //! @file
-//! The GPUs that a forest can be grown on.
+//! The CUDA devices of this machine. Compiles without a CUDA toolkit.
 
-namespace retable::extratrees {
+namespace retable {
 
 //! CUDA devices that answer; 0 in a program without CUDA.
 int CudaDeviceCount();
@@ -10,4 +10,4 @@ inline bool HasCudaDevice() {
   return CudaDeviceCount() > 0;
 }
 
-}  // namespace retable::extratrees
+}  // namespace retable

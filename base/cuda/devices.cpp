@@ -1,10 +1,10 @@
-#include "algorithms/extratrees/cuda_devices.hpp"
+#include "base/cuda/devices.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
 #include <cuda_runtime_api.h>
 #endif
 
-namespace retable::extratrees {
+namespace retable {
 
 int CudaDeviceCount() {
 #if defined(RETABLE_HAS_CUDA)
@@ -15,4 +15,4 @@ int CudaDeviceCount() {
   return 0;
 }
 
-}  // namespace retable::extratrees
+}  // namespace retable
