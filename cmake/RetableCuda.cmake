@@ -1,4 +1,4 @@
-# CUDA is found, not demanded. RETABLE_HAS_CUDA says whether the twins are compiled.
+# CUDA is found, not demanded. RETABLE_HAS_CUDA says whether the backends are compiled.
 set(RETABLE_HAS_CUDA OFF)
 if(RETABLE_CUDA AND NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
   include(CheckLanguage)
@@ -29,4 +29,4 @@ if(RETABLE_CUDA AND NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
     set(RETABLE_HAS_CUDA ON)
   endif()
 endif()
-message(STATUS "CUDA twins: ${RETABLE_HAS_CUDA}")
+message(STATUS "CUDA backends: ${RETABLE_HAS_CUDA}")

@@ -16,7 +16,7 @@ set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-
     -Wno-missing-field-initializers)
 target_compile_options(retable_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${RETABLE_HOST_WARNINGS}>"
-  # No fused multiply-add behind our back: CPU and CUDA twins write std::fma where they want one.
+  # No fused multiply-add behind our back: CPU and CUDA backends write std::fma where they want one.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-ffp-contract=off>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
@@ -159,6 +159,46 @@ set(RETABLE_COMPILED_ALONE
 list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)
 set_source_files_properties(${RETABLE_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
+# The CUDA runtime's calls that base/cuda/faults_testing.hpp plays; a folder's cuda_faults_test.cpp has them
+# led through there.
+set(RETABLE_CUDA_WRAP
+    __cudaLaunchKernel
+    cudaDeviceGetAttribute
+    cudaDeviceSynchronize
+    cudaEventCreateWithFlags
+    cudaEventDestroy
+    cudaEventRecord
+    cudaEventSynchronize
+    cudaFree
+    cudaFreeHost
+    cudaFuncGetAttributes
+    cudaFuncSetAttribute
+    cudaGetDevice
+    cudaGetDeviceCount
+    cudaGetLastError
+    cudaGraphDestroy
+    cudaGraphExecDestroy
+    cudaGraphInstantiate
+    cudaGraphLaunch
+    cudaHostAlloc
+    cudaLaunchKernelExC
+    cudaMalloc
+    cudaMemcpy
+    cudaMemcpy2DAsync
+    cudaMemcpyAsync
+    cudaMemset
+    cudaMemsetAsync
+    cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+    cudaPeekAtLastError
+    cudaSetDevice
+    cudaStreamBeginCapture
+    cudaStreamCreateWithFlags
+    cudaStreamDestroy
+    cudaStreamEndCapture
+    cudaStreamSynchronize
+    cudaStreamWaitEvent)
+list(TRANSFORM RETABLE_CUDA_WRAP PREPEND -Wl,--wrap=)
+
 # retable_library(<name> <folder> [needed libraries...]): target retable_<name>, tests <name>_tests.
 function(retable_library name folder)
   retable_sources(${CMAKE_SOURCE_DIR}/${folder} sources tests)
@@ -192,6 +232,9 @@ function(retable_library name folder)
       endif()
     endforeach()
     target_link_libraries(${name}_tests PRIVATE retable_flags GTest::gtest GTest::gtest_main)
+    if(RETABLE_HAS_CUDA AND EXISTS ${CMAKE_SOURCE_DIR}/${folder}/cuda_faults_test.cpp)
+      target_link_options(${name}_tests PRIVATE ${RETABLE_CUDA_WRAP})
+    endif()
     retable_light(${name}_tests retable_precompiled_tests)
     target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_BINARY_DIR="${CMAKE_BINARY_DIR}")

@@ -114,7 +114,7 @@ class PublishedFit {
     v_.data.labels = labels_.Upload(labels);
     clock.Mark("[CUDA_memcpy_HtoD]");
     const std::size_t trees = v_.shape.trees;
-    v_.nodes = nodes_.Reserve(trees * v_.capacity * kFields);
+    v_.nodes = nodes_.Zeros(trees * v_.capacity * kFields);
     v_.progress.batch_pos = batch_pos_.Reserve(trees * v_.shape.rows);
     v_.scan.minimum = minimum_.Reserve(trees * v_.shape.features);
     v_.scan.maximum = maximum_.Reserve(trees * v_.shape.features);
@@ -227,7 +227,7 @@ class PublishedFit {
   void GrowCapacity() {
     const std::uint32_t bigger = 2 * v_.capacity;
     DeviceArray<Cell> nodes;
-    nodes.Reserve(std::size_t{v_.shape.trees} * bigger * kFields);
+    nodes.Zeros(std::size_t{v_.shape.trees} * bigger * kFields);
     const std::size_t width = std::size_t{v_.capacity} * kFields * sizeof(Cell);
     clock.Begin();
     RETABLE_CUDA_CHECK(cudaMemcpy2DAsync(nodes.data(), 2 * width, v_.nodes, width, width,

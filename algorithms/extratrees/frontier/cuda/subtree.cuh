@@ -298,6 +298,11 @@ __global__ void __launch_bounds__(32 * kSubtreeWarps)
     SubtreeGrower<Code> grower{p, memory[warp], tasks[t], lane, reserve_next, reserve_left};
     grower.Run();
   }
+  // Taken and not needed: cleared, since they are copied with the others.
+  for (std::uint32_t i = reserve_next + lane; i < reserve_next + reserve_left; i += 32) {
+    p.pool.cold[i] = {};
+    p.pool.hot[i] = {};
+  }
 }
 
 }  // namespace retable::extratrees::frontier
