@@ -1,6 +1,4 @@
+#include "base/fuzz/target.hpp"
 #include "datasets/fuzz_bodies.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  retable::datasets::FuzzJson(data, size);
-  return 0;
-}
+RETABLE_FUZZ_TARGET(retable::datasets::FuzzJson, retable::fuzzing::MutateJson)

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <sstream>
 
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
+#include "base/fuzz/replay_testing.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -57,16 +57,10 @@ TEST(ForestJson, RefusesDamage) {
 
 // As the fuzz target does for longer.
 TEST(ForestJson, AnswersMutations) {
-  const std::string text = Written(SmallForest());
-  EXPECT_TRUE(FuzzForest(text));
-  std::mt19937_64 random(4);
-  for (int i = 0; i < 500; ++i) {
-    std::string damaged = text;
-    const std::size_t at = random() % damaged.size();
-    if (i % 2 == 0) damaged[at] = "0123456789.-e[],:"[random() % 17];
-    if (i % 2 == 1) damaged.insert(at, damaged.substr(at, random() % 32));
-    ASSERT_NO_THROW(FuzzForest(damaged)) << damaged;
-  }
+  auto corpus =
+      fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) + "/algorithms/extratrees/model/fuzz/corpus");
+  corpus.push_back(Written(SmallForest()));
+  EXPECT_GE(fuzzing::Replay(corpus, 1000, FuzzForest, fuzzing::MutateJson), 3u);
 }
 
 }  // namespace

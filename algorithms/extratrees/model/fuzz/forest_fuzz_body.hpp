@@ -20,7 +20,8 @@
 namespace retable::extratrees {
 
 //! @return whether the bytes were a forest
-inline bool FuzzForest(std::string_view text) {
+inline bool FuzzForest(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> names;
   std::ostringstream once, twice;
   try {
