@@ -117,6 +117,7 @@ function(retable_sources folder out_sources out_tests)
   set(${out_tests} ${tests} PARENT_SCOPE)
 endfunction()
 
+option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
 # retable_fuzzed(<group> <sources...>): the sources of a group of fuzz targets, compiled again: the
 # fuzzer needs its own instrumentation.
 # retable_fuzz(<name> <group> <source> <corpus> <longest input> [divisor of RUNS]): <name>_fuzz, a libFuzzer
@@ -139,6 +140,7 @@ function(retable_fuzzed group)
   target_compile_options(${group}_fuzzed PUBLIC -O1 -gline-tables-only
                          -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow
                          -fno-sanitize-recover=all)
+  set_target_properties(${group}_fuzzed PROPERTIES UNITY_BUILD ${RETABLE_UNITY})
 endfunction()
 function(retable_fuzz name group source corpus longest)
   if(NOT RETABLE_FUZZ)
@@ -166,7 +168,6 @@ endfunction()
 # Host sources are compiled eight at a time: their headers are read and instantiated once, a third less
 # time to build. A file whose private names meet another's is compiled alone, and so is what alone of its library
 # needs the CUDA runtime: a test that stands in for the runtime does not link it.
-option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
 set(RETABLE_COMPILED_ALONE
     algorithms/quantiles/sums/naive_accumulator.cpp
     algorithms/shuffle/partition/cpu/in_memory_bucket.cpp
