@@ -35,5 +35,24 @@ TEST(FuzzReplay, Frame) {
   EXPECT_GE(Replay(Corpus("frame"), 2000, FuzzFrame, MutateText), 2u);
 }
 
+TEST(FuzzReplay, DeepNestingIsAnswered) {
+  for (const char* member : {"data_set_description", "data_features", "study", "error", "detail"}) {
+    for (const std::string& text : fuzzing::DeepJson(member)) {
+      EXPECT_FALSE(fuzzing::Try(FuzzJson, text)) << member;
+      // Within what is read for its text.
+      for (const char* inner : {"id", "name", "message", "feature", "data_ids", "code"}) {
+        const std::string wrapped =
+            "{\"" + std::string(member) + "\":{\"id\":\"7\",\"" + inner + "\":" + text + "}}";
+        EXPECT_FALSE(fuzzing::Try(FuzzJson, wrapped)) << member << ' ' << inner;
+      }
+    }
+  }
+  for (const char* close : {"</a>", ""}) {
+    EXPECT_FALSE(fuzzing::Try(FuzzJson, fuzzing::Nested("<a>", "x", close)));
+    EXPECT_FALSE(fuzzing::Try(FuzzJson, fuzzing::Nested("<!--", "x", close)));
+  }
+  EXPECT_FALSE(fuzzing::Try(FuzzArff, fuzzing::Nested("@attribute {", "a", "}")));
+}
+
 }  // namespace
 }  // namespace retable::datasets

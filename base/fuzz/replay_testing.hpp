@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fuzz/mutation.hpp"
@@ -28,6 +29,33 @@ inline std::vector<std::string> Corpus(const std::filesystem::path& folder) {
     corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
   return corpus;
+}
+
+//! `core` in so many levels of brackets: what readers that recurse end on.
+inline std::string Nested(std::string_view open, std::string_view core, std::string_view close,
+                          std::size_t levels = 200000) {
+  std::string text;
+  for (std::size_t i = 0; i < levels; ++i) text += open;
+  text += core;
+  for (std::size_t i = 0; i < levels; ++i) text += close;
+  return text;
+}
+
+//! JSON that is deep at its root, within an object, within `member` of an object, or never closed.
+inline std::vector<std::string> DeepJson(const std::string& member) {
+  const std::string lists = Nested("[", "", "]"), objects = Nested("{\"a\":", "1", "}");
+  return {lists,
+          objects,
+          "{\"" + member + "\":" + lists + "}",
+          "{\"" + member + "\":" + objects + "}",
+          Nested("[", "", ""),
+          Nested("[{\"" + member + "\":", "", "")};
+}
+
+//! The body on one text.
+template <class Body>
+bool Try(const Body& body, std::string_view text) {
+  return body(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
 }
 
 //! Flips, cuts, repeats, splices with another input, or writes a byte that a grammar knows.

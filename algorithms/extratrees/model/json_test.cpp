@@ -63,5 +63,13 @@ TEST(ForestJson, AnswersMutations) {
   EXPECT_GE(fuzzing::Replay(corpus, 1000, FuzzForest, fuzzing::MutateJson), 3u);
 }
 
+TEST(ForestJson, DeepNestingIsRefused) {
+  for (const char* member : {"format", "trees", "class_names"}) {
+    for (const std::string& text : fuzzing::DeepJson(member)) {
+      EXPECT_FALSE(fuzzing::Try(FuzzForest, text)) << member;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace retable::extratrees
