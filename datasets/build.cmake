@@ -28,7 +28,6 @@ retable_fuzzed(datasets base/atomic_file.cpp datasets/arff/date.cpp datasets/arf
                base/utf8.cpp datasets/frame/file.cpp datasets/frame/frame.cpp
                datasets/openml/answer.cpp datasets/openml/gzip.cpp datasets/openml/http_header.cpp
                datasets/openml/json.cpp datasets/openml/simple_xml.cpp datasets/openml/url.cpp)
-retable_fuzz(arff datasets datasets/arff/parser_fuzz.cpp datasets/fuzz_corpus/arff 4096)
-retable_fuzz(frame datasets datasets/frame/file_fuzz.cpp datasets/fuzz_corpus/frame 4096)
-retable_fuzz(http datasets datasets/openml/http_fuzz.cpp datasets/fuzz_corpus/http 4096)
-retable_fuzz(json datasets datasets/openml/json_fuzz.cpp datasets/fuzz_corpus/json 4096)
+foreach(kind arff frame http json)
+  retable_fuzz(${kind} datasets datasets/fuzz/${kind}_fuzz.cpp datasets/fuzz/corpus/${kind} 4096)
+endforeach()

@@ -1,4 +1,4 @@
 #include "algorithms/treeshap/testing/model_fuzz_body.hpp"
 #include "base/fuzz/target.hpp"
 
-RETABLE_FUZZ_TARGET(retable::treeshap::FuzzModel, retable::treeshap::MutateModel)
+RETABLE_FUZZ_TARGET(retable::treeshap::FuzzModel, retable::fuzzing::MutateJsonOrUbj)

@@ -115,17 +115,4 @@ inline bool FuzzModel(const std::uint8_t* data, std::size_t size) {
   return true;
 }
 
-//! A model of the same format with other numbers, children or features; a quarter of XGBoost's as
-//! UBJSON.
-inline std::string MutateModel(std::string_view bytes, fuzzing::Random& random) {
-  const std::string text = fuzzing::MutateJson(bytes, random);
-  if (text.empty() || text[0] != '{' || random(4) > 0) return text;
-  const nlohmann::json tree = nlohmann::json::parse(text, nullptr, false);
-  if (!tree.is_object()) return text;
-  std::string ubj;
-  const bool sizes = random(2) == 0;
-  nlohmann::json::to_ubjson(tree, ubj, sizes, sizes && random(2) == 0);
-  return ubj;
-}
-
 }  // namespace retable::treeshap

@@ -14,8 +14,10 @@ TEST(ModelFuzz, CorpusAndMutations) {
   const auto corpus = fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) +
                                       "/algorithms/treeshap/testing/corpus/model");
   ASSERT_GE(corpus.size(), 10u);
-  EXPECT_GE(fuzzing::Replay(corpus, 0, FuzzModel, MutateModel), 6u) << "models of every format";
-  EXPECT_GE(fuzzing::Replay(corpus, 4000, FuzzModel, MutateModel), 300u) << "mutated valid models";
+  EXPECT_GE(fuzzing::Replay(corpus, 0, FuzzModel, fuzzing::MutateJsonOrUbj), 6u)
+      << "models of every format";
+  EXPECT_GE(fuzzing::Replay(corpus, 4000, FuzzModel, fuzzing::MutateJsonOrUbj), 300u)
+      << "mutated valid models";
 }
 
 TEST(ModelFuzz, DeepNestingIsRefused) {
