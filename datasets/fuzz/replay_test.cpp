@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/fuzz/replay_testing.hpp"
-#include "datasets/fuzz_bodies.hpp"
+#include "datasets/fuzz/fuzz_body.hpp"
 
 namespace retable::datasets {
 namespace {

@@ -1,17 +1,12 @@
 #include "datasets/openml/url.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <string_view>
 
 namespace retable::datasets {
 namespace {
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 bool IsSafePart(const std::string& part) {
   const std::string seen = PercentDecoded(part);
@@ -26,11 +21,13 @@ bool IsSafePart(const std::string& part) {
 std::string PercentDecoded(std::string_view text) {
   std::string decoded;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool code = text[i] == '%' && i + 2 < text.size() && HexDigit(text[i + 1]) >= 0 &&
-                      HexDigit(text[i + 2]) >= 0;
-    decoded +=
-        code ? static_cast<char>(HexDigit(text[i + 1]) * 16 + HexDigit(text[i + 2])) : text[i];
-    if (code) i += 2;
+    const std::string_view digits = text.substr(i + 1, 2);
+    unsigned code = 0;
+    const char* end = digits.data() + digits.size();
+    const bool hex = text[i] == '%' && digits.size() == 2 &&
+                     std::from_chars(digits.data(), end, code, 16).ptr == end;
+    decoded += hex ? static_cast<char>(code) : text[i];
+    if (hex) i += 2;
   }
   return decoded;
 }
