@@ -793,8 +793,10 @@ class OpenMlTls : public OpenMlClient {
   }
 
   //! A server with a certificate for `name`, signed by `issuer` ("" for itself), of these days.
-  void ServeTls(const std::string& name, const std::string& issuer, const std::string& days) {
+  void ServeTls(const std::string& name, const std::string& issuer, const std::string& days,
+                const char* mode = "-WWW") {
     Stop();
+    mode_ = mode;
     std::ofstream(folder.path() / "ext") << "subjectAltName=" << name << "\n";
     ASSERT_EQ(Shell("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
                     "-subj /CN=server -keyout s.key -out s.csr"),
@@ -825,7 +827,7 @@ class OpenMlTls : public OpenMlClient {
           !std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) {
         _exit(1);
       }
-      execlp("openssl", "openssl", "s_server", "-quiet", "-WWW", "-accept", number.c_str(), "-cert",
+      execlp("openssl", "openssl", "s_server", "-quiet", mode_, "-accept", number.c_str(), "-cert",
              "../s.pem", "-key", "../s.key", static_cast<char*>(nullptr));
       _exit(1);
     }
@@ -849,6 +851,7 @@ class OpenMlTls : public OpenMlClient {
 
   pid_t child_ = 0;
   int port_ = 0;
+  const char* mode_ = "-WWW";  //!< files as they are; "-HTTP": files that are whole answers
 };
 
 TEST_F(OpenMlTls, ACertificateThatDoesNotHoldIsRefused) {
@@ -874,6 +877,17 @@ TEST_F(OpenMlTls, ACertificateThatDoesNotHoldIsRefused) {
     ServeTls(here, "ca", "-days 1");
     expect_refusal("issuer");
   }
+}
+
+TEST_F(OpenMlTls, ARedirectFromAnEncryptedToAPlainConnectionIsRefused) {
+  const ScopedEnvironment bundle("CURL_CA_BUNDLE", (folder.path() / "ca.pem").string());
+  Serve();  // plain, and right in all it says
+  WriteAtomically(folder.path() / "www" / kDescription.substr(1),
+                  "HTTP/1.0 302 Found\r\nContent-Length: 0\r\nLocation: " + server->base() +
+                      kDescription + "\r\n\r\n");
+  ServeTls("IP:127.0.0.1", "ca", "-days 1", "-HTTP");
+  ExpectFailure(Kind::kServer);
+  EXPECT_TRUE(server->requests().empty());
 }
 
 // It waits for a request, we for its part of the handshake.
