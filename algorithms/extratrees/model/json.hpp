@@ -22,7 +22,7 @@ namespace retable::extratrees {
 //! A column that a forest was trained on.
 struct TrainedFeature {
   std::string name;
-  std::string kind = "numeric";     //!< or "nominal", "date", "string"
+  std::string kind = "numeric";     //!< "numeric", "nominal", "date" or "string"
   std::vector<std::string> levels;  //!< what 0, 1, ... stand for, where they stand for texts
   bool operator==(const TrainedFeature&) const = default;
 };
