@@ -22,7 +22,7 @@ namespace retable::extratrees {
 //! @return whether the bytes were a forest
 inline bool FuzzForest(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  std::vector<std::string> names;
+  ForestNames names;
   std::ostringstream once, twice;
   try {
     const Forest forest = ReadForestJson(text, &names);
