@@ -19,7 +19,7 @@ endif()
 # The fuzz target of the model readers.
 if(RETABLE_FUZZ)
   set(treeshap_sources base/parallel.cpp)
-  foreach(source testing/model_fuzz model/forest_json model/lightgbm published/paths
+  foreach(source testing/model_fuzz model/feature_encoding model/forest_json model/lightgbm published/paths
           quadrature/annotated_model results model/tree_ensemble tree_explainer model/xgboost)
     list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()
