@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "datasets/arff/date.hpp"
-#include "datasets/arff/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace retable::datasets {
 namespace {

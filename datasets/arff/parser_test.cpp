@@ -12,7 +12,7 @@
 #include <random>
 
 #include "datasets/arff/date.hpp"
-#include "datasets/arff/utf8.hpp"
+#include "base/utf8.hpp"
 #include "datasets/openml/gzip.hpp"
 
 namespace retable::datasets {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "datasets/arff/utf8.hpp"
+#include "base/utf8.hpp"
 #include "datasets/openml/simple_xml.hpp"
 
 namespace retable::datasets {

@@ -1,8 +1,10 @@
-#include "datasets/arff/utf8.hpp"
+#include "base/utf8.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
-namespace retable::datasets {
+namespace retable {
 namespace {
 
 //! Length of the well-formed sequence at text[i], or 0.
@@ -25,13 +27,19 @@ std::size_t SequenceLength(std::string_view text, std::size_t i) {
 
 }  // namespace
 
-bool IsUtf8(std::string_view text) {
+std::size_t Utf8ErrorAt(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
+    // Eight bytes of ASCII at a time: nearly all text is.
+    for (std::uint64_t word = 0; i + sizeof(word) <= text.size(); i += sizeof(word)) {
+      std::memcpy(&word, text.data() + i, sizeof(word));
+      if ((word & 0x8080808080808080u) != 0) break;
+    }
+    if (i == text.size()) break;
     const std::size_t length = SequenceLength(text, i);
-    if (length == 0) return false;
+    if (length == 0) return i;
     i += length;
   }
-  return true;
+  return std::string_view::npos;
 }
 
 std::string ToUtf8(std::string_view text) {
@@ -60,4 +68,4 @@ void AppendUtf8(std::string& out, unsigned code) {
   }
 }
 
-}  // namespace retable::datasets
+}  // namespace retable
