@@ -18,7 +18,7 @@ endif()
 
 # The fuzz target of the model readers, which compares the methods too.
 set(treeshap_fuzzed algorithms/common/parameters.cpp base/parallel.cpp)
-foreach(source flop_count model/forest_json model/lightgbm model/tree_ensemble model/xgboost published/gpu_tree_shap
+foreach(source flop_count model/feature_encoding model/forest_json model/lightgbm model/tree_ensemble model/xgboost published/gpu_tree_shap
         published/paths published/tree_shap quadrature/annotated_model quadrature/cpu/engine
         quadrature/cpu/explainer quadrature/cpu/packing quadrature/cpu/simd/avx2 quadrature/cpu/simd/avx512
         quadrature/cpu/simd/baseline quadrature/tape/accumulators quadrature/tape/compiler results
