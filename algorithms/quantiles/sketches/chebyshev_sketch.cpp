@@ -185,9 +185,9 @@ std::vector<double> ChebyshevSketch::density(std::span<const double> xs) const {
 SketchAnswer ChebyshevSketch::Ask(std::span<const double> phis) const {
   const ChebyshevFit fit(Input());
   SketchAnswer answer{fit.Quantiles(phis), {}, fit.status()};
+  const std::vector<RankBounds> ranks = fit.Ranks(answer.values);
   for (std::size_t i = 0; i < phis.size(); ++i) {
-    const RankBounds ranks = fit.Ranks(answer.values[i]);
-    answer.rank_bound.push_back(std::max({0.0, ranks.below - phis[i], phis[i] - ranks.through}));
+    answer.rank_bound.push_back(ranks[i].Error(phis[i]));
   }
   return answer;
 }

@@ -352,14 +352,14 @@ TEST(Jacobi, FindsAtomsAndTheirMasses) {
         mu[k] += atoms.mass[i] * std::cos(k * std::acos(atoms.point[i]));
       }
     }
-    const JacobiMatrix jacobi(mu, 15, 1e-14, 100);
+    const JacobiMatrix jacobi(mu, 15, 1e-14);
     ASSERT_EQ(jacobi.atom_count(), static_cast<int>(count));
     const Atoms found = jacobi.Gauss();
     for (std::size_t i = 0; i < count; ++i) {
       EXPECT_NEAR(found.point[i], atoms.point[i], 1e-5);
       EXPECT_NEAR(found.mass[i], atoms.mass[i], 1e-5);
     }
-    EXPECT_EQ(JacobiMatrix(mu, 2 * static_cast<int>(count) - 1, 1e-14, 100).atom_count(), 0);
+    EXPECT_EQ(JacobiMatrix(mu, 2 * static_cast<int>(count) - 1, 1e-14).atom_count(), 0);
   }
 }
 
