@@ -105,6 +105,15 @@ inline bool FuzzModel(const std::uint8_t* data, std::size_t size) {
       if (std::isnan(margin)) std::abort();
     }
   }
+  for (const double x : {0.0, 1e-36, 1e-35, 3.5, -1.0, 16777217.0, 1e300}) {
+    const std::vector<double> row(static_cast<std::size_t>(model.features), x);
+    try {
+      for (const double margin : Predict(model, row)) {
+        if (std::isnan(margin)) std::abort();
+      }
+    } catch (const std::invalid_argument&) {  // no category of the training data
+    }
+  }
   try {
     for (const double expected : Annotate(model).expected) {
       if (std::isnan(expected)) std::abort();
