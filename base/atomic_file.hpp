@@ -24,7 +24,7 @@ class FileError : public std::runtime_error {
 struct DiskChange {
   enum Kind { kFolder, kBytes, kSynced, kNamed, kRenamed, kRemoved, kFolderSynced };
   Kind kind;
-  std::filesystem::path path;  //!< of an AtomicFile: its temporary name
+  std::filesystem::path path;  //!< an AtomicFile's temporary name
   std::string more;            //!< kBytes: what was written; kRenamed: the new name
 };
 //! Told of every change that this header's functions make, in order. Empty but in tests, which
