@@ -148,9 +148,7 @@ function(retable_fuzz name group source corpus longest)
   endif()
   add_executable(${name}_fuzz EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/${source})
   target_link_libraries(${name}_fuzz PRIVATE ${group}_fuzzed mutation_fuzzed)
-  # A program that runs on a machine without our compiler.
-  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined -static-libstdc++
-                      -static-libgcc -Wl,--as-needed)
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined -Wl,--as-needed)
   set(runs ${RETABLE_FUZZ_RUNS})
   if(ARGN)
     math(EXPR runs "${runs} / ${ARGN}")
