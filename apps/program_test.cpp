@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -335,18 +336,92 @@ TEST_F(Program, AFullDiskIsAClearLineAndFinishedCellsStay) {
   ExpectContains(RunProbe().text, "3 stored before");
 }
 
-TEST_F(Program, ATornCellIsSetAsideAndMeasuredAgain) {
+// The single cell's file.
+fs::path OnlyCell(const fs::path& folder) {
+  for (const auto& file : fs::directory_iterator(folder / "cells")) {
+    if (file.path().extension() == ".json") return file.path();
+  }
+  return {};
+}
+
+struct Damage {
+  const char* name;
+  void (*work)(const fs::path& cell, std::string text);
+};
+
+class Damaged : public Program, public ::testing::WithParamInterface<Damage> {};
+
+TEST_P(Damaged, CellsAreSaidSetAsideAndMeasuredAgain) {
   Write(kGood);
   ASSERT_EQ(RunProbe().code, 0);
-  fs::path cell;
-  for (const auto& file : fs::directory_iterator(root_ / "out/cells")) cell = file.path();
+  const fs::path cell = OnlyCell(root_ / "out");
   const std::string whole = Slurp(cell);
-  std::ofstream(cell, std::ios::trunc) << whole.substr(0, whole.size() / 2);
+  fs::remove(cell);
+  GetParam().work(cell, whole);
+  ExpectContains(RunProbe("--dry-run").text, "1 to measure");
+  const Result check = Run("check --out out");
+  ExpectContains(check.text, "note: 1 damaged in out/cells");
+  ExpectContains(TidyStatus(), "missing");
   const Result result = RunProbe();
-  EXPECT_EQ(result.code, 0);
-  ExpectContains(result.text, "set aside");
+  EXPECT_EQ(result.code, 0) << result.text;
+  ExpectContains(result.text, "is set aside (.damaged)");
   ExpectContains(result.text, "1 measured");
-  EXPECT_TRUE(fs::exists(cell.string() + ".torn"));
+  EXPECT_TRUE(fs::exists(fs::symlink_status(cell.string() + ".damaged")));
+  ExpectContains(RunProbe().text, "0 measured, 1 stored before");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Damaged,
+    ::testing::Values(
+        Damage{"Torn",
+               [](const fs::path& cell, std::string text) {
+                 std::ofstream(cell) << text.substr(0, text.size() / 2);
+               }},
+        Damage{"Multiplied",
+               [](const fs::path& cell, std::string text) {
+                 std::ofstream(cell) << Replaced(text, "1.0,", "1.0e3,");
+               }},
+        Damage{"OfAnotherSchema",
+               [](const fs::path& cell, std::string text) {
+                 const auto at = text.find("\"schema\": ") + 10;
+                 std::ofstream(cell) << text.replace(at, 1, "99");
+               }},
+        Damage{"WrongAndOk",
+               [](const fs::path& cell, std::string text) {
+                 std::ofstream(cell) << Replaced(text, "\"ok\": true", "\"ok\": false");
+               }},
+        Damage{"WithoutSamples",
+               [](const fs::path& cell, std::string text) {
+                 const auto begin = text.find("\"samples\": [") + 12;
+                 std::ofstream(cell) << text.erase(begin, text.find(']', begin) - begin);
+               }},
+        Damage{"APipe", [](const fs::path& cell, std::string) { mkfifo(cell.c_str(), 0600); }},
+        Damage{"ADevice",
+               [](const fs::path& cell, std::string) { fs::create_symlink("/dev/zero", cell); }},
+        Damage{"AFolder",
+               [](const fs::path& cell, std::string) { fs::create_directories(cell / "full"); }},
+        Damage{"Huge",
+               [](const fs::path& cell, std::string text) {
+                 std::ofstream(cell) << text;
+                 fs::resize_file(cell, std::uintmax_t{1} << 40);
+               }}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(Program, CellsOfAnEarlierVersionAreShownAndMeasuredAgain) {
+  Write(kGood);
+  ASSERT_EQ(RunProbe().code, 0);
+  const fs::path cell = OnlyCell(root_ / "out");
+  auto json = nlohmann::json::parse(Slurp(cell));
+  json.erase("sha256");
+  json["schema"] = 1;
+  std::ofstream(cell) << json.dump(1) << "\n";
+  const Result check = Run("check --out out");
+  ExpectContains(check.text, "note: 1 in out/cells are of an earlier version");
+  ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "good,1");
+  const Result again = RunProbe();
+  ExpectContains(again.text, "1 cell of an earlier version, without a checksum, counts as not");
+  ExpectContains(again.text, "1 measured, 0 stored before");
+  ExpectContains(RunProbe().text, "0 measured, 1 stored before");
 }
 
 // Starts the program in the background, in a process group of its own.

@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 namespace retable {
@@ -16,21 +20,57 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Processes of several machines may write to one folder.
-std::string TemporarySuffix() {
-  static std::atomic<unsigned> count{0};
-  char host[65] = {};
-  gethostname(host, sizeof host - 1);
-  return std::string(".") + host + "." + std::to_string(getpid()) + "." + std::to_string(count++) +
-         ".tmp";
+void Tell(DiskChange::Kind kind, const fs::path& path, std::string_view more = {}) {
+  if (DiskObserver()) DiskObserver()({kind, path, std::string(more)});
 }
 
-// Some file systems sync no folder; the file's name stands all the same.
-void SyncFolder(const fs::path& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
+// How the temporary files of this machine end. Processes of several may write to one folder.
+const std::string& TemporaryEnd() {
+  static const std::string end = [] {
+    char host[65] = {};
+    gethostname(host, sizeof host - 1);
+    return std::string(".") + host + ".retable-tmp";
+  }();
+  return end;
+}
+
+fs::path TemporaryName(const fs::path& path) {
+  static std::atomic<unsigned> count{0};
+  fs::path name = path;
+  for (const unsigned long number : {static_cast<unsigned long>(getpid()), 0ul + count++}) {
+    name += ".";
+    name += std::to_string(number);
+  }
+  name += TemporaryEnd();
+  return name;
+}
+
+// Held while the file is open: the sign that its writer lives (RemoveStaleTemporaries).
+void Lock(int file) {
+  while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+void RemoveIfStale(const fs::path& path) {
+  constexpr std::time_t kDay = 86400;
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return;
+  struct stat found {};
+  const bool known = fstat(file, &found) == 0 && S_ISREG(found.st_mode);
+  const bool ours = path.string().ends_with(TemporaryEnd());
+  if (known && flock(file, LOCK_EX | LOCK_NB) == 0 &&
+      (ours || std::time(nullptr) - found.st_mtime > kDay) && unlink(path.c_str()) == 0) {
+    Tell(DiskChange::kRemoved, path);
+  }
+  close(file);
+}
+
+// Once a process and folder: what dies while this process lives is for the next one.
+void RemoveStaleOnce(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> done;
+  const std::lock_guard<std::mutex> guard(mutex);
+  if (done.insert(folder).second) RemoveStaleTemporaries(folder);
 }
 
 fs::path FolderOf(const fs::path& path) {
@@ -51,6 +91,49 @@ FileError::FileError(const fs::path& path, int number)
     : std::runtime_error("cannot write " + path.string() + ": " + std::strerror(number)),
       error(number) {}
 
+std::function<void(const DiskChange&)>& DiskObserver() {
+  static std::function<void(const DiskChange&)> observer;
+  return observer;
+}
+
+void SyncFolder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;  // one that may be written to and not read
+  const int error = fsync(descriptor) == 0 ? 0 : errno;
+  close(descriptor);
+  // Some file systems sync no folder; the file's name stands all the same.
+  if (error != 0 && error != EINVAL && error != ENOTSUP && error != EROFS && error != EBADF) {
+    throw FileError(folder, error);
+  }
+  Tell(DiskChange::kFolderSynced, folder);
+}
+
+void MakeFolder(const fs::path& folder) {
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) return;
+  MakeFolder(folder.parent_path());
+  const bool made = fs::create_directory(folder, error);
+  if (error) throw FileError(folder, error.value());
+  if (made) Tell(DiskChange::kFolder, folder);
+  SyncFolder(FolderOf(folder));
+  SyncFolder(FolderOf(folder) / "..");  // a process may have been killed before it did so
+}
+
+void MoveFile(const fs::path& from, const fs::path& to) {
+  if (std::rename(from.c_str(), to.c_str()) != 0) throw FileError(from, errno);
+  Tell(DiskChange::kRenamed, from, to.string());
+}
+
+void RemoveStaleTemporaries(const fs::path& folder) {
+  std::error_code error;
+  std::set<fs::path> found;
+  for (fs::directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    if (file->path().extension() == ".retable-tmp") found.insert(file->path());
+  }
+  for (const fs::path& path : found) RemoveIfStale(path);
+}
+
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
   if (fs::is_directory(path_, ignored)) Fail(EISDIR);
@@ -66,17 +149,42 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
 
 void AtomicFile::Open() {
   const fs::path folder = FolderOf(path_);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) Fail(error.value());
-  temporary_ = path_;
-  temporary_ += TemporarySuffix();
+  try {
+    MakeFolder(folder);
+  } catch (const FileError& problem) {
+    Fail(problem.error);
+  }
+  RemoveStaleOnce(folder);
   // Naming it needs /proc.
-  const int file = access("/proc/self/fd", X_OK) == 0
-                       ? open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)
-                       : -1;
+  int file = access("/proc/self/fd", X_OK) == 0
+                 ? open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666)
+                 : -1;
   nameless_ = file >= 0;
-  file_ = nameless_ ? fdopen(file, "wb") : std::fopen(temporary_.c_str(), "wb");
+  if (nameless_) {
+    temporary_ = TemporaryName(path_);
+    Lock(file);
+  } else {
+    file = OpenNamed();
+  }
+  file_ = file < 0 ? nullptr : fdopen(file, "wb");
+}
+
+// A temporary file that is there and locked; -1 and errno where there can be none.
+int AtomicFile::OpenNamed() {
+  while (true) {
+    const fs::path name = TemporaryName(path_);
+    const int file = open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (file < 0 && errno == EEXIST) continue;  // left by a process of the same number
+    if (file < 0) return -1;
+    Lock(file);
+    struct stat found {};
+    if (fstat(file, &found) == 0 && found.st_nlink > 0) {
+      temporary_ = name;
+      Tell(DiskChange::kNamed, temporary_);
+      return file;
+    }
+    close(file);  // another process took it for a stale one before it was locked
+  }
 }
 
 AtomicFile::~AtomicFile() {
@@ -92,23 +200,30 @@ void AtomicFile::Fail(int error) const {
 
 void AtomicFile::Write(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) Fail(errno);
+  Tell(DiskChange::kBytes, temporary_, bytes);
 }
 
 void AtomicFile::Name() {
-  if (nameless_) {
-    const std::string here = "/proc/self/fd/" + std::to_string(fileno(file_));
-    if (linkat(AT_FDCWD, here.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+  const std::string here = "/proc/self/fd/" + std::to_string(fileno(file_));
+  while (nameless_) {
+    if (linkat(AT_FDCWD, here.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      nameless_ = false;
+      Tell(DiskChange::kNamed, temporary_);
+    } else if (errno == EEXIST) {
+      temporary_ = TemporaryName(path_);  // left by a process of the same number
+    } else {
       Fail(errno);
     }
-    nameless_ = false;
   }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) Fail(errno);
+  Tell(DiskChange::kRenamed, temporary_, path_.string());
   SyncFolder(FolderOf(path_));
 }
 
 void AtomicFile::Commit() {
   // A device or a pipe has nothing to sync.
   if (std::fflush(file_) != 0 || (fsync(fileno(file_)) != 0 && errno != EINVAL)) Fail(errno);
+  Tell(DiskChange::kSynced, temporary_);
   if (!temporary_.empty()) Name();
   temporary_.clear();
   std::FILE* file = file_;
@@ -152,6 +267,8 @@ std::string ReadWhole(const fs::path& path) {
 }
 
 std::string ReadOrEmpty(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return "";
   try {
     return ReadWhole(path);
   } catch (const std::runtime_error&) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <ostream>
 #include <stdexcept>
 #include <streambuf>
@@ -19,10 +20,35 @@ class FileError : public std::runtime_error {
   int error;
 };
 
+//! A change of the disk that a power cut may undo, alone or with others, until it is synced.
+struct DiskChange {
+  enum Kind { kFolder, kBytes, kSynced, kNamed, kRenamed, kRemoved, kFolderSynced };
+  Kind kind;
+  std::filesystem::path path;  //!< an AtomicFile's temporary name
+  std::string more;            //!< kBytes: what was written; kRenamed: the new name
+};
+//! Told of every change that this header's functions make, in order. Empty but in tests, which
+//! build what a power cut may leave.
+std::function<void(const DiskChange&)>& DiskObserver();
+
+//! Makes the folder and those above it, each synced into its parent. @throws FileError
+void MakeFolder(const std::filesystem::path& folder);
+//! Makes the names in a folder survive a power cut, where the file system syncs folders at all.
+//! @throws FileError where the disk fails
+void SyncFolder(const std::filesystem::path& folder);
+//! Renames; not synced. @throws FileError
+void MoveFile(const std::filesystem::path& from, const std::filesystem::path& to);
+
+//! Removes the temporary files that killed processes left in a folder. Their writers hold a lock on
+//! them, so that those of living processes stay. A lock may be unknown to other machines: what one
+//! of them left goes after a day.
+void RemoveStaleTemporaries(const std::filesystem::path& folder);
+
 //! Writes to a file without a name in the folder of `path` (where the file system has no such
 //! files: under a temporary name); Commit syncs it, gives it its name in one step and syncs the
-//! folder. Without Commit, or if the process is killed, nothing is there and what `path` held
-//! stays. A link is followed; a device or a pipe (/dev/stdout) is written directly.
+//! folder. Without Commit, or if the process is killed, what `path` held stays, and what is left
+//! under a temporary name goes when a process next opens a file in the folder. A link is followed;
+//! a device or a pipe (/dev/stdout) is written directly.
 class AtomicFile {
  public:
   //! Makes the folder. @throws FileError, as Write and Commit do
@@ -35,6 +61,7 @@ class AtomicFile {
 
  private:
   void Open();
+  int OpenNamed();
   void Name();
   [[noreturn]] void Fail(int error) const;
   std::filesystem::path path_;
@@ -61,7 +88,8 @@ void WriteAtomically(const std::filesystem::path& path, std::string_view bytes);
 
 //! The bytes of a file. @throws std::runtime_error naming the path and why
 std::string ReadWhole(const std::filesystem::path& path);
-//! The same; empty where the file cannot be read (/proc, /sys, what older runs do not have).
+//! The same; empty where there is no such file (/proc, /sys, what older runs do not have), or a
+//! pipe or a device stands in its place.
 std::string ReadOrEmpty(const std::filesystem::path& path);
 
 //! Holds an exclusive lock on a file while it lives (flock: released when the process dies).

@@ -1,14 +1,21 @@
 #include "base/atomic_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "base/temporary_folder.hpp"
 
@@ -73,6 +80,70 @@ TEST(AtomicFile, FollowsALinkAndWritesADeviceDirectly) {
   reader.join();
   EXPECT_EQ(read, "through");
   EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST(AtomicFile, APipeInTheWayIsNotWaitedFor) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(ReadOrEmpty(pipe), "");
+}
+
+TEST(AtomicFile, WhatKilledWritersLeftGoesAndLivingOnesAreSpared) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "file";
+  int status = 0;
+  // A child that is killed between naming its file and renaming it.
+  const pid_t child = fork();
+  if (child == 0) {
+    DiskObserver() = [](const DiskChange& change) {
+      if (change.kind == DiskChange::kNamed) raise(SIGKILL);
+    };
+    WriteAtomically(path, "half");
+    _exit(0);
+  }
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(Files(folder.path()), 1) << "nothing was left, so that nothing is tested";
+  const fs::path left = fs::directory_iterator(folder.path())->path();
+  // Another machine's: its lock may be unknown here.
+  const fs::path other = folder.path() / "file.1.0.elsewhere.retable-tmp";
+  const fs::path old = folder.path() / "file.2.0.elsewhere.retable-tmp";
+  const fs::path foreign = folder.path() / "file.1.0.tmp";
+  for (const fs::path& name : {other, old, foreign}) std::ofstream(name) << "x";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(25));
+
+  const int writer = open(left.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(flock(writer, LOCK_EX | LOCK_NB), 0);
+  RemoveStaleTemporaries(folder.path());
+  EXPECT_TRUE(fs::exists(left)) << "its writer holds it";
+  close(writer);
+  RemoveStaleTemporaries(folder.path());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(other));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(foreign));
+}
+
+TEST(AtomicFile, NewFoldersAreSyncedIntoThoseAbove) {
+  const TemporaryFolder folder;
+  std::vector<std::string> told;
+  DiskObserver() = [&](const DiskChange& change) {
+    if (change.kind == DiskChange::kFolder) told.push_back("make " + change.path.string());
+    if (change.kind == DiskChange::kFolderSynced) {
+      told.push_back("sync " + change.path.lexically_normal().string());
+    }
+  };
+  const std::string root = folder.path().string();
+  MakeFolder(folder.path() / "a/b");
+  DiskObserver() = nullptr;
+  const std::vector<std::string> expected = {"make " + root + "/a",
+                                             "sync " + root,
+                                             "sync " + folder.path().parent_path().string() + "/",
+                                             "make " + root + "/a/b",
+                                             "sync " + root + "/a",
+                                             "sync " + root + "/"};
+  EXPECT_EQ(told, expected);
 }
 
 TEST(AtomicFile, SaysWhyNot) {

@@ -117,39 +117,55 @@ function(retable_sources folder out_sources out_tests)
   set(${out_tests} ${tests} PARENT_SCOPE)
 endfunction()
 
-# retable_fuzz(<name> <corpus> <longest input> <inputs> <sources...>): <name>_fuzz, a libFuzzer program,
-# which the target `fuzz` runs. Sources are compiled again: the fuzzer needs its own instrumentation.
+option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
+# retable_fuzzed(<group> <sources...>): the sources of a group of fuzz targets, compiled again: the
+# fuzzer needs its own instrumentation.
+# retable_fuzz(<name> <group> <source> <corpus> <longest input> [divisor of RUNS]): <name>_fuzz, a libFuzzer
+# program of the group, which the target `fuzz` runs and tools/fuzz.sh knows by the list `targets`.
 if(RETABLE_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "RETABLE_FUZZ needs clang: cmake -DCMAKE_CXX_COMPILER=clang++")
   endif()
   set(RETABLE_FUZZ_RUNS 50000 CACHE STRING "Inputs for each fuzz target")
   add_custom_target(fuzz)
+  file(REMOVE ${CMAKE_BINARY_DIR}/fuzz/targets)
 endif()
-function(retable_fuzz name corpus longest runs)
+function(retable_fuzzed group)
   if(NOT RETABLE_FUZZ)
     return()
   endif()
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
-  add_executable(${name}_fuzz EXCLUDE_FROM_ALL ${ARGN})
-  target_link_libraries(${name}_fuzz PRIVATE retable_flags)
-  target_compile_options(${name}_fuzz PRIVATE -O1 -gline-tables-only
-                         -fsanitize=fuzzer,address,undefined,float-cast-overflow
+  add_library(${group}_fuzzed OBJECT EXCLUDE_FROM_ALL ${ARGN})
+  target_link_libraries(${group}_fuzzed PUBLIC retable_flags)
+  target_compile_options(${group}_fuzzed PUBLIC -O1 -gline-tables-only
+                         -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow
                          -fno-sanitize-recover=all)
-  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
-  set(found ${CMAKE_BINARY_DIR}/fuzz/${name})
+  set_target_properties(${group}_fuzzed PROPERTIES UNITY_BUILD ${RETABLE_UNITY})
+endfunction()
+function(retable_fuzz name group source corpus longest)
+  if(NOT RETABLE_FUZZ)
+    return()
+  endif()
+  add_executable(${name}_fuzz EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/${source})
+  target_link_libraries(${name}_fuzz PRIVATE ${group}_fuzzed mutation_fuzzed)
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined -Wl,--as-needed)
+  set(runs ${RETABLE_FUZZ_RUNS})
+  if(ARGN)
+    math(EXPR runs "${runs} / ${ARGN}")
+  endif()
+  set(found ${CMAKE_BINARY_DIR}/found/${name})
   add_custom_target(run_${name}_fuzz
     COMMAND ${CMAKE_COMMAND} -E make_directory ${found}
     COMMAND ${name}_fuzz -runs=${runs} -seed=1 -max_len=${longest} -timeout=10
             -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/ ${found} ${CMAKE_SOURCE_DIR}/${corpus}
     VERBATIM)
   add_dependencies(fuzz run_${name}_fuzz)
+  file(APPEND ${CMAKE_BINARY_DIR}/fuzz/targets "${name} ${longest} ${corpus}\n")
 endfunction()
 
 # Host sources are compiled eight at a time: their headers are read and instantiated once, a third less
 # time to build. A file whose private names meet another's is compiled alone, and so is what alone of its library
 # needs the CUDA runtime: a test that stands in for the runtime does not link it.
-option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
 set(RETABLE_COMPILED_ALONE
     algorithms/quantiles/sums/naive_accumulator.cpp
     algorithms/shuffle/partition/cpu/in_memory_bucket.cpp

@@ -16,7 +16,7 @@ target_sources(retable_datasets PRIVATE ${datasets_embedded_cpp})
 # What is not hot need not be optimised hard: tests, and code that reads JSON and TOML (large headers,
 # long compile times).
 file(GLOB_RECURSE datasets_light CONFIGURE_DEPENDS ${datasets_dir}/*_test.cpp)
-foreach(source openml/cache registry/catalog commands registry/embedded frame/file openml/json
+foreach(source openml/answer openml/cache registry/catalog commands registry/embedded frame/file openml/json
         registry/registry_file openml/simple_xml)
   list(APPEND datasets_light ${datasets_dir}/${source}.cpp)
 endforeach()
@@ -24,7 +24,10 @@ if(NOT RETABLE_SANITIZE)  # which optimises less still
   set_property(SOURCE ${datasets_light} APPEND PROPERTY COMPILE_OPTIONS -O1)
 endif()
 
-retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff/parser_fuzz.cpp
-             datasets/arff/parser.cpp datasets/arff/date.cpp datasets/frame/frame.cpp datasets/arff/utf8.cpp)
-retable_fuzz(json datasets/fuzz_corpus/json 4096 "${RETABLE_FUZZ_RUNS}" datasets/openml/json_fuzz.cpp
-             datasets/openml/json.cpp datasets/openml/simple_xml.cpp datasets/arff/utf8.cpp)
+retable_fuzzed(datasets base/atomic_file.cpp datasets/arff/date.cpp datasets/arff/parser.cpp
+               base/csv/number.cpp base/utf8.cpp datasets/frame/file.cpp datasets/frame/frame.cpp
+               datasets/openml/answer.cpp datasets/openml/gzip.cpp datasets/openml/http_header.cpp
+               datasets/openml/json.cpp datasets/openml/simple_xml.cpp datasets/openml/url.cpp)
+foreach(kind arff frame http json)
+  retable_fuzz(${kind} datasets datasets/fuzz/${kind}_fuzz.cpp datasets/fuzz/corpus/${kind} 4096)
+endforeach()

@@ -7,11 +7,12 @@ if(NOT RETABLE_SANITIZE)
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()
 endif()
-if(RETABLE_FUZZ)
-  set(harness_sources base/glob.cpp base/atomic_file.cpp)
-  foreach(source files_fuzz plan/cell_json plan/value_json report/csv config/experiment report/claim
-          config/claim_syntax config/schema config/toml_tree report/paper_cells config/suggest)
-    list(APPEND harness_sources harness/${source}.cpp)
-  endforeach()
-  retable_fuzz(files harness/fuzz_corpus 4096 ${RETABLE_FUZZ_RUNS} ${harness_sources})
-endif()
+retable_fuzzed(harness base/glob.cpp base/atomic_file.cpp base/sha256.cpp
+               base/temporary_folder.cpp harness/plan/cell_json.cpp
+               harness/plan/value_json.cpp harness/report/csv.cpp harness/config/experiment.cpp
+               harness/report/claim.cpp harness/config/claim_syntax.cpp harness/config/schema.cpp
+               harness/config/toml_tree.cpp harness/report/paper_cells.cpp harness/config/suggest.cpp
+               harness/run/correctness_gate.cpp harness/run/store.cpp)
+foreach(kind toml table cell claim)
+  retable_fuzz(${kind} harness harness/fuzz/${kind}_fuzz.cpp harness/fuzz/corpus/${kind} 4096)
+endforeach()

@@ -1,3 +1,4 @@
-retable_fuzz(forest algorithms/extratrees/model/fuzz/corpus 4096 "${RETABLE_FUZZ_RUNS}"
-             algorithms/extratrees/model/fuzz/forest_fuzz.cpp algorithms/extratrees/model/forest.cpp
-             algorithms/extratrees/model/json.cpp base/parallel.cpp)
+retable_fuzzed(extratrees algorithms/extratrees/model/forest.cpp algorithms/extratrees/model/json.cpp
+               base/parallel.cpp)
+retable_fuzz(forest extratrees algorithms/extratrees/model/fuzz/forest_fuzz.cpp
+             algorithms/extratrees/model/fuzz/corpus 4096)

@@ -1,16 +1,10 @@
 # The fuzz target of the serialised sketch. A tenth of the inputs of a parser: each may take a fit.
-if(RETABLE_FUZZ)
-  math(EXPR quantiles_runs "${RETABLE_FUZZ_RUNS} / 10")
-  retable_fuzz(sketch algorithms/quantiles/sketches/fuzz/corpus 133 ${quantiles_runs}
-    algorithms/common/parameters.cpp
-    algorithms/quantiles/sums/chebyshev_accumulator.cpp
-    algorithms/quantiles/estimators/max_entropy/dual.cpp
-    algorithms/quantiles/estimators/jacobi.cpp
-    algorithms/quantiles/estimators/max_entropy/density.cpp
-    algorithms/quantiles/sums/moment_accumulator.cpp
-    algorithms/quantiles/sums/moments.cpp
-    algorithms/quantiles/estimators/max_entropy/quadrature.cpp
-    algorithms/quantiles/estimators/chebyshev_fit.cpp
-    algorithms/quantiles/sketches/chebyshev_sketch.cpp
-    algorithms/quantiles/sketches/fuzz/sketch_fuzz.cpp)
-endif()
+set(quantiles_fuzzed algorithms/common/parameters.cpp)
+foreach(source estimators/chebyshev_fit estimators/jacobi estimators/max_entropy/density
+        estimators/max_entropy/dual estimators/max_entropy/quadrature estimators/rank_bounds quantile_sketch
+        sketches/chebyshev_sketch sums/chebyshev_accumulator sums/moment_accumulator sums/moments)
+  list(APPEND quantiles_fuzzed algorithms/quantiles/${source}.cpp)
+endforeach()
+retable_fuzzed(quantiles ${quantiles_fuzzed})
+retable_fuzz(sketch quantiles algorithms/quantiles/sketches/fuzz/sketch_fuzz.cpp
+             algorithms/quantiles/sketches/fuzz/corpus 133 10)

@@ -12,6 +12,7 @@
 
 #include "algorithms/common/registry.hpp"
 #include "algorithms/common/work.hpp"
+#include "algorithms/quantiles/sums/infinities.hpp"
 
 namespace retable::quantiles {
 
@@ -24,8 +25,8 @@ class SketchFailure : public std::runtime_error {
 
 //! A one- or two-pass summary of a stream of numbers.
 //!
-//! NaN values are missing values and are skipped by every method. Infinite values make a sketch
-//! fail with SketchFailure when it is queried, unless a method says otherwise.
+//! NaN values are missing values and are skipped by every method. Infinite values are values: they
+//! are counted, merged, and answered at the ends; a method's summary is that of the finite ones.
 class QuantileSketch {
  public:
   virtual ~QuantileSketch() = default;
@@ -43,13 +44,27 @@ class QuantileSketch {
   //! other parameters; std::logic_error where the method cannot merge.
   virtual void merge(const QuantileSketch& other) = 0;
 
-  //! Number of values seen (missing ones not counted).
+  //! Number of values seen, infinite ones too (missing ones not counted).
   virtual std::size_t count() const = 0;
+  //! The infinite ones among them that the summary does not hold; none where a method summarises
+  //! infinite values as any others.
+  virtual Infinities infinities() const { return {}; }
 
   //! Approximate quantiles F^-1(phi) for ascending phi in [0, 1]: one density is fitted, then all
-  //! are answered. @throws SketchFailure on numerical failure, std::logic_error when empty.
-  virtual std::vector<double> quantiles(std::span<const double> phis) const = 0;
+  //! are answered. @throws SketchFailure on numerical failure, or where a method that knows bounds
+  //! finds them too wide; std::logic_error when empty.
+  std::vector<double> quantiles(std::span<const double> phis) const;
   double quantile(double phi) const { return quantiles(std::span(&phi, 1)).front(); }
+
+  //! Of each answer of quantiles(phis), the largest rank error (niae.hpp) that any stream with this
+  //! summary can show, certain for every stream; empty if the method knows no such bound. Also
+  //! where quantiles(phis) fails since a bound is too wide. @throws otherwise as quantiles().
+  std::vector<double> rank_bounds(std::span<const double> phis) const;
+
+  //! Whether answers ascend with phi. A truncated series may be negative somewhere, and a quantile
+  //! is then *a* root of F = phi: answers may descend. They are not mended, as the published method
+  //! does not mend them.
+  virtual bool monotone() const { return true; }
 
   //! Bytes of state that would have to be sent to another machine (serialised size).
   virtual std::size_t bytes() const = 0;
@@ -63,6 +78,15 @@ class QuantileSketch {
 
   //! An empty sketch with the same parameters.
   virtual std::unique_ptr<QuantileSketch> empty_clone() const = 0;
+
+ protected:
+  //! quantiles() of the values that are not infinities(), of which there is at least one, or none
+  //! at all.
+  virtual std::vector<double> finite_quantiles(std::span<const double> phis) const = 0;
+  //! rank_bounds() of these values.
+  virtual std::vector<double> finite_rank_bounds(std::span<const double> /*phis*/) const {
+    return {};
+  }
 };
 
 //! Implemented by sketches that answer through a density. Each call fits once, hence many points
@@ -70,9 +94,9 @@ class QuantileSketch {
 class DensityEstimate {
  public:
   virtual ~DensityEstimate() = default;
-  //! The density at each x, in the data's units (1 / unit of x); zero outside of [min, max]. A
-  //! truncated series may be negative somewhere. @throws as QuantileSketch::quantiles;
-  //! SketchFailure too for a constant stream, which has no density.
+  //! The density of the finite values at each x, in the data's units (1 / unit of x); zero outside
+  //! of [min, max]. A truncated series may be negative somewhere. @throws as
+  //! QuantileSketch::quantiles; SketchFailure too for a constant stream, which has no density.
   virtual std::vector<double> density(std::span<const double> xs) const = 0;
 };
 

@@ -16,15 +16,18 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     COMPILE_OPTIONS "${treeshap_optimise};-mavx512f;-mavx512vl;-mavx512dq;-mfma;-mprefer-vector-width=512;-ffp-contract=fast")
 endif()
 
-# The fuzz target of the model readers.
-if(RETABLE_FUZZ)
-  set(treeshap_sources base/parallel.cpp)
-  foreach(source testing/model_fuzz model/forest_json model/lightgbm published/paths
-          quadrature/annotated_model results model/tree_ensemble tree_explainer model/xgboost)
-    list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
-  endforeach()
-  retable_fuzz(model algorithms/treeshap/testing/corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})
-endif()
+# The fuzz target of the model readers, which compares the methods too.
+set(treeshap_fuzzed algorithms/common/parameters.cpp base/parallel.cpp)
+foreach(source flop_count model/feature_encoding model/forest_json model/lightgbm model/tree_ensemble model/xgboost published/gpu_tree_shap
+        published/paths published/tree_shap quadrature/annotated_model quadrature/cpu/engine
+        quadrature/cpu/explainer quadrature/cpu/packing quadrature/cpu/simd/avx2 quadrature/cpu/simd/avx512
+        quadrature/cpu/simd/baseline quadrature/tape/accumulators quadrature/tape/compiler results
+        testing/brute_force tree_explainer)
+  list(APPEND treeshap_fuzzed algorithms/treeshap/${source}.cpp)
+endforeach()
+retable_fuzzed(treeshap ${treeshap_fuzzed})
+retable_fuzz(model treeshap algorithms/treeshap/testing/model_fuzz.cpp
+             algorithms/treeshap/testing/corpus/model 4096)
 
 if(NOT RETABLE_SANITIZE)
   # Fifteen interpreters take half the time to compile at -O1, where GCC takes sums for uninitialised

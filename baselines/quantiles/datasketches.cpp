@@ -49,15 +49,10 @@ class Adapter final : public QuantileSketch {
     }
     Sketch theirs = same->sketch_;
     sketch_.merge(theirs);
-    infinite_ = infinite_ || same->infinite_;
+    infinities_.Merge(same->infinities_);
   }
-  std::size_t count() const override {
-    if constexpr (kDigest) {
-      return sketch_.get_total_weight();
-    } else {
-      return sketch_.get_n();
-    }
-  }
+  std::size_t count() const override { return Held() + infinities_.count(); }
+  Infinities infinities() const override { return infinities_; }
   std::size_t bytes() const override {
     if constexpr (kDigest) {
       return sketch_.get_serialized_size_bytes();
@@ -68,9 +63,10 @@ class Adapter final : public QuantileSketch {
   std::unique_ptr<QuantileSketch> empty_clone() const override {
     return std::make_unique<Adapter>(k_, seed_);
   }
-  std::vector<double> quantiles(std::span<const double> phis) const override {
-    if (count() == 0) throw std::logic_error("quantiles of an empty stream");
-    if (infinite_) throw SketchFailure("the stream holds an infinite value");
+
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
+    if (Held() == 0) throw std::logic_error("quantiles of an empty stream");
     std::vector<double> out;
     for (const double phi : phis) out.push_back(static_cast<double>(sketch_.get_quantile(phi)));
     return out;
@@ -79,19 +75,28 @@ class Adapter final : public QuantileSketch {
  private:
   static constexpr bool kDigest = std::is_same_v<Sketch, datasketches::tdigest<float>>;
 
+  std::size_t Held() const {
+    if constexpr (kDigest) {
+      return sketch_.get_total_weight();
+    } else {
+      return sketch_.get_n();
+    }
+  }
+
   template <class Real>
   void Feed(std::span<const Real> values) {
     for (const Real value : values) {
-      if (std::isnan(value)) continue;
-      infinite_ = infinite_ || std::isinf(value);
-      sketch_.update(static_cast<float>(value));
+      // Doubles beyond the range of float32 are infinite to these sketches.
+      const auto x = static_cast<float>(value);
+      if (std::isnan(value) || infinities_.Take(static_cast<double>(x))) continue;
+      sketch_.update(x);
     }
   }
 
   std::uint16_t k_;
   std::uint64_t seed_;
   Sketch sketch_;
-  bool infinite_ = false;
+  Infinities infinities_;
 };
 
 std::unique_ptr<QuantileSketch> Make(Kind kind, std::uint16_t k, std::uint64_t seed) {

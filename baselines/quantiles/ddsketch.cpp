@@ -46,20 +46,21 @@ class DdSketch final : public QuantileSketch {
     for (const auto& [bucket, times] : theirs.negative_) negative_[bucket] += times;
     zeros_ += theirs.zeros_;
     count_ += theirs.count_;
-    infinite_ = infinite_ || theirs.infinite_;
+    infinities_.Merge(theirs.infinities_);
     Collapse(positive_);
     Collapse(negative_);
   }
 
-  std::size_t count() const override { return count_; }
+  std::size_t count() const override { return count_ + infinities_.count(); }
+  Infinities infinities() const override { return infinities_; }
   std::size_t bytes() const override { return 32 + 8 * (Span(positive_) + Span(negative_)); }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
     return std::make_unique<DdSketch>(alpha_, bins_);
   }
 
-  std::vector<double> quantiles(std::span<const double> phis) const override {
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
     if (count_ == 0) throw std::logic_error("quantiles of an empty stream");
-    if (infinite_) throw SketchFailure("the stream holds an infinite value");
     std::vector<double> out;
     for (const double phi : phis) out.push_back(AtRank(phi * static_cast<double>(count_ - 1)));
     return out;
@@ -72,11 +73,9 @@ class DdSketch final : public QuantileSketch {
   void Feed(std::span<const Real> values) {
     for (const Real value : values) {
       const double x = static_cast<double>(value);
-      if (std::isnan(x)) continue;
+      if (std::isnan(x) || infinities_.Take(x)) continue;
       ++count_;
-      if (std::isinf(x)) {
-        infinite_ = true;
-      } else if (x == 0) {
+      if (x == 0) {
         ++zeros_;
       } else {
         Buckets& side = x > 0 ? positive_ : negative_;
@@ -131,8 +130,8 @@ class DdSketch final : public QuantileSketch {
   Buckets positive_;
   Buckets negative_;  //!< Keys are those of the magnitudes.
   std::uint64_t zeros_ = 0;
-  std::size_t count_ = 0;
-  bool infinite_ = false;
+  std::size_t count_ = 0;  //!< finite values
+  Infinities infinities_;
 };
 
 RETABLE_REGISTER(QuantileSketch, ddsketch,

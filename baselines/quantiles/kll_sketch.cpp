@@ -79,7 +79,8 @@ class KllSketch final : public QuantileSketch {
     return std::make_unique<KllSketch>(m_, seed_);
   }
 
-  std::vector<double> quantiles(std::span<const double> phis) const override {
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
     if (count_ == 0) throw std::logic_error("quantiles of an empty stream");
     const std::vector<std::pair<double, double>> items = Weighted();
     const double total = items.back().second;

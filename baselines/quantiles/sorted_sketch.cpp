@@ -22,7 +22,8 @@ class SortedSketch final : public QuantileSketch {
   std::size_t bytes() const override { return values_.size() * sizeof(double); }
   std::unique_ptr<QuantileSketch> empty_clone() const override { return MakeSortedSketch(); }
 
-  std::vector<double> quantiles(std::span<const double> phis) const override {
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
     if (values_.empty()) throw std::logic_error("quantiles of an empty stream");
     std::vector<double> sorted = values_;
     std::sort(sorted.begin(), sorted.end());
@@ -30,6 +31,11 @@ class SortedSketch final : public QuantileSketch {
     out.reserve(phis.size());
     for (const double phi : phis) out.push_back(EmpiricalQuantile(sorted, phi));
     return out;
+  }
+
+  std::vector<double> finite_rank_bounds(std::span<const double> phis) const override {
+    if (values_.empty()) throw std::logic_error("quantiles of an empty stream");
+    return std::vector<double>(phis.size(), 0.0);
   }
 
  private:

@@ -205,7 +205,10 @@ Frame ReadFrameFile(const std::filesystem::path& path) try {
   const Json& columns = header.at("columns");
   std::size_t widened = 0;
   for (const Json& json : columns) widened += json.at("form") != "f32";
-  if (widened > 0 && rows > mapped->size) throw FrameFileError(path.string() + " is damaged");
+  // Each of their values takes a byte of the file at least.
+  if (widened > 0 && rows > mapped->size / widened) {
+    throw FrameFileError(path.string() + " is damaged");
+  }
   mapped->floats = std::make_unique_for_overwrite<float[]>(widened * rows);
   float* next = mapped->floats.get();
   const ColumnReader reader(*mapped, 16 + length, rows);

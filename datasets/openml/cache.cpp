@@ -18,6 +18,7 @@
 #include "datasets/arff/parser.hpp"
 #include "datasets/frame/file.hpp"
 #include "datasets/openml/gzip.hpp"
+#include "datasets/openml/url.hpp"
 #include "datasets/registry/registry_file.hpp"
 
 namespace retable::datasets {
@@ -76,6 +77,11 @@ CacheRecord FromJson(const Json& j) {
   r.columns = j.at("columns");
   r.attributes = j.at("attributes");
   r.complete = j.at("complete");
+  // Both become parts of paths.
+  const bool hex = r.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (SafePath("file:///" + r.file) != r.file || r.sha256.size() != 64 || !hex) {
+    throw std::runtime_error("a path that leaves the cache");
+  }
   return r;
 }
 
@@ -332,7 +338,7 @@ CacheRecord Cache::Fetch(OpenMlServer& server, int id, const CacheFetchOptions& 
   record.name = description.name;
   record.version = description.version;
   record.licence = description.licence;
-  record.source = server.base();
+  record.source = server.shown_base();
   record.fetched = Now();
   record.file = SafePath(description.url);
   fs::path part;

@@ -14,6 +14,7 @@
 #include "datasets/frame/file.hpp"
 #include "datasets/openml/gzip.hpp"
 #include "datasets/openml/test_mirror.hpp"
+#include "datasets/openml/url.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "datasets/registry/registry_file.hpp"
 

@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
@@ -551,6 +555,350 @@ TEST(BackOff, GrowsWithJitterAndABound) {
   EXPECT_LE(most, 5.0);
   EXPECT_GT(most - least, 0.5);
   EXPECT_LE(BackOff(1000, 1), 75.0);
+}
+
+TEST_F(OpenMlClient, RedirectsToOtherSchemesAreRefused) {
+  openml.Add(7);
+  const fs::path secret = folder.path() / "secret";
+  WriteAtomically(secret, kText);  // the very bytes that are looked for
+  const std::string inside = secret.string();
+  for (const std::string& target :
+       {"file://" + inside, "FILE://localhost" + inside, std::string("ftp://127.0.0.1/t.arff"),
+        std::string("gopher://127.0.0.1/1"), std::string("dict://127.0.0.1/d"),
+        std::string("scp://127.0.0.1/t.arff"), std::string("smb://127.0.0.1/t.arff"),
+        std::string("tftp://127.0.0.1/t.arff"), std::string("data:text/plain,x")}) {
+    for (const std::string& path : {kFile, kDescription}) {
+      server.reset();
+      Serve(path, [&](const TestRequest&, TestConnection& connection) {
+        connection.Reply(302, "", "Location: " + target + "\r\n");
+      });
+      ExpectFailure(Kind::kServer);
+    }
+  }
+  EXPECT_EQ(Rejected(), 0u);
+}
+
+TEST_F(OpenMlClient, ADecompressionBombIsRefused) {
+  // 72 MiB of zeros in 72 KiB.
+  static const std::string bomb = GzipCompress(std::string(72 << 20, '0'));
+  ASSERT_LT(bomb.size(), 90000u);
+  openml.Add(7, bomb, Md5(kText));
+  Serve();
+  EXPECT_NE(ExpectFailure(Kind::kDamaged).find("decompression bomb"), std::string::npos);
+  EXPECT_EQ(Rejected(), 1u);
+  server.reset();
+  openml.Add(7);
+  openml.bodies[kDescription] = bomb;
+  Serve();
+  ServerOptions once = Quick(server->base());
+  once.retries = 0;
+  client.emplace(once);
+  EXPECT_NE(ExpectFailure(Kind::kServer).find("gzip: more than 67108864 bytes"), std::string::npos);
+}
+
+TEST_F(OpenMlClient, APathThatLeavesTheMirrorIsRefused) {
+  const fs::path outside = folder.path() / "outside.arff";
+  TemporaryFolder mirror;
+  const auto attempt = [&](const std::string& url) {
+    openml.Add(7, kText, "", {{"url", url}});
+    openml.WriteTo(mirror.path());
+    client.emplace(Quick("file://" + mirror.path().string()));
+    return ExpectFailure(Kind::kDamaged);
+  };
+  WriteAtomically(outside, kText);
+  const std::string up = fs::relative(outside, mirror.path()).string();
+  std::string escaped;
+  for (const char c : up) escaped += c == '.' ? std::string("%2e") : std::string(1, c);
+  for (const std::string& path :
+       {up, escaped, "data/%2E%2e/" + up, "data/..%2f" + up, std::string("data/%2e"),
+        std::string("data/a%00b"), std::string("data/a%5cb"), std::string("api/v1/json/data/7"),
+        std::string("%61pi/v1/json/data/7"), std::string("/etc/hostname")}) {
+    EXPECT_NE(attempt("https://api.openml.org/" + path).find("names no file"), std::string::npos)
+        << path;
+  }
+  for (const std::string id : {"../7", "7/../8", "-7", "%37", "0x7"}) {
+    openml.Add(7, kText, "", {{"id", id}});
+    openml.WriteTo(mirror.path());
+    if (id != "7/../8") ExpectFailure(Kind::kDamaged);
+  }
+  // A link out of it, to a folder and to a file; and a pipe, which nobody writes to.
+  openml.Add(7);
+  openml.WriteTo(mirror.path());
+  const fs::path file = mirror.path() / kFile.substr(1);
+  fs::remove(file);
+  fs::create_symlink(outside, file);
+  EXPECT_NE(ExpectFailure(Kind::kDamaged).find("leads out of the mirror"), std::string::npos);
+  fs::remove_all(file.parent_path());
+  fs::create_directory_symlink(folder.path(), file.parent_path());
+  WriteAtomically(folder.path() / "t.arff", kText);
+  EXPECT_NE(ExpectFailure(Kind::kDamaged).find("leads out of the mirror"), std::string::npos);
+  fs::remove(file.parent_path());
+  fs::create_directory(file.parent_path());
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  ExpectFailure(Kind::kNotFound);
+  // A link inside of it is as good as a file.
+  fs::remove(file);
+  WriteAtomically(mirror.path() / "store", kText);
+  fs::create_symlink(mirror.path() / "store", file);
+  ExpectWhole(Fetch());
+}
+
+// Whatever names a hostile server gives, only the cache's own folders change.
+TEST_F(OpenMlClient, NothingIsWrittenOutsideTheCache) {
+  TemporaryFolder above;
+  const fs::path root = above.path() / "in" / "cache";
+  Cache inner(root);
+  const auto outside = [&] {
+    std::size_t files = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(above.path())) {
+      const auto [at, rest] =
+          std::mismatch(root.begin(), root.end(), entry.path().begin(), entry.path().end());
+      files += at != root.end() && entry.is_regular_file();
+    }
+    return files;
+  };
+  const std::string up = "../../../../../../evil";
+  for (const nlohmann::json& more : std::vector<nlohmann::json>{
+           {{"name", up}, {"version", up}, {"licence", up}, {"file_id", up}},
+           {{"md5_checksum", up}},
+           {{"url", "https://h/" + up}},
+           {{"url", "https://h/a%2f" + up}},
+           {{"url", "https://h/" + std::string(5000, 'a')}},
+           {{"default_target_attribute", up}, {"row_id_attribute", up}}}) {
+    server.reset();
+    openml.Add(7, kText, "", more);
+    Serve();
+    try {
+      inner.Fetch(*client, 7, {.max_bytes = 0, .refresh = true});
+    } catch (const FetchError&) {
+    }
+    EXPECT_EQ(outside(), 0u) << more;
+  }
+  // Nor by a record that somebody changed.
+  server.reset();
+  openml.Add(7);
+  Serve();
+  inner.Fetch(*client, 7, {.max_bytes = 0, .refresh = true});
+  const fs::path record = root / "records/7.json";
+  for (const auto& [key, value] :
+       {std::pair("file", "../../evil"), std::pair("sha256", "../../../evil")}) {
+    nlohmann::json json = nlohmann::json::parse(ReadWhole(record));
+    const nlohmann::json good = json;
+    json[key] = value;
+    WriteAtomically(record, json.dump());
+    EXPECT_FALSE(inner.Find(7).has_value()) << key;
+    WriteAtomically(record, good.dump());
+  }
+  EXPECT_TRUE(inner.Find(7).has_value());
+  EXPECT_EQ(outside(), 0u);
+}
+
+TEST_F(OpenMlClient, NoSecretIsSaidOrKept) {
+  const auto with_secrets = [](const std::string& base) {
+    return "http://kim:hunter2@" + base.substr(7);
+  };
+  const auto expect_none = [](const std::string& text) {
+    for (const char* secret : {"hunter2", "kim", "sesame"}) {
+      EXPECT_EQ(text.find(secret), std::string::npos) << text;
+    }
+  };
+  const std::string key = "?api_key=sesame";
+  openml.Add(7, kText, "", {{"url", "https://kim:hunter2@h" + kFile + key}});
+  Serve();
+  const std::string good = server->base();
+  client.emplace(Quick(with_secrets(good)));
+  const CacheRecord record = Fetch();
+  // It was used, though.
+  EXPECT_NE(server->requests()[0].head.find("Authorization: Basic"), std::string::npos);
+  expect_none(record.source);
+  expect_none(ReadWhole(folder.path() / "records/7.json"));
+  TemporaryFolder mirror;
+  cache.Mirror({record}, mirror.path());
+  expect_none(ReadWhole(mirror.path() / "MANIFEST.tsv"));
+  // Errors of every kind.
+  fs::remove_all(folder.path() / "records");
+  fs::remove_all(folder.path() / "openml");
+  fs::remove_all(folder.path() / "frames");
+  for (const int status : {404, 403, 500, 302}) {
+    for (const std::string& path : {kFile, kDescription}) {
+      server.reset();
+      OpenMlServer::ForgetDeadNetworks();
+      Serve(path, [&](const TestRequest&, TestConnection& connection) {
+        connection.Reply(status, "", "Location: http://kim:hunter2@127.0.0.1:1/" + key + "\r\n");
+      });
+      ServerOptions options = Quick(with_secrets(server->base()));
+      options.retries = 0;
+      client.emplace(options);
+      try {
+        Fetch();
+        ADD_FAILURE() << status;
+      } catch (const FetchError& error) {
+        expect_none(error.what());
+      }
+    }
+  }
+  openml.Add(7, kText, "", {{"url", "kim:hunter2@h/../" + key}});
+  server.reset();
+  OpenMlServer::ForgetDeadNetworks();
+  Serve();
+  expect_none(ExpectFailure(Kind::kDamaged));
+  server.reset();
+  client.emplace(Quick(with_secrets(good)));  // nobody is there any more
+  expect_none(ExpectFailure(Kind::kNoNetwork));
+  {
+    const ScopedEnvironment proxy("http_proxy", "http://kim:hunter2@127.0.0.1:1");
+    OpenMlServer::ForgetDeadNetworks();
+    client.emplace(Quick("http://retable.invalid"));
+    expect_none(ExpectFailure(Kind::kNoNetwork));
+  }
+  const ScopedEnvironment url("RETABLE_OPENML_URL", "ftp://kim:hunter2@h/" + key);
+  try {
+    ServerOptions::FromEnvironment();
+    ADD_FAILURE() << "no error";
+  } catch (const std::invalid_argument& error) {
+    expect_none(error.what());
+  }
+}
+
+TEST_F(OpenMlClient, AnErrorsMessageDoesNotSteerTheTerminal) {
+  Serve(kDescription, [](const TestRequest&, TestConnection& connection) {
+    connection.Reply(412, R"({"error":{"code":"1","message":"a\u001b[2J\r\nb"}})");
+  });
+  const std::string what = ExpectFailure(Kind::kServer);
+  EXPECT_NE(what.find("a [2J  b"), std::string::npos) << what;
+}
+
+//! `openssl s_server` with a throwaway certificate, which serves a mirror.
+class OpenMlTls : public OpenMlClient {
+ protected:
+  void SetUp() override {
+    if (Shell("openssl version") != 0) GTEST_SKIP() << "no openssl program";
+    openml.Add(7);
+    openml.WriteTo(folder.path() / "www");
+    // An authority that exists for this test alone.
+    ASSERT_EQ(Shell("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+                    "-subj /CN=throwaway -keyout ca.key -out ca.pem"),
+              0);
+  }
+  void TearDown() override { Stop(); }
+
+  int Shell(const std::string& command) const {
+    return std::system(("cd " + folder.path().string() + " && " + command + " >log 2>&1").c_str());
+  }
+  void Stop() {
+    if (child_ <= 0) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+
+  //! A server with a certificate for `name`, signed by `issuer` ("" for itself), of these days.
+  void ServeTls(const std::string& name, const std::string& issuer, const std::string& days,
+                const char* mode = "-WWW") {
+    Stop();
+    mode_ = mode;
+    std::ofstream(folder.path() / "ext") << "subjectAltName=" << name << "\n";
+    ASSERT_EQ(Shell("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+                    "-subj /CN=server -keyout s.key -out s.csr"),
+              0);
+    const std::string signer =
+        issuer.empty() ? "-signkey s.key" : "-CA ca.pem -CAkey ca.key -CAcreateserial";
+    ASSERT_EQ(Shell("openssl x509 -req -in s.csr " + signer + " -extfile ext -out s.pem " + days),
+              0);
+    for (int attempt = 0; attempt < 20 && !Start(FreePort()); ++attempt) Stop();
+    ASSERT_GT(child_, 0);
+    OpenMlServer::ForgetDeadNetworks();
+    ServerOptions options = Quick("https://127.0.0.1:" + std::to_string(port_));
+    options.connect_timeout = 5;
+    client.emplace(options);
+  }
+
+ private:
+  static int FreePort() {
+    return std::stoi(TestServer([](const TestRequest&, TestConnection&) {}).base().substr(17));
+  }
+  //! False where the port was taken in between.
+  bool Start(int port) {
+    port_ = port;
+    child_ = fork();
+    if (child_ == 0) {
+      const std::string number = std::to_string(port), home = folder.path().string();
+      if (chdir((home + "/www").c_str()) != 0 || !std::freopen("/dev/null", "r", stdin) ||
+          !std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) {
+        _exit(1);
+      }
+      execlp("openssl", "openssl", "s_server", "-quiet", mode_, "-accept", number.c_str(), "-cert",
+             "../s.pem", "-key", "../s.key", static_cast<char*>(nullptr));
+      _exit(1);
+    }
+    for (int wait = 0; wait < 200; ++wait) {
+      const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      address.sin_port = htons(static_cast<std::uint16_t>(port));
+      const bool up = connect(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+      close(probe);
+      if (up) return true;
+      if (waitpid(child_, nullptr, WNOHANG) == child_) {
+        child_ = 0;
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+
+  pid_t child_ = 0;
+  int port_ = 0;
+  const char* mode_ = "-WWW";  //!< files as they are; "-HTTP": files that are whole answers
+};
+
+TEST_F(OpenMlTls, ACertificateThatDoesNotHoldIsRefused) {
+  const ScopedEnvironment bundle("CURL_CA_BUNDLE", (folder.path() / "ca.pem").string());
+  const std::string here = "IP:127.0.0.1";
+  ServeTls(here, "ca", "-days 1");
+  ExpectWhole(Fetch());
+  for (const char* made : {"records", "frames", "openml"}) fs::remove_all(folder.path() / made);
+
+  const auto expect_refusal = [&](const char* why) {
+    const std::string what = ExpectFailure(Kind::kServer);
+    EXPECT_NE(what.find(why), std::string::npos) << what;
+    EXPECT_EQ(what.find("attempts"), std::string::npos) << "asked again: " << what;
+  };
+  ServeTls(here, "", "-days 1");
+  expect_refusal("self");  // "self-signed" or "self signed", by the version of OpenSSL
+  ServeTls(here, "ca", "-days -1");
+  expect_refusal("expired");
+  ServeTls("DNS:elsewhere.example,IP:127.0.0.2", "ca", "-days 1");
+  expect_refusal("127.0.0.1");
+  {
+    const ScopedEnvironment none("CURL_CA_BUNDLE", "");
+    ServeTls(here, "ca", "-days 1");
+    expect_refusal("issuer");
+  }
+}
+
+TEST_F(OpenMlTls, ARedirectFromAnEncryptedToAPlainConnectionIsRefused) {
+  const ScopedEnvironment bundle("CURL_CA_BUNDLE", (folder.path() / "ca.pem").string());
+  Serve();  // plain, and right in all it says
+  WriteAtomically(folder.path() / "www" / kDescription.substr(1),
+                  "HTTP/1.0 302 Found\r\nContent-Length: 0\r\nLocation: " + server->base() +
+                      kDescription + "\r\n\r\n");
+  ServeTls("IP:127.0.0.1", "ca", "-days 1", "-HTTP");
+  ExpectFailure(Kind::kServer);
+  EXPECT_TRUE(server->requests().empty());
+}
+
+// It waits for a request, we for its part of the handshake.
+TEST_F(OpenMlTls, AServerWithoutTlsIsNoConnection) {
+  server.emplace([](const TestRequest&, TestConnection& connection) {
+    connection.Reply(200, "no handshake");
+  });
+  ServerOptions options = Quick("https://" + server->base().substr(7));
+  options.connect_timeout = 1;
+  client.emplace(options);
+  ExpectFailure(Kind::kNoNetwork);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Inflater::State {
   z_stream stream{};
   bool open = false;
   bool member_ended = false;
+  std::int64_t fed = 0, text = 0;  //!< bytes so far, compressed and not
   std::vector<char> out = std::vector<char>(kPiece);
 
   ~State() {
@@ -56,6 +57,11 @@ struct Inflater::State {
       stream.avail_out = static_cast<uInt>(out.size());
       const int status = inflate(&stream, Z_NO_FLUSH);
       const std::size_t made = out.size() - stream.avail_out;
+      text += static_cast<std::int64_t>(made);
+      if (text > kBombFrom && text / kBombRatio > fed) {
+        throw std::runtime_error("gzip: " + std::to_string(fed) + " bytes expand to more than " +
+                                 std::to_string(text) + ": refused as a decompression bomb");
+      }
       if (made > 0) sink(std::string_view(out.data(), made));
       if (status == Z_STREAM_END) {
         member_ended = true;
@@ -82,6 +88,7 @@ Inflater::~Inflater() = default;
 
 void Inflater::Feed(std::string_view bytes) {
   State& s = *state_;
+  s.fed += static_cast<std::int64_t>(bytes.size());
   if (s.mode == State::Mode::kUnknown) {
     s.head.append(bytes);
     if (s.head.size() < 2) return;
@@ -112,9 +119,14 @@ bool Inflater::gzip() const {
   return state_->mode == State::Mode::kGzip;
 }
 
-std::string Gunzip(std::string_view bytes) {
+std::string Gunzip(std::string_view bytes, std::int64_t longest) {
   std::string out;
-  Inflater inflater([&out](std::string_view piece) { out.append(piece); });
+  Inflater inflater([&](std::string_view piece) {
+    out.append(piece);
+    if (longest > 0 && static_cast<std::int64_t>(out.size()) > longest) {
+      throw std::runtime_error("gzip: more than " + std::to_string(longest) + " bytes");
+    }
+  });
   inflater.Feed(bytes);
   inflater.Finish();
   return out;

@@ -3,15 +3,16 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <semaphore>
 #include <stdexcept>
 #include <vector>
+
+#include "datasets/openml/http_header.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -81,7 +82,7 @@ struct Transfer {
   CURL* handle = nullptr;
   HttpResponse response;
   std::int64_t received = 0;
-  std::int64_t range_start = -1;
+  HttpHeader header;
   bool checked = false;   //!< the first byte of the body came
   bool refused = false;   //!< the caller, or a wrong range, ended it
   bool accepted = false;  //!< the body goes to the caller
@@ -106,7 +107,7 @@ struct Transfer {
     if (status == 200) {
       received = 0;
       if (request->restart) request->restart();
-    } else if (range_start != request->resume_from) {
+    } else if (header.range_start != request->resume_from) {
       response.error = "the server sends another range than asked for";
       response.wrong_range = true;
       return false;
@@ -142,30 +143,9 @@ std::size_t OnBody(char* data, std::size_t size, std::size_t count, void* self) 
   return 0;
 }
 
-std::string_view HeaderValue(std::string_view line, std::string_view lower_name) {
-  if (line.size() <= lower_name.size() || line[lower_name.size()] != ':') return {};
-  for (std::size_t i = 0; i < lower_name.size(); ++i) {
-    if (std::tolower(static_cast<unsigned char>(line[i])) != lower_name[i]) return {};
-  }
-  line.remove_prefix(lower_name.size() + 1);
-  while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-  return line;
-}
-
 std::size_t OnHeader(char* data, std::size_t size, std::size_t count, void* self) {
   auto* transfer = static_cast<Transfer*>(self);
-  const std::string_view line(data, size * count);
-  if (std::string_view value = HeaderValue(line, "content-range"); value.substr(0, 6) == "bytes ") {
-    value.remove_prefix(6);
-    std::int64_t start = -1;
-    std::from_chars(value.data(), value.data() + value.size(), start);
-    transfer->range_start = start;
-  }
-  if (const std::string_view value = HeaderValue(line, "retry-after"); !value.empty()) {
-    double seconds = 0;
-    std::from_chars(value.data(), value.data() + value.size(), seconds);
-    transfer->response.retry_after = std::clamp(seconds, 0.0, 120.0);
-  }
+  ReadHeaderLine({data, size * count}, transfer->header);
   return size * count;
 }
 
@@ -199,12 +179,19 @@ void Configure(CURL* h, const HttpRequest& request, Transfer& transfer, curl_sli
   curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(h, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(h, CURLOPT_MAXREDIRS, kMostRedirects);
+  // As the program curl does: certificates of the user's own authority.
+  if (const char* bundle = std::getenv("CURL_CA_BUNDLE"); bundle != nullptr && *bundle != '\0') {
+    curl_easy_setopt(h, CURLOPT_CAINFO, bundle);
+  }
+  // Never from the web to a file, and never from an encrypted connection to a plain one.
+  const bool encrypted = request.url.rfind("https:", 0) == 0;
 #if LIBCURL_VERSION_NUM >= 0x075500
   curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, "http,https,file");
-  curl_easy_setopt(h, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(h, CURLOPT_REDIR_PROTOCOLS_STR, encrypted ? "https" : "http,https");
 #else
   curl_easy_setopt(h, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE);
-  curl_easy_setopt(h, CURLOPT_REDIR_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+  curl_easy_setopt(h, CURLOPT_REDIR_PROTOCOLS,
+                   encrypted ? CURLPROTO_HTTPS : CURLPROTO_HTTP | CURLPROTO_HTTPS);
 #endif
   curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT_MS, std::lround(request.connect_timeout * 1000));
   curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 100L);
@@ -283,6 +270,7 @@ HttpResponse HttpGet(const HttpRequest& request) {
   Configure(lease.get(), request, transfer, headers.get());
   curl_easy_setopt(lease.get(), CURLOPT_ERRORBUFFER, detail);
   const CURLcode code = curl_easy_perform(lease.get());
+  transfer.response.retry_after = transfer.header.retry_after;
   Judge(code, transfer, detail);
   // An empty body never reached Begin: a whole answer of no bytes replaces what was there.
   if (transfer.response.ok() && !transfer.checked && request.resume_from > 0 &&

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "datasets/arff/utf8.hpp"
+#include "base/utf8.hpp"
 #include "datasets/openml/simple_xml.hpp"
 
 namespace retable::datasets {
@@ -45,11 +45,14 @@ const Json& Member(const Json& object, const char* name) {
   return found == object.end() ? null : *found;
 }
 
-//! A scalar as text, whatever its type; empty for null, [] and objects.
+//! A scalar as text, whatever its type, or a list's first; empty for null, [] and objects.
 std::string Text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number() || value.is_boolean()) return value.dump();
-  if (value.is_array() && !value.empty()) return Text(value.front());
+  // A list in a list is no scalar: a hostile one is as deep as it likes.
+  if (value.is_array() && !value.empty() && value.front().is_primitive()) {
+    return Text(value.front());
+  }
   return "";
 }
 

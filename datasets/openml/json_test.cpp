@@ -7,8 +7,8 @@
 
 #include "base/atomic_file.hpp"
 #include "datasets/openml/gzip.hpp"
-#include "datasets/openml/server.hpp"
 #include "datasets/openml/simple_xml.hpp"
+#include "datasets/openml/url.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -154,6 +154,20 @@ TEST(SimpleXml, DescriptionsFoundInTheWild) {
     ++files;
   }
   EXPECT_GT(files, 10);
+}
+
+TEST(ShownUrl, LeavesOutWhatMayBeASecret) {
+  for (const auto& [url, shown] :
+       {std::pair<std::string, std::string>{"https://h:8/a/b", "https://h:8/a/b"},
+        {"https://u:p@h/a?api_key=k#t", "https://h/a"},
+        {"https://u:p@w?#@h", "https://h"},
+        {"u:p@h/a", "h/a"},
+        {"https://h/a@b", "https://h/a@b"},
+        {"file:///m", "file:///m"},
+        {"off", "off"},
+        {"", ""}}) {
+    EXPECT_EQ(ShownUrl(url), shown);
+  }
 }
 
 TEST(SafePath, KeepsPathsInside) {

@@ -9,8 +9,9 @@
 #include <mutex>
 #include <thread>
 
-#include "datasets/openml/gzip.hpp"
+#include "datasets/openml/answer.hpp"
 #include "datasets/openml/http.hpp"
+#include "datasets/openml/url.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOwnServer = "https://www.openml.org";
-constexpr std::int64_t kLargestAnswer = 64 << 20;  // descriptions and feature lists
 
 //! Networks found dead, by base, and why; for the life of the process.
 class DeadNetworks {
@@ -46,20 +46,6 @@ class DeadNetworks {
   std::map<std::string, std::string> dead_;
 };
 
-bool IsBusy(int status) {
-  return status == 429 || status == 500 || status == 502 || status == 503 || status == 504;
-}
-
-bool IsUnknown(const ApiError& error) {
-  // 111 data set, 113 its file, 151 task, 271/272 features, 361/362 qualities, 372 list.
-  constexpr int kCodes[] = {110, 111, 113, 131, 151, 271, 272, 361, 362, 372};
-  return std::find(std::begin(kCodes), std::end(kCodes), error.code) != std::end(kCodes);
-}
-
-std::string Describe(const ApiError& error) {
-  return "OpenML error " + std::to_string(error.code) + ": " + error.message;
-}
-
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -81,48 +67,6 @@ std::string EscapePath(const std::string& path) {
   return escaped;
 }
 
-// What an answer of the API is worth: its text, or what is wrong and whether to ask again.
-struct ApiAnswer {
-  std::string text;
-  std::string error;
-  bool good = false;
-  bool again = false;
-  bool not_found = false;
-  bool unknown_path = false;  //!< the server has another version of the API
-};
-
-ApiAnswer JudgeAnswer(const HttpResponse& r, std::string text) {
-  ApiAnswer answer;
-  answer.again = r.interrupted || IsBusy(r.status);
-  answer.error = r.error;
-  std::optional<ApiError> error;
-  try {
-    if (IsGzip(text)) text = Gunzip(text);
-    error = ParseApiError(text);
-  } catch (const std::runtime_error& damage) {  // a damaged gzip body
-    answer.error = damage.what();
-    answer.again = true;
-    return answer;
-  }
-  const bool html = LooksLikeHtml(text);
-  if (error) {
-    answer.error = Describe(*error);
-    answer.again = answer.again || error->code == 107;
-    answer.unknown_path = r.status == 404 && error->code == 0;
-    answer.not_found = IsUnknown(*error) || answer.unknown_path;
-  } else if (r.ok() && !html) {
-    answer.good = true;
-    answer.text = std::move(text);
-  } else if (r.status == 404) {
-    answer.not_found = true;
-    answer.error.clear();
-  } else if (html) {
-    answer.error = "an HTML page instead of data" + (r.ok() ? "" : " (" + r.error + ")");
-    answer.again = answer.again || r.ok();
-  }
-  return answer;
-}
-
 }  // namespace
 
 ServerOptions ServerOptions::FromEnvironment() {
@@ -137,31 +81,11 @@ ServerOptions ServerOptions::FromEnvironment() {
                      options.base.rfind("file:///", 0) == 0;
   if (!known) {
     throw std::invalid_argument(
-        "RETABLE_OPENML_URL is \"" + options.base +
+        "RETABLE_OPENML_URL is \"" + ShownUrl(options.base) +
         "\"; it must start with http://, https:// or file:///, or be \"off\"");
   }
   if (!options.own_base) options.spacing = 0.2;
   return options;
-}
-
-std::string SafePath(const std::string& url) {
-  const auto scheme = url.find("://");
-  if (scheme == url.npos) return "";
-  const auto slash = url.find('/', scheme + 3);
-  if (slash == url.npos) return "";
-  std::string path = url.substr(slash + 1);
-  path = path.substr(0, path.find_first_of("?#"));
-  std::size_t first = 0;
-  for (;;) {
-    const auto next = path.find('/', first);
-    const std::string part = path.substr(first, next - first);
-    if (part.empty() || part == "." || part == ".." || part.size() > 200) return "";
-    for (const char c : part) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == '\\' || c == 0x7f) return "";
-    }
-    if (next == path.npos) return path;
-    first = next + 1;
-  }
 }
 
 OpenMlServer::OpenMlServer(ServerOptions options) : options_(std::move(options)) {}
@@ -179,8 +103,31 @@ void OpenMlServer::CheckNetwork() const {
   if (!why.empty()) throw FetchError(FetchError::Kind::kNoNetwork, why);
 }
 
+std::string OpenMlServer::shown_base() const {
+  return ShownUrl(options_.base);
+}
+
+void OpenMlServer::StaysInside(const std::string& url) const {
+  if (!is_file()) return;
+  const auto path_of = [](const std::string& file_url) {
+    return fs::path(PercentDecoded(std::string_view(file_url).substr(7)));
+  };
+  std::error_code error;
+  const fs::path root = fs::canonical(path_of(options_.base), error);
+  const fs::path target = fs::canonical(path_of(url), error);
+  if (error) return;  // there is nothing: the answer says so
+  if (std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first != root.end()) {
+    throw FetchError(FetchError::Kind::kDamaged,
+                     ShownUrl(url) + ": a link leads out of the mirror's folder");
+  }
+  // A pipe would be waited for.
+  if (!fs::is_regular_file(target, error)) {
+    throw FetchError(FetchError::Kind::kNotFound, ShownUrl(url) + ": not found (no file)");
+  }
+}
+
 void OpenMlServer::NoConnection(const std::string& why) const {
-  const std::string text = "no connection to " + options_.base + ": " + why;
+  const std::string text = "no connection to " + shown_base() + ": " + why;
   DeadNetworks::Instance().Add(options_.base, text);
   throw FetchError(FetchError::Kind::kNoNetwork, text);
 }
@@ -207,7 +154,7 @@ void OpenMlServer::Space() const {
 std::string OpenMlServer::ApiAttempts(const std::string& path, const std::string& what,
                                       bool& try_v2) {
   CheckNetwork();
-  const std::string not_found = what + ": not found on " + options_.base;
+  const std::string not_found = what + ": not found on " + shown_base();
   for (int attempt = 0;; ++attempt) {
     Space();
     std::string body;
@@ -220,6 +167,7 @@ std::string OpenMlServer::ApiAttempts(const std::string& path, const std::string
       body.append(piece);
       return true;
     };
+    StaysInside(request.url);
     const HttpResponse r = HttpGet(request);
     if (r.no_connection) NoConnection(r.error);
     if (r.not_a_file) throw FetchError(FetchError::Kind::kNotFound, not_found);
@@ -232,7 +180,7 @@ std::string OpenMlServer::ApiAttempts(const std::string& path, const std::string
     }
     if (!answer.again || attempt >= options_.retries) {
       throw FetchError(FetchError::Kind::kServer,
-                       what + " from " + options_.base + ": " + answer.error +
+                       what + " from " + shown_base() + ": " + answer.error +
                            (attempt > 0 ? " (" + std::to_string(attempt + 1) + " attempts)" : ""));
     }
     Pause(attempt, r.retry_after);
@@ -275,8 +223,9 @@ std::string OpenMlServer::FileUrl(const std::string& url) const {
   const bool web = url.rfind("http://", 0) == 0 || url.rfind("https://", 0) == 0;
   const std::string path = SafePath(url);
   if (!web || path.empty()) {
-    throw FetchError(FetchError::Kind::kDamaged,
-                     "the description's url \"" + url.substr(0, 200) + "\" names no file");
+    throw FetchError(
+        FetchError::Kind::kDamaged,
+        "the description's url \"" + ShownUrl(url).substr(0, 200) + "\" names no file");
   }
   return options_.own_base ? options_.base + "/" + path : url;
 }
@@ -310,7 +259,8 @@ HttpResponse OpenMlServer::Resume(const std::string& where, const fs::path& part
 void OpenMlServer::Download(const std::string& url, const fs::path& part, std::int64_t max_bytes,
                             const ByteProgress& progress) {
   CheckNetwork();
-  const std::string where = FileUrl(url);
+  const std::string where = FileUrl(url), shown = ShownUrl(where);
+  StaysInside(where);
   int attempt = 0;
   std::int64_t best = SizeOrZero(part);
   for (int total = 0;; ++total) {
@@ -318,10 +268,10 @@ void OpenMlServer::Download(const std::string& url, const fs::path& part, std::i
     const HttpResponse r = Resume(where, part, max_bytes, progress);
     if (r.ok()) return;
     if (r.no_connection) NoConnection(r.error);
-    if (r.too_large) throw FetchError(FetchError::Kind::kTooLarge, where + ": " + r.error);
+    if (r.too_large) throw FetchError(FetchError::Kind::kTooLarge, shown + ": " + r.error);
     const auto api = ParseApiError(r.error_body);
     if (r.not_a_file || r.status == 404 || (api && IsUnknown(*api))) {
-      throw FetchError(FetchError::Kind::kNotFound, where + ": not found");
+      throw FetchError(FetchError::Kind::kNotFound, shown + ": not found");
     }
     bool again = r.interrupted || IsBusy(r.status) || (api && api->code == 107);
     if (resumed && r.wrong_range) {
@@ -339,7 +289,7 @@ void OpenMlServer::Download(const std::string& url, const fs::path& part, std::i
       ++attempt;
     }
     if (!again || attempt > options_.retries || total >= 200) {
-      throw FetchError(FetchError::Kind::kServer, where + ": " + (api ? Describe(*api) : r.error) +
+      throw FetchError(FetchError::Kind::kServer, shown + ": " + (api ? Describe(*api) : r.error) +
                                                       " (" + std::to_string(total + 1) +
                                                       " attempts)");
     }

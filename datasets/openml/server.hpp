@@ -65,6 +65,8 @@ class OpenMlServer {
   std::string FileUrl(const std::string& url) const;
 
   const std::string& base() const { return options_.base; }
+  //! The base without what may be a secret: for messages, records and tables.
+  std::string shown_base() const;
   bool is_file() const { return options_.base.rfind("file://", 0) == 0; }
 
   //! Forgets that a network was found dead. For tests.
@@ -78,6 +80,9 @@ class OpenMlServer {
   HttpResponse Resume(const std::string& where, const std::filesystem::path& part,
                       std::int64_t max_bytes, const ByteProgress& progress);
   void CheckNetwork() const;
+  //! On a file:// mirror: @throws FetchError where a link or a name leads out of its folder, or to
+  //! what is no file.
+  void StaysInside(const std::string& url) const;
   [[noreturn]] void NoConnection(const std::string& why) const;
   void Pause(int attempt, double asked) const;
   void Space() const;
@@ -85,9 +90,5 @@ class OpenMlServer {
   ServerOptions options_;
   std::atomic<bool> v2_{false};
 };
-
-//! The path of an url, without query, made safe to be a relative path in a cache: no "..", no
-//! control characters. Empty when there is no such path.
-std::string SafePath(const std::string& url);
 
 }  // namespace retable::datasets

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "datasets/arff/utf8.hpp"
+#include "base/utf8.hpp"
 
 namespace retable::datasets {
 namespace {

@@ -97,9 +97,10 @@ void WriteSamples(const CellRecord& record, std::ostream& out) {
 int Explain(const ExplainArguments& a, std::ostream& out, std::ostream& err) {
   const std::string key = FindKey(a.out, a.key, err);
   if (key.empty()) return kUsage;
-  const auto record = LoadRecord(a.out, key);
+  std::string problem;
+  const auto record = LoadRecord(a.out, key, &problem);
   if (!record) {
-    err << a.out << "/cells/" << key << ".json cannot be read\n";
+    err << problem << "; run its experiment again\n";
     return kUsage;
   }
   WriteConfig(*record, out);

@@ -48,7 +48,7 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
 
 void PrintDryRun(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& out) {
   int hits = 0, misses = 0, not_run = 0;
-  for (const Decision& d : Decide(plans, options, nullptr, out)) {
+  for (const Decision& d : Decide(plans, options, out)) {
     const CellConfig& c = d.cell->config;
     const char* what = d.cell->not_run ? "----" : (d.measure ? "miss" : "hit ");
     ++(d.cell->not_run ? not_run : (d.measure ? misses : hits));

@@ -60,6 +60,37 @@ TomlTree Convert(const toml::node& node, const std::string& name) {
   return result;
 }
 
+// toml++ 3.3 marks as unreachable what a letter beyond ASCII outside of quotes and comments
+// reaches: such a letter, which no version of TOML allows there, is refused before. Malformed text
+// may be read otherwise here only behind the place at which toml++ gives up.
+void RefuseBareLetters(std::string_view text, const std::string& name) {
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  int line = 1, column = 0;
+  std::string end;  // what ends the string or comment here; empty: neither
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    ++column;
+    if (end.empty() && (c & 0x80) != 0) {
+      throw ConfigError({name, line, column}, "a letter beyond ASCII outside of quotes");
+    }
+    if (c == '\n') {
+      ++line;
+      column = 0;
+      if (end.size() == 1) end.clear();  // a comment's end, or a string that should not go on
+    } else if (end[0] == '"' && c == '\\' && text.substr(at + 1, 1) != "\n") {
+      ++at;  // an escaped quote ends nothing
+    } else if (!end.empty() && text.substr(at, end.size()) == end) {
+      at += end.size() - 1;
+      end.clear();
+    } else if (end.empty() && c == '#') {
+      end = "\n";
+    } else if (end.empty() && (c == '"' || c == '\'')) {
+      end.assign(text.substr(at, 3) == std::string(3, c) ? 3 : 1, c);
+      at += end.size() - 1;
+    }
+  }
+}
+
 }  // namespace
 
 std::string Position::text() const {
@@ -132,6 +163,7 @@ std::string ValueText(const Value& value) {
 }
 
 TomlTree ParseToml(const std::string& text, const std::string& name) {
+  RefuseBareLetters(text, name);
   try {
     const toml::table parsed = toml::parse(text, name);
     TomlTree root;

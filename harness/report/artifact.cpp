@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -107,7 +109,7 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
     cell.key = item.at("key").get<std::string>();
     cell.not_run = item.at("not_run").get<std::string>();
     cell.config = CellFromJson(item.at("cell"));
-    if (cell.not_run.empty()) cell.record = LoadRecord(folder, cell.key);
+    if (cell.not_run.empty()) cell.record = LoadRecord(folder, cell.key, &cell.problem);
     a.cells.push_back(std::move(cell));
   }
   for (const json& item : j.value("datasets", json::array())) {
@@ -115,6 +117,28 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
   return a;
+}
+
+// One line for each kind of cell file that is not what this program writes, on standard error.
+void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& folder) {
+  std::map<std::string, std::string> damaged;  // an artifact may show cells of another
+  std::set<std::string> unchecked;
+  for (const Artifact& artifact : artifacts) {
+    for (const ArtifactCell& cell : artifact.cells) {
+      if (!cell.problem.empty()) damaged.emplace(cell.key, cell.problem);
+      if (cell.record && !cell.record->checked) unchecked.insert(cell.key);
+    }
+  }
+  if (!damaged.empty()) {
+    std::cerr << fmt::format("note: {} damaged in {}/cells count as not measured; the first: {}\n",
+                             damaged.size(), folder, damaged.begin()->second);
+  }
+  if (!unchecked.empty()) {
+    std::cerr << fmt::format(
+        "note: {} in {}/cells are of an earlier version, without a checksum; the next run measures "
+        "them again\n",
+        unchecked.size(), folder);
+  }
 }
 
 }  // namespace
@@ -126,7 +150,8 @@ std::string ArtifactCell::status() const {
 
 std::string ArtifactCell::reason() const {
   if (!not_run.empty()) return not_run;
-  return record ? record->outcome.reason : "not measured yet";
+  if (record) return record->outcome.reason;
+  return problem.empty() ? "not measured yet" : problem + "; run it again";
 }
 
 std::string Artifact::Path(const std::string& suffix) const {
@@ -227,6 +252,7 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
     throw StoreError(folder + ": no results here; run `build/retable run '*' --out " + folder +
                      "` first");
   }
+  SayWhatIsWrong(artifacts, folder);
   std::sort(artifacts.begin(), artifacts.end(), [](const auto& a, const auto& b) {
     return std::tuple(a.family, a.artifact.size(), a.artifact) <
            std::tuple(b.family, b.artifact.size(), b.artifact);

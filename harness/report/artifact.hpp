@@ -23,6 +23,7 @@ struct ArtifactCell {
   std::string key;
   std::string not_run;  //!< reason known at plan time, or empty
   std::optional<CellRecord> record;
+  std::string problem;  //!< why its file is damaged, or empty
 
   //! The record's status, "not_run" or "missing".
   std::string status() const;

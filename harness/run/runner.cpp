@@ -110,7 +110,7 @@ class Campaign {
     std::vector<Remeasurable> all;
     for (const PlannedCell* cell : cells) {
       auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
-      if (!record || record->environment != environment_) continue;
+      if (!record || !record->checked || record->environment != environment_) continue;
       if (const auto width = RelativeWidth(record->outcome)) {
         all.push_back({cell, std::move(*record), *width});
       }
@@ -258,9 +258,10 @@ void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options
 }  // namespace
 
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
-                             const Store* store, std::ostream& log) {
+                             std::ostream& log) {
   std::vector<Decision> decisions;
   std::set<std::string> seen;
+  int unchecked = 0;
   for (const Plan& plan : plans) {
     for (const PlannedCell& cell : plan.cells) {
       if (!seen.insert(cell.key + (cell.not_run ? "-" : "")).second) continue;
@@ -270,9 +271,16 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
         decisions.push_back(decision);
         continue;
       }
-      std::string note;
-      const auto record = store ? store->Load(cell.key, &note) : LoadRecord(options.out, cell.key);
-      if (!note.empty()) log << "note: " << note << "\n";
+      std::string problem;
+      auto record = LoadRecord(options.out, cell.key, &problem);
+      if (!problem.empty()) {
+        log << "note: " << problem << "; it counts as not measured, and is set aside (.damaged) "
+            << "when the cell is measured again\n";
+      }
+      if (record && !record->checked) {
+        ++unchecked;
+        record.reset();
+      }
       const bool failed_before = record && !IsFinal(record->outcome.status);
       if (options.only_failed) {
         decision.measure = failed_before;
@@ -285,6 +293,11 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
       decisions.push_back(decision);
     }
   }
+  if (unchecked > 0) {
+    log << fmt::format(
+        "note: {} cell{} of an earlier version, without a checksum, count{} as not measured\n",
+        unchecked, unchecked == 1 ? "" : "s", unchecked == 1 ? "s" : "");
+  }
   return decisions;
 }
 
@@ -294,7 +307,7 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
   RunSummary summary;
   std::vector<const PlannedCell*> todo, ours;
   int position = 0;
-  for (const Decision& decision : Decide(plans, options, &store, log)) {
+  for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
     if (!decision.measure) ++summary.reused;
     const bool mine = position++ % options.shards == options.shard;

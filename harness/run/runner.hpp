@@ -54,7 +54,7 @@ struct Decision {
 
 //! What would be done with each distinct cell of the plans.
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
-                             const Store* store, std::ostream& log);
+                             std::ostream& log);
 
 //! Measures. Progress goes to `log`: a status line on a terminal, one line a cell elsewhere.
 RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, const Store& store,

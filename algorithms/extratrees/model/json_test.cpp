@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <sstream>
 
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
+#include "base/fuzz/replay_testing.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -55,17 +55,40 @@ TEST(ForestJson, RefusesDamage) {
   }
 }
 
+TEST(ForestJson, KeepsNames) {
+  const Forest forest = SmallForest();
+  const ForestNames names{{"x,1", "\"y\"", "z\n"}, {{"a \"b\"", "nominal", {"u", "\xC3\xBC"}}}};
+  std::ostringstream out;
+  WriteForestJson(forest, out, names);
+  ForestNames back;
+  EXPECT_TRUE(ReadForestJson(out.str(), &back).trees == forest.trees);
+  EXPECT_EQ(back, names);
+  ReadForestJson(Written(forest), &back);
+  EXPECT_EQ(back, ForestNames());
+  for (const ForestNames& wrong : {ForestNames{{"x", "y"}, {}}, ForestNames{{"x", "x", "y"}, {}},
+                                   ForestNames{{}, {{"a", "numeric", {}}, {"b", "numeric", {}}}}}) {
+    std::ostringstream refused;
+    EXPECT_THROW(WriteForestJson(forest, refused, wrong), std::invalid_argument);
+    EXPECT_EQ(refused.str(), "");
+  }
+  std::string text = out.str();
+  text.replace(text.find("[\"nominal\"]"), 11, "[]");
+  EXPECT_THROW(ReadForestJson(text), std::invalid_argument);
+}
+
 // As the fuzz target does for longer.
 TEST(ForestJson, AnswersMutations) {
-  const std::string text = Written(SmallForest());
-  EXPECT_TRUE(FuzzForest(text));
-  std::mt19937_64 random(4);
-  for (int i = 0; i < 500; ++i) {
-    std::string damaged = text;
-    const std::size_t at = random() % damaged.size();
-    if (i % 2 == 0) damaged[at] = "0123456789.-e[],:"[random() % 17];
-    if (i % 2 == 1) damaged.insert(at, damaged.substr(at, random() % 32));
-    ASSERT_NO_THROW(FuzzForest(damaged)) << damaged;
+  auto corpus =
+      fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) + "/algorithms/extratrees/model/fuzz/corpus");
+  corpus.push_back(Written(SmallForest()));
+  EXPECT_GE(fuzzing::Replay(corpus, 1000, FuzzForest, fuzzing::MutateJson), 3u);
+}
+
+TEST(ForestJson, DeepNestingIsRefused) {
+  for (const char* member : {"format", "trees", "class_names"}) {
+    for (const std::string& text : fuzzing::DeepJson(member)) {
+      EXPECT_FALSE(fuzzing::Try(FuzzForest, text)) << member;
+    }
   }
 }
 

@@ -7,6 +7,8 @@
 #if defined(RETABLE_HAS_CUDA)
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
 #include "algorithms/quantiles/cuda/device_update.hpp"
@@ -52,9 +54,11 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
     if (n == 0) return;
     if (!logs_ && n >= kLongStream) {
       const ChebyshevSums sums = device_.Sum(values, n, stream);
+      if (HasInfinite(sums)) return FeedFinite(values, n, stream);
       const bool counted = device_.digits().has_value();
       const int digits = counted ? *device_.digits() : FindDigitsCuda(values, n, stream);
-      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloat32Noise : 0);
+      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloat32Noise : 0,
+             kRounding<Real>);
       return;
     }
     const std::size_t whole = n / kColumnPiece;
@@ -64,7 +68,27 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   }
   template <class Real>
   void AbsorbAll(const DeviceColumns<Real>& pieces, void* stream) {
-    for (const ColumnSums& sums : columns_.Sum(pieces, stream)) Absorb(sums, 0);
+    const Real* values = pieces.values;
+    for (const ColumnSums& sums : columns_.Sum(pieces, stream)) {
+      if (HasInfinite(sums.sums)) {
+        FeedFinite(values, pieces.rows, stream);
+      } else {
+        Absorb(sums, 0, kRounding<Real>);
+      }
+      values += pieces.stride;
+    }
+  }
+  //! Sums of a stream that holds an infinite value are not valid, as their bounds show.
+  static bool HasInfinite(const ChebyshevSums& sums) {
+    return sums.sum[0] > 0 && (std::isinf(sums.min) || std::isinf(sums.max));
+  }
+  template <class Real>
+  void FeedFinite(const Real* values, std::size_t n, void* stream) {
+    Infinities infinite;
+    const std::vector<Real> finite = FiniteOnHost(values, n, stream, infinite);
+    sums_.Count(infinite);
+    DeviceArray<Real> again{std::span<const Real>(finite)};
+    Feed(again.data(), finite.size(), stream);
   }
 
   ChebyshevCuda device_;

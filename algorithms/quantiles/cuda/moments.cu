@@ -11,6 +11,9 @@
 
 #include <cuda_runtime.h>
 
+#include <cmath>
+#include <vector>
+
 #include "algorithms/quantiles/cuda/device_update.hpp"
 #include "algorithms/quantiles/cuda/feed_through_device.hpp"
 #include "algorithms/quantiles/cuda/moments.hpp"
@@ -229,6 +232,7 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
     if (same == nullptr || same->order_ != order_) {
       throw std::invalid_argument("merge of CUDA sums with another kind or order of sums");
     }
+    infinities_.Merge(same->infinities_);
     state_.Merge(same->state_);
   }
   std::size_t count() const override { return static_cast<std::size_t>(state_.sum[0]); }
@@ -260,6 +264,11 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
       CheckCuda(cudaMemcpyAsync(&joined, partial, sizeof joined, cudaMemcpyDeviceToHost, stream),
                 "cudaMemcpyAsync of moments");
       CheckCuda(cudaStreamSynchronize(stream), "moment kernels");
+      if (joined.sum[0] > 0 && (std::isinf(joined.min) || std::isinf(joined.max))) {
+        const std::vector<Real> finite = FiniteOnHost(values, n, stream, infinities_);
+        DeviceArray<Real> again{std::span<const Real>(finite)};
+        return Sum(again.data(), finite.size(), stream);
+      }
       state_.Merge(Policy::template Widen<decltype(order)::value>(joined));
     });
   }

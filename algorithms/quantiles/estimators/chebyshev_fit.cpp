@@ -16,6 +16,9 @@ constexpr double kSureResidual = 1e-6;
 //! The logarithm of an atom near zero has few correct digits, hence a loose tolerance.
 constexpr double kGoodLogResidual = 1e-2;
 
+//! A lattice is of use to bounds where values lie this much closer to its points, in steps.
+constexpr double kFineSlack = 0.1;
+
 //! T_0..T_order at t.
 Moments ChebyshevAt(double t, int order) {
   Moments out{};
@@ -56,7 +59,8 @@ std::vector<ChebyshevFit> FitColumns(std::span<const FitInput> inputs, const Dua
 }
 
 ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
-    : sums_(input.sums), log_sums_(input.log_sums), order_(input.order), digits_(input.digits) {
+    : sums_(input.sums), log_sums_(input.log_sums), order_(input.order), digits_(input.digits),
+      error_(input.error), rounding_(input.rounding) {
   const double n = sums_.sum[0];
   status_.order = order_;
   low_mass_ = sums_.at_min / n;
@@ -77,7 +81,7 @@ ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
     return;
   }
   // The moments of the rest are less precise the smaller its mass.
-  jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_, rest_mass_ * n);
+  jacobi_.emplace(RestMoments(sums_), order_, input.noise / rest_mass_);
   if (jacobi_->atom_count() > 0) FitAtoms();
   if (!point_.empty() && status_.residual < kSureResidual) return;
   const double points =
@@ -263,13 +267,54 @@ std::vector<double> ChebyshevFit::Quantiles(std::span<const double> phis) const 
   return out;
 }
 
-RankBounds ChebyshevFit::Ranks(double x) const {
-  if (x == sums_.min) return {low_mass_, 0};
-  if (x == sums_.max) return {1, 1 - high_mass_};
-  if (rest_mass_ == 0) return {low_mass_, low_mass_};
-  const double step = digits_ <= kMaxDigits ? 1 / PowerOfTen(digits_) / sums_.map.half : 0;
-  const RankBounds rest = jacobi_->Bounds((x - sums_.map.centre) / sums_.map.half, step);
-  return {low_mass_ + rest_mass_ * rest.through, low_mass_ + rest_mass_ * rest.below};
+RankBounder ChebyshevFit::Bounder() const {
+  Support support;
+  const double half = sums_.map.half;
+  const double magnitude = std::max(std::abs(sums_.min), std::abs(sums_.max));
+  if (digits_ <= kMaxDigits) {
+    const double power = PowerOfTen(digits_);
+    support.step = 1 / power / half;
+    support.slack = rounding_ * magnitude / half + 1e-15;
+    support.low = ((std::round(sums_.min * power) + 1) / power - sums_.map.centre) / half;
+    support.high = ((std::round(sums_.max * power) - 1) / power - sums_.map.centre) / half;
+    if (!(support.slack < kFineSlack * support.step)) support = {};
+  }
+  return {RestMoments(sums_), order_, error_ / rest_mass_, support};
+}
+
+RankBounder ChebyshevFit::LogBounder() const {
+  const ChebyshevSums& sums = *log_sums_;
+  Support support;
+  const double magnitude = std::max(std::abs(sums.min), std::abs(sums.max));
+  support.slack = 4 * kRounding<double> * magnitude / sums.map.half;
+  return {RestMoments(sums), order_, error_ / rest_mass_, support};
+}
+
+std::vector<RankBounds> ChebyshevFit::Ranks(std::span<const double> xs) const {
+  std::vector<RankBounds> out;
+  const bool rest = rest_mass_ > 0;
+  std::optional<RankBounder> plain;
+  std::optional<RankBounder> logs;
+  if (rest) plain.emplace(Bounder());
+  if (rest && log_sums_.has_value()) logs.emplace(LogBounder());
+  for (const double x : xs) {
+    if (x <= sums_.min) {
+      out.push_back({low_mass_, 0});
+    } else if (x >= sums_.max) {
+      out.push_back({1, 1 - high_mass_});
+    } else if (!rest) {
+      out.push_back({low_mass_, low_mass_});
+    } else {
+      RankBounds ranks = plain->Ranks((x - sums_.map.centre) / sums_.map.half);
+      if (logs.has_value()) {
+        const ChebyshevMap& map = log_sums_->map;
+        const RankBounds other = logs->Ranks((std::log(x) - map.centre) / map.half);
+        ranks = {std::max(ranks.through, other.through), std::min(ranks.below, other.below)};
+      }
+      out.push_back({low_mass_ + rest_mass_ * ranks.through, low_mass_ + rest_mass_ * ranks.below});
+    }
+  }
+  return out;
 }
 
 double ChebyshevFit::Density(double x) const {

@@ -18,7 +18,8 @@
 //! 4. Otherwise the density of maximum entropy, in x or in log x (if its moments are kept),
 //!    whichever has the smaller entropy of x: as the moments agree, this is the code length of the
 //!    data under the model. Answers are rounded to multiples of the power of ten if there is one.
-//! Each answer has a status, and a bound on its rank error that the moments prove.
+//! Each answer has a status, and a bound on its rank error that the moments prove
+//! (rank_bounds.hpp).
 //!
 //! FitColumns solves the duals of many columns in one batch: a fit lists its duals, takes the
 //! answers, and may then list another (if no distribution on the lattice has these moments).
@@ -32,6 +33,7 @@
 
 #include "algorithms/quantiles/estimators/jacobi.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"
+#include "algorithms/quantiles/estimators/rank_bounds.hpp"
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
 
@@ -51,7 +53,9 @@ struct FitInput {
   std::optional<ChebyshevSums> log_sums;  //!< Sums of log x, if every x > 0.
   int order = kMaxOrder;
   int digits = kNoLattice;
-  double noise = 1e-13;  //!< precision of the moments
+  double noise = 1e-13;  //!< precision of the moments that the choice of a form assumes
+  double error = 1e-11;  //!< largest error of a moment, for bounds
+  double rounding = kRounding<float>;  //!< relative rounding of the values, for bounds
 };
 
 class ChebyshevFit {
@@ -61,9 +65,10 @@ class ChebyshevFit {
 
   //! Quantiles for ascending phis, in the data's units, within its bounds, ascending.
   std::vector<double> Quantiles(std::span<const double> phis) const;
-  //! Bounds on the ranks of x, min <= x <= max, that hold for every distribution with these moments
-  //! and ends.
-  RankBounds Ranks(double x) const;
+  //! Bounds on the ranks of each x, min <= x <= max, that hold for every distribution with these
+  //! moments, of x and of log x, and these ends. 10 to 100 us each. If the values are decimals, x is
+  //! taken for the nearest one: its ranks are those of all values within their rounding of it.
+  std::vector<RankBounds> Ranks(std::span<const double> xs) const;
   const FitStatus& status() const { return status_; }
   //! Density of the rest times its mass; 0 for atoms.
   double Density(double x) const;
@@ -80,6 +85,8 @@ class ChebyshevFit {
   //! Takes the answers of problems(), in their order.
   void Take(std::span<const DualAnswer> answers);
 
+  RankBounder Bounder() const;
+  RankBounder LogBounder() const;
   //! Moments of the values strictly between the bounds, on the map of `sums`.
   Moments RestMoments(const ChebyshevSums& sums) const;
   void FitAtoms();
@@ -98,6 +105,8 @@ class ChebyshevFit {
   std::optional<ChebyshevSums> log_sums_;
   int order_;
   int digits_;
+  double error_;
+  double rounding_;
   double low_mass_;
   double high_mass_;
   double rest_mass_;

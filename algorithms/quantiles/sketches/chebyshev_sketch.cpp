@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
@@ -14,10 +15,19 @@ namespace retable::quantiles {
 namespace {
 
 constexpr std::size_t kBytes = 84;
-constexpr std::size_t kLogBytes = 133;
+constexpr std::size_t kLogBytes = 49;    //!< more with log moments
+constexpr std::size_t kExtraBytes = 14;  //!< more with infinite values or imprecise moments
 constexpr int kMomentBits = 26;
 constexpr double kMomentUnit = (1 << (kMomentBits - 1)) - 1;
 constexpr double kQuantisedNoise = 1e-7;
+//! Errors of moments that the two forms without one stand for, and of the versions before.
+constexpr double kRoundedOnce = 2e-8;
+constexpr double kRoundedOften = 1e-7;
+constexpr double kOldError = 1e-6;
+//! Moments that are rounded already move by less.
+constexpr double kUnmoved = 1e-12;
+constexpr double kDeviceError = 1e-11;
+constexpr double kLeastHalfRange = 1e-290;
 
 //! Appends numbers bit by bit, least significant first.
 class BitWriter {
@@ -29,6 +39,11 @@ class BitWriter {
     }
   }
   void PadToByte() { used_ = bytes_.size() * 8; }
+  //! Whole bytes; the last bit put must end a byte.
+  void Append(const std::vector<std::byte>& more) {
+    bytes_.insert(bytes_.end(), more.begin(), more.end());
+    PadToByte();
+  }
   std::vector<std::byte>& bytes() { return bytes_; }
 
  private:
@@ -70,18 +85,17 @@ std::uint16_t Checksum(std::span<const std::byte> bytes) {
   return static_cast<std::uint16_t>(crc & 0xffff);
 }
 
-void PutMoments(BitWriter& out, ChebyshevSums sums, int order) {
-  if (sums.sum[0] > 0 && std::isfinite(sums.min) && std::isfinite(sums.max)) {
-    sums.MoveTo(ChebyshevMap::Of(sums.min, sums.max), order);
-  } else {
-    sums = {};
-  }
+//! Moments, and two bits that say more. @return the largest error of rounding
+double PutMoments(BitWriter& out, ChebyshevSums sums, int order) {
+  if (sums.sum[0] > 0) sums.MoveTo(ChebyshevMap::Of(sums.min, sums.max), order);
+  double rounding = 0;
   for (int k = 1; k <= kMaxOrder; ++k) {
     const double mu = k <= order && sums.sum[0] > 0 ? sums.sum[k] / sums.sum[0] : 0;
     const auto q = static_cast<std::int64_t>(std::llround(std::clamp(mu, -1.0, 1.0) * kMomentUnit));
+    rounding = std::max(rounding, std::abs(static_cast<double>(q) / kMomentUnit - mu));
     out.Put(static_cast<std::uint64_t>(q), kMomentBits);
   }
-  out.PadToByte();
+  return rounding;
 }
 
 void TakeMoments(BitReader& in, ChebyshevSums& sums, int order) {
@@ -92,11 +106,15 @@ void TakeMoments(BitReader& in, ChebyshevSums& sums, int order) {
     if (k > order && q != 0) throw std::invalid_argument("sketch: a moment beyond the order");
     sums.sum[k] = q / kMomentUnit * sums.sum[0];
   }
-  in.SkipToByte();
 }
 
-void Require(bool condition, const char* what) {
-  if (!condition) throw std::invalid_argument(std::string("sketch: ") + what);
+float RoundedUp(double x) {
+  const auto y = static_cast<float>(x);
+  return static_cast<double>(y) < x ? std::nextafter(y, 2.0f) : y;
+}
+
+void Require(bool condition, const std::string& what) {
+  if (!condition) throw std::invalid_argument("sketch: " + what);
 }
 
 }  // namespace
@@ -131,16 +149,16 @@ void ChebyshevSketch::merge(const QuantileSketch& other) {
     throw std::invalid_argument("merge of Retable with another method or order");
   }
   noise_ = std::max(noise_, same->noise_);
-  sums_.Merge(same->sums_.sums(), same->sums_.digits());
-  if (log_) log_sums_.Merge(same->log_sums_.sums(), kNoLattice);
+  sums_.Merge(same->sums_);
+  if (log_) log_sums_.Merge(same->log_sums_);
 }
 
 std::size_t ChebyshevSketch::count() const {
-  return static_cast<std::size_t>(sums_.sums().sum[0]);
+  return static_cast<std::size_t>(sums_.sums().sum[0]) + infinities().count();
 }
 
 std::size_t ChebyshevSketch::bytes() const {
-  return log_ ? kLogBytes : kBytes;
+  return Serialize().size();
 }
 
 std::unique_ptr<QuantileSketch> ChebyshevSketch::empty_clone() const {
@@ -151,25 +169,48 @@ bool ChebyshevSketch::HasLogs() const {
   return log_ && sums_.sums().min > 0 && log_sums_.sums().sum[0] == sums_.sums().sum[0];
 }
 
-void ChebyshevSketch::Absorb(const ColumnSums& sums, double noise) {
+void ChebyshevSketch::Absorb(const ColumnSums& sums, double noise, double rounding) {
   noise_ = std::max(noise_, noise);
-  sums_.Merge(sums.sums, sums.digits);
-  if (log_) log_sums_.Merge(sums.log_sums, kNoLattice);
+  const Precision precision{std::max(2 * noise, kDeviceError), rounding};
+  sums_.Merge(sums.sums, sums.digits, precision);
+  if (log_) log_sums_.Merge(sums.log_sums, kNoLattice, precision);
 }
 
 FitInput ChebyshevSketch::Input() const {
   const ChebyshevSums& sums = sums_.sums();
   if (sums.sum[0] == 0) throw std::logic_error("quantiles of an empty stream");
-  if (!std::isfinite(sums.min) || !std::isfinite(sums.max)) {
-    throw SketchFailure("the stream holds an infinite value");
+  if (sums.min < sums.max && sums.map.half < kLeastHalfRange) {
+    throw SketchFailure("the range of the stream is too narrow for moments: below 1e-290");
   }
-  FitInput input{sums, {}, sums_.order(), sums_.digits(), noise_};
+  const Precision& precision = sums_.precision();
+  const double error =
+      kMoveGrowth * std::max(precision.error, HasLogs() ? log_sums_.precision().error : 0);
+  FitInput input{sums, {}, sums_.order(), sums_.digits(), noise_, error, precision.rounding};
   if (HasLogs()) input.log_sums = log_sums_.sums();
   return input;
 }
 
-std::vector<double> ChebyshevSketch::quantiles(std::span<const double> phis) const {
-  return ChebyshevFit(Input()).Quantiles(phis);
+std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> phis) const {
+  const ChebyshevFit fit(Input());
+  std::vector<double> values = fit.Quantiles(phis);
+  // Ranks ascend with the answers: those of some answers bound those between, loosely.
+  const std::size_t stride = phis.size() / 32 + 1;
+  std::vector<double> some;
+  for (std::size_t i = 0; i < values.size(); i += stride) some.push_back(values[i]);
+  const std::vector<RankBounds> known = fit.Ranks(some);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t at = i / stride;
+    const double below = at + 1 < known.size() ? known[at + 1].below : 1;
+    const RankBounds loose{known[at].through, i % stride == 0 ? known[at].below : below};
+    if (loose.Error(phis[i]) <= kUselessRankBound) continue;
+    const double bound = fit.Ranks({&values[i], 1}).front().Error(phis[i]);
+    if (!(bound > kUselessRankBound)) continue;
+    throw SketchFailure("the moments do not determine the " + std::to_string(phis[i]) +
+                        "-quantile: its rank may be off by " + std::to_string(bound) +
+                        ", more than " + std::to_string(kUselessRankBound) +
+                        (log_ ? "" : "; moments of log x (log = true) may"));
+  }
+  return values;
 }
 
 std::vector<double> ChebyshevSketch::density(std::span<const double> xs) const {
@@ -185,20 +226,22 @@ std::vector<double> ChebyshevSketch::density(std::span<const double> xs) const {
 SketchAnswer ChebyshevSketch::Ask(std::span<const double> phis) const {
   const ChebyshevFit fit(Input());
   SketchAnswer answer{fit.Quantiles(phis), {}, fit.status()};
+  const std::vector<RankBounds> ranks = fit.Ranks(answer.values);
   for (std::size_t i = 0; i < phis.size(); ++i) {
-    const RankBounds ranks = fit.Ranks(answer.values[i]);
-    answer.rank_bound.push_back(std::max({0.0, ranks.below - phis[i], phis[i] - ranks.through}));
+    answer.rank_bound.push_back(ranks[i].Error(phis[i]));
   }
   return answer;
 }
 
 std::vector<std::byte> ChebyshevSketch::Serialize() const {
   const ChebyshevSums& sums = sums_.sums();
-  if (!(sums.sum[0] < 0x1p44) || !(std::max(sums.at_min, sums.at_max) < 0x1p40)) {
+  const Infinities& infinite = infinities();
+  if (!(sums.sum[0] < 0x1p44) || !(std::max(sums.at_min, sums.at_max) < 0x1p40) ||
+      !(static_cast<double>(std::max(infinite.low, infinite.high)) < 0x1p40)) {
     throw std::length_error("sketch: too many values for its serialised form");
   }
   BitWriter out;
-  out.Put(log_ ? 2 : 1, 4);
+  out.Put(log_ ? 4 : 3, 4);
   out.Put(static_cast<std::uint64_t>(sums_.digits()), 4);
   out.Put(static_cast<std::uint64_t>(sums.sum[0]), 44);
   out.Put(static_cast<std::uint64_t>(sums_.order()), 4);
@@ -206,22 +249,38 @@ std::vector<std::byte> ChebyshevSketch::Serialize() const {
   out.Put(std::bit_cast<std::uint64_t>(sums.max), 64);
   out.Put(static_cast<std::uint64_t>(sums.at_min), 40);
   out.Put(static_cast<std::uint64_t>(sums.at_max), 40);
-  PutMoments(out, sums, sums_.order());
-  if (log_) PutMoments(out, HasLogs() ? log_sums_.sums() : ChebyshevSums{}, sums_.order());
+  // The logarithms' moments are rounded first: the bits that follow x's say how precise all are.
+  BitWriter log_out;
+  double moved = 0;
+  double error = sums_.precision().error;
+  if (HasLogs()) {
+    moved = PutMoments(log_out, log_sums_.sums(), sums_.order());
+    error = std::max(error, log_sums_.precision().error);
+  } else {
+    PutMoments(log_out, {}, sums_.order());
+  }
+  moved = std::max(moved, PutMoments(out, sums, sums_.order()));
+  if (moved > kUnmoved) error += moved;
+  out.Put(sums_.precision().rounding > kRounding<double> ? 1 : 0, 1);
+  out.Put(error > kRoundedOnce ? 1 : 0, 1);
+  log_out.PadToByte();
+  if (log_) out.Append(log_out.bytes());
+  if (infinite.count() > 0 || error > kRoundedOften) {
+    out.Put(infinite.low, 40);
+    out.Put(infinite.high, 40);
+    out.Put(std::bit_cast<std::uint32_t>(RoundedUp(error)), 32);
+  }
   out.Put(Checksum(out.bytes()), 16);
   return std::move(out.bytes());
 }
 
-std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const std::byte> bytes) {
-  Require(bytes.size() == kBytes || bytes.size() == kLogBytes, "neither 84 nor 133 bytes");
-  BitReader in(bytes);
-  const std::uint64_t version = in.Take(4);
-  Require(version == (bytes.size() == kBytes ? 1 : 2), "unknown version");
-  const int digits = static_cast<int>(in.Take(4));
-  Require(digits <= kMaxDigits || digits == kNoLattice, "impossible number of digits");
+namespace {
+
+//! The header's numbers, checked.
+ChebyshevSums TakeEnds(BitReader& in, int& order) {
   ChebyshevSums sums;
   sums.sum[0] = static_cast<double>(in.Take(44));
-  const int order = static_cast<int>(in.Take(4));
+  order = static_cast<int>(in.Take(4));
   Require(order >= 1, "order 0");
   sums.min = std::bit_cast<double>(in.Take(64));
   sums.max = std::bit_cast<double>(in.Take(64));
@@ -229,24 +288,63 @@ std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const st
   sums.at_min = static_cast<double>(in.Take(40));
   sums.at_max = static_cast<double>(in.Take(40));
   if (sums.sum[0] > 0) {
+    Require(std::isfinite(sums.min) && std::isfinite(sums.max), "an infinite bound");
     Require(sums.at_min >= 1 && sums.at_max >= 1, "nothing on an end");
     const double ends = sums.min == sums.max ? sums.at_min : sums.at_min + sums.at_max;
     Require(ends <= sums.sum[0], "more values on the ends than in all");
   } else {
     Require(sums.at_min == 0 && sums.at_max == 0, "values on the ends of nothing");
   }
-  auto sketch = std::make_unique<ChebyshevSketch>(order, version == 2);
+  return sums;
+}
+
+}  // namespace
+
+std::unique_ptr<ChebyshevSketch> ChebyshevSketch::Deserialize(std::span<const std::byte> bytes) {
+  Require(!bytes.empty(), "no bytes");
+  BitReader in(bytes);
+  const std::uint64_t version = in.Take(4);
+  Require(version >= 1 && version <= 4,
+          "unknown version " + std::to_string(version) + "; this program reads 1 to 4");
+  const bool old = version <= 2;
+  const bool log = version % 2 == 0;
+  const std::size_t plain = log ? kBytes + kLogBytes : kBytes;
+  const bool extra = !old && bytes.size() == plain + kExtraBytes;
+  Require(extra || bytes.size() == plain, std::to_string(bytes.size()) + " bytes, where version " +
+                                              std::to_string(version) + " has " +
+                                              std::to_string(plain));
+  const int digits = static_cast<int>(in.Take(4));
+  Require(digits <= kMaxDigits || digits == kNoLattice, "impossible number of digits");
+  int order = 0;
+  const ChebyshevSums ends = TakeEnds(in, order);
+  ChebyshevSums sums = ends;
   TakeMoments(in, sums, order);
-  ChebyshevSums logs = sums;
-  if (version == 2) {
+  const bool single = in.Take(1) != 0 || old;
+  const bool often = in.Take(1) != 0;
+  Precision precision{often ? kRoundedOften : kRoundedOnce,
+                      single ? kRounding<float> : kRounding<double>};
+  if (old) precision.error = kOldError;
+  auto sketch = std::make_unique<ChebyshevSketch>(order, log);
+  ChebyshevSums logs = ends;
+  if (log) {
     logs.min = sums.min > 0 ? std::log(sums.min) : 0;
     logs.max = sums.min > 0 ? std::log(sums.max) : 0;
     TakeMoments(in, logs, order);
+    in.SkipToByte();
+  }
+  if (extra) {
+    Infinities infinite;
+    infinite.low = in.Take(40);
+    infinite.high = in.Take(40);
+    const auto error = std::bit_cast<float>(static_cast<std::uint32_t>(in.Take(32)));
+    Require(error >= 0 && std::isfinite(error), "an impossible error of moments");
+    precision.error = std::max(precision.error, static_cast<double>(error));
+    sketch->sums_.Count(infinite);
   }
   Require(in.Take(16) == Checksum(bytes.first(bytes.size() - 2)), "checksum differs");
-  sketch->sums_.Merge(sums, digits);
-  if (version == 2 && sums.min > 0) sketch->log_sums_.Merge(logs, kNoLattice);
-  sketch->noise_ = kQuantisedNoise;
+  sketch->sums_.Merge(sums, digits, precision);
+  if (log && sums.min > 0) sketch->log_sums_.Merge(logs, kNoLattice, precision);
+  sketch->noise_ = std::max(kQuantisedNoise, extra ? precision.error : 0);
   return sketch;
 }
 

@@ -3,18 +3,33 @@
 //! The Chebyshev sketch, registered as "Retable": Chebyshev sums on growing intervals, with bounds
 //! on the error of its answers.
 //!
-//! Sums: sums/chebyshev_sums.hpp; estimator: estimators/chebyshev_fit.hpp. Serialised, 84 bytes:
+//! Sums: sums/chebyshev_sums.hpp; estimator: estimators/chebyshev_fit.hpp.
+//!
+//! Fifteen moments of a heavy tail, or of anything beside one far value, leave most ranks open: no
+//! estimator can know them. So quantiles() proves a bound for each answer (rank_bounds.hpp) and
+//! fails where it exceeds kUselessRankBound; Ask() answers whatever the bound, and states it. The
+//! bound takes the errors of the sums into account, which depend on how they were merged, and holds
+//! for any order of updates and merges: two orders give answers that differ, in rank, by less than
+//! the sum of their bounds. Their moments differ by less than 1e-12, but a form of fit may be
+//! chosen by the last bit where the moments leave several.
+//!
+//! Serialised, 84 bytes:
 //!
 //!     byte 0        version (low 4 bits), decimal digits of the data or 15 (high 4 bits)
 //!     bytes 1-6     count (low 44 bits), order (high 4 bits)
 //!     bytes 7-22    minimum, maximum (IEEE 754 binary64)
 //!     bytes 23-32   counts at the minimum and at the maximum (40 bits each)
 //!     bytes 33-81   15 moments E[T_k] on [min, max], 26 bits each, two's complement,
-//!                   unit 1/(2^25 - 1)
+//!                   unit 1/(2^25 - 1); then a bit for float32 values, a bit for moments rounded
+//!                   more than once
 //!     bytes 82-83   CRC-16/CCITT of the bytes before
 //!
-//! all little-endian whatever the machine. With log moments (version 2), 49 bytes of these precede
-//! the checksum: 133 bytes. Rounding the moments to 26 bits moves them by 1.5e-8.
+//! all little-endian whatever the machine. With log moments 49 bytes of these precede the checksum:
+//! 133 bytes. Rounding the moments to 26 bits moves them by 1.5e-8. Where the stream held infinite
+//! values, or the moments' error exceeds 1e-7, 14 bytes more precede the checksum: counts of minus
+//! and plus infinity (40 bits each), and the error (binary32). Version 3 is this; version 4, with
+//! log moments. Versions 1 and 2 had neither those two bits nor these 14 bytes; they are read as
+//! float32 values with an error of 1e-6.
 
 #include <cstddef>
 #include <memory>
@@ -27,11 +42,17 @@
 
 namespace retable::quantiles {
 
-//! Quantiles with bounds on their errors.
+//! quantiles() fails where the rank of an answer may be off by more. Any value at all is within 1/2
+//! of the median's rank. A stream of draws from a normal, exponential or lognormal(0, 1) law has
+//! bounds of 0.2 to 0.35 at order 15; the error itself is a tenth of it or less.
+inline constexpr double kUselessRankBound = 0.4;
+
+//! Quantiles of the finite values with bounds on their errors.
 struct SketchAnswer {
   std::vector<double> values;
-  //! Largest rank error (interval, see niae.hpp) over all distributions with these moments and
-  //! bounds.
+  //! Largest rank error (interval, see niae.hpp) over all streams with these moments and bounds. If
+  //! the values are decimals, ranks are those of all values that are the same number but for the
+  //! rounding of their type.
   std::vector<double> rank_bound;
   FitStatus status;
 };
@@ -46,7 +67,7 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   void update(std::span<const double> values) override;
   void merge(const QuantileSketch& other) override;
   std::size_t count() const override;
-  std::vector<double> quantiles(std::span<const double> phis) const override;
+  Infinities infinities() const override { return sums_.infinities(); }
   std::vector<double> density(std::span<const double> xs) const override;
   std::size_t bytes() const override;
   //! Reads the values; for each moment of each at least one multiplication and one addition.
@@ -57,24 +78,30 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   }
   std::unique_ptr<QuantileSketch> empty_clone() const override;
 
-  //! @throws as quantiles().
+  //! The finite values' quantiles, however wide their bounds. @throws as quantiles() otherwise.
   SketchAnswer Ask(std::span<const double> phis) const;
 
-  //! @throws std::length_error for more than 2^44 values, or 2^40 on one end.
+  //! @throws std::length_error for more than 2^44 values, or 2^40 on one end or infinite.
   std::vector<std::byte> Serialize() const;
   //! @throws std::invalid_argument with the reason for bytes that Serialize did not write.
   static std::unique_ptr<ChebyshevSketch> Deserialize(std::span<const std::byte> bytes);
 
   //! The input of a fit, as for FitColumns. @throws
-  //! std::logic_error when empty, SketchFailure when the stream holds an infinite value.
+  //! std::logic_error when no value is finite, SketchFailure when the range is below 1e-290.
   FitInput Input() const;
 
-  //! Adds sums whose moments have this precision.
-  void Absorb(const ColumnSums& sums, double noise);
+  //! Adds sums whose moments have this noise, of values of this rounding.
+  void Absorb(const ColumnSums& sums, double noise, double rounding);
 
  protected:
+  //! @throws SketchFailure where a bound exceeds kUselessRankBound.
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override;
+  std::vector<double> finite_rank_bounds(std::span<const double> phis) const override {
+    return Ask(phis).rank_bound;
+  }
+
   ChebyshevAccumulator sums_;
-  double noise_ = 1e-13;  //!< precision of the moments
+  double noise_ = 1e-13;  //!< precision of the moments that the choice of a form assumes
 
  private:
   template <class Real>

@@ -60,7 +60,7 @@ std::map<std::string, std::vector<double>> Columns(std::size_t n) {
 double MeanRankError(std::vector<double> sorted, const ChebyshevSketch& sketch) {
   std::sort(sorted.begin(), sorted.end());
   const auto phis = NiaePhis(201);
-  const auto values = sketch.quantiles(phis);
+  const auto values = sketch.Ask(phis).values;
   double mean = 0;
   for (std::size_t i = 0; i < phis.size(); ++i) {
     mean += IntervalRankError(sorted, phis[i], values[i]) / 201;
@@ -165,7 +165,7 @@ TEST(Retable, BoundsHoldOnEveryColumn) {
         const SketchAnswer answer = sketch.Ask(phis);
         for (std::size_t i = 0; i < phis.size(); ++i) {
           ASSERT_LE(IntervalRankError(sorted, phis[i], answer.values[i]),
-                    answer.rank_bound[i] + 1e-6)
+                    answer.rank_bound[i] + 1e-12)
               << name << " n " << n << " l " << order << " phi " << phis[i];
         }
       }
@@ -207,7 +207,7 @@ TEST(Retable, SerialisedFormIsFixed) {
   sketch.update(std::span<const double>(std::vector<double>{0, 1, 1, 2}));
   const auto bytes = sketch.Serialize();
   const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
-  EXPECT_EQ(at(0), 0x01);   // version 1, no digits
+  EXPECT_EQ(at(0), 0x03);   // version 3, no digits
   EXPECT_EQ(at(1), 4);      // count
   EXPECT_EQ(at(6), 0x20);   // order 2
   EXPECT_EQ(at(14), 0x00);  // 0.0
@@ -244,7 +244,7 @@ TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
     auto bytes = good;
     const std::size_t changes = trial % 3 == 0 ? bytes.size() : 1 + engine() % 6;
     for (std::size_t i = 0; i < changes; ++i) bytes[engine() % 82] = std::byte(engine() % 256);
-    bytes[0] = std::byte((engine() % 16) << 4 | 1);
+    bytes[0] = std::byte((engine() % 16) << 4 | (trial % 2 == 0 ? 1 : 3));
     Seal(bytes);
     try {
       ChebyshevSketch::Deserialize(bytes);
@@ -260,13 +260,13 @@ TEST(Retable, SurvivesAnyBytesWithARightChecksum) {
 }
 
 //! The serialised form is the same bytes on every machine: these were written once, and stay.
-TEST(Retable, TheFormOfVersionOneStays) {
+TEST(Retable, TheFormOfVersionThreeStays) {
   ChebyshevSketch sketch(3);
   sketch.update(std::span<const double>(std::vector<double>{0.5, 0.5, 1.5, 2.5, 4.5}));
   const auto bytes = sketch.Serialize();
   ASSERT_EQ(bytes.size(), 84u);
   const auto at = [&](std::size_t i) { return std::to_integer<int>(bytes[i]); };
-  EXPECT_EQ(at(0), 0x11);  // version 1, one digit
+  EXPECT_EQ(at(0), 0x13);  // version 3, one digit
   EXPECT_EQ(at(1), 5);     // the count's least byte first
   EXPECT_EQ(at(6) >> 4, 3);
   const int half[] = {0, 0, 0, 0, 0, 0, 0xe0, 0x3f};  // 0.5, then 4.5
@@ -281,7 +281,7 @@ TEST(Retable, TheFormOfVersionOneStays) {
   const int moment = at(33) | at(34) << 8 | at(35) << 16 | (at(36) & 3) << 24;
   EXPECT_EQ(moment, 0x3666667);
   auto later = bytes;
-  later[0] = std::byte{0x13};  // a version to come
+  later[0] = std::byte{0x15};  // a version to come
   Seal(later);
   try {
     ChebyshevSketch::Deserialize(later);
@@ -296,9 +296,157 @@ TEST(Retable, EmptyAndInfiniteStreams) {
   EXPECT_THROW(sketch.quantile(0.5), std::logic_error);
   const auto back = ChebyshevSketch::Deserialize(sketch.Serialize());
   EXPECT_EQ(back->count(), 0u);
-  sketch.update(
-      std::span<const double>(std::vector<double>{1, std::numeric_limits<double>::infinity()}));
-  EXPECT_THROW(sketch.quantile(0.5), SketchFailure);
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  sketch.update(std::span<const double>(std::vector<double>{1, kInfinite}));
+  EXPECT_EQ(sketch.quantile(0.25), 1);
+  EXPECT_EQ(sketch.quantile(0.5), kInfinite);
+  sketch.update(std::span<const double>(std::vector<double>{-kInfinite, -kInfinite, 3}));
+  const auto bytes = sketch.Serialize();
+  EXPECT_EQ(bytes.size(), 98u);
+  EXPECT_EQ(sketch.bytes(), 98u);
+  const auto again = ChebyshevSketch::Deserialize(bytes);
+  EXPECT_EQ(again->Serialize(), bytes);
+  again->merge(*again->empty_clone());
+  EXPECT_EQ(again->count(), 5u);
+  const std::vector<double> phis{0, 0.3, 0.5, 0.7, 1};
+  EXPECT_EQ(again->quantiles(phis), (std::vector<double>{-kInfinite, -kInfinite, 1, 3, kInfinite}));
+  EXPECT_EQ(again->rank_bounds(phis), std::vector<double>(5, 0.0));
+}
+
+//! Streams on which the moments of x leave the ranks open: answers were wrong by 0.45 to 0.94.
+std::map<std::string, std::vector<double>> Undetermined(std::size_t n) {
+  std::uniform_real_distribution<double> uniform;
+  std::map<std::string, std::vector<double>> out{
+      {"Pareto 0.5", Draw(n, [=](auto& e) mutable { return std::pow(1 - uniform(e), -2); })},
+      {"Pareto 1.5", Draw(n, [=](auto& e) mutable { return std::pow(1 - uniform(e), -1 / 1.5); })},
+      {"log-uniform", Draw(n, [=](auto& e) mutable { return std::exp(60 * uniform(e) - 30); })},
+      {"Cauchy",
+       Draw(n, [=](auto& e) mutable { return std::tan(3.14159265 * (uniform(e) - 0.5)); })},
+      {"outlier", Draw(n, [=](auto& e) mutable { return 1 + uniform(e); })}};
+  out["outlier"][n / 2] = 1e12;
+  return out;
+}
+
+TEST(Retable, FailsWhereItsMomentsDoNotDetermineTheAnswer) {
+  for (const auto& [name, values] : Undetermined(20000)) {
+    ChebyshevSketch sketch;
+    sketch.update(std::span<const double>(values));
+    EXPECT_THROW(sketch.quantiles(NiaePhis(101)), SketchFailure) << name;
+    auto sorted = values;
+    std::sort(sorted.begin(), sorted.end());
+    for (const double phi : NiaePhis(41)) {
+      try {
+        EXPECT_LE(IntervalRankError(sorted, phi, sketch.quantile(phi)), kUselessRankBound) << name;
+      } catch (const SketchFailure& failure) {
+        EXPECT_NE(std::string(failure.what()).find("do not determine"), std::string::npos);
+      }
+      const SketchAnswer answer = sketch.Ask(std::vector<double>{phi});
+      EXPECT_LE(IntervalRankError(sorted, phi, answer.values[0]), answer.rank_bound[0] + 1e-12)
+          << name << " " << phi;
+    }
+  }
+  // Moments of log x determine most of them.
+  for (const char* name : {"Pareto 0.5", "Pareto 1.5", "log-uniform"}) {
+    const auto values = Undetermined(20000).at(name);
+    ChebyshevSketch sketch(15, true);
+    sketch.update(std::span<const double>(values));
+    EXPECT_NO_THROW(sketch.quantiles(NiaePhis(101))) << name;
+    EXPECT_LT(MeanRankError(values, sketch), 0.01) << name;
+  }
+}
+
+//! Two trees of merges fail alike, or give answers whose ranks differ by no more than their bounds.
+TEST(Retable, OrderOfMergesDoesNotMatter) {
+  auto columns = Columns(20000);
+  columns.merge(Undetermined(20000));
+  const auto phis = NiaePhis(101);
+  for (const auto& [name, values] : columns) {
+    ChebyshevSketch whole;
+    whole.update(std::span<const double>(values));
+    for (const std::size_t parts : {2u, 7u, 40u}) {
+      std::vector<ChebyshevSketch> pieces;
+      for (std::size_t i = 0; i < parts; ++i) {
+        const std::size_t from = values.size() * i / parts;
+        const std::size_t to = values.size() * (i + 1) / parts;
+        pieces.emplace_back();
+        pieces.back().update(std::span<const double>(values).subspan(from, to - from));
+      }
+      ChebyshevSketch forward;
+      ChebyshevSketch backward;
+      for (std::size_t i = 0; i < parts; ++i) {
+        forward.merge(pieces[i]);
+        backward.merge(pieces[parts - 1 - i]);
+      }
+      const FitInput a = forward.Input();
+      const FitInput b = backward.Input();
+      for (int k = 0; k <= kMaxOrder; ++k) {
+        ASSERT_NEAR(a.sums.sum[k] / a.sums.sum[0], b.sums.sum[k] / b.sums.sum[0], 1e-12) << name;
+      }
+      auto sorted = values;
+      std::sort(sorted.begin(), sorted.end());
+      for (const ChebyshevSketch* sketch : {&forward, &backward}) {
+        const SketchAnswer answer = sketch->Ask(phis);
+        for (std::size_t i = 0; i < phis.size(); ++i) {
+          ASSERT_LE(IntervalRankError(sorted, phis[i], answer.values[i]),
+                    answer.rank_bound[i] + 1e-12)
+              << name << " " << phis[i];
+        }
+        const auto fails = [&](const ChebyshevSketch& s) {
+          try {
+            s.quantiles(phis);
+            return false;
+          } catch (const SketchFailure&) {
+            return true;
+          }
+        };
+        EXPECT_EQ(fails(*sketch), fails(whole)) << name << " in " << parts;
+      }
+    }
+  }
+}
+
+TEST(Retable, ReadsTheFormsOfVersionsOneAndTwo) {
+  for (const bool log : {false, true}) {
+    const auto values = Columns(3000).at("lognormal");
+    ChebyshevSketch sketch(15, log);
+    sketch.update(std::span<const double>(values));
+    auto bytes = sketch.Serialize();
+    ASSERT_EQ(bytes.size(), log ? 133u : 84u);
+    bytes[0] = (bytes[0] & std::byte{0xf0}) | (log ? std::byte{2} : std::byte{1});
+    bytes[81] &= std::byte{0x3f};
+    Seal(bytes);
+    const auto old = ChebyshevSketch::Deserialize(bytes);
+    EXPECT_EQ(old->count(), values.size());
+    const auto phis = NiaePhis(101);
+    EXPECT_EQ(old->quantiles(phis),
+              ChebyshevSketch::Deserialize(sketch.Serialize())->quantiles(phis));
+    EXPECT_GE(old->rank_bounds(phis)[50], sketch.rank_bounds(phis)[50]);
+  }
+}
+
+TEST(Retable, BoundsSurviveManyTransports) {
+  const auto columns = Columns(2000);
+  for (const char* name : {"normal", "10 levels", "zero-inflated", "decimals"}) {
+    std::vector<double> all;
+    auto total = std::make_unique<ChebyshevSketch>();
+    for (int round = 0; round < 30; ++round) {
+      ChebyshevSketch part;
+      part.update(std::span<const double>(columns.at(name))
+                      .subspan(60 * static_cast<std::size_t>(round), 60));
+      all.insert(all.end(), columns.at(name).begin() + 60 * round,
+                 columns.at(name).begin() + 60 * round + 60);
+      total->merge(*ChebyshevSketch::Deserialize(part.Serialize()));
+      total = ChebyshevSketch::Deserialize(total->Serialize());
+    }
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(total->Serialize().size(), 98u);  // with the error of 31 roundings
+    const auto phis = NiaePhis(101);
+    const SketchAnswer answer = total->Ask(phis);
+    for (std::size_t i = 0; i < phis.size(); ++i) {
+      EXPECT_LE(IntervalRankError(all, phis[i], answer.values[i]), answer.rank_bound[i] + 1e-12)
+          << name << phis[i];
+    }
+  }
 }
 
 TEST(Retable, MergesAfterTransport) {
@@ -352,14 +500,14 @@ TEST(Jacobi, FindsAtomsAndTheirMasses) {
         mu[k] += atoms.mass[i] * std::cos(k * std::acos(atoms.point[i]));
       }
     }
-    const JacobiMatrix jacobi(mu, 15, 1e-14, 100);
+    const JacobiMatrix jacobi(mu, 15, 1e-14);
     ASSERT_EQ(jacobi.atom_count(), static_cast<int>(count));
     const Atoms found = jacobi.Gauss();
     for (std::size_t i = 0; i < count; ++i) {
       EXPECT_NEAR(found.point[i], atoms.point[i], 1e-5);
       EXPECT_NEAR(found.mass[i], atoms.mass[i], 1e-5);
     }
-    EXPECT_EQ(JacobiMatrix(mu, 2 * static_cast<int>(count) - 1, 1e-14, 100).atom_count(), 0);
+    EXPECT_EQ(JacobiMatrix(mu, 2 * static_cast<int>(count) - 1, 1e-14).atom_count(), 0);
   }
 }
 

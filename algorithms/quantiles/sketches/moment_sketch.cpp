@@ -26,22 +26,9 @@ class MomentSketch : public QuantileSketch, public DensityEstimate {
     }
     moments_->merge(*same->moments_);
   }
-  std::size_t count() const override { return moments_->count(); }
+  std::size_t count() const override { return moments_->count() + infinities().count(); }
+  Infinities infinities() const override { return moments_->infinities(); }
   std::size_t bytes() const override { return moments_->bytes(); }
-
-  std::vector<double> quantiles(std::span<const double> phis) const override {
-    CheckStream();
-    const double low = moments_->data_min();
-    const double high = moments_->data_max();
-    if (low == high) return std::vector<double>(phis.size(), low);
-    const ScaledMoments scaled = moments_->scaled();
-    std::vector<double> out = Solve(scaled, phis);
-    for (double& t : out) {
-      const double x = scaled.centre() + scaled.half_range() * t;
-      t = std::clamp(log_ ? std::exp(x) : x, low, high);
-    }
-    return out;
-  }
 
   std::vector<double> density(std::span<const double> xs) const override {
     CheckStream();
@@ -62,6 +49,20 @@ class MomentSketch : public QuantileSketch, public DensityEstimate {
   MomentAccumulator& moments() { return *moments_; }
 
  protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
+    CheckStream();
+    const double low = moments_->data_min();
+    const double high = moments_->data_max();
+    if (low == high) return std::vector<double>(phis.size(), low);
+    const ScaledMoments scaled = moments_->scaled();
+    std::vector<double> out = Solve(scaled, phis);
+    for (double& t : out) {
+      const double x = scaled.centre() + scaled.half_range() * t;
+      t = std::clamp(log_ ? std::exp(x) : x, low, high);
+    }
+    return out;
+  }
+
   virtual std::vector<double> Solve(const ScaledMoments& scaled,
                                     std::span<const double> phis) const = 0;
   virtual std::vector<double> Densities(const ScaledMoments& scaled,
@@ -77,13 +78,15 @@ class MomentSketch : public QuantileSketch, public DensityEstimate {
       throw SketchFailure("log moments need strictly positive data");
     }
     if (!std::isfinite(moments_->min()) || !std::isfinite(moments_->max())) {
-      throw SketchFailure("the stream holds an infinite value");
+      throw SketchFailure("a sum or a bound of the stream is not finite");
     }
   }
 };
 
 class MaxEntropySketch final : public MomentSketch {
  public:
+  // A solver's steps need not ascend to the last bit.
+  bool monotone() const override { return route_ == Route::kRoot; }
   MaxEntropySketch(std::unique_ptr<MomentAccumulator> moments, Route route, bool log)
       : MomentSketch(std::move(moments), log), route_(route) {}
 
@@ -125,6 +128,7 @@ class MaxEntropySketch final : public MomentSketch {
 
 class LegendreSketch final : public MomentSketch {
  public:
+  bool monotone() const override { return false; }
   explicit LegendreSketch(std::unique_ptr<MomentAccumulator> moments)
       : MomentSketch(std::move(moments), false) {}
 

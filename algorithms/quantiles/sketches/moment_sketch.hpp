@@ -5,7 +5,8 @@
 //! "ME-*" fits the maximum-entropy density, "Legendre-*" the Legendre series; "-central" and
 //! "-naive" say how the sums are taken (moment_accumulator.hpp), "-log-" that they are of log x.
 //!
-//! When does a method fail (SketchFailure)? All: when a bound is infinite, or the range overflows.
+//! When does a method fail (SketchFailure)? All: when the range or a sum overflows. None of them
+//! knows how wrong an answer may be.
 //! Legendre: when a Legendre moment is not finite or exceeds 1 by kMomentSlack, which is
 //! impossible for exact moments. Maximum entropy: when a Chebyshev moment is not finite, or the
 //! best density found misses some moment by more than kMaxResidual. Cancellation of raw sums causes

@@ -75,13 +75,16 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
           "merge the first passes, then start both second passes from it");
     }
     count_ += same->count_;
+    infinities_.Merge(same->infinities_);
     for (int k = 0; k <= order_; ++k) {
       cosine_[k] += same->cosine_[k];
       sine_[k] += same->sine_[k];
     }
   }
 
-  std::size_t count() const override { return count_; }
+  std::size_t count() const override { return count_ + infinities_.count(); }
+  Infinities infinities() const override { return infinities_; }
+  bool monotone() const override { return false; }
   std::size_t bytes() const override {
     const std::size_t sums = series_ == Series::kFourier ? 2 * order_ + 1 : order_ + 1;
     return (sums + 2) * sizeof(double);
@@ -90,7 +93,21 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
     return std::make_unique<OrthogonalSeries>(series_, order_, extent_);
   }
 
-  std::vector<double> quantiles(std::span<const double> phis) const override {
+  std::vector<double> density(std::span<const double> xs) const override {
+    CheckStream();
+    if (min_ == max_) throw SketchFailure("a constant stream has no density");
+    const Coefficients c = Expand();
+    const double slope = (High() - Low()) / (max_ - min_);
+    std::vector<double> out;
+    for (const double x : xs) {
+      const bool inside = x >= min_ && x <= max_;
+      out.push_back(inside ? slope * Evaluate(c, Low() + slope * (x - min_)).second : 0.0);
+    }
+    return out;
+  }
+
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override {
     CheckStream();
     if (min_ == max_) return std::vector<double>(phis.size(), min_);
     const Coefficients c = Expand();
@@ -111,19 +128,6 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
       const double x = min_ + (t - Low()) / (High() - Low()) * (max_ - min_);
       if (!std::isfinite(x)) throw SketchFailure("the series has no finite quantile");
       out.push_back(std::clamp(x, min_, max_));
-    }
-    return out;
-  }
-
-  std::vector<double> density(std::span<const double> xs) const override {
-    CheckStream();
-    if (min_ == max_) throw SketchFailure("a constant stream has no density");
-    const Coefficients c = Expand();
-    const double slope = (High() - Low()) / (max_ - min_);
-    std::vector<double> out;
-    for (const double x : xs) {
-      const bool inside = x >= min_ && x <= max_;
-      out.push_back(inside ? slope * Evaluate(c, Low() + slope * (x - min_)).second : 0.0);
     }
     return out;
   }
@@ -153,7 +157,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
       throw std::logic_error("a series needs its second pass before it answers");
     }
     if (!std::isfinite(min_) || !std::isfinite(max_) || !std::isfinite(max_ - min_)) {
-      throw SketchFailure("the stream holds an infinite value or its range overflows");
+      throw SketchFailure("the range of the stream overflows");
     }
   }
 
@@ -168,7 +172,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
     std::size_t n = 0;
     for (const Real value : values) {
       const double x = static_cast<double>(value);
-      if (std::isnan(x)) continue;
+      if (std::isnan(x) || infinities_.Take(x)) continue;
       block[n++] = std::clamp(Low() + scale * (x - min_), Low(), High());
       if (n == kBlock) {
         AddBlock(block, n);
@@ -197,8 +201,20 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
       high[0] = values[i] > high[0] ? values[i] : high[0];
     }
     for (std::size_t j = 0; j < kLanes; ++j) {
+      const bool infinite = low[j] < std::numeric_limits<Real>::lowest() ||
+                            high[j] > std::numeric_limits<Real>::max();
+      if (infinite) return FindFiniteBounds(values);
       min_ = std::min(min_, static_cast<double>(low[j]));
       max_ = std::max(max_, static_cast<double>(high[j]));
+    }
+  }
+
+  template <class Real>
+  void FindFiniteBounds(std::span<const Real> values) {
+    for (const Real value : values) {
+      if (!std::isfinite(value)) continue;
+      min_ = std::min(min_, static_cast<double>(value));
+      max_ = std::max(max_, static_cast<double>(value));
     }
   }
 
@@ -336,6 +352,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
   double extent_;
   int pass_ = 0;
   std::size_t count_ = 0;
+  Infinities infinities_;
   double min_ = std::numeric_limits<double>::infinity();
   double max_ = -std::numeric_limits<double>::infinity();
   std::array<double, kMaxOrder + 1> cosine_{};  //!< sums of w g_i (of the cosines)

@@ -41,6 +41,7 @@ class CentralAccumulator final : public MomentAccumulator {
     if (same == nullptr || same->order_ != order_) {
       throw std::invalid_argument("merge of central sums with another kind or order of sums");
     }
+    infinities_.Merge(same->infinities_);
     DispatchOrder(order_, [&](auto order) {
       auto mine = Take<order()>(state_);
       mine.Merge(Take<order()>(same->state_));
@@ -65,7 +66,9 @@ class CentralAccumulator final : public MomentAccumulator {
   void Feed(std::span<const Real> values) {
     DispatchOrder(order_, [&](auto order) {
       auto mine = Take<order()>(state_);
-      for (const Real x : values) mine.Add(static_cast<double>(x));
+      for (const Real x : values) {
+        if (!infinities_.Take(static_cast<double>(x))) mine.Add(static_cast<double>(x));
+      }
       Put(mine, state_);
     });
   }

@@ -144,7 +144,8 @@ struct ChebyshevSums {
   template <class Mapper = PlainMapper>
   RETABLE_HD void MoveTo(const ChebyshevMap& wider, int order, const Mapper& mapper = {}) {
     if (map == wider) return;
-    const double inverse = wider.half > 0 ? 1 / wider.half : 0;
+    // The inverse of a half range below 1e-308 overflows: every value counts as the centre.
+    const double inverse = wider.half > 0x1p-1022 ? 1 / wider.half : 0;
     mapper(sum, order, map.half * inverse, (map.centre - wider.centre) * inverse);
     map = wider;
   }

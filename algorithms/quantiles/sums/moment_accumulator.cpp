@@ -22,6 +22,7 @@ class LogAccumulator final : public MomentAccumulator {
     const auto* same = dynamic_cast<const LogAccumulator*>(&other);
     if (same == nullptr) throw std::invalid_argument("merge of log moments with other moments");
     inner_->merge(*same->inner_);
+    infinities_.Merge(same->infinities_);
     refused_ += same->refused_;
     data_min_ = std::min(data_min_, same->data_min_);
     data_max_ = std::max(data_max_, same->data_max_);
@@ -49,6 +50,7 @@ class LogAccumulator final : public MomentAccumulator {
       const std::size_t take = std::min(kBlock, values.size());
       for (std::size_t i = 0; i < take; ++i) {
         const double x = static_cast<double>(values[i]);
+        if (infinities_.Take(x)) continue;
         if (x <= 0) {
           ++refused_;
         } else {

@@ -9,11 +9,12 @@
 #include <memory>
 #include <span>
 
+#include "algorithms/quantiles/sums/infinities.hpp"
 #include "algorithms/quantiles/sums/moments.hpp"
 
 namespace retable::quantiles {
 
-//! Gathers moments of order 0..l of a stream. NaN is skipped.
+//! Gathers moments of order 0..l of a stream. NaN is skipped, infinite values are counted apart.
 class MomentAccumulator {
  public:
   virtual ~MomentAccumulator() = default;
@@ -21,7 +22,9 @@ class MomentAccumulator {
   virtual void update(std::span<const double> values) = 0;
   //! @throws std::invalid_argument for another kind or order.
   virtual void merge(const MomentAccumulator& other) = 0;
+  //! Number of finite values.
   virtual std::size_t count() const = 0;
+  const Infinities& infinities() const { return infinities_; }
   virtual double min() const = 0;
   virtual double max() const = 0;
   //! Bounds in the data's units, also if the moments are those of a function of the data.
@@ -31,6 +34,9 @@ class MomentAccumulator {
   virtual ScaledMoments scaled() const = 0;
   virtual std::size_t bytes() const = 0;
   virtual std::unique_ptr<MomentAccumulator> empty_clone() const = 0;
+
+ protected:
+  Infinities infinities_;
 };
 
 //! Raw power sums (eq. 1), vectorised: 8 lanes, each summed in order, so the same bits on every

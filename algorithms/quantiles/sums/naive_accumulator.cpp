@@ -1,6 +1,8 @@
 //! @file
 //! Raw power sums on the CPU, eight values at a time.
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -27,7 +29,8 @@ RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lan
   Double8 high = lanes.max;
   for (std::size_t i = 0; i < eights; ++i) {
     const Double8 x = Load8(values + 8 * i);
-    const Long8 valid = x == x;
+    // Neither NaN nor infinite.
+    const Long8 valid = x - x == Double8{};
     const Double8 v = valid ? x : Double8{};
     low = x < low ? x : low;
     high = x > high ? x : high;
@@ -80,6 +83,7 @@ class NaiveAccumulator final : public MomentAccumulator {
     if (same == nullptr || same->order_ != order_) {
       throw std::invalid_argument("merge of raw sums with another kind or order of sums");
     }
+    infinities_.Merge(same->infinities_);
     state_.Merge(same->state_);
   }
   std::size_t count() const override { return static_cast<std::size_t>(state_.sum[0]); }
@@ -102,9 +106,23 @@ class NaiveAccumulator final : public MomentAccumulator {
     if (eights > 0) {
       Lanes lanes;
       DispatchOrder(order_, [&](auto order) { AddBlock<order()>(values.data(), eights, lanes); });
+      const State before = state_;
       Fold(lanes);
+      if (std::isinf(state_.min) || std::isinf(state_.max)) {
+        // The bounds saw infinite values, which the sums left out.
+        state_.min = before.min;
+        state_.max = before.max;
+        for (const Real value : values.first(8 * eights)) {
+          const double x = static_cast<double>(value);
+          if (std::isnan(x) || infinities_.Take(x)) continue;
+          state_.min = std::min(state_.min, x);
+          state_.max = std::max(state_.max, x);
+        }
+      }
     }
-    for (const Real x : values.subspan(8 * eights)) state_.Add(static_cast<double>(x));
+    for (const Real x : values.subspan(8 * eights)) {
+      if (!infinities_.Take(static_cast<double>(x))) state_.Add(static_cast<double>(x));
+    }
   }
 
   //! The lanes' sums into the state, in lane order.

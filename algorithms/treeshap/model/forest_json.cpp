@@ -44,6 +44,12 @@ void AddTree(const Json& json, bool inclusive, double scale, TreeEnsemble& model
   const Json& values = Array(json, "value", structure.nodes.size());
   const bool vectors = !values.empty() && values[0].is_array();
   const int outputs = vectors ? model.groups : 1;
+  // Checked before a tree is copied for each output: a small file may announce 65536 of them.
+  for (const Json& value : values) {
+    if (vectors && value.size() != static_cast<std::size_t>(outputs)) {
+      throw std::invalid_argument("\"value\" should hold one number for each output at each node");
+    }
+  }
   for (int g = 0; g < outputs; ++g) {
     Tree tree = structure;
     tree.group =

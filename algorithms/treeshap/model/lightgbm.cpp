@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -6,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 
 namespace retable::treeshap {
@@ -18,6 +20,7 @@ using Section = std::map<std::string, std::string, std::less<>>;
 struct Sections {
   Section header;
   std::vector<Section> trees;
+  std::string_view rest;  // behind the trees: parameters, and the categories of a pandas table
 };
 
 Sections Split(std::string_view text) {
@@ -28,7 +31,10 @@ Sections Split(std::string_view text) {
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line == "end of trees") return sections;
+    if (line == "end of trees") {
+      sections.rest = text;
+      return sections;
+    }
     if (line.substr(0, 5) == "Tree=") {
       sections.trees.emplace_back();
       current = &sections.trees.back();
@@ -78,48 +84,54 @@ std::int32_t Child(double child, std::size_t inner, std::size_t leaves) {
   return static_cast<std::int32_t>(index) + (leaf ? static_cast<std::int32_t>(inner) : 0);
 }
 
-CategorySet ReadCategories(const Section& section, double index) {
-  const auto sets = static_cast<std::size_t>(WholeNumber(section, "num_cat", 0, 1e8));
-  const auto bounds = Numbers(section, "cat_boundaries", sets + 1);
-  if (!(index >= 0 && index < static_cast<double>(sets)) || !(bounds.back() >= 0) ||
-      bounds.back() > 1e8) {
-    throw std::invalid_argument("LightGBM: a category set is out of range");
-  }
-  const auto words = Numbers(section, "cat_threshold", static_cast<std::size_t>(bounds.back()));
-  const double begin = bounds[static_cast<std::size_t>(index)];
-  const double end = bounds[static_cast<std::size_t>(index) + 1];
-  if (!(begin >= 0 && begin <= end && end <= bounds.back())) {
-    throw std::invalid_argument("LightGBM: cat_boundaries do not rise");
-  }
-  CategorySet set;
-  for (auto w = static_cast<std::size_t>(begin); w < static_cast<std::size_t>(end); ++w) {
-    if (!(words[w] >= 0 && words[w] <= 4294967295.0)) {
-      throw std::invalid_argument("LightGBM: cat_threshold is out of range");
+// The sets of categories of a tree.
+struct TreeCategories {
+  std::vector<double> bounds, words;
+
+  explicit TreeCategories(const Section& section) {
+    const auto sets = static_cast<std::size_t>(WholeNumber(section, "num_cat", 0, 1e8));
+    if (sets == 0) return;
+    bounds = Numbers(section, "cat_boundaries", sets + 1);
+    if (!(bounds.back() >= 0 && bounds.back() <= 1e8)) {
+      throw std::invalid_argument("LightGBM: a category set is out of range");
     }
-    set.left.push_back(static_cast<std::uint32_t>(words[w]));
+    words = Numbers(section, "cat_threshold", static_cast<std::size_t>(bounds.back()));
   }
-  return set;
-}
 
-void ReadSplit(const Section& section, TreeEnsemble& model, TreeNode& node, double threshold,
-               double decision) {
-  const int type = static_cast<int>(decision);
-  const int missing = (type >> 2) & 3;  // 0: none, 1: zero, 2: NaN
-  if (missing == 1) {
-    throw std::invalid_argument("LightGBM: zero_as_missing is not supported; train without it");
+  CategorySet set(double index) const {
+    if (!(index >= 0 && index + 1 < static_cast<double>(bounds.size()))) {
+      throw std::invalid_argument("LightGBM: a category set is out of range");
+    }
+    const double begin = bounds[static_cast<std::size_t>(index)];
+    const double end = bounds[static_cast<std::size_t>(index) + 1];
+    if (!(begin >= 0 && begin <= end && end <= bounds.back())) {
+      throw std::invalid_argument("LightGBM: cat_boundaries do not rise");
+    }
+    CategorySet categories;
+    for (auto w = static_cast<std::size_t>(begin); w < static_cast<std::size_t>(end); ++w) {
+      if (!(words[w] >= 0 && words[w] <= 4294967295.0)) {
+        throw std::invalid_argument("LightGBM: cat_threshold is out of range");
+      }
+      categories.left.push_back(static_cast<std::uint32_t>(words[w]));
+    }
+    return categories;
   }
-  if ((type & 1) != 0) {
-    node.categories = static_cast<std::int32_t>(model.category_sets.size());
-    model.category_sets.push_back(ReadCategories(section, threshold));
-    return;  // a missing category goes right
-  }
+};
+
+// What LightGBM's NumericalDecision does with a value (include/LightGBM/tree.h), but for the
+// comparison, which RankSplits prepares.
+enum Missing { kNone = 0, kZero = 1, kNan = 2 };
+
+DoubleSplit ReadNumber(double threshold, int decision, TreeNode& node) {
   if (std::isnan(threshold)) throw std::invalid_argument("LightGBM: a threshold is NaN");
-  node.threshold = StrictThreshold(threshold);
-  // Where NaN is not a missing value it counts as zero.
-  node.default_left = missing == 2 ? (type & 2) != 0 : 0 <= threshold;
+  const int missing = (decision >> 2) & 3;
+  if (missing > kNan) throw std::invalid_argument("LightGBM: a decision_type is out of range");
+  // Where nothing was missing in training NaN counts as zero.
+  node.default_left = missing == kNone ? 0 <= threshold : (decision & 2) != 0;
+  return {.limit = threshold, .zero_missing = missing == kZero};
 }
 
-Tree ReadTree(const Section& section, TreeEnsemble& model, double scale) {
+Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSplit>& splits) {
   const auto leaves = static_cast<std::size_t>(WholeNumber(section, "num_leaves", 1, 1e8));
   if (section.contains("is_linear") && Numbers(section, "is_linear", 1)[0] != 0) {
     throw std::invalid_argument("LightGBM: linear trees are not supported");
@@ -128,7 +140,7 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, double scale) {
   const auto values = Numbers(section, "leaf_value", leaves);
   Tree tree;
   tree.nodes.resize(inner + leaves);
-  for (std::size_t i = 0; i < leaves; ++i) tree.nodes[inner + i].value = values[i] * scale;
+  for (std::size_t i = 0; i < leaves; ++i) tree.nodes[inner + i].value = values[i];
   if (inner == 0) return tree;
   const auto counts = Numbers(section, "leaf_count", leaves);
   const auto inner_counts = Numbers(section, "internal_count", inner);
@@ -137,6 +149,7 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, double scale) {
   const auto decisions = Numbers(section, "decision_type", inner);
   const auto lefts = Numbers(section, "left_child", inner);
   const auto rights = Numbers(section, "right_child", inner);
+  const TreeCategories categories(section);
   for (std::size_t i = 0; i < leaves; ++i) tree.nodes[inner + i].cover = counts[i];
   for (std::size_t i = 0; i < inner; ++i) {
     TreeNode& node = tree.nodes[i];
@@ -147,7 +160,15 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, double scale) {
     node.feature = static_cast<std::int32_t>(features[i]);
     node.left = Child(lefts[i], inner, leaves);
     node.right = Child(rights[i], inner, leaves);
-    ReadSplit(section, model, node, thresholds[i], decisions[i]);
+    const int decision = static_cast<int>(decisions[i]);
+    if ((decision & 1) != 0) {  // a missing category goes right
+      node.categories = static_cast<std::int32_t>(model.category_sets.size());
+      model.category_sets.push_back(categories.set(thresholds[i]));
+      continue;
+    }
+    splits.push_back(ReadNumber(thresholds[i], decision, node));
+    splits.back().tree = model.trees.size();
+    splits.back().node = i;
   }
   return tree;
 }
@@ -170,6 +191,158 @@ std::vector<std::string> FeatureNames(const Section& header, std::int32_t featur
   return made_up ? std::vector<std::string>{} : names;
 }
 
+// What "feature_infos" tells of a feature in the training data.
+struct FeatureInfo {
+  bool known = false;  // not "none": a feature without information
+  bool categorical = false;
+  double low = 0, high = 0;  // of the values, or of the categories
+
+  // Whether the feature may be a column of so many categories, which has codes for values.
+  bool fits(std::size_t categories) const {
+    if (!known) return true;
+    const bool codes =
+        categorical || (low >= 0 && low == std::floor(low) && high == std::floor(high));
+    return codes && high < static_cast<double>(categories);
+  }
+};
+
+// "[low:high]" for numbers, categories separated by colons, or "none".
+std::vector<FeatureInfo> FeatureInfos(const Sections& sections, std::int32_t features) {
+  const auto it = sections.header.find("feature_infos");
+  if (it == sections.header.end()) return {};
+  std::istringstream list(it->second);
+  std::vector<FeatureInfo> infos;
+  for (std::string word; list >> word;) {
+    FeatureInfo info;
+    info.known = word != "none";
+    info.categorical = info.known && word.front() != '[';
+    const char* at = word.c_str() + (info.known && !info.categorical ? 1 : 0);
+    for (bool first = true; info.known; first = false) {
+      char* end = nullptr;
+      const double number = std::strtod(at, &end);
+      if (end == at) break;
+      info.low = first ? number : std::min(info.low, number);
+      info.high = first ? number : std::max(info.high, number);
+      at = *end == ':' ? end + 1 : end;
+    }
+    infos.push_back(info);
+  }
+  if (infos.size() != static_cast<std::size_t>(features)) {
+    throw std::invalid_argument("LightGBM: \"feature_infos\" has " + std::to_string(infos.size()) +
+                                " entries for " + std::to_string(features) + " features");
+  }
+  // Categorical features without information are told by the parameters alone.
+  constexpr std::string_view key = "\n[categorical_feature: ";
+  const std::size_t begin = sections.rest.find(key);
+  if (begin == std::string_view::npos) return infos;
+  std::istringstream indices(std::string(sections.rest.substr(begin + key.size(), 1 << 20)));
+  for (std::size_t i = 0; indices >> i; indices.ignore(1)) {
+    if (i < infos.size() && !infos[i].known) infos[i].categorical = true;
+    if (indices.peek() != ',') break;
+  }
+  return infos;
+}
+
+// The categories of a pandas table's columns of type "category", in the columns' order.
+std::vector<CategoryMap> PandasCategories(std::string_view rest) {
+  constexpr std::string_view key = "\npandas_categorical:";
+  const std::size_t begin = rest.rfind(key);
+  if (begin == std::string_view::npos) return {};
+  rest.remove_prefix(begin + key.size());
+  const auto json = detail::ParseJson(rest.substr(0, rest.find('\n')));
+  std::vector<CategoryMap> maps;
+  if (json.is_null()) return maps;
+  for (const auto& column : json) {
+    CategoryMap& map = maps.emplace_back();
+    for (const auto& category : column) {
+      if (category.is_string()) {
+        map.add_word({category.get<std::string>()});
+      } else if (category.is_boolean()) {
+        map.add_word(category.get<bool>() ? std::vector<std::string>{"True", "true"}
+                                          : std::vector<std::string>{"False", "false"});
+      } else {
+        map.add_number(detail::Number(category, "pandas_categorical"));
+      }
+    }
+  }
+  return maps;
+}
+
+// Ways to give the columns features, in order, each to a feature that it fits.
+class Placement {
+ public:
+  // `all`: every categorical feature is one of the columns.
+  Placement(const std::vector<CategoryMap>& maps, const std::vector<FeatureInfo>& infos, bool all)
+      : maps_(maps), infos_(infos), all_(all), ways_((infos.size() + 1) * (maps.size() + 1), 0) {
+    at(infos.size(), maps.size()) = 1;
+    for (std::size_t f = infos.size(); f-- > 0;) {
+      for (std::size_t c = 0; c <= maps.size(); ++c) {
+        at(f, c) = static_cast<char>(std::min(2, skips(f, c) + takes(f, c)));
+      }
+    }
+  }
+
+  int count() { return at(0, 0); }  // 2: or more
+  // The features, where there is one way.
+  std::vector<std::size_t> features() {
+    std::vector<std::size_t> list;
+    for (std::size_t f = 0; f < infos_.size(); ++f) {
+      if (takes(f, list.size()) != 0) list.push_back(f);
+    }
+    return list;
+  }
+
+ private:
+  // Ways for the columns from c on among the features from f on: 0, 1, or 2 for more.
+  char& at(std::size_t f, std::size_t c) { return ways_[f * (maps_.size() + 1) + c]; }
+  int skips(std::size_t f, std::size_t c) {
+    return all_ && infos_[f].categorical ? 0 : at(f + 1, c);
+  }
+  int takes(std::size_t f, std::size_t c) {
+    return c < maps_.size() && infos_[f].fits(maps_[c].size()) ? at(f + 1, c + 1) : 0;
+  }
+
+  const std::vector<CategoryMap>& maps_;
+  const std::vector<FeatureInfo>& infos_;
+  bool all_;
+  std::vector<char> ways_;
+};
+
+// The features that the columns are; nothing where it cannot be told. LightGBM does not write it:
+// categorical features are columns unless they were named in training, and columns whose
+// categories are ordered are no categorical features.
+std::vector<std::size_t> PlaceColumns(const std::vector<CategoryMap>& maps,
+                                      const std::vector<FeatureInfo>& infos) {
+  if (infos.size() * maps.size() > (std::size_t{1} << 26)) return {};
+  for (const bool all : {true, false}) {
+    Placement placement(maps, infos, all);
+    if (placement.count() == 1) return placement.features();
+    if (placement.count() > 1) break;
+  }
+  return {};
+}
+
+void ReadCategoryMaps(const Sections& sections, TreeEnsemble& model) {
+  const std::vector<FeatureInfo> infos = FeatureInfos(sections, model.features);
+  for (auto& [feature, encoding] : model.encodings) {
+    if (infos.empty() || encoding.largest_category < 0) continue;
+    encoding.largest_category =
+        std::max(encoding.largest_category, infos[static_cast<std::size_t>(feature)].high);
+  }
+  std::vector<CategoryMap> maps = PandasCategories(sections.rest);
+  if (maps.empty()) return;
+  const auto features = PlaceColumns(maps, infos);
+  if (features.empty()) {
+    throw std::invalid_argument(
+        "LightGBM: \"pandas_categorical\" lists the categories of " + std::to_string(maps.size()) +
+        " columns, and it cannot be told which features these are; write the data with the codes "
+        "of the categories, and an empty list, [], in the model's last line");
+  }
+  for (std::size_t c = 0; c < maps.size(); ++c) {
+    model.encodings[static_cast<std::int32_t>(features[c])].categories = std::move(maps[c]);
+  }
+}
+
 }  // namespace
 
 TreeEnsemble ReadLightgbmText(std::string_view text) {
@@ -179,15 +352,17 @@ TreeEnsemble ReadLightgbmText(std::string_view text) {
   model.groups = WholeNumber(sections.header, "num_tree_per_iteration", 1, 65536);
   model.base_score.assign(static_cast<std::size_t>(model.groups), 0.0);
   model.feature_names = FeatureNames(sections.header, model.features);
+  model.names_without_spaces = true;
+  // Trees add up, in a random forest too (its predictions are means, its raw scores and
+  // contributions are not).
   const auto groups = static_cast<std::size_t>(model.groups);
-  // A random forest reports the mean of its trees.
-  const bool average = sections.header.contains("average_output");
-  const double iterations = static_cast<double>((sections.trees.size() + groups - 1) / groups);
-  const double scale = average && iterations > 0 ? 1 / iterations : 1;
+  std::vector<DoubleSplit> splits;
   for (std::size_t t = 0; t < sections.trees.size(); ++t) {
-    model.trees.push_back(ReadTree(sections.trees[t], model, scale));
+    model.trees.push_back(ReadTree(sections.trees[t], model, splits));
     model.trees.back().group = static_cast<std::int32_t>(t % groups);
   }
+  RankSplits(model, splits, RowRule::kLightgbm);
+  ReadCategoryMaps(sections, model);
   Validate(model);
   return model;
 }

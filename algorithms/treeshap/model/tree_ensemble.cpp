@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -43,6 +44,28 @@ void ValidateNode(const TreeEnsemble& model, std::size_t t, std::size_t n) {
     Refuse(t, n, "category set out of range");
   }
   if (node.categories < 0 && std::isnan(node.threshold)) Refuse(t, n, "threshold is NaN");
+}
+
+// Explainers narrow an interval or a set along a path, not both.
+void ValidateKinds(const TreeEnsemble& model) {
+  std::set<std::int32_t> by_category;
+  for (const Tree& tree : model.trees) {
+    for (const TreeNode& node : tree.nodes) {
+      if (!node.is_leaf() && node.categories >= 0) by_category.insert(node.feature);
+    }
+  }
+  if (by_category.empty()) return;
+  for (std::size_t t = 0; t < model.trees.size(); ++t) {
+    const auto& nodes = model.trees[t].nodes;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (nodes[n].is_leaf() || nodes[n].categories >= 0) continue;
+      if (!by_category.contains(nodes[n].feature)) continue;
+      Refuse(t, n,
+             "feature " + std::to_string(nodes[n].feature) +
+                 " is split by number here and by category elsewhere; RankMixedFeatures makes one "
+                 "kind of it");
+    }
+  }
 }
 
 // Visits every node below the root once, parents first: f(node index, depth).
@@ -156,6 +179,10 @@ std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> ro
   return margin;
 }
 
+std::vector<double> Predict(const TreeEnsemble& model, std::span<const double> row) {
+  return Predict(model, std::span<const float>(EncodeRows(model, row)));
+}
+
 float StrictThreshold(double limit) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   if (limit >= static_cast<double>(std::numeric_limits<float>::max())) return infinity;
@@ -184,6 +211,7 @@ void Validate(const TreeEnsemble& model) {
     for (std::size_t n = 0; n < tree.nodes.size(); ++n) ValidateNode(model, t, n);
     ValidateShape(model, t);
   }
+  ValidateKinds(model);
 }
 
 void ValidateRows(const TreeEnsemble& model, const RowBlock& rows) {

@@ -7,14 +7,18 @@
 //! becomes x < nextafter(t). NaN is a missing value. Infinite values count as the largest finite
 //! float (ClampInfinity), so that an interval without an upper end holds every value. The weight of
 //! a left child is cover_left / (cover_left + cover_right), and 1/2 where both are zero: weights of
-//! siblings sum to one exactly, which float covers stored by libraries do not.
+//! siblings sum to one exactly, which float covers stored by libraries do not. All trees split a
+//! feature by number, or all by category. Rows are what feature_encoding.hpp makes of a table's.
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "algorithms/treeshap/model/feature_encoding.hpp"
 
 namespace retable::treeshap {
 
@@ -54,6 +58,11 @@ struct TreeEnsemble {
   std::vector<Tree> trees;
   std::vector<CategorySet> category_sets;
   std::vector<std::string> feature_names;  //!< empty, or one per feature
+  //! The trainer wrote "_" for each space of a name, as LightGBM does.
+  bool names_without_spaces = false;
+  //! By feature: how values of the table become the floats of a row. Where there is none: by
+  //! rounding.
+  std::map<std::int32_t, FeatureEncoding> encodings;
 };
 
 //! Rows of data: row-major, `rows` x `columns`; NaN is missing.
@@ -97,6 +106,8 @@ std::size_t LeafCount(const TreeEnsemble& model);
 
 //! Margins of one row, one per group, in double. Cost O(depth) a tree.
 std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> row);
+//! The same of a row of the table, which is encoded first.
+std::vector<double> Predict(const TreeEnsemble& model, std::span<const double> row);
 
 //! The float t for which x <= limit and x < t agree for every float x: some libraries split by <=.
 float StrictThreshold(double limit);

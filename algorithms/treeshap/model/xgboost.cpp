@@ -176,6 +176,36 @@ const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
   return Member(booster, "model");
 }
 
+// The categories of the training table's columns, which XGBoost 3.1 and later keep: "values" are
+// the categories, or the bytes of all words, which "offsets" divide.
+void ReadCategoryMaps(const Json& trees, TreeEnsemble& model) {
+  if (!trees.contains("cats") || Member(trees.at("cats"), "enc").empty()) return;
+  const Json& columns = Array(trees.at("cats"), "enc", static_cast<std::size_t>(model.features));
+  for (std::size_t f = 0; f < columns.size(); ++f) {
+    const Json& values = Member(columns[f], "values");
+    const bool words = columns[f].contains("offsets");
+    const std::size_t ends = words ? columns[f].at("offsets").size() : values.size() + 1;
+    if (ends < 2) continue;  // a column of numbers
+    FeatureEncoding& encoding = model.encodings[static_cast<std::int32_t>(f)];
+    encoding.refuses_unknown = true;
+    std::string bytes;
+    for (const Json& value : values) {
+      if (words) {
+        bytes += static_cast<char>(Integer(value, "values", -128, 255));
+      } else {
+        encoding.categories.add_number(Number(value, "values"));
+      }
+    }
+    const auto length = static_cast<double>(bytes.size());
+    for (std::size_t i = 0; words && i + 1 < ends; ++i) {
+      const auto begin = Integer(columns[f].at("offsets")[i], "offsets", 0, length);
+      const auto end = Integer(columns[f].at("offsets")[i + 1], "offsets", begin, length);
+      encoding.categories.add_word(
+          {bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
+    }
+  }
+}
+
 TreeEnsemble Convert(const Json& json) {
   const Json& learner = Member(json, "learner");
   const Json& parameters = Member(learner, "learner_model_param");
@@ -214,6 +244,8 @@ TreeEnsemble Convert(const Json& json) {
     for (TreeNode& node : tree.nodes) node.value *= weight;
     model.trees.push_back(std::move(tree));
   }
+  ReadCategoryMaps(trees, model);
+  RankMixedFeatures(model);
   Validate(model);
   return model;
 }

@@ -1,6 +1,4 @@
 #include "algorithms/treeshap/testing/model_fuzz_body.hpp"
+#include "base/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  retable::treeshap::FuzzModel(data, size);
-  return 0;
-}
+RETABLE_FUZZ_TARGET(retable::treeshap::FuzzModel, retable::fuzzing::MutateJsonOrUbj)

@@ -2,67 +2,57 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
 #include <string>
 
 #include "algorithms/treeshap/testing/model_fuzz_body.hpp"
+#include "base/fuzz/replay_testing.hpp"
 
 namespace retable::treeshap {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::vector<std::string> Corpus() {
-  std::vector<fs::path> paths;
-  const fs::path folder = fs::path(RETABLE_SOURCE_DIR) / "algorithms/treeshap/testing/corpus/model";
-  for (const auto& entry : fs::directory_iterator(folder)) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());  // the order of a folder is not the same everywhere
-  std::vector<std::string> corpus;
-  for (const fs::path& path : paths) {
-    std::ifstream in(path, std::ios::binary);
-    corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
-  return corpus;
-}
-
-bool IsModel(const std::string& text) {
-  // A copy of its own size, so that a read beyond the end shows under the sanitizers.
-  const std::vector<std::uint8_t> bytes(text.begin(), text.end());
-  return FuzzModel(bytes.data(), bytes.size());
-}
-
 TEST(ModelFuzz, CorpusAndMutations) {
-  const auto corpus = Corpus();
+  const auto corpus = fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) +
+                                      "/algorithms/treeshap/testing/corpus/model");
   ASSERT_GE(corpus.size(), 10u);
-  int models = 0;
-  for (const std::string& text : corpus) models += IsModel(text) ? 1 : 0;
-  EXPECT_GE(models, 6) << "the corpus should have models of every format";
-  std::mt19937_64 random(6);
-  for (int i = 0; i < 4000; ++i) {
-    std::string text = corpus[random() % corpus.size()];
-    for (auto rounds = random() % 4 + 1; rounds > 0 && !text.empty(); --rounds) {
-      const std::size_t at = random() % text.size();
-      const std::string& other = corpus[random() % corpus.size()];
-      switch (random() % 4) {
-        case 0:
-          text[at] = static_cast<char>(random());
-          break;
-        case 1:
-          text.erase(at, random() % 8);
-          break;
-        case 2:
-          text.insert(at, text.substr(at, random() % 32));
-          break;
-        default:
-          text = text.substr(0, at) + (other.empty() ? "" : other.substr(random() % other.size()));
-      }
+  EXPECT_GE(fuzzing::Replay(corpus, 0, FuzzModel, fuzzing::MutateJsonOrUbj), 6u)
+      << "models of every format";
+  EXPECT_GE(fuzzing::Replay(corpus, 4000, FuzzModel, fuzzing::MutateJsonOrUbj), 300u)
+      << "mutated valid models";
+}
+
+TEST(ModelFuzz, DeepNestingIsRefused) {
+  for (const char* member : {"learner", "trees", "format"}) {
+    for (const std::string& text : fuzzing::DeepJson(member)) {
+      EXPECT_FALSE(fuzzing::Try(FuzzModel, text)) << member;
+      EXPECT_FALSE(fuzzing::Try(FuzzModel, "{\"learner\":{\"gradient_booster\":" + text + "}}"));
+      EXPECT_FALSE(fuzzing::Try(
+          FuzzModel,
+          R"({"format":"retable-forest","version":1,"features":1,"trees":)" + text + "}"));
     }
-    IsModel(text);
   }
+  for (const char* ubj : {"[", "[#i\x01",
+                          "{i\x01"
+                          "a",
+                          "[$[#i\x01"}) {
+    EXPECT_FALSE(fuzzing::Try(FuzzModel, "{i\x07learner" + fuzzing::Nested(ubj, "", "")));
+  }
+}
+
+// A few bytes that announce a forest of 65536 outputs and have none of their values.
+TEST(ModelFuzz, ManyOutputsWithoutValuesAreRefusedBeforeTheyTakeMemory) {
+  std::string fields;
+  const auto list = [](const std::string& item) {
+    std::string text = "[" + item;
+    for (int i = 1; i < 20000; ++i) text += "," + item;
+    return text + "]";
+  };
+  for (const char* name : {"feature", "left", "right", "threshold", "cover"}) {
+    fields += "\"" + std::string(name) + "\":" + list("0") + ",";
+  }
+  EXPECT_FALSE(fuzzing::Try(
+      FuzzModel,
+      R"({"format":"retable-forest","version":1,"features":1,"groups":65536,"trees":[{)" + fields +
+          "\"value\":" + list("[]") + "}]}"));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void ExternalSketch::Load() const {
                  std::as_bytes(std::span(values_)));
 }
 
-std::vector<double> ExternalSketch::quantiles(std::span<const double> phis) const {
+std::vector<double> ExternalSketch::finite_quantiles(std::span<const double> phis) const {
   if (values_.empty()) throw std::logic_error("quantiles of an empty stream");
   Load();
   program_->Run();

@@ -24,13 +24,15 @@ class ExternalSketch final : public quantiles::QuantileSketch {
   void update(std::span<const double> values) override;
   void merge(const quantiles::QuantileSketch& other) override;
   std::size_t count() const override { return values_.size(); }
-  std::vector<double> quantiles(std::span<const double> phis) const override;
   std::size_t bytes() const override { return values_.size() * sizeof(double); }
   std::unique_ptr<quantiles::QuantileSketch> empty_clone() const override;
 
   //! Hands the values over, untimed.
   void Load() const;
   ResidentProgram& program() const { return *program_; }
+
+ protected:
+  std::vector<double> finite_quantiles(std::span<const double> phis) const override;
 
  private:
   std::shared_ptr<ResidentProgram> program_;  // shared by all clones: it starts once

@@ -1,6 +1,4 @@
 #include "algorithms/extratrees/model/fuzz/forest_fuzz_body.hpp"
+#include "base/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  retable::extratrees::FuzzForest({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+RETABLE_FUZZ_TARGET(retable::extratrees::FuzzForest, retable::fuzzing::MutateJson)

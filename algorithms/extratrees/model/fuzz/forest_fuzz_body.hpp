@@ -20,8 +20,9 @@
 namespace retable::extratrees {
 
 //! @return whether the bytes were a forest
-inline bool FuzzForest(std::string_view text) {
-  std::vector<std::string> names;
+inline bool FuzzForest(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  ForestNames names;
   std::ostringstream once, twice;
   try {
     const Forest forest = ReadForestJson(text, &names);

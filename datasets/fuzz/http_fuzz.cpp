@@ -1,0 +1,4 @@
+#include "base/fuzz/target.hpp"
+#include "datasets/fuzz/fuzz_body.hpp"
+
+RETABLE_FUZZ_TARGET(retable::datasets::FuzzHttp, retable::fuzzing::MutateText)

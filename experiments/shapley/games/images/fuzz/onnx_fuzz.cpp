@@ -1,0 +1,4 @@
+#include "base/fuzz/target.hpp"
+#include "experiments/shapley/games/images/fuzz/fuzz_body.hpp"
+
+RETABLE_FUZZ_TARGET(retable::experiments::FuzzOnnx, retable::experiments::MutateOnnx)
