@@ -38,6 +38,7 @@ struct Arguments {
   std::string index = "shapley";
   std::vector<std::string> ignore;
   bool interactions = false;
+  bool all_trees = false;
   std::int64_t top_k = 0;
   std::int64_t order = 0;
   std::int64_t threads = 0;
@@ -49,10 +50,10 @@ struct Arguments {
 constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostChunkRows = 1 << 16;
 
-TreeEnsemble LoadModelFile(const std::string& path) {
+TreeEnsemble LoadModelFile(const std::string& path, const ReadOptions& options) {
   const std::string bytes = ReadWhole(path);
   try {
-    return ReadModel(bytes);
+    return ReadModel(bytes, options);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(path + ": " + error.what());
   }
@@ -389,7 +390,10 @@ std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows
 }
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
-  TreeEnsemble model = LoadModelFile(a.model);
+  TreeEnsemble model =
+      LoadModelFile(a.model, {.all_trees = a.all_trees, .say = [&](const std::string& what) {
+                                err << "retable shap: " << a.model << ": " << what << "\n";
+                              }});
   const auto features = static_cast<std::size_t>(model.features);
   RowStream stream(a.data, {features, model.feature_names, a.ignore}, static_cast<int>(a.threads));
   const auto job = Plan(a, std::move(model), stream.names());
@@ -424,6 +428,8 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_option("--out", a.out, "CSV; default: standard output");
   app.add_option("--ignore", a.ignore, "columns of the data to leave out, as the target")
       ->delimiter(',');
+  app.add_flag("--all-trees", a.all_trees,
+               "all trees of a model whose training stopped early, not those that predict uses");
   auto* pairs = app.add_flag("--interactions", a.interactions, "all pairs that are not zero");
   auto* top = app.add_option("--top-k", a.top_k, "the K strongest pairs of each row alone")
                   ->check(CLI::Range(1, 1000000000));

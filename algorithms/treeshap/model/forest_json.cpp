@@ -98,7 +98,7 @@ TreeEnsemble ReadForestJson(std::string_view text) {
   }
 }
 
-TreeEnsemble ReadModel(std::string_view bytes) {
+TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw std::invalid_argument("the model file is empty");
   if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
@@ -111,10 +111,10 @@ TreeEnsemble ReadModel(std::string_view bytes) {
   // A JSON object goes on with a quote or a brace; UBJSON with a length.
   const std::size_t second = bytes.find_first_not_of(" \t\r\n", first + 1);
   if (second == std::string_view::npos || (bytes[second] != '"' && bytes[second] != '}')) {
-    return ReadXgboostUbj(bytes);
+    return ReadXgboostUbj(bytes, options);
   }
   const bool forest = bytes.substr(0, 4096).find("retable-forest") != std::string_view::npos;
-  return forest ? ReadForestJson(bytes) : ReadXgboostJson(bytes);
+  return forest ? ReadForestJson(bytes) : ReadXgboostJson(bytes, options);
 }
 
 }  // namespace retable::treeshap
