@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "datasets/arff/date.hpp"
 #include "base/utf8.hpp"
+#include "datasets/arff/date.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -345,7 +345,7 @@ struct ArffParser::State {
     in_data = true;
     std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
     if (options.roles) roles = options.roles(columns);
-    builder.emplace(columns, std::move(roles));
+    builder.emplace(columns, std::move(roles), options.doubles);
   }
 
   // --- Rows ---------------------------------------------------------------------------------

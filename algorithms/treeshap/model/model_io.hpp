@@ -6,6 +6,9 @@
 //! Readers take the file's bytes, not a path. Nothing in a file is trusted: lengths, indices and
 //! depths are checked before they are used. All throw std::invalid_argument with what is wrong
 //! where.
+//!
+//! What is read explains rows as its trainer decides them: encode a table's rows by the model's
+//! encodings (EncodeRows in rank_splits.hpp) before they are given to an explainer.
 
 #include <string_view>
 
@@ -16,7 +19,8 @@ namespace retable::treeshap {
 //! gbtree and dart boosters; margins (base_score is taken through the objective's link).
 TreeEnsemble ReadXgboostJson(std::string_view text);
 TreeEnsemble ReadXgboostUbj(std::string_view bytes);
-//! Boosted trees and random forests; linear trees and zero_as_missing are refused.
+//! Boosted trees and random forests, whose raw scores and contributions are sums; linear trees are
+//! refused, and lists of categories ("pandas_categorical") whose columns cannot be told.
 TreeEnsemble ReadLightgbmText(std::string_view text);
 //! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}; see README.md.
 TreeEnsemble ReadForestJson(std::string_view text);
