@@ -25,6 +25,7 @@ if(NOT RETABLE_SANITIZE)  # which optimises less still
 endif()
 
 retable_fuzz(arff datasets/fuzz_corpus/arff 4096 "${RETABLE_FUZZ_RUNS}" datasets/arff/parser_fuzz.cpp
-             datasets/arff/parser.cpp datasets/arff/date.cpp datasets/frame/frame.cpp base/utf8.cpp)
+             datasets/arff/parser.cpp datasets/arff/date.cpp datasets/frame/frame.cpp base/utf8.cpp
+             base/csv/number.cpp)
 retable_fuzz(json datasets/fuzz_corpus/json 4096 "${RETABLE_FUZZ_RUNS}" datasets/openml/json_fuzz.cpp
              datasets/openml/json.cpp datasets/openml/simple_xml.cpp base/utf8.cpp)

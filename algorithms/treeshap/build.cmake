@@ -18,9 +18,9 @@ endif()
 
 # The fuzz target of the model readers.
 if(RETABLE_FUZZ)
-  set(treeshap_sources base/parallel.cpp)
+  set(treeshap_sources base/csv/number.cpp base/parallel.cpp)
   foreach(source testing/model_fuzz model/feature_encoding model/forest_json model/lightgbm published/paths
-          quadrature/annotated_model results model/tree_ensemble tree_explainer model/xgboost)
+          quadrature/annotated_model results model/rank_splits model/tree_ensemble tree_explainer model/xgboost)
     list(APPEND treeshap_sources algorithms/treeshap/${source}.cpp)
   endforeach()
   retable_fuzz(model algorithms/treeshap/testing/corpus/model 4096 ${RETABLE_FUZZ_RUNS} ${treeshap_sources})

@@ -2,142 +2,31 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
-#include <cmath>
-#include <filesystem>
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
+#include <vector>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/model/xgboost_export.hpp"
+#include "apps/forest/table.hpp"
 #include "base/atomic_file.hpp"
+#include "base/csv/number.hpp"
+#include "base/csv/writer.hpp"
 #include "base/cuda/devices.hpp"
-#include "datasets/arff/parser.hpp"
-#include "datasets/registry/catalog.hpp"
 #include "harness/cli/verbs.hpp"
-#include "harness/report/csv.hpp"
 #include "harness/run/progress.hpp"
 
 namespace retable::experiments::forests {
 namespace {
 
-using extratrees::FeatureMatrix;
 using extratrees::Forest;
+using extratrees::ForestNames;
 using extratrees::Targets;
-
-//! Features and the target as text; the target may be absent, and so may the weights.
-struct Table {
-  std::vector<float> values;
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::vector<std::string> feature_names;
-  std::vector<std::string> target;
-  std::vector<double> weights;
-
-  FeatureMatrix matrix() const { return {values.data(), rows, columns}; }
-  //! Makes the column called `name` the rows' weights.
-  void TakeWeights(const std::string& name) {
-    const auto found = std::find(feature_names.begin(), feature_names.end(), name);
-    if (found == feature_names.end())
-      throw std::invalid_argument("no column " + name + " for weights");
-    const auto at = static_cast<std::size_t>(found - feature_names.begin());
-    std::vector<float> rest;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i % columns == at) {
-        weights.push_back(static_cast<double>(values[i]));
-      } else {
-        rest.push_back(values[i]);
-      }
-    }
-    values = std::move(rest);
-    feature_names.erase(found);
-    --columns;
-  }
-};
-
-std::string ValueName(const datasets::Column& column, std::size_t row) {
-  const double value = column.At(row);
-  if (std::isnan(value)) {
-    throw std::invalid_argument("target of row " + std::to_string(row) + " is missing");
-  }
-  if (!column.levels.empty()) return column.levels.at(static_cast<std::size_t>(value));
-  std::ostringstream text;
-  text.precision(17);
-  text << value;
-  return text.str();
-}
-
-Table FromFrame(const datasets::Frame& frame) {
-  Table table;
-  table.rows = static_cast<std::size_t>(frame.rows);
-  table.columns = frame.columns.size();
-  table.values = frame.RowMajor();
-  for (const datasets::Column& column : frame.columns) table.feature_names.push_back(column.name);
-  for (std::size_t i = 0; frame.target && i < table.rows; ++i) {
-    table.target.push_back(ValueName(*frame.target, i));
-  }
-  return table;
-}
-
-//! `target`: the column's name, or the last one where it is empty.
-Table ReadArff(const std::string& path, const std::string& target, bool with_target) {
-  datasets::ArffOptions options;
-  options.file = path;
-  options.roles = [&](const std::vector<datasets::ColumnInfo>& columns) {
-    std::vector<datasets::ColumnRole> roles(columns.size(), datasets::ColumnRole::kFeature);
-    bool found = false;
-    for (std::size_t i = 0; i < columns.size() && with_target; ++i) {
-      const bool mine = target.empty() ? i + 1 == columns.size() : columns[i].name == target;
-      if (mine) roles[i] = datasets::ColumnRole::kTarget;
-      found = found || mine;
-    }
-    if (with_target && !found) throw std::invalid_argument(path + " has no column " + target);
-    return roles;
-  };
-  return FromFrame(datasets::ParseArff(ReadWhole(path), options));
-}
-
-//! Comma-separated with one header line; numbers, and any text in the target.
-Table ReadCsv(const std::string& path, const std::string& target, bool with_target) {
-  const harness::CsvTable csv = harness::ReadCsv(path);
-  const std::size_t none = csv.header.size();
-  const std::size_t at = !with_target ? none : target.empty() ? none - 1 : csv.Column(target);
-  Table table;
-  table.columns = none - (with_target ? 1 : 0);
-  table.rows = csv.rows.size();
-  for (std::size_t i = 0; i < none; ++i) {
-    if (i != at) table.feature_names.push_back(csv.header[i]);
-  }
-  for (const harness::CsvRow& row : csv.rows) {
-    for (std::size_t i = 0; i < row.fields.size(); ++i) {
-      if (i == at) {
-        table.target.push_back(row.fields[i]);
-        continue;
-      }
-      const std::optional<double> value = csv.Number(row, i);
-      table.values.push_back(value ? static_cast<float>(*value) : std::nanf(""));
-    }
-  }
-  return table;
-}
-
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-Table ReadTable(const std::string& data, const std::string& target, bool with_target) {
-  if (EndsWith(data, ".arff")) return ReadArff(data, target, with_target);
-  if (EndsWith(data, ".csv")) return ReadCsv(data, target, with_target);
-  if (std::filesystem::exists(data)) {
-    throw std::invalid_argument(data + " is neither an .arff nor a .csv file");
-  }
-  datasets::Catalog().Resolve(data);
-  return FromFrame(datasets::Catalog().Load(data));
-}
 
 struct Arguments {
   std::string data, model, target, weights, out;
@@ -166,31 +55,24 @@ struct Learned {
   std::vector<std::string> names;
 };
 
-//! What tables write where they have no value; as a class it would be learnt like any other.
-bool IsMissing(const std::string& text) {
-  return text.empty() || text == "?" || text == "nan" || text == "NaN";
-}
-
 Learned ReadTargets(const Table& table, bool regression) {
   Learned learned;
   for (std::size_t i = 0; i < table.target.size(); ++i) {
-    if (!IsMissing(table.target[i])) continue;
-    throw std::invalid_argument("target of row " + std::to_string(i) +
-                                " is missing: drop the row, or give it a target");
-  }
-  if (regression) {
-    for (std::size_t i = 0; i < table.target.size(); ++i) {
-      const std::string& text = table.target[i];
-      double value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc{} || end != text.data() + text.size()) {
-        throw std::invalid_argument("target of row " + std::to_string(i) + " is \"" + text +
-                                    "\", no number: leave out --regression, or drop the row");
-      }
-      learned.values.push_back(value);
+    if (table.target[i].empty()) {
+      throw std::invalid_argument(table.Where(i) +
+                                  ": the target is missing: drop the row, or give it a target");
     }
-    return learned;
+    if (!regression) continue;
+    const NumberText number = ReadNumber(table.target[i]);
+    if (number.kind != NumberText::Kind::kNumber) {
+      throw std::invalid_argument(table.Where(i) + ": the target is \"" + table.target[i] +
+                                  (number.kind == NumberText::Kind::kBeyond
+                                       ? "\", beyond the largest number, 1.8e308"
+                                       : "\", no number: leave out --regression, or drop the row"));
+    }
+    learned.values.push_back(number.value);
   }
+  if (regression) return learned;
   std::map<std::string, std::uint32_t> codes;
   for (const std::string& name : table.target) codes.emplace(name, 0);
   for (auto& [name, code] : codes) {
@@ -201,21 +83,42 @@ Learned ReadTargets(const Table& table, bool regression) {
   return learned;
 }
 
+std::string Quoted(const std::vector<std::string>& names) {
+  std::string list = names.size() == 1 ? "column" : "columns";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    list += (i == 0 ? " \"" : ", \"") + names[i] + "\"";
+  }
+  return list;
+}
+
 void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned,
-                const std::vector<std::string>& features, OutputFile& file) {
+                const Table& table, OutputFile& file, std::ostream& err) {
   if (a.format == "xgboost") {
-    extratrees::WriteXgboostJson(forest, file, features);
+    std::vector<std::string> names, with_levels;
+    for (const extratrees::TrainedFeature& feature : table.features) {
+      names.push_back(feature.name);
+      if (!feature.levels.empty()) with_levels.push_back(feature.name);
+    }
+    if (!with_levels.empty()) {
+      err << "note: XGBoost's format keeps no levels: whoever reads it must code the "
+          << Quoted(with_levels) << " as " << table.data << " does\n";
+    }
+    extratrees::WriteXgboostJson(forest, file, names);
   } else {
-    extratrees::WriteForestJson(forest, file, learned.names);
+    extratrees::WriteForestJson(forest, file, {learned.names, table.features});
   }
   file.Commit();
 }
 
-int Fit(Arguments& a, std::ostream& out) {
-  Table table = ReadTable(a.data, a.target, true);
+int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
+  const Table table =
+      ReadTable(a.data, {.target = a.target, .last_target = true, .weights = a.weights});
   if (table.rows == 0) throw std::invalid_argument(a.data + " has no rows");
   if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
-  if (!a.weights.empty()) table.TakeWeights(a.weights);
+  if (!table.rounded.empty()) {
+    err << "note: " << Quoted(table.rounded)
+        << ": numbers beyond 2^24 are rounded to 24 bits, as scikit-learn rounds them\n";
+  }
   const Learned learned = ReadTargets(table, a.regression);
   Targets targets = a.regression ? Targets::Regression(learned.values) : Targets(learned.labels);
   targets.weights = table.weights;
@@ -229,8 +132,8 @@ int Fit(Arguments& a, std::ostream& out) {
   const auto start = std::chrono::steady_clock::now();
   const auto fitted = trainer->fit(table.matrix(), targets, a.options);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  WriteModel(a, fitted->host(), learned, table.feature_names, file);
-  out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.columns
+  WriteModel(a, fitted->host(), learned, table, file, err);
+  out << a.options.n_trees << " trees on " << table.rows << " rows, " << table.features.size()
       << " features, "
       << (a.regression ? std::string("regression")
                        : std::to_string(learned.names.size()) + " classes")
@@ -243,34 +146,40 @@ std::string ClassName(const std::vector<std::string>& names, std::size_t c) {
   return c < names.size() ? names[c] : std::to_string(c);
 }
 
+//! Rows of known class, and how many of them were answered so.
+struct Score {
+  std::size_t right = 0, known = 0;
+};
+
 //! One line a row: the class; with --proba each class's fraction; the mean target of a regression.
 std::string Answers(const Forest& forest, const Table& table, const std::vector<std::string>& names,
-                    bool proba, std::size_t& right) {
+                    bool proba, Score& score) {
   std::ostringstream text;
-  text.precision(17);
+  CsvWriter writer(text);
   std::vector<double> fractions(table.rows * forest.classes);
   forest.PredictProba(table.values.data(), table.rows, fractions.data());
   const bool numbers = proba || forest.regression;
-  if (!numbers || forest.regression) text << "prediction";
+  if (!numbers || forest.regression) writer.Field("prediction");
   for (std::size_t c = 0; c < forest.classes && proba && !forest.regression; ++c) {
-    text << (c > 0 ? "," : "") << ClassName(names, c);
+    writer.Field(ClassName(names, c));
   }
-  text << "\n";
+  writer.EndRow();
   for (std::size_t i = 0; i < table.rows; ++i) {
     const double* mine = fractions.data() + i * forest.classes;
     const std::string name = ClassName(
         names, static_cast<std::size_t>(std::max_element(mine, mine + forest.classes) - mine));
-    right += !table.target.empty() && table.target[i] == name ? 1 : 0;
-    if (!numbers) text << name;
-    for (std::size_t c = 0; c < forest.classes && numbers; ++c) {
-      text << (c > 0 ? "," : "") << mine[c];
+    if (!table.target.empty() && !table.target[i].empty()) {
+      ++score.known;
+      score.right += SameClass(table.target[i], name) ? 1 : 0;
     }
-    text << "\n";
+    if (!numbers) writer.Field(name);
+    for (std::size_t c = 0; c < forest.classes && numbers; ++c) writer.Field(mine[c]);
+    writer.EndRow();
   }
   return text.str();
 }
 
-Forest ReadForest(const std::string& path, std::vector<std::string>& names) {
+Forest ReadForest(const std::string& path, ForestNames& names) {
   const std::string text = ReadWhole(path);
   try {
     return extratrees::ReadForestJson(text, &names);
@@ -279,27 +188,30 @@ Forest ReadForest(const std::string& path, std::vector<std::string>& names) {
   }
 }
 
-int Predict(const Arguments& a, std::ostream& out) {
-  std::vector<std::string> names;
+int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
+  ForestNames names;
   const Forest forest = ReadForest(a.model, names);
-  const bool catalogued = !EndsWith(a.data, ".arff") && !EndsWith(a.data, ".csv");
-  Table table = ReadTable(a.data, a.target, !a.target.empty() || catalogued);
-  if (!a.weights.empty()) table.TakeWeights(a.weights);
-  if (table.columns != forest.columns) {
-    throw std::invalid_argument(a.data + " has " + std::to_string(table.columns) +
-                                " features, the forest " + std::to_string(forest.columns) +
-                                "; --target and --weights name columns to leave out");
+  const Table table = ReadTable(
+      a.data, {a.target, IsCatalogued(a.data), a.weights, names.features, forest.columns});
+  if (names.features.empty()) {
+    err << "note: " << a.model
+        << " keeps no names: columns go by position, levels by their place in the file\n";
   }
-  std::size_t right = 0;
-  const std::string text = Answers(forest, table, names, a.proba, right);
+  if (!table.ignored.empty()) {
+    err << "note: ignored " << Quoted(table.ignored) << " of " << a.data
+        << ", which the model does not know\n";
+  }
+  Score score;
+  const std::string text = Answers(forest, table, names.classes, a.proba, score);
   if (a.out.empty()) {
     out << text;
     return 0;
   }
   WriteAtomically(a.out, text);
   out << table.rows << " predictions written to " << a.out;
-  if (!table.target.empty() && table.rows > 0 && !forest.regression) {
-    out << "; accuracy " << static_cast<double>(right) / static_cast<double>(table.rows);
+  if (score.known > 0 && !forest.regression) {
+    out << "; accuracy " << static_cast<double>(score.right) / static_cast<double>(score.known);
+    if (score.known < table.rows) out << " of " << score.known << " rows with a target";
   }
   out << "\n";
   return 0;
@@ -345,7 +257,7 @@ int ForestMain(const std::vector<std::string>& args, std::ostream& out, std::ost
   CLI::App app{"retable forest: extremely randomized trees", "retable forest"};
   Declare(app, arguments);
   return harness::RunVerb(app, args, out, err, [&] {
-    return app.got_subcommand("fit") ? Fit(arguments, out) : Predict(arguments, out);
+    return app.got_subcommand("fit") ? Fit(arguments, out, err) : Predict(arguments, out, err);
   });
 }
 

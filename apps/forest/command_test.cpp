@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/atomic_file.hpp"
+#include "base/csv/reader.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace retable::experiments::forests {
@@ -19,8 +21,20 @@ class ForestCommand : public testing::Test {
     err_.str("");
     return ForestMain(args, out_, err_);
   }
+  // Three trees for `file`, in model.json.
+  int Fit(const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"fit",     Path(file), "--out",    Path("model.json"),
+                                   "--trees", "3",        "--device", "cpu"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Run(words);
+  }
+  int Predict(const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"predict", Path("model.json"), Path(file)};
+    words.insert(words.end(), more.begin(), more.end());
+    return Run(words);
+  }
   void Write(const std::string& name, const std::string& text) const {
-    std::ofstream(Path(name)) << text;
+    std::ofstream(Path(name), std::ios::binary) << text;
   }
 
   TemporaryFolder folder_;
@@ -61,7 +75,7 @@ TEST_F(ForestCommand, LearnsNumbersWithWeightsAndHoles) {
   EXPECT_EQ(out_.str(), "prediction\n10\n20\n30.5\n40\n40\n");
   EXPECT_EQ(Run({"fit", Path("r.csv"), "--regression", "--target", "b", "--out", Path("x.json")}),
             2);
-  EXPECT_NE(err_.str().find("row 0"), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("r.csv:2: the target"), std::string::npos) << err_.str();
 }
 
 // One class, one row, nothing that varies, equal rows with two classes: forests, if small ones.
@@ -89,7 +103,8 @@ TEST_F(ForestCommand, RefusesMissingTargets) {
       std::vector<std::string> fit{"fit", Path("hole.csv"), "--out", Path("x.json")};
       if (regression) fit.emplace_back("--regression");
       EXPECT_EQ(Run(fit), 2) << hole;
-      EXPECT_NE(err_.str().find("target of row 1 is missing"), std::string::npos) << err_.str();
+      EXPECT_NE(err_.str().find("hole.csv:3: the target is missing"), std::string::npos)
+          << err_.str();
     }
   }
 }
@@ -126,6 +141,153 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   says({"predict", Path("torn.json"), "iris"}, "torn.json: ");
   says({"predict", here, "iris"}, "Is a directory");
   EXPECT_FALSE(std::filesystem::exists(x));
+}
+
+// --- Columns go by name -------------------------------------------------------------------------
+
+// y is what a says; b, with the same range, says the contrary.
+constexpr const char* kNamed = "a,b,y\n0,9,no\n1,8,no\n8,1,yes\n9,0,yes\n";
+
+TEST_F(ForestCommand, ColumnsGoByName) {
+  Write("t.csv", kNamed);
+  Write("turned.csv", "extra,y,b,a\n7,no,9,0\n7,no,8,1\n7,yes,1,8\n7,yes,0,9\n");
+  ASSERT_EQ(Fit("t.csv", {"--target", "y", "--max-features", "2"}), 0) << err_.str();
+  ASSERT_EQ(Predict("turned.csv", {"--target", "y", "--out", Path("p.csv")}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("accuracy 1"), std::string::npos) << out_.str();
+  EXPECT_NE(err_.str().find("ignored column \"extra\""), std::string::npos) << err_.str();
+  ASSERT_EQ(Predict("turned.csv", {}), 0);
+  EXPECT_EQ(out_.str(), "prediction\nno\nno\nyes\nyes\n");
+  Write("less.csv", "A,b,y\n0,9,no\n");
+  EXPECT_EQ(Predict("less.csv", {"--target", "y"}), 2);
+  EXPECT_NE(err_.str().find("less.csv has no column \"a\", a feature of the model"),
+            std::string::npos)
+      << err_.str();
+  EXPECT_NE(err_.str().find("did you mean \"A\"?"), std::string::npos) << err_.str();
+}
+
+TEST_F(ForestCommand, ModelsWithoutNamesGoByPositionAndSayIt) {
+  Write("t.csv", kNamed);
+  ASSERT_EQ(Fit("t.csv", {"--target", "y"}), 0) << err_.str();
+  std::string text = ReadWhole(Path("model.json"));
+  const std::size_t from = text.find("\"feature_names\""), to = text.find("\"groups\"");
+  ASSERT_LT(from, to);
+  text.erase(from, to - from);
+  Write("model.json", text);
+  ASSERT_EQ(Predict("t.csv", {"--target", "y"}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "prediction\nno\nno\nyes\nyes\n");
+  EXPECT_NE(err_.str().find("columns go by position"), std::string::npos) << err_.str();
+  EXPECT_EQ(Predict("t.csv", {}), 2);
+  EXPECT_NE(err_.str().find("has 3 features, the forest 2"), std::string::npos) << err_.str();
+}
+
+std::string Arff(const std::string& kind, const std::string& rows) {
+  return "@relation t\n@attribute kind " + kind + "\n@attribute y {no,yes}\n@data\n" + rows;
+}
+
+TEST_F(ForestCommand, LevelsGoByText) {
+  Write("t.arff", Arff("{a,b}", "a,no\na,no\nb,yes\nb,yes\n"));
+  ASSERT_EQ(Fit("t.arff", {}), 0) << err_.str();
+  Write("turned.arff", Arff("{c,b,a}", "a,no\na,no\nb,yes\nb,yes\n?,no\n"));
+  ASSERT_EQ(Predict("turned.arff", {}), 0) << err_.str();
+  EXPECT_EQ(out_.str().substr(0, 25), "prediction\nno\nno\nyes\nyes\n") << out_.str();
+  Write("t.csv", "kind\nb\n\"a\"\nNA\n");
+  ASSERT_EQ(Predict("t.csv", {}), 0) << err_.str();
+  EXPECT_EQ(out_.str().substr(0, 18), "prediction\nyes\nno\n");
+  Write("new.arff", Arff("{c,b,a}", "a,no\nc,no\n"));
+  Write("new.csv", "kind\na\nc\n");
+  Write("codes.csv", "kind\n0\n1\n");
+  for (const char* file : {"new.arff", "new.csv", "codes.csv"}) {
+    EXPECT_EQ(Predict(file, {}), 2) << file;
+    EXPECT_NE(err_.str().find("which the model does not know"), std::string::npos) << err_.str();
+  }
+  EXPECT_NE(err_.str().find("codes.csv:2: column \"kind\""), std::string::npos) << err_.str();
+}
+
+TEST_F(ForestCommand, LevelsThatAreNumbersMeetNumbers) {
+  const std::string rows = "3,no\n5,no\n7,yes\n9,yes\n";
+  Write("levels.arff", Arff("{9,7,5,3}", rows));
+  Write("numbers.arff", Arff("numeric", rows));
+  Write("t.csv", "kind,y\n3,no\n5.0,no\n7,yes\n9,yes\n");
+  for (const char* fit : {"levels.arff", "numbers.arff", "t.csv"}) {
+    ASSERT_EQ(Fit(fit, {"--target", "y"}), 0) << err_.str();
+    for (const char* predict : {"levels.arff", "numbers.arff", "t.csv"}) {
+      ASSERT_EQ(Predict(predict, {"--target", "y"}), 0) << err_.str();
+      EXPECT_EQ(out_.str(), "prediction\nno\nno\nyes\nyes\n") << fit << " " << predict;
+    }
+  }
+  Write("words.arff", Arff("{x,y}", "x,no\n"));
+  EXPECT_EQ(Predict("words.arff", {}), 2);
+  EXPECT_NE(err_.str().find("numbers in training"), std::string::npos) << err_.str();
+}
+
+TEST_F(ForestCommand, ItsXgboostFileSaysWhatItIs) {
+  Write("t.csv", kNamed);
+  ASSERT_EQ(Fit("t.csv", {"--format", "xgboost"}), 0) << err_.str();
+  EXPECT_EQ(Predict("t.csv", {}), 2);
+  EXPECT_NE(err_.str().find("model.json: a model in XGBoost's format"), std::string::npos)
+      << err_.str();
+  EXPECT_NE(err_.str().find("fit --format retable"), std::string::npos) << err_.str();
+}
+
+// --- One dialect --------------------------------------------------------------------------------
+
+TEST_F(ForestCommand, LinesWithAHashAreRows) {
+  Write("t.csv", "#id,colour\n1,#f00\n2,#f00\n8,#0f0\n9,#0f0\n");
+  ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("on 4 rows, 1 features"), std::string::npos) << out_.str();
+  ASSERT_EQ(Predict("t.csv", {"--target", "colour"}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "prediction\n\"#f00\"\n\"#f00\"\n\"#0f0\"\n\"#0f0\"\n");
+}
+
+TEST_F(ForestCommand, ClassNamesAreQuotedWhereTheyMustBe) {
+  Write("t.csv", "a,y\r\n1,\"x,1\"\r\n2,\"x,1\"\r\n8,\"l\r\nm\"\r\n9,\"say \"\"u\"\"\"\r\n");
+  ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
+  ASSERT_EQ(Predict("t.csv", {}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "prediction\n\"x,1\"\n\"x,1\"\n\"l\r\nm\"\n\"say \"\"u\"\"\"\n");
+  ASSERT_EQ(Predict("t.csv", {"--proba", "--out", Path("p.csv")}), 0) << err_.str();
+  CsvRecords records(Path("p.csv"));
+  EXPECT_EQ(CsvHeader(records).names, (std::vector<std::string>{"l\r\nm", "say \"u\"", "x,1"}));
+}
+
+TEST_F(ForestCommand, RefusesWhatTheDialectDoesNotKnow) {
+  const auto says = [&](const std::string& text, const std::string& what) {
+    Write("t.csv", text);
+    EXPECT_EQ(Fit("t.csv", {}), 2) << text;
+    EXPECT_NE(err_.str().find("t.csv:" + what), std::string::npos) << err_.str();
+  };
+  says("a,a,y\n1,2,x\n", "1: column \"a\" occurs twice");
+  says("a,y\n1,x\n1e999,x\n", "3: column \"a\": \"1e999\" is beyond the largest number");
+  says("a,y\n1e39,x\n", "2: column \"a\": \"1e39\" is beyond the largest number of 32 bits");
+  says("a,y\n1,\xFC\n", "2: byte 3 is not UTF-8");
+  says("5.1,3.5\n4,3\n", "1: numbers; a header line");
+  for (const char* hole : {"", "NA", "n/a", "null", "?", "NaN"}) {
+    says(std::string("a,y\n1,x\n2,") + hole + "\n", "3: the target is missing");
+  }
+}
+
+TEST_F(ForestCommand, WordsForMissingAreMissing) {
+  std::string text = "a,y\n1,p\n2,p\n8,q\n9,q\n";
+  for (const char* hole : {"", "NA", "n/a", "null", "?", "NaN"}) {
+    text += std::string(hole) + ",q\n";
+  }
+  Write("t.csv", text);
+  ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
+  ASSERT_EQ(Predict("t.csv", {}), 0) << err_.str();
+}
+
+TEST_F(ForestCommand, ClassesThatAreNumbersMeetWhateverTheirSpelling) {
+  Write("t.csv", "a,y\n1,1.0\n2,1.0\n8,2.50\n9,2.50\n");
+  Write("t.arff", "@relation t\n@attribute a real\n@attribute y real\n@data\n1,1\n9,2.5\n8,?\n");
+  ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
+  ASSERT_EQ(Predict("t.arff", {"--target", "y", "--out", Path("p.csv")}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("accuracy 1 of 2 rows"), std::string::npos) << out_.str();
+}
+
+TEST_F(ForestCommand, SaysWhereFloatsRoundNumbers) {
+  Write("t.csv", "id,y\n16777217,p\n16777219,q\n");
+  ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
+  EXPECT_NE(err_.str().find("column \"id\""), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("2^24"), std::string::npos) << err_.str();
 }
 
 }  // namespace

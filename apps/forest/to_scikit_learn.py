@@ -10,7 +10,8 @@ or, as a command, into a pickle:
 
 Trees are scikit-learn's own Tree objects, with thresholds, children, covers, impurities and sides of
 missing values as in the file; values of inner nodes are the covers' means of their children's.
-Classes are those named in the file, as text. Written for scikit-learn 1.9; needs 1.3 or later.
+Classes and features are those named in the file; a nominal feature's values are the places of its levels in the
+file's "feature_levels". Written for scikit-learn 1.9; needs 1.3 or later.
 """
 
 import json
@@ -83,6 +84,8 @@ def load(path):
     # Rows may have missing values: every node says where they go.
     model.estimators_[0].missing_values_in_feature_mask_ = numpy.ones(features, dtype=bool)
     model.estimator_ = model.estimators_[0]
+    if data.get("feature_names"):  # tables with columns in another order are refused
+        model.feature_names_in_ = numpy.asarray(data["feature_names"], dtype=object)
     if not regression:
         model.classes_, model.n_classes_ = numpy.asarray(names), outputs
     return model

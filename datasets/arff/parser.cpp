@@ -10,8 +10,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "datasets/arff/date.hpp"
+#include "base/csv/number.hpp"
 #include "base/utf8.hpp"
+#include "datasets/arff/date.hpp"
 
 namespace retable::datasets {
 namespace {
@@ -64,25 +65,6 @@ inline const char* ParsePlainNumber(const char* p, double& out) {
   if (digits == 0) return nullptr;
   out = negative ? -value : value;
   return p;
-}
-
-//! Any number std::from_chars knows, with an optional +; values beyond float64 become infinite or
-//! 0.
-std::optional<double> ParseAnyNumber(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (stop != end || error == std::errc::invalid_argument) return {};
-  if (error == std::errc::result_out_of_range) {
-    // Huge or tiny: the exponent's sign tells which, or, without one, where the first digit stands.
-    const auto exponent = text.find_first_of("eE");
-    const bool tiny = exponent != text.npos ? text[exponent + 1] == '-'
-                                            : text.find_first_of("123456789") > text.find('.');
-    const double size = tiny ? 0.0 : std::numeric_limits<double>::infinity();
-    return text[0] == '-' ? -size : size;
-  }
-  return value;
 }
 
 struct TextHash {
@@ -345,7 +327,7 @@ struct ArffParser::State {
     in_data = true;
     std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
     if (options.roles) roles = options.roles(columns);
-    builder.emplace(columns, std::move(roles));
+    builder.emplace(columns, std::move(roles), options.doubles);
   }
 
   // --- Rows ---------------------------------------------------------------------------------
@@ -355,9 +337,11 @@ struct ArffParser::State {
     const Attribute& attribute = attributes[column];
     switch (columns[column].kind) {
       case ColumnKind::kNumeric: {
-        const auto value = ParseAnyNumber(token.text);
-        if (!value) FailValue(column, token, at, "is not a number");
-        return *value;
+        if (const auto value = ParseNumber(token.text)) return *value;
+        FailValue(column, token, at,
+                  ReadNumber(token.text).kind == NumberText::Kind::kBeyond
+                      ? "is beyond the largest number, 1.8e308"
+                      : "is not a number");
       }
       case ColumnKind::kNominal: {
         const int code = attribute.levels->Find(token.text);

@@ -11,8 +11,8 @@
 #include <limits>
 #include <random>
 
-#include "datasets/arff/date.hpp"
 #include "base/utf8.hpp"
+#include "datasets/arff/date.hpp"
 #include "datasets/openml/gzip.hpp"
 
 namespace retable::datasets {
@@ -184,7 +184,7 @@ TEST(Arff, NumbersAreRoundedCorrectly) {
 
 TEST(Arff, ExtremeNumbers) {
   const Frame f = ParseArff(
-      "@relation r\n@attribute a real\n@data\n1e400\n-1e400\n1e-400\n0.5e400\n123456789012345678\n"
+      "@relation r\n@attribute a real\n@data\n1e300\n-1e300\n1e-400\n0.5e300\n123456789012345678\n"
       "9007199254740993\n-0\ninf\nnan\n0.1e1\n1E2\n");
   const float infinity = std::numeric_limits<float>::infinity();
   const auto v = f.columns[0].values;
@@ -198,6 +198,13 @@ TEST(Arff, ExtremeNumbers) {
   EXPECT_EQ(f.columns[0].missing, 1);
   EXPECT_EQ(v[9], 1.0f);
   EXPECT_EQ(v[10], 100.0f);
+  for (const char* beyond : {"1e400", "-1e400", "0.5e400", "'1e999'"}) {
+    ExpectError(std::string("@relation r\n@attribute a real\n@data\n1\n") + beyond + "\n", "5:1: ");
+    EXPECT_NE(Message(std::string("@relation r\n@attribute a real\n@data\n") + beyond + "\n")
+                  .find("is beyond the largest number"),
+              std::string::npos)
+        << beyond;
+  }
   for (const char* bad : {"1.2.3", "--1", "0x10", "1e", "+-1", "1 2", "."}) {
     EXPECT_NE(Message(std::string("@relation r\n@attribute a real\n@data\n") + bad + "\n"),
               "no error")

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -118,12 +119,56 @@ Tree ReadTree(const Json& json, const Forest& forest) {
   return tree;
 }
 
+//! @throws std::invalid_argument where names do not fit the forest, or one occurs twice.
+void CheckNames(const Forest& forest, const ForestNames& names) {
+  const auto differ = [](const std::vector<std::string>& texts) {
+    return std::set<std::string_view>(texts.begin(), texts.end()).size() == texts.size();
+  };
+  Require(names.classes.empty() || names.classes.size() == forest.classes,
+          "\"class_names\" has not one name a class");
+  Require(names.features.empty() || names.features.size() == forest.columns,
+          "\"feature_names\" has not one name a feature");
+  std::vector<std::string> features;
+  for (const TrainedFeature& feature : names.features) features.push_back(feature.name);
+  Require(differ(names.classes), "a class's name occurs twice");
+  Require(differ(features), "a feature's name occurs twice");
+}
+
+void WriteNames(const ForestNames& names, std::ostream& out) {
+  out << ",\"class_names\":" << Json(names.classes).dump();
+  if (names.features.empty()) return;
+  Json features = Json::array(), kinds = Json::array(), levels = Json::array();
+  for (const TrainedFeature& feature : names.features) {
+    features.push_back(feature.name);
+    kinds.push_back(feature.kind);
+    levels.push_back(feature.levels);
+  }
+  out << ",\"feature_names\":" << features.dump() << ",\"feature_kinds\":" << kinds.dump()
+      << ",\"feature_levels\":" << levels.dump();
+}
+
+ForestNames ReadNames(const Json& json) {
+  using Texts = std::vector<std::string>;
+  ForestNames names;
+  names.classes = json.value("class_names", Texts());
+  const auto features = json.value("feature_names", Texts());
+  const auto kinds = json.value("feature_kinds", Texts(features.size(), "numeric"));
+  const auto levels = json.value("feature_levels", std::vector<Texts>(features.size()));
+  Require(kinds.size() == features.size() && levels.size() == features.size(),
+          "\"feature_kinds\" or \"feature_levels\" has not one entry a feature's name");
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    names.features.push_back({features[i], kinds[i], levels[i]});
+  }
+  return names;
+}
+
 }  // namespace
 
-void WriteForestJson(const Forest& forest, std::ostream& out,
-                     const std::vector<std::string>& class_names) {
-  out << R"({"format":"retable-forest","version":1,"features":)" << forest.columns
-      << ",\"class_names\":" << Json(class_names).dump() << ",\"groups\":" << forest.classes
+void WriteForestJson(const Forest& forest, std::ostream& out, const ForestNames& names) {
+  CheckNames(forest, names);
+  out << R"({"format":"retable-forest","version":1,"features":)" << forest.columns;
+  WriteNames(names, out);
+  out << ",\"groups\":" << forest.classes
       << ",\"regression\":" << (forest.regression ? "true" : "false")
       << ",\"value_bits\":" << forest.value_bits << ",\"split\":\"<=\",\"scale\":"
       << Json(1.0 / static_cast<double>(forest.trees.size())).dump() << ",\"trees\":[";
@@ -134,9 +179,14 @@ void WriteForestJson(const Forest& forest, std::ostream& out,
   out << "\n]}\n";
 }
 
-Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_names) {
+Forest ReadForestJson(std::string_view text, ForestNames* names) {
   try {
     const Json json = Json::parse(text);
+    if (json.is_object() && json.contains("learner")) {
+      throw std::invalid_argument(
+          "a model in XGBoost's format, for XGBoost and `retable shap`; for `forest predict`, fit "
+          "--format retable");
+    }
     Require(json.at("format") == "retable-forest", "\"format\" is not \"retable-forest\"");
     Require(json.at("version") == 1, "this program reads version 1");
     Require(json.at("split") == "<=", "\"split\" is not \"<=\"");
@@ -149,9 +199,9 @@ Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_nam
     forest.value_bits = Whole<int>(json.at("value_bits"));
     Require(std::abs(forest.value_bits) <= 1000, "\"value_bits\" is out of range");
     Require(!json.at("trees").empty(), "no trees");
-    if (class_names != nullptr && json.contains("class_names")) {
-      *class_names = json["class_names"].get<std::vector<std::string>>();
-    }
+    const ForestNames called = ReadNames(json);
+    CheckNames(forest, called);
+    if (names != nullptr) *names = called;
     for (const Json& tree : json.at("trees")) {
       forest.trees.push_back(ReadTree(tree, forest));
     }

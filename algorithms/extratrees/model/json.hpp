@@ -7,7 +7,8 @@
 //! children), default_left (missing values), cover (weight), samples, impurity, value (class
 //! fractions of leaves, a target for regression; zeros in branches). "split": "<=" and "scale":
 //! 1 / trees make the sum over trees the soft vote. Doubles are written with 17 digits: nothing is
-//! lost.
+//! lost. "class_names" and, an entry a feature, "feature_names", "feature_kinds" and
+//! "feature_levels" say what the numbers stand for; files of older programs have classes alone.
 
 #include <iosfwd>
 #include <string>
@@ -18,11 +19,25 @@
 
 namespace retable::extratrees {
 
-//! @param class_names what classes 0, 1, ... are called; may be empty.
-void WriteForestJson(const Forest& forest, std::ostream& out,
-                     const std::vector<std::string>& class_names = {});
+//! A column that a forest was trained on.
+struct TrainedFeature {
+  std::string name;
+  std::string kind = "numeric";     //!< "numeric", "nominal", "date" or "string"
+  std::vector<std::string> levels;  //!< what 0, 1, ... stand for, where they stand for texts
+  bool operator==(const TrainedFeature&) const = default;
+};
+
+//! What a forest's numbers are called in the data it was trained on.
+struct ForestNames {
+  std::vector<std::string> classes;      //!< what classes 0, 1, ... are called, where it is known
+  std::vector<TrainedFeature> features;  //!< one a column, with different names, or none
+  bool operator==(const ForestNames&) const = default;
+};
+
+//! @throws std::invalid_argument where `names` do not fit the forest
+void WriteForestJson(const Forest& forest, std::ostream& out, const ForestNames& names = {});
 
 //! @throws std::invalid_argument for text that is no such forest, with what is wrong.
-Forest ReadForestJson(std::string_view text, std::vector<std::string>* class_names = nullptr);
+Forest ReadForestJson(std::string_view text, ForestNames* names = nullptr);
 
 }  // namespace retable::extratrees

@@ -55,6 +55,27 @@ TEST(ForestJson, RefusesDamage) {
   }
 }
 
+TEST(ForestJson, KeepsNames) {
+  const Forest forest = SmallForest();
+  const ForestNames names{{"x,1", "\"y\"", "z\n"}, {{"a \"b\"", "nominal", {"u", "\xC3\xBC"}}}};
+  std::ostringstream out;
+  WriteForestJson(forest, out, names);
+  ForestNames back;
+  EXPECT_TRUE(ReadForestJson(out.str(), &back).trees == forest.trees);
+  EXPECT_EQ(back, names);
+  ReadForestJson(Written(forest), &back);
+  EXPECT_EQ(back, ForestNames());
+  for (const ForestNames& wrong : {ForestNames{{"x", "y"}, {}}, ForestNames{{"x", "x", "y"}, {}},
+                                   ForestNames{{}, {{"a", "numeric", {}}, {"b", "numeric", {}}}}}) {
+    std::ostringstream refused;
+    EXPECT_THROW(WriteForestJson(forest, refused, wrong), std::invalid_argument);
+    EXPECT_EQ(refused.str(), "");
+  }
+  std::string text = out.str();
+  text.replace(text.find("[\"nominal\"]"), 11, "[]");
+  EXPECT_THROW(ReadForestJson(text), std::invalid_argument);
+}
+
 // As the fuzz target does for longer.
 TEST(ForestJson, AnswersMutations) {
   const std::string text = Written(SmallForest());

@@ -6,6 +6,9 @@
 //! Readers take the file's bytes, not a path. Nothing in a file is trusted: lengths, indices and
 //! depths are checked before they are used. All throw std::invalid_argument with what is wrong
 //! where.
+//!
+//! What is read explains rows as its trainer decides them: encode a table's rows by the model's
+//! encodings (EncodeRows in rank_splits.hpp) before they are given to an explainer.
 
 #include <functional>
 #include <string>
@@ -15,6 +18,7 @@
 
 namespace retable::treeshap {
 
+<<<<<<< HEAD
 struct ReadOptions {
   bool all_trees = false;  //!< also those after the best iteration, where training stopped early
   std::function<void(const std::string&)> say =
@@ -26,6 +30,13 @@ struct ReadOptions {
 TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options = {});
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options = {});
 //! Boosted trees and random forests; linear trees and zero_as_missing are refused.
+=======
+//! gbtree and dart boosters; margins (base_score is taken through the objective's link).
+TreeEnsemble ReadXgboostJson(std::string_view text);
+TreeEnsemble ReadXgboostUbj(std::string_view bytes);
+//! Boosted trees and random forests, whose raw scores and contributions are sums; linear trees are
+//! refused, and lists of categories ("pandas_categorical") whose columns cannot be told.
+>>>>>>> lightgbm
 TreeEnsemble ReadLightgbmText(std::string_view text);
 //! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}; see README.md.
 TreeEnsemble ReadForestJson(std::string_view text);

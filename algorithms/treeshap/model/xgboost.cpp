@@ -4,6 +4,7 @@
 
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 
 namespace retable::treeshap {
 
@@ -238,14 +239,14 @@ void ReadCategoryMaps(const Json& trees, TreeEnsemble& model) {
       if (words) {
         bytes += static_cast<char>(Integer(value, "values", -128, 255));
       } else {
-        encoding.categories.add_number(Number(value, "values"));
+        encoding.categories.add({}, Number(value, "values"));
       }
     }
     const auto length = static_cast<double>(bytes.size());
     for (std::size_t i = 0; words && i + 1 < ends; ++i) {
       const auto begin = Integer(columns[f].at("offsets")[i], "offsets", 0, length);
       const auto end = Integer(columns[f].at("offsets")[i + 1], "offsets", begin, length);
-      encoding.categories.add_word(
+      encoding.categories.add(
           {bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
     }
   }

@@ -5,11 +5,15 @@
 
 #include <cmath>
 #include <numeric>
+#include <random>
+#include <string>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
+#include "base/oracle_testing.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -246,6 +250,32 @@ void ExpectOracle(const Data& data, bool regression, bool weighted, const Forest
                     1e-12 * std::max(1.0, oracle.answers[i][c]));
       }
     }
+  }
+}
+
+TEST(OracleForest, TinyTreesOfAnyTargetsAreTheBruteForceSplitters) {
+  std::mt19937_64 random(FreshSeed());
+  const auto below = [&random](int n) { return static_cast<int>(random() % unsigned(n)); };
+  for (OracleClock clock(0.5); clock.more() && !testing::Test::HasFailure();) {
+    const int columns = 1 + below(5);
+    const std::uint64_t seed = random();
+    const auto rows = static_cast<std::size_t>(1 + below(14));
+    Data data = MakeData(rows, static_cast<std::size_t>(columns), 1 + unsigned(below(4)),
+                         1 + unsigned(below(6)), below(2) == 0, seed);
+    data.weights[0] = 1;  // some row has to weigh something
+    const ForestOptions options{.n_trees = 2,
+                                .max_depth = below(4),
+                                .min_samples_split = 2 + below(3),
+                                .min_samples_leaf = 1 + below(3),
+                                .max_features = below(columns + 1),
+                                .min_impurity_decrease = below(3) == 0 ? 1e-3 : 0.0,
+                                .constant_rule = static_cast<ConstantRule>(below(3)),
+                                .seed = random()};
+    SCOPED_TRACE("rows " + testing::PrintToString(data.x) + " of " + std::to_string(columns) +
+                 ", classes " + testing::PrintToString(data.labels) + ", values " +
+                 testing::PrintToString(data.values) + ", weights " +
+                 testing::PrintToString(data.weights) + ", seed " + std::to_string(options.seed));
+    ExpectOracle(data, below(2) == 0, below(2) == 0, options);
   }
 }
 

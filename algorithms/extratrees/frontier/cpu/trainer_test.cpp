@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <random>
 #include <set>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
@@ -9,6 +10,8 @@
 #include "algorithms/extratrees/frontier/steps.hpp"
 #include "algorithms/extratrees/splits/candidates.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
+#include "base/oracle_testing.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -167,7 +170,8 @@ struct Oracle {
   }
 };
 
-void ExpectOracle(const Data& data, const ForestOptions& options) {
+//! The first tree that is not the oracle's, and how; empty where all are.
+std::string Difference(const Data& data, const ForestOptions& options) {
   const auto fitted = FrontierCpu(2).fit(data.matrix(), data.labels, options);
   const Forest& forest = fitted->host();
   std::vector<std::uint32_t> rows(data.labels.size());
@@ -175,9 +179,15 @@ void ExpectOracle(const Data& data, const ForestOptions& options) {
   for (std::uint32_t t = 0; t < forest.trees.size(); ++t) {
     Oracle oracle{data, options, forest.classes, t, {}};
     oracle.Grow(rows, kRootPath, 0);
-    ASSERT_EQ(forest.trees[t].nodes.size(), oracle.out.nodes.size());
-    EXPECT_TRUE(forest.trees[t] == oracle.out) << "tree " << t;
+    if (forest.trees[t] == oracle.out) continue;
+    return "tree " + std::to_string(t) + ": " + std::to_string(forest.trees[t].nodes.size()) +
+           " nodes, the oracle has " + std::to_string(oracle.out.nodes.size());
   }
+  return "";
+}
+
+void ExpectOracle(const Data& data, const ForestOptions& options) {
+  EXPECT_EQ(Difference(data, options), "");
 }
 
 class AllRules : public testing::TestWithParam<ConstantRule> {};
@@ -212,6 +222,49 @@ TEST_P(AllRules, LimitsEqualTheOracles) {
 INSTANTIATE_TEST_SUITE_P(Rules, AllRules,
                          testing::Values(ConstantRule::kScikitLearn, ConstantRule::kGeurts,
                                          ConstantRule::kPublished));
+
+//! The rows of these indices, and no others.
+Data RowsOf(const Data& data, const std::vector<std::uint32_t>& rows) {
+  Data some;
+  some.columns = data.columns;
+  for (const std::uint32_t r : rows) {
+    some.labels.push_back(data.labels[r]);
+    for (std::size_t f = 0; f < data.columns; ++f) {
+      some.values.push_back(data.values[r * data.columns + f]);
+    }
+  }
+  return some;
+}
+
+TEST(OracleForest, TinyTreesAreTheBruteForceSplitters) {
+  std::mt19937_64 random(FreshSeed());
+  const auto below = [&random](int n) { return static_cast<int>(random() % unsigned(n)); };
+  for (OracleClock clock(0.5); clock.more() && !testing::Test::HasFailure();) {
+    const int columns = 1 + below(5);
+    const Data data = MakeData(1 + random() % 14, static_cast<std::size_t>(columns),
+                               1 + unsigned(below(4)), 1 + unsigned(below(6)), random());
+    ForestOptions options{.n_trees = 2,
+                          .max_depth = below(4),
+                          .min_samples_split = 2 + below(3),
+                          .min_samples_leaf = 1 + below(3),
+                          .max_features = below(columns + 1),
+                          .constant_rule = static_cast<ConstantRule>(below(3)),
+                          .seed = random()};
+    if (Difference(data, options).empty()) continue;
+    std::vector<std::uint32_t> rows(data.labels.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    rows = Shrink(rows, [&](const std::vector<std::uint32_t>& some) {
+      return !some.empty() && !Difference(RowsOf(data, some), options).empty();
+    });
+    const Data least = RowsOf(data, rows);
+    ADD_FAILURE() << Difference(least, options) << "; rows " << testing::PrintToString(least.values)
+                  << " of " << columns << ", classes " << testing::PrintToString(least.labels)
+                  << ", seed " << options.seed << ", depth " << options.max_depth << ", split "
+                  << options.min_samples_split << ", leaf " << options.min_samples_leaf
+                  << ", features " << options.max_features << ", rule "
+                  << static_cast<int>(options.constant_rule);
+  }
+}
 
 TEST(Frontier, OneClassIsOneLeaf) {
   const std::vector<float> x = {1, 2, 3};

@@ -21,7 +21,7 @@ namespace retable::extratrees {
 
 //! @return whether the bytes were a forest
 inline bool FuzzForest(std::string_view text) {
-  std::vector<std::string> names;
+  ForestNames names;
   std::ostringstream once, twice;
   try {
     const Forest forest = ReadForestJson(text, &names);

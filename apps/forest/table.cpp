@@ -1,0 +1,289 @@
+#include "apps/forest/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "base/atomic_file.hpp"
+#include "base/csv/number.hpp"
+#include "base/csv/reader.hpp"
+#include "datasets/arff/parser.hpp"
+#include "datasets/registry/catalog.hpp"
+#include "harness/config/suggest.hpp"
+
+namespace retable::experiments::forests {
+namespace {
+
+using extratrees::TrainedFeature;
+
+constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+
+//! The places of the columns in a file.
+struct Columns {
+  std::vector<std::size_t> features;
+  std::optional<std::size_t> target, weights;
+};
+
+std::size_t Find(const std::vector<std::string>& names, const std::string& name,
+                 const std::string& data, const std::string& what) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw std::invalid_argument(data + " has no column \"" + name + "\", " + what +
+                                harness::DidYouMean(name, names));
+  }
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+Columns Choose(const std::vector<std::string>& names, const TableRequest& request, Table& table) {
+  Columns columns;
+  if (!request.weights.empty()) {
+    columns.weights = Find(names, request.weights, table.data, "the weights");
+  }
+  for (const TrainedFeature& feature : request.features) {
+    columns.features.push_back(Find(names, feature.name, table.data, "a feature of the model"));
+  }
+  const auto taken = [&](std::size_t i) {
+    return columns.weights == i ||
+           std::find(columns.features.begin(), columns.features.end(), i) != columns.features.end();
+  };
+  if (!request.target.empty()) {
+    columns.target = Find(names, request.target, table.data, "the target");
+  } else if (request.last_target && !names.empty() && !taken(names.size() - 1)) {
+    columns.target = names.size() - 1;
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (columns.target == i || taken(i)) continue;
+    if (request.features.empty()) {
+      columns.features.push_back(i);
+    } else {
+      table.ignored.push_back(names[i]);
+    }
+  }
+  if (request.count != 0 && columns.features.size() != request.count) {
+    throw std::invalid_argument(table.data + " has " + std::to_string(columns.features.size()) +
+                                " features, the forest " + std::to_string(request.count) +
+                                "; --target and --weights name columns to leave out");
+  }
+  return columns;
+}
+
+//! The codes of a feature's levels, by text and by number.
+class Levels {
+ public:
+  explicit Levels(const TrainedFeature& feature) {
+    for (std::size_t code = 0; code < feature.levels.size(); ++code) {
+      const auto value = static_cast<float>(code);
+      texts_.emplace(feature.levels[code], value);
+      const NumberText number = ReadNumber(feature.levels[code]);
+      if (number.kind == NumberText::Kind::kNumber) numbers_.emplace(number.value, value);
+    }
+  }
+  bool any() const { return !texts_.empty(); }
+  //! The code; NaN for a word for "missing" that is no level.
+  std::optional<float> Code(std::string_view text) const {
+    const auto found = texts_.find(text);
+    if (found != texts_.end()) return found->second;
+    const NumberText number = ReadNumber(text);
+    if (number.kind == NumberText::Kind::kMissing) return kMissing;
+    return number.kind == NumberText::Kind::kNumber ? Code(number.value) : std::nullopt;
+  }
+  std::optional<float> Code(double number) const {
+    if (std::isnan(number)) return kMissing;
+    const auto found = numbers_.find(number);
+    if (found == numbers_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, float, std::less<>> texts_;
+  std::map<double, float> numbers_;
+};
+
+[[noreturn]] void UnknownLevel(const std::string& where, const TrainedFeature& feature,
+                               const std::string& text) {
+  throw std::invalid_argument(
+      where + ": column \"" + feature.name + "\": \"" + text +
+      "\", which the model does not know; drop the row, or make the value missing" +
+      harness::DidYouMean(text, feature.levels));
+}
+
+bool Rounds(double value) {
+  return std::floor(value) == value && static_cast<double>(static_cast<float>(value)) != value;
+}
+
+void ReadCsv(const TableRequest& request, Table& table) {
+  CsvRecords records(table.data);
+  const CsvHeader header(records);
+  const Columns columns = Choose(header.names, request, table);
+  table.features = request.features;
+  std::vector<Levels> levels;
+  for (std::size_t k = 0; k < columns.features.size(); ++k) {
+    if (request.features.empty()) {
+      table.features.push_back({header.names[columns.features[k]], "numeric", {}});
+    }
+    levels.emplace_back(table.features[k]);
+  }
+  std::vector<char> rounded(columns.features.size());
+  CsvRecord record;
+  CsvFields fields;
+  while (records.Next(record)) {
+    header.Split(record, fields);
+    table.lines.push_back(record.line);
+    if (columns.target) {
+      const std::string_view text = fields[*columns.target];
+      table.target.emplace_back(IsMissingWord(text) ? "" : text);
+    }
+    if (columns.weights) {
+      table.weights.push_back(header.Number(record, fields[*columns.weights], *columns.weights));
+    }
+    for (std::size_t k = 0; k < columns.features.size(); ++k) {
+      const std::size_t at = columns.features[k];
+      if (!levels[k].any()) {
+        const double value = header.Number(record, fields[at], at);
+        table.values.push_back(header.Float(record, fields[at], at));
+        rounded[k] = rounded[k] || Rounds(value);
+      } else if (const auto code = levels[k].Code(fields[at])) {
+        table.values.push_back(*code);
+      } else {
+        UnknownLevel(table.data + ":" + std::to_string(record.line), table.features[k],
+                     std::string(fields[at]));
+      }
+    }
+  }
+  table.rows = table.lines.size();
+  for (std::size_t k = 0; k < rounded.size(); ++k) {
+    if (rounded[k]) table.rounded.push_back(table.features[k].name);
+  }
+}
+
+//! Its shortest text: "0.1" where the column has 0.1f.
+std::string NumberName(const datasets::Column& column, std::size_t row) {
+  const double value = column.At(row);
+  if (!column.wide.empty() || std::floor(value) == value) return FormatNumber(value);
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), column.values[row]);
+  return {text.data(), end.ptr};
+}
+
+std::string TargetName(const datasets::Column& column, std::size_t row) {
+  if (std::isnan(column.At(row))) return "";
+  if (column.levels.empty()) return NumberName(column, row);
+  const std::string& level = column.levels.at(static_cast<std::size_t>(column.values[row]));
+  return IsMissingWord(level) ? "" : level;
+}
+
+//! The column's values as the model's feature has them, into column k of the table.
+void Take(const datasets::Column& column, const TrainedFeature& feature, std::size_t k,
+          Table& table) {
+  const std::size_t width = table.features.size();
+  const Levels levels(feature);
+  const auto put = [&](std::size_t row, float value) { table.values[row * width + k] = value; };
+  if ((feature.kind == "date") != (column.kind == datasets::ColumnKind::kDate)) {
+    throw std::invalid_argument(table.data + ": column \"" + column.name + "\" is " +
+                                datasets::KindName(column.kind) + "; in training it was " +
+                                feature.kind);
+  }
+  // What each of the file's codes is to the model.
+  std::vector<std::optional<float>> codes;
+  for (const std::string& level : column.levels) {
+    if (levels.any()) {
+      codes.push_back(levels.Code(level));
+      continue;
+    }
+    const NumberText number = ReadNumber(level);
+    if (number.kind == NumberText::Kind::kWord || number.kind == NumberText::Kind::kBeyond) {
+      throw std::invalid_argument(table.data + ": column \"" + column.name + "\" has the level \"" +
+                                  level + "\"; it held numbers in training");
+    }
+    codes.emplace_back(static_cast<float>(number.value));
+  }
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    const float value = column.values[row];
+    if (std::isnan(value) || (!levels.any() && column.levels.empty())) {
+      put(row, value);
+      continue;
+    }
+    const auto code = column.levels.empty() ? levels.Code(column.At(row))
+                                            : codes[static_cast<std::size_t>(value)];
+    if (!code) {
+      UnknownLevel(table.Where(row), feature,
+                   column.levels.empty() ? NumberName(column, row)
+                                         : column.levels[static_cast<std::size_t>(value)]);
+    }
+    put(row, *code);
+  }
+}
+
+void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table& table) {
+  std::vector<const datasets::Column*> all;
+  for (const datasets::Column& column : frame.columns) all.push_back(&column);
+  if (frame.target) all.push_back(&*frame.target);
+  std::vector<std::string> names;
+  for (const datasets::Column* column : all) names.push_back(column->name);
+  const Columns columns = Choose(names, request, table);
+  table.rows = static_cast<std::size_t>(frame.rows);
+  table.features = request.features;
+  for (const std::size_t at : columns.features) {
+    const datasets::Column& column = *all[at];
+    if (request.features.empty()) {
+      table.features.push_back({column.name, datasets::KindName(column.kind), column.levels});
+    }
+    const auto& wide = column.wide;
+    if (std::any_of(wide.begin(), wide.end(), Rounds)) table.rounded.push_back(column.name);
+  }
+  table.values.resize(table.rows * table.features.size());
+  for (std::size_t k = 0; k < columns.features.size(); ++k) {
+    Take(*all[columns.features[k]], table.features[k], k, table);
+  }
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    if (columns.target) table.target.push_back(TargetName(*all[*columns.target], row));
+    if (columns.weights) table.weights.push_back(all[*columns.weights]->At(row));
+  }
+}
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+std::string Table::Where(std::size_t row) const {
+  return lines.empty() ? data + ": row " + std::to_string(row + 1)
+                       : data + ":" + std::to_string(lines[row]);
+}
+
+bool IsCatalogued(const std::string& data) {
+  return !EndsWith(data, ".arff") && !EndsWith(data, ".csv");
+}
+
+Table ReadTable(const std::string& data, const TableRequest& request) {
+  Table table;
+  table.data = data;
+  if (EndsWith(data, ".csv")) {
+    ReadCsv(request, table);
+  } else if (EndsWith(data, ".arff")) {
+    datasets::ArffOptions options;
+    options.file = data;
+    FromFrame(datasets::ParseArff(ReadWhole(data), options), request, table);
+  } else if (std::filesystem::exists(data)) {
+    throw std::invalid_argument(data + " is neither an .arff nor a .csv file");
+  } else {
+    datasets::Catalog().Resolve(data);
+    FromFrame(datasets::Catalog().Load(data), request, table);
+  }
+  return table;
+}
+
+bool SameClass(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto left = ParseNumber(a), right = ParseNumber(b);
+  return left && right && *left == *right;
+}
+
+}  // namespace retable::experiments::forests
