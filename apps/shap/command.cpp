@@ -38,6 +38,7 @@ struct Arguments {
   std::string index = "shapley";
   std::vector<std::string> ignore;
   bool interactions = false;
+  bool all_trees = false;
   std::int64_t top_k = 0;
   std::int64_t order = 0;
   std::int64_t threads = 0;
@@ -49,10 +50,10 @@ struct Arguments {
 constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostChunkRows = 1 << 16;
 
-TreeEnsemble LoadModelFile(const std::string& path) {
+TreeEnsemble LoadModelFile(const std::string& path, const ReadOptions& options) {
   const std::string bytes = ReadWhole(path);
   try {
-    return ReadModel(bytes);
+    return ReadModel(bytes, options);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(path + ": " + error.what());
   }
@@ -141,6 +142,7 @@ struct Job {
   std::size_t per_row = 1;  // values a row
   std::string header;
   Explain explain;
+  std::vector<std::string> notes;  // for the user
 };
 
 using MethodInfo = Method<TreeExplainer>;
@@ -315,12 +317,13 @@ Chunk ReadChunk(RowStream& stream, std::size_t rows) {
   return chunk;
 }
 
-std::vector<float> ReadBackground(const Arguments& a, const WantedColumns& wanted) {
-  RowStream stream(a.background, wanted, static_cast<int>(a.threads));
+std::vector<float> ReadBackground(const Arguments& a, Job& job) {
+  RowStream stream(a.background, job.model, a.ignore, static_cast<int>(a.threads));
   std::vector<float> values;
   while (stream.Read(kMostChunkRows, values) > 0) {
   }
   if (values.empty()) throw std::invalid_argument(a.background + " has no rows");
+  job.notes = stream.notes();
   return values;
 }
 
@@ -337,7 +340,7 @@ void PlanExplainer(const Arguments& a, Job& job) {
   job.explainer->prepare(job.model);
   if (interventional) {
     const auto features = static_cast<std::size_t>(job.model.features);
-    job.background = ReadBackground(a, {features, job.model.feature_names, a.ignore});
+    job.background = ReadBackground(a, job);
     job.explainer->set_background({job.background, job.background.size() / features, features});
   }
   if (a.interactions) {
@@ -347,22 +350,17 @@ void PlanExplainer(const Arguments& a, Job& job) {
   }
 }
 
-// Makes the job. It must not move: its explainer refers to its model.
-std::unique_ptr<Job> Plan(const Arguments& a, TreeEnsemble model,
-                          const std::vector<std::string>& names) {
-  auto job = std::make_unique<Job>();
-  job->model = std::move(model);
-  for (const std::string& name : names) job->columns.push_back(harness::CsvField(name));
+void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
+  for (const std::string& name : names) job.columns.push_back(harness::CsvField(name));
   if (a.top_k > 0) {
     RequireProcessor(a, "--top-k");
-    TopJob(a, *job);
+    TopJob(a, job);
   } else if (a.order > 0) {
     RequireProcessor(a, "--order");
-    OrderJob(a, *job);
+    OrderJob(a, job);
   } else {
-    PlanExplainer(a, *job);
+    PlanExplainer(a, job);
   }
-  return job;
 }
 
 // Reads a chunk while the one before is explained and written. Returns the rows.
@@ -389,28 +387,35 @@ std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows
 }
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
-  TreeEnsemble model = LoadModelFile(a.model);
-  const auto features = static_cast<std::size_t>(model.features);
-  RowStream stream(a.data, {features, model.feature_names, a.ignore}, static_cast<int>(a.threads));
-  const auto job = Plan(a, std::move(model), stream.names());
+  const auto say = [&](const std::string& what) {
+    err << "retable shap: " << a.model << ": " << what
+        << "
+           ";
+  };
+  // Does not move: explainer and stream refer to its model.
+  Job job{.model = LoadModelFile(a.model, {.all_trees = a.all_trees, .say = say})};
+  RowStream stream(a.data, job.model, a.ignore, static_cast<int>(a.threads));
+  Plan(a, stream.names(), job);
   Sink sink(a.out, out);
-  sink.Write(job->header);
+  sink.Write(job.header);
   const std::size_t batch_rows =
       a.chunk_rows > 0 ? static_cast<std::size_t>(a.chunk_rows)
-                       : std::clamp<std::size_t>(kChunkBytes / 8 / job->per_row, 1, kMostChunkRows);
+                       : std::clamp<std::size_t>(kChunkBytes / 8 / job.per_row, 1, kMostChunkRows);
   std::size_t rows = 0;
   double seconds = 0;
   {
     Bar bar(err);
-    rows = ExplainAll(*job, stream, batch_rows, sink, bar);
+    rows = ExplainAll(job, stream, batch_rows, sink, bar);
     seconds = bar.Seconds();
   }
   sink.Commit();
-  const bool changed = job->explainer != nullptr && !job->explainer->why().empty();
-  if (changed) err << "retable shap: on the processor: " << job->explainer->why() << "\n";
+  for (std::string& note : stream.notes()) job.notes.push_back(std::move(note));
+  for (const std::string& note : job.notes) err << "retable shap: note: " << note << "\n";
+  const bool changed = job.explainer != nullptr && !job.explainer->why().empty();
+  if (changed) err << "retable shap: on the processor: " << job.explainer->why() << "\n";
   if (!a.out.empty()) {
     out << fmt::format("{} rows explained in {} by {} ({}), written to {}\n", rows,
-                       harness::DurationText(seconds), job->method, changed ? "cpu" : job->device,
+                       harness::DurationText(seconds), job.method, changed ? "cpu" : job.device,
                        a.out);
   }
   return 0;
@@ -424,6 +429,8 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_option("--out", a.out, "CSV; default: standard output");
   app.add_option("--ignore", a.ignore, "columns of the data to leave out, as the target")
       ->delimiter(',');
+  app.add_flag("--all-trees", a.all_trees,
+               "all trees of a model whose training stopped early, not those that predict uses");
   auto* pairs = app.add_flag("--interactions", a.interactions, "all pairs that are not zero");
   auto* top = app.add_option("--top-k", a.top_k, "the K strongest pairs of each row alone")
                   ->check(CLI::Range(1, 1000000000));

@@ -300,7 +300,7 @@ TEST_F(ShapCommand, TakesMissingAndInfiniteValues) {
 }
 
 TEST_F(ShapCommand, NamesWhatIsWrongWithTheRows) {
-  Refuses(Explain("forest.json", "nowhere.csv"), {"cannot read", "nowhere.csv"});
+  Refuses(Explain("forest.json", "nowhere.csv"), {"nowhere.csv", "No such file"});
   Write("rows.txt", "1 2");
   Refuses(Explain("forest.json", "rows.txt"), {"rows.txt", ".csv"});
   Write("empty.csv", "");

@@ -1,23 +1,25 @@
 #include "apps/shap/row_stream.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
+#include <cmath>
 #include <exception>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <stdexcept>
-#include <system_error>
 
+#include "base/csv/number.hpp"
 #include "base/parallel.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
-#include "harness/report/csv.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
+
+using retable::treeshap::FeatureEncoding;
+using retable::treeshap::TreeEnsemble;
 
 bool Contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -34,164 +36,105 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Whether the line opens a quote, or closes one that is open: the record goes on in the next.
-bool TurnsQuote(std::string_view line) {
-  return std::count(line.begin(), line.end(), '"') % 2 == 1;
-}
-
-std::vector<std::string> SplitQuoted(std::string_view record) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < record.size(); ++i) {
-    const char c = record[i];
-    if (quoted && c == '"' && i + 1 < record.size() && record[i + 1] == '"') {
-      fields.back() += record[++i];
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
-  }
-  return fields;
-}
-
-// The fields of a record, and the text of those that had quotes.
-struct Fields {
-  std::vector<std::string_view> values;
-  std::vector<std::string> unquoted;
-
-  void Split(std::string_view record) {
-    values.clear();
-    if (record.find('"') != std::string_view::npos) {
-      unquoted = SplitQuoted(record);
-      values.assign(unquoted.begin(), unquoted.end());
-      return;
-    }
-    for (std::size_t at = 0; at <= record.size();) {
-      const std::size_t end = std::min(record.find(',', at), record.size());
-      values.push_back(record.substr(at, end - at));
-      at = end + 1;
-    }
-  }
-};
-
-// The field's number, NaN where it is missing, nothing where it is a word.
-std::optional<float> FieldValue(std::string_view field) {
-  constexpr std::array<std::string_view, 5> missing = {"", "?", "na", "nan", "null"};
-  const std::string_view text = Trim(field);
-  if (const auto number = harness::ParseNumber(text)) return static_cast<float>(*number);
-  const std::string lower = Lower(std::string(text));
-  if (std::find(missing.begin(), missing.end(), lower) != missing.end()) {
-    return std::numeric_limits<float>::quiet_NaN();
-  }
-  return {};
-}
-
-// Whether the line is data rather than names: numbers, but not those that count columns, as tables
-// without names are often headed.
-bool AllNumbers(const std::vector<std::string>& fields) {
-  bool counts = true;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const auto number = harness::ParseNumber(fields[i]);
-    if (!number) return false;
-    const auto index = static_cast<double>(i);
-    counts = counts && (*number == index || *number == index + 1);
-  }
-  return !counts;
-}
-
 std::string Nearest(const std::string& name, const std::vector<std::string>& columns) {
   const auto near = datasets::NearestNames(name, columns, 1);
   return near.empty() ? "" : "; the nearest is \"" + near.front() + "\"";
 }
 
-}  // namespace
-
-RowStream::RowStream(const std::string& path, WantedColumns wanted, int threads)
-    : path_(path), threads_(threads), wanted_(std::move(wanted)), file_(path, std::ios::binary) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (!file_ && !error) error = std::error_code(errno, std::generic_category());
-  if (error) throw std::invalid_argument("cannot read " + path + ": " + error.message());
-  bytes_ = static_cast<std::int64_t>(size);
-  if (file_.peek() == 0x1f) {  // the first byte of a gzip file
-    throw std::invalid_argument(path + " is compressed; unpack it first, as by gunzip");
-  }
+bool IsArff(const std::string& path) {
   const std::string end = Lower(std::filesystem::path(path).extension().string());
-  if (end == ".arff") {
-    OpenArff();
-  } else if (end == ".csv") {
-    OpenCsv();
-  } else {
+  if (end != ".arff" && end != ".csv") {
     throw std::invalid_argument(path + " is neither .csv nor .arff");
   }
+  return end == ".arff";
 }
 
-double RowStream::done() const {
-  return bytes_ == 0 ? 1 : static_cast<double>(read_) / static_cast<double>(bytes_);
+// The ARFF parser has its own rules for quotes and bytes.
+CsvDialect DialectOf(bool arff) {
+  return arff ? CsvDialect{.quotes = false, .blank_lines = true, .utf8 = false} : CsvDialect{};
 }
 
-bool RowStream::NextLine(std::string& line) {
-  if (!std::getline(file_, line)) {
-    if (file_.bad()) throw std::runtime_error(path_ + ": reading failed");
-    return false;
+}  // namespace
+
+RowStream::RowStream(const std::string& path, const TreeEnsemble& model,
+                     const std::vector<std::string>& ignore, int threads)
+    : path_(path),
+      threads_(threads),
+      model_(model),
+      arff_(IsArff(path)),
+      records_(path, DialectOf(arff_)) {
+  arff_ ? OpenArff(ignore) : OpenCsv(ignore);
+}
+
+std::size_t RowStream::Column(const std::vector<std::string>& columns,
+                              const std::string& feature) const {
+  auto at = std::find(columns.begin(), columns.end(), feature);
+  if (at == columns.end() && model_.names_without_spaces) {
+    at = std::find_if(columns.begin(), columns.end(), [&](std::string name) {
+      std::replace(name.begin(), name.end(), ' ', '_');
+      return name == feature;
+    });
   }
-  read_ = std::min(bytes_, read_ + static_cast<std::int64_t>(line.size()) + 1);
-  if (++line_ == 1 && line.rfind("\xEF\xBB\xBF", 0) == 0) line.erase(0, 3);
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  return true;
+  if (at == columns.end()) {
+    throw std::invalid_argument(path_ + " has no column \"" + feature +
+                                "\", a feature of the model" + Nearest(feature, columns));
+  }
+  return static_cast<std::size_t>(at - columns.begin());
 }
 
-void RowStream::Match(const std::vector<std::string>& columns) {
-  file_columns_ = columns.size();
-  for (const std::string& name : wanted_.ignore) {
+void RowStream::Match(const std::vector<std::string>& columns,
+                      const std::vector<std::string>& ignore) {
+  for (const std::string& name : ignore) {
     if (!Contains(columns, name)) {
       throw std::invalid_argument(path_ + " has no column \"" + name + "\" to leave out" +
                                   Nearest(name, columns));
     }
   }
-  const bool by_name = !wanted_.names.empty();
-  for (std::size_t i = 0; i < columns.size() && !by_name; ++i) {
-    if (Contains(wanted_.ignore, columns[i])) continue;
-    order_.push_back(i);
-    names_.push_back(columns[i]);
-  }
-  for (const std::string& name : wanted_.names) {
-    const auto at = std::find(columns.begin(), columns.end(), name);
-    if (at == columns.end()) {
-      throw std::invalid_argument(path_ + " has no column \"" + name +
-                                  "\", a feature of the model" + Nearest(name, columns));
+  for (const std::string& feature : model_.feature_names) {
+    order_.push_back(Column(columns, feature));
+    names_.push_back(feature);
+    if (Contains(ignore, columns[order_.back()])) {
+      throw std::invalid_argument("--ignore " + columns[order_.back()] +
+                                  ": the model needs this column, a feature of it");
     }
-    order_.push_back(static_cast<std::size_t>(at - columns.begin()));
-    names_.push_back(name);
   }
-  if (order_.size() != wanted_.count) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (Contains(ignore, columns[i])) continue;
+    if (model_.feature_names.empty()) {
+      order_.push_back(i);
+      names_.push_back(columns[i]);
+    } else if (std::find(order_.begin(), order_.end(), i) == order_.end()) {
+      unused_.push_back(columns[i]);
+    }
+  }
+  if (order_.size() != static_cast<std::size_t>(model_.features)) {
     throw std::invalid_argument(path_ + " has " + std::to_string(order_.size()) +
-                                " columns, the model " + std::to_string(wanted_.count) +
+                                " columns, the model " + std::to_string(model_.features) +
                                 " features; --ignore NAME leaves out a column such as the target");
   }
+  encodings_.resize(order_.size());
+  for (const auto& [feature, encoding] : model_.encodings) {
+    encodings_.at(static_cast<std::size_t>(feature)) = &encoding;
+  }
 }
 
-void RowStream::OpenCsv() {
-  std::string line;
-  if (!NextLine(line)) throw std::invalid_argument(path_ + ":1: empty; a header line is needed");
+void RowStream::OpenCsv(const std::vector<std::string>& ignore) {
+  header_ = CsvHeader(records_);
   std::vector<std::string> columns;
-  for (const std::string& name : SplitQuoted(line)) columns.emplace_back(Trim(name));
-  if (AllNumbers(columns)) {
-    throw std::invalid_argument(path_ + ":1: numbers; a header line with names is needed");
-  }
-  Match(columns);
+  for (const std::string& name : header_.names) columns.emplace_back(Trim(name));
+  Match(columns, ignore);
 }
 
-void RowStream::OpenArff() {
-  std::string line;
-  while (NextLine(line)) {
-    arff_header_ += line + "\n";
-    if (Lower(std::string(Trim(line))).rfind("@data", 0) == 0) break;
+void RowStream::OpenArff(const std::vector<std::string>& ignore) {
+  CsvRecord line;
+  while (records_.Next(line)) {
+    if (line.text.starts_with("\x1F\x8B")) {
+      throw std::invalid_argument(path_ + " is compressed; unpack it first, as by gunzip");
+    }
+    arff_header_.append(line.text).append("\n");
+    header_lines_ = line.line;
+    if (Lower(std::string(Trim(line.text))).starts_with("@data")) break;
   }
-  header_lines_ = line_;
   std::vector<std::string> columns;
   datasets::ArffOptions options;
   options.file = path_;
@@ -200,10 +143,11 @@ void RowStream::OpenArff() {
     return std::vector<datasets::ColumnRole>(infos.size(), datasets::ColumnRole::kFeature);
   };
   const datasets::Frame frame = datasets::ParseArff(arff_header_, options);
-  Match(columns);
-  for (const std::size_t i : order_) {
-    if (frame.columns[i].kind == datasets::ColumnKind::kString) {
-      throw std::invalid_argument(path_ + ": column \"" + columns[i] +
+  Match(columns, ignore);
+  for (std::size_t f = 0; f < order_.size(); ++f) {
+    if (HasCategories(f)) continue;
+    if (frame.columns[order_[f]].kind == datasets::ColumnKind::kString) {
+      throw std::invalid_argument(path_ + ": column \"" + names_[f] +
                                   "\" is text, which no tree splits; leave it out with --ignore");
     }
   }
@@ -211,108 +155,145 @@ void RowStream::OpenArff() {
 
 std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
   constexpr std::size_t least = 512;  // fewer records than this are no task
-  struct ParsedBlock {
-    std::vector<float> values;
-    std::size_t rows = 0;
-    std::exception_ptr error;
-  };
   std::size_t rows = 0;
+  CsvBlock read;
   while (rows == 0) {  // ARFF lines may be comments alone
-    const std::vector<Record> records = NextRecords(count);
-    if (records.empty()) return 0;
-    std::vector<ParsedBlock> blocks(std::clamp<std::size_t>(records.size() / least, 1, 64));
+    if (!records_.Next(read, count)) return 0;
+    const Records records(read.records);
+    std::vector<Rows> blocks(std::clamp<std::size_t>(records.size() / least, 1, 64));
+    std::vector<std::exception_ptr> errors(blocks.size());
     ParallelFor(blocks.size(), threads_, [&](std::size_t p) {
       const std::size_t first = records.size() * p / blocks.size();
       const std::size_t last = records.size() * (p + 1) / blocks.size();
-      const Records block = Records(records).subspan(first, last - first);
-      std::vector<float>& to = blocks[p].values;
+      const Records part = records.subspan(first, last - first);
       try {
-        blocks[p].rows = arff_header_.empty() ? ParseCsv(block, to) : ParseArff(block, to);
+        arff_ ? ParseArff(part, blocks[p]) : ParseCsv(part, blocks[p]);
       } catch (...) {
-        blocks[p].error = std::current_exception();
+        errors[p] = std::current_exception();
       }
     });
-    for (const ParsedBlock& block : blocks) {
-      if (block.error) std::rethrow_exception(block.error);  // the first line that is wrong
-      values.insert(values.end(), block.values.begin(), block.values.end());
-      rows += block.rows;
+    for (std::size_t p = 0; p < blocks.size(); ++p) {
+      if (errors[p]) std::rethrow_exception(errors[p]);  // the first line that is wrong
+      values.insert(values.end(), blocks[p].values.begin(), blocks[p].values.end());
+      rows += blocks[p].count;
+      for (auto& [feature, strange] : blocks[p].strange) {
+        const std::size_t before = strange_[feature].count;
+        if (before == 0) strange_[feature] = strange;
+        strange_[feature].count = before + strange.count;
+      }
     }
   }
   return rows;
 }
 
-std::vector<RowStream::Record> RowStream::NextRecords(std::size_t count) {
-  const bool csv = arff_header_.empty();
-  std::vector<Record> records;
-  Record record;
-  while (records.size() < count && NextLine(record.text)) {
-    record.line = line_;
-    if (csv && Trim(record.text).empty()) continue;
-    if (csv && TurnsQuote(record.text)) FinishQuote(record);
-    records.push_back(std::move(record));
-    record.text.clear();
+float RowStream::Number(double value, std::size_t f, std::int64_t line, Rows& rows) const {
+  const FeatureEncoding* encoding = encodings_[f];
+  if (encoding == nullptr) return static_cast<float>(value);
+  if (encoding->largest_category >= 0 && !std::isnan(value)) {
+    const bool code =
+        value >= 0 && value <= encoding->largest_category && value == std::floor(value);
+    if (!code && rows.strange[f].count++ == 0) {
+      rows.strange[f] = {1, fmt::format("{}", value), line};
+    }
   }
-  return records;
+  return encoding->encode(value);
 }
 
-void RowStream::FinishQuote(Record& record) {
-  std::string more;
-  do {
-    if (!NextLine(more)) {
-      throw std::invalid_argument(path_ + ":" + std::to_string(record.line) +
-                                  ": a quote stays open");
-    }
-    record.text.append("\n").append(more);
-  } while (!TurnsQuote(more));
+float RowStream::Category(std::string_view text, std::size_t f, std::int64_t line,
+                          Rows& rows) const {
+  const FeatureEncoding& encoding = *encodings_[f];
+  auto code = encoding.categories.code(text);
+  if (!code) code = encoding.categories.code(Trim(text));
+  if (!code) {
+    const NumberText number = ReadNumber(text);
+    if (number.kind == NumberText::Kind::kMissing) return encoding.encode(number.value);
+    if (number.kind == NumberText::Kind::kNumber) code = encoding.categories.code(number.value);
+  }
+  if (code) return encoding.encode(*code);
+  if (encoding.refuses_unknown) {
+    throw CsvError(path_, line,
+                   "column \"" + names_[f] + "\": \"" + std::string(text) +
+                       "\" is no category of the model, which knows " +
+                       encoding.categories.summary() +
+                       "; correct it, or leave the field empty: missing");
+  }
+  if (rows.strange[f].count++ == 0) rows.strange[f] = {1, std::string(text), line};
+  return encoding.encode(std::numeric_limits<double>::quiet_NaN());
 }
 
-std::size_t RowStream::ParseCsv(Records records, std::vector<float>& values) const {
-  values.reserve(records.size() * order_.size());
-  Fields fields;
-  for (const Record& record : records) {
-    const auto where = [&] { return path_ + ":" + std::to_string(record.line) + ": "; };
-    fields.Split(record.text);
-    if (fields.values.size() != file_columns_) {
-      throw std::invalid_argument(where() + std::to_string(fields.values.size()) +
-                                  " fields where the header has " + std::to_string(file_columns_));
-    }
+void RowStream::ParseCsv(Records records, Rows& rows) const {
+  rows.values.reserve(records.size() * order_.size());
+  CsvFields fields;
+  for (const CsvRecord& record : records) {
+    header_.Split(record, fields);
     for (std::size_t f = 0; f < order_.size(); ++f) {
-      const std::string_view field = fields.values[order_[f]];
-      const auto value = FieldValue(field);
-      if (!value) {
-        throw std::invalid_argument(where() + "column \"" + names_[f] + "\": \"" +
-                                    std::string(field) +
-                                    "\" is no number; code categories as the model was trained on");
-      }
-      values.push_back(*value);
+      const std::string_view field = fields[order_[f]];
+      rows.values.push_back(HasCategories(f) ? Category(field, f, record.line, rows)
+                                             : Number(header_.Number(record, field, order_[f]), f,
+                                                      record.line, rows));
     }
   }
-  return records.size();
+  rows.count = records.size();
 }
 
 // The parser is given the header again before each block: levels keep their codes.
-std::size_t RowStream::ParseArff(Records records, std::vector<float>& values) const {
+void RowStream::ParseArff(Records records, Rows& rows) const {
   std::string text = arff_header_;
-  for (const Record& record : records) text.append(record.text).append("\n");
+  for (const CsvRecord& record : records) text.append(record.text).append("\n");
   datasets::ArffOptions options;
   options.file = path_;
+  options.doubles = true;
   datasets::Frame frame;
+  const std::int64_t line = records.front().line;
   try {
     frame = datasets::ParseArff(text, options);
   } catch (const datasets::ParseError& error) {
     if (error.line <= header_lines_) throw;
     const std::string message = error.what();
     const auto at = message.find(": ");
-    throw datasets::ParseError(path_, error.line - header_lines_ + records.front().line - 1,
-                               error.column,
+    throw datasets::ParseError(path_, error.line - header_lines_ + line - 1, error.column,
                                at == std::string::npos ? message : message.substr(at + 2));
   }
-  const auto rows = static_cast<std::size_t>(frame.rows);
-  values.reserve(rows * order_.size());
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (const std::size_t i : order_) values.push_back(frame.columns[i].values[r]);
+  rows.count = static_cast<std::size_t>(frame.rows);
+  rows.values.reserve(rows.count * order_.size());
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    for (std::size_t f = 0; f < order_.size(); ++f) {
+      const datasets::Column& column = frame.columns[order_[f]];
+      const double value = column.At(r);
+      if (!HasCategories(f) || std::isnan(value)) {
+        rows.values.push_back(Number(value, f, line, rows));
+      } else {
+        rows.values.push_back(Category(column.levels.empty()
+                                           ? FormatNumber(value)
+                                           : column.levels.at(static_cast<std::size_t>(value)),
+                                       f, line, rows));
+      }
+    }
   }
-  return rows;
+}
+
+std::vector<std::string> RowStream::notes() const {
+  std::vector<std::string> notes;
+  if (!unused_.empty()) {
+    notes.push_back(fmt::format("{}: columns that the model does not know are left out: {}", path_,
+                                fmt::join(unused_, ", ")));
+  }
+  for (const auto& [f, strange] : strange_) {
+    const FeatureEncoding& encoding = *encodings_[f];
+    const std::string where =
+        fmt::format("{}: column \"{}\": {} values, the first \"{}\" at line {}{}, are ", path_,
+                    names_[f], strange.count, strange.text, strange.line, arff_ ? " or below" : "");
+    if (!encoding.categories.empty()) {
+      notes.push_back(where + "no category of the model, which knows " +
+                      encoding.categories.summary() + "; they count as missing");
+    } else {
+      notes.push_back(where +
+                      fmt::format("no category code that the model names (0 to {}); where it was "
+                                  "trained on a table's categories, write their codes",
+                                  encoding.largest_category));
+    }
+  }
+  return notes;
 }
 
 }  // namespace retable::experiments::treeshap

@@ -1,33 +1,34 @@
 #pragma once
 //! @file
-//! Rows of a CSV or ARFF file, a chunk at a time, in the order of a model's features: so that a
-//! file larger than memory can be explained.
+//! Rows of a CSV or ARFF file, a chunk at a time, as a model's rows: so that a file larger than
+//! memory can be explained.
 //!
 //! Columns go by name where the model knows its features' names (others in the file are left out),
-//! else by position. Empty fields, "?", "NA" and "NaN" are missing. Only one chunk is in memory.
-//! One thread reads lines; all threads parse them.
+//! else by position. Values become what the model's trainer would have made of them: categories by
+//! the model's own list, numbers as doubles until the model's encoding makes floats of them
+//! (model/feature_encoding.hpp). Only one chunk is in memory. One thread reads records; all threads
+//! parse them.
 
 #include <cstdint>
-#include <fstream>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace retable::experiments::treeshap {
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
+#include "base/csv/reader.hpp"
 
-//! The columns that a model needs of a file.
-struct WantedColumns {
-  std::size_t count = 0;            //!< features
-  std::vector<std::string> names;   //!< feature names, or none
-  std::vector<std::string> ignore;  //!< columns of the file to leave out, as the target
-};
+namespace retable::experiments::treeshap {
 
 class RowStream {
  public:
   //! Opens a .csv (with a header line) or .arff file.
-  //! @param threads that read; 0: all
-  //! @throws std::invalid_argument naming the file and what is missing or too many
-  RowStream(const std::string& path, WantedColumns wanted, int threads = 0);
+  //! @param model must outlive the stream
+  //! @param ignore columns of the file to leave out, as the target
+  //! @param threads that parse; 0: all
+  //! @throws std::invalid_argument or CsvError naming the file and what is missing or too many
+  RowStream(const std::string& path, const retable::treeshap::TreeEnsemble& model,
+            const std::vector<std::string>& ignore, int threads = 0);
 
   //! The features' names: the model's, or the file's.
   const std::vector<std::string>& names() const { return names_; }
@@ -35,36 +36,51 @@ class RowStream {
   //! @throws std::runtime_error or std::invalid_argument naming file and line
   std::size_t Read(std::size_t count, std::vector<float>& values);
   //! Fraction of the file read so far, in [0, 1].
-  double done() const;
+  double done() const { return records_.done(); }
+  //! What the user should know of the values read so far, a sentence each.
+  std::vector<std::string> notes() const;
 
  private:
-  void OpenCsv();
-  void OpenArff();
-  void Match(const std::vector<std::string>& columns);
-  bool NextLine(std::string& line);
-  // A record as it stands in the file, and the line it begins on.
-  struct Record {
+  // Values of a column that are no categories of the model, and the first of them.
+  struct Strange {
+    std::size_t count = 0;
     std::string text;
     std::int64_t line = 0;
   };
-  using Records = std::span<const Record>;
-  std::vector<Record> NextRecords(std::size_t count);
-  void FinishQuote(Record& record);
-  // Parse records and append their values; return the number of rows.
-  std::size_t ParseCsv(Records records, std::vector<float>& values) const;
-  std::size_t ParseArff(Records records, std::vector<float>& values) const;
+  // The rows of some records.
+  struct Rows {
+    std::vector<float> values;
+    std::size_t count = 0;
+    std::map<std::size_t, Strange> strange;  // by feature
+  };
+  using Records = std::span<const CsvRecord>;
+
+  void OpenCsv(const std::vector<std::string>& ignore);
+  void OpenArff(const std::vector<std::string>& ignore);
+  void Match(const std::vector<std::string>& columns, const std::vector<std::string>& ignore);
+  std::size_t Column(const std::vector<std::string>& columns, const std::string& feature) const;
+  // Parse records and append their rows.
+  void ParseCsv(Records records, Rows& rows) const;
+  void ParseArff(Records records, Rows& rows) const;
+  // A value of feature f as the model's; `line` for messages.
+  float Number(double value, std::size_t f, std::int64_t line, Rows& rows) const;
+  float Category(std::string_view text, std::size_t f, std::int64_t line, Rows& rows) const;
+  bool HasCategories(std::size_t f) const {
+    return encodings_[f] != nullptr && !encodings_[f]->categories.empty();
+  }
 
   std::string path_;
   int threads_;
-  WantedColumns wanted_;
-  std::ifstream file_;
-  std::int64_t bytes_ = 0, read_ = 0;
-  std::int64_t line_ = 0;    // lines read
-  std::string arff_header_;  // through @data; empty: CSV
+  const retable::treeshap::TreeEnsemble& model_;
+  bool arff_;
+  CsvRecords records_;
+  CsvHeader header_;         // of a CSV file
+  std::string arff_header_;  // through @data
   std::int64_t header_lines_ = 0;
-  std::size_t file_columns_ = 0;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, unused_;
   std::vector<std::size_t> order_;  // the file's column of each feature
+  std::vector<const retable::treeshap::FeatureEncoding*> encodings_;  // null: by rounding
+  std::map<std::size_t, Strange> strange_;
 };
 
 }  // namespace retable::experiments::treeshap

@@ -327,7 +327,7 @@ struct ArffParser::State {
     in_data = true;
     std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
     if (options.roles) roles = options.roles(columns);
-    builder.emplace(columns, std::move(roles));
+    builder.emplace(columns, std::move(roles), options.doubles);
   }
 
   // --- Rows ---------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ struct ArffOptions {
   //! A hostile file of a few bytes may announce billions of values: more cells than this is an
   //! error.
   std::int64_t max_cells = std::int64_t{1} << 31;
+  bool doubles = false;  //!< Column::wide has all numbers that float32 would round, decimals too
   //! Chooses the roles once the header is known; all features when empty.
   std::function<std::vector<ColumnRole>(const std::vector<ColumnInfo>&)> roles;
 };

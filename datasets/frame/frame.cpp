@@ -205,7 +205,8 @@ struct FrameBuilder::Storage {
   std::vector<NarrowColumn> columns;
 };
 
-FrameBuilder::FrameBuilder(std::vector<ColumnInfo> columns, std::vector<ColumnRole> roles)
+FrameBuilder::FrameBuilder(std::vector<ColumnInfo> columns, std::vector<ColumnRole> roles,
+                           bool doubles)
     : columns_(std::move(columns)),
       roles_(std::move(roles)),
       width_(columns_.size()),
@@ -218,7 +219,9 @@ FrameBuilder::FrameBuilder(std::vector<ColumnInfo> columns, std::vector<ColumnRo
   block_.resize(block_rows_ * std::max<std::size_t>(1, width_));
   storage_->columns.resize(width_);
   for (std::size_t c = 0; c < width_; ++c) {
-    if (columns_[c].kind == ColumnKind::kDate) storage_->columns[c].KeepWide();
+    const ColumnKind kind = columns_[c].kind;
+    const bool number = doubles && kind == ColumnKind::kNumeric;
+    if (number || kind == ColumnKind::kDate) storage_->columns[c].KeepWide();
   }
 }
 

@@ -74,7 +74,9 @@ struct Frame {
 //! the narrow columns, then the float columns are added one at a time.
 class FrameBuilder {
  public:
-  FrameBuilder(std::vector<ColumnInfo> columns, std::vector<ColumnRole> roles);
+  //! @param doubles keeps all numbers in float64
+  FrameBuilder(std::vector<ColumnInfo> columns, std::vector<ColumnRole> roles,
+               bool doubles = false);
   ~FrameBuilder();
   FrameBuilder(FrameBuilder&&) noexcept;
   FrameBuilder& operator=(FrameBuilder&&) noexcept;

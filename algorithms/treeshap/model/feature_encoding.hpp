@@ -9,27 +9,28 @@
 //! precision. A feature split by number and by category, or with zero missing in some trees alone,
 //! is split by sets of ranks.
 
-#include <cstdint>
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace retable::treeshap {
 
-struct TreeEnsemble;
+//! Infinities become the largest finite values of their sign; NaN stays.
+inline float ClampInfinity(float x) {
+  constexpr float limit = std::numeric_limits<float>::max();
+  return x > limit ? limit : (x < -limit ? -limit : x);
+}
 
 //! The values of a column of categories, as the trainer's table had them. A value's code is its
 //! position: splits compare codes.
 class CategoryMap {
  public:
-  //! Appends a category that is a word; `spellings` are all taken for it. They are compared
-  //! exactly.
-  void add_word(const std::vector<std::string>& spellings);
-  //! Appends a category that is a number.
-  void add_number(double number);
+  //! Appends a category: words that are taken for it, compared exactly, or a number, or both.
+  void add(const std::vector<std::string>& words, std::optional<double> number = {});
 
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }
@@ -62,35 +63,8 @@ struct FeatureEncoding {
   std::vector<double> cuts;    //!< ascending
 
   float encode(double value) const;
+  //! The number of `cuts` below a value.
+  float rank(double value) const;
 };
-
-//! How a trainer compares a row's values with limits of doubles.
-enum class RowRule {
-  kSingle,    //!< rounded to float (XGBoost)
-  kDouble,    //!< as they are (HistGradientBoosting)
-  kLightgbm,  //!< values in [-1e-35f, 1e-35f] count as 0; categories are truncated towards zero
-};
-
-//! A split by number whose limit is a double: value <= limit goes left.
-struct DoubleSplit {
-  std::size_t tree = 0, node = 0;
-  double limit = 0;
-  bool zero_missing = false;  //!< 0 takes the direction of missing values
-};
-
-//! Gives the features of `splits` ranks: sets their encodings, and the splits of all trees on them.
-//! With kLightgbm features split by category alone are ranked too, since codes of 2^24 and more are
-//! no floats. Other splits of the model are already set. O(splits log splits), and for sets of
-//! ranks splits x cuts / 32 words.
-//! @throws std::invalid_argument over 2^24 limits on a feature, or over 2^24 words of sets
-void RankSplits(TreeEnsemble& model, const std::vector<DoubleSplit>& splits, RowRule rule);
-
-//! For readers of models of floats: ranks the features that are split by number and by category, as
-//! explainers take one kind a feature, and notes the largest category of the others.
-void RankMixedFeatures(TreeEnsemble& model);
-
-//! Rows of the table (row-major, one value per feature, category codes where the feature has
-//! categories) as rows of the model.
-std::vector<float> EncodeRows(const TreeEnsemble& model, std::span<const double> values);
 
 }  // namespace retable::treeshap

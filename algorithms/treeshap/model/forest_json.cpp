@@ -1,5 +1,10 @@
+#include <cmath>
+#include <limits>
+
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
+#include "base/csv/number.hpp"
 
 namespace retable::treeshap {
 
@@ -12,9 +17,30 @@ using detail::Member;
 using detail::Number;
 
 constexpr double kMaxIndex = 2147483647.0;
+constexpr double kMaxCategory = 65535;  // a set of one large code fills memory
 
-// The tree's nodes without leaf values.
-Tree ReadStructure(const Json& json, bool inclusive) {
+// How the file's forest decides and adds.
+struct Rules {
+  bool inclusive = false;  // x <= threshold goes left, else x < threshold
+  bool doubles = false;    // x is a double, else a float; the threshold is a double in both
+  double scale = 1;
+};
+
+// The codes that go left; all others go right. Its number among the model's sets.
+std::int32_t ReadSet(const Json& codes, TreeEnsemble& model) {
+  CategorySet set;
+  for (const Json& code : codes) {
+    const auto k = static_cast<std::size_t>(Integer(code, "categories", 0, kMaxCategory));
+    if (k / 32 >= set.left.size()) set.left.resize(k / 32 + 1);
+    set.left[k / 32] |= 1u << (k % 32);
+  }
+  model.category_sets.push_back(std::move(set));
+  return static_cast<std::int32_t>(model.category_sets.size()) - 1;
+}
+
+// The tree's nodes without leaf values; with doubles, without thresholds.
+Tree ReadStructure(const Json& json, const Rules& rules, TreeEnsemble& model,
+                   std::vector<DoubleSplit>& splits) {
   const std::size_t n = Member(json, "feature").size();
   const Json& features = Array(json, "feature", n);
   const Json& thresholds = Array(json, "threshold", n);
@@ -22,6 +48,7 @@ Tree ReadStructure(const Json& json, bool inclusive) {
   const Json& rights = Array(json, "right", n);
   const Json& covers = Array(json, "cover", n);
   const Json* defaults = json.contains("default_left") ? &Array(json, "default_left", n) : nullptr;
+  const Json* sets = json.contains("categories") ? &Array(json, "categories", n) : nullptr;
   Tree tree;
   tree.nodes.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -31,16 +58,27 @@ Tree ReadStructure(const Json& json, bool inclusive) {
     node.right = Integer(rights[i], "right", -1, kMaxIndex);
     if (node.left < 0) continue;
     node.feature = Integer(features[i], "feature", 0, kMaxIndex);
-    const double threshold = Number(thresholds[i], "threshold");
-    node.threshold = inclusive ? StrictThreshold(threshold) : static_cast<float>(threshold);
     node.default_left = defaults != nullptr && Number((*defaults)[i], "default_left") != 0;
+    if (sets != nullptr && !(*sets)[i].empty()) {
+      node.categories = ReadSet((*sets)[i], model);
+      continue;
+    }
+    const double threshold = Number(thresholds[i], "threshold");
+    if (std::isnan(threshold)) throw std::invalid_argument("a threshold is NaN");
+    const double limit = rules.inclusive
+                             ? threshold
+                             : std::nextafter(threshold, -std::numeric_limits<double>::infinity());
+    if (rules.doubles) splits.push_back({.node = i, .limit = limit});
+    node.threshold = StrictThreshold(limit);
   }
   return tree;
 }
 
 // One tree for each output: "value" holds a number, or one per output, for every node.
-void AddTree(const Json& json, bool inclusive, double scale, TreeEnsemble& model) {
-  const Tree structure = ReadStructure(json, inclusive);
+void AddTree(const Json& json, const Rules& rules, TreeEnsemble& model,
+             std::vector<DoubleSplit>& splits) {
+  std::vector<DoubleSplit> own;
+  const Tree structure = ReadStructure(json, rules, model, own);
   const Json& values = Array(json, "value", structure.nodes.size());
   const bool vectors = !values.empty() && values[0].is_array();
   const int outputs = vectors ? model.groups : 1;
@@ -59,9 +97,25 @@ void AddTree(const Json& json, bool inclusive, double scale, TreeEnsemble& model
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       if (!tree.nodes[i].is_leaf()) continue;
       const Json& value = vectors ? values[i].at(static_cast<std::size_t>(g)) : values[i];
-      tree.nodes[i].value = scale * Number(value, "value");
+      tree.nodes[i].value = rules.scale * Number(value, "value");
     }
+    for (DoubleSplit& split : own) split.tree = model.trees.size();
+    splits.insert(splits.end(), own.begin(), own.end());
     model.trees.push_back(std::move(tree));
+  }
+}
+
+// The texts that the codes of a feature stand for; none where it is a number.
+void ReadLevels(const Json& json, TreeEnsemble& model) {
+  const Json& features = Array(json, "feature_levels", static_cast<std::size_t>(model.features));
+  for (std::size_t f = 0; f < features.size(); ++f) {
+    if (features[f].empty()) continue;
+    FeatureEncoding& encoding = model.encodings[static_cast<std::int32_t>(f)];
+    encoding.refuses_unknown = !json.contains("unknown_levels_missing");
+    for (const Json& level : features[f]) {
+      const auto text = level.get<std::string>();
+      encoding.categories.add({text}, ParseNumber(text));
+    }
   }
 }
 
@@ -87,9 +141,14 @@ TreeEnsemble Convert(const Json& json) {
       model.feature_names.push_back(name.get<std::string>());
     }
   }
-  const double scale = json.contains("scale") ? Number(json.at("scale"), "scale") : 1.0;
-  const bool inclusive = json.contains("split") && json.at("split") == "<=";
-  for (const Json& tree : Member(json, "trees")) AddTree(tree, inclusive, scale, model);
+  Rules rules;
+  if (json.contains("scale")) rules.scale = Number(json.at("scale"), "scale");
+  rules.inclusive = json.contains("split") && json.at("split") == "<=";
+  rules.doubles = json.contains("rows") && json.at("rows") == "double";
+  std::vector<DoubleSplit> splits;
+  for (const Json& tree : Member(json, "trees")) AddTree(tree, rules, model, splits);
+  if (rules.doubles) RankSplits(model, splits, RowRule::kDouble);
+  if (json.contains("feature_levels")) ReadLevels(json, model);
   Validate(model);
   return model;
 }
@@ -104,7 +163,7 @@ TreeEnsemble ReadForestJson(std::string_view text) {
   }
 }
 
-TreeEnsemble ReadModel(std::string_view bytes) {
+TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw std::invalid_argument("the model file is empty");
   if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
@@ -117,10 +176,10 @@ TreeEnsemble ReadModel(std::string_view bytes) {
   // A JSON object goes on with a quote or a brace; UBJSON with a length.
   const std::size_t second = bytes.find_first_not_of(" \t\r\n", first + 1);
   if (second == std::string_view::npos || (bytes[second] != '"' && bytes[second] != '}')) {
-    return ReadXgboostUbj(bytes);
+    return ReadXgboostUbj(bytes, options);
   }
   const bool forest = bytes.substr(0, 4096).find("retable-forest") != std::string_view::npos;
-  return forest ? ReadForestJson(bytes) : ReadXgboostJson(bytes);
+  return forest ? ReadForestJson(bytes) : ReadXgboostJson(bytes, options);
 }
 
 }  // namespace retable::treeshap

@@ -9,6 +9,7 @@
 
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 
 namespace retable::treeshap {
 
@@ -256,12 +257,12 @@ std::vector<CategoryMap> PandasCategories(std::string_view rest) {
     CategoryMap& map = maps.emplace_back();
     for (const auto& category : column) {
       if (category.is_string()) {
-        map.add_word({category.get<std::string>()});
+        map.add({category.get<std::string>()});
       } else if (category.is_boolean()) {
-        map.add_word(category.get<bool>() ? std::vector<std::string>{"True", "true"}
-                                          : std::vector<std::string>{"False", "false"});
+        map.add(category.get<bool>() ? std::vector<std::string>{"True", "true"}
+                                     : std::vector<std::string>{"False", "false"});
       } else {
-        map.add_number(detail::Number(category, "pandas_categorical"));
+        map.add({}, detail::Number(category, "pandas_categorical"));
       }
     }
   }

@@ -1,27 +1,47 @@
 #pragma once
 //! @file
 //! Readers of model files: XGBoost (JSON and UBJSON), LightGBM (text), and a plain JSON form for
-//! any forest, which README.md shows how to write from scikit-learn.
+//! any forest, which apps/shap/from_scikit_learn.py writes.
 //!
 //! Readers take the file's bytes, not a path. Nothing in a file is trusted: lengths, indices and
 //! depths are checked before they are used. All throw std::invalid_argument with what is wrong
 //! where.
+//!
+//! What is read explains rows as its trainer decides them: encode a table's rows by the model's
+//! encodings (EncodeRows in rank_splits.hpp) before they are given to an explainer.
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
 
 namespace retable::treeshap {
 
+<<<<<<< HEAD
+struct ReadOptions {
+  bool all_trees = false;  //!< also those after the best iteration, where training stopped early
+  std::function<void(const std::string&)> say =
+      {};  //!< takes what a user should know; may be empty
+};
+
+//! gbtree and dart boosters; margins (base_score is taken through the objective's link). A
+//! version's rounding of base_score is followed. An objective of unknown link is refused.
+TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options = {});
+TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options = {});
+//! Boosted trees and random forests; linear trees and zero_as_missing are refused.
+=======
 //! gbtree and dart boosters; margins (base_score is taken through the objective's link).
 TreeEnsemble ReadXgboostJson(std::string_view text);
 TreeEnsemble ReadXgboostUbj(std::string_view bytes);
-//! Boosted trees and random forests; linear trees and zero_as_missing are refused.
+//! Boosted trees and random forests, whose raw scores and contributions are sums; linear trees are
+//! refused, and lists of categories ("pandas_categorical") whose columns cannot be told.
+>>>>>>> lightgbm
 TreeEnsemble ReadLightgbmText(std::string_view text);
 //! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}; see README.md.
 TreeEnsemble ReadForestJson(std::string_view text);
 
 //! Tells the formats apart by their first bytes and keys.
-TreeEnsemble ReadModel(std::string_view bytes);
+TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options = {});
 
 }  // namespace retable::treeshap

@@ -9,14 +9,15 @@
 #include <stdexcept>
 
 #include "algorithms/common/philox.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 
 namespace retable::treeshap {
 namespace {
 
-constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-double Margin(const TreeEnsemble& model, std::vector<float> row, std::size_t group = 0) {
-  return Predict(model, row)[group];
+double Margin(const TreeEnsemble& model, std::vector<double> row, std::size_t group = 0) {
+  return Predict(model, std::span<const double>(row))[group];
 }
 
 const std::string kXgboost = R"({"learner": {"feature_names": ["a", "b"],
@@ -149,6 +150,33 @@ TEST(LightgbmText, ReadsSplitsDefaultsAndCategories) {
   EXPECT_EQ(Margin(model, {0.6f, kMissing}), 4.25);
 }
 
+TEST(LightgbmText, ZeroMayBeMissing) {
+  const auto model = ReadModel(Replaced(Replaced(kLightgbm, "=10 1", "=4 1"), "=0.5 0", "=-0.5 0"));
+  for (const double zero : {0.0, -0.0, 1e-36, -1e-35, kMissing}) {
+    EXPECT_EQ(Margin(model, {zero, 1}), 2.25) << zero;  // to the right, though 0 > -0.5 as well
+  }
+  const auto left = ReadModel(Replaced(Replaced(kLightgbm, "=10 1", "=6 1"), "=0.5 0", "=-0.5 0"));
+  for (const double zero : {0.0, -0.0, 1e-36, -1e-35, kMissing}) {
+    EXPECT_EQ(Margin(left, {zero, 1}), 1.25) << zero;
+  }
+  EXPECT_EQ(Margin(left, {1.1e-35, 1}), 2.25);
+}
+
+// A million categories, and codes that no float holds.
+TEST(LightgbmText, CategoriesMayBeLarge) {
+  std::string words;
+  for (int w = 0; w < 20000001 / 32; ++w) words += "0 ";
+  words += std::to_string(1u << (20000001 % 32));
+  const auto size = std::to_string(20000001 / 32 + 1);
+  const auto model =
+      ReadModel(Replaced(Replaced(kLightgbm, "cat_threshold=10", "cat_threshold=" + words),
+                         "cat_boundaries=0 1", "cat_boundaries=0 " + size));
+  EXPECT_EQ(Margin(model, {1, 20000000}), 4.25);
+  EXPECT_EQ(Margin(model, {1, 20000001}), 2.25);
+  EXPECT_EQ(Margin(model, {1, 20000002}), 4.25);
+  EXPECT_LE(model.category_sets[0].left.size(), 1u);
+}
+
 TEST(LightgbmText, TakesNamesThatTheDataHad) {
   const auto named = [](const std::string& names) {
     return ReadModel(Replaced(kLightgbm, "max_feature_idx=1\n",
@@ -162,16 +190,16 @@ TEST(LightgbmText, TakesNamesThatTheDataHad) {
 }
 
 TEST(LightgbmText, RefusesDamage) {
-  for (const auto& [from, to] :
-       std::vector<std::pair<std::string, std::string>>{{"right_child=1 -3", "right_child=1 -9"},
-                                                        {"right_child=1 -3", "right_child=0 -3"},
-                                                        {"leaf_count=4 1 5", "leaf_count=4 -1 5"},
-                                                        {"split_feature=0 1", "split_feature=0 2"},
-                                                        {"split_feature=0 1", "split_feature=0"},
-                                                        {"threshold=0.5 0", "threshold=0.5 7"},
-                                                        {"decision_type=10 1", "decision_type=6 1"},
-                                                        {"num_leaves=3", "num_leaves=1e18"},
-                                                        {"end of trees", "end"}}) {
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"right_child=1 -3", "right_child=1 -9"},
+           {"right_child=1 -3", "right_child=0 -3"},
+           {"leaf_count=4 1 5", "leaf_count=4 -1 5"},
+           {"split_feature=0 1", "split_feature=0 2"},
+           {"split_feature=0 1", "split_feature=0"},
+           {"threshold=0.5 0", "threshold=0.5 7"},
+           {"decision_type=10 1", "decision_type=14 1"},
+           {"num_leaves=3", "num_leaves=1e18"},
+           {"end of trees", "end"}}) {
     EXPECT_THROW(ReadModel(Replaced(kLightgbm, from, to)), std::invalid_argument) << to;
   }
 }

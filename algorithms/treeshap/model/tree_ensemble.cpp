@@ -179,10 +179,6 @@ std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> ro
   return margin;
 }
 
-std::vector<double> Predict(const TreeEnsemble& model, std::span<const double> row) {
-  return Predict(model, std::span<const float>(EncodeRows(model, row)));
-}
-
 float StrictThreshold(double limit) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   if (limit >= static_cast<double>(std::numeric_limits<float>::max())) return infinity;

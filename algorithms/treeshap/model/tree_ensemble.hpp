@@ -80,12 +80,6 @@ struct RowBlock {
 //! Nodes deeper than this are refused: only a hostile file has them.
 inline constexpr int kMaxTreeDepth = 512;
 
-//! Infinities become the largest finite values of their sign; NaN stays.
-inline float ClampInfinity(float x) {
-  constexpr float limit = std::numeric_limits<float>::max();
-  return x > limit ? limit : (x < -limit ? -limit : x);
-}
-
 //! Whether the row value x takes the left child of the (inner) node.
 bool GoesLeft(const TreeEnsemble& model, const TreeNode& node, float x);
 
@@ -106,8 +100,6 @@ std::size_t LeafCount(const TreeEnsemble& model);
 
 //! Margins of one row, one per group, in double. Cost O(depth) a tree.
 std::vector<double> Predict(const TreeEnsemble& model, std::span<const float> row);
-//! The same of a row of the table, which is encoded first.
-std::vector<double> Predict(const TreeEnsemble& model, std::span<const double> row);
 
 //! The float t for which x <= limit and x < t agree for every float x: some libraries split by <=.
 float StrictThreshold(double limit);

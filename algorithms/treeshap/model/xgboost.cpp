@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 
 namespace retable::treeshap {
 
@@ -19,38 +21,82 @@ constexpr double kMaxIndex = 2147483647.0;
 // 16 million categories for every node.
 constexpr std::size_t kMaxCategoryWords = std::size_t{1} << 24;
 
-// base_score is stored on the scale of the predictions; trees add up on the margin's.
-double Margin(double base, const std::string& objective) {
-  const bool logistic = objective == "binary:logistic" || objective == "reg:logistic" ||
-                        objective == "binary:logitraw";
-  if (logistic) {
-    if (!(base > 0 && base < 1)) {
-      throw std::invalid_argument("base_score " + std::to_string(base) + " is not in (0, 1) for " +
-                                  objective);
-    }
-    return std::log(base / (1 - base));
+// From base_score, which is stored on the scale of the predictions, to the margin that trees add
+// to.
+enum class Link { kIdentity, kLogit, kLog };
+
+Link LinkOf(const std::string& objective) {
+  static const std::map<std::string, Link> links = {{"reg:squarederror", Link::kIdentity},
+                                                    {"reg:linear", Link::kIdentity},
+                                                    {"reg:squaredlogerror", Link::kIdentity},
+                                                    {"reg:pseudohubererror", Link::kIdentity},
+                                                    {"reg:absoluteerror", Link::kIdentity},
+                                                    {"reg:quantileerror", Link::kIdentity},
+                                                    {"reg:expectileerror", Link::kIdentity},
+                                                    {"binary:logitraw", Link::kIdentity},
+                                                    {"binary:hinge", Link::kIdentity},
+                                                    {"multi:softmax", Link::kIdentity},
+                                                    {"multi:softprob", Link::kIdentity},
+                                                    {"rank:pairwise", Link::kIdentity},
+                                                    {"rank:ndcg", Link::kIdentity},
+                                                    {"rank:map", Link::kIdentity},
+                                                    {"reg:logistic", Link::kLogit},
+                                                    {"binary:logistic", Link::kLogit},
+                                                    {"count:poisson", Link::kLog},
+                                                    {"reg:gamma", Link::kLog},
+                                                    {"reg:tweedie", Link::kLog},
+                                                    {"survival:cox", Link::kLog},
+                                                    {"survival:aft", Link::kLog}};
+  const auto link = links.find(objective);
+  if (link == links.end()) {
+    throw std::invalid_argument("the objective \"" + objective +
+                                "\" is not known, and with it whether base_score is a margin; set "
+                                "learner.objective.name to one that has the same link");
   }
-  if (objective == "count:poisson" || objective == "reg:gamma" || objective == "reg:tweedie" ||
-      objective.rfind("survival:", 0) == 0) {
-    if (!(base > 0)) throw std::invalid_argument("base_score is not > 0 for " + objective);
+  return link->second;
+}
+
+// In float, as XGBoost computes it: near 1, rounding moves a logit by whole units.
+double Margin(double stored, Link link, bool clamped) {
+  if (link == Link::kIdentity) return stored;
+  auto base = static_cast<float>(stored);
+  if (link == Link::kLog) {
+    if (!(base > 0)) throw std::invalid_argument("base_score has to be > 0, as this objective's");
     return std::log(base);
   }
-  return base;
+  if (clamped) base = std::clamp(base, 1e-6f, 1 - 1e-6f);
+  if (!(base > 0 && base < 1)) {
+    throw std::invalid_argument("base_score " + std::to_string(stored) +
+                                " is no probability in (0, 1), as this objective's");
+  }
+  return -std::log(1.0f / base - 1.0f);
+}
+
+// From 3.2 on, XGBoost keeps a stored probability away from 0 and 1.
+bool ClampsProbabilities(const Json& model) {
+  if (!model.contains("version")) return false;
+  const Json& version = Array(model, "version", 3);
+  const auto major = Integer(version[0], "version", 0, kMaxIndex);
+  return major > 3 || (major == 3 && Integer(version[1], "version", 0, kMaxIndex) >= 2);
 }
 
 // One number, or since XGBoost 3.1 a list in brackets with one for each output: margins.
-std::vector<double> BaseScores(const Json& json, const std::string& objective,
-                               std::size_t outputs) {
+std::vector<double> BaseScores(const Json& model, std::size_t outputs) {
+  const Json& learner = Member(model, "learner");
+  const Json& json = Member(Member(learner, "learner_model_param"), "base_score");
+  const Link link = LinkOf(Member(Member(learner, "objective"), "name").get<std::string>());
+  const bool clamped = ClampsProbabilities(model);
   std::vector<double> margins;
   std::string text = json.is_string() ? json.get<std::string>() : "";
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
-    margins.assign(outputs, Margin(Number(json, "base_score"), objective));
+    margins.assign(outputs, Margin(Number(json, "base_score"), link, clamped));
     return margins;
   }
   text = text.substr(1, text.size() - 2);
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    margins.push_back(Margin(Number(Json(text.substr(at, comma - at)), "base_score"), objective));
+    const Json number(text.substr(at, comma - at));
+    margins.push_back(Margin(Number(number, "base_score"), link, clamped));
     at = comma + 1;
   }
   if (margins.size() == 1) margins.resize(outputs, margins[0]);
@@ -193,20 +239,52 @@ void ReadCategoryMaps(const Json& trees, TreeEnsemble& model) {
       if (words) {
         bytes += static_cast<char>(Integer(value, "values", -128, 255));
       } else {
-        encoding.categories.add_number(Number(value, "values"));
+        encoding.categories.add({}, Number(value, "values"));
       }
     }
     const auto length = static_cast<double>(bytes.size());
     for (std::size_t i = 0; words && i + 1 < ends; ++i) {
       const auto begin = Integer(columns[f].at("offsets")[i], "offsets", 0, length);
       const auto end = Integer(columns[f].at("offsets")[i + 1], "offsets", begin, length);
-      encoding.categories.add_word(
+      encoding.categories.add(
           {bytes.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))});
     }
   }
 }
 
-TreeEnsemble Convert(const Json& json) {
+// The trees of the iterations up to the best one where training stopped early, else all.
+std::size_t TreesThatPredict(const Json& learner, const Json& trees, const TreeEnsemble& model,
+                             const ReadOptions& options) {
+  const Json& list = Member(trees, "trees");
+  if (options.all_trees || list.empty() || !learner.contains("attributes") ||
+      !learner.at("attributes").contains("best_iteration")) {
+    return list.size();
+  }
+  const auto best = static_cast<std::size_t>(
+      Integer(learner.at("attributes").at("best_iteration"), "best_iteration", 0, kMaxIndex));
+  std::size_t used = 0;
+  if (trees.contains("iteration_indptr")) {  // since 2.0
+    const Json& ends = trees.at("iteration_indptr");
+    if (best + 1 >= ends.size()) return list.size();
+    used = static_cast<std::size_t>(
+        Integer(ends.at(best + 1), "iteration_indptr", 0, static_cast<double>(list.size())));
+  } else {
+    const Json& parallel = Member(Member(trees, "gbtree_model_param"), "num_parallel_tree");
+    used = (best + 1) * static_cast<std::size_t>(model.groups) *
+           static_cast<std::size_t>(Integer(parallel, "num_parallel_tree", 1, kMaxIndex));
+  }
+  if (used >= list.size()) return list.size();
+  if (options.say) {
+    options.say("training stopped early: the first " + std::to_string(used) + " of " +
+                std::to_string(list.size()) + " trees, up to the best iteration, " +
+                std::to_string(best) +
+                ", are explained, as predict of XGBoost's scikit-learn interface uses them; "
+                "--all-trees explains all");
+  }
+  return used;
+}
+
+TreeEnsemble Convert(const Json& json, const ReadOptions& options) {
   const Json& learner = Member(json, "learner");
   const Json& parameters = Member(learner, "learner_model_param");
   TreeEnsemble model;
@@ -217,9 +295,7 @@ TreeEnsemble Convert(const Json& json) {
     model.groups =
         std::max(model.groups, Integer(parameters.at("num_target"), "num_target", 0, 65536));
   }
-  const std::string objective = Member(Member(learner, "objective"), "name").get<std::string>();
-  model.base_score = BaseScores(Member(parameters, "base_score"), objective,
-                                static_cast<std::size_t>(model.groups));
+  model.base_score = BaseScores(json, static_cast<std::size_t>(model.groups));
   if (learner.contains("feature_names")) {
     for (const Json& name : learner.at("feature_names")) {
       model.feature_names.push_back(name.get<std::string>());
@@ -233,7 +309,8 @@ TreeEnsemble Convert(const Json& json) {
     throw std::invalid_argument("\"weight_drop\" should have one entry per tree");
   }
   std::size_t category_words = 0;
-  for (std::size_t t = 0; t < list.size(); ++t) {
+  const std::size_t used = TreesThatPredict(learner, trees, model, options);
+  for (std::size_t t = 0; t < used; ++t) {
     Tree tree = ReadTree(list[t], model, category_words);
     const double weight = weights.empty() ? 1.0 : weights[t];
     if (LeafSize(list[t]) > 1) {
@@ -250,9 +327,9 @@ TreeEnsemble Convert(const Json& json) {
   return model;
 }
 
-TreeEnsemble ConvertChecked(const Json& json) {
+TreeEnsemble ConvertChecked(const Json& json, const ReadOptions& options) {
   try {
-    return Convert(json);
+    return Convert(json, options);
   } catch (const Json::exception& error) {
     throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
   }
@@ -286,20 +363,16 @@ struct UbjGuard : nlohmann::json_sax<Json> {
 
 }  // namespace
 
-TreeEnsemble ReadXgboostJson(std::string_view text) {
-  return ConvertChecked(detail::ParseJson(text));
+TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options) {
+  return ConvertChecked(detail::ParseJson(text), options);
 }
 
-TreeEnsemble ReadXgboostUbj(std::string_view bytes) {
+TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options) {
   UbjGuard guard(bytes.size());
   if (!Json::sax_parse(bytes, &guard, nlohmann::detail::input_format_t::ubjson)) {
     throw std::invalid_argument("the model is not valid UBJSON; the file is damaged");
   }
-  try {
-    return Convert(Json::from_ubjson(bytes));
-  } catch (const Json::exception& error) {
-    throw std::invalid_argument(std::string("the XGBoost model is damaged: ") + error.what());
-  }
+  return ConvertChecked(Json::from_ubjson(bytes, true, false), options);
 }
 
 }  // namespace retable::treeshap

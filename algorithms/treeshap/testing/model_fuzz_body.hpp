@@ -11,12 +11,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -99,9 +101,9 @@ inline bool FuzzModel(const std::uint8_t* data, std::size_t size) {
     return false;
   }
   if (model.features > 4096) return true;  // long rows cover no more code
-  for (const float x : {0.0f, -1e30f, 1e30f, std::numeric_limits<float>::quiet_NaN()}) {
-    const std::vector<float> row(static_cast<std::size_t>(model.features), x);
-    for (const double margin : Predict(model, row)) {
+  for (const double x : {0.0, -1e30, 1e30, std::numeric_limits<double>::quiet_NaN()}) {
+    const std::vector<double> row(static_cast<std::size_t>(model.features), x);
+    for (const double margin : Predict(model, std::span<const double>(row))) {
       if (std::isnan(margin)) std::abort();
     }
   }
