@@ -5,6 +5,7 @@ A number that cannot be read is None; a NaN or an infinity is None as well, beca
 
 import csv
 import fnmatch
+import hashlib
 import json
 import math
 import os
@@ -121,11 +122,26 @@ class Report:
         return [(family, sorted(groups[family], key=reading)) for family in sorted(groups, key=order)]
 
 
+def open_text(path, **how):
+    """Opens a regular file; a pipe or a device would be waited for. @raise OSError"""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OSError("it is not a regular file")
+    return open(path, encoding="utf-8", errors="replace", **how)
+
+
+def checked(text):
+    """The JSON of a file whose second line may hold the SHA-256 of all below it. @raise ValueError where it is another"""
+    head = re.match(r'\{\n "sha256": "([0-9a-f]{64})",\n', text)
+    if head and hashlib.sha256(text[head.end():].encode()).hexdigest() != head[1]:
+        raise ValueError("its checksum is not that of its content")
+    return json.loads(text)
+
+
 def read_json(path, problems, shown, missing=True):
     """@return the object in `path`, or {} with a problem noted."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            value = json.load(stream)
+        with open_text(path, newline="") as stream:
+            value = checked(stream.read())
     except FileNotFoundError:
         if missing:
             problems.append(f"{shown} is missing")
@@ -142,7 +158,7 @@ def read_json(path, problems, shown, missing=True):
 def read_rows(path, problems, shown, missing=True):
     """@return the rows of a CSV as lists of text, the header first; [] with a problem noted."""
     try:
-        with open(path, encoding="utf-8", errors="replace", newline="") as stream:
+        with open_text(path, newline="") as stream:
             rows = [row for row in csv.reader(line.replace("\0", "") for line in stream) if row]
     except FileNotFoundError:
         if missing:

@@ -416,6 +416,17 @@ class TornInput(Temporary):
                 stream.write('{"key": "0')
         self.check("3 cell files under cells/ cannot be read")
 
+    def test_altered_cells_and_pipes_are_counted(self):
+        self.small()
+        good, altered, pipe = sorted(glob.glob(os.path.join(self.out, "cells", "*.json")))[:3]
+        for path, as_written in ((good, True), (altered, False)):
+            body = read(path).split("\n", 1)[1]
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write('{\n "sha256": "' + hashlib.sha256((body if as_written else body + " ").encode()).hexdigest() + '",\n' + body)
+        os.remove(pipe)
+        os.mkfifo(pipe)
+        self.check("2 cell files under cells/ cannot be read")
+
     def test_odd_types_in_meta_and_run(self):
         self.small()
         path = os.path.join(self.out, "treeshap", "table6.meta.json")
