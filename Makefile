@@ -4,6 +4,7 @@
 #   make smoke               all experiments, tiny, under a minute after the build
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
+#   make tsan                parallel host code under ThreadSanitizer
 #   make report | compare A=dir B=dir | clean
 
 PROFILE ?= quick
@@ -20,10 +21,10 @@ RETABLE := $(BUILD)/retable
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz docs clean help
+.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan docs clean help
 
 help:
-	@sed -n '2,7p' Makefile | sed 's/^# *//'
+	@sed -n '2,8p' Makefile | sed 's/^# *//'
 
 reproduce: build
 	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
@@ -68,8 +69,12 @@ fuzz:
 	@tools/setup.sh test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/fuzz.sh
 
+tsan:
+	@tools/setup.sh
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/tsan.sh
+
 docs: build
 	@tools/write_docs.sh $(RETABLE)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz results/latest results/smoke
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan results/latest results/smoke

@@ -1,12 +1,87 @@
 #include "base/parallel.hpp"
 
+#include <algorithm>
+
+#if defined(RETABLE_TSAN)
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+#else
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
-
-#include <algorithm>
+#endif
 
 namespace retable {
+
+#if defined(RETABLE_TSAN)
+
+// ThreadSanitizer sees no synchronisation of a library that is not instrumented, and oneTBB is not:
+// each loop would be a false alarm. So loops run on threads of their own here. Inner loops do too,
+// two each down to the third level, and indices are handed out by relaxed additions: they order
+// nothing, so that they hide no race between bodies.
+namespace {
+
+constexpr int kThreads = 4;  // of an outer loop, whatever the machine: two would meet too seldom
+thread_local int thread_limit = kThreads;
+
+void RunOnThreads(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    try {
+      for (;;) {
+        const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
+        if (i >= n) return;
+        body(i);
+      }
+    } catch (...) {
+      next.store(n, std::memory_order_relaxed);
+      const std::lock_guard lock(failure_mutex);
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (int t = 1; t < threads; ++t) {
+    others.emplace_back([&] {
+      thread_limit = std::max(1, threads / 2);
+      work();
+    });
+  }
+  const int outer_limit = thread_limit;
+  thread_limit = std::max(1, threads / 2);
+  work();
+  thread_limit = outer_limit;
+  for (std::thread& other : others) other.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
+  threads = threads <= 0 ? thread_limit : std::min(threads, kThreads);
+  RunOnThreads(n, static_cast<int>(std::min<std::size_t>(n, static_cast<std::size_t>(threads))),
+               body);
+}
+
+int AvailableThreads() {
+  return thread_limit;
+}
+
+void WithThreads(int threads, const std::function<void()>& body) {
+  if (threads <= 0) return body();
+  struct Limit {
+    int outer = thread_limit;
+    ~Limit() { thread_limit = outer; }
+  } limit;
+  thread_limit = std::min(threads, kThreads);
+  body();
+}
+
+#else
 
 void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
   if (threads > 1 && n > 1) return WithThreads(threads, [&] { ParallelFor(n, 0, body); });
@@ -28,5 +103,7 @@ void WithThreads(int threads, const std::function<void()>& body) {
   tbb::task_arena arena(std::min(threads, tbb::info::default_concurrency()));
   arena.execute(body);
 }
+
+#endif
 
 }  // namespace retable

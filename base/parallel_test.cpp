@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -33,6 +34,36 @@ TEST(Parallel, ThreadsAreLimitedWithin) {
   WithThreads(1, [] { EXPECT_EQ(AvailableThreads(), 1); });
   const int all = AvailableThreads();
   WithThreads(0, [&] { EXPECT_EQ(AvailableThreads(), all); });
+}
+
+#if defined(RETABLE_TSAN)
+// Shows that ThreadSanitizer looks into loops: tools/tsan.sh wants it to be found.
+TEST(Parallel, DISABLED_PlantedRace) {
+  int sum = 0;
+  ParallelFor(1000, [&](std::size_t i) { sum += static_cast<int>(i); });
+  EXPECT_GT(sum, 0);
+}
+#endif
+
+// Loops within loops, as recursive methods have them, and errors of inner ones.
+TEST(Parallel, LoopsNest) {
+  std::vector<std::atomic<int>> calls(4 * 4 * 4 * 4);
+  const std::function<void(std::size_t, std::size_t)> nest = [&](std::size_t base, std::size_t at) {
+    if (at == 0) {
+      ++calls[base];
+      return;
+    }
+    ParallelFor(4, [&](std::size_t i) { nest(4 * base + i, at - 1); });
+  };
+  nest(0, 4);
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+  EXPECT_THROW(ParallelFor(8,
+                           [](std::size_t) {
+                             ParallelFor(8, [](std::size_t i) {
+                               if (i == 3) throw std::runtime_error("an inner body failed");
+                             });
+                           }),
+               std::runtime_error);
 }
 
 // Scratch memory of a thread stays its own while the thread waits for an inner loop.

@@ -41,10 +41,10 @@ inline void Append(Item* place, const Item& item) {
   *place = item;
 }
 
-//! ceil(log2(n)); 0 for n = 0 and 1.
+//! ceil(log2(n)); 0 for n = 0 and 1, 64 over 2^63.
 inline constexpr int CeilLog2(std::uint64_t n) {
   int bits = 0;
-  while (bits < 63 && (std::uint64_t{1} << bits) < n) ++bits;
+  while (bits < 64 && (std::uint64_t{1} << bits) < n) ++bits;
   return bits;
 }
 

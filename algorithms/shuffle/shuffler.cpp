@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/shuffle/items.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
@@ -21,31 +22,61 @@ bool Overlap(const void* a, const void* b, std::uint64_t bytes) {
   return before(first, second + bytes) && before(second, first + bytes);
 }
 
-void Check(const void* in, const void* out, std::uint64_t n, std::size_t item_bytes) {
+// Memory of n items, aligned to 16 bytes.
+std::vector<Item16> AlignedItems(std::uint64_t n, std::size_t item_bytes) {
+  return std::vector<Item16>((n * item_bytes + sizeof(Item16) - 1) / sizeof(Item16));
+}
+
+void CheckCount(std::uint64_t n) {
+  if (n <= kMaxItems) return;
+  throw std::invalid_argument("n = " + std::to_string(n) + " is over the limit of 2^36 items");
+}
+
+bool IsAligned(const void* buffer, std::size_t item_bytes) {
+  return reinterpret_cast<std::uintptr_t>(buffer) % item_bytes == 0;
+}
+
+}  // namespace
+
+void RequireMemory(const char* what, std::uint64_t count, std::size_t value_bytes) {
+  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  if (count <= memory / value_bytes) return;
+  const double gib = static_cast<double>(count) * static_cast<double>(value_bytes) / 0x1p30;
+  throw std::invalid_argument(std::string(what) + " " + std::to_string(count) + " needs " +
+                              std::to_string(static_cast<std::uint64_t>(gib)) +
+                              " GiB, more than this machine has");
+}
+
+void CheckBuffers(const void* in, const void* out, std::uint64_t n, std::size_t item_bytes) {
   if (item_bytes == 0) throw std::invalid_argument("item_bytes is 0: give the size of one item");
-  if (n > kMaxItems) {
-    throw std::invalid_argument("n = " + std::to_string(n) + " is over the limit of 2^36 items");
-  }
+  CheckCount(n);
   if (n == 0) return;
+  if (item_bytes > ~std::uint64_t{0} / n) {
+    throw std::invalid_argument("no memory holds " + std::to_string(n) + " items of " +
+                                std::to_string(item_bytes) + " bytes");
+  }
   if (in == nullptr || out == nullptr) throw std::invalid_argument("a buffer is null but n > 0");
   if (Overlap(in, out, n * item_bytes)) {
     throw std::invalid_argument("input and output overlap: give two separate buffers");
   }
 }
 
-std::uint64_t PhysicalMemory() {
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-}
-
-}  // namespace
-
 void Shuffler::shuffle(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                        std::uint64_t seed) {
-  Check(in, out, n, item_bytes);
+  CheckBuffers(in, out, n, item_bytes);
   if (n == 0) return;
   if (item_bytes == 4 || item_bytes == 8 || item_bytes == 16) {
-    Run(in, out, n, item_bytes, seed);
+    std::vector<Item16> from, to;
+    if (!IsAligned(in, item_bytes)) {
+      from = AlignedItems(n, item_bytes);
+      std::memcpy(from.data(), in, n * item_bytes);
+      in = from.data();
+    }
+    if (IsAligned(out, item_bytes)) return Run(in, out, n, item_bytes, seed);
+    to = AlignedItems(n, item_bytes);
+    Run(in, to.data(), n, item_bytes, seed);
+    std::memcpy(out, to.data(), n * item_bytes);
     return;
   }
   const std::vector<std::uint64_t> order = permutation(n, seed);
@@ -76,10 +107,8 @@ void Shuffler::shuffle(std::span<const std::byte> in, std::span<std::byte> out,
 }
 
 std::vector<std::uint64_t> Shuffler::permutation(std::uint64_t n, std::uint64_t seed) {
-  if (n > PhysicalMemory() / 16) {
-    throw std::invalid_argument("a permutation of n = " + std::to_string(n) + " needs " +
-                                std::to_string(n >> 26) + " GiB, more than this machine has");
-  }
+  CheckCount(n);
+  RequireMemory("a permutation of n =", n, 2 * sizeof(std::uint64_t));
   std::vector<std::uint64_t> identity(n), order(n);
   std::iota(identity.begin(), identity.end(), std::uint64_t{0});
   shuffle(identity.data(), order.data(), n, sizeof(std::uint64_t), seed);

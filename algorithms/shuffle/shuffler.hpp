@@ -19,13 +19,22 @@
 
 namespace retable::shuffle {
 
+//! @throws std::invalid_argument when `count` values of value_bytes each are more than this
+//! machine's memory; `what` says what for.
+void RequireMemory(const char* what, std::uint64_t count, std::size_t value_bytes);
+
+//! @throws std::invalid_argument for buffers of n items of item_bytes that overlap, are null, or
+//! cannot be; for item_bytes 0; and for n > kMaxItems.
+void CheckBuffers(const void* in, const void* out, std::uint64_t n, std::size_t item_bytes);
+
 //! A shuffling method.
 class Shuffler {
  public:
   virtual ~Shuffler() = default;
 
   //! Writes the n items of `in` to `out` in the order of `seed`. Items of 4, 8 and 16 bytes are
-  //! moved directly; any other size is moved as rows under the permutation of n.
+  //! moved directly; any other size is moved as rows under the permutation of n. Buffers of any
+  //! alignment: one that is not aligned to 4-, 8- or 16-byte items costs an aligned copy.
   //! @throws std::invalid_argument when the buffers overlap, one is null, or item_bytes is 0.
   void shuffle(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed);
@@ -48,7 +57,7 @@ class Shuffler {
   }
 
  protected:
-  //! Checked arguments: n >= 1, item_bytes is 4, 8 or 16, no overlap, aligned to item_bytes or 8.
+  //! Checked arguments: n >= 1, item_bytes is 4, 8 or 16, no overlap, aligned to item_bytes.
   virtual void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                    std::uint64_t seed) = 0;
 };

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/items.hpp"
 #include "algorithms/shuffle/partition/partition.hpp"
+#include "algorithms/shuffle/reference/gather_index.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::shuffle {
@@ -59,6 +62,37 @@ TEST(Shuffler, EveryItemSizeFollowsOnePermutation) {
   }
 }
 
+// Buffers at any address give the order of aligned ones; nothing beside them is touched.
+TEST(Shuffler, AnyAddressWillDo) {
+  for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
+    const auto shuffler = method.make({});
+    if (method.device != Device::kCpu || !shuffler->deterministic()) continue;
+    for (const std::size_t bytes : {4, 8, 12, 16}) {
+      for (const std::size_t n : {1, 5, 8000, 20011}) {
+        std::vector<Item16> memory[3];
+        for (auto& items : memory) items.resize(n * bytes / 16 + 4);
+        auto* in = reinterpret_cast<std::uint8_t*>(memory[0].data());
+        auto* out = reinterpret_cast<std::uint8_t*>(memory[1].data());
+        auto* expected = reinterpret_cast<std::uint8_t*>(memory[2].data());
+        for (std::size_t b = 0; b < n * bytes; ++b) {
+          in[b] = static_cast<std::uint8_t>(b * 2654435761u >> 7);
+        }
+        shuffler->shuffle(in, expected, n, bytes, 7);
+        for (const std::size_t offset : {1, 4, 8}) {
+          std::memmove(in + offset, in, n * bytes);
+          std::memset(out, 0xEE, n * bytes + 2 * offset);
+          shuffler->shuffle(in + offset, out + offset, n, bytes, 7);
+          EXPECT_EQ(std::memcmp(out + offset, expected, n * bytes), 0)
+              << method.name << " " << bytes << " bytes at " << offset << ", n=" << n;
+          EXPECT_EQ(out[offset - 1], 0xEE);
+          EXPECT_EQ(out[offset + n * bytes], 0xEE);
+          std::memmove(in, in + offset, n * bytes);
+        }
+      }
+    }
+  }
+}
+
 TEST(Shuffler, BadInputIsNamed) {
   const auto shuffler = Make("VarPhilox");
   std::vector<std::byte> buffer(64), other(64);
@@ -68,6 +102,18 @@ TEST(Shuffler, BadInputIsNamed) {
   EXPECT_THROW(shuffler->shuffle(nullptr, other.data(), 4, 8, 1), std::invalid_argument);
   EXPECT_THROW(shuffler->shuffle(buffer.data(), other.data(), 4, 0, 1), std::invalid_argument);
   EXPECT_THROW(shuffler->shuffle(all, other, 12, 1), std::invalid_argument);
+  EXPECT_THROW(shuffler->shuffle(buffer.data(), other.data(), 1u << 20, std::size_t{1} << 44, 1),
+               std::invalid_argument);
+  for (const auto& method : Registry<Shuffler>::Instance().Methods()) {
+    if (method.device != Device::kCpu) continue;
+    for (const std::uint64_t n : {kMaxItems + 1, kMaxBijection - 1, ~std::uint64_t{0}}) {
+      EXPECT_THROW(method.make({})->permutation(n, 1), std::invalid_argument) << method.name;
+      EXPECT_THROW(method.make({})->shuffle(buffer.data(), other.data(), n, 8, 1),
+                   std::invalid_argument)
+          << method.name;
+    }
+  }
+  EXPECT_THROW(MakeGatherIndex((std::uint64_t{1} << 32) + 1, 1), std::invalid_argument);
   EXPECT_THROW(shuffler->shuffle(all, std::span<std::byte>(other).first(32), 8, 1),
                std::invalid_argument);
   EXPECT_THROW(shuffler->permutation(kMaxItems, 1), std::invalid_argument);

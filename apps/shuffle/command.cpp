@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
 #include <iomanip>
 #include <mutex>
 #include <ostream>
 #include <sstream>
+#include <system_error>
 
 #include "algorithms/shuffle/quality/faulty_shufflers.hpp"
 #include "algorithms/shuffle/quality/statistics.hpp"
@@ -39,9 +41,17 @@ shuffle::OrderSource Source(const std::string& name) {
   throw std::invalid_argument("no shuffler called \"" + name + "\"; there are: " + known);
 }
 
+// The value of an option that CLI::Range cannot check: it lets NaN pass.
+double InRange(const char* option, double value, double least, double most) {
+  if (value >= least && value <= most) return value;
+  std::ostringstream text;
+  text << option << ": " << value << " is not in " << least << " to " << most;
+  throw harness::UsageError(text.str());
+}
+
 int Bits(const Options& options, std::ostream& out) {
   const auto source = Source(options.method);
-  const auto wanted = static_cast<std::uint64_t>(options.mib * 1048576);
+  const auto wanted = static_cast<std::uint64_t>(InRange("--mib", options.mib, 0, 1e12) * 1048576);
   shuffle::OrderBits bits;
   std::uint64_t written = 0;
   for (std::uint64_t seed = options.seed; written < wanted && out; ++seed) {
@@ -55,7 +65,8 @@ int Bits(const Options& options, std::ostream& out) {
 }
 
 int RunBattery(const Options& options, std::ostream& out) {
-  const auto samples = static_cast<std::uint64_t>(options.samples);
+  const auto samples = static_cast<std::uint64_t>(InRange("--samples", options.samples, 1, 1e15));
+  InRange("--alpha", options.alpha, 0, 1);
   constexpr std::uint64_t kShare = 10000;  // orders of one task
   shuffle::Battery all(options.items);
   std::mutex lock;
@@ -83,6 +94,11 @@ int RunBattery(const Options& options, std::ostream& out) {
 }
 
 int Rows(const Options& options, std::ostream& out) {
+  std::error_code none;
+  if (std::filesystem::equivalent(options.in, options.to, none)) {
+    throw harness::UsageError("--out " + options.to +
+                              " is the file that is read: give it another name");
+  }
   std::string content = ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);

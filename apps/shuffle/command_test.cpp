@@ -146,6 +146,36 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", in, "--out", folder.path().string()}, "Is a directory");
   fails({"rows", "--in", folder.path().string()}, "Is a directory");
   fails({"sample", "--of", "3", "--take", "4"}, "cannot take 4 of 3");
+  fails({"rows", "--in", in, "--out", folder.path().string() + "/./seven.bin"},
+        "is the file that is read");
+  std::ifstream file(in, std::ios::binary);
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(file)), {}), "1234567");
+  fails({"battery", "--method", "LCG", "--samples", "nan"}, "--samples: nan is not in");
+  fails({"battery", "--method", "LCG", "--samples", "0"}, "--samples: 0 is not in");
+  fails({"battery", "--method", "LCG", "--samples", "10", "--alpha", "nan"}, "--alpha: nan");
+  fails({"bits", "--method", "LCG", "--mib", "-1"}, "--mib: -1 is not in");
+}
+
+// Three of nearly 2^63 were one number three times; of 2^62 + 1 there was no end.
+TEST(ShuffleCommand, SamplesOfHugeRangesAreDistinct) {
+  for (const char* of : {"4611686018427387903", "4611686018427387904", "4611686018427387905",
+                         "9223372036854775807", "9223372036854775808"}) {
+    const auto lines = SortedLines(Output({"sample", "--of", of, "--take", "300"}));
+    EXPECT_EQ(std::set<std::string>(lines.begin(), lines.end()).size(), 300u) << of;
+    for (const auto& line : lines) EXPECT_LT(std::stoull(line), std::stoull(of));
+  }
+  for (const char* of : {"9223372036854775809", "18446744073709551615"}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(ShuffleCommand({"sample", "--of", of, "--take", "3"}, out, err), 1);
+    EXPECT_EQ(out.str(), "");
+    EXPECT_NE(err.str().find("over the limit of bijections, 2^63"), std::string::npos) << err.str();
+  }
+  std::ostringstream out, err;
+  EXPECT_EQ(
+      ShuffleCommand({"sample", "--of", "9223372036854775807", "--take", "4611686018427387905"},
+                     out, err),
+      1);
+  EXPECT_NE(err.str().find("more than this machine has"), std::string::npos) << err.str();
 }
 
 }  // namespace

@@ -48,7 +48,9 @@ class CachingAllocator {
 
 class ThrustShuffle final : public CudaShuffler {
  public:
-  void prepare(std::uint64_t, std::size_t) override {}
+  void prepare(std::uint64_t n, std::size_t) override {
+    if (n > kMaxItems) throw std::invalid_argument("thrust takes up to 2^36 items here");
+  }
   void enqueue(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                std::uint64_t seed, cudaStream_t stream) override {
     thrust::default_random_engine engine(static_cast<std::uint32_t>(seed ^ (seed >> 32)) | 1u);

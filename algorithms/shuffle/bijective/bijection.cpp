@@ -10,12 +10,23 @@
 namespace retable::shuffle {
 namespace {
 
+// Bits of the smallest power of two >= n, at least `least`.
+int DomainBits(std::uint64_t n, int least) {
+  if (n > kMaxBijection) {
+    throw std::invalid_argument(
+        "n = " + std::to_string(n) +
+        " is over the limit of bijections, 2^63 = " + std::to_string(kMaxBijection));
+  }
+  return std::max(least, CeilLog2(n));
+}
+
 VariablePhilox Cipher(int bits, std::uint64_t seed, int rounds) {
   VariablePhilox cipher;
   cipher.left_bits = static_cast<std::uint32_t>(bits / 2);
   cipher.right_bits = static_cast<std::uint32_t>(bits - bits / 2);
-  cipher.left_mask = (1u << cipher.left_bits) - 1;
-  cipher.right_mask = (1u << cipher.right_bits) - 1;
+  // Of 63 bits the right half has 32: a shift by so many would be no shift.
+  cipher.left_mask = ~std::uint32_t{0} >> (32 - cipher.left_bits);
+  cipher.right_mask = ~std::uint32_t{0} >> (32 - cipher.right_bits);
   cipher.rounds = rounds;
   const Philox4x32 random = Philox4x32::FromSeed(seed);
   for (int i = 0; i < rounds; ++i) {
@@ -28,7 +39,8 @@ VariablePhilox Cipher(int bits, std::uint64_t seed, int rounds) {
 RETABLE_CLONES void Encrypt64(const std::uint32_t* keys, int rounds, std::uint32_t left_bits,
                               std::uint32_t right_bits, std::uint64_t first, std::uint64_t mask,
                               std::uint64_t* values) {
-  const std::uint32_t left_mask = (1u << left_bits) - 1, right_mask = (1u << right_bits) - 1;
+  const std::uint32_t left_mask = ~std::uint32_t{0} >> (32 - left_bits);
+  const std::uint32_t right_mask = ~std::uint32_t{0} >> (32 - right_bits);
   const std::uint32_t shift = right_bits - left_bits;
   std::uint32_t left[64], right[64];
   for (int i = 0; i < 64; ++i) {
@@ -82,7 +94,7 @@ void EvaluateMany(const WhitenedPhilox& f, std::uint64_t first, std::uint64_t co
 
 Lcg MakeLcg(std::uint64_t n, std::uint64_t seed) {
   const PhiloxBlock random = Philox4x32::FromSeed(seed).Block(0, kKeyStream);
-  const std::uint64_t mask = (std::uint64_t{1} << CeilLog2(n)) - 1;
+  const std::uint64_t mask = (std::uint64_t{1} << DomainBits(n, 0)) - 1;
   return {(random.half(0) | 1) & (mask | 1), random.half(1) & mask, mask};
 }
 
@@ -90,7 +102,7 @@ VariablePhilox MakeVariablePhilox(std::uint64_t n, std::uint64_t seed, int round
   if (rounds < 1 || rounds > kMaxRounds) {
     throw std::invalid_argument("rounds = " + std::to_string(rounds) + ": 1 to 64 are possible");
   }
-  return Cipher(std::max(4, CeilLog2(n)), seed, rounds);
+  return Cipher(DomainBits(n, 4), seed, rounds);
 }
 
 int WhitenedRounds(int bits) {
@@ -98,7 +110,7 @@ int WhitenedRounds(int bits) {
 }
 
 WhitenedPhilox MakeWhitenedPhilox(std::uint64_t n, std::uint64_t seed) {
-  const int bits = std::max(8, CeilLog2(n));
+  const int bits = DomainBits(n, 8);
   WhitenedPhilox whitened{Cipher(bits, seed, WhitenedRounds(bits)), 0};
   whitened.add =
       Philox4x32::FromSeed(seed).Block(kMaxRounds, kKeyStream).half(0) & (whitened.size() - 1);

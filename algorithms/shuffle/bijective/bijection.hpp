@@ -27,6 +27,9 @@ namespace retable::shuffle {
 
 inline constexpr int kMaxRounds = 64;
 
+//! The largest n of a bijection: its halves are words of 32 bits, and a domain of 2^64 has no size.
+inline constexpr std::uint64_t kMaxBijection = std::uint64_t{1} << 63;
+
 //! Sub-streams of a seed, so that no two uses share bits.
 enum Stream : std::uint64_t {
   kKeyStream = 0x10,
@@ -44,7 +47,7 @@ struct Lcg {
   RETABLE_HD std::uint64_t size() const { return mask + 1; }
 };
 
-//! The paper's listing 1 over 2^bits values, 4 <= bits <= 62.
+//! The paper's listing 1 over 2^bits values, 4 <= bits <= 63.
 struct VariablePhilox {
   std::uint32_t left_bits = 0, right_bits = 0;
   std::uint32_t left_mask = 0, right_mask = 0;
@@ -93,15 +96,15 @@ struct WhitenedPhilox {
   RETABLE_HD std::uint64_t size() const { return cipher.size(); }
 };
 
-//! values[i] = f(first + i) for i < count, in vector code. For widths up to 32 bits; wider ones one
-//! by one.
+//! values[i] = f(first + i) for i < count, in vector code.
 void EvaluateMany(const Lcg& f, std::uint64_t first, std::uint64_t count, std::uint64_t* values);
 void EvaluateMany(const VariablePhilox& f, std::uint64_t first, std::uint64_t count,
                   std::uint64_t* values);
 void EvaluateMany(const WhitenedPhilox& f, std::uint64_t first, std::uint64_t count,
                   std::uint64_t* values);
 
-//! The LCG over the smallest power of two >= n.
+//! The LCG over the smallest power of two >= n. These three
+//! @throws std::invalid_argument for n > kMaxBijection.
 Lcg MakeLcg(std::uint64_t n, std::uint64_t seed);
 //! The paper's cipher over the smallest power of two >= max(n, 16). 1 <= rounds <= 64.
 //! @throws std::invalid_argument for other rounds.

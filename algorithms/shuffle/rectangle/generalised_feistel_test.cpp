@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <stdexcept>
 #include <vector>
 
 #include "algorithms/shuffle/quality/statistics.hpp"
+#include "algorithms/shuffle/split_rectangle/buckets.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -63,6 +66,47 @@ TEST(Rectangle, HoldsAtTheLargestSize) {
     const std::uint32_t left = static_cast<std::uint32_t>((x * cipher.reciprocal) >> 32);
     EXPECT_LE(x / cipher.b - left, 1u);
     EXPECT_LT(cipher.Encrypt(static_cast<std::uint32_t>(x)), domain);
+  }
+}
+
+// Undoes a cipher's half-rounds.
+template <class Cipher>
+std::uint32_t Decrypt(const Cipher& cipher, std::uint32_t y, int half_rounds) {
+  std::uint32_t left = y / cipher.b, right = y % cipher.b;
+  const auto subtract = [](std::uint32_t side, std::uint32_t other, std::uint32_t key,
+                           std::uint32_t length) {
+    const std::uint32_t added = FeistelCipher::AddMixed(0, other, key, length);
+    return side >= added ? side - added : side + (length - added);
+  };
+  for (int r = half_rounds - 2; r >= 0; r -= 2) {
+    right = subtract(right, left, cipher.key[r + 1], cipher.b);
+    left = subtract(left, right, cipher.key[r], cipher.a);
+  }
+  return left * cipher.b + right;
+}
+
+// Near 2^31 what cannot be enumerated is undone.
+TEST(Rectangle, IsUndoneUpToItsLimit) {
+  std::mt19937_64 random(FreshSeed());
+  const std::uint64_t most = std::uint64_t{1} << 31;
+  for (const std::uint64_t n : {most, most - 1, most - 2, most / 2 + 1, most / 2, most / 2 - 1}) {
+    const FeistelCipher cipher = MakeFeistelCipher(n, random());
+    const auto bucket =
+        BucketCipher::Make(Philox4x32::FromSeed(random()), 511, static_cast<std::uint32_t>(n));
+    const std::uint64_t domain = std::uint64_t{cipher.a} * cipher.b;
+    const std::uint64_t wide = std::uint64_t{bucket.a} * bucket.b;
+    ASSERT_GE(domain, n);
+    ASSERT_GE(wide, n);
+    for (int i = 0; i < 10000; ++i) {
+      const auto x = static_cast<std::uint32_t>(i == 0 ? 0 : i == 1 ? n - 1 : random() % n);
+      const std::uint32_t y = cipher.Encrypt(x), z = bucket.Encrypt(x);
+      ASSERT_LT(y, domain);
+      ASSERT_LT(z, wide);
+      ASSERT_EQ(Decrypt(cipher, y, cipher.half_rounds), x) << n;
+      ASSERT_EQ(Decrypt(bucket, z, BucketCipher::kHalfRounds), x) << n;
+      ASSERT_LT(cipher.CycleWalk(x), n);
+      ASSERT_LT(bucket.CycleWalk(x), n);
+    }
   }
 }
 

@@ -3,6 +3,8 @@
 //! The index of the random gather: cheap, and random enough that no cache line is read twice soon.
 
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shuffle/items.hpp"
@@ -23,8 +25,12 @@ struct GatherIndex {
   }
 };
 
-//! n <= 2^32.
+//! @throws std::invalid_argument for n > 2^32: the hash has 32 bits.
 inline GatherIndex MakeGatherIndex(std::uint64_t n, std::uint64_t seed) {
+  if (n > std::uint64_t{1} << 32) {
+    throw std::invalid_argument("the random gather takes up to 2^32 items, not " +
+                                std::to_string(n));
+  }
   return {n, Philox4x32::FromSeed(seed).Block(0, 0).word[0]};
 }
 

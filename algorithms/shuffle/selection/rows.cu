@@ -11,10 +11,10 @@ namespace retable::shuffle {
 namespace {
 
 // 2^log_lanes threads move a row of `words` words.
-template <class Word>
+template <class Word, class Index>
 __global__ void __launch_bounds__(kRowThreads)
-    GatherRows(const std::uint32_t* __restrict__ index, const Word* __restrict__ in,
-               Word* __restrict__ out, std::uint64_t count, std::uint64_t words, int log_lanes) {
+    GatherRows(const Index* __restrict__ index, const Word* __restrict__ in, Word* __restrict__ out,
+               std::uint64_t count, std::uint64_t words, int log_lanes) {
   const std::uint64_t row = (blockIdx.x * std::uint64_t{kRowThreads} + threadIdx.x) >> log_lanes;
   if (row >= count) return;
   const unsigned lanes = 1u << log_lanes;
@@ -24,8 +24,8 @@ __global__ void __launch_bounds__(kRowThreads)
   for (std::uint64_t w = threadIdx.x & (lanes - 1); w < words; w += lanes) to[w] = from[w];
 }
 
-template <class Word>
-void Gather(const std::uint32_t* index, const void* in, void* out, std::uint64_t count,
+template <class Word, class Index>
+void Gather(const Index* index, const void* in, void* out, std::uint64_t count,
             std::size_t row_bytes, cudaStream_t stream) {
   const std::uint64_t words = row_bytes / sizeof(Word);
   int log_lanes = 0;
@@ -38,18 +38,24 @@ void Gather(const std::uint32_t* index, const void* in, void* out, std::uint64_t
 
 }  // namespace
 
-void EnqueueRowGather(const std::uint32_t* index, const void* in, void* out, std::uint64_t count,
+template <class Index>
+void EnqueueRowGather(const Index* index, const void* in, void* out, std::uint64_t count,
                       std::size_t row_bytes, cudaStream_t stream) {
   if (row_bytes == 0) throw std::invalid_argument("row_bytes is 0: give the size of one row");
   if (count == 0) return;
   const std::uint64_t together =
       reinterpret_cast<std::uint64_t>(in) | reinterpret_cast<std::uint64_t>(out) | row_bytes;
-  const auto gather = together % 16 == 0  ? Gather<uint4>
-                      : together % 8 == 0 ? Gather<uint2>
-                      : together % 4 == 0 ? Gather<std::uint32_t>
-                                          : Gather<std::uint8_t>;
+  const auto gather = together % 16 == 0  ? Gather<uint4, Index>
+                      : together % 8 == 0 ? Gather<uint2, Index>
+                      : together % 4 == 0 ? Gather<std::uint32_t, Index>
+                                          : Gather<std::uint8_t, Index>;
   gather(index, in, out, count, row_bytes, stream);
 }
+
+template void EnqueueRowGather(const std::uint32_t*, const void*, void*, std::uint64_t, std::size_t,
+                               cudaStream_t);
+template void EnqueueRowGather(const std::uint64_t*, const void*, void*, std::uint64_t, std::size_t,
+                               cudaStream_t);
 
 void DeviceRows::PrepareShuffle(std::uint64_t n) {
   partition_.Prepare(n, sizeof(std::uint32_t));
@@ -65,13 +71,13 @@ void DeviceRows::EnqueueShuffle(const void* in, void* out, std::uint64_t n, std:
                                 std::uint64_t seed, cudaStream_t stream) {
   if (n == 0) return;
   partition_.Enqueue(static_cast<const std::uint32_t*>(nullptr), index_.data(), n, seed, stream);
-  EnqueueRowGather(index_.data(), in, out, n, row_bytes, stream);
+  EnqueueRowGather<std::uint32_t>(index_.data(), in, out, n, row_bytes, stream);
 }
 
 void DeviceRows::EnqueueSample(const void* in, void* out, std::uint64_t n, std::uint64_t k,
                                std::size_t row_bytes, std::uint64_t seed, cudaStream_t stream) {
   sample_.Enqueue(index_.data(), n, k, seed, stream);
-  EnqueueRowGather(index_.data(), in, out, k, row_bytes, stream);
+  EnqueueRowGather<std::uint32_t>(index_.data(), in, out, k, row_bytes, stream);
 }
 
 }  // namespace retable::shuffle

@@ -19,8 +19,9 @@ namespace retable::shuffle {
 
 //! Enqueues out[j] = in[index[j]] for `count` rows of row_bytes each. Buffers of device memory, no
 //! overlap; rows move in words of 16, 8 or 4 bytes where addresses and row_bytes divide by them,
-//! byte by byte else. @throws std::invalid_argument for row_bytes 0.
-void EnqueueRowGather(const std::uint32_t* index, const void* in, void* out, std::uint64_t count,
+//! byte by byte else. Index is uint32_t or uint64_t. @throws std::invalid_argument for row_bytes 0.
+template <class Index>
+void EnqueueRowGather(const Index* index, const void* in, void* out, std::uint64_t count,
                       std::size_t row_bytes, cudaStream_t stream);
 
 class DeviceRows {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
 
 namespace retable::shuffle {
 
@@ -15,6 +16,7 @@ std::vector<std::uint64_t> SampleWithoutReplacement(std::uint64_t n, std::uint64
                                 " items without replacement");
   }
   const WhitenedPhilox f = MakeWhitenedPhilox(n, seed);
+  RequireMemory("a sample of k =", k, sizeof(std::uint64_t));
   std::vector<std::uint64_t> sample;
   sample.reserve(k);
   std::uint64_t values[256];

@@ -15,7 +15,8 @@ namespace retable::shuffle {
 
 //! k distinct values of {0..n-1}: the first k of the permutation that "VarPhilox-mended" gives for
 //! (n, seed).
-//! @throws std::invalid_argument for k > n.
+//! @throws std::invalid_argument for k > n, for n > 2^63, and for k values beyond this machine's
+//! memory.
 std::vector<std::uint64_t> SampleWithoutReplacement(std::uint64_t n, std::uint64_t k,
                                                     std::uint64_t seed);
 

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/quality/statistics.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/seed_testing.hpp"
 
 namespace retable::shuffle {
 namespace {
@@ -25,6 +30,31 @@ TEST(Sample, TakesFewOfManyQuickly) {
   const auto sample = SampleWithoutReplacement(std::uint64_t{1} << 33, 1000, 4);
   EXPECT_EQ(sample.size(), 1000u);
   for (const std::uint64_t value : sample) EXPECT_LT(value, std::uint64_t{1} << 33);
+}
+
+// Distinct, in range, and spread evenly over 16 parts of the range and over the lowest four bits.
+TEST(Sample, OfHugeRangesIsDistinctAndEven) {
+  const std::uint64_t seed = FreshSeed();
+  for (const int bits : {31, 32, 53, 62, 63}) {
+    for (const int difference : {-1, 0, 1}) {
+      const std::uint64_t n = (std::uint64_t{1} << bits) + static_cast<std::uint64_t>(difference);
+      if (n > kMaxBijection) continue;
+      const std::uint64_t k = 1600;
+      const auto sample = SampleWithoutReplacement(n, k, seed + n);
+      EXPECT_EQ(std::set<std::uint64_t>(sample.begin(), sample.end()).size(), k) << n;
+      std::vector<std::uint64_t> high(16, 0), low(16, 0);
+      for (const std::uint64_t value : sample) {
+        ASSERT_LT(value, n);
+        ++high[value / (n / 16 + 1)];
+        ++low[value % 16];
+      }
+      EXPECT_GT(ChiSquaredTail(ChiSquared(high), 15), 1e-9) << n;
+      EXPECT_GT(ChiSquaredTail(ChiSquared(low), 15), 1e-9) << n;
+    }
+  }
+  EXPECT_THROW(SampleWithoutReplacement(kMaxBijection + 1, 3, 1), std::invalid_argument);
+  EXPECT_THROW(SampleWithoutReplacement(~std::uint64_t{0}, 3, 1), std::invalid_argument);
+  EXPECT_THROW(SampleWithoutReplacement(kMaxBijection, kMaxBijection, 1), std::invalid_argument);
 }
 
 TEST(Sample, RowsAreThoseOfTheSample) {

@@ -1,9 +1,5 @@
 #include "algorithms/quantiles/estimators/max_entropy/dual.hpp"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,6 +9,7 @@
 #include "algorithms/quantiles/estimators/max_entropy/dual_newton.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/quadrature.hpp"
 #include "algorithms/quantiles/sums/simd.hpp"
+#include "base/parallel.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -168,19 +165,8 @@ DualSolver CpuDualSolver(int threads) {
   if (threads < 1) throw std::invalid_argument("a solver needs at least one thread");
   return [threads](std::span<const DualProblem> problems) {
     std::vector<DualAnswer> answers(problems.size());
-    if (threads == 1) {
-      std::transform(problems.begin(), problems.end(), answers.begin(), SolveDual);
-      return answers;
-    }
-    tbb::task_arena arena(threads);
-    arena.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<std::size_t>(0, problems.size(), 4),
-                        [&](const auto& range) {
-                          for (std::size_t i = range.begin(); i < range.end(); ++i) {
-                            answers[i] = SolveDual(problems[i]);
-                          }
-                        });
-    });
+    ParallelFor(problems.size(), threads,
+                [&](std::size_t i) { answers[i] = SolveDual(problems[i]); });
     return answers;
   };
 }
