@@ -16,6 +16,7 @@
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "base/atomic_file.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/files/output_paths.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/cli/verbs.hpp"
@@ -212,6 +213,7 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
 }
 
 int Fit(Arguments& a, std::ostream& out) {
+  KeepInputs(a.out, {a.data});
   Table table = ReadTable(a.data, a.target, true);
   if (table.rows == 0) throw std::invalid_argument(a.data + " has no rows");
   if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
@@ -280,6 +282,7 @@ Forest ReadForest(const std::string& path, std::vector<std::string>& names) {
 }
 
 int Predict(const Arguments& a, std::ostream& out) {
+  KeepInputs(a.out, {a.model, a.data});
   std::vector<std::string> names;
   const Forest forest = ReadForest(a.model, names);
   const bool catalogued = !EndsWith(a.data, ".arff") && !EndsWith(a.data, ".csv");

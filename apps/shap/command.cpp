@@ -19,6 +19,7 @@
 #include "apps/shap/halving.hpp"
 #include "apps/shap/row_stream.hpp"
 #include "base/atomic_file.hpp"
+#include "base/files/output_paths.hpp"
 #include "base/parallel.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/machine/device.hpp"
@@ -389,6 +390,7 @@ std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows
 }
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
+  KeepInputs(a.out, {a.model, a.data, a.background});
   TreeEnsemble model = LoadModelFile(a.model);
   const auto features = static_cast<std::size_t>(model.features);
   RowStream stream(a.data, {features, model.feature_names, a.ignore}, static_cast<int>(a.threads));

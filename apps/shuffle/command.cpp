@@ -12,6 +12,7 @@
 #include "algorithms/shuffle/selection/sample.hpp"
 #include "apps/shuffle/rows.hpp"
 #include "base/atomic_file.hpp"
+#include "base/files/output_paths.hpp"
 #include "base/parallel.hpp"
 #include "harness/cli/verbs.hpp"
 
@@ -83,6 +84,7 @@ int RunBattery(const Options& options, std::ostream& out) {
 }
 
 int Rows(const Options& options, std::ostream& out) {
+  KeepInputs(options.to, {options.in});
   std::string content = ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);

@@ -16,6 +16,7 @@
 
 #include "base/atomic_file.hpp"
 #include "harness/plan/cell_json.hpp"
+#include "harness/plan/value_json.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -165,7 +166,7 @@ void Store::Save(const CellRecord& record) const {
   for (const auto& [suffix, content] : record.outcome.attachments) {
     WriteFileAtomically(folder_ + "/cells/" + record.key + "." + suffix, content);
   }
-  WriteFileAtomically(CellPath(folder_, record.key), ToJson(record).dump(1) + "\n");
+  WriteFileAtomically(CellPath(folder_, record.key), JsonText(ToJson(record), 1) + "\n");
 }
 
 }  // namespace retable::harness
