@@ -3,14 +3,17 @@
 //! in; their protocols, methods and verbs register before main.
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 
+#include "base/reason.hpp"
 #include "datasets/commands.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/cli/commands.hpp"
@@ -94,12 +97,32 @@ int WithStandardOutput(int status) {
   return status == h::kOk ? h::kCellFailed : status;
 }
 
+// Every thread gets the stack that the limit of the shell gives the first.
+std::string WhyNoStack() {
+  constexpr rlim_t kNeeded = 1 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return "";
+  return fmt::format("the stack is limited to {} KB, and at least {} are needed: ulimit -s 8192",
+                     limit.rlim_cur / 1024, kNeeded / 1024);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const h::Context context = MakeContext(argc, argv);
-  // Workers and contenders in other languages start from there.
-  setenv("RETABLE_ROOT", fs::absolute(context.root).c_str(), 1);
-  return WithStandardOutput(h::Dispatch(AllVerbs(context), context, "retable " RETABLE_VERSION,
-                                        {argv + 1, argv + argc}, std::cout, std::cerr));
+  // A file that grows beyond its limit (ulimit -f) is an error of the write, which says so.
+  signal(SIGXFSZ, SIG_IGN);
+  if (const std::string why = WhyNoStack(); !why.empty()) {
+    std::cerr << why << "\n";
+    return h::kUsage;
+  }
+  try {
+    const h::Context context = MakeContext(argc, argv);
+    // Workers and contenders in other languages start from there.
+    setenv("RETABLE_ROOT", fs::absolute(context.root).c_str(), 1);
+    return WithStandardOutput(h::Dispatch(AllVerbs(context), context, "retable " RETABLE_VERSION,
+                                          {argv + 1, argv + argc}, std::cout, std::cerr));
+  } catch (const std::exception& problem) {
+    std::cerr << retable::ReasonOf(problem) << "\n";
+    return h::kUsage;
+  }
 }

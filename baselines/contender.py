@@ -8,10 +8,28 @@
     Mine().serve()
 """
 
+import importlib.util
 import json
 import sys
 
-import numpy
+
+def unavailable(why):
+    """Says what this machine lacks, and ends: the rows are NOT-RUN with this reason. Whatever else
+    keeps a contender from starting is a failed row."""
+    print(json.dumps({"unavailable": why}), flush=True)
+    sys.exit(0)
+
+
+def require(*modules):
+    """To be called before these modules are imported: ends where one is not installed."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            unavailable(f"{sys.executable} has no module {module}; "
+                        "install it, or name a Python that has it in RETABLE_PYTHON")
+
+
+require("numpy")
+import numpy  # noqa: E402
 
 
 class Contender:

@@ -16,6 +16,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/files/output_paths.hpp"
+#include "base/reason.hpp"
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
 #include "datasets/registry/catalog.hpp"
@@ -317,6 +319,8 @@ int Mirror(const Arguments& arguments, std::ostream& out, std::ostream& err) {
   if (arguments.names.empty()) throw UsageError("mirror needs a folder to write to");
   const Cache cache(Cache::DefaultRoot());
   const std::filesystem::path target = arguments.names.front();
+  CheckOutputFolder(target, {"MANIFEST.tsv"});
+  KeepInputs(target, {cache.root(), cache.root() / "openml"});
   std::size_t absent = 0;
   const auto records =
       Records(cache, {arguments.names.begin() + 1, arguments.names.end()}, err, absent);
@@ -373,7 +377,7 @@ int DatasetsMain(const std::vector<std::string>& args, std::ostream& out, std::o
     err << error.what() << '\n';
     return kUsage;
   } catch (const std::exception& error) {
-    err << error.what() << '\n';
+    err << ReasonOf(error) << '\n';
     return kSomeFailed;
   }
 }

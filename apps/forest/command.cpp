@@ -18,6 +18,7 @@
 #include "base/csv/number.hpp"
 #include "base/csv/writer.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/files/output_paths.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/run/progress.hpp"
 
@@ -111,6 +112,7 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
 }
 
 int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
+  KeepInputs(a.out, {a.data});
   const Table table =
       ReadTable(a.data, {.target = a.target, .last_target = true, .weights = a.weights});
   if (table.rows == 0) throw std::invalid_argument(a.data + " has no rows");
@@ -189,6 +191,7 @@ Forest ReadForest(const std::string& path, ForestNames& names) {
 }
 
 int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
+  KeepInputs(a.out, {a.model, a.data});
   ForestNames names;
   const Forest forest = ReadForest(a.model, names);
   const Table table = ReadTable(

@@ -15,6 +15,7 @@ file's "feature_levels". Written for scikit-learn 1.9; needs 1.3 or later.
 """
 
 import json
+import os
 import pickle
 import sys
 
@@ -94,5 +95,8 @@ def load(path):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
+    if os.path.exists(sys.argv[2]) and os.path.samefile(sys.argv[1], sys.argv[2]):
+        sys.exit(f"{sys.argv[2]} is read and would be overwritten; write to another file")
+    model = load(sys.argv[1])
     with open(sys.argv[2], "wb") as out:
-        pickle.dump(load(sys.argv[1]), out)
+        pickle.dump(model, out)

@@ -19,6 +19,7 @@
 #include "apps/shap/halving.hpp"
 #include "apps/shap/row_stream.hpp"
 #include "base/atomic_file.hpp"
+#include "base/files/output_paths.hpp"
 #include "base/parallel.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/machine/device.hpp"
@@ -387,10 +388,9 @@ std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows
 }
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
+  KeepInputs(a.out, {a.model, a.data, a.background});
   const auto say = [&](const std::string& what) {
-    err << "retable shap: " << a.model << ": " << what
-        << "
-           ";
+    err << "retable shap: " << a.model << ": " << what << "\n";
   };
   // Does not move: explainer and stream refer to its model.
   Job job{.model = LoadModelFile(a.model, {.all_trees = a.all_trees, .say = say})};

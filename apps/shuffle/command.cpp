@@ -14,6 +14,7 @@
 #include "algorithms/shuffle/selection/sample.hpp"
 #include "apps/shuffle/rows.hpp"
 #include "base/atomic_file.hpp"
+#include "base/files/output_paths.hpp"
 #include "base/parallel.hpp"
 #include "harness/cli/verbs.hpp"
 
@@ -94,11 +95,7 @@ int RunBattery(const Options& options, std::ostream& out) {
 }
 
 int Rows(const Options& options, std::ostream& out) {
-  std::error_code none;
-  if (std::filesystem::equivalent(options.in, options.to, none)) {
-    throw harness::UsageError("--out " + options.to +
-                              " is the file that is read: give it another name");
-  }
+  KeepInputs(options.to, {options.in});
   std::string content = ReadWhole(options.in);
   try {
     content = RowsInRandomOrder(content, options.rows);

@@ -1,11 +1,16 @@
 #include "baselines/extratrees/python_peer.hpp"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 #include "base/temporary_folder.hpp"
@@ -126,13 +131,30 @@ nlohmann::json Task(const FeatureMatrix& data, const Targets& targets, const For
           {"options", model}};
 }
 
+// The status of a command of the shell, which does not outlive this process.
+int Status(const std::string& command) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(126);
+    execl("/bin/sh", "sh", "-c", ("exec " + command).c_str(), nullptr);
+    _exit(127);
+  }
+  int status = -1;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
 void Run(const fs::path& folder) {
-  const std::string command = std::string(kPython) + " '" + (folder / "peer.py").string() +
-                              "' > '" + (folder / "log").string() + "' 2>&1";
-  if (std::system(command.c_str()) == 0) return;
-  std::ostringstream log;
-  log << std::ifstream(folder / "log").rdbuf();
-  throw std::runtime_error("scikit-learn failed: " + log.str());
+  // What it says goes to the standard error: the last words of the cell.
+  const int status = Status(std::string(kPython) + " '" + (folder / "peer.py").string() + "' 1>&2");
+  if (status == 0) return;
+  throw std::runtime_error(Python() + " with scikit-learn ended with " +
+                           (WIFSIGNALED(status)
+                                ? "signal " + std::to_string(WTERMSIG(status))
+                                : "exit code " + std::to_string(WEXITSTATUS(status))));
 }
 
 }  // namespace
@@ -140,9 +162,13 @@ void Run(const fs::path& folder) {
 const std::string& WhyNoScikitLearn() {
   static std::map<std::string, std::string> known;
   const auto [found, fresh] = known.try_emplace(Python());
-  const std::string command =
-      std::string(kPython) + " -c 'import sklearn.ensemble' > /dev/null 2>&1";
-  if (fresh && std::system(command.c_str()) != 0) {
+  // A Python that does not start is no reason: its cell tells what it said.
+  const std::string command = std::string(kPython) +
+                              " -c 'import importlib.util, sys; "
+                              "sys.exit(0 if importlib.util.find_spec(\"sklearn\") else 3)'"
+                              " > /dev/null 2>&1";
+  const int status = fresh ? Status(command) : 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
     found->second = Python() +
                     " has no scikit-learn: install it (pip install scikit-learn), or name a "
                     "Python that has it in RETABLE_PYTHON";

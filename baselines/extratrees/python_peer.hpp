@@ -11,8 +11,8 @@
 
 namespace retable::extratrees {
 
-//! Empty where Python with scikit-learn answers; else what is missing and how to get it. Asked once
-//! a process and Python.
+//! How to get scikit-learn where Python has none; else empty, also where no Python starts: then fit
+//! fails with what it said. Asked once a process and Python.
 const std::string& WhyNoScikitLearn();
 
 class ScikitLearnPython final : public ForestTrainer {

@@ -54,7 +54,9 @@ TEST(ScikitLearnPython, ItsPathMayHoldSpacesAndQuotes) {
   };
   python("my user's python; exit 1 #", 0);
   EXPECT_EQ(WhyNoScikitLearn(), "");
-  const std::string bare = python("a bare $HOME python", 1);
+  python("a broken python", 1);
+  EXPECT_EQ(WhyNoScikitLearn(), "");
+  const std::string bare = python("a bare $HOME python", 3);
   EXPECT_EQ(WhyNoScikitLearn().rfind(bare + " has no scikit-learn", 0), 0u) << WhyNoScikitLearn();
   unsetenv("RETABLE_PYTHON");
 }

@@ -14,13 +14,11 @@ import queue
 import sys
 import threading
 
-METHOD = sys.argv[1] if len(sys.argv) == 2 else ""
-VERSION = importlib.metadata.version(METHOD.split("-")[0] or "shap")  # where it is missing this ends soon
-
-import numpy  # noqa: E402
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import contender  # noqa: E402
+import numpy  # noqa: E402
+
+METHOD = sys.argv[1] if len(sys.argv) == 2 else ""
 
 
 def shap_permutation(shap, players, evaluations, seed, game):
@@ -55,7 +53,8 @@ METHODS = {
 class Package(contender.Contender):
     def __init__(self, method):
         package = method.split("-")[0]
-        self.name = f"{package} {VERSION}"
+        contender.require(package)
+        self.name = f"{package} {importlib.metadata.version(package)}"
         self.package, self.method = __import__(package), METHODS[method]
 
     def load(self, request, arrays):

@@ -3,10 +3,9 @@
 import os
 import sys
 
-import numpy
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import contender  # noqa: E402
+import numpy  # noqa: E402
 
 
 class NumpyShuffle(contender.Contender):

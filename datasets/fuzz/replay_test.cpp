@@ -16,7 +16,7 @@ using fuzzing::MutateText;
 using fuzzing::Replay;
 
 std::vector<std::string> Corpus(const std::string& kind) {
-  return fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) + "/datasets/fuzz/corpus/" + kind);
+  return fuzzing::Corpus(RETABLE_SOURCE_DIR "/datasets/fuzz/corpus/" + kind);
 }
 
 TEST(FuzzReplay, Arff) {

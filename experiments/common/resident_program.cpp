@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -77,7 +78,7 @@ struct ResidentProgram::Process {
   }
 };
 
-ResidentProgram::ResidentProgram(const std::string& command)
+ResidentProgram::ResidentProgram(const std::string& command, int patience_ms)
     : process_(std::make_unique<Process>()) {
   if (command.empty()) throw std::invalid_argument("an external contender needs its command");
   int in[2], out[2];
@@ -90,9 +91,11 @@ ResidentProgram::ResidentProgram(const std::string& command)
   process_->from = out[0];
   process_->command = command;
   // It stays in this process's group, so that whoever stops the cell stops it as well.
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(126);
     const char* root = std::getenv("RETABLE_ROOT");
     if (root != nullptr && chdir(root) != 0) _exit(126);
     dup2(in[0], STDIN_FILENO);
@@ -104,7 +107,14 @@ ResidentProgram::ResidentProgram(const std::string& command)
   close(out[1]);
   if (child < 0) throw std::runtime_error("no process can be started");
   process_->child = child;
+  pollfd answer{process_->from, POLLIN, 0};
+  if (patience_ms >= 0 && poll(&answer, 1, patience_ms) == 0) {
+    throw std::runtime_error(command + ": says nothing");
+  }
   const auto hello = nlohmann::json::parse(ReceiveLine(), nullptr, false);
+  if (hello.is_object() && hello.contains("unavailable") && hello["unavailable"].is_string()) {
+    throw ProgramUnavailable(hello["unavailable"].get<std::string>());
+  }
   if (!hello.is_object() || !hello.contains("ready") || !hello["ready"].is_string()) {
     throw std::runtime_error(command +
                              ": its first line must be {\"ready\": \"name and version\"}");
@@ -241,11 +251,12 @@ std::optional<std::string> WhyNotResident(const std::string& command) {
   if (found != known.end()) return found->second;
   std::optional<std::string> why;
   try {
-    // What it says on its way out belongs to the reason, not on the screen.
-    const ResidentProgram program(command + " 2>/dev/null");
-  } catch (const std::exception& problem) {
-    why = "the contender \"" + command +
-          "\" does not start (is its interpreter installed, and what it imports?)";
+    // What else it says belongs to its cell, not on the screen.
+    constexpr int kPatienceMs = 20000;
+    const ResidentProgram program(command + " 2>/dev/null", kPatienceMs);
+  } catch (const ProgramUnavailable& lack) {
+    why = "the contender \"" + command + "\" is not available: " + lack.what();
+  } catch (const std::exception&) {
   }
   known[command] = why;
   return why;

@@ -17,8 +17,10 @@
 //!
 //! "load" and "answer" are not timed, so neither the start of the program nor the pipe counts; a
 //! "run" carries no data, and costs a round trip (some 10 us, measured by "ping" and reported).
-//! {"ok": false, "error": "..."} is a failure with its reason. docs/other-languages.md tells the
-//! whole of it to somebody who writes such a program.
+//! {"ok": false, "error": "..."} is a failure with its reason. A program that finds that this
+//! machine lacks what it needs says {"unavailable": "why"} in place of "ready": its cells are not
+//! run. One that does not start in any other way is a failed cell. docs/other-languages.md tells
+//! the whole of it to somebody who writes such a program.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,6 +28,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,11 +44,18 @@ struct WireArray {
   std::vector<std::byte> bytes;
 };
 
+//! What the program itself says that this machine lacks.
+class ProgramUnavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class ResidentProgram {
  public:
   //! Starts `command` by the shell, in the repository's root (RETABLE_ROOT), and waits until it is
-  //! ready. @throws std::runtime_error when it ends or says something else first
-  explicit ResidentProgram(const std::string& command);
+  //! ready. @param patience_ms waits so long for its first line; -1: for ever
+  //! @throws ProgramUnavailable, and std::runtime_error when it ends or says something else first
+  explicit ResidentProgram(const std::string& command, int patience_ms = -1);
   ~ResidentProgram();
   ResidentProgram(const ResidentProgram&) = delete;
   ResidentProgram& operator=(const ResidentProgram&) = delete;
@@ -77,8 +87,8 @@ class ResidentProgram {
   std::string description_;
 };
 
-//! Why this command cannot be used here (no such program, a module is missing), or nothing.
-//! Remembered within a process.
+//! What this command says that it lacks here, such as a module; nothing also where it does not
+//! start: that is found when its cell is measured. Remembered within a process.
 std::optional<std::string> WhyNotResident(const std::string& command);
 //! The same of a cell: nothing unless its algorithm is "External".
 std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell);

@@ -102,15 +102,20 @@ TEST_F(Resident, EveryMisbehaviourHasItsReason) {
   EXPECT_NE(Complaint("huge").find("more than 2^40"), std::string::npos);
 }
 
-TEST_F(Resident, WhatDoesNotStartIsKnownBeforeItIsPlanned) {
+TEST_F(Resident, WhatLacksSomethingIsKnownBeforeItIsPlanned) {
   EXPECT_THROW(ResidentProgram(""), std::invalid_argument);
   EXPECT_THROW(ResidentProgram("echo hello"), std::runtime_error);
   EXPECT_THROW(ResidentProgram("true"), std::runtime_error);
-  EXPECT_TRUE(WhyNotResident("/no/such/program"));
+  const std::string lacks = "echo '{\"unavailable\": \"no module named cheese\"}'";
+  EXPECT_THROW(ResidentProgram{lacks}, ProgramUnavailable);
+  EXPECT_NE(WhyNotResident(lacks).value_or("").find("no module named cheese"), std::string::npos);
+  EXPECT_THROW(ResidentProgram("sleep 60", 10), std::runtime_error);
+  // What is not there at all is a failure, which its cell reports.
+  EXPECT_FALSE(WhyNotResident("/no/such/program"));
   EXPECT_FALSE(WhyNotResident(command_));
   harness::CellConfig cell;
   cell.algorithm = "External";
-  cell.parameters["command"] = std::string("/no/such/program");
+  cell.parameters["command"] = lacks;
   EXPECT_TRUE(WhyNotExternal(cell));
   cell.algorithm = "std::shuffle";
   EXPECT_FALSE(WhyNotExternal(cell));

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/report/compare.hpp"
@@ -51,6 +52,7 @@ std::vector<std::string> FamiliesOf(const std::vector<Plan>& plans) {
 
 int Paired(const Context& context, const Selection& selection, const PairedArguments& paired,
            std::ostream& out, std::ostream& err) {
+  CheckResultsFolder(selection.out);
   const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
   if (plans.empty()) return kNothingToRun;
   const Noise noise = NoiseOfFolder(selection.out);
@@ -84,6 +86,7 @@ int Paired(const Context& context, const Selection& selection, const PairedArgum
 
 int MeasureNoiseFloor(const Context& context, const Selection& selection, int blocks,
                       std::ostream& out, std::ostream& err) {
+  CheckFolderToWrite(selection.out);
   const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
   if (plans.empty()) return kNothingToRun;
   PairedRunOptions options;

@@ -16,6 +16,7 @@ enum ExitCode {
   kVerdictFailed = 4,
   kSlower = 5,
   kNothingToRun = 6,
+  kInterrupted = 130,
 };
 
 //! What the program knows about itself and its surroundings.

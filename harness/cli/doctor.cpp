@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
 #include "harness/machine/doctor.hpp"
 
 namespace retable::harness {
@@ -21,6 +22,7 @@ Verb MakeDoctorVerb(const Context& context) {
                     verb.add_flag("--measure", a->measure, "measure the machine's ceilings");
                     verb.add_option("--out", a->out, "keep the ceilings in this results folder");
                     return [a](std::ostream& out, std::ostream&) {
+                      if (!a->out.empty()) CheckFolderToWrite(a->out);
                       const std::string path = a->out.empty() ? "" : a->out + "/ceilings.json";
                       return Doctor(out, a->measure || !path.empty(), path);
                     };

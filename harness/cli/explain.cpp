@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
 #include "harness/config/toml_tree.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
@@ -95,6 +96,7 @@ void WriteSamples(const CellRecord& record, std::ostream& out) {
 }
 
 int Explain(const ExplainArguments& a, std::ostream& out, std::ostream& err) {
+  CheckResultsFolder(a.out);
   const std::string key = FindKey(a.out, a.key, err);
   if (key.empty()) return kUsage;
   std::string problem;

@@ -9,8 +9,11 @@
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
 #include "harness/cli/shell.hpp"
+#include "harness/report/artifact.hpp"
 #include "harness/report/results.hpp"
+#include "harness/run/store.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -18,6 +21,7 @@ namespace {
 
 struct FolderArguments {
   std::string out = "results/latest";
+  std::string to;  //!< folder that a report writes to; empty: `out` itself
   bool strict = false;
 };
 
@@ -28,14 +32,31 @@ std::string PythonProgram() {
 }
 
 int Check(const std::string& folder, bool strict, std::ostream& out) {
-  const Scoreboard board = WriteResults(folder);
+  CheckResultsFolder(folder);
+  const Scoreboard board = JudgeResults(folder);
   out << ScoreboardText(board);
   const bool failed = !board.failed_claims.empty() || !board.mismatches.empty();
   return strict && failed ? kVerdictFailed : kOk;
 }
 
-int Report(const Context& context, const std::string& folder, std::ostream& out,
-           std::ostream& err) {
+// The folder that a report writes to.
+std::string FolderOfReport(const FolderArguments& a) {
+  CheckResultsFolder(a.out);
+  if (!a.to.empty()) {
+    CopyResults(a.out, a.to);
+    return a.to;
+  }
+  if (HasNoCells(a.out)) {
+    throw StoreError(a.out +
+                     " holds recorded results without their cells; nothing is written there: give "
+                     "the report a folder of its own, report --out " +
+                     ShellWord(a.out) + " --to results/report");
+  }
+  return a.out;
+}
+
+int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
+  const std::string folder = FolderOfReport(a);
   const Scoreboard board = WriteResults(folder);
   const std::string command =
       fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
@@ -46,7 +67,7 @@ int Report(const Context& context, const std::string& folder, std::ostream& out,
   if (WIFSIGNALED(status) || WEXITSTATUS(status) == 128 + SIGINT) {
     err << "interrupted; the tables in " << folder
         << " are complete, run the same command again for the figures\n";
-    return kUsage;
+    return kInterrupted;
   }
   if (status != 0) {
     err << "the figures could not be drawn (exit code " << WEXITSTATUS(status)
@@ -77,8 +98,11 @@ Verb MakeReportVerb(const Context& context) {
                   [context](CLI::App& verb) -> VerbBody {
                     const auto a = std::make_shared<FolderArguments>();
                     verb.add_option("--out", a->out, "results folder");
+                    verb.add_option("--to", a->to,
+                                    "a new folder: the results are copied there first, and nothing "
+                                    "is written to --out");
                     return [=](std::ostream& out, std::ostream& err) {
-                      return Report(context, a->out, out, err);
+                      return Report(context, *a, out, err);
                     };
                   });
 }

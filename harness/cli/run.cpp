@@ -1,16 +1,21 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "base/sha256.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
 #include "harness/cli/run_arguments.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/machine/environment.hpp"
+#include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
 #include "harness/report/results.hpp"
 #include "harness/run/progress.hpp"
@@ -132,7 +137,20 @@ void MeasureCeilings(const std::vector<Plan>& plans, const Selection& selection,
   WriteFileAtomically(path, CeilingsJson(ceilings) + "\n");
 }
 
+// The contract's status, wherever a run is: what was written is whole.
+void ExitInterrupted(int) {
+  _exit(kInterrupted);
+}
+
+bool AnyToMeasure(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& log) {
+  const std::vector<Decision> decisions = Decide(plans, options, nullptr, log);
+  return std::any_of(decisions.begin(), decisions.end(),
+                     [](const Decision& decision) { return decision.measure; });
+}
+
 int Run(const Context& context, const RunArguments& a, std::ostream& out, std::ostream& err) {
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, ExitInterrupted);
+  CheckFolderToWrite(a.selection.out);
   const RunOptions options = MakeOptions(context, a);
   const Devices devices = FindDevices(a.selection.device);
   std::vector<Plan> plans = MakePlans(context, a.selection, devices, err);
@@ -140,6 +158,10 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   if (options.dry_run) {
     PrintDryRun(plans, options, out);
     return kOk;
+  }
+  if (options.only_failed && !AnyToMeasure(plans, options, err)) {
+    err << "nothing to run: no cell of these experiments has failed in " << options.out << "\n";
+    return kNothingToRun;
   }
   NameProfiles(plans, a.selection, devices);
   double expected = 0;
@@ -153,7 +175,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
       plans.size(), plans.size() == 1 ? "" : "s", a.selection.profile, a.selection.device,
       a.selection.out, DurationText(expected));
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
-  const std::string environment = CaptureEnvironment().dump(1);
+  const std::string environment = JsonText(CaptureEnvironment(), 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
   for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
 
@@ -165,6 +187,12 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   if (context.banner) record.banner = context.banner();
   const RunSummary summary =
       Execute(plans, options, store, Sha256(environment).substr(0, 16), err, context.terminal);
+  if (summary.interrupted) {
+    err << fmt::format(
+        "interrupted; {} measured and kept in {}: run the same command again to go on\n",
+        summary.measured, options.out);
+    return kInterrupted;
+  }
   MeasureCeilings(plans, a.selection, err);
   record.finished = UtcNow();
   record.seconds = summary.seconds;

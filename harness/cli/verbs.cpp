@@ -2,8 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
 #include <ostream>
 
+#include "base/files/output_paths.hpp"
+#include "base/reason.hpp"
 #include "harness/cli/context.hpp"
 #include "harness/config/suggest.hpp"
 
@@ -25,6 +30,17 @@ std::vector<std::string> Options(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
+}
+
+// Whether a whole number needs more than 64 bits: strtoull and strtoll then give the nearest.
+bool BeyondRange(const std::string& value, const std::string& type) {
+  errno = 0;
+  if (type.starts_with("UINT")) {
+    std::strtoull(value.c_str(), nullptr, 0);
+  } else {
+    std::strtoll(value.c_str(), nullptr, 0);
+  }
+  return errno == ERANGE;
 }
 
 std::vector<std::string> VerbNames(const CLI::App& app) {
@@ -56,22 +72,29 @@ int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostrea
   return 1;
 }
 
-void CheckUnsigned(const CLI::App& app) {
+void CheckWords(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name(), type = option->get_type_name();
     for (const std::string& value : option->results()) {
-      if (option->get_type_name().starts_with("UINT") && value.starts_with("-")) {
-        throw CLI::ValidationError(option->get_name(), value + " is less than 0");
+      if (type.starts_with("UINT") && value.starts_with("-")) {
+        throw CLI::ValidationError(name, value + " is less than 0");
+      }
+      if ((type.starts_with("UINT") || type.starts_with("INT")) && BeyondRange(value, type)) {
+        throw CLI::ValidationError(name, value + " has more than 64 bits");
+      }
+      if (value.empty() && (name == "--out" || name == "--to")) {
+        throw CLI::ValidationError(name, "its name is empty");
       }
     }
   }
-  for (const CLI::App* verb : app.get_subcommands()) CheckUnsigned(*verb);
+  for (const CLI::App* verb : app.get_subcommands()) CheckWords(*verb);
 }
 
 int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
             std::ostream& err, const std::function<int()>& body) {
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    CheckUnsigned(app);
+    CheckWords(app);
   } catch (const CLI::ParseError& problem) {
     return RefuseWords(app, problem, out, err);
   }
@@ -80,8 +103,11 @@ int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& 
   } catch (const UsageError& problem) {
     err << app.get_name() << ": " << problem.what() << "\n";
     return 1;
-  } catch (const std::exception& problem) {
+  } catch (const OutputRefused& problem) {
     err << app.get_name() << ": " << problem.what() << "\n";
+    return 1;
+  } catch (const std::exception& problem) {
+    err << app.get_name() << ": " << ReasonOf(problem) << "\n";
     return 2;
   }
 }
@@ -97,6 +123,7 @@ Verb MakeVerb(const Context& context, const std::string& name, const std::string
     reversed.push_back(name);
     try {
       app.parse(std::move(reversed));
+      CheckWords(app);
     } catch (const CLI::ParseError& problem) {
       return RefuseWords(app, problem, out, err);
     }
@@ -112,8 +139,8 @@ int Dispatch(const std::vector<Verb>& verbs, const Context& context, const std::
     try {
       return verb.run({words.begin() + 1, words.end()}, out, err);
     } catch (const std::exception& problem) {
-      err << problem.what() << "\n";
-      return kUsage;
+      err << ReasonOf(problem) << "\n";
+      return dynamic_cast<const std::bad_alloc*>(&problem) != nullptr ? kCellFailed : kUsage;
     }
   }
   CLI::App app{kDescription, context.invoked};

@@ -40,12 +40,14 @@ inline std::vector<Verb>& Verbs() {
 int RefuseWords(const CLI::App& app, const CLI::ParseError& problem, std::ostream& out,
                 std::ostream& err);
 
-//! CLI11 reads "-3" into an unsigned number as 2^64 - 3. @throws CLI::ValidationError
-void CheckUnsigned(const CLI::App& app);
+//! What CLI11 lets pass: "-3" and "99999999999999999999" as numbers of 64 bits, and nothing as the
+//! name of an output. @throws CLI::ValidationError
+void CheckWords(const CLI::App& app);
 
 //! What every verb's function does: parses `words` by `app`, then runs `body`. Help goes to `out`;
 //! what is wrong with the words, or what the body throws, to `err` after the app's name.
-//! @return what the body returns; 0 after help; 1 wrong usage; 2 the body threw
+//! @return what the body returns; 0 after help; 1 wrong usage, an output that is refused
+//! (base/files/output_paths.hpp); 2 the body threw something else
 int RunVerb(CLI::App& app, const std::vector<std::string>& words, std::ostream& out,
             std::ostream& err, const std::function<int()>& body);
 

@@ -1,9 +1,7 @@
 #include "harness/machine/environment.hpp"
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "harness/machine/device.hpp"
 #include "harness/machine/host_info.hpp"
 #include "harness/machine/nvml.hpp"
+#include "harness/run/store.hpp"
 
 namespace retable::harness {
 namespace {
@@ -27,15 +26,6 @@ constexpr const char* kVariables[] = {"OMP_NUM_THREADS",      "OMP_PROC_BIND",
                                       "CUDA_DEVICE_ORDER",    "CUDA_DEVICE_MAX_CONNECTIONS",
                                       "CUDA_MODULE_LOADING",  "GLIBC_TUNABLES",
                                       "MALLOC_ARENA_MAX",     "NVIDIA_TF32_OVERRIDE"};
-
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
 
 // Sets a field only if there is something to say.
 void Put(json& object, const char* name, const std::string& value) {

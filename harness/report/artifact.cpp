@@ -86,6 +86,21 @@ std::vector<std::string> DistinctLabels(const Plan& plan) {
   return labels;
 }
 
+// Whether the folder of a measured artifact has none of its cells, be they readable or not.
+bool IsRecorded(const std::string& folder, const Artifact& artifact, const json& meta) {
+  const bool here =
+      std::any_of(artifact.cells.begin(), artifact.cells.end(), [&](const ArtifactCell& cell) {
+        return cell.record || fs::exists(folder + "/cells/" + cell.key + ".json");
+      });
+  if (here) return false;
+  std::int64_t measured = 0;
+  const json statuses = meta.value("statuses", json::object());
+  for (const auto& [status, count] : statuses.items()) {
+    if (status != "not_run" && status != "missing") measured += count.get<std::int64_t>();
+  }
+  return measured > 0 || HasNoCells(folder);
+}
+
 Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   Artifact a;
   a.folder = folder;
@@ -116,6 +131,7 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
     a.dataset_notes[item.at("name").get<std::string>()] = item.at("reason").get<std::string>();
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
+  a.recorded = IsRecorded(folder, a, j);
   return a;
 }
 
@@ -156,6 +172,20 @@ std::string ArtifactCell::reason() const {
 
 std::string Artifact::Path(const std::string& suffix) const {
   return folder + "/" + family + "/" + artifact + "." + suffix;
+}
+
+bool HasNoCells(const std::string& folder) {
+  std::error_code error;
+  for (const auto& cell : fs::directory_iterator(folder + "/cells", error)) {
+    if (cell.path().extension() == ".json") return false;
+  }
+  for (const auto& family : fs::directory_iterator(folder, error)) {
+    std::error_code closed;
+    for (const auto& file : fs::directory_iterator(family.path(), closed)) {
+      if (file.path().string().ends_with(".meta.json")) return true;
+    }
+  }
+  return false;
 }
 
 void WriteMeta(const Plan& plan, const std::string& profile, const std::string& folder) {
@@ -201,7 +231,7 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"profiles", plan.profiles},
       {"cells", cells}};
   const std::string base = folder + "/" + e.family + "/" + e.artifact;
-  WriteFileAtomically(base + ".meta.json", meta.dump(1) + "\n");
+  WriteFileAtomically(base + ".meta.json", JsonText(meta, 1) + "\n");
   if (!e.paper_file.empty()) WriteFileAtomically(base + ".paper.csv", ReadOrEmpty(e.paper_file));
 }
 
@@ -225,7 +255,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
     meta["metrics"].push_back({{"name", name}, {"unit", unit}});
   }
   meta["coverage"]["text"] = coverage;
-  WriteFileAtomically(artifact.Path("meta.json"), meta.dump(1) + "\n");
+  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
 }
 
 std::vector<Artifact> LoadArtifacts(const std::string& folder) {

@@ -46,10 +46,16 @@ struct Artifact {
   std::vector<ProfileNames> profiles;  //!< empty in folders of older programs
   std::vector<Ceiling> ceilings;       //!< the run's machine; empty when not measured
   std::string folder;                  //!< the results folder
+  //! Its cells were measured and are not in the folder: it is judged by what was recorded.
+  bool recorded = false;
 
   //! Path of a file of this artifact: Path("tidy.csv").
   std::string Path(const std::string& suffix) const;
 };
+
+//! Whether a folder holds results without their cells, as results/recorded/ does: its tables cannot
+//! be made again from it.
+bool HasNoCells(const std::string& folder);
 
 //! Writes the meta file (and a copy of the published cells) of a plan.
 //! `coverage` is a sentence such as "121 of 14072 columns".

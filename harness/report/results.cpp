@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/plan/value_json.hpp"
 #include "harness/report/claim.hpp"
 #include "harness/report/csv.hpp"
 #include "harness/report/missing_cell.hpp"
@@ -20,7 +22,7 @@ namespace {
 
 // A samples file larger than this helps nobody: violins of more are drawn from the cells' summary.
 constexpr std::size_t kMostSamples = 400000;
-constexpr std::size_t kFiguresOnTerminal = 3;
+constexpr int kFiguresOnTerminal = 3;
 
 // A table as the claims' language sees it.
 class View final : public TableView {
@@ -88,46 +90,102 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
   return measured;
 }
 
-void WriteVerdicts(CsvWriter& csv, const Artifact& artifact, const Table& table,
+using Row = std::vector<std::string>;
+
+const Row kVerdictColumns = {"artifact", "row",     "column", "kind",    "paper",
+                             "measured", "unit",    "ratio",  "verdict", "reason",
+                             "ci_low",   "ci_high", "n",      "page",    "table"};
+const Row kClaimColumns = {"artifact", "id",    "text",   "page", "verdict",
+                           "figures",  "check", "reason", "note"};
+
+// The rows of verdicts.csv and claims.csv.
+struct Judgement {
+  std::vector<Row> verdicts, claims;
+};
+
+void JudgeVerdicts(const Artifact& artifact, const Table& table,
                    const std::vector<PublishedCell>& published, const MissingCells& missing,
-                   const std::string& coverage, Scoreboard& board) {
+                   const std::string& coverage, Judgement& judgement) {
   const auto verdicts = Judge(published, [&](const std::string& row, const std::string& column) {
     return Measured(table, missing, row, column);
   });
   for (const Verdict& v : verdicts) {
-    const std::string name(Name(v.kind));
-    ++board.verdicts[name];
-    const std::string paper = v.cell.value ? FormatNumber(*v.cell.value) : "";
-    if (v.kind == VerdictKind::kMismatch) {
-      board.mismatches.push_back(fmt::format("{} [{}, {}]: paper {}, measured {} ({})", artifact.id,
-                                             v.cell.row, v.cell.column, paper,
-                                             FormatNumber(v.measured.value), v.reason));
-    }
     const bool partial = v.measured.run && artifact.coverage_total > 0;
-    csv.Field(artifact.id).Field(v.cell.row).Field(v.cell.column).Field(Name(v.cell.kind));
-    csv.Field(paper).Field(v.measured.value).Field(v.cell.unit).Field(v.ratio).Field(name);
-    csv.Field(partial ? v.reason + "; on " + coverage : v.reason);
-    csv.Field(v.measured.ci_low).Field(v.measured.ci_high).Field(v.measured.n);
-    csv.Field(v.cell.page).Field(v.cell.table);
-    csv.EndRow();
+    judgement.verdicts.push_back(
+        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)),
+         v.cell.value ? FormatNumber(*v.cell.value) : "", FormatNumber(v.measured.value),
+         v.cell.unit, FormatNumber(v.ratio), std::string(Name(v.kind)),
+         partial ? v.reason + "; on " + coverage : v.reason, FormatNumber(v.measured.ci_low),
+         FormatNumber(v.measured.ci_high), std::to_string(v.measured.n), v.cell.page,
+         v.cell.table});
   }
 }
 
-void WriteClaims(CsvWriter& csv, const Artifact& artifact, const View& view, Scoreboard& board) {
+void JudgeClaims(const Artifact& artifact, const View& view, Judgement& judgement) {
   for (const ClaimSpec& claim : artifact.claims) {
     const ClaimResult result = Evaluate(claim.check, view);
-    const std::string verdict(Name(result.verdict));
-    const std::string figures = FiguresText(result.figures);
-    ++board.claims[verdict];
-    if (verdict == "FAILS") {
-      board.failed_claims.push_back(fmt::format("{} {}: {} ({}){}", artifact.id, claim.id,
-                                                claim.text,
-                                                FiguresText(result.figures, kFiguresOnTerminal),
-                                                claim.note.empty() ? "" : " Known: " + claim.note));
+    judgement.claims.push_back({artifact.id, claim.id, claim.text, claim.where,
+                                std::string(Name(result.verdict)), FiguresText(result.figures),
+                                claim.check, result.reason, claim.note});
+  }
+}
+
+// The rows that a file of the folder has of an artifact; older files lack some columns.
+std::vector<Row> RecordedRows(const Artifact& artifact, const char* file, const Row& columns) {
+  const std::string path = artifact.folder + "/" + file;
+  std::vector<Row> rows;
+  if (!fs::exists(path)) return rows;
+  const CsvTable csv = ReadCsv(path);
+  const std::size_t id = csv.Column("artifact");
+  for (const CsvRow& recorded : csv.rows) {
+    if (recorded.fields[id] != artifact.id) continue;
+    Row& row = rows.emplace_back();
+    for (const std::string& column : columns) {
+      row.push_back(csv.Has(column) ? recorded.fields[csv.Column(column)] : "");
     }
-    csv.Field(artifact.id).Field(claim.id).Field(claim.text).Field(claim.where).Field(verdict);
-    csv.Field(figures).Field(claim.check).Field(result.reason).Field(claim.note);
-    csv.EndRow();
+  }
+  return rows;
+}
+
+// What was recorded of an artifact whose cells are not here. @throws StoreError where that is gone
+// as well
+Judgement Recorded(const Artifact& artifact) {
+  Judgement judgement{RecordedRows(artifact, "verdicts.csv", kVerdictColumns),
+                      RecordedRows(artifact, "claims.csv", kClaimColumns)};
+  const bool published = fs::exists(artifact.Path("paper.csv"));
+  for (const auto& [missing, file] :
+       {std::pair(published && judgement.verdicts.empty(), "verdicts.csv"),
+        std::pair(!artifact.claims.empty() && judgement.claims.empty(), "claims.csv")}) {
+    if (!missing) continue;
+    throw StoreError(fmt::format(
+        "{}: the cells of {} are not here, and {} has nothing of it: it cannot be judged; copy the "
+        "folder again, or measure it in another: build/retable run {} --profile {}",
+        artifact.folder, artifact.id, file, artifact.id, artifact.profile));
+  }
+  return judgement;
+}
+
+std::string FirstFigures(const std::string& figures) {
+  std::size_t end = 0;
+  for (int i = 0; i < kFiguresOnTerminal && end != std::string::npos; ++i) {
+    end = figures.find("; ", end + (i > 0 ? 1 : 0));
+  }
+  return end == std::string::npos ? figures : figures.substr(0, end) + "; ...";
+}
+
+void Count(const Judgement& judgement, Scoreboard& board) {
+  for (const Row& row : judgement.verdicts) {
+    ++board.verdicts[row[8]];
+    if (row[8] != "MISMATCH") continue;
+    board.mismatches.push_back(fmt::format("{} [{}, {}]: paper {}, measured {} ({})", row[0],
+                                           row[1], row[2], row[4], row[5], row[9]));
+  }
+  for (const Row& row : judgement.claims) {
+    ++board.claims[row[4]];
+    if (row[4] != "FAILS") continue;
+    board.failed_claims.push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2],
+                                              FirstFigures(row[5]),
+                                              row[8].empty() ? "" : " Known: " + row[8]));
   }
 }
 
@@ -141,34 +199,63 @@ void WriteOrRemove(const std::string& path, const std::string& content) {
   }
 }
 
+void WriteTables(const Artifact& artifact, const Table& table, const std::string& coverage) {
+  WriteFileAtomically(artifact.Path("csv"), TableCsv(table));
+  WriteFileAtomically(artifact.Path("tidy.csv"), TidyCsv(artifact));
+  WriteOrRemove(artifact.Path("samples.csv"), SamplesCsv(artifact, kMostSamples));
+  WriteOrRemove(artifact.Path("curves.csv"), CurvesCsv(artifact));
+  UpdateMeta(artifact, coverage);
+}
+
+Judgement JudgeArtifact(const Artifact& artifact, bool write) {
+  if (artifact.recorded) return Recorded(artifact);
+  const Table table = BuildTable(artifact);
+  const std::string coverage = CoverageText(artifact);
+  if (write) WriteTables(artifact, table, coverage);
+  std::vector<PublishedCell> published;
+  if (fs::exists(artifact.Path("paper.csv"))) {
+    published = ReadPaperCells(artifact.Path("paper.csv"));
+  }
+  const MissingCells missing(artifact, table, published);
+  Judgement judgement;
+  JudgeVerdicts(artifact, table, published, missing, coverage, judgement);
+  JudgeClaims(artifact, View(table, published, missing), judgement);
+  return judgement;
+}
+
+void WriteCsv(const std::string& path, const Row& header, const std::vector<Row>& rows) {
+  std::ostringstream text;
+  CsvWriter csv(text);
+  csv.Row(header);
+  for (const Row& row : rows) csv.Row(row);
+  WriteFileAtomically(path, text.str());
+}
+
+Scoreboard JudgeFolder(const std::string& folder, bool write) {
+  Scoreboard board;
+  Judgement all;
+  for (const Artifact& artifact : LoadArtifacts(folder)) {
+    Judgement one = JudgeArtifact(artifact, write);
+    Count(one, board);
+    board.recorded += artifact.recorded;
+    std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));
+    std::move(one.claims.begin(), one.claims.end(), std::back_inserter(all.claims));
+  }
+  if (write) {
+    WriteCsv(folder + "/verdicts.csv", kVerdictColumns, all.verdicts);
+    WriteCsv(folder + "/claims.csv", kClaimColumns, all.claims);
+  }
+  return board;
+}
+
 }  // namespace
 
+Scoreboard JudgeResults(const std::string& folder) {
+  return JudgeFolder(folder, false);
+}
+
 Scoreboard WriteResults(const std::string& folder) {
-  Scoreboard board;
-  std::ostringstream verdict_text, claim_text;
-  CsvWriter verdicts(verdict_text), claims(claim_text);
-  verdicts.Row({"artifact", "row", "column", "kind", "paper", "measured", "unit", "ratio",
-                "verdict", "reason", "ci_low", "ci_high", "n", "page", "table"});
-  claims.Row({"artifact", "id", "text", "page", "verdict", "figures", "check", "reason", "note"});
-  for (const Artifact& artifact : LoadArtifacts(folder)) {
-    const Table table = BuildTable(artifact);
-    const std::string coverage = CoverageText(artifact);
-    WriteFileAtomically(artifact.Path("csv"), TableCsv(table));
-    WriteFileAtomically(artifact.Path("tidy.csv"), TidyCsv(artifact));
-    WriteOrRemove(artifact.Path("samples.csv"), SamplesCsv(artifact, kMostSamples));
-    WriteOrRemove(artifact.Path("curves.csv"), CurvesCsv(artifact));
-    UpdateMeta(artifact, coverage);
-    std::vector<PublishedCell> published;
-    if (fs::exists(artifact.Path("paper.csv"))) {
-      published = ReadPaperCells(artifact.Path("paper.csv"));
-    }
-    const MissingCells missing(artifact, table, published);
-    WriteVerdicts(verdicts, artifact, table, published, missing, coverage, board);
-    WriteClaims(claims, artifact, View(table, published, missing), board);
-  }
-  WriteFileAtomically(folder + "/verdicts.csv", verdict_text.str());
-  WriteFileAtomically(folder + "/claims.csv", claim_text.str());
-  return board;
+  return JudgeFolder(folder, true);
 }
 
 void WriteRun(const std::string& folder, const RunRecord& r) {
@@ -176,7 +263,7 @@ void WriteRun(const std::string& folder, const RunRecord& r) {
       {"version", 1},         {"profile", r.profile},   {"device", r.device},
       {"started", r.started}, {"finished", r.finished}, {"seconds", r.seconds},
       {"banner", r.banner},   {"counts", r.counts},     {"command", r.command}};
-  WriteFileAtomically(folder + "/run.json", run.dump(1) + "\n");
+  WriteFileAtomically(folder + "/run.json", JsonText(run, 1) + "\n");
 }
 
 std::string ScoreboardText(const Scoreboard& board) {
@@ -191,6 +278,10 @@ std::string ScoreboardText(const Scoreboard& board) {
     text += fmt::format("  {:<13}{:>6}\n", name, found == board.claims.end() ? 0 : found->second);
   }
   for (const auto& line : board.failed_claims) text += "  fails: " + line + "\n";
+  if (board.recorded > 0) {
+    text += fmt::format("of {} artifact{} the cells are not in the folder: judged as recorded\n",
+                        board.recorded, board.recorded == 1 ? "" : "s");
+  }
   return text;
 }
 

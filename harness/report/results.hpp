@@ -1,6 +1,9 @@
 #pragma once
 //! @file
-//! Writes what a results folder shows: tables, tidy CSVs, verdicts, claims and the run's record.
+//! What a results folder shows: tables, tidy CSVs, verdicts, claims and the run's record.
+//!
+//! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/) is
+//! judged by its recorded rows of verdicts.csv and claims.csv, and none of its files is written.
 
 #include <map>
 #include <string>
@@ -24,9 +27,13 @@ struct Scoreboard {
   std::map<std::string, int> claims;       //!< "HOLDS" -> 9
   std::vector<std::string> failed_claims;  //!< "quantiles/table2 naive-degrades: text (figures)"
   std::vector<std::string> mismatches;     //!< "quantiles/table2 [row, column]: paper, measured"
+  int recorded = 0;                        //!< artifacts judged by what was recorded
 };
 
-//! Rebuilds every file derived from the cells. @throws StoreError, ConfigError
+//! Verdicts and claims, now; writes nothing. @throws StoreError, ConfigError, CsvError
+Scoreboard JudgeResults(const std::string& folder);
+
+//! The same, and rebuilds every file derived from the cells. @throws the same
 Scoreboard WriteResults(const std::string& folder);
 
 //! Writes run.json.

@@ -67,6 +67,10 @@ void Progress::Remeasured(const CellRecord& record) {
        << std::flush;
 }
 
+void Progress::Say(const std::string& line) {
+  log_ << (terminal_ ? "\r\033[K" : "") << line << "\n" << std::flush;
+}
+
 void Progress::Tick() {
   if (!terminal_) return;
   const auto now = std::chrono::steady_clock::now();

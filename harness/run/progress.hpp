@@ -29,6 +29,8 @@ class Progress {
   void SetLeft(double seconds) { left_ = seconds; }
   //! One more than was planned: a cell that is measured once more.
   void Remeasured(const CellRecord& record);
+  //! A line of its own, at once.
+  void Say(const std::string& line);
   //! Refreshes the status line, at most ten times a second.
   void Tick();
   void Done();

@@ -26,9 +26,10 @@ bool IsFinal(const std::string& status) {
   return status == "ok" || status == "skipped";
 }
 
-volatile sig_atomic_t interrupted = 0;
+// How often the user asked to stop.
+volatile sig_atomic_t interrupts = 0;
 void OnInterrupt(int) {
-  interrupted = 1;
+  interrupts = interrupts + 1;
 }
 
 std::string RepeatCommand(const PlannedCell& cell, const RunOptions& options) {
@@ -61,10 +62,11 @@ class Campaign {
   void Run(RunSummary& summary) {
     progress_.SetLeft(SecondsLeft());
     while (next_ < todo_.size() || !slots_.empty()) {
-      const bool spent = BudgetLeft() <= 0;
-      if ((spent || interrupted) && slots_.empty()) break;
-      if (!spent && !interrupted) Fill();
+      const bool last = BudgetLeft() <= 0 || interrupts > 0;
+      if (last && slots_.empty()) break;
+      if (!last) Fill();
       Wait();
+      if (StopNow()) break;
       Collect(summary);
     }
     summary.left = static_cast<int>(todo_.size() - next_);
@@ -87,7 +89,7 @@ class Campaign {
       for (Remeasurable& cell : all) {
         if (cell.record.outcome.status != "ok" || Executions(cell.record.outcome) >= round)
           continue;
-        if (interrupted || cell.record.seconds > BudgetLeft() || !Again(cell, summary)) return;
+        if (interrupts > 0 || cell.record.seconds > BudgetLeft() || !Again(cell, summary)) return;
       }
     }
   }
@@ -121,7 +123,7 @@ class Campaign {
   // One more execution, pooled with those before; false when it was interrupted.
   bool Again(Remeasurable& cell, RunSummary& summary) {
     const auto more = Once(*cell.cell);
-    if (!more) return false;
+    if (!more || (interrupts > 0 && more->outcome.status == "crash")) return false;
     AddExecution(cell.record, more->outcome);
     store_.Save(cell.record);
     ++summary.remeasured;
@@ -145,7 +147,7 @@ class Campaign {
     constexpr std::int64_t kMostExecutions = 30;
     Remeasurable* widest = nullptr;
     for (Remeasurable& r : all) {
-      if (interrupted || r.width <= kNarrow || r.record.seconds > BudgetLeft() ||
+      if (interrupts > 0 || r.width <= kNarrow || r.record.seconds > BudgetLeft() ||
           Executions(r.record.outcome) >= kMostExecutions) {
         continue;
       }
@@ -154,16 +156,41 @@ class Campaign {
     return widest;
   }
 
-  // One execution, alone; nothing when it was interrupted.
+  // One execution, alone; nothing when it was stopped.
   std::optional<WorkerResult> Once(const PlannedCell& cell) {
-    Worker worker(options_.program, cell.config, {cell.time_limit, cell.memory_limit});
+    Start(cell);
     while (true) {
-      pollfd descriptor{worker.descriptor(), POLLIN, 0};
-      poll(&descriptor, 1, kPollMilliseconds);
-      if (auto result = worker.Poll()) return result;
-      if (interrupted) return std::nullopt;
+      Wait();
+      if (StopNow()) return std::nullopt;
+      if (auto result = slots_.front().worker->Poll()) {
+        slots_.clear();
+        return result;
+      }
       progress_.Tick();
     }
+  }
+
+  void Start(const PlannedCell& cell) {
+    slots_.push_back({&cell,
+                      std::make_unique<Worker>(options_.program, cell.config,
+                                               WorkerLimits{cell.time_limit, cell.memory_limit}),
+                      UtcNow()});
+    progress_.Started(cell.config);
+  }
+
+  // After a first interrupt: says what is being finished. After a second: ends the workers.
+  bool StopNow() {
+    if (interrupts > 0 && !told_ && !slots_.empty()) {
+      told_ = true;
+      const CellConfig& cell = slots_.front().cell->config;
+      const std::size_t others = slots_.size() - 1;
+      progress_.Say(fmt::format("finishing {} {} on {}{}, again to stop now", cell.experiment,
+                                cell.label, cell.dataset,
+                                others > 0 ? fmt::format(" and {} more", others) : ""));
+    }
+    if (interrupts < 2) return false;
+    slots_.clear();
+    return true;
   }
 
   // An exclusive (timed) cell runs alone; the others fill the cores.
@@ -172,13 +199,7 @@ class Campaign {
       const PlannedCell& cell = *todo_[next_];
       const bool alone = cell.exclusive || (!slots_.empty() && slots_.front().cell->exclusive);
       if (alone && !slots_.empty()) return;
-      Slot slot;
-      slot.cell = &cell;
-      slot.started = UtcNow();
-      slot.worker = std::make_unique<Worker>(options_.program, cell.config,
-                                             WorkerLimits{cell.time_limit, cell.memory_limit});
-      slots_.push_back(std::move(slot));
-      progress_.Started(cell.config);
+      Start(cell);
       ++next_;
     }
   }
@@ -213,7 +234,7 @@ class Campaign {
     record.environment = environment_;
     record.command = RepeatCommand(*slot.cell, options_);
     // A cell stopped by Ctrl-C is not a finding about the algorithm.
-    if (interrupted && record.outcome.status == "crash") return;
+    if (interrupts > 0 && record.outcome.status == "crash") return;
     store_.Save(record);
     ++summary.measured;
     estimate_.Learn(record.config, record.seconds);
@@ -232,6 +253,7 @@ class Campaign {
   Clock::time_point begun_;
   int jobs_ = 1;
   std::size_t next_ = 0;
+  bool told_ = false;  // that the cells in hand are being finished
   std::vector<Slot> slots_;
 };
 
@@ -319,7 +341,7 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
   if (!todo.empty()) estimate.LearnFolder(options.out);
   SortCells(todo, options, estimate);
   Progress progress(log, terminal, todo.size(), summary.reused);
-  interrupted = 0;
+  interrupts = 0;
   const auto old_int = signal(SIGINT, OnInterrupt);
   const auto old_term = signal(SIGTERM, OnInterrupt);
   Campaign campaign(std::move(todo), options, store, environment_hash, estimate, progress);
@@ -329,6 +351,8 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
   signal(SIGINT, old_int);
   signal(SIGTERM, old_term);
   progress.Done();
+  summary.interrupted = interrupts > 0;
+  if (summary.interrupted) return summary;
   std::set<std::string> counted;
   for (const Plan& plan : plans) {
     for (const PlannedCell& cell : plan.cells) {
@@ -344,7 +368,6 @@ RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, co
     }
   }
   summary.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-  if (interrupted) throw StoreError("interrupted; run the same command again to go on");
   return summary;
 }
 

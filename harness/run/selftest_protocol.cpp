@@ -71,7 +71,7 @@ class SelftestProtocol final : public Protocol {
   std::vector<AlgorithmInfo> algorithms() const override {
     std::vector<AlgorithmInfo> all;
     for (const char* name : {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog",
-                             "refused", "silent", "exits", "simulated"}) {
+                             "refused", "silent", "exits", "garbles", "simulated"}) {
       all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
     }
     return all;
@@ -99,6 +99,7 @@ class SelftestProtocol final : public Protocol {
     if (kind == "hog") UseMemory();
     if (kind == "refused") throw NoDeviceMemory();
     if (kind == "exits") _exit(7);
+    if (kind == "garbles") throw std::runtime_error("caf\xE9 is no UTF-8");
     if (kind == "simulated") {
       return Simulated(static_cast<double>(std::get<std::int64_t>(cell.parameters.at("k"))));
     }

@@ -18,6 +18,7 @@
 #include "base/sha256.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/run/correctness_gate.hpp"
+#include "harness/plan/value_json.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -162,9 +163,7 @@ std::string AsideName(const std::string& path) {
 }  // namespace
 
 std::string CellText(const CellRecord& record) {
-  // The last words of a worker that crashed may be any bytes.
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  const std::string json = ToJson(record).dump(1, ' ', false, kReplace) + "\n";
+  const std::string json = JsonText(ToJson(record), 1) + "\n";
   const std::string body = json.substr(json.find('\n') + 1);
   return kHead + Sha256(body) + kNeck + body;
 }

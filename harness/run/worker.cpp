@@ -18,15 +18,17 @@
 #include <nlohmann/json.hpp>
 #include <typeinfo>
 
+#include "base/reason.hpp"
 #include "harness/plan/cell_json.hpp"
+#include "harness/plan/value_json.hpp"
 #include "harness/run/correctness_gate.hpp"
 
 namespace retable::harness {
 namespace {
 
 constexpr int kAnswerDescriptor = 3;
-constexpr double kGraceSeconds = 2;       // between SIGTERM and SIGKILL
 constexpr std::size_t kErrorTail = 2000;  // characters of standard error kept
+constexpr int kLastLines = 3;             // lines of it in the reason
 
 struct Pipe {
   int read = -1, write = -1;
@@ -46,20 +48,26 @@ void CloseQuietly(int& descriptor) {
 // Reads what is there without waiting, and no more than a few pipes full: one that is written as
 // fast as it is read must not keep the watch from time and memory.
 void ReadAvailable(int descriptor, std::string& text) {
-  char buffer[65536];
-  for (int i = 0; i < 64; ++i) {
+  char buffer[16384];
+  for (int i = 0; i < 256; ++i) {
     const ssize_t n = read(descriptor, buffer, sizeof buffer);
     if (n == 0 || (n < 0 && errno != EINTR)) return;
     if (n > 0) text.append(buffer, static_cast<std::size_t>(n));
   }
 }
 
-std::string LastLine(const std::string& text) {
-  const auto end = text.find_last_not_of(" \n");
-  if (end == std::string::npos) return "";
-  const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1,
-                     end - (begin == std::string::npos ? 0 : begin + 1) + 1);
+// The last lines of a text that are not empty, as one.
+std::string LastLines(std::string text) {
+  std::string lines;
+  for (int i = 0; i < kLastLines; ++i) {
+    text.resize(text.find_last_not_of(" \t\r\n") + 1);
+    if (text.empty()) break;
+    const std::size_t begin = text.find_last_of('\n') + 1;  // npos + 1 is 0
+    const std::size_t word = text.find_first_not_of(" \t\r", begin);
+    lines = text.substr(word) + (lines.empty() ? "" : " | " + lines);
+    text.resize(begin);
+  }
+  return lines;
 }
 
 Outcome MeasureCell(const CellConfig& cell) {
@@ -68,12 +76,10 @@ Outcome MeasureCell(const CellConfig& cell) {
     return Gate(FindProtocol(cell.protocol).measure(cell));
   } catch (const std::bad_alloc& problem) {
     outcome.status = "oom";
-    // A device's memory says how much is missing (algorithms/common/out_of_memory.hpp).
-    const bool plain = typeid(problem) == typeid(std::bad_alloc);
-    outcome.reason = plain ? "an allocation was refused" : problem.what();
+    outcome.reason = ReasonOf(problem);
   } catch (const std::exception& problem) {
     outcome.status = "failed";
-    outcome.reason = problem.what();
+    outcome.reason = ReasonOf(problem);
   } catch (...) {
     outcome.status = "failed";
     outcome.reason = "threw something that is not a std::exception";
@@ -81,13 +87,20 @@ Outcome MeasureCell(const CellConfig& cell) {
   return outcome;
 }
 
+// Ends this process and what it started: a contender in another language, and whatever that
+// started.
+void EndGroup(int) {
+  kill(0, SIGKILL);
+}
+
 }  // namespace
 
 int WorkerMain() {
+  signal(SIGTERM, EndGroup);
   const std::string text((std::istreambuf_iterator<char>(std::cin)),
                          std::istreambuf_iterator<char>());
   const Outcome outcome = MeasureCell(CellFromJson(nlohmann::json::parse(text)));
-  const std::string answer = ToJson(outcome).dump();
+  const std::string answer = JsonText(ToJson(outcome));
   std::size_t done = 0;
   while (done < answer.size()) {
     const ssize_t n = write(kAnswerDescriptor, answer.data() + done, answer.size() - done);
@@ -106,7 +119,7 @@ Worker::Worker(const std::string& program, const CellConfig& cell, const WorkerL
     throw std::runtime_error("no process can be started: " + std::string(std::strerror(errno)));
   if (child_ == 0) {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // the worker then ends its whole group
     if (getppid() != parent) _exit(1);
     // Move the three ends out of the way first: a later dup2 must not overwrite an earlier one.
     const int in = fcntl(input.read, F_DUPFD_CLOEXEC, 10);
@@ -130,7 +143,7 @@ Worker::Worker(const std::string& program, const CellConfig& cell, const WorkerL
   fcntl(answer_, F_SETFL, O_NONBLOCK);
   fcntl(errors_, F_SETFL, O_NONBLOCK);
   // A cell is far smaller than a pipe's buffer, so that this cannot block.
-  const std::string text = ToJson(cell).dump();
+  const std::string text = JsonText(ToJson(cell));
   const auto previous = signal(SIGPIPE, SIG_IGN);
   const ssize_t written = write(input.write, text.data(), text.size());
   signal(SIGPIPE, previous);
@@ -176,9 +189,7 @@ void Worker::Stop(const std::string& status, const std::string& reason) {
   if (!stop_status_.empty()) return;
   stop_status_ = status;
   stop_reason_ = reason;
-  stopped_at_ = std::chrono::steady_clock::now();
-  // Memory does not wait for a polite end.
-  kill(-child_, status == "oom" ? SIGKILL : SIGTERM);
+  kill(-child_, SIGKILL);
 }
 
 std::optional<WorkerResult> Worker::Poll() {
@@ -197,10 +208,6 @@ std::optional<WorkerResult> Worker::Poll() {
   if (Elapsed() > limits_.seconds) {
     Stop("timeout", fmt::format("stopped after {:g} s (time_limit)", limits_.seconds));
   }
-  if (!stop_status_.empty()) {
-    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - stopped_at_;
-    if (since.count() > kGraceSeconds) kill(-child_, SIGKILL);
-  }
   return std::nullopt;
 }
 
@@ -217,6 +224,7 @@ WorkerResult Worker::Finish(int wait_status) {
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
     try {
       outcome = OutcomeFromJson(nlohmann::json::parse(answer_text_));
+      if (outcome.status == "failed") AddLastWords(outcome);
       return result;
     } catch (const std::exception& problem) {
       outcome = Outcome{};
@@ -226,14 +234,19 @@ WorkerResult Worker::Finish(int wait_status) {
     }
   }
   outcome.status = "crash";
-  const std::string last = LastLine(error_text_);
   outcome.reason =
       WIFSIGNALED(wait_status)
           ? fmt::format("killed by signal {} ({})", WTERMSIG(wait_status),
                         strsignal(WTERMSIG(wait_status)))
           : fmt::format("ended with exit code {} and no answer", WEXITSTATUS(wait_status));
-  if (!last.empty()) outcome.reason += "; its last words: " + last;
+  AddLastWords(outcome);
   return result;
+}
+
+// What was written to standard error, by the worker or by the contender that it started.
+void Worker::AddLastWords(Outcome& outcome) const {
+  const std::string last = LastLines(error_text_);
+  if (!last.empty()) outcome.reason += "; its last words: " + last;
 }
 
 }  // namespace retable::harness

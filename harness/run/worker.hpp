@@ -5,7 +5,7 @@
 //! The child is this program again (`retable worker`): a crash, a hang, a leak or a poisoned CUDA
 //! context ends the child and becomes a status of the cell, never the end of the run. The cell
 //! travels to the child on its standard input, the outcome back on a pipe of its own, so that
-//! whatever an algorithm prints cannot disturb it. The child dies with its parent.
+//! whatever an algorithm prints cannot disturb it. The child and what it starts die with its parent.
 
 #include <sys/types.h>
 
@@ -49,6 +49,7 @@ class Worker {
   double Elapsed() const;
   void Stop(const std::string& status, const std::string& reason);
   WorkerResult Finish(int wait_status);
+  void AddLastWords(Outcome& outcome) const;
 
   WorkerLimits limits_;
   pid_t child_ = -1;
@@ -56,7 +57,6 @@ class Worker {
   int errors_ = -1;
   std::string answer_text_, error_text_;
   std::chrono::steady_clock::time_point started_;
-  std::chrono::steady_clock::time_point stopped_at_{};
   double peak_mib_ = 0;
   std::string stop_status_, stop_reason_;
 };
