@@ -11,7 +11,7 @@ namespace retable {
 namespace {
 
 TEST(CsvFuzzReplay, CorpusAndMutations) {
-  const auto corpus = fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) + "/base/csv/fuzz/corpus");
+  const auto corpus = fuzzing::Corpus(RETABLE_SOURCE_DIR "/base/csv/fuzz/corpus");
   EXPECT_GE(fuzzing::Replay(corpus, 20000, FuzzCsv, fuzzing::MutateText), 1000u);
 }
 
