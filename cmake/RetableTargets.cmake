@@ -175,6 +175,7 @@ set(RETABLE_COMPILED_ALONE
     algorithms/quantiles/sums/naive_accumulator.cpp
     algorithms/shuffle/partition/cpu/in_memory_bucket.cpp
     algorithms/treeshap/interactions/derivative/tape.cpp
+    algorithms/treeshap/model/forest_json.cpp
     algorithms/treeshap/quadrature/cpu/engine.cpp
     base/cuda/devices.cpp)
 list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)

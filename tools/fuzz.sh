@@ -70,9 +70,10 @@ long() {
   for name in $names; do workers[$name]=1; done
   while [ "$spare" -gt 0 ]; do
     for name in sketch model $names; do
-      [ "$spare" -gt 0 ] && [ -n "${workers[$name]:-}" ] || continue
-      workers[$name]=$((workers[$name] + 1))
-      spare=$((spare - 1))
+      if [ "$spare" -gt 0 ] && [ -n "${workers[$name]:-}" ]; then
+        workers[$name]=$((workers[$name] + 1))
+        spare=$((spare - 1))
+      fi
     done
   done
   while read -r name longest corpus; do

@@ -7,4 +7,4 @@ foreach(source estimators/chebyshev_fit estimators/jacobi estimators/max_entropy
 endforeach()
 retable_fuzzed(quantiles ${quantiles_fuzzed})
 retable_fuzz(sketch quantiles algorithms/quantiles/sketches/fuzz/sketch_fuzz.cpp
-             algorithms/quantiles/sketches/fuzz/corpus 133 10)
+             algorithms/quantiles/sketches/fuzz/corpus 147 10)

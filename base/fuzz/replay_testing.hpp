@@ -18,13 +18,13 @@ namespace retable::fuzzing {
 
 //! The files of a folder in the order of their names.
 inline std::vector<std::string> Corpus(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> paths;
+  std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    paths.push_back(entry.path());
+    paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());  // the order of a folder is not the same everywhere
   std::vector<std::string> corpus;
-  for (const auto& path : paths) {
+  for (const std::string& path : paths) {
     std::ifstream in(path, std::ios::binary);
     corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }

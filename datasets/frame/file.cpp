@@ -121,18 +121,23 @@ void CheckCodes(const Column& column) {
   }
 }
 
+//! A whole number alone: 1e300 made an integer is undefined behaviour.
+std::int64_t Whole(const Json& json) {
+  return json.get_ref<const Json::number_integer_t&>();
+}
+
 Column ReadColumn(const Json& json, const ColumnReader& reader, float*& next) {
   Column column;
   column.name = json.at("name");
-  const int kind = json.at("kind");
+  const std::int64_t kind = Whole(json.at("kind"));
   if (kind < 0 || kind > static_cast<int>(ColumnKind::kString)) {
     throw FrameFileError("a frame file has a column of no known kind");
   }
   column.kind = static_cast<ColumnKind>(kind);
   column.levels = json.value("levels", std::vector<std::string>());
-  column.missing = json.at("missing");
+  column.missing = Whole(json.at("missing"));
   const std::string form = json.at("form");
-  const std::size_t offset = json.at("offset");
+  const auto offset = static_cast<std::size_t>(Whole(json.at("offset")));
   if (form == "u8") {
     column.codes8 = reader.View<std::uint8_t>(offset);
     column.values = Widen(column.codes8, next);
@@ -199,7 +204,7 @@ Frame ReadFrameFile(const std::filesystem::path& path) try {
   frame.origin = header.at("origin");
   frame.sha256 = header.at("sha256");
   frame.complete = header.at("complete");
-  frame.rows = header.at("rows");
+  frame.rows = Whole(header.at("rows"));
   if (frame.rows < 0) throw FrameFileError(path.string() + " is damaged");
   const auto rows = static_cast<std::size_t>(frame.rows);
   const Json& columns = header.at("columns");

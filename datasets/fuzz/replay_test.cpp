@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ using fuzzing::MutateText;
 using fuzzing::Replay;
 
 std::vector<std::string> Corpus(const std::string& kind) {
-  return fuzzing::Corpus(RETABLE_SOURCE_DIR "/datasets/fuzz/corpus/" + kind);
+  return fuzzing::Corpus(std::filesystem::path(RETABLE_SOURCE_DIR "/datasets/fuzz/corpus") / kind);
 }
 
 TEST(FuzzReplay, Arff) {

@@ -60,8 +60,12 @@ Json ToJson(const CacheRecord& r) {
 
 CacheRecord FromJson(const Json& j) {
   if (j.at("format") != kRecordFormat) throw std::runtime_error("another format");
+  // By type: 1e300 made an integer is undefined behaviour.
+  const auto whole = [&j](const char* name) {
+    return j.at(name).get_ref<const Json::number_integer_t&>();
+  };
   CacheRecord r;
-  r.id = j.at("id");
+  r.id = static_cast<int>(whole("id"));
   r.name = j.at("name");
   r.version = j.at("version");
   r.licence = j.at("licence");
@@ -71,11 +75,11 @@ CacheRecord FromJson(const Json& j) {
   r.pinned = j.at("pinned");
   r.source = j.at("source");
   r.fetched = j.at("fetched");
-  r.text_bytes = j.at("text_bytes");
-  r.stored_bytes = j.at("stored_bytes");
-  r.rows = j.at("rows");
-  r.columns = j.at("columns");
-  r.attributes = j.at("attributes");
+  r.text_bytes = whole("text_bytes");
+  r.stored_bytes = whole("stored_bytes");
+  r.rows = whole("rows");
+  r.columns = whole("columns");
+  r.attributes = whole("attributes");
   r.complete = j.at("complete");
   // Both become parts of paths.
   const bool hex = r.sha256.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -10,6 +10,7 @@
 //!
 //! A struct with such a list converts to and from JSON, alone and in vectors and maps.
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -52,6 +53,10 @@ class JsonReader {
     for (const nlohmann::json& item : object_.at(name)) values.push_back(NumberFromJson(item));
   }
   void operator()(const char* name, Values& values) { values = ValuesFromJson(object_.at(name)); }
+  //! A whole number alone: 1e300 made an integer is undefined behaviour.
+  void operator()(const char* name, std::int64_t& member) {
+    member = object_.at(name).get_ref<const nlohmann::json::number_integer_t&>();
+  }
   template <class T>
   void operator()(const char* name, T& member) {
     object_.at(name).get_to(member);

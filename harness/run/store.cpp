@@ -92,7 +92,8 @@ void RefuseContradiction(const CellRecord& record) {
 }
 
 CellRecord FromJson(nlohmann::json json, int schema) {
-  const int written = json.at("schema").get<int>();
+  // Whole by type: 1e300 made an integer is undefined behaviour.
+  const auto written = json.at("schema").get_ref<const nlohmann::json::number_integer_t&>();
   if (written != schema) {
     throw std::runtime_error(schema == kSchema ? fmt::format("schema {} is not known", written)
                                                : "it has no checksum");

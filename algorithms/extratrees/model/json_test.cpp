@@ -78,8 +78,7 @@ TEST(ForestJson, KeepsNames) {
 
 // As the fuzz target does for longer.
 TEST(ForestJson, AnswersMutations) {
-  auto corpus =
-      fuzzing::Corpus(RETABLE_SOURCE_DIR "/algorithms/extratrees/model/fuzz/corpus");
+  auto corpus = fuzzing::Corpus(RETABLE_SOURCE_DIR "/algorithms/extratrees/model/fuzz/corpus");
   corpus.push_back(Written(SmallForest()));
   EXPECT_GE(fuzzing::Replay(corpus, 1000, FuzzForest, fuzzing::MutateJson), 3u);
 }

@@ -11,8 +11,8 @@ namespace retable::treeshap {
 namespace {
 
 TEST(ModelFuzz, CorpusAndMutations) {
-  const auto corpus = fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) +
-                                      "/algorithms/treeshap/testing/corpus/model");
+  const auto corpus =
+      fuzzing::Corpus(RETABLE_SOURCE_DIR "/algorithms/treeshap/testing/corpus/model");
   ASSERT_GE(corpus.size(), 10u);
   EXPECT_GE(fuzzing::Replay(corpus, 0, FuzzModel, fuzzing::MutateJsonOrUbj), 6u)
       << "models of every format";

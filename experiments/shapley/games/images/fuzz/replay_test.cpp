@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ namespace retable::experiments {
 namespace {
 
 std::vector<std::string> Corpus(const std::string& kind) {
-  return fuzzing::Corpus(std::string(RETABLE_SOURCE_DIR) +
-                         "/experiments/shapley/games/images/fuzz/corpus/" + kind);
+  return fuzzing::Corpus(
+      std::filesystem::path(RETABLE_SOURCE_DIR "/experiments/shapley/games/images/fuzz/corpus") /
+      kind);
 }
 
 TEST(ImageFuzzReplay, Onnx) {
