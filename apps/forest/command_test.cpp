@@ -324,7 +324,7 @@ class OracleForestCommand : public ForestCommand {
     for (std::size_t c = 0; c < table.size(); ++c) {
       Column& column = table[c];
       const bool target = c + 1 == table.size();
-      column.name = Nasty(random) + std::to_string(c);
+      column.name = Nasty(random) + "c" + std::to_string(c);
       if (target || random() % 2 == 0) {
         for (std::size_t k = 1 + random() % 4; k > 0; --k) {
           column.levels.push_back(Nasty(random) + "." + std::to_string(k));
