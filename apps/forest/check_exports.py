@@ -1,5 +1,6 @@
 """Fits small forests with the program, explains them with `retable shap` in both formats, and
-compares: a row's values and the base value add up to what `retable forest predict` answers.
+compares: a row's values and the base value add up to what `retable forest predict` answers, in
+whatever order a table has its columns and a column its levels.
 
     python3 check_exports.py build/retable
 
@@ -43,6 +44,33 @@ def check_scikit_learn(model, answers):
         assert abs(ours - its) <= 1e-9 * max(1.0, abs(its)), (ours, its)
 
 
+def check_turned_tables(run, folder):
+    """The same rows with columns, levels and format changed: the same answers and values."""
+    tables = {
+        "as_learnt.arff": ("x real|kind {red,'light, blue',green}|y {no,yes}",
+                           "1,red,no|2,'light, blue',no|8,green,yes|9,?,yes|4,red,yes"),
+        "turned.arff": ("y {yes,no}|kind {green,unseen,'light, blue',red}|more real|x real",
+                        "no,red,0,1|no,'light, blue',0,2|yes,green,0,8|yes,?,0,9|yes,red,0,4"),
+    }
+    for name, (attributes, rows) in tables.items():
+        lines = [f"@attribute {attribute}" for attribute in attributes.split("|")]
+        text = "\n".join(["@relation r", *lines, "@data", *rows.split("|")])
+        (folder / name).write_text(text + "\n")
+    (folder / "turned.csv").write_text(
+        '#,kind,x\n0,red,1\n0,"light, blue",2\n0,green,8\n0,NA,9\n0,red,4\n')
+    model = folder / "levels.json"
+    run("forest", "fit", folder / "as_learnt.arff", "--target", "y", "--trees", 9, "--device", "cpu",
+        "--out", model)
+    results = []
+    for name in (*tables, "turned.csv"):
+        run("forest", "predict", model, folder / name, "--proba", "--out", folder / "p.csv")
+        run("shap", "--model", model, "--data", folder / name, "--out", folder / "s.csv", "--device",
+            "cpu")
+        results.append((read(folder / "p.csv"), read(folder / "s.csv")))
+    assert results[1] == results[0], (results[0], results[1])
+    assert results[2] == results[0], (results[0], results[2])
+
+
 def main():
     program = sys.argv[1]
     if "shap" not in subprocess.run([program, "--help"], capture_output=True, text=True).stdout:
@@ -73,6 +101,7 @@ def main():
                 assert len(sums) == len(answers), (len(sums), len(answers))
                 for ours, theirs in zip(sums, answers):
                     assert abs(ours - theirs) <= 2e-6 * max(1.0, abs(theirs)), (kind, ours, theirs)
+        check_turned_tables(run, folder)
     print("values add up to the forests' answers in both formats")
     return 0
 

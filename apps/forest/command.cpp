@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <ostream>
@@ -111,6 +112,23 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
   file.Commit();
 }
 
+//! What the trainer would refuse too, but without the line.
+void CheckRows(const Table& table) {
+  for (std::size_t i = 0; i < table.weights.size(); ++i) {
+    if (table.weights[i] >= 0 && std::isfinite(table.weights[i])) continue;
+    throw std::invalid_argument(
+        table.Where(i) +
+        ": the weight is missing, negative or infinite: give 0 to leave the row out");
+  }
+  const std::size_t width = table.features.size();
+  for (std::size_t k = 0; k < table.values.size(); ++k) {
+    if (!std::isinf(table.values[k])) continue;
+    throw std::invalid_argument(table.Where(k / width) + ": column \"" +
+                                table.features[k % width].name +
+                                "\" is infinite in 32 bits: clip it, or make it missing");
+  }
+}
+
 int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
   KeepInputs(a.out, {a.data});
   const Table table =
@@ -121,6 +139,7 @@ int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
     err << "note: " << Quoted(table.rounded)
         << ": numbers beyond 2^24 are rounded to 24 bits, as scikit-learn rounds them\n";
   }
+  CheckRows(table);
   const Learned learned = ReadTargets(table, a.regression);
   Targets targets = a.regression ? Targets::Regression(learned.values) : Targets(learned.labels);
   targets.weights = table.weights;

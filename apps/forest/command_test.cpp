@@ -2,12 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <random>
 #include <sstream>
 
 #include "base/atomic_file.hpp"
+#include "base/csv/number.hpp"
 #include "base/csv/reader.hpp"
+#include "base/csv/writer.hpp"
+#include "base/oracle_testing.hpp"
+#include "base/seed_testing.hpp"
 #include "base/temporary_folder.hpp"
 
 namespace retable::experiments::forests {
@@ -288,6 +295,133 @@ TEST_F(ForestCommand, SaysWhereFloatsRoundNumbers) {
   ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
   EXPECT_NE(err_.str().find("column \"id\""), std::string::npos) << err_.str();
   EXPECT_NE(err_.str().find("2^24"), std::string::npos) << err_.str();
+}
+
+// Whatever the order of columns, the order of levels and the format, rows are answered alike.
+class OracleForestCommand : public ForestCommand {
+ protected:
+  using Random = std::mt19937_64;
+  struct Column {
+    std::string name;
+    std::vector<std::string> levels;  // none: numbers
+    std::vector<std::string> fields;  // empty: missing
+  };
+
+  static std::string Nasty(Random& random) {
+    static const std::vector<std::string> parts = {",", "\"",  "'",  " ", "#",  "\xC3\xBC",
+                                                   "%", "{",   "}",  "?", "\n", "a",
+                                                   "1", "0.5", "\\", "NA"};
+    std::string text;
+    for (std::size_t k = random() % 4; k > 0; --k) text += parts[random() % parts.size()];
+    return text;
+  }
+  static std::string Number(Random& random) {
+    const auto x = static_cast<float>(static_cast<double>(random() % 2001) / 100 - 10);
+    return FormatNumber(static_cast<double>(random() % 50 == 0 ? x * 1e30f : x));
+  }
+  static std::vector<Column> Table(Random& random, std::size_t rows) {
+    std::vector<Column> table(2 + random() % 4);
+    for (std::size_t c = 0; c < table.size(); ++c) {
+      Column& column = table[c];
+      const bool target = c + 1 == table.size();
+      column.name = Nasty(random) + "c" + std::to_string(c);
+      if (target || random() % 2 == 0) {
+        for (std::size_t k = 1 + random() % 4; k > 0; --k) {
+          column.levels.push_back(Nasty(random) + "." + std::to_string(k));
+        }
+      }
+      for (std::size_t r = 0; r < rows; ++r) {
+        const bool missing = !target && random() % 8 == 0;
+        column.fields.push_back(missing ? ""
+                                : column.levels.empty()
+                                    ? Number(random)
+                                    : column.levels[random() % column.levels.size()]);
+      }
+    }
+    return table;
+  }
+  static std::string ArffText(const std::string& text) {
+    std::string quoted = "'";
+    for (const char c : text) {
+      if (c == '\'' || c == '\\') quoted += '\\';
+      quoted += c == '\n' ? std::string("\\n") : std::string(1, c);
+    }
+    return quoted + "'";
+  }
+  static std::string AsArff(const std::vector<Column>& table) {
+    std::string text = "@relation r\n";
+    for (const Column& column : table) {
+      text += "@attribute " + ArffText(column.name) + (column.levels.empty() ? " real" : " {");
+      for (std::size_t k = 0; k < column.levels.size(); ++k) {
+        text += (k > 0 ? "," : "") + ArffText(column.levels[k]);
+      }
+      text += column.levels.empty() ? "\n" : "}\n";
+    }
+    text += "@data\n";
+    for (std::size_t r = 0; r < table[0].fields.size(); ++r) {
+      for (std::size_t c = 0; c < table.size(); ++c) {
+        const std::string& field = table[c].fields[r];
+        text += c > 0 ? "," : "";
+        text += field.empty() ? "?" : table[c].levels.empty() ? field : ArffText(field);
+      }
+      text += "\n";
+    }
+    return text;
+  }
+  static std::string AsCsv(const std::vector<Column>& table) {
+    std::ostringstream text;
+    CsvWriter writer(text);
+    for (const Column& column : table) writer.Field(column.name);
+    writer.EndRow();
+    for (std::size_t r = 0; r < table[0].fields.size(); ++r) {
+      for (const Column& column : table) writer.Field(column.fields[r]);
+      writer.EndRow();
+    }
+    return text.str();
+  }
+};
+
+TEST_F(OracleForestCommand, OrderLevelsAndFormatDoNotMatter) {
+  Random random(FreshSeed());
+  OracleClock clock(1);
+  while (clock.more() && !HasFailure()) {
+    std::vector<Column> table = Table(random, 5 + random() % 20);
+    const std::string target = table.back().name;
+    Write("t.arff", AsArff(table));
+    ASSERT_EQ(Fit("t.arff", {}), 0) << err_.str() << AsArff(table);
+    ASSERT_EQ(Predict("t.arff", {"--target", target, "--proba"}), 0) << err_.str();
+    const std::string answer = out_.str();
+    if (random() % 2 == 0) {
+      Column extra = table[0];
+      extra.name = "extra";
+      table.push_back(extra);
+    }
+    std::shuffle(table.begin(), table.end(), random);
+    for (Column& column : table) {
+      if (!column.levels.empty()) column.levels.push_back("more");
+      std::shuffle(column.levels.begin(), column.levels.end(), random);
+    }
+    Write("turned.arff", AsArff(table));
+    Write("turned.csv", AsCsv(table));
+    for (const char* file : {"turned.arff", "turned.csv"}) {
+      ASSERT_EQ(Predict(file, {"--target", target, "--proba"}), 0) << err_.str() << AsCsv(table);
+      ASSERT_EQ(out_.str(), answer) << file << "\n" << AsArff(table);
+      ASSERT_EQ(Predict(file, {"--proba"}), 0) << err_.str();
+      ASSERT_EQ(out_.str(), answer) << file;
+    }
+  }
+  std::cout << clock.cases() << " cases" << std::endl;
+}
+
+TEST_F(ForestCommand, RefusesInfinitiesAndWeightsByLine) {
+  Write("t.csv", "a,w,y\n1,1,x\ninf,1,y\n");
+  EXPECT_EQ(Fit("t.csv", {}), 2);
+  EXPECT_NE(err_.str().find("t.csv:3: column \"a\" is infinite"), std::string::npos) << err_.str();
+  for (const char* weight : {"-1", "", "inf"}) {
+    Write("t.csv", std::string("a,w,y\n1,1,x\n2,") + weight + ",y\n");
+    EXPECT_EQ(Fit("t.csv", {"--weights", "w"}), 2);
+    EXPECT_NE(err_.str().find("t.csv:3: the weight is missing"), std::string::npos) << err_.str();
+  }
 }
 
 }  // namespace

@@ -256,16 +256,21 @@ void CsvHeader::Split(const CsvRecord& record, CsvFields& fields) const {
                      std::to_string(names.size()));
 }
 
+double CsvNumber(std::string_view field, const std::string& where, const std::string& column) {
+  const NumberText number = ReadNumber(field);
+  if (number.kind == NumberText::Kind::kNumber) return number.value;
+  if (number.kind == NumberText::Kind::kMissing) return std::numeric_limits<double>::quiet_NaN();
+  throw CsvError(where + ": column \"" + column + "\": \"" + std::string(field) +
+                 (number.kind == NumberText::Kind::kBeyond
+                      ? "\" is beyond the largest number, 1.8e308"
+                      : "\" is no number"));
+}
+
 double CsvHeader::Number(const CsvRecord& record, std::string_view field,
                          std::size_t column) const {
   const NumberText number = ReadNumber(field);
   if (number.kind == NumberText::Kind::kNumber) return number.value;
-  if (number.kind == NumberText::Kind::kMissing) return std::numeric_limits<double>::quiet_NaN();
-  throw CsvError(
-      file, record.line,
-      "column \"" + names.at(column) + "\": \"" + std::string(field) +
-          (number.kind == NumberText::Kind::kBeyond ? "\" is beyond the largest number, 1.8e308"
-                                                    : "\" is no number"));
+  return CsvNumber(field, file + ":" + std::to_string(record.line), names.at(column));
 }
 
 float CsvHeader::Float(const CsvRecord& record, std::string_view field, std::size_t column) const {

@@ -109,6 +109,10 @@ class CsvFields {
   std::string unquoted_;
 };
 
+//! The number in a field, NaN where it is missing. @param where "file:line" @throws CsvError,
+//! naming place and column, for a word, and for a number that a double cannot hold
+double CsvNumber(std::string_view field, const std::string& where, const std::string& column);
+
 //! The columns' names, and what every record is held against. Many threads may use one.
 struct CsvHeader {
   std::string file;
@@ -121,8 +125,7 @@ struct CsvHeader {
   explicit CsvHeader(CsvRecords& records);
   //! The record's fields, as many as there are names. @throws CsvError
   void Split(const CsvRecord& record, CsvFields& fields) const;
-  //! The number in a column's field, NaN where it is missing. @throws CsvError, naming line and
-  //! column, for a word, and for a number that a double cannot hold
+  //! The number in a column's field, as CsvNumber has it. @throws CsvError
   double Number(const CsvRecord& record, std::string_view field, std::size_t column) const;
   //! The same as a float, where tables are float32: what is beyond it is an error too.
   float Float(const CsvRecord& record, std::string_view field, std::size_t column) const;

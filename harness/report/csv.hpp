@@ -1,30 +1,27 @@
 #pragma once
 //! @file
-//! Comma-separated values by RFC 4180, read and written without regard to the locale.
+//! Small tables as CSV, whole in memory: published cells, tables and verdicts.
 //!
-//! Tables go out and published cells come in as CSV, so both ends are strict: a quote out of place,
-//! a row of the wrong length or a header named twice is an error that says file:line. Two things go
-//! beyond the RFC: lines whose first character is '#' are comments (provenance of the numbers
-//! stands beside them), and empty lines are skipped. UTF-8, an opening byte-order mark is ignored;
-//! line ends LF or CRLF on reading, LF on writing. Numbers are written in the shortest form that
-//! reads back to the same double, with '.', whole ones below 1e15 without exponent; NaN is an empty
-//! field.
+//! The dialect is base/csv's, plus comments: lines whose first character is '#' (provenance of the
+//! numbers stands beside them).
 
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/csv/number.hpp"
+#include "base/csv/reader.hpp"
+#include "base/csv/writer.hpp"
+
 namespace retable::harness {
 
-//! What is wrong with a CSV file; what() begins "file:line: ".
-class CsvError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using retable::CsvError;
+using retable::CsvField;
+using retable::CsvWriter;
+using retable::FormatNumber;
+using retable::ParseNumber;
 
 struct CsvRow {
   std::vector<std::string> fields;  //!< as many as the header has
@@ -42,7 +39,7 @@ struct CsvTable {
   bool Has(std::string_view name) const;
   //! "file:line", for messages about this row.
   std::string Where(const CsvRow& row) const;
-  //! The number in a field; nothing for an empty one. @throws CsvError when it is no number
+  //! The number in a field; nothing where it is missing. @throws CsvError when it is no number
   std::optional<double> Number(const CsvRow& row, std::size_t column) const;
 };
 
@@ -51,30 +48,5 @@ struct CsvTable {
 CsvTable ParseCsv(std::string_view text, std::string file);
 //! @throws CsvError, also when the file cannot be read
 CsvTable ReadCsv(const std::string& path);
-
-//! Shortest text that reads back to the same double; "" for NaN, "inf", "-inf".
-std::string FormatNumber(double value);
-//! The double that the whole of `text` spells ('.' as the point, "inf", "nan"), or nothing.
-std::optional<double> ParseNumber(std::string_view text);
-//! The field, quoted when it must be.
-std::string CsvField(std::string_view field);
-
-//! Writes rows to a stream, which the caller keeps and checks.
-class CsvWriter {
- public:
-  explicit CsvWriter(std::ostream& out) : out_(out) {}
-  CsvWriter& Field(std::string_view field);
-  CsvWriter& Field(const char* field) { return Field(std::string_view(field)); }
-  CsvWriter& Field(double value);
-  CsvWriter& Field(std::int64_t value);
-  void EndRow();
-  void Row(const std::vector<std::string>& fields);
-
- private:
-  void Put(const std::string& field);
-  std::ostream& out_;
-  std::size_t written_ = 0;  // fields of the row so far
-  bool lone_empty_ = false;  // the row so far is one empty field
-};
 
 }  // namespace retable::harness
