@@ -78,47 +78,22 @@ std::string Complaint(const Case& c, const std::vector<Real>& values, std::size_
   std::mt19937_64 engine(seed);
   const auto sketch = FeedTree(c, std::span<const Real>(values), parts, engine);
   const std::vector<double> sorted = SortedValues(values);
-  if (sketch->count() != sorted.size()) return "count " + std::to_string(sketch->count());
   if (sorted.empty()) return "";
-  const std::vector<double> phis = NiaePhis(101);
-  std::vector<double> answers;
-  std::vector<double> bounds;
   try {
-    answers = sketch->quantiles(phis);
-    bounds = sketch->rank_bounds(phis);
+    sketch->quantiles(NiaePhis(101));
   } catch (const SketchFailure&) {
     if (tightness != nullptr) ++tightness->failures;
     return "";
   }
-  const bool apart = c.method != "KLL";  // KLL samples infinite values too
-  for (std::size_t i = 0; i < phis.size(); ++i) {
-    const std::string at = " at phi " + std::to_string(phis[i]) + ": " + std::to_string(answers[i]);
-    const double exact = EmpiricalQuantile(sorted, phis[i]);
-    if (std::isnan(answers[i])) return "NaN" + at;
-    if (sketch->monotone() && i > 0 && answers[i] < answers[i - 1]) return "descends" + at;
-    if (apart && std::isinf(answers[i]) != std::isinf(exact)) return "infinity" + at;
-    if (std::isinf(answers[i]) && apart && answers[i] != exact) return "sign" + at;
-    // DDSketch's buckets reach beyond their values by its relative error.
-    const double reach = c.method == "DDSketch" ? 0.011 : 0;
-    if (answers[i] < sorted.front() - reach * std::abs(sorted.front()) ||
-        answers[i] > sorted.back() + reach * std::abs(sorted.back())) {
-      return "outside of the data" + at;
-    }
-    if (bounds.empty()) continue;
-    const double error = RankErrorWithin(sorted, phis[i], answers[i], kRounding<Real>);
-    if (!(error <= bounds[i] + 1e-12)) {
-      return "rank error " + std::to_string(error) + ", bound " + std::to_string(bounds[i]) + at;
-    }
-    if (c.method == "Retable" && !(error <= kUselessRankBound)) return "a useless answer" + at;
-    if (tightness == nullptr) continue;
-    if (bounds[i] == 0) {
+  return Complaint(*sketch, sorted, kRounding<Real>, [&](double bound, double error) {
+    if (tightness == nullptr) return;
+    if (bound == 0) {
       ++tightness->exact;
-      continue;
+      return;
     }
-    tightness->bounds.push_back(bounds[i]);
+    tightness->bounds.push_back(bound);
     tightness->errors.push_back(error);
-  }
-  return "";
+  });
 }
 
 //! Reports a complaint about the smallest stream that has one.
