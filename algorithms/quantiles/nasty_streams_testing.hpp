@@ -194,7 +194,8 @@ std::string Complaint(const QuantileSketch& sketch, std::span<const double> sort
   }
   const std::vector<double> bounds = sketch.rank_bounds(phis);
   // A sketch that samples or counts infinite values as others may answer one for its neighbour.
-  const bool apart = sketch.infinities().count() > 0 || !std::isinf(sorted.front() + sorted.back());
+  const bool apart = sketch.infinities().count() > 0 ||
+                     (std::isfinite(sorted.front()) && std::isfinite(sorted.back()));
   for (std::size_t i = 0; i < phis.size(); ++i) {
     const double x = answers[i];
     const std::string at = " at phi " + std::to_string(phis[i]) + ": " + std::to_string(x);
