@@ -12,6 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/quantiles/niae.hpp"
+#include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+
 namespace retable::quantiles {
 
 struct NastyStream {
@@ -172,6 +175,46 @@ inline double RankErrorWithin(std::span<const double> sorted, double phi, double
   const double n = static_cast<double>(sorted.size());
   return std::max({0.0, static_cast<double>(low - sorted.begin()) / n - phi,
                    phi - static_cast<double>(high - sorted.begin()) / n});
+}
+
+//! What is wrong with a sketch's answers about these values, ascending; empty if nothing. A
+//! SketchFailure is right. visit(bound, error) sees each answer that has a bound; `rounding` is
+//! that of the values' type.
+template <class Visit>
+std::string Complaint(const QuantileSketch& sketch, std::span<const double> sorted, double rounding,
+                      const Visit& visit) {
+  if (sketch.count() != sorted.size()) return "count " + std::to_string(sketch.count());
+  if (sorted.empty()) return "";
+  const std::vector<double> phis = NiaePhis(101);
+  std::vector<double> answers;
+  try {
+    answers = sketch.quantiles(phis);
+  } catch (const SketchFailure&) {
+    return "";
+  }
+  const std::vector<double> bounds = sketch.rank_bounds(phis);
+  // A sketch that samples or counts infinite values as others may answer one for its neighbour.
+  const bool apart = sketch.infinities().count() > 0 ||
+                     (std::isfinite(sorted.front()) && std::isfinite(sorted.back()));
+  for (std::size_t i = 0; i < phis.size(); ++i) {
+    const double x = answers[i];
+    const std::string at = " at phi " + std::to_string(phis[i]) + ": " + std::to_string(x);
+    const double exact = EmpiricalQuantile(sorted, phis[i]);
+    if (std::isnan(x)) return "NaN" + at;
+    if (sketch.monotone() && i > 0 && x < answers[i - 1]) return "descends" + at;
+    if (apart && (std::isinf(x) || std::isinf(exact)) && x != exact) return "infinity" + at;
+    // A bucket of DDSketch reaches beyond its values by 1 %.
+    const double reach = 0.011 * std::max(std::abs(sorted.front()), std::abs(sorted.back()));
+    if (x < sorted.front() - reach || x > sorted.back() + reach) return "outside of the data" + at;
+    if (bounds.empty()) continue;
+    const double error = RankErrorWithin(sorted, phis[i], x, rounding);
+    if (!(error <= bounds[i] + 1e-12)) {
+      return "rank error " + std::to_string(error) + ", bound " + std::to_string(bounds[i]) + at;
+    }
+    if (!(bounds[i] <= kUselessRankBound + 1e-12)) return "a useless answer" + at;
+    visit(bounds[i], error);
+  }
+  return "";
 }
 
 }  // namespace retable::quantiles

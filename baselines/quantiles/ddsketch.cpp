@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <stdexcept>
 
@@ -105,7 +106,10 @@ class DdSketch final : public QuantileSketch {
 
   //! The value a bucket stands for.
   double Middle(std::int64_t bucket) const {
-    return 2 * std::pow(gamma_, static_cast<double>(bucket)) / (gamma_ + 1);
+    const double end = std::pow(gamma_, static_cast<double>(bucket));
+    const double middle = 2 * end / (gamma_ + 1);
+    if (std::isfinite(middle)) return middle;
+    return std::min(2 / (gamma_ + 1) * end, std::numeric_limits<double>::max());
   }
 
   double AtRank(double rank) const {

@@ -68,7 +68,7 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   }
   template <class Real>
   void AbsorbAll(const DeviceColumns<Real>& pieces, void* stream) {
-    const Real* values = pieces.values;
+    const Real* values = pieces.data;
     for (const ColumnSums& sums : columns_.Sum(pieces, stream)) {
       if (HasInfinite(sums.sums)) {
         FeedFinite(values, pieces.rows, stream);

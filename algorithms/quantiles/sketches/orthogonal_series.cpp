@@ -15,14 +15,15 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 constexpr std::size_t kLanes = 8;
-constexpr std::size_t kBlock = 256;  // values handled at once, so that recurrences run in lanes
+constexpr std::size_t kSeriesBlock =
+    256;  // values handled at once, so that recurrences run in lanes
 
-using Block = std::array<double, kBlock>;
+using Block = std::array<double, kSeriesBlock>;
 //! Sums of w g_i in lanes, so that the loop over a block vectorises.
 using LaneSums = std::array<std::array<double, kLanes>, kMaxOrder + 1>;
 
 void AddLanes(const Block& terms, std::array<double, kLanes>& lanes) {
-  for (std::size_t i = 0; i < kBlock; i += kLanes) {
+  for (std::size_t i = 0; i < kSeriesBlock; i += kLanes) {
     for (std::size_t j = 0; j < kLanes; ++j) lanes[j] += terms[i + j];
   }
 }
@@ -35,7 +36,7 @@ void SumRecurrence(const Block& t, Block before, Block now, int order, const Rec
   for (int k = 1; k <= order; ++k) {
     AddLanes(now, sums[k]);
     const auto [a, b] = recurrence(k);
-    for (std::size_t i = 0; i < kBlock; ++i) {
+    for (std::size_t i = 0; i < kSeriesBlock; ++i) {
       const double next = a * t[i] * now[i] - b * before[i];
       before[i] = now[i];
       now[i] = next;
@@ -174,7 +175,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
       const double x = static_cast<double>(value);
       if (std::isnan(x) || infinities_.Take(x)) continue;
       block[n++] = std::clamp(Low() + scale * (x - min_), Low(), High());
-      if (n == kBlock) {
+      if (n == kSeriesBlock) {
         AddBlock(block, n);
         n = 0;
       }
@@ -222,15 +223,15 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
   void AddBlock(Block& t, std::size_t n) {
     count_ += n;
     Block live;
-    for (std::size_t i = 0; i < kBlock; ++i) live[i] = i < n ? 1.0 : 0.0;
-    for (std::size_t i = n; i < kBlock; ++i) t[i] = 0;
+    for (std::size_t i = 0; i < kSeriesBlock; ++i) live[i] = i < n ? 1.0 : 0.0;
+    for (std::size_t i = n; i < kSeriesBlock; ++i) t[i] = 0;
     LaneSums cosine{};
     LaneSums sine{};
     Block first;
     Block doubled;
     switch (series_) {
       case Series::kChebyshev:
-        for (std::size_t i = 0; i < kBlock; ++i) {
+        for (std::size_t i = 0; i < kSeriesBlock; ++i) {
           live[i] /= std::sqrt((1 - t[i]) * (1 + t[i]));
           first[i] = live[i] * t[i];
         }
@@ -238,7 +239,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
             t, live, first, order_, [](int) { return std::pair(2.0, 1.0); }, cosine);
         break;
       case Series::kHermite:
-        for (std::size_t i = 0; i < kBlock; ++i) {
+        for (std::size_t i = 0; i < kSeriesBlock; ++i) {
           live[i] *= std::exp(-0.5 * t[i] * t[i]);
           first[i] = live[i] * t[i];
         }
@@ -248,7 +249,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
         break;
       case Series::kCosine:
       case Series::kFourier: {
-        for (std::size_t i = 0; i < kBlock; ++i) {
+        for (std::size_t i = 0; i < kSeriesBlock; ++i) {
           doubled[i] = std::cos(t[i]);
           first[i] = live[i] * doubled[i];
         }
@@ -256,7 +257,7 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
         SumRecurrence(doubled, live, first, order_, recurrence, cosine);
         if (series_ == Series::kFourier) {
           Block zero{};
-          for (std::size_t i = 0; i < kBlock; ++i) first[i] = live[i] * std::sin(t[i]);
+          for (std::size_t i = 0; i < kSeriesBlock; ++i) first[i] = live[i] * std::sin(t[i]);
           SumRecurrence(doubled, zero, first, order_, recurrence, sine);
         }
         break;

@@ -186,11 +186,12 @@ void ChebyshevAccumulator::Merge(const ChebyshevSums& sums, int digits,
                                  const Precision& precision) {
   ChebyshevSums theirs = sums;
   if (theirs.sum[0] == 0) return;
-  const ChebyshevMap before = sums_.sum[0] > 0 ? sums_.map : theirs.map;
+  const bool empty = sums_.sum[0] == 0;
+  const ChebyshevMap before = sums_.map;
   sums_.Merge(theirs, order_, WidestMapper{});
   const bool moved = !(before == sums_.map && sums.map == sums_.map);
-  precision_.error =
-      std::max(precision_.error, precision.error) + (moved ? kMoveError : kAdditionError);
+  const double added = empty ? 0 : moved ? kMoveError : kAdditionError;
+  precision_.error = std::max(precision_.error, precision.error) + added;
   precision_.rounding = std::max(precision_.rounding, precision.rounding);
   digits_ = std::max(digits_, digits);
 }
