@@ -61,6 +61,8 @@ class Bijective {
       status_.Reserve(std::max(tiles, small_tiles));
       if (status_.size() != before) {
         CheckCuda(cudaMemset(status_.data(), 0, status_.size() * 8), "cudaMemset");
+        // A stream that does not wait for the default one may be the next to read it.
+        CheckCuda(cudaStreamSynchronize(nullptr), "cudaMemset");
         epoch_ = 0;
       }
       return;

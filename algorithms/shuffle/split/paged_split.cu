@@ -52,6 +52,8 @@ void PagedSplit::Prepare(std::uint64_t n, std::uint32_t buckets, std::size_t ite
   arrays_->counts.Zeros(tiles * stride);
   arrays_->groups.Zeros(groups * stride);
   arrays_->before.Zeros(groups * stride);
+  // A stream that does not wait for the default one may be the next to read them.
+  CheckCuda(cudaStreamSynchronize(nullptr), "clearing device memory");
   epoch_ = 0;
 }
 
