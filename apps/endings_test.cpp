@@ -253,8 +253,8 @@ INSTANTIATE_TEST_SUITE_P(
 constexpr const char* kStubborn = R"PY(
 import json, os, sys, time
 def say(reply): print(json.dumps(reply), flush=True)
-say({"ready": "stubborn 1"})
 open("pid-%d" % os.getpid(), "w").close()
+say({"ready": "stubborn 1"})
 for line in sys.stdin:
     break
 else:
