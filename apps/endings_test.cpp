@@ -117,11 +117,13 @@ TEST_P(Interrupted, OnceTheCellInHandIsFinishedAndKept) {
 
 TEST_P(Interrupted, WhileATimedCellIsMeasuredOnceMore) {
   Write(std::string(kHead) + "exclusive = true\n" + Algorithm("simulated") + kTable);
-  const pid_t run = Background("run selftest/probe --out out --budget 60s --profile smoke");
+  const pid_t run = Background("run selftest/probe --out out --rounds 100 --profile smoke");
   ASSERT_TRUE(Says("[refined]")) << Log();
   kill(run, GetParam());
   EXPECT_EQ(StatusOf(run), 130);
   EXPECT_EQ(Stored(), 1);
+  EXPECT_EQ(TidyStatus(), "") << "tables are made at the end of a whole run";
+  ExpectContains(Run("check --out out").text, "claims");
 }
 
 INSTANTIATE_TEST_SUITE_P(By, Interrupted, ::testing::Values(SIGINT, SIGTERM),
@@ -251,8 +253,8 @@ INSTANTIATE_TEST_SUITE_P(
 constexpr const char* kStubborn = R"PY(
 import json, os, sys, time
 def say(reply): print(json.dumps(reply), flush=True)
-say({"ready": "stubborn 1"})
 open("pid-%d" % os.getpid(), "w").close()
+say({"ready": "stubborn 1"})
 for line in sys.stdin:
     break
 else:

@@ -13,11 +13,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/reason.hpp"
 #include "datasets/commands.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/context.hpp"
+#include "harness/cli/reason.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/machine/device.hpp"
@@ -122,7 +122,7 @@ int main(int argc, char** argv) {
     return WithStandardOutput(h::Dispatch(AllVerbs(context), context, "retable " RETABLE_VERSION,
                                           {argv + 1, argv + argc}, std::cout, std::cerr));
   } catch (const std::exception& problem) {
-    std::cerr << retable::ReasonOf(problem) << "\n";
+    std::cerr << h::ReasonOf(problem) << "\n";
     return h::kUsage;
   }
 }

@@ -11,13 +11,13 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
 
 #include "base/files/output_paths.hpp"
-#include "base/reason.hpp"
 #include "datasets/openml/cache.hpp"
 #include "datasets/openml/fetch.hpp"
 #include "datasets/registry/catalog.hpp"
@@ -376,8 +376,10 @@ int DatasetsMain(const std::vector<std::string>& args, std::ostream& out, std::o
   } catch (const std::invalid_argument& error) {
     err << error.what() << '\n';
     return kUsage;
+  } catch (const std::bad_alloc&) {
+    throw;  // the program says what can be done
   } catch (const std::exception& error) {
-    err << ReasonOf(error) << '\n';
+    err << error.what() << '\n';
     return kSomeFailed;
   }
 }

@@ -8,8 +8,8 @@
 #include <ostream>
 
 #include "base/files/output_paths.hpp"
-#include "base/reason.hpp"
 #include "harness/cli/context.hpp"
+#include "harness/cli/reason.hpp"
 #include "harness/config/suggest.hpp"
 
 namespace retable::harness {

@@ -176,9 +176,7 @@ std::string Artifact::Path(const std::string& suffix) const {
 
 bool HasNoCells(const std::string& folder) {
   std::error_code error;
-  for (const auto& cell : fs::directory_iterator(folder + "/cells", error)) {
-    if (cell.path().extension() == ".json") return false;
-  }
+  if (fs::is_directory(folder + "/cells", error)) return false;
   for (const auto& family : fs::directory_iterator(folder, error)) {
     std::error_code closed;
     for (const auto& file : fs::directory_iterator(family.path(), closed)) {

@@ -53,8 +53,8 @@ struct Artifact {
   std::string Path(const std::string& suffix) const;
 };
 
-//! Whether a folder holds results without their cells, as results/recorded/ does: its tables cannot
-//! be made again from it.
+//! Whether a folder holds results without a folder of cells, as results/recorded/ does: its tables
+//! cannot be made again from it.
 bool HasNoCells(const std::string& folder);
 
 //! Writes the meta file (and a copy of the published cells) of a plan.

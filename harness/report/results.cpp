@@ -147,9 +147,10 @@ std::vector<Row> RecordedRows(const Artifact& artifact, const char* file, const 
   return rows;
 }
 
-// What was recorded of an artifact whose cells are not here. @throws StoreError where that is gone
-// as well
-Judgement Recorded(const Artifact& artifact) {
+// What was recorded of an artifact whose cells are not here. @throws StoreError where the file of
+// it has gone as well
+Judgement Recorded(const Artifact& artifact, Scoreboard& board) {
+  ++board.recorded;
   Judgement judgement{RecordedRows(artifact, "verdicts.csv", kVerdictColumns),
                       RecordedRows(artifact, "claims.csv", kClaimColumns)};
   const bool published = fs::exists(artifact.Path("paper.csv"));
@@ -157,9 +158,13 @@ Judgement Recorded(const Artifact& artifact) {
        {std::pair(published && judgement.verdicts.empty(), "verdicts.csv"),
         std::pair(!artifact.claims.empty() && judgement.claims.empty(), "claims.csv")}) {
     if (!missing) continue;
+    if (fs::exists(artifact.folder + "/" + file)) {
+      board.not_judged.push_back(fmt::format("{}: {} has no row of it", artifact.id, file));
+      continue;
+    }
     throw StoreError(fmt::format(
-        "{}: the cells of {} are not here, and {} has nothing of it: it cannot be judged; copy the "
-        "folder again, or measure it in another: build/retable run {} --profile {}",
+        "{}: neither the cells of {} are here nor {}: it cannot be judged; copy the folder again, "
+        "or measure it in another: build/retable run {} --profile {}",
         artifact.folder, artifact.id, file, artifact.id, artifact.profile));
   }
   return judgement;
@@ -207,8 +212,8 @@ void WriteTables(const Artifact& artifact, const Table& table, const std::string
   UpdateMeta(artifact, coverage);
 }
 
-Judgement JudgeArtifact(const Artifact& artifact, bool write) {
-  if (artifact.recorded) return Recorded(artifact);
+Judgement JudgeArtifact(const Artifact& artifact, bool write, Scoreboard& board) {
+  if (artifact.recorded) return Recorded(artifact, board);
   const Table table = BuildTable(artifact);
   const std::string coverage = CoverageText(artifact);
   if (write) WriteTables(artifact, table, coverage);
@@ -235,9 +240,8 @@ Scoreboard JudgeFolder(const std::string& folder, bool write) {
   Scoreboard board;
   Judgement all;
   for (const Artifact& artifact : LoadArtifacts(folder)) {
-    Judgement one = JudgeArtifact(artifact, write);
+    Judgement one = JudgeArtifact(artifact, write, board);
     Count(one, board);
-    board.recorded += artifact.recorded;
     std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));
     std::move(one.claims.begin(), one.claims.end(), std::back_inserter(all.claims));
   }
@@ -282,6 +286,7 @@ std::string ScoreboardText(const Scoreboard& board) {
     text += fmt::format("of {} artifact{} the cells are not in the folder: judged as recorded\n",
                         board.recorded, board.recorded == 1 ? "" : "s");
   }
+  for (const auto& line : board.not_judged) text += "  not judged: " + line + "\n";
   return text;
 }
 

@@ -2,8 +2,8 @@
 //! @file
 //! What a results folder shows: tables, tidy CSVs, verdicts, claims and the run's record.
 //!
-//! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/) is
-//! judged by its recorded rows of verdicts.csv and claims.csv, and none of its files is written.
+//! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/)
+//! is judged by its recorded rows of verdicts.csv and claims.csv, and none of its files is written.
 
 #include <map>
 #include <string>
@@ -28,6 +28,7 @@ struct Scoreboard {
   std::vector<std::string> failed_claims;  //!< "quantiles/table2 naive-degrades: text (figures)"
   std::vector<std::string> mismatches;     //!< "quantiles/table2 [row, column]: paper, measured"
   int recorded = 0;                        //!< artifacts judged by what was recorded
+  std::vector<std::string> not_judged;     //!< those of them of which there is no row: id and file
 };
 
 //! Verdicts and claims, now; writes nothing. @throws StoreError, ConfigError, CsvError

@@ -18,7 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <typeinfo>
 
-#include "base/reason.hpp"
+#include "harness/cli/reason.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/run/correctness_gate.hpp"

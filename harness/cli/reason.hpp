@@ -9,7 +9,7 @@
 #include <system_error>
 #include <typeinfo>
 
-namespace retable {
+namespace retable::harness {
 
 //! What went wrong, and what can be done about it where the exception does not say.
 inline std::string ReasonOf(const std::exception& problem) {
@@ -26,4 +26,4 @@ inline std::string ReasonOf(const std::exception& problem) {
   return problem.what();
 }
 
-}  // namespace retable
+}  // namespace retable::harness
