@@ -18,25 +18,18 @@
 
 namespace retable::treeshap {
 
-<<<<<<< HEAD
 struct ReadOptions {
   bool all_trees = false;  //!< also those after the best iteration, where training stopped early
-  std::function<void(const std::string&)> say =
-      {};  //!< takes what a user should know; may be empty
+  //! Takes what a user should know; may be empty.
+  std::function<void(const std::string&)> say = {};
 };
 
 //! gbtree and dart boosters; margins (base_score is taken through the objective's link). A
 //! version's rounding of base_score is followed. An objective of unknown link is refused.
 TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options = {});
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options = {});
-//! Boosted trees and random forests; linear trees and zero_as_missing are refused.
-=======
-//! gbtree and dart boosters; margins (base_score is taken through the objective's link).
-TreeEnsemble ReadXgboostJson(std::string_view text);
-TreeEnsemble ReadXgboostUbj(std::string_view bytes);
 //! Boosted trees and random forests, whose raw scores and contributions are sums; linear trees are
 //! refused, and lists of categories ("pandas_categorical") whose columns cannot be told.
->>>>>>> lightgbm
 TreeEnsemble ReadLightgbmText(std::string_view text);
 //! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}; see README.md.
 TreeEnsemble ReadForestJson(std::string_view text);
