@@ -2,6 +2,7 @@
 #   make reproduce [PROFILE=smoke|quick|paper] [DEVICE=auto|cpu|cuda] [EXPERIMENTS='quantiles/*'] [OUT=dir]
 #   make test                everything CI runs
 #   make smoke               all experiments, tiny, under a minute after the build
+#   make oracle              random cases against plain answers, a minute each (SECONDS_EACH=60, ORACLE=treeshap_tests)
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make tsan                parallel host code under ThreadSanitizer
@@ -21,10 +22,10 @@ RETABLE := $(BUILD)/retable
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan docs clean help
+.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs clean help
 
 help:
-	@sed -n '2,8p' Makefile | sed 's/^# *//'
+	@sed -n '2,10p' Makefile | sed 's/^# *//'
 
 reproduce: build
 	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
@@ -72,6 +73,11 @@ fuzz:
 tsan:
 	@tools/setup.sh
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/tsan.sh
+
+oracle: setup
+	@$(MAKE) --no-print-directory build ONLY= && cmake --build $(BUILD) -j $(JOBS) >$(BUILD)/oracle.log 2>&1 \
+	  || { grep -E "error|FAILED" $(BUILD)/oracle.log | head -50; exit 1; }
+	@BUILD=$(BUILD) SECONDS_EACH=$(or $(SECONDS_EACH),60) ORACLE='$(ORACLE)' tools/oracle.sh
 
 docs: build
 	@tools/write_docs.sh $(RETABLE)

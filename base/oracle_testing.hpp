@@ -3,11 +3,13 @@
 //! Oracle tests: random cases against a slow, plain answer, for as long as there is time.
 //!
 //! A test program's `Oracle*` tests run briefly in `make test` and for RETABLE_ORACLE_SECONDS each
-//! in `make oracle`. Seeds are printed; a failing case is shrunk before it is shown.
+//! in `make oracle`. Seeds and numbers of cases are printed; a failing case is shrunk before it is
+//! shown.
 
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -22,8 +24,15 @@ class OracleClock {
     const std::chrono::duration<double> length(given != nullptr ? std::stod(given) : brief_seconds);
     end_ += std::chrono::duration_cast<std::chrono::steady_clock::duration>(length);
   }
-  //! Counts one more case. The first is always granted.
-  bool more() { return cases_++ == 0 || std::chrono::steady_clock::now() < end_; }
+  ~OracleClock() { std::cout << "ORACLE_CASES=" << cases_ << std::endl; }
+  OracleClock(const OracleClock&) = delete;
+  OracleClock& operator=(const OracleClock&) = delete;
+  //! Counts one more case where one is granted; the first always is.
+  bool more() {
+    const bool granted = cases_ == 0 || std::chrono::steady_clock::now() < end_;
+    cases_ += granted ? 1 : 0;
+    return granted;
+  }
   //! Cases granted so far.
   std::size_t cases() const { return cases_; }
 

@@ -28,6 +28,7 @@ struct Rules {
 
 // The codes that go left; all others go right. Its number among the model's sets.
 std::int32_t ReadSet(const Json& codes, TreeEnsemble& model) {
+  if (!codes.is_array()) throw std::invalid_argument("\"categories\" holds no list of codes");
   CategorySet set;
   for (const Json& code : codes) {
     const auto k = static_cast<std::size_t>(Integer(code, "categories", 0, kMaxCategory));

@@ -18,27 +18,26 @@
 
 namespace retable::treeshap {
 
-<<<<<<< HEAD
 struct ReadOptions {
   bool all_trees = false;  //!< also those after the best iteration, where training stopped early
-  std::function<void(const std::string&)> say =
-      {};  //!< takes what a user should know; may be empty
+  //! Takes what a user should know; may be empty.
+  std::function<void(const std::string&)> say = {};
 };
 
 //! gbtree and dart boosters; margins (base_score is taken through the objective's link). A
 //! version's rounding of base_score is followed. An objective of unknown link is refused.
 TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options = {});
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options = {});
-//! Boosted trees and random forests; linear trees and zero_as_missing are refused.
-=======
-//! gbtree and dart boosters; margins (base_score is taken through the objective's link).
-TreeEnsemble ReadXgboostJson(std::string_view text);
-TreeEnsemble ReadXgboostUbj(std::string_view bytes);
 //! Boosted trees and random forests, whose raw scores and contributions are sums; linear trees are
 //! refused, and lists of categories ("pandas_categorical") whose columns cannot be told.
->>>>>>> lightgbm
 TreeEnsemble ReadLightgbmText(std::string_view text);
-//! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}; see README.md.
+//! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}, and where they are
+//! not the default: "groups", "base_score" and "scale" (of the trees' values), "split": "<=" for
+//! "<", "rows": "double" where values and thresholds are compared as doubles and not as floats,
+//! "feature_names", "feature_levels" (the texts of a feature's codes; none: a number) and
+//! "unknown_levels_missing". A tree's lists have an entry a node: "feature", "threshold", "left",
+//! "right" (-1 at a leaf), "cover", "value" (a number for output "group", or one for each output),
+//! "default_left" (1: missing values go left), "categories" (the codes that go left).
 TreeEnsemble ReadForestJson(std::string_view text);
 
 //! Tells the formats apart by their first bytes and keys.

@@ -11,6 +11,7 @@
 
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/explainer_testing.hpp"
 

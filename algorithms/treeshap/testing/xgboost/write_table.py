@@ -75,8 +75,12 @@ def base_scores():
             contributions = model.predict(rows, pred_contribs=True)
         except (xgboost.core.XGBoostError, ValueError):
             continue  # this version has no such objective, or refuses the base_score
-        held = json.loads(model.save_raw("json"))["learner"]["learner_model_param"]
+        learner = json.loads(model.save_raw("json"))["learner"]
+        held, trees = learner["learner_model_param"], learner["gradient_booster"]["model"]
         margins = contributions[0].reshape(-1, 4).sum(1)
+        leaves = numpy.ravel(model.predict(rows, pred_leaf=True)[0]).astype(int)
+        for tree, group, leaf in zip(trees["trees"], trees["tree_info"], leaves):
+            margins[group] -= tree["split_conditions"][leaf]  # 1.7 fits some whatever eta is
         if not numpy.isfinite(margins).all():
             continue
         given = "" if base is None else base
