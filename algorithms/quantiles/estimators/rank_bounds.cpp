@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace retable::quantiles {
 namespace {
@@ -74,6 +76,50 @@ Moments Weighted(Moments mu, int& order, const Support& support, bool low, bool 
   const double total = mu[0];
   for (double& m : mu) m /= total;
   return mu;
+}
+
+//! Places the polynomial's points: each of `others`, twice (where p is flat), the ends where `low`
+//! and `high` ask for them, and t. On a lattice a flat point is a pair of neighbours. @return false
+//! where there are too many
+bool Place(double t, std::vector<double> others, const Support& support, bool low_used,
+           bool high_used, Points& points) {
+  std::sort(others.begin(), others.end());
+  const Wide low = support.low;
+  const Wide high = support.high;
+  const Wide step = support.step;
+  const auto lattice = [&](Wide x, Wide shift) {
+    return low + step * (std::floor((x - low) / step + shift));
+  };
+  const Wide at = step > 0 ? lattice(t, 0.5L) : Wide(t) + kNudge + support.slack;
+  bool fits = !low_used || points.Add(low);
+  const auto split = std::lower_bound(others.begin(), others.end(), t);
+  for (auto z = others.begin(); z != split; ++z) {
+    const Wide upper = step > 0 ? std::min(lattice(*z, 1), at) : Wide(*z);
+    const Wide lower = step > 0 ? upper - step : upper;
+    if (lower < low - step / 2 || (step == 0 && !(lower > low))) {
+      if (!low_used) fits = fits && points.Add(low);
+      low_used = true;
+      continue;
+    }
+    fits = fits && points.Add(lower) && points.Add(upper);
+  }
+  fits = fits && points.Add(at);
+  std::sort(points.at.begin(), points.at.begin() + points.count);
+  points.ones = points.count;
+  bool high_placed = false;
+  for (auto z = split; z != others.end(); ++z) {
+    const Wide lower = step > 0 ? std::max(lattice(*z, 0), at + step) : Wide(*z);
+    const Wide upper = step > 0 ? lower + step : lower;
+    if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
+      if (!high_used && !high_placed) fits = fits && points.Add(high);
+      high_placed = true;
+      continue;
+    }
+    fits = fits && points.Add(lower) && points.Add(upper);
+  }
+  if (high_used) fits = fits && points.Add(high);
+  if (fits) std::sort(points.at.begin() + points.ones, points.at.begin() + points.count);
+  return fits;
 }
 
 Moments Mirrored(Moments mu) {
@@ -161,49 +207,9 @@ double RankBounder::Side::Upper(double t) const {
 double RankBounder::Side::Try(double t, std::vector<double> others, const Family& family,
                               double& cost) const {
   cost = 1;
-  std::sort(others.begin(), others.end());
-  const Wide low = support_.low;
-  const Wide high = support_.high;
-  const Wide step = support_.step;
-  const auto lattice = [&](Wide x, Wide shift) {
-    return low + step * (std::floor((x - low) / step + shift));
-  };
-  const Wide at = step > 0 ? lattice(t, 0.5L) : Wide(t) + kNudge + support_.slack;
   Points points;
-  bool fits = true;
-  bool low_used = family.low;
-  bool high_used = family.high;
-  if (family.low) fits = points.Add(low);
-  for (const double z : others) {
-    if (!(z < t)) continue;
-    const Wide upper = step > 0 ? std::min(lattice(z, 1), at) : Wide(z);
-    const Wide lower = step > 0 ? upper - step : upper;
-    const bool outside = lower < low - step / 2 || (step == 0 && !(lower > low));
-    if (outside && low_used) continue;
-    if (outside) {
-      low_used = true;
-      fits = fits && points.Add(low);
-      continue;
-    }
-    fits = fits && points.Add(lower) && points.Add(upper);
-  }
-  fits = fits && points.Add(at);
-  std::sort(points.at.begin(), points.at.begin() + points.count);
-  points.ones = points.count;
-  for (const double z : others) {
-    if (z < t) continue;
-    const Wide lower = step > 0 ? std::max(lattice(z, 0), at + step) : Wide(z);
-    const Wide upper = step > 0 ? lower + step : lower;
-    if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
-      if (!high_used) fits = fits && points.Add(high);
-      high_used = true;
-      continue;
-    }
-    fits = fits && points.Add(lower) && points.Add(upper);
-  }
-  if (family.high) fits = fits && points.Add(high);
-  if (!fits || points.count > order_ + 1) return 1;
-  std::sort(points.at.begin() + points.ones, points.at.begin() + points.count);
+  const bool placed = Place(t, std::move(others), support_, family.low, family.high, points);
+  if (!placed || points.count > order_ + 1) return 1;
 
   const Polynomial f = Differences(points);
   Polynomial p{};
