@@ -9,6 +9,7 @@
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
@@ -77,7 +78,14 @@ Learned ReadTargets(const Table& table, bool regression) {
   if (regression) return learned;
   std::map<std::string, std::uint32_t> codes;
   for (const std::string& name : table.target) codes.emplace(name, 0);
+  std::map<double, std::string> numbers;
   for (auto& [name, code] : codes) {
+    const auto number = ParseNumber(name);
+    const auto spelt = number ? numbers.emplace(*number, name) : std::pair(numbers.end(), true);
+    if (!spelt.second) {
+      throw std::invalid_argument(table.data + ": the classes \"" + spelt.first->second +
+                                  "\" and \"" + name + "\" are one number: spell them alike");
+    }
     code = static_cast<std::uint32_t>(learned.names.size());
     learned.names.push_back(name);
   }

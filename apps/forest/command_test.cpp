@@ -290,6 +290,13 @@ TEST_F(ForestCommand, ClassesThatAreNumbersMeetWhateverTheirSpelling) {
   EXPECT_NE(out_.str().find("accuracy 1 of 2 rows"), std::string::npos) << out_.str();
 }
 
+TEST_F(ForestCommand, OneNumberSpeltTwiceIsNotTwoClasses) {
+  Write("t.csv", "a,y\n1,1\n2,1.0\n8,2\n");
+  EXPECT_EQ(Fit("t.csv", {}), 2);
+  EXPECT_NE(err_.str().find("the classes \"1\" and \"1.0\" are one number"), std::string::npos)
+      << err_.str();
+}
+
 TEST_F(ForestCommand, SaysWhereFloatsRoundNumbers) {
   Write("t.csv", "id,y\n16777217,p\n16777219,q\n");
   ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
