@@ -7,24 +7,11 @@
 namespace retable::quantiles {
 namespace {
 
-//! More precise than a double where the machine has it.
-using Wide = long double;
+using Wide = RankBounder::Wide;
+using Points = RankBounder::Points;
 
 //! Largest relative rounding of t = (x - centre) / half, and of lattice points.
 constexpr double kNudge = 1e-15;
-
-//! Points of p in ascending order; the first `ones` have the value 1, the others 0.
-struct Points {
-  std::array<Wide, kMaxOrder + 1> at;
-  int count = 0;
-  int ones = 0;
-
-  bool Add(Wide z) {
-    if (count > kMaxOrder) return false;
-    at[static_cast<std::size_t>(count++)] = z;
-    return true;
-  }
-};
 
 using Polynomial = std::array<Wide, kMaxOrder + 2>;
 
@@ -158,53 +145,62 @@ double RankBounder::Side::Upper(double t) const {
   return std::clamp(best, 0.0, 1.0);
 }
 
-double RankBounder::Side::Try(double t, std::vector<double> others, const Family& family,
+double RankBounder::Side::Try(double t, const std::vector<double>& others, const Family& family,
                               double& cost) const {
   cost = 1;
-  std::sort(others.begin(), others.end());
-  const Wide low = support_.low;
-  const Wide high = support_.high;
   const Wide step = support_.step;
-  const auto lattice = [&](Wide x, Wide shift) {
-    return low + step * (std::floor((x - low) / step + shift));
-  };
-  const Wide at = step > 0 ? lattice(t, 0.5L) : Wide(t) + kNudge + support_.slack;
+  const Wide low = support_.low;
+  const Wide at = step > 0 ? low + step * std::floor((t - low) / step + 0.5L)
+                           : t + Wide(kNudge) + support_.slack;
   Points points;
-  bool fits = true;
   bool low_used = family.low;
   bool high_used = family.high;
-  if (family.low) fits = points.Add(low);
+  if (family.low) points.Add(low);
   for (const double z : others) {
-    if (!(z < t)) continue;
-    const Wide upper = step > 0 ? std::min(lattice(z, 1), at) : Wide(z);
-    const Wide lower = step > 0 ? upper - step : upper;
-    const bool outside = lower < low - step / 2 || (step == 0 && !(lower > low));
-    if (outside && low_used) continue;
-    if (outside) {
-      low_used = true;
-      fits = fits && points.Add(low);
-      continue;
-    }
-    fits = fits && points.Add(lower) && points.Add(upper);
+    if (z < t) low_used = AddLeft(points, z, at, low_used);
   }
-  fits = fits && points.Add(at);
+  points.Add(at);
   std::sort(points.at.begin(), points.at.begin() + points.count);
   points.ones = points.count;
   for (const double z : others) {
-    if (z < t) continue;
-    const Wide lower = step > 0 ? std::max(lattice(z, 0), at + step) : Wide(z);
-    const Wide upper = step > 0 ? lower + step : lower;
-    if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
-      if (!high_used) fits = fits && points.Add(high);
-      high_used = true;
-      continue;
-    }
-    fits = fits && points.Add(lower) && points.Add(upper);
+    if (!(z < t)) high_used = AddRight(points, z, at, high_used);
   }
-  if (family.high) fits = fits && points.Add(high);
-  if (!fits || points.count > order_ + 1) return 1;
+  if (family.high) points.Add(support_.high);
+  if (points.full || points.count > order_ + 1) return 1;
   std::sort(points.at.begin() + points.ones, points.at.begin() + points.count);
+  return Mean(points, cost);
+}
 
+bool RankBounder::Side::AddLeft(Points& points, double z, Wide at, bool low_used) const {
+  const Wide low = support_.low;
+  const Wide step = support_.step;
+  const Wide upper = step > 0 ? std::min(low + step * (std::floor((z - low) / step) + 1), at) : z;
+  const Wide lower = upper - step;
+  if (step > 0 ? lower < low - step / 2 : !(lower > low)) {
+    if (!low_used) points.Add(low);
+    return true;
+  }
+  points.Add(lower);
+  points.Add(upper);
+  return low_used;
+}
+
+bool RankBounder::Side::AddRight(Points& points, double z, Wide at, bool high_used) const {
+  const Wide low = support_.low;
+  const Wide high = support_.high;
+  const Wide step = support_.step;
+  const Wide lower = step > 0 ? std::max(low + step * std::floor((z - low) / step), at + step) : z;
+  const Wide upper = lower + step;
+  if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
+    if (!high_used) points.Add(high);
+    return true;
+  }
+  points.Add(lower);
+  points.Add(upper);
+  return high_used;
+}
+
+double RankBounder::Side::Mean(const Points& points, double& cost) const {
   const Polynomial f = Differences(points);
   Polynomial p{};
   Polynomial size{};
