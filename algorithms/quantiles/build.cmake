@@ -1,7 +1,7 @@
 # The fuzz target of the serialised sketch. A tenth of the inputs of a parser: each may take a fit.
 if(RETABLE_FUZZ)
   math(EXPR quantiles_runs "${RETABLE_FUZZ_RUNS} / 10")
-  retable_fuzz(sketch algorithms/quantiles/sketches/fuzz/corpus 133 ${quantiles_runs}
+  retable_fuzz(sketch algorithms/quantiles/sketches/fuzz/corpus 147 ${quantiles_runs}
     algorithms/common/parameters.cpp
     algorithms/quantiles/sums/chebyshev_accumulator.cpp
     algorithms/quantiles/estimators/max_entropy/dual.cpp
