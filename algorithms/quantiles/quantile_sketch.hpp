@@ -62,8 +62,8 @@ class QuantileSketch {
   std::vector<double> rank_bounds(std::span<const double> phis) const;
 
   //! Whether answers ascend with phi. A truncated series may be negative somewhere, and a quantile
-  //! is then *a* root of F = phi: answers may descend. They stay as they are, as the published method
-  //! leaves them.
+  //! is then *a* root of F = phi: answers may descend. They are left as the published method has
+  //! them.
   virtual bool monotone() const { return true; }
 
   //! Bytes of state that would have to be sent to another machine (serialised size).

@@ -67,7 +67,7 @@ std::unique_ptr<QuantileSketch> FeedTree(const Case& c, std::span<const Real> va
 struct Tightness {
   std::size_t failures = 0;
   std::size_t exact = 0;       //!< answers with a bound of zero
-  std::vector<double> bounds;  //!< those of the other answers
+  std::vector<double> bounds;  //!< bounds of the other answers
   std::vector<double> errors;
 };
 

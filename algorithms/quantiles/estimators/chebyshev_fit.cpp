@@ -59,8 +59,12 @@ std::vector<ChebyshevFit> FitColumns(std::span<const FitInput> inputs, const Dua
 }
 
 ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
-    : sums_(input.sums), log_sums_(input.log_sums), order_(input.order), digits_(input.digits),
-      error_(input.error), rounding_(input.rounding) {
+    : sums_(input.sums),
+      log_sums_(input.log_sums),
+      order_(input.order),
+      digits_(input.digits),
+      error_(input.error),
+      rounding_(input.rounding) {
   const double n = sums_.sum[0];
   status_.order = order_;
   low_mass_ = sums_.at_min / n;

@@ -66,8 +66,8 @@ class ChebyshevFit {
   //! Quantiles for ascending phis, in the data's units, within its bounds, ascending.
   std::vector<double> Quantiles(std::span<const double> phis) const;
   //! Bounds on the ranks of each x, min <= x <= max, that hold for every distribution with these
-  //! moments, of x and of log x, and these ends. 10 to 100 us each. If the values are decimals, x is
-  //! taken for the nearest one: its ranks are those of all values within their rounding of it.
+  //! moments, of x and of log x, and these ends. 10 to 100 us each. If the values are decimals, x
+  //! is taken for the nearest one: its ranks are those of all values within their rounding of it.
   std::vector<RankBounds> Ranks(std::span<const double> xs) const;
   const FitStatus& status() const { return status_; }
   //! Density of the rest times its mass; 0 for atoms.

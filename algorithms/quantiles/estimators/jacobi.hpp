@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! Jacobi matrices from moments: the atoms of a distribution if they are few, and points for bounds.
+//! Jacobi matrices from moments: the atoms of a distribution if they are few, and points for
+//! bounds.
 //!
 //! Problem: given Chebyshev moments of a distribution on [-1, 1], (a) decide whether it has only a
 //! few atoms, and which; (b) find the points of the distribution that has these moments and an atom
@@ -8,8 +9,8 @@
 //! first m rows of the Jacobi matrix of its orthogonal polynomials (Wheeler 1974; Gautschi,
 //! Orthogonal Polynomials, 2004, section 2.1.7), well-conditioned because the moments already are
 //! Chebyshev's. The product beta_1 ... beta_k is the least squared norm of a monic polynomial of
-//! degree k: it is zero just if the distribution has k points, which then are the eigenvalues of the
-//! k x k matrix (Golub, Welsch 1969). Otherwise the matrix grown by one row so that t is an
+//! degree k: it is zero just if the distribution has k points, which then are the eigenvalues of
+//! the k x k matrix (Golub, Welsch 1969). Otherwise the matrix grown by one row so that t is an
 //! eigenvalue gives the distribution of m + 1 points, one of them t.
 //!
 //! Complexity O(l^2) for the matrix, an eigenproblem of size 8 for points. Deterministic.

@@ -3,30 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
-#include <vector>
 
 namespace retable::quantiles {
 namespace {
 
-//! More precise than a double where the machine has it.
-using Wide = long double;
+using Wide = RankBounder::Wide;
+using Points = RankBounder::Points;
 
 //! Largest relative rounding of t = (x - centre) / half, and of lattice points.
 constexpr double kNudge = 1e-15;
-
-//! Points of p in ascending order; the first `ones` have the value 1, the others 0.
-struct Points {
-  std::array<Wide, kMaxOrder + 1> at;
-  int count = 0;
-  int ones = 0;
-
-  bool Add(Wide z) {
-    if (count > kMaxOrder) return false;
-    at[static_cast<std::size_t>(count++)] = z;
-    return true;
-  }
-};
 
 using Polynomial = std::array<Wide, kMaxOrder + 2>;
 
@@ -76,50 +61,6 @@ Moments Weighted(Moments mu, int& order, const Support& support, bool low, bool 
   const double total = mu[0];
   for (double& m : mu) m /= total;
   return mu;
-}
-
-//! Places the polynomial's points: each of `others`, twice (where p is flat), the ends where `low`
-//! and `high` ask for them, and t. On a lattice a flat point is a pair of neighbours. @return false
-//! where there are too many
-bool Place(double t, std::vector<double> others, const Support& support, bool low_used,
-           bool high_used, Points& points) {
-  std::sort(others.begin(), others.end());
-  const Wide low = support.low;
-  const Wide high = support.high;
-  const Wide step = support.step;
-  const auto lattice = [&](Wide x, Wide shift) {
-    return low + step * (std::floor((x - low) / step + shift));
-  };
-  const Wide at = step > 0 ? lattice(t, 0.5L) : Wide(t) + kNudge + support.slack;
-  bool fits = !low_used || points.Add(low);
-  const auto split = std::lower_bound(others.begin(), others.end(), t);
-  for (auto z = others.begin(); z != split; ++z) {
-    const Wide upper = step > 0 ? std::min(lattice(*z, 1), at) : Wide(*z);
-    const Wide lower = step > 0 ? upper - step : upper;
-    if (lower < low - step / 2 || (step == 0 && !(lower > low))) {
-      if (!low_used) fits = fits && points.Add(low);
-      low_used = true;
-      continue;
-    }
-    fits = fits && points.Add(lower) && points.Add(upper);
-  }
-  fits = fits && points.Add(at);
-  std::sort(points.at.begin(), points.at.begin() + points.count);
-  points.ones = points.count;
-  bool high_placed = false;
-  for (auto z = split; z != others.end(); ++z) {
-    const Wide lower = step > 0 ? std::max(lattice(*z, 0), at + step) : Wide(*z);
-    const Wide upper = step > 0 ? lower + step : lower;
-    if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
-      if (!high_used && !high_placed) fits = fits && points.Add(high);
-      high_placed = true;
-      continue;
-    }
-    fits = fits && points.Add(lower) && points.Add(upper);
-  }
-  if (high_used) fits = fits && points.Add(high);
-  if (fits) std::sort(points.at.begin() + points.ones, points.at.begin() + points.count);
-  return fits;
 }
 
 Moments Mirrored(Moments mu) {
@@ -204,13 +145,62 @@ double RankBounder::Side::Upper(double t) const {
   return std::clamp(best, 0.0, 1.0);
 }
 
-double RankBounder::Side::Try(double t, std::vector<double> others, const Family& family,
+double RankBounder::Side::Try(double t, const std::vector<double>& others, const Family& family,
                               double& cost) const {
   cost = 1;
+  const Wide step = support_.step;
+  const Wide low = support_.low;
+  const Wide at = step > 0 ? low + step * std::floor((t - low) / step + 0.5L)
+                           : t + Wide(kNudge) + support_.slack;
   Points points;
-  const bool placed = Place(t, std::move(others), support_, family.low, family.high, points);
-  if (!placed || points.count > order_ + 1) return 1;
+  bool low_used = family.low;
+  bool high_used = family.high;
+  if (family.low) points.Add(low);
+  for (const double z : others) {
+    if (z < t) low_used = AddLeft(points, z, at, low_used);
+  }
+  points.Add(at);
+  std::sort(points.at.begin(), points.at.begin() + points.count);
+  points.ones = points.count;
+  for (const double z : others) {
+    if (!(z < t)) high_used = AddRight(points, z, at, high_used);
+  }
+  if (family.high) points.Add(support_.high);
+  if (points.full || points.count > order_ + 1) return 1;
+  std::sort(points.at.begin() + points.ones, points.at.begin() + points.count);
+  return Mean(points, cost);
+}
 
+bool RankBounder::Side::AddLeft(Points& points, double z, Wide at, bool low_used) const {
+  const Wide low = support_.low;
+  const Wide step = support_.step;
+  const Wide upper = step > 0 ? std::min(low + step * (std::floor((z - low) / step) + 1), at) : z;
+  const Wide lower = upper - step;
+  if (step > 0 ? lower < low - step / 2 : !(lower > low)) {
+    if (!low_used) points.Add(low);
+    return true;
+  }
+  points.Add(lower);
+  points.Add(upper);
+  return low_used;
+}
+
+bool RankBounder::Side::AddRight(Points& points, double z, Wide at, bool high_used) const {
+  const Wide low = support_.low;
+  const Wide high = support_.high;
+  const Wide step = support_.step;
+  const Wide lower = step > 0 ? std::max(low + step * std::floor((z - low) / step), at + step) : z;
+  const Wide upper = lower + step;
+  if (step > 0 ? upper > high + step / 2 : !(upper < high)) {
+    if (!high_used) points.Add(high);
+    return true;
+  }
+  points.Add(lower);
+  points.Add(upper);
+  return high_used;
+}
+
+double RankBounder::Side::Mean(const Points& points, double& cost) const {
   const Polynomial f = Differences(points);
   Polynomial p{};
   Polynomial size{};

@@ -5,8 +5,8 @@
 //!
 //! Problem: given Chebyshev moments of a distribution on an interval, each known up to an error,
 //! bound P(X <= t) from above and below so that rounding cannot make the bound false. Approach: for
-//! any points z of the interval, the polynomial p that is 1 at those up to t, 0 at those beyond, and
-//! flat at all but t and the interval's ends, is nowhere below the step 1{x <= t} (Chebyshev,
+//! any points z of the interval, the polynomial p that is 1 at those up to t, 0 at those beyond,
+//! and flat at all but t and the interval's ends, is nowhere below the step 1{x <= t} (Chebyshev,
 //! Markov, Stieltjes; Akhiezer 1965, section 2.5), so that P(X <= t) <= E p(X) = sum c_k E T_k.
 //! The points of the canonical representation, eigenvalues of a Jacobi matrix with t as one of
 //! them, make this the least upper bound; but *any* points make it true. Hence eigenvalues may be
@@ -46,6 +46,21 @@ struct Support {
 
 class RankBounder {
  public:
+  //! More precise than a double where the machine has it.
+  using Wide = long double;
+  //! Points of p in ascending order; the first `ones` have the value 1, the others 0.
+  struct Points {
+    std::array<Wide, kMaxOrder + 1> at{};
+    int count = 0;
+    int ones = 0;
+    bool full = false;  //!< More were added than there is room for.
+
+    void Add(Wide z) {
+      full = full || count > kMaxOrder;
+      if (!full) at[static_cast<std::size_t>(count++)] = z;
+    }
+  };
+
   //! Moments mu[0..order], mu[0] = 1, each within `error` of the true one; mu[1..order] may be NaN,
   //! and prove nothing then.
   RankBounder(const Moments& mu, int order, double error, const Support& support);
@@ -71,9 +86,16 @@ class RankBounder {
       JacobiMatrix jacobi;
     };
     void Add(bool low, bool high);
-    //! E p for `points` besides t, or 1 or more where it is of no use; `cost`: what the errors of
+    //! E p for `others` besides t, or 1 or more where it is of no use; `cost`: what the errors of
     //! moments and rounding add to it.
-    double Try(double t, std::vector<double> points, const Family& family, double& cost) const;
+    double Try(double t, const std::vector<double>& others, const Family& family,
+               double& cost) const;
+    //! Adds a flat point on one side of `at`, or the end of the support once. @return whether the
+    //! end is used now
+    bool AddLeft(Points& points, double z, Wide at, bool low_used) const;
+    bool AddRight(Points& points, double z, Wide at, bool high_used) const;
+    //! E p and what the errors of moments and rounding add to it.
+    double Mean(const Points& points, double& cost) const;
 
     Moments mu_;
     int order_;

@@ -27,7 +27,7 @@ constexpr double kOldError = 1e-6;
 //! Moments that are rounded already move by less.
 constexpr double kUnmoved = 1e-12;
 constexpr double kDeviceError = 1e-11;
-constexpr double kLeastHalfRange = 1e-290;
+constexpr double kLeastHalfRange = 1e-305;
 
 //! Appends numbers bit by bit, least significant first.
 class BitWriter {
@@ -180,7 +180,7 @@ FitInput ChebyshevSketch::Input() const {
   const ChebyshevSums& sums = sums_.sums();
   if (sums.sum[0] == 0) throw std::logic_error("quantiles of an empty stream");
   if (sums.min < sums.max && sums.map.half < kLeastHalfRange) {
-    throw SketchFailure("the range of the stream is too narrow for moments: below 1e-290");
+    throw SketchFailure("the range of the stream is too narrow for moments: below 2e-305");
   }
   const Precision& precision = sums_.precision();
   const double error =

@@ -87,7 +87,7 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   static std::unique_ptr<ChebyshevSketch> Deserialize(std::span<const std::byte> bytes);
 
   //! The input of a fit, as for FitColumns. @throws
-  //! std::logic_error when no value is finite, SketchFailure when the range is below 1e-290.
+  //! std::logic_error when no value is finite, SketchFailure when the range is below 2e-305.
   FitInput Input() const;
 
   //! Adds sums whose moments have this noise, of values of this rounding.
