@@ -162,6 +162,8 @@ TEST(ShownUrl, LeavesOutWhatMayBeASecret) {
         {"https://u:p@h/a?api_key=k#t", "https://h/a"},
         {"https://u:p@w?#@h", "https://h"},
         {"u:p@h/a", "h/a"},
+        {"u:p@h#://x", "h"},
+        {"u@h://p@h", "h://h"},
         {"https://h/a@b", "https://h/a@b"},
         {"file:///m", "file:///m"},
         {"off", "off"},

@@ -51,11 +51,14 @@ std::string SafePath(const std::string& url) {
 std::string ShownUrl(const std::string& url) {
   std::string shown = url;
   const auto scheme = shown.find("://");
-  const std::size_t host = scheme == shown.npos ? 0 : scheme + 3;
+  const bool has_scheme = scheme != shown.npos && shown.find_first_of("/?#@") == scheme + 1;
+  const std::size_t host = has_scheme ? scheme + 3 : 0;
   // The last one: a password may have others unescaped, and a '?' or '#'.
   const auto at = shown.substr(0, shown.find('/', host)).rfind('@');
   if (at != shown.npos && at >= host) shown.erase(host, at + 1 - host);
-  return shown.substr(0, shown.find_first_of("?#"));
+  shown = shown.substr(0, shown.find_first_of("?#"));
+  // What is malformed may look like another address now.
+  return shown == url ? shown : ShownUrl(shown);
 }
 
 }  // namespace retable::datasets
