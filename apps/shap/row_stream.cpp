@@ -131,9 +131,7 @@ void RowStream::Match(const std::vector<std::string>& columns,
 
 void RowStream::OpenCsv(const std::vector<std::string>& ignore) {
   header_ = CsvHeader(records_);
-  std::vector<std::string> columns;
-  for (const std::string& name : header_.names) columns.emplace_back(Trim(name));
-  Match(columns, ignore);
+  Match(header_.names, ignore);
 }
 
 void RowStream::OpenArff(const std::vector<std::string>& ignore) {
