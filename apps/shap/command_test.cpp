@@ -289,6 +289,48 @@ TEST_F(ShapCommand, TakesColumnsByNameWhereTheModelHasNames) {
   Refuses(Explain("named.json", "lacking.csv"), {"lacking.csv", "no column \"y\"", "\"yy\""});
 }
 
+// A forest of `retable forest` knows what its codes stand for, in whatever order a file has them.
+TEST_F(ShapCommand, TakesLevelsByTheirText) {
+  std::string forest = kForest;
+  forest.replace(forest.find("\"trees\""), 0,
+                 R"("feature_names": ["x", "y"], "feature_kinds": ["numeric", "nominal"],
+                 "feature_levels": [[], ["red", "blue", "7"]], )");
+  Write("levels.json", forest);
+  Write("levels.csv", "y,x\nred,1\nblue,1\nred,5\n7.0,1\n");
+  Write("levels.arff",
+        "@relation r\n@attribute y {7,blue,red}\n@attribute x {5,1}\n@data\n"
+        "red,1\nblue,1\nred,5\n7,1\n");
+  for (const char* data : {"levels.csv", "levels.arff"}) {
+    ASSERT_EQ(Explain("levels.json", data), 0) << err_.str();
+    const auto table = Result();
+    const double predictions[] = {1, 5, 9, 5};
+    for (std::size_t r = 0; r < 4; ++r) {
+      double sum = 0;
+      for (std::size_t c = 2; c < 5; ++c) sum += *table.Number(table.rows[r], c);
+      EXPECT_NEAR(sum, predictions[r], 1e-5) << data << " " << r;
+    }
+    EXPECT_EQ(err_.str(), "");
+  }
+  Write("green.csv", "y,x\nred,1\ngreen,1\n");
+  Refuses(Explain("levels.json", "green.csv"), {"green.csv:3", "\"y\"", "\"green\"", "blue"});
+  Write("word.arff", "@relation r\n@attribute y {red}\n@attribute x {one}\n@data\nred,one\n");
+  Refuses(Explain("levels.json", "word.arff"), {"word.arff:5", "\"x\"", "\"one\""});
+  // Another model takes positions, and says so where numbers stand there.
+  Write("numbers.arff", "@relation r\n@attribute x {5,1}\n@attribute y {a,b}\n@data\n1,b\n");
+  ASSERT_EQ(Explain("forest.json", "numbers.arff"), 0) << err_.str();
+  EXPECT_NE(err_.str().find("order: x; declare"), std::string::npos) << err_.str();
+}
+
+TEST_F(ShapCommand, SaysWhichColumnsItLeavesOut) {
+  std::string forest = kForest;
+  forest.replace(forest.find("\"trees\""), 0, R"("feature_names": ["x", "y"], )");
+  Write("named.json", forest);
+  Write("more.csv", "id,y,x,target\n1,0,1,2\n");
+  ASSERT_EQ(Explain("named.json", "more.csv", {"--ignore", "target"}), 0) << err_.str();
+  EXPECT_NE(err_.str().find("left out: id\n"), std::string::npos) << err_.str();
+  Refuses(Explain("named.json", "more.csv", {"--ignore", "y"}), {"--ignore y", "feature"});
+}
+
 TEST_F(ShapCommand, TakesMissingAndInfiniteValues) {
   Write("odd.csv", "x,y\nNaN,?\n,NA\ninf,-inf\n1e300,-1e300\n");
   ASSERT_EQ(Explain("forest.json", "odd.csv"), 0) << err_.str();

@@ -49,6 +49,17 @@ bool IsArff(const std::string& path) {
   return end == ".arff";
 }
 
+// Whether levels are numbers, other than their positions.
+bool CountOtherwise(const std::vector<std::string>& levels) {
+  bool otherwise = false;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const auto number = ParseNumber(levels[i]);
+    if (!number) return false;
+    otherwise = otherwise || *number != static_cast<double>(i);
+  }
+  return otherwise;
+}
+
 // The ARFF parser has its own rules for quotes and bytes.
 CsvDialect DialectOf(bool arff) {
   return arff ? CsvDialect{.quotes = false, .blank_lines = true, .utf8 = false} : CsvDialect{};
@@ -146,7 +157,10 @@ void RowStream::OpenArff(const std::vector<std::string>& ignore) {
   Match(columns, ignore);
   for (std::size_t f = 0; f < order_.size(); ++f) {
     if (HasCategories(f)) continue;
-    if (frame.columns[order_[f]].kind == datasets::ColumnKind::kString) {
+    const datasets::Column& column = frame.columns[order_[f]];
+    const bool number = encodings_[f] != nullptr && encodings_[f]->number;
+    if (!number && CountOtherwise(column.levels)) positions_.push_back(names_[f]);
+    if (column.kind == datasets::ColumnKind::kString) {
       throw std::invalid_argument(path_ + ": column \"" + names_[f] +
                                   "\" is text, which no tree splits; leave it out with --ignore");
     }
@@ -221,6 +235,15 @@ float RowStream::Category(std::string_view text, std::size_t f, std::int64_t lin
   return encoding.encode(std::numeric_limits<double>::quiet_NaN());
 }
 
+float RowStream::Level(const std::string& text, std::size_t f, std::int64_t line,
+                       Rows& rows) const {
+  if (HasCategories(f)) return Category(text, f, line, rows);
+  if (const auto number = ParseNumber(text)) return Number(*number, f, line, rows);
+  throw CsvError(path_, line,
+                 "in this line or below: column \"" + names_[f] + "\": \"" + text +
+                     "\" is no number, which the model was trained on");
+}
+
 void RowStream::ParseCsv(Records records, Rows& rows) const {
   rows.values.reserve(records.size() * order_.size());
   CsvFields fields;
@@ -260,13 +283,16 @@ void RowStream::ParseArff(Records records, Rows& rows) const {
     for (std::size_t f = 0; f < order_.size(); ++f) {
       const datasets::Column& column = frame.columns[order_[f]];
       const double value = column.At(r);
-      if (!HasCategories(f) || std::isnan(value)) {
-        rows.values.push_back(Number(value, f, line, rows));
+      if (!std::isnan(value) && !column.levels.empty()) {
+        const auto level = static_cast<std::size_t>(value);
+        const bool by_text =
+            encodings_[f] != nullptr && (HasCategories(f) || encodings_[f]->number);
+        rows.values.push_back(by_text ? Level(column.levels.at(level), f, line, rows)
+                                      : Number(value, f, line, rows));
+      } else if (!std::isnan(value) && HasCategories(f)) {
+        rows.values.push_back(Category(FormatNumber(value), f, line, rows));
       } else {
-        rows.values.push_back(Category(column.levels.empty()
-                                           ? FormatNumber(value)
-                                           : column.levels.at(static_cast<std::size_t>(value)),
-                                       f, line, rows));
+        rows.values.push_back(Number(value, f, line, rows));
       }
     }
   }
@@ -277,6 +303,12 @@ std::vector<std::string> RowStream::notes() const {
   if (!unused_.empty()) {
     notes.push_back(fmt::format("{}: columns that the model does not know are left out: {}", path_,
                                 fmt::join(unused_, ", ")));
+  }
+  if (!positions_.empty()) {
+    notes.push_back(
+        fmt::format("{}: levels of nominal columns count 0, 1, ... in the header's "
+                    "order: {}; declare these numeric for their numbers",
+                    path_, fmt::join(positions_, ", ")));
   }
   for (const auto& [f, strange] : strange_) {
     const FeatureEncoding& encoding = *encodings_[f];

@@ -65,6 +65,7 @@ class RowStream {
   // A value of feature f as the model's; `line` for messages.
   float Number(double value, std::size_t f, std::int64_t line, Rows& rows) const;
   float Category(std::string_view text, std::size_t f, std::int64_t line, Rows& rows) const;
+  float Level(const std::string& text, std::size_t f, std::int64_t line, Rows& rows) const;
   bool HasCategories(std::size_t f) const {
     return encodings_[f] != nullptr && !encodings_[f]->categories.empty();
   }
@@ -78,7 +79,8 @@ class RowStream {
   std::string arff_header_;  // through @data
   std::int64_t header_lines_ = 0;
   std::vector<std::string> names_, unused_;
-  std::vector<std::size_t> order_;  // the file's column of each feature
+  std::vector<std::string> positions_;  // nominal columns whose levels are numbers
+  std::vector<std::size_t> order_;      // the file's column of each feature
   std::vector<const retable::treeshap::FeatureEncoding*> encodings_;  // null: by rounding
   std::map<std::size_t, Strange> strange_;
 };

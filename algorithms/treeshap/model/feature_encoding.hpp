@@ -52,6 +52,8 @@ struct FeatureEncoding {
   CategoryMap categories;
   //! A value outside of `categories` is an error, as in XGBoost; else missing, as in LightGBM.
   bool refuses_unknown = false;
+  //! The trainer had numbers: levels of a nominal column are read as numbers, not as positions.
+  bool number = false;
   //! Of a feature split by category and without a map: the largest category the model names; a
   //! value beyond it, or that is no whole number, is no category of the training data. Else -1.
   double largest_category = -1;

@@ -104,9 +104,9 @@ void AddTree(const Json& json, const Rules& rules, TreeEnsemble& model,
 void ReadLevels(const Json& json, TreeEnsemble& model) {
   const Json& features = Array(json, "feature_levels", static_cast<std::size_t>(model.features));
   for (std::size_t f = 0; f < features.size(); ++f) {
-    if (features[f].empty()) continue;
     FeatureEncoding& encoding = model.encodings[static_cast<std::int32_t>(f)];
     encoding.refuses_unknown = !json.contains("unknown_levels_missing");
+    encoding.number = features[f].empty();
     for (const Json& level : features[f]) {
       const auto text = level.get<std::string>();
       encoding.categories.add({text}, ParseNumber(text));

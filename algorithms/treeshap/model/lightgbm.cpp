@@ -121,15 +121,17 @@ struct TreeCategories {
 
 // What LightGBM's NumericalDecision does with a value (include/LightGBM/tree.h), but for the
 // comparison, which RankSplits prepares.
-enum Missing { kNone = 0, kZero = 1, kNan = 2 };
+enum class Missing { kNone = 0, kZero = 1, kNan = 2 };
 
-DoubleSplit ReadNumber(double threshold, int decision, TreeNode& node) {
+DoubleSplit ReadNumericalSplit(double threshold, int decision, TreeNode& node) {
   if (std::isnan(threshold)) throw std::invalid_argument("LightGBM: a threshold is NaN");
-  const int missing = (decision >> 2) & 3;
-  if (missing > kNan) throw std::invalid_argument("LightGBM: a decision_type is out of range");
+  const auto missing = static_cast<Missing>((decision >> 2) & 3);
+  if (missing > Missing::kNan) {
+    throw std::invalid_argument("LightGBM: a decision_type is out of range");
+  }
   // Where nothing was missing in training NaN counts as zero.
-  node.default_left = missing == kNone ? 0 <= threshold : (decision & 2) != 0;
-  return {.limit = threshold, .zero_missing = missing == kZero};
+  node.default_left = missing == Missing::kNone ? 0 <= threshold : (decision & 2) != 0;
+  return {.limit = threshold, .zero_missing = missing == Missing::kZero};
 }
 
 Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSplit>& splits) {
@@ -167,7 +169,7 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSpl
       model.category_sets.push_back(categories.set(thresholds[i]));
       continue;
     }
-    splits.push_back(ReadNumber(thresholds[i], decision, node));
+    splits.push_back(ReadNumericalSplit(thresholds[i], decision, node));
     splits.back().tree = model.trees.size();
     splits.back().node = i;
   }

@@ -99,6 +99,27 @@ TEST(XgboostJson, RefusesCategorySetsThatFillTheMemory) {
   EXPECT_THROW(ReadModel(model), std::invalid_argument);
 }
 
+TEST(XgboostJson, ReadsTheCategoriesOfATable) {
+  const auto with = [](const std::string& column) {
+    return ReadModel(Replaced(
+        kXgboost, "\"tree_info\"",
+        "\"cats\": {\"enc\": [{\"offsets\": [], \"values\": []}, " + column + "]}, \"tree_info\""));
+  };
+  const auto numbers = with(R"({"type": 15, "values": [3, 5, 70000000000, -9]})");
+  EXPECT_FALSE(numbers.encodings.contains(0));
+  EXPECT_EQ(numbers.encodings.at(1).categories.code(70000000000.0), 2.0);
+  EXPECT_TRUE(numbers.encodings.at(1).refuses_unknown);
+  const auto words = with(R"({"offsets": [0, 0, 1, 3], "values": [97, 98, 99]})");
+  EXPECT_EQ(words.encodings.at(1).categories.code(""), 0.0);
+  EXPECT_EQ(words.encodings.at(1).categories.code("bc"), 2.0);
+  for (const char* bad :
+       {R"({"offsets": [0, 2, 1], "values": [97, 98]})", R"({"offsets": [0, 3], "values": [97]})",
+        R"({"offsets": [0, 1, 2], "values": [-61, -92]})", R"({"offsets": [0, 1]})", "7",
+        R"({"offsets": [0, 1], "values": [97]}, {})", R"({"values": ["x"]})"}) {
+    EXPECT_THROW(with(bad), std::invalid_argument) << bad;
+  }
+}
+
 TEST(XgboostJson, DartWeighsItsTrees) {
   const std::string dart =
       Replaced(Replaced(kXgboost, R"("name": "gbtree", "model":)",

@@ -10,7 +10,7 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr float kZeroThreshold = 1e-35f;                  // LightGBM's, a float there too
 constexpr std::size_t kMostCuts = std::size_t{1} << 24;   // larger ranks are no floats
 constexpr std::size_t kMostWords = std::size_t{1} << 26;  // of all sets of ranks together
@@ -26,7 +26,7 @@ struct FeatureSplits {
 using SplitsByFeature = std::map<std::int32_t, FeatureSplits>;
 
 double Before(double x) {
-  return std::nextafter(x, -kInfinity);
+  return std::nextafter(x, -kUnlimited);
 }
 
 // Visits the inner nodes: f(tree, node).
@@ -93,7 +93,7 @@ CategorySet RankSet(const std::vector<double>& cuts, std::size_t& words, const L
     throw std::invalid_argument("the category sets are larger than any trained model's");
   }
   for (std::size_t r = 0; r <= cuts.size(); ++r) {
-    const double x = r < cuts.size() ? cuts[r] : std::nextafter(cuts.back(), kInfinity);
+    const double x = r < cuts.size() ? cuts[r] : std::nextafter(cuts.back(), kUnlimited);
     if (left(x)) set.left[r / 32] |= 1u << (r % 32);
   }
   return set;

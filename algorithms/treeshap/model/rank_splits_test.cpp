@@ -138,7 +138,7 @@ class LightgbmMaker {
     if (split.categorical) {
       split.words.resize(static_cast<std::size_t>(1 + Below(2)));
       for (auto& word : split.words) word = static_cast<std::uint32_t>(random_());
-      if (Below(16) == 0) split.words.resize(12345700 / 32 + 1, 0x55u);
+      if (Below(256) == 0) split.words.resize(12345700 / 32 + 1, 0x55u);
     }
     return split;
   }
@@ -207,7 +207,8 @@ std::string WriteText(const std::vector<LightgbmTree>& trees) {
 std::unique_ptr<TreeExplainer> Prepared(const char* method, Device device,
                                         const TreeEnsemble& model) {
   Parameters parameters;
-  if (device == Device::kCpu) parameters["precision"] = std::string("double");
+  const bool floats = device == Device::kCuda || std::string(method) == "Interventional";
+  if (!floats) parameters["precision"] = std::string("double");
   auto explainer = Registry<TreeExplainer>::Instance().Make(method, device, parameters);
   explainer->prepare(model);
   return explainer;

@@ -242,6 +242,12 @@ void ReadCategoryMaps(const Json& trees, TreeEnsemble& model) {
         encoding.categories.add({}, Number(value, "values"));
       }
     }
+    if (std::any_of(bytes.begin(), bytes.end(), [](char c) { return (c & 0x80) != 0; })) {
+      throw std::invalid_argument(
+          "the categories of feature " + std::to_string(f) +
+          " have letters beyond ASCII, which XGBoost counts as letters in a pandas table and as "
+          "bytes in others; train with categories in ASCII");
+    }
     const auto length = static_cast<double>(bytes.size());
     for (std::size_t i = 0; words && i + 1 < ends; ++i) {
       const auto begin = Integer(columns[f].at("offsets")[i], "offsets", 0, length);
