@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #if defined(RETABLE_TSAN)
-#include <atomic>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -20,40 +19,30 @@ namespace retable {
 
 // ThreadSanitizer sees no synchronisation of a library that is not instrumented, and oneTBB is not:
 // each loop would be a false alarm. So loops run on threads of their own here. Inner loops do too,
-// two each down to the third level, and indices are handed out by relaxed additions: they order
-// nothing, so that they hide no race between bodies.
+// two each on the second level. Thread t takes every index that is t modulo the threads, so that
+// each has its share however they are scheduled, and nothing between bodies orders them.
 namespace {
 
-constexpr int kThreads = 4;  // of an outer loop, whatever the machine: two would meet too seldom
+constexpr int kThreads = 4;  // of an outer loop, whatever the machine has
 thread_local int thread_limit = kThreads;
 
 void RunOnThreads(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
-  std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::mutex failure_mutex;
-  const auto work = [&] {
+  const int outer_limit = thread_limit;
+  const auto work = [&](int thread) {
+    if (threads > 1) thread_limit = threads / 2;
     try {
-      for (;;) {
-        const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
-        if (i >= n) return;
-        body(i);
-      }
+      const auto step = static_cast<std::size_t>(threads);
+      for (std::size_t i = static_cast<std::size_t>(thread); i < n; i += step) body(i);
     } catch (...) {
-      next.store(n, std::memory_order_relaxed);
       const std::lock_guard lock(failure_mutex);
       if (failure == nullptr) failure = std::current_exception();
     }
   };
   std::vector<std::thread> others;
-  for (int t = 1; t < threads; ++t) {
-    others.emplace_back([&] {
-      thread_limit = std::max(1, threads / 2);
-      work();
-    });
-  }
-  const int outer_limit = thread_limit;
-  thread_limit = std::max(1, threads / 2);
-  work();
+  for (int t = 1; t < threads; ++t) others.emplace_back(work, t);
+  work(0);
   thread_limit = outer_limit;
   for (std::thread& other : others) other.join();
   if (failure != nullptr) std::rethrow_exception(failure);
