@@ -143,7 +143,7 @@ void ExitInterrupted(int) {
 }
 
 bool AnyToMeasure(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& log) {
-  const std::vector<Decision> decisions = Decide(plans, options, nullptr, log);
+  const std::vector<Decision> decisions = Decide(plans, options, log);
   return std::any_of(decisions.begin(), decisions.end(),
                      [](const Decision& decision) { return decision.measure; });
 }
