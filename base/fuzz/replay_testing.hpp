@@ -43,13 +43,14 @@ inline std::string Nested(std::string_view open, std::string_view core, std::str
 
 //! JSON that is deep at its root, within an object, within `member` of an object, or never closed.
 inline std::vector<std::string> DeepJson(const std::string& member) {
-  const std::string lists = Nested("[", "", "]"), objects = Nested("{\"a\":", "1", "}");
+  const std::string lists = Nested("[", "", "]", 5000);
+  const std::string objects = Nested("{\"a\":", "1", "}", 5000);
   return {lists,
           objects,
           "{\"" + member + "\":" + lists + "}",
           "{\"" + member + "\":" + objects + "}",
-          Nested("[", "", ""),
-          Nested("[{\"" + member + "\":", "", "")};
+          Nested("[", "", "", 5000),
+          Nested("[{\"" + member + "\":", "", "", 5000)};
 }
 
 //! The body on one text.

@@ -48,6 +48,8 @@ TEST(FuzzReplay, DeepNestingIsAnswered) {
       }
     }
   }
+  EXPECT_FALSE(fuzzing::Try(FuzzJson, R"({"data_set_description":{"name":"n","id":)" +
+                                          fuzzing::Nested("[", "7", "]") + "}}"));
   for (const char* close : {"</a>", ""}) {
     EXPECT_FALSE(fuzzing::Try(FuzzJson, fuzzing::Nested("<a>", "x", close)));
     EXPECT_FALSE(fuzzing::Try(FuzzJson, fuzzing::Nested("<!--", "x", close)));

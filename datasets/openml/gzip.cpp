@@ -21,6 +21,7 @@ struct Inflater::State {
   z_stream stream{};
   bool open = false;
   bool member_ended = false;
+  bool padding = false;  //!< behind the last member: what follows is passed over, however it is cut
   std::int64_t fed = 0, text = 0;  //!< bytes so far, compressed and not
   std::vector<char> out = std::vector<char>(kPiece);
 
@@ -35,10 +36,11 @@ struct Inflater::State {
   }
 
   void Inflate(std::string_view bytes) {
-    while (!bytes.empty()) {
+    while (!bytes.empty() && !padding) {
       if (member_ended) {
         // Another member, or padding (tar-like zeros), which ends the stream.
-        if (bytes[0] == '\0') return;
+        padding = bytes[0] == '\0';
+        if (padding) return;
         if (inflateReset(&stream) != Z_OK) throw std::runtime_error("gzip: cannot start over");
         member_ended = false;
       }
