@@ -19,8 +19,8 @@ double NumberFromJson(const nlohmann::json& json);
 Value ValueFromJson(const nlohmann::json& json);
 Values ValuesFromJson(const nlohmann::json& json);
 
-//! The value as text, in lines of such an indent unless it is negative. Bytes that are not UTF-8 (of
-//! a path, of what a contender wrote) become U+FFFD: a text that is told is better than none.
+//! The value as text, in lines of such an indent unless it is negative. Bytes that are not UTF-8
+//! (of a path, of what a contender wrote) become U+FFFD: a text that is told is better than none.
 std::string JsonText(const nlohmann::json& value, int indent = -1);
 std::string JsonText(const nlohmann::ordered_json& value, int indent = -1);
 

@@ -42,7 +42,7 @@ struct RunSummary {
   int left = 0;         //!< cells not begun (budget)
   int remeasured = 0;   //!< further executions of measured cells (budget)
   double seconds = 0;
-  bool interrupted = false;  //!< a signal came; then nothing is counted but `measured`
+  bool interrupted = false;           //!< a signal came; then nothing is counted but `measured`
   std::vector<std::string> problems;  //!< one line for each failure, for the end of the run
 };
 
@@ -57,8 +57,8 @@ struct Decision {
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
                              std::ostream& log);
 
-//! Measures. Progress goes to `log`: a status line on a terminal, one line a cell elsewhere. A first
-//! SIGINT or SIGTERM lets the cells in hand finish, and says so; a second stops them at once.
+//! Measures. Progress goes to `log`: a status line on a terminal, one line a cell elsewhere. A
+//! first SIGINT or SIGTERM lets the cells in hand finish, and says so; a second stops them at once.
 RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, const Store& store,
                    const std::string& environment_hash, std::ostream& log, bool terminal);
 

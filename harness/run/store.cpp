@@ -17,8 +17,8 @@
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "harness/plan/cell_json.hpp"
-#include "harness/run/correctness_gate.hpp"
 #include "harness/plan/value_json.hpp"
+#include "harness/run/correctness_gate.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;

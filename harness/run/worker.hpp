@@ -5,7 +5,8 @@
 //! The child is this program again (`retable worker`): a crash, a hang, a leak or a poisoned CUDA
 //! context ends the child and becomes a status of the cell, never the end of the run. The cell
 //! travels to the child on its standard input, the outcome back on a pipe of its own, so that
-//! whatever an algorithm prints cannot disturb it. The child and what it starts die with its parent.
+//! whatever an algorithm prints cannot disturb it. The child and what it starts die with its
+//! parent.
 
 #include <sys/types.h>
 
