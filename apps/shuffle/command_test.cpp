@@ -147,7 +147,7 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   fails({"rows", "--in", folder.path().string()}, "Is a directory");
   fails({"sample", "--of", "3", "--take", "4"}, "cannot take 4 of 3");
   fails({"rows", "--in", in, "--out", folder.path().string() + "/./seven.bin"},
-        "is the file that is read");
+        "is read and would be overwritten");
   std::ifstream file(in, std::ios::binary);
   EXPECT_EQ(std::string((std::istreambuf_iterator<char>(file)), {}), "1234567");
   fails({"battery", "--method", "LCG", "--samples", "nan"}, "--samples: nan is not in");

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/atomic_file.hpp"
 
@@ -19,6 +20,9 @@ std::string Join(const std::vector<std::string>& lines) {
 Position At(const toml::source_region& source, const std::string& name) {
   return {name, static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
 }
+
+// An experiment's deepest name has three.
+constexpr int kMostParts = 64;
 
 TomlTree Convert(const toml::node& node, const std::string& name);
 
@@ -62,16 +66,22 @@ TomlTree Convert(const toml::node& node, const std::string& name) {
 
 // toml++ 3.3 marks as unreachable what a letter beyond ASCII outside of quotes and comments
 // reaches: such a letter, which no version of TOML allows there, is refused before. Malformed text
-// may be read otherwise here only behind the place at which toml++ gives up.
-void RefuseBareLetters(std::string_view text, const std::string& name) {
+// may be read otherwise here only behind the place at which toml++ gives up. And it takes a stack
+// frame for each of a name's parts.
+void RefuseWhatTheParserCannotBear(std::string_view text, const std::string& name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   int line = 1, column = 0;
   std::string end;  // what ends the string or comment here; empty: neither
+  int parts = 0;    // of the dotted name here
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     ++column;
     if (end.empty() && (c & 0x80) != 0) {
       throw ConfigError({name, line, column}, "a letter beyond ASCII outside of quotes");
+    }
+    if (end.empty() && std::string_view("\n,=[]{}").find(c) != std::string_view::npos) parts = 0;
+    if (end.empty() && c == '.' && ++parts > kMostParts) {
+      throw ConfigError({name, line, column}, "a name of more than 64 parts");
     }
     if (c == '\n') {
       ++line;
@@ -163,7 +173,7 @@ std::string ValueText(const Value& value) {
 }
 
 TomlTree ParseToml(const std::string& text, const std::string& name) {
-  RefuseBareLetters(text, name);
+  RefuseWhatTheParserCannotBear(text, name);
   try {
     const toml::table parsed = toml::parse(text, name);
     TomlTree root;
