@@ -388,9 +388,7 @@ std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   const auto say = [&](const std::string& what) {
-    err << "retable shap: " << a.model << ": " << what
-        << "
-           ";
+    err << "retable shap: " << a.model << ": " << what << "\n";
   };
   // Does not move: explainer and stream refer to its model.
   Job job{.model = LoadModelFile(a.model, {.all_trees = a.all_trees, .say = say})};
