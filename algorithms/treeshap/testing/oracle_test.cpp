@@ -49,6 +49,7 @@ std::string Wrong(const TreeEnsemble& model, const RowBlock& rows) {
     const auto phi = explainer->values(rows);
     compare(method, "values", RelativeError(phi, values), method.tolerance);
     compare(method, "sums", AdditivityError(model, rows, phi), method.tolerance);
+    if (std::string(method.name) == "TreeShap") continue;  // it has none here
     compare(method, "interactions", RelativeError(explainer->interactions(rows), pairs),
             10 * method.tolerance);
   }
