@@ -440,6 +440,8 @@ def failure(program, train, case, folder):
         if refused(problem):
             return None
         raise
+    if not numpy.isfinite(want).all():
+        return None  # base_score 0 of counts: the trainer's own answer is minus infinity
     try:
         got = explain(program, path, rows, want.shape[1], options, folder)
     except AssertionError as problem:

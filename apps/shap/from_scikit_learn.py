@@ -91,7 +91,7 @@ def _histogram_tree(predictor, columns, group):
             "cover": _numbers(nodes["count"]), "value": nodes["value"].tolist(), "group": group}
     if by_category.any():
         tree["categories"] = [
-            _set(predictor.raw_left_cat_bitsets[n["bitset_idx"]]) if c else []
+            _set(predictor.raw_left_cat_bitsets[n["bitset_idx"]]) if c else None
             for n, c in zip(nodes, by_category)]
     return tree
 

@@ -60,7 +60,7 @@ Tree ReadStructure(const Json& json, const Rules& rules, TreeEnsemble& model,
     if (node.left < 0) continue;
     node.feature = Integer(features[i], "feature", 0, kMaxIndex);
     node.default_left = defaults != nullptr && Number((*defaults)[i], "default_left") != 0;
-    if (sets != nullptr && !(*sets)[i].empty()) {
+    if (sets != nullptr && !(*sets)[i].is_null()) {
       node.categories = ReadSet((*sets)[i], model);
       continue;
     }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -64,7 +65,7 @@ TEST(ForestJson, SplitsByCategories) {
       "feature_levels": [["a", "b", "c"]], "unknown_levels_missing": true, "trees": [{
       "feature": [0, -1, -1], "threshold": [0, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1],
       "default_left": [1, 0, 0], "cover": [2, 1, 1], "value": [0, 1, 2],
-      "categories": [[1, 2], [], []]}]})";
+      "categories": [[1, 2], null, null]}]})";
   const TreeEnsemble model = ReadModel(text);
   const FeatureEncoding& encoding = model.encodings.at(0);
   EXPECT_FALSE(encoding.refuses_unknown);
@@ -75,9 +76,19 @@ TEST(ForestJson, SplitsByCategories) {
   EXPECT_EQ(answer(*encoding.categories.code("b")), 1);
   EXPECT_EQ(answer(*encoding.categories.code("c")), 1);
   EXPECT_EQ(answer(kMissing), 1);
-  for (const char* bad : {"[[-1], [], []]", "[[1e9], [], []]", "[[1]]", "[3, [], []]"}) {
+  // Only missing values go left: HistGradientBoosting makes such a set.
+  const std::string sets = "[[1, 2], null, null]";
+  std::string none = text;
+  none.replace(none.find(sets), sets.size(), "[[], null, null]");
+  const TreeEnsemble right = ReadModel(none);
+  for (const double code : {0.0, 1.0, 2.0, kMissing}) {
+    const std::vector<float> row = {right.encodings.at(0).encode(code)};
+    EXPECT_EQ(Predict(right, row)[0], std::isnan(code) ? 1 : 2) << code;
+  }
+  for (const char* bad :
+       {"[[-1], null, null]", "[[1e9], null, null]", "[[1]]", "[3, null, null]"}) {
     std::string damaged = text;
-    damaged.replace(damaged.find("[[1, 2], [], []]"), 16, bad);
+    damaged.replace(damaged.find(sets), sets.size(), bad);
     EXPECT_THROW(ReadModel(damaged), std::invalid_argument) << bad;
   }
 }

@@ -37,7 +37,8 @@ TreeEnsemble ReadLightgbmText(std::string_view text);
 //! "feature_names", "feature_levels" (the texts of a feature's codes; none: a number) and
 //! "unknown_levels_missing". A tree's lists have an entry a node: "feature", "threshold", "left",
 //! "right" (-1 at a leaf), "cover", "value" (a number for output "group", or one for each output),
-//! "default_left" (1: missing values go left), "categories" (the codes that go left).
+//! "default_left" (1: missing values go left), "categories" (the codes that go left, perhaps none;
+//! null where the node splits by number).
 TreeEnsemble ReadForestJson(std::string_view text);
 
 //! Tells the formats apart by their first bytes and keys.
