@@ -64,6 +64,13 @@ TomlTree Convert(const toml::node& node, const std::string& name) {
   return result;
 }
 
+// Refuses a character outside of quotes and comments; counts the parts of the dotted name there.
+void RefuseBare(char c, const Position& where, int& parts) {
+  if ((c & 0x80) != 0) throw ConfigError(where, "a letter beyond ASCII outside of quotes");
+  if (std::string_view("\n,=[]{}").find(c) != std::string_view::npos) parts = 0;
+  if (c == '.' && ++parts > kMostParts) throw ConfigError(where, "a name of more than 64 parts");
+}
+
 // toml++ 3.3 marks as unreachable what a letter beyond ASCII outside of quotes and comments
 // reaches: such a letter, which no version of TOML allows there, is refused before. Malformed text
 // may be read otherwise here only behind the place at which toml++ gives up. And it takes a stack
@@ -76,13 +83,7 @@ void RefuseWhatTheParserCannotBear(std::string_view text, const std::string& nam
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     ++column;
-    if (end.empty() && (c & 0x80) != 0) {
-      throw ConfigError({name, line, column}, "a letter beyond ASCII outside of quotes");
-    }
-    if (end.empty() && std::string_view("\n,=[]{}").find(c) != std::string_view::npos) parts = 0;
-    if (end.empty() && c == '.' && ++parts > kMostParts) {
-      throw ConfigError({name, line, column}, "a name of more than 64 parts");
-    }
+    if (end.empty()) RefuseBare(c, {name, line, column}, parts);
     if (c == '\n') {
       ++line;
       column = 0;
