@@ -7,7 +7,8 @@ if(NOT RETABLE_SANITIZE)
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()
 endif()
-retable_fuzzed(harness base/glob.cpp base/atomic_file.cpp base/sha256.cpp
+retable_fuzzed(harness base/glob.cpp base/atomic_file.cpp base/csv/number.cpp base/csv/reader.cpp
+               base/csv/writer.cpp base/sha256.cpp base/utf8.cpp
                base/temporary_folder.cpp harness/plan/cell_json.cpp
                harness/plan/value_json.cpp harness/report/csv.cpp harness/config/experiment.cpp
                harness/report/claim.cpp harness/config/claim_syntax.cpp harness/config/schema.cpp

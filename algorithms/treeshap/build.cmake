@@ -22,7 +22,9 @@ foreach(source flop_count model/feature_encoding model/forest_json model/lightgb
         model/tree_ensemble model/xgboost testing/brute_force published/gpu_tree_shap published/paths published/tree_shap
         quadrature/annotated_model quadrature/cpu/engine quadrature/cpu/explainer quadrature/cpu/packing
         quadrature/cpu/simd/avx2 quadrature/cpu/simd/avx512 quadrature/cpu/simd/baseline
-        quadrature/tape/accumulators quadrature/tape/compiler results tree_explainer)
+        quadrature/sharing/leaf_order
+        quadrature/sharing/subtree_deduplication quadrature/sharing/subtrees quadrature/tape/accumulators
+        quadrature/tape/compiler results tree_explainer)
   list(APPEND treeshap_fuzzed algorithms/treeshap/${source}.cpp)
 endforeach()
 retable_fuzzed(treeshap ${treeshap_fuzzed})
