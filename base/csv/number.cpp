@@ -87,9 +87,8 @@ bool IsMissingWord(std::string_view text) {
 NumberText ReadNumber(std::string_view text) {
   const Spelled spelled = Spell(WithoutBlanks(text));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (spelled.error == std::errc()) {
-    const bool number = !std::isnan(spelled.value);
-    return {number ? NumberText::Kind::kNumber : NumberText::Kind::kMissing, spelled.value};
+  if (spelled.error == std::errc() && !std::isnan(spelled.value)) {
+    return {NumberText::Kind::kNumber, spelled.value};
   }
   if (spelled.error == std::errc::result_out_of_range) {
     return {NumberText::Kind::kBeyond, spelled.value};

@@ -253,6 +253,11 @@ Frame FrameBuilder::Finish() {
     column.codes16 = narrow.codes16;
     column.wide = narrow.wide;
     column.missing = narrow.missing;
+    // Sparse rows that all leave a string out hold its first value, which nobody named.
+    const bool held = static_cast<std::int64_t>(column.values.size()) > column.missing;
+    if (column.kind == ColumnKind::kString && column.levels.empty() && held) {
+      column.levels.emplace_back();
+    }
     // Only one target: a file which names several keeps the first, the others are no features.
     if (roles_[c] == ColumnRole::kFeature) {
       frame.columns.push_back(std::move(column));

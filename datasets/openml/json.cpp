@@ -38,7 +38,7 @@ Json ParseTree(std::string_view body) {
 }
 
 //! A member by the first of the names that is there, or null.
-const Json& Member(const Json& object, const char* name) {
+const Json& MemberOf(const Json& object, const char* name) {
   static const Json null;
   if (!object.is_object()) return null;
   const auto found = object.find(name);
@@ -83,7 +83,7 @@ bool Flag(const Json& value) {
 
 //! v1 wraps the answer in an object of one member; v2 does not.
 const Json& Unwrap(const Json& tree, const char* wrapper) {
-  const Json& inner = Member(tree, wrapper);
+  const Json& inner = MemberOf(tree, wrapper);
   return inner.is_null() ? tree : inner;
 }
 
@@ -114,18 +114,18 @@ Description ParseDescription(std::string_view body) {
   const Json tree = ParseTree(body);
   const Json& set = Unwrap(tree, "data_set_description");
   Description d;
-  d.id = static_cast<int>(Integer(Member(set, "id"), 0));
-  d.name = Text(Member(set, "name"));
-  d.version = Text(Member(set, "version"));
-  d.format = Lower(Text(Member(set, "format")));
-  d.licence = Text(Member(set, "licence"));
-  d.url = Text(Member(set, "url"));
-  d.file_id = Text(Member(set, "file_id"));
-  d.md5 = Lower(Text(Member(set, "md5_checksum")));
-  d.status = Text(Member(set, "status"));
-  d.targets = SplitCommas(Texts(Member(set, "default_target_attribute")));
-  d.row_ids = Texts(Member(set, "row_id_attribute"));
-  d.ignored = Texts(Member(set, "ignore_attribute"));
+  d.id = static_cast<int>(Integer(MemberOf(set, "id"), 0));
+  d.name = Text(MemberOf(set, "name"));
+  d.version = Text(MemberOf(set, "version"));
+  d.format = Lower(Text(MemberOf(set, "format")));
+  d.licence = Text(MemberOf(set, "licence"));
+  d.url = Text(MemberOf(set, "url"));
+  d.file_id = Text(MemberOf(set, "file_id"));
+  d.md5 = Lower(Text(MemberOf(set, "md5_checksum")));
+  d.status = Text(MemberOf(set, "status"));
+  d.targets = SplitCommas(Texts(MemberOf(set, "default_target_attribute")));
+  d.row_ids = Texts(MemberOf(set, "row_id_attribute"));
+  d.ignored = Texts(MemberOf(set, "ignore_attribute"));
   if (d.id <= 0 || d.name.empty()) {
     throw ShapeError("an answer which is no data set's description (no id or name)");
   }
@@ -135,7 +135,7 @@ Description ParseDescription(std::string_view body) {
 std::vector<Feature> ParseFeatures(std::string_view body) {
   const Json tree = ParseTree(body);
   const Json& wrapped = Unwrap(tree, "data_features");
-  const Json& list = wrapped.is_array() ? wrapped : Member(wrapped, "feature");
+  const Json& list = wrapped.is_array() ? wrapped : MemberOf(wrapped, "feature");
   // A list of one is collapsed to the thing itself.
   std::vector<const Json*> items;
   if (list.is_array()) {
@@ -146,12 +146,12 @@ std::vector<Feature> ParseFeatures(std::string_view body) {
   std::vector<Feature> features;
   for (const Json* item : items) {
     Feature f;
-    f.index = Integer(Member(*item, "index"), -1);
-    f.name = Text(Member(*item, "name"));
-    f.data_type = Lower(Text(Member(*item, "data_type")));
-    f.is_target = Flag(Member(*item, "is_target"));
-    f.is_ignore = Flag(Member(*item, "is_ignore"));
-    f.is_row_identifier = Flag(Member(*item, "is_row_identifier"));
+    f.index = Integer(MemberOf(*item, "index"), -1);
+    f.name = Text(MemberOf(*item, "name"));
+    f.data_type = Lower(Text(MemberOf(*item, "data_type")));
+    f.is_target = Flag(MemberOf(*item, "is_target"));
+    f.is_ignore = Flag(MemberOf(*item, "is_ignore"));
+    f.is_row_identifier = Flag(MemberOf(*item, "is_row_identifier"));
     if (f.index < 0 || f.name.empty()) throw ShapeError("a feature without index or name");
     features.push_back(std::move(f));
   }
@@ -162,8 +162,9 @@ std::vector<Feature> ParseFeatures(std::string_view body) {
 std::vector<int> ParseStudy(std::string_view body) {
   const Json tree = ParseTree(body);
   const Json& study = Unwrap(tree, "study");
-  const Json& ids = Member(study, "data_ids").is_null() ? Member(Member(study, "data"), "data_id")
-                                                        : Member(study, "data_ids");
+  const Json& ids = MemberOf(study, "data_ids").is_null()
+                        ? MemberOf(MemberOf(study, "data"), "data_id")
+                        : MemberOf(study, "data_ids");
   std::vector<int> members;
   for (const std::string& text : Texts(ids)) {
     int id = 0;
@@ -183,22 +184,22 @@ std::optional<ApiError> ParseApiError(std::string_view body) {
     return {};
   }
   ApiError error;
-  const Json& wrapped = Member(tree, "error");
+  const Json& wrapped = MemberOf(tree, "error");
   if (wrapped.is_object()) {
-    error.code = static_cast<int>(Integer(Member(wrapped, "code"), 0));
-    error.message = Text(Member(wrapped, "message"));
-    const std::string more = Text(Member(wrapped, "additional_information"));
+    error.code = static_cast<int>(Integer(MemberOf(wrapped, "code"), 0));
+    error.message = Text(MemberOf(wrapped, "message"));
+    const std::string more = Text(MemberOf(wrapped, "additional_information"));
     if (!more.empty()) error.message += " (" + more + ")";
     return error;
   }
   // RFC 9457, and the plain {"detail": ...} of v2's framework.
-  const Json& detail = Member(tree, "detail");
-  if (!detail.is_null() && Member(tree, "id").is_null()) {
-    error.code = static_cast<int>(Integer(Member(tree, "code"), 0));
-    const std::string title = Text(Member(tree, "title"));
-    error.message = detail.is_object() ? Text(Member(detail, "message")) : Text(detail);
+  const Json& detail = MemberOf(tree, "detail");
+  if (!detail.is_null() && MemberOf(tree, "id").is_null()) {
+    error.code = static_cast<int>(Integer(MemberOf(tree, "code"), 0));
+    const std::string title = Text(MemberOf(tree, "title"));
+    error.message = detail.is_object() ? Text(MemberOf(detail, "message")) : Text(detail);
     if (detail.is_object())
-      error.code = static_cast<int>(Integer(Member(detail, "code"), error.code));
+      error.code = static_cast<int>(Integer(MemberOf(detail, "code"), error.code));
     if (error.message.empty()) error.message = title;
     return error;
   }

@@ -176,6 +176,14 @@ std::string ValueText(const Value& value) {
 TomlTree ParseToml(const std::string& text, const std::string& name) {
   RefuseWhatTheParserCannotBear(text, name);
   try {
+    // Malformed text ends here, before letters beyond ASCII meet toml++ in a place of its guessing.
+    std::string folded;
+    for (const char c : text) {
+      const bool ascii = (c & 0x80) == 0;
+      folded += ascii ? c : static_cast<char>('a' + (c >> 4 & 15));
+      if (!ascii) folded += static_cast<char>('a' + (c & 15));  // two letters tell all bytes apart
+    }
+    if (folded != text) static_cast<void>(toml::parse(folded, name));
     const toml::table parsed = toml::parse(text, name);
     TomlTree root;
     root.where = {name, 1, 1};

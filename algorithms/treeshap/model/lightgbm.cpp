@@ -163,6 +163,9 @@ Tree ReadTree(const Section& section, TreeEnsemble& model, std::vector<DoubleSpl
     node.feature = static_cast<std::int32_t>(features[i]);
     node.left = Child(lefts[i], inner, leaves);
     node.right = Child(rights[i], inner, leaves);
+    if (!(decisions[i] >= 0 && decisions[i] < 256)) {
+      throw std::invalid_argument("LightGBM: decision_type is out of range");
+    }
     const int decision = static_cast<int>(decisions[i]);
     if ((decision & 1) != 0) {  // a missing category goes right
       node.categories = static_cast<std::int32_t>(model.category_sets.size());
