@@ -61,6 +61,8 @@ TEST_F(CudaLargeN, PermutesOrRefuses) {
         EXPECT_NE(std::string(refusal.what()).find("up to"), std::string::npos) << refusal.what();
       } catch (const OutOfDeviceMemory& problem) {
         std::cout << what << ": " << problem.what() << std::endl;
+      } catch (const std::exception& problem) {
+        FAIL() << what << ": " << problem.what();
       }
     }
   }

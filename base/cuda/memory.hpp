@@ -53,7 +53,8 @@ class DeviceArray {
  public:
   DeviceArray() = default;
   explicit DeviceArray(std::size_t count) { Reserve(count); }
-  explicit DeviceArray(std::span<const T> host) { Upload(host); }
+  // Delegates: where the copy fails, the destructor gives the memory back.
+  explicit DeviceArray(std::span<const T> host) : DeviceArray() { Upload(host); }
   DeviceArray(DeviceArray&& other) noexcept { swap(other); }
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     swap(other);

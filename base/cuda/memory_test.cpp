@@ -182,6 +182,14 @@ TEST_F(CudaMemory, TooLittleMemoryNamesBothFiguresAndLeavesAnEmptyArray) {
   EXPECT_EQ(array.size(), 0u);
 }
 
+TEST_F(CudaMemory, AnArrayWhoseUploadFailsGivesItsMemoryBack) {
+  play.fail = cudaErrorInvalidValue;
+  const std::vector<int> host(3);
+  EXPECT_EQ(ErrorOf([&] { DeviceArray<int>{std::span<const int>(host)}; }),
+            "upload: invalid argument");
+  EXPECT_TRUE(play.live.empty());
+}
+
 TEST_F(CudaMemory, ErrorsNameTheCallAndAreTakenAway) {
   DeviceArray<int> array(3);
   play.fail = cudaErrorInvalidValue;

@@ -78,21 +78,29 @@ class Bijective {
   void Enqueue(const F& f, std::uint64_t domain, int fusion, const Item* in, Item* out,
                std::uint64_t n, cudaStream_t stream) {
     const unsigned tiles = Blocks(domain, kBijectTile);
+    // A kernel that follows one that did not start would write by counts that nobody made.
+    const auto started = [] { CheckCuda(cudaGetLastError(), "bijective shuffle"); };
     if (fusion == 0) {
       Evaluate<<<Blocks(domain, kBijectThreads), kBijectThreads, 0, stream>>>(f, values_.data(),
                                                                               domain);
+      started();
       const StoredValues stored{values_.data(), domain};
       CountValid<<<tiles, kBijectThreads, 0, stream>>>(stored, n, domain, counts_.data());
+      started();
       ScanCounts<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
+      started();
       CompactStored<<<tiles, kBijectThreads, 0, stream>>>(stored, index_.data(), n, domain,
                                                           counts_.data());
+      started();
       GatherStored<<<Blocks(n, kBijectTile / 2), kBijectThreads, 0, stream>>>(index_.data(), in,
                                                                               out, n);
     } else if (n == domain) {
       GatherWhole<<<Blocks(n, kBijectTile / 2), kBijectThreads, 0, stream>>>(f, in, out, n);
     } else if (fusion == 1) {
       CountValid<<<tiles, kBijectThreads, 0, stream>>>(f, n, domain, counts_.data());
+      started();
       ScanCounts<<<1, 1024, 0, stream>>>(counts_.data(), tiles);
+      started();
       GatherValid<<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, counts_.data());
     } else {
       if (++epoch_ >> 26) {
@@ -108,7 +116,7 @@ class Bijective {
             <<<tiles, kBijectThreads, 0, stream>>>(f, in, out, n, domain, look_back);
       }
     }
-    CheckCuda(cudaGetLastError(), "bijective shuffle");
+    started();
   }
 
  private:
