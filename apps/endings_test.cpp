@@ -146,7 +146,7 @@ TEST_F(ProgramEnds, MoreMemoryThanThereIsSaysSo) {
   EXPECT_EQ(result.code, 2) << result.text;
   ExpectContains(result.text, "out of memory: an allocation was refused");
   EXPECT_EQ(result.text.find("std::"), std::string::npos) << result.text;
-  const Result sample = Run("shuffle sample --of 1000000000000 --take 1000000000000 >/dev/null");
+  const Result sample = Run("shuffle sample --of 1000000000000 --take 1000000000000");
   EXPECT_EQ(sample.code, 1) << sample.text;
   ExpectContains(sample.text, "more than this machine has");
 }

@@ -39,7 +39,8 @@ TEST_F(CudaLargeN, PermutesOrRefuses) {
     DeviceArray<std::uint32_t> in, out;
     std::uint64_t expected = 0;
     if (n < 1ull << 33) {
-      thrust::sequence(thrust::device, in.Reserve(n), in.data() + n);
+      in.Reserve(n);
+      thrust::sequence(thrust::device, in.data(), in.data() + n);
       out.Reserve(n);
       expected = Fingerprint(in.data(), n, seed);
     }
