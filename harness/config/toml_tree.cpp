@@ -71,10 +71,19 @@ void RefuseBare(char c, const Position& where, int& parts) {
   if (c == '.' && ++parts > kMostParts) throw ConfigError(where, "a name of more than 64 parts");
 }
 
-// toml++ 3.3 marks as unreachable what a letter beyond ASCII outside of quotes and comments
-// reaches: such a letter, which no version of TOML allows there, is refused before. Malformed text
-// may be read otherwise here only behind the place at which toml++ gives up. And it takes a stack
-// frame for each of a name's parts.
+// Refuses a letter beyond ASCII as the first after a backslash, line ends and blanks aside.
+void RefuseAfterBackslash(std::string_view rest, const Position& where) {
+  const std::size_t next = rest.find_first_not_of(" \t\r\n");
+  if (next == rest.npos || (rest[next] & 0x80) == 0) return;
+  throw ConfigError(where,
+                    "a letter beyond ASCII right after a backslash: write it as \\u and four "
+                    "hexadecimal digits, or leave the backslash out");
+}
+
+// toml++ 3.3 marks as unreachable what a letter beyond ASCII reaches outside of quotes and
+// comments, where no version of TOML allows one, and after a backslash, where TOML allows one on
+// the next line. Both are refused before. Malformed text may be read otherwise here only behind the
+// place at which toml++ gives up. And it takes a stack frame for each of a name's parts.
 void RefuseWhatTheParserCannotBear(std::string_view text, const std::string& name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   int line = 1, column = 0;
@@ -84,6 +93,7 @@ void RefuseWhatTheParserCannotBear(std::string_view text, const std::string& nam
     const char c = text[at];
     ++column;
     if (end.empty()) RefuseBare(c, {name, line, column}, parts);
+    if (end[0] == '"' && c == '\\') RefuseAfterBackslash(text.substr(at + 1), {name, line, column});
     if (c == '\n') {
       ++line;
       column = 0;

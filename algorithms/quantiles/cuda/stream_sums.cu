@@ -164,7 +164,8 @@ ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
   const int blocks = kStreamBlocksPerMultiprocessor * MultiprocessorCount();
   memory_ = std::make_unique<Memory>(
       Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks)),
-             DeviceArray<double>(2 * kSampleBlocks), DeviceArray<LatticeHistogram>(1)});
+             DeviceArray<double>(2 * kSampleBlocks), DeviceArray<LatticeHistogram>()});
+  memory_->histogram.Zeros(1);  // its digits are fetched even where nothing was counted
 }
 
 ChebyshevCuda::~ChebyshevCuda() = default;

@@ -80,10 +80,10 @@ __device__ __forceinline__ void MoveTo(WarpState& state, const ChebyshevMap& wid
   state.map = wider;
 }
 
-//! Stores a state; called by the whole warp.
+//! Stores a state, its sums beyond the order as zeros; called by the whole warp.
 __device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out, int order) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (lane <= order) out->sum[lane] = state.base;
+  if (lane <= kMaxOrder) out->sum[lane] = lane <= order ? state.base : 0;
   if (lane == 0) {
     out->map = state.map;
     out->min = state.min;

@@ -77,13 +77,13 @@ __global__ void __launch_bounds__(256) CountDigits(const __grid_constant__ Philo
   extern __shared__ std::uint32_t count[];
   const Range range(shape, blockIdx.x / shape.ranges, blockIdx.x % shape.ranges);
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, threads = blockDim.x;
-  for (std::uint32_t d = threadIdx.x; d < shape.digits; d += threads) count[d] = 0;
+  for (std::uint32_t d = threadIdx.x; d < shape.stride(); d += threads) count[d] = 0;
   before += std::uint64_t{blockIdx.x} * shape.tiles * shape.stride();
   // A segment 16 standard deviations over its mean: an error, once in 10^57 shuffles.
   if (range.end - range.begin > std::uint64_t{shape.tiles} * shape.tile) __trap();
   for (std::uint32_t at = range.begin; at < range.end; at += shape.tile) {
     __syncthreads();
-    for (std::uint32_t d = threadIdx.x; d < shape.digits; d += threads) {
+    for (std::uint32_t d = threadIdx.x; d < shape.stride(); d += threads) {
       before[d] = static_cast<std::uint16_t>(count[d]);
     }
     before += shape.stride();

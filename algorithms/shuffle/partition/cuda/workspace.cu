@@ -117,7 +117,7 @@ void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds&
   std::uint32_t* counts = arrays_->counts.data();
   std::uint32_t* totals = arrays_->totals.data();
   CountDigits<<<shape.segments * shape.ranges, shape.tile / kScatterEach / 2,
-                shape.digits * sizeof(std::uint32_t), stream>>>(random, shape, counts,
+                shape.stride() * sizeof(std::uint32_t), stream>>>(random, shape, counts,
                                                                 arrays_->before.data());
   CheckCuda(cudaGetLastError(), "CountDigits");
   const auto scan = [&]<std::uint32_t kDigits>() {
