@@ -69,29 +69,72 @@ __device__ float OneFraction(const LaneElement& e, const Problem& p, std::uint32
   return x >= e.lower && x < e.upper ? 1.0f : 0.0f;
 }
 
+// 1 / k. Divisions would be bound by the unit for reciprocals, of a quarter of the rate of shuffles
+// and a sixteenth of that of multiplications.
+struct Inverses {
+  float of[kWarp + 1] = {0};
+  constexpr Inverses() {
+    for (int k = 1; k <= kWarp; ++k) of[k] = 1.0f / static_cast<float>(k);
+  }
+};
+__constant__ Inverses kInverse;
+
+// What a lane's part of EXTEND and UNWOUNDSUM takes from a path of `length` elements, whatever the
+// row.
+struct LanePath {
+  int i;           // the lane's place in the path
+  int length;      // elements
+  float shrink;    // zero / length
+  float unfollow;  // length / zero, or 0
+  float own_term;  // of a sum without an element that the row does not follow: 1 / (length - 1 - i)
+
+  __device__ LanePath(const LaneElement& e, int elements)
+      : i(static_cast<int>(threadIdx.x % kWarp) - e.start),
+        length(max(elements, 1)),
+        shrink(e.zero * kInverse.of[length]),
+        unfollow(e.zero > 0 ? static_cast<float>(length) / e.zero : 0),
+        own_term(i < length - 1 ? kInverse.of[length - 1 - i] : 0) {}
+};
+
 // Parallel EXTEND over all elements of the path but `skip`; lane i ends with the weight of i.
-__device__ float ExtendPath(const LaneElement& e, int i, float one, int longest, int skip) {
-  float weight = i == 0 ? 1.0f : 0.0f;
+__device__ float ExtendPath(const LaneElement& e, const LanePath& path, float one, int longest,
+                            int skip) {
+  float weight = path.i == 0 ? 1.0f : 0.0f;
+  const auto i = static_cast<float>(path.i);
   for (int k = 1; k < longest; ++k) {
     const int source = e.start + (k < skip ? k : k + 1);
     const float zero_k = __shfl_sync(kAll, e.zero, source);
     const float one_k = __shfl_sync(kAll, one, source);
     const float left = __shfl_up_sync(kAll, weight, 1);
-    const int length = skip < e.length ? e.length - 1 : e.length;
-    if (k < length) weight = ExtendStep(weight, i == 0 ? 0.0f : left, i, k, zero_k, one_k);
+    const float extended =
+        ExtendStep(weight, left, i, static_cast<float>(k), kInverse.of[k + 1], zero_k, one_k);
+    if (k < path.length) weight = extended;
   }
   return weight;
 }
 
-// Parallel UNWOUNDSUM: each lane takes its own element out of a path of `length`.
-__device__ float UnwindPath(const LaneElement& e, float weight, float one, int length,
+// Parallel UNWOUNDSUM: each lane takes its own element out. Elements that the row does not follow
+// need one sum, the same for all of a path.
+__device__ float UnwindPath(const LaneElement& e, const LanePath& path, float weight, float one,
                             int longest) {
-  UnwoundState<float> state{__shfl_sync(kAll, weight, e.start + max(length - 1, 0))};
+  const int last = e.start + path.length - 1;
+  FollowedSum<float> followed{__shfl_sync(kAll, weight, last)};
+  const auto length = static_cast<float>(path.length);
+  float shrunk = 0;
   for (int j = longest - 2; j >= 0; --j) {
     const float w = __shfl_sync(kAll, weight, e.start + j);
-    if (j <= length - 2) UnwoundStep(state, w, j, length, e.zero, one);
+    if (j <= path.length - 2) {
+      shrunk += path.shrink;
+      followed.Add(w, length * kInverse.of[j + 1], shrunk);
+    }
   }
-  return state.total;
+  float others = weight * path.own_term;
+  for (int step = 1; step < longest; step *= 2) {
+    const float up = __shfl_up_sync(kAll, others, step);
+    if (path.i >= step) others += up;
+  }
+  others = __shfl_sync(kAll, others, last);
+  return one != 0 ? followed.total : others * path.unfollow;
 }
 
 __global__ void __launch_bounds__(kBlock) ShapKernel(Problem p) {
@@ -103,12 +146,12 @@ __global__ void __launch_bounds__(kBlock) ShapKernel(Problem p) {
   const std::uint32_t end = min(begin + kRowsPerWarp, p.row_count);
   const int lane = static_cast<int>(threadIdx.x % kWarp);
   const LaneElement e = p.lanes[bin * kWarp + lane];
-  const int i = lane - e.start;
+  const LanePath path(e, e.length);
   const int longest = __shfl_sync(kAll, e.longest, 0);
   for (std::uint32_t row = begin; row < end; ++row) {
     const float one = OneFraction(e, p, row);
-    const float weight = ExtendPath(e, i, one, longest, kWarp);
-    const float sum = UnwindPath(e, weight, one, e.length, longest);
+    const float weight = ExtendPath(e, path, one, longest, kWarp);
+    const float sum = UnwindPath(e, path, weight, one, longest);
     if (e.feature >= 0) {
       atomicAdd(p.out + (static_cast<std::size_t>(row) * p.groups + e.group) * (p.columns + 1) +
                     e.feature,
@@ -126,20 +169,20 @@ __global__ void __launch_bounds__(kBlock) ShapInteractionsKernel(Problem p) {
   const std::uint32_t end = min(begin + kRowsPerWarpInteractions, p.row_count);
   const int lane = static_cast<int>(threadIdx.x % kWarp);
   const LaneElement e = p.lanes[bin * kWarp + lane];
-  const int i = lane - e.start;
+  const LanePath path(e, e.length - 1);
   const int longest = __shfl_sync(kAll, e.longest, 0);
   const std::size_t side = p.columns + 1;
   for (std::uint32_t row = begin; row < end; ++row) {
     const float one = OneFraction(e, p, row);
     for (int j = 1; j < longest; ++j) {
-      // The path without element j; a path shorter than j stays whole and adds nothing.
-      const float weight = ExtendPath(e, i, one, longest, j);
-      const float sum = UnwindPath(e, weight, one, e.length - 1, longest);
+      // The path without element j; a path without a j adds nothing.
+      const float weight = ExtendPath(e, path, one, longest, j);
+      const float sum = UnwindPath(e, path, weight, one, longest);
       const int source = min(e.start + j, kWarp - 1);
       const float one_j = __shfl_sync(kAll, one, source);
       const float zero_j = __shfl_sync(kAll, e.zero, source);
       const int feature_j = __shfl_sync(kAll, e.feature, source);
-      if (e.feature >= 0 && j < e.length && i != j) {
+      if (e.feature >= 0 && j < e.length && path.i != j) {
         const float value = sum * (one - e.zero) * (one_j - zero_j) * e.value * 0.5f;
         atomicAdd(
             p.out +

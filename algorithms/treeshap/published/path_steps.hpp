@@ -13,43 +13,28 @@
 
 namespace retable::treeshap {
 
-//! a / b; on the GPU in float by the fast reciprocal, as the published kernel does (2 ulp).
-template <class T>
-RETABLE_HD T Divide(T a, T b) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(T) == sizeof(float)) return __fdividef(a, b);
-#endif
-  return a / b;
-}
-
 //! w_i after element number `length` (fractions zero, one) joins a path of `length` elements;
-//! `left` is the old w_{i-1} (0 for i = 0), `own` the old w_i (0 for i = length).
+//! `left` is the old w_{i-1} (anything for i = 0), `own` the old w_i (0 for i = length), `step` is
+//! 1 / (length + 1).
 template <class T>
-RETABLE_HD T ExtendStep(T own, T left, int i, int length, T zero, T one) {
-  const T step = Divide(T(1), static_cast<T>(length + 1));
-  return own * zero * (static_cast<T>(length - i) * step) + one * left * (static_cast<T>(i) * step);
+RETABLE_HD T ExtendStep(T own, T left, T i, T length, T step, T zero, T one) {
+  return own * zero * ((length - i) * step) + one * left * (i * step);
 }
 
-//! The running state of UNWOUNDSUM over j = length - 2 ... 0, started with next = w_{length - 1}.
+//! UNWOUNDSUM of an element that the row follows (one = 1): a running state over
+//! j = length - 2 ... 0, started with next = w_{length - 1}.
 template <class T>
-struct UnwoundState {
+struct FollowedSum {
   T next;
   T total = T(0);
-};
 
-//! One step: takes w_j of a path of `length` elements; (zero, one) are the removed element's
-//! fractions. An element with both fractions zero has no weight and adds nothing.
-template <class T>
-RETABLE_HD void UnwoundStep(UnwoundState<T>& state, T weight, int j, int length, T zero, T one) {
-  const T n = static_cast<T>(length);
-  if (one != T(0)) {
-    const T removed = Divide(state.next * n, static_cast<T>(j + 1) * one);
-    state.total += removed;
-    state.next = weight - removed * zero * Divide(static_cast<T>(length - 1 - j), n);
-  } else if (zero != T(0)) {
-    state.total += Divide(weight * n, zero * static_cast<T>(length - 1 - j));
+  //! Takes w_j. @param grown length / (j + 1) @param shrunk zero (length - 1 - j) / length
+  RETABLE_HD void Add(T weight, T grown, T shrunk) {
+    const T removed = next * grown;
+    total += removed;
+    next = weight - removed * shrunk;
   }
-}
+};
 
 //! Adds an element to the weights of a path of `length` elements (room for one more).
 template <class T>
@@ -59,17 +44,28 @@ RETABLE_HD void Extend(T* weights, int length, T zero, T one) {
     return;
   }
   weights[length] = T(0);
+  const T step = T(1) / static_cast<T>(length + 1);
   for (int i = length; i >= 0; --i) {
-    weights[i] = ExtendStep(weights[i], i > 0 ? weights[i - 1] : T(0), i, length, zero, one);
+    weights[i] = ExtendStep(weights[i], i > 0 ? weights[i - 1] : T(0), static_cast<T>(i),
+                            static_cast<T>(length), step, zero, one);
   }
 }
 
-//! The sum of the weights after one element is removed again.
+//! The sum of the weights after an element is removed again. @param one 0 or 1. An element with
+//! both fractions zero has no weight and adds nothing.
 template <class T>
 RETABLE_HD T UnwoundSum(const T* weights, int length, T zero, T one) {
-  UnwoundState<T> state{weights[length - 1]};
-  for (int j = length - 2; j >= 0; --j) UnwoundStep(state, weights[j], j, length, zero, one);
-  return state.total;
+  const T n = static_cast<T>(length);
+  if (one == T(0)) {
+    T sum = T(0);
+    for (int j = 0; j <= length - 2; ++j) sum += weights[j] / static_cast<T>(length - 1 - j);
+    return zero != T(0) ? sum * n / zero : T(0);
+  }
+  FollowedSum<T> sum{weights[length - 1]};
+  for (int j = length - 2; j >= 0; --j) {
+    sum.Add(weights[j], n / static_cast<T>(j + 1), zero * static_cast<T>(length - 1 - j) / n);
+  }
+  return sum.total;
 }
 
 }  // namespace retable::treeshap
