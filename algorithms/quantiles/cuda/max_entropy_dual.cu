@@ -129,7 +129,7 @@ std::vector<DualAnswer> DualCuda::Solve(std::span<const DualProblem> problems) {
   std::vector<DualAnswer> answers(problems.size());
   if (problems.empty()) return answers;
   memory_->problems.Upload(problems);
-  memory_->answers.Reserve(problems.size());
+  memory_->answers.Zeros(problems.size());
   const int count = static_cast<int>(problems.size());
   const int useful = (count + kTeams - 1) / kTeams;
   const int blocks = useful < memory_->blocks ? useful : memory_->blocks;
