@@ -218,6 +218,39 @@ TableCell Ratio(const TableCell* a, const TableCell* b) {
   return ratio;
 }
 
+// The least of some columns of a row, or what that column is called.
+TableCell Least(const Table& table, const std::string& row, const ColumnSpec& column) {
+  const TableCell* least = nullptr;
+  std::string called;
+  TableCell absent;
+  for (std::size_t i = 0; i < column.least_of.size(); ++i) {
+    const TableCell* cell = table.Find(row, column.least_of[i]);
+    if (cell == nullptr || !cell->has_value) {
+      if (cell != nullptr && absent.reason.empty()) absent = *cell;
+      continue;
+    }
+    if (least != nullptr && least->value <= cell->value) continue;
+    least = cell;
+    if (!column.called.empty()) called = column.called[i];
+  }
+  if (least == nullptr) return absent;
+  if (called.empty()) return *least;
+  TableCell name;
+  name.text = called;
+  return name;
+}
+
+// One value of a row: measured, a quotient of other columns, or the least of them.
+TableCell CellOf(const Artifact& artifact, const Table& table, const std::string& row,
+                 const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
+  if (!column.least_of.empty()) return Least(table, row, column);
+  if (column.ratio_of.empty()) return MakeCell(cells, column, artifact.ceilings);
+  const std::string over = column.ratio_row.empty() || cells.empty()
+                               ? row
+                               : ExpandTemplate(column.ratio_row, cells.front()->config);
+  return Ratio(table.Find(row, column.ratio_of), table.Find(over, column.ratio_over));
+}
+
 // With a pivot every distinct expansion of it is a column of the one declared metric.
 std::vector<ColumnSpec> Columns(const Artifact& artifact,
                                 std::map<std::string, std::string>& pivot_of) {
@@ -265,10 +298,7 @@ Table BuildTable(const Artifact& artifact) {
           return ExpandTemplate(artifact.table.pivot, cell->config) != column.name;
         });
       }
-      table.cells[{row, column.name}] =
-          column.ratio_of.empty()
-              ? MakeCell(cells, column, artifact.ceilings)
-              : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
+      table.cells[{row, column.name}] = CellOf(artifact, table, row, cells, column);
     }
   }
   return table;
