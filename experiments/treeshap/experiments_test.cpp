@@ -102,19 +102,40 @@ TEST(ExplainProtocol, ABackgroundIsForInterventionalValuesAlone) {
   EXPECT_TRUE(FindProtocol(cell.protocol).unsupported(cell));
 }
 
-TEST(ExplainProtocol, AMethodOverItsBudgetIsTimedOnce) {
+// At least as many samples as were asked for, and a twentieth of the rows.
+TEST(ExplainProtocol, AMethodOverItsBudgetIsRepeatedOnEnoughRows) {
   for (const char* what : {"values", "interactions"}) {
     CellConfig cell = Cell("treeshap/explain", "Quadrature");
-    cell.axes["rows"] = std::int64_t{500};
+    cell.axes["rows"] = std::int64_t{2000};
     cell.settings["what"] = std::string(what);
     cell.settings["budget"] = 1e-12;
+    cell.repeats = 5;
     const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
     EXPECT_TRUE(outcome.verification.ok);
-    EXPECT_EQ(MetricOf(outcome, "time").samples.size(), 1u);
+    EXPECT_EQ(MetricOf(outcome, "time").samples.size(), 5u);
     EXPECT_EQ(outcome.facts.count("scaled"), 1u) << "fewer rows must say so";
     const auto method = std::get<std::string>(outcome.facts.at("method"));
-    EXPECT_NE(method.find("from "), std::string::npos) << "so must its row: " << method;
+    EXPECT_NE(method.find("from 100 rows"), std::string::npos) << "so must its row: " << method;
   }
+}
+
+TEST(TopKProtocol, TheMatrixIsTimedOnEnoughRows) {
+  CellConfig cell = Cell("treeshap/topk", "Full matrix");
+  cell.axes["rows"] = std::int64_t{2000};
+  cell.settings["budget"] = 1e-12;
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(MetricOf(outcome, "time").samples.size(), 2u);
+  const auto method = std::get<std::string>(outcome.facts.at("method"));
+  EXPECT_NE(method.find("from 100 rows"), std::string::npos) << method;
+}
+
+TEST(ExplainProtocol, ProcessorsThatAreNotHereAreNotRun) {
+  CellConfig cell = Cell("treeshap/explain", "Quadrature");
+  cell.axes["threads"] = std::int64_t{100000};
+  const auto why = FindProtocol(cell.protocol).unsupported(cell);
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("100000 processors"), std::string::npos) << *why;
 }
 
 TEST(ExplainProtocol, GpusThatAreNotHereAreNotRun) {
