@@ -111,7 +111,9 @@ TEST_F(Recording, GivesTheTableThatWasMeasured) {
     EXPECT_EQ(again.failed, cell.failed) << where;
     EXPECT_EQ(again.broken, cell.broken) << where;
     EXPECT_EQ(again.not_run, cell.not_run) << where;
-    if (cell.has_value) EXPECT_NEAR(again.value, cell.value, 1e-12) << where;
+    if (cell.has_value) {
+      EXPECT_NEAR(again.value, cell.value, 1e-12) << where;
+    }
   }
   EXPECT_EQ(after.Find("D", "mean")->reason, "wrong_result: difference = 1");
   // The interval of one cell's median is the recorded one.
