@@ -80,8 +80,10 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
     measured.reason = missing.WhyCell(row, column);
     return measured;
   }
-  measured.run = cell->has_value || !cell->not_run;
+  measured.run = cell->has_value || cell->failed;
+  measured.failed = cell->broken;
   measured.reason = cell->reason;
+  measured.group = cell->dataset;
   if (!cell->has_value) return measured;
   measured.value = cell->value;
   measured.ci_low = cell->ci_low;
@@ -112,12 +114,11 @@ void JudgeVerdicts(const Artifact& artifact, const Table& table,
   for (const Verdict& v : verdicts) {
     const bool partial = v.measured.run && artifact.coverage_total > 0;
     judgement.verdicts.push_back(
-        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)),
-         v.cell.value ? FormatNumber(*v.cell.value) : "", FormatNumber(v.measured.value),
-         v.cell.unit, FormatNumber(v.ratio), std::string(Name(v.kind)),
-         partial ? v.reason + "; on " + coverage : v.reason, FormatNumber(v.measured.ci_low),
-         FormatNumber(v.measured.ci_high), std::to_string(v.measured.n), v.cell.page,
-         v.cell.table});
+        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)), v.cell.Text(),
+         FormatNumber(v.measured.value), v.cell.unit, FormatNumber(v.ratio),
+         std::string(Name(v.kind)), partial ? v.reason + "; on " + coverage : v.reason,
+         FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
+         std::to_string(v.measured.n), v.cell.page, v.cell.table});
   }
 }
 

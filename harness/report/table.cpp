@@ -122,14 +122,20 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   return cell;
 }
 
-// Why a row has no value: the commonest reason among its cells.
+// Ended without an answer, or with a wrong one.
+bool IsBroken(const ArtifactCell* cell) {
+  const std::string status = cell->status();
+  return status != "ok" && status != "not_run" && status != "missing" && status != "skipped";
+}
+
+// Why a row has no value: the commonest reason among its cells; among the broken ones, if any is.
 TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   TableCell absent;
   std::map<std::string, int> reasons;
-  bool all_not_run = true;
+  absent.broken = std::any_of(cells.begin(), cells.end(), IsBroken);
   for (const ArtifactCell* cell : cells) {
+    if (IsBroken(cell) != absent.broken) continue;
     const std::string status = cell->status();
-    all_not_run = all_not_run && (status == "not_run" || status == "missing");
     ++reasons[status == "not_run" ? cell->reason() : status + ": " + cell->reason()];
   }
   int most = 0;
@@ -141,7 +147,7 @@ TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   }
   if (cells.empty()) absent.reason = "no such cell in this profile";
   absent.unplanned = cells.empty();
-  absent.not_run = all_not_run;
+  absent.not_run = !absent.broken;
   return absent;
 }
 
@@ -194,7 +200,10 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   }
   if (!column.fact.empty()) return Fact(cells, column.fact);
   const bool any = std::any_of(cells.begin(), cells.end(), [](auto* c) { return c->ok(); });
-  if (!any) return Absent(cells);
+  // One wrong answer among the cells behind a value is not made good by the others.
+  const bool wrong = std::any_of(cells.begin(), cells.end(),
+                                 [](auto* c) { return c->status() == "wrong_result"; });
+  if (!any || wrong) return Absent(cells);
   if (column.statistic == "share") return RooflineCell(cells, ceilings);
   return Statistic(Gather(cells, column), column.statistic);
 }
@@ -203,10 +212,12 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
 TableCell Ratio(const TableCell* a, const TableCell* b) {
   TableCell ratio;
   if (!a || !b || !a->has_value || !b->has_value || b->value == 0) {
-    const TableCell* missing = (!a || !a->has_value) ? a : b;
+    const TableCell* missing = (!a || !a->has_value) && !(b && b->broken) ? a : b;
     ratio.reason = missing ? missing->reason : "a column of the ratio is missing";
     ratio.not_run = missing && missing->not_run;
     ratio.unplanned = missing && missing->unplanned;
+    ratio.broken = missing && missing->broken;
+    ratio.failed = missing && missing->failed;
     return ratio;
   }
   ratio = Exact(a->value / b->value, std::min(a->n, b->n));
@@ -216,6 +227,14 @@ TableCell Ratio(const TableCell* a, const TableCell* b) {
   }
   ratio.unit = "x";
   return ratio;
+}
+
+// The data set of a row, where it has a single one.
+std::string OneDataset(const std::vector<const ArtifactCell*>& cells) {
+  const bool one = std::all_of(cells.begin(), cells.end(), [&](const ArtifactCell* cell) {
+    return cell->config.dataset == cells.front()->config.dataset;
+  });
+  return one && !cells.empty() ? cells.front()->config.dataset : "";
 }
 
 // With a pivot every distinct expansion of it is a column of the one declared metric.
@@ -260,15 +279,17 @@ Table BuildTable(const Artifact& artifact) {
     table.columns.push_back(column.name);
     for (const std::string& row : table.rows) {
       std::vector<const ArtifactCell*> cells = by_row[row];
+      const std::string dataset = OneDataset(cells);
       if (pivot_of.count(column.name)) {
         std::erase_if(cells, [&](const ArtifactCell* cell) {
           return ExpandTemplate(artifact.table.pivot, cell->config) != column.name;
         });
       }
-      table.cells[{row, column.name}] =
-          column.ratio_of.empty()
-              ? MakeCell(cells, column, artifact.ceilings)
-              : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
+      TableCell& cell = table.cells[{row, column.name}];
+      cell = column.ratio_of.empty()
+                 ? MakeCell(cells, column, artifact.ceilings)
+                 : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
+      cell.dataset = dataset;
     }
   }
   return table;
