@@ -144,10 +144,6 @@ TableSpec ReadTable(const TomlTree& node) {
         column.ratio_of = std::get<std::string>(ratio->array()[0].data);
         column.ratio_over = std::get<std::string>(ratio->array()[1].data);
       }
-      column.over = Text(item, "over");
-      if (!column.over.empty() && column.ratio_of.empty()) {
-        throw ConfigError(item.find("over")->where, "over goes with ratio = [a, b]");
-      }
       const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty();
       if (sources != 1) {
         throw ConfigError(item.where,

@@ -32,7 +32,6 @@ struct ColumnSpec {
   std::string group;
   std::map<std::string, std::string> where;
   std::string ratio_of, ratio_over;
-  std::string over;  //!< label of the row that holds ratio_over; empty: the same row
 };
 
 //! The layout of a table.

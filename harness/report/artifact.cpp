@@ -26,7 +26,6 @@ void Fields(Io& io, ColumnSpec& c) {
   io("where", c.where);
   io("ratio_of", c.ratio_of);
   io("ratio_over", c.ratio_over);
-  if (io.Has("over", !c.over.empty())) io("over", c.over);
 }
 
 template <class Io>

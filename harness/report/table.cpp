@@ -332,12 +332,6 @@ std::string OneDataset(const std::vector<const ArtifactCell*>& cells) {
   return one && !cells.empty() ? cells.front()->config.dataset : "";
 }
 
-// The row of the contender `label` in the same place.
-std::string RowOf(const Artifact& artifact, CellConfig place, const std::string& label) {
-  place.label = label;
-  return ExpandTemplate(artifact.table.rows, place);
-}
-
 // With a pivot every distinct expansion of it is a column of the one declared metric.
 std::vector<ColumnSpec> Columns(const Artifact& artifact,
                                 std::map<std::string, std::string>& pivot_of) {
@@ -387,13 +381,9 @@ Table BuildTable(const Artifact& artifact) {
         });
       }
       TableCell& cell = table.cells[{row, column.name}];
-      if (column.ratio_of.empty()) {
-        cell = MakeCell(cells, column, artifact.ceilings);
-      } else {
-        const std::string over =
-            column.over.empty() ? row : RowOf(artifact, by_row[row].front()->config, column.over);
-        cell = Ratio(table.Find(row, column.ratio_of), table.Find(over, column.ratio_over));
-      }
+      cell = column.ratio_of.empty()
+                 ? MakeCell(cells, column, artifact.ceilings)
+                 : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
       TakeRecorded(artifact, row, column.name, cell);
       cell.dataset = dataset;
     }

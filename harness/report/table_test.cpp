@@ -100,21 +100,6 @@ TEST(BuildTable, GroupsConditionsFactsAndRatios) {
   EXPECT_FALSE(t.Find("B", "ratio")->has_value);
 }
 
-TEST(BuildTable, DividesByAnotherContendersRow) {
-  ColumnSpec over = Column("over C", "");
-  over.metric.clear();
-  over.ratio_of = over.ratio_over = "mean";
-  over.over = "C";
-  Artifact a = Example({Column("mean", "mean"), over});
-  a.table.rows = "{dataset} {label}";
-  a.cells.push_back(Cell("C", "x", {4, 6}));
-  const Table t = BuildTable(a);
-  EXPECT_DOUBLE_EQ(t.Find("x A", "over C")->value, 2.0 / 5);
-  EXPECT_DOUBLE_EQ(t.Find("x C", "over C")->value, 1);
-  EXPECT_EQ(t.Find("x A", "over C")->unit, "x");
-  EXPECT_FALSE(t.Find("y A", "over C")->has_value);  // C was not asked for y
-}
-
 TEST(BuildTable, PivotsAnAxisIntoColumns) {
   Artifact a = Example({Column("e", "median")});
   a.table.pivot = "{dataset}";
