@@ -26,6 +26,10 @@ void Fields(Io& io, ColumnSpec& c) {
   io("where", c.where);
   io("ratio_of", c.ratio_of);
   io("ratio_over", c.ratio_over);
+  // Older files have none of these.
+  if (io.Has("ratio_row", !c.ratio_row.empty())) io("ratio_row", c.ratio_row);
+  if (io.Has("least_of", !c.least_of.empty())) io("least_of", c.least_of);
+  if (io.Has("called", !c.called.empty())) io("called", c.called);
 }
 
 template <class Io>

@@ -294,7 +294,9 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
 void TakeRecorded(const Artifact& artifact, const std::string& row, const std::string& column,
                   TableCell& cell) {
   const auto found = artifact.recorded_table.find({row, column});
-  if (found == artifact.recorded_table.end() || cell.has_value || cell.failed || cell.broken) {
+  // Unplanned: no recorded cell is of the column, whatever bore its name.
+  if (found == artifact.recorded_table.end() || cell.has_value || cell.failed || cell.broken ||
+      cell.unplanned) {
     return;
   }
   const RecordedValue& recorded = found->second;
@@ -322,6 +324,39 @@ TableCell Ratio(const TableCell* a, const TableCell* b) {
   }
   ratio.unit = "x";
   return ratio;
+}
+
+// The least of some columns of a row, or what that column is called.
+TableCell Least(const Table& table, const std::string& row, const ColumnSpec& column) {
+  const TableCell* least = nullptr;
+  std::string called;
+  TableCell absent;
+  for (std::size_t i = 0; i < column.least_of.size(); ++i) {
+    const TableCell* cell = table.Find(row, column.least_of[i]);
+    if (cell == nullptr || !cell->has_value) {
+      if (cell != nullptr && absent.reason.empty()) absent = *cell;
+      continue;
+    }
+    if (least != nullptr && least->value <= cell->value) continue;
+    least = cell;
+    if (!column.called.empty()) called = column.called[i];
+  }
+  if (least == nullptr) return absent;
+  if (called.empty()) return *least;
+  TableCell name;
+  name.text = called;
+  return name;
+}
+
+// One value of a row: measured, a quotient of other columns, or the least of them.
+TableCell CellOf(const Artifact& artifact, const Table& table, const std::string& row,
+                 const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
+  if (!column.least_of.empty()) return Least(table, row, column);
+  if (column.ratio_of.empty()) return MakeCell(cells, column, artifact.ceilings);
+  const std::string over = column.ratio_row.empty() || cells.empty()
+                               ? row
+                               : ExpandTemplate(column.ratio_row, cells.front()->config);
+  return Ratio(table.Find(row, column.ratio_of), table.Find(over, column.ratio_over));
 }
 
 // The data set of a row, where it has a single one.
@@ -381,9 +416,7 @@ Table BuildTable(const Artifact& artifact) {
         });
       }
       TableCell& cell = table.cells[{row, column.name}];
-      cell = column.ratio_of.empty()
-                 ? MakeCell(cells, column, artifact.ceilings)
-                 : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
+      cell = CellOf(artifact, table, row, cells, column);
       TakeRecorded(artifact, row, column.name, cell);
       cell.dataset = dataset;
     }
