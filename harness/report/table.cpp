@@ -297,13 +297,13 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
 
 // What the recorded table has where the summaries do not give the value.
 // Not for what follows from other columns: these have taken theirs, and a quotient may have been of
-// others then.
+// others then; nor where no recorded cell is of the column (unplanned), whatever bore its name.
 void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
                   TableCell& cell) {
   const auto found = artifact.recorded_table.find({row, column.name});
   const bool follows = !column.ratio_of.empty() || !column.least_of.empty();
   if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
-      cell.broken) {
+      cell.broken || cell.unplanned) {
     return;
   }
   const RecordedValue& recorded = found->second;
