@@ -85,7 +85,7 @@ TEST_P(SecondReadingOf, EveryPublishedCellIsWhatWasReadASecondTime) {
 INSTANTIATE_TEST_SUITE_P(Families, SecondReadingOf,
                          ::testing::Values("quantiles", "treeshap", "shapley", "shuffle",
                                            "extratrees"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& family) { return std::string(family.param); });
 
 }  // namespace
 }  // namespace retable::experiments
