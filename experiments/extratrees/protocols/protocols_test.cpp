@@ -189,7 +189,9 @@ TEST(ForestExperiments, KindsOfPublishedCells) {
   for (const Experiment& e : Load("paper")) {
     if (e.paper_file.empty()) continue;
     for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
-      if (e.artifact == "table1") EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
+      if (e.artifact == "table1") {
+        EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
+      }
       bounds += cell.kind == CellKind::kBound ? 1 : 0;
     }
   }

@@ -34,8 +34,12 @@ TEST(ShapleyExperiments, KindsAndTolerancesOfPublishedCells) {
   for (const Experiment& e : experiments::LoadFamily("shapley", "paper")) {
     if (e.paper_file.empty()) continue;
     for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
-      if (e.artifact == "table2") EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
-      if (cell.column == "Discrepancy") EXPECT_EQ(cell.tolerance, 0.02) << cell.row;
+      if (e.artifact == "table2") {
+        EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
+      }
+      if (cell.column == "Discrepancy") {
+        EXPECT_EQ(cell.tolerance, 0.02) << cell.row;
+      }
       EXPECT_EQ(cell.trials, cell.column == "Discrepancy std" ? 25 : 0) << cell.row;
     }
   }
