@@ -9,16 +9,20 @@ experiment it stands in braces:
 A line `<!-- recorded: FOLDER ARTIFACT -->` says for the rest of a page which recorded table `cell` reads; a note reads its own
 experiment's in the folder h200. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER ARTIFACT' of `cell` and the others names another.
 
-    cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns)  all measured ones; * stands for anything
+    cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns): all measured ones; * stands for anything
     tidy(stat=.., label=.., ..)  the one row of ARTIFACT.tidy.csv that agrees, its median unless stat says otherwise; tidies: all
-    paper(row, column)           a published cell                  verdicts(verdict, artifacts, kind=..), claims(..): how many
+    ratios(rows, over, under)    column `over` by column `under`, row by row
+    across(over, under, columns) row `over` by row `under`, column by column, for whatever * stands for in both
+    paper(row, column)           a published cell                  verdicts(verdict, artifact, kind=..), claims(..): how many
+    beside(verdict, artifact)    measured by published, of the cells with that verdict
     found(file, pattern)         what the pattern's group finds in a file of FOLDER, once; founds: all of it
     captured()                   the date of environment.json
-    + - * / **  min max sum len mean median abs round(x, -2) digits(x, 2): round to two digits
+    + - * / **  min max sum len mean median abs round(x, -2)
 
-A figure is written with as many decimals as it has, and with commas from 1,000 on. `{paper}` and `<!--paper-->` mark a published
-figure. A number with a decimal point, or before "times" or "%", must bear a reference in a note and below a `recorded` line, up to
-the next heading.
+A figure is written with as many decimals as it has, or with N digits where its reference is `digits(..., N)`, and with commas from
+1,000 on. `{paper}` and `<!--paper-->` mark a published
+figure. A number with a decimal point, or before "times" or "%", must bear a reference in a note, in a paragraph or table that has
+references, and in a section "How fast" or "How well".
 
 usage: docs.py [--check] [--program build/retable] [--root DIR]
 With the program docs/configuration.md is written too; with Chromium docs/report.png is drawn where its tables changed.
@@ -29,6 +33,8 @@ import argparse
 import ast
 import csv
 import hashlib
+import json
+import math
 import operator
 import pathlib
 import re
@@ -41,10 +47,11 @@ import tempfile
 NUMBER = r"\d{4}-\d\d-\d\d|[-+]?\d[\d,]*(?:\.\d+)?"
 MARKDOWN = re.compile(rf"(?P<figure>{NUMBER})<!--(?P<reference>.*?)-->|<!-- recorded: (?P<source>\S+ \S+) -->", re.DOTALL)
 NOTE = re.compile(rf"(?P<figure>{NUMBER})\{{(?P<reference>[^{{}}\n]*)\}}")
-LOST = re.compile(r"(?:<!--|\{)\s*(?:cells?|tid(?:y|ies)|founds?|digits|paper|verdicts|claims|captured)\b\(?")
-BARE = re.compile(r"(?<![\w.^/-])(?:\d[\d,]*\.\d+(?!\w|\.\d|\{|<!--)|\d[\d,]*(?=\s(?:times\b|%)))")
-CODE = re.compile(r"^(```|~~~).*?^\1|(`+)[^`].*?\2", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
+LOST = re.compile(r"(?:<!--|\{)\s*(?:[a-z]+\(|paper\b)")
+BARE = re.compile(r"(?<![\w.^/-])(?:\d[\d,]*\.\d+(?!\w|\.\d)|\d[\d,]*(?=\s(?:times\b|%(?! interval))))")
+CODE = re.compile(r"^(```|~~~).*?^\1|`(?:[^`\n]|\n(?!\s*\n))+`", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"(?:^.*\S.*\n?)+", re.MULTILINE)  # a paragraph or a table
+SECTION = re.compile(r"^## How (?:well|fast)\b.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"(?P<start>!\[[^\]]*\]\((?P<path>[^)]+)\)<!--picture of (?P<folder>[\w-]+): )(?P<digest>\w+)-->")
 REMEDY = "make docs"
 
@@ -71,8 +78,12 @@ def number(text):
 
 
 def agrees(pattern, name):
-    """Whether a name has the form of a pattern, in which * stands for anything."""
-    return re.fullmatch(".*".join(map(re.escape, str(pattern).split("*"))), name) is not None
+    """What the * of a pattern stand for in a name, or None where the name has no such form. `a; b` is either."""
+    for form in str(pattern).split("; "):
+        match = re.fullmatch("(.*)".join(map(re.escape, form.split("*"))), name)
+        if match:
+            return match.groups()
+    return None
 
 
 class Tables:
@@ -116,8 +127,8 @@ class Source:
 
     def cells(self, rows, columns, where=None):
         path, table = self.layout(where)
-        values = [number(value) for row in table[1:] if agrees(rows, row[0])
-                  for name, value in zip(table[0][1:], row[1:]) if agrees(columns, name)]
+        values = [number(value) for row in table[1:] if agrees(rows, row[0]) is not None
+                  for name, value in zip(table[0][1:], row[1:]) if agrees(columns, name) is not None]
         values = [v for v in values if v is not None]
         if not values:
             raise Wrong(f"nothing measured in rows {rows} and columns {columns} of {path}")
@@ -136,6 +147,26 @@ class Source:
             raise Wrong(f"({row}, {column}) of {path} is {field or 'empty'}")
         return number(field)
 
+    def ratios(self, rows, over, under, where=None):
+        path, table = self.layout(where)
+        pairs = [(number(row[table[0].index(over)]), number(row[table[0].index(under)])) for row in table[1:]
+                 if agrees(rows, row[0]) is not None]
+        return self.divided(pairs, path)
+
+    def across(self, over, under, columns, where=None):
+        path, table = self.layout(where)
+        below = {agrees(under, row[0]): row for row in table[1:] if agrees(under, row[0]) is not None}
+        pairs = [(number(row[k]), number(below[agrees(over, row[0])][k])) for row in table[1:]
+                 for k in range(1, len(row)) if agrees(columns, table[0][k]) is not None and agrees(over, row[0]) in below]
+        return self.divided(pairs, path)
+
+    @staticmethod
+    def divided(pairs, path):
+        values = [over / under for over, under in pairs if over is not None and under]
+        if not values:
+            raise Wrong(f"nothing measured to divide in {path}")
+        return values
+
     def tidies(self, where=None, stat="median", **wanted):
         path = self.elsewhere(where) + ".tidy.csv"
         if not (self.tables.root / path).is_file():  # tables of device checks have one form
@@ -145,7 +176,7 @@ class Source:
             if name not in header:
                 raise Wrong(f"no column '{name}' in {path}; it has {', '.join(header)}"[:400])
         values = [number(row[header.index(stat)]) for row in rows if len(row) == len(header)
-                  and all(agrees(value, row[header.index(name)]) for name, value in wanted.items())]
+                  and all(agrees(value, row[header.index(name)]) is not None for name, value in wanted.items())]
         values = [v for v in values if v is not None]
         if not values:
             raise Wrong(f"no measured row of {path} agrees with {wanted}")
@@ -166,16 +197,27 @@ class Source:
             raise Wrong(f"no published cell ({row}, {column}) in {path}")
         return values[0]
 
-    def count(self, file, verdict, artifacts, wanted):
+    def judged(self, file, stat, verdict, artifact, wanted):
+        """The column `stat` of verdicts.csv or claims.csv, of the rows that agree."""
         header, *rows = self.tables.rows(f"{self.folder}/{file}")
-        wanted = {"verdict": verdict, "artifact": artifacts, **wanted}
-        return sum(all(agrees(value, row[header.index(name)]) for name, value in wanted.items()) for row in rows)
+        wanted = {"artifact": artifact, **wanted}
+        rows = [row for row in rows if all(agrees(value, row[header.index(name)]) is not None for name, value in wanted.items())]
+        if not rows:
+            raise Wrong(f"no row of {self.folder}/{file} agrees with {wanted}")
+        return [row[header.index(stat)] for row in rows if agrees(verdict, row[header.index("verdict")]) is not None]
 
-    def verdicts(self, verdict="*", artifacts="*", **wanted):
-        return self.count("verdicts.csv", verdict, artifacts, wanted)
+    def verdicts(self, verdict="*", artifact="*", **wanted):
+        return len(self.judged("verdicts.csv", "verdict", verdict, artifact, wanted))
 
-    def claims(self, verdict="*", artifacts="*", **wanted):
-        return self.count("claims.csv", verdict, artifacts, wanted)
+    def claims(self, verdict="*", artifact="*", **wanted):
+        return len(self.judged("claims.csv", "verdict", verdict, artifact, wanted))
+
+    def beside(self, verdict="*", artifact="*", **wanted):
+        """Measured over published values of the cells that agree."""
+        values = [number(field) for field in self.judged("verdicts.csv", "ratio", verdict, artifact, wanted)]
+        if None in values or not values:
+            raise Wrong(f"{len(values)} verdicts agree with {artifact} {wanted}, {values.count(None)} without a ratio")
+        return values
 
     def founds(self, file, pattern):
         matches = re.findall(pattern, self.tables.text(f"{self.folder}/{file}"))
@@ -194,13 +236,15 @@ class Source:
 
 
 def digits(value, count):
-    """`value` rounded to `count` digits."""
-    return float(f"{value:.{count}g}")
+    """The text of `value` in `count` digits: 3.5, 93, 470, 0.0030."""
+    rounded = float(f"{value:.{count}g}")
+    before = math.floor(math.log10(abs(rounded))) + 1 if rounded else 1  # digits before the point, or minus the zeros after it
+    return f"{rounded:,.{max(0, count - before)}f}"
 
 
 PLAIN = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.mean, "median": statistics.median, "abs": abs,
          "round": round, "digits": digits}
-READING = ("cell", "cells", "tidy", "tidies", "paper", "verdicts", "claims", "found", "founds", "captured")
+READING = ("cell", "cells", "tidy", "tidies", "ratios", "across", "paper", "verdicts", "claims", "beside", "found", "founds", "captured")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.Pow: operator.pow, ast.USub: operator.neg}
 
@@ -296,9 +340,9 @@ class Page:
         hidden = (MARKDOWN if self.markdown else NOTE).sub(blank, self.searched)
         if self.markdown:
             hidden = re.sub(r"<!--.*?-->|\]\([^)]*\)", blank, hidden, flags=re.DOTALL)
-            starts = [m.end() for m in MARKDOWN.finditer(self.searched) if m.group("source")]
-            ends = [m.start() for m in HEADING.finditer(hidden)] + [len(hidden)]
-            regions = {(start, min(e for e in ends if e >= start)) for start in starts}
+            figures = [m.start() for m in MARKDOWN.finditer(self.searched) if m.group("figure")]
+            regions = [(m.start(), m.end()) for m in BLOCK.finditer(hidden) if any(m.start() <= f < m.end() for f in figures)]
+            regions += [m.span() for m in SECTION.finditer(hidden)]
         else:
             regions = [m.span() for m in re.finditer(r'^note = ".*"$', hidden, re.MULTILINE)]
         said = set()
@@ -333,6 +377,9 @@ def draw(root, folder, picture):
     with tempfile.TemporaryDirectory() as scratch:
         page = pathlib.Path(scratch) / folder
         shutil.copytree(root / "results" / "recorded" / folder, page)
+        run = json.loads((page / "run.json").read_text(encoding="utf-8"))
+        run["banner"] = []  # the history of a recorded run would fill the picture
+        (page / "run.json").write_text(json.dumps(run), encoding="utf-8")
         made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--out", page, "--quiet"],
                               capture_output=True, text=True, check=False)
         if made.returncode:
