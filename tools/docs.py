@@ -25,7 +25,8 @@ figure. A number with a decimal point, or before "times" or "%", must bear a ref
 references, and in a section "How fast" or "How well".
 
 usage: docs.py [--check] [--program build/retable] [--root DIR]
-With the program docs/configuration.md is written too; with Chromium docs/report.png is drawn where its tables changed.
+What `retable advise` knows is written too, with the program docs/configuration.md, and with Chromium docs/report.png where its tables
+changed.
 Exit: 0 all agree; 1 some do not (--check), or a reference leads nowhere.
 """
 
@@ -39,6 +40,7 @@ import operator
 import pathlib
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -408,16 +410,30 @@ def picture(root, name, text, tables, check):
     return text[:match.start("digest")] + digest(tables, match["folder"]) + text[match.end("digest"):], None
 
 
-def configuration(root, program, check):
-    """Writes or checks the page of all fields. @return what is wrong with it, or None."""
-    fields = subprocess.run([program, "list", "--fields"], capture_output=True, text=True, check=True).stdout
-    page = root / "docs" / "configuration.md"
-    if page.is_file() and page.read_text(encoding="utf-8") == CONFIGURATION + fields:
-        return None
-    if check:
-        return f"docs/configuration.md: it is not what the program knows; remedy: {REMEDY}"
-    page.write_text(CONFIGURATION + fields, encoding="utf-8")
-    return None
+def whole_files(root, program):
+    """(name, text, its source) of each file that is written as a whole."""
+    if program:
+        fields = subprocess.run([program, "list", "--fields"], capture_output=True, text=True, check=True).stdout
+        yield "docs/configuration.md", CONFIGURATION + fields, "what the program knows"
+    advise = root / "apps" / "advise"
+    if advise.is_dir():
+        sys.path.insert(0, str(advise))
+        import write_advice  # pylint: disable=import-outside-toplevel
+        source = "results/recorded/h200/shapley/beyond_estimators.tidy.csv"
+        yield "apps/advise/advice_table.inc", write_advice.table(root / source), source
+
+
+def write_whole(root, program, check):
+    """Writes or checks these files. @return what is wrong with them."""
+    wrong = []
+    for name, text, source in whole_files(root, program):
+        if (root / name).is_file() and (root / name).read_text(encoding="utf-8") == text:
+            continue
+        if check:
+            wrong.append(f"{name}: it differs from {source}; remedy: {REMEDY}")
+        else:
+            (root / name).write_text(text, encoding="utf-8")
+    return wrong
 
 
 def main(arguments=None):
@@ -427,8 +443,7 @@ def main(arguments=None):
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     options = parser.parse_args(arguments)
     tables, wrong, figures, changed = Tables(options.root), [], 0, 0
-    if options.program:
-        wrong += filter(None, [configuration(options.root, options.program, options.check)])
+    wrong += write_whole(options.root, options.program, options.check)
     for name in pages(options.root):
         old = (options.root / name).read_text(encoding="utf-8")
         page = Page(name, old, tables)
@@ -444,4 +459,5 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `docs.py --check | head`
     sys.exit(main())
