@@ -80,7 +80,9 @@ def number(text):
 
 
 def agrees(pattern, name):
-    """What the * of a pattern stand for in a name, or None where the name has no such form. `a; b` is either."""
+    """What the * of a pattern stand for in a name, or None where the name has no such form. `a; b` is either, `!a` what is not a."""
+    if str(pattern).startswith("!"):
+        return () if agrees(pattern[1:], name) is None else None
     for form in str(pattern).split("; "):
         match = re.fullmatch("(.*)".join(map(re.escape, form.split("*"))), name)
         if match:
