@@ -247,7 +247,12 @@ TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string&
     result.text = std::get<bool>(fact->second) ? "yes" : "no";
     return result;
   }
-  return Absent(cells);
+  TableCell none = Absent(cells);
+  if (std::any_of(cells.begin(), cells.end(), [](auto* cell) { return cell->ok(); })) {
+    none.reason = "the method does not report it";
+    none.not_run = none.broken = false;
+  }
+  return none;
 }
 
 // The median roofline fraction over the row's cells.
@@ -291,12 +296,14 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
 }
 
 // What the recorded table has where the summaries do not give the value.
-void TakeRecorded(const Artifact& artifact, const std::string& row, const std::string& column,
+// Not for what follows from other columns: these have taken theirs, and a quotient may have been of
+// others then; nor where no recorded cell is of the column (unplanned), whatever bore its name.
+void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
                   TableCell& cell) {
-  const auto found = artifact.recorded_table.find({row, column});
-  // Unplanned: no recorded cell is of the column, whatever bore its name.
-  if (found == artifact.recorded_table.end() || cell.has_value || cell.failed || cell.broken ||
-      cell.unplanned) {
+  const auto found = artifact.recorded_table.find({row, column.name});
+  const bool follows = !column.ratio_of.empty() || !column.least_of.empty();
+  if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
+      cell.broken || cell.unplanned) {
     return;
   }
   const RecordedValue& recorded = found->second;
@@ -417,7 +424,7 @@ Table BuildTable(const Artifact& artifact) {
       }
       TableCell& cell = table.cells[{row, column.name}];
       cell = CellOf(artifact, table, row, cells, column);
-      TakeRecorded(artifact, row, column.name, cell);
+      TakeRecorded(artifact, row, column, cell);
       cell.dataset = dataset;
     }
   }
@@ -437,7 +444,8 @@ std::string TableCsv(const Table& table) {
       if (cell->has_value) {
         csv.Field(cell->value);
       } else {
-        csv.Field(!cell->text.empty() ? cell->text : (cell->not_run ? "NOT-RUN" : ""));
+        const char* why = cell->broken ? "FAILED" : cell->not_run ? "NOT-RUN" : "";
+        csv.Field(!cell->text.empty() ? cell->text : why);
       }
     }
     csv.EndRow();

@@ -108,7 +108,7 @@ void ReadTable(Artifact& artifact) {
   for (const CsvRow& row : csv.rows) {
     for (std::size_t i = 1; i < row.fields.size(); ++i) {
       const std::string& text = row.fields[i];
-      if (text.empty() || text == "NOT-RUN") continue;
+      if (text.empty() || text == "NOT-RUN" || text == "FAILED") continue;
       RecordedValue& value = artifact.recorded_table[{row.fields[0], csv.header[i]}];
       const auto number = ParseNumber(text);
       if (number) value.value = value.ci_low = value.ci_high = *number;
