@@ -149,11 +149,14 @@ TEST_F(Recording, NewColumnsAreMadeOfTheTidyRows) {
   ratio.ratio_over = "min";
   // What was recorded under the name of a quotient was of another: it is not taken.
   today.table.columns[11].ratio_over = "not here";
+  // Nor is what was recorded under the name of a column that is of another contender today.
+  today.table.columns[1].where["label"] = "Z";
   recorded.profiles = {{"quick", {}, {"mean"}}};
   Redeclare(recorded, today);
   const Table table = BuildTable(recorded);
   EXPECT_DOUBLE_EQ(table.Find("B", "mean over min")->value, 2.25);
   EXPECT_FALSE(table.Find("B", "ratio")->has_value);
+  EXPECT_FALSE(table.Find("A", "median")->has_value);
   EXPECT_EQ(recorded.profiles[0].columns.back(), "mean over min");
 }
 
