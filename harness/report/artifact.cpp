@@ -136,6 +136,8 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
   a.recorded = IsRecorded(folder, a, j);
+  if (a.recorded) a.coverage_text = j.at("coverage").value("text", "");
+  if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
   return a;
 }
 
@@ -258,6 +260,19 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
   }
   meta["coverage"]["text"] = coverage;
   WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+}
+
+void UpdateDeclared(const Artifact& artifact) {
+  ordered_json meta = ordered_json::parse(ReadOrEmpty(artifact.Path("meta.json")));
+  meta["table"] = artifact.table;
+  meta["claims"] = artifact.claims;
+  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+  const std::string copy = artifact.Path("paper.csv");
+  if (!artifact.paper_file.empty()) {
+    WriteFileAtomically(copy, ReadOrEmpty(artifact.paper_file));
+  } else {
+    fs::remove(copy);
+  }
 }
 
 std::vector<Artifact> LoadArtifacts(const std::string& folder) {

@@ -31,9 +31,11 @@ const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
   return nullptr;
 }
 
-// The samples of one metric over some cells, and their means by data set.
+// The samples of one metric over some cells, and their means by data set. Of recorded cells there
+// are summaries only.
 struct Pool {
   std::vector<double> samples;
+  std::vector<Summary> summaries;
   std::vector<double> dataset_means;
   std::string unit;
 };
@@ -53,6 +55,12 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
   Pool pool;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
+    for (const RecordedMetric& metric : cell->recorded) {
+      if (metric.name != column.metric || !column.group.empty()) continue;
+      pool.unit = metric.unit;
+      pool.summaries.push_back(metric.summary);
+      if (metric.summary.n > 0) pool.dataset_means.push_back(metric.summary.mean);
+    }
     const Metric* metric = FindMetric(cell->record->outcome, column.metric);
     if (!metric) continue;
     pool.unit = metric->unit;
@@ -82,7 +90,76 @@ TableCell FromInterval(const Interval& interval, std::int64_t n) {
   return cell;
 }
 
+// The mean's interval where the samples are gone.
+TableCell NormalMean(const Summary& s) {
+  TableCell cell = Exact(s.mean, s.n);
+  if (s.n < 2 || std::isnan(s.std)) return cell;
+  const double half = 1.96 * s.std / std::sqrt(static_cast<double>(s.n));
+  cell.ci_low = std::max(s.min, s.mean - half);
+  cell.ci_high = std::min(s.max, s.mean + half);
+  return cell;
+}
+
+// One summary of several, without a median.
+Summary Pooled(const std::vector<Summary>& parts) {
+  if (parts.size() == 1) return parts.front();
+  Summary all{};
+  all.median = all.ci_low = all.ci_high = all.mean = all.std = all.min = all.max = std::nan("");
+  double sum = 0, squares = 0;
+  for (const Summary& part : parts) {
+    all.failures += part.failures;
+    if (part.n == 0) continue;
+    const auto n = static_cast<double>(part.n);
+    all.n += part.n;
+    sum += n * part.mean;
+    if (part.n > 1) squares += (n - 1) * part.std * part.std;
+    all.min = std::fmin(all.min, part.min);
+    all.max = std::fmax(all.max, part.max);
+  }
+  const auto n = static_cast<double>(all.n);
+  if (all.n > 0) all.mean = sum / n;
+  for (const Summary& part : parts) {
+    const double apart = part.mean - all.mean;
+    if (part.n > 0) squares += static_cast<double>(part.n) * apart * apart;
+  }
+  if (all.n > 1) all.std = std::sqrt(squares / (n - 1));
+  return all;
+}
+
+// A statistic of recorded cells; no value where it needs their samples.
+TableCell RecordedStatistic(const Pool& pool, const std::string& statistic) {
+  const Summary s = Pooled(pool.summaries);
+  TableCell cell;
+  if (statistic == "failures") {
+    cell = Exact(static_cast<double>(s.failures), s.n + s.failures);
+  } else if (statistic == "n") {
+    cell = Exact(static_cast<double>(s.n), s.n);
+  } else if (s.n == 0) {
+    cell.reason = "all samples failed";
+    cell.failed = true;
+  } else if (statistic == "mean") {
+    cell = NormalMean(s);
+  } else if (statistic == "mean_by_dataset") {
+    cell = NormalMean(Summarise(pool.dataset_means, kBootstrapSeed));
+  } else if (statistic == "median") {
+    cell = FromInterval({s.median, s.ci_low, s.ci_high, IntervalMethod::kNone}, s.n);
+    cell.reason = "a recording keeps no samples to take the median of";
+  } else if (statistic == "min") {
+    cell = Exact(s.min, s.n);
+  } else if (statistic == "max") {
+    cell = Exact(s.max, s.n);
+  } else if (statistic == "sum") {
+    cell = Exact(s.mean * static_cast<double>(s.n), s.n);
+  } else if (statistic == "std") {
+    cell = Exact(s.std, s.n);
+    if (s.n < 2) cell.reason = "one sample has no spread";
+  }
+  cell.unit = pool.unit;
+  return cell;
+}
+
 TableCell Statistic(const Pool& pool, const std::string& statistic) {
+  if (!pool.summaries.empty()) return RecordedStatistic(pool, statistic);
   std::vector<double> numbers;
   for (double s : pool.samples) {
     if (!std::isnan(s)) numbers.push_back(s);
@@ -94,6 +171,8 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
     cell = Exact(static_cast<double>(total - n), total);
   } else if (statistic == "n") {
     cell = Exact(static_cast<double>(n), n);
+  } else if (total == 0) {
+    cell.reason = "no sample of it was reported";
   } else if (numbers.empty()) {
     cell.reason = "all samples failed";
     cell.failed = true;
@@ -168,7 +247,12 @@ TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string&
     result.text = std::get<bool>(fact->second) ? "yes" : "no";
     return result;
   }
-  return Absent(cells);
+  TableCell none = Absent(cells);
+  if (std::any_of(cells.begin(), cells.end(), [](auto* cell) { return cell->ok(); })) {
+    none.reason = "the method does not report it";
+    none.not_run = none.broken = false;
+  }
+  return none;
 }
 
 // The median roofline fraction over the row's cells.
@@ -177,6 +261,9 @@ TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
   std::vector<double> fractions;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
+    for (const RecordedMetric& metric : cell->recorded) {
+      if (metric.share && metric.name == "time") fractions.push_back(*metric.share);
+    }
     const auto fraction = RooflineFractionOf(cell->record->outcome, cell->config.device, ceilings);
     if (fraction) fractions.push_back(fraction->value);
   }
@@ -206,6 +293,23 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   if (!any || wrong) return Absent(cells);
   if (column.statistic == "share") return RooflineCell(cells, ceilings);
   return Statistic(Gather(cells, column), column.statistic);
+}
+
+// What the recorded table has where the summaries do not give the value.
+// Not for what follows from other columns: these have taken theirs, and a quotient may have been of
+// others then.
+void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
+                  TableCell& cell) {
+  const auto found = artifact.recorded_table.find({row, column.name});
+  const bool follows = !column.ratio_of.empty() || !column.least_of.empty();
+  if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
+      cell.broken) {
+    return;
+  }
+  const RecordedValue& recorded = found->second;
+  cell = FromInterval({recorded.value, recorded.ci_low, recorded.ci_high, IntervalMethod::kNone},
+                      recorded.n);
+  cell.text = recorded.text;
 }
 
 // Conservative: the interval of a quotient from the ends of both.
@@ -320,6 +424,7 @@ Table BuildTable(const Artifact& artifact) {
       }
       TableCell& cell = table.cells[{row, column.name}];
       cell = CellOf(artifact, table, row, cells, column);
+      TakeRecorded(artifact, row, column, cell);
       cell.dataset = dataset;
     }
   }
@@ -339,7 +444,8 @@ std::string TableCsv(const Table& table) {
       if (cell->has_value) {
         csv.Field(cell->value);
       } else {
-        csv.Field(!cell->text.empty() ? cell->text : (cell->not_run ? "NOT-RUN" : ""));
+        const char* why = cell->broken ? "FAILED" : cell->not_run ? "NOT-RUN" : "";
+        csv.Field(!cell->text.empty() ? cell->text : why);
       }
     }
     csv.EndRow();
