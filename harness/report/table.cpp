@@ -301,7 +301,8 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
 void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
                   TableCell& cell) {
   const auto found = artifact.recorded_table.find({row, column.name});
-  const bool follows = !column.ratio_of.empty() || !column.least_of.empty();
+  const bool follows =
+      !column.ratio_of.empty() || !column.least_of.empty() || !column.interval_of.empty();
   if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
       cell.broken || cell.unplanned) {
     return;
@@ -355,10 +356,27 @@ TableCell Least(const Table& table, const std::string& row, const ColumnSpec& co
   return name;
 }
 
-// One value of a row: measured, a quotient of other columns, or the least of them.
+std::string TwoDigits(double value) {
+  const int places = value == 0 ? 0 : 1 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const double unit = std::pow(10, places);
+  return fmt::format("{:.{}f}", std::round(value * unit) / unit, std::max(0, places));
+}
+
+// A value with its interval in words; a single sample has none.
+TableCell InWords(const TableCell* of) {
+  if (of == nullptr || !of->has_value) return of == nullptr ? TableCell{} : *of;
+  TableCell cell;
+  cell.text = of->n < 2 ? TwoDigits(of->value) + " (one sample)"
+                        : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),
+                                      TwoDigits(of->ci_high));
+  return cell;
+}
+
+// One value of a row: measured, a quotient of other columns, the least of them, or one in words.
 TableCell CellOf(const Artifact& artifact, const Table& table, const std::string& row,
                  const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
   if (!column.least_of.empty()) return Least(table, row, column);
+  if (!column.interval_of.empty()) return InWords(table.Find(row, column.interval_of));
   if (column.ratio_of.empty()) return MakeCell(cells, column, artifact.ceilings);
   const std::string over = column.ratio_row.empty() || cells.empty()
                                ? row

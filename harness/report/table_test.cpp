@@ -115,6 +115,24 @@ TEST(BuildTable, ARatioOverAnotherRow) {
   EXPECT_FALSE(t.Find("B", "over A")->has_value);
 }
 
+TEST(BuildTable, AValueInTwoDigitsWithItsInterval) {
+  ColumnSpec words;
+  words.name = "in words";
+  words.interval_of = "mean";
+  Artifact example = Example({Column("mean", "mean"), words});
+  for (ArtifactCell& cell : example.cells) {
+    if (!cell.record) continue;
+    const bool b = cell.config.label == "B";
+    for (Metric& metric : cell.record->outcome.metrics) {
+      metric.samples = b ? std::vector<double>{114.49} : std::vector<double>{2.345, 2.345};
+    }
+  }
+  const Table t = BuildTable(example);
+  EXPECT_EQ(t.Find("A", "in words")->text, "2.3 (2.3 to 2.3)");
+  EXPECT_EQ(t.Find("B", "in words")->text, "110 (one sample)");
+  EXPECT_EQ(t.Find("G", "in words")->reason, "no CUDA device");
+}
+
 // What is not at hand neither wins nor hides the others.
 TEST(BuildTable, TheLeastOfSomeColumnsAndItsName) {
   ColumnSpec x = Column("theirs", "max"), y = Column("ours", "max"), least, name;
