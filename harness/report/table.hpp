@@ -26,6 +26,8 @@ struct TableCell {
   bool not_run = false;
   bool unplanned = false;  //!< no cell of the plan would fill it
   bool failed = false;     //!< measured, but every sample failed
+  bool broken = false;     //!< its method failed or answered wrongly; `reason` says how
+  std::string dataset;     //!< the data set of the row, if it has a single one
 };
 
 struct Table {

@@ -100,6 +100,42 @@ TEST(BuildTable, GroupsConditionsFactsAndRatios) {
   EXPECT_FALSE(t.Find("B", "ratio")->has_value);
 }
 
+TEST(BuildTable, ARatioOverAnotherRow) {
+  ColumnSpec ratio;
+  ratio.name = "over A";
+  ratio.ratio_of = ratio.ratio_over = "mean";
+  ratio.ratio_row = "A";
+  Artifact example = Example({Column("mean", "mean"), ratio});
+  example.cells.push_back(example.cells.front());
+  example.cells.back().config.label = "C";
+  for (Metric& metric : example.cells.back().record->outcome.metrics) metric.samples = {8};
+  const Table t = BuildTable(example);
+  EXPECT_DOUBLE_EQ(t.Find("C", "over A")->value, 2);
+  EXPECT_DOUBLE_EQ(t.Find("A", "over A")->value, 1);
+  EXPECT_FALSE(t.Find("B", "over A")->has_value);
+}
+
+// What is not at hand neither wins nor hides the others.
+TEST(BuildTable, TheLeastOfSomeColumnsAndItsName) {
+  ColumnSpec x = Column("theirs", "max"), y = Column("ours", "max"), least, name;
+  x.where["dataset"] = "x";
+  y.where["dataset"] = "y";
+  least.name = "fastest";
+  name.name = "fastest is";
+  least.least_of = name.least_of = {"theirs", "ours"};
+  name.called = {"the real one", "ours"};
+  Artifact example = Example({x, y, least, name});
+  Table t = BuildTable(example);
+  EXPECT_DOUBLE_EQ(t.Find("A", "fastest")->value, 3);
+  EXPECT_EQ(t.Find("A", "fastest is")->text, "the real one");
+  EXPECT_TRUE(t.Find("G", "fastest")->not_run);
+  EXPECT_EQ(t.Find("G", "fastest")->reason, "no CUDA device");
+  std::erase_if(example.cells, [](const ArtifactCell& cell) { return cell.config.dataset == "x"; });
+  t = BuildTable(example);
+  EXPECT_DOUBLE_EQ(t.Find("A", "fastest")->value, 8);
+  EXPECT_EQ(t.Find("A", "fastest is")->text, "ours");
+}
+
 TEST(BuildTable, PivotsAnAxisIntoColumns) {
   Artifact a = Example({Column("e", "median")});
   a.table.pivot = "{dataset}";

@@ -35,6 +35,16 @@ def summary(tally):
     return ", ".join(f"{n} {model.label_of(name)}" for name, n in tally)
 
 
+def cells_line(rows):
+    """'12 published cells: 11 match, 1 trend. 3 settings: 3 match.'"""
+    parts = []
+    if model.total(rows):
+        parts.append(f"{numbers.count(model.total(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}.")
+    if model.settings_words(rows):
+        parts.append(model.settings_words(rows) + ".")
+    return " ".join(parts)
+
+
 def verdict_lines(rows):
     lines = []
     for r in rows[:MAX_ROWS]:
@@ -65,7 +75,7 @@ def result_lines(artifact):
     rows = model.verdict_rows(artifact)
     if rows:
         shared = model.shared_reasons(rows)
-        return ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}." +
+        return ["", cells_line(rows) +
                 (f" All measured {escape('; '.join(shared))}." if shared else ""), ""] + verdict_lines(rows)
     if len(artifact.table) < 2:
         return []
@@ -148,13 +158,16 @@ def scoreboard_lines(artifacts):
     if not every:
         return lines + ["No published cell was compared: verdicts.csv has no row."]
     names = [name for name, _ in model.tally(every, VERDICTS)]
+    apart = bool(model.settings_words(every))
     body = []
     for artifact, rows in views:
         if rows:
             counts = dict(model.tally(rows, VERDICTS))
-            body.append([artifact.name, len(rows)] + [counts.get(name, "") for name in names])
-    lines += [f"{numbers.count(len(every), 'published cell')}: {summary(model.tally(every, VERDICTS))}.", ""]
-    return lines + table(["Artifact", "Cells"] + names, body, range(1, len(names) + 2))
+            body.append([artifact.name, model.total(rows)] + [counts.get(name, "") for name in names])
+            if apart:
+                body[-1].append(len(rows) - model.total(rows) or "")
+    lines += [cells_line(every), ""]
+    return lines + table(["Artifact", "Cells"] + names + ["Settings"] * apart, body, range(1, len(names) + 2 + apart))
 
 
 def build(report, notes):

@@ -41,6 +41,8 @@ def shown(text, digits=4):
 
 def published(text):
     """A printed value: as works print it, in decimals down to 0.000001."""
+    if str(text or "")[:2] in ("<=", ">="):
+        return {"<=": "≤ ", ">=": "≥ "}[text[:2]] + published(text[2:])
     value = number(text)
     if value is not None and 1e-6 <= abs(value) < 1e-4:
         return f"{value:.7f}".rstrip("0").replace("-", MINUS)
