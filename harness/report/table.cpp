@@ -292,7 +292,12 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
                                  [](auto* c) { return c->status() == "wrong_result"; });
   if (!any || wrong) return Absent(cells);
   if (column.statistic == "share") return RooflineCell(cells, ceilings);
-  return Statistic(Gather(cells, column), column.statistic);
+  TableCell cell = Statistic(Gather(cells, column), column.statistic);
+  const auto broken = std::count_if(cells.begin(), cells.end(), IsBroken);
+  if (cell.has_value && broken > 0) {
+    cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
+  }
+  return cell;
 }
 
 // What the recorded table has where the summaries do not give the value.
