@@ -588,6 +588,74 @@ TEST_F(Program, ClaimsAndVerdictsAreJudgedAndStrictHasItsExitCode) {
   EXPECT_EQ(Run("check --out out --strict").code, 4);
 }
 
+// What a reproduction must not hide, planted one by one.
+class Planted : public Program {
+ protected:
+  // Contenders "simulated" with k = 1 and 2 and the published cells; the result of `check
+  // --strict`.
+  Result Strict(const std::string& cells, const std::string& environment = "") {
+    Write(
+        std::string(kHead) +
+        "[[algorithm]]\nname = \"simulated\"\nlabel = \"k {k}\"\nk = [1, 2]\n[table]\nrows = "
+        "\"{dataset}\"\ncolumns = [{ name = \"one\", metric = \"time\", where = { label = \"k 1\" "
+        "} }, { name = \"two\", metric = \"time\", where = { label = \"k 2\" } }, { name = "
+        "\"two over one\", ratio = [\"two\", \"one\"] }]\n");
+    std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+        << "row,column,value,unit,kind,tolerance,page,table,note\n" + cells;
+    if (!environment.empty()) setenv("RETABLE_SELFTEST_WRONG", environment.c_str(), 1);
+    run_ = RunProbe("--force").code;
+    unsetenv("RETABLE_SELFTEST_WRONG");
+    verdicts_ = Slurp(root_ / "out/verdicts.csv");
+    return Run("check --out out --strict");
+  }
+
+  int run_ = -1;
+  std::string verdicts_;
+};
+
+TEST_F(Planted, NothingPasses) {
+  const Result strict = Strict("here,one,0.5,s,time,,3,T,\n");
+  EXPECT_EQ(run_, 0);
+  EXPECT_EQ(strict.code, 0) << strict.text;
+  ExpectContains(verdicts_, "DIFFERENT-HW,an absolute time of another machine");
+}
+
+TEST_F(Planted, AWrongAnswerInATimedRowIsFailedAndNoOtherHardware) {
+  const Result strict = Strict(
+      "here,one,0.5,s,time,,3,T,\nhere,two,0.5,s,time,,3,T,\nhere,two over one,1,x,ratio,,3,T,\n",
+      "2");
+  EXPECT_EQ(run_, 3);
+  EXPECT_EQ(strict.code, 4);
+  ExpectContains(strict.text, "FAILED            2");
+  ExpectContains(strict.text, "DIFFERENT-HW      1");
+  ExpectContains(
+      strict.text,
+      "failed: selftest/probe [here, two]: wrong_result: difference = 1 against nothing");
+  ExpectContains(strict.text, "failed: selftest/probe [here, two over one]: wrong_result");
+  ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "FAILED,FAILED");
+}
+
+TEST_F(Planted, TenTimesOffInTheRightOrderIsNoPass) {
+  Write(std::string(kHead) + "[[algorithm]]\nname = \"good\"\nlabel = \"k {k}\"\nk = [1, 2]\n" +
+        kTable);
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance,page,table,note\n"
+         "k 1,product,10,1,accuracy,0.1,3,T,\nk 2,product,20,1,accuracy,0.1,3,T,\n";
+  ASSERT_EQ(RunProbe().code, 0);
+  const Result strict = Run("check --out out --strict");
+  EXPECT_EQ(strict.code, 4);
+  ExpectContains(strict.text, "ORDER-ONLY        2");
+  ExpectContains(strict.text, "TREND             0");
+  ExpectContains(strict.text, "MATCH             0");
+}
+
+TEST_F(Planted, ABrokenBoundIsAMismatch) {
+  EXPECT_EQ(Strict("here,two over one,<=1.5,x,bound,,3,T,\n").code, 0);
+  const Result strict = Strict("here,two over one,<=0.5,x,bound,,3,T,\n");
+  EXPECT_EQ(strict.code, 4);
+  ExpectContains(verdicts_, "MISMATCH,at most 0.5 was published");
+}
+
 TEST_F(Program, ExplainShowsOneCell) {
   Write(kGood);
   ASSERT_EQ(RunProbe().code, 0);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "algorithms/shuffle/shuffler.hpp"
+#include "base/parallel.hpp"
 #include "baselines/shuffle/island_bits.hpp"
 
 namespace retable::shuffle {
@@ -55,6 +56,20 @@ TEST(Baselines, SmallOrdersAreUniform) {
     }
     EXPECT_LT(chi2, 62) << method.name;  // p = 2e-5
   }
+}
+
+// Several blocks, parts of the first pass, halves within them: one order on any number of threads.
+TEST(RaoSandelius, OneOrderOnAnyNumberOfThreads) {
+  const auto shuffler =
+      Registry<Shuffler>::Instance().Make("RS", Device::kCpu, {{"bucket", std::int64_t{1000}}});
+  constexpr std::uint64_t kItems = (std::uint64_t{1} << 19) + 3;
+  const auto order = shuffler->permutation(kItems, 7);
+  for (const int threads : {1, 2, 3}) {
+    WithThreads(threads, [&] { EXPECT_EQ(shuffler->permutation(kItems, 7), order) << threads; });
+  }
+  EXPECT_THROW(
+      Registry<Shuffler>::Instance().Make("RS", Device::kCpu, {{"bucket", std::int64_t{0}}}),
+      std::invalid_argument);
 }
 
 TEST(Baselines, IslandBitsFollowTheFormula) {

@@ -52,7 +52,7 @@ TEST(ShuffleExperiments, EveryProfilePlans) {
 }
 
 TEST(ShuffleExperiments, RowsAndColumnsAreThePapers) {
-  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shuffle", "paper"), 6);
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shuffle", "paper"), 3);
 }
 
 // What was measured for a table is not measured again for its figures.

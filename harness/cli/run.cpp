@@ -198,7 +198,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   record.seconds = summary.seconds;
   record.counts = summary.counts;
   WriteRun(a.selection.out, record);
-  if (options.shards == 1) WriteResults(a.selection.out);
+  if (options.shards == 1) WriteResults(a.selection.out, context.root);
 
   out << fmt::format(
       "{} measured, {} stored before, {}{}; {}\n", summary.measured, summary.reused,

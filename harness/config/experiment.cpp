@@ -18,6 +18,14 @@ std::string Text(const TomlTree& table, const std::string& key, const std::strin
   return node ? std::get<std::string>(node->data) : fallback;
 }
 
+std::vector<std::string> Texts(const TomlTree& table, const std::string& key) {
+  std::vector<std::string> texts;
+  if (const TomlTree* node = table.find(key)) {
+    for (const TomlTree& item : node->array()) texts.push_back(std::get<std::string>(item.data));
+  }
+  return texts;
+}
+
 double Real(const TomlTree& table, const std::string& key, double fallback) {
   const TomlTree* node = table.find(key);
   if (!node) return fallback;
@@ -144,10 +152,19 @@ TableSpec ReadTable(const TomlTree& node) {
         column.ratio_of = std::get<std::string>(ratio->array()[0].data);
         column.ratio_over = std::get<std::string>(ratio->array()[1].data);
       }
-      const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty();
+      column.ratio_row = Text(item, "ratio_row");
+      column.least_of = Texts(item, "least");
+      column.called = Texts(item, "called");
+      column.interval_of = Text(item, "interval");
+      if (!column.called.empty() && column.called.size() != column.least_of.size()) {
+        throw ConfigError(item.where, "column \"" + column.name +
+                                          "\": called names each column of least, in its order");
+      }
+      const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty() +
+                          !column.least_of.empty() + !column.interval_of.empty();
       if (sources != 1) {
-        throw ConfigError(item.where,
-                          "column \"" + column.name + "\" needs one of metric, fact, ratio");
+        throw ConfigError(item.where, "column \"" + column.name +
+                                          "\" needs one of metric, fact, ratio, least, interval");
       }
       table.columns.push_back(std::move(column));
     }

@@ -26,6 +26,11 @@ void Fields(Io& io, ColumnSpec& c) {
   io("where", c.where);
   io("ratio_of", c.ratio_of);
   io("ratio_over", c.ratio_over);
+  // Older files have none of these.
+  if (io.Has("ratio_row", !c.ratio_row.empty())) io("ratio_row", c.ratio_row);
+  if (io.Has("least_of", !c.least_of.empty())) io("least_of", c.least_of);
+  if (io.Has("called", !c.called.empty())) io("called", c.called);
+  if (io.Has("interval_of", !c.interval_of.empty())) io("interval_of", c.interval_of);
 }
 
 template <class Io>
@@ -132,6 +137,8 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
   a.recorded = IsRecorded(folder, a, j);
+  if (a.recorded) a.coverage_text = j.at("coverage").value("text", "");
+  if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
   return a;
 }
 
@@ -254,6 +261,19 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
   }
   meta["coverage"]["text"] = coverage;
   WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+}
+
+void UpdateDeclared(const Artifact& artifact) {
+  ordered_json meta = ordered_json::parse(ReadOrEmpty(artifact.Path("meta.json")));
+  meta["table"] = artifact.table;
+  meta["claims"] = artifact.claims;
+  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+  const std::string copy = artifact.Path("paper.csv");
+  if (!artifact.paper_file.empty()) {
+    WriteFileAtomically(copy, ReadOrEmpty(artifact.paper_file));
+  } else {
+    fs::remove(copy);
+  }
 }
 
 std::vector<Artifact> LoadArtifacts(const std::string& folder) {

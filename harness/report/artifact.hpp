@@ -6,6 +6,7 @@
 //! tables, verdicts, claims and figures can be rebuilt from the folder alone: on another machine,
 //! after the TOML has changed, without the data.
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,8 +15,25 @@
 #include "harness/plan/plan.hpp"
 #include "harness/roofline/ceilings.hpp"
 #include "harness/run/store.hpp"
+#include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
+
+//! What a recording keeps of a metric of a cell whose samples are gone.
+struct RecordedMetric {
+  std::string name, unit;
+  Summary summary;
+  std::optional<double> share;  //!< the share of the ceiling that binds it
+};
+
+//! A value of a table as it was recorded, a number or a text.
+struct RecordedValue {
+  double value = std::numeric_limits<double>::quiet_NaN();
+  double ci_low = std::numeric_limits<double>::quiet_NaN();
+  double ci_high = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t n = 0;
+  std::string text;
+};
 
 //! A cell of an artifact: what was planned, and its record when it was measured.
 struct ArtifactCell {
@@ -23,7 +41,8 @@ struct ArtifactCell {
   std::string key;
   std::string not_run;  //!< reason known at plan time, or empty
   std::optional<CellRecord> record;
-  std::string problem;  //!< why its file is damaged, or empty
+  std::string problem;                   //!< why its file is damaged, or empty
+  std::vector<RecordedMetric> recorded;  //!< instead of samples, in a recorded artifact
 
   //! The record's status, "not_run" or "missing".
   std::string status() const;
@@ -46,8 +65,13 @@ struct Artifact {
   std::vector<ProfileNames> profiles;  //!< empty in folders of older programs
   std::vector<Ceiling> ceilings;       //!< the run's machine; empty when not measured
   std::string folder;                  //!< the results folder
-  //! Its cells were measured and are not in the folder: it is judged by what was recorded.
+  std::string coverage_text;           //!< as it was recorded; else CoverageText tells it
+  std::string paper_file;              //!< published cells; empty when there are none
+  //! Its cells were measured and are not in the folder: it is judged by what was recorded
+  //! (harness/report/recording/recording.hpp).
   bool recorded = false;
+  //! The recorded table by (row, column).
+  std::map<std::pair<std::string, std::string>, RecordedValue> recorded_table;
 
   //! Path of a file of this artifact: Path("tidy.csv").
   std::string Path(const std::string& suffix) const;
@@ -63,6 +87,10 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
 
 //! Adds what is only known after measuring: statuses, metrics, coverage.
 void UpdateMeta(const Artifact& artifact, const std::string& coverage);
+
+//! Writes what a recorded artifact is declared as by now, its layout, claims and published cells,
+//! over what it was recorded with.
+void UpdateDeclared(const Artifact& artifact);
 
 //! All artifacts of a results folder, with their records. @throws StoreError when there is none.
 std::vector<Artifact> LoadArtifacts(const std::string& folder);

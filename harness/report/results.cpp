@@ -13,6 +13,7 @@
 #include "harness/report/csv.hpp"
 #include "harness/report/missing_cell.hpp"
 #include "harness/report/paper_cells.hpp"
+#include "harness/report/recording/recording.hpp"
 #include "harness/report/table.hpp"
 #include "harness/report/verdict.hpp"
 
@@ -80,8 +81,10 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
     measured.reason = missing.WhyCell(row, column);
     return measured;
   }
-  measured.run = cell->has_value || !cell->not_run;
+  measured.run = cell->has_value || cell->failed;
+  measured.failed = cell->broken;
   measured.reason = cell->reason;
+  measured.group = cell->dataset;
   if (!cell->has_value) return measured;
   measured.value = cell->value;
   measured.ci_low = cell->ci_low;
@@ -111,13 +114,15 @@ void JudgeVerdicts(const Artifact& artifact, const Table& table,
   });
   for (const Verdict& v : verdicts) {
     const bool partial = v.measured.run && artifact.coverage_total > 0;
-    judgement.verdicts.push_back(
-        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)),
-         v.cell.value ? FormatNumber(*v.cell.value) : "", FormatNumber(v.measured.value),
-         v.cell.unit, FormatNumber(v.ratio), std::string(Name(v.kind)),
-         partial ? v.reason + "; on " + coverage : v.reason, FormatNumber(v.measured.ci_low),
-         FormatNumber(v.measured.ci_high), std::to_string(v.measured.n), v.cell.page,
-         v.cell.table});
+    const std::string without = std::isnan(v.measured.value) ? "" : v.measured.reason;
+    judgement.verdicts.push_back({artifact.id, v.cell.row, v.cell.column,
+                                  std::string(Name(v.cell.kind)), v.cell.Text(),
+                                  FormatNumber(v.measured.value), v.cell.unit,
+                                  FormatNumber(v.ratio), std::string(Name(v.kind)),
+                                  (without.empty() ? v.reason : v.reason + "; " + without) +
+                                      (partial ? "; on " + coverage : ""),
+                                  FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
+                                  std::to_string(v.measured.n), v.cell.page, v.cell.table});
   }
 }
 
@@ -130,46 +135,6 @@ void JudgeClaims(const Artifact& artifact, const View& view, Judgement& judgemen
   }
 }
 
-// The rows that a file of the folder has of an artifact; older files lack some columns.
-std::vector<Row> RecordedRows(const Artifact& artifact, const char* file, const Row& columns) {
-  const std::string path = artifact.folder + "/" + file;
-  std::vector<Row> rows;
-  if (!fs::exists(path)) return rows;
-  const CsvTable csv = ReadCsv(path);
-  const std::size_t id = csv.Column("artifact");
-  for (const CsvRow& recorded : csv.rows) {
-    if (recorded.fields[id] != artifact.id) continue;
-    Row& row = rows.emplace_back();
-    for (const std::string& column : columns) {
-      row.push_back(csv.Has(column) ? recorded.fields[csv.Column(column)] : "");
-    }
-  }
-  return rows;
-}
-
-// What was recorded of an artifact whose cells are not here. @throws StoreError where the file of
-// it has gone as well
-Judgement Recorded(const Artifact& artifact, Scoreboard& board) {
-  ++board.recorded;
-  Judgement judgement{RecordedRows(artifact, "verdicts.csv", kVerdictColumns),
-                      RecordedRows(artifact, "claims.csv", kClaimColumns)};
-  const bool published = fs::exists(artifact.Path("paper.csv"));
-  for (const auto& [missing, file] :
-       {std::pair(published && judgement.verdicts.empty(), "verdicts.csv"),
-        std::pair(!artifact.claims.empty() && judgement.claims.empty(), "claims.csv")}) {
-    if (!missing) continue;
-    if (fs::exists(artifact.folder + "/" + file)) {
-      board.not_judged.push_back(fmt::format("{}: {} has no row of it", artifact.id, file));
-      continue;
-    }
-    throw StoreError(fmt::format(
-        "{}: neither the cells of {} are here nor {}: it cannot be judged; copy the folder again, "
-        "or measure it in another: build/retable run {} --profile {}",
-        artifact.folder, artifact.id, file, artifact.id, artifact.profile));
-  }
-  return judgement;
-}
-
 std::string FirstFigures(const std::string& figures) {
   std::size_t end = 0;
   for (int i = 0; i < kFiguresOnTerminal && end != std::string::npos; ++i) {
@@ -178,19 +143,32 @@ std::string FirstFigures(const std::string& figures) {
   return end == std::string::npos ? figures : figures.substr(0, end) + "; ...";
 }
 
+// A note without the references of its figures: 93{cell('large', 'factor')} times -> 93 times. They
+// are for tools/docs.py, which fills the figures in, and for the report, which shows them apart.
+std::string WithoutReferences(const std::string& note) {
+  std::string text;
+  bool inside = false;
+  for (const char c : note) {
+    inside = inside || (c == '{' && !text.empty() && text.back() >= '0' && text.back() <= '9');
+    if (!inside) text += c;
+    if (c == '}') inside = false;
+  }
+  return text;
+}
+
 void Count(const Judgement& judgement, Scoreboard& board) {
   for (const Row& row : judgement.verdicts) {
-    ++board.verdicts[row[8]];
-    if (row[8] != "MISMATCH") continue;
-    board.mismatches.push_back(fmt::format("{} [{}, {}]: paper {}, measured {} ({})", row[0],
-                                           row[1], row[2], row[4], row[5], row[9]));
+    ++(row[3] == "setting" ? board.settings : board.verdicts)[row[8]];
+    if (row[8] != "FAILED") continue;
+    board.failed.push_back(fmt::format("{} [{}, {}]: {}", row[0], row[1], row[2], row[9]));
   }
   for (const Row& row : judgement.claims) {
     ++board.claims[row[4]];
     if (row[4] != "FAILS") continue;
-    board.failed_claims.push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2],
-                                              FirstFigures(row[5]),
-                                              row[8].empty() ? "" : " Known: " + row[8]));
+    const bool noted = !row[8].empty();
+    (noted ? board.noted_claims : board.unnoted_claims)
+        .push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2], FirstFigures(row[5]),
+                               noted ? " Known: " + WithoutReferences(row[8]) : ""));
   }
 }
 
@@ -206,21 +184,19 @@ void WriteOrRemove(const std::string& path, const std::string& content) {
 
 void WriteTables(const Artifact& artifact, const Table& table, const std::string& coverage) {
   WriteFileAtomically(artifact.Path("csv"), TableCsv(table));
+  if (artifact.recorded) return UpdateDeclared(artifact);
   WriteFileAtomically(artifact.Path("tidy.csv"), TidyCsv(artifact));
   WriteOrRemove(artifact.Path("samples.csv"), SamplesCsv(artifact, kMostSamples));
   WriteOrRemove(artifact.Path("curves.csv"), CurvesCsv(artifact));
   UpdateMeta(artifact, coverage);
 }
 
-Judgement JudgeArtifact(const Artifact& artifact, bool write, Scoreboard& board) {
-  if (artifact.recorded) return Recorded(artifact, board);
+Judgement JudgeArtifact(const Artifact& artifact, bool write) {
   const Table table = BuildTable(artifact);
-  const std::string coverage = CoverageText(artifact);
+  const std::string coverage = artifact.recorded ? artifact.coverage_text : CoverageText(artifact);
   if (write) WriteTables(artifact, table, coverage);
   std::vector<PublishedCell> published;
-  if (fs::exists(artifact.Path("paper.csv"))) {
-    published = ReadPaperCells(artifact.Path("paper.csv"));
-  }
+  if (!artifact.paper_file.empty()) published = ReadPaperCells(artifact.paper_file);
   const MissingCells missing(artifact, table, published);
   Judgement judgement;
   JudgeVerdicts(artifact, table, published, missing, coverage, judgement);
@@ -236,11 +212,41 @@ void WriteCsv(const std::string& path, const Row& header, const std::vector<Row>
   WriteFileAtomically(path, text.str());
 }
 
-Scoreboard JudgeFolder(const std::string& folder, bool write) {
+// The experiments of a source folder as a profile has them, read when first asked for.
+class Declared {
+ public:
+  explicit Declared(const std::string& root) : root_(root) {}
+
+  std::optional<Experiment> Find(const std::string& id, const std::string& profile) {
+    if (!read_ && fs::is_directory(root_ + "/experiments")) all_ = LoadExperiments(root_, {});
+    read_ = true;
+    for (const Experiment& experiment : all_) {
+      if (experiment.id != id) continue;
+      Overrides overrides;
+      overrides.profile = profile;
+      return WithOverrides(experiment, overrides);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::string root_;
+  bool read_ = false;
+  std::vector<Experiment> all_;
+};
+
+Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool write) {
   Scoreboard board;
   Judgement all;
-  for (const Artifact& artifact : LoadArtifacts(folder)) {
-    Judgement one = JudgeArtifact(artifact, write, board);
+  Declared declared(root);
+  for (Artifact& artifact : LoadArtifacts(folder)) {
+    if (artifact.recorded) {
+      ++board.recorded;
+      ReadRecording(artifact);
+      const auto today = declared.Find(artifact.id, artifact.profile);
+      if (today) Redeclare(artifact, *today);
+    }
+    Judgement one = JudgeArtifact(artifact, write);
     Count(one, board);
     std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));
     std::move(one.claims.begin(), one.claims.end(), std::back_inserter(all.claims));
@@ -254,12 +260,19 @@ Scoreboard JudgeFolder(const std::string& folder, bool write) {
 
 }  // namespace
 
-Scoreboard JudgeResults(const std::string& folder) {
-  return JudgeFolder(folder, false);
+bool Scoreboard::FailsStrictly() const {
+  for (const char* name : {"MISMATCH", "ORDER-ONLY", "FAILED"}) {
+    if (verdicts.contains(name) || settings.contains(name)) return true;
+  }
+  return !noted_claims.empty() || !unnoted_claims.empty();
 }
 
-Scoreboard WriteResults(const std::string& folder) {
-  return JudgeFolder(folder, true);
+Scoreboard JudgeResults(const std::string& folder, const std::string& root) {
+  return JudgeFolder(folder, root, false);
+}
+
+Scoreboard WriteResults(const std::string& folder, const std::string& root) {
+  return JudgeFolder(folder, root, true);
 }
 
 void WriteRun(const std::string& folder, const RunRecord& r) {
@@ -271,22 +284,32 @@ void WriteRun(const std::string& folder, const RunRecord& r) {
 }
 
 std::string ScoreboardText(const Scoreboard& board) {
+  constexpr const char* kVerdicts[] = {"MATCH",  "TREND",        "ORDER-ONLY", "MISMATCH",
+                                       "FAILED", "DIFFERENT-HW", "NOT-RUN",    "NO-DATA"};
   std::string text = "\nverdicts on the published cells\n";
-  for (const char* name : {"MATCH", "TREND", "MISMATCH", "DIFFERENT-HW", "NOT-RUN", "NO-DATA"}) {
+  for (const char* name : kVerdicts) {
     const auto found = board.verdicts.find(name);
     text += fmt::format("  {:<13}{:>6}\n", name, found == board.verdicts.end() ? 0 : found->second);
+  }
+  if (!board.settings.empty())
+    text += "verdicts on settings (facts of the data, hyperparameters)\n";
+  for (const char* name : kVerdicts) {
+    const auto found = board.settings.find(name);
+    if (found != board.settings.end()) text += fmt::format("  {:<13}{:>6}\n", name, found->second);
   }
   text += "claims\n";
   for (const char* name : {"HOLDS", "FAILS", "NO-DATA"}) {
     const auto found = board.claims.find(name);
     text += fmt::format("  {:<13}{:>6}\n", name, found == board.claims.end() ? 0 : found->second);
   }
-  for (const auto& line : board.failed_claims) text += "  fails: " + line + "\n";
+  for (const auto& line : board.failed) text += "  failed: " + line + "\n";
+  for (const auto& line : board.noted_claims) text += "  fails: " + line + "\n";
+  for (const auto& line : board.unnoted_claims) text += "  fails without a note: " + line + "\n";
   if (board.recorded > 0) {
-    text += fmt::format("of {} artifact{} the cells are not in the folder: judged as recorded\n",
-                        board.recorded, board.recorded == 1 ? "" : "s");
+    text += fmt::format(
+        "of {} artifact{} the cells are not in the folder: judged from the recorded tables\n",
+        board.recorded, board.recorded == 1 ? "" : "s");
   }
-  for (const auto& line : board.not_judged) text += "  not judged: " + line + "\n";
   return text;
 }
 

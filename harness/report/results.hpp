@@ -3,7 +3,8 @@
 //! What a results folder shows: tables, tidy CSVs, verdicts, claims and the run's record.
 //!
 //! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/)
-//! is judged by its recorded rows of verdicts.csv and claims.csv, and none of its files is written.
+//! is judged by its recorded tables (harness/report/recording/recording.hpp), with the layout, the
+//! claims and the published cells that its experiment has today; its tidy CSV is never written.
 
 #include <map>
 #include <string>
@@ -23,19 +24,26 @@ struct RunRecord {
 
 //! How many of each verdict and claim there are.
 struct Scoreboard {
-  std::map<std::string, int> verdicts;     //!< "MATCH" -> 12
-  std::map<std::string, int> claims;       //!< "HOLDS" -> 9
-  std::vector<std::string> failed_claims;  //!< "quantiles/table2 naive-degrades: text (figures)"
-  std::vector<std::string> mismatches;     //!< "quantiles/table2 [row, column]: paper, measured"
-  int recorded = 0;                        //!< artifacts judged by what was recorded
-  std::vector<std::string> not_judged;     //!< those of them of which there is no row: id and file
+  std::map<std::string, int> verdicts;  //!< "MATCH" -> 12, of all kinds but settings
+  std::map<std::string, int> settings;  //!< the same of settings
+  std::map<std::string, int> claims;    //!< "HOLDS" -> 9
+  //! "quantiles/table2 naive-degrades: text (figures)", with a note or without.
+  std::vector<std::string> noted_claims, unnoted_claims;
+  std::vector<std::string> failed;  //!< "quantiles/table2 [row, column]: reason"
+  int recorded = 0;                 //!< artifacts judged by what was recorded
+
+  //! Something was not reproduced: MISMATCH, ORDER-ONLY, FAILED, or a claim that fails.
+  bool FailsStrictly() const;
 };
 
-//! Verdicts and claims, now; writes nothing. @throws StoreError, ConfigError, CsvError
-Scoreboard JudgeResults(const std::string& folder);
+//! Verdicts and claims, now; writes nothing.
+//! @param root whose experiments/ say what recorded artifacts are by now; empty: as recorded
+//! @throws StoreError, ConfigError, CsvError
+Scoreboard JudgeResults(const std::string& folder, const std::string& root);
 
-//! The same, and rebuilds every file derived from the cells. @throws the same
-Scoreboard WriteResults(const std::string& folder);
+//! The same, and rebuilds every file derived from the cells; of a recorded artifact its layout, its
+//! copy of the published cells and their declaration. @throws the same
+Scoreboard WriteResults(const std::string& folder, const std::string& root);
 
 //! Writes run.json.
 void WriteRun(const std::string& folder, const RunRecord& record);

@@ -31,9 +31,11 @@ const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
   return nullptr;
 }
 
-// The samples of one metric over some cells, and their means by data set.
+// The samples of one metric over some cells, and their means by data set. Of recorded cells there
+// are summaries only.
 struct Pool {
   std::vector<double> samples;
+  std::vector<Summary> summaries;
   std::vector<double> dataset_means;
   std::string unit;
 };
@@ -53,6 +55,12 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
   Pool pool;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
+    for (const RecordedMetric& metric : cell->recorded) {
+      if (metric.name != column.metric || !column.group.empty()) continue;
+      pool.unit = metric.unit;
+      pool.summaries.push_back(metric.summary);
+      if (metric.summary.n > 0) pool.dataset_means.push_back(metric.summary.mean);
+    }
     const Metric* metric = FindMetric(cell->record->outcome, column.metric);
     if (!metric) continue;
     pool.unit = metric->unit;
@@ -82,7 +90,76 @@ TableCell FromInterval(const Interval& interval, std::int64_t n) {
   return cell;
 }
 
+// The mean's interval where the samples are gone.
+TableCell NormalMean(const Summary& s) {
+  TableCell cell = Exact(s.mean, s.n);
+  if (s.n < 2 || std::isnan(s.std)) return cell;
+  const double half = 1.96 * s.std / std::sqrt(static_cast<double>(s.n));
+  cell.ci_low = std::max(s.min, s.mean - half);
+  cell.ci_high = std::min(s.max, s.mean + half);
+  return cell;
+}
+
+// One summary of several, without a median.
+Summary Pooled(const std::vector<Summary>& parts) {
+  if (parts.size() == 1) return parts.front();
+  Summary all{};
+  all.median = all.ci_low = all.ci_high = all.mean = all.std = all.min = all.max = std::nan("");
+  double sum = 0, squares = 0;
+  for (const Summary& part : parts) {
+    all.failures += part.failures;
+    if (part.n == 0) continue;
+    const auto n = static_cast<double>(part.n);
+    all.n += part.n;
+    sum += n * part.mean;
+    if (part.n > 1) squares += (n - 1) * part.std * part.std;
+    all.min = std::fmin(all.min, part.min);
+    all.max = std::fmax(all.max, part.max);
+  }
+  const auto n = static_cast<double>(all.n);
+  if (all.n > 0) all.mean = sum / n;
+  for (const Summary& part : parts) {
+    const double apart = part.mean - all.mean;
+    if (part.n > 0) squares += static_cast<double>(part.n) * apart * apart;
+  }
+  if (all.n > 1) all.std = std::sqrt(squares / (n - 1));
+  return all;
+}
+
+// A statistic of recorded cells; no value where it needs their samples.
+TableCell RecordedStatistic(const Pool& pool, const std::string& statistic) {
+  const Summary s = Pooled(pool.summaries);
+  TableCell cell;
+  if (statistic == "failures") {
+    cell = Exact(static_cast<double>(s.failures), s.n + s.failures);
+  } else if (statistic == "n") {
+    cell = Exact(static_cast<double>(s.n), s.n);
+  } else if (s.n == 0) {
+    cell.reason = "all samples failed";
+    cell.failed = true;
+  } else if (statistic == "mean") {
+    cell = NormalMean(s);
+  } else if (statistic == "mean_by_dataset") {
+    cell = NormalMean(Summarise(pool.dataset_means, kBootstrapSeed));
+  } else if (statistic == "median") {
+    cell = FromInterval({s.median, s.ci_low, s.ci_high, IntervalMethod::kNone}, s.n);
+    cell.reason = "a recording keeps no samples to take the median of";
+  } else if (statistic == "min") {
+    cell = Exact(s.min, s.n);
+  } else if (statistic == "max") {
+    cell = Exact(s.max, s.n);
+  } else if (statistic == "sum") {
+    cell = Exact(s.mean * static_cast<double>(s.n), s.n);
+  } else if (statistic == "std") {
+    cell = Exact(s.std, s.n);
+    if (s.n < 2) cell.reason = "one sample has no spread";
+  }
+  cell.unit = pool.unit;
+  return cell;
+}
+
 TableCell Statistic(const Pool& pool, const std::string& statistic) {
+  if (!pool.summaries.empty()) return RecordedStatistic(pool, statistic);
   std::vector<double> numbers;
   for (double s : pool.samples) {
     if (!std::isnan(s)) numbers.push_back(s);
@@ -94,6 +171,8 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
     cell = Exact(static_cast<double>(total - n), total);
   } else if (statistic == "n") {
     cell = Exact(static_cast<double>(n), n);
+  } else if (total == 0) {
+    cell.reason = "no sample of it was reported";
   } else if (numbers.empty()) {
     cell.reason = "all samples failed";
     cell.failed = true;
@@ -122,14 +201,20 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   return cell;
 }
 
-// Why a row has no value: the commonest reason among its cells.
+// Ended without an answer, or with a wrong one.
+bool IsBroken(const ArtifactCell* cell) {
+  const std::string status = cell->status();
+  return status != "ok" && status != "not_run" && status != "missing" && status != "skipped";
+}
+
+// Why a row has no value: the commonest reason among its cells; among the broken ones, if any is.
 TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   TableCell absent;
   std::map<std::string, int> reasons;
-  bool all_not_run = true;
+  absent.broken = std::any_of(cells.begin(), cells.end(), IsBroken);
   for (const ArtifactCell* cell : cells) {
+    if (IsBroken(cell) != absent.broken) continue;
     const std::string status = cell->status();
-    all_not_run = all_not_run && (status == "not_run" || status == "missing");
     ++reasons[status == "not_run" ? cell->reason() : status + ": " + cell->reason()];
   }
   int most = 0;
@@ -141,7 +226,7 @@ TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   }
   if (cells.empty()) absent.reason = "no such cell in this profile";
   absent.unplanned = cells.empty();
-  absent.not_run = all_not_run;
+  absent.not_run = !absent.broken;
   return absent;
 }
 
@@ -162,7 +247,12 @@ TableCell Fact(const std::vector<const ArtifactCell*>& cells, const std::string&
     result.text = std::get<bool>(fact->second) ? "yes" : "no";
     return result;
   }
-  return Absent(cells);
+  TableCell none = Absent(cells);
+  if (std::any_of(cells.begin(), cells.end(), [](auto* cell) { return cell->ok(); })) {
+    none.reason = "the method does not report it";
+    none.not_run = none.broken = false;
+  }
+  return none;
 }
 
 // The median roofline fraction over the row's cells.
@@ -171,6 +261,9 @@ TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
   std::vector<double> fractions;
   for (const ArtifactCell* cell : cells) {
     if (!cell->ok()) continue;
+    for (const RecordedMetric& metric : cell->recorded) {
+      if (metric.share && metric.name == "time") fractions.push_back(*metric.share);
+    }
     const auto fraction = RooflineFractionOf(cell->record->outcome, cell->config.device, ceilings);
     if (fraction) fractions.push_back(fraction->value);
   }
@@ -194,19 +287,47 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
   }
   if (!column.fact.empty()) return Fact(cells, column.fact);
   const bool any = std::any_of(cells.begin(), cells.end(), [](auto* c) { return c->ok(); });
-  if (!any) return Absent(cells);
+  // One wrong answer among the cells behind a value is not made good by the others.
+  const bool wrong = std::any_of(cells.begin(), cells.end(),
+                                 [](auto* c) { return c->status() == "wrong_result"; });
+  if (!any || wrong) return Absent(cells);
   if (column.statistic == "share") return RooflineCell(cells, ceilings);
-  return Statistic(Gather(cells, column), column.statistic);
+  TableCell cell = Statistic(Gather(cells, column), column.statistic);
+  const auto broken = std::count_if(cells.begin(), cells.end(), IsBroken);
+  if (cell.has_value && broken > 0) {
+    cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
+  }
+  return cell;
+}
+
+// What the recorded table has where the summaries do not give the value.
+// Not for what follows from other columns: these have taken theirs, and a quotient may have been of
+// others then; nor where no recorded cell is of the column (unplanned), whatever bore its name.
+void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
+                  TableCell& cell) {
+  const auto found = artifact.recorded_table.find({row, column.name});
+  const bool follows =
+      !column.ratio_of.empty() || !column.least_of.empty() || !column.interval_of.empty();
+  if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
+      cell.broken || cell.unplanned) {
+    return;
+  }
+  const RecordedValue& recorded = found->second;
+  cell = FromInterval({recorded.value, recorded.ci_low, recorded.ci_high, IntervalMethod::kNone},
+                      recorded.n);
+  cell.text = recorded.text;
 }
 
 // Conservative: the interval of a quotient from the ends of both.
 TableCell Ratio(const TableCell* a, const TableCell* b) {
   TableCell ratio;
   if (!a || !b || !a->has_value || !b->has_value || b->value == 0) {
-    const TableCell* missing = (!a || !a->has_value) ? a : b;
+    const TableCell* missing = (!a || !a->has_value) && !(b && b->broken) ? a : b;
     ratio.reason = missing ? missing->reason : "a column of the ratio is missing";
     ratio.not_run = missing && missing->not_run;
     ratio.unplanned = missing && missing->unplanned;
+    ratio.broken = missing && missing->broken;
+    ratio.failed = missing && missing->failed;
     return ratio;
   }
   ratio = Exact(a->value / b->value, std::min(a->n, b->n));
@@ -216,6 +337,64 @@ TableCell Ratio(const TableCell* a, const TableCell* b) {
   }
   ratio.unit = "x";
   return ratio;
+}
+
+// The least of some columns of a row, or what that column is called.
+TableCell Least(const Table& table, const std::string& row, const ColumnSpec& column) {
+  const TableCell* least = nullptr;
+  std::string called;
+  TableCell absent;
+  for (std::size_t i = 0; i < column.least_of.size(); ++i) {
+    const TableCell* cell = table.Find(row, column.least_of[i]);
+    if (cell == nullptr || !cell->has_value) {
+      if (cell != nullptr && absent.reason.empty()) absent = *cell;
+      continue;
+    }
+    if (least != nullptr && least->value <= cell->value) continue;
+    least = cell;
+    if (!column.called.empty()) called = column.called[i];
+  }
+  if (least == nullptr) return absent;
+  if (called.empty()) return *least;
+  TableCell name;
+  name.text = called;
+  return name;
+}
+
+std::string TwoDigits(double value) {
+  const int places = value == 0 ? 0 : 1 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const double unit = std::pow(10, places);
+  return fmt::format("{:.{}f}", std::round(value * unit) / unit, std::max(0, places));
+}
+
+// A value with its interval in words; a single sample has none.
+TableCell InWords(const TableCell* of) {
+  if (of == nullptr || !of->has_value) return of == nullptr ? TableCell{} : *of;
+  TableCell cell;
+  cell.text = of->n < 2 ? TwoDigits(of->value) + " (one sample)"
+                        : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),
+                                      TwoDigits(of->ci_high));
+  return cell;
+}
+
+// One value of a row: measured, a quotient of other columns, the least of them, or one in words.
+TableCell CellOf(const Artifact& artifact, const Table& table, const std::string& row,
+                 const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
+  if (!column.least_of.empty()) return Least(table, row, column);
+  if (!column.interval_of.empty()) return InWords(table.Find(row, column.interval_of));
+  if (column.ratio_of.empty()) return MakeCell(cells, column, artifact.ceilings);
+  const std::string over = column.ratio_row.empty() || cells.empty()
+                               ? row
+                               : ExpandTemplate(column.ratio_row, cells.front()->config);
+  return Ratio(table.Find(row, column.ratio_of), table.Find(over, column.ratio_over));
+}
+
+// The data set of a row, where it has a single one.
+std::string OneDataset(const std::vector<const ArtifactCell*>& cells) {
+  const bool one = std::all_of(cells.begin(), cells.end(), [&](const ArtifactCell* cell) {
+    return cell->config.dataset == cells.front()->config.dataset;
+  });
+  return one && !cells.empty() ? cells.front()->config.dataset : "";
 }
 
 // With a pivot every distinct expansion of it is a column of the one declared metric.
@@ -260,15 +439,16 @@ Table BuildTable(const Artifact& artifact) {
     table.columns.push_back(column.name);
     for (const std::string& row : table.rows) {
       std::vector<const ArtifactCell*> cells = by_row[row];
+      const std::string dataset = OneDataset(cells);
       if (pivot_of.count(column.name)) {
         std::erase_if(cells, [&](const ArtifactCell* cell) {
           return ExpandTemplate(artifact.table.pivot, cell->config) != column.name;
         });
       }
-      table.cells[{row, column.name}] =
-          column.ratio_of.empty()
-              ? MakeCell(cells, column, artifact.ceilings)
-              : Ratio(table.Find(row, column.ratio_of), table.Find(row, column.ratio_over));
+      TableCell& cell = table.cells[{row, column.name}];
+      cell = CellOf(artifact, table, row, cells, column);
+      TakeRecorded(artifact, row, column, cell);
+      cell.dataset = dataset;
     }
   }
   return table;
@@ -287,7 +467,8 @@ std::string TableCsv(const Table& table) {
       if (cell->has_value) {
         csv.Field(cell->value);
       } else {
-        csv.Field(!cell->text.empty() ? cell->text : (cell->not_run ? "NOT-RUN" : ""));
+        const char* why = cell->broken ? "FAILED" : cell->not_run ? "NOT-RUN" : "";
+        csv.Field(!cell->text.empty() ? cell->text : why);
       }
     }
     csv.EndRow();

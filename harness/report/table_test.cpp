@@ -80,6 +80,36 @@ TEST(BuildTable, SaysWhyThereIsNoValue) {
   EXPECT_EQ(TableCsv(t), "Estimator,mean,failures\nA,4,1\nB,,2\nG,NOT-RUN,NOT-RUN\n");
 }
 
+// What failed is told beside what is left; a wrong answer is not made good by right ones.
+TEST(BuildTable, FailuresBehindAValue) {
+  ColumnSpec ratio = Column("ratio", "");
+  ratio.metric.clear();
+  ratio.ratio_of = "mean";
+  ratio.ratio_over = "max";
+  Artifact a = Example({Column("mean", "mean"), Column("max", "max"), ratio});
+  a.cells[1].record->outcome.status = "timeout";
+  a.cells[1].record->outcome.reason = "longer than 5 s";
+  Table t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "mean")->value, 2);
+  EXPECT_EQ(t.Find("A", "mean")->reason, "1 of 2 cells gave no answer");
+  EXPECT_FALSE(t.Find("A", "mean")->broken);
+  a.cells[1].record->outcome.status = "wrong_result";
+  t = BuildTable(a);
+  for (const char* column : {"mean", "max", "ratio"}) {
+    EXPECT_FALSE(t.Find("A", column)->has_value);
+    EXPECT_TRUE(t.Find("A", column)->broken);
+    EXPECT_EQ(t.Find("A", column)->reason, "wrong_result: longer than 5 s");
+  }
+  EXPECT_NE(TableCsv(t).find("A,FAILED,FAILED,FAILED"), std::string::npos);
+  a.cells[0].record->outcome.status = "skipped";
+  a.cells[1].record->outcome.status = "not_run";
+  EXPECT_TRUE(BuildTable(a).Find("A", "mean")->not_run);
+  // A sample that is no number is a failed one; a metric that nobody reported is not.
+  EXPECT_TRUE(BuildTable(a).Find("B", "mean")->failed);
+  a.table.columns[0].metric = "not reported";
+  EXPECT_FALSE(BuildTable(a).Find("B", "mean")->failed);
+}
+
 TEST(BuildTable, GroupsConditionsFactsAndRatios) {
   ColumnSpec group = Column("v only", "mean");
   group.group = "v";
@@ -98,6 +128,60 @@ TEST(BuildTable, GroupsConditionsFactsAndRatios) {
   EXPECT_DOUBLE_EQ(t.Find("A", "bytes")->value, 84);
   EXPECT_DOUBLE_EQ(t.Find("A", "ratio")->value, 5.5 / 3);
   EXPECT_FALSE(t.Find("B", "ratio")->has_value);
+}
+
+TEST(BuildTable, ARatioOverAnotherRow) {
+  ColumnSpec ratio;
+  ratio.name = "over A";
+  ratio.ratio_of = ratio.ratio_over = "mean";
+  ratio.ratio_row = "A";
+  Artifact example = Example({Column("mean", "mean"), ratio});
+  example.cells.push_back(example.cells.front());
+  example.cells.back().config.label = "C";
+  for (Metric& metric : example.cells.back().record->outcome.metrics) metric.samples = {8};
+  const Table t = BuildTable(example);
+  EXPECT_DOUBLE_EQ(t.Find("C", "over A")->value, 2);
+  EXPECT_DOUBLE_EQ(t.Find("A", "over A")->value, 1);
+  EXPECT_FALSE(t.Find("B", "over A")->has_value);
+}
+
+TEST(BuildTable, AValueInTwoDigitsWithItsInterval) {
+  ColumnSpec words;
+  words.name = "in words";
+  words.interval_of = "mean";
+  Artifact example = Example({Column("mean", "mean"), words});
+  for (ArtifactCell& cell : example.cells) {
+    if (!cell.record) continue;
+    const bool b = cell.config.label == "B";
+    for (Metric& metric : cell.record->outcome.metrics) {
+      metric.samples = b ? std::vector<double>{114.49} : std::vector<double>{2.345, 2.345};
+    }
+  }
+  const Table t = BuildTable(example);
+  EXPECT_EQ(t.Find("A", "in words")->text, "2.3 (2.3 to 2.3)");
+  EXPECT_EQ(t.Find("B", "in words")->text, "110 (one sample)");
+  EXPECT_EQ(t.Find("G", "in words")->reason, "no CUDA device");
+}
+
+// What is not at hand neither wins nor hides the others.
+TEST(BuildTable, TheLeastOfSomeColumnsAndItsName) {
+  ColumnSpec x = Column("theirs", "max"), y = Column("ours", "max"), least, name;
+  x.where["dataset"] = "x";
+  y.where["dataset"] = "y";
+  least.name = "fastest";
+  name.name = "fastest is";
+  least.least_of = name.least_of = {"theirs", "ours"};
+  name.called = {"the real one", "ours"};
+  Artifact example = Example({x, y, least, name});
+  Table t = BuildTable(example);
+  EXPECT_DOUBLE_EQ(t.Find("A", "fastest")->value, 3);
+  EXPECT_EQ(t.Find("A", "fastest is")->text, "the real one");
+  EXPECT_TRUE(t.Find("G", "fastest")->not_run);
+  EXPECT_EQ(t.Find("G", "fastest")->reason, "no CUDA device");
+  std::erase_if(example.cells, [](const ArtifactCell& cell) { return cell.config.dataset == "x"; });
+  t = BuildTable(example);
+  EXPECT_DOUBLE_EQ(t.Find("A", "fastest")->value, 8);
+  EXPECT_EQ(t.Find("A", "fastest is")->text, "ours");
 }
 
 TEST(BuildTable, PivotsAnAxisIntoColumns) {

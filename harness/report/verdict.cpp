@@ -9,6 +9,7 @@ namespace retable::harness {
 namespace {
 
 constexpr double kOrderShare = 0.8;
+constexpr double kTrendFactor = 3;
 
 // How many of the pairs that the paper tells apart stand in the same order here.
 struct Order {
@@ -26,35 +27,43 @@ bool Comparable(const Verdict& v) {
   return v.cell.value && v.measured.run && !std::isnan(v.measured.value);
 }
 
+// Where the order of a verdict's kind means something: counts and times of another model or data
+// set say nothing about this one's.
+std::string_view GroupOf(const Verdict& v) {
+  if (v.cell.kind != CellKind::kCount && v.cell.kind != CellKind::kTime) return "";
+  return v.cell.group.empty() ? v.measured.group : v.cell.group;
+}
+
 Order OrderInColumn(const std::vector<Verdict>& all, const Verdict& mine) {
   Order order;
   for (const Verdict& other : all) {
     if (&other == &mine || other.cell.column != mine.cell.column ||
-        other.cell.kind != mine.cell.kind || !Comparable(other)) {
+        other.cell.kind != mine.cell.kind || GroupOf(other) != GroupOf(mine) ||
+        !Comparable(other)) {
       continue;
     }
-    const double paper = *mine.cell.value - *other.cell.value;
-    if (!(std::abs(paper) > std::max(mine.cell.Margin(), other.cell.Margin()))) continue;
+    if (mine.cell.Agrees().Holds(*other.cell.value) ||
+        other.cell.Agrees().Holds(*mine.cell.value)) {
+      continue;
+    }
     ++order.pairs;
+    const double paper = *mine.cell.value - *other.cell.value;
     const double measured = mine.measured.value - other.measured.value;
     order.kept += (paper > 0 && measured > 0) || (paper < 0 && measured < 0);
   }
   return order;
 }
 
-bool MeetsPaper(const Verdict& v) {
-  const double paper = *v.cell.value;
-  if (std::isinf(paper)) return v.measured.value == paper;
+bool LiesInBand(const Verdict& v) {
+  const Band band = v.cell.Agrees();
   // Without an interval the value stands for itself.
   const double low = std::isnan(v.measured.ci_low) ? v.measured.value : v.measured.ci_low;
   const double high = std::isnan(v.measured.ci_high) ? v.measured.value : v.measured.ci_high;
-  const double margin = v.cell.Margin();
-  // A tolerance that ends on the value must not fail by its last bit.
-  const double slack = 1e-12 * std::abs(paper);
-  return low <= paper + margin + slack && high >= paper - margin - slack;
+  return band.Holds(low) && band.Holds(high) && band.Holds(v.measured.value);
 }
 
 std::string ToleranceText(const PublishedCell& cell) {
+  if (cell.trials > 0) return "the sampling error of " + std::to_string(cell.trials) + " trials";
   if (cell.absolute)
     return FormatNumber(cell.tolerance) + (cell.unit.empty() ? "" : " " + cell.unit);
   const double percent = std::round(cell.tolerance * 1e6) / 1e4;
@@ -66,47 +75,69 @@ void Set(Verdict& verdict, VerdictKind kind, std::string reason) {
   verdict.reason = std::move(reason);
 }
 
-void JudgeRatio(Verdict& verdict) {
-  const double paper = *verdict.cell.value - 1, measured = verdict.measured.value - 1;
-  const bool same_side = (paper > 0 && measured > 0) || (paper < 0 && measured < 0);
-  const std::string beyond = "further than " + ToleranceText(verdict.cell) + " from the paper; ";
-  if (same_side) {
-    Set(verdict, VerdictKind::kTrend, beyond + "the same side of 1");
-  } else {
-    Set(verdict, VerdictKind::kMismatch, beyond + "not on the paper's side of 1");
+void JudgeBound(Verdict& verdict) {
+  const bool kept = verdict.cell.Agrees().Holds(verdict.measured.value);
+  const std::string which = verdict.cell.at_most ? "at most " : "at least ";
+  Set(verdict, kept ? VerdictKind::kMatch : VerdictKind::kMismatch,
+      which + FormatNumber(*verdict.cell.value) + (kept ? ", as published" : " was published"));
+}
+
+// Beyond the tolerance: what of the size and of what the number says still holds.
+void JudgeBeyond(Verdict& verdict, bool holds, const std::string& what) {
+  const bool size = verdict.ratio >= 1 / kTrendFactor && verdict.ratio <= kTrendFactor;
+  std::string reason =
+      verdict.cell.Agrees().Holds(verdict.measured.value)
+          ? "not all of the interval is within " + ToleranceText(verdict.cell) + " of the paper; "
+          : "further than " + ToleranceText(verdict.cell) + " from the paper; ";
+  if (holds && !size) reason += "more than 3 times off; ";
+  Set(verdict,
+      !holds ? VerdictKind::kMismatch
+      : size ? VerdictKind::kTrend
+             : VerdictKind::kOrderOnly,
+      reason + what);
+}
+
+void JudgeValue(const std::vector<Verdict>& all, Verdict& verdict) {
+  const PublishedCell& cell = verdict.cell;
+  if (cell.kind == CellKind::kBound) return JudgeBound(verdict);
+  if (LiesInBand(verdict)) {
+    return Set(verdict, VerdictKind::kMatch, "within " + ToleranceText(cell) + " of the paper");
   }
+  if (cell.kind == CellKind::kRatio) {
+    const double paper = *cell.value - 1, measured = verdict.measured.value - 1;
+    const bool same = (paper > 0 && measured > 0) || (paper < 0 && measured < 0);
+    return JudgeBeyond(verdict, same, same ? "the same side of 1" : "not on the paper's side of 1");
+  }
+  const Order order = OrderInColumn(all, verdict);
+  JudgeBeyond(verdict, order.Holds(), order.Text());
 }
 
 void JudgeOne(const std::vector<Verdict>& all, Verdict& verdict) {
   const PublishedCell& cell = verdict.cell;
+  const MeasuredCell& measured = verdict.measured;
   if (!cell.value) {
     return Set(verdict, VerdictKind::kNoData,
                cell.note.empty() ? "the paper gives no value here" : cell.note);
   }
-  if (!verdict.measured.run) {
+  if (measured.failed) {
+    return Set(verdict, VerdictKind::kFailed,
+               measured.reason.empty() ? "the method failed" : measured.reason);
+  }
+  if (!measured.run) {
     return Set(verdict, VerdictKind::kNotRun,
-               verdict.measured.reason.empty() ? "not measured" : verdict.measured.reason);
+               measured.reason.empty() ? "not measured" : measured.reason);
   }
-  if (cell.kind == CellKind::kTime) {
-    const bool failed = std::isnan(verdict.measured.value);
-    return Set(verdict, VerdictKind::kDifferentHardware,
-               failed
-                   ? "every sample failed"
-                   : "an absolute time of another machine; " + OrderInColumn(all, verdict).Text());
-  }
-  if (std::isnan(verdict.measured.value)) {
+  if (std::isnan(measured.value)) {
     if (cell.note == "failed") {
       return Set(verdict, VerdictKind::kMatch, "every sample failed, as in the work");
     }
-    return Set(verdict, VerdictKind::kMismatch, "every sample failed");
+    return Set(verdict, VerdictKind::kFailed, "every sample failed");
   }
-  if (MeetsPaper(verdict)) {
-    return Set(verdict, VerdictKind::kMatch, "within " + ToleranceText(cell) + " of the paper");
+  if (cell.kind == CellKind::kTime) {
+    return Set(verdict, VerdictKind::kDifferentHardware,
+               "an absolute time of another machine; " + OrderInColumn(all, verdict).Text());
   }
-  if (cell.kind == CellKind::kRatio) return JudgeRatio(verdict);
-  const Order order = OrderInColumn(all, verdict);
-  Set(verdict, order.Holds() ? VerdictKind::kTrend : VerdictKind::kMismatch,
-      "further than " + ToleranceText(cell) + " from the paper; " + order.Text());
+  JudgeValue(all, verdict);
 }
 
 }  // namespace
@@ -117,8 +148,12 @@ std::string_view Name(VerdictKind kind) {
       return "MATCH";
     case VerdictKind::kTrend:
       return "TREND";
+    case VerdictKind::kOrderOnly:
+      return "ORDER-ONLY";
     case VerdictKind::kMismatch:
       return "MISMATCH";
+    case VerdictKind::kFailed:
+      return "FAILED";
     case VerdictKind::kDifferentHardware:
       return "DIFFERENT-HW";
     case VerdictKind::kNotRun:

@@ -5,21 +5,28 @@
 //! The rule, in this order:
 //!
 //!   NO-DATA       the paper's value is not known.
+//!   FAILED        the method failed, or its answer was wrong; the reason is its cell's.
 //!   NOT-RUN       nothing was measured; the reason says why.
 //!   DIFFERENT-HW  kind time: an absolute time belongs to its machine and is never judged. The
 //!                 reason still says whether its order among the rows holds here.
-//!   MATCH         the measured 95 % interval meets [paper - tolerance, paper + tolerance]; or
-//!   every
+//!   MATCH         the measured 95 % interval lies in what agrees with the paper (Agrees() of
+//!                 paper_cells.hpp: value and tolerance), so that noise never helps; a value
+//!                 without an interval stands for itself, and so does one against a bound. Or every
 //!                 sample failed, and the paper's cell is noted as "failed" too.
-//!   TREND         the size differs, what it says does not:
-//!                   ratio            measured and paper lie on the same side of 1;
-//!                   accuracy, count  against the other measured rows of the same column, at least
-//!                                    80 % of the pairs that the paper tells apart stand in the
-//!                                    paper's order. Told apart: they differ by more than either
-//!                                    cell's tolerance. Equal measured values keep no order.
-//!   MISMATCH      none of these; also when every sample failed.
+//!   TREND         it differs, what it says does not: the side or order below holds, and measured
+//!                 and paper differ by a factor of at most 3.
+//!   ORDER-ONLY    the side or order holds, the size does not. Never counted as reproduced.
+//!   MISMATCH      none of these; a broken bound.
 //!
-//! Only cells of one kind are set in order, so a column may mix kinds. O(cells^2) within a column.
+//! Side or order:
+//!   ratio                      measured and paper lie on the same side of 1;
+//!   accuracy, setting, count   against the other measured rows of the same column, at least 80 %
+//!                              of the pairs that the paper tells apart stand in the paper's order.
+//!                              Told apart: neither value agrees with the other. Equal measured
+//!                              values keep no order.
+//!
+//! Only cells of one kind are set in order, so a column may mix kinds; counts and times only within
+//! one group (one model or data set). O(cells^2) within a column.
 
 #include <cstdint>
 #include <functional>
@@ -32,14 +39,25 @@
 
 namespace retable::harness {
 
-enum class VerdictKind { kMatch, kTrend, kMismatch, kDifferentHardware, kNotRun, kNoData };
-//! "MATCH", "TREND", "MISMATCH", "DIFFERENT-HW", "NOT-RUN", "NO-DATA".
+enum class VerdictKind {
+  kMatch,
+  kTrend,
+  kOrderOnly,
+  kMismatch,
+  kFailed,
+  kDifferentHardware,
+  kNotRun,
+  kNoData
+};
+//! "MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED", "DIFFERENT-HW", "NOT-RUN", "NO-DATA".
 std::string_view Name(VerdictKind kind);
 
 //! What was measured for a published cell.
 struct MeasuredCell {
   bool run = false;
-  std::string reason;                                       //!< why not, when it was not run
+  bool failed = false;  //!< its method failed or answered wrongly
+  std::string reason;   //!< why not, when it was not run or failed
+  std::string group;    //!< its data set where it has a single one
   double value = std::numeric_limits<double>::quiet_NaN();  //!< NaN: every sample failed
   double ci_low = std::numeric_limits<double>::quiet_NaN();
   double ci_high = std::numeric_limits<double>::quiet_NaN();

@@ -47,7 +47,8 @@ std::uint64_t ExecutionsBefore() {
 
 // Times of a simulated clock, so that comparisons are tested without a steady machine: every
 // execution has a pace of its own (0.2 %), every sample some more noise (0.5 %); the same again
-// when a test is run again. RETABLE_SELFTEST_SLOWDOWN plants a slowdown.
+// when a test is run again. RETABLE_SELFTEST_SLOWDOWN plants a slowdown, RETABLE_SELFTEST_WRONG a
+// wrong answer of one contender.
 Outcome Simulated(double k) {
   std::mt19937_64 random(ExecutionsBefore());
   std::normal_distribution<double> between(0, 0.002), within(0, 0.005 * k);
@@ -57,7 +58,9 @@ Outcome Simulated(double k) {
   for (int i = 0; i < 15; ++i) time.samples.push_back(1e-3 * pace * std::exp(within(random)));
   Outcome outcome;
   outcome.metrics.push_back(std::move(time));
-  outcome.verification = {true, true, "difference", 0, 0.5, "nothing"};
+  const char* wrong = std::getenv("RETABLE_SELFTEST_WRONG");
+  const bool right = wrong == nullptr || std::atof(wrong) != k;
+  outcome.verification = {true, right, "difference", right ? 0.0 : 1.0, 0.5, "nothing"};
   outcome.costs = {{"copy", 1e6, false}};
   return outcome;
 }

@@ -170,15 +170,17 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 
 TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
                                 const RepeatOptions& options) {
-  constexpr double kLong = 5;  // budgets
-  TimingResult result;
-  if (first_seconds > kLong * options.budget) {
-    result.seconds = {first_seconds};
-  } else if (first_seconds > options.budget) {
-    result.seconds = {TimeOnce(body)};
-  } else {
-    result = TimeRepeated(body, options);
+  CheckOptions(options);
+  constexpr double kWarmUpToo = 3;  // warming up may take half of the budget
+  if (kWarmUpToo * first_seconds * options.min_samples <= options.budget) {
+    return TimeRepeated(body, options);
   }
+  RunTimer timer({.gpu_clock = options.gpu_clock, .pin = options.pin});
+  for (int i = 0; i < options.min_samples; ++i) timer.Time(body);
+  TimingResult result = timer.result();
+  result.warmup_runs = 1;
+  result.steady = std::abs(Drift(result.seconds)) <= kUnsteady;
+  result.stop_reason = "samples";
   return result;
 }
 

@@ -89,9 +89,9 @@ TimingResult TimeRepeated(const std::function<void()>& body, const RepeatOptions
 //! One run, not warmed up: for bodies that take minutes. Seconds.
 double TimeOnce(const std::function<void()>& body);
 
-//! Times a body whose first call took `first_seconds` already, within options.budget. Over the
-//! budget there is no time for warm-up and samples: a call of more than five budgets was long
-//! enough to have warmed itself and is the sample; a shorter one was the warm-up of one more call.
+//! Times a body whose first call took `first_seconds` already, within options.budget. Where the
+//! budget does not hold options.min_samples of them, that call was the warm-up and so many follow:
+//! a sample alone would have no interval.
 TimingResult TimeAfterFirstCall(const std::function<void()>& body, double first_seconds,
                                 const RepeatOptions& options);
 

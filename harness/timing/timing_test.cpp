@@ -34,17 +34,17 @@ struct FakeTime {
   }
 };
 
-TEST(TimeAfterFirstCall, ALongFirstCallIsTheSampleOrTheWarmUp) {
+TEST(TimeAfterFirstCall, OverTheBudgetTheFirstCallWarmsUpForTheFewestSamples) {
   int calls = 0;
   const auto body = [&] { ++calls; };
   RepeatOptions options;
+  options.min_samples = 5;
   options.budget = 0.01;
-  EXPECT_EQ(TimeAfterFirstCall(body, 0.06, options).seconds, std::vector<double>{0.06});
-  EXPECT_EQ(calls, 0);
-  EXPECT_EQ(TimeAfterFirstCall(body, 0.02, options).seconds.size(), 1u);
-  EXPECT_EQ(calls, 1);
-  EXPECT_GE(TimeAfterFirstCall(body, 1e-6, options).seconds.size(), 1u);
-  EXPECT_GT(calls, 2);
+  EXPECT_EQ(TimeAfterFirstCall(body, 0.06, options).seconds.size(), 5u);
+  EXPECT_EQ(calls, 5);
+  EXPECT_EQ(TimeAfterFirstCall(body, 0.002, options).stop_reason, "samples");
+  EXPECT_GE(TimeAfterFirstCall(body, 1e-6, options).seconds.size(), 5u);
+  EXPECT_GT(calls, 15);
 }
 
 TEST(RunTimer, KeepsEveryRunSinceTheLastForget) {

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 FAMILIES = ["quantiles", "treeshap", "shapley", "shuffle", "extratrees"]
 FAMILY_NAMES = {"quantiles": "Quantile sketches", "treeshap": "Tree SHAP", "shapley": "Shapley values by sampling",
                 "shuffle": "Shuffling", "extratrees": "Extremely randomised trees"}
-VERDICTS = ["MATCH", "TREND", "MISMATCH", "DIFFERENT-HW", "NOT-RUN", "NO-DATA"]
+VERDICTS = ["MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED", "DIFFERENT-HW", "NOT-RUN", "NO-DATA"]
 CLAIM_VERDICTS = ["HOLDS", "FAILS", "NO-DATA"]
 TIDY_FIXED = {"experiment", "algorithm", "label", "device", "dataset", "metric", "unit", "status", "n", "median",
               "ci_low", "ci_high", "mean", "std", "min", "max", "failures", "reason", "key", "share", "ceiling"}
@@ -30,6 +30,11 @@ def number(text):
     except (TypeError, ValueError):
         return None
     return value if math.isfinite(value) else None
+
+
+def printed(text):
+    """@return the number of a published value; a bound, "<=14.5", counts as its number."""
+    return number(str(text or "").removeprefix("<=").removeprefix(">="))
 
 
 def natural(text):

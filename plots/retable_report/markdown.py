@@ -35,6 +35,16 @@ def summary(tally):
     return ", ".join(f"{n} {model.label_of(name)}" for name, n in tally)
 
 
+def cells_line(rows):
+    """'12 published cells: 11 match, 1 trend. 3 settings: 3 match.'"""
+    parts = []
+    if model.total(rows):
+        parts.append(f"{numbers.count(model.total(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}.")
+    if model.settings_words(rows):
+        parts.append(model.settings_words(rows) + ".")
+    return " ".join(parts)
+
+
 def verdict_lines(rows):
     lines = []
     for r in rows[:MAX_ROWS]:
@@ -65,7 +75,7 @@ def result_lines(artifact):
     rows = model.verdict_rows(artifact)
     if rows:
         shared = model.shared_reasons(rows)
-        return ["", f"{numbers.count(len(rows), 'published cell')}: {summary(model.tally(rows, VERDICTS))}." +
+        return ["", cells_line(rows) +
                 (f" All measured {escape('; '.join(shared))}." if shared else ""), ""] + verdict_lines(rows)
     if len(artifact.table) < 2:
         return []
@@ -93,7 +103,7 @@ def artifact_lines(report, artifact, note):
     statuses = model.statuses_of(artifact)
     if statuses:
         lines += ["", "Measurements: " + ", ".join(f"{n} {s}" for s, n in statuses) + "."]
-    lines += [line for n in artifact.meta.get("notes") or [] for line in ("", f"> {escape(n)}")]
+    lines += [line for n in artifact.meta.get("notes") or [] for line in ("", f"> {escape(numbers.unsourced(n))}")]
     lines += [line for p in artifact.problems for line in ("", f"> Missing: {escape(p)}")]
     if artifact.text("repeat"):
         lines += ["", f"Repeat: {code(artifact.text('repeat'))}"]
@@ -126,7 +136,7 @@ def claim_cells(claim):
     """A row of the table of claims."""
     silent = claim["verdict"] == "NO-DATA"
     parts = [] if silent else [claim["figures"]]
-    parts += [claim["reason"], claim["note"]]
+    parts += [claim["reason"], numbers.unsourced(claim["note"])]
     parts += [f"{rec['verdict']} as recorded on {model.on(rec)}" + (f": {'; '.join(rec['figures'])}" if silent else "")
               for rec in claim["recorded"]]
     values = ". ".join(part.rstrip(".") for part in parts if part)
@@ -148,13 +158,16 @@ def scoreboard_lines(artifacts):
     if not every:
         return lines + ["No published cell was compared: verdicts.csv has no row."]
     names = [name for name, _ in model.tally(every, VERDICTS)]
+    apart = bool(model.settings_words(every))
     body = []
     for artifact, rows in views:
         if rows:
             counts = dict(model.tally(rows, VERDICTS))
-            body.append([artifact.name, len(rows)] + [counts.get(name, "") for name in names])
-    lines += [f"{numbers.count(len(every), 'published cell')}: {summary(model.tally(every, VERDICTS))}.", ""]
-    return lines + table(["Artifact", "Cells"] + names, body, range(1, len(names) + 2))
+            body.append([artifact.name, model.total(rows)] + [counts.get(name, "") for name in names])
+            if apart:
+                body[-1].append(len(rows) - model.total(rows) or "")
+    lines += [cells_line(every), ""]
+    return lines + table(["Artifact", "Cells"] + names + ["Settings"] * apart, body, range(1, len(names) + 2 + apart))
 
 
 def build(report, notes):

@@ -3,17 +3,19 @@
 import re
 from collections import Counter
 
-from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, VERDICTS, number
+from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, VERDICTS, printed, number
 from . import numbers
 
-GLYPHS = {"MATCH": "●", "TREND": "▲", "MISMATCH": "✖", "DIFFERENT-HW": "◆", "NOT-RUN": "○", "NO-DATA": "–",
-          "HOLDS": "✔", "FAILS": "✖"}
-WORDS = {"MATCH": "match", "TREND": "trend", "MISMATCH": "mismatch", "DIFFERENT-HW": "other hardware",
-         "NOT-RUN": "not run", "NO-DATA": "no data", "HOLDS": "holds", "FAILS": "fails"}
+GLYPHS = {"MATCH": "●", "TREND": "▲", "ORDER-ONLY": "△", "MISMATCH": "✖", "FAILED": "■", "DIFFERENT-HW": "◆", "NOT-RUN": "○",
+          "NO-DATA": "–", "HOLDS": "✔", "FAILS": "✖"}
+WORDS = {"MATCH": "match", "TREND": "trend", "ORDER-ONLY": "order only", "MISMATCH": "mismatch", "FAILED": "failed",
+         "DIFFERENT-HW": "other hardware", "NOT-RUN": "not run", "NO-DATA": "no data", "HOLDS": "holds", "FAILS": "fails"}
 MEANING = {
-    "MATCH": "The interval of the measured value meets the published one within the cell's tolerance.",
-    "TREND": "The size differs, but what the number says in its table still holds: its sign, its place in the order, or where two lines cross.",
-    "MISMATCH": "The measured value lies outside the tolerance, and its place among the other rows differs too. Where other data ran than in the work, as the coverage tells, that is a finding on these data and no error by itself.",
+    "MATCH": "The whole interval of the measured value lies within the cell's tolerance of the published one; of a bound: the measured value keeps it.",
+    "TREND": "The size differs, by a factor of at most 3, and what the number says in its table still holds: its side of 1 or its place in the order.",
+    "ORDER-ONLY": "Its side of 1 or its place in the order holds, but the size is more than 3 times off. Not counted as reproduced.",
+    "MISMATCH": "The measured value lies outside the tolerance, and its place among the other rows differs too; or a published bound is broken. Where other data ran than in the work, as the coverage tells, that is a finding on these data and no error by itself.",
+    "FAILED": "The method failed or answered wrongly here; the reason is its cell's.",
     "DIFFERENT-HW": "An absolute time or rate on another machine. It is shown, not judged; judge ratios and orders instead.",
     "NOT-RUN": "Not measured here, for the reason given: no GPU, a data set that is absent, a row that another profile has.",
     "NO-DATA": "The work prints no number to compare with, or the measurement gave none.",
@@ -69,7 +71,7 @@ def verdict_rows(artifact):
     for v in artifact.verdicts:
         measured = number(v.get("measured"))
         row = {"row": v["row"], "column": v["column"], "kind": v.get("kind", ""), "unit": v.get("unit", ""),
-               "paper": numbers.published(v.get("paper")), "paper_value": number(v.get("paper")),
+               "paper": numbers.published(v.get("paper")), "paper_value": printed(v.get("paper")),
                "measured": numbers.shown(v.get("measured")), "measured_value": measured,
                "interval": numbers.interval(v.get("ci_low"), v.get("ci_high")), "n": numbers.shown(v.get("n")),
                "ratio": numbers.ratio(v.get("ratio")), "ratio_value": number(v.get("ratio")),
@@ -95,7 +97,7 @@ def why_not_run(rows):
 
 def shared_reasons(rows):
     """Takes out of every judged row's reason what all of them say. @return these parts, to be said once"""
-    judged = [row for row in rows if row["verdict"] in ("MATCH", "TREND", "MISMATCH", "DIFFERENT-HW")]
+    judged = [row for row in rows if row["verdict"] in ("MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "DIFFERENT-HW")]
     parts = [[part.strip() for part in row["reason"].split(";") if part.strip()] for row in judged]
     if len(judged) < 3:
         return []
@@ -213,9 +215,26 @@ def claim_rows(artifact):
     return rows
 
 
-def tally(rows, names):
-    """[(verdict, count)] of those that occur, in the order of `names`."""
+def is_setting(row):
+    """A fact of the data or a hyperparameter: that it agrees says little, and it is counted apart."""
+    return row.get("kind") == "setting"
+
+
+def total(rows):
+    return sum(not is_setting(row) for row in rows)
+
+
+def settings_words(rows):
+    """'12 settings: 11 match, 1 mismatch', or nothing."""
+    rows = [row for row in rows if is_setting(row)]
     counts = Counter(row["verdict"] for row in rows)
+    said = ", ".join(f"{counts[name]} {label_of(name)}" for name in VERDICTS if counts[name])
+    return f"{numbers.count(len(rows), 'setting')}: {said}" if rows else ""
+
+
+def tally(rows, names):
+    """[(verdict, count)] of those that occur, in the order of `names`; settings are left out."""
+    counts = Counter(row["verdict"] for row in rows if not is_setting(row))
     return [(name, counts[name]) for name in names if counts[name]]
 
 

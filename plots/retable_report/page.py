@@ -90,6 +90,16 @@ def code_spans(text):
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(Markup.escape(text))))
 
 
+def sourced(text):
+    """A note whose figures show their references under the pointer."""
+    parts, end = [], 0
+    for match in numbers.SOURCED.finditer(str(text)):
+        source = "in print" if match["reference"] == "paper" else f"recorded: {match['reference']}"
+        parts += [breakable(numbers.raised(text[end:match.start()])), Markup('<abbr title="{}">{}</abbr>').format(source, match["figure"])]
+        end = match.end()
+    return Markup("").join([*parts, breakable(numbers.raised(text[end:]))])
+
+
 def flatten(value, name="", depth=0):
     """[(dotted name, text)] of nested objects, for a table of two columns."""
     if isinstance(value, dict) and depth < 6:
@@ -262,7 +272,7 @@ def artifact_view(report, artifact, slug, note):
                    "Each mark is one published cell: the measured value over the paper's.",
         "rows": rows, "shared": shared, "layout": layout, "textual": textual_columns(layout), "wide": bool(layout and len(layout[2]) > 1 and len(layout[1]) > 1),
         "empty": bool(layout) and not rows and all(not c or c.get("absent") for _, cells in layout[2] for c in cells),
-        "open": len(rows) <= OPEN_ROWS, "tally": model.tally(rows, VERDICTS), "claims": model.claim_rows(artifact),
+        "open": len(rows) <= OPEN_ROWS, "tally": model.tally(rows, VERDICTS), "total": model.total(rows), "settings": model.settings_words(rows), "claims": model.claim_rows(artifact),
         "statuses": model.statuses_of(artifact), "coverage": "" if covered.startswith("0 ") else covered,
         "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],
         "repeat": artifact.text("repeat"), "problems": artifact.problems, "cells": len(artifact.tidy),
@@ -321,6 +331,7 @@ def page_template():
     env.globals.update(recorded_id=recorded_id, glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
                        count=numbers.count)
     env.filters["raised"] = lambda text: breakable(numbers.raised(text))
+    env.filters["sourced"] = sourced
     env.filters["code_spans"] = code_spans
     return env.get_template("report.html.j2")
 
@@ -346,7 +357,7 @@ def build(report, notes):
     return page_template().render(
         head=head_view(report), families=families, claims=[(f, rows) for f, rows in claims if rows],
         claim_tally=model.tally(all_claims, CLAIM_VERDICTS), claim_total=len(all_claims),
-        tally=model.tally(every, VERDICTS), total=len(every), recorded_cells=sum(bool(r["recorded"]) for r in every),
+        tally=model.tally(every, VERDICTS), total=model.total(every), settings=model.settings_words(every), recorded_cells=sum(bool(r["recorded"]) for r in every),
         problems=report.problems, failures=[dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)], environment=[(k, flatten(v)) for k, v in report.environment.items()],
         machines=[{"name": m, "slug": recorded_id(m), "date": r.date(), "line": model.machine_line(r),
                    "profile": str(r.run.get("profile") or ""), "banner": r.banner()} for m, r in report.recorded],

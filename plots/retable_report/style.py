@@ -19,9 +19,10 @@ DASHES = ["-", (0, (5, 1.6)), (0, (1.2, 1.3)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "h"]
 WIDTH = 4.9          # inches: 353 points, so that text stays readable on a screen 390 pixels wide
 SIZE, SMALL = 9.2, 8.4
-VERDICT_COLOURS = {"MATCH": "#009e73", "TREND": "#0072b2", "MISMATCH": "#d55e00", "DIFFERENT-HW": "#cc79a7",
+VERDICT_COLOURS = {"MATCH": "#009e73", "TREND": "#0072b2", "ORDER-ONLY": "#e69f00", "MISMATCH": "#d55e00", "FAILED": "#20242b",
+                   "DIFFERENT-HW": "#cc79a7",
                    "NOT-RUN": "#6a7280", "NO-DATA": "#6a7280", "HOLDS": "#009e73", "FAILS": "#d55e00"}
-VERDICT_MARKERS = {"MATCH": "o", "TREND": "^", "MISMATCH": "X", "DIFFERENT-HW": "D"}
+VERDICT_MARKERS = {"MATCH": "o", "TREND": "^", "ORDER-ONLY": "v", "MISMATCH": "X", "DIFFERENT-HW": "D"}
 
 matplotlib.rcParams.update({
     "svg.fonttype": "none", "svg.hashsalt": "retable", "font.family": ["DejaVu Sans"], "font.size": SIZE,

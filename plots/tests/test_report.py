@@ -704,6 +704,17 @@ class Words(unittest.TestCase):
             page.DATA_LIMIT = limit
         self.assertEqual(sizes, sorted(sizes, reverse=True))
 
+    def test_settings_are_counted_apart(self):
+        rows = [{"verdict": "MATCH", "kind": "accuracy"}, {"verdict": "ORDER-ONLY", "kind": "ratio"}] + [{"verdict": "MATCH", "kind": "setting"}] * 3
+        self.assertEqual(model.tally(rows, model.VERDICTS), [("MATCH", 1), ("ORDER-ONLY", 1)])
+        self.assertEqual((model.total(rows), model.settings_words(rows)), (2, "3 settings: 3 match"))
+        self.assertEqual(model.settings_words(rows[:2]), "")
+
+    def test_a_bound_is_shown_with_its_sign_and_drawn_at_its_number(self):
+        made = artifact(verdicts=[{"row": "A", "column": "x", "kind": "bound", "paper": "<=14.5", "measured": "18.98", "verdict": "MISMATCH"}])
+        row = model.verdict_rows(made)[0]
+        self.assertEqual((row["paper"], row["paper_value"]), ("≤ 14.5", 14.5))
+
     def test_what_all_reasons_say_is_said_once(self):
         rows = [{"verdict": "TREND", "reason": f"order {i}; on 5 of 9 columns"} for i in range(3)] + [{"verdict": "NOT-RUN", "reason": "no GPU"}]
         self.assertEqual(model.shared_reasons(rows), ["on 5 of 9 columns"])
@@ -749,6 +760,12 @@ class Words(unittest.TestCase):
         self.assertEqual((first["reason"], first["note"]), ("needs x", "known"))  # it fails somewhere
         self.assertEqual((second["note"], second["recorded"], second["said"]), ("", [], ["r, c: 1.235"]))
 
+    def test_figures_of_notes_show_their_references_apart(self):
+        note = "On it 93{cell('a <b>', 'x')} times, 2^26 items, 0.5{paper} in print."
+        self.assertEqual(numbers.unsourced(note), "On it 93 times, 2^26 items, 0.5 in print.")
+        self.assertEqual(page.sourced(note), 'On it <abbr title="recorded: cell(&#39;a &lt;b&gt;&#39;, &#39;x&#39;)">93</abbr> times, 2²⁶ items, '
+                         '<abbr title="in print">0.5</abbr> in print.')
+
     def test_dates_and_remarks_of_a_run(self):
         report = inputs.Report("nowhere", run={"started": "2026-01-30T10:00:00Z", "finished": "2026-01-30T11:00:00Z",
                                                "remarks": {"shuffle/fig*": "Old."}, "banner": "One line."})
@@ -785,6 +802,10 @@ class Golden(Temporary):
             "repeat": "build/retable run quantiles/table9", "coverage": {"text": "4 of 8 columns"}, "notes": ["A note."]})
         folder.verdict("quantiles/table9", "ME (l=5)", "mean", "accuracy", .021, .02, "", "MATCH")
         folder.verdict("quantiles/table9", "ME-GPU", "mean", "accuracy", .021, None, "", "NOT-RUN", "no CUDA device")
+        folder.verdict("quantiles/table9", "ME (l=5)", "speed-up", "ratio", 2.0, 20.0, "x", "ORDER-ONLY", "more than 3 times off")
+        folder.verdict("quantiles/table9", "ME (l=5)", "max", "bound", .03, .02, "", "MATCH", "at most 0.03, as published")
+        folder.verdicts[-1][4] = "<=0.03"
+        folder.verdict("quantiles/table9", "iris", "rows", "setting", 150, 150, "", "MATCH", "within 0 % of the paper")
         folder.claims.append(["quantiles/table9", "c1", "It is <small>.", "31", "HOLDS", "0.02 < 0.1", "a < b"])
         folder.finish(environment={"cpu": {"model": "Example CPU", "cores": 2}, "gpu": None})
         code, _ = run(self.out, "--quiet")

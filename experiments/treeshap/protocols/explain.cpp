@@ -6,7 +6,8 @@
 //! would cost more than small models do). Of another program only its own work counts, which ends
 //! when its library has the answer in host memory. On a GPU transfers are included, and "kernel" is
 //! the device's work alone, by events. Preparing the model is a metric of its own. A method too
-//! slow for the budget runs on fewer rows, and its time is scaled up and says so.
+//! slow for the budget runs on fewer rows (protocols/portion.hpp), and its time is scaled up and
+//! says so.
 //!
 //! Before anything is timed the values of the first rows are compared with the double-precision
 //! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
@@ -27,6 +28,7 @@
 #include "experiments/common/adapters.hpp"
 #include "experiments/treeshap/data/paper_models.hpp"
 #include "experiments/treeshap/peers/external_explainer.hpp"
+#include "experiments/treeshap/protocols/portion.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
@@ -107,6 +109,10 @@ class ExplainProtocol final : public harness::Protocol {
     if (cell.device == "cuda" && gpus > std::max<std::int64_t>(here, 1)) {
       return fmt::format("needs {} GPUs; {} here", gpus, here);
     }
+    const std::int64_t threads = IntegerOr(cell.axes, "threads", 0);
+    if (threads > AvailableThreads()) {
+      return fmt::format("needs {} processors; {} here", threads, AvailableThreads());
+    }
     if ((cell.algorithm == "Interventional") != (BackgroundRows(cell) > 0)) {
       return "another game: background rows are for Interventional alone";
     }
@@ -149,25 +155,23 @@ class ExplainProtocol final : public harness::Protocol {
         explainer->values_to(block, results);
       }
     };
-    const auto [count, seconds] = Affordable(cell, rows, interactions, timed);
+    const auto [count, seconds] = Affordable(
+        rows.rows, FirstRows(cell, wanted, interactions), BudgetOfACall(cell),
+        [&](std::size_t few) { return harness::TimeOnce([&] { timed(rows.slice(0, few)); }); });
     const RowBlock some = rows.slice(0, count);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     outcome.facts["method"] =
         MethodText(cell, external) + (count < wanted ? fmt::format(", from {} rows", count) : "");
     std::vector<double> kernel;
     std::vector<double> external_seconds;
-    const auto note = [&] {
+    const auto body = [&] {
+      timed(some);
       harness::KeepAlive(results.data());
       kernel.push_back(explainer->device_seconds());
       if (external != nullptr) external_seconds.push_back(external->run_seconds());
     };
-    const auto body = [&] {
-      timed(some);
-      note();
-    };
     harness::TimingResult timing =
         harness::TimeAfterFirstCall(body, seconds, Repeats(cell, external));
-    if (kernel.empty()) note();  // the first call is the sample
     // Another program's time excludes the transfer of data to it and back.
     if (external != nullptr) {
       const auto warm = external_seconds.size() - timing.seconds.size();
@@ -201,7 +205,7 @@ class ExplainProtocol final : public harness::Protocol {
   static harness::RepeatOptions Repeats(const harness::CellConfig& cell,
                                         const ExternalExplainer* external) {
     harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
+    options.min_samples = static_cast<int>(cell.repeats);
     options.max_samples = static_cast<int>(std::max<std::int64_t>(cell.repeats, 3)) * 4;
     options.budget = std::get<double>(cell.settings.at("budget"));
     options.min_sample = 0;
@@ -285,35 +289,20 @@ class ExplainProtocol final : public harness::Protocol {
                 "; sums against the margin"};
   }
 
-  struct Portion {
-    std::size_t rows = 0;
-    double seconds = 0;
-  };
+  // A third of the budget; on a device nine times as much: a call has fixed costs there (launches,
+  // a model's upload), which scaling would multiply.
+  static double BudgetOfACall(const harness::CellConfig& cell) {
+    return std::get<double>(cell.settings.at("budget")) * (cell.device == "cpu" ? 1.0 / 3 : 3);
+  }
 
-  // Rows that one call explains within a third of the budget, but one for each thread at least: 64
-  // to begin with, and as few as there are threads for interactions, where XGBoost takes seconds a
-  // row. On a device nine times as many: a call has fixed costs there (launches, a model's
-  // upload), which scaling would multiply.
-  template <class Body>
-  static Portion Affordable(const harness::CellConfig& cell, const RowBlock& rows,
-                            bool interactions, const Body& body) {
-    const double budget =
-        std::get<double>(cell.settings.at("budget")) * (cell.device == "cpu" ? 1.0 / 3 : 3);
+  // At least a row a thread: 64 to begin with, and as few as there are threads for interactions,
+  // where XGBoost takes seconds a row.
+  static std::size_t FirstRows(const harness::CellConfig& cell, std::size_t wanted,
+                               bool interactions) {
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
     const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
     const bool few = interactions && cell.device == "cpu";
-    std::size_t count = std::min<std::size_t>(rows.rows, few ? threads : 64);
-    for (;;) {
-      const RowBlock some = rows.slice(0, count);
-      const double seconds = harness::TimeOnce([&] { body(some); });
-      if (count == rows.rows) return {count, seconds};
-      if (seconds > budget / 4) {
-        const double more = std::max(1.0, budget / seconds);
-        const auto most = static_cast<std::size_t>(static_cast<double>(count) * more);
-        return {std::min(rows.rows, most), seconds * more};
-      }
-      count = std::min(rows.rows, count * 4);
-    }
+    return std::max<std::size_t>(few ? threads : 64, LeastRows(wanted));
   }
 
   static void Report(const std::vector<double>& seconds, const std::vector<double>& kernel,

@@ -18,6 +18,7 @@
 #include "base/parallel.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/treeshap/data/paper_models.hpp"
+#include "experiments/treeshap/protocols/portion.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -75,7 +76,7 @@ class TopKProtocol final : public harness::Protocol {
             {"threads", std::int64_t{0}, "processor threads; 0: all"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
-    return {{"budget", 3.0, "seconds of timing a cell; the matrix runs on fewer rows"}};
+    return {{"budget", 3.0, "seconds of timing a cell; slower methods are scaled up"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveModels(dataset);
@@ -94,9 +95,17 @@ class TopKProtocol final : public harness::Protocol {
     const bool searches = cell.algorithm == kSearch;
     Results matrices;  // kept: new memory for each call would slow the matrix
     const auto all_pairs = [&](const RowBlock& rows) {
-      matrices.resize(rows.rows * InteractionsPerRow(problem.model));
-      matrix->interactions_to(rows, matrices);
-      return FromMatrices(problem.model, matrices, k, static_cast<int>(threads));
+      Pairs pairs;
+      const std::size_t most = MatrixRows(problem);
+      for (std::size_t first = 0; first < rows.rows; first += most) {
+        const RowBlock some = rows.slice(first, std::min(most, rows.rows - first));
+        matrices.resize(some.rows * InteractionsPerRow(problem.model));
+        matrix->interactions_to(some, matrices);
+        for (auto& found : FromMatrices(problem.model, matrices, k, static_cast<int>(threads))) {
+          pairs.push_back(std::move(found));
+        }
+      }
+      return pairs;
     };
     const auto call = [&](const RowBlock& rows) {
       return searches ? search.find(rows) : all_pairs(rows);
@@ -116,15 +125,17 @@ class TopKProtocol final : public harness::Protocol {
                             "selection from the whole matrix"};
     if (!outcome.verification.ok) return outcome;
 
-    const std::size_t most = searches ? wanted : std::min(wanted, MatrixRows(problem));
-    const std::size_t count = Affordable(problem, most, budget / 3, call);
+    const auto [count, seconds] = Affordable(
+        wanted, std::max<std::size_t>(16, LeastRows(wanted)), budget / 3, [&](std::size_t rows) {
+          return harness::TimeOnce([&] { call(problem.Rows().slice(0, rows)); });
+        });
     const RowBlock some = problem.Rows().slice(0, count);
     harness::RepeatOptions options;
-    options.min_samples = static_cast<int>(std::min<std::int64_t>(cell.repeats, 3));
+    options.min_samples = static_cast<int>(cell.repeats);
     options.budget = budget;
     options.min_sample = 0;
     options.max_warmup_runs = 2;
-    const auto timing = harness::TimeRepeated([&] { call(some); }, options);
+    const auto timing = harness::TimeAfterFirstCall([&] { call(some); }, seconds, options);
     const double scale = static_cast<double>(wanted) / static_cast<double>(count);
     harness::Metric time{"time", "s", {}, {}, {}};
     for (const double s : timing.seconds) time.samples.push_back(s * scale);
@@ -150,21 +161,9 @@ class TopKProtocol final : public harness::Protocol {
   }
 
  private:
-  // Rows whose matrices take 256 MB.
+  // Rows whose matrices take 256 MB: more are made piece by piece.
   static std::size_t MatrixRows(const ModelProblem& problem) {
     return std::max<std::size_t>(1, (std::size_t{1} << 25) / InteractionsPerRow(problem.model));
-  }
-
-  // Rows, at most `most`, that one call explains within `budget` seconds.
-  template <class Call>
-  static std::size_t Affordable(const ModelProblem& problem, std::size_t most, double budget,
-                                const Call& call) {
-    std::size_t count = std::min<std::size_t>(most, 16);
-    for (;;) {
-      const double seconds = harness::TimeOnce([&] { call(problem.Rows().slice(0, count)); });
-      if (count == most || seconds > budget / 4) return count;
-      count = std::min(most, count * 4);
-    }
   }
 };
 

@@ -3,7 +3,7 @@
 from matplotlib.lines import Line2D
 
 from .. import style
-from ..inputs import number
+from ..inputs import number, printed
 from ..style import BAND, MUTED, SMALL, WIDTH
 from .axes import logarithmic
 from .data import Nothing, in_order
@@ -14,7 +14,7 @@ def ratios_of(artifact):
     """{row: [(ratio, verdict, interval over paper)]} of the cells that have a ratio. @throws Nothing"""
     rows = {}
     for verdict in artifact.verdicts:
-        ratio, paper = number(verdict.get("ratio")), number(verdict.get("paper"))
+        ratio, paper = number(verdict.get("ratio")), printed(verdict.get("paper"))
         if ratio is not None and ratio > 0 and verdict["verdict"] in style.VERDICT_MARKERS:
             bounds = [number(verdict.get(k)) for k in ("ci_low", "ci_high")]
             rows.setdefault(verdict["row"], []).append(

@@ -2,7 +2,7 @@
 
 import re
 
-from ..inputs import number
+from ..inputs import number, printed
 
 
 class Nothing(Exception):
@@ -109,7 +109,7 @@ def in_print(artifact, metric):
     table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
     columns = [c for c in table.get("columns") or [] if isinstance(c, dict) and c.get("metric") == metric and
                c.get("statistic") in ("median", "mean") and not c.get("group")]
-    values = {(v.get("row", "").strip(), v.get("column", "").strip()): number(v.get("paper")) for v in artifact.verdicts}
+    values = {(v.get("row", "").strip(), v.get("column", "").strip()): printed(v.get("paper")) for v in artifact.verdicts}
 
     def look_up(row):
         name = expand(str(table.get("rows") or ""), row)
@@ -131,8 +131,8 @@ def medians_in_print(artifact, metric):
         return {}
     names = {c.get("name", "") for c in table.get("columns") or [] if isinstance(c, dict) and c.get("metric") == metric and
              c.get("statistic") == "median" and not c.get("group") and not c.get("where")}
-    return {v.get("row", ""): number(v.get("paper")) for v in artifact.verdicts
-            if v.get("column") in names and number(v.get("paper")) is not None}
+    return {v.get("row", ""): printed(v.get("paper")) for v in artifact.verdicts
+            if v.get("column") in names and printed(v.get("paper")) is not None}
 
 
 PRINTED = "in print"
