@@ -304,7 +304,7 @@ void TakeRecorded(const Artifact& artifact, const std::string& row, const Column
   const bool follows =
       !column.ratio_of.empty() || !column.least_of.empty() || !column.interval_of.empty();
   if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
-      cell.broken) {
+      cell.broken || cell.unplanned) {
     return;
   }
   const RecordedValue& recorded = found->second;
