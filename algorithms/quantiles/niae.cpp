@@ -39,6 +39,26 @@ double Niae(std::span<const double> sorted, std::span<const double> estimates) {
   return area / range;
 }
 
+std::vector<double> NiaePlaces(double low, double high, std::size_t points) {
+  std::vector<double> places = NiaePhis(points);
+  for (double& x : places) x = low + x * (high - low);
+  places.back() = high;
+  return places;
+}
+
+double NiaeOfCdf(std::span<const double> sorted, std::span<const double> cdf) {
+  if (sorted.empty()) throw std::invalid_argument("NIAE of no data");
+  const auto places = NiaePlaces(sorted.front(), sorted.back(), cdf.size());
+  double sum = 0;
+  auto at = sorted.begin();
+  for (std::size_t i = 0; i < cdf.size(); ++i) {
+    at = std::upper_bound(at, sorted.end(), places[i]);
+    const auto rank = static_cast<double>(at - sorted.begin());
+    sum += std::abs(cdf[i] - rank / static_cast<double>(sorted.size()));
+  }
+  return sum / static_cast<double>(cdf.size());
+}
+
 double IntervalRankError(std::span<const double> sorted, double phi, double q) {
   const auto [low, high] = std::equal_range(sorted.begin(), sorted.end(), q);
   const double n = static_cast<double>(sorted.size());

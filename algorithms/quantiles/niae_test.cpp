@@ -53,6 +53,16 @@ TEST(Niae, TreatsConstantColumnsAndNan) {
   EXPECT_THROW(Niae(sorted, std::vector<double>{1.0}), std::invalid_argument);
 }
 
+TEST(NiaeOfCdf, IsTheMeanOverEvenStepsOfTheRange) {
+  const std::vector<double> sorted{0, 0, 0, 1};
+  EXPECT_NEAR(NiaeOfCdf(sorted, std::vector<double>{0.75, 0.75, 0.75, 1}), 0, 1e-15);
+  EXPECT_NEAR(NiaeOfCdf(sorted, std::vector<double>{0.5, 0.25, 0.75, 1.25}), 1.0 / 4, 1e-15);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(NiaeOfCdf(sorted, std::vector<double>{0.5, nan})));
+  EXPECT_THROW(NiaeOfCdf({}, std::vector<double>(10, 0.5)), std::invalid_argument);
+  EXPECT_THROW(NiaeOfCdf(sorted, std::vector<double>{0.5}), std::invalid_argument);
+}
+
 TEST(EmpiricalQuantile, TakesTheElementOfRankFloorNPhi) {
   const auto sorted = Range(10);
   EXPECT_EQ(EmpiricalQuantile(sorted, 0), 0);

@@ -100,4 +100,14 @@ class DensityEstimate {
   virtual std::vector<double> density(std::span<const double> xs) const = 0;
 };
 
+//! Implemented by sketches that estimate the distribution function itself. Each call fits once.
+class DistributionEstimate {
+ public:
+  virtual ~DistributionEstimate() = default;
+  //! The estimate of F(x) = P(X <= x) of the finite values at each x in [min, max], as the method
+  //! has it: that of a truncated series may descend and leave [0, 1], which its quantiles hide.
+  //! @throws as QuantileSketch::quantiles.
+  virtual std::vector<double> cdf(std::span<const double> xs) const = 0;
+};
+
 }  // namespace retable::quantiles

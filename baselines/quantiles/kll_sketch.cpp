@@ -11,12 +11,10 @@
 namespace retable::quantiles {
 namespace {
 
-constexpr double kShrink = 2.0 / 3.0;
-
 //! Capacities from the top level down to the last of at least 2, for a top capacity k.
-std::vector<std::size_t> Capacities(double k) {
+std::vector<std::size_t> Capacities(double k, double shrink) {
   std::vector<std::size_t> out;
-  for (double c = k; c >= 2; c *= kShrink) out.push_back(static_cast<std::size_t>(c));
+  for (double c = k; c >= 2; c *= shrink) out.push_back(static_cast<std::size_t>(c));
   return out;
 }
 
@@ -26,14 +24,14 @@ std::size_t Total(const std::vector<std::size_t>& capacities) {
 
 //! The capacities for the largest top level with which all levels and the sampler's value fit into
 //! m values.
-std::vector<std::size_t> FitCapacities(std::size_t m) {
+std::vector<std::size_t> FitCapacities(std::size_t m, double shrink) {
   double low = 3;
   double high = static_cast<double>(m) + 1;
   for (int i = 0; i < 40; ++i) {
     const double k = 0.5 * (low + high);
-    (Total(Capacities(k)) + 1 <= m ? low : high) = k;
+    (Total(Capacities(k, shrink)) + 1 <= m ? low : high) = k;
   }
-  return Capacities(low);
+  return Capacities(low, shrink);
 }
 
 //! Counter-based coins.
@@ -47,10 +45,15 @@ class Coins {
   std::uint64_t next_ = 0;
 };
 
-class KllSketch final : public QuantileSketch {
+class KllSketch final : public QuantileSketch, public DistributionEstimate {
  public:
-  KllSketch(std::size_t m, std::uint64_t seed)
-      : m_(m), seed_(seed), capacities_(FitCapacities(m)), coins_(seed), levels_(1) {
+  KllSketch(std::size_t m, std::uint64_t seed, KllRule rule)
+      : m_(m),
+        seed_(seed),
+        rule_(rule),
+        capacities_(FitCapacities(m, rule.shrink)),
+        coins_(seed),
+        levels_(1) {
     slots_ = Total(capacities_);
     StartSample();
   }
@@ -60,8 +63,8 @@ class KllSketch final : public QuantileSketch {
 
   void merge(const QuantileSketch& other) override {
     const auto* same = dynamic_cast<const KllSketch*>(&other);
-    if (same == nullptr || same->m_ != m_) {
-      throw std::invalid_argument("merge of KLL with another method or another m");
+    if (same == nullptr || same->m_ != m_ || same->rule_ != rule_) {
+      throw std::invalid_argument("merge of KLL with another method, m or rule");
     }
     const KllSketch theirs = *same;
     count_ += theirs.count_;
@@ -76,7 +79,21 @@ class KllSketch final : public QuantileSketch {
   std::size_t count() const override { return count_; }
   std::size_t bytes() const override { return m_ * sizeof(double); }
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<KllSketch>(m_, seed_);
+    return std::make_unique<KllSketch>(m_, seed_, rule_);
+  }
+
+  std::vector<double> cdf(std::span<const double> xs) const override {
+    if (count_ == 0) throw std::logic_error("ranks of an empty stream");
+    const std::vector<std::pair<double, double>> items = Weighted();
+    std::vector<double> out;
+    out.reserve(xs.size());
+    for (const double x : xs) {
+      const auto after =
+          std::upper_bound(items.begin(), items.end(), x,
+                           [](double value, const auto& item) { return value < item.first; });
+      out.push_back(after == items.begin() ? 0 : std::prev(after)->second / items.back().second);
+    }
+    return out;
   }
 
  protected:
@@ -137,7 +154,12 @@ class KllSketch final : public QuantileSketch {
       return;
     }
     levels_[height - base_].push_back(x);
-    while (Held() >= slots_) Compress();
+    if (rule_.eager) {
+      while (Compress()) {
+      }
+    } else {
+      while (Held() >= slots_) Compress();
+    }
   }
 
   std::size_t Held() const {
@@ -167,8 +189,8 @@ class KllSketch final : public QuantileSketch {
     for (const double x : lowest) AddWeighted(x, weight);
   }
 
-  //! Compacts the lowest level that is full.
-  void Compress() {
+  //! Compacts the lowest level that is full; whether there was one.
+  bool Compress() {
     for (std::size_t level = 0; level < levels_.size(); ++level) {
       if (levels_[level].size() < Capacity(level)) continue;
       std::vector<double> full = std::move(levels_[level]);
@@ -184,8 +206,9 @@ class KllSketch final : public QuantileSketch {
       if (level + 1 == levels_.size()) Grow();
       auto& target = levels_[height - base_];
       for (std::size_t i = coins_.Next() & 1; i < full.size(); i += 2) target.push_back(full[i]);
-      return;
+      return true;
     }
+    return false;
   }
 
   //! Values in ascending order, each with the cumulative weight up to and including it.
@@ -206,6 +229,7 @@ class KllSketch final : public QuantileSketch {
 
   std::size_t m_;
   std::uint64_t seed_;
+  KllRule rule_;
   std::vector<std::size_t> capacities_;  //!< Capacities in descending order of levels.
   std::size_t slots_ = 0;                //!< sum of the capacities
   Coins coins_;
@@ -217,24 +241,43 @@ class KllSketch final : public QuantileSketch {
   std::size_t count_ = 0;
 };
 
-RETABLE_REGISTER(
-    QuantileSketch, kll,
-    {.name = "KLL",
-     .device = Device::kCpu,
-     .summary = "compactors of shrinking capacity over a sampler",
-     .citation = "Karnin, Lang, Liberty 2016, first algorithm",
-     .parameters = {{"m", std::int64_t{50}, "largest number of values the summary holds, >= 6"},
-                    {"seed", std::int64_t{1}, "seed of the coins"}},
-     .make = [](const Parameters& p) {
-       return MakeKllSketch(IntegerParameter(p, "m", 50),
-                            static_cast<std::uint64_t>(IntegerParameter(p, "seed", 1)));
-     }});
+const ParameterInfo kM{"m", std::int64_t{50}, "largest number of values the summary holds, >= 6"};
+const ParameterInfo kSeed{"seed", std::int64_t{1}, "seed of the coins"};
+
+std::unique_ptr<QuantileSketch> Make(const Parameters& p, KllRule rule) {
+  return MakeKllSketch(IntegerParameter(p, "m", 50),
+                       static_cast<std::uint64_t>(IntegerParameter(p, "seed", 1)), rule);
+}
+
+RETABLE_REGISTER(QuantileSketch, kll,
+                 {.name = "KLL",
+                  .device = Device::kCpu,
+                  .summary = "compactors of shrinking capacity over a sampler",
+                  .citation = "Karnin, Lang, Liberty 2016, first algorithm",
+                  .parameters = {kM, kSeed},
+                  .make = [](const Parameters& p) { return Make(p, kLazyKll); }});
+RETABLE_REGISTER(QuantileSketch, kll_paper,
+                 {.name = "KLL (paper)",
+                  .device = Device::kCpu,
+                  .summary = "the same as published: a compactor compacts as soon as it is full",
+                  .citation = "Karnin, Lang, Liberty 2016, first algorithm",
+                  .parameters = {kM,
+                                 kSeed,
+                                 {"shrink", kPaperKll.shrink,
+                                  "capacity of a compactor over that of the next, 0.5 to 1"}},
+                  .make = [](const Parameters& p) {
+                    return Make(p, {RealParameter(p, "shrink", kPaperKll.shrink), true});
+                  }});
 
 }  // namespace
 
-std::unique_ptr<QuantileSketch> MakeKllSketch(std::int64_t m, std::uint64_t seed) {
+std::unique_ptr<QuantileSketch> MakeKllSketch(std::int64_t m, std::uint64_t seed, KllRule rule) {
   if (m < 6) throw std::invalid_argument("KLL's m must be at least 6, not " + std::to_string(m));
-  return std::make_unique<KllSketch>(static_cast<std::size_t>(m), seed);
+  if (!(rule.shrink > 0.5 && rule.shrink < 1)) {
+    throw std::invalid_argument("KLL's shrink must be between 0.5 and 1, not " +
+                                std::to_string(rule.shrink));
+  }
+  return std::make_unique<KllSketch>(static_cast<std::size_t>(m), seed, rule);
 }
 
 }  // namespace retable::quantiles

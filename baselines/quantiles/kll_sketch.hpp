@@ -24,7 +24,19 @@
 
 namespace retable::quantiles {
 
-//! @throws std::invalid_argument unless m >= 6.
-std::unique_ptr<QuantileSketch> MakeKllSketch(std::int64_t m, std::uint64_t seed);
+//! What the publication leaves open.
+struct KllRule {
+  double shrink;  //!< capacity of a compactor over that of the next above, in (0.5, 1)
+  //! A compactor compacts as soon as it is full, as published; otherwise the lowest full one does
+  //! only when the whole summary is full.
+  bool eager;
+  bool operator==(const KllRule&) const = default;
+};
+inline constexpr KllRule kLazyKll{2.0 / 3.0, false};
+inline constexpr KllRule kPaperKll{0.9, true};
+
+//! @throws std::invalid_argument unless m >= 6 and 0.5 < shrink < 1.
+std::unique_ptr<QuantileSketch> MakeKllSketch(std::int64_t m, std::uint64_t seed,
+                                              KllRule rule = kLazyKll);
 
 }  // namespace retable::quantiles

@@ -23,7 +23,7 @@ namespace retable::harness {
 struct RecordedMetric {
   std::string name, unit;
   Summary summary;
-  std::optional<double> share;  //!< of the ceiling that binds it
+  std::optional<double> share;  //!< the share of the ceiling that binds it
 };
 
 //! A value of a table as it was recorded, a number or a text.

@@ -140,6 +140,19 @@ std::string FirstFigures(const std::string& figures) {
   return end == std::string::npos ? figures : figures.substr(0, end) + "; ...";
 }
 
+// A note without the references of its figures: 93{cell('large', 'factor')} times -> 93 times. They
+// are for tools/docs.py, which fills the figures in, and for the report, which shows them apart.
+std::string WithoutReferences(const std::string& note) {
+  std::string text;
+  bool inside = false;
+  for (const char c : note) {
+    inside = inside || (c == '{' && !text.empty() && text.back() >= '0' && text.back() <= '9');
+    if (!inside) text += c;
+    if (c == '}') inside = false;
+  }
+  return text;
+}
+
 void Count(const Judgement& judgement, Scoreboard& board) {
   for (const Row& row : judgement.verdicts) {
     ++(row[3] == "setting" ? board.settings : board.verdicts)[row[8]];
@@ -152,7 +165,7 @@ void Count(const Judgement& judgement, Scoreboard& board) {
     const bool noted = !row[8].empty();
     (noted ? board.noted_claims : board.unnoted_claims)
         .push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2], FirstFigures(row[5]),
-                               noted ? " Known: " + row[8] : ""));
+                               noted ? " Known: " + WithoutReferences(row[8]) : ""));
   }
 }
 

@@ -297,7 +297,7 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
 
 // What the recorded table has where the summaries do not give the value.
 // Not for what follows from other columns: these have taken theirs, and a quotient may have been of
-// others then.
+// others then; nor where no recorded cell is of the column (unplanned), whatever bore its name.
 void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
                   TableCell& cell) {
   const auto found = artifact.recorded_table.find({row, column.name});

@@ -27,7 +27,7 @@ struct TableCell {
   bool unplanned = false;  //!< no cell of the plan would fill it
   bool failed = false;     //!< measured, but every sample failed
   bool broken = false;     //!< its method failed or answered wrongly; `reason` says how
-  std::string dataset;     //!< where all cells behind the row are of one
+  std::string dataset;     //!< the data set of the row, if it has a single one
 };
 
 struct Table {

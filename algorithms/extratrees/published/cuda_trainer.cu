@@ -110,7 +110,9 @@ class PublishedFit {
     const std::vector<float> columns = Transposed(data);
     clock.Begin();
     v_.data.lines = lines_.Upload({data.values, columns.size()});
+    clock.Mark("[CUDA_memcpy_HtoD]");
     v_.data.columns = columns_.Upload(columns);
+    clock.Mark("[CUDA_memcpy_HtoD]");
     v_.data.labels = labels_.Upload(labels);
     clock.Mark("[CUDA_memcpy_HtoD]");
     const std::size_t trees = v_.shape.trees;

@@ -12,7 +12,7 @@ namespace retable::quantiles {
 namespace {
 
 //! What both estimators share: the accumulator, merging, bounds, constant streams.
-class MomentSketch : public QuantileSketch, public DensityEstimate {
+class MomentSketch : public QuantileSketch, public DensityEstimate, public DistributionEstimate {
  public:
   MomentSketch(std::unique_ptr<MomentAccumulator> moments, bool log)
       : moments_(std::move(moments)), log_(log) {}
@@ -46,6 +46,21 @@ class MomentSketch : public QuantileSketch, public DensityEstimate {
     return out;
   }
 
+  std::vector<double> cdf(std::span<const double> xs) const override {
+    CheckStream();
+    std::vector<double> out(xs.begin(), xs.end());
+    if (moments_->data_min() == moments_->data_max()) {
+      for (double& x : out) x = x < moments_->data_min() ? 0 : 1;
+      return out;
+    }
+    const ScaledMoments scaled = moments_->scaled();
+    for (double& x : out) {
+      const double t = ((log_ ? std::log(x) : x) - scaled.centre()) / scaled.half_range();
+      x = std::clamp(t, -1.0, 1.0);
+    }
+    return Distribution(scaled, out);
+  }
+
   MomentAccumulator& moments() { return *moments_; }
 
  protected:
@@ -67,6 +82,8 @@ class MomentSketch : public QuantileSketch, public DensityEstimate {
                                     std::span<const double> phis) const = 0;
   virtual std::vector<double> Densities(const ScaledMoments& scaled,
                                         std::span<const double> ts) const = 0;
+  virtual std::vector<double> Distribution(const ScaledMoments& scaled,
+                                           std::span<const double> ts) const = 0;
 
   std::unique_ptr<MomentAccumulator> moments_;
   bool log_;
@@ -106,6 +123,13 @@ class MaxEntropySketch final : public MomentSketch {
     const MaxEntropyDensity density = Fit(scaled);
     std::vector<double> out;
     for (const double t : ts) out.push_back(density.Density(t));
+    return out;
+  }
+  std::vector<double> Distribution(const ScaledMoments& scaled,
+                                   std::span<const double> ts) const override {
+    const MaxEntropyDensity density = Fit(scaled);
+    std::vector<double> out;
+    for (const double t : ts) out.push_back(density.Cdf(t));
     return out;
   }
 
@@ -150,6 +174,13 @@ class LegendreSketch final : public MomentSketch {
     const LegendreSeries series = Fit(scaled);
     std::vector<double> out;
     for (const double t : ts) out.push_back(series.Density(t));
+    return out;
+  }
+  std::vector<double> Distribution(const ScaledMoments& scaled,
+                                   std::span<const double> ts) const override {
+    const LegendreSeries series = Fit(scaled);
+    std::vector<double> out;
+    for (const double t : ts) out.push_back(series.CdfAndDensity(t).first);
     return out;
   }
 

@@ -44,7 +44,9 @@ void SumRecurrence(const Block& t, Block before, Block now, int order, const Rec
   }
 }
 
-class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
+class OrthogonalSeries final : public QuantileSketch,
+                               public DensityEstimate,
+                               public DistributionEstimate {
  public:
   OrthogonalSeries(Series series, int order, double extent)
       : series_(series), order_(CheckOrder(order)), extent_(extent) {}
@@ -103,6 +105,22 @@ class OrthogonalSeries final : public QuantileSketch, public DensityEstimate {
     for (const double x : xs) {
       const bool inside = x >= min_ && x <= max_;
       out.push_back(inside ? slope * Evaluate(c, Low() + slope * (x - min_)).second : 0.0);
+    }
+    return out;
+  }
+
+  std::vector<double> cdf(std::span<const double> xs) const override {
+    CheckStream();
+    std::vector<double> out(xs.begin(), xs.end());
+    if (min_ == max_) {
+      for (double& x : out) x = x < min_ ? 0 : 1;
+      return out;
+    }
+    const Coefficients c = Expand();
+    const double slope = (High() - Low()) / (max_ - min_);
+    const double at_low = Evaluate(c, Low()).first;
+    for (double& x : out) {
+      x = Evaluate(c, std::clamp(Low() + slope * (x - min_), Low(), High())).first - at_low;
     }
     return out;
   }

@@ -27,6 +27,8 @@ using extratrees::Forest;
 using extratrees::ForestOptions;
 using extratrees::ForestTrainer;
 
+constexpr double kLongFit = 10;  // seconds
+
 class FitProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/fit"; }
@@ -42,6 +44,7 @@ class FitProtocol final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"min_time", 0.2, "seconds of timing a cell at least, where fits are short"},
+            {"max_time", 120.0, "seconds of fitting after which no repeat begins"},
             {"max_train", std::int64_t{0}, "training rows at most; 0: all"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
@@ -86,16 +89,20 @@ class FitProtocol final : public harness::Protocol {
     if (!outcome.verification.ok) return outcome;
     const std::uint64_t first = options.seed;
     std::vector<Run> runs;
-    // A process of its own is as warm the first time as ever.
-    if (warm.fitted->own_seconds.has_value()) {
+    // A process of its own is as warm the first time as ever; a long fit hardly notices the start.
+    const double max_time = std::get<double>(cell.settings.at("max_time"));
+    double spent = warm.seconds;
+    if (warm.fitted->own_seconds.has_value() || warm.seconds > kLongFit) {
       runs.push_back(std::move(warm));
     } else {
       timer.Forget();
     }
     for (auto r = static_cast<std::int64_t>(runs.size()); r < cell.repeats; ++r) {
+      if (!runs.empty() && spent > max_time) break;
       options.seed = first + static_cast<std::uint64_t>(r);
       if (!runs.empty()) runs.back().fitted.reset();
       runs.push_back(Fit(*trainer, data, options, timer));
+      spent += runs.back().seconds;
     }
     ReportQuality(runs, outcome);
     options.seed = first;
@@ -144,9 +151,10 @@ class FitProtocol final : public harness::Protocol {
     return {};
   }
 
-  //! A stopped run stands for a complete one: every step reads all samples, so a run takes the time
-  //! of its steps, as many as the largest tree has nodes. That number is taken from trees of the
-  //! same law, grown by the frontier under the report's rule.
+  //! A stopped run stands for a complete one: every step reads all samples, and a run takes as many
+  //! as its largest tree has nodes. That number is taken from trees of the same law, grown by the
+  //! frontier under the report's rule. The first steps are the dearest (no node is a leaf yet, and
+  //! nodes are large), so the scaled time is an upper bound, not an estimate.
   static void MeasureScaled(const harness::CellConfig& cell, FittedForest& fitted,
                             std::uint64_t steps, const Supervised& data, const ForestOptions& asked,
                             harness::TimingResult timing, harness::Outcome& outcome) {

@@ -1,16 +1,22 @@
 //! @file
-//! Share of each kernel of the report's algorithm (table II), one kernel a cell.
+//! Share of each kernel of the report's algorithm (table II), one kernel a cell; the cells of a
+//! contender share one fit (SharedRun).
 //!
 //! What is timed: on a GPU each launch by events on its stream, on the CPU each loop by the steady
-//! clock. A complete run on MNIST takes as many steps as its largest tree has nodes, each costing
-//! the same whatever the node's size; `max_steps` of them give the same shares. Correct before
-//! timed: the steps that ran must have grown trees, and a complete run must reproduce its labels.
+//! clock. A complete run on MNIST takes as many steps as its largest tree has nodes. The first
+//! `max_steps` of them, where it is given, are not like the rest: no node is a leaf yet, which
+//! skips the scans of features, and their nodes are the largest. Correct before timed: the steps
+//! that ran must have grown trees, and a complete run must reproduce its labels.
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
+#include "experiments/extratrees/protocols/shared_run.hpp"
+#include "harness/plan/cell_json.hpp"
+#include "harness/plan/plan.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -39,41 +45,69 @@ class KernelsProtocol final : public harness::Protocol {
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
+    const std::string kernel = TextOf(cell.axes, "kernel");
+    if (kernel == "init_random") {
+      harness::Outcome outcome;
+      outcome.status = "skipped";
+      outcome.reason = "no counterpart: random numbers are named, not stored";
+      return outcome;
+    }
+    harness::CellConfig shared = cell;
+    shared.axes.erase("kernel");
+    const nlohmann::json identity = {{"cell", harness::ToJson(shared)},
+                                     {"sources", harness::FamilySourceHash("extratrees")}};
+    const nlohmann::json measured = SharedRun(identity, kernel, [&] { return Measure(cell); });
+    harness::Outcome outcome = harness::OutcomeFromJson(measured.at("outcome"));
+    if (!outcome.verification.ok) return outcome;
+    harness::Metric time{"time", "s", {}, {}, {}, outcome.metrics.front().sm_mhz};
+    harness::Metric share{"share", "%", {}, {}, {}};
+    harness::Metric calls{"calls", "calls", {}, {}, {}};
+    for (const nlohmann::json& fit : measured.at("fits")) {
+      double total = 0, seconds = 0;
+      std::uint64_t times = 0;
+      for (const nlohmann::json& part : fit) {
+        total += part.at("seconds").get<double>();
+        if (part.at("name") != kernel) continue;
+        seconds = part.at("seconds");
+        times = part.at("calls");
+      }
+      time.samples.push_back(seconds);
+      share.samples.push_back(total > 0 ? 100 * seconds / total : 0);
+      calls.samples.push_back(static_cast<double>(times));
+    }
+    outcome.metrics = {share, time, calls};
+    return outcome;
+  }
+
+ private:
+  //! The fits with the times of all their parts, and what all cells say of them.
+  static nlohmann::json Measure(const harness::CellConfig& cell) {
     const Supervised data =
         LoadSupervised(cell.dataset, static_cast<std::uint64_t>(cell.seed),
                        static_cast<std::size_t>(IntegerOr(cell.settings, "max_train", 0)));
     extratrees::ForestOptions options;
     options.n_trees = static_cast<int>(IntegerOr(cell.settings, "trees", 10));
     options.seed = static_cast<std::uint64_t>(cell.seed);
-    const std::string kernel = TextOf(cell.axes, "kernel");
     const auto trainer = MakeMethod<ForestTrainer>(cell);
     harness::Outcome outcome;
-    harness::Metric time{"time", "s", {}, {}, {}};
-    harness::Metric share{"share", "%", {}, {}, {}};
-    harness::Metric calls{"calls", "calls", {}, {}, {}};
     harness::RunTimer timer({.gpu_clock = cell.device == "cuda"});  // of whole fits
+    nlohmann::json fits = nlohmann::json::array();
     for (std::int64_t r = 0; r < cell.repeats; ++r) {
       std::unique_ptr<extratrees::FittedForest> fitted;
       timer.Time([&] { fitted = trainer->fit(data.Train(), data.TrainLabels(), options); });
       outcome.verification = Verify(*fitted, data);
-      if (!outcome.verification.ok) return outcome;
-      double total = 0;
-      extratrees::PartTime mine;
+      if (!outcome.verification.ok) break;
+      nlohmann::json parts = nlohmann::json::array();
       for (const auto& part : fitted->parts) {
-        total += part.seconds;
-        if (part.name == kernel) mine = part;
+        parts.push_back({{"name", part.name}, {"calls", part.calls}, {"seconds", part.seconds}});
       }
-      time.samples.push_back(mine.seconds);
-      share.samples.push_back(total > 0 ? 100 * mine.seconds / total : 0);
-      calls.samples.push_back(static_cast<double>(mine.calls));
+      fits.push_back(parts);
     }
-    outcome.metrics = {share, time, calls};
-    harness::DescribeTiming(outcome, timer.result());
+    harness::AddTiming(outcome, timer.result());
     outcome.facts["training rows"] = static_cast<std::int64_t>(data.train_rows);
-    return outcome;
+    return {{"outcome", harness::ToJson(outcome)}, {"fits", fits}};
   }
 
- private:
   static harness::Verification Verify(extratrees::FittedForest& fitted, const Supervised& data) {
     const bool stopped = std::any_of(fitted.parts.begin(), fitted.parts.end(),
                                      [](const auto& part) { return part.name == "stopped"; });

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 
 #include "algorithms/extratrees/fit_work.hpp"
+#include "base/temporary_folder.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/config/experiment.hpp"
+#include "harness/report/paper_cells.hpp"
 
 namespace retable::harness {
 namespace {
@@ -80,16 +83,29 @@ TEST(FitProtocol, RefusesARegressionTarget) {
   EXPECT_THROW(FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
 }
 
+const std::vector<std::string> kKernels = {"kernel_check_node_termination",
+                                           "kernel_populate_class_counts",
+                                           "kernel_collect_min_max",
+                                           "kernel_populate_valid_feat_idx",
+                                           "kernel_advance_trees",
+                                           "kernel_populate_feat_cut",
+                                           "kernel_place_best_feat_cuts",
+                                           "kernel_update_trees",
+                                           "kernel_collect_num_valid_feat",
+                                           "kernel_refresh_tree_is_done",
+                                           "kernel_depopulate_valid_feat_idx",
+                                           "kernel_initialize_trees"};
+
+CellConfig KernelCell(const std::string& kernel) {
+  CellConfig cell = Cell("extratrees/kernels", "report", "iris");
+  cell.axes["kernel"] = kernel;
+  cell.repeats = 1;
+  return cell;
+}
+
 TEST(KernelsProtocol, EveryKernelOfTheTableIsTimed) {
-  for (const char* kernel :
-       {"kernel_check_node_termination", "kernel_populate_class_counts", "kernel_collect_min_max",
-        "kernel_populate_valid_feat_idx", "kernel_advance_trees", "kernel_populate_feat_cut",
-        "kernel_place_best_feat_cuts", "kernel_update_trees", "kernel_collect_num_valid_feat",
-        "kernel_refresh_tree_is_done", "kernel_depopulate_valid_feat_idx",
-        "kernel_initialize_trees"}) {
-    CellConfig cell = Cell("extratrees/kernels", "report", "iris");
-    cell.axes["kernel"] = std::string(kernel);
-    cell.repeats = 1;
+  for (const auto& kernel : kKernels) {
+    const CellConfig cell = KernelCell(kernel);
     const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
     EXPECT_TRUE(outcome.verification.ok);
     EXPECT_GE(MetricOf(outcome, "calls").samples.front(), 1.0) << kernel;
@@ -99,6 +115,41 @@ TEST(KernelsProtocol, EveryKernelOfTheTableIsTimed) {
   }
 }
 
+// A whole run takes minutes: one fit gives the times of all kernels.
+TEST(KernelsProtocol, AFitIsSharedByTheKernelsOfARun) {
+  const TemporaryFolder cache;
+  setenv("RETABLE_CACHE", cache.path().c_str(), 1);
+  double share = 0;
+  for (const auto& kernel : kKernels) {
+    const CellConfig cell = KernelCell(kernel);
+    share += MetricOf(FindProtocol(cell.protocol).measure(cell), "share").samples.front();
+  }
+  EXPECT_NEAR(share, 100, 1e-9);  // of one fit
+  // Asked again, a cell measures again: one measurement is never two samples.
+  const CellConfig cell = KernelCell(kKernels.front());
+  const double second = MetricOf(FindProtocol(cell.protocol).measure(cell), "time").samples.front();
+  const double third = MetricOf(FindProtocol(cell.protocol).measure(cell), "time").samples.front();
+  EXPECT_NE(second, third);
+  unsetenv("RETABLE_CACHE");
+}
+
+TEST(KernelsProtocol, WhatHasNoCounterpartIsSkipped) {
+  const CellConfig cell = KernelCell("init_random");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_EQ(outcome.status, "skipped");
+  EXPECT_FALSE(outcome.reason.empty());
+}
+
+TEST(FitProtocol, NoRepeatBeginsAfterItsTime) {
+  CellConfig cell = Cell("extratrees/fit", "frontier", "iris");
+  cell.repeats = 5;
+  cell.settings["max_time"] = 0.0;
+  cell.settings["min_time"] = 0.0;
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(MetricOf(outcome, "accuracy").samples.size(), 1u);
+}
+
 TEST(CountsProtocol, CountsIris) {
   CellConfig cell = Cell("extratrees/counts", "report", "iris");
   cell.axes["structure"] = std::string("trees");
@@ -106,6 +157,9 @@ TEST(CountsProtocol, CountsIris) {
   EXPECT_EQ(MetricOf(outcome, "rows").samples.front(), 100);
   EXPECT_EQ(MetricOf(outcome, "classes").samples.front(), 3);
   EXPECT_EQ(MetricOf(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
+  cell.axes["structure"] = std::string("total");  // without X transposed, as in the report's sum
+  const double total = MetricOf(FindProtocol(cell.protocol).measure(cell), "times X").samples[0];
+  EXPECT_EQ(total, 1 + (1024.0 * 6 * 200 + 1024.0 * 100) / (100 * 4));
 }
 
 std::vector<Experiment> Load(const std::string& profile) {
@@ -115,7 +169,7 @@ std::vector<Experiment> Load(const std::string& profile) {
 TEST(ForestExperiments, EveryArtifactIsThere) {
   std::set<std::string> artifacts;
   for (const auto& e : Load("quick")) artifacts.insert(e.artifact);
-  for (const char* artifact : {"table1", "table2", "fig1", "fig2", "sampling", "memory",
+  for (const char* artifact : {"table1", "table2", "fig1", "fig2", "sampling", "memory", "accuracy",
                                "beyond_rules", "beyond_baseline", "beyond_ladder", "beyond_twin"}) {
     EXPECT_EQ(artifacts.count(artifact), 1u) << artifact;
   }
@@ -126,7 +180,22 @@ TEST(ForestExperiments, EveryProfilePlans) {
 }
 
 TEST(ForestExperiments, RowsAndColumnsAreTheReports) {
-  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("extratrees", "paper"), 3);
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("extratrees", "paper"), 4);
+}
+
+// "At most" and "at least" are bounds, and what is a fact of the data is no result.
+TEST(ForestExperiments, KindsOfPublishedCells) {
+  int bounds = 0;
+  for (const Experiment& e : Load("paper")) {
+    if (e.paper_file.empty()) continue;
+    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
+      if (e.artifact == "table1") {
+        EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
+      }
+      bounds += cell.kind == CellKind::kBound ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(bounds, 4);
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 //!         equal measure. chi2: the sum of (count - n/d!)^2 / (n/d!), over d! - 1; 1 for
 //!         independent uniform points, less where points are spread more evenly than that.
 //! pairs   (figure 5)         Kendall's tau of all pairs of one sample of different orders: its
-//!         density, standard deviation and largest value.
+//!         density, root mean square and largest value; the root mean square without the pairs at
+//!         -1, an order and its reverse, and how many these are.
 //! bounds  (figure 6)         the dot product of two orders' points against the bounds that theorem
 //!         2 gives for their tau: the largest excess, times d, which the theorem's O(1/d) bounds.
 //! caps    (figure 7)         n points on the sphere of two dimensions: Stolarsky's (1973) sum of
@@ -133,13 +134,17 @@ class Pairs {
     for (auto a = different.begin(); a != different.end(); ++a) {
       for (auto b = std::next(a); b != different.end(); ++b) taus.push_back(Tau(*a, *b));
     }
-    double squares = 0;
+    double squares = 0, opposite = 0;
     for (const double tau : taus) {
-      squares += tau * tau / static_cast<double>(taus.size());
+      squares += tau * tau;
+      opposite += tau < -1 + 1e-9 ? 1 : 0;
       ++density_[std::lround(tau * 20)];  // bins of 0.05
       ++pairs_;
     }
-    deviation_.samples.push_back(std::sqrt(squares));
+    const auto n = static_cast<double>(taus.size());
+    deviation_.samples.push_back(std::sqrt(squares / n));
+    apart_.samples.push_back(std::sqrt((squares - opposite) / (n - opposite)));
+    opposite_.samples.push_back(opposite);
     largest_.samples.push_back(*std::max_element(taus.begin(), taus.end()));
   }
   void Finish(harness::Outcome& outcome) {
@@ -150,11 +155,12 @@ class Pairs {
       curve.y.push_back(density_[bin] * 20 / pairs_);
     }
     outcome.curves = {curve};
-    outcome.metrics = {deviation_, largest_};
+    outcome.metrics = {deviation_, largest_, apart_, opposite_};
   }
 
  private:
   harness::Metric deviation_ = NewMetric("tau_spread"), largest_ = NewMetric("tau_largest");
+  harness::Metric apart_ = NewMetric("tau_spread_apart"), opposite_ = NewMetric("opposite_pairs");
   std::map<long, double> density_;
   double pairs_ = 0;
 };

@@ -111,7 +111,9 @@ TEST_F(Recording, GivesTheTableThatWasMeasured) {
     EXPECT_EQ(again.failed, cell.failed) << where;
     EXPECT_EQ(again.broken, cell.broken) << where;
     EXPECT_EQ(again.not_run, cell.not_run) << where;
-    if (cell.has_value) EXPECT_NEAR(again.value, cell.value, 1e-12) << where;
+    if (cell.has_value) {
+      EXPECT_NEAR(again.value, cell.value, 1e-12) << where;
+    }
   }
   EXPECT_EQ(after.Find("D", "mean")->reason, "wrong_result: difference = 1");
   // The interval of one cell's median is the recorded one.
@@ -147,11 +149,14 @@ TEST_F(Recording, NewColumnsAreMadeOfTheTidyRows) {
   ratio.ratio_over = "min";
   // What was recorded under the name of a quotient was of another: it is not taken.
   today.table.columns[11].ratio_over = "not here";
+  // Nor is what was recorded under the name of a column that is of another contender today.
+  today.table.columns[1].where["label"] = "Z";
   recorded.profiles = {{"quick", {}, {"mean"}}};
   Redeclare(recorded, today);
   const Table table = BuildTable(recorded);
   EXPECT_DOUBLE_EQ(table.Find("B", "mean over min")->value, 2.25);
   EXPECT_FALSE(table.Find("B", "ratio")->has_value);
+  EXPECT_FALSE(table.Find("A", "median")->has_value);
   EXPECT_EQ(recorded.profiles[0].columns.back(), "mean over min");
 }
 
