@@ -107,7 +107,12 @@ TEST(BuildTable, FailuresBehindAValue) {
   // A sample that is no number is a failed one; a metric that nobody reported is not.
   EXPECT_TRUE(BuildTable(a).Find("B", "mean")->failed);
   a.table.columns[0].metric = "not reported";
-  EXPECT_FALSE(BuildTable(a).Find("B", "mean")->failed);
+  a.table.columns[1].metric = "not reported";
+  a.table.columns[1].statistic = "failures";
+  for (const char* column : {"mean", "max"}) {
+    EXPECT_FALSE(BuildTable(a).Find("B", column)->failed);
+    EXPECT_FALSE(BuildTable(a).Find("B", column)->has_value);  // nor are there 0 failures of it
+  }
 }
 
 TEST(BuildTable, GroupsConditionsFactsAndRatios) {
