@@ -124,6 +124,48 @@ TEST(Kll, TakesNastyStreams) {
   EXPECT_EQ(sorted_input->count(), up.size());
 }
 
+double MeanNiae(std::int64_t m, KllRule rule) {
+  double mean = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    auto values = Draw(20000, seed);
+    const auto kll = MakeKllSketch(m, seed, rule);
+    kll->update(std::span(values));
+    std::sort(values.begin(), values.end());
+    const auto cdf = dynamic_cast<const DistributionEstimate&>(*kll).cdf(
+        NiaePlaces(values.front(), values.back()));
+    mean += NiaeOfCdf(values, cdf) / 40;
+  }
+  return mean;
+}
+
+// A compactor that waits until the whole summary is full has more values to choose from, and
+// capacities that shrink fast leave more to the top, which decides the error.
+TEST(Kll, AsPublishedErrsMoreThanTheLazyOne) {
+  for (const std::int64_t m : {50, 500}) {
+    EXPECT_LT(2 * MeanNiae(m, kLazyKll), MeanNiae(m, kPaperKll)) << m;
+  }
+  EXPECT_THROW(MakeKllSketch(50, 1, {0.5, true}), std::invalid_argument);
+  EXPECT_THROW(MakeKllSketch(50, 1, {1, true}), std::invalid_argument);
+  EXPECT_THROW(MakeKllSketch(50, 1, kPaperKll)->merge(*MakeKllSketch(50, 1)),
+               std::invalid_argument);
+}
+
+TEST(Kll, DistributionAndQuantilesAgree) {
+  for (const KllRule rule : {kLazyKll, kPaperKll}) {
+    const auto values = Draw(5000);
+    const auto kll = MakeKllSketch(50, 3, rule);
+    kll->update(std::span(values));
+    const auto& estimate = dynamic_cast<const DistributionEstimate&>(*kll);
+    for (const double phi : NiaePhis(101)) {
+      const double q = kll->quantile(phi);
+      const double through = estimate.cdf(std::span(&q, 1)).front();
+      const double before = std::nextafter(q, -100.0);
+      EXPECT_GE(through, phi);
+      EXPECT_LE(estimate.cdf(std::span(&before, 1)).front(), phi);
+    }
+  }
+}
+
 TEST(Sorted, IsTheEmpiricalQuantile) {
   const auto sketch = MakeSortedSketch();
   EXPECT_THROW(sketch->quantile(0.5), std::logic_error);

@@ -48,7 +48,7 @@ TEST(QuantileExperiments, EveryProfilePlans) {
 }
 
 TEST(QuantileExperiments, RowsAndColumnsAreThePapers) {
-  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("quantiles", "quick"), 5);
+  EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("quantiles", "quick"), 7);
 }
 
 TEST(QuantileExperiments, TableTwoHasThePapersRowsInItsOrder) {

@@ -114,12 +114,15 @@ void JudgeVerdicts(const Artifact& artifact, const Table& table,
   });
   for (const Verdict& v : verdicts) {
     const bool partial = v.measured.run && artifact.coverage_total > 0;
-    judgement.verdicts.push_back(
-        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)), v.cell.Text(),
-         FormatNumber(v.measured.value), v.cell.unit, FormatNumber(v.ratio),
-         std::string(Name(v.kind)), partial ? v.reason + "; on " + coverage : v.reason,
-         FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
-         std::to_string(v.measured.n), v.cell.page, v.cell.table});
+    const std::string without = std::isnan(v.measured.value) ? "" : v.measured.reason;
+    judgement.verdicts.push_back({artifact.id, v.cell.row, v.cell.column,
+                                  std::string(Name(v.cell.kind)), v.cell.Text(),
+                                  FormatNumber(v.measured.value), v.cell.unit,
+                                  FormatNumber(v.ratio), std::string(Name(v.kind)),
+                                  (without.empty() ? v.reason : v.reason + "; " + without) +
+                                      (partial ? "; on " + coverage : ""),
+                                  FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
+                                  std::to_string(v.measured.n), v.cell.page, v.cell.table});
   }
 }
 

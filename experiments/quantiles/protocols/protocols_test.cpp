@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "experiments/common/plan_testing.hpp"
@@ -31,6 +32,42 @@ TEST(NiaeProtocol, AnExactSketchHasNoError) {
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   ASSERT_EQ(outcome.metrics.front().samples.size(), 13u);
   for (double e : outcome.metrics.front().samples) EXPECT_EQ(e, 0);
+}
+
+TEST(NiaeProtocol, LeavesOutConstantColumnsAndCountsThem) {
+  CellConfig cell = CellOf("quantiles/niae", "Legendre-central", "digits");
+  cell.parameters["l"] = std::int64_t{5};
+  auto& protocol = FindProtocol("quantiles/niae");
+  EXPECT_EQ(protocol.measure(cell).metrics.front().samples.size(), 64u);
+  cell.settings["constant"] = false;
+  const Outcome outcome = protocol.measure(cell);
+  EXPECT_EQ(outcome.facts.at("constant_columns_left_out"), Value(std::int64_t{3}));
+  ASSERT_EQ(outcome.metrics.size(), 3u);
+  EXPECT_EQ(outcome.metrics[2].name, "niae_cdf");
+  for (const Metric& metric : outcome.metrics) {
+    ASSERT_EQ(metric.samples.size(), 61u);
+    for (double e : metric.samples) EXPECT_GE(e, 0) << metric.name;
+  }
+  for (double e : outcome.metrics[2].samples) EXPECT_GT(e, 0);
+}
+
+TEST(NiaeProtocol, TheTwoFormsAgreeForAMonotoneEstimateOnly) {
+  for (const char* method : {"ME-central", "Legendre-central"}) {
+    CellConfig cell = CellOf("quantiles/niae", method, "digits");
+    cell.parameters["l"] = std::int64_t{5};
+    cell.settings["constant"] = false;
+    const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+    double apart = 0;
+    for (std::size_t i = 0; i < outcome.metrics[0].samples.size(); ++i) {
+      apart =
+          std::max(apart, std::abs(outcome.metrics[0].samples[i] - outcome.metrics[2].samples[i]));
+    }
+    if (std::string(method) == "ME-central") {
+      EXPECT_LT(apart, 0.002);
+    } else {
+      EXPECT_GT(apart, 0.05);
+    }
+  }
 }
 
 TEST(NiaeProtocol, PositiveInputsLeaveOutColumnsThatTouchZero) {

@@ -160,6 +160,24 @@ TEST_F(Recording, NewColumnsAreMadeOfTheTidyRows) {
   EXPECT_EQ(recorded.profiles[0].columns.back(), "mean over min");
 }
 
+// The median of two cells is in the recorded table alone, and not of the metric that stands there
+// now.
+TEST_F(Recording, AColumnOfAnotherMetricIsNotTakenForTheRecordedOne) {
+  Artifact recorded = Record(Measured());
+  ReadRecording(recorded);
+  Experiment today;
+  today.table = recorded.table;
+  Artifact same = recorded;
+  Redeclare(same, today);
+  EXPECT_TRUE(BuildTable(same).Find("A", "median")->has_value);
+  EXPECT_EQ(BuildTable(same).Find("A", "by")->text, "hand");
+  today.table.columns[1].metric = "another";
+  today.table.columns[10].where["label"] = "B";
+  Redeclare(recorded, today);
+  EXPECT_FALSE(BuildTable(recorded).Find("A", "median")->has_value);
+  EXPECT_EQ(BuildTable(recorded).Find("A", "by")->text, "");
+}
+
 TEST_F(Recording, ACellOfAnotherRunIsTakenFromItsRow) {
   Artifact recorded = Record(Measured());
   recorded.cells.erase(recorded.cells.begin());
