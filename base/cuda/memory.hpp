@@ -176,6 +176,13 @@ inline int MultiprocessorCount() {
                         &CardLimits::multiprocessors);
 }
 
+//! 89 for 8.9.
+inline int ComputeCapability() {
+  return WithinEmulated(10 * DeviceAttribute(cudaDevAttrComputeCapabilityMajor) +
+                            DeviceAttribute(cudaDevAttrComputeCapabilityMinor),
+                        &CardLimits::capability);
+}
+
 //! Bytes of shared memory that a block of the current device may have.
 inline std::size_t SharedMemoryLimit() {
   return WithinEmulated(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
@@ -206,7 +213,7 @@ std::size_t AllowSharedMemory(void (*kernel)(Arguments...), std::size_t bytes) {
 //! Blocks of a kernel that are on a multiprocessor at a time, at least 1.
 //! @param bytes of dynamic shared memory, which AllowSharedMemory has allowed
 template <class... Arguments>
-int ResidentBlocks(void (*kernel)(Arguments...), int threads, std::size_t bytes) {
+int BlocksOnMultiprocessor(void (*kernel)(Arguments...), int threads, std::size_t bytes) {
   int blocks = 1;
   CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes),
             "occupancy");

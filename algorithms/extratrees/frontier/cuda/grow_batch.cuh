@@ -55,7 +55,7 @@ class BatchGrower {
     AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_bytes_, warp_bytes_));
     if (!p_.targets.plain) PrepareSums();
     subtree_blocks_ = static_cast<std::uint32_t>(
-        MultiprocessorCount() * ResidentBlocks(GrowSubtrees<Code>, 32 * kSubtreeWarps, 0));
+        MultiprocessorCount() * BlocksOnMultiprocessor(GrowSubtrees<Code>, 32 * kSubtreeWarps, 0));
   }
 
   GrowResult Run() {
