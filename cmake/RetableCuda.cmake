@@ -1,5 +1,21 @@
 # CUDA is found, not demanded. RETABLE_HAS_CUDA says whether the backends are compiled.
 set(RETABLE_HAS_CUDA OFF)
+option(RETABLE_CUDA_FAST_BUILD "Where no card is seen: compile for compute capability 9.0 alone" OFF)
+
+# The machine code of every capability from 7.5 to 12.0 that this compiler knows, and PTX of the last, which
+# later cards compile.
+function(retable_every_architecture out)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known)
+  set(architectures)
+  foreach(capability 75 80 86 89 90 100 120)
+    if(known MATCHES "compute_${capability}[\r\n]")
+      list(APPEND architectures ${capability}-real)
+      set(last ${capability})
+    endif()
+  endforeach()
+  set(${out} ${architectures} ${last}-virtual PARENT_SCOPE)
+endfunction()
+
 if(RETABLE_CUDA AND NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
   include(CheckLanguage)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
@@ -8,12 +24,13 @@ if(RETABLE_CUDA AND NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT CMAKE_CUDA_ARCHITECTURES)
-      # "native" needs a card; a build machine without one compiles for Hopper (SASS and PTX).
       execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE smi OUTPUT_QUIET ERROR_QUIET)
       if(smi EQUAL 0)
         set(CMAKE_CUDA_ARCHITECTURES native)
-      else()
+      elseif(RETABLE_CUDA_FAST_BUILD)
         set(CMAKE_CUDA_ARCHITECTURES 90)
+      else()
+        retable_every_architecture(CMAKE_CUDA_ARCHITECTURES)
       endif()
     endif()
     enable_language(CUDA)

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <span>
@@ -14,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cuda/cards.hpp"
 #include "base/cuda/out_of_memory.hpp"
 
 namespace retable {
@@ -161,30 +163,68 @@ inline int DeviceAttribute(cudaDeviceAttr attribute) {
   CheckCuda(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
   return value;
 }
+//! A limit of the current device, or of the emulated card where that has less.
+template <class Limit>
+Limit WithinEmulated(int own, Limit CardLimits::*emulated) {
+  const CardLimits* card = EmulatedCard();
+  const auto limit = static_cast<Limit>(own);
+  return card == nullptr ? limit : std::min(limit, card->*emulated);
+}
+
 inline int MultiprocessorCount() {
-  return DeviceAttribute(cudaDevAttrMultiProcessorCount);
+  return WithinEmulated(DeviceAttribute(cudaDevAttrMultiProcessorCount),
+                        &CardLimits::multiprocessors);
+}
+
+//! 89 for 8.9.
+inline int ComputeCapability() {
+  return WithinEmulated(10 * DeviceAttribute(cudaDevAttrComputeCapabilityMajor) +
+                            DeviceAttribute(cudaDevAttrComputeCapabilityMinor),
+                        &CardLimits::capability);
 }
 
 //! Bytes of shared memory that a block of the current device may have.
 inline std::size_t SharedMemoryLimit() {
-  return static_cast<std::size_t>(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  return WithinEmulated(DeviceAttribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                        &CardLimits::shared_per_block);
 }
 
 //! Lets a kernel be launched with so much dynamic shared memory. @return bytes
 //! @throws std::runtime_error with both figures where a block of this device cannot have it
 template <class... Arguments>
 std::size_t AllowSharedMemory(void (*kernel)(Arguments...), std::size_t bytes) {
+  const auto refuse = [bytes](std::size_t limit) {
+    throw std::runtime_error("a kernel needs " + std::to_string(bytes) +
+                             " bytes of shared memory a block; this device offers " +
+                             std::to_string(limit));
+  };
+  if (EmulatedCard() != nullptr && bytes > SharedMemoryLimit()) refuse(SharedMemoryLimit());
   const cudaError_t status =
       cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                            cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   if (status == cudaErrorInvalidValue) {
     cudaGetLastError();
-    throw std::runtime_error("a kernel needs " + std::to_string(bytes) +
-                             " bytes of shared memory a block; this device offers " +
-                             std::to_string(SharedMemoryLimit()));
+    refuse(SharedMemoryLimit());
   }
   CheckCuda(status, "cudaFuncSetAttribute");
   return bytes;
+}
+
+//! Blocks of a kernel that are on a multiprocessor at a time, at least 1.
+//! @param bytes of dynamic shared memory, which AllowSharedMemory has allowed
+template <class... Arguments>
+int BlocksOnMultiprocessor(void (*kernel)(Arguments...), int threads, std::size_t bytes) {
+  int blocks = 1;
+  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, bytes),
+            "occupancy");
+  if (const CardLimits* card = EmulatedCard()) {
+    cudaFuncAttributes attributes;
+    CheckCuda(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+    const std::size_t shared = bytes + attributes.sharedSizeBytes + 1024;
+    blocks = std::min({blocks, card->threads_per_multiprocessor / threads,
+                       static_cast<int>(card->shared_per_multiprocessor / shared)});
+  }
+  return std::max(1, blocks);
 }
 
 }  // namespace retable

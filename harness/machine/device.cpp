@@ -1,5 +1,7 @@
 #include "harness/machine/device.hpp"
 
+#include "base/cuda/cards.hpp"
+
 namespace retable::harness {
 
 #if !defined(RETABLE_HAS_CUDA)
@@ -17,8 +19,10 @@ bool CudaDevicePresent(std::string* why) {
 }
 
 std::string DeviceClass(const CudaDevice& device) {
+  const CardLimits* emulated = EmulatedCard();
   return device.name + " sm_" + std::to_string(device.capability_major) +
-         std::to_string(device.capability_minor);
+         std::to_string(device.capability_minor) +
+         (emulated == nullptr ? "" : " as " + std::string(emulated->name));
 }
 
 std::string DeviceClass() {

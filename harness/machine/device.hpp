@@ -43,7 +43,8 @@ CudaPlatform QueryCuda();
 //! @param why receives the reason when there is none; may be null
 bool CudaDevicePresent(std::string* why);
 
-//! Device 0 as cells' keys name it: "NVIDIA H200 sm_90", or "no device".
+//! Device 0 as cells' keys name it: "NVIDIA H200 sm_90", "NVIDIA H200 sm_90 as t4" where
+//! RETABLE_EMULATE_DEVICE says so, or "no device".
 std::string DeviceClass();
 std::string DeviceClass(const CudaDevice& device);
 

@@ -7,6 +7,7 @@
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
+#include "base/cuda/warp_reduce.cuh"
 
 namespace retable::shapley {
 
@@ -79,12 +80,7 @@ __device__ inline T WarpSum(T x) {
 }
 
 __device__ inline int WarpSum(int x) {
-#if __CUDA_ARCH__ >= 800
-  return __reduce_add_sync(0xFFFFFFFFu, x);
-#else
-  for (int width = 16; width > 0; width /= 2) x += __shfl_xor_sync(0xFFFFFFFFu, x, width);
-  return x;
-#endif
+  return static_cast<int>(WarpAdd(static_cast<std::uint32_t>(x)));
 }
 
 //! This lane's part of what two codes have in common: discordant pairs, or products of ranks.

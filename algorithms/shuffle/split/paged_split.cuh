@@ -207,14 +207,19 @@ __device__ __forceinline__ std::uint32_t Digit4(const PhiloxBlock& block, int j,
 }
 
 //! A cache policy: the line is evicted last, since the neighbouring runs of other tiles, which come
-//! soon, write the rest of it.
+//! soon, write the rest of it. Before compute capability 8.0 there is none.
 __device__ __forceinline__ std::uint64_t EvictLastPolicy() {
-  std::uint64_t policy;
+  std::uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
   asm volatile("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+#endif
   return policy;
 }
 template <class Item>
 __device__ __forceinline__ void Store(Item* to, const Item& item, std::uint64_t policy) {
+#if __CUDA_ARCH__ < 800
+  *to = item;
+#else
   if constexpr (sizeof(Item) == 16) {
     asm volatile("st.global.L2::cache_hint.v2.u64 [%0], {%1, %2}, %3;" ::"l"(to), "l"(item.half[0]),
                  "l"(item.half[1]), "l"(policy)
@@ -226,6 +231,7 @@ __device__ __forceinline__ void Store(Item* to, const Item& item, std::uint64_t 
     asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(to), "r"(item), "l"(policy)
                  : "memory");
   }
+#endif
 }
 
 //! Shared memory of a tile, and the thread's share of the work.

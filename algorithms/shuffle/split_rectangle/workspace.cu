@@ -37,8 +37,8 @@ struct Buckets {
   std::uint32_t tiles;  // tiles of the largest possible bucket
 };
 
-// Launches a kernel that calls AwaitEarlierKernel first: the device sets it up while the kernel
-// before it ends.
+// Launches a kernel that calls AwaitEarlierKernel first: a device of compute capability 9.0 on sets
+// it up while the kernel before it ends.
 template <class... Parameters, class... Arguments>
 void LaunchEarly(void (*kernel)(Parameters...), std::uint32_t blocks, int threads,
                  cudaStream_t stream, const char* name, const Arguments&... arguments) {
@@ -50,7 +50,7 @@ void LaunchEarly(void (*kernel)(Parameters...), std::uint32_t blocks, int thread
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.stream = stream;
   config.attrs = &early;
-  config.numAttrs = 1;
+  config.numAttrs = ComputeCapability() >= 90 ? 1 : 0;
   CheckCuda(cudaLaunchKernelEx(&config, kernel, arguments...), name);
 }
 __device__ __forceinline__ void AwaitEarlierKernel() {

@@ -54,10 +54,8 @@ class BatchGrower {
     AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_bytes_);
     AllowSharedMemory(GrowNodes<Code, 1>, std::max(block_bytes_, warp_bytes_));
     if (!p_.targets.plain) PrepareSums();
-    int per_sm = 1;
-    RETABLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, GrowSubtrees<Code>,
-                                                                     32 * kSubtreeWarps, 0));
-    subtree_blocks_ = static_cast<std::uint32_t>(MultiprocessorCount() * std::max(per_sm, 1));
+    subtree_blocks_ = static_cast<std::uint32_t>(
+        MultiprocessorCount() * BlocksOnMultiprocessor(GrowSubtrees<Code>, 32 * kSubtreeWarps, 0));
   }
 
   GrowResult Run() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "algorithms/extratrees/frontier/cuda/search.cuh"
+#include "base/cuda/warp_reduce.cuh"
 
 namespace retable::extratrees::frontier {
 
@@ -308,8 +309,8 @@ __device__ __forceinline__ void DrawGroupCuts(const Problem<Code>& p, std::uint3
                                               LargeGroup<Code>& g) {
 #pragma unroll
   for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-    const std::uint32_t low = g.low[j] = __reduce_min_sync(kAll, g.low[j]);
-    const std::uint32_t high = g.high[j] = __reduce_max_sync(kAll, g.high[j]);
+    const std::uint32_t low = g.low[j] = WarpMin(g.low[j]);
+    const std::uint32_t high = g.high[j] = WarpMax(g.high[j]);
     g.threshold[j] = 0;
     g.cut[j] = 0;
     const float* table = p.data.values + p.data.table_start[g.feature[j]];
@@ -342,7 +343,7 @@ __device__ __forceinline__ void CountGroup(const Problem<Code>& p, const Task& t
       }
 #pragma unroll
       for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-        const std::uint64_t l = __reduce_add_sync(kAll, left[j]);
+        const std::uint64_t l = WarpAdd(left[j]);
         const std::uint64_t r = end - from - l;
         g.left_squares[j] += l * l;
         g.right_squares[j] += r * r;

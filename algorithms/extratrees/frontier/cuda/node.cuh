@@ -6,6 +6,7 @@
 
 #include "algorithms/extratrees/frontier/cuda/problem.cuh"
 #include "algorithms/extratrees/splits/candidates.hpp"
+#include "base/cuda/warp_reduce.cuh"
 
 namespace retable::extratrees::frontier {
 
@@ -68,9 +69,9 @@ __device__ inline std::uint32_t LargestLane(std::uint32_t lanes, double value) {
   const bool in = (lanes >> (threadIdx.x & 31)) & 1u;
   const std::uint64_t key = in ? __double_as_longlong(value) : 0ull;
   const auto high = static_cast<std::uint32_t>(key >> 32);
-  const std::uint32_t top = __reduce_max_sync(kAll, high);
+  const std::uint32_t top = WarpMax(high);
   const std::uint32_t low = in && high == top ? static_cast<std::uint32_t>(key) : 0u;
-  const std::uint32_t top_low = __reduce_max_sync(kAll, low);
+  const std::uint32_t top_low = WarpMax(low);
   const bool best = in && high == top && low == top_low;
   return static_cast<std::uint32_t>(__ffs(static_cast<int>(__ballot_sync(kAll, best))) - 1);
 }
@@ -186,7 +187,7 @@ __device__ void PartitionNode(const Code* column, const std::uint32_t* in, std::
     for (std::uint32_t s = first + lane; s < last; s += 32) {
       mine += GoesLeft(column[in[s]], code, shift) ? 1 : 0;
     }
-    mine = __reduce_add_sync(kAll, mine);
+    mine = WarpAdd(mine);
     if (lane == 0) lefts[warp] = mine;
     __syncthreads();
     for (std::uint32_t w = 0; w < warp; ++w) left += lefts[w];

@@ -16,6 +16,7 @@
 #include "algorithms/shuffle/partition/partition.hpp"
 #include "algorithms/shuffle/philox/rounds.hpp"
 #include "algorithms/shuffle/tuning.cuh"
+#include "base/cuda/warp_reduce.cuh"
 
 namespace retable::shuffle {
 
@@ -480,7 +481,7 @@ __global__ void __launch_bounds__(kBucketThreads, 2)
       static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(out) / sizeof(Item)) & (kPack - 1);
   const std::uint32_t of_warp = lane < kBinOwners / 32 ? shared.warps[lane] : 0;
   if (owner) {
-    const std::uint32_t warp_begin = __reduce_add_sync(0xFFFFFFFFu, lane < warp ? of_warp : 0);
+    const std::uint32_t warp_begin = WarpAdd(lane < warp ? of_warp : 0);
     own.Place(SharedAddress(shared.slot) + 2 * (before + warp_begin));
   } else {
     PlaceListedBins(shared, random, bucket, listed, of_warp, before);

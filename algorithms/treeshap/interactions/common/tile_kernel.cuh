@@ -67,11 +67,8 @@ void LaunchTiles(void (*kernel)(Launch), const Launch& launch, std::uint32_t war
                  std::size_t bytes, cudaStream_t stream) {
   AllowSharedMemory(kernel, bytes);
   const std::uint32_t row_blocks = (launch.rows.stride / 32 + warps - 1) / warps;
-  int resident = 1;
-  CheckCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel,
-                                                          static_cast<int>(32 * warps), bytes),
-            "occupancy");
-  const auto blocks = static_cast<std::uint32_t>(std::max(1, resident) * MultiprocessorCount());
+  const int resident = BlocksOnMultiprocessor(kernel, static_cast<int>(32 * warps), bytes);
+  const auto blocks = static_cast<std::uint32_t>(resident * MultiprocessorCount());
   kernel<<<std::min(launch.tape.tile_count * row_blocks, blocks), 32 * warps, bytes, stream>>>(
       launch);
   CheckCuda(cudaGetLastError(), "interaction kernel");

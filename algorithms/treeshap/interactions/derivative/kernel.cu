@@ -28,16 +28,6 @@ __device__ __forceinline__ T& Shared(std::uint32_t address) {
   return *static_cast<T*>(__cvta_shared_to_generic(address));
 }
 
-// Begins to copy a tile's tape, past the first-level cache, which the stack needs.
-__device__ __forceinline__ void CopyTape(Float4* to, const Float4* from, std::uint32_t count) {
-  for (std::uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-    const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to + i));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + i)
-                 : "memory");
-  }
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
 // Offset of a sum from x.
 __device__ __forceinline__ std::uint32_t Slot(std::uint32_t i) {
   return 0u - (i + 1) * derivatives::kColumn;
@@ -196,7 +186,8 @@ __global__ void __launch_bounds__(32 * tuning::kMostWarps) DerivativeKernel(Deri
     if (number >= p.tape.tile_count) return;
     const std::uint32_t row_block = ticket % row_blocks;
     const DerivativeTile tile = coming;
-    CopyTape(words, p.tape.words + tile.first_word, tile.words);
+    // Past the first-level cache, which the stack needs.
+    CopyAsync<true>(words, p.tape.words + tile.first_word, tile.words, threadIdx.x, blockDim.x);
     std::uint32_t* ended = p.output.progress + 1 + row_block;
     if (threadIdx.x == 0 && tile.below > 0) {
       while (Acquired(ended + number * row_blocks) < tile.below) __nanosleep(32);
