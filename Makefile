@@ -6,6 +6,7 @@
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make tsan                parallel host code under ThreadSanitizer
+#   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/report.png
 #   make report | compare A=dir B=dir | clean
 
 PROFILE ?= quick
@@ -25,7 +26,7 @@ export CCACHE_NOHASHDIR := 1
 .PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs clean help
 
 help:
-	@sed -n '2,10p' Makefile | sed 's/^# *//'
+	@sed -n '2,11p' Makefile | sed 's/^# *//'
 
 reproduce: build
 	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
@@ -80,7 +81,7 @@ oracle: setup
 	@BUILD=$(BUILD) SECONDS_EACH=$(or $(SECONDS_EACH),60) ORACLE='$(ORACLE)' tools/oracle.sh
 
 docs: build
-	@tools/write_docs.sh $(RETABLE)
+	@tools/docs.py --program $(RETABLE)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan results/latest results/smoke

@@ -67,6 +67,12 @@ TEST_F(FilesKept, CheckJudgesARecordedFolderByItsTablesAndWritesNothing) {
   EXPECT_EQ(Run("check --out out").text, check.text);
 }
 
+TEST_F(FilesKept, ANoteStandsOnTheTerminalWithoutTheReferencesOfItsFigures) {
+  Write(kJudged + "note = \"It is 1{cell('good', 'product')}, not 2{paper}; {this} stays.\"\n");
+  ASSERT_EQ(RunProbe().code, 0);
+  ExpectContains(Run("check --out out").text, "Known: It is 1, not 2; {this} stays.");
+}
+
 // Published cells, claims and layout may change after the recording.
 TEST_F(FilesKept, CheckJudgesARecordedFolderByTheExperimentOfToday) {
   Record();

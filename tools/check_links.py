@@ -62,7 +62,8 @@ def pages(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
-    every = sorted(page for page in pages(root) if page.exists())
+    # The text of a report, which a test expects, has its figures beside the report.
+    every = sorted(page for page in pages(root) if page.exists() and page != root / "plots/tests/golden.md")
     wrong = [f"{page.relative_to(root)}:{line}: {link}: {why}"
              for page in every for line, link, why in broken(root, page)]
     print("\n".join(wrong) if wrong else f"the links of {len(every)} pages lead somewhere")

@@ -457,7 +457,7 @@ def check_cell(tree):
             if fenced or not line.startswith("|"):
                 continue
             for cell in re.split(r"(?<!\\)\|", line)[1:-1]:
-                words = len(re.sub(r"\]\([^)]*\)", "]", cell).split())
+                words = len(re.sub(r"\]\([^)]*\)", "]", re.sub(r"<!--.*?-->", "", cell)).split())
                 if words > MOST_WORDS:
                     yield (name, number, f"a table cell of {words} words, at most {MOST_WORDS}: move it to a paragraph: "
                            f"\"{' '.join(cell.split()[:6])} ...\"")

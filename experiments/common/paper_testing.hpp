@@ -1,16 +1,14 @@
 #pragma once
 //! @file
-//! For the families' tests of their published cells and claims: a second transcription beside the
-//! published cells, and the claims evaluated on the work's own numbers. Needs RETABLE_SOURCE_DIR,
-//! which test programs have.
+//! For the families' tests of their claims: evaluated on the work's own numbers. Needs
+//! RETABLE_SOURCE_DIR, which test programs have.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,56 +18,6 @@
 #include "harness/report/paper_cells.hpp"
 
 namespace retable::experiments {
-
-//! (row, column) -> value.
-using PrintedCells = std::map<std::pair<std::string, std::string>, double>;
-
-inline std::string PublishedCellsFile(const std::string& family, const std::string& artifact) {
-  return std::string(RETABLE_SOURCE_DIR) + "/experiments/" + family + "/published/" + artifact +
-         ".paper.csv";
-}
-
-//! The lines of a table as they are printed: the words of a row's name, then a number a column
-//! ("-": nothing is printed).
-inline PrintedCells ParsePrinted(const std::string& lines, std::size_t name_words,
-                                 const std::vector<std::string>& columns) {
-  PrintedCells cells;
-  std::istringstream text(lines);
-  for (std::string line; std::getline(text, line);) {
-    std::istringstream words(line);
-    std::string row, word;
-    for (std::size_t i = 0; i < name_words && words >> word; ++i) row += (i > 0 ? " " : "") + word;
-    for (const std::string& column : columns) {
-      if (!(words >> word)) break;
-      std::erase(word, ',');
-      if (word != "-") cells[{row, column}] = std::strtod(word.c_str(), nullptr);
-    }
-  }
-  return cells;
-}
-
-//! Expects the published cells of an artifact to be those of a second transcription, made
-//! independently of the first, no more and no fewer; cells whose note says that they are quotients
-//! are to be so: those of "a / b" of two columns, else by `quotient_of` (row, column).
-template <class QuotientOf>
-void ExpectTranscription(const std::string& family, const std::string& artifact,
-                         const PrintedCells& printed, QuotientOf&& quotient_of) {
-  std::size_t found = 0;
-  for (const auto& cell : harness::ReadPaperCells(PublishedCellsFile(family, artifact))) {
-    const std::string where = artifact + " [" + cell.row + ", " + cell.column + "]";
-    ASSERT_TRUE(cell.value) << where;
-    if (cell.note.rfind("quotient", 0) == 0) {
-      const double quotient = quotient_of(cell.row, cell.column);
-      EXPECT_NEAR(*cell.value, quotient, 6e-4 * quotient) << where;
-      continue;
-    }
-    const auto second = printed.find({cell.row, cell.column});
-    ASSERT_NE(second, printed.end()) << where;
-    EXPECT_EQ(*cell.value, second->second) << where;
-    ++found;
-  }
-  EXPECT_EQ(found, printed.size()) << artifact << ": cells of the work are missing";
-}
 
 //! The work's own table, as if it were measured.
 class PublishedTable final : public harness::TableView {
@@ -96,7 +44,7 @@ class PublishedTable final : public harness::TableView {
 
  private:
   std::vector<std::string> rows_, columns_;
-  PrintedCells values_;
+  std::map<std::pair<std::string, std::string>, double> values_;
 };
 
 //! Expects no claim of the works to fail on the numbers that the work itself prints: a check that
@@ -108,8 +56,10 @@ inline int ExpectClaimsHoldInTheWork(const std::string& family,
   int decided = 0;
   for (const harness::Experiment& e : LoadFamily(family, "paper")) {
     const auto drawn = table_of.find(e.artifact);
-    const std::string file =
-        drawn != table_of.end() ? PublishedCellsFile(family, drawn->second) : e.paper_file;
+    std::string file = e.paper_file;
+    if (drawn != table_of.end()) {
+      file = std::filesystem::path(e.file).parent_path() / (drawn->second + ".paper.csv");
+    }
     if (file.empty()) continue;
     const PublishedTable table(file);
     for (const harness::ClaimSpec& claim : e.claims) {

@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -79,27 +77,6 @@ inline int ExpectPlacesForPublishedCells(const std::string& family, const std::s
     }
   }
   return files;
-}
-
-//! Expects a column of <family>/published/<artifact>.paper.csv to hold these values in these rows
-//! and no others: a second transcription, made from the work without looking at the first.
-inline void ExpectPrinted(const std::string& artifact, const std::string& column,
-                          const std::vector<std::string>& rows, const std::vector<double>& values) {
-  ASSERT_EQ(rows.size(), values.size()) << artifact << " " << column;
-  const std::size_t slash = artifact.find('/');
-  std::map<std::string, double> left;
-  for (const auto& cell : harness::ReadPaperCells(
-           std::string(RETABLE_SOURCE_DIR) + "/experiments/" + artifact.substr(0, slash) +
-           "/published" + artifact.substr(slash) + ".paper.csv")) {
-    if (cell.column == column) left[cell.row] = cell.value.value_or(std::nan(""));
-  }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto found = left.find(rows[i]);
-    ASSERT_NE(found, left.end()) << artifact << " [" << rows[i] << ", " << column << "]";
-    EXPECT_EQ(found->second, values[i]) << artifact << " [" << rows[i] << ", " << column << "]";
-    left.erase(found);
-  }
-  EXPECT_TRUE(left.empty()) << artifact << " " << column << ": " << left.begin()->first;
 }
 
 //! A cell on the processor, with the settings that a protocol has where none are given.

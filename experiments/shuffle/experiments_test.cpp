@@ -1,5 +1,6 @@
 // Every shuffle experiment loads and plans, and its names agree with its published cells.
 
+#include "experiments/common/paper_testing.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "experiments/shuffle/protocols/fairness.hpp"
 #include "harness/config/experiment.hpp"
@@ -53,6 +54,12 @@ TEST(ShuffleExperiments, EveryProfilePlans) {
 
 TEST(ShuffleExperiments, RowsAndColumnsAreThePapers) {
   EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("shuffle", "paper"), 3);
+}
+
+TEST(ShuffleExperiments, ClaimsHoldForTheNumbersOfTheWork) {
+  const std::map<std::string, std::string> table_of = {
+      {"fig11", "table1"}, {"fig12", "table2"}, {"fig13", "table3"}};
+  EXPECT_GE(experiments::ExpectClaimsHoldInTheWork("shuffle", table_of), 15);
 }
 
 // What was measured for a table is not measured again for its figures.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "experiments/common/paper_testing.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "experiments/treeshap/data/paper_models.hpp"
 #include "harness/config/experiment.hpp"
@@ -58,6 +59,10 @@ TEST(TreeShapExperiments, PublishedCellsNameModelsAndColumns) {
       }
     }
   }
+}
+
+TEST(TreeShapExperiments, ClaimsHoldForTheNumbersOfTheWork) {
+  EXPECT_GE(experiments::ExpectClaimsHoldInTheWork("treeshap", {}), 18);
 }
 
 TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {

@@ -155,15 +155,16 @@ TableSpec ReadTable(const TomlTree& node) {
       column.ratio_row = Text(item, "ratio_row");
       column.least_of = Texts(item, "least");
       column.called = Texts(item, "called");
+      column.interval_of = Text(item, "interval");
       if (!column.called.empty() && column.called.size() != column.least_of.size()) {
         throw ConfigError(item.where, "column \"" + column.name +
                                           "\": called names each column of least, in its order");
       }
       const int sources = !column.metric.empty() + !column.fact.empty() + !column.ratio_of.empty() +
-                          !column.least_of.empty();
+                          !column.least_of.empty() + !column.interval_of.empty();
       if (sources != 1) {
-        throw ConfigError(item.where,
-                          "column \"" + column.name + "\" needs one of metric, fact, ratio, least");
+        throw ConfigError(item.where, "column \"" + column.name +
+                                          "\" needs one of metric, fact, ratio, least, interval");
       }
       table.columns.push_back(std::move(column));
     }

@@ -114,12 +114,15 @@ void JudgeVerdicts(const Artifact& artifact, const Table& table,
   });
   for (const Verdict& v : verdicts) {
     const bool partial = v.measured.run && artifact.coverage_total > 0;
-    judgement.verdicts.push_back(
-        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)), v.cell.Text(),
-         FormatNumber(v.measured.value), v.cell.unit, FormatNumber(v.ratio),
-         std::string(Name(v.kind)), partial ? v.reason + "; on " + coverage : v.reason,
-         FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
-         std::to_string(v.measured.n), v.cell.page, v.cell.table});
+    const std::string without = std::isnan(v.measured.value) ? "" : v.measured.reason;
+    judgement.verdicts.push_back({artifact.id, v.cell.row, v.cell.column,
+                                  std::string(Name(v.cell.kind)), v.cell.Text(),
+                                  FormatNumber(v.measured.value), v.cell.unit,
+                                  FormatNumber(v.ratio), std::string(Name(v.kind)),
+                                  (without.empty() ? v.reason : v.reason + "; " + without) +
+                                      (partial ? "; on " + coverage : ""),
+                                  FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
+                                  std::to_string(v.measured.n), v.cell.page, v.cell.table});
   }
 }
 
@@ -140,6 +143,19 @@ std::string FirstFigures(const std::string& figures) {
   return end == std::string::npos ? figures : figures.substr(0, end) + "; ...";
 }
 
+// A note without the references of its figures: 93{cell('large', 'factor')} times -> 93 times. They
+// are for tools/docs.py, which fills the figures in, and for the report, which shows them apart.
+std::string WithoutReferences(const std::string& note) {
+  std::string text;
+  bool inside = false;
+  for (const char c : note) {
+    inside = inside || (c == '{' && !text.empty() && text.back() >= '0' && text.back() <= '9');
+    if (!inside) text += c;
+    if (c == '}') inside = false;
+  }
+  return text;
+}
+
 void Count(const Judgement& judgement, Scoreboard& board) {
   for (const Row& row : judgement.verdicts) {
     ++(row[3] == "setting" ? board.settings : board.verdicts)[row[8]];
@@ -152,7 +168,7 @@ void Count(const Judgement& judgement, Scoreboard& board) {
     const bool noted = !row[8].empty();
     (noted ? board.noted_claims : board.unnoted_claims)
         .push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2], FirstFigures(row[5]),
-                               noted ? " Known: " + row[8] : ""));
+                               noted ? " Known: " + WithoutReferences(row[8]) : ""));
   }
 }
 

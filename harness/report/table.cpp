@@ -36,6 +36,7 @@ const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
 struct Pool {
   std::vector<double> samples;
   std::vector<Summary> summaries;
+  bool measured = false;  // a cell has the metric
   std::vector<double> dataset_means;
   std::string unit;
 };
@@ -58,12 +59,14 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
     for (const RecordedMetric& metric : cell->recorded) {
       if (metric.name != column.metric || !column.group.empty()) continue;
       pool.unit = metric.unit;
+      pool.measured = true;
       pool.summaries.push_back(metric.summary);
       if (metric.summary.n > 0) pool.dataset_means.push_back(metric.summary.mean);
     }
     const Metric* metric = FindMetric(cell->record->outcome, column.metric);
     if (!metric) continue;
     pool.unit = metric->unit;
+    pool.measured = true;
     const std::size_t first = pool.samples.size();
     for (std::size_t i = 0; i < metric->samples.size(); ++i) {
       const bool wanted =
@@ -159,6 +162,11 @@ TableCell RecordedStatistic(const Pool& pool, const std::string& statistic) {
 }
 
 TableCell Statistic(const Pool& pool, const std::string& statistic) {
+  if (!pool.measured) {
+    TableCell none;
+    none.reason = "this metric was not measured";
+    return none;
+  }
   if (!pool.summaries.empty()) return RecordedStatistic(pool, statistic);
   std::vector<double> numbers;
   for (double s : pool.samples) {
@@ -172,7 +180,7 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   } else if (statistic == "n") {
     cell = Exact(static_cast<double>(n), n);
   } else if (total == 0) {
-    cell.reason = "no sample of it was reported";
+    cell.reason = "no sample of this kind";
   } else if (numbers.empty()) {
     cell.reason = "all samples failed";
     cell.failed = true;
@@ -292,18 +300,24 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
                                  [](auto* c) { return c->status() == "wrong_result"; });
   if (!any || wrong) return Absent(cells);
   if (column.statistic == "share") return RooflineCell(cells, ceilings);
-  return Statistic(Gather(cells, column), column.statistic);
+  TableCell cell = Statistic(Gather(cells, column), column.statistic);
+  const auto broken = std::count_if(cells.begin(), cells.end(), IsBroken);
+  if (cell.has_value && broken > 0) {
+    cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
+  }
+  return cell;
 }
 
 // What the recorded table has where the summaries do not give the value.
 // Not for what follows from other columns: these have taken theirs, and a quotient may have been of
-// others then; nor where no recorded cell is of the column (unplanned), whatever bore its name.
+// others then.
 void TakeRecorded(const Artifact& artifact, const std::string& row, const ColumnSpec& column,
                   TableCell& cell) {
   const auto found = artifact.recorded_table.find({row, column.name});
-  const bool follows = !column.ratio_of.empty() || !column.least_of.empty();
+  const bool follows =
+      !column.ratio_of.empty() || !column.least_of.empty() || !column.interval_of.empty();
   if (found == artifact.recorded_table.end() || follows || cell.has_value || cell.failed ||
-      cell.broken || cell.unplanned) {
+      cell.broken) {
     return;
   }
   const RecordedValue& recorded = found->second;
@@ -355,10 +369,27 @@ TableCell Least(const Table& table, const std::string& row, const ColumnSpec& co
   return name;
 }
 
-// One value of a row: measured, a quotient of other columns, or the least of them.
+std::string TwoDigits(double value) {
+  const int places = value == 0 ? 0 : 1 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  const double unit = std::pow(10, places);
+  return fmt::format("{:.{}f}", std::round(value * unit) / unit, std::max(0, places));
+}
+
+// A value with its interval in words; a single sample has none.
+TableCell InWords(const TableCell* of) {
+  if (of == nullptr || !of->has_value) return of == nullptr ? TableCell{} : *of;
+  TableCell cell;
+  cell.text = of->n < 2 ? TwoDigits(of->value) + " (one sample)"
+                        : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),
+                                      TwoDigits(of->ci_high));
+  return cell;
+}
+
+// One value of a row: measured, a quotient of other columns, the least of them, or one in words.
 TableCell CellOf(const Artifact& artifact, const Table& table, const std::string& row,
                  const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
   if (!column.least_of.empty()) return Least(table, row, column);
+  if (!column.interval_of.empty()) return InWords(table.Find(row, column.interval_of));
   if (column.ratio_of.empty()) return MakeCell(cells, column, artifact.ceilings);
   const std::string over = column.ratio_row.empty() || cells.empty()
                                ? row

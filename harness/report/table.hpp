@@ -22,7 +22,7 @@ struct TableCell {
   std::int64_t n = 0;  //!< samples behind it
   std::string unit;
   std::string text;    //!< a fact that is a text
-  std::string reason;  //!< why there is no value
+  std::string reason;  //!< why there is no value; with a value: what it leaves out
   bool not_run = false;
   bool unplanned = false;  //!< no cell of the plan would fill it
   bool failed = false;     //!< measured, but every sample failed

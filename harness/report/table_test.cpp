@@ -80,6 +80,41 @@ TEST(BuildTable, SaysWhyThereIsNoValue) {
   EXPECT_EQ(TableCsv(t), "Estimator,mean,failures\nA,4,1\nB,,2\nG,NOT-RUN,NOT-RUN\n");
 }
 
+// What failed is told beside what is left; a wrong answer is not made good by right ones.
+TEST(BuildTable, FailuresBehindAValue) {
+  ColumnSpec ratio = Column("ratio", "");
+  ratio.metric.clear();
+  ratio.ratio_of = "mean";
+  ratio.ratio_over = "max";
+  Artifact a = Example({Column("mean", "mean"), Column("max", "max"), ratio});
+  a.cells[1].record->outcome.status = "timeout";
+  a.cells[1].record->outcome.reason = "longer than 5 s";
+  Table t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "mean")->value, 2);
+  EXPECT_EQ(t.Find("A", "mean")->reason, "1 of 2 cells gave no answer");
+  EXPECT_FALSE(t.Find("A", "mean")->broken);
+  a.cells[1].record->outcome.status = "wrong_result";
+  t = BuildTable(a);
+  for (const char* column : {"mean", "max", "ratio"}) {
+    EXPECT_FALSE(t.Find("A", column)->has_value);
+    EXPECT_TRUE(t.Find("A", column)->broken);
+    EXPECT_EQ(t.Find("A", column)->reason, "wrong_result: longer than 5 s");
+  }
+  EXPECT_NE(TableCsv(t).find("A,FAILED,FAILED,FAILED"), std::string::npos);
+  a.cells[0].record->outcome.status = "skipped";
+  a.cells[1].record->outcome.status = "not_run";
+  EXPECT_TRUE(BuildTable(a).Find("A", "mean")->not_run);
+  // A sample that is no number is a failed one; a metric that nobody reported is not.
+  EXPECT_TRUE(BuildTable(a).Find("B", "mean")->failed);
+  a.table.columns[0].metric = "not reported";
+  a.table.columns[1].metric = "not reported";
+  a.table.columns[1].statistic = "failures";
+  for (const char* column : {"mean", "max"}) {
+    EXPECT_FALSE(BuildTable(a).Find("B", column)->failed);
+    EXPECT_FALSE(BuildTable(a).Find("B", column)->has_value);  // nor are there 0 failures of it
+  }
+}
+
 TEST(BuildTable, GroupsConditionsFactsAndRatios) {
   ColumnSpec group = Column("v only", "mean");
   group.group = "v";
@@ -113,6 +148,24 @@ TEST(BuildTable, ARatioOverAnotherRow) {
   EXPECT_DOUBLE_EQ(t.Find("C", "over A")->value, 2);
   EXPECT_DOUBLE_EQ(t.Find("A", "over A")->value, 1);
   EXPECT_FALSE(t.Find("B", "over A")->has_value);
+}
+
+TEST(BuildTable, AValueInTwoDigitsWithItsInterval) {
+  ColumnSpec words;
+  words.name = "in words";
+  words.interval_of = "mean";
+  Artifact example = Example({Column("mean", "mean"), words});
+  for (ArtifactCell& cell : example.cells) {
+    if (!cell.record) continue;
+    const bool b = cell.config.label == "B";
+    for (Metric& metric : cell.record->outcome.metrics) {
+      metric.samples = b ? std::vector<double>{114.49} : std::vector<double>{2.345, 2.345};
+    }
+  }
+  const Table t = BuildTable(example);
+  EXPECT_EQ(t.Find("A", "in words")->text, "2.3 (2.3 to 2.3)");
+  EXPECT_EQ(t.Find("B", "in words")->text, "110 (one sample)");
+  EXPECT_EQ(t.Find("G", "in words")->reason, "no CUDA device");
 }
 
 // What is not at hand neither wins nor hides the others.

@@ -103,7 +103,7 @@ def artifact_lines(report, artifact, note):
     statuses = model.statuses_of(artifact)
     if statuses:
         lines += ["", "Measurements: " + ", ".join(f"{n} {s}" for s, n in statuses) + "."]
-    lines += [line for n in artifact.meta.get("notes") or [] for line in ("", f"> {escape(n)}")]
+    lines += [line for n in artifact.meta.get("notes") or [] for line in ("", f"> {escape(numbers.unsourced(n))}")]
     lines += [line for p in artifact.problems for line in ("", f"> Missing: {escape(p)}")]
     if artifact.text("repeat"):
         lines += ["", f"Repeat: {code(artifact.text('repeat'))}"]
@@ -136,7 +136,7 @@ def claim_cells(claim):
     """A row of the table of claims."""
     silent = claim["verdict"] == "NO-DATA"
     parts = [] if silent else [claim["figures"]]
-    parts += [claim["reason"], claim["note"]]
+    parts += [claim["reason"], numbers.unsourced(claim["note"])]
     parts += [f"{rec['verdict']} as recorded on {model.on(rec)}" + (f": {'; '.join(rec['figures'])}" if silent else "")
               for rec in claim["recorded"]]
     values = ". ".join(part.rstrip(".") for part in parts if part)

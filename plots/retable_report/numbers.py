@@ -16,6 +16,15 @@ def raised(text):
     return re.sub(r"(?<=[\w)])\^(\d+)(?!\w|\.\d)", lambda m: m.group(1).translate(SUPERSCRIPT), str(text))
 
 
+# A figure of a note and the reference in braces that follows it (tools/docs.py).
+SOURCED = re.compile(r"(?P<figure>[-+]?\d[\d,.-]*)\{(?P<reference>[^{}]*)\}")
+
+
+def unsourced(text):
+    """A note without the references of its figures: 93{cell('large', 'factor')} times -> 93 times."""
+    return SOURCED.sub(lambda m: m["figure"], str(text))
+
+
 def plain(value, digits=4):
     """A float with `digits` significant digits: 0.05321, 12 300, 3.1e−7."""
     if value is None:

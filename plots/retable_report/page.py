@@ -90,6 +90,16 @@ def code_spans(text):
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(Markup.escape(text))))
 
 
+def sourced(text):
+    """A note whose figures show their references under the pointer."""
+    parts, end = [], 0
+    for match in numbers.SOURCED.finditer(str(text)):
+        source = "in print" if match["reference"] == "paper" else f"recorded: {match['reference']}"
+        parts += [breakable(numbers.raised(text[end:match.start()])), Markup('<abbr title="{}">{}</abbr>').format(source, match["figure"])]
+        end = match.end()
+    return Markup("").join([*parts, breakable(numbers.raised(text[end:]))])
+
+
 def flatten(value, name="", depth=0):
     """[(dotted name, text)] of nested objects, for a table of two columns."""
     if isinstance(value, dict) and depth < 6:
@@ -321,6 +331,7 @@ def page_template():
     env.globals.update(recorded_id=recorded_id, glyph=lambda v: model.GLYPHS.get(v, "–"), word=model.label_of, meaning=model.MEANING,
                        count=numbers.count)
     env.filters["raised"] = lambda text: breakable(numbers.raised(text))
+    env.filters["sourced"] = sourced
     env.filters["code_spans"] = code_spans
     return env.get_template("report.html.j2")
 

@@ -760,6 +760,12 @@ class Words(unittest.TestCase):
         self.assertEqual((first["reason"], first["note"]), ("needs x", "known"))  # it fails somewhere
         self.assertEqual((second["note"], second["recorded"], second["said"]), ("", [], ["r, c: 1.235"]))
 
+    def test_figures_of_notes_show_their_references_apart(self):
+        note = "On it 93{cell('a <b>', 'x')} times, 2^26 items, 0.5{paper} in print."
+        self.assertEqual(numbers.unsourced(note), "On it 93 times, 2^26 items, 0.5 in print.")
+        self.assertEqual(page.sourced(note), 'On it <abbr title="recorded: cell(&#39;a &lt;b&gt;&#39;, &#39;x&#39;)">93</abbr> times, 2²⁶ items, '
+                         '<abbr title="in print">0.5</abbr> in print.')
+
     def test_dates_and_remarks_of_a_run(self):
         report = inputs.Report("nowhere", run={"started": "2026-01-30T10:00:00Z", "finished": "2026-01-30T11:00:00Z",
                                                "remarks": {"shuffle/fig*": "Old."}, "banner": "One line."})

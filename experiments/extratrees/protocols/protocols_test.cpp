@@ -9,6 +9,7 @@
 #include "base/temporary_folder.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/config/experiment.hpp"
+#include "harness/report/paper_cells.hpp"
 
 namespace retable::harness {
 namespace {
@@ -180,6 +181,21 @@ TEST(ForestExperiments, EveryProfilePlans) {
 
 TEST(ForestExperiments, RowsAndColumnsAreTheReports) {
   EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("extratrees", "paper"), 4);
+}
+
+// "At most" and "at least" are bounds, and what is a fact of the data is no result.
+TEST(ForestExperiments, KindsOfPublishedCells) {
+  int bounds = 0;
+  for (const Experiment& e : Load("paper")) {
+    if (e.paper_file.empty()) continue;
+    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
+      if (e.artifact == "table1") {
+        EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
+      }
+      bounds += cell.kind == CellKind::kBound ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(bounds, 4);
 }
 
 }  // namespace

@@ -29,6 +29,22 @@ TEST(ShapleyExperiments, RowsAndColumnsAreThePapers) {
             3);  // tables 2, 4 and 5
 }
 
+// What is a fact of the data is no result; what has a sampling error is judged by it.
+TEST(ShapleyExperiments, KindsAndTolerancesOfPublishedCells) {
+  for (const Experiment& e : experiments::LoadFamily("shapley", "paper")) {
+    if (e.paper_file.empty()) continue;
+    for (const PublishedCell& cell : ReadPaperCells(e.paper_file)) {
+      if (e.artifact == "table2") {
+        EXPECT_EQ(cell.kind, CellKind::kSetting) << cell.row;
+      }
+      if (cell.column == "Discrepancy") {
+        EXPECT_EQ(cell.tolerance, 0.02) << cell.row;
+      }
+      EXPECT_EQ(cell.trials, cell.column == "Discrepancy std" ? 25 : 0) << cell.row;
+    }
+  }
+}
+
 TEST(DiscrepancyProtocol, MeasuresEveryRepeat) {
   CellConfig cell = CellOf("shapley/discrepancy", "Orthogonal", "permutations");
   cell.axes["dimension"] = std::int64_t{10};

@@ -134,6 +134,16 @@ void ReadIntervals(Artifact& artifact) {
   }
 }
 
+// Whether a column is declared alike in both; with a pivot one declaration stands for all columns.
+bool SameColumn(const TableSpec& then, const TableSpec& today, const std::string& name) {
+  if (then.pivot != today.pivot) return false;
+  if (!then.pivot.empty()) return then.columns == today.columns;
+  return std::any_of(then.columns.begin(), then.columns.end(), [&](const ColumnSpec& column) {
+    return column.name == name &&
+           std::count(today.columns.begin(), today.columns.end(), column) > 0;
+  });
+}
+
 }  // namespace
 
 void ReadRecording(Artifact& artifact) {
@@ -143,6 +153,10 @@ void ReadRecording(Artifact& artifact) {
 }
 
 void Redeclare(Artifact& artifact, const Experiment& today) {
+  // What was recorded under a column's name is of the column only while it is made as then.
+  std::erase_if(artifact.recorded_table, [&](const auto& value) {
+    return !SameColumn(artifact.table, today.table, value.first.second);
+  });
   artifact.table = today.table;
   artifact.claims = today.claims;
   artifact.paper_file = today.paper_file;

@@ -149,12 +149,33 @@ TEST_F(Recording, NewColumnsAreMadeOfTheTidyRows) {
   ratio.ratio_over = "min";
   // What was recorded under the name of a quotient was of another: it is not taken.
   today.table.columns[11].ratio_over = "not here";
+  // Nor is what was recorded under the name of a column that is of another contender today.
+  today.table.columns[1].where["label"] = "Z";
   recorded.profiles = {{"quick", {}, {"mean"}}};
   Redeclare(recorded, today);
   const Table table = BuildTable(recorded);
   EXPECT_DOUBLE_EQ(table.Find("B", "mean over min")->value, 2.25);
   EXPECT_FALSE(table.Find("B", "ratio")->has_value);
+  EXPECT_FALSE(table.Find("A", "median")->has_value);
   EXPECT_EQ(recorded.profiles[0].columns.back(), "mean over min");
+}
+
+// The median of two cells is in the recorded table alone, and not of the metric that stands there
+// now.
+TEST_F(Recording, AColumnOfAnotherMetricIsNotTakenForTheRecordedOne) {
+  Artifact recorded = Record(Measured());
+  ReadRecording(recorded);
+  Experiment today;
+  today.table = recorded.table;
+  Artifact same = recorded;
+  Redeclare(same, today);
+  EXPECT_TRUE(BuildTable(same).Find("A", "median")->has_value);
+  EXPECT_EQ(BuildTable(same).Find("A", "by")->text, "hand");
+  today.table.columns[1].metric = "another";
+  today.table.columns[10].where["label"] = "B";
+  Redeclare(recorded, today);
+  EXPECT_FALSE(BuildTable(recorded).Find("A", "median")->has_value);
+  EXPECT_EQ(BuildTable(recorded).Find("A", "by")->text, "");
 }
 
 TEST_F(Recording, ACellOfAnotherRunIsTakenFromItsRow) {
