@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "experiments/common/paper_testing.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/plan/plan.hpp"
@@ -49,6 +50,13 @@ TEST(QuantileExperiments, EveryProfilePlans) {
 
 TEST(QuantileExperiments, RowsAndColumnsAreThePapers) {
   EXPECT_EQ(experiments::ExpectPlacesForPublishedCells("quantiles", "quick"), 7);
+}
+
+TEST(QuantileExperiments, ClaimsHoldOnTheWorksOwnNumbers) {
+  EXPECT_GE(experiments::ExpectClaimsHoldInTheWork(
+                "quantiles",
+                {{"fig6", "table2"}, {"fig7", "table2"}, {"fig8", "table3"}, {"fig9", "table4"}}),
+            20);
 }
 
 TEST(QuantileExperiments, TableTwoHasThePapersRowsInItsOrder) {

@@ -118,9 +118,9 @@ class OrthogonalSeries final : public QuantileSketch,
     }
     const Coefficients c = Expand();
     const double slope = (High() - Low()) / (max_ - min_);
-    const double at_low = Evaluate(c, Low()).first;
+    const double at_start = Evaluate(c, Start()).first;
     for (double& x : out) {
-      x = Evaluate(c, std::clamp(Low() + slope * (x - min_), Low(), High())).first - at_low;
+      x = Evaluate(c, std::clamp(Low() + slope * (x - min_), Low(), High())).first - at_start;
     }
     return out;
   }
@@ -132,7 +132,7 @@ class OrthogonalSeries final : public QuantileSketch,
     const Coefficients c = Expand();
     std::vector<double> out;
     out.reserve(phis.size());
-    const double at_low = Evaluate(c, Low()).first;
+    const double at_start = Evaluate(c, Start()).first;
     for (const double phi : phis) {
       if (phi <= 0 || phi >= 1) {
         out.push_back(phi <= 0 ? min_ : max_);
@@ -141,7 +141,7 @@ class OrthogonalSeries final : public QuantileSketch,
       const double t = BracketedNewton(
           [&](double u) {
             const auto [cdf, density] = Evaluate(c, u);
-            return std::pair(cdf - at_low, density);
+            return std::pair(cdf - at_start, density);
           },
           phi, Low(), High(), 0.5 * (Low() + High()), 1e-12 * (High() - Low()));
       const double x = min_ + (t - Low()) / (High() - Low()) * (max_ - min_);
@@ -169,6 +169,9 @@ class OrthogonalSeries final : public QuantileSketch,
     }
   }
   double Low() const { return series_ == Series::kCosine ? 0 : -High(); }
+  //! Where the estimate of F is 0: the series' domain begins there. Hermite's is endless, and its
+  //! estimate a polynomial; it begins with the data.
+  double Start() const { return series_ == Series::kChebyshev ? -1 : Low(); }
 
   void CheckStream() const {
     if (!(min_ <= max_)) throw std::logic_error("quantiles of an empty stream");
@@ -386,7 +389,7 @@ std::unique_ptr<QuantileSketch> Make(const Parameters& p, const char* name, doub
   return MakeOrthogonalSeries(series, order, *name == 0 ? 0 : RealParameter(p, name, fallback));
 }
 
-constexpr double kMargin = 0.001;
+constexpr double kMargin = 0.025;
 constexpr double kScale = 2;
 
 RETABLE_REGISTER(QuantileSketch, chebyshev,
