@@ -1,6 +1,6 @@
 # CUDA is found, not demanded. RETABLE_HAS_CUDA says whether the backends are compiled.
 set(RETABLE_HAS_CUDA OFF)
-option(RETABLE_CUDA_FAST_BUILD "Where no card is seen: compile for compute capability 9.0 alone" OFF)
+option(RETABLE_CUDA_FAST_BUILD "Where no card is seen: compile for compute capability 9.0 alone" ON)
 
 # The machine code of every capability from 7.5 to 12.0 that this compiler knows, and PTX of the last, which
 # later cards compile.

@@ -36,7 +36,7 @@ run_tests() {
 }
 
 say "release build, warnings are errors"
-configure_build "$BUILD" -DRETABLE_ONLY= -DRETABLE_CUDA_FAST_BUILD=ON  # whatever `make build ONLY=` left there
+configure_build "$BUILD" -DRETABLE_ONLY=  # whatever `make build ONLY=` left there
 say "tests"
 run_tests "$BUILD"
 say "host code under AddressSanitizer and UndefinedBehaviorSanitizer"
