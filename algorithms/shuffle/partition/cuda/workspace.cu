@@ -118,7 +118,7 @@ void PartitionWorkspace::FindStarts(const LevelShape& shape, const PhiloxRounds&
   std::uint32_t* totals = arrays_->totals.data();
   CountDigits<<<shape.segments * shape.ranges, shape.tile / kScatterEach / 2,
                 shape.stride() * sizeof(std::uint32_t), stream>>>(random, shape, counts,
-                                                                arrays_->before.data());
+                                                                  arrays_->before.data());
   CheckCuda(cudaGetLastError(), "CountDigits");
   const auto scan = [&]<std::uint32_t kDigits>() {
     const dim3 blocks((shape.digits + kDigits - 1) / kDigits, shape.segments);
