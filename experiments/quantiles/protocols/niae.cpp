@@ -58,11 +58,24 @@ std::vector<double> Estimates(const QuantileSketch& sketch) {
   }
 }
 
-// The estimate of F at the work's 1000 places, or nothing on a numerical failure.
-std::vector<double> Distribution(const quantiles::DistributionEstimate& sketch, double low,
-                                 double high) {
+// The estimate of F at the work's 1000 places, or nothing on a numerical failure. Of a sketch that
+// estimates quantiles alone: the fraction of the estimates up to a place.
+std::vector<double> Distribution(const QuantileSketch& sketch, std::vector<double> estimates,
+                                 double low, double high) {
+  const auto places = quantiles::NiaePlaces(low, high);
+  const auto* own = dynamic_cast<const DistributionEstimate*>(&sketch);
+  if (own == nullptr) {
+    std::vector<double> cdf;
+    std::sort(estimates.begin(), estimates.end());
+    for (const double x : estimates.empty() ? std::vector<double>{} : places) {
+      const auto up_to = std::upper_bound(estimates.begin(), estimates.end(), x);
+      cdf.push_back(static_cast<double>(up_to - estimates.begin()) /
+                    static_cast<double>(estimates.size()));
+    }
+    return cdf;
+  }
   try {
-    auto cdf = sketch.cdf(quantiles::NiaePlaces(low, high));
+    auto cdf = own->cdf(places);
     const bool finite =
         std::all_of(cdf.begin(), cdf.end(), [](double f) { return std::isfinite(f); });
     return finite ? cdf : std::vector<double>{};
@@ -149,13 +162,9 @@ class NiaeProtocol : public harness::Protocol {
       const bool failed = estimates.empty();
       niae.samples.push_back(failed ? kNan : quantiles::Niae(sorted, estimates));
       rank.samples.push_back(failed ? kNan : MeanRankError(sorted, estimates));
-      std::vector<harness::Metric*> metrics{&niae, &rank};
-      if (const auto* estimate = dynamic_cast<const DistributionEstimate*>(sketch.get())) {
-        const auto cdf = Distribution(*estimate, sorted.front(), sorted.back());
-        area.samples.push_back(cdf.empty() ? kNan : quantiles::NiaeOfCdf(sorted, cdf));
-        metrics.push_back(&area);
-      }
-      for (auto* metric : metrics) {
+      const auto cdf = Distribution(*sketch, estimates, sorted.front(), sorted.back());
+      area.samples.push_back(cdf.empty() ? kNan : quantiles::NiaeOfCdf(sorted, cdf));
+      for (auto* metric : {&niae, &rank, &area}) {
         metric->groups.push_back(ColumnClass(ShapeOf(sorted)));
         metric->items.push_back(input.name);
       }
@@ -275,14 +284,12 @@ class StreamProtocol final : public harness::Protocol {
                             : NormalNiae(spec, estimates, low, high)};
     }
     outcome.metrics = {niae};
-    if (const auto* estimate = dynamic_cast<const DistributionEstimate*>(sketch.get())) {
-      const auto cdf = Distribution(*estimate, low, high);
-      double error = kNan;
-      if (!cdf.empty()) {
-        error = sorts ? quantiles::NiaeOfCdf(all, cdf) : NormalNiaeOfCdf(spec, cdf, low, high);
-      }
-      outcome.metrics.push_back({"niae_cdf", "1", {error}, {}, {cell.dataset}});
+    const auto cdf = Distribution(*sketch, estimates, low, high);
+    double error = kNan;
+    if (!cdf.empty()) {
+      error = sorts ? quantiles::NiaeOfCdf(all, cdf) : NormalNiaeOfCdf(spec, cdf, low, high);
     }
+    outcome.metrics.push_back({"niae_cdf", "1", {error}, {}, {cell.dataset}});
     const double gap = std::abs(static_cast<double>(sketch->count()) - static_cast<double>(n));
     outcome.verification = {true, gap == 0, "difference of counts", gap, 0, "values fed"};
     outcome.facts["bytes"] = static_cast<std::int64_t>(sketch->bytes());
