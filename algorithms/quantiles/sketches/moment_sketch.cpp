@@ -11,6 +11,14 @@
 namespace retable::quantiles {
 namespace {
 
+template <class Value>
+std::vector<double> AtEach(std::span<const double> ts, const Value& value) {
+  std::vector<double> out;
+  out.reserve(ts.size());
+  for (const double t : ts) out.push_back(value(t));
+  return out;
+}
+
 //! What both estimators share: the accumulator, merging, bounds, constant streams.
 class MomentSketch : public QuantileSketch, public DensityEstimate, public DistributionEstimate {
  public:
@@ -121,16 +129,12 @@ class MaxEntropySketch final : public MomentSketch {
   std::vector<double> Densities(const ScaledMoments& scaled,
                                 std::span<const double> ts) const override {
     const MaxEntropyDensity density = Fit(scaled);
-    std::vector<double> out;
-    for (const double t : ts) out.push_back(density.Density(t));
-    return out;
+    return AtEach(ts, [&density](double t) { return density.Density(t); });
   }
   std::vector<double> Distribution(const ScaledMoments& scaled,
                                    std::span<const double> ts) const override {
     const MaxEntropyDensity density = Fit(scaled);
-    std::vector<double> out;
-    for (const double t : ts) out.push_back(density.Cdf(t));
-    return out;
+    return AtEach(ts, [&density](double t) { return density.Cdf(t); });
   }
 
  private:
@@ -164,24 +168,17 @@ class LegendreSketch final : public MomentSketch {
   std::vector<double> Solve(const ScaledMoments& scaled,
                             std::span<const double> phis) const override {
     const LegendreSeries series = Fit(scaled);
-    std::vector<double> out;
-    out.reserve(phis.size());
-    for (const double phi : phis) out.push_back(series.Quantile(phi));
-    return out;
+    return AtEach(phis, [&series](double phi) { return series.Quantile(phi); });
   }
   std::vector<double> Densities(const ScaledMoments& scaled,
                                 std::span<const double> ts) const override {
     const LegendreSeries series = Fit(scaled);
-    std::vector<double> out;
-    for (const double t : ts) out.push_back(series.Density(t));
-    return out;
+    return AtEach(ts, [&series](double t) { return series.Density(t); });
   }
   std::vector<double> Distribution(const ScaledMoments& scaled,
                                    std::span<const double> ts) const override {
     const LegendreSeries series = Fit(scaled);
-    std::vector<double> out;
-    for (const double t : ts) out.push_back(series.CdfAndDensity(t).first);
-    return out;
+    return AtEach(ts, [&series](double t) { return series.CdfAndDensity(t).first; });
   }
 
  private:
