@@ -69,8 +69,8 @@ __device__ float OneFraction(const LaneElement& e, const Problem& p, std::uint32
   return x >= e.lower && x < e.upper ? 1.0f : 0.0f;
 }
 
-// 1 / k. Divisions would be bound by the unit for reciprocals, of a quarter of the rate of shuffles
-// and a sixteenth of that of multiplications.
+// 1 / k. Divisions would be bound by the unit for reciprocals, of half the rate of shuffles and
+// an eighth of that of multiplications.
 struct Inverses {
   float of[kWarp + 1] = {0};
   constexpr Inverses() {
