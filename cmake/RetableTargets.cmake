@@ -233,8 +233,10 @@ set(RETABLE_COMPILED_ALONE
     base/cuda/devices.cpp
     base/cuda/streams_test.cpp
     baselines/extratrees/scikit_learn_test.cpp
+    harness/report/claim_test.cpp
     harness/report/csv_test.cpp
-    harness/report/paper_cells_test.cpp)
+    harness/report/paper_cells_test.cpp
+    harness/report/verdict_test.cpp)
 list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)
 set_source_files_properties(${RETABLE_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
