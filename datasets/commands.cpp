@@ -100,7 +100,7 @@ std::vector<int> OpenMlIds(const std::vector<std::string>& names, OpenMlServer* 
       continue;
     }
     for (const Member& member : Catalog().Resolve(name, {FetchPolicy::kNone, 0})) {
-      if (member.openml > 0)
+      if (member.openml > 0 && member.origin != "embedded")
         add(member.openml);
       else
         err << member.name << ": " << member.origin << ", nothing to fetch\n";
@@ -130,7 +130,7 @@ std::vector<ListRow> ListRows(const Cache& cache) {
                     r.rows, r.columns, r.stored_bytes});
   };
   for (const RegistryEntry& entry : DataRegistry::BuiltIn().entries()) {
-    if (entry.openml == 0) {
+    if (entry.openml == 0 || entry.embedded) {
       rows.push_back({entry.name, entry.embedded ? "embedded" : "generated",
                       entry.embedded ? "embedded" : "generator", entry.rows, entry.attributes - 1,
                       0});

@@ -89,9 +89,9 @@ RegistryEntry ReadEntry(const toml::table& table, const std::string& file) {
   fields.ReadList("fallbacks", entry.fallbacks);
   fields.Read("note", entry.note);
   fields.Finish();
-  const int sources = (entry.openml != 0) + entry.embedded + !entry.generator.empty();
-  if (entry.name.empty() || sources != 1) {
-    fields.Fail(table, "a data set needs a name and one of openml, embedded and generator");
+  const bool real = entry.openml != 0 || entry.embedded;
+  if (entry.name.empty() || real == !entry.generator.empty()) {
+    fields.Fail(table, "a data set needs a name, and either openml or embedded or a generator");
   }
   return entry;
 }

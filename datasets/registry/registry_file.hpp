@@ -13,8 +13,8 @@ namespace retable::datasets {
 struct RegistryEntry {
   std::string name;
   std::vector<std::string> aliases;
-  int openml = 0;  //!< OpenML data id, 0 when it is none
-  bool embedded = false;
+  int openml = 0;         //!< OpenML data id, 0 when it is none
+  bool embedded = false;  //!< compiled in, an OpenML data set perhaps
   std::string generator;  //!< definition, or empty
   std::int64_t rows = 0;
   std::int64_t attributes = 0;  //!< target and identifiers included
