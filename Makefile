@@ -29,8 +29,7 @@ help:
 	@sed -n '2,11p' Makefile | sed 's/^# *//'
 
 reproduce: build
-	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
-	  && $(RETABLE) report --out $(OUT)
+	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) --report
 
 smoke:
 	@$(MAKE) --no-print-directory reproduce PROFILE=smoke OUT=$(if $(filter file,$(origin OUT)),results/smoke,$(OUT))

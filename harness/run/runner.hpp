@@ -40,6 +40,9 @@ struct RunOptions {
 using StatusCounts = std::map<std::string, int>;
 using Reasons = std::map<std::string, StatusCounts>;
 
+//! " (50: needs a CUDA device; 3: ...)", the commonest three; empty where there is no reason.
+std::string ReasonsText(const StatusCounts& reasons);
+
 //! "310 ok, 53 not_run (50: needs a CUDA device; 3: ...)".
 std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 
