@@ -153,8 +153,10 @@ bool AnyToMeasure(const std::vector<Plan>& plans, const RunOptions& options, std
 // Seconds of what follows the measuring.
 double SecondsAfter(const std::vector<Plan>& plans, const RunArguments& a) {
   constexpr double kCeilings = 3;
+  const bool timed = std::any_of(plans.begin(), plans.end(),
+                                 [](const Plan& plan) { return plan.experiment.exclusive; });
   const bool ceilings =
-      a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
+      timed && a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
   return WritingSeconds(plans.size(), a.report) + (ceilings ? kCeilings : 0);
 }
 
