@@ -22,7 +22,7 @@
 #include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
 #include "harness/report/results.hpp"
-#include "harness/report/summary.hpp"
+#include "harness/report/terminal/summary.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"
 

@@ -48,7 +48,7 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 
 //! What a run will do.
 struct Schedule {
-  std::vector<const PlannedCell*> todo;  //!< to measure, in this order
+  std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
   std::vector<const PlannedCell*> ours;  //!< all of this shard
   int reused = 0;                        //!< stored cells
   DurationEstimator estimate;
