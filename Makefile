@@ -38,8 +38,7 @@ gpu-check: FAMILIES = $(if $(wildcard algorithms/$(FAMILY)),$(FAMILY),any)
 NEEDED = NEEDED='$(subst $(empty) $(empty),;,$(strip $(or $(ONLY),$(FAMILIES))))'
 
 reproduce: build
-	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
-	  && $(RETABLE) report --out $(OUT)
+	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) --report
 
 smoke:
 	@$(MAKE) --no-print-directory reproduce PROFILE=smoke OUT=$(if $(filter file,$(origin OUT)),results/smoke,$(OUT))

@@ -16,7 +16,7 @@
 #include "harness/plan/estimate.hpp"
 #include "harness/report/artifact.hpp"
 #include "harness/report/results.hpp"
-#include "harness/report/summary.hpp"
+#include "harness/report/terminal/summary.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/store.hpp"
 

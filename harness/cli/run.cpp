@@ -22,7 +22,7 @@
 #include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
 #include "harness/report/results.hpp"
-#include "harness/report/summary.hpp"
+#include "harness/report/terminal/summary.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"
 
@@ -62,23 +62,18 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
 }
 
 void PrintDryRun(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& out) {
-  int hits = 0, misses = 0;
-  StatusCounts not_run;
-  Reasons reasons;
+  int hits = 0, misses = 0, not_run = 0;
+  StatusCounts reasons;
   for (const Decision& d : Decide(plans, options, out)) {
     const CellConfig& c = d.cell->config;
     const char* what = d.cell->not_run ? "----" : (d.measure ? "miss" : "hit ");
-    if (d.cell->not_run) {
-      ++not_run["not_run"];
-      ++reasons["not_run"][*d.cell->not_run];
-    } else {
-      ++(d.measure ? misses : hits);
-    }
+    ++(d.cell->not_run ? not_run : (d.measure ? misses : hits));
+    if (d.cell->not_run) ++reasons[*d.cell->not_run];
     out << fmt::format("{} {} {:24} {:34} {:28} {}\n", what, d.cell->key.substr(0, 12),
                        c.experiment, c.label, c.dataset, d.why);
   }
-  out << fmt::format("{} stored, {} to measure, {}\n", hits, misses,
-                     not_run.empty() ? "0 not_run" : CountsText(not_run, reasons));
+  out << fmt::format("{} stored, {} to measure, {} not run{}\n", hits, misses, not_run,
+                     ReasonsText(reasons));
 }
 
 int ExitFor(const std::map<std::string, int>& counts) {
@@ -158,8 +153,10 @@ bool AnyToMeasure(const std::vector<Plan>& plans, const RunOptions& options, std
 // Seconds of what follows the measuring.
 double SecondsAfter(const std::vector<Plan>& plans, const RunArguments& a) {
   constexpr double kCeilings = 3;
+  const bool timed = std::any_of(plans.begin(), plans.end(),
+                                 [](const Plan& plan) { return plan.experiment.exclusive; });
   const bool ceilings =
-      a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
+      timed && a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
   return WritingSeconds(plans.size(), a.report) + (ceilings ? kCeilings : 0);
 }
 

@@ -20,7 +20,7 @@ struct ActivityReading {
   double busy = 0;             //!< processor seconds since boot, of all and of the hypervisor
   double own = 0;              //!< those of this process and its ended children
   std::int64_t throttled = 0;  //!< slowdowns for heat since boot
-  int processors = 1;          //!< that this process may use
+  int processors = 1;          //!< processors open to this process
 };
 
 ActivityReading ReadActivity();

@@ -183,9 +183,10 @@ void Flatten(const json& node, const std::string& path, std::map<std::string, st
 }
 
 bool OfTheMoment(const std::string& path) {
-  return path == "captured" || path == "busy" || path.starts_with("activity.") || path == "load" ||
-         path == "memory.available_bytes" || path.rfind("git.configured", 0) == 0 ||
-         path == "git.when" || path.find(".now.") != std::string::npos;
+  return path == "captured" || path == "busy" || path.rfind("activity.", 0) == 0 ||
+         path == "load" || path == "memory.available_bytes" ||
+         path.rfind("git.configured", 0) == 0 || path == "git.when" ||
+         path.find(".now.") != std::string::npos;
 }
 
 }  // namespace
@@ -219,7 +220,8 @@ void AddActivity(json& environment, Activity activity) {
   activity.busiest.clear();
   environment["activity"] = {{"others_processors", activity.others},
                              {"processors", activity.processors},
-                             {"throttled", activity.throttled}};
+                             {"throttled", activity.throttled},
+                             {"load", environment["load"]}};
   environment["busy"] = json::array();
   if (!activity.Busy()) return;
   environment["busy"].push_back(activity.Text());

@@ -87,11 +87,12 @@ double DurationEstimator::Seconds(const CellConfig& cell) const {
   const auto planned = experiment_of_.find(identity);
   if (planned != experiment_of_.end()) {
     const Expectation& e = expected_.at(planned->second);
-    const int left = std::max(1, e.cells - e.known.n);
-    const double equal = Pace() * e.total / e.cells;
-    const double rest = (Pace() * e.total - e.known.sum) / left;
-    const double mean = e.known.n > 0 ? e.known.Value() : equal;
-    return std::max({kLeast, rest, std::min(equal, mean) / 2});
+    const double rest =
+        std::max(0.0, Pace() * e.total - e.known.sum) / std::max(1, e.cells - e.known.n);
+    // The more of them are known, the less the expectation counts.
+    const double known = static_cast<double>(e.known.n) / e.cells;
+    const double mean = e.known.n > 0 ? e.known.Value() : 0;
+    return std::max(kLeast, (1 - known) * rest + known * mean);
   }
   if (const auto row = rows_.find(RowOf(cell)); row != rows_.end()) return row->second.Value();
   if (const auto all = experiments_.find(cell.experiment); all != experiments_.end()) {

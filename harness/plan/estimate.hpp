@@ -55,8 +55,8 @@ class DurationEstimator {
   std::map<std::string, Mean> rows_, experiments_;
   Mean all_;
   std::map<std::string, Expectation> expected_;
-  std::map<std::string, std::string> experiment_of_;  //!< of each planned cell
-  double pace_ = 1, took_ = 0, forecast_ = 0;         //!< of the cells measured now
+  std::map<std::string, std::string> experiment_of_;  //!< planned cell -> experiment
+  double pace_ = 1, took_ = 0, forecast_ = 0;         //!< seconds of cells measured now
 };
 
 //! Seconds that a run of all these takes in a profile as the TOMLs expect it: cells that several

@@ -29,7 +29,7 @@ struct RunRecord {
 //! Published cells that one thing would bring.
 struct Lack {
   int cells = 0;
-  std::set<std::string> datasets;  //!< to fetch
+  std::set<std::string> datasets;  //!< data sets that can be fetched
 };
 
 //! How many of each verdict and claim there are.

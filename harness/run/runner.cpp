@@ -342,24 +342,31 @@ void CountCells(const std::vector<Plan>& plans, const std::string& out, RunSumma
 
 }  // namespace
 
-std::string CountsText(const StatusCounts& counts, const Reasons& reasons) {
+std::string ReasonsText(const StatusCounts& reasons) {
   constexpr std::size_t kReasons = 3;
+  if (reasons.empty()) return "";
+  std::vector<std::pair<int, std::string>> order;
+  int others = 0;
+  for (const auto& [reason, n] : reasons) {
+    order.emplace_back(n, reason);
+    others += n;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = " (";
+  for (std::size_t i = 0; i < std::min(order.size(), kReasons); ++i) {
+    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", order[i].first, order[i].second);
+    others -= order[i].first;
+  }
+  return text + (others > 0 ? fmt::format("; {} for other reasons)", others) : ")");
+}
+
+std::string CountsText(const StatusCounts& counts, const Reasons& reasons) {
   std::string text;
   for (const auto& [status, count] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, status);
-    const auto found = reasons.find(status);
-    if (found == reasons.end()) continue;
-    std::vector<std::pair<int, std::string>> order;
-    for (const auto& [reason, n] : found->second) order.emplace_back(n, reason);
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    text += " (";
-    int others = count;
-    for (std::size_t i = 0; i < std::min(order.size(), kReasons); ++i) {
-      text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", order[i].first, order[i].second);
-      others -= order[i].first;
-    }
-    text += (others > 0 ? fmt::format("; {} for other reasons)", others) : ")");
+    const auto why = reasons.find(status);
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, status,
+                        why == reasons.end() ? "" : ReasonsText(why->second));
   }
   return text;
 }

@@ -40,12 +40,15 @@ struct RunOptions {
 using StatusCounts = std::map<std::string, int>;
 using Reasons = std::map<std::string, StatusCounts>;
 
+//! " (50: needs a CUDA device; 3: ...)", the commonest three; empty where there is no reason.
+std::string ReasonsText(const StatusCounts& reasons);
+
 //! "310 ok, 53 not_run (50: needs a CUDA device; 3: ...)".
 std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 
 //! What a run will do.
 struct Schedule {
-  std::vector<const PlannedCell*> todo;  //!< to measure, in this order
+  std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
   std::vector<const PlannedCell*> ours;  //!< all of this shard
   int reused = 0;                        //!< stored cells
   DurationEstimator estimate;

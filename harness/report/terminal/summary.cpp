@@ -1,4 +1,4 @@
-#include "harness/report/summary.hpp"
+#include "harness/report/terminal/summary.hpp"
 
 #include <fmt/format.h>
 
