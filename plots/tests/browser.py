@@ -160,6 +160,7 @@ class Browser:
         x, y = self.middle(selector)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        self.run("new Promise(done => setTimeout(done, 60))")  # a link is followed after the click
 
     def hover(self, selector):
         """Moves the mouse over the middle of the first element that is selected."""

@@ -297,7 +297,7 @@ def everything(out, with_odd=True):
     folder.finish()
     recorded = Folder(os.path.join(out + "-recorded", "example-h200"), seed=7)
     shuffle(recorded, gpu=True)
-    trade(recorded, better=.5)
+    trade(recorded, better=.9)
     recorded.finish({"version": "0.0.1", "profile": "paper", "device": "cuda", "started": "2026-01-01T00:00:00Z",
                      "finished": "2026-01-01T01:00:00Z", "seconds": 3600, "offline": False, "banner": [], "counts": {"ok": 12},
                      "command": "build/retable run '*' --profile paper"},

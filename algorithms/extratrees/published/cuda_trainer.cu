@@ -266,7 +266,7 @@ std::unique_ptr<FittedForest> PublishedCuda::fit(const FeatureMatrix& data, cons
 RETABLE_REGISTER(ForestTrainer, report,
                  {.name = "report",
                   .device = Device::kCuda,
-                  .summary = "the report's algorithm and kernels: one node of every tree a step",
+                  .summary = "Phang and Tanna's algorithm and kernels: one node of every tree a step",
                   .citation = "Phang, Tanna, section IV",
                   .parameters = {{"sampling", std::string("uniform"), "uniform, binomial, normal"},
                                  {"max_steps", std::int64_t{0}, "stop after so many; 0: never"}},
