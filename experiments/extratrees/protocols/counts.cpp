@@ -13,7 +13,9 @@ class CountsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/counts"; }
   std::string family() const override { return "extratrees"; }
-  std::string summary() const override { return "sizes of data and of the published method's structures"; }
+  std::string summary() const override {
+    return "sizes of data and of the published method's structures";
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
   }

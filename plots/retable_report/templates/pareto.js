@@ -108,7 +108,7 @@ const retablePareto = (() => {
       const key = [p[LABEL], p[DEVICE], p[SOURCE]].join("|");
       lines.set(key, [...(lines.get(key) || []), p]);
     }
-    for (const line of lines.values()) line.sort((a, b) => a[X] - b[X]);
+    for (const line of lines.values()) line.sort((a, b) => parseFloat(a[DETAIL].replace(/^\D*/, "")) - parseFloat(b[DETAIL].replace(/^\D*/, "")) || a[X] - b[X]);
     for (const line of lines.values()) if (line.length > 1 && !small)
       svg.append(node("polyline", {points: line.map(p => `${x.place(p[X]).toFixed(1)},${y.place(p[Y]).toFixed(1)}`).join(" "), fill: "none", stroke: colour(line[0]), "stroke-opacity": .4}));
     for (const p of points) {
