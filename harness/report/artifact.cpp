@@ -164,6 +164,11 @@ void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& f
   }
 }
 
+//! On one line: indented, a recording of thousands of cells takes twice the bytes.
+void WriteMetaFile(const std::string& path, const ordered_json& meta) {
+  WriteFileAtomically(path, JsonText(meta) + "\n");
+}
+
 }  // namespace
 
 std::string ArtifactCell::status() const {
@@ -236,7 +241,7 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"profiles", plan.profiles},
       {"cells", cells}};
   const std::string base = folder + "/" + e.family + "/" + e.artifact;
-  WriteFileAtomically(base + ".meta.json", JsonText(meta, 1) + "\n");
+  WriteMetaFile(base + ".meta.json", meta);
   if (!e.paper_file.empty()) WriteFileAtomically(base + ".paper.csv", ReadOrEmpty(e.paper_file));
 }
 
@@ -260,14 +265,14 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
     meta["metrics"].push_back({{"name", name}, {"unit", unit}});
   }
   meta["coverage"]["text"] = coverage;
-  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+  WriteMetaFile(artifact.Path("meta.json"), meta);
 }
 
 void UpdateDeclared(const Artifact& artifact) {
   ordered_json meta = ordered_json::parse(ReadOrEmpty(artifact.Path("meta.json")));
   meta["table"] = artifact.table;
   meta["claims"] = artifact.claims;
-  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+  WriteMetaFile(artifact.Path("meta.json"), meta);
   const std::string copy = artifact.Path("paper.csv");
   if (!artifact.paper_file.empty()) {
     WriteFileAtomically(copy, ReadOrEmpty(artifact.paper_file));
