@@ -282,6 +282,34 @@ TEST_F(CacheTest, CommandsSayHowTheyAreUsed) {
   EXPECT_TRUE(Said("RETABLE_CACHE names another folder"));
 }
 
+TEST_F(CacheTest, DataIsOfferedOnce) {
+  WriteRecorded(mirror.path());
+  const auto offer = [&](const std::string& answer) {
+    std::istringstream in(answer);
+    err.str("");
+    return OfferFetch({"openml-61", "openml-2"}, 3, in, err);
+  };
+  EXPECT_FALSE(offer("n\n"));
+  EXPECT_TRUE(Said("fetch 3 MB now? [y/N]"));
+  EXPECT_FALSE(offer("y\n"));
+  EXPECT_FALSE(Said("now?")) << "asked again";
+  fs::remove(cache_folder.path() / "declined");
+  EXPECT_TRUE(offer("y\n"));
+  EXPECT_TRUE(Said("2 fetched"));
+  EXPECT_TRUE(cache.Find(61).has_value());
+}
+
+TEST_F(CacheTest, WhatIsAbsentSaysHowItIsFetchedAndHowLargeItIs) {
+  const FetchOptions none{FetchPolicy::kNone, 0};
+  const Member covertype = Catalog().Resolve("covtype", none).front();
+  EXPECT_EQ(covertype.fetch, "covertype");
+  EXPECT_EQ(covertype.megabytes, 75);
+  for (const Member& member : Catalog().Resolve("cc18", none)) {
+    EXPECT_EQ(member.fetch, member.present ? "" : "cc18") << member.name;
+  }
+  EXPECT_EQ(Catalog().Resolve("iris", none).front().fetch, "");
+}
+
 TEST_F(CacheTest, ADeadNetworkIsToldOnce) {
   const ScopedEnvironment off("RETABLE_OPENML_URL", "off");
   EXPECT_EQ(Run({"fetch", "cc18"}), 2);

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "datasets/generators/generators.hpp"
@@ -186,6 +187,10 @@ std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOption
       FillFromRecord(member, *record);
     else
       member.reason = reason != reasons.end() ? reason->second : "not in the cache";
+    if (member.present) continue;
+    const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(member.openml);
+    member.fetch = member.name;
+    member.megabytes = entry != nullptr ? entry->megabytes : 0;
   }
   return members;
 }
@@ -241,7 +246,12 @@ std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions
     return members;
   }
   if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
-    return OpenMlMembers(suite->members, options);
+    std::vector<Member> all = OpenMlMembers(suite->members, options);
+    for (Member& member : all) {
+      if (!member.present)
+        std::tie(member.fetch, member.megabytes) = std::tie(suite->name, suite->megabytes);
+    }
+    return all;
   }
   if (const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name)) {
     if (entry->embedded) return {EmbeddedMember(*entry)};

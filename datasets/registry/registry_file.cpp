@@ -81,6 +81,7 @@ RegistryEntry ReadEntry(const toml::table& table, const std::string& file) {
   fields.Read("generator", entry.generator);
   fields.Read("rows", entry.rows);
   fields.Read("attributes", entry.attributes);
+  fields.Read("megabytes", entry.megabytes);
   fields.ReadList("works", entry.works);
   fields.Read("licence", entry.licence);
   fields.Read("citation", entry.citation);
@@ -106,6 +107,7 @@ Suite ReadSuite(const std::string& name, const toml::table& table, const std::st
   fields.Read("title", suite.title);
   fields.Read("citation", citation);
   fields.Read("note", suite.note);
+  fields.Read("megabytes", suite.megabytes);
   fields.ReadList("members", members);
   fields.Finish();
   suite.members.assign(members.begin(), members.end());

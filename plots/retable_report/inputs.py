@@ -306,6 +306,18 @@ def read_report(root, only="*", with_cells=True):
     return report
 
 
+def recorded_digest(folder):
+    """A short hash of all verdicts and claims of the runs under `folder`: what the site of them shows changes with them."""
+    seen = hashlib.sha256()
+    for machine in sorted(os.listdir(folder)):
+        for name in ("verdicts.csv", "claims.csv"):
+            path = os.path.join(folder, machine, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as stream:
+                    seen.update(stream.read())
+    return seen.hexdigest()[:12]
+
+
 def attach_recorded(report, folder, only="*"):
     """Reads every machine under `folder` and hangs its artifacts beside the local ones."""
     if not folder or not os.path.isdir(folder):

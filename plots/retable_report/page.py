@@ -206,8 +206,9 @@ def lessons(families, ids):
             text = stream.read()
         heading = re.search(r"<h[234][^>]*>(.*?)</h[234]>", text, re.S)
         picture = pictures.PICTURES[name]() if name in pictures.PICTURES and "<!-- picture -->" in text else ""
-        found.append({"slug": ids("learn-" + name), "key": name, "html": Markup(text.replace("<!-- picture -->", picture)),
-                      "name": model.family_name(name) if name in families else re.sub("<.*?>", "", heading[1]) if heading else name})
+        said = re.sub("<.*?>", "", heading[1]) if heading else name
+        found.append({"slug": ids("learn-" + name), "key": name, "heading": said if name in families else "", "html": Markup(text.replace("<!-- picture -->", picture)),
+                      "name": model.family_name(name) if name in families else said})
     return found
 
 

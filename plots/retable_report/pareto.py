@@ -37,7 +37,7 @@ TIME = Axis("time", "time", "s")
 TRADES = {
     "quantiles": Trade("Error against size", ("quantiles/beyond_bytes",), Axis("bytes", "size of the sketch", "bytes"),
                        Axis("niae", "normalised integrated absolute error (NIAE)"), pooled=True),
-    "treeshap": Trade("Preparation against explanation", ("treeshap/beyond_values",), Axis("prepare", "preparation of the model, once", "s"),
+    "treeshap": Trade("Preparation against time", ("treeshap/beyond_values",), Axis("prepare", "preparation of the model, once", "s"),
                       Axis("time", "explanation of 10,000 rows", "s"),
                       note="All methods are exact: an answer that differs from the reference is not timed. They trade preparation against time per batch."),
     "shapley": Trade("Error against time", ("shapley/beyond_estimators", "shapley/beyond_packages"), TIME,
@@ -45,7 +45,7 @@ TRADES = {
     "shuffle": Trade("Uniformity against speed", ("shuffle/beyond_overview",), Axis("rate", "speed", "million items/s", low=False),
                      Axis("fairness", "p of the worst uniformity test", low=False, enough=1e-4, floor=1e-6),
                      note="Below p = 0.0001 a test rejects the shuffle; above it, a larger p says nothing more."),
-    "extratrees": Trade("Accuracy against training time",
+    "extratrees": Trade("Accuracy against time",
                         ("extratrees/fig2", "extratrees/beyond_peer", "extratrees/beyond_ladder", "extratrees/fig1", "extratrees/beyond_baseline"),
                         TIME, Axis("accuracy", "accuracy on the test set", log=False, low=False)),
 }
@@ -134,7 +134,8 @@ def picture(family, report, slugs):
     if not panels:
         return None
     here = {i for i, source in enumerate(sources) if not source["recorded"]}
-    ranked = sorted(panels, key=lambda p: (not any(point[3] in here for point in panels[p]), not p.startswith("median over"), -len({point[0] for point in panels[p]}), -len(panels[p])))
+    ranked = sorted(panels, key=lambda p: (not any(point[3] in here for point in panels[p]), not p.startswith("median over"), -len({point[0] for point in panels[p]}), -len(panels[p]),
+                                            -max((point[7] for point in panels[p]), default=0)))
     words = {}
     packed = [[name, [[words.setdefault(v, len(words)) if isinstance(v, str) else v for v in point] for point in panels[name]]]
               for name in ranked if panels[name]]

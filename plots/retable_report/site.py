@@ -1,27 +1,14 @@
 """The recorded runs as a static site: a page a family, with one style sheet and one script for all."""
 
-import hashlib
 import os
 import tempfile
 
 from . import model, page, render
-from .inputs import Report, number, read_report
+from .inputs import Report, number, read_report, recorded_digest
 
 FILES = {"top": "index.html", "learn": "learn.html", "glossary": "reading.html", "environment": "machines.html"}
 LARGEST = 45_000   #: bytes of a figure; a larger one is left to `retable report`
 BANNER = "Recorded runs on several machines. Where a table mixes them, the machine of each value is named beside it."
-
-
-def digest(folder):
-    """A short hash of all recorded verdicts and claims: what the site shows changes with them."""
-    seen = hashlib.sha256()
-    for machine in sorted(os.listdir(folder)):
-        for name in ("verdicts.csv", "claims.csv"):
-            path = os.path.join(folder, machine, name)
-            if os.path.isfile(path):
-                with open(path, "rb") as stream:
-                    seen.update(stream.read())
-    return seen.hexdigest()[:12]
 
 
 def weight(artifact):
@@ -73,7 +60,7 @@ def write(folder, out, scratch, say=lambda line: None):
         pictures = {f["key"]: trades[f["key"]] for f in shown["families"] if f["key"] in trades and view == f["slug"]}
         if view == "top":
             pictures = {key: dict(trade, panels=trade["panels"][:1]) for key, trade in trades.items()}
-        text = template.render(**shown, shown=[view], site={"digest": digest(folder)}, title=titles.get(view, ""),
+        text = template.render(**shown, shown=[view], site={"digest": recorded_digest(folder)}, title=titles.get(view, ""),
                                data=page.json_text({"pareto": pictures}))
         render.write_atomically(os.path.join(out, name), text)
     render.write_atomically(os.path.join(out, "site.css"), page.asset(*page.STYLE) + shown["plot_styles"])

@@ -108,7 +108,7 @@ const retablePareto = (() => {
       const key = [p[LABEL], p[DEVICE], p[SOURCE]].join("|");
       lines.set(key, [...(lines.get(key) || []), p]);
     }
-    for (const line of lines.values()) line.sort((a, b) => a[X] - b[X]);
+    for (const line of lines.values()) line.sort((a, b) => parseFloat(a[DETAIL].replace(/^\D*/, "")) - parseFloat(b[DETAIL].replace(/^\D*/, "")) || a[X] - b[X]);
     for (const line of lines.values()) if (line.length > 1 && !small)
       svg.append(node("polyline", {points: line.map(p => `${x.place(p[X]).toFixed(1)},${y.place(p[Y]).toFixed(1)}`).join(" "), fill: "none", stroke: colour(line[0]), "stroke-opacity": .4}));
     for (const p of points) {
@@ -134,9 +134,9 @@ const retablePareto = (() => {
     }
     if (!small) {  // the frontier's names, where there is room
       const taken = every.map(p => [x.place(p[X]) - 5, y.place(p[Y]) - 5, 10, 10]);
-      const said = new Set();
+      const said = new Set(), one = new Set(every.map(p => p[DEVICE])).size === 1;
       for (const p of named) {
-        const name = p[LABEL].includes(p[DEVICE]) ? p[LABEL] : `${p[LABEL]}, ${p[DEVICE]}`;
+        const name = one || p[LABEL].includes(p[DEVICE]) ? p[LABEL] : `${p[LABEL]}, ${p[DEVICE]}`;
         if (said.has(name)) continue;
         const wide = 6.3 * name.length, px = x.place(p[X]), py = y.place(p[Y]);
         const spots = [[px + 9, py - 8], [px + 9, py + 16], [px - 9 - wide, py - 8], [px - 9 - wide, py + 16], [px - wide / 2, py - 12], [px - wide / 2, py + 22]];
