@@ -6,7 +6,8 @@
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make tsan                parallel host code under ThreadSanitizer
-#   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/report.png
+#   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/site, docs/report.png
+#   make site                docs/site: the recorded runs as static pages, to open or to publish
 #   make report | compare A=dir B=dir | clean
 
 PROFILE ?= quick
@@ -23,10 +24,10 @@ RETABLE := $(BUILD)/retable
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs clean help
+.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs site clean help
 
 help:
-	@sed -n '2,11p' Makefile | sed 's/^# *//'
+	@sed -n '2,12p' Makefile | sed 's/^# *//'
 
 # The families that a build must hold at least; none: all. What it has, it keeps, so that nothing is compiled for
 # families that nobody asks for; `any`: what it has will do. ONLY says exactly which.
@@ -38,8 +39,7 @@ gpu-check: FAMILIES = $(if $(wildcard algorithms/$(FAMILY)),$(FAMILY),any)
 NEEDED = NEEDED='$(subst $(empty) $(empty),;,$(strip $(or $(ONLY),$(FAMILIES))))'
 
 reproduce: build
-	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
-	  && $(RETABLE) report --out $(OUT)
+	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) --report
 
 smoke:
 	@$(MAKE) --no-print-directory reproduce PROFILE=smoke OUT=$(if $(filter file,$(origin OUT)),results/smoke,$(OUT))
@@ -88,6 +88,9 @@ oracle: setup
 
 docs: build
 	@tools/docs.py --program $(RETABLE)
+
+site:
+	@/usr/bin/python3 plots/report.py --site docs/site --recorded results/recorded --out $(BUILD)/site --quiet && echo docs/site/index.html
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan results/latest results/smoke

@@ -1,7 +1,7 @@
 # The small data sets and the registry are compiled in, so that the program works from anywhere.
 set(datasets_dir ${CMAKE_SOURCE_DIR}/datasets)
 file(GLOB datasets_embedded CONFIGURE_DEPENDS ${datasets_dir}/embedded/*.csv
-     ${datasets_dir}/embedded/*.csv.gz)
+     ${datasets_dir}/embedded/*.csv.gz ${datasets_dir}/embedded/*.arff.gz)
 list(APPEND datasets_embedded ${datasets_dir}/registry.toml)
 set(datasets_embedded_cpp ${CMAKE_BINARY_DIR}/generated/datasets/embedded_files.cpp)
 string(REPLACE ";" "," datasets_embedded_list "${datasets_embedded}")
