@@ -11,6 +11,7 @@
 
 #include "base/sha256.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/missing_data.hpp"
 #include "harness/cli/report.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/run_arguments.hpp"
@@ -228,6 +229,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
     err << "nothing to run: no cell of these experiments has failed in " << options.out << "\n";
     return kNothingToRun;
   }
+  if (OfferMissingData(context, plans, err)) plans = MakePlans(context, a.selection, devices, err);
   NameProfiles(plans, a.selection, devices);
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const Activity activity = WatchActivity(kLook);
