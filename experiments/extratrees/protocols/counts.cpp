@@ -52,7 +52,7 @@ class MemoryProtocol final : public harness::Protocol {
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"structure", std::string("X"),
-             "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the report "
+             "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the work "
              "adds them"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
