@@ -9,7 +9,7 @@ import re
 import jinja2
 from markupsafe import Markup
 
-from . import model, numbers, pareto, pictures, vector
+from . import model, numbers, pareto, vector
 from .inputs import CLAIM_VERDICTS, VERDICTS, WORKS, cell_keys, number
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -204,10 +204,9 @@ def lessons(families, ids):
     for name in [f for f in families if f in files] + others:
         with open(os.path.join(TEACHING, name + ".html"), encoding="utf-8") as stream:
             text = stream.read()
-        heading = re.search(r"<h[234][^>]*>(.*?)</h[234]>", text, re.S)
-        picture = pictures.PICTURES[name]() if name in pictures.PICTURES and "<!-- picture -->" in text else ""
-        said = re.sub("<.*?>", "", heading[1]) if heading else name
-        found.append({"slug": ids("learn-" + name), "key": name, "heading": said if name in families else "", "html": Markup(text.replace("<!-- picture -->", picture)),
+        headings = re.findall(r"<h[234][^>]*>(.*?)</h[234]>", text, re.S)
+        said = re.sub("<.*?>", "", " · ".join(headings[:2])) or name
+        found.append({"slug": ids("learn-" + name), "key": name, "heading": said if name in families else "", "html": Markup(text),
                       "name": model.family_name(name) if name in families else said})
     return found
 
@@ -224,7 +223,7 @@ def spark(rows):
     parts = []
     for k, machine in enumerate(machines):
         mine = [p for p, r in zip(place, rows) if r["machine"] == machine]
-        parts.append(f'<polyline points="{pictures.points(mine)}" fill="none" stroke="var(--c{k % 8})" stroke-width="1.5"/>')
+        parts.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in mine)}" fill="none" stroke="var(--c{k % 8})" stroke-width="1.5"/>')
     for (x, y), r in zip(place, rows):
         said = Markup.escape(f"{r['day']} {r['commit']} {r['machine']}: {r['value']}")
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="var(--c{machines.index(r["machine"]) % 8})"><title>{said}</title></circle>')

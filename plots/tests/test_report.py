@@ -23,7 +23,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import fixture  # noqa: E402
 import report as program  # noqa: E402
-from retable_report import figures, inputs, markdown, model, numbers, page, pareto, pictures, site, style, vector  # noqa: E402
+from retable_report import figures, inputs, markdown, model, numbers, page, pareto, site, style, vector  # noqa: E402
 
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
@@ -567,39 +567,6 @@ class Figures(unittest.TestCase):
         texts = [t.get_text() for t in figures.draw(made).figure.legends[0].get_texts()]
         self.assertEqual(texts, ["A", "rejected above"])
 
-    def test_pictures(self):
-        for name, draw in pictures.PICTURES.items():
-            self.assertEqual(Page(draw()).errors, [], name)
-            self.assertNotIn(" id=", draw())
-            self.assertNotIn("nan", draw())
-
-    def test_the_shuffle_picture_shows_a_permutation(self):
-        rows = re.findall(r'y="(\d+\.\d)" text-anchor="middle" font-size="12"[^>]*>(\d+)<', pictures.shuffle())
-        by_row = {}
-        for y, item in rows:
-            by_row.setdefault(float(y), []).append(int(item))
-        for y in sorted(by_row)[:4]:
-            self.assertEqual(sorted(by_row[y]), list(range(16)))
-        self.assertEqual(sorted(by_row[max(by_row)]), list(range(11)))
-
-    def test_the_frontier_picture_shows_trees_that_grew(self):
-        for seed in pictures.GROWN:
-            shape = pictures.extremely_random_tree(seed)
-            for path, mixed in shape.items():
-                self.assertEqual(mixed and len(path) < 3, path + "0" in shape, path)
-                self.assertEqual(path + "0" in shape, path + "1" in shape)
-            self.assertEqual(shape, pictures.extremely_random_tree(seed))
-
-    def test_the_density_picture_has_the_moments_it_claims(self):
-        import numpy
-        grid = numpy.linspace(-1, 1, 401)
-        weights = numpy.full(401, 2 / 400)
-        target = numpy.exp(grid)
-        target /= weights @ target
-        density = pictures.maximum_entropy(target, grid, weights, 4)
-        for k in range(5):
-            self.assertAlmostEqual(weights @ (density * grid ** k), weights @ (target * grid ** k), places=8)
-
 
 class Words(unittest.TestCase):
     """Numbers and text as a reader sees them."""
@@ -769,16 +736,16 @@ class Origins(unittest.TestCase):
 
     def test_a_mixed_folder_is_described_by_its_artifacts(self):
         report = inputs.Report("nowhere", run={"profile": "paper", "started": "2026-01-09", "version": "aaa"})
-        entries = [{"profile": "quick", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-03T01:00:00Z", "commit": "0123456789abc",
+        entries = [{"profile": "quick", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-03T01:00:00Z", "commit": "0123456789ab+changes",
                     "machine": "laptop", "cells": 7}, {"profile": "paper", "started": "2026-01-05T00:00:00Z", "commit": "fff", "machine": "h200", "cells": 2}]
         report.artifacts["family/thing"] = artifact([row("A", 1)], provenance=entries)
         report.artifacts["family/other"] = artifact([row("A", 1)])
         made = model.stretches(report)
         self.assertEqual([(m["machine"], m["profile"], m["day"], m["commit"], m["cells"]) for m in made],
-                         [("laptop", "quick", "2026-01-02 to 2026-01-03", "012345678", 7), ("h200", "paper", "2026-01-05", "fff", 2),
+                         [("laptop", "quick", "2026-01-02 to 2026-01-03", "0123456789ab+changes", 7), ("h200", "paper", "2026-01-05", "fff", 2),
                           ("", "paper", "2026-01-09", "aaa", 0)])
         text = page.build(report, {})
-        self.assertIn("Measured 2026-01-02 to 2026-01-03, profile quick, commit 012345678, laptop, 7 cells.", text)
+        self.assertIn("Measured 2026-01-02 to 2026-01-03, profile quick, commit 0123456789ab+changes, laptop, 7 cells.", text)
         self.assertIn("3 combinations of machine", text)
 
     def test_history_is_a_line_and_a_table(self):
@@ -788,7 +755,7 @@ class Origins(unittest.TestCase):
         report.artifacts["family/thing"] = artifact([row("A", 1)])
         text = page.build(report, {})
         self.assertEqual(text.count('<svg class="spark"'), 1)
-        self.assertIn("2026-01-01 111 laptop: 2 s", text)
+        self.assertIn("2026-01-01 111 a: laptop: 2 s", text)
         rows = model.history_rows(report, report.artifacts["family/thing"])
         self.assertEqual([(r["commit"], r["value"], r["interval"]) for r in rows], [("222", "0.5 s", ""), ("111", "2 s", "1.9 … 2.1")])
 
@@ -840,7 +807,7 @@ class Trades(unittest.TestCase):
 
     def test_points_have_both_metrics_and_medians_are_over_all_data_sets(self):
         made = self.spec()
-        self.assertEqual([name for name, _ in made["panels"]], ["median over 3 data sets", "iris", "wine", "digits"])
+        self.assertEqual([name for name, _ in made["panels"]], ["median over 3 data sets", "wine", "iris", "digits"])
         self.assertEqual(self.points(made, "wine")[0], ["KLL", "KLL (m=10)", "CPU", 0, 80, None, None, .2, None, None, "", "anchor"])
         self.assertEqual([(p[1], p[7]) for p in self.points(made, "median over 3 data sets")], [("KLL (m=10)", .1), ("ME", .02)])
 
