@@ -157,7 +157,7 @@ def drill_row(row, columns, brief):
     return ([row.get("label", "")] + [row.get(c, "") for c in columns] +
             [row.get("metric", ""), row.get("unit", ""), row.get("status", ""), significant(row.get("median")),
              significant(row.get("ci_low")), significant(row.get("ci_high")),
-             row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason", "") or "",
+             row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason") or ("unsteady: " + row["unsteady"] if row.get("unsteady") else ""),
              " ".join(brief[key] for key in cell_keys(row)), significant(row.get("share"), 3), row.get("ceiling", "") or ""])
 
 

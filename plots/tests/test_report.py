@@ -770,6 +770,7 @@ class Origins(unittest.TestCase):
         self.assertIn('title="other programs took 1.2 of 2 processors">≈ unsteady', text)
         self.assertIn("1 unsteady", text)
         self.assertIn("measured on a busy machine", text)
+        self.assertIn("MATCH; unsteady: other programs took 1.2 of 2 processors", markdown.build(report, {}))
 
     def test_a_smoke_run_says_that_it_judges_nothing(self):
         report = inputs.Report("nowhere")
@@ -826,11 +827,16 @@ class Site(Temporary):
     """The recorded runs as static pages."""
 
     def test_pages_link_to_each_other_and_nothing_is_missing(self):
-        recorded = fixture.everything(os.path.join(self.folder, "run"))
+        recorded = os.path.join(self.folder, "recorded")
+        for machine, families in (("laptop", (fixture.treeshap, fixture.trade)), ("h200", (lambda f: fixture.shuffle(f, gpu=True), fixture.trade))):
+            folder = fixture.Folder(os.path.join(recorded, machine))
+            for family in families:
+                family(folder)
+            folder.finish()
         code = program.main(["--site", self.out, "--recorded", recorded, "--quiet"])
         self.assertEqual(code, 0)
         files = {name: read(os.path.join(self.out, name)) for name in os.listdir(self.out)}
-        self.assertEqual(sorted(files), ["index.html", "learn.html", "machines.html", "quantiles.html", "reading.html", "shuffle.html", "site.css", "site.js"])
+        self.assertEqual(sorted(files), ["index.html", "learn.html", "machines.html", "quantiles.html", "reading.html", "shuffle.html", "site.css", "site.js", "treeshap.html"])
         pages = {name: Page(text) for name, text in files.items() if name.endswith(".html")}
         for name, made in pages.items():
             self.assertEqual(made.errors, [], name)
