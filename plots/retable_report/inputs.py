@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 FAMILIES = ["quantiles", "treeshap", "shapley", "shuffle", "extratrees"]
 FAMILY_NAMES = {"quantiles": "Quantile sketches", "treeshap": "Tree SHAP", "shapley": "Shapley values by sampling",
-                "shuffle": "Shuffling", "extratrees": "Extremely randomised trees"}
+                "shuffle": "Shuffling", "extratrees": "Extremely randomized trees"}
 #: (a tab's name, the authors, the title of the work)
 WORKS = {"quantiles": ("Quantiles", "Mitchell, Frank, Holmes 2021", "An Empirical Study of Moment Estimators for Quantile Approximation"),
          "treeshap": ("Tree SHAP", "Mitchell, Frank, Holmes 2022", "GPUTreeShap: massively parallel exact calculation of SHAP scores for tree ensembles"),
