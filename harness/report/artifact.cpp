@@ -12,6 +12,7 @@
 #include "base/atomic_file.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/json_fields.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -227,6 +228,8 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"citation", e.citation},
       {"source", {{"where", e.where}}},
       {"profile", profile},
+      {"judged", WhyNotJudged(profile).empty()},
+      {"judged_why", WhyNotJudged(profile)},
       {"labels", DistinctLabels(plan)},
       {"axes", axes},
       {"table", e.table},
