@@ -138,7 +138,7 @@ const retablePareto = (() => {
       for (const p of named) {
         const name = one || p[LABEL].includes(p[DEVICE]) ? p[LABEL] : `${p[LABEL]}, ${p[DEVICE]}`;
         if (said.has(name)) continue;
-        const wide = 6.3 * name.length, px = x.place(p[X]), py = y.place(p[Y]);
+        const wide = 6.9 * name.length, px = x.place(p[X]), py = y.place(p[Y]);
         const spots = [[px + 9, py - 8], [px + 9, py + 16], [px - 9 - wide, py - 8], [px - 9 - wide, py + 16], [px - wide / 2, py - 12], [px - wide / 2, py + 22]];
         const free = spots.find(([a, b]) => a > left && a + wide < width && b - 11 > top - 8 && b < height - bottom &&
           !taken.some(([c, d, w, h]) => a < c + w && a + wide > c && b - 11 < d + h && b > d));
