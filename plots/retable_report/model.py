@@ -99,6 +99,14 @@ def why_not_run(rows):
     return Counter(row["reason"] for row in rows if row["verdict"] == "NOT-RUN" and row["reason"]).most_common()
 
 
+def reasons_in_short(rows):
+    """[(reason without the command that helps, cells)] of the cells that were not run: what an overview says."""
+    found = Counter()
+    for reason, amount in why_not_run(rows):
+        found[re.sub(r"[:;]?\s*build/retable .*", "", reason)] += amount
+    return found.most_common()
+
+
 def shared_reasons(rows):
     """Takes out of every judged row's reason what all of them say. @return these parts, to be said once"""
     judged = [row for row in rows if row["verdict"] in ("MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "DIFFERENT-HW")]

@@ -290,7 +290,7 @@ def artifact_view(report, artifact, slug, note, classes):
         "ours": artifact.short.startswith("beyond"),
         "origins": model.origins_of(artifact, layout), "made": model.made_lines(report, artifact),
         "history": history, "spark": spark(history), "judged_why": "" if artifact.meta.get("judged", True) else
-        artifact.text("judged_why") or "The sizes of this profile are too small to judge.",
+        numbers.sentence(artifact.text("judged_why") or "the sizes of this profile are too small to judge"),
         "has_interval": any(r["interval"] or (r["recorded"] and r["recorded"]["interval"]) for r in rows),
     }
 
@@ -321,7 +321,7 @@ def head_view(report):
     skipped = (run.get("reasons") if isinstance(run.get("reasons"), dict) else {}).get("skipped")
     return {"facts": [(name, str(value)) for name, value in facts if value not in (None, "")],
             "banner": report.banner(), "command": str(run.get("command") or ""),
-            "busy": list(dict.fromkeys(sentences(report.environment.get("busy")) + sentences(run.get("busy")))),
+            "busy": "; ".join(dict.fromkeys(sentences(report.environment.get("busy")) + sentences(run.get("busy")))),
             "skipped": sorted(((str(k), int(number(v) or 0)) for k, v in skipped.items()), key=lambda p: -p[1]) if isinstance(skipped, dict) else []}
 
 
@@ -405,7 +405,8 @@ def content(report, notes):
     shown = {
         "head": head_view(report), "families": families, "lessons": taught, "all_claims": claims,
         "claim_tally": model.tally(claims, CLAIM_VERDICTS), "origins": model.stretches(report),
-        "reasons": model.why_not_run([row for row in every if not model.is_setting(row)]),
+        "reasons": model.reasons_in_short([row for row in every if not model.is_setting(row)]),
+        "judged_why": list(dict.fromkeys(view["judged_why"] for family in families for view in family["artifacts"] if view["judged_why"])),
         "tally": model.tally(every, VERDICTS), "filled": model.tally(model.filled_rows(every), VERDICTS),
         "total": model.total(every), "settings": model.settings_words(every), "recorded_cells": sum(bool(r["recorded"]) for r in every),
         "problems": report.problems, "failures": [dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)],

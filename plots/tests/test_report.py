@@ -766,7 +766,7 @@ class Origins(unittest.TestCase):
         made.claims = [{"id": "fast", "text": "A is fast.", "verdict": "UNSTEADY", "figures": "", "check": "a < b", "reason": "measured on a busy machine"}]
         report.artifacts["family/thing"] = made
         text = page.build(report, {})
-        self.assertIn("Other programs took 1.2 of 2 processors.", text)
+        self.assertIn("The machine was busy: Other programs took 1.2 of 2 processors.", text)
         self.assertIn('title="other programs took 1.2 of 2 processors">≈ unsteady', text)
         self.assertIn("1 unsteady", text)
         self.assertIn("measured on a busy machine", text)
@@ -774,20 +774,25 @@ class Origins(unittest.TestCase):
 
     def test_a_smoke_run_says_that_it_judges_nothing(self):
         report = inputs.Report("nowhere")
-        made = artifact([row("A", 1)], judged=False, judged_why="Smoke sizes are too small to judge.", verdicts=[
+        made = artifact([row("A", 1)], judged=False, judged_why="smoke sizes are too small to judge", verdicts=[
             {"row": "A", "column": "time", "kind": "ratio", "paper": "1", "measured": "1.1", "unit": "", "verdict": "NOT-JUDGED"}])
         report.artifacts["family/thing"] = made
         text = page.build(report, {})
-        self.assertIn("Smoke sizes are too small to judge.", text)
+        self.assertEqual(text.count("Smoke sizes are too small to judge."), 2)  # on the first screen, and above the table
         self.assertIn("1 not judged", text)
+
+    def test_an_overview_says_reasons_without_their_commands(self):
+        rows = [{"verdict": "NOT-RUN", "reason": f"needs rows of the quick profile: build/retable run {name} --profile quick"} for name in ("a", "b", "b")]
+        rows += [{"verdict": "NOT-RUN", "reason": "no CUDA device"}, {"verdict": "MATCH", "reason": ""}]
+        self.assertEqual(model.reasons_in_short(rows), [("needs rows of the quick profile", 3), ("no CUDA device", 1)])
 
     def test_reasons_are_counted(self):
         report = inputs.Report("nowhere", run={"reasons": {"skipped": {"no network": 3, "too large": 5}}})
         report.artifacts["family/thing"] = artifact([], verdicts=[{"row": str(i), "column": "c", "kind": "ratio", "paper": "1", "measured": "", "unit": "",
                                                                    "verdict": "NOT-RUN", "reason": "no CUDA device"} for i in range(4)])
         text = page.build(report, {})
-        self.assertIn("Not judged: 4 cells, no CUDA device.", text)
-        self.assertIn("Skipped: 5 cells, too large; 3 cells, no network.", text)
+        self.assertIn("Not run: 4 cells (no CUDA device).", text)
+        self.assertIn("Skipped: 5 cells (too large); 3 cells (no network).", text)
 
 
 class Trades(unittest.TestCase):
