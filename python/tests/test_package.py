@@ -1,0 +1,98 @@
+"""The package as a whole: import, fork, latency, what the program `retable` is asked."""
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy
+import pytest
+
+import retable
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_version_is_the_packages():
+    from importlib import metadata
+    try:
+        assert retable.__version__ == metadata.version("retable")
+    except metadata.PackageNotFoundError:
+        assert retable.__version__.count(".") == 2
+
+
+def test_import_is_quick():
+    """Under 0.2 s of processor time; NumPy and the rest are read when they are needed."""
+    code = ("import time; b = time.process_time(); import retable; e = time.process_time() - b;"
+            "import sys; print(e, 'numpy' in sys.modules, 'sklearn' in sys.modules)")
+    times = []
+    for _ in range(3):
+        done = run(code)
+        assert done.returncode == 0, done.stderr
+        seconds, with_numpy, with_sklearn = done.stdout.split()
+        assert (with_numpy, with_sklearn) == ("False", "False")
+        times.append(float(seconds))
+    assert min(times) < 0.2
+
+
+def test_versions_are_shown(capsys):
+    retable.show_versions()
+    shown = capsys.readouterr().out
+    for word in ("retable", "numpy", "CUDA", "threads"):
+        assert word in shown
+
+
+def test_names_are_listed_and_wrong_ones_refused():
+    for name in retable.__all__:
+        assert name in dir(retable)
+        getattr(retable, name)
+    with pytest.raises(AttributeError, match="nothing"):
+        retable.nothing
+
+
+FORK = """
+import os, sys, numpy, retable
+order = retable.permutation(10**6, 1)                  # threads are at work before the fork
+x = numpy.random.default_rng(0).normal(size=(5000, 4)).astype(numpy.float32)
+retable.sketch_columns(x)
+child = os.fork()
+if child == 0:
+    same = numpy.array_equal(retable.permutation(10**6, 1), order)
+    retable.sketch_columns(x)
+    os._exit(0 if same else 3)
+for _ in range(600):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    import time
+    time.sleep(0.1)
+os.kill(child, 9)
+sys.exit(4)
+"""
+
+
+def test_fork_after_use():
+    done = run(FORK)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+def test_interrupt_ends_a_long_explanation():
+    xgboost = pytest.importorskip("xgboost")
+    del xgboost
+    code = """
+import numpy, signal, threading, time, xgboost, retable
+x = numpy.random.default_rng(0).normal(size=(4000, 20)).astype(numpy.float32)
+m = xgboost.XGBRegressor(n_estimators=200, max_depth=8).fit(x, x[:, 0] * x[:, 1])
+e = retable.TreeExplainer(m, threads=1)
+threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
+b = time.time()
+try:
+    e.shap_interaction_values(numpy.tile(x, (100, 1)))
+    print('finished')
+except KeyboardInterrupt:
+    print('interrupted')
+"""
+    done = run(code)
+    assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
