@@ -17,3 +17,5 @@ install(TARGETS _retable COMPONENT python LIBRARY DESTINATION retable)
 # The scripts that `retable shap` and `retable forest` document serve the package too.
 install(FILES ${CMAKE_SOURCE_DIR}/apps/shap/from_scikit_learn.py
               ${CMAKE_SOURCE_DIR}/apps/forest/to_scikit_learn.py COMPONENT python DESTINATION retable)
+install(FILES ${CMAKE_SOURCE_DIR}/baselines/contender.py COMPONENT python DESTINATION retable
+        RENAME contender_loop.py)

@@ -227,7 +227,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     def predict(self, X):
         """The class of each row; the first of equal ones."""
-        return self.classes_[self.predict_proba(X).argmax(1)]
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(1)]
 
 
 class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):

@@ -207,7 +207,9 @@ def test_interventional_values(kind):
     explainer = retable.TreeExplainer(model, x[:30])
     reference = shap.TreeExplainer(model, x[:30], feature_perturbation="interventional")
     close(explainer.shap_values(x[:10]), reference.shap_values(x[:10], check_additivity=False), 1e-4)
-    close(numpy.asarray(explainer.expected_value), numpy.asarray(reference.expected_value), 1e-4)
+    # Not shap's own: 0.51 takes the last of XGBoost's base scores for several classes amiss.
+    margins = model.predict(xgboost.DMatrix(x[:30]), output_margin=True)
+    close(numpy.asarray(explainer.expected_value), margins.mean(0))
 
 
 def test_files_and_bytes_give_the_same_values(tmp_path):
@@ -216,9 +218,10 @@ def test_files_and_bytes_give_the_same_values(tmp_path):
     want = retable.TreeExplainer(model).shap_values(frame)
     for name in ("model.json", "model.ubj"):
         model.save_model(tmp_path / name)
-        assert numpy.array_equal(retable.TreeExplainer(tmp_path / name).shap_values(frame), want)
+        # XGBoost writes seven digits of a leaf into JSON.
+        assert numpy.allclose(retable.TreeExplainer(tmp_path / name).shap_values(frame), want, atol=1e-6)
         with open(tmp_path / name, "rb") as file:
-            assert numpy.array_equal(retable.TreeExplainer(file.read()).shap_values(frame), want)
+            assert numpy.allclose(retable.TreeExplainer(file.read()).shap_values(frame), want, atol=1e-6)
 
 
 def test_explanation_is_drawn_by_shap():
@@ -259,8 +262,8 @@ def test_shapes_are_those_of_shap(model_name, kind):
     x = numbers(frame)
     model = model(**parameters).fit(x, targets(frame, kind))
     ours, theirs = retable.TreeExplainer(model), shap.TreeExplainer(model)
-    assert numpy.shape(ours.expected_value) == numpy.shape(theirs.expected_value)
     assert ours.shap_values(x[:9]).shape == numpy.shape(theirs.shap_values(x[:9]))
+    assert numpy.shape(ours.expected_value) == numpy.shape(theirs.expected_value)
     assert ours(x[:9]).base_values.shape == theirs(x[:9]).base_values.shape
     assert ours(x[:9]).values.shape == theirs(x[:9]).values.shape
 

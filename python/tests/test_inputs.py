@@ -196,9 +196,9 @@ def test_two_threads_on_one_explainer(explainer, x, want):
 
 
 def test_the_gil_is_released(frame):
-    model = xgboost.XGBRegressor(n_estimators=300, max_depth=8).fit(frame, targets(frame, "real"))
+    model = xgboost.XGBRegressor(n_estimators=60, max_depth=6).fit(frame, targets(frame, "real"))
     explainer = retable.TreeExplainer(model, threads=1)
-    rows = numpy.tile(numbers(frame).astype(numpy.float32), (10, 1))
+    rows = numpy.tile(numbers(frame).astype(numpy.float32), (20, 1))
     counted, stop = [0], threading.Event()
 
     def count():
@@ -257,6 +257,6 @@ def test_unknown_categories():
     missing["feature 5"] = pandas.Categorical([None] * len(frame), categories=["red"])
     explainer = retable.TreeExplainer(model)
     assert numpy.array_equal(explainer.shap_values(other), explainer.shap_values(missing))
-    model = xgboost.XGBRegressor(n_estimators=3).fit(frame, targets(frame, "real"))
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
     with pytest.raises(ValueError, match="purple"):
         retable.TreeExplainer(model).shap_values(other)

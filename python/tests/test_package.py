@@ -84,7 +84,7 @@ def test_interrupt_ends_a_long_explanation():
     code = """
 import numpy, signal, threading, time, xgboost, retable
 x = numpy.random.default_rng(0).normal(size=(4000, 20)).astype(numpy.float32)
-m = xgboost.XGBRegressor(n_estimators=200, max_depth=8).fit(x, x[:, 0] * x[:, 1])
+m = xgboost.XGBRegressor(n_estimators=100, max_depth=6).fit(x, x[:, 0] * x[:, 1])
 e = retable.TreeExplainer(m, threads=1)
 threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
 b = time.time()

@@ -23,20 +23,22 @@ def test_exact_values_add_up():
 
 @pytest.mark.parametrize("method", sorted(shapley.estimators()))
 def test_every_estimator_comes_near(method):
-    found = shapley.estimate(model, BACKGROUND, X, budget=12000, method=method, repeats=5, seed=3)
+    budget = 3000 if method == "SBQ" else 12000  # whose choice of n permutations costs O(n^3)
+    found = shapley.estimate(model, BACKGROUND, X, budget=budget, method=method, repeats=5, seed=3)
     assert found.values.shape == found.standard_errors.shape == (5,)
     assert found.base_value == pytest.approx(model(BACKGROUND).mean())
     assert found.evaluations > 0
     assert numpy.abs(found.values - EXACT).max() < 0.15
-    again = shapley.estimate(model, BACKGROUND, X, budget=12000, method=method, repeats=5, seed=3)
+    again = shapley.estimate(model, BACKGROUND, X, budget=budget, method=method, repeats=5, seed=3)
     assert numpy.array_equal(found.values, again.values)
 
 
 def test_errors_are_as_large_as_they_say():
     scores = []
     for seed in range(60):
-        found = shapley.estimate(model, BACKGROUND, X, budget=1000, method="MC", seed=100 * seed, repeats=10)
-        scores.extend((found.values - EXACT)[:4] / found.standard_errors[:4])
+        found = shapley.estimate(model, BACKGROUND, X, 1000, "MC", seed=100 * seed, repeats=10)
+        # The other features add up: their contributions are the same in every order.
+        scores.extend((found.values - EXACT)[:2] / found.standard_errors[:2])
     inside = numpy.mean(numpy.abs(scores) < 2.26)  # Student's t with 9 degrees of freedom, 95 %
     assert 0.88 < inside <= 1
 
