@@ -11,6 +11,7 @@ nanobind_add_module(_retable STABLE_ABI NB_STATIC ${python_sources})
 foreach(family extratrees quantiles shapley shuffle treeshap)
   target_link_libraries(_retable PRIVATE retable_component_${family})
 endforeach()
+target_include_directories(_retable PRIVATE ${CMAKE_SOURCE_DIR})
 # Symbols of other packages' libraries, as of another TBB, are not to be met by ours, and ours not by them.
 target_link_options(_retable PRIVATE -Wl,--exclude-libs,ALL)
 install(TARGETS _retable COMPONENT python LIBRARY DESTINATION retable)

@@ -59,8 +59,8 @@ std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::
 
 void CheckColumns(const Rows& x, std::size_t columns) {
   if (x.columns == columns) return;
-  throw std::invalid_argument("rows of " + std::to_string(x.columns) + " features for a forest of " +
-                              std::to_string(columns));
+  throw std::invalid_argument("rows of " + std::to_string(x.columns) +
+                              " features for a forest of " + std::to_string(columns));
 }
 
 void CheckResults(std::size_t given, std::size_t needed) {
@@ -101,7 +101,8 @@ std::size_t Forest::trees() const {
 }
 
 TreeArrays Forest::tree(std::size_t t) const {
-  if (t >= trees()) throw std::out_of_range("tree " + std::to_string(t) + " of " + std::to_string(trees()));
+  if (t >= trees())
+    throw std::out_of_range("tree " + std::to_string(t) + " of " + std::to_string(trees()));
   const extratrees::Tree& tree = state_->forest.trees[t];
   const std::size_t outputs = state_->forest.classes;
   TreeArrays arrays;
@@ -145,8 +146,8 @@ void Forest::apply(const Rows& x, std::span<std::int64_t> leaves) const {
   CheckResults(leaves.size(), x.rows * trees());
   ParallelFor(x.rows, [&](std::size_t r) {
     for (std::size_t t = 0; t < trees(); ++t) {
-      leaves[r * trees() + t] = &state_->forest.Leaf(t, x.values + r * x.columns) -
-                                state_->forest.trees[t].nodes.data();
+      leaves[r * trees() + t] =
+          &state_->forest.Leaf(t, x.values + r * x.columns) - state_->forest.trees[t].nodes.data();
     }
   });
 }
@@ -161,10 +162,10 @@ std::vector<std::byte> Forest::to_bytes() const {
 
 Forest Forest::from_bytes(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Forest(std::make_shared<const State>(
-      State{text.substr(0, 1) == "{" ? extratrees::ReadForestJson(text)
-                                     : extratrees::ReadForestBytes(bytes),
-            "cpu"}));
+  return Forest(std::make_shared<const State>(State{text.substr(0, 1) == "{"
+                                                        ? extratrees::ReadForestJson(text)
+                                                        : extratrees::ReadForestBytes(bytes),
+                                                    "cpu"}));
 }
 
 std::string Forest::to_json() const {

@@ -25,8 +25,7 @@ std::unique_ptr<ChebyshevSketch> MakeSketch(const QuantileSketchOptions& options
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
   }
   auto made = Registry<quantiles::QuantileSketch>::Instance().Make(
-      "Retable", device,
-      {{"l", static_cast<std::int64_t>(options.order)}, {"log", options.log}});
+      "Retable", device, {{"l", static_cast<std::int64_t>(options.order)}, {"log", options.log}});
   // Both backends are Chebyshev sketches: they merge with each other and have one serialised form.
   auto* sketch = dynamic_cast<ChebyshevSketch*>(made.get());
   if (sketch == nullptr) throw std::logic_error("the sketch \"Retable\" is no Chebyshev sketch");
@@ -52,7 +51,8 @@ std::vector<double> Invert(const quantiles::ChebyshevFit& fit, std::span<const d
   std::vector<double> low(xs.size(), 0.0), phis(xs.size());
   double step = 0.5;
   for (int bit = 0; bit < 40; ++bit, step /= 2) {
-    // Ascending as the xs are: each search takes the same steps, to the same side or a larger x further.
+    // Ascending as the xs are: each search takes the same steps, to the same side or a larger x
+    // further.
     for (std::size_t i = 0; i < xs.size(); ++i) phis[i] = low[i] + step;
     const std::vector<double> values = fit.Quantiles(phis);
     for (std::size_t i = 0; i < xs.size(); ++i) {
@@ -153,8 +153,10 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
     if (!inner.empty()) found = Invert(quantiles::ChebyshevFit(input), inner);
     std::size_t next = 0;
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      if (xs[i] >= input.sums.max) fractions[i] = 1;
-      else if (xs[i] >= input.sums.min) fractions[i] = found[next++];
+      if (xs[i] >= input.sums.max)
+        fractions[i] = 1;
+      else if (xs[i] >= input.sums.min)
+        fractions[i] = found[next++];
     }
   }
   for (std::size_t i = 0; i < xs.size(); ++i) {

@@ -22,7 +22,8 @@ std::vector<MethodSummary> Summaries() {
       found.push_back({method.name, method.summary, method.citation});
     }
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   return found;
 }
 

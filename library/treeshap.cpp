@@ -148,7 +148,8 @@ std::vector<double> TreeModel::predict(std::span<const double> x, std::size_t ro
   ParallelFor(rows, [&](std::size_t r) {
     const auto row = std::span(encoded).subspan(r * features, features);
     const auto margin = treeshap::Predict(*model_, std::span<const float>(row));
-    std::copy(margin.begin(), margin.end(), margins.begin() + static_cast<std::ptrdiff_t>(r * outputs));
+    std::copy(margin.begin(), margin.end(),
+              margins.begin() + static_cast<std::ptrdiff_t>(r * outputs));
   });
   return margins;
 }

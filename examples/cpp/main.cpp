@@ -35,7 +35,8 @@ int Run(const char* path) {
   for (const std::uint64_t r : retable::SampleIndices(kRows, 50, 7)) {
     for (std::size_t g = 0; g < outputs; ++g) {
       double sum = 0;
-      for (std::size_t i = 0; i <= features; ++i) sum += phi[(r * outputs + g) * (features + 1) + i];
+      for (std::size_t i = 0; i <= features; ++i)
+        sum += phi[(r * outputs + g) * (features + 1) + i];
       worst = std::max(worst, std::abs(sum - margins[r * outputs + g]));
     }
   }

@@ -10,7 +10,8 @@ const char* Version();
 //! Whether this library was compiled with CUDA backends.
 bool BuiltWithCuda();
 
-//! CUDA devices that answer; 0 without a driver, or in a library without CUDA. O(1) after the first call.
+//! CUDA devices that answer; 0 without a driver, or in a library without CUDA. O(1) after the first
+//! call.
 int CudaDevices();
 
 //! Processor threads that a call uses when it is given none.

@@ -6,12 +6,12 @@
 //!     std::vector<double> proba(rows * forest.outputs());
 //!     forest.predict({x, rows, columns}, proba);
 //!
-//! Features are float32, row-major; NaN is a missing value. A split sends value <= threshold left, and
-//! says where missing values go. One seed gives one forest: the same on a processor and on a GPU, for any
-//! number of threads. Method: algorithms/extratrees/README.md.
+//! Features are float32, row-major; NaN is a missing value. A split sends value <= threshold left,
+//! and says where missing values go. One seed gives one forest: the same on a processor and on a
+//! GPU, for any number of threads. Method: algorithms/extratrees/README.md.
 //!
-//! Functions throw std::invalid_argument, naming what is wrong, for data and options that they do not
-//! take, and std::runtime_error where a device fails.
+//! Functions throw std::invalid_argument, naming what is wrong, for data and options that they do
+//! not take, and std::runtime_error where a device fails.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,23 +35,25 @@ struct ForestOptions {
   int max_depth = 0;          //!< 0: no limit
   int min_samples_split = 2;  //!< a node with fewer samples is a leaf
   int min_samples_leaf = 1;
-  int max_features = 0;  //!< candidates a node; 0: floor(sqrt(columns)) for classes, all for targets
+  int max_features =
+      0;  //!< candidates a node; 0: floor(sqrt(columns)) for classes, all for targets
   double min_impurity_decrease = 0;
   bool bootstrap = false;
   std::uint64_t seed = 0;
   std::string device = "auto";  //!< "auto", "cpu" or "cuda"
-  int threads = 0;              //!< of the processor; 0: all
+  int threads = 0;              //!< processor threads; 0: all
 };
 
 //! A tree's nodes as arrays, in preorder, left child first; a leaf's children and feature are -1.
 struct TreeArrays {
   std::vector<std::int32_t> feature, left, right;
   std::vector<double> threshold;
-  std::vector<double> impurity;          //!< Gini impurity or variance
-  std::vector<double> weight;            //!< of the training samples
+  std::vector<double> impurity;  //!< Gini impurity or variance
+  std::vector<double> weight;    //!< sum of the training samples' weights
   std::vector<std::uint32_t> samples;
   std::vector<std::uint8_t> missing_left;
-  std::vector<double> value;  //!< nodes x outputs: class fractions or the target; of inner nodes too
+  std::vector<double>
+      value;  //!< nodes x outputs: class fractions or the target; of inner nodes too
 };
 
 //! A fitted forest; copies share it. Calls are const and may come from many threads.
@@ -70,8 +72,8 @@ class Forest {
   std::size_t trees() const;
   TreeArrays tree(std::size_t t) const;
 
-  //! Mean class fractions of the trees' leaves, or the mean target: rows x outputs. O(rows * trees *
-  //! depth).
+  //! Mean class fractions of the trees' leaves, or the mean target: rows x outputs. O(rows * trees
+  //! * depth).
   void predict(const Rows& x, std::span<double> results) const;
   //! The place of each row's leaf among the nodes of each tree: rows x trees.
   void apply(const Rows& x, std::span<std::int64_t> leaves) const;

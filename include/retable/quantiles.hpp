@@ -8,12 +8,13 @@
 //!     sketch.quantile(0.99);
 //!     sketch.to_bytes();                        // 84 bytes; 133 with log moments
 //!
-//! The sketch holds 15 Chebyshev moments on growing intervals, the bounds, and counts at the bounds; answers
-//! come from the distribution of maximum entropy (algorithms/quantiles/README.md). NaN is a missing value
-//! and skipped. Infinite values are counted and answered at the ends.
+//! The sketch holds 15 Chebyshev moments on growing intervals, the bounds, and counts at the
+//! bounds; answers come from the distribution of maximum entropy (algorithms/quantiles/README.md).
+//! NaN is a missing value and skipped. Infinite values are counted and answered at the ends.
 //!
-//! Functions throw std::invalid_argument for arguments that they do not take, std::logic_error for questions
-//! to an empty sketch, and std::runtime_error where the moments do not determine an answer.
+//! Functions throw std::invalid_argument for arguments that they do not take, std::logic_error for
+//! questions to an empty sketch, and std::runtime_error where the moments do not determine an
+//! answer.
 
 #include <cstddef>
 #include <memory>
@@ -50,7 +51,8 @@ class QuantileSketch {
   //! The quantile of each phi in [0, 1], ascending; 0.1 to 5 ms for all of them.
   std::vector<double> quantiles(std::span<const double> phis) const;
   double quantile(double phi) const { return quantiles(std::span(&phi, 1)).front(); }
-  //! Of each answer of quantiles() the largest rank error that any stream with this sketch can show.
+  //! Of each answer of quantiles() the largest rank error that any stream with this sketch can
+  //! show.
   std::vector<double> rank_bounds(std::span<const double> phis) const;
   //! The fraction of values <= x, for each ascending x.
   std::vector<double> cdf(std::span<const double> xs) const;

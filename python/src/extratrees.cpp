@@ -3,7 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "module.hpp"
+#include "python/src/module.hpp"
 
 namespace retable::python {
 namespace {
@@ -94,7 +94,8 @@ void BindExtratrees(nb::module_& m) {
       .def("apply", &Apply)
       .def("feature_importances", [](const Forest& f) { return ToNumpy(f.feature_importances()); })
       .def("to_bytes", [](const Forest& f) { return ToBytes(f.to_bytes()); })
-      .def_static("from_bytes", [](const nb::bytes& bytes) { return Forest::from_bytes(Bytes(bytes)); })
+      .def_static("from_bytes",
+                  [](const nb::bytes& bytes) { return Forest::from_bytes(Bytes(bytes)); })
       .def("to_json", &Forest::to_json)
       .def("to_xgboost", &Forest::to_xgboost);
 }

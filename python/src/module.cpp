@@ -1,4 +1,4 @@
-#include "module.hpp"
+#include "python/src/module.hpp"
 
 #include "retable/core.hpp"
 

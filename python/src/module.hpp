@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! The extension module `retable._retable`: a function a component that adds its classes. They take arrays
-//! of one layout and leave the rest (data frames, shapes, names) to the Python files.
+//! The extension module `retable._retable`: a function a component that adds its classes. They take
+//! arrays of one layout and leave the rest (data frames, shapes, names) to the Python files.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -36,8 +36,7 @@ nb::object ToNumpy(std::vector<T> values, std::vector<std::size_t> shape = {}) {
   auto* memory = new std::vector<T>(std::move(values));
   nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   if (shape.empty()) shape = {memory->size()};
-  return nb::cast(
-      nb::ndarray<nb::numpy, T>(memory->data(), shape.size(), shape.data(), owner));
+  return nb::cast(nb::ndarray<nb::numpy, T>(memory->data(), shape.size(), shape.data(), owner));
 }
 
 inline std::span<const std::byte> Bytes(const nb::bytes& bytes) {

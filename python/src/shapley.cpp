@@ -7,12 +7,13 @@
 
 #include <stdexcept>
 
-#include "module.hpp"
+#include "python/src/module.hpp"
 
 namespace retable::python {
 namespace {
 
-// Asks a Python function for the values of coalitions: it takes a matrix of booleans, a row a coalition.
+// Asks a Python function for the values of coalitions: it takes a matrix of booleans, a row a
+// coalition.
 CoalitionValues Ask(const nb::object& function, int players) {
   return [&function, players](std::span<const std::uint64_t> coalitions, std::span<double> values) {
     const auto d = static_cast<std::size_t>(players);
@@ -41,9 +42,8 @@ nb::tuple Sample(int players, std::size_t n, const std::string& method, std::uin
     const nb::gil_scoped_release released;
     set = SamplePermutations(players, n, method, seed, options);
   }
-  return nb::make_tuple(
-      ToNumpy(std::move(set.orders), {n, static_cast<std::size_t>(players)}),
-      ToNumpy(std::move(set.weights)));
+  return nb::make_tuple(ToNumpy(std::move(set.orders), {n, static_cast<std::size_t>(players)}),
+                        ToNumpy(std::move(set.weights)));
 }
 
 nb::tuple Estimate(int players, const nb::object& function, std::int64_t budget,
@@ -51,12 +51,11 @@ nb::tuple Estimate(int players, const nb::object& function, std::int64_t budget,
   ShapleyValues found;
   {
     const nb::gil_scoped_release released;
-    found = EstimateShapley(
-        players, Ask(function, players),
-        {.budget = budget, .method = method, .seed = seed, .repeats = repeats});
+    found = EstimateShapley(players, Ask(function, players),
+                            {.budget = budget, .method = method, .seed = seed, .repeats = repeats});
   }
-  return nb::make_tuple(ToNumpy(std::move(found.values)),
-                        ToNumpy(std::move(found.standard_errors)), found.evaluations);
+  return nb::make_tuple(ToNumpy(std::move(found.values)), ToNumpy(std::move(found.standard_errors)),
+                        found.evaluations);
 }
 
 nb::object Exact(int players, const nb::object& function) {

@@ -2,7 +2,9 @@
 
 #include <nanobind/stl/string.h>
 
-#include "module.hpp"
+#include <stdexcept>
+
+#include "python/src/module.hpp"
 
 namespace retable::python {
 namespace {

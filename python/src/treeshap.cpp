@@ -5,7 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include "module.hpp"
+#include "python/src/module.hpp"
 
 namespace retable::python {
 namespace {
@@ -29,7 +29,8 @@ void Interactions(const TreeExplainer& explainer, const Matrix<Real>& x,
   explainer.interactions(Span(x), x.shape(0), Span(matrices));
 }
 
-// Sets of one size as arrays: where the sets of each row and output begin, their features, their values.
+// Sets of one size as arrays: where the sets of each row and output begin, their features, their
+// values.
 nb::tuple Sets(const std::vector<std::vector<TreeExplainer::FeatureSet>>& found, std::size_t size) {
   std::vector<std::int64_t> begin = {0};
   std::vector<std::int32_t> features;
@@ -92,7 +93,8 @@ void BindTreeshap(nb::module_& m) {
       .def_prop_ro("outputs", &TreeModel::outputs)
       .def_prop_ro("trees", &TreeModel::trees)
       .def_prop_ro("feature_names", &TreeModel::feature_names)
-      .def("expected_values", [](const TreeModel& model) { return ToNumpy(model.expected_values()); })
+      .def("expected_values",
+           [](const TreeModel& model) { return ToNumpy(model.expected_values()); })
       .def("has_categories", &TreeModel::has_categories)
       .def("category_code",
            [](const TreeModel& model, int feature, const nb::object& value) {

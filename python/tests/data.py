@@ -1,7 +1,9 @@
 """Small tables that the tests train on."""
 
 import numpy
-import pandas
+import pytest
+
+pandas = pytest.importorskip("pandas")
 
 
 def table(rows=400, features=6, missing=0.0, categories=0, seed=0, dtype=numpy.float64):

@@ -225,7 +225,7 @@ def test_files_and_bytes_give_the_same_values(tmp_path):
 
 
 def test_explanation_is_drawn_by_shap():
-    import matplotlib
+    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     from matplotlib import pyplot
 

@@ -3,10 +3,9 @@
 import pickle
 
 import numpy
-import pandas
 import pytest
 
-from data import numbers, table, targets
+from data import numbers, pandas, table, targets
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn.base import clone  # noqa: E402

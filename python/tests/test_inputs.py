@@ -6,11 +6,10 @@ import threading
 import weakref
 
 import numpy
-import pandas
 import pytest
 
 import retable
-from data import numbers, table, targets
+from data import numbers, pandas, table, targets
 
 xgboost = pytest.importorskip("xgboost")
 

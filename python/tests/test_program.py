@@ -16,6 +16,7 @@ RECORDED = ROOT / "results" / "recorded" / "cpu2"
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="no recorded results beside the tests")
 def test_recorded_results():
+    pytest.importorskip("pandas")
     found = retable.results(RECORDED)
     assert len(found.artifacts) > 2
     verdicts = found.verdicts

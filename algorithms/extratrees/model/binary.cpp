@@ -36,7 +36,8 @@ std::uint32_t Crc32(std::span<const std::byte> bytes) {
     return made;
   }();
   std::uint32_t crc = 0xffffffffu;
-  for (const std::byte b : bytes) crc = table[(crc ^ std::to_integer<unsigned>(b)) & 255] ^ (crc >> 8);
+  for (const std::byte b : bytes)
+    crc = table[(crc ^ std::to_integer<unsigned>(b)) & 255] ^ (crc >> 8);
   return ~crc;
 }
 
@@ -154,7 +155,7 @@ std::vector<std::byte> WriteForestBytes(const Forest& forest) {
     out.Column(tree.nodes, &TreeNode::feature);
     out.Column(tree.nodes, &TreeNode::samples);
     out.Column(tree.nodes, &TreeNode::value);
-    for (const TreeNode& node : tree.nodes) out.Put(std::uint8_t{node.missing_left ? 1u : 0u});
+    for (const TreeNode& node : tree.nodes) out.Put(static_cast<std::uint8_t>(node.missing_left));
     out.Pad();
     for (const double value : tree.leaf_values) out.Put(value);
   }
@@ -164,9 +165,9 @@ std::vector<std::byte> WriteForestBytes(const Forest& forest) {
 }
 
 Forest ReadForestBytes(std::span<const std::byte> bytes) {
-  RequireBytes(bytes.size() >= kChecked &&
-                   std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0,
-               "they do not begin with \"" + std::string(kMagic) + "\"");
+  RequireBytes(
+      bytes.size() >= kChecked && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0,
+      "they do not begin with \"" + std::string(kMagic) + "\"");
   ByteReader in(bytes.subspan(kMagic.size()));
   const auto version = in.Take<std::uint32_t>();
   RequireBytes(version == kVersion, "version " + std::to_string(version) + "; this program reads " +
@@ -179,7 +180,8 @@ Forest ReadForestBytes(std::span<const std::byte> bytes) {
   forest.regression = in.Take<std::uint32_t>() != 0;
   forest.value_bits = in.Take<std::int32_t>();
   const auto trees = in.Take<std::uint32_t>();
-  RequireBytes(forest.classes >= 1 && forest.classes <= kMaxClasses, "an impossible number of classes");
+  RequireBytes(forest.classes >= 1 && forest.classes <= kMaxClasses,
+               "an impossible number of classes");
   RequireBytes(!forest.regression || forest.classes == 1, "a regression forest has one output");
   RequireBytes(std::abs(forest.value_bits) <= 1000, "impossible value_bits");
   RequireBytes(trees >= 1 && trees <= in.left() / 16, "an impossible number of trees");

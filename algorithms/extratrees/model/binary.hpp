@@ -10,11 +10,12 @@
 //!     bytes 28-31   1 for regression, else 0
 //!     bytes 32-35   value_bits
 //!     bytes 36-39   trees
-//!     for each tree: nodes and leaf values (8 bytes each), then arrays of all nodes: threshold, impurity,
-//!     weight (8 bytes a value), left, right, feature, samples, value (4 bytes), missing_left (1 byte),
-//!     zeros up to a multiple of 8, and the leaf values (8 bytes).
+//!     for each tree: nodes and leaf values (8 bytes each), then arrays of all nodes: threshold,
+//!     impurity, weight (8 bytes a value), left, right, feature, samples, value (4 bytes),
+//!     missing_left (1 byte), zeros up to a multiple of 8, and the leaf values (8 bytes).
 //!
-//! Little-endian, aligned to 8 bytes: a file can be mapped into memory. Nothing is lost. 45 bytes a node.
+//! Little-endian, aligned to 8 bytes: a file can be mapped into memory. Nothing is lost. 45 bytes a
+//! node.
 
 #include <cstddef>
 #include <span>
