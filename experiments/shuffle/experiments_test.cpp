@@ -37,13 +37,13 @@ TEST(ShuffleExperiments, EveryArtifactIsThere) {
                                "table1",
                                "table2",
                                "table3",
-                               "beyond-best-case",
-                               "beyond-gpu",
-                               "beyond-items",
-                               "beyond-cpu",
-                               "beyond-one-core",
-                               "beyond-overview",
-                               "beyond-power"}) {
+                               "beyond_best_case",
+                               "beyond_gpu",
+                               "beyond_items",
+                               "beyond_cpu",
+                               "beyond_one_core",
+                               "beyond_overview",
+                               "beyond_power"}) {
     EXPECT_EQ(ids.count(artifact), 1u) << artifact;
   }
 }

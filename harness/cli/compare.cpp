@@ -95,7 +95,7 @@ int MeasureNoiseFloor(const Context& context, const Selection& selection, int bl
   const PairedRun run = RunPaired(plans, options, err);
   if (run.separate.empty()) {
     err << "no timed cell ran; nothing is known of the noise. Name experiments that time "
-           "something, such as shuffle/beyond-cpu\n";
+           "something, such as shuffle/beyond_cpu\n";
     return kNothingToRun;
   }
   Noise noise = MeasureNoise(run.separate, run.ratios);

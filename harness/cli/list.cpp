@@ -10,6 +10,7 @@
 #include "harness/cli/commands.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/config/schema.hpp"
+#include "harness/plan/estimate.hpp"
 #include "harness/run/progress.hpp"
 
 namespace retable::harness {
@@ -47,7 +48,8 @@ void ListAsJson(const std::vector<Experiment>& experiments, std::ostream& out) {
   out << all.dump(1) << "\n";
 }
 
-void ListAsTable(const std::vector<Experiment>& experiments, std::ostream& out) {
+void ListAsTable(const Context& context, const std::vector<Experiment>& experiments,
+                 std::ostream& out) {
   out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}\n", "experiment", "smoke", "quick", "paper",
                      "title [where]");
   for (const Experiment& e : experiments) {
@@ -58,6 +60,13 @@ void ListAsTable(const std::vector<Experiment>& experiments, std::ostream& out) 
     out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}{}\n", e.id, time("smoke"), time("quick"),
                        time("paper"), e.title, e.where.empty() ? "" : " [" + e.where + "]");
   }
+  const auto all = [&](const char* profile) {
+    return DurationText(
+        ExpectedSeconds(LoadExperiments(context.root, {.profile = profile}), profile) +
+        WritingSeconds(experiments.size(), true));
+  };
+  out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}\n", "all", all("smoke"), all("quick"),
+                     all("paper"), "in one run, with the report; on two quiet processors");
 }
 
 int List(const Context& context, const ListFlags& flags, std::ostream& out) {
@@ -68,7 +77,7 @@ int List(const Context& context, const ListFlags& flags, std::ostream& out) {
   } else if (flags.json) {
     ListAsJson(LoadExperiments(context.root, {}), out);
   } else {
-    ListAsTable(LoadExperiments(context.root, {}), out);
+    ListAsTable(context, LoadExperiments(context.root, {}), out);
   }
   return kOk;
 }

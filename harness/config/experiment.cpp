@@ -211,6 +211,14 @@ Experiment ReadExperiment(const TomlTree& root) {
     throw ConfigError(root.find("id")->where,
                       "id must be family/artifact, such as quantiles/table2");
   }
+  // One spelling, since ids are typed by hand and name files.
+  constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  if (e.id.find_first_not_of(kAllowed) != slash ||
+      e.id.find_first_not_of(kAllowed, slash + 1) != std::string::npos) {
+    throw ConfigError(root.find("id")->where, "id '" + e.id +
+                                                  "' has other characters than a-z, 0-9 and _, "
+                                                  "unlike quantiles/beyond_bytes");
+  }
   e.family = e.id.substr(0, slash);
   e.artifact = e.id.substr(slash + 1);
   e.protocol = Text(root, "protocol");

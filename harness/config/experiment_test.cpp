@@ -52,6 +52,20 @@ TEST_F(ExperimentFolder, TomlsAreFoundInEveryFolderWithTheirPublishedCells) {
   EXPECT_EQ(all[2].paper_file, (root_ / "experiments/toy/published/table1.paper.csv").string());
 }
 
+TEST_F(ExperimentFolder, AnIdIsSpeltWithUnderscores) {
+  for (const std::string id : {"toy/beyond-gpu", "my-toy/gpu", "toy/Gpu", "toy/a/b"}) {
+    Write("toy/published/a.toml", Toml(id));
+    try {
+      LoadExperiments(root_.string(), {});
+      FAIL() << "accepted " << id;
+    } catch (const std::exception& error) {
+      EXPECT_NE(std::string(error.what()).find("a-z, 0-9 and _"), std::string::npos)
+          << error.what();
+      EXPECT_NE(std::string(error.what()).find("a.toml:2:"), std::string::npos) << error.what();
+    }
+  }
+}
+
 TEST_F(ExperimentFolder, AnIdInTwoFoldersIsAnErrorThatNamesBoth) {
   Write("toy/published/a.toml", Toml("toy/a"));
   Write("toy/beyond/a.toml", Toml("toy/a"));
