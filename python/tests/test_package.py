@@ -96,3 +96,32 @@ except KeyboardInterrupt:
 """
     done = run(code)
     assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
+
+
+def test_stubs_name_what_is_there():
+    """Each public name and its parameters stand in __init__.pyi as they are."""
+    import ast
+    import inspect
+    import pathlib
+
+    stub = pathlib.Path(retable.__file__).with_name("__init__.pyi")
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    told = {node.name: node for node in tree.body
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")}
+    for name in retable.__all__:
+        assert name in told or name in ("__version__", "ensemble", "shapley"), name
+    for name, node in told.items():
+        if name == "Results":
+            continue
+        pairs = [(getattr(retable, name), node)]
+        if isinstance(node, ast.ClassDef):
+            pairs = [(getattr(getattr(retable, name), part.name), part) for part in node.body
+                     if isinstance(part, ast.FunctionDef)
+                     and not isinstance(inspect.getattr_static(getattr(retable, name), part.name),
+                                        (property, classmethod))]
+        for function, declared in pairs:
+            arguments = declared.args
+            names = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
+            real = [p.name for p in inspect.signature(function).parameters.values()
+                    if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+            assert names == real, (name, declared.name)
