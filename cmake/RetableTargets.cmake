@@ -8,9 +8,12 @@ target_include_directories(retable_flags INTERFACE ${CMAKE_SOURCE_DIR})
 # System headers: warnings in other people's templates are not ours to fix.
 target_include_directories(retable_flags SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR}
                            ${CLI11_INCLUDE_DIR} ${Boost_INCLUDE_DIRS})
-target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen fmt::fmt
-                      nlohmann_json::nlohmann_json TBB::tbb CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
-                      benchmark::benchmark ${CMAKE_DL_LIBS})
+target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen
+                      nlohmann_json::nlohmann_json TBB::tbb ${CMAKE_DL_LIBS})
+if(NOT RETABLE_LIBRARY_ONLY)
+  target_link_libraries(retable_flags INTERFACE fmt::fmt CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
+                        benchmark::benchmark)
+endif()
 set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
     # Designated initialisers leave the rest at its default on purpose.
     -Wno-missing-field-initializers)
@@ -80,6 +83,8 @@ endif()
 set(RETABLE_LIGHT_LIBRARIES "^(harness|datasets|app_.*)$")
 if(RETABLE_PRECOMPILE)
   retable_read_once(retable_precompiled "" "")
+endif()
+if(RETABLE_PRECOMPILE AND NOT RETABLE_LIBRARY_ONLY)
   retable_read_once(retable_precompiled_light "${RETABLE_LIGHT_OPTIONS}" "")
   retable_read_once(retable_precompiled_tests "${RETABLE_LIGHT_OPTIONS}" GTest::gtest
                     <gtest/gtest.h>)
@@ -161,6 +166,9 @@ function(retable_sources folder out_sources out_tests)
   list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cpp$|/opencv/")
   list(SORT sources)
   list(SORT tests)
+  if(RETABLE_LIBRARY_ONLY)
+    set(tests)
+  endif()
   set(${out_sources} ${sources} PARENT_SCOPE)
   set(${out_tests} ${tests} PARENT_SCOPE)
 endfunction()
