@@ -14,7 +14,7 @@ add_custom_command(
 target_sources(retable_datasets PRIVATE ${datasets_embedded_cpp})
 
 # Data sets are compiled lightly, but for what reads and makes rows.
-if(NOT RETABLE_SANITIZE)
+if(NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
   foreach(source arff/parser generators/generators generators/make_tables)
     set_property(SOURCE ${datasets_dir}/${source}.cpp APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()

@@ -3,6 +3,7 @@
 # usage: build.sh FOLDER TARGETS [cmake arguments...]
 #   NEEDED   families that the build must hold at least ("quantiles;shuffle"; "": all; any: what it has will do);
 #            an argument -DRETABLE_ONLY says exactly which
+#   RETABLE_CUDA   ON, OFF or AUTO; unset: as the folder has it, AUTO at first
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 folder=$1 targets=$2
@@ -19,7 +20,8 @@ if [ -f "$folder/CMakeCache.txt" ]; then
     NEEDED=$(tr ';' '\n' <<<"$has;$NEEDED" | sort -u | paste -sd';')
   fi
 fi
-cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DRETABLE_ONLY=${NEEDED/#any/}" "$@" \
+cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DRETABLE_ONLY=${NEEDED/#any/}" \
+  ${RETABLE_CUDA:+"-DRETABLE_CUDA=$RETABLE_CUDA"} "$@" \
   >"$folder.log" 2>&1 || { cat "$folder.log"; exit 1; }
 mv "$folder.log" "$folder/configure.log"
 # shellcheck disable=SC2086  # several targets
