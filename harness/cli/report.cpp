@@ -12,6 +12,7 @@
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/report/artifact.hpp"
+#include "harness/report/history.hpp"
 #include "harness/report/results.hpp"
 #include "harness/run/store.hpp"
 
@@ -70,6 +71,9 @@ std::string FolderOfReport(const FolderArguments& a) {
 int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
   const std::string folder = FolderOfReport(a);
   const Scoreboard board = WriteResults(folder, context.root);
+  HistoryQuery query{FoldersOf(context.root), {}, "", ""};
+  query.folders.push_back(folder);
+  WriteFileAtomically(folder + "/history.json", HistoryJson(ReadHistory(query)));
   const std::string command =
       fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
                   ShellWord(context.root + "/plots/report.py"), ShellWord(folder),

@@ -8,7 +8,6 @@
 #include <memory>
 #include <ostream>
 
-#include "base/sha256.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/run_arguments.hpp"
@@ -17,6 +16,7 @@
 #include "harness/machine/environment.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
+#include "harness/report/provenance.hpp"
 #include "harness/report/results.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"
@@ -177,6 +177,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const std::string environment = JsonText(CaptureEnvironment(), 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
+  WriteOrigin(a.selection.out, a.selection.profile, environment);
   for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
 
   RunRecord record;
@@ -186,7 +187,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   record.command = context.command_line;
   if (context.banner) record.banner = context.banner();
   const RunSummary summary =
-      Execute(plans, options, store, Sha256(environment).substr(0, 16), err, context.terminal);
+      Execute(plans, options, store, EnvironmentHash(environment), err, context.terminal);
   if (summary.interrupted) {
     err << fmt::format(
         "interrupted; {} measured and kept in {}: run the same command again to go on\n",

@@ -72,15 +72,15 @@ concept HasFields = requires(T& value, JsonReader& reader) {
 };
 
 template <class Json, HasFields T>
-void to_json(Json& json, const T& value) {
-  json = Json::object();
-  JsonWriter<Json> writer(json);
+void to_json(Json& object, const T& value) {
+  object = Json::object();
+  JsonWriter<Json> writer(object);
   Fields(writer, const_cast<T&>(value));  // a writer changes nothing
 }
 
 template <HasFields T>
-void from_json(const nlohmann::json& json, T& value) {
-  JsonReader reader(json);
+void from_json(const nlohmann::json& object, T& value) {
+  JsonReader reader(object);
   Fields(reader, value);
 }
 

@@ -58,6 +58,16 @@ void Fields(Io& io, ProfileRow& r) {
 }
 
 template <class Io>
+void Fields(Io& io, Origin& o) {
+  io("profile", o.profile);
+  io("started", o.started);
+  io("finished", o.finished);
+  io("commit", o.commit);
+  io("machine", o.machine);
+  io("cells", o.cells);
+}
+
+template <class Io>
 void Fields(Io& io, ProfileNames& p) {
   io("profile", p.profile);
   io("columns", p.columns);
@@ -136,6 +146,7 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
     a.dataset_notes[item.at("name").get<std::string>()] = item.at("reason").get<std::string>();
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
+  if (io.Has("provenance", true)) io("provenance", a.provenance);
   a.recorded = IsRecorded(folder, a, j);
   if (a.recorded) a.coverage_text = j.at("coverage").value("text", "");
   if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
@@ -260,6 +271,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
     meta["metrics"].push_back({{"name", name}, {"unit", unit}});
   }
   meta["coverage"]["text"] = coverage;
+  meta["provenance"] = OriginsOf(artifact);
   WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
 }
 
@@ -276,7 +288,8 @@ void UpdateDeclared(const Artifact& artifact) {
   }
 }
 
-std::vector<Artifact> LoadArtifacts(const std::string& folder) {
+std::vector<Artifact> LoadArtifacts(const std::string& folder,
+                                    const std::function<bool(const std::string& id)>& wanted) {
   std::vector<Artifact> artifacts;
   std::error_code error;
   const std::vector<Ceiling> ceilings = CeilingsFromJson(ReadOrEmpty(folder + "/ceilings.json"));
@@ -286,6 +299,9 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
     for (const auto& file : fs::directory_iterator(family.path())) {
       const std::string name = file.path().filename().string();
       if (!name.ends_with(suffix) || name.starts_with(".")) continue;
+      const std::string id =
+          family.path().filename().string() + "/" + name.substr(0, name.size() - suffix.size());
+      if (wanted && !wanted(id)) continue;
       try {
         artifacts.push_back(
             ArtifactFromMeta(folder, json::parse(ReadOrEmpty(file.path().string()))));
@@ -296,7 +312,7 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
       }
     }
   }
-  if (artifacts.empty()) {
+  if (artifacts.empty() && !wanted) {
     throw StoreError(folder + ": no results here; run `build/retable run '*' --out " + folder +
                      "` first");
   }

@@ -246,6 +246,7 @@ Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool 
       const auto today = declared.Find(artifact.id, artifact.profile);
       if (today) Redeclare(artifact, *today);
     }
+    for (const Origin& origin : OriginsOf(artifact)) ++board.origins[origin.Text()];
     Judgement one = JudgeArtifact(artifact, write);
     Count(one, board);
     std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));
@@ -305,6 +306,10 @@ std::string ScoreboardText(const Scoreboard& board) {
   for (const auto& line : board.failed) text += "  failed: " + line + "\n";
   for (const auto& line : board.noted_claims) text += "  fails: " + line + "\n";
   for (const auto& line : board.unnoted_claims) text += "  fails without a note: " + line + "\n";
+  for (const auto& [origin, artifacts] : board.origins) {
+    text += fmt::format("measured with {}: {} artifact{}\n", origin, artifacts,
+                        artifacts == 1 ? "" : "s");
+  }
   if (board.recorded > 0) {
     text += fmt::format(
         "of {} artifact{} the cells are not in the folder: judged from the recorded tables\n",

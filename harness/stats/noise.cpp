@@ -22,8 +22,15 @@ double Bound(const std::vector<double>& distances, double least) {
 
 }  // namespace
 
-SignificanceRule Noise::Rule() const {
-  return {.noise_floor = floor, .margin = margin};
+SignificanceRule Noise::Rule(std::size_t comparisons) const {
+  const double tail = std::log(20.0 * static_cast<double>(std::max<std::size_t>(comparisons, 1)));
+  const double more = pairs == 0 ? 1 : std::max(1.0, tail / std::log(1 / (1 - kShare)));
+  const SignificanceRule least;
+  // What lies at the least bounds was not seen to vary.
+  const auto grown = [&](double bound, double at_least) {
+    return bound > at_least ? bound * more : bound;
+  };
+  return {.noise_floor = grown(floor, least.noise_floor), .margin = grown(margin, least.margin)};
 }
 
 SignificanceRule Noise::PairedRule() const {
@@ -85,14 +92,25 @@ Noise Larger(const Noise& a, const Noise& b) {
   return noise;
 }
 
-std::string NoiseText(const Noise& noise) {
+Noise AssumedNoise() {
+  Noise noise;
+  noise.floor = noise.margin = 0.3;
+  return noise;
+}
+
+std::string NoiseText(const Noise& noise, std::size_t comparisons) {
   if (noise.pairs == 0) {
     return fmt::format(
-        "noise floor {:.1f} %: assumed; `build/retable noise EXPERIMENTS --out FOLDER` measures it",
+        "noise floor {:.1f} %: assumed; on the machine of the folders `build/retable noise "
+        "EXPERIMENTS --out FOLDER` measures it",
         100 * noise.floor);
   }
-  return fmt::format("noise floor {:.1f} % (A/A run of {}, {} pairs)", 100 * noise.floor,
-                     noise.measured, noise.pairs);
+  const double of_all = noise.Rule(comparisons).noise_floor;
+  return fmt::format("noise floor {:.1f} % (A/A run of {}, {} pairs){}", 100 * noise.floor,
+                     noise.measured, noise.pairs,
+                     of_all > noise.floor
+                         ? fmt::format(", {:.1f} % for {} cells at once", 100 * of_all, comparisons)
+                         : "");
 }
 
 }  // namespace retable::harness

@@ -73,6 +73,30 @@ TEST(Noise, FivePercentAreFoundWhereTheMachineIsSteady) {
   EXPECT_GE(rates.faster, 95);
 }
 
+// Two folders of 16 cells by one program on a noisy machine: any cell that is called faster or
+// slower makes the comparison wrong. At most 5 of 100 may be.
+TEST(Noise, OfAHundredComparisonsOfSixteenCellsAtMostFiveSaySomethingElse) {
+  for (const double between : {0.003, 0.05, 0.2}) {
+    Machine machine(11, between, 0.01);
+    int wrong = 0, wrong_without = 0;
+    for (int i = 0; i < 100; ++i) {
+      const Noise noise = Measured(machine, 90);
+      const auto any = [&](const SignificanceRule& rule) {
+        for (int cell = 0; cell < 16; ++cell) {
+          const auto verdict =
+              CompareTimes(machine.Execution(1), machine.Execution(1), rule).significance;
+          if (verdict == Significance::kFaster || verdict == Significance::kSlower) return true;
+        }
+        return false;
+      };
+      wrong += any(noise.Rule(16));
+      wrong_without += any(noise.Rule(1));
+    }
+    EXPECT_LE(wrong, 5) << "between processes " << between;
+    if (between > 0.01) EXPECT_GT(wrong_without, 5) << "16 cells need no wider floor than one?";
+  }
+}
+
 // Without the A/A run the fixed 1 % takes such a machine's noise for changes.
 TEST(Noise, AFixedFloorWouldNotDo) {
   Machine machine(3, 0.02, 0.003);
@@ -87,6 +111,8 @@ TEST(Noise, NothingMeasuredIsTheAssumption) {
   EXPECT_EQ(noise.floor, SignificanceRule{}.noise_floor);
   EXPECT_EQ(noise.pairs, 0);
   EXPECT_NE(NoiseText(noise).find("retable noise"), std::string::npos);
+  // What is assumed takes a busy laptop's noise for none of a change's.
+  EXPECT_GE(AssumedNoise().Rule(100).noise_floor, 0.27);
 }
 
 TEST(Noise, PairedRatiosHaveAFloorOfTheirOwn) {
