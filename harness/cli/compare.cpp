@@ -119,7 +119,9 @@ Noise MeasureFloor(const Context& context, const std::vector<std::string>& folde
   for (const TimedPair& pair : timed) {
     const CellConfig& config = pair.after->config;
     if (config.device == "cuda" && !devices.cuda) continue;
-    StretchCell cell{config, pair.after->record->seconds, {}};
+    const Metric* after = TimeOf(pair.after->record->outcome);
+    if (after == nullptr) continue;
+    StretchCell cell{config, Quantile(after->samples, 0.5), pair.after->record->seconds, {}};
     const std::string key =
         CellKey(config, config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
     for (const ArtifactCell* side : {pair.before, pair.after}) {

@@ -86,7 +86,7 @@ const Metric* FindMetric(const ArtifactCell& cell, const std::string& name) {
 
 class Comparer {
  public:
-  explicit Comparer(const SignificanceRule& rule) : rule_(rule) {}
+  Comparer(const Noise& noise, std::size_t cells) : noise_(noise), cells_(cells) {}
 
   void Pair(const ArtifactCell& before, const ArtifactCell& after, const std::string& experiment) {
     const std::string cell = CellText(after.config);
@@ -115,9 +115,10 @@ class Comparer {
   void JudgeTime(const std::string& experiment, const std::string& cell, const Metric& before,
                  const Metric& after, bool steady) {
     const bool rate = IsRate(after.unit);
+    const std::vector<double> old_times = rate ? Inverted(before.samples) : before.samples;
+    const std::vector<double> new_times = rate ? Inverted(after.samples) : after.samples;
     const TimesCompared times =
-        CompareTimes(rate ? Inverted(before.samples) : before.samples,
-                     rate ? Inverted(after.samples) : after.samples, rule_, steady);
+        CompareTimes(old_times, new_times, noise_.Rule(Quantile(old_times, 0.5), cells_), steady);
     result.timed.push_back({experiment, cell, after.name, after.unit, Quantile(before.samples, 0.5),
                             Quantile(after.samples, 0.5), times.ratio, times.significance});
   }
@@ -135,7 +136,8 @@ class Comparer {
                                          after.name, old_median, new_median, after.unit));
   }
 
-  SignificanceRule rule_;
+  const Noise& noise_;
+  std::size_t cells_;
 };
 
 nlohmann::json EnvironmentOf(const std::string& folder) {
@@ -222,10 +224,11 @@ int ExitOf(const Comparison& comparison, bool strict) {
 }
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
-                            const std::vector<Artifact>& new_run, const SignificanceRule& rule) {
+                            const std::vector<Artifact>& new_run, const Noise& noise) {
   const Side before(old_run), after(new_run);
-  Comparer comparer(rule);
-  for (const auto& [identity, pair] : Partners(before, after)) {
+  const auto partners = Partners(before, after);
+  Comparer comparer(noise, partners.size());
+  for (const auto& [identity, pair] : partners) {
     comparer.Pair(*pair.before, *pair.after, identity.substr(0, identity.find('|')));
   }
   const auto without = [](const Side& side, const Side& other) {
@@ -249,10 +252,15 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
   }
   Noise noise = Larger(NoiseOfFolder(folder_a), NoiseOfFolder(folder_b));
   if (noise.pairs == 0 && !timed.empty()) noise = measure(timed);
-  const Comparison comparison = CompareArtifacts(before, after, noise.Rule(timed.size()));
+  const Comparison comparison = CompareArtifacts(before, after, noise);
   out << "A " << folder_a << "\nB " << folder_b << '\n';
   PrintEnvironments(folder_a, folder_b, out);
-  if (!timed.empty()) out << NoiseText(noise, timed.size()) << '\n';
+  std::vector<double> times;
+  for (const TimedPair& pair : timed) {
+    const Metric& speed = *SpeedOf(*pair.before);
+    times.push_back(Quantile(IsRate(speed.unit) ? Inverted(speed.samples) : speed.samples, 0.5));
+  }
+  if (!timed.empty()) out << NoiseText(noise, times) << '\n';
   PrintComparison(comparison, out);
   PrintLines("values that changed:", comparison.changed, out);
   out << comparison.unchanged << " other values are the same; " << comparison.only_old

@@ -40,8 +40,7 @@ struct Comparison {
 };
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
-                            const std::vector<Artifact>& new_run,
-                            const SignificanceRule& rule = {});
+                            const std::vector<Artifact>& new_run, const Noise& noise = {});
 
 //! Prints times and what worsened, with the next command for each kind of verdict.
 void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns = false);

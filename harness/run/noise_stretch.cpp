@@ -26,20 +26,30 @@ std::vector<double> Execute(const std::string& program, const CellConfig& config
   return time->samples;
 }
 
-// The shortest cells that fit, and how often each is executed.
+// Cells spread over the times that they time, as many as fit, and how often each is executed.
 int Choose(std::vector<StretchCell>& cells, const StretchOptions& options) {
-  std::stable_sort(cells.begin(), cells.end(),
-                   [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  const auto shortest =
+      std::min_element(cells.begin(), cells.end(),
+                       [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
   int sweeps = options.sweeps;
-  while (sweeps > 2 && sweeps * cells.front().seconds > options.seconds) --sweeps;
-  double sum = 0;
-  std::size_t fit = 0;
-  while (fit < std::min(cells.size(), options.most_cells)) {
-    sum += sweeps * cells[fit].seconds;
-    if (fit > 0 && sum > options.seconds) break;
-    ++fit;
+  while (sweeps > 2 && sweeps * shortest->seconds > options.seconds) --sweeps;
+  std::iter_swap(cells.begin(), shortest);  // it is there in any case
+  std::sort(cells.begin() + 1, cells.end(),
+            [](const auto& a, const auto& b) { return a.time < b.time; });
+  // Every so many-th first: ever finer steps over the times.
+  double sum = sweeps * cells.front().seconds;
+  std::vector<StretchCell> chosen = {cells.front()};
+  std::vector<bool> seen(cells.size(), false);
+  for (std::size_t step = cells.size(); step > 0; step /= 2) {
+    for (std::size_t i = cells.size() - 1; i > 0; i = i > step ? i - step : 0) {
+      const double more = sweeps * cells[i].seconds;
+      if (seen[i] || chosen.size() >= options.most_cells || sum + more > options.seconds) continue;
+      seen[i] = true;
+      sum += more;
+      chosen.push_back(cells[i]);
+    }
   }
-  cells.resize(fit);
+  cells = std::move(chosen);
   return sweeps;
 }
 

@@ -21,6 +21,7 @@ namespace retable::harness {
 //! A cell that may be executed.
 struct StretchCell {
   CellConfig config;
+  double time = 0;                          //!< what it timed; noise depends on it
   double seconds = 0;                       //!< that an execution took
   std::vector<std::vector<double>> stored;  //!< times of the same code, one entry a folder
 };
@@ -29,7 +30,7 @@ struct StretchOptions {
   std::string program;
   double seconds = 20;          //!< of all executions, about; two of the shortest cell at least
   int sweeps = 6;               //!< fewer where the shortest cell takes long
-  std::size_t most_cells = 12;  //!< the shortest, whose times are the noisiest
+  std::size_t most_cells = 12;  //!< spread over the times
 };
 
 //! @return AssumedNoise() where no cell could be executed, or the shortest takes over a minute

@@ -27,9 +27,10 @@ Significance Decide(const Interval& ratio, bool steady, const SignificanceRule& 
       ratio.method != IntervalMethod::kNone && ratio.method != IntervalMethod::kPoint;
   if (!known || std::isnan(ratio.low) || std::isnan(ratio.high)) return Significance::kAmbiguous;
   const double f = rule.noise_floor, m = std::max(rule.margin, rule.noise_floor);
-  const bool slower = ratio.low > 1 + f, faster = ratio.high < 1 - f;
+  const bool slower = ratio.low > 1 + f, faster = ratio.high < 1 / (1 + f);
   // Neither beyond the noise, so it meets the noise.
-  if (!slower && !faster && ratio.low >= 1 - m && ratio.high <= 1 + m) return Significance::kSame;
+  if (!slower && !faster && ratio.low >= 1 / (1 + m) && ratio.high <= 1 + m)
+    return Significance::kSame;
   if (!steady) return Significance::kNotSteady;
   if (slower) return Significance::kSlower;
   return faster ? Significance::kFaster : Significance::kAmbiguous;

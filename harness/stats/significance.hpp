@@ -7,9 +7,9 @@
 //! worth acting on):
 //!
 //!   slower       low > 1 + f: the whole interval is beyond the noise
-//!   faster       high < 1 - f
-//!   same         the interval meets [1 - f, 1 + f] and lies within [1 - m, 1 + m]: no difference
-//!                is seen, and one that mattered would have been
+//!   faster       high < 1 / (1 + f)
+//!   same         the interval meets [1 / (1 + f), 1 + f] and lies within [1 / (1 + m), 1 + m]: no
+//!                difference is seen, and one that mattered would have been
 //!   not steady   none of these, or slower or faster, but either side was disturbed while it was
 //!                measured: it drifted (last third against first) by more than 10 % and than f, or
 //!                its cell says that it was not steady
