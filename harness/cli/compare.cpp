@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <set>
 
@@ -96,23 +97,31 @@ int Paired(const Context& context, const Selection& selection, const PairedArgum
   return ExitOf(run.comparison, paired.strict);
 }
 
-// Whether a folder was measured on this machine: processor and cards are the same.
-bool IsOfThisMachine(const std::string& folder, const nlohmann::json& here) {
+// How a folder's environment differs from the one here; nothing where it is not known. Commits are
+// left out: a cell's key tells its code.
+std::optional<std::vector<std::string>> DifferencesTo(const std::string& folder,
+                                                      const nlohmann::json& here) {
   const auto there =
       nlohmann::json::parse(ReadOrEmpty(folder + "/environment.json"), nullptr, false);
-  if (there.is_discarded()) return false;
-  const std::vector<std::string> differences = EnvironmentDifferences(there, here);
-  return std::none_of(differences.begin(), differences.end(), [](const std::string& difference) {
-    return difference.starts_with("cpu.") || difference.starts_with("gpu");
-  });
+  if (there.is_discarded()) return std::nullopt;
+  std::vector<std::string> differences = EnvironmentDifferences(there, here);
+  std::erase_if(differences, [](const std::string& line) { return line.starts_with("git."); });
+  return differences;
 }
 
-// The A/A stretch for two folders without a noise floor.
+// The A/A stretch for two folders without a noise floor; none on another processor or card.
 Noise MeasureFloor(const Context& context, const std::vector<std::string>& folders,
                    const std::vector<TimedPair>& timed, std::ostream& err) {
   const nlohmann::json here = CaptureEnvironment();
+  std::vector<bool> alike;
   for (const std::string& folder : folders) {
-    if (!IsOfThisMachine(folder, here)) return AssumedNoise();
+    const auto differences = DifferencesTo(folder, here);
+    if (!differences || std::any_of(differences->begin(), differences->end(), [](const auto& line) {
+          return line.starts_with("cpu.") || line.starts_with("gpu");
+        })) {
+      return AssumedNoise();
+    }
+    alike.push_back(differences->empty());
   }
   const Devices devices = FindDevices("auto");
   std::vector<StretchCell> cells;
@@ -124,9 +133,10 @@ Noise MeasureFloor(const Context& context, const std::vector<std::string>& folde
     StretchCell cell{config, Quantile(after->samples, 0.5), pair.after->record->seconds, {}};
     const std::string key =
         CellKey(config, config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
-    for (const ArtifactCell* side : {pair.before, pair.after}) {
-      const Metric* time = TimeOf(side->record->outcome);
-      if (time != nullptr && side->key == key) cell.stored.push_back(time->samples);
+    const ArtifactCell* sides[] = {pair.before, pair.after};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Metric* time = TimeOf(sides[i]->record->outcome);
+      if (time != nullptr && sides[i]->key == key && alike[i]) cell.stored.push_back(time->samples);
     }
     cells.push_back(std::move(cell));
   }

@@ -5,14 +5,14 @@
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
-#include "harness/report/history.hpp"
+#include "harness/report/origins/history.hpp"
 
 namespace retable::harness {
 namespace {
 
 struct HistoryArguments {
   HistoryQuery query;
-  bool json = false;
+  bool json = false, commits = false;
 };
 
 void PrintHistory(const History& history, std::ostream& out) {
@@ -34,6 +34,7 @@ int ShowHistory(const Context& context, const HistoryArguments& a, std::ostream&
   HistoryQuery query = a.query;
   const std::vector<std::string> more = FoldersOf(context.root);
   query.folders.insert(query.folders.end(), more.begin(), more.end());
+  if (a.commits) query.repository = context.root;
   const History history = ReadHistory(query);
   if (history.empty() && !a.json) {
     err << "no results folder has a value of this; see `build/retable list`, and name further "
@@ -57,6 +58,7 @@ Verb MakeHistoryVerb(const Context& context) {
             "further results folders; those of results/ and results/recorded/ are read");
         verb.add_option("--row", a->query.row, "row of the table, in place of the main figure's");
         verb.add_option("--column", a->query.column, "column of the table");
+        verb.add_flag("--commits", a->commits, "and what earlier commits hold of the recordings");
         verb.add_flag("--json", a->json, "as JSON, for the page");
         return [=](std::ostream& out, std::ostream& err) {
           return ShowHistory(context, *a, out, err);

@@ -12,7 +12,7 @@
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/report/artifact.hpp"
-#include "harness/report/history.hpp"
+#include "harness/report/origins/history.hpp"
 #include "harness/report/results.hpp"
 #include "harness/run/store.hpp"
 
@@ -71,7 +71,8 @@ std::string FolderOfReport(const FolderArguments& a) {
 int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
   const std::string folder = FolderOfReport(a);
   const Scoreboard board = WriteResults(folder, context.root);
-  HistoryQuery query{FoldersOf(context.root), {}, "", ""};
+  HistoryQuery query;
+  query.folders = FoldersOf(context.root);
   query.folders.push_back(folder);
   WriteFileAtomically(folder + "/history.json", HistoryJson(ReadHistory(query)));
   const std::string command =

@@ -16,7 +16,7 @@
 #include "harness/machine/environment.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
-#include "harness/report/provenance.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/report/results.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"

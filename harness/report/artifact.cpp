@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/atomic_file.hpp"
 #include "harness/plan/cell_json.hpp"
@@ -286,6 +287,32 @@ void UpdateDeclared(const Artifact& artifact) {
   } else {
     fs::remove(copy);
   }
+}
+
+std::vector<Origin> OriginsOf(const Artifact& artifact) {
+  if (artifact.recorded) return artifact.provenance;
+  std::map<std::string, Origin> by_hash;
+  std::map<std::tuple<std::string, std::string, std::string>, Origin> groups;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.record) continue;
+    const auto [run, fresh] = by_hash.emplace(cell.record->environment, Origin{});
+    if (fresh) {
+      run->second = OriginOfRun(artifact.folder, cell.record->environment);
+      if (run->second.profile.empty()) run->second.profile = artifact.profile;
+    }
+    const Origin& known = run->second;
+    Origin& group =
+        groups.try_emplace({known.profile, known.commit, known.machine}, known).first->second;
+    const std::string& started = cell.record->started;
+    if (group.cells == 0 || started < group.started) group.started = started;
+    group.finished = std::max(group.finished, started);
+    ++group.cells;
+  }
+  std::vector<Origin> origins;
+  for (auto& [key, origin] : groups) origins.push_back(std::move(origin));
+  std::stable_sort(origins.begin(), origins.end(),
+                   [](const Origin& a, const Origin& b) { return a.started < b.started; });
+  return origins;
 }
 
 std::vector<Artifact> LoadArtifacts(const std::string& folder,

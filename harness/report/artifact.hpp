@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "harness/plan/plan.hpp"
-#include "harness/report/provenance.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/roofline/ceilings.hpp"
 #include "harness/run/store.hpp"
 #include "harness/stats/statistics.hpp"
@@ -94,6 +94,9 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage);
 //! Writes what a recorded artifact is declared as by now, its layout, claims and published cells,
 //! over what it was recorded with.
 void UpdateDeclared(const Artifact& artifact);
+
+//! Groups of the artifact's measured cells, the oldest first; a recorded one's are as recorded.
+std::vector<Origin> OriginsOf(const Artifact& artifact);
 
 //! All artifacts of a results folder, with their records.
 //! @param wanted no others are read; empty: all, of which there must be one. @throws StoreError

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSlowerExit = 5, kNothingExit = 6;
 constexpr std::size_t kListed = 60;
+constexpr double kBusy = 0.5;  // a noise floor above which little can be said
 
 std::string CellText(const CellConfig& config) {
   return config.label + " [" + config.device + ", " + config.dataset + AxesText(config.axes) + "]";
@@ -255,12 +256,21 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
   const Comparison comparison = CompareArtifacts(before, after, noise);
   out << "A " << folder_a << "\nB " << folder_b << '\n';
   PrintEnvironments(folder_a, folder_b, out);
+  if (!timed.empty() && std::all_of(timed.begin(), timed.end(), [](const TimedPair& pair) {
+        return pair.before->key == pair.after->key;
+      })) {
+    out << "A and B have the same code, data and parameters (the cells' keys are equal): only the "
+           "machine can differ\n";
+  }
   std::vector<double> times;
   for (const TimedPair& pair : timed) {
     const Metric& speed = *SpeedOf(*pair.before);
     times.push_back(Quantile(IsRate(speed.unit) ? Inverted(speed.samples) : speed.samples, 0.5));
   }
   if (!timed.empty()) out << NoiseText(noise, times) << '\n';
+  if (noise.pairs > 0 && noise.floor > kBusy) {
+    out << "this machine is too busy to see less: measure both again when it is quiet\n";
+  }
   PrintComparison(comparison, out);
   PrintLines("values that changed:", comparison.changed, out);
   out << comparison.unchanged << " other values are the same; " << comparison.only_old

@@ -6,8 +6,8 @@
 //! The cells are executed in sweeps, one after the other and then all again, so that the executions
 //! of a cell lie apart in time as those of two runs do. Any two executions of a cell are a pair of
 //! equal code (harness/stats/noise.hpp). So are an execution and what a folder stores of the same
-//! cell, if its key says that this program measured it: then the floor also holds what changed on
-//! the machine since.
+//! cell, if its key says that this program measured it, in an environment like the one here: then
+//! the floor also holds what changed on the machine since.
 
 #include <iosfwd>
 #include <string>
@@ -22,13 +22,13 @@ namespace retable::harness {
 struct StretchCell {
   CellConfig config;
   double time = 0;                          //!< what it timed; noise depends on it
-  double seconds = 0;                       //!< that an execution took
+  double seconds = 0;                       //!< wall time of an execution
   std::vector<std::vector<double>> stored;  //!< times of the same code, one entry a folder
 };
 
 struct StretchOptions {
   std::string program;
-  double seconds = 20;          //!< of all executions, about; two of the shortest cell at least
+  double seconds = 20;          //!< all executions, about; two of the shortest cell at least
   int sweeps = 6;               //!< fewer where the shortest cell takes long
   std::size_t most_cells = 12;  //!< spread over the times
 };

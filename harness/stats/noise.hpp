@@ -38,7 +38,7 @@ struct SeenNoise {
 };
 
 struct Noise {
-  double floor = SignificanceRule{}.noise_floor;  //!< of all pairs
+  double floor = SignificanceRule{}.noise_floor;  //!< over all pairs
   double margin = SignificanceRule{}.margin;
   double paired = SignificanceRule{}.noise_floor;  //!< floor of ratios from ABBA blocks
   int pairs = 0;                                   //!< 0: not measured, assumed

@@ -1,13 +1,18 @@
-#include "harness/report/history.hpp"
+#include "harness/report/origins/history.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "base/atomic_file.hpp"
 #include "base/glob.hpp"
+#include "base/temporary_folder.hpp"
+#include "harness/cli/shell.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/report/recording/recording.hpp"
 #include "harness/report/table.hpp"
@@ -30,6 +35,74 @@ bool HasResults(const fs::path& folder) {
   return fs::exists(folder / "run.json", error);
 }
 
+// What a command prints; empty when it fails.
+std::string Printed(const std::string& command) {
+  FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  while (pipe != nullptr && fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+  return pipe != nullptr && pclose(pipe) == 0 ? text : "";
+}
+
+// A version of a recorded artifact: its three files go to a folder of their own. `named` is where
+// its tidy.csv was.
+std::optional<Edition> ReadVersion(const std::string& git, const std::string& commit,
+                                   const std::string& date, const std::string& named,
+                                   const Artifact& now) {
+  const TemporaryFolder folder;
+  const std::string stem = named.substr(0, named.size() - std::string("tidy.csv").size());
+  try {
+    for (const std::string suffix : {"meta.json", "tidy.csv", "csv"}) {
+      std::string text = Printed(git + " show " + ShellWord(commit + ":" + stem + suffix));
+      if (suffix == "meta.json") {
+        ordered_json meta = ordered_json::parse(text);
+        meta["id"] = now.id;  // its name today
+        meta["artifact"] = now.artifact;
+        const std::string machine = now.provenance.empty() ? "" : now.provenance.back().machine;
+        meta["provenance"] = {{{"profile", meta.at("profile")},
+                               {"started", date},
+                               {"finished", date},
+                               {"commit", commit},
+                               {"machine", machine},
+                               {"cells", 0}}};
+        text = meta.dump();
+      }
+      WriteFileAtomically((folder.path() / now.family / (now.artifact + "." + suffix)).string(),
+                          text);
+    }
+    std::vector<Artifact> artifacts = LoadArtifacts(folder.path().string());
+    Artifact& version = artifacts.front();
+    ReadRecording(version);
+    Table table = BuildTable(version);
+    version.folder = now.folder;
+    return Edition{std::move(version), std::move(table)};
+  } catch (const std::exception&) {  // of a form that is not read any more
+    return std::nullopt;
+  }
+}
+
+// The versions of a recorded artifact, the newest first.
+std::vector<Edition> ReadVersions(const std::string& repository, const Artifact& now) {
+  std::vector<Edition> versions;
+  const std::string git = "git -C " + ShellWord(repository);
+  const std::string path = fs::relative(now.Path("tidy.csv"), repository).generic_string();
+  std::istringstream log(
+      Printed(git + " log --follow --format=@%h@%cI --name-only -- " + ShellWord(path)));
+  std::string commit, date;
+  for (std::string line; std::getline(log, line);) {
+    const auto at = line.find('@', 1);
+    if (line.starts_with("@") && at != std::string::npos) {
+      commit = line.substr(1, at - 1);
+      date = line.substr(at + 1);
+    } else if (line.ends_with("tidy.csv")) {
+      if (auto version = ReadVersion(git, commit, date, line, now)) {
+        versions.push_back(std::move(*version));
+      }
+    }
+  }
+  return versions;
+}
+
 std::map<std::string, std::vector<Edition>> ReadEditions(const HistoryQuery& query) {
   const auto wanted = [&](const std::string& id) {
     return query.globs.empty() ||
@@ -43,7 +116,14 @@ std::map<std::string, std::vector<Edition>> ReadEditions(const HistoryQuery& que
     for (Artifact& artifact : LoadArtifacts(folder, wanted)) {
       if (artifact.recorded) ReadRecording(artifact);
       Table table = BuildTable(artifact);
-      editions[artifact.id].push_back({std::move(artifact), std::move(table)});
+      std::vector<Edition>& all = editions[artifact.id];
+      bool committed = false;
+      if (artifact.recorded && !query.repository.empty()) {
+        std::vector<Edition> versions = ReadVersions(query.repository, artifact);
+        committed = !versions.empty() && TableCsv(versions.front().table) == TableCsv(table);
+        std::move(versions.begin(), versions.end(), std::back_inserter(all));
+      }
+      if (!committed) all.push_back({std::move(artifact), std::move(table)});
     }
   }
   return editions;
@@ -110,6 +190,17 @@ std::optional<HistoryPoint> PointOf(const Edition& edition, const Place& place) 
   return point;
 }
 
+// Leaves of a folder's points in a row with equal figures the first.
+void DropRepeated(std::vector<HistoryPoint>& points) {
+  std::map<std::string, double> last;  // by folder
+  std::erase_if(points, [&](const HistoryPoint& point) {
+    const auto [value, fresh] = last.emplace(point.folder, point.value);
+    const bool repeated = !fresh && value->second == point.value;
+    value->second = point.value;
+    return repeated;
+  });
+}
+
 }  // namespace
 
 History ReadHistory(const HistoryQuery& query) {
@@ -123,6 +214,7 @@ History ReadHistory(const HistoryQuery& query) {
     }
     std::stable_sort(points.begin(), points.end(),
                      [](const auto& a, const auto& b) { return a.date < b.date; });
+    if (!query.repository.empty()) DropRepeated(points);
   }
   return history;
 }

@@ -9,11 +9,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
 namespace retable::harness {
-
-struct Artifact;
 
 //! Cells of equal profile, commit and machine.
 struct Origin {
@@ -37,8 +34,8 @@ void WriteOrigin(const std::string& folder, const std::string& profile,
 //! The hash that cells carry of an environment.json.
 std::string EnvironmentHash(const std::string& environment);
 
-//! Groups of the artifact's measured cells, the oldest first; a recorded artifact's are as
-//! recorded.
-std::vector<Origin> OriginsOf(const Artifact& artifact);
+//! What a run left: profile, commit and machine of the cells that carry this hash. Folders of older
+//! programs know of their last run alone, and not its profile.
+Origin OriginOfRun(const std::string& folder, const std::string& hash);
 
 }  // namespace retable::harness

@@ -15,7 +15,7 @@ namespace retable::harness {
 //! The main figure in one results folder.
 struct HistoryPoint {
   std::string folder;                 //!< its name: "h200", "latest"
-  std::string date, commit, machine;  //!< of the artifact's last cells; may be unknown
+  std::string date, commit, machine;  //!< the artifact's last cells; may be unknown
   std::string profile, device, dataset;
   std::string row, column, unit;
   double value = 0, low = 0, high = 0;  //!< 95 % interval
@@ -27,10 +27,14 @@ using History = std::map<std::string, std::vector<HistoryPoint>>;
 struct HistoryQuery {
   std::vector<std::string> folders;
   std::vector<std::string> globs;  //!< artifacts by id or glob
-  std::string row, column;         //!< of the figure; empty: the main one
+  std::string row, column;         //!< the figure; empty: the main one
+  //! A git work tree: earlier versions of the folders in it are read from its commits. Of versions
+  //! with equal figures the first counts, whose commit the point bears. Empty: none.
+  std::string repository;
 };
 
-//! Folders without the artifact, or without a value, give no point. @throws StoreError, CsvError
+//! Folders without the artifact, or without a value, give no point, nor do versions that today's
+//! program cannot read. @throws StoreError, CsvError
 History ReadHistory(const HistoryQuery& query);
 
 //! {artifact: [{folder, commit, date, machine, profile, device, label, dataset, metric, unit,

@@ -1,17 +1,14 @@
-#include "harness/report/provenance.hpp"
+#include "harness/report/origins/provenance.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
-#include <tuple>
 
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "harness/plan/value_json.hpp"
-#include "harness/report/artifact.hpp"
+#include "harness/run/store.hpp"
 
 namespace retable::harness {
 namespace {
@@ -26,29 +23,6 @@ std::string CommitText(const json& environment) {
 
 std::string PathOf(const std::string& folder, const std::string& hash) {
   return folder + "/runs/" + hash + ".json";
-}
-
-// What a cell's environment hash stands for; of folders of older programs only the last run is
-// known.
-Origin OriginOf(const Artifact& artifact, const std::string& hash) {
-  Origin origin;
-  const json run = json::parse(ReadOrEmpty(PathOf(artifact.folder, hash)), nullptr, false);
-  if (run.is_object()) {
-    origin.profile = run.value("profile", "");
-    origin.commit = run.value("commit", "");
-    origin.machine = run.value("machine", "");
-    return origin;
-  }
-  origin.profile = artifact.profile;
-  std::string last = ReadOrEmpty(artifact.folder + "/environment.json");
-  if (last.empty()) return origin;
-  last.pop_back();  // the end of the line
-  const json environment = json::parse(last, nullptr, false);
-  if (environment.is_object() && EnvironmentHash(last) == hash) {
-    origin.commit = CommitText(environment);
-    origin.machine = MachineText(environment);
-  }
-  return origin;
 }
 
 }  // namespace
@@ -90,27 +64,24 @@ void WriteOrigin(const std::string& folder, const std::string& profile,
   WriteFileAtomically(PathOf(folder, EnvironmentHash(environment)), JsonText(run, 1) + "\n");
 }
 
-std::vector<Origin> OriginsOf(const Artifact& artifact) {
-  if (artifact.recorded) return artifact.provenance;
-  std::map<std::string, Origin> by_hash;
-  std::map<std::tuple<std::string, std::string, std::string>, Origin> groups;
-  for (const ArtifactCell& cell : artifact.cells) {
-    if (!cell.record) continue;
-    const auto [run, fresh] = by_hash.emplace(cell.record->environment, Origin{});
-    if (fresh) run->second = OriginOf(artifact, cell.record->environment);
-    const Origin& known = run->second;
-    Origin& group =
-        groups.try_emplace({known.profile, known.commit, known.machine}, known).first->second;
-    const std::string& started = cell.record->started;
-    if (group.cells == 0 || started < group.started) group.started = started;
-    group.finished = std::max(group.finished, started);
-    ++group.cells;
+Origin OriginOfRun(const std::string& folder, const std::string& hash) {
+  Origin origin;
+  const json run = json::parse(ReadOrEmpty(PathOf(folder, hash)), nullptr, false);
+  if (run.is_object()) {
+    origin.profile = run.value("profile", "");
+    origin.commit = run.value("commit", "");
+    origin.machine = run.value("machine", "");
+    return origin;
   }
-  std::vector<Origin> origins;
-  for (auto& [key, origin] : groups) origins.push_back(std::move(origin));
-  std::stable_sort(origins.begin(), origins.end(),
-                   [](const Origin& a, const Origin& b) { return a.started < b.started; });
-  return origins;
+  std::string last = ReadOrEmpty(folder + "/environment.json");
+  if (last.empty()) return origin;
+  last.pop_back();  // the end of the line
+  const json environment = json::parse(last, nullptr, false);
+  if (environment.is_object() && EnvironmentHash(last) == hash) {
+    origin.commit = CommitText(environment);
+    origin.machine = MachineText(environment);
+  }
+  return origin;
 }
 
 }  // namespace retable::harness
