@@ -2,9 +2,11 @@
 
 #include <charconv>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 
 #include "base/sha256.hpp"
+#include "datasets/arff/parser.hpp"
 #include "datasets/openml/gzip.hpp"
 #include "datasets/registry/embedded_files.hpp"
 
@@ -83,6 +85,11 @@ const std::vector<EmbeddedSource>& Sources() {
   return sources;
 }
 
+//! OpenML's, as ARFF with the target last.
+std::string ArffFile(const std::string& name) {
+  return name == "adult" || name == "cal_housing" ? name + ".arff.gz" : "";
+}
+
 const EmbeddedSource& FindSource(const std::string& name) {
   for (const EmbeddedSource& source : Sources()) {
     if (name == source.name) return source;
@@ -90,12 +97,19 @@ const EmbeddedSource& FindSource(const std::string& name) {
   throw std::invalid_argument("no embedded data set \"" + name + "\"");
 }
 
-std::string Text(const char* file) {
+std::string Text(const std::string& file) {
   std::string bytes(EmbeddedFile(file));
   return IsGzip(bytes) ? Gunzip(bytes) : bytes;
 }
 
-//! Plain separated numbers; the embedded files have nothing else after their first line.
+//! The text that a data set's hash is of.
+std::string HashedText(const std::string& name) {
+  if (const std::string arff = ArffFile(name); !arff.empty()) return Text(arff);
+  const EmbeddedSource& source = FindSource(name);
+  return Text(source.file) + (source.target_file != nullptr ? Text(source.target_file) : "");
+}
+
+//! Plain separated numbers; the embedded CSV files have nothing else after their first line.
 class NumberReader {
  public:
   NumberReader(std::string_view text, char separator)
@@ -142,13 +156,28 @@ const std::vector<std::string>& EmbeddedNames() {
 }
 
 std::string EmbeddedSha256(const std::string& name) {
-  const EmbeddedSource& source = FindSource(name);
-  std::string text = Text(source.file);
-  if (source.target_file != nullptr) text += Text(source.target_file);
-  return Sha256(text);
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  std::string& hash = known[name];
+  if (hash.empty()) hash = Sha256(HashedText(name));
+  return hash;
 }
 
-Frame LoadEmbedded(const std::string& name) {
+namespace {
+
+Frame ParseEmbeddedArff(const std::string& file) {
+  ArffOptions options;
+  options.file = file;
+  options.roles = [](const std::vector<ColumnInfo>& columns) {
+    std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
+    roles.back() = ColumnRole::kTarget;
+    return roles;
+  };
+  return ParseArff(Text(file), options);
+}
+
+Frame ParseEmbeddedCsv(const std::string& name) {
   const EmbeddedSource& source = FindSource(name);
   const std::string text = Text(source.file);
   const std::string target_text = source.target_file != nullptr ? Text(source.target_file) : "";
@@ -173,7 +202,14 @@ Frame LoadEmbedded(const std::string& name) {
     row[width] = target.Next();
     builder.CommitRow();
   }
-  Frame frame = builder.Finish();
+  return builder.Finish();
+}
+
+}  // namespace
+
+Frame LoadEmbedded(const std::string& name) {
+  const std::string arff = ArffFile(name);
+  Frame frame = arff.empty() ? ParseEmbeddedCsv(name) : ParseEmbeddedArff(arff);
   frame.name = name;
   frame.origin = "embedded";
   frame.sha256 = EmbeddedSha256(name);

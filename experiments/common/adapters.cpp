@@ -1,5 +1,6 @@
 #include "experiments/common/adapters.hpp"
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 
@@ -16,6 +17,8 @@ harness::DatasetInfo Describe(const datasets::Member& member) {
   info.columns = member.columns;
   info.complete = member.complete;
   info.origin = member.origin;
+  info.fetch = member.fetch;
+  info.fetch_megabytes = member.megabytes;
   return info;
 }
 
@@ -40,7 +43,10 @@ std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
   } catch (const datasets::UnknownDataset& unknown) {
     throw harness::UnknownName("unknown data set \"" + name + "\"", name, unknown.candidates);
   }
-  known[name] = infos;
+  // What is absent may be fetched before the next question.
+  if (std::all_of(infos.begin(), infos.end(), [](const auto& info) { return info.present; })) {
+    known[name] = infos;
+  }
   return infos;
 }
 

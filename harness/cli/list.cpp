@@ -13,6 +13,7 @@
 #include "harness/cli/selection.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/config/schema.hpp"
+#include "harness/plan/estimate.hpp"
 #include "harness/run/progress.hpp"
 
 namespace retable::harness {
@@ -50,7 +51,18 @@ void ListAsJson(const std::vector<Experiment>& experiments, std::ostream& out) {
   out << all.dump(1) << "\n";
 }
 
-void ListAsTable(const std::vector<Experiment>& experiments, std::ostream& out) {
+// The experiments of the families that the program holds. @param left_out gets the others' families
+std::vector<Experiment> BuiltExperiments(const Context& context, const Overrides& overrides,
+                                         std::set<std::string>& left_out) {
+  std::vector<Experiment> experiments = LoadExperiments(context.root, overrides);
+  std::erase_if(experiments, [&](const Experiment& e) {
+    return !FamilyIsBuilt(e.family) && (left_out.insert(e.family), true);
+  });
+  return experiments;
+}
+
+void ListAsTable(const Context& context, const std::vector<Experiment>& experiments,
+                 std::ostream& out) {
   std::size_t width = 0;
   for (const Experiment& e : experiments) width = std::max(width, e.id.size());
   out << fmt::format("{:{}} {:>13} {:>13} {:>13}  {}\n", "experiment", width, "smoke", "quick",
@@ -64,6 +76,14 @@ void ListAsTable(const std::vector<Experiment>& experiments, std::ostream& out) 
                        time("quick"), time("paper"), e.title,
                        e.where.empty() ? "" : " [" + e.where + "]");
   }
+  const auto all = [&](const char* profile) {
+    std::set<std::string> left_out;
+    return DurationText(
+        ExpectedSeconds(BuiltExperiments(context, {.profile = profile}, left_out), profile) +
+        WritingSeconds(experiments.size(), true));
+  };
+  out << fmt::format("{:{}} {:>13} {:>13} {:>13}  {}\n", "all", width, all("smoke"), all("quick"),
+                     all("paper"), "in one run, with the report; on two quiet processors");
 }
 
 int List(const Context& context, const ListFlags& flags, std::ostream& out, std::ostream& err) {
@@ -73,11 +93,8 @@ int List(const Context& context, const ListFlags& flags, std::ostream& out, std:
     ListProtocols(out);
   } else {
     std::set<std::string> left_out;
-    std::vector<Experiment> experiments = LoadExperiments(context.root, {});
-    std::erase_if(experiments, [&](const Experiment& e) {
-      return !FamilyIsBuilt(e.family) && (left_out.insert(e.family), true);
-    });
-    flags.json ? ListAsJson(experiments, out) : ListAsTable(experiments, out);
+    const std::vector<Experiment> experiments = BuiltExperiments(context, {}, left_out);
+    flags.json ? ListAsJson(experiments, out) : ListAsTable(context, experiments, out);
     if (!left_out.empty()) {
       err << fmt::format("not in this build: {} (make build brings all)\n",
                          fmt::join(left_out, ", "));

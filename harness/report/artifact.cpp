@@ -13,6 +13,7 @@
 #include "base/atomic_file.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/json_fields.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -176,6 +177,11 @@ void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& f
   }
 }
 
+//! On one line: indented, a recording of thousands of cells takes twice the bytes.
+void WriteMetaFile(const std::string& path, const ordered_json& meta) {
+  WriteFileAtomically(path, JsonText(meta) + "\n");
+}
+
 }  // namespace
 
 std::string ArtifactCell::status() const {
@@ -234,6 +240,8 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"citation", e.citation},
       {"source", {{"where", e.where}}},
       {"profile", profile},
+      {"judged", WhyNotJudged(profile).empty()},
+      {"judged_why", WhyNotJudged(profile)},
       {"labels", DistinctLabels(plan)},
       {"axes", axes},
       {"table", e.table},
@@ -248,7 +256,7 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"profiles", plan.profiles},
       {"cells", cells}};
   const std::string base = folder + "/" + e.family + "/" + e.artifact;
-  WriteFileAtomically(base + ".meta.json", JsonText(meta, 1) + "\n");
+  WriteMetaFile(base + ".meta.json", meta);
   if (!e.paper_file.empty()) WriteFileAtomically(base + ".paper.csv", ReadOrEmpty(e.paper_file));
 }
 
@@ -273,14 +281,14 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
   }
   meta["coverage"]["text"] = coverage;
   meta["provenance"] = OriginsOf(artifact);
-  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+  WriteMetaFile(artifact.Path("meta.json"), meta);
 }
 
 void UpdateDeclared(const Artifact& artifact) {
   ordered_json meta = ordered_json::parse(ReadOrEmpty(artifact.Path("meta.json")));
   meta["table"] = artifact.table;
   meta["claims"] = artifact.claims;
-  WriteFileAtomically(artifact.Path("meta.json"), JsonText(meta, 1) + "\n");
+  WriteMetaFile(artifact.Path("meta.json"), meta);
   const std::string copy = artifact.Path("paper.csv");
   if (!artifact.paper_file.empty()) {
     WriteFileAtomically(copy, ReadOrEmpty(artifact.paper_file));

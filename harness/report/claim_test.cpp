@@ -241,5 +241,42 @@ TEST(Expression, TypeErrorsSayWhere) {
             "expected a string but found true or false at character 6");
 }
 
+// A table with one time that is not steady.
+class Shaken final : public TableView {
+ public:
+  std::vector<std::string> rows() const override { return {"a", "b"}; }
+  std::vector<std::string> columns() const override { return {"time", "error"}; }
+  std::optional<double> value(const std::string& row, const std::string&) const override {
+    return row == "a" ? 1 : 2;
+  }
+  std::optional<double> paper(const std::string&, const std::string&) const override { return 1; }
+  std::string why_unsteady(const std::string& row, const std::string& column) const override {
+    return row == "b" && column == "time" ? "the machine was busy" : "";
+  }
+};
+
+TEST(Claim, OneThatReadsAnUnsteadyTimeNeitherHoldsNorFails) {
+  const Shaken table;
+  for (const char* check :
+       {R"~(cell("a", "time") < cell("b", "time"))~", R"~(cell("a", "time") > cell("b", "time"))~",
+        R"~(low("b", "time") > 1)~"}) {
+    const ClaimResult result = Evaluate(check, table);
+    EXPECT_EQ(Name(result.verdict), "UNSTEADY") << check;
+    EXPECT_EQ(result.reason, "not steady: b, time: the machine was busy");
+  }
+  for (const char* check : {R"~(cell("a", "error") < cell("b", "error"))~",
+                            R"~(paper("b", "time") == cell("a", "time"))~"}) {
+    EXPECT_EQ(Name(Evaluate(check, table).verdict), "HOLDS") << check;
+  }
+}
+
+TEST(Claim, FiguresOnATerminalHaveThreeDigits) {
+  EXPECT_EQ(ShortFigures("cell(KLL, NIAE) = 0.0213456; cell(a = b, n) = 1234567; paper(x, y) = "
+                         "missing; cell(z, z) = 1"),
+            "cell(KLL, NIAE) = 0.0213; cell(a = b, n) = 1.23e+06; paper(x, y) = missing; ...");
+  EXPECT_EQ(ShortFigures("cell(a, b) = 7 and 5 more"), "cell(a, b) = 7 and 5 more");
+  EXPECT_EQ(ShortFigures(""), "");
+}
+
 }  // namespace
 }  // namespace retable::harness

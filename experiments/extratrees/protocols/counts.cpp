@@ -13,13 +13,15 @@ class CountsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/counts"; }
   std::string family() const override { return "extratrees"; }
-  std::string summary() const override { return "sizes of data and of the report's structures"; }
+  std::string summary() const override {
+    return "sizes of data and of the published method's structures";
+  }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
   }
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"structure", std::string("X"),
-             "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the report "
+             "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the work "
              "adds them"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {

@@ -211,9 +211,10 @@ struct Oracle {
                        rows.size() < static_cast<std::size_t>(options.min_samples_split) ||
                        rows.size() < 2 * static_cast<std::size_t>(options.min_samples_leaf);
     const Best best = stops ? Best{} : Search(rows, path);
-    if (!best.found || static_cast<double>(best.gain / total) < options.min_impurity_decrease) {
-      return at;
-    }
+    // A split that gains nothing is taken where no gain is asked for, though its sums may round to
+    // less than nothing.
+    const double least = options.min_impurity_decrease;
+    if (!best.found || (least > 0 && static_cast<double>(best.gain / total) < least)) return at;
     const std::int32_t l = Grow(best.left, ChildPath(path, false), depth + 1);
     const std::int32_t r = Grow(best.right, ChildPath(path, true), depth + 1);
     TreeNode& grown = nodes[static_cast<std::size_t>(at)];
