@@ -396,6 +396,10 @@ def content(report, notes):
         ids(fixed)
     families, trades = family_views(report, notes, ids, slugs, classes)
     recorded = recorded_only(report, ids, classes)
+    known = {family["key"] for family in families}
+    for family, artifacts in [] if report.fill else report.families():
+        if family not in known:
+            recorded.setdefault(family, []).extend(dict(artifact_view(report, a, ids(a.name), "", classes), machine="", date="") for a in artifacts)
     taught = lessons([family["key"] for family in families], ids)
     for family in families:
         family["recorded"] = recorded.pop(family["key"], [])

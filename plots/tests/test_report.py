@@ -296,6 +296,15 @@ class WholeFolder(unittest.TestCase):
         self.assertEqual(Page(text).errors, [])
 
 
+    def test_tables_of_other_programs_stand_with_the_machines(self):
+        report = inputs.Report("nowhere")
+        report.artifacts["family/thing"] = artifact([row("A", 1)])
+        report.artifacts["gpu-check/shuffle"] = inputs.Artifact("gpu-check/shuffle", table=[["test", "said"], ["cold start", "2.64"]])
+        text = page.build(report, {})
+        self.assertNotIn('id="family-gpu-check"', text)
+        self.assertGreater(text.index("cold start"), text.index('<div class="view" id="environment">'))
+
+
 class TornInput(Temporary):
     """Any subset of files, and any damage to them, gives a page that names what is missing."""
 
