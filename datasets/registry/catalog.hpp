@@ -48,9 +48,8 @@ struct Member {
   bool synthetic = false;
   std::string origin;  //!< "embedded", "openml 61", "generator"
   int openml = 0;
-  std::string
-      fetch;  //!< where absent: what `datasets fetch` is to be given, the suite's name perhaps
-  int megabytes = 0;  //!< of what that brings; 0: not known
+  std::string fetch;  //!< name for `datasets fetch` where absent, a suite perhaps
+  int megabytes = 0;  //!< size of what that brings; 0: not known
 };
 
 //! A name nobody knows. `candidates` are all names there are; `nearest` those closest in spelling.

@@ -18,7 +18,7 @@ struct RegistryEntry {
   std::string generator;  //!< definition, or empty
   std::int64_t rows = 0;
   std::int64_t attributes = 0;  //!< target and identifiers included
-  int megabytes = 0;            //!< of the text that is fetched; 0: not known
+  int megabytes = 0;            //!< size of the text that is fetched; 0: not known
   std::vector<std::string> works;
   std::string licence;
   std::string citation;
@@ -34,7 +34,7 @@ struct Suite {
   int openml = 0;    //!< study id
   std::string title;
   std::string note;
-  int megabytes = 0;  //!< of all members' texts
+  int megabytes = 0;  //!< size of all members together
   std::vector<int> members;
 };
 

@@ -55,7 +55,7 @@ TEST(TreeShapExperiments, WhatOnlyTheNetworkBringsIsSaidOnce) {
   const auto missing = FindMissingData(plans);
   ASSERT_EQ(missing.size(), 2u);
   for (const MissingData& data : missing) {
-    EXPECT_TRUE(data.name == "covertype" || data.name == "fashion_mnist") << data.name;
+    EXPECT_TRUE(data.name == "covertype" || data.name == "Fashion-MNIST") << data.name;
     EXPECT_EQ(data.megabytes, data.name == "covertype" ? 75 : 155);
     // Small and medium models: 4 packings of 3 columns, and 3 facts, each.
     EXPECT_EQ(data.published.at("treeshap/table5"), 2 * 15);

@@ -14,9 +14,10 @@
 namespace retable::harness {
 
 struct MissingData {
-  std::string name;                      //!< for `retable datasets fetch`
-  int megabytes = 0;                     //!< 0: not known
-  std::map<std::string, int> published;  //!< by artifact: published cells whose rows name the data
+  std::string name;   //!< what `retable datasets fetch` is given
+  int megabytes = 0;  //!< 0: not known
+  std::map<std::string, int>
+      published;  //!< number of published cells that name the data, by artifact
 };
 
 //! In the order of the plans. A group of data sets counts all published cells of its artifact: each
