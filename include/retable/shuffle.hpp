@@ -5,13 +5,14 @@
 //!
 //!     retable::Permutation order(n, seed);                 // O(1) memory
 //!     order[i];                                            // a gather: out[i] = in[order[i]]
-//!     retable::ShuffleItems(in, out, n, sizeof(Item), seed);  // the same order
+//!     retable::ShuffleItems(in, out, n, sizeof(Item), seed);
 //!     retable::SampleIndices(n, k, seed);                  // the first k of it
 //!
-//! One seed gives one order: in all of these, on every machine, on a processor and on a GPU. The
-//! order is a keyed bijection of {0..n-1}: the generalised Feistel cipher (Black and Rogaway 2002)
-//! up to 2^31 items, VariablePhilox (Mitchell et al. 2022, listing 1) with a keyed addition above,
-//! where values of n and more are mapped again.
+//! One seed gives one order, on every machine, on a processor and on a GPU. The order of
+//! Permutation and SampleIndices is a keyed bijection of {0..n-1}: the generalised Feistel cipher
+//! (Black and Rogaway 2002) up to 2^31 items, VariablePhilox (Mitchell et al. 2022, listing 1) with
+//! a keyed addition above, where values of n and more are mapped again. ShuffleItems and
+//! RandomPermutation have the order of their method, the same for every size of items.
 //!
 //! All functions throw std::invalid_argument for arguments that they do not take, and
 //! std::runtime_error where a device fails.
@@ -46,13 +47,13 @@ class Permutation {
   std::shared_ptr<const Cipher> cipher_;
 };
 
-//! What `method` may be: "Rectangle", the order of Permutation; "Shuffle", as fast as the machine
-//! allows past the cache, where its order is another one; "Partition", every order equally likely
-//! given ideal random bits. All of them are reproducible.
+//! How to shuffle. Methods: "Partition", every order equally likely given ideal random bits;
+//! "Rectangle", the order of Permutation; "Shuffle", what is fastest on a GPU, whose order depends
+//! on the size of the items.
 struct ShuffleOptions {
-  std::string method = "Rectangle";
-  std::string device =
-      "cpu";  //!< "cpu" or "cuda", for host memory; items take the way to the GPU and back
+  std::string method = "Partition";
+  //! "cpu" or "cuda", for host memory: items take the way to the GPU and back.
+  std::string device = "cpu";
 };
 
 //! Writes n items of item_bytes bytes from `in` to `out` in the order of `seed`; host memory, no

@@ -6,9 +6,9 @@ import numpy
 
 from . import _retable
 
-_METHODS = """method : {"Rectangle", "Shuffle", "Partition", ...}
-        "Rectangle": the order of `Permutation`. "Shuffle": faster where the items lie past the cache,
-        in another order there. "Partition": every order equally likely, given ideal random bits.
+_METHODS = """method : {"Partition", "Rectangle", "Shuffle", ...}
+        "Partition": every order equally likely, given ideal random bits. "Rectangle": the order of
+        `Permutation` and `sample`. "Shuffle": what is fastest on a GPU.
     device : {"cpu", "cuda"}
         Where the items are moved; host memory takes the way to the GPU and back."""
 
@@ -27,7 +27,7 @@ def _count(value, name):
     return value
 
 
-def permutation(n, seed, *, method="Rectangle", device="cpu"):
+def permutation(n, seed, *, method="Partition", device="cpu"):
     """A random permutation of 0 .. n - 1.
 
     Parameters
@@ -46,12 +46,13 @@ def permutation(n, seed, *, method="Rectangle", device="cpu"):
     Raises
     ------
     ValueError
-        For n over the method's limit (2**31 for "Rectangle") or over this machine's memory.
+        For n over the method's limit or over this machine's memory.
 
     Notes
     -----
-    O(n). The generalised Feistel cipher of Black and Rogaway, CT-RSA 2002, in the frame of Mitchell, Stokes,
-    Frank, Holmes, "Bandwidth-optimal random shuffling for GPUs", ACM TOPC 2022.
+    O(n). "Partition" sends items to random parts that fit into the cache and shuffles each there
+    (algorithms/shuffle/README.md); the problem is that of Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random
+    shuffling for GPUs", ACM TOPC 2022.
     """
     if numpy.ndim(n):
         return shuffle(n, seed, method=method, device=device)
@@ -59,7 +60,7 @@ def permutation(n, seed, *, method="Rectangle", device="cpu"):
     return order.view(numpy.int64)
 
 
-def shuffle(x, seed, *, out=None, method="Rectangle", device="cpu"):
+def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     """A copy of x whose items (along the first axis) are in random order.
 
     Parameters
@@ -121,7 +122,7 @@ def sample(n, k, seed):
     Returns
     -------
     numpy.ndarray
-        int64; the first k of ``permutation(n, seed)``.
+        int64; the first k of ``Permutation(n, seed)``.
 
     Raises
     ------
@@ -152,8 +153,14 @@ class Permutation:
     >>> for i in order: ...                    # an epoch over a data set
     >>> order.epochs(3)                        # three epochs, a new order each
 
-    A slice is an array of int64; an array of positions gives an array. ``permutation(n, seed)`` and
-    ``sample(n, k, seed)`` are ``order[:]`` and ``order[:k]``.
+    A slice is an array of int64; an array of positions gives an array. ``sample(n, k, seed)`` is
+    ``order[:k]``, and ``permutation(n, seed, method="Rectangle")`` is ``order[:]``.
+
+    Notes
+    -----
+    The generalised Feistel cipher of Black and Rogaway, CT-RSA 2002, up to 2**31 items; above, VariablePhilox of
+    Mitchell et al. 2022 after a keyed addition, where values of n and more are mapped again. Both are
+    pseudo-random orders: for n! of them given ideal random bits take `permutation`.
     """
 
     _BLOCK = 1 << 16  # positions that iteration evaluates at a time

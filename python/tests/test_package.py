@@ -1,9 +1,8 @@
 """The package as a whole: import, fork, latency, what the program `retable` is asked."""
 
-import os
+import importlib.util
 import subprocess
 import sys
-import time
 
 import numpy
 import pytest
@@ -47,7 +46,11 @@ def test_versions_are_shown(capsys):
 def test_names_are_listed_and_wrong_ones_refused():
     for name in retable.__all__:
         assert name in dir(retable)
-        getattr(retable, name)
+        if name != "ensemble" or importlib.util.find_spec("sklearn"):
+            getattr(retable, name)
+        else:
+            with pytest.raises(ImportError, match="pip install scikit-learn"):
+                getattr(retable, name)
     with pytest.raises(AttributeError, match="nothing"):
         retable.nothing
 
