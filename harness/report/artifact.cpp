@@ -118,6 +118,16 @@ bool IsRecorded(const std::string& folder, const Artifact& artifact, const json&
   return measured > 0 || HasNoCells(folder);
 }
 
+// SHA-256 of the artifact's data sets by name.
+template <class Json>
+std::map<std::string, std::string> DatasetHashes(const Json& meta) {
+  std::map<std::string, std::string> hashes;
+  for (const Json& item : meta.value("datasets", Json::array())) {
+    hashes[item.at("name")] = item.at("sha256");
+  }
+  return hashes;
+}
+
 Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   Artifact a;
   a.folder = folder;
@@ -136,11 +146,20 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   io("axes", a.axes);
   a.coverage_total = j.at("coverage").at("total").get<std::int64_t>();
   a.coverage_unit = j.at("coverage").at("unit").get<std::string>();
+  const auto hashes = DatasetHashes(j);
   for (const json& item : j.at("cells")) {
     ArtifactCell cell;
     cell.key = item.at("key").get<std::string>();
-    cell.not_run = item.at("not_run").get<std::string>();
-    cell.config = CellFromJson(item.at("cell"));
+    cell.not_run = item.value("not_run", "");
+    json config = item.at("cell");
+    const auto hash = hashes.find(config.at("dataset"));
+    for (const auto& [name, of_all] :
+         {std::pair<const char*, json>{"experiment", a.id},
+          {"family", a.family},
+          {"dataset_sha256", hash == hashes.end() ? "" : hash->second}}) {
+      if (!config.contains(name)) config[name] = of_all;
+    }
+    cell.config = CellFromJson(config);
     if (cell.not_run.empty()) cell.record = LoadRecord(folder, cell.key, &cell.problem);
     a.cells.push_back(std::move(cell));
   }
@@ -177,8 +196,19 @@ void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& f
   }
 }
 
-//! On one line: indented, a recording of thousands of cells takes twice the bytes.
-void WriteMetaFile(const std::string& path, const ordered_json& meta) {
+//! On one line, and cells without what the artifact says of all of them: a recording has thousands.
+void WriteMetaFile(const std::string& path, ordered_json meta) {
+  const auto hashes = DatasetHashes(meta);
+  for (ordered_json& item : meta["cells"]) {
+    if (item.value("not_run", "").empty()) item.erase("not_run");
+    ordered_json& cell = item["cell"];
+    const auto hash = hashes.find(cell.value("dataset", ""));
+    if (cell.value("experiment", "") == meta["id"]) cell.erase("experiment");
+    if (cell.value("family", "") == meta["family"]) cell.erase("family");
+    if (hash != hashes.end() && cell.value("dataset_sha256", "") == hash->second) {
+      cell.erase("dataset_sha256");
+    }
+  }
   WriteFileAtomically(path, JsonText(meta) + "\n");
 }
 
