@@ -10,7 +10,7 @@ namespace {
 
 using Key = std::pair<std::string, std::string>;
 
-class Table : public TableView {
+class FakeTable : public TableView {
  public:
   std::map<Key, double> measured = {
       {{"ME-central (l=5)", "NIAE"}, 0.03},   {{"ME-central (l=15)", "NIAE"}, 0.01},
@@ -39,12 +39,12 @@ class Table : public TableView {
 };
 
 std::string Check(std::string_view check) {
-  return std::string(Name(Evaluate(check, Table()).verdict));
+  return std::string(Name(Evaluate(check, FakeTable()).verdict));
 }
 
 std::string ErrorOf(std::string_view check) {
   try {
-    Evaluate(check, Table());
+    Evaluate(check, FakeTable());
   } catch (const ExpressionError& error) {
     return error.what();
   }
@@ -182,7 +182,7 @@ TEST(Expression, QuantifiersOverMissingData) {
 TEST(Expression, ResultsCarryTheirFigures) {
   const ClaimResult result = Evaluate(
       R"~(cell("KLL", 1000) == 7 or cell("KLL", "1000") == cell("ME-naive (l=15)", "failures"))~",
-      Table());
+      FakeTable());
   ASSERT_EQ(result.figures.size(), 2u);  // each once, and the second though the first decides
   EXPECT_EQ(result.figures[0].row, "KLL");
   EXPECT_EQ(result.figures[0].column, "1000");
@@ -195,13 +195,13 @@ TEST(Expression, ResultsCarryTheirFigures) {
 }
 
 TEST(Expression, ReasonsSayWhereItFailsAndWhatIsMissing) {
-  EXPECT_EQ(Evaluate(R"~(all(r in "ME-*": cell(r, "failures") == 0))~", Table()).reason,
+  EXPECT_EQ(Evaluate(R"~(all(r in "ME-*": cell(r, "failures") == 0))~", FakeTable()).reason,
             "not for ME-naive (l=15)");
-  EXPECT_EQ(Evaluate(R"~(cell("KKL", "NIAE") > 0)~", Table()).reason,
+  EXPECT_EQ(Evaluate(R"~(cell("KKL", "NIAE") > 0)~", FakeTable()).reason,
             "no row \"KKL\" (did you mean \"KLL\"?) [KKL, NIAE]");
-  EXPECT_EQ(Evaluate(R"~(paper("KLL", "nothing") > 0)~", Table()).reason,
+  EXPECT_EQ(Evaluate(R"~(paper("KLL", "nothing") > 0)~", FakeTable()).reason,
             "the work prints no value [KLL, nothing]");
-  EXPECT_EQ(Evaluate(R"~(all(r in "nobody*": true))~", Table()).reason, "no row matches");
+  EXPECT_EQ(Evaluate(R"~(all(r in "nobody*": true))~", FakeTable()).reason, "no row matches");
 }
 
 TEST(Expression, SyntaxErrorsSayWhere) {
