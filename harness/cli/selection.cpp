@@ -11,14 +11,8 @@
 namespace retable::harness {
 namespace {
 
-// A build may leave families out (RETABLE_ONLY); a glob then passes over their experiments.
-bool FamilyIsBuilt(const std::string& family) {
-  return std::any_of(Protocols().begin(), Protocols().end(),
-                     [&](const auto& protocol) { return protocol->family() == family; });
-}
-
-// The experiments that match any of the globs, in order. @throws ConfigError for a glob that
-// matches nothing.
+// The experiments that match any of the globs, in order; a glob passes over families that are not
+// in the program. @throws ConfigError for a glob that matches nothing.
 std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<std::string>& globs) {
   std::vector<std::string> ids;
   for (const Experiment& e : all) ids.push_back(e.id);
@@ -41,6 +35,11 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
 }
 
 }  // namespace
+
+bool FamilyIsBuilt(const std::string& family) {
+  return std::any_of(Protocols().begin(), Protocols().end(),
+                     [&](const auto& protocol) { return protocol->family() == family; });
+}
 
 void AddSelection(CLI::App& verb, Selection& selection) {
   verb.add_option("--profile", selection.profile, "smoke, quick (default) or paper")
