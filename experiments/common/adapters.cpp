@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
+
+#include "datasets/openml/cache.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -33,8 +36,10 @@ T Get(const harness::Values& values, const std::string& name, const char* kind) 
 }  // namespace
 
 std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
-  static std::map<std::string, std::vector<harness::DatasetInfo>> known;
-  if (const auto found = known.find(name); found != known.end()) return found->second;
+  // By cache, since that holds what is present.
+  static std::map<std::pair<std::string, std::string>, std::vector<harness::DatasetInfo>> known;
+  const std::pair key{datasets::Cache::DefaultRoot().string(), name};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
   std::vector<harness::DatasetInfo> infos;
   try {
     for (const datasets::Member& member : datasets::Catalog().Resolve(name)) {
@@ -45,7 +50,7 @@ std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
   }
   // What is absent may be fetched before the next question.
   if (std::all_of(infos.begin(), infos.end(), [](const auto& info) { return info.present; })) {
-    known[name] = infos;
+    known[key] = infos;
   }
   return infos;
 }
