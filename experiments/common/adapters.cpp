@@ -1,11 +1,10 @@
 #include "experiments/common/adapters.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <stdexcept>
 #include <utility>
-
-#include "datasets/openml/cache.hpp"
 
 namespace retable::experiments {
 namespace {
@@ -36,9 +35,10 @@ T Get(const harness::Values& values, const std::string& name, const char* kind) 
 }  // namespace
 
 std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
-  // By cache, since that holds what is present.
+  // By cache, since that holds what is present; tests change it within a process.
   static std::map<std::pair<std::string, std::string>, std::vector<harness::DatasetInfo>> known;
-  const std::pair key{datasets::Cache::DefaultRoot().string(), name};
+  const char* cache = std::getenv("RETABLE_CACHE");
+  const std::pair key{std::string(cache == nullptr ? "" : cache), name};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   std::vector<harness::DatasetInfo> infos;
   try {
