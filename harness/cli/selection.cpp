@@ -77,9 +77,13 @@ std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
   const Overrides overrides{selection.profile, selection.machine_file, selection.assignments,
                             selection.repeats};
   std::vector<Plan> plans;
-  for (const Experiment& experiment :
-       Select(LoadExperiments(context.root, overrides), selection.globs)) {
-    if (context.terminal) err << "\r\033[Kplanning " << experiment.id << std::flush;
+  const std::vector<Experiment> selected =
+      Select(LoadExperiments(context.root, overrides), selection.globs);
+  for (const Experiment& experiment : selected) {
+    if (context.terminal) {
+      err << "\r\033[Kplanning " << plans.size() + 1 << "/" << selected.size() << " "
+          << experiment.id << ", seconds left" << std::flush;
+    }
     plans.push_back(MakePlan(experiment, devices));
   }
   if (context.terminal) err << "\r\033[K" << std::flush;
