@@ -588,6 +588,15 @@ TEST_F(Program, HistoryHasALineForEachFolder) {
   EXPECT_NEAR(point.at("median").get<double>(), 1e-3, 1e-4);
   EXPECT_LE(point.at("low").get<double>(), point.at("median").get<double>());
   EXPECT_EQ(Run("history nothing/here").code, 6);
+  // A folder that cannot be read is named and keeps nothing else from being shown.
+  fs::create_directories(root_ / "results/torn/selftest");
+  std::ofstream(root_ / "results/torn/run.json") << "{}";
+  std::ofstream(root_ / "results/torn/selftest/probe.meta.json") << "{ torn";
+  const Result torn = Run("history selftest/probe");
+  EXPECT_EQ(torn.code, 0);
+  ExpectContains(torn.text, "left out of the history");
+  ExpectContains(torn.text, "results/torn/selftest/probe.meta.json");
+  ExpectContains(torn.text, "selftest/probe: simulated, time (s)");
 }
 
 TEST_F(Program, SharesOfTheCeilingStandInTheTidyTable) {

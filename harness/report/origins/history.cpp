@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -113,17 +114,22 @@ std::map<std::string, std::vector<Edition>> ReadEditions(const HistoryQuery& que
   std::set<fs::path> read;
   for (const std::string& folder : query.folders) {
     if (!read.insert(fs::weakly_canonical(folder)).second) continue;
-    for (Artifact& artifact : LoadArtifacts(folder, wanted)) {
-      if (artifact.recorded) ReadRecording(artifact);
-      Table table = BuildTable(artifact);
-      std::vector<Edition>& all = editions[artifact.id];
-      bool committed = false;
-      if (artifact.recorded && !query.repository.empty()) {
-        std::vector<Edition> versions = ReadVersions(query.repository, artifact);
-        committed = !versions.empty() && TableCsv(versions.front().table) == TableCsv(table);
-        std::move(versions.begin(), versions.end(), std::back_inserter(all));
+    // One folder that cannot be read must not keep the others from being shown.
+    try {
+      for (Artifact& artifact : LoadArtifacts(folder, wanted)) {
+        if (artifact.recorded) ReadRecording(artifact);
+        Table table = BuildTable(artifact);
+        std::vector<Edition>& all = editions[artifact.id];
+        bool committed = false;
+        if (artifact.recorded && !query.repository.empty()) {
+          std::vector<Edition> versions = ReadVersions(query.repository, artifact);
+          committed = !versions.empty() && TableCsv(versions.front().table) == TableCsv(table);
+          std::move(versions.begin(), versions.end(), std::back_inserter(all));
+        }
+        if (!committed) all.push_back({std::move(artifact), std::move(table)});
       }
-      if (!committed) all.push_back({std::move(artifact), std::move(table)});
+    } catch (const std::exception& problem) {
+      std::cerr << "note: left out of the history: " << problem.what() << "\n";
     }
   }
   return editions;

@@ -34,7 +34,7 @@ struct HistoryQuery {
 };
 
 //! Folders without the artifact, or without a value, give no point, nor do versions that today's
-//! program cannot read. @throws StoreError, CsvError
+//! program cannot read. A folder that cannot be read is named on standard error.
 History ReadHistory(const HistoryQuery& query);
 
 //! {artifact: [{folder, commit, date, machine, profile, device, label, dataset, metric, unit,
