@@ -112,9 +112,10 @@ endfunction()
 # CUDA sources are compiled four at a time, since nvcc reads the standard headers for the host and for each device in 6
 # seconds. Alone: what an instantiate/ folder spreads over cores, and a file whose private names meet another's.
 set(RETABLE_CUDA_ALONE quantiles/columns/column_sums quantiles/cuda/moments
-    treeshap/interactions/derivative/kernel baselines/shuffle/dart_throwing)
-# retable_cuda_groups(<folder> <variable>): replaces the .cu files of the list by files that include up to four of them.
-function(retable_cuda_groups folder variable)
+    shuffle/thrust_drop_in_cxx17_test treeshap/interactions/derivative/kernel baselines/shuffle/dart_throwing)
+# retable_cuda_groups(<folder> <name> <variable>): replaces the .cu files of the list by files <name>_<number>.cu that
+# include up to four of them.
+function(retable_cuda_groups folder name variable)
   set(alone)
   set(grouped)
   list(JOIN RETABLE_CUDA_ALONE "|" pattern)
@@ -138,7 +139,7 @@ function(retable_cuda_groups folder variable)
     endif()
     list(TRANSFORM four REPLACE "(.+)" "#include \"\\1\"")
     list(JOIN four "\n" text)
-    set(group ${CMAKE_BINARY_DIR}/generated/${place}/group_${count}.cu)
+    set(group ${CMAKE_BINARY_DIR}/generated/${place}/${name}_${count}.cu)
     file(CONFIGURE OUTPUT ${group} CONTENT "${text}\n" @ONLY)
     list(APPEND alone ${group})
     math(EXPR count "${count} + 1")
@@ -154,11 +155,10 @@ function(retable_sources folder out_sources out_tests)
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${folder}/*.cu)
     file(GLOB_RECURSE cuda_tests CONFIGURE_DEPENDS ${folder}/*_test.cu)
     list(FILTER cuda_sources EXCLUDE REGEX "_test\\.cu$")
-    retable_cuda_groups(${folder} cuda_sources)
-    # CMake from 3.31 on would group these too, but not these four at a time.
-    if(cuda_sources)
-      set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+    retable_cuda_groups(${folder} group cuda_sources)
+    retable_cuda_groups(${folder} tests cuda_tests)
+    # CMake from 3.31 on would group these once more.
+    set_property(SOURCE ${cuda_sources} ${cuda_tests} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND sources ${cuda_sources})
     list(APPEND tests ${cuda_tests})
   endif()
@@ -241,8 +241,10 @@ set(RETABLE_COMPILED_ALONE
     base/cuda/devices.cpp
     base/cuda/streams_test.cpp
     baselines/extratrees/scikit_learn_test.cpp
+    harness/report/claim_test.cpp
     harness/report/csv_test.cpp
-    harness/report/paper_cells_test.cpp)
+    harness/report/paper_cells_test.cpp
+    harness/report/verdict_test.cpp)
 list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)
 set_source_files_properties(${RETABLE_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 

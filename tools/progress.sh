@@ -69,7 +69,7 @@ step() {
     cost "$1"
     done_cost=$((done_cost + cost))
   elif [[ $1 =~ ^(dl|pm)status:[^:]*:([0-9]+) ]]; then
-    done=$((BASH_REMATCH[2] * steps / 100))
+    done=$(((BASH_REMATCH[2] * steps + 99) / 100))
     done_cost=$((BASH_REMATCH[2] * total_cost / 100))
   else
     return 1

@@ -75,11 +75,11 @@ install=(apt-get install -y --no-install-recommends "${kept[@]}")
 $can_install || ask "apt-get update && ${install[*]}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# stage NAME apt's arguments...: apt says on another channel how far it is.
+# stage NAME apt's arguments...
 stage() {
   local name=$1
   shift
-  "${root[@]}" "${install[@]}" -qq "$@" -o APT::Status-Fd=3 3>&1 >"$work/apt" 2>"$work/errors" \
+  "${root[@]}" "${install[@]}" -qq "$@" -o APT::Status-Fd=1 2>"$work/errors" \
     | "$(dirname "$0")/progress.sh" "apt: $name" packages "$work/log" "$work/plan" || { cat "$work/errors"; return 1; }
 }
 if ! { "${root[@]}" apt-get update -qq && "${install[@]}" -s >"$work/all" && grep ^Inst "$work/all" >"$work/plan" \

@@ -168,6 +168,11 @@ class Docs(unittest.TestCase):
         self.assertIn("docs/site shows earlier verdicts than results/recorded", said)
         self.write("docs/site/index.html", f'<meta name="recorded" content="{docs.digest(self.root)}">')
         self.assertEqual(self.run_docs("--check")[0], 0)
+        verdicts = FILES["results/recorded/h200/verdicts.csv"]
+        self.write("results/recorded/h200/verdicts.csv", verdicts.replace("verdict", "verdict,unsteady", 1).replace("MATCH", "MATCH,"))
+        self.assertEqual(self.run_docs("--check")[0], 0)  # a column more is no other finding
+        self.write("results/recorded/h200/verdicts.csv", verdicts.replace("MISMATCH", "TREND"))
+        self.assertEqual(self.run_docs("--check")[0], 1)
 
     def test_each_figure_of_this_tree_is_caught_when_it_is_changed_by_hand(self):
         tables, pages, figures = docs.Tables(ROOT), 0, 0

@@ -52,15 +52,16 @@ class Progress(unittest.TestCase):
 
     def test_a_build(self):
         plan = [f"c++ -o CMakeFiles/a.dir/Unity/unity_{i}_cxx.cxx.o -c x.cxx" for i in range(4)]
-        feed = "; ".join(f"sleep 1; echo '[{i + 1}/4] Building CXX object CMakeFiles/a.dir/Unity/unity_{i}_cxx.cxx.o'"
-                         for i in range(4))
+        feed = "sleep 3; " + "; ".join(f"echo '[{i + 1}/4] Building CXX object CMakeFiles/a.dir/Unity/unity_{i}_cxx.cxx.o'; sleep 1.5"
+                                       for i in range(4))
         text, log = self.show("build", plan, feed)
         lines = self.checked(text, "build", "4/4")
         self.assertEqual(self.status, 0)
         self.assertEqual(log.count("Building"), 4)
-        # Before any step has ended: what the plan costs on two cores. A step a second then halves it and more.
-        self.assertIn(seconds(lines[0]["left"]), range(22, 27))
-        self.assertLess(seconds(lines[-1]["left"]), 13)
+        # Before any step has ended: what the plan costs on two cores.
+        self.assertEqual(lines[0]["done"], "0")
+        self.assertIn(seconds(lines[0]["left"]), range(18, 27))
+        self.assertLess(seconds(lines[-1]["left"]), 5)
 
     def test_tests_whose_last_line_has_no_end(self):
         plan = ["  Test #1: base.A", "  Test #2: smoke"]

@@ -45,15 +45,18 @@ std::string Size(int megabytes) {
   return megabytes > 0 ? fmt::format("{} MB", megabytes) : "size not known";
 }
 
+// "30 published cells of treeshap", by family.
 std::string Where(const MissingData& missing) {
-  int cells = 0;
-  std::string artifacts;
+  std::map<std::string, int> families;
   for (const auto& [artifact, count] : missing.published) {
-    cells += count;
-    if (count > 0) artifacts += (artifacts.empty() ? "" : ", ") + artifact;
+    families[artifact.substr(0, artifact.find('/'))] += count;
   }
-  if (cells == 0) return "no published cell";
-  return fmt::format("{} published cell{} of {}", cells, cells == 1 ? "" : "s", artifacts);
+  std::string text;
+  for (const auto& [family, count] : families) {
+    text += fmt::format("{}{} published cell{} of {}", text.empty() ? "" : ", ", count,
+                        count == 1 ? "" : "s", family);
+  }
+  return text;
 }
 
 }  // namespace
@@ -77,14 +80,16 @@ bool OfferMissingData(const Context& context, const std::vector<Plan>& plans, st
   if (all.empty()) return false;
   std::vector<std::string> names;
   int megabytes = 0;
+  std::string list;
   for (const MissingData& missing : all) {
-    err << fmt::format("not here: {} ({}), for {}\n", missing.name, Size(missing.megabytes),
-                       Where(missing));
+    list += fmt::format("{}{} ({}: {})", list.empty() ? "" : "; ", missing.name,
+                        Size(missing.megabytes), Where(missing));
     names.push_back(missing.name);
     megabytes += missing.megabytes;
   }
-  err << fmt::format("to bring {} ({} MB): build/retable datasets fetch {}\n",
-                     all.size() == 1 ? "it" : "them", megabytes, fmt::join(names, " "))
+  err << fmt::format("not here: {}. To bring {}: build/retable datasets fetch {}\n", list,
+                     all.size() == 1 ? "it" : fmt::format("all {} MB", megabytes),
+                     fmt::join(names, " "))
       << std::flush;
   return context.offer_data && context.offer_data(names, megabytes);
 }

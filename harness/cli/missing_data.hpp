@@ -23,8 +23,8 @@ struct MissingData {
 //! of them is an average over the members. @throws CsvError for a .paper.csv that cannot be read
 std::vector<MissingData> FindMissingData(const std::vector<Plan>& plans);
 
-//! Says on `err` what is missing, a line a data set and one with the command, and lets the program
-//! offer it. Nothing is said where nothing is missing.
+//! Says on `err` in one line what is missing and how it is fetched, and lets the program offer it.
+//! Nothing is said where nothing is missing.
 //! @return whether data came: the plans must then be made again
 bool OfferMissingData(const Context& context, const std::vector<Plan>& plans, std::ostream& err);
 

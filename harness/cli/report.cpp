@@ -15,6 +15,7 @@
 #include "harness/cli/shell.hpp"
 #include "harness/plan/estimate.hpp"
 #include "harness/report/artifact.hpp"
+#include "harness/report/origins/history.hpp"
 #include "harness/report/results.hpp"
 #include "harness/report/terminal/summary.hpp"
 #include "harness/run/progress.hpp"
@@ -85,6 +86,10 @@ int Report(const Context& context, const FolderArguments& a, std::ostream& out, 
 
 int DrawReport(const Context& context, const std::string& folder, std::string& page,
                std::ostream& err) {
+  HistoryQuery query;
+  query.folders = FoldersOf(context.root);
+  query.folders.push_back(folder);
+  WriteFileAtomically(folder + "/history.json", HistoryJson(ReadHistory(query)));
   const std::string command =
       fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
                   ShellWord(context.root + "/plots/report.py"), ShellWord(folder),

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/sha256.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/missing_data.hpp"
 #include "harness/cli/report.hpp"
@@ -22,6 +21,7 @@
 #include "harness/plan/estimate.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/report/results.hpp"
 #include "harness/report/terminal/summary.hpp"
 #include "harness/run/progress.hpp"
@@ -237,6 +237,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   AddActivity(captured, activity);
   const std::string environment = JsonText(captured, 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
+  WriteOrigin(a.selection.out, a.selection.profile, environment);
   for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
   Schedule schedule = MakeSchedule(plans, options, Pace(activity), err);
   const double after = SecondsAfter(plans, a);
@@ -244,9 +245,8 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   record.expected_seconds = SecondsLeft(schedule, options) + after;
   PrintFirstLine(a, plans.size(), schedule, record.expected_seconds, activity, err);
 
-  const RunSummary summary =
-      Execute(plans, std::move(schedule), options, store, Sha256(environment).substr(0, 16), after,
-              err, context.terminal);
+  const RunSummary summary = Execute(plans, std::move(schedule), options, store,
+                                     EnvironmentHash(environment), after, err, context.terminal);
   if (summary.interrupted) {
     err << fmt::format(
         "interrupted; {} measured and kept in {}: run the same command again to go on\n",

@@ -53,13 +53,13 @@ void DurationEstimator::Remember(const CellConfig& cell, double seconds) {
 }
 
 void DurationEstimator::Learn(const CellConfig& cell, double seconds) {
-  const auto planned = experiment_of_.find(CellIdentity(cell));
-  if (planned != experiment_of_.end()) {
-    const Expectation& e = expected_.at(planned->second);
-    took_ += seconds;
-    forecast_ += e.total / e.cells;
-  }
   Remember(cell, seconds);
+  const auto planned = experiment_of_.find(CellIdentity(cell));
+  if (planned == experiment_of_.end()) return;
+  const Expectation& e = expected_.at(planned->second);
+  if (e.known.n != e.cells) return;  // its cells are not alike: only all of them tell the pace
+  took_ += e.known.sum;
+  forecast_ += e.total;
 }
 
 void DurationEstimator::LearnFolder(const std::string& folder) {
@@ -87,12 +87,15 @@ double DurationEstimator::Seconds(const CellConfig& cell) const {
   const auto planned = experiment_of_.find(identity);
   if (planned != experiment_of_.end()) {
     const Expectation& e = expected_.at(planned->second);
+    const double total = Pace() * e.total, equal = total / e.cells;
     const double rest =
-        std::max(0.0, Pace() * e.total - e.known.sum) / std::max(1, e.cells - e.known.n);
-    // The more of them are known, the less the expectation counts.
+        std::max(equal / 2, (total - e.known.sum) / std::max(1, e.cells - e.known.n));
+    // The more of them are known, the less the expectation counts; cells in order of size begin
+    // with the cheap ones, whose mean says less than that of dear ones.
     const double known = static_cast<double>(e.known.n) / e.cells;
-    const double mean = e.known.n > 0 ? e.known.Value() : 0;
-    return std::max(kLeast, (1 - known) * rest + known * mean);
+    const double mean = e.known.n > 0 ? e.known.Value() : equal;
+    const double weight = mean < equal ? known * known : known;
+    return std::max(kLeast, (1 - weight) * rest + weight * mean);
   }
   if (const auto row = rows_.find(RowOf(cell)); row != rows_.end()) return row->second.Value();
   if (const auto all = experiments_.find(cell.experiment); all != experiments_.end()) {
@@ -124,7 +127,7 @@ double ExpectedSeconds(const std::vector<Experiment>& experiments, const std::st
 
 double WritingSeconds(std::size_t artifacts, bool report) {
   // Measured over the quick profile on two processors (docs/measuring.md, "How long").
-  constexpr double kTables = 0.03, kFigures = 0.6, kPage = 4;
+  constexpr double kTables = 0.1, kFigures = 0.25, kPage = 4;
   const auto n = static_cast<double>(artifacts);
   return kTables * n + (report ? kPage + kFigures * n : 0);
 }

@@ -7,7 +7,7 @@
 //! that its cells do: reading data, training models, checking, timing (tools/expected.py measures
 //! it). Its cells have equal shares of that. A cell that was measured before takes what it took;
 //! what the first cells of an experiment save is left for the others, so that cheap cells at the
-//! start do not shorten the forecast, and the pace of what was measured so far stretches the rest.
+//! start do not shorten the forecast, and the pace of finished experiments stretches the rest.
 //! Without an expectation the mean of the row (same experiment and label) counts, then that of the
 //! experiment, then that of all, then a second.
 

@@ -71,7 +71,20 @@ TEST(Estimate, CheapCellsFirstDoNotShortenTheForecast) {
   }
   // In the end the cells themselves count: some methods are not at hand here.
   for (int i = 4; i <= 9; ++i) estimate.Learn(Cell("a", i), 0.5);
-  EXPECT_LT(Sum(estimate, 10, 10), 8);
+  EXPECT_LT(Sum(estimate, 10, 10), 12);
+}
+
+TEST(Estimate, DearCellsLengthenIt) {
+  DurationEstimator estimate;
+  estimate.Expect({PlanOf(10)}, "quick");
+  double before = 60;
+  for (int i = 1; i <= 6; ++i) {
+    estimate.Learn(Cell("a", i), 18);  // three times what was expected
+    const double left = Sum(estimate, i + 1, 10);
+    EXPECT_GT(left, before - 18) << i;
+    before = left;
+  }
+  EXPECT_GT(before, 4 * 10);  // 72 seconds are left indeed
 }
 
 TEST(Estimate, ASlowMachineStretchesWhatIsLeft) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/atomic_file.hpp"
 #include "harness/plan/cell_json.hpp"
@@ -56,6 +57,16 @@ void Fields(Io& io, ProfileRow& r) {
   io("name", r.name);
   io("dataset", r.dataset);
   io("cuda", r.cuda);
+}
+
+template <class Io>
+void Fields(Io& io, Origin& o) {
+  io("profile", o.profile);
+  io("started", o.started);
+  io("finished", o.finished);
+  io("commit", o.commit);
+  io("machine", o.machine);
+  io("cells", o.cells);
 }
 
 template <class Io>
@@ -137,6 +148,7 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
     a.dataset_notes[item.at("name").get<std::string>()] = item.at("reason").get<std::string>();
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
+  if (io.Has("provenance", true)) io("provenance", a.provenance);
   a.recorded = IsRecorded(folder, a, j);
   if (a.recorded) a.coverage_text = j.at("coverage").value("text", "");
   if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
@@ -268,6 +280,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
     meta["metrics"].push_back({{"name", name}, {"unit", unit}});
   }
   meta["coverage"]["text"] = coverage;
+  meta["provenance"] = OriginsOf(artifact);
   WriteMetaFile(artifact.Path("meta.json"), meta);
 }
 
@@ -284,7 +297,34 @@ void UpdateDeclared(const Artifact& artifact) {
   }
 }
 
-std::vector<Artifact> LoadArtifacts(const std::string& folder) {
+std::vector<Origin> OriginsOf(const Artifact& artifact) {
+  if (artifact.recorded) return artifact.provenance;
+  std::map<std::string, Origin> by_hash;
+  std::map<std::tuple<std::string, std::string, std::string>, Origin> groups;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.record) continue;
+    const auto [run, fresh] = by_hash.emplace(cell.record->environment, Origin{});
+    if (fresh) {
+      run->second = OriginOfRun(artifact.folder, cell.record->environment);
+      if (run->second.profile.empty()) run->second.profile = artifact.profile;
+    }
+    const Origin& known = run->second;
+    Origin& group =
+        groups.try_emplace({known.profile, known.commit, known.machine}, known).first->second;
+    const std::string& started = cell.record->started;
+    if (group.cells == 0 || started < group.started) group.started = started;
+    group.finished = std::max(group.finished, started);
+    ++group.cells;
+  }
+  std::vector<Origin> origins;
+  for (auto& [key, origin] : groups) origins.push_back(std::move(origin));
+  std::stable_sort(origins.begin(), origins.end(),
+                   [](const Origin& a, const Origin& b) { return a.started < b.started; });
+  return origins;
+}
+
+std::vector<Artifact> LoadArtifacts(const std::string& folder,
+                                    const std::function<bool(const std::string& id)>& wanted) {
   std::vector<Artifact> artifacts;
   std::error_code error;
   const std::vector<Ceiling> ceilings = CeilingsFromJson(ReadOrEmpty(folder + "/ceilings.json"));
@@ -294,6 +334,9 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
     for (const auto& file : fs::directory_iterator(family.path())) {
       const std::string name = file.path().filename().string();
       if (!name.ends_with(suffix) || name.starts_with(".")) continue;
+      const std::string id =
+          family.path().filename().string() + "/" + name.substr(0, name.size() - suffix.size());
+      if (wanted && !wanted(id)) continue;
       try {
         artifacts.push_back(
             ArtifactFromMeta(folder, json::parse(ReadOrEmpty(file.path().string()))));
@@ -304,7 +347,7 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
       }
     }
   }
-  if (artifacts.empty()) {
+  if (artifacts.empty() && !wanted) {
     throw StoreError(folder + ": no results here; run `build/retable run '*' --out " + folder +
                      "` first");
   }

@@ -255,6 +255,7 @@ Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool 
       const auto today = declared.Find(artifact.id, artifact.profile);
       if (today) Redeclare(artifact, *today);
     }
+    for (const Origin& origin : OriginsOf(artifact)) ++board.origins[origin.Text()];
     Judgement one = JudgeArtifact(artifact, write);
     Count(one, board);
     std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));

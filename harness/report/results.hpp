@@ -39,9 +39,10 @@ struct Scoreboard {
   std::map<std::string, int> claims;    //!< "HOLDS" -> 9
   //! "quantiles/table2 naive-degrades: text (figures)", with a note or without.
   std::vector<std::string> noted_claims, unnoted_claims;
-  std::vector<std::string> failed;    //!< "quantiles/table2 [row, column]: reason"
-  std::map<std::string, Lack> lacks;  //!< what published cells that were not run need
-  int recorded = 0;                   //!< artifacts judged by what was recorded
+  std::vector<std::string> failed;     //!< "quantiles/table2 [row, column]: reason"
+  std::map<std::string, Lack> lacks;   //!< what published cells that were not run need
+  int recorded = 0;                    //!< artifacts judged by what was recorded
+  std::map<std::string, int> origins;  //!< Origin::Text() -> artifacts with cells of it
 
   //! Something was not reproduced: MISMATCH, ORDER-ONLY, FAILED, or a claim that fails.
   bool FailsStrictly() const;

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 FAMILIES = ["quantiles", "treeshap", "shapley", "shuffle", "extratrees"]
 FAMILY_NAMES = {"quantiles": "Quantile sketches", "treeshap": "Tree SHAP", "shapley": "Shapley values by sampling",
-                "shuffle": "Shuffling", "extratrees": "Extremely randomised trees"}
+                "shuffle": "Shuffling", "extratrees": "Extremely randomized trees"}
 #: (a tab's name, the authors, the title of the work)
 WORKS = {"quantiles": ("Quantiles", "Mitchell, Frank, Holmes 2021", "An Empirical Study of Moment Estimators for Quantile Approximation"),
          "treeshap": ("Tree SHAP", "Mitchell, Frank, Holmes 2022", "GPUTreeShap: massively parallel exact calculation of SHAP scores for tree ensembles"),
@@ -307,14 +307,12 @@ def read_report(root, only="*", with_cells=True):
 
 
 def recorded_digest(folder):
-    """A short hash of all verdicts and claims of the runs under `folder`: what the site of them shows changes with them."""
+    """A short hash of what was measured and found in the runs under `folder`: the site of them changes with it."""
     seen = hashlib.sha256()
     for machine in sorted(os.listdir(folder)):
-        for name in ("verdicts.csv", "claims.csv"):
-            path = os.path.join(folder, machine, name)
-            if os.path.isfile(path):
-                with open(path, "rb") as stream:
-                    seen.update(stream.read())
+        for name, fields in (("verdicts.csv", ("artifact", "row", "column", "measured", "verdict")), ("claims.csv", ("artifact", "id", "verdict"))):
+            for row in read_dicts(os.path.join(folder, machine, name), [], name, missing=False):
+                seen.update("\x1f".join([machine] + [row.get(field, "") for field in fields]).encode())
     return seen.hexdigest()[:12]
 
 

@@ -99,6 +99,14 @@ def why_not_run(rows):
     return Counter(row["reason"] for row in rows if row["verdict"] == "NOT-RUN" and row["reason"]).most_common()
 
 
+def reasons_in_short(rows):
+    """[(reason without the command that helps, cells)] of the cells that were not run: what an overview says."""
+    found = Counter()
+    for reason, amount in why_not_run(rows):
+        found[re.sub(r"[:;]?\s*build/retable .*", "", reason)] += amount
+    return found.most_common()
+
+
 def shared_reasons(rows):
     """Takes out of every judged row's reason what all of them say. @return these parts, to be said once"""
     judged = [row for row in rows if row["verdict"] in ("MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "DIFFERENT-HW")]
@@ -223,7 +231,7 @@ def provenance(report, artifact):
         made.append({"machine": owner + str(entry.get("machine") or machine_line(artifact.run or report)), "profile": str(entry.get("profile") or ""),
                      "day": str(entry.get("started") or "") if len(str(entry.get("started"))) < 20 and not last else
                      f"{first} to {last}" if last > first else first or last,
-                     "commit": str(entry.get("commit") or "")[:9], "cells": int(number(entry.get("cells")) or 0)})
+                     "commit": str(entry.get("commit") or "")[:20], "cells": int(number(entry.get("cells")) or 0)})
     return made
 
 
@@ -258,8 +266,8 @@ def history_rows(report, artifact):
         value = number(entry.get("median")) if isinstance(entry, dict) else None
         if value is not None:
             what = ", ".join(str(entry[k]) for k in ("label", "device", "dataset", "metric") if entry.get(k))
-            rows.append({"day": day(entry.get("date")), "commit": str(entry.get("commit") or "")[:9], "number": value,
-                         "machine": str(entry.get("machine") or entry.get("folder") or ""), "what": what,
+            rows.append({"day": day(entry.get("date")), "commit": str(entry.get("commit") or "")[:20], "number": value,
+                         "machine": ": ".join(str(entry[k]) for k in ("folder", "machine") if entry.get(k)), "what": what,
                          "value": numbers.plain(value) + (f" {entry['unit']}" if entry.get("unit") not in ("", "1", None) else ""),
                          "interval": numbers.interval(entry.get("low"), entry.get("high"))})
     return rows[::-1]

@@ -9,7 +9,7 @@ import re
 import jinja2
 from markupsafe import Markup
 
-from . import model, numbers, pareto, pictures, vector
+from . import model, numbers, pareto, vector
 from .inputs import CLAIM_VERDICTS, VERDICTS, WORKS, cell_keys, number
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -157,7 +157,7 @@ def drill_row(row, columns, brief):
     return ([row.get("label", "")] + [row.get(c, "") for c in columns] +
             [row.get("metric", ""), row.get("unit", ""), row.get("status", ""), significant(row.get("median")),
              significant(row.get("ci_low")), significant(row.get("ci_high")),
-             row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason", "") or "",
+             row.get("n (2)", row.get("n", "")) or "", row.get("failures", "") or "", row.get("reason") or ("unsteady: " + row["unsteady"] if row.get("unsteady") else ""),
              " ".join(brief[key] for key in cell_keys(row)), significant(row.get("share"), 3), row.get("ceiling", "") or ""])
 
 
@@ -204,10 +204,9 @@ def lessons(families, ids):
     for name in [f for f in families if f in files] + others:
         with open(os.path.join(TEACHING, name + ".html"), encoding="utf-8") as stream:
             text = stream.read()
-        heading = re.search(r"<h[234][^>]*>(.*?)</h[234]>", text, re.S)
-        picture = pictures.PICTURES[name]() if name in pictures.PICTURES and "<!-- picture -->" in text else ""
-        said = re.sub("<.*?>", "", heading[1]) if heading else name
-        found.append({"slug": ids("learn-" + name), "key": name, "heading": said if name in families else "", "html": Markup(text.replace("<!-- picture -->", picture)),
+        headings = re.findall(r"<h[234][^>]*>(.*?)</h[234]>", text, re.S)
+        said = re.sub("<.*?>", "", " · ".join(headings[:2])) or name
+        found.append({"slug": ids("learn-" + name), "key": name, "heading": said if name in families else "", "html": Markup(text),
                       "name": model.family_name(name) if name in families else said})
     return found
 
@@ -224,7 +223,7 @@ def spark(rows):
     parts = []
     for k, machine in enumerate(machines):
         mine = [p for p, r in zip(place, rows) if r["machine"] == machine]
-        parts.append(f'<polyline points="{pictures.points(mine)}" fill="none" stroke="var(--c{k % 8})" stroke-width="1.5"/>')
+        parts.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in mine)}" fill="none" stroke="var(--c{k % 8})" stroke-width="1.5"/>')
     for (x, y), r in zip(place, rows):
         said = Markup.escape(f"{r['day']} {r['commit']} {r['machine']}: {r['value']}")
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4" fill="var(--c{machines.index(r["machine"]) % 8})"><title>{said}</title></circle>')
@@ -291,7 +290,7 @@ def artifact_view(report, artifact, slug, note, classes):
         "ours": artifact.short.startswith("beyond"),
         "origins": model.origins_of(artifact, layout), "made": model.made_lines(report, artifact),
         "history": history, "spark": spark(history), "judged_why": "" if artifact.meta.get("judged", True) else
-        artifact.text("judged_why") or "The sizes of this profile are too small to judge.",
+        numbers.sentence(artifact.text("judged_why") or "the sizes of this profile are too small to judge"),
         "has_interval": any(r["interval"] or (r["recorded"] and r["recorded"]["interval"]) for r in rows),
     }
 
@@ -322,7 +321,7 @@ def head_view(report):
     skipped = (run.get("reasons") if isinstance(run.get("reasons"), dict) else {}).get("skipped")
     return {"facts": [(name, str(value)) for name, value in facts if value not in (None, "")],
             "banner": report.banner(), "command": str(run.get("command") or ""),
-            "busy": list(dict.fromkeys(sentences(report.environment.get("busy")) + sentences(run.get("busy")))),
+            "busy": "; ".join(dict.fromkeys(sentences(report.environment.get("busy")) + sentences(run.get("busy")))),
             "skipped": sorted(((str(k), int(number(v) or 0)) for k, v in skipped.items()), key=lambda p: -p[1]) if isinstance(skipped, dict) else []}
 
 
@@ -397,6 +396,10 @@ def content(report, notes):
         ids(fixed)
     families, trades = family_views(report, notes, ids, slugs, classes)
     recorded = recorded_only(report, ids, classes)
+    known = {family["key"] for family in families}
+    for family, artifacts in [] if report.fill else report.families():
+        if family not in known:
+            recorded.setdefault(family, []).extend(dict(artifact_view(report, a, ids(a.name), "", classes), machine="", date="") for a in artifacts)
     taught = lessons([family["key"] for family in families], ids)
     for family in families:
         family["recorded"] = recorded.pop(family["key"], [])
@@ -406,7 +409,8 @@ def content(report, notes):
     shown = {
         "head": head_view(report), "families": families, "lessons": taught, "all_claims": claims,
         "claim_tally": model.tally(claims, CLAIM_VERDICTS), "origins": model.stretches(report),
-        "reasons": model.why_not_run([row for row in every if not model.is_setting(row)]),
+        "reasons": model.reasons_in_short([row for row in every if not model.is_setting(row)]),
+        "judged_why": list(dict.fromkeys(view["judged_why"] for family in families for view in family["artifacts"] if view["judged_why"])),
         "tally": model.tally(every, VERDICTS), "filled": model.tally(model.filled_rows(every), VERDICTS),
         "total": model.total(every), "settings": model.settings_words(every), "recorded_cells": sum(bool(r["recorded"]) for r in every),
         "problems": report.problems, "failures": [dict(f, slug=slugs[f["artifact"]]) for f in model.failures(report)],

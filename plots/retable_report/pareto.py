@@ -36,7 +36,7 @@ class Trade:
 TIME = Axis("time", "time", "s")
 TRADES = {
     "quantiles": Trade("Error against size", ("quantiles/beyond_bytes",), Axis("bytes", "size of the sketch", "bytes"),
-                       Axis("niae", "normalised integrated absolute error (NIAE)"), pooled=True),
+                       Axis("niae", "integrated absolute error (NIAE)"), pooled=True),
     "treeshap": Trade("Preparation against time", ("treeshap/beyond_values",), Axis("prepare", "preparation of the model, once", "s"),
                       Axis("time", "explanation of 10,000 rows", "s"),
                       note="All methods are exact: an answer that differs from the reference is not timed. They trade preparation against time per batch."),

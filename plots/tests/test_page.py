@@ -194,7 +194,7 @@ class Published(unittest.TestCase):
         if not os.path.isdir(SITE):
             self.skipTest("docs/site is not there: make site")
         sizes = {name: os.path.getsize(os.path.join(SITE, name)) for name in os.listdir(SITE)}
-        self.assertLess(sum(sizes.values()), 2_000_000, sizes)
+        self.assertLess(sum(sizes.values()), 1_800_000, sizes)
         with open(os.path.join(SITE, "shapley.html"), "rb") as stream:
             self.assertLess(len(gzip.compress(stream.read())), 200_000)
 

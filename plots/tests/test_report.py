@@ -23,7 +23,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import fixture  # noqa: E402
 import report as program  # noqa: E402
-from retable_report import figures, inputs, markdown, model, numbers, page, pareto, pictures, site, style, vector  # noqa: E402
+from retable_report import figures, inputs, markdown, model, numbers, page, pareto, site, style, vector  # noqa: E402
 
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
@@ -294,6 +294,15 @@ class WholeFolder(unittest.TestCase):
         self.assertIn("Recorded elsewhere, not in this run", text)
         self.assertIn("GPU shuffling throughput", text)
         self.assertEqual(Page(text).errors, [])
+
+
+    def test_tables_of_other_programs_stand_with_the_machines(self):
+        report = inputs.Report("nowhere")
+        report.artifacts["family/thing"] = artifact([row("A", 1)])
+        report.artifacts["gpu-check/shuffle"] = inputs.Artifact("gpu-check/shuffle", table=[["test", "said"], ["cold start", "2.64"]])
+        text = page.build(report, {})
+        self.assertNotIn('id="family-gpu-check"', text)
+        self.assertGreater(text.index("cold start"), text.index('<div class="view" id="environment">'))
 
 
 class TornInput(Temporary):
@@ -567,39 +576,6 @@ class Figures(unittest.TestCase):
         texts = [t.get_text() for t in figures.draw(made).figure.legends[0].get_texts()]
         self.assertEqual(texts, ["A", "rejected above"])
 
-    def test_pictures(self):
-        for name, draw in pictures.PICTURES.items():
-            self.assertEqual(Page(draw()).errors, [], name)
-            self.assertNotIn(" id=", draw())
-            self.assertNotIn("nan", draw())
-
-    def test_the_shuffle_picture_shows_a_permutation(self):
-        rows = re.findall(r'y="(\d+\.\d)" text-anchor="middle" font-size="12"[^>]*>(\d+)<', pictures.shuffle())
-        by_row = {}
-        for y, item in rows:
-            by_row.setdefault(float(y), []).append(int(item))
-        for y in sorted(by_row)[:4]:
-            self.assertEqual(sorted(by_row[y]), list(range(16)))
-        self.assertEqual(sorted(by_row[max(by_row)]), list(range(11)))
-
-    def test_the_frontier_picture_shows_trees_that_grew(self):
-        for seed in pictures.GROWN:
-            shape = pictures.extremely_random_tree(seed)
-            for path, mixed in shape.items():
-                self.assertEqual(mixed and len(path) < 3, path + "0" in shape, path)
-                self.assertEqual(path + "0" in shape, path + "1" in shape)
-            self.assertEqual(shape, pictures.extremely_random_tree(seed))
-
-    def test_the_density_picture_has_the_moments_it_claims(self):
-        import numpy
-        grid = numpy.linspace(-1, 1, 401)
-        weights = numpy.full(401, 2 / 400)
-        target = numpy.exp(grid)
-        target /= weights @ target
-        density = pictures.maximum_entropy(target, grid, weights, 4)
-        for k in range(5):
-            self.assertAlmostEqual(weights @ (density * grid ** k), weights @ (target * grid ** k), places=8)
-
 
 class Words(unittest.TestCase):
     """Numbers and text as a reader sees them."""
@@ -769,16 +745,16 @@ class Origins(unittest.TestCase):
 
     def test_a_mixed_folder_is_described_by_its_artifacts(self):
         report = inputs.Report("nowhere", run={"profile": "paper", "started": "2026-01-09", "version": "aaa"})
-        entries = [{"profile": "quick", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-03T01:00:00Z", "commit": "0123456789abc",
+        entries = [{"profile": "quick", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-03T01:00:00Z", "commit": "0123456789ab+changes",
                     "machine": "laptop", "cells": 7}, {"profile": "paper", "started": "2026-01-05T00:00:00Z", "commit": "fff", "machine": "h200", "cells": 2}]
         report.artifacts["family/thing"] = artifact([row("A", 1)], provenance=entries)
         report.artifacts["family/other"] = artifact([row("A", 1)])
         made = model.stretches(report)
         self.assertEqual([(m["machine"], m["profile"], m["day"], m["commit"], m["cells"]) for m in made],
-                         [("laptop", "quick", "2026-01-02 to 2026-01-03", "012345678", 7), ("h200", "paper", "2026-01-05", "fff", 2),
+                         [("laptop", "quick", "2026-01-02 to 2026-01-03", "0123456789ab+changes", 7), ("h200", "paper", "2026-01-05", "fff", 2),
                           ("", "paper", "2026-01-09", "aaa", 0)])
         text = page.build(report, {})
-        self.assertIn("Measured 2026-01-02 to 2026-01-03, profile quick, commit 012345678, laptop, 7 cells.", text)
+        self.assertIn("Measured 2026-01-02 to 2026-01-03, profile quick, commit 0123456789ab+changes, laptop, 7 cells.", text)
         self.assertIn("3 combinations of machine", text)
 
     def test_history_is_a_line_and_a_table(self):
@@ -788,7 +764,7 @@ class Origins(unittest.TestCase):
         report.artifacts["family/thing"] = artifact([row("A", 1)])
         text = page.build(report, {})
         self.assertEqual(text.count('<svg class="spark"'), 1)
-        self.assertIn("2026-01-01 111 laptop: 2 s", text)
+        self.assertIn("2026-01-01 111 a: laptop: 2 s", text)
         rows = model.history_rows(report, report.artifacts["family/thing"])
         self.assertEqual([(r["commit"], r["value"], r["interval"]) for r in rows], [("222", "0.5 s", ""), ("111", "2 s", "1.9 … 2.1")])
 
@@ -799,27 +775,33 @@ class Origins(unittest.TestCase):
         made.claims = [{"id": "fast", "text": "A is fast.", "verdict": "UNSTEADY", "figures": "", "check": "a < b", "reason": "measured on a busy machine"}]
         report.artifacts["family/thing"] = made
         text = page.build(report, {})
-        self.assertIn("Other programs took 1.2 of 2 processors.", text)
+        self.assertIn("The machine was busy: Other programs took 1.2 of 2 processors.", text)
         self.assertIn('title="other programs took 1.2 of 2 processors">≈ unsteady', text)
         self.assertIn("1 unsteady", text)
         self.assertIn("measured on a busy machine", text)
+        self.assertIn("MATCH; unsteady: other programs took 1.2 of 2 processors", markdown.build(report, {}))
 
     def test_a_smoke_run_says_that_it_judges_nothing(self):
         report = inputs.Report("nowhere")
-        made = artifact([row("A", 1)], judged=False, judged_why="Smoke sizes are too small to judge.", verdicts=[
+        made = artifact([row("A", 1)], judged=False, judged_why="smoke sizes are too small to judge", verdicts=[
             {"row": "A", "column": "time", "kind": "ratio", "paper": "1", "measured": "1.1", "unit": "", "verdict": "NOT-JUDGED"}])
         report.artifacts["family/thing"] = made
         text = page.build(report, {})
-        self.assertIn("Smoke sizes are too small to judge.", text)
+        self.assertEqual(text.count("Smoke sizes are too small to judge."), 2)  # on the first screen, and above the table
         self.assertIn("1 not judged", text)
+
+    def test_an_overview_says_reasons_without_their_commands(self):
+        rows = [{"verdict": "NOT-RUN", "reason": f"needs rows of the quick profile: build/retable run {name} --profile quick"} for name in ("a", "b", "b")]
+        rows += [{"verdict": "NOT-RUN", "reason": "no CUDA device"}, {"verdict": "MATCH", "reason": ""}]
+        self.assertEqual(model.reasons_in_short(rows), [("needs rows of the quick profile", 3), ("no CUDA device", 1)])
 
     def test_reasons_are_counted(self):
         report = inputs.Report("nowhere", run={"reasons": {"skipped": {"no network": 3, "too large": 5}}})
         report.artifacts["family/thing"] = artifact([], verdicts=[{"row": str(i), "column": "c", "kind": "ratio", "paper": "1", "measured": "", "unit": "",
                                                                    "verdict": "NOT-RUN", "reason": "no CUDA device"} for i in range(4)])
         text = page.build(report, {})
-        self.assertIn("Not judged: 4 cells, no CUDA device.", text)
-        self.assertIn("Skipped: 5 cells, too large; 3 cells, no network.", text)
+        self.assertIn("Not run: 4 cells (no CUDA device).", text)
+        self.assertIn("Skipped: 5 cells (too large); 3 cells (no network).", text)
 
 
 class Trades(unittest.TestCase):
@@ -840,7 +822,7 @@ class Trades(unittest.TestCase):
 
     def test_points_have_both_metrics_and_medians_are_over_all_data_sets(self):
         made = self.spec()
-        self.assertEqual([name for name, _ in made["panels"]], ["median over 3 data sets", "iris", "wine", "digits"])
+        self.assertEqual([name for name, _ in made["panels"]], ["median over 3 data sets", "wine", "iris", "digits"])
         self.assertEqual(self.points(made, "wine")[0], ["KLL", "KLL (m=10)", "CPU", 0, 80, None, None, .2, None, None, "", "anchor"])
         self.assertEqual([(p[1], p[7]) for p in self.points(made, "median over 3 data sets")], [("KLL (m=10)", .1), ("ME", .02)])
 
@@ -859,11 +841,16 @@ class Site(Temporary):
     """The recorded runs as static pages."""
 
     def test_pages_link_to_each_other_and_nothing_is_missing(self):
-        recorded = fixture.everything(os.path.join(self.folder, "run"))
+        recorded = os.path.join(self.folder, "recorded")
+        for machine, families in (("laptop", (fixture.treeshap, fixture.trade)), ("h200", (lambda f: fixture.shuffle(f, gpu=True), fixture.trade))):
+            folder = fixture.Folder(os.path.join(recorded, machine))
+            for family in families:
+                family(folder)
+            folder.finish()
         code = program.main(["--site", self.out, "--recorded", recorded, "--quiet"])
         self.assertEqual(code, 0)
         files = {name: read(os.path.join(self.out, name)) for name in os.listdir(self.out)}
-        self.assertEqual(sorted(files), ["index.html", "learn.html", "machines.html", "quantiles.html", "reading.html", "shuffle.html", "site.css", "site.js"])
+        self.assertEqual(sorted(files), ["index.html", "learn.html", "machines.html", "quantiles.html", "reading.html", "shuffle.html", "site.css", "site.js", "treeshap.html"])
         pages = {name: Page(text) for name, text in files.items() if name.endswith(".html")}
         for name, made in pages.items():
             self.assertEqual(made.errors, [], name)

@@ -178,6 +178,10 @@ std::string ScoreboardText(const Scoreboard& board) {
   for (const auto& line : board.failed) text += "  failed: " + line + "\n";
   for (const auto& line : board.noted_claims) text += "  fails: " + line + "\n";
   for (const auto& line : board.unnoted_claims) text += "  fails without a note: " + line + "\n";
+  for (const auto& [origin, artifacts] : board.origins) {
+    text += fmt::format("measured with {}: {} artifact{}\n", origin, artifacts,
+                        artifacts == 1 ? "" : "s");
+  }
   if (board.recorded > 0) {
     text += fmt::format(
         "of {} artifact{} the cells are not in the folder: judged from the recorded tables\n",

@@ -1,5 +1,5 @@
 "use strict";
-// Quality against cost: marks of every method, the frontier of each machine, a choice of data, methods that can be left out.
+// Quality against cost: marks of every method, the Pareto front of each machine, a choice of data, methods that can be left out.
 const retablePareto = (() => {
   const NS = "http://www.w3.org/2000/svg";
   const node = (tag, attributes = {}, ...children) => {
@@ -50,7 +50,7 @@ const retablePareto = (() => {
     return axis.enough && (axis.low ? v <= axis.enough : v >= axis.enough) ? (axis.low ? -axis.enough : axis.enough) : better;
   };
   // The points that no other one beats in one axis without losing in the other.
-  const frontier = (points, spec) => {
+  const paretoFront = (points, spec) => {
     const sorted = points.map(p => [worth(p[X], spec.x), worth(p[Y], spec.y), p]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
     let best = -Infinity;
     return sorted.filter(([, y]) => y > best && ((best = y), true)).map(entry => entry[2]);
@@ -97,7 +97,7 @@ const retablePareto = (() => {
     }
     const named = [];
     spec.sources.forEach((source, s) => {
-      const front = frontier(points.filter(p => p[SOURCE] === s), spec);
+      const front = paretoFront(points.filter(p => p[SOURCE] === s), spec);
       const steps = front.flatMap((p, i) => i ? [[x.place(front[i - 1][X]), y.place(p[Y])], [x.place(p[X]), y.place(p[Y])]] : [[x.place(p[X]), y.place(p[Y])]]);
       if (steps.length > 1 && !spec.y.enough) svg.append(node("polyline", {points: steps.map(p => p.map(v => v.toFixed(1)).join()).join(" "), fill: "none",
         stroke: "var(--ink)", "stroke-opacity": .45, "stroke-width": small ? 1 : 1.4, "stroke-dasharray": source.recorded ? "4 3" : "none", class: "front"}));
@@ -132,13 +132,13 @@ const retablePareto = (() => {
       }
       svg.append(shape);
     }
-    if (!small) {  // the frontier's names, where there is room
+    if (!small) {  // the names on the Pareto front, where there is room
       const taken = every.map(p => [x.place(p[X]) - 5, y.place(p[Y]) - 5, 10, 10]);
       const said = new Set(), one = new Set(every.map(p => p[DEVICE])).size === 1;
       for (const p of named) {
         const name = one || p[LABEL].includes(p[DEVICE]) ? p[LABEL] : `${p[LABEL]}, ${p[DEVICE]}`;
         if (said.has(name)) continue;
-        const wide = 6.3 * name.length, px = x.place(p[X]), py = y.place(p[Y]);
+        const wide = 6.9 * name.length, px = x.place(p[X]), py = y.place(p[Y]);
         const spots = [[px + 9, py - 8], [px + 9, py + 16], [px - 9 - wide, py - 8], [px - 9 - wide, py + 16], [px - wide / 2, py - 12], [px - wide / 2, py + 22]];
         const free = spots.find(([a, b]) => a > left && a + wide < width && b - 11 > top - 8 && b < height - bottom &&
           !taken.some(([c, d, w, h]) => a < c + w && a + wide > c && b - 11 < d + h && b > d));
@@ -206,7 +206,7 @@ const retablePareto = (() => {
     const sources = spec.sources.length === 1 && spec.sources[0].recorded ? `All marks are hollow: recorded on ${spec.sources[0].name}, ${spec.sources[0].date}. ` : "";
     holder.replaceChildren(...(spec.panels.length > 1 ? [html("label", {className: "pick"}, "data ", choice)] : []), stage,
       html("div", {className: "legend", role: "group", ariaLabel: "Methods shown"}, ...chips),
-      html("p", {className: "small", textContent: `${spec.note ? spec.note + " " : ""}${sources}The line is the frontier of each machine. A choice of a name leaves the method out; a mark leads to its table.`}));
+      html("p", {className: "small", textContent: `${spec.note ? spec.note + " " : ""}${sources}The line is the Pareto front of each machine. A choice of a name leaves the method out; a mark leads to its table.`}));
     fill();
     return fill;
   };
