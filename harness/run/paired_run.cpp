@@ -178,12 +178,12 @@ std::string StageOf(const std::string& output) {
 // Runs a command that writes to `output`, with a line of progress. @return its exit status
 int RunBuild(const std::string& command, const std::string& output, const std::string& what,
              bool terminal, std::ostream& log) {
-  using Clock = std::chrono::steady_clock;
-  const auto begun = Clock::now();
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto begun = now();
   auto running = std::async(std::launch::async, [&] { return std::system(command.c_str()); });
   const auto pause = terminal ? std::chrono::seconds(1) : std::chrono::seconds(15);
   while (running.wait_for(pause) != std::future_status::ready) {
-    const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+    const double seconds = std::chrono::duration<double>(now() - begun).count();
     log << fmt::format("{}{}: {}, {}{}", terminal ? "\r\033[K" : "", what, StageOf(output),
                        DurationText(seconds), terminal ? "" : "\n")
         << std::flush;
