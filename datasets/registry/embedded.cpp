@@ -97,16 +97,17 @@ const EmbeddedSource& FindSource(const std::string& name) {
   throw std::invalid_argument("no embedded data set \"" + name + "\"");
 }
 
-std::string Text(const std::string& file) {
+std::string FileText(const std::string& file) {
   std::string bytes(EmbeddedFile(file));
   return IsGzip(bytes) ? Gunzip(bytes) : bytes;
 }
 
 //! The text that a data set's hash is of.
 std::string HashedText(const std::string& name) {
-  if (const std::string arff = ArffFile(name); !arff.empty()) return Text(arff);
+  if (const std::string arff = ArffFile(name); !arff.empty()) return FileText(arff);
   const EmbeddedSource& source = FindSource(name);
-  return Text(source.file) + (source.target_file != nullptr ? Text(source.target_file) : "");
+  return FileText(source.file) +
+         (source.target_file != nullptr ? FileText(source.target_file) : "");
 }
 
 //! Plain separated numbers; the embedded CSV files have nothing else after their first line.
@@ -174,13 +175,13 @@ Frame ParseEmbeddedArff(const std::string& file) {
     roles.back() = ColumnRole::kTarget;
     return roles;
   };
-  return ParseArff(Text(file), options);
+  return ParseArff(FileText(file), options);
 }
 
 Frame ParseEmbeddedCsv(const std::string& name) {
   const EmbeddedSource& source = FindSource(name);
-  const std::string text = Text(source.file);
-  const std::string target_text = source.target_file != nullptr ? Text(source.target_file) : "";
+  const std::string text = FileText(source.file);
+  const std::string target_text = source.target_file != nullptr ? FileText(source.target_file) : "";
   NumberReader features(text, source.separator);
   NumberReader targets(target_text, source.separator);
   NumberReader& target = source.target_file != nullptr ? targets : features;
