@@ -74,7 +74,7 @@ class Progress(unittest.TestCase):
         text, _ = self.show("apt: installing", ["Inst a", "Inst b", "Inst c", "Inst d"],
                             "echo 'pmstatus:a:50.0:Unpacking a'; sleep 1.2; echo 'pmstatus:d:100.0:Installed d'")
         lines = self.checked(text, "apt: installing", "4/4")
-        self.assertEqual(lines[-1]["done"], "2")
+        self.assertIn("2", [line["done"] for line in lines])
 
     def test_a_terminal_has_one_line(self):
         text, _ = self.show("build", ["a", "b"], "echo '[1/2] a'; sleep 0.2; echo '[2/2] b'", terminal=True)
