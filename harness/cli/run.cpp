@@ -235,6 +235,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   const Activity activity = WatchActivity(kLook);
   nlohmann::json captured = CaptureEnvironment();
   AddActivity(captured, activity);
+  captured["profile"] = a.selection.profile;  // two runs of one second may be of two profiles
   const std::string environment = JsonText(captured, 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
   WriteOrigin(a.selection.out, a.selection.profile, environment);

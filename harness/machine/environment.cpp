@@ -183,8 +183,8 @@ void Flatten(const json& node, const std::string& path, std::map<std::string, st
 }
 
 bool OfTheMoment(const std::string& path) {
-  return path == "captured" || path == "busy" || path.rfind("activity.", 0) == 0 ||
-         path == "load" || path == "memory.available_bytes" ||
+  return path == "captured" || path == "profile" || path == "busy" ||
+         path.rfind("activity.", 0) == 0 || path == "load" || path == "memory.available_bytes" ||
          path.rfind("git.configured", 0) == 0 || path == "git.when" ||
          path.find(".now.") != std::string::npos;
 }
