@@ -24,7 +24,7 @@ def seconds_of(meta, folder, experiment):
     exclusive = experiment.get("exclusive", False)
     times, cells = [], 0
     for cell in meta["cells"]:
-        if cell["not_run"]:
+        if cell.get("not_run"):
             continue
         cells += 1
         path = os.path.join(folder, "cells", cell["key"] + ".json")
