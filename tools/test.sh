@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-$(nproc)}
 export NO_COLOR=1
+# The same random cases in every run, so that a change alone can fail it; `make oracle` draws fresh ones.
+export RETABLE_TEST_SEED=${RETABLE_TEST_SEED:-1}
 
 # A mirror of real data beside the checkout is used where there is one; nothing needs it.
 if [ -z "${RETABLE_OPENML_URL:-}" ] && [ -d ../shared/openml/api ]; then

@@ -16,6 +16,14 @@ def seconds(words):
     return sum(int(n) * (60 if unit == "m" else 1) for n, unit in re.findall(r"(\d+) ([ms])", words))
 
 
+def read(screen):
+    """The next bytes of a terminal, none at its end, which the system reports as an error."""
+    try:
+        return screen.read(65536)
+    except OSError:
+        return b""
+
+
 class Progress(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -32,8 +40,8 @@ class Progress(unittest.TestCase):
             reader, writer = pty.openpty()
             done = subprocess.run(["bash", "-c", command], stdout=writer, env=environment, check=False)
             os.close(writer)
-            text = os.read(reader, 65536).decode()
-            os.close(reader)
+            with open(reader, "rb", buffering=0) as screen:
+                text = b"".join(iter(lambda: read(screen), b"")).decode()
         else:
             done = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, text=True, env=environment, check=False)
             text = done.stdout
