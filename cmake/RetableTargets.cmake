@@ -76,9 +76,9 @@ function(retable_read_once target options libraries)
   target_precompile_headers(${target} PRIVATE ${RETABLE_COMMON_HEADERS} ${ARGN})
 endfunction()
 if(NOT RETABLE_SANITIZE)
-  # Two thirds of -O3's time to compile, for what computes little: tests, user verbs, data sets, and the harness but
-  # for the files that the folders' build.cmake name.
-  set(RETABLE_LIGHT_OPTIONS -O1)
+  # A third of -O3's time to compile, for what computes little: tests, user verbs, data sets, and the harness but for the
+  # files that the folders' build.cmake name.
+  set(RETABLE_LIGHT_OPTIONS -Og)
 endif()
 set(RETABLE_LIGHT_LIBRARIES "^(harness|datasets|app_.*)$")
 if(RETABLE_PRECOMPILE)
