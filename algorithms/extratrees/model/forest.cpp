@@ -215,12 +215,14 @@ int ValueBits(double largest, int trees) {
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
   const std::int64_t one = FixedPointVote(1.0, value_bits);
-  // A tree at a time for all rows of a block: its nodes stay in the cache.
-  constexpr std::size_t kRows = 256;
-  ParallelFor((n + kRows - 1) / kRows, [&](std::size_t block) {
-    const std::size_t begin = block * kRows, count = std::min(n - begin, kRows);
+  // A tree at a time for all rows of a block: its nodes stay in the cache, and so do the rows.
+  constexpr std::size_t kMostRows = 1024;
+  const std::size_t size =
+      std::clamp<std::size_t>(65536 / std::max<std::size_t>(columns, 1), 32, kMostRows);
+  ParallelFor((n + size - 1) / size, [&](std::size_t block) {
+    const std::size_t begin = block * size, count = std::min(n - begin, size);
     std::vector<std::int64_t> sums(count * classes, 0);
-    std::uint32_t leaves[kRows];
+    std::uint32_t leaves[kMostRows];
     for (std::size_t t = 0; t < trees.size(); ++t) {
       Leaves(t, rows + begin * columns, count, leaves);
       for (std::size_t i = 0; i < count; ++i) {

@@ -218,17 +218,17 @@ class TreeGrower {
       c.cut[j] = LargestUpTo(c.threshold[j], c, j);
       c.missing_left[j] = c.missing[j] && DrawMissingLeft(c.bits[j]);
     }
-    std::array<Tried, kLanes> tried{};
-    target_.Measure(c, tile_.data(), node.count, tried.data());
+    std::fill_n(tried_.begin(), c.width, Tried{});
+    target_.Measure(c, tile_.data(), node.count, tried_.data());
     for (std::uint32_t j = 0; j < c.width; ++j) {
-      const std::uint32_t n_left = tried[j].n_left;
+      const std::uint32_t n_left = tried_[j].n_left;
       if ((varies >> j & 1u) == 0 || n_left < limits_.min_leaf ||
           node.count - n_left < limits_.min_leaf) {
         continue;
       }
-      if (best.found && !Target::Better(tried[j].score, best.score)) continue;
-      best = {tried[j], true,         c.feature[j],     c.threshold[j],
-              c.cut[j], c.missing[j], c.missing_left[j]};
+      if (best.found && !Target::Better(tried_[j].score, best.score)) continue;
+      best = {tried_[j], true,         c.feature[j],     c.threshold[j],
+              c.cut[j],  c.missing[j], c.missing_left[j]};
     }
     return static_cast<std::uint32_t>(std::popcount(varies));
   }
@@ -328,6 +328,7 @@ class TreeGrower {
   GrowthLimits limits_;
   Target target_;
   std::array<std::uint32_t, 4 * kLanes> draws_;
+  std::array<Tried, kLanes> tried_;
   std::vector<std::uint32_t> permutation_;
   std::vector<std::uint32_t> swaps_;
   std::vector<std::uint32_t> valid_;
