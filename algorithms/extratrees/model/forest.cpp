@@ -169,16 +169,36 @@ int Tree::Depth() const {
   return deepest;
 }
 
-const TreeNode& Forest::Leaf(std::size_t tree, const float* row) const {
-  const std::vector<TreeNode>& nodes = trees[tree].nodes;
-  const TreeNode* node = nodes.data();
-  while (node->feature >= 0) {
-    const float x = row[node->feature];
-    const bool left =
-        std::isnan(x) ? node->missing_left : static_cast<double>(x) <= node->threshold;
-    node = nodes.data() + (left ? node->left : node->right);
+void Forest::Leaves(std::size_t tree, const float* rows, std::size_t n,
+                    std::uint32_t* leaves) const {
+  constexpr std::size_t kTogether = 32;
+  const TreeNode* nodes = trees[tree].nodes.data();
+  std::fill_n(leaves, n, 0);
+  for (std::size_t begin = 0; begin < n; begin += kTogether) {
+    std::uint32_t open[kTogether];  // the rows that have not reached their leaf
+    std::size_t count = 0;
+    for (; count < std::min(kTogether, n - begin); ++count) {
+      open[count] = static_cast<std::uint32_t>(begin + count);
+    }
+    while (count > 0) {
+      std::size_t still = 0;
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::uint32_t row = open[j];
+        const TreeNode& node = nodes[leaves[row]];
+        if (node.feature < 0) continue;
+        const float x = rows[row * columns + static_cast<std::size_t>(node.feature)];
+        const bool left =
+            (static_cast<double>(x) <= node.threshold) | (std::isnan(x) & node.missing_left);
+        // No branch: which way a row goes cannot be foreseen.
+        const std::int32_t next = node.right ^ ((node.left ^ node.right) & -std::int32_t{left});
+        __builtin_prefetch(&nodes[next].threshold);
+        __builtin_prefetch(&nodes[next].feature);
+        leaves[row] = static_cast<std::uint32_t>(next);
+        open[still++] = row;
+      }
+      count = still;
+    }
   }
-  return *node;
 }
 
 double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, std::uint32_t c) {
@@ -195,13 +215,19 @@ int ValueBits(double largest, int trees) {
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
   const std::int64_t one = FixedPointVote(1.0, value_bits);
-  // A tree at a time for all rows of a block: its nodes stay in the cache.
-  constexpr std::size_t kRows = 256;
-  const auto answer = [&](std::size_t begin, std::size_t end, std::vector<std::int64_t>& sums) {
+  // A tree at a time for all rows of a block: its nodes stay in the cache, and so do the rows.
+  constexpr std::size_t kMostRows = 1024;
+  const std::size_t size =
+      std::clamp<std::size_t>(65536 / std::max<std::size_t>(columns, 1), 32, kMostRows);
+  ParallelFor((n + size - 1) / size, [&](std::size_t block) {
+    const std::size_t begin = block * size, count = std::min(n - begin, size);
+    std::vector<std::int64_t> sums(count * classes, 0);
+    std::uint32_t leaves[kMostRows];
     for (std::size_t t = 0; t < trees.size(); ++t) {
-      for (std::size_t i = begin; i < end; ++i) {
-        std::int64_t* sum = sums.data() + (i - begin) * classes;
-        const TreeNode& leaf = Leaf(t, rows + i * columns);
+      Leaves(t, rows + begin * columns, count, leaves);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::int64_t* sum = sums.data() + i * classes;
+        const TreeNode& leaf = trees[t].nodes[leaves[i]];
         if ((leaf.value & kMixed) == 0) {
           sum[leaf.value] += one;
           continue;
@@ -211,15 +237,10 @@ void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const
         }
       }
     }
-    for (std::size_t k = 0; k < (end - begin) * classes; ++k) {
+    for (std::size_t k = 0; k < sums.size(); ++k) {
       proba[begin * classes + k] =
           MeanVote(sums[k], static_cast<std::uint32_t>(trees.size()), value_bits);
     }
-  };
-  ParallelFor((n + kRows - 1) / kRows, [&](std::size_t block) {
-    const std::size_t begin = block * kRows, end = std::min(n, begin + kRows);
-    std::vector<std::int64_t> sums((end - begin) * classes, 0);
-    answer(begin, end, sums);
   });
 }
 
