@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/csv/number.hpp"
+
 namespace retable::treeshap {
 
 void CategoryMap::add(const std::vector<std::string>& words, std::optional<double> number) {
@@ -37,6 +39,15 @@ std::string CategoryMap::summary() const {
   std::string list;
   for (const auto& [code, text] : first) list += (code > 0 ? ", " : "") + text;
   return count_ > most ? list + ", ..." : list;
+}
+
+FeatureEncoding FeatureEncoding::OfLevels(const std::vector<std::string>& levels,
+                                          bool refuses_unknown) {
+  FeatureEncoding encoding;
+  encoding.refuses_unknown = refuses_unknown;
+  encoding.number = levels.empty();
+  for (const std::string& level : levels) encoding.categories.add({level}, ParseNumber(level));
+  return encoding;
 }
 
 float FeatureEncoding::rank(double value) const {
