@@ -52,7 +52,7 @@ TreeEnsemble ReadBinaryForest(std::string_view bytes) {
   for (const TrainedFeature& feature : forest.names.features) {
     const auto f = static_cast<std::int32_t>(model.feature_names.size());
     model.feature_names.push_back(feature.name);
-    model.encodings[f] = FeatureEncoding::OfLevels(feature.levels, true);
+    model.encodings[f].set_levels(feature.levels, true);
   }
   Validate(model);
   return model;

@@ -41,13 +41,10 @@ std::string CategoryMap::summary() const {
   return count_ > most ? list + ", ..." : list;
 }
 
-FeatureEncoding FeatureEncoding::OfLevels(const std::vector<std::string>& levels,
-                                          bool refuses_unknown) {
-  FeatureEncoding encoding;
-  encoding.refuses_unknown = refuses_unknown;
-  encoding.number = levels.empty();
-  for (const std::string& level : levels) encoding.categories.add({level}, ParseNumber(level));
-  return encoding;
+void FeatureEncoding::set_levels(const std::vector<std::string>& levels, bool unknown_refused) {
+  refuses_unknown = unknown_refused;
+  number = levels.empty();
+  for (const std::string& level : levels) categories.add({level}, ParseNumber(level));
 }
 
 float FeatureEncoding::rank(double value) const {

@@ -110,7 +110,7 @@ void AddTree(const Json& json, const Rules& rules, TreeEnsemble& model,
 void ReadLevels(const Json& json, TreeEnsemble& model) {
   const Json& features = Array(json, "feature_levels", static_cast<std::size_t>(model.features));
   for (std::size_t f = 0; f < features.size(); ++f) {
-    model.encodings[static_cast<std::int32_t>(f)] = FeatureEncoding::OfLevels(
+    model.encodings[static_cast<std::int32_t>(f)].set_levels(
         features[f].get<std::vector<std::string>>(), !json.contains("unknown_levels_missing"));
   }
 }
