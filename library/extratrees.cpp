@@ -164,11 +164,8 @@ std::vector<std::byte> Forest::to_bytes() const {
 }
 
 Forest Forest::from_bytes(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Forest(std::make_shared<const State>(State{text.substr(0, 1) == "{"
-                                                        ? extratrees::ReadForestJson(text)
-                                                        : extratrees::ReadForestBytes(bytes),
-                                                    "cpu"}));
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return Forest(std::make_shared<const State>(State{extratrees::ReadForest(content), "cpu"}));
 }
 
 std::string Forest::to_json() const {

@@ -80,7 +80,7 @@ class Forest {
   //! Mean decrease of impurity by feature, of sum 1.
   std::vector<double> feature_importances() const;
 
-  //! Compact, versioned, with a checksum: algorithms/extratrees/model/binary.hpp.
+  //! Compact, versioned, with a checksum: algorithms/common/forest_bytes.hpp.
   std::vector<std::byte> to_bytes() const;
   //! Reads the bytes of to_bytes(), or retable-forest JSON.
   static Forest from_bytes(std::span<const std::byte> bytes);

@@ -41,7 +41,7 @@ class TreeModel {
   };
 
   //! Reads the bytes of a model file: XGBoost's JSON or UBJSON, LightGBM's text, retable-forest
-  //! JSON. O(bytes). Nothing in them is trusted.
+  //! JSON, Forest::to_bytes(). O(bytes). Nothing in them is trusted.
   static TreeModel Read(std::string_view bytes, const ReadOptions& options);
   static TreeModel Read(std::string_view bytes) { return Read(bytes, ReadOptions()); }
 

@@ -72,7 +72,7 @@ def _scikit_learn(model):
 
 def _retable(model):
     names = getattr(model, "feature_names_in_", None)
-    return Source(model.forest_.to_json().encode(), single_is_array=True,
+    return Source(model.forest_.to_bytes(), single_is_array=True,
                   names=None if names is None else [str(n) for n in names],
                   state=lambda: id(model.forest_))
 

@@ -213,6 +213,18 @@ int ValueBits(double largest, int trees) {
   return std::clamp(62 - exponent - tree_bits, -1000, 1000);
 }
 
+void RequireSums(const Forest& forest) {
+  double largest = forest.regression ? 0 : 1;  // a class's fraction is at most 1
+  for (const Tree& tree : forest.trees) {
+    for (const double value : tree.leaf_values) largest = std::max(largest, std::abs(value));
+  }
+  if (std::abs(forest.value_bits) <= 1000 &&
+      forest.value_bits <= ValueBits(largest, static_cast<int>(forest.trees.size()))) {
+    return;
+  }
+  throw std::invalid_argument("value_bits is too large for the leaves' values");
+}
+
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
   const std::int64_t one = FixedPointVote(1.0, value_bits);
   // A tree at a time for all rows of a block: its nodes stay in the cache, and so do the rows.
