@@ -14,7 +14,7 @@
 //! that takes; one state of a generator gives one order of n items of a size, in host and in device
 //! memory. Up to 2^31 items. Each thread keeps the device memory of its largest call: about that of
 //! the items, or 16 bytes an item whose size is not 4, 8 or 16 bytes. C++17 and later; a .cu file
-//! includes this header and links the family.
+//! includes this header, which is installed as retable/thrust_shuffle.cuh, and links the family.
 
 #include <cuda_runtime_api.h>
 #include <thrust/detail/raw_pointer_cast.h>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/parallel.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shuffle {
 
@@ -64,6 +66,42 @@ void SetKeys(FeistelCipher& cipher, std::uint64_t seed) {
   }
 }
 
+namespace {
+
+// 64 values side by side: the rounds are outermost, so that each is a loop without dependencies.
+RETABLE_CLONES void EncryptBlock(const FeistelCipher& cipher, std::uint32_t* values) {
+  const std::uint32_t a = cipher.a, b = cipher.b;
+  std::uint32_t left[64], right[64];
+  for (int i = 0; i < 64; ++i) {
+    const auto quotient = static_cast<std::uint32_t>(
+        (static_cast<std::uint64_t>(values[i]) * cipher.reciprocal) >> 32);
+    const std::uint32_t rest = values[i] - quotient * b;
+    left[i] = rest >= b ? quotient + 1 : quotient;
+    right[i] = rest >= b ? rest - b : rest;
+  }
+  for (int r = 0; r < cipher.half_rounds; r += 2) {
+    const std::uint32_t to_left = cipher.key[r], to_right = cipher.key[r + 1];
+    for (int i = 0; i < 64; ++i) {
+      left[i] = FeistelCipher::AddMixed(left[i], right[i], to_left, a);
+      right[i] = FeistelCipher::AddMixed(right[i], left[i], to_right, b);
+    }
+  }
+  for (int i = 0; i < 64; ++i) values[i] = left[i] * b + right[i];
+}
+
+}  // namespace
+
+void CycleWalkMany(const FeistelCipher& cipher, std::uint32_t* values, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + 64 <= count; i += 64) {
+    EncryptBlock(cipher, values + i);
+    for (std::size_t j = i; j < i + 64; ++j) {
+      if (values[j] >= cipher.n) values[j] = cipher.CycleWalk(values[j]);
+    }
+  }
+  for (; i < count; ++i) values[i] = cipher.CycleWalk(values[i]);
+}
+
 bool FindWalkEnds(const FeistelCipher& cipher, WalkEnds& ends) {
   const std::uint64_t excess = std::uint64_t{cipher.a} * cipher.b - cipher.n;
   if (excess > WalkEnds::kMost) return false;
@@ -88,8 +126,12 @@ class FeistelShuffler final : public Shuffler {
       Item* target = static_cast<Item*>(out);
       ParallelFor((n + kHostBlock - 1) / kHostBlock, [&](std::uint64_t block) {
         const std::uint64_t end = std::min(n, (block + 1) * kHostBlock);
-        for (std::uint64_t j = block * kHostBlock; j < end; ++j) {
-          target[j] = source[cipher.CycleWalk(static_cast<std::uint32_t>(j))];
+        std::uint32_t order[kHostBatch];
+        for (std::uint64_t j = block * kHostBlock; j < end; j += kHostBatch) {
+          const std::uint64_t count = std::min(kHostBatch, end - j);
+          std::iota(order, order + count, static_cast<std::uint32_t>(j));
+          CycleWalkMany(cipher, order, count);
+          for (std::uint64_t k = 0; k < count; ++k) target[j + k] = source[order[k]];
         }
       });
     });
