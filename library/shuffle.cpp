@@ -82,12 +82,12 @@ void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t cou
     }
     std::uint32_t batch[shuffle::kHostBatch];
     for (std::uint64_t j = begin; j < end; j += shuffle::kHostBatch) {
-      const std::uint64_t count = std::min(shuffle::kHostBatch, end - j);
-      for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t items = std::min(shuffle::kHostBatch, end - j);
+      for (std::uint64_t k = 0; k < items; ++k) {
         batch[k] = static_cast<std::uint32_t>(position(j + k));
       }
-      shuffle::CycleWalkMany(cipher_->feistel, batch, count);
-      std::copy_n(batch, count, values + j);
+      shuffle::CycleWalkMany(cipher_->feistel, batch, items);
+      std::copy_n(batch, items, values + j);
     }
   };
   if (count <= kBlock) return evaluate(0, count);

@@ -138,6 +138,7 @@ void shuffle_copy(const thrust::detail::execution_policy_base<Policy>& policy, I
   detail::ShuffleCopy(thrust::detail::derived_cast(thrust::detail::strip_const(policy)), first, n,
                       result, seed);
 }
+//! The same where the iterators say.
 template <class Iterator, class Output, class Generator>
 void shuffle_copy(Iterator first, Iterator last, Output result, Generator&& generator) {
   typename thrust::iterator_system<Iterator>::type in;
@@ -155,6 +156,7 @@ void shuffle(const thrust::detail::execution_policy_base<Policy>& policy, Iterat
   thrust::detail::temporary_array<Item, Policy> copy(derived, first, last);
   drop_in::shuffle_copy(policy, copy.begin(), copy.end(), first, generator);
 }
+//! The same where the iterators say.
 template <class Iterator, class Generator>
 void shuffle(Iterator first, Iterator last, Generator&& generator) {
   typename thrust::iterator_system<Iterator>::type system;
