@@ -353,17 +353,21 @@ def train_catboost(case, folder):
     x = case.table().astype(numpy.float32)
     label = case.labels(case.score(x), kind)
     weights = case.weights()
+    policy = str(case.random.choice(["SymmetricTree", "Depthwise", "Lossguide"]))
+    more = {} if policy == "SymmetricTree" else {"bootstrap_type": "No"}  # samples leave leaves empty
     model = catboost.CatBoost({"loss_function": loss, "iterations": case.rounds, "thread_count": 1,
                                "depth": int(case.random.integers(1, 5)), "logging_level": "Silent",
                                "allow_writing_files": False, "random_seed": case.seed % 1000,
                                "nan_mode": str(case.random.choice(["Min", "Max"])),
-                               "grow_policy": str(case.random.choice(["SymmetricTree", "Depthwise",
-                                                                      "Lossguide"]))})
+                               "grow_policy": policy, **more})
     model.fit(catboost.Pool(x, label, weight=weights))
     path = folder / "model.json"
     from_catboost.save(model, path)
     answers = model.get_feature_importance(catboost.Pool(x), type="ShapValues",
                                            shap_calc_type="Regular")
+    raw = model.predict(x, prediction_type="RawFormulaVal")
+    if policy != "SymmetricTree" and numpy.abs(answers.sum(-1) - raw).max() > 1e-8 * numpy.abs(raw).max():
+        raise ValueError("CatBoost's own values miss its output, for a leaf without rows")
     return path, x.astype(float), answers.reshape(len(x), -1, case.features + 1), []
 
 
