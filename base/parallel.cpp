@@ -1,6 +1,7 @@
 #include "base/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #if defined(RETABLE_TSAN)
 #include <exception>
@@ -105,9 +106,17 @@ thread_local const std::function<void()>* between_bodies = nullptr;
 
 void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
   if (between_bodies == nullptr) return Loop(n, threads, body);
+  // A thread may have many bodies left of its share when another one's fails.
+  std::atomic<bool> failed = false;
   Loop(n, threads, [&](std::size_t i) {
-    if (between_bodies != nullptr) (*between_bodies)();
-    body(i);
+    if (failed.load(std::memory_order_relaxed)) return;
+    try {
+      if (between_bodies != nullptr) (*between_bodies)();
+      body(i);
+    } catch (...) {
+      failed.store(true, std::memory_order_relaxed);
+      throw;
+    }
   });
 }
 

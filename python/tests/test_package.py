@@ -109,8 +109,8 @@ from retable import _quantiles
 from retable.ensemble import ExtraTreesRegressor
 random = numpy.random.default_rng(0)
 x = random.normal(size=(4000, 20)).astype(numpy.float32)
-values = random.normal(size=1 << 26).astype(numpy.float32)
-_quantiles._BLOCK = 8  # as long as a stream that does not fit into memory
+values = numpy.ones(1 << 24, numpy.float32)
+_quantiles._BLOCK = 1  # as long as a stream that does not fit into memory
 for work in (lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=1).fit(x, x[:, 0]),
              lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=2).fit(x, x[:, 0]),
              lambda: retable.QuantileSketch().update(values)):

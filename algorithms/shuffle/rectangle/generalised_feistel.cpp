@@ -66,39 +66,68 @@ void SetKeys(FeistelCipher& cipher, std::uint64_t seed) {
   }
 }
 
+#if defined(RETABLE_X86)
 namespace {
 
-// 64 values side by side: the rounds are outermost, so that each is a loop without dependencies.
-RETABLE_CLONES void EncryptBlock(const FeistelCipher& cipher, std::uint32_t* values) {
-  const std::uint32_t a = cipher.a, b = cipher.b;
-  std::uint32_t left[64], right[64];
-  for (int i = 0; i < 64; ++i) {
-    const auto quotient = static_cast<std::uint32_t>(
-        (static_cast<std::uint64_t>(values[i]) * cipher.reciprocal) >> 32);
-    const std::uint32_t rest = values[i] - quotient * b;
-    left[i] = rest >= b ? quotient + 1 : quotient;
-    right[i] = rest >= b ? rest - b : rest;
+constexpr std::size_t kVectors = 4;  // side by side, so that none waits for its products
+
+RETABLE_AVX2 inline __m256i All(std::uint32_t x) {
+  return _mm256_set1_epi32(static_cast<int>(x));
+}
+
+// FeistelCipher::AddMixed. A product fills the places of two numbers: those at even and at odd
+// places are multiplied apart.
+RETABLE_AVX2 inline __m256i AddMixed8(__m256i side, __m256i other, __m256i key, __m256i length) {
+  const __m256i factor = _mm256_set1_epi64x(0xD2511F53u);
+  const __m256i keyed = _mm256_xor_si256(other, key);
+  __m256i even = _mm256_mul_epu32(keyed, factor);
+  __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(keyed, 32), factor);
+  even = _mm256_mul_epu32(_mm256_xor_si256(even, _mm256_srli_epi64(even, 32)), length);
+  odd = _mm256_mul_epu32(_mm256_xor_si256(odd, _mm256_srli_epi64(odd, 32)), length);
+  const __m256i scaled = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+  const __m256i sum = _mm256_add_epi32(side, scaled);
+  return _mm256_min_epu32(sum, _mm256_sub_epi32(sum, length));
+}
+
+// FeistelCipher::Encrypt of 8 kVectors values.
+RETABLE_AVX2 void EncryptBlock(const FeistelCipher& cipher, std::uint32_t* values) {
+  const __m256i a = All(cipher.a), b = All(cipher.b), reciprocal = All(cipher.reciprocal);
+  auto* vectors = reinterpret_cast<__m256i*>(values);
+  __m256i left[kVectors], right[kVectors];
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    const __m256i x = _mm256_loadu_si256(vectors + i);
+    const __m256i even = _mm256_mul_epu32(x, reciprocal);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), reciprocal);
+    const __m256i quotient = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+    const __m256i rest = _mm256_sub_epi32(x, _mm256_mullo_epi32(quotient, b));
+    right[i] = _mm256_min_epu32(rest, _mm256_sub_epi32(rest, b));
+    left[i] =
+        _mm256_add_epi32(quotient, _mm256_add_epi32(All(1), _mm256_cmpeq_epi32(right[i], rest)));
   }
   for (int r = 0; r < cipher.half_rounds; r += 2) {
-    const std::uint32_t to_left = cipher.key[r], to_right = cipher.key[r + 1];
-    for (int i = 0; i < 64; ++i) {
-      left[i] = FeistelCipher::AddMixed(left[i], right[i], to_left, a);
-      right[i] = FeistelCipher::AddMixed(right[i], left[i], to_right, b);
-    }
+    const __m256i to_left = All(cipher.key[r]), to_right = All(cipher.key[r + 1]);
+    for (std::size_t i = 0; i < kVectors; ++i) left[i] = AddMixed8(left[i], right[i], to_left, a);
+    for (std::size_t i = 0; i < kVectors; ++i) right[i] = AddMixed8(right[i], left[i], to_right, b);
   }
-  for (int i = 0; i < 64; ++i) values[i] = left[i] * b + right[i];
+  for (std::size_t i = 0; i < kVectors; ++i) {
+    _mm256_storeu_si256(vectors + i, _mm256_add_epi32(_mm256_mullo_epi32(left[i], b), right[i]));
+  }
 }
 
 }  // namespace
+#endif
 
 void CycleWalkMany(const FeistelCipher& cipher, std::uint32_t* values, std::size_t count) {
   std::size_t i = 0;
-  for (; i + 64 <= count; i += 64) {
+#if defined(RETABLE_X86)
+  constexpr std::size_t kBlock = 8 * kVectors;
+  for (; i + kBlock <= count && HasAvx2(); i += kBlock) {
     EncryptBlock(cipher, values + i);
-    for (std::size_t j = i; j < i + 64; ++j) {
+    for (std::size_t j = i; j < i + kBlock; ++j) {
       if (values[j] >= cipher.n) values[j] = cipher.CycleWalk(values[j]);
     }
   }
+#endif
   for (; i < count; ++i) values[i] = cipher.CycleWalk(values[i]);
 }
 
