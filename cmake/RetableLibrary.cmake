@@ -64,6 +64,10 @@ function(retable_component family)
   retable_exported(${family} retable_component_${family})
   install(FILES ${CMAKE_SOURCE_DIR}/include/retable/${family}.hpp COMPONENT library
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/retable)
+  if(family STREQUAL "shuffle" AND RETABLE_HAS_CUDA)
+    install(FILES ${CMAKE_SOURCE_DIR}/algorithms/shuffle/thrust_drop_in.cuh COMPONENT library
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/retable RENAME thrust_shuffle.cuh)
+  endif()
   retable_pkg_config(${family} "retable_core = ${PROJECT_VERSION}" "-lretable_${family}" "")
 endfunction()
 
@@ -120,7 +124,4 @@ if(RETABLE_LIBRARY_ONLY)
     endif()
   endforeach()
   retable_components()
-  if(RETABLE_PYTHON)
-    include(RetablePython)
-  endif()
 endif()

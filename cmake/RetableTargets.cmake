@@ -25,6 +25,11 @@ target_compile_options(retable_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
   $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>
   $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+# The objects of the program are the Python module's too, a shared library whose own calls are not to be
+# replaced. Hidden names cost no indirection in a program.
+target_compile_options(retable_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fvisibility=hidden;-fvisibility-inlines-hidden>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fPIC,-fvisibility=hidden>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overlapping copies in "literal" + std::to_string(i) (GCC bug 105651), and notes in
   # builds without AVX-512 that GCC 4.5 handed vectors on otherwise. Private types of a file that is
