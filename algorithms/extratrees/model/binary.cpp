@@ -58,8 +58,10 @@ Forest ReadForestBytes(std::span<const std::byte> bytes, ForestNames* names) {
 }
 
 Forest ReadForest(std::string_view content, ForestNames* names) {
-  return AreForestBytes(content) ? ReadForestBytes(std::as_bytes(std::span(content)), names)
-                                 : ReadForestJson(content, names);
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && content[first] == '{'
+             ? ReadForestJson(content, names)
+             : ReadForestBytes(std::as_bytes(std::span(content)), names);
 }
 
 }  // namespace retable::extratrees
