@@ -10,7 +10,6 @@
 //! and one write a candidate, then a few vector instructions for all eight.
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -49,16 +48,6 @@ bool IsMissing(Code code) {
   } else {
     return code != code;
   }
-}
-
-//! The largest float that is not above a double of a float's range. No branch: every other double
-//! rounds up.
-inline float LargestFloatUpTo(double cut) {
-  const auto near = static_cast<float>(cut);
-  const auto bits = std::bit_cast<std::int32_t>(near);
-  const std::int32_t below =
-      bits > 0 ? bits - 1 : (bits | std::numeric_limits<std::int32_t>::min()) + 1;
-  return std::bit_cast<float>(static_cast<double>(near) <= cut ? bits : below);
 }
 
 //! Candidates of a node: features, the range of their codes, and where they are cut.

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
-#include "algorithms/extratrees/frontier/cpu/lanes.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"
 #include "algorithms/extratrees/splits/candidates.hpp"
@@ -451,9 +450,16 @@ TEST(Forest, LeavesAreWhereEachRowWalks) {
       }
     }
   }
+  // Many rows walk in smaller nodes than one does.
+  std::vector<double> all(700 * 3), one(3);
+  forest.PredictProba(data.values.data(), 700, all.data());
+  for (std::size_t i = 0; i < 700; ++i) {
+    forest.PredictProba(data.values.data() + i * 6, 1, one.data());
+    for (std::size_t c = 0; c < 3; ++c) ASSERT_EQ(all[i * 3 + c], one[c]);
+  }
 }
 
-TEST(Lanes, LargestFloatUpToIsTheNextOneBelow) {
+TEST(SplitRules, LargestFloatUpToIsTheNextOneBelow) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (std::uint64_t i = 0; i < 3000; ++i) {
     const double size = std::ldexp(1.0, static_cast<int>(i % 280) - 152);
@@ -467,6 +473,9 @@ TEST(Lanes, LargestFloatUpToIsTheNextOneBelow) {
   }
   EXPECT_EQ(LargestFloatUpTo(-1e-60), -1e-45f);
   EXPECT_EQ(LargestFloatUpTo(1e-60), 0.0f);
+  EXPECT_EQ(LargestFloatUpTo(1e300), std::numeric_limits<float>::max());
+  EXPECT_EQ(LargestFloatUpTo(-1e300), -infinity);
+  EXPECT_EQ(LargestFloatUpTo(HUGE_VAL), infinity);
 }
 
 TEST(SplitRules, CutCodeIsTheLargestValueBelow) {
