@@ -64,14 +64,14 @@ def lightgbm(model, request):
     learner = json.loads(booster(model, request).save_raw("json"))["learner"]
     parameters, trees = learner["learner_model_param"], learner["gradient_booster"]["model"]
     features, outputs = int(parameters["num_feature"]), max(1, int(parameters["num_class"]))
+    base = float(parameters["base_score"].strip("[]").split(",")[0])
     # LightGBM takes the outputs in turns.
-    order = numpy.argsort(numpy.array(trees["tree_info"]), kind="stable").reshape(outputs, -1).T.ravel()
+    order = numpy.argsort(trees["tree_info"], kind="stable").reshape(outputs, -1).T.ravel()
     text = (f"tree\nversion=v4\nnum_class={outputs}\nnum_tree_per_iteration={outputs}\nlabel_index=0\n"
             f"max_feature_idx={features - 1}\nfeature_names={' '.join(f'f{i}' for i in range(features))}\n"
             f"feature_infos={' '.join(['none'] * features)}\n\n")
     text += "".join(lightgbm_tree(number, trees["trees"][at]) for number, at in enumerate(order))
     loaded = package.Booster(model_str=text + "end of trees\n\nparameters:\nend of parameters\n")
-    base = float(parameters["base_score"].strip("[]").split(",")[0])
 
     def explain(rows, what):
         if what != "pred_contribs":
@@ -166,6 +166,8 @@ class Package(contender.Contender):
         modules, self.make = METHODS[method]
         contender.require(*modules)
         self.name = contender.package(modules[0])
+        if method == "fasttreeshap" and not numpy.__version__.startswith("1."):
+            contender.unavailable(f"{self.name} is compiled for NumPy 1; this is {numpy.__version__}")
         if cuda and lacks_cuda(modules[0]):
             contender.unavailable(f"this {modules[0]} was built without CUDA, or no device answers")
 
