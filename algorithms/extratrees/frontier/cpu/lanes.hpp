@@ -165,32 +165,15 @@ class LaneSums {
                                           Wide& wide) {
     typename LaneTypes<Code>::Mask mask[kParts<Code>];
     for (std::uint32_t p = 0; p < kParts<Code>; ++p) mask[p] = cuts.GoLeft(line, p);
-#if defined(RETABLE_X86)
-    __m128i fours[2];
-    if constexpr (sizeof mask == kLanes) {
-      const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(mask));
-      const __m128i eight = _mm_unpacklo_epi8(bytes, bytes);
-      fours[0] = _mm_unpacklo_epi16(eight, eight);
-      fours[1] = _mm_unpackhi_epi16(eight, eight);
-    } else {
-      std::memcpy(fours, mask, sizeof fours);
+    for (std::uint32_t j = 0; j < kLanes; j += 2) {
+      const auto& part = mask[j / kPart<Code>];
+      wide[j / 2] = Pair{part[j % kPart<Code>], part[j % kPart<Code> + 1]};
     }
-    for (std::uint32_t p = 0; p < 2; ++p) {
-      wide[2 * p] = _mm_unpacklo_epi32(fours[p], fours[p]);
-      wide[2 * p + 1] = _mm_unpackhi_epi32(fours[p], fours[p]);
-    }
-#else
-    for (std::uint32_t j = 0; j < kLanes; ++j) {
-      wide[j / 2][j % 2] = mask[j / kPart<Code>][j % kPart<Code>];
-    }
-#endif
   }
   RETABLE_ALWAYS_INLINE void Add(const Wide& left, long long number) {
     for (std::uint32_t v = 0; v < kLanes / 2; ++v) sum_[v] += left[v] & number;
   }
-  std::int64_t operator[](std::uint32_t j) const {
-    return sum_[j / 2][j % 2];
-  }
+  std::int64_t operator[](std::uint32_t j) const { return sum_[j / 2][j % 2]; }
 
  private:
   Wide sum_ = {};
