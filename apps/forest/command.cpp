@@ -48,8 +48,7 @@ Device ChooseDevice(const std::string& name, std::ostream& err) {
   const NoDevice none = WhyNoContext(true);
   if (!none.any()) return Device::kCuda;
   if (name == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
-  if (none.driver)
-    err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
+  if (none.driver) err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
   return Device::kCpu;
 }
 
