@@ -37,6 +37,7 @@ enum class Promise {
 // VarPhilox, and thrust after it, yield even orders only where n is a power of two from 16 on.
 const std::map<std::string, Promise> kPromises = {
     {"DartThrowing", Promise::kUniform},
+    {"FisherYates", Promise::kUniform},
     {"Gather", Promise::kNoPermutation},
     {"InPlace", Promise::kUniform},
     {"LCG", Promise::kVisibleFault},

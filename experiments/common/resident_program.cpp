@@ -255,7 +255,7 @@ std::optional<std::string> WhyNotResident(const std::string& command) {
     constexpr int kPatienceMs = 20000;
     const ResidentProgram program(command + " 2>/dev/null", kPatienceMs);
   } catch (const ProgramUnavailable& lack) {
-    why = "the contender \"" + command + "\" is not available: " + lack.what();
+    why = "the contender " + command + " is not available: " + lack.what();
   } catch (const std::exception&) {
   }
   known[command] = why;

@@ -49,10 +49,11 @@ class Permutation {
 };
 
 //! How to shuffle. Methods: "Partition", every order equally likely given ideal random bits;
-//! "Rectangle", the order of Permutation; "Shuffle", what is fastest on a GPU, whose order depends
-//! on the size of the items.
+//! "FisherYates", equally likely too and fastest on a CPU, which alone has it; "Rectangle", the
+//! order of Permutation; "Shuffle", what is fastest on a GPU, whose order depends on the size of
+//! the items.
 struct ShuffleOptions {
-  //! "Partition", "Rectangle" or "Shuffle"
+  //! "Partition", "FisherYates", "Rectangle" or "Shuffle"
   std::string method = "Partition";
   //! "cpu" or "cuda", for host memory: items take the way to the GPU and back.
   std::string device = "cpu";

@@ -6,9 +6,10 @@ import numpy
 
 from . import _retable
 
-_METHODS = """method : {"Partition", "Rectangle", "Shuffle", ...}
-        "Partition": every order equally likely, given ideal random bits. "Rectangle": the order of
-        `Permutation` and `sample`. "Shuffle": what is fastest on a GPU.
+_METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
+        "Partition": every order equally likely, given ideal random bits; the same order on a GPU.
+        "FisherYates": equally likely too, and what is fastest on a CPU, which alone has it.
+        "Rectangle": the order of `Permutation` and `sample`. "Shuffle": what is fastest on a GPU.
     device : {"cpu", "cuda"}
         Where the items are moved; host memory takes the way to the GPU and back."""
 

@@ -37,23 +37,6 @@ RETABLE_AVX2 void ScaleHalvesAvx2(const std::uint32_t* words, std::uint32_t digi
   }
 }
 
-RETABLE_AVX512 void ScaleHalvesAvx512(const std::uint32_t* words, std::uint32_t digits,
-                                      std::uint16_t* digit) {
-  constexpr __mmask32 kAll = 0xFFFFFFFF;
-  const __m512i factor = _mm512_set1_epi16(static_cast<short>(digits));
-  alignas(64) std::uint16_t even[32];
-  for (std::uint16_t l = 0; l < 32; ++l) even[l] = static_cast<std::uint16_t>(2 * l);
-  const __m512i evens = _mm512_load_si512(even);
-  const __m512i odds = _mm512_maskz_add_epi16(kAll, evens, _mm512_set1_epi16(1));
-  for (int w = 0; w < 4; ++w) {
-    const __m512i a = _mm512_maskz_mulhi_epu16(kAll, _mm512_loadu_si512(words + 32 * w), factor);
-    const __m512i b =
-        _mm512_maskz_mulhi_epu16(kAll, _mm512_loadu_si512(words + 32 * w + 16), factor);
-    _mm512_storeu_si512(digit + 64 * w, _mm512_permutex2var_epi16(a, evens, b));
-    _mm512_storeu_si512(digit + 64 * w + 32, _mm512_permutex2var_epi16(a, odds, b));
-  }
-}
-
 #endif
 
 }  // namespace
@@ -64,7 +47,6 @@ void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t gr
   alignas(64) std::uint32_t words[128];
   FillBlocks<32>(random, group * 32, stream, words);
 #if defined(RETABLE_X86)
-  if (HasAvx512()) return ScaleHalvesAvx512(words, digits, digit);
   if (HasAvx2()) return ScaleHalvesAvx2(words, digits, digit);
 #endif
   ScaleHalves(words, digits, digit);

@@ -206,75 +206,11 @@ RETABLE_AVX2 std::uint32_t WriteSlotsAvx2(const PaddedBins& bins, BinGroup& grou
   }
   return place;
 }
-
-RETABLE_AVX512 void LookUpOrdersAvx512(const PaddedBins& bins, const BinOrders& table,
-                                       BinGroup& group) {
-  constexpr __mmask16 kAll = 0xFFFF, kOdd = 0xAAAA;
-  const __m512i turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  const __m512i counts = _mm512_maskz_loadu_epi32(0x1FF, table.count);
-  const __m512i firsts = _mm512_maskz_loadu_epi32(0x1FF, table.first);
-  const __m512i limit = _mm512_set1_epi32(static_cast<int>(table.count[kTabledBin]));
-  const __m512i largest = _mm512_set1_epi32(kTabledBin);
-  std::uint16_t odd[8];
-  for (std::uint32_t b = 0; b < 128; b += 16) {
-    const __m512i held = _mm512_maskz_cvtepu8_epi32(
-        kAll, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bins.size + group.first + b)));
-    const __m512i size = _mm512_maskz_min_epu32(kAll, held, largest);
-    __m512i word = _mm512_setzero_si512();
-    const auto row = [&](int w) {
-      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(group.words + 32 * w + b / 4));
-    };
-    word = _mm512_maskz_inserti32x4(kAll, word, row(0), 0);
-    word = _mm512_maskz_inserti32x4(kAll, word, row(1), 1);
-    word = _mm512_maskz_inserti32x4(kAll, word, row(2), 2);
-    word = _mm512_maskz_inserti32x4(kAll, word, row(3), 3);
-    word = _mm512_maskz_permutexvar_epi32(kAll, turn, word);
-    const __m512i count = _mm512_maskz_permutexvar_epi32(kAll, size, counts);
-    const __m512i even = _mm512_maskz_mul_epu32(0xFF, word, count);
-    const __m512i odds = _mm512_maskz_mul_epu32(0xFF, _mm512_maskz_srli_epi64(0xFF, word, 32),
-                                                _mm512_maskz_srli_epi64(0xFF, count, 32));
-    const __m512i high =
-        _mm512_mask_blend_epi32(kOdd, _mm512_maskz_srli_epi64(0xFF, even, 32), odds);
-    const __m512i low =
-        _mm512_mask_blend_epi32(kOdd, even, _mm512_maskz_slli_epi64(0xFF, odds, 32));
-    const __m512i at =
-        _mm512_maskz_add_epi32(kAll, high, _mm512_maskz_permutexvar_epi32(kAll, size, firsts));
-    const __m512i take =
-        _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), kAll, at, table.take.data(), 4);
-    _mm512_storeu_si512(group.take + b, take);
-    odd[b / 16] = static_cast<std::uint16_t>(_mm512_cmpgt_epu32_mask(held, largest) |
-                                             _mm512_cmplt_epu32_mask(low, limit));
-  }
-  std::memcpy(group.odd, odd, sizeof odd);
-}
-
-RETABLE_AVX512 std::uint32_t WriteSlotsAvx512(const PaddedBins& bins, BinGroup& group,
-                                              std::uint32_t place, std::uint16_t* slots) {
-  const __m512i shifts = _mm512_setr_epi64(0, 4, 8, 12, 16, 20, 24, 28);
-  for (std::uint32_t b = 0; b < 128; ++b) {
-    const __m512i take = _mm512_maskz_srlv_epi64(0xFF, _mm512_set1_epi64(group.take[b]), shifts);
-    const __m128i held =
-        _mm_load_si128(reinterpret_cast<const __m128i*>(bins.slot[0][group.first + b]));
-    group.begin[b] = place;
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(slots + place),
-        _mm_maskz_permutexvar_epi16(0xFF, _mm512_maskz_cvtepi64_epi16(0xFF, take), held));
-    place += bins.size[group.first + b];
-  }
-  return place;
-}
-
 #endif
 
 std::uint32_t WriteGroup(const PaddedBins& bins, BinGroup& group, std::uint32_t place,
                          std::uint16_t* slots) {
   const BinOrders& table = BinOrders::Table();
-#if defined(RETABLE_X86)
-  if (HasAvx512()) {
-    LookUpOrdersAvx512(bins, table, group);
-    return WriteSlotsAvx512(bins, group, place, slots);
-  }
-#endif
   LookUpOrders(bins, table, group);
 #if defined(RETABLE_X86)
   if (HasAvx2()) return WriteSlotsAvx2(bins, group, place, slots);
@@ -329,66 +265,27 @@ struct Split {
   std::uint32_t start[kMaxDigits], size[kMaxDigits];
 };
 
-// Appends `count` items to the buckets that their digits name.
-template <class Item>
-void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, const Item* in, Item* items,
-                   std::uint32_t* next) {
-  for (std::uint32_t k = 0; k < count; ++k) Append(items + next[digit[k]]++, in[k]);
-}
-
-#if defined(RETABLE_X86)
-// With few buckets the counters are the cost, each waiting for its last increment: 8 items at once
-// are compressed to those of each bucket instead. Writes up to 8 items behind the last of a bucket.
-RETABLE_AVX512 void AppendFewAvx512(const std::uint16_t* digit, std::uint32_t count,
-                                    std::uint32_t buckets, const std::uint64_t* in,
-                                    std::uint64_t* items, std::uint32_t* next) {
-  for (std::uint32_t k = 0; k + 8 <= count; k += 8) {
-    const __m512i eight = _mm512_loadu_si512(in + k);
-    const __m128i digits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(digit + k));
-    for (std::uint32_t q = 0; q < buckets; ++q) {
-      const __mmask8 mine = _mm_cmpeq_epi16_mask(digits, _mm_set1_epi16(static_cast<short>(q)));
-      _mm512_storeu_si512(items + next[q], _mm512_maskz_compress_epi64(mine, eight));
-      next[q] += static_cast<std::uint32_t>(__builtin_popcount(mine));
-    }
-  }
-  const std::uint32_t done = count / 8 * 8;
-  AppendByDigit(digit + done, count - done, in + done, items, next);
-}
-
-void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t buckets,
-                   const std::uint64_t* in, std::uint64_t* items, std::uint32_t* next) {
-  if (buckets <= kFewBuckets && HasAvx512()) {
-    return AppendFewAvx512(digit, count, buckets, in, items, next);
-  }
-  AppendByDigit(digit, count, in, items, next);
-}
-#endif
-template <class Item>
-void AppendByDigit(const std::uint16_t* digit, std::uint32_t count, std::uint32_t, const Item* in,
-                   Item* items, std::uint32_t* next) {
-  AppendByDigit(digit, count, in, items, next);
-}
-
 // In one pass, into padded buckets. False when one overflows.
 template <class Item>
 bool SplitIntoPaddedBuckets(const Philox4x32& random, std::uint64_t stream, std::uint32_t buckets,
                             const Item* in, std::uint32_t m, std::uint32_t capacity,
                             Split<Item>& split) {
   // The last bucket has room for all items.
-  split.items = Scratch<Item, struct BucketItems>(std::size_t{buckets} * capacity + m + 8);
+  split.items = Scratch<Item, struct BucketItems>(std::size_t{buckets} * capacity + m);
   std::uint32_t next[kMaxDigits];
   for (std::uint32_t q = 0; q < buckets; ++q) next[q] = split.start[q] = q * capacity;
   alignas(64) std::uint16_t digit[256];
   for (std::uint32_t s = 0; s < m; s += 256) {
     FillDigits(random, stream, s >> 8, buckets, digit);
-    AppendByDigit(digit, std::min(256u, m - s), buckets, in + s, split.items, next);
+    const std::uint32_t many = std::min(256u, m - s);
+    for (std::uint32_t k = 0; k < many; ++k) Append(split.items + next[digit[k]]++, in[s + k]);
   }
   std::uint32_t most = 0;
   for (std::uint32_t q = 0; q < buckets; ++q) {
     split.size[q] = next[q] - split.start[q];
     most = std::max(most, split.size[q]);
   }
-  return most + 8 <= capacity;
+  return most <= capacity;
 }
 
 // For buckets of any size: counts first.

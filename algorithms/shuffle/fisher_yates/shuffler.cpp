@@ -1,0 +1,60 @@
+//! @file
+//! "FisherYates" on the CPU.
+
+#include <bit>
+#include <memory>
+
+#include "algorithms/shuffle/fisher_yates/fisher_yates.hpp"
+#include "algorithms/shuffle/items.hpp"
+#include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/split/stable_split.hpp"
+#include "algorithms/shuffle/tuning.hpp"
+#include "base/parallel.hpp"
+
+namespace retable::shuffle {
+namespace {
+
+constexpr std::uint64_t kDigitStream = 0, kFirstBucketStream = 1;
+
+template <class Item>
+void FisherYatesShuffle(const Item* in, Item* out, std::uint64_t n, std::uint64_t seed) {
+  const Philox4x32 random = Philox4x32::FromSeed(seed);
+  const auto shuffle_bucket = [&](std::uint64_t bucket, std::uint64_t begin, std::uint64_t end) {
+    RandomIndices indices(random, kFirstBucketStream + bucket);
+    FisherYatesInBlocks(out + begin, static_cast<std::uint32_t>(end - begin), indices);
+  };
+  if (n <= kFisherYatesUndivided) {
+    std::copy_n(in, n, out);
+    return shuffle_bucket(0, 0, n);
+  }
+  const std::uint64_t wanted = std::bit_ceil(n / kFisherYatesBucket);
+  const auto buckets = static_cast<std::uint32_t>(std::min(wanted, kFisherYatesMaxBuckets));
+  const auto start =
+      SplitByDigits(buckets, in, out, n, [&](std::uint64_t begin, std::uint64_t end, auto&& visit) {
+        ForEachDigit(random, kDigitStream, buckets, begin, end, visit);
+      });
+  ParallelFor(buckets, [&](std::uint64_t b) { shuffle_bucket(b, start[b], start[b + 1]); });
+}
+
+class FisherYatesShuffler final : public Shuffler {
+  void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+           std::uint64_t seed) override {
+    WithItemType(item_bytes, [&](auto item) {
+      using Item = decltype(item);
+      FisherYatesShuffle(static_cast<const Item*>(in), static_cast<Item*>(out), n, seed);
+    });
+  }
+};
+
+RETABLE_REGISTER(
+    Shuffler, fisher_yates,
+    {.name = "FisherYates",
+     .device = Device::kCpu,
+     .summary = "swaps whose targets are drawn in blocks; past the cache within random buckets",
+     .citation = "ours, after Fisher and Yates 1938, Rao 1961, Sandelius 1962 and Lemire 2019",
+     .parameters = {},
+     .make = [](const Parameters&) { return std::make_unique<FisherYatesShuffler>(); }});
+
+}  // namespace
+}  // namespace retable::shuffle
