@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/cuda/launch_bounds.cuh"
 #include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {
@@ -295,7 +296,8 @@ struct Grouping {
 };
 
 template <class Size>
-__global__ void __launch_bounds__(Size::kThreads, Size::kBlocks) GroupRows(GroupingLaunch p) {
+__global__ void __launch_bounds__(Size::kThreads, BlocksWithin(Size::kThreads, Size::kBlocks))
+    GroupRows(GroupingLaunch p) {
   using G = Grouping<Size>;
   constexpr std::uint32_t kSlots = 1u << Size::kBits;
   extern __shared__ uint4 shared[];
