@@ -379,6 +379,57 @@ TEST_F(Program, ShardsFillOneFolderTogether) {
   EXPECT_EQ(RunProbe("--shard 3/2").code, 1);
 }
 
+TEST_F(Program, AShardChecksNoCellOfAnother) {
+  Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
+  ASSERT_EQ(RunProbe("--shard 1/2").code, 0);
+  for (const auto& cell : fs::directory_iterator(root_ / "out/cells")) {
+    std::ofstream(cell.path(), std::ios::app) << "\n";
+  }
+  const std::string other = RunProbe("--shard 2/2").text;
+  ExpectContains(other, "2 measured, 0 stored before, none left; 2 ok");
+  EXPECT_EQ(other.find("damaged"), std::string::npos) << other;
+  ExpectContains(RunProbe("--shard 1/2").text, "damaged");
+}
+
+TEST_F(Program, OneCellIsRepeatedByTheCommandThatExplainPrints) {
+  Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3]\n" + Algorithm("good") + kTable);
+  ASSERT_EQ(RunProbe("--profile smoke --set settings.milliseconds=7 --repeats 3").code, 0);
+  const std::string key =
+      fs::directory_iterator(root_ / "out/cells")->path().filename().string().substr(0, 12);
+  const std::string said = Run("explain --out out " + key).text,
+                    mark = "repeat      build/retable ";
+  const std::string words = said.substr(said.find(mark) + mark.size());
+  EXPECT_EQ(words,
+            "run selftest/probe --profile smoke --set=settings.milliseconds=7 --repeats=3 --cell " +
+                key + " --out results/repeat --force\n");
+  const Result again = Run(words.substr(0, words.size() - 1));
+  EXPECT_EQ(again.code, 0) << again.text;
+  ExpectContains(again.text, "1 measured, 0 stored before");
+  ExpectContains(Run("explain --out results/repeat " + key).text, "cell        " + key);
+
+  const Result none = RunProbe("--cell " + key);  // of other settings
+  EXPECT_EQ(none.code, 1) << none.text;
+  ExpectContains(none.text, "--cell " + key + ": no cell of these experiments has a key");
+}
+
+TEST_F(Program, ASubmissionThatCannotWorkIsRefusedBeforeItIsMade) {
+  Write(kGood);
+  const auto refused = [&](const std::string& words, const std::string& why) {
+    const Result result = RunProbe(words);
+    EXPECT_EQ(result.code, 1) << words << "\n" << result.text;
+    ExpectContains(result.text, why);
+  };
+  refused("--submit torque", "expected slurm");
+  refused("--submit slurm --shard 1/2", "leave --shard away");
+  refused("--submit slurm --budget soon", "expected a time");
+  EXPECT_EQ(Run("run selftest/prob --out out --submit slurm").code, 1);
+  const Result shown = RunProbe("--submit 'slurm --array=1-3 --exclusive' --dry-run");
+  EXPECT_EQ(shown.code, 0) << shown.text;
+  ExpectContains(shown.text, "--array=1-3 ");
+  ExpectContains(shown.text, "--exclusive --wrap='exec ");
+  EXPECT_FALSE(fs::exists(root_ / "out"));
+}
+
 TEST_F(Program, ABudgetStopsBeginningCellsAndSaysWhatIsLeft) {
   Write(std::string(kHead) + "[settings]\nmilliseconds = 300\n[axes]\nsize = [1, 2, 3, 4, 5, 6]\n" +
         Algorithm("good") + kTable);

@@ -3,7 +3,8 @@
 # versions format some corners differently, so that they only warn.
 cd "$(dirname "$0")/.." || exit 1
 program=$(command -v clang-format-14 || command -v clang-format) || { echo "clang-format is missing" >&2; exit 1; }
-mapfile -t files < <(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh')
+mapfile -t files < <(if [ -e .git ]; then git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh'
+  else find . -path './build*' -prune -o -regex '.*\.\([ch]pp\|cuh?\)' -print; fi)
 here=()
 for file in "${files[@]}"; do [ -f "$file" ] && here+=("$file"); done
 mapfile -t wrong < <(printf '%s\0' "${here[@]}" | xargs -0 -n 40 -P "$(nproc)" "$program" --dry-run -Werror 2>&1 |

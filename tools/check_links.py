@@ -55,7 +55,7 @@ def pages(root):
     """The Markdown files that git knows of, or where there is no git all but those of builds."""
     found = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard", "*.md"],
                            capture_output=True, text=True, check=False)
-    if found.returncode == 0:
+    if found.returncode == 0 and (root / ".git").exists():  # not an archive within another repository
         return [root / name for name in found.stdout.split("\n") if name]
     return [p for p in root.rglob("*.md") if not p.relative_to(root).parts[0].startswith(("build", "."))]
 

@@ -3,7 +3,7 @@
 # between them, so that any launcher does.
 #
 #   mpirun -n 8 tools/mpi_shards.sh 'shuffle/*' --profile paper --out results/cluster
-#   build/retable report --out results/cluster
+#   build/retable run 'shuffle/*' --profile paper --out results/cluster     # measures what is missing, collects
 #
 # Timed cells have one process to themselves, not the machine: start one process a node for them
 # (mpirun --map-by ppr:1:node), or give each its GPU as below. RETABLE names the program.

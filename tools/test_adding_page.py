@@ -41,12 +41,11 @@ def run(command, folder, **more):
 
 
 def copy_tree(target):
-    listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], ROOT)
-    for name in filter(None, listed.split("\0")):
-        if name.startswith("results/") or not os.path.isfile(os.path.join(ROOT, name)):
-            continue
-        os.makedirs(os.path.join(target, os.path.dirname(name)), exist_ok=True)
-        shutil.copy2(os.path.join(ROOT, name), os.path.join(target, name))
+    """All but what builds and runs made; there may be no git."""
+    def made(folder, names):
+        return [n for n in names
+                if n in (".git", "__pycache__") or folder == ROOT and n.startswith(("build", "results"))]
+    shutil.copytree(ROOT, target, ignore=made, dirs_exist_ok=True)
 
 
 def write(path, code):

@@ -15,6 +15,8 @@
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/run_arguments.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/cli/shell.hpp"
+#include "harness/cluster/slurm.hpp"
 #include "harness/machine/activity.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/machine/environment.hpp"
@@ -34,13 +36,28 @@ namespace {
 struct RunArguments {
   Selection selection;
   bool only_failed = false, force = false, dry_run = false;
-  std::string shard;       //!< "i/n", or "auto": from the environment of Slurm or MPI
-  std::string budget;      //!< "10m"
-  std::string wait_quiet;  //!< "10m"; empty: timed cells begin at once
+  std::string shard;               //!< "i/n", or "auto": from the environment of Slurm or MPI
+  std::string budget;              //!< "10m"
+  std::string wait_quiet;          //!< "10m"; empty: timed cells begin at once
+  std::string submit;              //!< "slurm", and options of sbatch; empty: the run is here
+  std::vector<std::string> cells;  //!< keys, or their first digits; empty: all
+  std::vector<std::string> typed;  //!< all words but --submit: "--name=value", experiments
   int rounds = 1;
   int jobs = 0;
   bool report = false;
 };
+
+// The words that decide which cells there are, for the command that repeats one.
+std::string PlanWords(const std::vector<std::string>& typed) {
+  std::string text;
+  for (const std::string& word : typed) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == "--set" || name == "--machine" || name == "--repeats" || name == "--rounds") {
+      text += " " + ShellWord(word);
+    }
+  }
+  return text;
+}
 
 RunOptions MakeOptions(const Context& context, const RunArguments& a) {
   RunOptions options;
@@ -52,6 +69,8 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
   options.jobs = a.jobs;
   options.rounds = a.rounds;
   options.program = context.program;
+  options.cells = a.cells;
+  options.plan_words = PlanWords(a.typed);
   if (!a.budget.empty()) options.budget_seconds = ParseDuration("--budget", a.budget);
   if (!a.wait_quiet.empty()) {
     options.wait_quiet_seconds = ParseDuration("--wait-quiet", a.wait_quiet);
@@ -156,8 +175,8 @@ double SecondsAfter(const std::vector<Plan>& plans, const RunArguments& a) {
   constexpr double kCeilings = 3;
   const bool timed = std::any_of(plans.begin(), plans.end(),
                                  [](const Plan& plan) { return plan.experiment.exclusive; });
-  const bool ceilings =
-      timed && a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
+  const bool ceilings = timed && a.shard.empty() && a.selection.profile != "smoke" &&
+                        !fs::exists(a.selection.out + "/ceilings.json");
   return WritingSeconds(plans.size(), a.report) + (ceilings ? kCeilings : 0);
 }
 
@@ -230,7 +249,6 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
     return kNothingToRun;
   }
   if (OfferMissingData(context, plans, err)) plans = MakePlans(context, a.selection, devices, err);
-  NameProfiles(plans, a.selection, devices);
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const Activity activity = WatchActivity(kLook);
   nlohmann::json captured = CaptureEnvironment();
@@ -239,7 +257,10 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   const std::string environment = JsonText(captured, 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
   WriteOrigin(a.selection.out, a.selection.profile, environment);
-  for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
+  if (options.shards == 1) {  // a thousand shards would write the plan of a million cells each
+    NameProfiles(plans, a.selection, devices);
+    for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
+  }
   Schedule schedule = MakeSchedule(plans, options, Pace(activity), err);
   const double after = SecondsAfter(plans, a);
   RunRecord record = DescribeRun(context, a, devices);
@@ -254,7 +275,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
         summary.measured, options.out);
     return kInterrupted;
   }
-  MeasureCeilings(plans, a.selection, err);
+  if (options.shards == 1) MeasureCeilings(plans, a.selection, err);
   Add(summary, record);
   WriteRun(a.selection.out, record);
   out << DoneText(summary, record.expected_seconds);
@@ -271,6 +292,39 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   return any ? code : kNothingToRun;
 }
 
+// The words that were typed after `run`, but for `--submit`: "--name=value", and experiments.
+std::vector<std::string> TypedWords(const CLI::App& verb) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string name = option->get_name();
+    if (name == "--submit") continue;
+    for (const std::string& value : option->results()) {
+      words.push_back(option->get_positional() ? value : name + "=" + value);
+    }
+  }
+  return words;
+}
+
+int SubmitRun(const Context& context, const RunArguments& a, std::ostream& out, std::ostream& err) {
+  const std::string cluster = a.submit.substr(0, a.submit.find(' '));
+  if (cluster != "slurm" || !a.shard.empty()) {
+    throw ConfigError({"--submit " + a.submit, 0, 0},
+                      cluster == "slurm" ? "it shares the cells out itself; leave --shard away"
+                                         : "expected slurm, and options of sbatch after it");
+  }
+  CheckFolderToWrite(a.selection.out);
+  MakeOptions(context, a);  // what is wrong with the words is said now, not by every task
+  Devices devices;
+  devices.cuda = true;  // of the nodes
+  if (MakePlans(context, a.selection, devices, err).empty()) return kNothingToRun;
+  const SlurmRun run{context.program, a.typed, a.selection.out, a.submit.substr(cluster.size()),
+                     context.terminal};
+  if (!a.dry_run) return RunOnSlurm(run, out, err);
+  const SlurmCommands commands = MakeSlurmCommands(run);
+  out << commands.array << "\n" << commands.collect << "ARRAY\n";
+  return kOk;
+}
+
 VerbBody DeclareRun(const Context& context, CLI::App& verb) {
   const auto arguments = std::make_shared<RunArguments>();
   RunArguments& run = *arguments;
@@ -282,6 +336,9 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
           "failed: measure again only what failed")
       ->check(CLI::IsMember({"failed"}));
   verb.add_flag("--force", run.force, "measure again what is stored");
+  verb.add_option("--cell", run.cells, "measure this cell alone, by its key or the first digits")
+      ->take_all()
+      ->allow_extra_args(false);
   verb.add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
   verb.add_option("--shard", run.shard,
                   "i/n: this process takes every n-th cell; auto: as Slurm or MPI numbers it");
@@ -297,8 +354,13 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
       ->check(CLI::Range(1, 100));
   verb.add_option("--jobs", run.jobs, "workers side by side for untimed cells (default: cores)")
       ->check(CLI::Range(1, 4096));
-  return [context, arguments](std::ostream& out, std::ostream& err) {
-    return Run(context, *arguments, out, err);
+  verb.add_option("--submit", run.submit,
+                  "slurm: as an array of tasks of a Slurm cluster, with sbatch's options after it: "
+                  "--submit 'slurm --array=1-8 --partition=gpu'");
+  return [context, arguments, &verb](std::ostream& out, std::ostream& err) {
+    arguments->typed = TypedWords(verb);
+    return arguments->submit.empty() ? Run(context, *arguments, out, err)
+                                     : SubmitRun(context, *arguments, out, err);
   };
 }
 

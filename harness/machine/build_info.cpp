@@ -10,6 +10,7 @@
 #include <array>
 #include <boost/version.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/detail/abi_macros.hpp>
 
@@ -75,7 +76,10 @@ BuildInfo GetBuildInfo() {
 
 SourceState ReadSourceState() {
   SourceState state;
-  const std::string git = "git -C " + Quoted(RETABLE_SOURCES) + " ";
+  // An unpacked archive is not part of a repository around it.
+  const std::string above = std::filesystem::path(RETABLE_SOURCES).parent_path();
+  const std::string git =
+      "GIT_CEILING_DIRECTORIES=" + Quoted(above) + " git -C " + Quoted(RETABLE_SOURCES) + " ";
   state.commit = Answer(git + "rev-parse HEAD 2>/dev/null", state.known);
   if (!state.known) return {};
   bool answered = false;

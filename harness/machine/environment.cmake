@@ -1,9 +1,15 @@
 # What only CMake knows about the build, for machine/build_info.cpp alone: a new commit recompiles one file.
-execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-                OUTPUT_VARIABLE git_commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-execute_process(COMMAND git status --porcelain --untracked-files=no
-                WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-                OUTPUT_VARIABLE git_status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+# An archive (git archive) has no .git but its commit in a file; a repository around it is not asked.
+set(git_status "")
+if(EXISTS ${CMAKE_SOURCE_DIR}/.git)
+  execute_process(COMMAND git rev-parse HEAD WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                  OUTPUT_VARIABLE git_commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  execute_process(COMMAND git status --porcelain --untracked-files=no
+                  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                  OUTPUT_VARIABLE git_status OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+else()
+  file(STRINGS ${CMAKE_SOURCE_DIR}/harness/machine/commit.txt git_commit REGEX "^[0-9a-f]+$")
+endif()
 if(git_status)
   set(git_dirty true)
 else()

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include "harness/plan/plan.hpp"
 
@@ -29,7 +30,8 @@ class DurationEstimator {
   void ExpectPace(double pace) { pace_ = pace; }
   //! What a cell took, now.
   void Learn(const CellConfig& cell, double seconds);
-  //! What the records of a results folder took, also those that other sources measured.
+  //! What the records of a results folder took, also those that other sources measured: up to ten
+  //! thousand of them, as they come.
   void LearnFolder(const std::string& folder);
 
   //! Seconds of one worker, at the pace so far; always above 0.
@@ -51,12 +53,13 @@ class DurationEstimator {
   void Remember(const CellConfig& cell, double seconds);
   double Pace() const;
 
-  std::map<std::string, double> cells_;
+  // By the hash of CellIdentity, whose text is too long for a million cells.
+  std::unordered_map<std::size_t, double> cells_;
   std::map<std::string, Mean> rows_, experiments_;
   Mean all_;
   std::map<std::string, Expectation> expected_;
-  std::map<std::string, std::string> experiment_of_;  //!< planned cell -> experiment
-  double pace_ = 1, took_ = 0, forecast_ = 0;         //!< seconds of cells measured now
+  std::unordered_map<std::size_t, std::string> experiment_of_;  //!< planned cell -> experiment
+  double pace_ = 1, took_ = 0, forecast_ = 0;                   //!< seconds of cells measured now
 };
 
 //! Seconds that a run of all these takes in a profile as the TOMLs expect it: cells that several

@@ -10,8 +10,10 @@
 #include <memory>
 #include <ostream>
 #include <set>
+#include <string_view>
 #include <thread>
 
+#include "harness/config/toml_tree.hpp"
 #include "harness/machine/activity.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/remeasure.hpp"
@@ -34,8 +36,9 @@ void OnInterrupt(int) {
 }
 
 std::string RepeatCommand(const PlannedCell& cell, const RunOptions& options) {
-  return fmt::format("build/retable run {} --profile {} --out {} --force", cell.config.experiment,
-                     options.profile, options.out);
+  return fmt::format("build/retable run {} --profile {}{} --cell {} --out results/repeat --force",
+                     cell.config.experiment, options.profile, options.plan_words,
+                     cell.key.substr(0, 12));
 }
 
 int JobsOf(const RunOptions& options) {
@@ -65,7 +68,7 @@ class Campaign {
         jobs_(JobsOf(options)) {}
 
   void Run(RunSummary& summary) {
-    progress_.SetLeft(Left());
+    UpdateLeft();
     while (next_ < todo_.size() || !slots_.empty()) {
       const bool last = BudgetLeft() <= 0 || interrupts > 0;
       if (last && slots_.empty()) break;
@@ -136,6 +139,14 @@ class Campaign {
     cell.width = RelativeWidth(cell.record.outcome).value_or(0);
     progress_.Remeasured(cell.record);
     return true;
+  }
+
+  // Asks for the duration of every cell that is left: a twentieth of the time at most.
+  void UpdateLeft() {
+    const auto begun = Clock::now();
+    if (begun < next_update_) return;
+    progress_.SetLeft(Left());
+    next_update_ = Clock::now() + 20 * (Clock::now() - begun);
   }
 
   double Left() const {
@@ -276,7 +287,7 @@ class Campaign {
     store_.Save(record);
     ++summary.measured;
     schedule_.estimate.Learn(record.config, record.seconds);
-    progress_.SetLeft(Left());
+    UpdateLeft();
     progress_.Finished(record);
   }
 
@@ -291,7 +302,7 @@ class Campaign {
   std::string environment_;
   double after_;
   Progress& progress_;
-  Clock::time_point begun_;
+  Clock::time_point begun_, next_update_{};
   int jobs_ = 1;
   std::size_t next_ = 0;
   std::vector<ActivityReading> begins_;  // of the timed cells
@@ -306,37 +317,71 @@ class Campaign {
 void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options,
                const DurationEstimator& estimate) {
   if (options.budget_seconds > 0) {
-    std::stable_sort(cells.begin(), cells.end(), [&](const auto* a, const auto* b) {
-      return estimate.Seconds(a->config) < estimate.Seconds(b->config);
-    });
+    std::vector<std::pair<double, const PlannedCell*>> order;
+    for (const PlannedCell* cell : cells) order.emplace_back(estimate.Seconds(cell->config), cell);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::transform(order.begin(), order.end(), cells.begin(),
+                   [](const auto& timed) { return timed.second; });
   } else {
     std::stable_sort(cells.begin(), cells.end(),
                      [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
   }
 }
 
-// What the folder holds of the plans after the run.
-void CountCells(const std::vector<Plan>& plans, const std::string& out, RunSummary& summary) {
-  std::set<std::string> counted;
+// The distinct cells of this shard that can be measured, and all that cannot, in the plans' order.
+std::vector<const PlannedCell*> DistinctCells(const std::vector<Plan>& plans,
+                                              const RunOptions& options) {
+  std::vector<const PlannedCell*> cells;
+  std::set<std::pair<std::string_view, bool>> seen;
+  int position = 0;
+  std::set<std::string> found;
+  const auto wanted = [&](const std::string& key) {
+    if (options.cells.empty()) return true;
+    bool any = false;
+    for (const std::string& beginning : options.cells) {
+      if (!key.starts_with(beginning)) continue;
+      found.insert(beginning);
+      any = true;
+    }
+    return any;
+  };
   for (const Plan& plan : plans) {
     for (const PlannedCell& cell : plan.cells) {
-      if (!counted.insert(cell.key + (cell.not_run ? "-" : "")).second) continue;
-      if (cell.not_run) {
-        ++summary.counts["not_run"];
-        ++summary.reasons["not_run"][*cell.not_run];
-        continue;
-      }
-      const auto record = LoadRecord(out, cell.key);
-      if (!record) continue;
-      const Outcome& outcome = record->outcome;
-      ++summary.counts[outcome.status];
-      if (outcome.status == "skipped" || outcome.status == "not_run") {
-        ++summary.reasons[outcome.status][outcome.reason];
-      }
-      if (!cell.exclusive || !IsTimed(outcome)) continue;
-      ++summary.timed;
-      summary.unsteady += !WhyUnsteady(outcome).empty();
+      if (!wanted(cell.key)) continue;
+      if (!seen.emplace(cell.key, cell.not_run.has_value()).second) continue;
+      if (cell.not_run || position++ % options.shards == options.shard) cells.push_back(&cell);
     }
+  }
+  for (const std::string& beginning : options.cells) {
+    if (found.contains(beginning)) continue;
+    throw ConfigError({"--cell " + beginning, 0, 0},
+                      "no cell of these experiments has a key that begins so; a key changes with "
+                      "the profile, --set, the family's sources, the data and the GPU "
+                      "(--dry-run prints those of now)");
+  }
+  return cells;
+}
+
+// What the folder holds of the cells after the run.
+void CountCells(const std::vector<const PlannedCell*>& cells, const std::string& out,
+                RunSummary& summary) {
+  for (const PlannedCell* cell : cells) {
+    if (cell->not_run) {
+      ++summary.counts["not_run"];
+      ++summary.reasons["not_run"][*cell->not_run];
+      continue;
+    }
+    const auto record = LoadRecord(out, cell->key);
+    if (!record) continue;
+    const Outcome& outcome = record->outcome;
+    ++summary.counts[outcome.status];
+    if (outcome.status == "skipped" || outcome.status == "not_run") {
+      ++summary.reasons[outcome.status][outcome.reason];
+    }
+    if (!cell->exclusive || !IsTimed(outcome)) continue;
+    ++summary.timed;
+    summary.unsteady += !WhyUnsteady(outcome).empty();
   }
 }
 
@@ -374,38 +419,34 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons) {
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
                              std::ostream& log) {
   std::vector<Decision> decisions;
-  std::set<std::string> seen;
   int unchecked = 0;
-  for (const Plan& plan : plans) {
-    for (const PlannedCell& cell : plan.cells) {
-      if (!seen.insert(cell.key + (cell.not_run ? "-" : "")).second) continue;
-      Decision decision{&cell, false, ""};
-      if (cell.not_run) {
-        decision.why = "not run: " + *cell.not_run;
-        decisions.push_back(decision);
-        continue;
-      }
-      std::string problem;
-      auto record = LoadRecord(options.out, cell.key, &problem);
-      if (!problem.empty()) {
-        log << "note: " << problem << "; it counts as not measured, and is set aside (.damaged) "
-            << "when the cell is measured again\n";
-      }
-      if (record && !record->checked) {
-        ++unchecked;
-        record.reset();
-      }
-      const bool failed_before = record && !IsFinal(record->outcome.status);
-      if (options.only_failed) {
-        decision.measure = failed_before;
-      } else {
-        decision.measure = options.force || !record || failed_before;
-      }
-      decision.why = !record ? "not measured yet"
-                             : fmt::format("stored ({}){}", record->outcome.status,
-                                           options.force ? ", forced" : "");
+  for (const PlannedCell* cell : DistinctCells(plans, options)) {
+    Decision decision{cell, false, ""};
+    if (cell->not_run) {
+      decision.why = "not run: " + *cell->not_run;
       decisions.push_back(decision);
+      continue;
     }
+    std::string problem;
+    auto record = LoadRecord(options.out, cell->key, &problem);
+    if (!problem.empty()) {
+      log << "note: " << problem << "; it counts as not measured, and is set aside (.damaged) "
+          << "when the cell is measured again\n";
+    }
+    if (record && !record->checked) {
+      ++unchecked;
+      record.reset();
+    }
+    const bool failed_before = record && !IsFinal(record->outcome.status);
+    if (options.only_failed) {
+      decision.measure = failed_before;
+    } else {
+      decision.measure = options.force || !record || failed_before;
+    }
+    decision.why = !record ? "not measured yet"
+                           : fmt::format("stored ({}){}", record->outcome.status,
+                                         options.force ? ", forced" : "");
+    decisions.push_back(decision);
   }
   if (unchecked > 0) {
     log << fmt::format(
@@ -418,14 +459,12 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
 Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
                       std::ostream& log) {
   Schedule schedule;
-  int position = 0;
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
-    if (!decision.measure) ++schedule.reused;
-    const bool mine = position++ % options.shards == options.shard;
-    if (mine) schedule.ours.push_back(decision.cell);
-    if (decision.measure && mine) schedule.todo.push_back(decision.cell);
+    schedule.ours.push_back(decision.cell);
+    if (decision.measure) schedule.todo.push_back(decision.cell);
   }
+  schedule.reused = static_cast<int>(schedule.ours.size() - schedule.todo.size());
   schedule.estimate.Expect(plans, options.profile);
   schedule.estimate.ExpectPace(pace);
   if (!schedule.todo.empty()) schedule.estimate.LearnFolder(options.out);
@@ -463,7 +502,7 @@ RunSummary Execute(const std::vector<Plan>& plans, Schedule schedule, const RunO
   signal(SIGTERM, old_term);
   progress.Done();
   summary.interrupted = interrupts > 0;
-  if (!summary.interrupted) CountCells(plans, options.out, summary);
+  if (!summary.interrupted) CountCells(DistinctCells(plans, options), options.out, summary);
   summary.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   return summary;
 }

@@ -28,8 +28,10 @@ struct RunOptions {
   //! Timed cells are measured in so many rounds, each in a process of its own, there and back again
   //! (A B C, C B A, ...), so that what drifts slowly hits all contenders alike; samples are pooled.
   int rounds = 1;
-  int jobs = 0;         //!< workers side by side for untimed cells; 0: one per core
-  std::string program;  //!< path of this program, for the workers
+  int jobs = 0;                    //!< workers side by side for untimed cells; 0: one per core
+  std::string program;             //!< path of this program, for the workers
+  std::vector<std::string> cells;  //!< beginnings of keys: no other cell is measured; empty: all
+  std::string plan_words;          //!< words that say which cells are planned
   //! 0: timed cells begin at once. Otherwise each waits until the machine is quiet
   //! (harness/machine/activity.hpp), all together so many seconds at most.
   double wait_quiet_seconds = 0;
@@ -49,13 +51,13 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 //! What a run will do.
 struct Schedule {
   std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
-  std::vector<const PlannedCell*> ours;  //!< all of this shard
-  int reused = 0;                        //!< stored cells
+  std::vector<const PlannedCell*> ours;  //!< all of this shard that can be measured
+  int reused = 0;                        //!< stored cells of this shard
   DurationEstimator estimate;
 };
 
 struct RunSummary {
-  StatusCounts counts;  //!< all cells of the plan after the run, "not_run" included
+  StatusCounts counts;  //!< this shard's cells after the run, and all that are not run
   Reasons reasons;
   int measured = 0;             //!< cells measured now
   int reused = 0;               //!< cells found in the store
@@ -73,7 +75,9 @@ struct Decision {
   std::string why;  //!< "stored (ok)", "not measured yet", "stored status timeout"
 };
 
-//! What would be done with each distinct cell of the plans.
+//! What would be done with each distinct cell of this shard, and with those that cannot be
+//! measured. Files of other shards' cells are not opened: a thousand shards of a million cells
+//! would read each file a thousand times.
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
                              std::ostream& log);
 

@@ -13,7 +13,7 @@
 
 namespace retable {
 
-//! "0.1.0"
+//! "1.0.0"
 const char* Version();
 
 //! Whether this library was compiled with CUDA backends.
