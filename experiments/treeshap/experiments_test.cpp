@@ -133,7 +133,7 @@ TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {
 
 TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   const auto zoo = experiments::treeshap::ResolveModels("synthetic zoo");
-  ASSERT_EQ(zoo.size(), 32u);
+  ASSERT_EQ(zoo.size(), 40u);
   std::int64_t narrow = 1000, wide = 0;
   for (const auto& info : zoo) {
     narrow = std::min(narrow, info.columns);
@@ -152,6 +152,13 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   const auto missing = std::count_if(problem.rows.begin(), problem.rows.end(),
                                      [](float value) { return std::isnan(value); });
   EXPECT_NEAR(static_cast<double>(missing) / static_cast<double>(problem.rows.size()), 0.1, 0.05);
+  // Leaf-wise: as many leaves in each tree, some far deeper than others.
+  const auto leaf_wise = experiments::treeshap::LoadModel(
+      experiments::treeshap::ResolveModels("synthetic zoo 34").front().name, 10);
+  for (const auto& tree : leaf_wise.model.trees) {
+    EXPECT_EQ(tree.nodes.size(), leaf_wise.model.trees[0].nodes.size());
+  }
+  EXPECT_GE(leaf_wise.model.trees[0].nodes.size(), 2u * 31 - 1);
   EXPECT_THROW(experiments::treeshap::ResolveModels("zoo 04"), UnknownName);
 }
 

@@ -17,6 +17,9 @@ int Drawn(std::uint64_t model, std::uint64_t what, double low, double high) {
   return static_cast<int>(std::lround(low * std::exp(u * std::log(high / low))));
 }
 
+// Zoo models up to this number grow level by level.
+constexpr std::uint64_t kLevelWise = 32;
+
 ModelShape Zoo(std::uint64_t model) {
   constexpr double kMostLeaves = 400000;
   ModelShape zoo;
@@ -30,7 +33,13 @@ ModelShape Zoo(std::uint64_t model) {
   shape.groups = model % 3 == 0 ? Drawn(model, 2, 2, 100) : 1;
   shape.rows = Drawn(model, 3, 1000, 16000);
   shape.min_rows = Drawn(model, 4, 2, 64);
-  const double leaves = std::min(std::ldexp(1, shape.depth), 2.0 * shape.rows / shape.min_rows);
+  double leaves = std::min(std::ldexp(1, shape.depth), 2.0 * shape.rows / shape.min_rows);
+  if (model > kLevelWise) {
+    leaves = shape.leaves = Drawn(model, 6, 31, 4095);
+    shape.depth = 30;
+    shape.min_rows = 2;
+    shape.rows = std::max(shape.rows, 4 * shape.leaves);
+  }
   const double rounds = std::min<double>(Drawn(model, 5, 10, 5000), kMostLeaves / leaves);
   shape.trees = shape.groups * std::max(1, static_cast<int>(rounds) / shape.groups);
   return zoo;
@@ -61,7 +70,7 @@ const std::vector<ModelShape>& ModelShapes() {
 const std::vector<ModelShape>& ZooShapes() {
   static const std::vector<ModelShape> shapes = [] {
     std::vector<ModelShape> made;
-    for (std::uint64_t model = 1; model <= 32; ++model) made.push_back(Zoo(model));
+    for (std::uint64_t model = 1; model <= kLevelWise + 8; ++model) made.push_back(Zoo(model));
     return made;
   }();
   return shapes;

@@ -231,8 +231,9 @@ ModelProblem MakeSynthetic(const ModelShape& made, std::size_t rows) {
   problem.data_rows = problem.training_rows = shape.rows;
   problem.classes = shape.groups > 1 ? shape.groups : 0;
   problem.origin =
-      fmt::format("synthetic: {} trees of depth {}, {} features, {} outputs, by random splits",
-                  shape.trees, shape.depth, shape.features, shape.groups);
+      fmt::format("synthetic: {} trees of {} {}, {} features, {} outputs, by random splits",
+                  shape.trees, shape.leaves > 0 ? "leaves" : "depth",
+                  shape.leaves > 0 ? shape.leaves : shape.depth, shape.features, shape.groups);
   return problem;
 }
 
