@@ -9,9 +9,11 @@
 #include <sstream>
 
 #include "base/temporary_folder.hpp"
+#include "baselines/treeshap/xgboost.hpp"
 #include "datasets/openml/test_mirror.hpp"
 #include "experiments/common/paper_testing.hpp"
 #include "experiments/common/plan_testing.hpp"
+#include "experiments/treeshap/data/model_shapes.hpp"
 #include "experiments/treeshap/data/paper_models.hpp"
 #include "harness/cli/missing_data.hpp"
 #include "harness/config/experiment.hpp"
@@ -160,6 +162,36 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   }
   EXPECT_GE(leaf_wise.model.trees[0].nodes.size(), 2u * 31 - 1);
   EXPECT_THROW(experiments::treeshap::ResolveModels("zoo 04"), UnknownName);
+}
+
+TEST(PaperModels, TheTrainedZooIsTrainedOnDataAtHand) {
+  const auto zoo = experiments::treeshap::ResolveModels("trained zoo");
+  ASSERT_EQ(zoo.size(), 12u);
+  const auto unseen = std::count_if(zoo.begin(), zoo.end(), [](const DatasetInfo& info) {
+    return info.name.ends_with(" unseen");
+  });
+  EXPECT_GE(unseen, 4);
+  EXPECT_LE(unseen, 8);
+  EXPECT_THROW(experiments::treeshap::ResolveModels("synthetic trained zoo"), UnknownName);
+  if (!baselines::treeshap::XgboostIsHere()) {
+    EXPECT_FALSE(zoo[0].present);
+    EXPECT_EQ(zoo[0].reason, "needs XGBoost in the build");
+    return;
+  }
+  // Digits, leaf-wise.
+  EXPECT_TRUE(zoo[1].present);
+  const auto problem = experiments::treeshap::LoadModel(zoo[1].name, 30);
+  EXPECT_EQ(problem.columns, 64u);
+  EXPECT_EQ(problem.model.groups, 10);
+  const int leaves = experiments::treeshap::TrainedZoo()[1].leaves;
+  std::size_t most = 0;
+  int depth = 0;
+  for (const auto& tree : problem.model.trees) {
+    most = std::max(most, (tree.nodes.size() + 1) / 2);
+    depth = std::max(depth, retable::treeshap::Depth(tree));
+  }
+  EXPECT_LE(most, static_cast<std::size_t>(leaves));
+  EXPECT_GT(depth, 6);  // of less than 64 leaves by levels
 }
 
 CellConfig Cell(const std::string& protocol, const std::string& algorithm) {
