@@ -305,6 +305,10 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
            cell.exclusive = experiment.exclusive;
            cell.key =
                CellKey(config, config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
+           if (cell.exclusive) {
+             const std::string part = ExpandTemplate(experiment.group, config);
+             cell.group = config.device + (part.empty() ? "" : ", " + part);
+           }
            cell.config = std::move(config);
            plan.cells.push_back(std::move(cell));
          });

@@ -55,7 +55,8 @@ Scoreboard JudgeResults(const std::string& folder, const std::string& root);
 
 //! The same, and rebuilds every file derived from the cells; of a recorded artifact its layout, its
 //! copy of the published cells and their declaration. @throws the same
-Scoreboard WriteResults(const std::string& folder, const std::string& root);
+//! @param by_today artifacts with cells, too, have layout, claims and published cells of today
+Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today = false);
 
 //! Writes run.json.
 void WriteRun(const std::string& folder, const RunRecord& record);

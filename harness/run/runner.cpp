@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/machine/activity.hpp"
+#include "harness/run/groups.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/remeasure.hpp"
 #include "harness/run/steadiness.hpp"
@@ -74,7 +75,7 @@ class Campaign {
       if (StopNow()) break;
       Collect(summary);
     }
-    summary.left = static_cast<int>(todo_.size() - next_);
+    summary.left = static_cast<int>(todo_.size() - next_) + passed_over_;
   }
 
   // Measures timed cells again, the widest interval first, while there is time.
@@ -229,9 +230,36 @@ class Campaign {
     return true;
   }
 
+  // Where a group begins that the budget is too short for, its end; else here.
+  std::size_t AfterWhatIsTooLong() {
+    const auto group = schedule_.groups.find(todo_[next_]->key);
+    if (group == schedule_.groups.end() || group->second == begun_group_) return next_;
+    double seconds = 0;
+    std::size_t end = next_;
+    for (; end < todo_.size(); ++end) {
+      const auto other = schedule_.groups.find(todo_[end]->key);
+      if (other == schedule_.groups.end() || other->second != group->second) break;
+      seconds +=
+          schedule_.estimate.Seconds(todo_[end]->config) * static_cast<double>(options_.rounds);
+    }
+    if (seconds <= BudgetLeft()) {
+      begun_group_ = group->second;
+      return next_;
+    }
+    progress_.Say(fmt::format("not begun, for want of time: {} cells of {}, about {}; {} are left",
+                              end - next_, todo_[next_]->config.experiment, DurationText(seconds),
+                              DurationText(std::max(0.0, BudgetLeft()))));
+    passed_over_ += static_cast<int>(end - next_);
+    return end;
+  }
+
   // An exclusive (timed) cell runs alone; the others fill the cores.
   void Fill() {
     while (next_ < todo_.size() && static_cast<int>(slots_.size()) < jobs_) {
+      if (const std::size_t after = AfterWhatIsTooLong(); after != next_) {
+        next_ = after;
+        continue;
+      }
       const PlannedCell& cell = *todo_[next_];
       const bool alone = cell.exclusive || (!slots_.empty() && slots_.front().cell->exclusive);
       if (alone && !slots_.empty()) return;
@@ -294,6 +322,8 @@ class Campaign {
   Clock::time_point begun_;
   int jobs_ = 1;
   std::size_t next_ = 0;
+  int passed_over_ = 0;                  // cells of groups that the budget was too short for
+  std::string begun_group_;              // the group whose cells are being measured
   std::vector<ActivityReading> begins_;  // of the timed cells
   bool busy_ = true;                     // the machine, as far as is known
   double waited_ = 0;                    // seconds, for a quiet machine
@@ -313,6 +343,27 @@ void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options
     std::stable_sort(cells.begin(), cells.end(),
                      [](const auto* a, const auto* b) { return a->exclusive < b->exclusive; });
   }
+}
+
+// The cells of a group at a stretch, after those without one; the shortest groups first, since a
+// budget may end before the longest.
+void SortGroups(Schedule& schedule) {
+  if (schedule.groups.empty()) return;
+  std::map<std::string, double> seconds;
+  const auto group_of = [&](const PlannedCell* cell) {
+    const auto found = schedule.groups.find(cell->key);
+    return found == schedule.groups.end() ? std::string() : found->second;
+  };
+  for (const PlannedCell* cell : schedule.todo) {
+    if (const std::string group = group_of(cell); !group.empty()) {
+      seconds[group] += schedule.estimate.Seconds(cell->config);
+    }
+  }
+  std::stable_sort(schedule.todo.begin(), schedule.todo.end(), [&](const auto* a, const auto* b) {
+    const std::string group_a = group_of(a), group_b = group_of(b);
+    if (group_a == group_b) return false;
+    return std::pair(seconds[group_a], group_a) < std::pair(seconds[group_b], group_b);
+  });
 }
 
 // What the folder holds of the plans after the run.
@@ -391,6 +442,7 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
         log << "note: " << problem << "; it counts as not measured, and is set aside (.damaged) "
             << "when the cell is measured again\n";
       }
+      if (record) decision.environment = record->environment;
       if (record && !record->checked) {
         ++unchecked;
         record.reset();
@@ -412,17 +464,25 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
         "note: {} cell{} of an earlier version, without a checksum, count{} as not measured\n",
         unchecked, unchecked == 1 ? "" : "s", unchecked == 1 ? "s" : "");
   }
+  if (options.by_group && !options.only_failed) KeepGroupsTogether(plans, options, decisions);
   return decisions;
 }
 
 Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
                       std::ostream& log) {
   Schedule schedule;
+  if (options.by_group) schedule.groups = GroupsOf(plans);
   int position = 0;
+  std::map<std::string, int> positions;  // of groups: a shard takes them whole
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
     if (!decision.measure) ++schedule.reused;
-    const bool mine = position++ % options.shards == options.shard;
+    const auto group = schedule.groups.find(decision.cell->key);
+    const int own = group == schedule.groups.end()
+                        ? position++
+                        : positions.try_emplace(group->second, position).first->second;
+    if (own == position) ++position;
+    const bool mine = own % options.shards == options.shard;
     if (mine) schedule.ours.push_back(decision.cell);
     if (decision.measure && mine) schedule.todo.push_back(decision.cell);
   }
@@ -430,6 +490,7 @@ Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options,
   schedule.estimate.ExpectPace(pace);
   if (!schedule.todo.empty()) schedule.estimate.LearnFolder(options.out);
   SortCells(schedule.todo, options, schedule.estimate);
+  SortGroups(schedule);
   return schedule;
 }
 

@@ -5,6 +5,7 @@
 
 #include <iosfwd>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct RunOptions {
   int rounds = 1;
   int jobs = 0;         //!< workers side by side for untimed cells; 0: one per core
   std::string program;  //!< path of this program, for the workers
+  //! Cells that a table compares are measured in one stretch (harness/run/groups.hpp): a group that
+  //! was begun in another is begun anew, and none is begun that the budget is too short for.
+  bool by_group = false;
+  nlohmann::json environment;  //!< of this run; needed where by_group
   //! 0: timed cells begin at once. Otherwise each waits until the machine is quiet
   //! (harness/machine/activity.hpp), all together so many seconds at most.
   double wait_quiet_seconds = 0;
@@ -48,9 +53,10 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 
 //! What a run will do.
 struct Schedule {
-  std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
-  std::vector<const PlannedCell*> ours;  //!< all of this shard
-  int reused = 0;                        //!< stored cells
+  std::vector<const PlannedCell*> todo;       //!< cells to measure, in this order
+  std::vector<const PlannedCell*> ours;       //!< all of this shard
+  int reused = 0;                             //!< stored cells
+  std::map<std::string, std::string> groups;  //!< GroupsOf where they are kept together
   DurationEstimator estimate;
 };
 
@@ -70,7 +76,8 @@ struct RunSummary {
 struct Decision {
   const PlannedCell* cell = nullptr;
   bool measure = false;
-  std::string why;  //!< "stored (ok)", "not measured yet", "stored status timeout"
+  std::string why;          //!< "stored (ok)", "not measured yet", "stored status timeout"
+  std::string environment;  //!< of the stored record
 };
 
 //! What would be done with each distinct cell of the plans.
