@@ -1,7 +1,7 @@
 // `retable record` and what reads a recording: explain, check, report, run --resume-from.
 
-#include <map>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "apps/program_testing.hpp"
 
@@ -226,6 +226,18 @@ TEST_F(Records, ThatAreDamagedOrUnknownAreNamedWithTheRemedy) {
   ExpectContains(Run("check --recorded here").text, "has no archive of its cells");
   ExpectContains(Run("check --recorded there").text, "there are none");
   EXPECT_EQ(Run("check --recorded here --out out").code, 1);
+}
+
+TEST_F(Records, AGroupThatTheBudgetIsTooShortForIsNotBegun) {
+  Write(Replaced(kTimed, "[table]", "[expected]\nquick = 100\n[table]"));
+  const Result none = RunProbe("--by-group --budget 5s");
+  ExpectContains(none.text, "not begun, for want of time: 2 cells of selftest/probe, about ");
+  ExpectContains(none.text, "0 measured, 0 stored before, 2 left for the next run");
+  EXPECT_TRUE(fs::is_empty(root_ / "out/cells"));
+  ExpectContains(RunProbe("--by-group --budget 1000s --dry-run").text, "2 to measure");
+  // What is known of its cells tells that it can be finished.
+  ASSERT_EQ(RunProbe("--budget 1s").code, 0);
+  ExpectContains(RunProbe("--by-group --budget 5s --force").text, "2 measured");
 }
 
 // A paper-profile run is built of many short ones.

@@ -20,7 +20,7 @@ int Record(const Context& context, const RecordArguments& a, std::ostream& out) 
   CheckFolderToWrite(a.out);
   const RecordingFacts facts = RecordResults(a.out, context.root, a.name, a.replace);
   out << fmt::format("{}: {} cells of commit {}, {:.2f} MB packed", facts.folder, facts.cells,
-                     facts.commit, 1e-6 * static_cast<double>(facts.bytes));
+                     facts.commit, 1e-6 * static_cast<double>(facts.archive_bytes));
   if (facts.missing > 0) {
     out << fmt::format("; {} planned cells are not measured yet (run --resume-from {})",
                        facts.missing, facts.folder);

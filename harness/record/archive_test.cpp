@@ -54,7 +54,7 @@ TEST(Archive, AnyChangedOrMissingByteIsFound) {
 }
 
 TEST(Archive, NamesThatLeadOutAreNeitherWrittenNorRead) {
-  for (const std::string name :
+  for (const std::string& name :
        {std::string(), std::string("/etc/x"), std::string("../x"), std::string("a/../../x"),
         std::string("a/.."), std::string("a/"), std::string(101, 'x'), std::string("a\nb")}) {
     EXPECT_THROW(PackArchive({{name, "x"}}), ArchiveError) << name;
@@ -79,6 +79,8 @@ TEST(Paths, OfAMachineAreTakenOut) {
       {"\"/home/me/x/build/retable run shuffle/table1 --profile quick --out /tmp/o --force\"",
        "\"build/retable run shuffle/table1 --profile quick --force\""},
       {"build/retable run a --out results/latest --force", "build/retable run a --force"},
+      {"`build/retable datasets fetch cc18` or `../b/retable list`",
+       "`build/retable datasets fetch cc18` or `build/retable list`"},
       {"from file:///data/openml; none", "from the mirror; none"},
       {"cannot open /data/models/a.json: no", "cannot open a.json: no"},
       {"x=/scratch/me/f", "x=f"},

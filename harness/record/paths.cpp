@@ -5,7 +5,7 @@
 namespace retable::harness {
 namespace {
 
-constexpr std::string_view kEnds = " \"',;()[]{}<>|\\\n\r\t";
+constexpr std::string_view kEnds = " `\"',;()[]{}<>|\\\n\r\t";
 
 std::string_view WordAt(std::string_view text, std::size_t at) {
   return text.substr(at, std::min(text.find_first_of(kEnds, at), text.size()) - at);
@@ -27,7 +27,8 @@ bool OfTheSystem(std::string_view path) {
 // What stands for a path of this machine; the word itself where it is none.
 std::string_view Instead(std::string_view word) {
   if (word.starts_with("file://")) return "the mirror";
-  if (word.ends_with("/retable")) return "build/retable";
+  const bool of_a_folder = word.starts_with('/') || word.starts_with('.');
+  if (of_a_folder && word.ends_with("/retable")) return "build/retable";
   const auto slash = word.rfind('/', word.size() - 2);
   const bool path = word.starts_with('/') && slash != 0 && slash != word.npos &&
                     !word.starts_with("//") && !OfTheSystem(word);

@@ -288,7 +288,7 @@ RecordingFacts RecordResults(const std::string& from, const std::string& root,
   RecordingFacts facts = FactsOf(from, artifacts);
   const std::string archive = PackArchive(FilesOf(from, artifacts));
   facts.folder = folder;
-  facts.bytes = archive.size();
+  facts.archive_bytes = archive.size();
   // Made from the archive itself, which is thereby read once.
   const TemporaryFolder unpacked;
   const std::string packed = (unpacked.path() / kArchive).string(),

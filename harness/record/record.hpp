@@ -22,7 +22,7 @@ struct RecordingFacts {
   int cells = 0;
   int missing = 0;  //!< planned and not measured yet
   std::vector<std::string> machines;
-  std::size_t bytes = 0;  //!< of the archive
+  std::size_t archive_bytes = 0;
 };
 
 //! Whether a folder holds an archive of its cells.

@@ -4,11 +4,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/temporary_folder.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/report/origins/provenance.hpp"
-#include "harness/run/groups.hpp"
+#include "harness/run/runner.hpp"
 
 namespace retable::harness {
 namespace {

@@ -4,7 +4,8 @@
 //!
 //! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/)
 //! is judged by its recorded tables (harness/report/recording/recording.hpp), with the layout, the
-//! claims and the published cells that its experiment has today; its tidy CSV is never written.
+//! claims and the published cells that its experiment has today; its tidy CSV is never written. A
+//! recording with an archive of its cells is unpacked first (harness/record/record.hpp).
 
 #include <map>
 #include <set>

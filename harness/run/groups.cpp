@@ -27,25 +27,25 @@ std::map<std::string, std::string> GroupsOf(const std::vector<Plan>& plans) {
   return groups;
 }
 
-void KeepGroupsTogether(const std::vector<Plan>& plans, const RunOptions& options,
-                        std::vector<Decision>& decisions) {
+void KeepGroupsTogether(const std::vector<Plan>& plans, const std::string& folder,
+                        const nlohmann::json& here, std::vector<Decision>& decisions) {
   const auto groups = GroupsOf(plans);
   std::map<std::string, std::set<std::string>> stretches;  // group -> of its cells
   std::map<std::string, std::string> stretch_of;           // environment and device -> stretch
   for (const Decision& decision : decisions) {
     const auto group = groups.find(decision.cell->key);
     if (decision.cell->not_run || group == groups.end()) continue;
-    std::set<std::string>& here = stretches[group->second];
+    std::set<std::string>& of_group = stretches[group->second];
     const std::string& device = decision.cell->config.device;
     if (decision.measure) {
-      here.insert(StretchOf(options.environment, device));
+      of_group.insert(StretchOf(here, device));
       continue;
     }
     const auto [known, fresh] = stretch_of.emplace(decision.environment + device, "");
     if (fresh) {
-      known->second = StretchOf(EnvironmentOfRun(options.out, decision.environment), device);
+      known->second = StretchOf(EnvironmentOfRun(folder, decision.environment), device);
     }
-    here.insert(known->second);
+    of_group.insert(known->second);
   }
   for (Decision& decision : decisions) {
     const auto group = groups.find(decision.cell->key);

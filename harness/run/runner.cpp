@@ -256,7 +256,8 @@ class Campaign {
   // An exclusive (timed) cell runs alone; the others fill the cores.
   void Fill() {
     while (next_ < todo_.size() && static_cast<int>(slots_.size()) < jobs_) {
-      if (const std::size_t after = AfterWhatIsTooLong(); after != next_) {
+      // What runs takes of the budget: it is looked at when nothing does.
+      if (const std::size_t after = slots_.empty() ? AfterWhatIsTooLong() : next_; after != next_) {
         next_ = after;
         continue;
       }
@@ -422,8 +423,11 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons) {
   return text;
 }
 
-std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
-                             std::ostream& log) {
+namespace {
+
+// Each cell for itself.
+std::vector<Decision> DecideEach(const std::vector<Plan>& plans, const RunOptions& options,
+                                 std::ostream& log) {
   std::vector<Decision> decisions;
   std::set<std::string> seen;
   int unchecked = 0;
@@ -464,7 +468,17 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
         "note: {} cell{} of an earlier version, without a checksum, count{} as not measured\n",
         unchecked, unchecked == 1 ? "" : "s", unchecked == 1 ? "s" : "");
   }
-  if (options.by_group && !options.only_failed) KeepGroupsTogether(plans, options, decisions);
+  return decisions;
+}
+
+}  // namespace
+
+std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
+                             std::ostream& log) {
+  std::vector<Decision> decisions = DecideEach(plans, options, log);
+  if (options.by_group && !options.only_failed) {
+    KeepGroupsTogether(plans, options.out, options.environment, decisions);
+  }
   return decisions;
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/plan/estimate.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/run/groups.hpp"
 #include "harness/run/store.hpp"
 
 namespace retable::harness {
@@ -34,7 +35,7 @@ struct RunOptions {
   //! Cells that a table compares are measured in one stretch (harness/run/groups.hpp): a group that
   //! was begun in another is begun anew, and none is begun that the budget is too short for.
   bool by_group = false;
-  nlohmann::json environment;  //!< of this run; needed where by_group
+  nlohmann::json environment;  //!< this run's; needed where by_group
   //! 0: timed cells begin at once. Otherwise each waits until the machine is quiet
   //! (harness/machine/activity.hpp), all together so many seconds at most.
   double wait_quiet_seconds = 0;
@@ -70,14 +71,6 @@ struct RunSummary {
   int timed = 0, unsteady = 0;  //!< cells with a time, and those of them that are not steady
   double seconds = 0;
   bool interrupted = false;  //!< a signal came; then nothing is counted but `measured`
-};
-
-//! One cell's turn in a dry run or a run, and why.
-struct Decision {
-  const PlannedCell* cell = nullptr;
-  bool measure = false;
-  std::string why;          //!< "stored (ok)", "not measured yet", "stored status timeout"
-  std::string environment;  //!< of the stored record
 };
 
 //! What would be done with each distinct cell of the plans.
