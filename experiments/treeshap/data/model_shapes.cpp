@@ -37,7 +37,7 @@ TrainedShape Trained(std::uint64_t model) {
       {"make_classification(n_samples=20000,n_features=60,n_informative=20,n_classes=5)", 5, 20000},
       {"make_regression(n_samples=20000,n_features=200,n_informative=50)", 0, 20000},
   };
-  constexpr double kMostLeaves = 200000;
+  constexpr double kMostLeaves = 100000;
   const Data& data = kData[(model - 1) / 2 % std::size(kData)];
   TrainedShape zoo{.name = Named(fmt::format("trained zoo {:02}", model)),
                    .data = data.name,
@@ -50,7 +50,7 @@ TrainedShape Trained(std::uint64_t model) {
   const double leaves =
       std::min(zoo.leaves > 0 ? zoo.leaves : std::ldexp(1, zoo.depth), data.rows / 2);
   const double a_round = leaves * std::max(1, data.classes > 2 ? data.classes : 1);
-  zoo.rounds = std::min(Drawn(100 + model, 2, 10, 500), static_cast<int>(kMostLeaves / a_round));
+  zoo.rounds = std::min(Drawn(100 + model, 2, 10, 200), static_cast<int>(kMostLeaves / a_round));
   zoo.rounds = std::max(zoo.rounds, 1);
   return zoo;
 }

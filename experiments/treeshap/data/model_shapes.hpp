@@ -38,8 +38,8 @@ struct TrainedShape {
   int leaves = 0;  //!< 0: level by level
 };
 
-//! 12 models drawn by their number: embedded data and generated tables, 10 to 500 rounds, but no
-//! more than 200,000 leaves; every second leaf-wise to 31 to 1,023 leaves, the others 3 to 16
+//! 12 models drawn by their number: embedded data and generated tables, 10 to 200 rounds, but no
+//! more than 100,000 leaves; every second leaf-wise to 31 to 1,023 leaves, the others 3 to 16
 //! splits deep. Unseen as in ZooShapes.
 const std::vector<TrainedShape>& TrainedZoo();
 

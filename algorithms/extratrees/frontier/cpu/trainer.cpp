@@ -156,12 +156,9 @@ class TreeGrower {
 
   // The best cut of a node, `known_` being its features known to be constant; none for a leaf.
   Cut Search(const Node& node) {
-    Cut best;
-    if (target_.Pure(node.state, Ids(node), node.count) ||
-        limits_.StopsAt(node.count, node.depth)) {
-      return best;
-    }
-    best = BestCut(node);
+    const bool leaf =
+        target_.Pure(node.state, Ids(node), node.count) || limits_.StopsAt(node.count, node.depth);
+    Cut best = leaf ? Cut{} : BestCut(node);
     if (best.found && limits_.min_decrease > 0) {
       const double gain = target_.Gain(node.state, node.count, best);
       best.found = !IsTooLittle(gain, limits_.min_decrease);
