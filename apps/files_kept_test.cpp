@@ -32,7 +32,7 @@ class FilesKept : public Program {
            "good,product,1.05,1,accuracy,0.1,3,Table 1,\n";
   }
 
-  // A run of which the cells have gone, as tools/record.sh keeps it.
+  // A run of which the cells have gone, of a recording without an archive.
   void Record() {
     WriteJudged();
     ASSERT_EQ(RunProbe().code, 0);

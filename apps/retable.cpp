@@ -85,7 +85,7 @@ std::vector<h::Verb> AllVerbs(const h::Context& context) {
   std::vector<h::Verb> verbs = {h::MakeListVerb(context),    h::MakeRunVerb(context),
                                 h::MakeCheckVerb(context),   h::MakeReportVerb(context),
                                 h::MakeCompareVerb(context), h::MakeNoiseVerb(context),
-                                h::MakeHistoryVerb(context)};
+                                h::MakeHistoryVerb(context), h::MakeRecordVerb(context)};
   verbs.push_back({"datasets", "list, fetch, verify, path, mirror: see `retable datasets --help`",
                    retable::datasets::DatasetsMain});
   verbs.insert(verbs.end(), h::Verbs().begin(), h::Verbs().end());

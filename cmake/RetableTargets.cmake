@@ -11,7 +11,7 @@ target_include_directories(retable_flags SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE
 target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen
                       nlohmann_json::nlohmann_json TBB::tbb ${CMAKE_DL_LIBS})
 if(NOT RETABLE_LIBRARY_ONLY)
-  target_link_libraries(retable_flags INTERFACE fmt::fmt CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
+  target_link_libraries(retable_flags INTERFACE fmt::fmt CURL::libcurl ZLIB::ZLIB ${ZSTD_LIBRARY} OpenSSL::Crypto
                         benchmark::benchmark)
 endif()
 set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast

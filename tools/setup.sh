@@ -8,7 +8,7 @@ set -euo pipefail
 packages=(
   build-essential cmake ninja-build git pkg-config ccache
   libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libfmt-dev libbenchmark-dev libgtest-dev
-  libeigen3-dev libboost-dev libboost-math-dev libtbb-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
+  libeigen3-dev libboost-dev libboost-math-dev libtbb-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libzstd-dev
   python3 python3-matplotlib python3-jinja2 ca-certificates
 )
 

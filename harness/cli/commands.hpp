@@ -14,6 +14,8 @@ Verb MakeListVerb(const Context& context);
 Verb MakeRunVerb(const Context& context);
 //! Verdicts and claims of a results folder.
 Verb MakeCheckVerb(const Context& context);
+//! Packs a results folder into results/recorded/.
+Verb MakeRecordVerb(const Context& context);
 //! Tables, figures and the report of a results folder.
 Verb MakeReportVerb(const Context& context);
 //! Two results folders, or two programs or commits in turns.

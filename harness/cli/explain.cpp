@@ -8,10 +8,13 @@
 #include <ostream>
 
 #include "base/atomic_file.hpp"
+#include "base/temporary_folder.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/config/toml_tree.hpp"
 #include "harness/plan/cell_json.hpp"
+#include "harness/record/record.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
 #include "harness/run/store.hpp"
 #include "harness/stats/statistics.hpp"
@@ -21,11 +24,13 @@ namespace fs = std::filesystem;
 namespace {
 
 struct ExplainArguments {
-  std::string key, out = "results/latest";
+  std::string key, out = "results/latest", recorded;
 };
 
 // The key that begins so; says on `err` why there is none.
-std::string FindKey(const std::string& folder, const std::string& key_prefix, std::ostream& err) {
+// @param shown the folder as the user named it
+std::string FindKey(const std::string& folder, const std::string& key_prefix,
+                    const std::string& shown, std::ostream& err) {
   std::vector<std::string> matches;
   std::error_code error;
   for (const auto& file : fs::directory_iterator(folder + "/cells", error)) {
@@ -34,8 +39,8 @@ std::string FindKey(const std::string& folder, const std::string& key_prefix, st
     if (is_cell && name.starts_with(key_prefix)) matches.push_back(name.substr(0, 64));
   }
   if (matches.empty()) {
-    err << "no cell " << key_prefix << " in " << folder
-        << "/cells; keys stand in the tidy CSVs and in the report\n";
+    err << "no cell " << key_prefix << " in " << shown
+        << "; keys stand in the tidy CSVs and in the report\n";
     return "";
   }
   if (matches.size() > 1) {
@@ -66,10 +71,27 @@ void WriteConfig(const CellRecord& record, std::ostream& out) {
   }
   out << fmt::format("took        {:.3f} s, peak {:.0f} MiB, started {}\n", record.seconds,
                      record.peak_mib, record.started);
-  out << fmt::format("environment {} (environment.json)\n", record.environment);
+}
+
+void WriteFacts(const CellRecord& record, std::ostream& out) {
   for (const auto& [name, value] : record.outcome.facts) {
     out << fmt::format("  {} = {}\n", name, ValueText(value));
   }
+}
+
+// Machine, card, clocks, commit and load as they were captured when its run began.
+void WriteEnvironment(const std::string& folder, const std::string& hash, std::ostream& out) {
+  const nlohmann::json environment = EnvironmentOfRun(folder, hash);
+  out << fmt::format("environment {} (runs/{}.json)\n", hash, hash);
+  if (!environment.is_object()) return;
+  out << fmt::format("machine     {}\n", MachineText(environment));
+  if (const auto card = CardText(environment); !card.empty()) {
+    out << fmt::format("card        {} {}\n", card,
+                       environment["gpu"][0].value("now", nlohmann::json::object()).dump());
+  }
+  out << fmt::format("commit      {}\n", CommitText(environment));
+  out << fmt::format("captured    {}, load {}\n", environment.value("captured", ""),
+                     environment.value("load", nlohmann::json::array()).dump());
 }
 
 void WriteCosts(const CellRecord& record, const std::string& folder, std::ostream& out) {
@@ -95,21 +117,37 @@ void WriteSamples(const CellRecord& record, std::ostream& out) {
   }
 }
 
-int Explain(const ExplainArguments& a, std::ostream& out, std::ostream& err) {
-  CheckResultsFolder(a.out);
-  const std::string key = FindKey(a.out, a.key, err);
+int ExplainIn(const std::string& folder, const std::string& shown, const std::string& prefix,
+              std::ostream& out, std::ostream& err) {
+  const std::string key = FindKey(folder, prefix, shown, err);
   if (key.empty()) return kUsage;
   std::string problem;
-  const auto record = LoadRecord(a.out, key, &problem);
+  const auto record = LoadRecord(folder, key, &problem);
   if (!record) {
     err << problem << "; run its experiment again\n";
     return kUsage;
   }
   WriteConfig(*record, out);
-  WriteCosts(*record, a.out, out);
+  WriteEnvironment(folder, record->environment, out);
+  WriteFacts(*record, out);
+  WriteCosts(*record, folder, out);
   WriteSamples(*record, out);
   out << "repeat      " << record->command << "\n";
   return kOk;
+}
+
+int Explain(const Context& context, const ExplainArguments& a, std::ostream& out,
+            std::ostream& err) {
+  const std::string folder = a.recorded.empty() ? a.out : FindRecording(context.root, a.recorded);
+  CheckResultsFolder(folder);
+  if (!HasArchive(folder)) return ExplainIn(folder, folder, a.key, out, err);
+  const TemporaryFolder unpacked;
+  const std::string there = unpacked.path().string();
+  Unpack(folder, there, [&](const std::string& path) {
+    return path.starts_with("cells/" + a.key) || path.starts_with("runs/") ||
+           path == "ceilings.json";
+  });
+  return ExplainIn(there, folder, a.key, out, err);
 }
 
 }  // namespace
@@ -117,11 +155,13 @@ int Explain(const ExplainArguments& a, std::ostream& out, std::ostream& err) {
 Verb MakeExplainVerb(const Context& context) {
   return MakeVerb(
       context, "explain", "One cell: what ran, on what, every sample",
-      [](CLI::App& verb) -> VerbBody {
+      [context](CLI::App& verb) -> VerbBody {
         const auto a = std::make_shared<ExplainArguments>();
         verb.add_option("key", a->key, "the cell's key, or its first digits")->required();
-        verb.add_option("--out", a->out, "results folder");
-        return [a](std::ostream& out, std::ostream& err) { return Explain(*a, out, err); };
+        CLI::Option* folder = verb.add_option("--out", a->out, "results folder");
+        verb.add_option("--recorded", a->recorded, "a recording's name, in place of --out")
+            ->excludes(folder);
+        return [=](std::ostream& out, std::ostream& err) { return Explain(context, *a, out, err); };
       });
 }
 

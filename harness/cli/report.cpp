@@ -14,6 +14,7 @@
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/plan/estimate.hpp"
+#include "harness/record/record.hpp"
 #include "harness/report/artifact.hpp"
 #include "harness/report/origins/history.hpp"
 #include "harness/report/results.hpp"
@@ -27,7 +28,8 @@ namespace {
 
 struct FolderArguments {
   std::string out = "results/latest";
-  std::string to;  //!< folder that a report writes to; empty: `out` itself
+  std::string to;        //!< folder that a report writes to; empty: `out` itself
+  std::string recorded;  //!< a recording's name, in place of `out`
   bool strict = false, rewrite = false;
 };
 
@@ -37,8 +39,39 @@ std::string PythonProgram() {
   return fs::exists("/usr/bin/python3") ? "/usr/bin/python3" : "python3";
 }
 
+void SayUnnoted(const Scoreboard& board, std::ostream& err) {
+  if (board.unnoted_claims.empty()) return;
+  err << fmt::format(
+      "error: {} failing claim{} without a note: find out why and say it (claim[].note in the "
+      "experiment's TOML)\n",
+      board.unnoted_claims.size(), board.unnoted_claims.size() == 1 ? "" : "s");
+}
+
+// What counts of a recording is that it says what its cells say; a verdict is a finding.
+int CheckArchive(const Context& context, const std::string& folder, const FolderArguments& a,
+                 std::ostream& out, std::ostream& err) {
+  const RecordingCheck check = CheckRecording(folder, context.root, a.rewrite);
+  out << ScoreboardText(check.board);
+  for (const std::string& difference : check.differences) {
+    err << "error: " << folder << "/" << difference << "\n";
+  }
+  if (!check.differences.empty()) {
+    err << "the archive of cells gives other tables; if experiments, claims or rules changed: "
+           "build/retable check --out "
+        << folder << " --rewrite; if a file was changed by hand: git checkout -- " << folder
+        << "\n";
+    return kVerdictFailed;
+  }
+  if (!a.strict || check.board.unnoted_claims.empty()) return kOk;
+  SayUnnoted(check.board, err);
+  return kVerdictFailed;
+}
+
 int Check(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
-  CheckResultsFolder(a.out);
+  const std::string recording =
+      a.recorded.empty() ? a.out : FindRecording(context.root, a.recorded);
+  CheckResultsFolder(recording);
+  if (HasArchive(recording)) return CheckArchive(context, recording, a, out, err);
   if (a.rewrite && !HasNoCells(a.out)) {
     throw StoreError(a.out +
                      " is no folder of recorded results: --rewrite is for those; run and report "
@@ -48,12 +81,7 @@ int Check(const Context& context, const FolderArguments& a, std::ostream& out, s
       a.rewrite ? WriteResults(a.out, context.root) : JudgeResults(a.out, context.root);
   out << ScoreboardText(board);
   if (!a.strict || !board.FailsStrictly()) return kOk;
-  if (!board.unnoted_claims.empty()) {
-    err << fmt::format(
-        "error: {} failing claim{} without a note: find out why and say it (claim[].note in the "
-        "experiment's TOML)\n",
-        board.unnoted_claims.size(), board.unnoted_claims.size() == 1 ? "" : "s");
-  }
+  SayUnnoted(board, err);
   return kVerdictFailed;
 }
 
@@ -62,6 +90,7 @@ std::string FolderOfReport(const FolderArguments& a) {
   CheckResultsFolder(a.out);
   if (!a.to.empty()) {
     CopyResults(a.out, a.to);
+    if (HasArchive(a.to)) UnpackInPlace(a.to);
     return a.to;
   }
   if (HasNoCells(a.out)) {
@@ -121,9 +150,14 @@ Verb MakeCheckVerb(const Context& context) {
       context, "check", "Verdicts and claims of a results folder",
       [context](CLI::App& verb) -> VerbBody {
         const auto a = std::make_shared<FolderArguments>();
-        verb.add_option("--out", a->out, "results folder");
+        CLI::Option* folder = verb.add_option("--out", a->out, "results folder");
+        verb.add_option("--recorded", a->recorded,
+                        "a recording's name: its tables are made again from its archive of cells, "
+                        "and exit 4 where one differs")
+            ->excludes(folder);
         verb.add_flag("--strict", a->strict,
-                      "exit 4 when a verdict is MISMATCH, ORDER-ONLY or FAILED, or a claim fails");
+                      "exit 4 when a verdict is MISMATCH, ORDER-ONLY or FAILED, or a claim fails; "
+                      "with an archive of cells, where a failing claim has no note");
         verb.add_flag("--rewrite", a->rewrite,
                       "recorded results: write verdicts, claims and layouts as they are by now");
         return [=](std::ostream& out, std::ostream& err) { return Check(context, *a, out, err); };

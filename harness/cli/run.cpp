@@ -22,6 +22,7 @@
 #include "harness/machine/environment.hpp"
 #include "harness/plan/estimate.hpp"
 #include "harness/plan/value_json.hpp"
+#include "harness/record/record.hpp"
 #include "harness/report/missing_cell.hpp"
 #include "harness/report/origins/provenance.hpp"
 #include "harness/report/results.hpp"
@@ -45,6 +46,8 @@ struct RunArguments {
   int rounds = 1;
   int jobs = 0;
   bool report = false;
+  bool by_group = false;
+  std::string resume_from;  //!< an archive of cells, or a folder that holds one
 };
 
 // The words that decide which cells there are, for the command that repeats one.
@@ -71,6 +74,7 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
   options.program = context.program;
   options.cells = a.cells;
   options.plan_words = PlanWords(a.typed);
+  options.by_group = a.by_group || !a.resume_from.empty();
   if (!a.budget.empty()) options.budget_seconds = ParseDuration("--budget", a.budget);
   if (!a.wait_quiet.empty()) {
     options.wait_quiet_seconds = ParseDuration("--wait-quiet", a.wait_quiet);
@@ -233,14 +237,23 @@ std::string DoneText(const RunSummary& summary, double expected) {
           : "");
 }
 
+// What this run is on, and what others did as it began.
+nlohmann::json EnvironmentOf(const RunArguments& a, const Activity& activity) {
+  nlohmann::json captured = CaptureEnvironment();
+  AddActivity(captured, activity);
+  captured["profile"] = a.selection.profile;  // two runs of one second may be of two profiles
+  return captured;
+}
+
 int Run(const Context& context, const RunArguments& a, std::ostream& out, std::ostream& err) {
   for (const int number : {SIGINT, SIGTERM}) std::signal(number, ExitInterrupted);
   CheckFolderToWrite(a.selection.out);
-  const RunOptions options = MakeOptions(context, a);
+  RunOptions options = MakeOptions(context, a);
   const Devices devices = FindDevices(a.selection.device);
   std::vector<Plan> plans = MakePlans(context, a.selection, devices, err);
   if (plans.empty()) return kNothingToRun;
   if (options.dry_run) {
+    if (options.by_group) options.environment = CaptureEnvironment();
     PrintDryRun(plans, options, out);
     return kOk;
   }
@@ -251,12 +264,13 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   if (OfferMissingData(context, plans, err)) plans = MakePlans(context, a.selection, devices, err);
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
   const Activity activity = WatchActivity(kLook);
-  nlohmann::json captured = CaptureEnvironment();
-  AddActivity(captured, activity);
-  captured["profile"] = a.selection.profile;  // two runs of one second may be of two profiles
-  const std::string environment = JsonText(captured, 1);
+  options.environment = EnvironmentOf(a, activity);
+  if (!a.resume_from.empty()) {
+    ResumeFrom(a.resume_from, a.selection.out, options.environment, devices.cpu, devices.cuda);
+  }
+  const std::string environment = JsonText(options.environment, 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
-  WriteOrigin(a.selection.out, a.selection.profile, environment);
+  WriteOrigin(a.selection.out, environment);
   if (options.shards == 1) {  // a thousand shards would write the plan of a million cells each
     NameProfiles(plans, a.selection, devices);
     for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
@@ -339,7 +353,15 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
   verb.add_option("--cell", run.cells, "measure this cell alone, by its key or the first digits")
       ->take_all()
       ->allow_extra_args(false);
-  verb.add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
+  CLI::Option* dry =
+      verb.add_flag("--dry-run", run.dry_run, "print every cell, stored or not, and stop");
+  verb.add_flag("--by-group", run.by_group,
+                "timed cells that a table compares in one stretch, on one card: a group that was "
+                "begun elsewhere begins anew, and none begins that --budget is too short for");
+  verb.add_option("--resume-from", run.resume_from,
+                  "go on with a recording (its archive or folder) on a machine of the same card "
+                  "and commit, --by-group")
+      ->excludes(dry);
   verb.add_option("--shard", run.shard,
                   "i/n: this process takes every n-th cell; auto: as Slurm or MPI numbers it");
   verb.add_option("--budget", run.budget,

@@ -249,6 +249,7 @@ Experiment ReadExperiment(const TomlTree& root) {
   e.memory_limit = Real(root, "memory_limit", e.memory_limit);
   if (const TomlTree* exclusive = root.find("exclusive"))
     e.exclusive = std::get<bool>(exclusive->data);
+  e.group = Text(root, "group", e.group);
   if (const TomlTree* notes = root.find("notes")) {
     for (const TomlTree& item : notes->array()) e.notes.push_back(std::get<std::string>(item.data));
   }

@@ -68,6 +68,7 @@ struct Experiment {
   double time_limit = 600;     //!< seconds
   double memory_limit = 8192;  //!< MiB
   bool exclusive = false;
+  std::string group;  //!< template: timed cells of equal text are measured in one stretch
   std::vector<std::string> notes;
   std::int64_t coverage_total = 0;
   std::string coverage_unit = "samples";

@@ -230,6 +230,16 @@ std::vector<SchemaField> MakeSchema() {
        kInfinity,
        {},
        "true: timed cells, nothing else runs beside them"},
+      {"group",
+       K::kText,
+       false,
+       "",
+       -kInfinity,
+       kInfinity,
+       {},
+       "timed cells of one device that are compared, by a text such as {dataset}: cells of equal "
+       "text "
+       "are measured in one stretch; empty: all"},
       {"notes",
        K::kTextArray,
        false,

@@ -36,6 +36,10 @@ TEST(FuzzReplay, Cell) {
   EXPECT_GE(Replay(Corpus("cell"), 500, FuzzCell, MutateJson), 1u);
 }
 
+TEST(FuzzReplay, Archive) {
+  EXPECT_GE(Replay(Corpus("archive"), 300, FuzzArchive, MutateText), 2u);
+}
+
 TEST(FuzzReplay, Claim) {
   EXPECT_GE(Replay(Corpus("claim"), 1000, FuzzClaim, MutateText), 3u);
 }

@@ -6,6 +6,7 @@
 #include <openssl/opensslv.h>
 #include <tbb/version.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <array>
 #include <boost/version.hpp>
@@ -70,6 +71,7 @@ BuildInfo GetBuildInfo() {
       {"curl", LIBCURL_VERSION},
       {"OpenSSL", OPENSSL_VERSION_STR},
       {"zlib", ZLIB_VERSION},
+      {"zstd", ZSTD_VERSION_STRING},
   };
   return info;
 }

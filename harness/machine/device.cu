@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include "base/cuda/devices.hpp"
+#include "base/sha256.hpp"
 #include "harness/machine/device.hpp"
 
 namespace retable::harness {
@@ -25,6 +26,16 @@ std::string NameOf(int device) {
   return properties.name;
 }
 
+// A hash: whoever reads a recording learns which rows are of one card, not its serial number.
+std::string CardOf(int device) {
+  cudaDeviceProp properties;
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    cudaGetLastError();
+    return "";
+  }
+  return Sha256({properties.uuid.bytes, sizeof properties.uuid.bytes}).substr(0, 8);
+}
+
 // From the properties, since cudaMemGetInfo would create a context on the card.
 std::int64_t MemoryOf(int device) {
   cudaDeviceProp properties;
@@ -39,6 +50,7 @@ CudaDevice Describe(int index) {
   CudaDevice device;
   device.index = index;
   device.name = NameOf(index);
+  device.card = CardOf(index);
   device.memory_bytes = MemoryOf(index);
   device.capability_major = Attribute(cudaDevAttrComputeCapabilityMajor, index);
   device.capability_minor = Attribute(cudaDevAttrComputeCapabilityMinor, index);

@@ -16,6 +16,7 @@ namespace retable::harness {
 struct CudaDevice {
   int index = 0;
   std::string name;  //!< "NVIDIA H200"
+  std::string card;  //!< 8 digits of a hash of its serial class; empty: not told
   int capability_major = 0, capability_minor = 0;
   int multiprocessors = 0;
   std::int64_t memory_bytes = 0;

@@ -84,6 +84,7 @@ json OsJson(const HostInfo& facts) {
   Put(os, "container", facts.container);
   Put(os, "virtualisation", facts.virtualisation);
   Put(os, "huge_pages", facts.huge_pages);
+  Put(os, "boot", facts.boot);
   Put(os, "address_randomisation", facts.address_randomisation);
   return os;
 }
@@ -137,6 +138,7 @@ json GpuJson(const CudaDevice& device, const Nvml& nvml) {
            {"capability", std::to_string(device.capability_major) + "." +
                               std::to_string(device.capability_minor)},
            {"ecc", device.ecc}};
+  Put(gpu, "card", device.card);
   Put(gpu, "multiprocessors", device.multiprocessors);
   Put(gpu, "memory_bytes", device.memory_bytes);
   Put(gpu, "l2_bytes", device.l2_bytes);
@@ -183,7 +185,7 @@ void Flatten(const json& node, const std::string& path, std::map<std::string, st
 }
 
 bool OfTheMoment(const std::string& path) {
-  return path == "captured" || path == "profile" || path == "busy" ||
+  return path == "captured" || path == "profile" || path == "busy" || path == "os.boot" ||
          path.rfind("activity.", 0) == 0 || path == "load" || path == "memory.available_bytes" ||
          path.rfind("git.configured", 0) == 0 || path == "git.when" ||
          path.find(".now.") != std::string::npos;

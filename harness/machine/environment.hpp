@@ -7,7 +7,8 @@
 //! compiler, flags, libraries, commit and whether the tree was changed, when configured and now;
 //! CUDA, each GPU's attributes, and clocks, power, temperature and throttling where the management
 //! library tells them; the environment variables that steer threads and CUDA. Not captured: names
-//! of hosts and users, paths, command lines. What is not known is absent.
+//! of hosts and users, paths, command lines, serial numbers: a hash tells one card from its like,
+//! and one start of a machine from another. What is not known is absent.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -31,7 +31,7 @@ TEST(Environment, BuildIsKnown) {
   EXPECT_EQ(build.standard, "C++20");
   EXPECT_NE(build.flags.find("-ffp-contract=off"), std::string::npos);
   EXPECT_FALSE(build.build_type.empty());
-  EXPECT_EQ(build.libraries.size(), 10u);
+  EXPECT_EQ(build.libraries.size(), 11u);
   for (const auto& [name, version] : build.libraries) {
     EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << name << version;
     EXPECT_NE(version.find('.'), std::string::npos) << name << ' ' << version;

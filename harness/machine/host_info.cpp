@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::harness {
@@ -138,6 +139,9 @@ void ReadSystem(HostInfo& facts) {
   facts.virtualisation = ReadVirtualisation();
   facts.huge_pages = Chosen(ReadOrEmpty("/sys/kernel/mm/transparent_hugepage/enabled"));
   facts.address_randomisation = Line("/proc/sys/kernel/randomize_va_space");
+  if (const std::string boot = Line("/proc/sys/kernel/random/boot_id"); !boot.empty()) {
+    facts.boot = Sha256(boot).substr(0, 12);
+  }
   if (getloadavg(facts.load.data(), 3) != 3) facts.load = {};
 }
 

@@ -54,6 +54,7 @@ struct HostInfo {
   std::string kernel, distribution, container, virtualisation;
   std::string huge_pages;  //!< transparent huge pages: "always", "madvise", "never"
   std::string address_randomisation;
+  std::string boot;              //!< 12 digits of a hash, of this machine since it was started
   std::array<double, 3> load{};  //!< over 1, 5 and 15 minutes
 };
 

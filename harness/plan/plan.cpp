@@ -304,6 +304,10 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
            cell.time_limit = experiment.time_limit;
            cell.memory_limit = experiment.memory_limit;
            cell.exclusive = experiment.exclusive;
+           if (cell.exclusive) {
+             const std::string part = ExpandTemplate(experiment.group, config);
+             cell.group = config.device + (part.empty() ? "" : ", " + part);
+           }
            cell.config = std::move(config);
            plan.cells.push_back(std::move(cell));
          });

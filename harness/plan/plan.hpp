@@ -22,6 +22,7 @@ struct PlannedCell {
   double time_limit = 0;               //!< seconds
   double memory_limit = 0;             //!< MiB
   bool exclusive = false;
+  std::string group;  //!< "cuda", "cpu, adult-small": its group of the experiment; empty: untimed
 };
 
 //! A row that a profile has.

@@ -147,10 +147,11 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   a.coverage_total = j.at("coverage").at("total").get<std::int64_t>();
   a.coverage_unit = j.at("coverage").at("unit").get<std::string>();
   const auto hashes = DatasetHashes(j);
-  for (const json& item : j.at("cells")) {
+  for (const json& item : j.value("cells", json::array())) {  // a recording has them in its archive
     ArtifactCell cell;
     cell.key = item.at("key").get<std::string>();
     cell.not_run = item.value("not_run", "");
+    cell.group = item.value("group", "");
     json config = item.at("cell");
     const auto hash = hashes.find(config.at("dataset"));
     for (const auto& [name, of_all] :
@@ -196,11 +197,46 @@ void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& f
   }
 }
 
+// Card, machine and time of each group of timed cells, a line for each stretch.
+ordered_json GroupsJson(const Artifact& artifact) {
+  struct Stretch {
+    std::string card, machine, started, finished;
+    int cells = 0;
+  };
+  std::map<std::string, json> environments;
+  std::map<std::pair<std::string, std::string>, Stretch> stretches;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.record || cell.group.empty()) continue;
+    const auto [known, fresh] = environments.try_emplace(cell.record->environment);
+    if (fresh) known->second = EnvironmentOfRun(artifact.folder, cell.record->environment);
+    const json& environment = known->second;
+    if (!environment.is_object()) continue;
+    Stretch& here = stretches[{cell.group, StretchOf(environment, cell.config.device)}];
+    const std::string& started = cell.record->started;
+    if (here.cells++ == 0 || started < here.started) here.started = started;
+    here.finished = std::max(here.finished, started);
+    here.machine = MachineText(environment);
+    if (cell.config.device == "cuda") here.card = CardText(environment);
+  }
+  ordered_json groups = ordered_json::array();
+  for (const auto& [name, stretch] : stretches) {
+    groups.push_back({{"group", name.first},
+                      {"card", stretch.card},
+                      {"machine", stretch.machine},
+                      {"started", stretch.started},
+                      {"finished", stretch.finished},
+                      {"cells", stretch.cells}});
+  }
+  return groups;
+}
+
 //! On one line, and cells without what the artifact says of all of them: a recording has thousands.
 void WriteMetaFile(const std::string& path, ordered_json meta) {
   const auto hashes = DatasetHashes(meta);
   for (ordered_json& item : meta["cells"]) {
-    if (item.value("not_run", "").empty()) item.erase("not_run");
+    for (const char* name : {"not_run", "group"}) {
+      if (item.value(name, "").empty()) item.erase(name);
+    }
     ordered_json& cell = item["cell"];
     const auto hash = hashes.find(cell.value("dataset", ""));
     if (cell.value("experiment", "") == meta.value("id", "")) cell.erase("experiment");
@@ -258,8 +294,10 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
   for (const auto& [name, values] : e.axes) axes.push_back(name);
   ordered_json cells = ordered_json::array();
   for (const PlannedCell& cell : plan.cells) {
-    cells.push_back(
-        {{"key", cell.key}, {"not_run", cell.not_run.value_or("")}, {"cell", ToJson(cell.config)}});
+    cells.push_back({{"key", cell.key},
+                     {"not_run", cell.not_run.value_or("")},
+                     {"group", cell.group},
+                     {"cell", ToJson(cell.config)}});
   }
   const ordered_json meta = {
       {"id", e.id},
@@ -311,6 +349,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
   }
   meta["coverage"]["text"] = coverage;
   meta["provenance"] = OriginsOf(artifact);
+  meta["groups"] = GroupsJson(artifact);
   WriteMetaFile(artifact.Path("meta.json"), meta);
 }
 

@@ -42,6 +42,7 @@ struct ArtifactCell {
   CellConfig config;
   std::string key;
   std::string not_run;  //!< reason known at plan time, or empty
+  std::string group;    //!< as PlannedCell
   std::optional<CellRecord> record;
   std::string problem;                   //!< why its file is damaged, or empty
   std::vector<RecordedMetric> recorded;  //!< instead of samples, in a recorded artifact

@@ -203,7 +203,7 @@ void WriteOrRemove(const std::string& path, const std::string& content) {
 
 void WriteTables(const Artifact& artifact, const Table& table, const std::string& coverage) {
   WriteFileAtomically(artifact.Path("csv"), TableCsv(table));
-  if (artifact.recorded) return UpdateDeclared(artifact);
+  if (artifact.recorded) return;
   WriteFileAtomically(artifact.Path("tidy.csv"), TidyCsv(artifact));
   WriteOrRemove(artifact.Path("samples.csv"), SamplesCsv(artifact, kMostSamples));
   WriteOrRemove(artifact.Path("curves.csv"), CurvesCsv(artifact));
@@ -254,7 +254,8 @@ class Declared {
   std::vector<Experiment> all_;
 };
 
-Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool write) {
+Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool write,
+                       bool by_today) {
   Scoreboard board;
   Judgement all;
   Declared declared(root);
@@ -262,8 +263,11 @@ Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool 
     if (artifact.recorded) {
       ++board.recorded;
       ReadRecording(artifact);
+    }
+    if (artifact.recorded || by_today) {
       const auto today = declared.Find(artifact.id, artifact.profile);
       if (today) Redeclare(artifact, *today);
+      if (write) UpdateDeclared(artifact);
     }
     for (const Origin& origin : OriginsOf(artifact)) ++board.origins[origin.Text()];
     Judgement one = JudgeArtifact(artifact, write);
@@ -288,11 +292,11 @@ bool Scoreboard::FailsStrictly() const {
 }
 
 Scoreboard JudgeResults(const std::string& folder, const std::string& root) {
-  return JudgeFolder(folder, root, false);
+  return JudgeFolder(folder, root, false, false);
 }
 
-Scoreboard WriteResults(const std::string& folder, const std::string& root) {
-  return JudgeFolder(folder, root, true);
+Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today) {
+  return JudgeFolder(folder, root, true, by_today);
 }
 
 void WriteRun(const std::string& folder, const RunRecord& r) {

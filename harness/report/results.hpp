@@ -4,7 +4,8 @@
 //!
 //! They are made from the cells. An artifact whose cells are not in the folder (results/recorded/)
 //! is judged by its recorded tables (harness/report/recording/recording.hpp), with the layout, the
-//! claims and the published cells that its experiment has today; its tidy CSV is never written.
+//! claims and the published cells that its experiment has today; its tidy CSV is never written. A
+//! recording with an archive of its cells is unpacked first (harness/record/record.hpp).
 
 #include <map>
 #include <set>
@@ -55,7 +56,8 @@ Scoreboard JudgeResults(const std::string& folder, const std::string& root);
 
 //! The same, and rebuilds every file derived from the cells; of a recorded artifact its layout, its
 //! copy of the published cells and their declaration. @throws the same
-Scoreboard WriteResults(const std::string& folder, const std::string& root);
+//! @param by_today artifacts with cells, too, have layout, claims and published cells of today
+Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today = false);
 
 //! Writes run.json.
 void WriteRun(const std::string& folder, const RunRecord& record);

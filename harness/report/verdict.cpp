@@ -122,7 +122,7 @@ double AmountOf(std::string_view machine, std::string_view unit) {
   return ParseNumber(before.substr(before.find_last_of(' ') + 1)).value_or(0);
 }
 
-std::string TwoDigits(double x) {
+std::string ShortNumber(double x) {
   return x < 100 ? fmt::format("{:.2g}", x) : fmt::format("{:.0f}", x);
 }
 
@@ -133,14 +133,14 @@ std::string BesideMachine(const Verdict& v) {
   text += " (" + v.cell.machine + ")";
   if (!(v.ratio > 0)) return text;
   const double speed = v.cell.unit.ends_with("/s") ? v.ratio : 1 / v.ratio;
-  text += ": " + TwoDigits(speed) + " times its speed here";
+  text += ": " + ShortNumber(speed) + " times its speed here";
   const double bandwidth = AmountOf(v.cell.machine, " GB/s"),
                cores = AmountOf(v.cell.machine, " cores");
   const double here = AmountOf(v.measured.machine, bandwidth > 0 ? " GB/s" : " thread");
   if (here > 0 && bandwidth > 0) {
-    text += ", with " + TwoDigits(here / bandwidth) + " times its memory bandwidth";
+    text += ", with " + ShortNumber(here / bandwidth) + " times its memory bandwidth";
   } else if (here > 0 && cores > 0) {
-    text += ", with " + TwoDigits(here) + " threads beside " + TwoDigits(cores) + " cores";
+    text += ", with " + ShortNumber(here) + " threads beside " + ShortNumber(cores) + " cores";
   }
   return text;
 }

@@ -15,6 +15,7 @@
 
 #include "harness/config/toml_tree.hpp"
 #include "harness/machine/activity.hpp"
+#include "harness/run/groups.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/remeasure.hpp"
 #include "harness/run/steadiness.hpp"
@@ -77,7 +78,7 @@ class Campaign {
       if (StopNow()) break;
       Collect(summary);
     }
-    summary.left = static_cast<int>(todo_.size() - next_);
+    summary.left = static_cast<int>(todo_.size() - next_) + passed_over_;
   }
 
   // Measures timed cells again, the widest interval first, while there is time.
@@ -240,9 +241,37 @@ class Campaign {
     return true;
   }
 
+  // Where a group begins that the budget is too short for, its end; else here.
+  std::size_t AfterWhatIsTooLong() {
+    const auto group = schedule_.groups.find(todo_[next_]->key);
+    if (group == schedule_.groups.end() || group->second == begun_group_) return next_;
+    double seconds = 0;
+    std::size_t end = next_;
+    for (; end < todo_.size(); ++end) {
+      const auto other = schedule_.groups.find(todo_[end]->key);
+      if (other == schedule_.groups.end() || other->second != group->second) break;
+      seconds +=
+          schedule_.estimate.Seconds(todo_[end]->config) * static_cast<double>(options_.rounds);
+    }
+    if (seconds <= BudgetLeft()) {
+      begun_group_ = group->second;
+      return next_;
+    }
+    progress_.Say(fmt::format("not begun, for want of time: {} cells of {}, about {}; {} are left",
+                              end - next_, todo_[next_]->config.experiment, DurationText(seconds),
+                              DurationText(std::max(0.0, BudgetLeft()))));
+    passed_over_ += static_cast<int>(end - next_);
+    return end;
+  }
+
   // An exclusive (timed) cell runs alone; the others fill the cores.
   void Fill() {
     while (next_ < todo_.size() && static_cast<int>(slots_.size()) < jobs_) {
+      // What runs takes of the budget: it is looked at when nothing does.
+      if (const std::size_t after = slots_.empty() ? AfterWhatIsTooLong() : next_; after != next_) {
+        next_ = after;
+        continue;
+      }
       const PlannedCell& cell = *todo_[next_];
       const bool alone = cell.exclusive || (!slots_.empty() && slots_.front().cell->exclusive);
       if (alone && !slots_.empty()) return;
@@ -305,6 +334,8 @@ class Campaign {
   Clock::time_point begun_, next_update_{};
   int jobs_ = 1;
   std::size_t next_ = 0;
+  int passed_over_ = 0;                  // cells of groups that the budget was too short for
+  std::string begun_group_;              // the group whose cells are being measured
   std::vector<ActivityReading> begins_;  // of the timed cells
   bool busy_ = true;                     // the machine, as far as is known
   double waited_ = 0;                    // seconds, for a quiet machine
@@ -329,12 +360,42 @@ void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options
   }
 }
 
+// The cells of a group at a stretch, after those without one; the shortest groups first, since a
+// budget may end before the longest.
+void SortGroups(Schedule& schedule) {
+  if (schedule.groups.empty()) return;
+  std::map<std::string, double> seconds;
+  const auto group_of = [&](const PlannedCell* cell) {
+    const auto found = schedule.groups.find(cell->key);
+    return found == schedule.groups.end() ? std::string() : found->second;
+  };
+  for (const PlannedCell* cell : schedule.todo) {
+    if (const std::string group = group_of(cell); !group.empty()) {
+      seconds[group] += schedule.estimate.Seconds(cell->config);
+    }
+  }
+  std::stable_sort(schedule.todo.begin(), schedule.todo.end(), [&](const auto* a, const auto* b) {
+    const std::string group_a = group_of(a), group_b = group_of(b);
+    if (group_a == group_b) return false;
+    return std::pair(seconds[group_a], group_a) < std::pair(seconds[group_b], group_b);
+  });
+}
+
 // The distinct cells of this shard that can be measured, and all that cannot, in the plans' order.
 std::vector<const PlannedCell*> DistinctCells(const std::vector<Plan>& plans,
                                               const RunOptions& options) {
   std::vector<const PlannedCell*> cells;
   std::set<std::pair<std::string_view, bool>> seen;
+  const auto groups = options.by_group ? GroupsOf(plans) : std::map<std::string, std::string>();
   int position = 0;
+  std::map<std::string, int> positions;  // of groups: a shard takes them whole
+  const auto mine = [&](const PlannedCell& cell) {
+    const auto group = groups.find(cell.key);
+    if (group == groups.end()) return position++ % options.shards == options.shard;
+    const auto [own, fresh] = positions.try_emplace(group->second, position);
+    if (fresh) ++position;
+    return own->second % options.shards == options.shard;
+  };
   std::set<std::string> found;
   const auto wanted = [&](const std::string& key) {
     if (options.cells.empty()) return true;
@@ -350,7 +411,7 @@ std::vector<const PlannedCell*> DistinctCells(const std::vector<Plan>& plans,
     for (const PlannedCell& cell : plan.cells) {
       if (!wanted(cell.key)) continue;
       if (!seen.emplace(cell.key, cell.not_run.has_value()).second) continue;
-      if (cell.not_run || position++ % options.shards == options.shard) cells.push_back(&cell);
+      if (cell.not_run || mine(cell)) cells.push_back(&cell);
     }
   }
   for (const std::string& beginning : options.cells) {
@@ -416,12 +477,15 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons) {
   return text;
 }
 
-std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
-                             std::ostream& log) {
+namespace {
+
+// Each cell for itself.
+std::vector<Decision> DecideEach(const std::vector<Plan>& plans, const RunOptions& options,
+                                 std::ostream& log) {
   std::vector<Decision> decisions;
   int unchecked = 0;
   for (const PlannedCell* cell : DistinctCells(plans, options)) {
-    Decision decision{cell, false, ""};
+    Decision decision{cell, false, "", ""};
     if (cell->not_run) {
       decision.why = "not run: " + *cell->not_run;
       decisions.push_back(decision);
@@ -433,6 +497,7 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
       log << "note: " << problem << "; it counts as not measured, and is set aside (.damaged) "
           << "when the cell is measured again\n";
     }
+    if (record) decision.environment = record->environment;
     if (record && !record->checked) {
       ++unchecked;
       record.reset();
@@ -456,9 +521,21 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
   return decisions;
 }
 
+}  // namespace
+
+std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
+                             std::ostream& log) {
+  std::vector<Decision> decisions = DecideEach(plans, options, log);
+  if (options.by_group && !options.only_failed) {
+    KeepGroupsTogether(plans, options.out, options.environment, decisions);
+  }
+  return decisions;
+}
+
 Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
                       std::ostream& log) {
   Schedule schedule;
+  if (options.by_group) schedule.groups = GroupsOf(plans);
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
     schedule.ours.push_back(decision.cell);
@@ -469,6 +546,7 @@ Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options,
   schedule.estimate.ExpectPace(pace);
   if (!schedule.todo.empty()) schedule.estimate.LearnFolder(options.out);
   SortCells(schedule.todo, options, schedule.estimate);
+  SortGroups(schedule);
   return schedule;
 }
 

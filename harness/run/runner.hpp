@@ -5,11 +5,13 @@
 
 #include <iosfwd>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "harness/plan/estimate.hpp"
 #include "harness/plan/plan.hpp"
+#include "harness/run/groups.hpp"
 #include "harness/run/store.hpp"
 
 namespace retable::harness {
@@ -32,6 +34,10 @@ struct RunOptions {
   std::string program;             //!< path of this program, for the workers
   std::vector<std::string> cells;  //!< beginnings of keys: no other cell is measured; empty: all
   std::string plan_words;          //!< words that say which cells are planned
+  //! Cells that a table compares are measured in one stretch (harness/run/groups.hpp): a group that
+  //! was begun in another is begun anew, and none is begun that the budget is too short for.
+  bool by_group = false;
+  nlohmann::json environment;  //!< this run's; needed where by_group
   //! 0: timed cells begin at once. Otherwise each waits until the machine is quiet
   //! (harness/machine/activity.hpp), all together so many seconds at most.
   double wait_quiet_seconds = 0;
@@ -50,9 +56,10 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 
 //! What a run will do.
 struct Schedule {
-  std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
-  std::vector<const PlannedCell*> ours;  //!< all of this shard that can be measured
-  int reused = 0;                        //!< stored cells of this shard
+  std::vector<const PlannedCell*> todo;       //!< cells to measure, in this order
+  std::vector<const PlannedCell*> ours;       //!< all of this shard that can be measured
+  int reused = 0;                             //!< stored cells of this shard
+  std::map<std::string, std::string> groups;  //!< GroupsOf where they are kept together
   DurationEstimator estimate;
 };
 
@@ -66,13 +73,6 @@ struct RunSummary {
   int timed = 0, unsteady = 0;  //!< cells with a time, and those of them that are not steady
   double seconds = 0;
   bool interrupted = false;  //!< a signal came; then nothing is counted but `measured`
-};
-
-//! One cell's turn in a dry run or a run, and why.
-struct Decision {
-  const PlannedCell* cell = nullptr;
-  bool measure = false;
-  std::string why;  //!< "stored (ok)", "not measured yet", "stored status timeout"
 };
 
 //! What would be done with each distinct cell of this shard, and with those that cannot be

@@ -165,7 +165,10 @@ std::string AsideName(const std::string& path) {
 
 std::string CellText(const CellRecord& record) {
   const std::string json = JsonText(ToJson(record), 1) + "\n";
-  const std::string body = json.substr(json.find('\n') + 1);
+  return WithChecksum(json.substr(json.find('\n') + 1));
+}
+
+std::string WithChecksum(const std::string& body) {
   return kHead + Sha256(body) + kNeck + body;
 }
 

@@ -45,6 +45,8 @@ struct CellRecord {
 //! A record as the text of its file, and back; attachments are files of their own. Reading takes
 //! any bytes. @throws std::runtime_error, nlohmann::json::exception: why it is damaged
 std::string CellText(const CellRecord& record);
+//! The text of a cell's file, from its third line on, as such a file. @return the whole text
+std::string WithChecksum(const std::string& body);
 CellRecord CellFromText(const std::string& text);
 
 enum class LockMode { kExclusive, kNone };

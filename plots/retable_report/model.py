@@ -255,7 +255,18 @@ def made_lines(report, artifact):
     return [", ".join(part for part in (f"Measured {made['day']}", f"profile {made['profile']}" if made["profile"] else "",
                                         f"commit {made['commit']}" if made["commit"] else "", made["machine"],
                                         numbers.count(made["cells"], "cell") if made["cells"] else "") if part) + "."
-            for made in provenance(report, artifact)]
+            for made in provenance(report, artifact)] + group_lines(artifact)
+
+
+def group_lines(artifact):
+    """'cuda: measured in one stretch …': card, or machine, and time of each group of timed cells that the table compares."""
+    groups = {}
+    for entry in artifact.meta.get("groups") or []:
+        first, last = str(entry.get("started") or "")[:16].replace("T", " "), str(entry.get("finished") or "")[:16].replace("T", " ")
+        groups.setdefault(str(entry.get("group") or ""), []).append(
+            f"{entry.get('card') or entry.get('machine')}, {first}" + (f" to {last[11:] if last[:10] == first[:10] else last}" if last > first else ""))
+    return [f"{name}: timed cells measured in {'one stretch' if len(found) == 1 else f'{len(found)} stretches'}: {'; '.join(found)}."
+            for name, found in groups.items()]
 
 
 def history_rows(report, artifact):

@@ -757,6 +757,16 @@ class Origins(unittest.TestCase):
         self.assertIn("Measured 2026-01-02 to 2026-01-03, profile quick, commit 0123456789ab+changes, laptop, 7 cells.", text)
         self.assertIn("3 combinations of machine", text)
 
+    def test_groups_are_shown_with_card_and_time(self):
+        at = {"machine": "laptop", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-02T03:20:00Z", "cells": 7}
+        report = inputs.Report("nowhere")
+        report.artifacts["family/thing"] = artifact([row("A", 1)], provenance=[at], groups=[
+            dict(at, group="cuda", card="NVIDIA H200, card 1f2e3d4c"), dict(at, group="cpu, adult", card="", finished="2026-01-03T00:01:00Z"),
+            dict(at, group="cpu, adult", machine="desk", finished=at["started"])])
+        text = page.build(report, {})
+        self.assertIn("cuda: timed cells measured in one stretch: NVIDIA H200, card 1f2e3d4c, 2026-01-02 03:00 to 03:20.", text)
+        self.assertIn("cpu, adult: timed cells measured in 2 stretches: laptop, 2026-01-02 03:00 to 2026-01-03 00:01; desk, 2026-01-02 03:00.", text)
+
     def test_history_is_a_line_and_a_table(self):
         report = inputs.Report("nowhere", history={"family/thing": [
             {"folder": "a", "commit": "111", "date": "2026-01-01", "machine": "laptop", "label": "A", "metric": "time", "unit": "s", "median": 2, "low": 1.9, "high": 2.1},

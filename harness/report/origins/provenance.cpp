@@ -16,17 +16,17 @@ namespace {
 
 using nlohmann::json;
 
-std::string CommitText(const json& environment) {
-  const json git = environment.value("git", json::object());
-  const std::string commit = git.value("commit", "").substr(0, 12);
-  return commit.empty() || !git.value("dirty", false) ? commit : commit + "+changes";
-}
-
 std::string PathOf(const std::string& folder, const std::string& hash) {
   return folder + "/runs/" + hash + ".json";
 }
 
 }  // namespace
+
+std::string CommitText(const json& environment) {
+  const json git = environment.value("git", json::object());
+  const std::string commit = git.value("commit", "").substr(0, 12);
+  return commit.empty() || !git.value("dirty", false) ? commit : commit + "+changes";
+}
 
 std::string Origin::Text() const {
   const std::string first = started.substr(0, 10), last = finished.substr(0, 10);
@@ -63,30 +63,52 @@ std::string EnvironmentHash(const std::string& environment) {
   return Sha256(environment).substr(0, 16);
 }
 
-void WriteOrigin(const std::string& folder, const std::string& profile,
-                 const std::string& environment) {
-  const json parsed = json::parse(environment);
-  const nlohmann::ordered_json run = {
-      {"profile", profile}, {"commit", CommitText(parsed)}, {"machine", MachineText(parsed)}};
-  WriteFileAtomically(PathOf(folder, EnvironmentHash(environment)), JsonText(run, 1) + "\n");
+void WriteOrigin(const std::string& folder, const std::string& environment) {
+  WriteFileAtomically(PathOf(folder, EnvironmentHash(environment)), environment + "\n");
+}
+
+json EnvironmentOfRun(const std::string& folder, const std::string& hash) {
+  for (const std::string& path : {PathOf(folder, hash), folder + "/environment.json"}) {
+    std::string text = ReadOrEmpty(path);
+    if (text.empty()) continue;
+    text.pop_back();  // the end of the line
+    json environment = json::parse(text, nullptr, false);
+    if (environment.is_object() && EnvironmentHash(text) == hash) return environment;
+  }
+  return nullptr;
+}
+
+std::string CardText(const json& environment) {
+  const json gpus = environment.value("gpu", json::array());
+  if (!gpus.is_array() || gpus.empty()) return "";
+  const std::string card = gpus[0].value("card", "");
+  return gpus[0].value("name", "a GPU") + (card.empty() ? "" : ", card " + card);
+}
+
+std::string StretchOf(const json& environment, const std::string& device) {
+  if (!environment.is_object()) return "";
+  const json cpu = environment.value("cpu", json::object());
+  json stretch = {CommitText(environment), cpu.value("model", ""), cpu.value("threads_allowed", 0),
+                  environment.value("os", json::object()).value("boot", "")};
+  if (device == "cuda") stretch.push_back(CardText(environment));
+  return Sha256(stretch.dump()).substr(0, 12);
 }
 
 Origin OriginOfRun(const std::string& folder, const std::string& hash) {
   Origin origin;
+  json environment = EnvironmentOfRun(folder, hash);
+  if (environment.is_object()) {
+    origin.profile = environment.value("profile", "");
+    origin.commit = CommitText(environment);
+    origin.machine = MachineText(environment);
+    return origin;
+  }
+  // What older programs left: these three texts.
   const json run = json::parse(ReadOrEmpty(PathOf(folder, hash)), nullptr, false);
-  if (run.is_object()) {
+  if (run.is_object() && run.contains("machine")) {
     origin.profile = run.value("profile", "");
     origin.commit = run.value("commit", "");
     origin.machine = run.value("machine", "");
-    return origin;
-  }
-  std::string last = ReadOrEmpty(folder + "/environment.json");
-  if (last.empty()) return origin;
-  last.pop_back();  // the end of the line
-  const json environment = json::parse(last, nullptr, false);
-  if (environment.is_object() && EnvironmentHash(last) == hash) {
-    origin.commit = CommitText(environment);
-    origin.machine = MachineText(environment);
   }
   return origin;
 }

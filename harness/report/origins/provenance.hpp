@@ -3,9 +3,9 @@
 //! Where the cells of an artifact come from: profile, dates, commit and machine of each group.
 //!
 //! A results folder is filled by many commands, and environment.json and run.json tell of the last
-//! one. So each run leaves what it was in runs/<environment>.json, named by the hash that every
-//! cell carries; the artifact's meta file gathers them under "provenance", and a recording keeps
-//! that.
+//! one. So each run leaves its environment in runs/<hash>.json, named by the hash that every cell
+//! carries: machine, card, clocks, driver, processors, load, commit, profile. The artifact's meta
+//! file gathers them under "provenance", and a recording keeps that.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -28,11 +28,24 @@ struct Origin {
 std::string MachineText(const nlohmann::json& environment);
 
 //! Leaves what a run is in the folder. @param environment its environment.json, as written
-void WriteOrigin(const std::string& folder, const std::string& profile,
-                 const std::string& environment);
+void WriteOrigin(const std::string& folder, const std::string& environment);
 
 //! The hash that cells carry of an environment.json.
 std::string EnvironmentHash(const std::string& environment);
+
+//! The environment of the run whose cells carry this hash; null where the folder has none or
+//! another in its place (folders of older programs).
+nlohmann::json EnvironmentOfRun(const std::string& folder, const std::string& hash);
+
+//! What cells that a table compares have in common: machine since it was started, processors,
+//! commit, and for "cuda" the card. @return 12 digits; empty for null
+std::string StretchOf(const nlohmann::json& environment, const std::string& device);
+
+//! The first card as a reader tells it from its like: "NVIDIA H200, card 1f2e3d4c"; may be empty.
+std::string CardText(const nlohmann::json& environment);
+
+//! "commit 42754d0abcde", "+changes" after it where the tree differed; empty where it is not known.
+std::string CommitText(const nlohmann::json& environment);
 
 //! What a run left: profile, commit and machine of the cells that carry this hash. Folders of older
 //! programs know of their last run alone, and not its profile.

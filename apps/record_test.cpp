@@ -1,0 +1,269 @@
+// `retable record` and what reads a recording: explain, check, report, run --resume-from.
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "apps/program_testing.hpp"
+
+namespace retable {
+namespace {
+
+using nlohmann::json;
+
+const std::string kTimed =
+    Replaced(std::string(kHead), "title =", "exclusive = true\ntitle =") +
+    "[[algorithm]]\nname = \"simulated\"\nlabel = \"simulated {k}\"\nk = [1, 2]\n" +
+    "[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = \"time\" }]\n"
+    "[[claim]]\nid = \"some\"\ntext = \"it takes time\"\ncheck = 'cell(\"simulated 1\", \"time\") "
+    "> "
+    "0'\n";
+
+std::string Sha256Of(const std::string& bytes, const fs::path& folder) {
+  const fs::path file = folder / "hashed";
+  std::ofstream(file, std::ios::binary) << bytes;
+  FILE* pipe = popen(("sha256sum '" + file.string() + "'").c_str(), "r");
+  char buffer[65] = {};
+  if (pipe == nullptr || fgets(buffer, sizeof buffer, pipe) == nullptr) ADD_FAILURE();
+  if (pipe != nullptr) pclose(pipe);
+  fs::remove(file);
+  return buffer;
+}
+
+class Records : public Program {
+ protected:
+  // A `git` that knows one commit, so that the tests are of no tree but this.
+  void SetUp() override {
+    Program::SetUp();
+    fs::create_directories(root_ / "bin");
+    SetCommit('c');
+    fs::permissions(root_ / "bin/git", fs::perms::owner_all);
+    path_ = std::getenv("PATH");
+    setenv("PATH", ((root_ / "bin").string() + ":" + path_).c_str(), 1);
+  }
+  void TearDown() override {
+    setenv("PATH", path_.c_str(), 1);
+    Program::TearDown();
+  }
+
+  void SetCommit(char digit) {
+    std::ofstream(root_ / "bin/git")
+        << "#!/bin/sh\ncase \"$*\" in *rev-parse*) echo " << std::string(40, digit) << ";; esac\n";
+  }
+
+  // The cells of a folder as if their program had been configured where it ran, or otherwise.
+  void Configured(const fs::path& folder, bool dirty = false) {
+    for (const auto& run : Entries(folder / "runs")) {
+      json environment = json::parse(Slurp(run));
+      json& git = environment["git"];
+      git["configured"] = {{"commit", git["commit"]}, {"dirty", dirty}};
+      const std::string text = environment.dump(1);
+      const std::string old = run.stem(), hash = Sha256Of(text, root_).substr(0, 16);
+      fs::remove(run);
+      std::ofstream(folder / "runs" / (hash + ".json")) << text << "\n";
+      for (const auto& cell : Entries(folder / "cells")) {
+        std::string body = Slurp(cell);
+        if (body.find(old) == body.npos) continue;
+        body = Replaced(body.substr(body.find('\n', body.find('\n') + 1) + 1), old, hash);
+        std::ofstream(cell) << "{\n \"sha256\": \"" << Sha256Of(body, root_) << "\",\n" << body;
+      }
+    }
+  }
+
+  static std::vector<fs::path> Entries(const fs::path& folder) {
+    std::vector<fs::path> all;
+    for (const auto& file : fs::directory_iterator(folder)) all.push_back(file.path());
+    return all;
+  }
+
+  // A recording "here" of two cells.
+  void Record() {
+    Write(kTimed);
+    ASSERT_EQ(RunProbe().code, 0);
+    Configured(root_ / "out");
+    const Result result = Run("record here --out out");
+    ASSERT_EQ(result.code, 0) << result.text;
+    ExpectContains(result.text, "2 cells of commit cccccccccccc, ");
+  }
+
+  std::string Key() const { return Entries(root_ / "out/cells").front().stem(); }
+
+  fs::path Here() const { return root_ / "results/recorded/here"; }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(Records, AreOpenedAndCheckedAgainstTheirArchive) {
+  Record();
+  for (const char* name : {"cells.tar.zst", "claims.csv", "verdicts.csv", "run.json",
+                           "environment.json", "selftest/probe.csv", "selftest/probe.tidy.csv"}) {
+    EXPECT_TRUE(fs::exists(Here() / name)) << name;
+  }
+  EXPECT_FALSE(json::parse(Slurp(Here() / "selftest/probe.meta.json")).contains("cells"));
+  EXPECT_EQ(Slurp(Here() / "selftest/probe.csv"), Slurp(root_ / "out/selftest/probe.csv"));
+  const Result check = Run("check --recorded here --strict");
+  EXPECT_EQ(check.code, 0) << check.text;
+  ExpectContains(check.text, "HOLDS             1");
+  EXPECT_EQ(Run("check --out results/recorded/here").text, check.text);
+  const Result shown = Run("explain --recorded here " + Key().substr(0, 12));
+  EXPECT_EQ(shown.code, 0);
+  ExpectContains(shown.text, "simulated");
+  ExpectContains(shown.text, "  14 ");  // every sample
+  ExpectContains(shown.text, "commit      cccccccccccc\n");
+  ExpectContains(shown.text,
+                 "repeat      build/retable run selftest/probe --profile quick --force");
+  EXPECT_EQ(Run("explain --recorded here zzzz").code, 1);
+  ExpectContains(Run("explain --recorded here ''").text, "2 cells begin with");
+  // Its page is that of a folder with cells.
+  Run("report --out results/recorded/here --to page");
+  EXPECT_EQ(Entries(root_ / "page/cells").size(), 2u);
+  ExpectContains(Run("history selftest/probe").text, "here");
+}
+
+TEST_F(Records, HaveEqualBytesAndNoPathOfTheMachine) {
+  Record();
+  const std::string archive = Slurp(Here() / "cells.tar.zst");
+  ExpectContains(Run("record here --out out").text, "is there already; --replace");
+  ASSERT_EQ(Run("record here --replace --out '" + Out() + "'").code, 0);
+  EXPECT_EQ(Slurp(Here() / "cells.tar.zst"), archive);
+  Run("report --out results/recorded/here --to page");
+  for (const auto& file : fs::recursive_directory_iterator(root_ / "page")) {
+    if (!file.is_regular_file()) continue;
+    EXPECT_EQ(Slurp(file).find(root_.string()), std::string::npos) << file.path();
+    if (file.path().extension() != ".csv") {
+      EXPECT_EQ(Slurp(file).find("--out"), std::string::npos) << file.path();
+    }
+  }
+}
+
+TEST_F(Records, AreOfOneCommitAndOfNoChangedTree) {
+  Write(kTimed);
+  ASSERT_EQ(RunProbe().code, 0);
+  Configured(root_ / "out", true);
+  const Result dirty = Run("record here --out out");
+  EXPECT_EQ(dirty.code, 1);
+  ExpectContains(dirty.text, "2 cells of selftest/probe were measured by a program of a changed");
+  ExpectContains(dirty.text, "run selftest/probe --profile quick --force --out out");
+  Configured(root_ / "out");
+  // A further cell, at another commit.
+  SetCommit('d');
+  Write(Replaced(kTimed, "k = [1, 2]", "k = [1, 2, 3]"));
+  ASSERT_EQ(RunProbe().code, 0);
+  Configured(root_ / "out");
+  const Result mixed = Run("record here --out out");
+  EXPECT_EQ(mixed.code, 1);
+  ExpectContains(mixed.text, "a recording is of one");
+  EXPECT_FALSE(fs::exists(Here()));
+}
+
+TEST_F(Records, AreRefusedWhereTheirCellsAreDamagedMissingOrOfAnOlderProgram) {
+  Write(kTimed);
+  EXPECT_EQ(Run("record here --out out").code, 1);
+  ASSERT_EQ(RunProbe().code, 0);
+  Configured(root_ / "out");
+  for (const char* name : {"''", "a/b", "..", "A", "'a b'"}) {
+    ExpectContains(Run(std::string("record ") + name + " --out out").text,
+                   "no name of a recording");
+  }
+  const fs::path cell = Entries(root_ / "out/cells").front();
+  const std::string text = Slurp(cell);
+  std::ofstream(cell) << Replaced(text, "\"ok\"", "\"OK\"");
+  ExpectContains(Run("record here --out out").text, "1 cell of selftest/probe are damaged");
+  std::ofstream(cell) << text;
+  fs::rename(root_ / "out/runs", root_ / "runs");
+  ExpectContains(Run("record here --out out").text, "have no environment (runs/");
+  fs::rename(root_ / "runs", root_ / "out/runs");
+  // What is not measured yet is told: the next run goes on with it.
+  fs::remove(cell);
+  ExpectContains(Run("record here --out out").text, "1 planned cells are not measured yet");
+}
+
+TEST_F(Records, SayWhichFileIsNotWhatTheArchiveGives) {
+  Record();
+  const fs::path table = Here() / "selftest/probe.csv";
+  const std::string text = Slurp(table);
+  std::ofstream(table) << text << "by hand,1\n";
+  std::ofstream(Here() / "selftest/other.csv") << "x\n";
+  const Result check = Run("check --recorded here");
+  EXPECT_EQ(check.code, 4);
+  ExpectContains(check.text, "selftest/probe.csv differs");
+  ExpectContains(check.text, "selftest/other.csv is not of the archive");
+  EXPECT_EQ(Run("check --recorded here --rewrite").code, 0);
+  EXPECT_EQ(Slurp(table), text);
+  EXPECT_EQ(Run("check --recorded here").code, 0);
+  // A claim of today, which fails and has no note.
+  Write(Replaced(kTimed, "> 0", "< 0"));
+  const Result changed = Run("check --recorded here");
+  EXPECT_EQ(changed.code, 4);
+  ExpectContains(changed.text, "claims.csv differs");
+  EXPECT_EQ(Run("check --recorded here --rewrite").code, 0);
+  EXPECT_EQ(Run("check --recorded here").code, 0);
+  const Result strict = Run("check --recorded here --strict");
+  EXPECT_EQ(strict.code, 4);
+  ExpectContains(strict.text, "1 failing claim without a note");
+}
+
+TEST_F(Records, ThatAreDamagedOrUnknownAreNamedWithTheRemedy) {
+  Record();
+  const std::string archive = Slurp(Here() / "cells.tar.zst");
+  std::string changed = archive;
+  changed[archive.size() / 2] = static_cast<char>(changed[archive.size() / 2] ^ 1);
+  for (const std::string& bytes :
+       {changed, archive.substr(0, archive.size() / 2), std::string("x")}) {
+    std::ofstream(Here() / "cells.tar.zst", std::ios::binary) << bytes;
+    for (const char* words :
+         {"check --recorded here", "explain --recorded here 00",
+          "run selftest/probe --out next --resume-from results/recorded/here"}) {
+      const Result result = Run(words);
+      EXPECT_EQ(result.code, 1) << words;
+      ExpectContains(result.text, "cells.tar.zst is damaged: ");
+      ExpectContains(result.text, "git checkout -- ");
+    }
+  }
+  ExpectContains(Run("check --recorded there").text, "there are: here");
+  ExpectContains(Run("explain --recorded there 00").text, "no recording \"there\"");
+  fs::remove(Here() / "cells.tar.zst");
+  ExpectContains(Run("check --recorded here").text, "has no archive of its cells");
+  ExpectContains(Run("check --recorded there").text, "there are none");
+  EXPECT_EQ(Run("check --recorded here --out out").code, 1);
+}
+
+TEST_F(Records, AGroupThatTheBudgetIsTooShortForIsNotBegun) {
+  Write(Replaced(kTimed, "[table]", "[expected]\nquick = 100\n[table]"));
+  const Result none = RunProbe("--by-group --budget 5s");
+  ExpectContains(none.text, "not begun, for want of time: 2 cells of selftest/probe, about ");
+  ExpectContains(none.text, "0 measured, 0 stored before, 2 left for the next run");
+  EXPECT_TRUE(fs::is_empty(root_ / "out/cells"));
+  ExpectContains(RunProbe("--by-group --budget 1000s --dry-run").text, "2 to measure");
+  // What is known of its cells tells that it can be finished.
+  ASSERT_EQ(RunProbe("--budget 1s").code, 0);
+  ExpectContains(RunProbe("--by-group --budget 5s --force").text, "2 measured");
+}
+
+// A paper-profile run is built of many short ones.
+TEST_F(Records, GoOnWhereTheyEndedOnAnotherMachineOfTheKind) {
+  Record();
+  Write(Replaced(kTimed, "k = [1, 2]", "k = [1, 2, 3]"));
+  const std::string words = "run selftest/probe --out next --resume-from results/recorded/here";
+  const Result next = Run(words);
+  EXPECT_EQ(next.code, 0) << next.text;
+  ExpectContains(next.text, "1 cells to measure, 2 stored");  // the same machine: one stretch
+  EXPECT_EQ(Entries(root_ / "next/cells").size(), 3u);
+  ExpectContains(Run(words).text, "0 cells to measure, 3 stored");
+  const json groups = json::parse(Slurp(root_ / "next/selftest/probe.meta.json")).at("groups");
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].at("group"), "cpu");
+  EXPECT_EQ(groups[0].at("cells"), 3);
+  Configured(root_ / "next");
+  ASSERT_EQ(Run("record next --out next").code, 0);
+  EXPECT_EQ(Run("check --recorded next --strict").code, 0);
+  // Another commit is refused by name, and nothing is written.
+  SetCommit('d');
+  const Result other = Run(Replaced(words, "out next", "out third"));
+  EXPECT_EQ(other.code, 1);
+  ExpectContains(other.text, "git.commit: ddddddd");
+  EXPECT_FALSE(fs::exists(root_ / "third/cells/" / (Key() + ".json")));
+}
+
+}  // namespace
+}  // namespace retable

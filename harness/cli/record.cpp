@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "harness/cli/commands.hpp"
+#include "harness/cli/results_folder.hpp"
+#include "harness/record/record.hpp"
+
+namespace retable::harness {
+namespace {
+
+struct RecordArguments {
+  std::string name, out = "results/latest";
+  bool replace = false;
+};
+
+int Record(const Context& context, const RecordArguments& a, std::ostream& out) {
+  CheckFolderToWrite(a.out);
+  const RecordingFacts facts = RecordResults(a.out, context.root, a.name, a.replace);
+  out << fmt::format("{}: {} cells of commit {}, {:.2f} MB packed", facts.folder, facts.cells,
+                     facts.commit, 1e-6 * static_cast<double>(facts.archive_bytes));
+  if (facts.missing > 0) {
+    out << fmt::format("; {} planned cells are not measured yet (run --resume-from {})",
+                       facts.missing, facts.folder);
+  }
+  out << "\n";
+  for (const std::string& machine : facts.machines) out << "  " << machine << "\n";
+  return kOk;
+}
+
+}  // namespace
+
+Verb MakeRecordVerb(const Context& context) {
+  return MakeVerb(
+      context, "record", "Keep a run: its tables, and an archive of all its cells",
+      [context](CLI::App& verb) -> VerbBody {
+        const auto a = std::make_shared<RecordArguments>();
+        verb.add_option("name", a->name, "folder of results/recorded/ to write")->required();
+        verb.add_option("--out", a->out, "results folder to pack");
+        verb.add_flag("--replace", a->replace, "write over the recording that is there");
+        return [=](std::ostream& out, std::ostream&) { return Record(context, *a, out); };
+      });
+}
+
+}  // namespace retable::harness

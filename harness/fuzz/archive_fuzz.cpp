@@ -1,0 +1,4 @@
+#include "base/fuzz/target.hpp"
+#include "harness/fuzz/fuzz_body.hpp"
+
+RETABLE_FUZZ_TARGET(retable::harness::FuzzArchive, retable::fuzzing::MutateText)

@@ -1,0 +1,377 @@
+#include "harness/record/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/atomic_file.hpp"
+#include "base/temporary_folder.hpp"
+#include "harness/machine/environment.hpp"
+#include "harness/plan/value_json.hpp"
+#include "harness/record/archive.hpp"
+#include "harness/record/paths.hpp"
+#include "harness/report/artifact.hpp"
+#include "harness/report/origins/provenance.hpp"
+#include "harness/run/steadiness.hpp"
+
+namespace retable::harness {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::json;
+
+const std::string kArchive = "cells.tar.zst";
+const std::string kMeta = ".meta.json";
+constexpr const char* kOfTheFolder[] = {"environment.json", "run.json", "ceilings.json",
+                                        "noise.json"};
+
+std::string Recordings(const std::string& root) {
+  return root + "/results/recorded";
+}
+
+// What a program of these sources is to be named by: the commit that it was built of.
+std::string WhyNotOfOneCommit(const json& environment) {
+  const json git = environment.value("git", json::object());
+  const json configured = git.value("configured", json::object());
+  const std::string commit = git.value("commit", "");
+  if (commit.empty()) return "by a program whose commit is not known (sources without .git)";
+  if (git.value("dirty", false) || configured.value("dirty", false)) {
+    return "by a program of a changed source tree";
+  }
+  if (configured.value("commit", commit) != commit) {
+    return "by a program that was configured at another commit than it ran at";
+  }
+  return "";
+}
+
+// Why cells cannot be recorded, each reason with its experiments.
+class Refusals {
+ public:
+  void Add(const std::string& why, const Artifact& artifact) {
+    ++reasons_[why][artifact.id];
+    profile_ = artifact.profile;
+  }
+
+  void Throw(const std::string& folder) const {
+    if (reasons_.empty()) return;
+    std::string text = folder + " cannot be recorded:\n", ids;
+    std::set<std::string> all;
+    for (const auto& [why, artifacts] : reasons_) {
+      int cells = 0;
+      for (const auto& [id, count] : artifacts) cells += count, all.insert(id);
+      text += fmt::format(
+          "  {} cell{} of {}{} {}\n", cells, cells == 1 ? "" : "s", artifacts.begin()->first,
+          artifacts.size() > 1 ? fmt::format(" and {} more", artifacts.size() - 1) : "", why);
+    }
+    for (const std::string& id : all) ids += " " + id;
+    throw StoreError(text +
+                     "commit or undo what `git status` names, `make build`, and measure them "
+                     "again: build/retable run" +
+                     ids + " --profile " + profile_ + " --force --out " + folder);
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, int>> reasons_;
+  std::string profile_;
+};
+
+// What the cells of a folder say of themselves. @throws StoreError where they cannot be recorded
+RecordingFacts FactsOf(const std::string& folder, const std::vector<Artifact>& artifacts) {
+  RecordingFacts facts;
+  Refusals refusals;
+  std::set<std::string> keys, missing, machines;
+  std::map<std::string, json> environments;
+  for (const Artifact& artifact : artifacts) {
+    if (artifact.recorded) refusals.Add("are known by their tables alone", artifact);
+    for (const ArtifactCell& cell : artifact.cells) {
+      if (!cell.not_run.empty()) continue;
+      if (!cell.problem.empty()) refusals.Add("are damaged", artifact);
+      if (!cell.record) {
+        missing.insert(cell.key);
+        continue;
+      }
+      if (!cell.record->checked) refusals.Add("bear no checksum", artifact);
+      if (!keys.insert(cell.key).second) continue;
+      const std::string& hash = cell.record->environment;
+      const auto [known, fresh] = environments.try_emplace(hash);
+      if (fresh) known->second = EnvironmentOfRun(folder, hash);
+      const json& environment = known->second;
+      if (!environment.is_object()) {
+        refusals.Add("have no environment (runs/" + hash + ".json)", artifact);
+        continue;
+      }
+      if (const auto why = WhyNotOfOneCommit(environment); !why.empty()) {
+        refusals.Add("were measured " + why, artifact);
+        continue;
+      }
+      const std::string commit = CommitText(environment);
+      if (facts.commit.empty()) facts.commit = commit;
+      if (facts.commit != commit) {
+        refusals.Add(fmt::format("are of commit {}, others of {}: a recording is of one", commit,
+                                 facts.commit),
+                     artifact);
+      }
+      machines.insert(MachineText(environment));
+    }
+  }
+  refusals.Throw(folder);
+  if (keys.empty()) throw StoreError(folder + " has no cells to record; `retable run` makes them");
+  facts.cells = static_cast<int>(keys.size());
+  facts.missing = static_cast<int>(missing.size());
+  facts.machines.assign(machines.begin(), machines.end());
+  return facts;
+}
+
+// A cell's file without paths; its attachments are beside it.
+void AddCell(const std::string& folder, const std::string& key, Files& files) {
+  const std::string text = ReadWhole(folder + "/cells/" + key + ".json");
+  const auto body = text.find('\n', text.find('\n') + 1) + 1;
+  files["cells/" + key + ".json"] = WithChecksum(WithoutPaths(text.substr(body)));
+  const json cell = json::parse(text);
+  for (const json& suffix : cell.at("attachments")) {
+    const std::string name = "cells/" + key + "." + suffix.get<std::string>();
+    files[name] = ReadWhole(folder + "/" + name);
+  }
+}
+
+Files FilesOf(const std::string& folder, const std::vector<Artifact>& artifacts) {
+  Files files;
+  const auto add = [&](const std::string& name) {
+    if (const std::string text = ReadOrEmpty(folder + "/" + name); !text.empty()) {
+      files[name] = WithoutPaths(text);
+    }
+  };
+  for (const char* name : kOfTheFolder) add(name);
+  for (const Artifact& artifact : artifacts) {
+    const std::string stem = artifact.family + "/" + artifact.artifact;
+    add(stem + kMeta);
+    add(stem + ".paper.csv");
+    for (const ArtifactCell& cell : artifact.cells) {
+      if (!cell.record) continue;
+      const std::string run = "runs/" + cell.record->environment + ".json";
+      if (!files.contains(run)) files[run] = ReadWhole(folder + "/" + run);
+      if (!files.contains("cells/" + cell.key + ".json")) AddCell(folder, cell.key, files);
+    }
+  }
+  std::error_code none;
+  for (const auto& file : fs::directory_iterator(folder + "/gpu-check", none)) {
+    add("gpu-check/" + file.path().filename().string());
+  }
+  return files;
+}
+
+// What is shown of a recording: its tables, and declarations without the list of cells.
+Files TablesOf(const std::string& folder) {
+  Files tables;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string path = fs::relative(entry.path(), folder).generic_string();
+    const bool of_the_folder = std::count(std::begin(kOfTheFolder), std::end(kOfTheFolder), path);
+    const bool table = path.ends_with(".csv") && !path.ends_with(".samples.csv");
+    if (!entry.is_regular_file() || path.starts_with("cells/") || path.starts_with("runs/") ||
+        (!of_the_folder && !table && !path.ends_with(kMeta))) {
+      continue;
+    }
+    std::string text = ReadWhole(entry.path());
+    if (path.ends_with(kMeta)) {
+      auto meta = nlohmann::ordered_json::parse(text);
+      meta.erase("cells");
+      text = JsonText(meta) + "\n";
+    }
+    tables[path] = std::move(text);
+  }
+  return tables;
+}
+
+std::string ArchiveAt(const std::string& path) {
+  return fs::is_directory(path) ? path + "/" + kArchive : path;
+}
+
+// Reads an archive; says what to do where it is damaged.
+void Read(const std::string& path,
+          const std::function<void(const std::string& path, std::string content)>& visit) {
+  std::string bytes;
+  try {
+    bytes = ReadWhole(path);
+  } catch (const std::runtime_error& problem) {
+    throw StoreError(fmt::format("no archive of cells: {}", problem.what()));
+  }
+  try {
+    ReadArchive(bytes, visit);
+  } catch (const ArchiveError& problem) {
+    throw StoreError(
+        fmt::format("{} is damaged: {}; take it again from where it came, such as "
+                    "`git checkout -- {}`",
+                    path, problem.what(), path));
+  }
+}
+
+// The tables of an archive that was unpacked into `folder`.
+Files MakeTables(const std::string& folder, const std::string& root, RecordingCheck& check) {
+  FactsOf(folder, LoadArtifacts(folder));
+  check.board = WriteResults(folder, root, true);
+  return TablesOf(folder);
+}
+
+// Files of the folder that are not among these, but for the archive.
+std::vector<std::string> OthersIn(const std::string& folder, const Files& files) {
+  std::vector<std::string> others;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string path = fs::relative(entry.path(), folder).generic_string();
+    if (entry.is_regular_file() && path != kArchive && !files.contains(path)) {
+      others.push_back(path);
+    }
+  }
+  std::sort(others.begin(), others.end());
+  return others;
+}
+
+// Leaves these files and the archive in the folder, and no others.
+void Publish(const Files& files, const std::string& folder) {
+  for (const auto& [path, content] : files) WriteFileAtomically(folder + "/" + path, content);
+  for (const std::string& path : OthersIn(folder, files)) fs::remove(folder + "/" + path);
+}
+
+// What must be equal where a run goes on: as EnvironmentDifferences names it.
+std::vector<std::string> MustBeEqual(bool cpu, bool cuda) {
+  std::vector<std::string> paths = {"git.commit: ", "git.dirty: ", "compiler."};
+  if (cuda) paths.insert(paths.end(), {"gpu.0.name: ", "cuda.compiler: "});
+  if (cpu) paths.insert(paths.end(), {"cpu.model: ", "cpu.threads_allowed: "});
+  return paths;
+}
+
+}  // namespace
+
+bool HasArchive(const std::string& folder) {
+  return fs::exists(folder + "/" + kArchive);
+}
+
+std::string FindRecording(const std::string& root, const std::string& name) {
+  const std::string folder = Recordings(root) + "/" + name;
+  if (!name.empty() && HasArchive(folder)) return folder;
+  if (!name.empty() && fs::is_directory(folder)) {
+    throw StoreError(folder +
+                     " has no archive of its cells: it was recorded without them. Its tables "
+                     "are judged by: build/retable check --out " +
+                     folder);
+  }
+  std::string names;
+  std::error_code none;
+  std::set<std::string> all;
+  for (const auto& entry : fs::directory_iterator(Recordings(root), none)) {
+    if (HasArchive(entry.path().string())) all.insert(entry.path().filename().string());
+  }
+  for (const std::string& one : all) names += (names.empty() ? "" : ", ") + one;
+  throw StoreError(fmt::format(
+      "no recording \"{}\" in {}; there {}", name, Recordings(root),
+      names.empty() ? "are none: build/retable record NAME makes one" : "are: " + names));
+}
+
+RecordingFacts RecordResults(const std::string& from, const std::string& root,
+                             const std::string& name, bool replace) {
+  const bool good = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+  if (!good) {
+    throw StoreError("\"" + name + "\" is no name of a recording: a-z, 0-9, - and _ are allowed");
+  }
+  const std::string folder = Recordings(root) + "/" + name;
+  if (fs::exists(folder) && !replace) {
+    throw StoreError(folder + " is there already; --replace writes over it");
+  }
+  const Store store(from, LockMode::kExclusive);  // no run changes it meanwhile
+  const std::vector<Artifact> artifacts = LoadArtifacts(from);
+  RecordingFacts facts = FactsOf(from, artifacts);
+  const std::string archive = PackArchive(FilesOf(from, artifacts));
+  facts.folder = folder;
+  facts.archive_bytes = archive.size();
+  // Made from the archive itself, which is thereby read once.
+  const TemporaryFolder unpacked;
+  const std::string packed = (unpacked.path() / kArchive).string(),
+                    there = (unpacked.path() / "all").string();
+  WriteFileAtomically(packed, archive);
+  Unpack(packed, there);
+  RecordingCheck check;
+  const Files tables = MakeTables(there, root, check);
+  WriteFileAtomically(folder + "/" + kArchive, archive);
+  Publish(tables, folder);
+  return facts;
+}
+
+void Unpack(const std::string& archive, const std::string& folder,
+            const std::function<bool(const std::string& path)>& wanted) {
+  CheckWritable(folder);
+  Read(ArchiveAt(archive), [&](const std::string& path, const std::string& content) {
+    const fs::path file = fs::path(folder) / path;
+    if ((wanted && !wanted(path)) || fs::exists(file)) return;
+    fs::create_directories(file.parent_path());
+    std::ofstream out(file, std::ios::binary);
+    out << content;
+    if (!out.flush()) throw StoreError(file.string() + ": cannot be written; is the disk full?");
+  });
+}
+
+void UnpackInPlace(const std::string& folder) {
+  for (const std::string& path : OthersIn(folder, {})) fs::remove(folder + "/" + path);
+  Unpack(folder, folder);
+  fs::remove(folder + "/" + kArchive);
+}
+
+RecordingCheck CheckRecording(const std::string& folder, const std::string& root, bool rewrite) {
+  const TemporaryFolder unpacked;
+  const std::string there = unpacked.path().string();
+  Unpack(folder, there);
+  RecordingCheck check;
+  const Files tables = MakeTables(there, root, check);
+  if (rewrite) Publish(tables, folder);
+  for (const auto& [path, content] : tables) {
+    const std::string committed = ReadOrEmpty(folder + "/" + path);
+    if (committed == content) continue;
+    check.differences.push_back(path + (committed.empty() ? " is missing" : " differs"));
+  }
+  for (const std::string& path : OthersIn(folder, tables)) {
+    check.differences.push_back(path + " is not of the archive");
+  }
+  return check;
+}
+
+void ResumeFrom(const std::string& archive, const std::string& out, const json& here, bool cpu,
+                bool cuda) {
+  const TemporaryFolder unpacked;
+  const std::string there = unpacked.path().string();
+  Unpack(archive, there);
+  std::map<std::string, bool> on_cpu, on_cuda;  // environments of cells that this run goes on with
+  for (const Artifact& artifact : LoadArtifacts(there)) {
+    for (const ArtifactCell& cell : artifact.cells) {
+      if (!cell.record) continue;
+      const std::string& hash = cell.record->environment;
+      const bool gpu = cell.config.device == "cuda";
+      on_cuda[hash] |= cuda && gpu;
+      on_cpu[hash] |= cpu && !gpu && IsTimed(cell.record->outcome);
+    }
+  }
+  std::set<std::string> differences;
+  for (const auto& [hash, timed] : on_cpu) {
+    const auto paths = MustBeEqual(timed, on_cuda[hash]);
+    for (const std::string& line : EnvironmentDifferences(here, EnvironmentOfRun(there, hash))) {
+      const bool counts = std::any_of(paths.begin(), paths.end(),
+                                      [&](const auto& path) { return line.starts_with(path); });
+      if (counts) differences.insert(line);
+    }
+  }
+  if (!differences.empty()) {
+    std::string text;
+    for (const std::string& line : differences) text += "  " + line + "\n";
+    throw StoreError(archive +
+                     " was measured otherwise than this run would go on (here | there):\n" + text +
+                     "go on with the same commit and compiler on a machine of that kind, or "
+                     "measure all anew without --resume-from");
+  }
+  Unpack(archive, out);
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,167 @@
+#include "harness/record/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/temporary_folder.hpp"
+#include "harness/plan/value_json.hpp"
+#include "harness/report/origins/provenance.hpp"
+#include "harness/run/runner.hpp"
+
+namespace retable::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json Machine(const std::string& processor, const std::string& card, const std::string& boot) {
+  json environment = {{"profile", "paper"},
+                      {"cpu", {{"model", processor}, {"threads_allowed", 16}}},
+                      {"os", {{"boot", boot}}},
+                      {"git", {{"commit", std::string(40, 'c')}, {"dirty", false}}}};
+  if (!card.empty()) environment["gpu"] = {{{"name", card}, {"card", boot + card}}};
+  return environment;
+}
+
+PlannedCell Timed(const std::string& key, const std::string& device, const std::string& group) {
+  PlannedCell cell;
+  cell.key = std::string(64 - key.size(), '0') + key;
+  cell.config.experiment = "f/t";
+  cell.config.family = "f";
+  cell.config.label = key;
+  cell.config.device = device;
+  cell.exclusive = true;
+  cell.group = group;
+  return cell;
+}
+
+// A results folder of which each cell has a machine, and its archive.
+class Stretches : public ::testing::Test {
+ protected:
+  std::string Folder() const { return (here_.path() / "out").string(); }
+
+  void Save(const PlannedCell& cell, const json& environment) {
+    CellRecord record;
+    record.key = cell.key;
+    record.config = cell.config;
+    record.outcome.status = "ok";
+    record.outcome.verification = {true, true, "e", 0, 1, "r"};
+    record.outcome.metrics = {{"time", "s", {1, 2, 3}, {}, {}, {}}};
+    record.environment = EnvironmentHash(JsonText(environment, 1));
+    record.started = "2026-01-02T03:04:05Z";
+    Store(Folder(), LockMode::kNone).Save(record);
+    WriteOrigin(Folder(), JsonText(environment, 1));
+  }
+
+  Plan PlanOf(std::vector<PlannedCell> cells) {
+    Plan plan;
+    plan.experiment.id = "f/t";
+    plan.experiment.family = "f";
+    plan.experiment.artifact = "t";
+    ColumnSpec column;
+    column.name = column.metric = "time";
+    plan.experiment.table.columns = {column};
+    plan.cells = std::move(cells);
+    return plan;
+  }
+
+  // What is measured of cells with these keys, by a run here.
+  std::string Measured(const std::vector<Plan>& plans, const json& here, bool by_group = true) {
+    RunOptions options;
+    options.out = Folder();
+    options.by_group = by_group;
+    options.environment = here;
+    std::ostringstream log;
+    std::string keys;
+    for (const Decision& decision : Decide(plans, options, log)) {
+      if (decision.measure) keys += decision.cell->config.label;
+    }
+    return keys;
+  }
+
+  TemporaryFolder here_;
+};
+
+TEST_F(Stretches, AGroupThatWasBegunElsewhereIsBegunAnew) {
+  const json first = Machine("Xeon", "H200", "1"), second = Machine("Xeon", "H200", "2");
+  const std::vector<Plan> plans = {
+      PlanOf({Timed("a", "cuda", "cuda, x"), Timed("b", "cuda", "cuda, x"),
+              Timed("c", "cuda", "cuda, y"), Timed("d", "cpu", "cpu"), Timed("e", "cpu", "")})};
+  Save(plans[0].cells[0], first);
+  EXPECT_EQ(Measured(plans, first), "bcde");    // goes on where it was begun
+  EXPECT_EQ(Measured(plans, second), "abcde");  // on another card
+  EXPECT_EQ(Measured(plans, second, false), "bcde");
+  Save(plans[0].cells[1], first);
+  Save(plans[0].cells[2], second);
+  EXPECT_EQ(Measured(plans, second), "de");  // x is whole, of one card
+  Save(plans[0].cells[1], second);
+  EXPECT_EQ(Measured(plans, first), "abde");  // x is of two cards
+  Save(plans[0].cells[3], first);
+  Save(plans[0].cells[4], second);  // not timed: on whatever machine
+  EXPECT_EQ(Measured(plans, first), "ab");
+  // The card says nothing of a processor's rows.
+  json other_card = first;
+  other_card["gpu"][0]["card"] = "z";
+  EXPECT_EQ(StretchOf(first, "cpu"), StretchOf(other_card, "cpu"));
+  EXPECT_NE(StretchOf(first, "cuda"), StretchOf(other_card, "cuda"));
+}
+
+TEST_F(Stretches, ExperimentsThatShareACellShareItsGroup) {
+  const PlannedCell a = Timed("a", "cuda", "cuda"), b = Timed("b", "cuda", "cuda"),
+                    c = Timed("c", "cuda", "cuda"), d = Timed("d", "cuda", "cuda");
+  const auto apart = GroupsOf({PlanOf({a, b}), PlanOf({c, d})});
+  EXPECT_EQ(apart.at(a.key), apart.at(b.key));
+  EXPECT_NE(apart.at(a.key), apart.at(c.key));
+  const auto shared = GroupsOf({PlanOf({a, b}), PlanOf({c, d}), PlanOf({d, a})});
+  for (const PlannedCell& cell : {b, c, d}) EXPECT_EQ(shared.at(cell.key), shared.at(a.key));
+  PlannedCell absent = d;
+  absent.not_run = "no card";
+  EXPECT_EQ(GroupsOf({PlanOf({a, b}), PlanOf({c, absent}), PlanOf({absent, a})}).count(d.key), 0u);
+}
+
+TEST_F(Stretches, ARunGoesOnOnACardAndProcessorOfTheKindOnly) {
+  const json here = Machine("Xeon", "H200", "1");
+  const Plan plan = PlanOf({Timed("a", "cuda", "cuda"), Timed("b", "cpu", "cpu")});
+  Save(plan.cells[0], Machine("Epyc", "H200", "2"));
+  Save(plan.cells[1], here);
+  WriteMeta(plan, "paper", Folder());
+  const std::string root = here_.path().string();
+  fs::create_directories(here_.path() / "experiments");
+  EXPECT_EQ(RecordResults(Folder(), root, "one", false).machines.size(), 2u);
+  const std::string archive = FindRecording(root, "one");
+  const auto why = [&](const json& machine, bool cpu, bool cuda) -> std::string {
+    const TemporaryFolder fresh;
+    const fs::path next = fresh.path() / "next";
+    try {
+      ResumeFrom(archive, next.string(), machine, cpu, cuda);
+    } catch (const StoreError& problem) {
+      EXPECT_FALSE(fs::exists(next));
+      return problem.what();
+    }
+    EXPECT_TRUE(fs::exists(next / "cells" / (plan.cells[0].key + ".json")));
+    return "";
+  };
+  // Another card of the kind; the processor beside a card does not matter.
+  EXPECT_EQ(why(Machine("Xeon", "H200", "3"), true, true), "");
+  EXPECT_EQ(why(Machine("Epyc", "H200", "3"), false, true), "");
+  EXPECT_NE(why(Machine("Xeon", "H100", "3"), true, true).find("gpu.0.name: H100 | H200"),
+            std::string::npos);
+  EXPECT_NE(why(Machine("Xeon", "", "3"), true, true).find("gpu.0.name: (not told) | H200"),
+            std::string::npos);
+  EXPECT_EQ(why(Machine("Xeon", "", "3"), true, false), "");  // processor rows alone
+  EXPECT_NE(why(Machine("Epyc", "H200", "3"), true, true).find("cpu.model: Epyc | Xeon"),
+            std::string::npos);
+  json fewer = here, other = here, changed = here;
+  fewer["cpu"]["threads_allowed"] = 2;
+  other["git"]["commit"] = std::string(40, 'd');
+  changed["git"]["dirty"] = true;
+  EXPECT_NE(why(fewer, true, true).find("cpu.threads_allowed: 2 | 16"), std::string::npos);
+  EXPECT_NE(why(other, false, true).find("git.commit: dddd"), std::string::npos);
+  EXPECT_NE(why(changed, false, true).find("git.dirty: true | false"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace retable::harness
