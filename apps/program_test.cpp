@@ -379,6 +379,18 @@ TEST_F(Program, ShardsFillOneFolderTogether) {
   EXPECT_EQ(RunProbe("--shard 3/2").code, 1);
 }
 
+TEST_F(Program, AShardChecksNoCellOfAnother) {
+  Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3, 4, 5]\n" + Algorithm("good") + kTable);
+  ASSERT_EQ(RunProbe("--shard 1/2").code, 0);
+  for (const auto& cell : fs::directory_iterator(root_ / "out/cells")) {
+    std::ofstream(cell.path(), std::ios::app) << "\n";
+  }
+  const std::string other = RunProbe("--shard 2/2").text;
+  ExpectContains(other, "2 measured, 0 stored before, none left; 2 ok");
+  EXPECT_EQ(other.find("damaged"), std::string::npos) << other;
+  ExpectContains(RunProbe("--shard 1/2").text, "damaged");
+}
+
 TEST_F(Program, OneCellIsRepeatedByTheCommandThatExplainPrints) {
   Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3]\n" + Algorithm("good") + kTable);
   ASSERT_EQ(RunProbe("--profile smoke --set settings.milliseconds=7 --repeats 3").code, 0);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A large plan and its shards: none takes longer, or more memory, than docs/many-machines.md says, and together the shards
-measure each cell once.
+"""A large plan and its shards: planning takes no longer, and no more memory, than docs/many-machines.md says, and three
+shards have their part of the cells each, and none together.
 
     tools/test_large_plan.py PROGRAM [--cells N] [--shards N]
 
 100,000 cells over 1,000 shards unless said otherwise. Prints processor seconds and memory of planning (`--dry-run`) and of
-the start of a shard, the first and another, with no time to measure.
+a whole run of two shards that have no time to measure anything.
 """
 
 import argparse

@@ -179,8 +179,8 @@ double SecondsAfter(const std::vector<Plan>& plans, const RunArguments& a) {
   constexpr double kCeilings = 3;
   const bool timed = std::any_of(plans.begin(), plans.end(),
                                  [](const Plan& plan) { return plan.experiment.exclusive; });
-  const bool ceilings =
-      timed && a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
+  const bool ceilings = timed && a.shard.empty() && a.selection.profile != "smoke" &&
+                        !fs::exists(a.selection.out + "/ceilings.json");
   return WritingSeconds(plans.size(), a.report) + (ceilings ? kCeilings : 0);
 }
 
@@ -289,7 +289,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
         summary.measured, options.out);
     return kInterrupted;
   }
-  MeasureCeilings(plans, a.selection, err);
+  if (options.shards == 1) MeasureCeilings(plans, a.selection, err);
   Add(summary, record);
   WriteRun(a.selection.out, record);
   out << DoneText(summary, record.expected_seconds);
@@ -311,9 +311,9 @@ std::vector<std::string> TypedWords(const CLI::App& verb) {
   std::vector<std::string> words;
   for (const CLI::Option* option : verb.get_options()) {
     const std::string name = option->get_name();
+    if (name == "--submit") continue;
     for (const std::string& value : option->results()) {
-      if (name != "--submit")
-        words.push_back(option->get_positional() ? value : name + "=" + value);
+      words.push_back(option->get_positional() ? value : name + "=" + value);
     }
   }
   return words;

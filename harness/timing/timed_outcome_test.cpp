@@ -5,7 +5,7 @@
 namespace retable::harness {
 namespace {
 
-TimingResult Timed() {
+TimingResult TimedSamples() {
   TimingResult timing;
   timing.seconds = {0.5, 0.25};
   timing.stop_reason = "interval";
@@ -14,7 +14,7 @@ TimingResult Timed() {
 
 TEST(TimedOutcome, SaysHowItWasTimed) {
   Outcome outcome;
-  TimingResult timing = Timed();
+  TimingResult timing = TimedSamples();
   timing.included = "kernels only";
   AddTiming(outcome, timing);
   AddRate(outcome, timing, 1e6, "million items/s", 1e6);
@@ -29,7 +29,7 @@ TEST(TimedOutcome, SaysHowItWasTimed) {
 
 TEST(TimedOutcome, CarriesTheClockOfEachSample) {
   Outcome outcome;
-  TimingResult timing = Timed();
+  TimingResult timing = TimedSamples();
   timing.sm_mhz = {1980, 1200};
   timing.peak_mhz = 1980;
   timing.throttled = 1;
