@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kTimed =
+const std::string kTwoTimes =
     Replaced(std::string(kHead), "title =", "exclusive = true\ntitle =") +
     "[[algorithm]]\nname = \"simulated\"\nlabel = \"simulated {k}\"\nk = [1, 2]\n" +
     "[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = \"time\" }]\n"
@@ -77,7 +77,7 @@ class Records : public Program {
 
   // A recording "here" of two cells.
   void Record() {
-    Write(kTimed);
+    Write(kTwoTimes);
     ASSERT_EQ(RunProbe().code, 0);
     Configured(root_ / "out");
     const Result result = Run("record here --out out");
@@ -137,7 +137,7 @@ TEST_F(Records, HaveEqualBytesAndNoPathOfTheMachine) {
 }
 
 TEST_F(Records, AreOfOneCommitAndOfNoChangedTree) {
-  Write(kTimed);
+  Write(kTwoTimes);
   ASSERT_EQ(RunProbe().code, 0);
   Configured(root_ / "out", true);
   const Result dirty = Run("record here --out out");
@@ -147,7 +147,7 @@ TEST_F(Records, AreOfOneCommitAndOfNoChangedTree) {
   Configured(root_ / "out");
   // A further cell, at another commit.
   SetCommit('d');
-  Write(Replaced(kTimed, "k = [1, 2]", "k = [1, 2, 3]"));
+  Write(Replaced(kTwoTimes, "k = [1, 2]", "k = [1, 2, 3]"));
   ASSERT_EQ(RunProbe().code, 0);
   Configured(root_ / "out");
   const Result mixed = Run("record here --out out");
@@ -157,7 +157,7 @@ TEST_F(Records, AreOfOneCommitAndOfNoChangedTree) {
 }
 
 TEST_F(Records, AreRefusedWhereTheirCellsAreDamagedMissingOrOfAnOlderProgram) {
-  Write(kTimed);
+  Write(kTwoTimes);
   EXPECT_EQ(Run("record here --out out").code, 1);
   ASSERT_EQ(RunProbe().code, 0);
   Configured(root_ / "out");
@@ -192,7 +192,7 @@ TEST_F(Records, SayWhichFileIsNotWhatTheArchiveGives) {
   EXPECT_EQ(Slurp(table), text);
   EXPECT_EQ(Run("check --recorded here").code, 0);
   // A claim of today, which fails and has no note.
-  Write(Replaced(kTimed, "> 0", "< 0"));
+  Write(Replaced(kTwoTimes, "> 0", "< 0"));
   const Result changed = Run("check --recorded here");
   EXPECT_EQ(changed.code, 4);
   ExpectContains(changed.text, "claims.csv differs");
@@ -229,7 +229,7 @@ TEST_F(Records, ThatAreDamagedOrUnknownAreNamedWithTheRemedy) {
 }
 
 TEST_F(Records, AGroupThatTheBudgetIsTooShortForIsNotBegun) {
-  Write(Replaced(kTimed, "[table]", "[expected]\nquick = 100\n[table]"));
+  Write(Replaced(kTwoTimes, "[table]", "[expected]\nquick = 100\n[table]"));
   const Result none = RunProbe("--by-group --budget 5s");
   ExpectContains(none.text, "not begun, for want of time: 2 cells of selftest/probe, about ");
   ExpectContains(none.text, "0 measured, 0 stored before, 2 left for the next run");
@@ -243,7 +243,7 @@ TEST_F(Records, AGroupThatTheBudgetIsTooShortForIsNotBegun) {
 // A paper-profile run is built of many short ones.
 TEST_F(Records, GoOnWhereTheyEndedOnAnotherMachineOfTheKind) {
   Record();
-  Write(Replaced(kTimed, "k = [1, 2]", "k = [1, 2, 3]"));
+  Write(Replaced(kTwoTimes, "k = [1, 2]", "k = [1, 2, 3]"));
   const std::string words = "run selftest/probe --out next --resume-from results/recorded/here";
   const Result next = Run(words);
   EXPECT_EQ(next.code, 0) << next.text;

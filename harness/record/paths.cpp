@@ -5,7 +5,7 @@
 namespace retable::harness {
 namespace {
 
-constexpr std::string_view kEnds = " `\"',;()[]{}<>|\\\n\r\t";
+constexpr std::string_view kEnds = " =`\"',;()[]{}<>|\\\n\r\t";
 
 std::string_view WordAt(std::string_view text, std::size_t at) {
   return text.substr(at, std::min(text.find_first_of(kEnds, at), text.size()) - at);
@@ -13,7 +13,7 @@ std::string_view WordAt(std::string_view text, std::size_t at) {
 
 // Whether a word may begin here: not within another, as in "GB/s" or in an address.
 bool Begins(std::string_view text, std::size_t at) {
-  return at == 0 || text[at - 1] == '=' || kEnds.find(text[at - 1]) != kEnds.npos;
+  return at == 0 || kEnds.find(text[at - 1]) != kEnds.npos;
 }
 
 bool OfTheSystem(std::string_view path) {
