@@ -187,6 +187,7 @@ TEST_F(FilesKept, ARunKeepsTheTablesWhoseCellsHaveGone) {
 // say what the experiments of today ask is in recording_test.cpp of the harness.
 TEST_F(FilesKept, OurRecordedRunsAreJudgedAsTheyWereAndStay) {
   for (const auto& machine : fs::directory_iterator(RETABLE_SOURCE_DIR "/results/recorded")) {
+    if (fs::exists(machine.path() / "cells.tar.zst")) continue;  // RecordedRuns makes them again
     const fs::path copy = root_ / machine.path().filename();
     fs::copy(machine.path(), copy, fs::copy_options::recursive);
     const Files before = FilesOf(copy);

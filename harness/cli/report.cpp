@@ -104,7 +104,7 @@ std::string FolderOfReport(const FolderArguments& a) {
 
 int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
   const std::string folder = FolderOfReport(a);
-  const Scoreboard board = WriteResults(folder, context.root);
+  const Scoreboard board = WriteResults(folder, context.root, HasArchive(a.out));
   std::string page;
   const int code = DrawReport(context, folder, page, err);
   out << SummaryText(board, folder, page);
