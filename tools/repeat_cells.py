@@ -58,7 +58,9 @@ def repeat(program, command, folder):
     """Runs a printed command with this program and that folder; its last words where it fails."""
     words = shlex.split(command)
     words[0] = program
-    words[words.index("--out") + 1] = str(folder)
+    if "--out" in words:  # a recording names no folders
+        del words[words.index("--out"):words.index("--out") + 2]
+    words += ["--out", str(folder)]
     ran = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     return None if ran.returncode == 0 else f"exit {ran.returncode}: {(ran.stderr or ran.stdout).strip()[-200:]}"
 
