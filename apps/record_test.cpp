@@ -111,7 +111,8 @@ TEST_F(Records, AreOpenedAndCheckedAgainstTheirArchive) {
   ExpectContains(shown.text, "  14 ");  // every sample
   ExpectContains(shown.text, "commit      cccccccccccc\n");
   ExpectContains(shown.text,
-                 "repeat      build/retable run selftest/probe --profile quick --force");
+                 "repeat      build/retable run selftest/probe --profile quick --cell " +
+                     Key().substr(0, 12) + " --force");
   EXPECT_EQ(Run("explain --recorded here zzzz").code, 1);
   ExpectContains(Run("explain --recorded here ''").text, "2 cells begin with");
   // Its page is that of a folder with cells.
