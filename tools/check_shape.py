@@ -12,6 +12,7 @@ usage: check_shape.py [--only KIND,...] [--root ROOT] [PATH_PREFIX ...]
   word       no banned word of docs/glossary.md in names, comments and pages
   comment    no field comment that opens with a bare connective
   artifact   every registered method appears in an experiment
+  private    no name of an unnamed namespace in two files that may be compiled as one
 
 Path prefixes restrict what is reported, not what is read. Exit status 1 on a violation.
 """
@@ -24,7 +25,7 @@ import pathlib
 import re
 import sys
 
-KINDS = ("files", "prefix", "function", "launch", "include", "cell", "word", "comment", "artifact")
+KINDS = ("files", "prefix", "function", "launch", "include", "cell", "word", "comment", "artifact", "private")
 TOPS = ("algorithms", "apps", "base", "baselines", "datasets", "experiments", "harness", "include",
         "library", "python")
 ENDINGS = {".hpp", ".cpp", ".cuh", ".cu"}
@@ -542,6 +543,42 @@ def check_artifact(tree):
             if match.group(1) not in named and match.group(1) not in NO_ARTIFACT:
                 yield (source.name, source.line(match.start()), f"method \"{match.group(1)}\" is in no experiment: add a row "
                        "to a TOML file, or remove the method")
+
+
+# ------------------------------------------------------------------------------------ private names
+
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+# A type, a constant, or a function with its parameters: aliases may repeat.
+PRIVATE = re.compile(
+    r"^(?:template <[^\n]*>\n)?(?:struct|class|enum(?: class)?) (\w+)(?= |\{)(?![^\n]*;)"
+    r"|^(?:constexpr|const|static|inline|volatile)\b[^;=(\n]*?(\w+)(?:\[[^\]]*\])? ?[={]"
+    r"|^[A-Za-z_][\w:<>,&* ]*?[ &*](\w+\([^)]*\))(?: const)? \{", re.MULTILINE)
+
+
+def library(name):
+    """The library whose files cmake/RetableTargets.cmake compiles in groups, and whether it is the tests'."""
+    folders = name.split("/")[:-1]
+    depth = 2 if folders[0] in ("algorithms", "apps", "baselines", "experiments") else 1
+    return "/".join(folders[:depth]), name.endswith("_test.cpp")
+
+
+def check_private(tree):
+    alone = set()  # named with options of their own, or to stand alone
+    for path in tree.walk(TOPS + ("cmake",)):
+        if path.name in ("RetableTargets.cmake", "build.cmake"):
+            folder = "" if path.parent.name == "cmake" else path.parent.relative_to(tree.root).as_posix() + "/"
+            alone |= {folder + n.lstrip("/") for n in re.findall(r"[\w/]+\.cpp", path.read_text(encoding="utf-8"))}
+    first = {}
+    for source in tree.sources:
+        if not source.name.endswith(".cpp") or source.name in alone or source.name.endswith("_fuzz.cpp"):
+            continue
+        for block in UNNAMED.finditer(source.text):
+            for match in PRIVATE.finditer(source.code, block.start(1), block.end(1)):
+                name = re.sub(r"\s*\w+(?=[,)])|\s+", " ", match.group(match.lastindex))
+                key = library(source.name), name
+                if first.setdefault(key, source.name) != source.name:
+                    yield (source.name, source.line(match.start()), f"{name.strip()} is private to {first[key]} too, and "
+                           "the files of a library are compiled in groups: take another name")
 
 
 # ------------------------------------------------------------------------------------------- main

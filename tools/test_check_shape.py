@@ -157,6 +157,16 @@ class CheckShape(unittest.TestCase):
         self.write("harness/y.hpp", '#include "harness/x.hpp"\n')
         self.expect("include", "harness/x.cpp")
 
+    def test_private_names(self):
+        one = "namespace {\nstruct Part {\n  int a;\n};\nconstexpr int kMany = 3;\nint Sum(int a, int b) {\n  return a + b;\n}\n"
+        self.write("harness/run/a.cpp", one + "}  // namespace\n")
+        self.write("harness/plan/b.cpp", "namespace {\nint Sum(int a) {\n  return a;\n}\n}  // namespace\n")
+        self.write("harness/plan/c_test.cpp", one + "}  // namespace\n")
+        self.write("datasets/d.cpp", one + "}  // namespace\n")
+        self.assertEqual(self.found(), [])
+        self.write("harness/report/e.cpp", one + "}  // namespace\n")
+        self.expect("private", "harness/run/a.cpp", 2, 3)
+
     def test_included_source(self):
         self.write("harness/x.cpp", "")
         self.write("harness/y.cpp", '\n#include "harness/x.cpp"\n')

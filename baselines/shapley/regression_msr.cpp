@@ -28,7 +28,7 @@ namespace retable::shapley {
 namespace {
 
 constexpr std::uint64_t kRegressionMsrStream = 11;
-constexpr std::uint64_t kFoldStream = 12;
+constexpr std::uint64_t kMsrFoldStream = 12;
 
 struct Data {
   PairedDesign design;
@@ -163,7 +163,7 @@ class RegressionMsr final : public ShapleyEstimator {
   // The fold of each pair: those of a size are dealt out in turn, in random order.
   static std::vector<std::size_t> Folds(const Data& data, std::size_t folds, std::uint64_t seed) {
     std::vector<std::size_t> fold(data.values.size() / 2);
-    Draws draws(seed, kFoldStream);
+    Draws draws(seed, kMsrFoldStream);
     for (std::size_t from = 0, to = 0; from < fold.size(); from = to) {
       const int size = data.design.coalitions.size(2 * from);
       while (to < fold.size() && data.design.coalitions.size(2 * to) == size) ++to;

@@ -26,7 +26,7 @@ int DaysInMonth(std::int64_t y, int m) {
   return m == 2 && IsLeap(y) ? 29 : kDays[m - 1];
 }
 
-struct Fields {
+struct DateFields {
   std::int64_t year = 1970;
   int month = 1, day = 1, hour = 0, minute = 0, second = 0, milli = 0;
 };
@@ -44,7 +44,7 @@ std::optional<int> Digits(std::string_view text, std::size_t& at, std::size_t wi
   return value;
 }
 
-bool Store(Fields& fields, char letter, std::size_t width, int value) {
+bool Store(DateFields& fields, char letter, std::size_t width, int value) {
   switch (letter) {
     case 'y':
       // Two-digit years are of the century before 2070, as good a guess as Java's sliding window.
@@ -77,7 +77,7 @@ bool Store(Fields& fields, char letter, std::size_t width, int value) {
 }  // namespace
 
 std::optional<double> ParseDate(std::string_view text, std::string_view format) {
-  Fields fields;
+  DateFields fields;
   std::size_t at = 0;
   bool quoted = false;
   for (std::size_t f = 0; f < format.size();) {

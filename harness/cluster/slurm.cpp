@@ -167,7 +167,7 @@ std::string StatusLine(const std::string& folder, const Jobs& jobs, const Queue&
 }
 
 volatile sig_atomic_t interrupted = 0;
-void OnInterrupt(int) {
+void OnSignal(int) {
   interrupted = 1;
 }
 
@@ -254,7 +254,7 @@ int RunOnSlurm(const SlurmRun& run, std::ostream& out, std::ostream& err) {
   const std::string folder = LogFolder(run), path = folder + "/jobs";
   CheckWritable(folder);
   interrupted = 0;
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, OnInterrupt);
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, OnSignal);
   Jobs jobs;
   std::istringstream(ReadOrEmpty(path)) >> jobs.array >> jobs.collect;
   if (!jobs.collect.empty() && !ReadQueue(jobs).Empty()) {

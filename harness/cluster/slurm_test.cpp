@@ -5,7 +5,7 @@
 namespace retable::harness {
 namespace {
 
-SlurmRun Example() {
+SlurmRun ExampleRun() {
   return {"/opt/retable",
           {"--profile=paper", "--set=datasets=[\"iris\"]", "quantiles/*"},
           "/data/out",
@@ -14,7 +14,7 @@ SlurmRun Example() {
 }
 
 TEST(Slurm, TheArrayRunsTheTypedWordsAsShards) {
-  EXPECT_EQ(MakeSlurmCommands(Example()).array,
+  EXPECT_EQ(MakeSlurmCommands(ExampleRun()).array,
             "sbatch --parsable --job-name=retable --requeue --array=0-3%2 "
             "--output=/data/out/slurm/%A-%a.log --partition=gpu "
             "--wrap='exec /opt/retable run --profile=paper '\\''--set=datasets=[\"iris\"]'\\'' "
@@ -22,7 +22,7 @@ TEST(Slurm, TheArrayRunsTheTypedWordsAsShards) {
 }
 
 TEST(Slurm, TheLastJobMeasuresWhatIsLeftAndNothingTwice) {
-  SlurmRun run = Example();
+  SlurmRun run = ExampleRun();
   run.words.insert(run.words.end(),
                    {"--force=true", "--only=failed", "--budget=1h", "--report=true"});
   const SlurmCommands commands = MakeSlurmCommands(run);
@@ -42,7 +42,7 @@ TEST(Slurm, TheLastJobMeasuresWhatIsLeftAndNothingTwice) {
 }
 
 TEST(Slurm, EightTasksUnlessSaidOtherwise) {
-  SlurmRun run = Example();
+  SlurmRun run = ExampleRun();
   run.options = "";
   EXPECT_NE(MakeSlurmCommands(run).array.find(" --array=1-8 "), std::string::npos);
 }

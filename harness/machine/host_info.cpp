@@ -26,7 +26,7 @@ constexpr const char* kNotable[] = {
     "vaes",       "sha_ni",      "rdrand",      "asimd",       "asimddp",
     "sve",        "sve2",        "bf16",        "i8mm"};
 
-std::string_view Trim(std::string_view text) {
+std::string_view WithoutBlanks(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n\"'";
   while (!text.empty() && kBlank.find(text.front()) != text.npos) text.remove_prefix(1);
   while (!text.empty() && kBlank.find(text.back()) != text.npos) text.remove_suffix(1);
@@ -40,7 +40,8 @@ void ForEachPair(std::string_view text, char separator, Each each) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     const std::size_t at = line.find(separator);
-    if (at != line.npos) each(Trim(line.substr(0, at)), Trim(line.substr(at + 1)));
+    if (at != line.npos)
+      each(WithoutBlanks(line.substr(0, at)), WithoutBlanks(line.substr(at + 1)));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
@@ -57,7 +58,7 @@ std::vector<std::string> NotableOf(std::string_view flags) {
 }
 
 std::string Line(const std::string& path) {
-  return std::string(Trim(ReadOrEmpty(path)));
+  return std::string(WithoutBlanks(ReadOrEmpty(path)));
 }
 
 double NumberIn(const std::string& text) {

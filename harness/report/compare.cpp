@@ -18,7 +18,7 @@ namespace retable::harness {
 namespace {
 
 constexpr int kSlowerExit = 5, kNothingExit = 6;
-constexpr std::size_t kListed = 60;
+constexpr std::size_t kListedCells = 60;
 constexpr double kBusy = 0.5;  // a noise floor above which little can be said
 
 std::string CellText(const CellConfig& config) {
@@ -170,14 +170,15 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
   std::stable_sort(notable.begin(), notable.end(), [](const auto* x, const auto* y) {
     return x->ratio.estimate > y->ratio.estimate;
   });
-  for (std::size_t i = 0; i < std::min(notable.size(), kListed); ++i) {
+  for (std::size_t i = 0; i < std::min(notable.size(), kListedCells); ++i) {
     const ComparedMetric& m = *notable[i];
     out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}{}\n",
                        Name(m.significance), m.ratio.estimate, m.ratio.low, m.ratio.high,
                        m.experiment, m.cell, m.metric, m.old_median, m.new_median, m.unit,
                        m.part ? " (a part, not counted)" : "");
   }
-  if (notable.size() > kListed) out << "... and " << notable.size() - kListed << " more\n";
+  if (notable.size() > kListedCells)
+    out << "... and " << notable.size() - kListedCells << " more\n";
   if (comparison.timed.empty()) return;
   out << "cells by their time, B over A (95 % interval):";
   for (const Significance significance :
@@ -200,8 +201,9 @@ void PrintLines(const std::string& title, const std::vector<std::string>& lines,
                 std::ostream& out) {
   if (lines.empty()) return;
   out << title << '\n';
-  for (std::size_t i = 0; i < std::min(lines.size(), kListed); ++i) out << "  " << lines[i] << '\n';
-  if (lines.size() > kListed) out << "  ... and " << lines.size() - kListed << " more\n";
+  for (std::size_t i = 0; i < std::min(lines.size(), kListedCells); ++i)
+    out << "  " << lines[i] << '\n';
+  if (lines.size() > kListedCells) out << "  ... and " << lines.size() - kListedCells << " more\n";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 // The nearest to a reader's machine first.
 constexpr const char* kProfiles[] = {"quick", "paper", "smoke"};
-constexpr const char* kSynthetic = "synthetic ";
+constexpr const char* kSyntheticPrefix = "synthetic ";
 
 const ProfileRow* FindRow(const ProfileNames& names, const std::string& row) {
   const auto found = std::find_if(names.rows.begin(), names.rows.end(),
@@ -95,7 +95,7 @@ std::string MissingCells::InProfile(const std::string& profile, const ProfileRow
 
 // A row of real data in whose place a synthetic one ran.
 std::string MissingCells::StandIn(const std::string& row) const {
-  const std::string stand_in = kSynthetic + row;
+  const std::string stand_in = kSyntheticPrefix + row;
   for (const ArtifactCell& cell : artifact_.cells) {
     if (ExpandTemplate(artifact_.table.rows, cell.config) != stand_in) continue;
     const auto note = artifact_.dataset_notes.find(cell.config.dataset);

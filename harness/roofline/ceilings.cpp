@@ -64,11 +64,11 @@ std::size_t ArrayBytes(const CeilingOptions& options) {
   return static_cast<std::size_t>(bytes);
 }
 
-// Part t of n items: [begin, end).
-struct Part {
+// Span t of n items: [begin, end).
+struct Span {
   std::size_t begin, end;
 };
-Part PartOf(std::size_t items, int t, int threads) {
+Span SpanOf(std::size_t items, int t, int threads) {
   const auto i = static_cast<std::size_t>(t), n = static_cast<std::size_t>(threads);
   return {items * i / n, items * (i + 1) / n};
 }
@@ -120,13 +120,13 @@ class CpuCeilings {
     const std::string note =
         "arrays of " + std::to_string(items_ * sizeof(std::uint64_t) >> 20) + " MiB";
     const double copy = BestTime(threads_, seconds_, [&](int t) {
-      const Part part = PartOf(items_, t, threads_);
+      const Span part = SpanOf(items_, t, threads_);
       std::memcpy(&to_[part.begin], &from_[part.begin], (part.end - part.begin) * 8);
       KeepAlive(to_.data());
     });
     Add("copy", 2 * bytes / copy * 1e-9, "GB/s", note);
     const double read = BestTime(threads_, seconds_, [&](int t) {
-      const Part part = PartOf(items_, t, threads_);
+      const Span part = SpanOf(items_, t, threads_);
       const std::uint64_t sum = SumOf(&from_[part.begin], part.end - part.begin);
       KeepAlive(&sum);
     });

@@ -14,7 +14,7 @@
 namespace retable::harness {
 namespace {
 
-constexpr double kLongest = 60;  // seconds of a cell
+constexpr double kLongestStretch = 60;  // seconds of a cell
 
 // The times of one execution; empty when it failed or timed nothing.
 std::vector<double> Execute(const std::string& program, const CellConfig& config) {
@@ -57,7 +57,7 @@ int Choose(std::vector<StretchCell>& cells, const StretchOptions& options) {
 
 Noise MeasureStretch(std::vector<StretchCell> cells, const StretchOptions& options,
                      std::ostream& log) {
-  std::erase_if(cells, [](const StretchCell& cell) { return cell.seconds > kLongest; });
+  std::erase_if(cells, [](const StretchCell& cell) { return cell.seconds > kLongestStretch; });
   if (cells.empty()) return AssumedNoise();
   const int sweeps = Choose(cells, options);
   double expected = 0;

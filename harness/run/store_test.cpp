@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-CellRecord Example() {
+CellRecord ExampleCell() {
   CellRecord record;
   record.key = std::string(64, 'a');
   record.config.experiment = "selftest/probe";
@@ -65,7 +65,7 @@ class StoreTest : public ::testing::Test {
   }
 
   TemporaryFolder temporary;
-  CellRecord record = Example();
+  CellRecord record = ExampleCell();
   Store store{Folder(), LockMode::kNone};
 };
 

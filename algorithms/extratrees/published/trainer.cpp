@@ -92,7 +92,7 @@ std::vector<std::uint32_t> NodeCounts(const View& v, std::uint32_t tree) {
   return counts;
 }
 
-struct Visit {
+struct NodeVisit {
   std::int32_t node, parent;
   bool right;
 };
@@ -100,9 +100,9 @@ struct Visit {
 Tree ExportTree(const View& v, std::uint32_t tree) {
   const std::vector<std::uint32_t> counts = NodeCounts(v, tree);
   Tree out;
-  std::vector<Visit> stack{{0, -1, false}};
+  std::vector<NodeVisit> stack{{0, -1, false}};
   while (!stack.empty()) {
-    const Visit visit = stack.back();
+    const NodeVisit visit = stack.back();
     stack.pop_back();
     const auto at = static_cast<std::int32_t>(out.nodes.size());
     if (visit.parent >= 0) {

@@ -9,15 +9,16 @@
 namespace retable::extratrees::published {
 namespace {
 
-struct Data {
+struct LabelledRows {
   std::vector<float> values;
   std::vector<std::uint32_t> labels;
   std::size_t columns = 0;
   FeatureMatrix matrix() const { return {values.data(), labels.size(), columns}; }
 };
 
-Data MakeData(std::size_t rows, std::size_t columns, std::uint32_t classes, std::uint64_t seed) {
-  Data data;
+LabelledRows MakeData(std::size_t rows, std::size_t columns, std::uint32_t classes,
+                      std::uint64_t seed) {
+  LabelledRows data;
   data.columns = columns;
   const Philox4x32 philox = Philox4x32::FromSeed(seed);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -33,18 +34,19 @@ Data MakeData(std::size_t rows, std::size_t columns, std::uint32_t classes, std:
 
 //! Breadth-first growth with explicit sample lists: no masks, no batch_pos. Fills features and
 //! cuts by breadth-first number; -1 for leaves.
-struct Oracle {
+struct PublishedOracle {
   std::vector<std::int32_t> feature;
   std::vector<float> cut;
   std::vector<std::size_t> samples;
 };
 
-Oracle Grow(const Data& data, std::uint32_t classes, std::uint32_t tree, std::uint64_t seed) {
+PublishedOracle Grow(const LabelledRows& data, std::uint32_t classes, std::uint32_t tree,
+                     std::uint64_t seed) {
   const auto k = ResolveMaxFeatures(0, data.columns);
   std::vector<std::uint32_t> all(data.labels.size());
   std::iota(all.begin(), all.end(), 0);
   std::deque<std::vector<std::uint32_t>> queue{all};
-  Oracle out;
+  PublishedOracle out;
   std::uint64_t made = 1;
   while (!queue.empty()) {
     const std::vector<std::uint32_t> rows = queue.front();
@@ -119,11 +121,11 @@ std::vector<TreeNode> BreadthFirst(const Tree& tree) {
 }
 
 TEST(Report, GrowsWhatSampleListsGrow) {
-  const Data data = MakeData(700, 9, 3, 1);
+  const LabelledRows data = MakeData(700, 9, 3, 1);
   const auto fitted =
       PublishedCpu({}, 2).fit(data.matrix(), data.labels, {.n_trees = 3, .seed = 4});
   for (std::uint32_t t = 0; t < 3; ++t) {
-    const Oracle oracle = Grow(data, 3, t, 4);
+    const PublishedOracle oracle = Grow(data, 3, t, 4);
     const std::vector<TreeNode> nodes = BreadthFirst(fitted->host().trees[t]);
     ASSERT_EQ(nodes.size(), oracle.feature.size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -137,7 +139,7 @@ TEST(Report, GrowsWhatSampleListsGrow) {
 }
 
 TEST(Report, LearnsDistinctRowsByHeart) {
-  Data data = MakeData(300, 6, 4, 2);
+  LabelledRows data = MakeData(300, 6, 4, 2);
   for (std::size_t i = 0; i < 300; ++i) data.values[i * 6] = static_cast<float>(i);
   for (const Sampling sampling : {Sampling::kUniform, Sampling::kBinomial, Sampling::kNormal}) {
     const auto fitted = PublishedCpu({sampling}, 2).fit(data.matrix(), data.labels, {.n_trees = 7});
@@ -161,7 +163,7 @@ TEST(Report, OneClassAndOneRow) {
 }
 
 TEST(Report, StopsWhereToldTo) {
-  const Data data = MakeData(700, 9, 3, 3);
+  const LabelledRows data = MakeData(700, 9, 3, 3);
   const auto fitted =
       PublishedCpu({Sampling::kUniform, 10}, 1).fit(data.matrix(), data.labels, {.n_trees = 2});
   EXPECT_EQ(fitted->parts.back().name, "stopped");
@@ -170,7 +172,7 @@ TEST(Report, StopsWhereToldTo) {
 }
 
 TEST(Report, RefusesWhatItHasNot) {
-  const Data data = MakeData(20, 4, 2, 4);
+  const LabelledRows data = MakeData(20, 4, 2, 4);
   PublishedCpu trainer;
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.max_depth = 3}), std::invalid_argument);
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.max_leaf_nodes = 3}),

@@ -23,7 +23,7 @@ namespace retable::shapley {
 namespace {
 
 constexpr std::uint64_t kFoldoverDescentStream = 7;
-constexpr int kLargestDimension = 361;  // distances of 16 bits
+constexpr int kLargestFolded = 361;  // distances of 16 bits
 
 // The base orders, their ranks and their distances.
 class Design {
@@ -131,7 +131,7 @@ class FoldoverDescent final : public PermutationSampler {
   }
 
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
-    if (d > kLargestDimension) {
+    if (d > kLargestFolded) {
       throw std::invalid_argument("Foldover-descent: at most 361 players");
     }
     PermutationSample sample = EmptySample(n, d);

@@ -9,7 +9,7 @@ namespace retable::treeshap {
 namespace {
 
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kWithoutBound = std::numeric_limits<float>::infinity();
 
 std::string Number(double value) {
   std::string text = std::to_string(value);
@@ -84,14 +84,14 @@ void AddRandom(std::vector<AdversarialCase>& cases) {
 }
 
 void AddSmall(std::vector<AdversarialCase>& cases) {
-  const std::vector<float> odd = {0, 1, kMissing, 0, kInfinity, -kInfinity};
+  const std::vector<float> odd = {0, 1, kMissing, 0, kWithoutBound, -kWithoutBound};
   cases.push_back({"single leaf", OneTree(2, {Leaf(3, 10)}), odd});
   cases.push_back({"single leaf without cover", OneTree(2, {Leaf(-3, 0)}), odd});
   cases.push_back({"stump", OneTree(2, {Split(0, 0.5f, 4, 1, 2), Leaf(1, 1), Leaf(2, 3)}), odd});
   cases.push_back(
       {"stump without cover", OneTree(2, {Split(1, 0.5f, 0, 1, 2), Leaf(1, 0), Leaf(2, 0)}), odd});
   cases.push_back({"stump with all cover left",
-                   OneTree(2, {Split(1, -kInfinity, 5, 1, 2), Leaf(1, 5), Leaf(2, 0)}), odd});
+                   OneTree(2, {Split(1, -kWithoutBound, 5, 1, 2), Leaf(1, 5), Leaf(2, 0)}), odd});
   cases.push_back({"the same split twice",
                    OneTree(2, {Split(0, 0.5f, 8, 1, 2), Split(0, 0.5f, 6, 3, 4), Leaf(1, 2),
                                Leaf(2, 5), Leaf(-4, 1)}),

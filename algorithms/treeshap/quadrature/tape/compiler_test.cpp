@@ -55,7 +55,7 @@ constexpr int kMinSubtreePoints = 4;
 
 // One lane of R rows.
 template <int Q, int R>
-struct ArrayMemory {
+struct TapeMemory {
   static constexpr bool kCategories = true;
   static constexpr bool kSharedSubtrees = Q >= kMinSubtreePoints;
 
@@ -162,7 +162,7 @@ std::vector<float> RunSubtree(const TapeSet& set, const Tape& tape, const Shared
   }
   ClassResults none;
   EXPECT_LE(subtree.features, 32u) << "a lane holds one each";
-  ArrayMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
+  TapeMemory<Q, 1> memory{local, tape, none, values.data(), false, {}, {}, {}};
   memory.stack.resize(static_cast<std::size_t>(tape.subtree_stack_slots),
                       std::vector<float>(Q, NAN));
   memory.tree_phi.assign(subtree.features, 0.0f);
@@ -194,8 +194,7 @@ void RunTape(const TapeSet& set, const Tape& tape, const std::vector<float>& row
     tape::StartTree(state);
     for (const TapeSegment& segment : tape.segments) {  // of one range
       const bool placed = set.layout == AccumulatorLayout::kSlots;
-      ArrayMemory<Q, R> memory{set,    tape, classes, rows.data() + row * features,
-                               placed, {},   {},      {}};
+      TapeMemory<Q, R> memory{set, tape, classes, rows.data() + row * features, placed, {}, {}, {}};
       memory.stack.resize(static_cast<std::size_t>(tape.stack_slots),
                           std::vector<float>(Q * R, NAN));
       if (placed) memory.columns = segment.features;
