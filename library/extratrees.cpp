@@ -1,6 +1,7 @@
 #include "retable/extratrees.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -11,12 +12,24 @@
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/parallel.hpp"
+#include "library/on_device.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "algorithms/extratrees/frontier/cuda/device_votes.hpp"
+#endif
 
 namespace retable {
 
 struct Forest::State {
+  State(extratrees::Forest grown, std::string where)
+      : forest(std::move(grown)), device(std::move(where)) {}
+
   extratrees::Forest forest;
   std::string device;
+#if defined(RETABLE_HAS_CUDA)
+  mutable std::mutex mutex;
+  mutable std::unique_ptr<extratrees::DeviceVotes> votes;
+#endif
 };
 
 Forest::Forest(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -74,14 +87,14 @@ void CheckResults(std::size_t given, std::size_t needed) {
 Forest Forest::FitClasses(const Rows& x, std::span<const std::uint32_t> labels,
                           std::span<const double> weights, const ForestOptions& options) {
   auto [forest, device] = Fit(x, extratrees::Targets(labels, weights), options);
-  return Forest(std::make_shared<const State>(State{std::move(forest), device}));
+  return Forest(std::make_shared<const State>(std::move(forest), device));
 }
 
 Forest Forest::FitTargets(const Rows& x, std::span<const double> targets,
                           std::span<const double> weights, const ForestOptions& options) {
   if (targets.empty()) throw std::invalid_argument("no targets: a forest needs at least one row");
   auto [forest, device] = Fit(x, extratrees::Targets::Regression(targets, weights), options);
-  return Forest(std::make_shared<const State>(State{std::move(forest), device}));
+  return Forest(std::make_shared<const State>(std::move(forest), device));
 }
 
 std::size_t Forest::columns() const {
@@ -141,6 +154,19 @@ void Forest::predict(const Rows& x, std::span<double> results) const {
   state_->forest.PredictProba(x.values, x.rows, results.data());
 }
 
+void Forest::predict_on_device([[maybe_unused]] const float* x, [[maybe_unused]] std::size_t rows,
+                               [[maybe_unused]] double* results,
+                               [[maybe_unused]] void* stream) const {
+  const OnDevice current;
+#if defined(RETABLE_HAS_CUDA)
+  const std::lock_guard guard(state_->mutex);
+  if (state_->votes == nullptr) {
+    state_->votes = std::make_unique<extratrees::DeviceVotes>(state_->forest);
+  }
+  state_->votes->PredictProba(x, rows, results, stream);
+#endif
+}
+
 void Forest::apply(const Rows& x, std::span<std::int64_t> leaves) const {
   CheckColumns(x, columns());
   CheckResults(leaves.size(), x.rows * trees());
@@ -165,7 +191,7 @@ std::vector<std::byte> Forest::to_bytes() const {
 
 Forest Forest::from_bytes(std::span<const std::byte> bytes) {
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Forest(std::make_shared<const State>(State{extratrees::ReadForest(content), "cpu"}));
+  return Forest(std::make_shared<const State>(extratrees::ReadForest(content), "cpu"));
 }
 
 std::string Forest::to_json() const {

@@ -15,6 +15,7 @@
 #include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/parallel.hpp"
+#include "library/on_device.hpp"
 
 namespace retable {
 
@@ -187,6 +188,23 @@ struct TreeExplainer::State {
     }
   }
 
+  // Rows in device memory, where the explainer is to read them.
+  template <class Call>
+  void ExplainOnDevice(const Call& call) {
+    const OnDevice current;
+    const std::lock_guard guard(mutex);
+    if (device != "cuda") {
+      throw std::invalid_argument("the explainer works on the processor (" +
+                                  (why.empty() ? "it was made so" : why) +
+                                  "): give rows of host memory");
+    }
+    if (!ensemble().encodings.empty()) {
+      throw std::invalid_argument(
+          "the model's categories are encoded on the processor: give rows of host memory");
+    }
+    call(*explainer);
+  }
+
   TreeModel model;
   TreeExplainerOptions options;
   std::string device = "cpu", why;
@@ -264,6 +282,20 @@ void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
   state_->Explain(
       x, rows, treeshap::InteractionsPerRow(state_->ensemble()), matrices,
       [&](auto& explainer, const RowBlock& block) { Interactions(explainer, block, matrices); });
+}
+
+void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,
+                                     void* stream) const {
+  state_->ExplainOnDevice([&](FallbackExplainer& explainer) {
+    if (rows > 0) explainer.values_on_device({x, rows, phi, stream});
+  });
+}
+
+void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, double* matrices,
+                                           void* stream) const {
+  state_->ExplainOnDevice([&](FallbackExplainer& explainer) {
+    if (rows > 0) explainer.interactions_on_device({x, rows, matrices, stream});
+  });
 }
 
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interactions(

@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError("retable.ensemble needs scikit-learn 1.6 or later: pip install scikit-learn") from error
 
-from . import _retable
+from . import _device, _retable
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
@@ -98,11 +98,31 @@ class _ExtraTrees(BaseEstimator):
 
     def _rows(self, X):
         check_is_fitted(self)
+        X = _device.to_host(X, "X")
         x = validate_data(self, X, dtype=numpy.float32, order="C", reset=False,
                           ensure_all_finite="allow-nan")
         return numpy.ascontiguousarray(x)
 
+    def _predicted(self, X):
+        """(rows, outputs): of rows in GPU memory a DeviceArray, predicted there."""
+        if not _device.on_device(X):
+            return self.forest_.predict(self._rows(X))
+        check_is_fitted(self)
+        x = _device.View(X, "X")
+        if x.dtype != numpy.float32 or len(x.shape) != 2:
+            raise TypeError(f"X has the dtype {x.dtype} and {len(x.shape)} axes: rows in GPU memory are float32, of "
+                            "two axes")
+        rows, features = x.shape
+        if features != self.n_features_in_:
+            raise ValueError(f"X has {features} features, but {type(self).__name__} is expecting "
+                             f"{self.n_features_in_} features as input")
+        shape = rows, self.forest_.outputs
+        memory = _device.answer(x, float, rows * shape[1], lambda to, stream:
+                                self.forest_.predict_on_device(x.address, rows, to, stream))
+        return _device.DeviceArray(memory, x.stream, shape, float)
+
     def _training_data(self, X, y, **checks):
+        X, y = _device.to_host(X, "X"), _device.to_host(y, "y")
         X, y = validate_data(self, X, y, dtype=numpy.float32, order="C", ensure_all_finite="allow-nan",
                              **checks)
         return numpy.ascontiguousarray(X), y
@@ -184,7 +204,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     Notes
     -----
-    Rows of float32; NaN is a missing value, whose side each split has learned. O(rows log rows) a level of a tree.
+    Rows of float32; NaN is a missing value, whose side each split has learned. Training rows in GPU memory are copied
+    to the host, where they are encoded, also for a GPU. O(rows log rows) a level of a tree.
     Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006; on GPUs after Phang,
     Tanna (algorithms/extratrees/README.md).
     """
@@ -220,19 +241,22 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         return self._fit(_retable.Forest.fit_classes, x, codes, weights)
 
     def predict_proba(self, X):
-        """Mean class fractions of the trees' leaves: (rows, classes)."""
-        rows = self._rows(X)
-        return self.forest_.predict(rows)
+        """Mean class fractions of the trees' leaves: (rows, classes); for rows in GPU memory (float32, row-major) a
+        `DeviceArray`, predicted there on the rows' stream."""
+        return self._predicted(X)
 
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`."""
         with numpy.errstate(divide="ignore"):
-            return numpy.log(self.predict_proba(X))
+            return numpy.log(self._host_proba(X))
 
     def predict(self, X):
-        """The class of each row; the first of equal ones."""
+        """The class of each row, in host memory; the first of equal ones."""
+        return self.classes_[self._host_proba(X).argmax(1)]
+
+    def _host_proba(self, X):
         proba = self.predict_proba(X)
-        return self.classes_[proba.argmax(1)]
+        return proba.to_numpy() if isinstance(proba, _device.DeviceArray) else proba
 
 
 class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
@@ -259,6 +283,9 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
         return self._fit(_retable.Forest.fit_targets, x, targets, sample_weight)
 
     def predict(self, X):
-        """The mean of the trees' leaves."""
-        rows = self._rows(X)
-        return self.forest_.predict(rows)[:, 0]
+        """The mean of the trees' leaves; for rows in GPU memory (float32, row-major) a `DeviceArray`, predicted there
+        on the rows' stream."""
+        results = self._predicted(X)
+        if isinstance(results, _device.DeviceArray):
+            return results.of_shape(results.shape[:1])
+        return results[:, 0]

@@ -56,6 +56,13 @@ nb::object Predict(const Forest& forest, const Matrix<float>& x) {
   return ToNumpy(std::move(results), {x.shape(0), outputs});
 }
 
+void PredictOnDevice(const Forest& forest, std::uintptr_t x, std::size_t rows,
+                     std::uintptr_t results, std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  forest.predict_on_device(OnGpu<const float>(x), rows, OnGpu<double>(results),
+                           OnGpu<void>(stream));
+}
+
 nb::object Apply(const Forest& forest, const Matrix<float>& x) {
   std::vector<std::int64_t> leaves(x.shape(0) * forest.trees());
   {
@@ -95,6 +102,7 @@ void BindExtratrees(nb::module_& m) {
       .def_prop_ro("device", &Forest::device)
       .def("tree", &TreeOf)
       .def("predict", &Predict)
+      .def("predict_on_device", &PredictOnDevice)
       .def("apply", &Apply)
       .def("feature_importances", [](const Forest& f) { return ToNumpy(f.feature_importances()); })
       .def("to_bytes", [](const Forest& f) { return ToBytes(f.to_bytes()); })

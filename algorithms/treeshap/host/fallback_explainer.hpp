@@ -28,6 +28,11 @@ class FallbackExplainer final : public TreeExplainer {
   void values_to(const RowBlock& rows, std::span<double> phi) override;
   Results interactions(const RowBlock& rows) override;
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override;
+  //! Rows in device memory are the first explainer's alone.
+  void values_on_device(const DeviceRows& rows) override { explainer_->values_on_device(rows); }
+  void interactions_on_device(const DeviceRows& rows) override {
+    explainer_->interactions_on_device(rows);
+  }
   double device_seconds() const override { return explainer_->device_seconds(); }
 
   //! Why the second replaced the first; empty while it has not.

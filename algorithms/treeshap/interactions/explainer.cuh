@@ -23,6 +23,9 @@ class DeviceInteractions {
   //! and returns the seconds of device work.
   double Run(const RowBlock& rows, std::span<const double> expected, std::span<double> matrices);
 
+  //! The same from and to the memory of the device.
+  void RunOnDevice(const DeviceRows& rows, std::span<const double> expected);
+
  private:
   struct State;
   std::unique_ptr<State> state_;
