@@ -4,8 +4,8 @@
 
 #include "base/cuda/devices.hpp"
 #include "base/cuda/memory.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
-#include "library/on_device.hpp"
 
 namespace retable {
 
@@ -26,10 +26,7 @@ int CudaDevices() {
 }
 
 std::string WhyNoCudaDevice() {
-  if (HasCudaDevice()) return "";
-  const NoDevice& answer = WhyNoDevice();
-  if (!answer.any()) return "no CUDA device answers";
-  return answer.remedy.empty() ? answer.why : answer.why + " (" + answer.remedy + ")";
+  return WhyNoCuda();
 }
 
 #if defined(RETABLE_HAS_CUDA)

@@ -11,8 +11,8 @@
 #include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
-#include "library/on_device.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
 #include "algorithms/extratrees/frontier/cuda/device_votes.hpp"

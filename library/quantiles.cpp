@@ -9,8 +9,8 @@
 #include "algorithms/quantiles/cuda/find_device_update.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
-#include "library/on_device.hpp"
 
 namespace retable {
 

@@ -8,11 +8,11 @@
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
-#include "library/on_device.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
-#include "algorithms/shuffle/cuda_shuffler.hpp"
+#include "algorithms/shuffle/shuffle_on_device.hpp"
 #endif
 
 namespace retable {

@@ -14,8 +14,8 @@
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
-#include "library/on_device.hpp"
 
 namespace retable {
 
@@ -202,7 +202,11 @@ struct TreeExplainer::State {
       throw std::invalid_argument(
           "the model's categories are encoded on the processor: give rows of host memory");
     }
-    call(*explainer);
+    treeshap::DeviceExplainer* const reads = explainer->on_device();
+    if (reads == nullptr) {
+      throw std::invalid_argument("the explainer takes rows of host memory alone");
+    }
+    call(*reads);
   }
 
   TreeModel model;
@@ -286,14 +290,14 @@ void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
 
 void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,
                                      void* stream) const {
-  state_->ExplainOnDevice([&](FallbackExplainer& explainer) {
+  state_->ExplainOnDevice([&](treeshap::DeviceExplainer& explainer) {
     if (rows > 0) explainer.values_on_device({x, rows, phi, stream});
   });
 }
 
 void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, double* matrices,
                                            void* stream) const {
-  state_->ExplainOnDevice([&](FallbackExplainer& explainer) {
+  state_->ExplainOnDevice([&](treeshap::DeviceExplainer& explainer) {
     if (rows > 0) explainer.interactions_on_device({x, rows, matrices, stream});
   });
 }

@@ -5,8 +5,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <string>
-
 #include "algorithms/shuffle/shuffler.hpp"
 
 namespace retable::shuffle {
@@ -29,11 +27,5 @@ class CudaShuffler : public Shuffler {
   void Run(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
            std::uint64_t seed) override;
 };
-
-//! Enqueues the shuffle of n items by a CUDA method's name: of any size, at device addresses of any
-//! alignment, to the order of Shuffler::shuffle. Each thread keeps, for each method and device, the
-//! memory of its largest call. @throws as CheckBuffers and prepare do
-void ShuffleOnDevice(const std::string& method, const void* in, void* out, std::uint64_t n,
-                     std::size_t item_bytes, std::uint64_t seed, cudaStream_t stream);
 
 }  // namespace retable::shuffle

@@ -9,6 +9,7 @@
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/selection/rows.hpp"
+#include "algorithms/shuffle/shuffle_on_device.hpp"
 #include "base/cuda/memory.hpp"
 #include "base/cuda/streams.hpp"
 

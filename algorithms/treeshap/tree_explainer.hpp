@@ -18,15 +18,6 @@
 
 namespace retable::treeshap {
 
-//! Rows in the memory of a device, row-major, a float a feature of the model, and where their
-//! results go there.
-struct DeviceRows {
-  const float* values = nullptr;
-  std::size_t rows = 0;
-  double* results = nullptr;
-  void* stream = nullptr;  //!< a cudaStream_t; null: the default stream
-};
-
 //! A method of attribution for tree ensembles.
 class TreeExplainer {
  public:
@@ -59,16 +50,6 @@ class TreeExplainer {
 
   //! As values_to.
   virtual void interactions_to(const RowBlock& rows, std::span<double> matrices);
-
-  //! The numbers of values_to and of interactions_to in the memory of the method's device, behind
-  //! what the stream holds. Waits until the rows are there and returns when the rest is in the
-  //! stream. @throws std::logic_error where the method reads host memory alone.
-  virtual void values_on_device(const DeviceRows& /*rows*/) {
-    throw std::logic_error("this method takes rows of host memory");
-  }
-  virtual void interactions_on_device(const DeviceRows& /*rows*/) {
-    throw std::logic_error("this method takes rows of host memory");
-  }
 
   //! The arithmetic that explaining so many rows of the model takes by this method; nothing where
   //! it is not known. That rows are read and values written is the same for all methods, and

@@ -19,8 +19,8 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
-#include "algorithms/treeshap/tree_explainer.hpp"
 #include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {

@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
   }
 }
 
-class InterventionalOnDevice final : public TreeExplainer {
+class InterventionalOnDevice final : public TreeExplainer, public DeviceExplainer {
  public:
   explicit InterventionalOnDevice(int device) : device_(SelectDevice(device)) {}
 
@@ -209,6 +209,10 @@ class InterventionalOnDevice final : public TreeExplainer {
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     pipeline_.RunOnDevice(rows, features(), Plan(), {{}, features() + 1, expected_});
+  }
+
+  void interactions_on_device(const DeviceRows& /*rows*/) override {
+    throw std::logic_error("interventional SHAP has no interaction values");
   }
 
   double device_seconds() const override { return seconds_; }

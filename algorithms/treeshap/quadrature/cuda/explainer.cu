@@ -59,7 +59,7 @@ struct DeviceValueTape {
   std::size_t chunks = 0;
 };
 
-class DeviceQuadrature final : public TreeExplainer {
+class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
   DeviceQuadrature(int device, int gpus, TapeOptions options, int threads, int share)
