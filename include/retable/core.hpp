@@ -28,17 +28,17 @@ int CudaDevices();
 //! Why no device answers, and what to do about it; empty where one does.
 std::string WhyNoCudaDevice();
 
-//! Memory of CUDA device 0, which those functions write whose names end in on_device. Such a call
-//! takes addresses of that device and a stream (a cudaStream_t; null: the default stream): it works
-//! behind what the stream holds, and returns when its own work is in the stream.
+//! Memory of CUDA device 0, which functions write whose names end in on_device or OnDevice. Such a
+//! call takes addresses of that device and a stream (a cudaStream_t; null: the default stream): it
+//! works behind what the stream holds, and returns when its own work is in the stream.
 class DeviceMemory {
  public:
   //! Not initialised. @throws std::invalid_argument without a device, std::runtime_error without
   //! that much memory
   explicit DeviceMemory(std::size_t bytes);
-  ~DeviceMemory();  //!< waits for what the device does with it
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  ~DeviceMemory();                             //!< waits for what the device does with it
+  DeviceMemory(const DeviceMemory&) = delete;  //!< is not copied
+  DeviceMemory& operator=(const DeviceMemory&) = delete;  //!< is not copied
 
   void* data() const { return data_; }        //!< on the device
   std::size_t size() const { return size_; }  //!< bytes

@@ -44,6 +44,9 @@ def forest(classes=3, rows=300, features=6, seed=0, **options):
     random = numpy.random.default_rng(seed)
     x = random.normal(size=(rows, features)).astype(numpy.float32)
     x[random.random(x.shape) < 0.05] = numpy.nan
+    if classes > 100:
+        y = random.integers(0, classes, rows)
+        return ensemble.ExtraTreesClassifier(20, random_state=seed, **options).fit(x, y), x
     if classes:
         y = numpy.clip(numpy.nan_to_num(x[:, 0] + x[:, 1]) * 2 + classes / 2, 0, classes - 1).astype(int)
         return ensemble.ExtraTreesClassifier(20, random_state=seed, **options).fit(x, y), x
@@ -141,6 +144,16 @@ def test_values_are_those_of_host_rows(trained, rows):
             same(explainer.shap_values(form(x)), want)
         whole = numpy.nan_to_num(x, posinf=1, neginf=-1)
         same(explainer.shap_values(Interface(whole)), explainer.shap_values(whole))
+
+
+@with_device
+def test_values_of_wide_and_of_large_models():
+    random = fresh("rows")
+    for model in (forest(0, features=300)[0], forest(3, rows=3000, features=20)[0]):
+        explainer = retable.TreeExplainer(model, device="cuda")
+        for rows in (100, 3000):
+            x = rows_for(explainer, rows, random)
+            same(explainer.shap_values(Interface(x)), explainer.shap_values(x))
 
 
 @with_device
