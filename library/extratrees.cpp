@@ -38,16 +38,17 @@ namespace {
 
 // The trainer for the device asked for, and where it works.
 std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
-    const ForestOptions& options) {
+    const ForestOptions& options, const extratrees::ForestOptions& inner) {
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda") {
     throw std::invalid_argument("device is \"" + options.device + "\"; there are auto, cpu, cuda");
   }
   if (options.threads < 0) throw std::invalid_argument("threads is negative; 0 takes all");
   const auto& registry = Registry<extratrees::ForestTrainer>::Instance();
+  if (options.device == "cuda") extratrees::RequireLevels(inner);
   if (options.device == "cuda" && !HasCudaDevice()) {
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\" or \"auto\"");
   }
-  if (options.device != "cpu" && HasCudaDevice()) {
+  if (options.device != "cpu" && options.max_leaf_nodes == 0 && HasCudaDevice()) {
     return {registry.Make("frontier", Device::kCuda, {}), "cuda"};
   }
   return {registry.Make("frontier", Device::kCpu,
@@ -62,10 +63,11 @@ std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::
                                         .min_samples_split = options.min_samples_split,
                                         .min_samples_leaf = options.min_samples_leaf,
                                         .max_features = options.max_features,
+                                        .max_leaf_nodes = options.max_leaf_nodes,
                                         .min_impurity_decrease = options.min_impurity_decrease,
                                         .bootstrap = options.bootstrap,
                                         .seed = options.seed};
-  auto [trainer, device] = MakeTrainer(options);
+  auto [trainer, device] = MakeTrainer(options, inner);
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
   return {fitted->take(), device};
 }

@@ -43,11 +43,12 @@ struct Arguments {
   extratrees::ForestOptions options{.n_trees = 100};
 };
 
-Device ChooseDevice(const std::string& name, std::ostream& err) {
-  if (name == "cpu") return Device::kCpu;
+Device ChooseDevice(const Arguments& a, std::ostream& err) {
+  if (a.device == "cuda") extratrees::RequireLevels(a.options);
+  if (a.device == "cpu" || a.options.max_leaf_nodes > 0) return Device::kCpu;
   const NoDevice none = WhyNoContext(true);
   if (!none.any()) return Device::kCuda;
-  if (name == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
+  if (a.device == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
   if (none.driver) err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
   return Device::kCpu;
 }
@@ -163,7 +164,7 @@ int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
   Targets targets = a.regression ? Targets::Regression(learned.values) : Targets(learned.labels);
   targets.weights = table.weights;
   a.options.constant_rule = extratrees::ParseConstantRule(a.rule);
-  const Device device = ChooseDevice(a.device, err);
+  const Device device = ChooseDevice(a, err);
   Parameters parameters;
   if (device == Device::kCuda) parameters["devices"] = std::int64_t{a.devices};
   const auto trainer =
@@ -313,6 +314,9 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--trees", a.options.n_trees, "trees");
   fit->add_option("--max-depth", a.options.max_depth, "0: no limit");
   fit->add_option("--max-features", a.options.max_features, "0: square root; all for regression");
+  fit->add_option("--max-leaf-nodes", a.options.max_leaf_nodes,
+                  "leaves of a tree at most: split what gains most first, on the processor; 0: no "
+                  "limit");
   fit->add_option("--min-samples-leaf", a.options.min_samples_leaf, "samples of a leaf at least");
   fit->add_option("--min-samples-split", a.options.min_samples_split, "samples to split at least");
   fit->add_option("--min-impurity-decrease", a.options.min_impurity_decrease,

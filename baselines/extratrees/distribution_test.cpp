@@ -155,6 +155,19 @@ TEST_P(Laws, HoldForWeightsHolesAndFewFeatures) {
   }
 }
 
+TEST_P(Laws, HoldForALimitOfLeaves) {
+  for (const bool weighted : {false, true}) {
+    SCOPED_TRACE(weighted);
+    const Data data(GetParam());
+    ForestOptions options = TenTrees();
+    options.max_leaf_nodes = 8;
+    ScikitLearnExtraTrees baseline;
+    FrontierCpu frontier;
+    ExpectSame(Measure(baseline, data, data.Given(weighted), options),
+               Measure(frontier, data, data.Given(weighted), options));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(ScikitLearn, Laws, testing::Values("iris", "wine", "digits", "diabetes"));
 
 //! The check has teeth: the law of another rule is told apart.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <queue>
 #include <random>
 #include <stdexcept>
 
@@ -263,34 +264,90 @@ class Grower {
   }
 
   Tree Grow() {
-    std::vector<Record> stack{{0, samples_.size(), 0, -1, false, 0, 0}};
-    bool first = true;
-    while (!stack.empty()) {
-      Record node = stack.back();
-      stack.pop_back();
-      sums_.Enter({samples_, node.start, node.start, node.end});
-      const std::size_t n = node.end - node.start;
-      if (first) node.impurity = sums_.Impurity();
-      first = false;
-      bool leaf = (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
-                  n < static_cast<std::size_t>(min_split_) || node.impurity <= kEpsilon;
-      Split split;
-      if (!leaf) {
-        split = BestSplit(node);
-        leaf = split.position >= node.end ||
-               split.improvement + kEpsilon < options_.min_impurity_decrease;
-      }
-      const std::int32_t at = Append(node, split, leaf);
-      if (leaf) continue;
-      stack.push_back({split.position, node.end, node.depth + 1, at, false, split.impurity_right,
-                       node.n_constant});
-      stack.push_back({node.start, split.position, node.depth + 1, at, true, split.impurity_left,
-                       node.n_constant});
+    const Record root{0, samples_.size(), 0, -1, false, 0, 0};
+    if (options_.max_leaf_nodes > 0) {
+      GrowBestFirst(root);
+    } else {
+      GrowDepthFirst(root);
     }
     return std::move(tree_);
   }
 
  private:
+  //! A node of the tree, and the cut that may split it.
+  struct Visited {
+    Record node;
+    Split split;
+    std::int32_t at = 0;
+    bool leaf = false;
+    Record Child(bool left) const {
+      return {left ? node.start : split.position,
+              left ? split.position : node.end,
+              node.depth + 1,
+              at,
+              left,
+              left ? split.impurity_left : split.impurity_right,
+              node.n_constant};
+    }
+    bool operator<(const Visited& other) const { return Gain() < other.Gain(); }
+    double Gain() const { return leaf ? 0 : split.improvement; }
+  };
+
+  Visited Visit(const Record& record) {
+    Visited visited{.node = record};
+    Record& node = visited.node;
+    sums_.Enter({samples_, node.start, node.start, node.end});
+    const std::size_t n = node.end - node.start;
+    if (node.parent < 0) node.impurity = sums_.Impurity();
+    visited.leaf = (options_.max_depth > 0 && node.depth >= options_.max_depth) ||
+                   n < static_cast<std::size_t>(min_split_) || node.impurity <= kEpsilon;
+    if (!visited.leaf) {
+      visited.split = BestSplit(node);
+      visited.leaf = visited.split.position >= node.end ||
+                     visited.split.improvement + kEpsilon < options_.min_impurity_decrease;
+    }
+    visited.at = Append(node, visited.split, visited.leaf);
+    return visited;
+  }
+
+  void GrowDepthFirst(const Record& root) {
+    std::vector<Record> stack{root};
+    while (!stack.empty()) {
+      const Record node = stack.back();
+      stack.pop_back();
+      const Visited visited = Visit(node);
+      if (visited.leaf) continue;
+      for (const bool left : {false, true}) stack.push_back(visited.Child(left));
+    }
+  }
+
+  //! Nodes are numbered in the order of their making. Leaves wait in the heap as scikit-learn's do:
+  //! which of equal gains is taken depends on them.
+  void GrowBestFirst(const Record& root) {
+    std::priority_queue<Visited> open;
+    open.push(Visit(root));
+    for (int splits = options_.max_leaf_nodes - 1; !open.empty();) {
+      Visited next = open.top();
+      open.pop();
+      if (next.leaf) continue;
+      if (splits == 0) {
+        sums_.Enter({samples_, next.node.start, next.node.start, next.node.end});
+        TreeNode& leaf = tree_.nodes[static_cast<std::size_t>(next.at)];
+        leaf.feature = -1;
+        leaf.threshold = 0;
+        leaf.missing_left = false;
+        sums_.Leaf(leaf, tree_);
+        continue;
+      }
+      --splits;
+      next.node.n_constant = 0;  // scikit-learn forgets them here
+      const Visited left = Visit(next.Child(true));
+      const Visited right = Visit(next.Child(false));
+      open.push(left);
+      open.push(right);
+    }
+  }
+
   //! Impurities of the chosen cut's children and what it gains.
   void Judge(const Record& node, Split& split) {
     const Sides cut{samples_, node.start, split.position, node.end};

@@ -27,6 +27,7 @@ ForestOptions OptionsOf(const json& fixture) {
   options.min_samples_leaf = given.value("min_samples_leaf", 1);
   options.min_samples_split = given.value("min_samples_split", 2);
   options.min_impurity_decrease = given.value("min_impurity_decrease", 0.0);
+  options.max_leaf_nodes = given.value("max_leaf_nodes", 0);
   options.bootstrap = given.value("bootstrap", false);
   return options;
 }

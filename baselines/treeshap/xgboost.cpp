@@ -174,6 +174,10 @@ std::string TrainXgboost(const RowBlock& rows, std::span<const float> labels,
   booster.Set("tree_method", "hist");
   booster.Set("eta", std::to_string(options.eta));
   booster.Set("max_depth", std::to_string(options.depth));
+  if (options.leaves > 0) {
+    booster.Set("grow_policy", "lossguide");
+    booster.Set("max_leaves", std::to_string(options.leaves));
+  }
   booster.Set("seed", std::to_string(options.seed));
   if (options.threads > 0) booster.Set("nthread", std::to_string(options.threads));
   if (options.classes > 2) {

@@ -20,7 +20,8 @@ std::string XgboostVersion();
 
 struct TrainingOptions {
   int rounds = 10;
-  int depth = 3;
+  int depth = 3;   //!< 0: no limit
+  int leaves = 0;  //!< limit of leaves, with which trees grow leaf-wise; 0: level by level
   double eta = 0.01;
   int classes = 0;  //!< 0: regression; 2: binary logistic; more: softmax
   int threads = 0;  //!< 0: all

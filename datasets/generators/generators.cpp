@@ -43,6 +43,10 @@ const std::vector<Kind>& Kinds() {
       {"zero_inflated", {{"zeros", 0.8, 0, 1, false}}},
       {"discrete", {{"levels", 10, 1, 1 << 24, true}}},
       {"drifting", {{"rate", 1e-5, -kHuge, kHuge, false}, {"sd", 1, 0, kHuge, false}}},
+      {"frequent", {{"share", 0.5, 0, 1, false}, {"values", 2, 1, 1 << 24, true}}},
+      {"missing", {{"share", 0.1, 0, 1, false}}},
+      {"ascending", {{"step", 1, 0, kHuge, false}}},
+      {"blocks", {{"length", 1000, 1, 1e15, true}, {"sd", 0.01, 0, kHuge, false}}},
       {"make_regression",
        {{"n_samples", 1000, 1, 1e9, true},
         {"n_features", 10, 1, 1e6, true},
@@ -203,15 +207,34 @@ double DrawLognormal(const BitSource& s, double mu, double sigma) {
 double DrawGamma(const BitSource& s, double shape, double scale) {
   return scale * GammaDraw(s, shape);
 }
+// Whether the value is one of `share` of all.
+bool IsOf(const BitSource& s, double share) {
+  return UniformDouble(s.Block(1ull << 40).half(0)) < share;
+}
 double DrawZeroInflated(const BitSource& s, double zeros, double) {
-  if (UniformDouble(s.Block(1ull << 40).half(0)) < zeros) return 0.0;
-  return PortableExp(NormalDraw(s.bits, s.index, 0));
+  return IsOf(s, zeros) ? 0.0 : PortableExp(NormalDraw(s.bits, s.index, 0));
 }
 double DrawDiscrete(const BitSource& s, double levels, double) {
   return static_cast<double>(UniformBelow(s.Block(0).half(0), static_cast<std::uint64_t>(levels)));
 }
 double DrawDrifting(const BitSource& s, double rate, double sd) {
   return rate * static_cast<double>(s.index) + sd * NormalDraw(s.bits, s.index, 0);
+}
+
+double DrawFrequent(const BitSource& s, double share, double values) {
+  if (!IsOf(s, share)) return NormalDraw(s.bits, s.index, 0);
+  const PhiloxBlock bits = s.Block(1ull << 40);
+  return static_cast<double>(UniformBelow(bits.half(1), static_cast<std::uint64_t>(values)));
+}
+double DrawMissing(const BitSource& s, double share, double) {
+  return IsOf(s, share) ? std::nan("") : NormalDraw(s.bits, s.index, 0);
+}
+double DrawAscending(const BitSource& s, double step, double) {
+  return step * (static_cast<double>(s.index) + Uniform(s));
+}
+double DrawBlocks(const BitSource& s, double length, double sd) {
+  const std::uint64_t block = s.index / static_cast<std::uint64_t>(length);
+  return NormalDraw(s.bits, block, 1ull << 40) + sd * NormalDraw(s.bits, s.index, 0);
 }
 
 Draw DrawOf(const std::string& kind) {
@@ -222,6 +245,10 @@ Draw DrawOf(const std::string& kind) {
   if (kind == "zero_inflated") return DrawZeroInflated;
   if (kind == "discrete") return DrawDiscrete;
   if (kind == "drifting") return DrawDrifting;
+  if (kind == "frequent") return DrawFrequent;
+  if (kind == "missing") return DrawMissing;
+  if (kind == "ascending") return DrawAscending;
+  if (kind == "blocks") return DrawBlocks;
   throw std::invalid_argument(kind + " makes tables, not a stream of values");
 }
 

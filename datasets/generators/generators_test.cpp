@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 
 #include "datasets/generators/portable_math.hpp"
@@ -77,6 +78,42 @@ TEST(Generators, MomentsAreThoseOfTheDistribution) {
   EXPECT_NEAR(drifting[n - 1] - drifting[0], 200, 12);
 }
 
+TEST(Generators, KindsOfColumnAreWhatTheyAreCalled) {
+  const std::size_t n = 100000;
+  const auto share = [n](const std::vector<double>& values, double wanted) {
+    const auto found = std::count_if(values.begin(), values.end(), [wanted](double x) {
+      return x == wanted || (std::isnan(x) && std::isnan(wanted));
+    });
+    return static_cast<double>(found) / static_cast<double>(n);
+  };
+  const auto frequent = Draw("frequent(0.6,3)", n);
+  for (const double value : {0.0, 1.0, 2.0}) EXPECT_NEAR(share(frequent, value), 0.2, 0.006);
+  EXPECT_EQ(
+      std::set<double>(frequent.begin(), frequent.end()).size(),
+      3 + n -
+          static_cast<std::size_t>(std::count_if(frequent.begin(), frequent.end(), [](double x) {
+            return x == 0 || x == 1 || x == 2;
+          })));
+  auto missing = Draw("missing(0.3)", n);
+  EXPECT_NEAR(share(missing, NAN), 0.3, 0.008);
+  std::erase_if(missing, [](double x) { return std::isnan(x); });
+  EXPECT_NEAR(Mean(missing), 0, 0.02);
+  EXPECT_NEAR(Variance(missing), 1, 0.03);
+  const auto ascending = Draw("ascending(0.5)", n);
+  EXPECT_TRUE(std::is_sorted(ascending.begin(), ascending.end()));
+  EXPECT_NEAR(ascending.back(), 0.5 * static_cast<double>(n), 1);
+  const auto blocks = Draw("blocks(100,0)", n);
+  std::vector<double> means;
+  for (std::size_t i = 0; i < n; i += 100) {
+    means.push_back(blocks[i]);
+    EXPECT_EQ(std::count(blocks.begin() + static_cast<std::ptrdiff_t>(i),
+                         blocks.begin() + static_cast<std::ptrdiff_t>(i + 100), blocks[i]),
+              100);
+  }
+  EXPECT_NEAR(Variance(means), 1, 0.2);
+  EXPECT_NEAR(Variance(Draw("blocks(1000000,2)", n)), 4, 0.1);
+}
+
 TEST(Generators, AnySplitGivesTheSameValues) {
   for (const std::string& name : GeneratorNames()) {
     const GeneratorSpec spec = ParseGenerator(name);
@@ -86,9 +123,12 @@ TEST(Generators, AnySplitGivesTheSameValues) {
     Generate(spec, 9, 100, whole);
     Generate(spec, 9, 100, narrow);
     Generate(spec, 9, 420, part);
-    for (std::size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], whole[i + 320]) << name;
+    const auto same = [](auto a, auto b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      ASSERT_TRUE(same(part[i], whole[i + 320])) << name;
+    }
     for (std::size_t i = 0; i < whole.size(); ++i) {
-      ASSERT_EQ(narrow[i], static_cast<float>(whole[i])) << name;
+      ASSERT_TRUE(same(narrow[i], static_cast<float>(whole[i]))) << name;
     }
     std::vector<double> other(1000);
     Generate(spec, 10, 100, other);

@@ -9,9 +9,11 @@
 #include <sstream>
 
 #include "base/temporary_folder.hpp"
+#include "baselines/treeshap/xgboost.hpp"
 #include "datasets/openml/test_mirror.hpp"
 #include "experiments/common/paper_testing.hpp"
 #include "experiments/common/plan_testing.hpp"
+#include "experiments/treeshap/data/model_shapes.hpp"
 #include "experiments/treeshap/data/paper_models.hpp"
 #include "harness/cli/missing_data.hpp"
 #include "harness/config/experiment.hpp"
@@ -133,7 +135,7 @@ TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {
 
 TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   const auto zoo = experiments::treeshap::ResolveModels("synthetic zoo");
-  ASSERT_EQ(zoo.size(), 32u);
+  ASSERT_EQ(zoo.size(), 40u);
   std::int64_t narrow = 1000, wide = 0;
   for (const auto& info : zoo) {
     narrow = std::min(narrow, info.columns);
@@ -152,7 +154,44 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   const auto missing = std::count_if(problem.rows.begin(), problem.rows.end(),
                                      [](float value) { return std::isnan(value); });
   EXPECT_NEAR(static_cast<double>(missing) / static_cast<double>(problem.rows.size()), 0.1, 0.05);
+  // Leaf-wise: as many leaves in each tree, some far deeper than others.
+  const auto leaf_wise = experiments::treeshap::LoadModel(
+      experiments::treeshap::ResolveModels("synthetic zoo 34").front().name, 10);
+  for (const auto& tree : leaf_wise.model.trees) {
+    EXPECT_EQ(tree.nodes.size(), leaf_wise.model.trees[0].nodes.size());
+  }
+  EXPECT_GE(leaf_wise.model.trees[0].nodes.size(), 2u * 31 - 1);
   EXPECT_THROW(experiments::treeshap::ResolveModels("zoo 04"), UnknownName);
+}
+
+TEST(PaperModels, TheTrainedZooIsTrainedOnDataAtHand) {
+  const auto zoo = experiments::treeshap::ResolveModels("trained zoo");
+  ASSERT_EQ(zoo.size(), 12u);
+  const auto unseen = std::count_if(zoo.begin(), zoo.end(), [](const DatasetInfo& info) {
+    return info.name.ends_with(" unseen");
+  });
+  EXPECT_GE(unseen, 4);
+  EXPECT_LE(unseen, 8);
+  EXPECT_THROW(experiments::treeshap::ResolveModels("synthetic trained zoo"), UnknownName);
+  if (!baselines::treeshap::XgboostIsHere()) {
+    EXPECT_FALSE(zoo[0].present);
+    EXPECT_EQ(zoo[0].reason, "needs XGBoost in the build");
+    return;
+  }
+  // Digits, leaf-wise.
+  EXPECT_TRUE(zoo[1].present);
+  const auto problem = experiments::treeshap::LoadModel(zoo[1].name, 30);
+  EXPECT_EQ(problem.columns, 64u);
+  EXPECT_EQ(problem.model.groups, 10);
+  const int leaves = experiments::treeshap::TrainedZoo()[1].leaves;
+  std::size_t most = 0;
+  int depth = 0;
+  for (const auto& tree : problem.model.trees) {
+    most = std::max(most, (tree.nodes.size() + 1) / 2);
+    depth = std::max(depth, retable::treeshap::Depth(tree));
+  }
+  EXPECT_LE(most, static_cast<std::size_t>(leaves));
+  EXPECT_GT(depth, 6);  // of less than 64 leaves by levels
 }
 
 CellConfig Cell(const std::string& protocol, const std::string& algorithm) {

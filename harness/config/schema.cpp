@@ -158,8 +158,8 @@ std::vector<SchemaField> MakeSchema() {
   const std::vector<std::string> devices = {"cpu", "cuda"};
   const std::vector<std::string> statistics = {
       "mean", "std", "median", "min", "max", "failures", "n", "mean_by_dataset", "sum", "share"};
-  const std::vector<std::string> figures = {"violin", "histogram", "line",
-                                            "curves", "bar",       "heatmap"};
+  const std::vector<std::string> figures = {"violin", "histogram", "line",   "curves",
+                                            "bar",    "heatmap",   "scatter"};
   std::vector<SchemaField> fields = {
       {"version", K::kInteger, true, "", 1, 1, {}, "format of the file: 1"},
       {"id",
@@ -399,7 +399,22 @@ std::vector<SchemaField> MakeSchema() {
       {"figure", K::kTable, false, "", -kInfinity, kInfinity, {}, "how the figure is drawn"},
       {"figure.kind", K::kText, true, "", -kInfinity, kInfinity, figures, "kind of figure"},
       {"figure.metric", K::kText, false, "", -kInfinity, kInfinity, {}, "metric drawn"},
-      {"figure.x", K::kText, false, "", -kInfinity, kInfinity, {}, "axis on x"},
+      {"figure.x",
+       K::kText,
+       false,
+       "",
+       -kInfinity,
+       kInfinity,
+       {},
+       "axis on x; of a scatter figure the table's columns, \"Features; Depth\""},
+      {"figure.per",
+       K::kText,
+       false,
+       "",
+       -kInfinity,
+       kInfinity,
+       {},
+       "columns and axes that a scatter figure divides the metric by: \"rows; Leaves\""},
       {"figure.panel",
        K::kText,
        false,

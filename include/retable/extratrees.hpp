@@ -38,6 +38,7 @@ struct ForestOptions {
   int min_samples_leaf = 1;   //!< a split that leaves fewer on a side is rejected
   //! Candidates a node; 0: floor(sqrt(columns)) for classes, all for targets.
   int max_features = 0;
+  int max_leaf_nodes = 0;            //!< split what gains most first, on a processor; 0: no limit
   double min_impurity_decrease = 0;  //!< a node's, times its share of the weight
   bool bootstrap = false;            //!< each tree on as many rows drawn with replacement
   std::uint64_t seed = 0;            //!< one seed, one forest

@@ -548,6 +548,26 @@ class Figures(unittest.TestCase):
         figures.draw(artifact([row("A", -1)], {"kind": "bar"}))
         figures.draw(artifact([row("A", 0)], {"kind": "heatmap"}))
 
+    def test_scatter_draws_costs_against_sizes_and_the_floor(self):
+        rows = [row(label, v * k, dataset=f"d{k}", rows="10", share=".1" if label == "A" else "")
+                for label, v in (("A", 1), ("B", 3)) for k in (1, 2)] + [row("A", 5, dataset="unknown", rows="10")]
+        made = artifact(rows, {"kind": "scatter", "x": "Features; Leaves", "per": "rows; Leaves", "yscale": "log"})
+        made.meta["table"] = {"rows": "{dataset}"}
+        made.table = [["Model", "Features", "Leaves"], ["d1", "4", "8"], ["d2", "9", "16"]]
+        page = figures.draw(made).figure
+        self.assertIn("floor", " ".join(texts(figures.draw(made))))
+        first = page.axes[0].lines
+        self.assertEqual(len(page.axes), 2)
+        self.assertEqual([list(first[0].get_xdata()), list(first[0].get_ydata())], [[4, 9], [1 / 80, 2 / 160]])
+        for floor, want in zip(first[1].get_ydata(), (.1 / 80, .2 / 160)):
+            self.assertAlmostEqual(floor, want)
+        for cost, want in zip(first[2].get_ydata(), (3 / 80, 6 / 160)):
+            self.assertAlmostEqual(cost, want)
+        self.assertEqual(list(page.axes[1].lines[0].get_xdata()), [8, 16])
+        made.table = []
+        with self.assertRaisesRegex(figures.Nothing, "Features, Leaves, rows, Leaves"):
+            figures.draw(made)
+
     def test_agreement_stands_in_for_a_missing_figure(self):
         verdicts = [{"row": f"r{i}", "column": "c", "paper": "2", "ratio": str(r), "verdict": "MATCH", "ci_low": "1", "ci_high": "3"}
                     for i, r in enumerate((.9, 1.0, 1.1, 5000, 1e-9))]
@@ -555,7 +575,7 @@ class Figures(unittest.TestCase):
         self.nothing("fewer than three", verdicts=verdicts[:2])
 
     def test_many_rows_and_panels_are_cut_and_said(self):
-        rows = [row("A", i, size=s, dataset=f"d{i}") for i in range(30) for s in (1, 2)]
+        rows = [row("A", i, size=s, dataset=f"d{i}") for i in range(36) for s in (1, 2)]
         self.assertIn("6 more panels", figures.draw(artifact(rows, {"kind": "line", "x": "size"})).note)
 
     def test_long_labels_are_wrapped(self):

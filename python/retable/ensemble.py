@@ -35,13 +35,14 @@ def _whole(value, name, least):
 
 class _ExtraTrees(BaseEstimator):
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=None, min_impurity_decrease=0.0, bootstrap=False, n_jobs=None,
-                 random_state=None, device="auto"):
+                 max_features=None, max_leaf_nodes=None, min_impurity_decrease=0.0,
+                 bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
         self.n_jobs = n_jobs
@@ -73,10 +74,11 @@ class _ExtraTrees(BaseEstimator):
         if isinstance(self.random_state, numbers.Integral):
             seed = int(self.random_state)
         depth = 0 if self.max_depth is None else _whole(self.max_depth, "max_depth", 1)
+        leaves = 0 if self.max_leaf_nodes is None else _whole(self.max_leaf_nodes, "max_leaf_nodes", 2)
         return {"trees": _whole(self.n_estimators, "n_estimators", 1), "max_depth": depth,
                 "min_samples_split": max(2, _share(self.min_samples_split, rows, "min_samples_split")),
                 "min_samples_leaf": _share(self.min_samples_leaf, rows, "min_samples_leaf"),
-                "max_features": self._candidates(features),
+                "max_features": self._candidates(features), "max_leaf_nodes": leaves,
                 "min_impurity_decrease": float(self.min_impurity_decrease),
                 "bootstrap": bool(self.bootstrap), "seed": seed, "device": self.device,
                 "threads": 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1)}
@@ -188,6 +190,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         A number of rows, or a fraction of all rows.
     max_features : {"sqrt", "log2"}, int, float or None
         Features tried at a node; None: all.
+    max_leaf_nodes : int or None
+        Leaves of a tree: the split that gains most comes first, on a processor. None: no limit.
     min_impurity_decrease : float
     bootstrap : bool
         Each tree on rows drawn with replacement.
@@ -211,12 +215,13 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
     """
 
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features="sqrt", min_impurity_decrease=0.0, bootstrap=False, n_jobs=None,
-                 random_state=None, class_weight=None, device="auto"):
+                 max_features="sqrt", max_leaf_nodes=None, min_impurity_decrease=0.0,
+                 bootstrap=False, n_jobs=None, random_state=None, class_weight=None, device="auto"):
         super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
                          min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         min_impurity_decrease=min_impurity_decrease, bootstrap=bootstrap,
-                         n_jobs=n_jobs, random_state=random_state, device=device)
+                         max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+                         bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
+                         device=device)
         self.class_weight = class_weight
 
     def fit(self, X, y, sample_weight=None):
@@ -266,12 +271,13 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     """
 
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=1.0, min_impurity_decrease=0.0, bootstrap=False, n_jobs=None,
-                 random_state=None, device="auto"):
+                 max_features=1.0, max_leaf_nodes=None, min_impurity_decrease=0.0,
+                 bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
                          min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         min_impurity_decrease=min_impurity_decrease, bootstrap=bootstrap,
-                         n_jobs=n_jobs, random_state=random_state, device=device)
+                         max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+                         bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
+                         device=device)
 
     def fit(self, X, y, sample_weight=None):
         """Grows the forest on rows X and targets y. Returns the regressor."""

@@ -110,10 +110,36 @@ def test_frames_and_search(cancer):
     assert clone(model).get_params() == model.get_params()
 
 
+@pytest.mark.parametrize("regression", [False, True])
+def test_trees_with_a_limit_of_leaves_are_scikit_learns(regression):
+    ours, theirs = (ExtraTreesRegressor, TheirRegressor) if regression else (ExtraTreesClassifier, TheirClassifier)
+    x, y = (load_diabetes if regression else load_breast_cancer)(return_X_y=True)
+
+    def forests(kind, seed):
+        model = kind(40, max_leaf_nodes=12, random_state=seed).fit(x[::2], y[::2])
+        return (model.to_sklearn() if kind is ours else model), model.score(x[1::2], y[1::2])
+
+    sizes = {}
+    for kind in (ours, theirs):
+        made = [forests(kind, seed) for seed in range(3)]
+        trees = [t.tree_ for model, _ in made for t in model.estimators_]
+        assert {t.n_leaves for t in trees} == {12}
+        sizes[kind] = numpy.array([[t.max_depth, t.n_node_samples[0], t.n_node_samples[t.feature < 0].max()]
+                                   for t in trees]), numpy.mean([score for _, score in made])
+    (mine, score), (other, their_score) = sizes[ours], sizes[theirs]
+    error = numpy.sqrt((mine.var(0) + other.var(0)) / len(mine))
+    assert (abs(mine.mean(0) - other.mean(0)) <= 4 * error).all(), (mine.mean(0), other.mean(0), error)
+    assert abs(score - their_score) < 0.03
+    a = ours(5, max_leaf_nodes=10**6, random_state=0).fit(x, y)
+    assert a.forest_.to_bytes() == ours(5, random_state=0).fit(x, y).forest_.to_bytes()
+    with pytest.raises(ValueError, match="processor alone"):
+        ours(5, max_leaf_nodes=10, device="cuda").fit(x, y)
+
+
 def test_wrong_parameters(cancer):
     x, y = cancer
     for wrong in ({"n_estimators": 0}, {"n_estimators": 1.5}, {"max_depth": 0}, {"max_features": 0},
-                  {"max_features": 31}, {"max_features": "all"}, {"min_samples_leaf": 0},
+                  {"max_features": 31}, {"max_features": "all"}, {"max_leaf_nodes": 1}, {"min_samples_leaf": 0},
                   {"min_samples_split": 1.5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
                   {"n_jobs": 0}):
         with pytest.raises(ValueError):

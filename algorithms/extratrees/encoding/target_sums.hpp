@@ -98,7 +98,7 @@ RETABLE_HD bool GainsTooLittle(const TargetScale& scale, const NodeSums& node, d
   if (min_decrease <= 0) return false;
   const double gain =
       regression ? TargetDecrease(scale, node, score) : ClassDecrease(scale, node, score);
-  return AddRn(gain, 2.220446049250313e-16) < min_decrease;
+  return IsTooLittle(gain, min_decrease);
 }
 
 //! Every row's integers, in the order of the encoded rows.

@@ -62,6 +62,10 @@ void CheckOptions(const ForestOptions& options) {
   if (!(options.min_impurity_decrease >= 0)) {
     throw std::invalid_argument("min_impurity_decrease must be 0 or more");
   }
+  if (options.max_leaf_nodes < 0 || options.max_leaf_nodes == 1) {
+    throw std::invalid_argument("max_leaf_nodes is " + std::to_string(options.max_leaf_nodes) +
+                                ": give 0 (no limit), or 2 or more");
+  }
 }
 
 void CheckWeights(const Targets& targets) {
@@ -133,6 +137,13 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   for (const double value : targets.values) largest = std::max(largest, std::abs(value));
   forest.value_bits = ValueBits(largest, options.n_trees);
   return forest;
+}
+
+void RequireLevels(const ForestOptions& options) {
+  if (options.max_leaf_nodes == 0) return;
+  throw std::invalid_argument(
+      "with max_leaf_nodes trees grow best first, on a processor alone: use device \"cpu\", or "
+      "leave max_leaf_nodes out");
 }
 
 void RequirePlainClasses(const Targets& targets, const std::string& method) {

@@ -36,6 +36,7 @@ struct ForestOptions {
   int min_samples_split = 2;  //!< a node with fewer samples is a leaf
   int min_samples_leaf = 1;   //!< a cut which leaves fewer on a side is rejected
   int max_features = 0;       //!< K; 0: floor(sqrt(F)), at least 1, for classes; F for regression
+  int max_leaf_nodes = 0;     //!< the split that gains most first, to so many leaves; 0: no limit
   double min_impurity_decrease = 0;
   bool bootstrap = false;  //!< each tree on N rows drawn with replacement, by weight where given
   ConstantRule constant_rule = ConstantRule::kScikitLearn;
@@ -93,6 +94,8 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
 //! and what to do.
 std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options);
+//! @throws std::invalid_argument where trees have to grow best first, which only a processor does.
+void RequireLevels(const ForestOptions& options);
 //! @throws std::invalid_argument naming `method` unless targets are classes that all weigh 1.
 void RequirePlainClasses(const Targets& targets, const std::string& method);
 //! @throws std::invalid_argument naming `method` for a missing or infinite value.

@@ -173,6 +173,8 @@ TEST(Report, RefusesWhatItHasNot) {
   const Data data = MakeData(20, 4, 2, 4);
   PublishedCpu trainer;
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.max_depth = 3}), std::invalid_argument);
+  EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.max_leaf_nodes = 3}),
+               std::invalid_argument);
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.n_trees = 1025}), std::invalid_argument);
   EXPECT_THROW(trainer.fit(data.matrix(), data.labels, {.bootstrap = true}), std::invalid_argument);
   EXPECT_THROW(ParseSampling("gauss"), std::invalid_argument);

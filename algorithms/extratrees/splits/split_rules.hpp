@@ -191,6 +191,11 @@ RETABLE_HD double ImpurityDecrease(std::uint64_t squares, std::uint64_t n,
   return MulRn(DivRn(here, static_cast<double>(total)), gain);
 }
 
+//! Whether a gain is too little to split for (scikit-learn's tolerance of one epsilon).
+RETABLE_HD bool IsTooLittle(double gain, double min_decrease) {
+  return min_decrease > 0 && AddRn(gain, 2.220446049250313e-16) < min_decrease;
+}
+
 //! When growth stops, in integers wherever it can be.
 struct GrowthLimits {
   std::uint32_t max_depth;  //!< 0xFFFFFFFF: none
@@ -206,12 +211,12 @@ struct GrowthLimits {
   RETABLE_HD bool StopsAt(std::uint32_t n, std::uint32_t depth) const {
     return depth >= max_depth || n < min_split || n < 2ull * min_leaf;
   }
-  //! Whether the best cut gains too little (scikit-learn's tolerance of one epsilon).
+  //! Whether the best cut gains too little.
   RETABLE_HD bool Refuses(std::uint64_t squares, std::uint64_t n, std::uint64_t left_squares,
                           std::uint64_t n_left, std::uint64_t right_squares) const {
     if (min_decrease <= 0) return false;
     const double gain = ImpurityDecrease(squares, n, left_squares, n_left, right_squares, total);
-    return AddRn(gain, 2.220446049250313e-16) < min_decrease;
+    return IsTooLittle(gain, min_decrease);
   }
 };
 

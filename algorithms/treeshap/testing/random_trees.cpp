@@ -147,6 +147,41 @@ struct ShapeGrower {
     tree.nodes[static_cast<std::size_t>(n)] = node;
     return n;
   }
+
+  void GrowLeafWise() {
+    struct Open {
+      std::size_t node, begin, end;
+      int depth;
+    };
+    std::vector<Open> open;
+    const auto add = [&](std::size_t begin, std::size_t end, int depth) {
+      open.push_back({tree.nodes.size(), begin, end, depth});
+      TreeNode leaf;
+      leaf.cover = static_cast<double>(end - begin);
+      leaf.value = static_cast<double>(static_cast<float>(draws.uniform() * 0.02 - 0.01));
+      tree.nodes.push_back(leaf);
+    };
+    add(0, rows, shape.depth);
+    for (int leaves = 1; leaves < shape.leaves && !open.empty();) {
+      std::swap(open[draws.below(open.size())], open.back());
+      const Open at = open.back();
+      open.pop_back();
+      TreeNode node = tree.nodes[at.node];
+      std::size_t middle = 0;
+      if (at.depth == 0 || at.end - at.begin < static_cast<std::size_t>(shape.min_rows) ||
+          !Split(at.begin, at.end, node, middle)) {
+        continue;
+      }
+      ++leaves;
+      node.value = 0;
+      node.default_left = draws.chance(0.5);
+      node.left = static_cast<std::int32_t>(tree.nodes.size());
+      node.right = node.left + 1;
+      tree.nodes[at.node] = node;
+      add(at.begin, middle, at.depth - 1);
+      add(middle, at.end, at.depth - 1);
+    }
+  }
 };
 
 }  // namespace
@@ -256,7 +291,11 @@ TreeEnsemble SyntheticEnsemble(const SyntheticShape& shape, std::uint64_t seed) 
     ShapeGrower grower{shape, columns, rows, Draws(seed + 1, t)};
     grower.order.resize(rows);
     std::iota(grower.order.begin(), grower.order.end(), 0u);
-    grower.Grow(shape.depth, 0, rows);
+    if (shape.leaves > 0) {
+      grower.GrowLeafWise();
+    } else {
+      grower.Grow(shape.depth, 0, rows);
+    }
     grower.tree.group = static_cast<std::int32_t>(t) % shape.groups;
     model.trees[t] = std::move(grower.tree);
   });

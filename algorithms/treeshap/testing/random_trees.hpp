@@ -38,8 +38,9 @@ std::vector<float> RandomRows(const TreeEnsemble& model, std::size_t rows, doubl
 
 //! A stated shape: `trees` trees of at most `depth` splits in all `groups`, grown by random splits
 //! on synthetic data of `rows` rows, of which the last `binary` features are 0 or 1; a node with
-//! fewer than `min_rows` rows is a leaf. Such a model is not a trained one: name it
-//! "synthetic".
+//! fewer than `min_rows` rows is a leaf. With `leaves` trees grow leaf-wise, as LightGBM's do: a
+//! random one of the open nodes is split until there are so many leaves. Such a model is not a
+//! trained one: name it "synthetic".
 struct SyntheticShape {
   int trees = 100;
   int depth = 8;
@@ -48,6 +49,7 @@ struct SyntheticShape {
   int groups = 1;
   int rows = 20000;
   int min_rows = 4;
+  int leaves = 0;  //!< 0: level by level, to the depth
 };
 TreeEnsemble SyntheticEnsemble(const SyntheticShape& shape, std::uint64_t seed);
 //! Rows from the same distribution as the shape's data.

@@ -34,6 +34,7 @@ nlohmann::json NamedOptions(const ForestOptions& options) {
                        {"random_state", options.seed}};
   if (options.max_depth > 0) named["max_depth"] = options.max_depth;
   if (options.max_features > 0) named["max_features"] = options.max_features;
+  if (options.max_leaf_nodes > 0) named["max_leaf_nodes"] = options.max_leaf_nodes;
   return named;
 }
 

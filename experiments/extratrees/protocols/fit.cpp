@@ -76,6 +76,8 @@ class FitProtocol final : public harness::Protocol {
     harness::Outcome outcome;
     outcome.facts["training rows"] = static_cast<std::int64_t>(data.train_rows);
     outcome.facts["test rows"] = static_cast<std::int64_t>(data.test_rows());
+    outcome.facts["columns"] = static_cast<std::int64_t>(data.columns);
+    outcome.facts["classes"] = static_cast<std::int64_t>(data.classes);
     harness::RunTimer timer({.gpu_clock = cell.device == "cuda"});
     Run warm = Fit(*trainer, data, options, timer);
     if (const auto steps = StoppedAfter(*warm.fitted)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "algorithms/common/philox.hpp"
 #include "base/sha256.hpp"
@@ -17,11 +18,50 @@ int Drawn(std::uint64_t model, std::uint64_t what, double low, double high) {
   return static_cast<int>(std::lround(low * std::exp(u * std::log(high / low))));
 }
 
+// The name of a model of the zoo.
+std::string Named(std::string name) {
+  return Sha256(name).front() < '8' ? name + " unseen" : name;
+}
+
+TrainedShape Trained(std::uint64_t model) {
+  struct Data {
+    const char* name;
+    int classes;
+    double rows;
+  };
+  constexpr Data kData[] = {
+      {"digits", 10, 1797},
+      {"adult", 2, 48842},
+      {"cal_housing", 0, 20640},
+      {"breast_cancer", 2, 569},
+      {"make_classification(n_samples=20000,n_features=60,n_informative=20,n_classes=5)", 5, 20000},
+      {"make_regression(n_samples=20000,n_features=200,n_informative=50)", 0, 20000},
+  };
+  constexpr double kMostLeaves = 200000;
+  const Data& data = kData[(model - 1) / 2 % std::size(kData)];
+  TrainedShape zoo{.name = Named(fmt::format("trained zoo {:02}", model)),
+                   .data = data.name,
+                   .classes = data.classes};
+  if (model % 2 == 0) {
+    zoo.leaves = Drawn(100 + model, 0, 31, 1023);
+  } else {
+    zoo.depth = Drawn(100 + model, 1, 3, 16);
+  }
+  const double leaves =
+      std::min(zoo.leaves > 0 ? zoo.leaves : std::ldexp(1, zoo.depth), data.rows / 2);
+  const double a_round = leaves * std::max(1, data.classes > 2 ? data.classes : 1);
+  zoo.rounds = std::min(Drawn(100 + model, 2, 10, 500), static_cast<int>(kMostLeaves / a_round));
+  zoo.rounds = std::max(zoo.rounds, 1);
+  return zoo;
+}
+
+// Zoo models up to this number grow level by level.
+constexpr std::uint64_t kLevelWise = 32;
+
 ModelShape Zoo(std::uint64_t model) {
   constexpr double kMostLeaves = 400000;
   ModelShape zoo;
-  zoo.name = fmt::format("zoo {:02}", model);
-  zoo.name += Sha256(zoo.name).front() < '8' ? " unseen" : "";
+  zoo.name = Named(fmt::format("zoo {:02}", model));
   zoo.missing = model % 4 == 0 ? 0.1 : 0;
   auto& shape = zoo.shape;
   shape.features = Drawn(model, 0, 4, 1000);
@@ -30,7 +70,13 @@ ModelShape Zoo(std::uint64_t model) {
   shape.groups = model % 3 == 0 ? Drawn(model, 2, 2, 100) : 1;
   shape.rows = Drawn(model, 3, 1000, 16000);
   shape.min_rows = Drawn(model, 4, 2, 64);
-  const double leaves = std::min(std::ldexp(1, shape.depth), 2.0 * shape.rows / shape.min_rows);
+  double leaves = std::min(std::ldexp(1, shape.depth), 2.0 * shape.rows / shape.min_rows);
+  if (model > kLevelWise) {
+    leaves = shape.leaves = Drawn(model, 6, 31, 4095);
+    shape.depth = 30;
+    shape.min_rows = 2;
+    shape.rows = std::max(shape.rows, 4 * shape.leaves);
+  }
   const double rounds = std::min<double>(Drawn(model, 5, 10, 5000), kMostLeaves / leaves);
   shape.trees = shape.groups * std::max(1, static_cast<int>(rounds) / shape.groups);
   return zoo;
@@ -61,7 +107,16 @@ const std::vector<ModelShape>& ModelShapes() {
 const std::vector<ModelShape>& ZooShapes() {
   static const std::vector<ModelShape> shapes = [] {
     std::vector<ModelShape> made;
-    for (std::uint64_t model = 1; model <= 32; ++model) made.push_back(Zoo(model));
+    for (std::uint64_t model = 1; model <= kLevelWise + 8; ++model) made.push_back(Zoo(model));
+    return made;
+  }();
+  return shapes;
+}
+
+const std::vector<TrainedShape>& TrainedZoo() {
+  static const std::vector<TrainedShape> shapes = [] {
+    std::vector<TrainedShape> made;
+    for (std::uint64_t model = 1; model <= 12; ++model) made.push_back(Trained(model));
     return made;
   }();
   return shapes;

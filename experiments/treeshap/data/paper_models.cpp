@@ -28,17 +28,19 @@ using retable::treeshap::TreeEnsemble;
 constexpr const char* kSynthetic = "synthetic ";
 
 struct PaperModel {
-  const char* name;
-  const char* data;   // name in the catalogue
-  const char* shape;  // name in data/model_shapes.hpp
+  std::string name;
+  std::string data;   // name in the catalogue
+  std::string shape;  // name in data/model_shapes.hpp; empty: nothing stands in for it
   int rounds, depth;
-  int classes;  // 0: regression; as the paper counts them
+  int classes;     // 0: regression; as the paper counts them
+  int leaves = 0;  // 0: trees grow level by level
+  double eta = 0.01;
 };
 
 // Boosting 10,000 trees of 784 features takes hours on all 70,000 images: the larger fashion models
 // learn from fewer. RETABLE_TRAINING_ROWS sets another bound for every model; 0 lifts it.
 std::int64_t DefaultBound(const PaperModel& model) {
-  if (std::string(model.data) != "fashion_mnist") return 0;
+  if (model.data != "fashion_mnist") return 0;
   return model.rounds < 1000 ? 10000 : 2000;
 }
 
@@ -84,12 +86,22 @@ const std::vector<PaperModel>& Models() {
   return models;
 }
 
+const std::vector<PaperModel>& ZooModels() {
+  static const std::vector<PaperModel> models = [] {
+    std::vector<PaperModel> made;
+    for (const TrainedShape& zoo : TrainedZoo()) {
+      made.push_back({zoo.name, zoo.data, "", zoo.rounds, zoo.depth, zoo.classes, zoo.leaves, 0.1});
+    }
+    return made;
+  }();
+  return models;
+}
+
 const PaperModel* Find(const std::string& name) {
-  for (const PaperModel& model : Models()) {
-    if (name == model.name) return &model;
-  }
-  for (const PaperModel& model : DataSets()) {
-    if (name == model.name) return &model;
+  for (const auto* models : {&Models(), &DataSets(), &ZooModels()}) {
+    for (const PaperModel& model : *models) {
+      if (name == model.name) return &model;
+    }
   }
   return nullptr;
 }
@@ -109,9 +121,10 @@ const ModelShape* ShapeOf(const std::string& name) {
 // The key of a trained model: the data, the settings and the trainer's version.
 std::string TrainingKey(const PaperModel& model, const std::string& data_sha256,
                         std::int64_t rows) {
-  return Sha256(std::string(model.data) + " " + data_sha256 + " first " + std::to_string(rows) +
-                " hist eta 0.01 rounds " + std::to_string(model.rounds) + " depth " +
-                std::to_string(model.depth) + " XGBoost " + baselines::treeshap::XgboostVersion());
+  const std::string leaves = model.leaves > 0 ? fmt::format(" leaves {}", model.leaves) : "";
+  return Sha256(fmt::format("{} {} first {} hist eta {} rounds {} depth {}{} XGBoost {}",
+                            model.data, data_sha256, rows, model.eta, model.rounds, model.depth,
+                            leaves, baselines::treeshap::XgboostVersion()));
 }
 
 fs::path CachePath(const std::string& key) {
@@ -132,18 +145,18 @@ harness::DatasetInfo DescribeSynthetic(const std::string& name) {
 
 // The synthetic stand-in of a trained model, and how to get the trained one.
 harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
+  if (model.shape.empty()) return {.name = model.name, .reason = "needs " + lack};
   harness::DatasetInfo info = DescribeSynthetic(model.name);
-  info.reason = "stands in for " + std::string(model.name) + ", which needs " + lack;
+  info.reason = "stands in for " + model.name + ", which needs " + lack;
   return info;
 }
 
 harness::DatasetInfo Describe(const PaperModel& model) {
   if (!baselines::treeshap::XgboostIsHere()) return StandIn(model, "XGBoost in the build");
   harness::DatasetInfo info = ResolveData(model.data).front();
-  const std::string data = model.data;
   if (!info.present) {
     harness::DatasetInfo stand_in =
-        StandIn(model, "data set " + data + ": build/retable datasets fetch " + data);
+        StandIn(model, "data set " + model.data + ": build/retable datasets fetch " + model.data);
     stand_in.fetch = info.fetch;
     stand_in.fetch_megabytes = info.fetch_megabytes;
     return stand_in;
@@ -181,6 +194,8 @@ std::string Train(const PaperModel& model, const datasets::Frame& frame,
   baselines::treeshap::TrainingOptions options;
   options.rounds = model.rounds;
   options.depth = model.depth;
+  options.leaves = model.leaves;
+  options.eta = model.eta;
   options.classes = model.classes;
   const std::size_t columns = frame.columns.size();
   const auto training = std::span(values).first(rows * columns);
@@ -231,8 +246,9 @@ ModelProblem MakeSynthetic(const ModelShape& made, std::size_t rows) {
   problem.data_rows = problem.training_rows = shape.rows;
   problem.classes = shape.groups > 1 ? shape.groups : 0;
   problem.origin =
-      fmt::format("synthetic: {} trees of depth {}, {} features, {} outputs, by random splits",
-                  shape.trees, shape.depth, shape.features, shape.groups);
+      fmt::format("synthetic: {} trees of {} {}, {} features, {} outputs, by random splits",
+                  shape.trees, shape.leaves > 0 ? "leaves" : "depth",
+                  shape.leaves > 0 ? shape.leaves : shape.depth, shape.features, shape.groups);
   return problem;
 }
 
@@ -259,6 +275,13 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
       infos.push_back(DescribeSynthetic(zoo.name));
     }
   }
+  for (const PaperModel& zoo : ZooModels()) {
+    candidates.push_back(zoo.name);
+    if (bare != name) continue;
+    if (bare == "trained zoo" || bare == zoo.name || bare + " unseen" == zoo.name) {
+      infos.push_back(Describe(zoo));
+    }
+  }
   if (infos.empty()) {
     throw harness::UnknownName("unknown model \"" + name + "\"", name, candidates);
   }
@@ -281,7 +304,7 @@ ModelProblem LoadModel(const std::string& name, std::size_t rows) {
   const PaperModel* model = Find(name);
   if (model == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
   const datasets::Frame frame = LoadData(model->data);
-  if (!frame.target) throw std::invalid_argument(std::string(model->data) + " has no target");
+  if (!frame.target) throw std::invalid_argument(model->data + " has no target");
   const std::vector<float> values = frame.RowMajor();
   problem.data_rows = frame.rows;
   problem.training_rows = TrainingRows(*model, frame.rows);

@@ -143,6 +143,10 @@ class ExplainProtocol final : public harness::Protocol {
     };
     outcome.facts["model"] = problem.origin;
     outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
+    outcome.facts["features"] = static_cast<std::int64_t>(problem.columns);
+    int depth = 0;
+    for (const Tree& tree : problem.model.trees) depth = std::max(depth, Depth(tree));
+    outcome.facts["depth"] = static_cast<std::int64_t>(depth);
     auto* external = dynamic_cast<ExternalExplainer*>(explainer.get());
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;

@@ -11,12 +11,13 @@ from .heatmap import draw_heatmap
 from .histogram import draw_histogram
 from .layout import Drawing
 from .line import draw_line
+from .scatter import draw_scatter
 from .violin import density, draw_violin
 
 __all__ = ["KINDS", "Drawing", "Nothing", "density", "draw", "points"]
 
 KINDS = {"violin": draw_violin, "histogram": draw_histogram, "line": draw_line, "curves": draw_curves,
-         "bar": draw_bar, "heatmap": draw_heatmap, "agreement": draw_agreement}
+         "bar": draw_bar, "heatmap": draw_heatmap, "scatter": draw_scatter, "agreement": draw_agreement}
 
 
 def draw(artifact):

@@ -13,7 +13,7 @@ from .. import style
 from ..numbers import raised
 from ..style import MUTED, SIZE, SMALL, WIDTH
 
-MAX_PANELS, MAX_ROWS = 24, 80
+MAX_PANELS, MAX_ROWS = 30, 80
 ROW = 0.163              #: a row of a legend
 LINE = 0.145             #: a line of small text
 BOLD = 1.13              #: how much wider bold letters are

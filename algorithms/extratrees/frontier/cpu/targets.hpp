@@ -63,8 +63,7 @@ class PlainClasses {
   using Cut = TriedCut<Node, Score>;
   static constexpr bool kMissing = false;
 
-  PlainClasses(const EncodedMatrix& matrix, const GrowthLimits& limits)
-      : matrix_(matrix), limits_(limits), runs_(matrix) {}
+  explicit PlainClasses(const EncodedMatrix& matrix) : matrix_(matrix), runs_(matrix) {}
 
   Node Whole(const std::uint32_t* ids, std::uint32_t n) {
     Node squares = 0;
@@ -106,8 +105,9 @@ class PlainClasses {
   }
   void Complete(const Node&, const std::uint32_t*, Cut&) const {}
   static bool Better(const Score& a, const Score& b) { return extratrees::Better(a, b); }
-  bool Refuses(const Node& node, std::uint32_t n, const Cut& cut) const {
-    return limits_.Refuses(node, n, cut.left, cut.n_left, cut.right);
+  //! The weighted impurity decrease of the best cut (scikit-learn's definition).
+  double Gain(const Node& node, std::uint32_t n, const Cut& cut) const {
+    return ImpurityDecrease(node, n, cut.left, cut.n_left, cut.right, matrix_.rows);
   }
 
   void Leaf(const Node&, const std::uint32_t* ids, std::uint32_t n, TreeNode& leaf, Tree& tree) {
@@ -126,7 +126,6 @@ class PlainClasses {
 
  private:
   const EncodedMatrix& matrix_;
-  const GrowthLimits& limits_;
   ClassRuns runs_;
 };
 
@@ -137,8 +136,8 @@ class WeighedClasses {
   using Cut = TriedCut<Node, Score>;
   static constexpr bool kMissing = true;
 
-  WeighedClasses(const EncodedMatrix& matrix, const GrowthLimits& limits)
-      : matrix_(matrix), targets_(matrix.targets), limits_(limits), runs_(matrix) {}
+  explicit WeighedClasses(const EncodedMatrix& matrix)
+      : matrix_(matrix), targets_(matrix.targets), runs_(matrix) {}
 
   Node Whole(const std::uint32_t* ids, std::uint32_t n) {
     Node node;
@@ -197,8 +196,8 @@ class WeighedClasses {
   }
   void Complete(const Node&, const std::uint32_t*, Cut&) const {}
   static bool Better(Score a, Score b) { return a > b; }
-  bool Refuses(const Node& node, std::uint32_t, const Cut& cut) const {
-    return GainsTooLittle(targets_.scale, node, cut.score, false, limits_.min_decrease);
+  double Gain(const Node& node, std::uint32_t, const Cut& cut) const {
+    return ClassDecrease(targets_.scale, node, cut.score);
   }
 
   void Leaf(const Node& node, const std::uint32_t* ids, std::uint32_t n, TreeNode& leaf,
@@ -231,7 +230,6 @@ class WeighedClasses {
 
   const EncodedMatrix& matrix_;
   const EncodedTargets& targets_;
-  const GrowthLimits& limits_;
   ClassRuns runs_;
   std::vector<std::int64_t> weights_,
       totals_;  //!< weights: one a sample of the node; totals: one a run
@@ -244,9 +242,8 @@ class RealTargets {
   using Cut = TriedCut<Node, Score>;
   static constexpr bool kMissing = true;
 
-  RealTargets(const EncodedMatrix& matrix, const GrowthLimits& limits)
+  explicit RealTargets(const EncodedMatrix& matrix)
       : targets_(matrix.targets),
-        limits_(limits),
         all_weigh_one_(matrix.targets.scale.total == std::int64_t{matrix.rows}) {}
 
   Node Whole(const std::uint32_t* ids, std::uint32_t n) {
@@ -302,8 +299,8 @@ class RealTargets {
     cut.right.squares = node.squares - cut.left.squares;
   }
   static bool Better(Score a, Score b) { return a > b; }
-  bool Refuses(const Node& node, std::uint32_t, const Cut& cut) const {
-    return GainsTooLittle(targets_.scale, node, cut.score, true, limits_.min_decrease);
+  double Gain(const Node& node, std::uint32_t, const Cut& cut) const {
+    return TargetDecrease(targets_.scale, node, cut.score);
   }
 
   void Leaf(const Node& node, const std::uint32_t* ids, std::uint32_t n, TreeNode& leaf,
@@ -315,7 +312,6 @@ class RealTargets {
 
  private:
   const EncodedTargets& targets_;
-  const GrowthLimits& limits_;
   bool all_weigh_one_;  //!< no weight is below 1, and together they are as many as the rows
   Node whole_;
   std::vector<std::int64_t> weights_, sums_;  //!< one a sample of the node

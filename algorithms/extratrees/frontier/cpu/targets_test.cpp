@@ -67,6 +67,7 @@ struct Oracle {
   long double total = 0;
   std::vector<TreeNode> nodes;
   std::vector<std::vector<double>> answers;  //!< class fractions or mean, a node
+  std::vector<double> gains;                 //!< weighted impurity decrease of a node's split
 
   using Rows = std::vector<std::uint32_t>;
   double Weight(std::uint32_t r) const { return weighted ? data.weights[r] : 1.0; }
@@ -197,6 +198,24 @@ struct Oracle {
     return best;
   }
 
+  //! Classes often tie, so that their gain has to be rounded as the trainer rounds it.
+  double Gain(const Stats& stats, const Best& best) const {
+    const auto exact = static_cast<double>(best.gain / total);
+    if (regression) return exact;
+    double gain = (static_cast<double>(best.score) - stats.class_squares / stats.double_weight()) /
+                  static_cast<double>(total);
+    if (!weighted && !data.HasHoles()) {
+      const auto squares = [&](const Rows& rows) {
+        return static_cast<std::uint64_t>(Of(rows).class_squares);
+      };
+      gain = ImpurityDecrease(static_cast<std::uint64_t>(stats.class_squares),
+                              best.left.size() + best.right.size(), squares(best.left),
+                              best.left.size(), squares(best.right), data.labels.size());
+    }
+    EXPECT_NEAR(gain, exact, 1e-12);
+    return gain;
+  }
+
   std::int32_t Grow(const Rows& rows, std::uint64_t path, int depth) {
     const Stats stats = Of(rows);
     if (depth == 0) total = stats.weight;
@@ -207,6 +226,7 @@ struct Oracle {
     node.impurity = static_cast<double>(stats.impurity);
     nodes.push_back(node);
     answers.push_back(stats.answer);
+    gains.push_back(0);
     const bool stops = Pure(rows) || (options.max_depth > 0 && depth >= options.max_depth) ||
                        rows.size() < static_cast<std::size_t>(options.min_samples_split) ||
                        rows.size() < 2 * static_cast<std::size_t>(options.min_samples_leaf);
@@ -223,7 +243,50 @@ struct Oracle {
     grown.left = l;
     grown.right = r;
     grown.missing_left = best.missing_left;
+    gains[static_cast<std::size_t>(at)] = Gain(stats, best);
     return at;
+  }
+
+  //! Copies the nodes below `from` that remain when only those in `split` are split.
+  std::int32_t CopyTop(const std::vector<bool>& split, std::size_t from, Oracle& to) const {
+    const auto at = static_cast<std::int32_t>(to.nodes.size());
+    to.nodes.push_back(nodes[from]);
+    to.answers.push_back(answers[from]);
+    TreeNode leaf;
+    leaf.samples = nodes[from].samples;
+    leaf.weight = nodes[from].weight;
+    leaf.impurity = nodes[from].impurity;
+    if (!split[from]) {
+      to.nodes.back() = leaf;
+      return at;
+    }
+    const std::int32_t left = CopyTop(split, static_cast<std::size_t>(nodes[from].left), to);
+    const std::int32_t right = CopyTop(split, static_cast<std::size_t>(nodes[from].right), to);
+    to.nodes[static_cast<std::size_t>(at)].left = left;
+    to.nodes[static_cast<std::size_t>(at)].right = right;
+    return at;
+  }
+
+  //! The top of the whole tree that best-first growth makes: of all open nodes, looked through one
+  //! by one in the order of their making, the first that gains most.
+  Oracle BestFirst() const {
+    std::vector<bool> split(nodes.size());
+    std::vector<std::size_t> open{0};
+    for (int leaves = 1; leaves < options.max_leaf_nodes; ++leaves) {
+      std::erase_if(open, [&](std::size_t i) { return nodes[i].feature < 0; });
+      if (open.empty()) break;
+      const auto next =
+          std::max_element(open.begin(), open.end(),
+                           [&](std::size_t i, std::size_t j) { return gains[i] < gains[j]; });
+      const TreeNode& node = nodes[*next];
+      split[*next] = true;
+      open.erase(next);
+      open.push_back(static_cast<std::size_t>(node.left));
+      open.push_back(static_cast<std::size_t>(node.right));
+    }
+    Oracle top{data, options, regression, weighted, tree, total, {}, {}, {}};
+    CopyTop(split, 0, top);
+    return top;
   }
 };
 
@@ -236,9 +299,10 @@ void ExpectOracle(const Data& data, bool regression, bool weighted, const Forest
     if (!weighted || data.weights[i] > 0) rows.push_back(i);
   }
   for (std::uint32_t t = 0; t < forest.trees.size(); ++t) {
-    Oracle oracle{data, options, regression, weighted, t, 0, {}, {}};
-    oracle.Grow(rows, kRootPath, 0);
+    Oracle whole{data, options, regression, weighted, t, 0, {}, {}, {}};
+    whole.Grow(rows, kRootPath, 0);
     const Tree& tree = forest.trees[t];
+    const Oracle oracle = options.max_leaf_nodes > 0 ? whole.BestFirst() : whole;
     ASSERT_EQ(tree.nodes.size(), oracle.nodes.size());
     for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
       const TreeNode& ours = tree.nodes[i];
@@ -277,13 +341,15 @@ TEST(OracleForest, TinyTreesOfAnyTargetsAreTheBruteForceSplitters) {
                                 .min_samples_split = 2 + below(3),
                                 .min_samples_leaf = 1 + below(3),
                                 .max_features = below(columns + 1),
+                                .max_leaf_nodes = below(3) == 0 ? 0 : 2 + below(6),
                                 .min_impurity_decrease = below(3) == 0 ? 1e-3 : 0.0,
                                 .constant_rule = static_cast<ConstantRule>(below(3)),
                                 .seed = random()};
     SCOPED_TRACE("rows " + testing::PrintToString(data.x) + " of " + std::to_string(columns) +
                  ", classes " + testing::PrintToString(data.labels) + ", values " +
                  testing::PrintToString(data.values) + ", weights " +
-                 testing::PrintToString(data.weights) + ", seed " + std::to_string(options.seed));
+                 testing::PrintToString(data.weights) + ", leaves " +
+                 std::to_string(options.max_leaf_nodes) + ", seed " + std::to_string(options.seed));
     ExpectOracle(data, below(2) == 0, below(2) == 0, options);
   }
   std::cout << clock.cases() << " cases" << std::endl;
@@ -304,6 +370,42 @@ TEST_P(AllTargets, TreesEqualTheOracles) {
         options.max_depth = 6;
         options.min_impurity_decrease = 1e-3;
         ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+      }
+    }
+  }
+}
+
+TEST_P(AllTargets, TheBestOpenNodeIsSplitFirst) {
+  for (const bool regression : {false, true}) {
+    for (const bool weighted : {false, true}) {
+      for (const bool holes : {false, true}) {
+        ForestOptions options{.n_trees = 2, .constant_rule = GetParam(), .seed = 22};
+        for (const int leaves : {2, 3, 10, 25}) {
+          options.max_leaf_nodes = leaves;
+          ExpectOracle(MakeData(220, 11, 4, 7, holes, 1), regression, weighted, options);
+          ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+        }
+        options.max_depth = 4;
+        options.min_samples_leaf = 5;
+        options.min_impurity_decrease = 1e-3;
+        ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+      }
+    }
+  }
+}
+
+TEST_P(AllTargets, ALimitThatIsNotReachedChangesNothing) {
+  for (const bool bootstrap : {false, true}) {
+    for (const bool holes : {false, true}) {
+      const Data data = MakeData(300, 9, 4, 400, holes, 4);
+      for (const bool regression : {false, true}) {
+        ForestOptions options{
+            .n_trees = 3, .bootstrap = bootstrap, .constant_rule = GetParam(), .seed = 23};
+        const Targets targets = data.Given(regression, holes);
+        const Forest whole = FrontierCpu(2).fit(data.matrix(), targets, options)->host();
+        options.max_leaf_nodes = 300;
+        const Forest limited = FrontierCpu(2).fit(data.matrix(), targets, options)->host();
+        EXPECT_TRUE(whole.trees == limited.trees) << regression << holes << bootstrap;
       }
     }
   }
@@ -360,6 +462,20 @@ TEST(Targets, AnOffsetAndAScaleChangeNothing) {
       EXPECT_EQ(plain.nodes[i].threshold, other.nodes[i].threshold);
     }
   }
+}
+
+TEST(Targets, OfEqualGainsTheFirstNodeIsSplit) {
+  const std::vector<float> x = {0, 1, 1000, 1001};
+  const std::vector<std::uint32_t> y = {0, 1, 0, 1};
+  const auto fitted = FrontierCpu(1).fit({x.data(), 4, 1}, y, {.n_trees = 20, .max_leaf_nodes = 3});
+  int halves = 0;
+  for (const Tree& tree : fitted->host().trees) {
+    ASSERT_EQ(tree.nodes.size(), 5u);
+    if (tree.nodes[static_cast<std::size_t>(tree.nodes[0].left)].samples != 2) continue;
+    ++halves;
+    EXPECT_EQ(tree.nodes[0].right, 4);  // the left half took the second split
+  }
+  EXPECT_GT(halves, 15);
 }
 
 TEST(Targets, EqualTargetsAreOneLeaf) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <queue>
 #include <type_traits>
 
 #include "algorithms/common/bulk_random.hpp"
@@ -57,7 +58,7 @@ class TreeGrower {
         k_(ResolveMaxFeatures(options.max_features, matrix.columns, matrix.regression)),
         words_((matrix.columns + 63) / 64),
         limits_(Limits(options, matrix.rows)),
-        target_(matrix, limits_),
+        target_(matrix),
         permutation_(matrix.columns),
         known_(words_),
         ids_(matrix.rows),
@@ -68,44 +69,121 @@ class TreeGrower {
   }
 
   Tree Grow() {
-    std::vector<Node> stack;
-    std::vector<std::uint64_t> constants;  // one bitmap per stack entry
-    stack.push_back(
-        {0, matrix_.rows, 0, -1, false, kRootPath, target_.Whole(ids_.data(), matrix_.rows)});
-    constants.assign(words_, 0);
+    const Node root{
+        0, matrix_.rows, 0, -1, false, kRootPath, target_.Whole(ids_.data(), matrix_.rows)};
+    if (options_.max_leaf_nodes > 0) {
+      GrowBestFirst(root);
+    } else {
+      GrowDepthFirst(root);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void GrowDepthFirst(const Node& root) {
+    std::vector<Node> stack{root};
+    std::vector<std::uint64_t> constants(words_, 0);  // one bitmap per stack entry
     while (!stack.empty()) {
       const Node node = stack.back();
       stack.pop_back();
       std::copy(constants.end() - static_cast<std::ptrdiff_t>(words_), constants.end(),
                 known_.begin());
       constants.resize(constants.size() - words_);
-      const bool pure = target_.Pure(node.state, Ids(node), node.count);
-      const std::int32_t at = Append(node, pure);
-      Cut best;
-      if (!pure && !limits_.StopsAt(node.count, node.depth)) best = BestCut(node);
-      if (!best.found || target_.Refuses(node.state, node.count, best)) {
-        TreeNode& leaf = out_.nodes[static_cast<std::size_t>(at)];
-        target_.Leaf(node.state, Ids(node), node.count, leaf, out_);
-        continue;
-      }
-      Partition(node, best);
-      target_.Complete(node.state, Ids(node), best);
-      const std::uint32_t n_right = node.count - best.n_left;
-      TreeNode& grown = out_.nodes[static_cast<std::size_t>(at)];
-      grown.feature = static_cast<std::int32_t>(best.feature);
-      grown.threshold = best.threshold;
-      grown.missing_left = best.saw_missing ? best.missing_left : best.n_left > n_right;
-      stack.push_back({node.begin + best.n_left, n_right, node.depth + 1, at, true,
-                       ChildPath(node.path, true), best.right});
-      stack.push_back({node.begin, best.n_left, node.depth + 1, at, false,
-                       ChildPath(node.path, false), best.left});
+      Cut best = Search(node);
+      const std::int32_t at = Append(node, best);
+      if (!best.found) continue;
+      Split(node, best);
+      stack.push_back(Child(node, best, true, at));
+      stack.push_back(Child(node, best, false, at));
       constants.insert(constants.end(), known_.begin(), known_.end());
       constants.insert(constants.end(), known_.begin(), known_.end());
     }
-    return std::move(out_);
   }
 
- private:
+  // Splits the open node whose cut gains most, of equal ones the first made, until there are
+  // max_leaf_nodes leaves. A node's samples keep their order until it is split, and random bits
+  // belong to its path: so the tree is the top of the one without the limit.
+  void GrowBestFirst(const Node& root) {
+    struct Made {
+      Node node;
+      Cut cut;
+      double gain = 0;
+      std::vector<std::uint64_t> constants;
+      std::size_t left = 0;  // its place; the right child's is the next; 0: not split
+    };
+    std::vector<Made> made;
+    const auto worse = [&made](std::size_t a, std::size_t b) {
+      return made[a].gain != made[b].gain ? made[a].gain < made[b].gain : a > b;
+    };
+    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(worse)> open(worse);
+    int splits = options_.max_leaf_nodes - 1;
+    const auto make = [&](const Node& node) {
+      made.push_back({.node = node});
+      if (splits == 0) return;
+      Made& last = made.back();
+      last.cut = Search(node);
+      if (!last.cut.found) return;
+      last.gain = target_.Gain(node.state, node.count, last.cut);
+      last.constants = known_;
+      open.push(made.size() - 1);
+    };
+    make(root);
+    while (!open.empty() && splits > 0) {
+      const std::size_t best = open.top();
+      open.pop();
+      --splits;
+      Split(made[best].node, made[best].cut);
+      made[best].left = made.size();
+      for (const bool right : {false, true}) {
+        known_ = made[best].constants;
+        make(Child(made[best].node, made[best].cut, right, -1));
+      }
+    }
+    // In preorder, left first.
+    std::vector<std::size_t> stack{0};
+    while (!stack.empty()) {
+      Made& next = made[stack.back()];
+      stack.pop_back();
+      next.cut.found = next.left > 0;
+      const std::int32_t at = Append(next.node, next.cut);
+      if (!next.cut.found) continue;
+      for (const std::size_t child : {next.left + 1, next.left}) {
+        made[child].node.parent = at;
+        stack.push_back(child);
+      }
+    }
+  }
+
+  // The best cut of a node, `known_` being its features known to be constant; none for a leaf.
+  Cut Search(const Node& node) {
+    Cut best;
+    if (target_.Pure(node.state, Ids(node), node.count) ||
+        limits_.StopsAt(node.count, node.depth)) {
+      return best;
+    }
+    best = BestCut(node);
+    if (best.found && limits_.min_decrease > 0) {
+      const double gain = target_.Gain(node.state, node.count, best);
+      best.found = !IsTooLittle(gain, limits_.min_decrease);
+    }
+    return best;
+  }
+
+  void Split(const Node& node, Cut& cut) {
+    Partition(node, cut);
+    target_.Complete(node.state, Ids(node), cut);
+  }
+
+  static Node Child(const Node& node, const Cut& cut, bool right, std::int32_t parent) {
+    return {right ? node.begin + cut.n_left : node.begin,
+            right ? node.count - cut.n_left : cut.n_left,
+            node.depth + 1,
+            parent,
+            right,
+            ChildPath(node.path, right),
+            right ? cut.right : cut.left};
+  }
+
   void FillIds() {
     const std::uint32_t n = matrix_.rows;
     if (!options_.bootstrap) {
@@ -123,12 +201,21 @@ class TreeGrower {
 
   const std::uint32_t* Ids(const Node& node) const { return ids_.data() + node.begin; }
 
-  std::int32_t Append(const Node& node, bool pure) {
+  // A branch where there is a cut, else a leaf.
+  std::int32_t Append(const Node& node, const Cut& cut) {
     const auto at = static_cast<std::int32_t>(out_.nodes.size());
     TreeNode made;
     made.samples = node.count;
     made.weight = target_.Weight(node.state, node.count);
+    const bool pure = !cut.found && target_.Pure(node.state, Ids(node), node.count);
     made.impurity = target_.Impurity(node.state, node.count, pure);
+    if (cut.found) {
+      made.feature = static_cast<std::int32_t>(cut.feature);
+      made.threshold = cut.threshold;
+      made.missing_left = cut.saw_missing ? cut.missing_left : cut.n_left > node.count - cut.n_left;
+    } else {
+      target_.Leaf(node.state, Ids(node), node.count, made, out_);
+    }
     out_.nodes.push_back(made);
     if (node.parent >= 0) {
       TreeNode& parent = out_.nodes[static_cast<std::size_t>(node.parent)];

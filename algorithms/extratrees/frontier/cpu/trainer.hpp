@@ -1,6 +1,7 @@
 #pragma once
 //! @file
-//! The exact frontier method on the CPU: one tree a task, depth first, on lossless codes or values.
+//! The exact frontier method on the CPU: one tree a task, depth first (with a limit of leaves best
+//! first), on lossless codes or values.
 //!
 //! Problem: be the reference of the GPU's frontier, tree for tree, and be fast on its own. Because
 //! each node's random bits are named by its path, the order of growth is free: the GPU grows all

@@ -357,6 +357,10 @@ TEST(Frontier, BadInputIsNamed) {
   EXPECT_THROW(trainer.fit({fine.data(), 2, 1}, y, {}), std::invalid_argument);
   EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.n_trees = 0}), std::invalid_argument);
   EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.max_features = 2}), std::invalid_argument);
+  for (const int leaves : {-1, 1}) {
+    EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.max_leaf_nodes = leaves}),
+                 std::invalid_argument);
+  }
   EXPECT_THROW(trainer.fit({fine.data(), 3, 1}, y, {.min_impurity_decrease = NAN}),
                std::invalid_argument);
   const std::vector<std::uint32_t> wild = {0, 1, 70000};

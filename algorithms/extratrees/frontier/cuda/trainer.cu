@@ -302,6 +302,7 @@ FrontierCuda::~FrontierCuda() = default;
 std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const Targets& targets,
                                                 const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
+  RequireLevels(options);
   const int present = CudaDeviceCount();
   if (present == 0) throw std::runtime_error("no CUDA device: use the method's CPU backend");
   if (devices_ < 0 || devices_ > present) {

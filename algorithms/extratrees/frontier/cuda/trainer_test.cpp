@@ -169,6 +169,18 @@ TEST_P(CudaFrontier, SeveralDevicesGrowTheTreesOfOne) {
   ExpectSame(cuda, table, unseen, table.labels, options);
 }
 
+//! Refused before a device is looked for, so that no device is needed.
+TEST(CudaFrontierRefuses, BestFirstGrowth) {
+  const std::vector<float> x = {0, 1};
+  const std::vector<std::uint32_t> y = {0, 1};
+  try {
+    FrontierCuda().fit({x.data(), 2, 1}, y, {.max_leaf_nodes = 2});
+    FAIL() << "grown";
+  } catch (const std::invalid_argument& problem) {
+    EXPECT_NE(std::string(problem.what()).find("processor alone"), std::string::npos);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, CudaFrontier,
                          testing::Values(Shape{"Small", 160, 4, 3, 30, false, 16},
                                          Shape{"Pixels", 1500, 64, 10, 17, true, 8},
