@@ -38,7 +38,7 @@ namespace {
 
 // The trainer for the device asked for, and where it works.
 std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
-    const ForestOptions& options, const extratrees::ForestOptions& inner) {
+    const ForestOptions& options, const extratrees::ForestOptions& inner, bool weighted) {
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda") {
     throw std::invalid_argument("device is \"" + options.device + "\"; there are auto, cpu, cuda");
   }
@@ -48,7 +48,10 @@ std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
   if (options.device == "cuda" && !HasCudaDevice()) {
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\" or \"auto\"");
   }
-  if (options.device != "cpu" && options.max_leaf_nodes == 0 && HasCudaDevice()) {
+  const bool for_processors =
+      options.max_leaf_nodes > 0 || (weighted && options.min_weight_fraction_leaf > 0);
+  if (options.device == "cuda" ||
+      (options.device == "auto" && !for_processors && HasCudaDevice())) {
     return {registry.Make("frontier", Device::kCuda, {}), "cuda"};
   }
   return {registry.Make("frontier", Device::kCpu,
@@ -58,16 +61,18 @@ std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
 
 std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::Targets& targets,
                                                const ForestOptions& options) {
-  const extratrees::ForestOptions inner{.n_trees = options.trees,
-                                        .max_depth = options.max_depth,
-                                        .min_samples_split = options.min_samples_split,
-                                        .min_samples_leaf = options.min_samples_leaf,
-                                        .max_features = options.max_features,
-                                        .max_leaf_nodes = options.max_leaf_nodes,
-                                        .min_impurity_decrease = options.min_impurity_decrease,
-                                        .bootstrap = options.bootstrap,
-                                        .seed = options.seed};
-  auto [trainer, device] = MakeTrainer(options, inner);
+  const extratrees::ForestOptions inner{
+      .n_trees = options.trees,
+      .max_depth = options.max_depth,
+      .min_samples_split = options.min_samples_split,
+      .min_samples_leaf = options.min_samples_leaf,
+      .max_features = options.max_features,
+      .max_leaf_nodes = options.max_leaf_nodes,
+      .min_weight_fraction_leaf = options.min_weight_fraction_leaf,
+      .min_impurity_decrease = options.min_impurity_decrease,
+      .bootstrap = options.bootstrap,
+      .seed = options.seed};
+  auto [trainer, device] = MakeTrainer(options, inner, !targets.weights.empty());
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
   return {fitted->take(), device};
 }

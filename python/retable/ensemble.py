@@ -35,14 +35,15 @@ def _whole(value, name, least):
 
 class _ExtraTrees(BaseEstimator):
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=None, max_leaf_nodes=None, min_impurity_decrease=0.0,
-                 bootstrap=False, n_jobs=None, random_state=None, device="auto"):
+                 max_features=None, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
         self.n_jobs = n_jobs
@@ -79,6 +80,7 @@ class _ExtraTrees(BaseEstimator):
                 "min_samples_split": max(2, _share(self.min_samples_split, rows, "min_samples_split")),
                 "min_samples_leaf": _share(self.min_samples_leaf, rows, "min_samples_leaf"),
                 "max_features": self._candidates(features), "max_leaf_nodes": leaves,
+                "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
                 "min_impurity_decrease": float(self.min_impurity_decrease),
                 "bootstrap": bool(self.bootstrap), "seed": seed, "device": self.device,
                 "threads": 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1)}
@@ -192,6 +194,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         Features tried at a node; None: all.
     max_leaf_nodes : int or None
         Leaves of a tree: the split that gains most comes first, on a processor. None: no limit.
+    min_weight_fraction_leaf : float
+        The share of all weight that a leaf has at least, up to 0.5; with weights grown on a processor.
     min_impurity_decrease : float
     bootstrap : bool
         Each tree on rows drawn with replacement.
@@ -215,11 +219,12 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
     """
 
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features="sqrt", max_leaf_nodes=None, min_impurity_decrease=0.0,
-                 bootstrap=False, n_jobs=None, random_state=None, class_weight=None, device="auto"):
+                 max_features="sqrt", max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, class_weight=None, device="auto"):
         super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
                          min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+                         max_leaf_nodes=max_leaf_nodes, min_weight_fraction_leaf=min_weight_fraction_leaf,
+                         min_impurity_decrease=min_impurity_decrease,
                          bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
                          device=device)
         self.class_weight = class_weight
@@ -271,11 +276,12 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     """
 
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=1.0, max_leaf_nodes=None, min_impurity_decrease=0.0,
-                 bootstrap=False, n_jobs=None, random_state=None, device="auto"):
+                 max_features=1.0, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
                          min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+                         max_leaf_nodes=max_leaf_nodes, min_weight_fraction_leaf=min_weight_fraction_leaf,
+                         min_impurity_decrease=min_impurity_decrease,
                          bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
                          device=device)
 

@@ -23,6 +23,7 @@ ForestOptions Options(const nb::dict& given) {
   options.min_samples_leaf = integer("min_samples_leaf");
   options.max_features = integer("max_features");
   options.max_leaf_nodes = integer("max_leaf_nodes");
+  options.min_weight_fraction_leaf = nb::cast<double>(given["min_weight_fraction_leaf"]);
   options.min_impurity_decrease = nb::cast<double>(given["min_impurity_decrease"]);
   options.bootstrap = nb::cast<bool>(given["bootstrap"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);
