@@ -110,7 +110,8 @@ class _ExtraTrees(BaseEstimator):
     def _predicted(self, X):
         """(rows, outputs): of rows in GPU memory a DeviceArray, predicted there."""
         if not _device.on_device(X):
-            return self.forest_.predict(self._rows(X))
+            rows = self._rows(X)
+            return self.forest_.predict(rows)
         check_is_fitted(self)
         x = _device.View(X, "X")
         if x.dtype != numpy.float32 or len(x.shape) != 2:
