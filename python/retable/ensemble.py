@@ -263,7 +263,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     def predict(self, X):
         """The class of each row, in host memory; the first of equal ones."""
-        return self.classes_[self._host_proba(X).argmax(1)]
+        proba = self._host_proba(X)
+        return self.classes_[proba.argmax(1)]
 
     def _host_proba(self, X):
         proba = self.predict_proba(X)
