@@ -3,7 +3,7 @@
 #   make test                everything CI runs
 #   make smoke               all experiments, tiny, under a minute after the build
 #   make oracle              random cases against plain answers, a minute each (SECONDS_EACH=60, ORACLE=treeshap_tests)
-#   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
+#   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments; FAMILY=python: the package
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make all-cards           build-all-cards/retable, with machine code for every card from compute capability 7.5 on
 #   make tsan                parallel host code under ThreadSanitizer
@@ -69,6 +69,13 @@ compare: build
 
 # The programs whose CUDA tests gpu-check runs, where the build has them.
 GPU_TESTS := $(if $(filter harness,$(FAMILY)),harness_tests base_tests,$(FAMILY)_tests baselines_$(FAMILY)_tests experiments_$(FAMILY)_tests $(if $(filter treeshap,$(FAMILY)),app_shap_tests))
+ifeq ($(FAMILY),python)
+gpu-check: setup
+	@tools/python_environment.sh $(BUILD)/python-environment && \
+	  RETABLE_CUDA=ON JOBS=$(JOBS) tools/build.sh $(BUILD) _retable -DRETABLE_PYTHON=ON \
+	    -DPython_EXECUTABLE=$(abspath $(BUILD)/python-environment/bin/python) && \
+	  PYTHON=$(BUILD)/python-environment/bin/python tools/gpu_python.sh $(BUILD)/python
+else
 gpu-check: build
 	@programs=$$(for p in $(GPU_TESTS); do ninja -C $(BUILD) -t query $$p >/dev/null 2>&1 && echo $$p; done); \
 	  [ -n "$$programs" ] || { echo "no tests of FAMILY=$(FAMILY): name a folder of algorithms/, or harness" >&2; exit 1; }; \
@@ -76,6 +83,7 @@ gpu-check: build
 	  for p in $$programs; do $(BUILD)/$$p --gtest_filter='Cuda*:*/Cuda*' || exit 1; done
 ifneq ($(FAMILY),harness)
 	@$(RETABLE) run '$(FAMILY)/beyond*' --device cuda --out $(OUT)/gpu-check
+endif
 endif
 
 all-cards: setup

@@ -1,6 +1,7 @@
 #include "retable/extratrees.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -10,13 +11,25 @@
 #include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "algorithms/extratrees/frontier/cuda/device_votes.hpp"
+#endif
 
 namespace retable {
 
 struct Forest::State {
+  State(extratrees::Forest grown, std::string where)
+      : forest(std::move(grown)), device(std::move(where)) {}
+
   extratrees::Forest forest;
   std::string device;
+#if defined(RETABLE_HAS_CUDA)
+  mutable std::mutex mutex;
+  mutable std::unique_ptr<extratrees::DeviceVotes> votes;
+#endif
 };
 
 Forest::Forest(std::shared_ptr<const State> state) : state_(std::move(state)) {}
@@ -25,7 +38,7 @@ namespace {
 
 // The trainer for the device asked for, and where it works.
 std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
-    const ForestOptions& options, const extratrees::ForestOptions& inner) {
+    const ForestOptions& options, const extratrees::ForestOptions& inner, bool weighted) {
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda") {
     throw std::invalid_argument("device is \"" + options.device + "\"; there are auto, cpu, cuda");
   }
@@ -35,7 +48,10 @@ std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
   if (options.device == "cuda" && !HasCudaDevice()) {
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\" or \"auto\"");
   }
-  if (options.device != "cpu" && options.max_leaf_nodes == 0 && HasCudaDevice()) {
+  const bool for_processors =
+      options.max_leaf_nodes > 0 || (weighted && options.min_weight_fraction_leaf > 0);
+  if (options.device == "cuda" ||
+      (options.device == "auto" && !for_processors && HasCudaDevice())) {
     return {registry.Make("frontier", Device::kCuda, {}), "cuda"};
   }
   return {registry.Make("frontier", Device::kCpu,
@@ -45,16 +61,18 @@ std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
 
 std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::Targets& targets,
                                                const ForestOptions& options) {
-  const extratrees::ForestOptions inner{.n_trees = options.trees,
-                                        .max_depth = options.max_depth,
-                                        .min_samples_split = options.min_samples_split,
-                                        .min_samples_leaf = options.min_samples_leaf,
-                                        .max_features = options.max_features,
-                                        .max_leaf_nodes = options.max_leaf_nodes,
-                                        .min_impurity_decrease = options.min_impurity_decrease,
-                                        .bootstrap = options.bootstrap,
-                                        .seed = options.seed};
-  auto [trainer, device] = MakeTrainer(options, inner);
+  const extratrees::ForestOptions inner{
+      .n_trees = options.trees,
+      .max_depth = options.max_depth,
+      .min_samples_split = options.min_samples_split,
+      .min_samples_leaf = options.min_samples_leaf,
+      .max_features = options.max_features,
+      .max_leaf_nodes = options.max_leaf_nodes,
+      .min_weight_fraction_leaf = options.min_weight_fraction_leaf,
+      .min_impurity_decrease = options.min_impurity_decrease,
+      .bootstrap = options.bootstrap,
+      .seed = options.seed};
+  auto [trainer, device] = MakeTrainer(options, inner, !targets.weights.empty());
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
   return {fitted->take(), device};
 }
@@ -76,14 +94,14 @@ void CheckResults(std::size_t given, std::size_t needed) {
 Forest Forest::FitClasses(const Rows& x, std::span<const std::uint32_t> labels,
                           std::span<const double> weights, const ForestOptions& options) {
   auto [forest, device] = Fit(x, extratrees::Targets(labels, weights), options);
-  return Forest(std::make_shared<const State>(State{std::move(forest), device}));
+  return Forest(std::make_shared<const State>(std::move(forest), device));
 }
 
 Forest Forest::FitTargets(const Rows& x, std::span<const double> targets,
                           std::span<const double> weights, const ForestOptions& options) {
   if (targets.empty()) throw std::invalid_argument("no targets: a forest needs at least one row");
   auto [forest, device] = Fit(x, extratrees::Targets::Regression(targets, weights), options);
-  return Forest(std::make_shared<const State>(State{std::move(forest), device}));
+  return Forest(std::make_shared<const State>(std::move(forest), device));
 }
 
 std::size_t Forest::columns() const {
@@ -143,6 +161,19 @@ void Forest::predict(const Rows& x, std::span<double> results) const {
   state_->forest.PredictProba(x.values, x.rows, results.data());
 }
 
+void Forest::predict_on_device([[maybe_unused]] const float* x, [[maybe_unused]] std::size_t rows,
+                               [[maybe_unused]] double* results,
+                               [[maybe_unused]] void* stream) const {
+  const OnDevice current;
+#if defined(RETABLE_HAS_CUDA)
+  const std::lock_guard guard(state_->mutex);
+  if (state_->votes == nullptr) {
+    state_->votes = std::make_unique<extratrees::DeviceVotes>(state_->forest);
+  }
+  state_->votes->PredictProba(x, rows, results, stream);
+#endif
+}
+
 void Forest::apply(const Rows& x, std::span<std::int64_t> leaves) const {
   CheckColumns(x, columns());
   CheckResults(leaves.size(), x.rows * trees());
@@ -167,7 +198,7 @@ std::vector<std::byte> Forest::to_bytes() const {
 
 Forest Forest::from_bytes(std::span<const std::byte> bytes) {
   const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Forest(std::make_shared<const State>(State{extratrees::ReadForest(content), "cpu"}));
+  return Forest(std::make_shared<const State>(extratrees::ReadForest(content), "cpu"));
 }
 
 std::string Forest::to_json() const {

@@ -6,8 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/quantiles/cuda/find_device_update.hpp"
 #include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
 
 namespace retable {
@@ -44,6 +46,18 @@ void CheckAscending(std::span<const double> values, const char* what, double lea
       throw std::invalid_argument(std::string(what) + " values are not ascending");
     }
   }
+}
+
+template <class Real>
+void UpdateOnDevice(ChebyshevSketch& sketch, const Real* values, std::size_t n, void* stream) {
+  const OnDevice current;
+  quantiles::DeviceUpdate* const update = quantiles::DeviceUpdateOf(sketch);
+  if (update == nullptr) {
+    throw std::invalid_argument(
+        "the sketch sums on the processor: make it with device \"cuda\" for values in device "
+        "memory");
+  }
+  update->update_device(values, n, stream);
 }
 
 // For ascending xs within the bounds the largest phi, to 2^-40, whose quantile is at most x.
@@ -89,6 +103,14 @@ void QuantileSketch::update(std::span<const float> values) {
 
 void QuantileSketch::update(std::span<const double> values) {
   state_->sketch->update(values);
+}
+
+void QuantileSketch::update_on_device(const float* values, std::size_t n, void* stream) {
+  UpdateOnDevice(*state_->sketch, values, n, stream);
+}
+
+void QuantileSketch::update_on_device(const double* values, std::size_t n, void* stream) {
+  UpdateOnDevice(*state_->sketch, values, n, stream);
 }
 
 void QuantileSketch::merge(const QuantileSketch& other) {

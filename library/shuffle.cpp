@@ -8,7 +8,12 @@
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/tuning.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "algorithms/shuffle/shuffle_on_device.hpp"
+#endif
 
 namespace retable {
 
@@ -17,24 +22,27 @@ namespace {
 constexpr std::uint64_t kFeistelItems = std::uint64_t{1} << 31;
 constexpr std::uint64_t kBlock = 1 << 14;  // positions that one task evaluates
 
+void RequireMethod(const std::string& name, Device device) {
+  const auto& registry = Registry<shuffle::Shuffler>::Instance();
+  if (registry.Find(name, device) != nullptr) return;
+  std::string names;
+  for (const auto& method : registry.Methods()) {
+    if (method.device == device) names += (names.empty() ? "" : ", ") + method.name;
+  }
+  throw std::invalid_argument("no shuffler \"" + name + "\" on " +
+                              (device == Device::kCpu ? "cpu" : "cuda") + "; there are " + names);
+}
+
 std::unique_ptr<shuffle::Shuffler> MakeShuffler(const ShuffleOptions& options) {
   if (options.device != "cpu" && options.device != "cuda") {
     throw std::invalid_argument("device is \"" + options.device + "\"; there are cpu, cuda");
   }
   const Device device = options.device == "cpu" ? Device::kCpu : Device::kCuda;
-  const auto& registry = Registry<shuffle::Shuffler>::Instance();
   if (device == Device::kCuda && !HasCudaDevice()) {
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
   }
-  if (registry.Find(options.method, device) == nullptr) {
-    std::string names;
-    for (const auto& method : registry.Methods()) {
-      if (method.device == device) names += (names.empty() ? "" : ", ") + method.name;
-    }
-    throw std::invalid_argument("no shuffler \"" + options.method + "\" on " + options.device +
-                                "; there are " + names);
-  }
-  return registry.Make(options.method, device, {});
+  RequireMethod(options.method, device);
+  return Registry<shuffle::Shuffler>::Instance().Make(options.method, device, {});
 }
 
 }  // namespace
@@ -99,6 +107,21 @@ void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t cou
 void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                   std::uint64_t seed, const ShuffleOptions& options) {
   MakeShuffler(options)->shuffle(in, out, n, item_bytes, seed);
+}
+
+void ShuffleItemsOnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                          std::uint64_t seed, const ShuffleOptions& options, void* stream) {
+  const OnDevice current;
+  RequireMethod(options.method, Device::kCuda);
+#if defined(RETABLE_HAS_CUDA)
+  shuffle::CheckBuffers(in, out, n, item_bytes);
+  if (n == 0) return;
+  shuffle::ShuffleOnDevice(options.method, in, out, n, item_bytes, seed,
+                           static_cast<cudaStream_t>(stream));
+#else
+  static_cast<void>(in), static_cast<void>(out), static_cast<void>(n);
+  static_cast<void>(item_bytes), static_cast<void>(seed), static_cast<void>(stream);
+#endif
 }
 
 std::vector<std::uint64_t> RandomPermutation(std::uint64_t n, std::uint64_t seed,

@@ -14,6 +14,7 @@
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "base/cuda/devices.hpp"
+#include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
 
 namespace retable {
@@ -187,6 +188,27 @@ struct TreeExplainer::State {
     }
   }
 
+  // Rows in device memory, where the explainer is to read them.
+  template <class Call>
+  void ExplainOnDevice(const Call& call) {
+    const OnDevice current;
+    const std::lock_guard guard(mutex);
+    if (device != "cuda") {
+      throw std::invalid_argument("the explainer works on the processor (" +
+                                  (why.empty() ? "it was made so" : why) +
+                                  "): give rows of host memory");
+    }
+    if (!ensemble().encodings.empty()) {
+      throw std::invalid_argument(
+          "the model's categories are encoded on the processor: give rows of host memory");
+    }
+    treeshap::DeviceExplainer* const reads = explainer->on_device();
+    if (reads == nullptr) {
+      throw std::invalid_argument("the explainer takes rows of host memory alone");
+    }
+    call(*reads);
+  }
+
   TreeModel model;
   TreeExplainerOptions options;
   std::string device = "cpu", why;
@@ -264,6 +286,20 @@ void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
   state_->Explain(
       x, rows, treeshap::InteractionsPerRow(state_->ensemble()), matrices,
       [&](auto& explainer, const RowBlock& block) { Interactions(explainer, block, matrices); });
+}
+
+void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,
+                                     void* stream) const {
+  state_->ExplainOnDevice([&](treeshap::DeviceExplainer& explainer) {
+    if (rows > 0) explainer.values_on_device({x, rows, phi, stream});
+  });
+}
+
+void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, double* matrices,
+                                           void* stream) const {
+  state_->ExplainOnDevice([&](treeshap::DeviceExplainer& explainer) {
+    if (rows > 0) explainer.interactions_on_device({x, rows, matrices, stream});
+  });
 }
 
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interactions(

@@ -5,30 +5,36 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "algorithms/shuffle/cuda_shuffler.hpp"
 #include "algorithms/shuffle/selection/rows.hpp"
+#include "algorithms/shuffle/shuffle_on_device.hpp"
 #include "base/cuda/memory.hpp"
 #include "base/cuda/streams.hpp"
 
-namespace retable::shuffle::drop_in::detail {
+namespace retable::shuffle {
 namespace {
 
-std::unique_ptr<Shuffler> MakeMethod(Device device) {
-  return Registry<Shuffler>::Instance().Make("Shuffle", device, {});
+const std::string kDropIn = "Shuffle";
+
+std::unique_ptr<Shuffler> MakeMethod(const std::string& name, Device device) {
+  return Registry<Shuffler>::Instance().Make(name, device, {});
 }
 
-// A thread's memory on a device, kept from call to call.
+// A thread's memory for a method on a device, kept from call to call.
 class Workspace {
  public:
+  explicit Workspace(const std::string& method) : method_(MakeMethod(method, Device::kCuda)) {}
+
   // The current device's. What is enqueued on `stream` from here on waits for the last call's work,
   // which may be on another stream.
-  static Workspace& Begin(cudaStream_t stream) {
-    thread_local std::map<int, std::unique_ptr<Workspace>> of_device;
+  static Workspace& Begin(const std::string& method, cudaStream_t stream) {
+    thread_local std::map<std::pair<int, std::string>, std::unique_ptr<Workspace>> kept;
     int device = 0;
     CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
-    auto& workspace = of_device[device];
-    if (workspace == nullptr) workspace = std::make_unique<Workspace>();
+    auto& workspace = kept[{device, method}];
+    if (workspace == nullptr) workspace = std::make_unique<Workspace>(method);
     CheckCuda(cudaStreamWaitEvent(stream, workspace->used_.get()), "cudaStreamWaitEvent");
     return *workspace;
   }
@@ -69,7 +75,7 @@ class Workspace {
  private:
   CudaShuffler& Method() { return dynamic_cast<CudaShuffler&>(*method_); }
 
-  std::unique_ptr<Shuffler> method_ = MakeMethod(Device::kCuda);
+  std::unique_ptr<Shuffler> method_;
   DeviceArray<std::byte> aligned_in_, aligned_out_;
   DeviceArray<std::uint64_t> identity_, order_;
   CudaEvent used_{cudaEventDisableTiming};
@@ -77,15 +83,10 @@ class Workspace {
 
 }  // namespace
 
-void OnHost(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-            std::uint64_t seed) {
-  MakeMethod(Device::kCpu)->shuffle(in, out, n, item_bytes, seed);
-}
-
-void OnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
-              std::uint64_t seed, cudaStream_t stream) {
+void ShuffleOnDevice(const std::string& method, const void* in, void* out, std::uint64_t n,
+                     std::size_t item_bytes, std::uint64_t seed, cudaStream_t stream) {
   CheckBuffers(in, out, n, item_bytes);
-  Workspace& workspace = Workspace::Begin(stream);
+  Workspace& workspace = Workspace::Begin(method, stream);
   if (item_bytes == 4 || item_bytes == 8 || item_bytes == 16) {
     workspace.EnqueueItems(in, out, n, item_bytes, seed, stream);
   } else {
@@ -94,16 +95,30 @@ void OnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes
   workspace.End(stream);
 }
 
+}  // namespace retable::shuffle
+
+namespace retable::shuffle::drop_in::detail {
+
+void OnHost(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+            std::uint64_t seed) {
+  MakeMethod(kDropIn, Device::kCpu)->shuffle(in, out, n, item_bytes, seed);
+}
+
+void OnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+              std::uint64_t seed, cudaStream_t stream) {
+  ShuffleOnDevice(kDropIn, in, out, n, item_bytes, seed, stream);
+}
+
 std::vector<std::uint64_t> HostOrder(std::uint64_t n, std::uint64_t seed) {
-  return MakeMethod(Device::kCpu)->permutation(n, seed);
+  return MakeMethod(kDropIn, Device::kCpu)->permutation(n, seed);
 }
 
 DeviceOrder::DeviceOrder(std::uint64_t n, std::uint64_t seed, cudaStream_t stream)
-    : data_(Workspace::Begin(stream).EnqueueOrder(n, seed, stream)), stream_(stream) {}
+    : data_(Workspace::Begin(kDropIn, stream).EnqueueOrder(n, seed, stream)), stream_(stream) {}
 
 DeviceOrder::~DeviceOrder() {
   try {
-    Workspace::Begin(stream_).End(stream_);
+    Workspace::Begin(kDropIn, stream_).End(stream_);
   } catch (const std::runtime_error&) {
     // The device has failed: the next call says so.
   }

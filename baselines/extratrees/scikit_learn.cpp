@@ -574,6 +574,9 @@ std::unique_ptr<FittedForest> ScikitLearnExtraTrees::fit(const FeatureMatrix& da
                                                          const ForestOptions& options) {
   CheckRule(targets, options);
   const std::uint32_t classes = CheckTraining(data, targets, options);
+  if (options.min_weight_fraction_leaf > 0) {
+    throw std::invalid_argument("this baseline has no min_weight_fraction_leaf");
+  }
   CheckFeatures(data);
   Forest forest = EmptyForest(data, targets, classes, options);
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));

@@ -38,7 +38,10 @@ struct ForestOptions {
   int min_samples_leaf = 1;   //!< a split that leaves fewer on a side is rejected
   //! Candidates a node; 0: floor(sqrt(columns)) for classes, all for targets.
   int max_features = 0;
-  int max_leaf_nodes = 0;            //!< split what gains most first, on a processor; 0: no limit
+  int max_leaf_nodes = 0;  //!< split what gains most first, on a processor; 0: no limit
+  //! A split that leaves less of a tree's weight on a side is rejected; up to 1/2. With weights on
+  //! a processor.
+  double min_weight_fraction_leaf = 0;
   double min_impurity_decrease = 0;  //!< a node's, times its share of the weight
   bool bootstrap = false;            //!< each tree on as many rows drawn with replacement
   std::uint64_t seed = 0;            //!< one seed, one forest
@@ -80,6 +83,9 @@ class Forest {
   //! Mean class fractions of the trees' leaves, or the mean target: rows x outputs. O(rows * trees
   //! * depth).
   void predict(const Rows& x, std::span<double> results) const;
+  //! The same from and to the memory of CUDA device 0 (DeviceMemory in retable/core.hpp): x, rows x
+  //! columns(), to the same bits. The first call takes the forest there, 16 bytes a node.
+  void predict_on_device(const float* x, std::size_t rows, double* results, void* stream) const;
   //! The place of each row's leaf among the nodes of each tree: rows x trees.
   void apply(const Rows& x, std::span<std::int64_t> leaves) const;
   //! Mean decrease of impurity by feature, of sum 1.

@@ -45,6 +45,12 @@ class QuantileSketch {
   void update(std::span<const float> values);
   //! The same for doubles.
   void update(std::span<const double> values);
+  //! Adds n values in the memory of CUDA device 0 (DeviceMemory in retable/core.hpp), behind what
+  //! the stream holds, and waits for the sums. @throws std::invalid_argument for a sketch whose
+  //! device is not "cuda".
+  void update_on_device(const float* values, std::size_t n, void* stream);
+  //! The same for doubles.
+  void update_on_device(const double* values, std::size_t n, void* stream);
   //! Adds the other sketch's stream. @throws std::invalid_argument for another order or log.
   void merge(const QuantileSketch& other);
 

@@ -64,6 +64,12 @@ struct ShuffleOptions {
 void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
                   std::uint64_t seed, const ShuffleOptions& options = {});
 
+//! The same in the memory of CUDA device 0 (DeviceMemory in retable/core.hpp), at addresses of any
+//! alignment; the device of the options is not looked at. Waits for nothing. A thread keeps the
+//! device memory of its largest call.
+void ShuffleItemsOnDevice(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                          std::uint64_t seed, const ShuffleOptions& options, void* stream);
+
 //! The permutation itself: n values.
 std::vector<std::uint64_t> RandomPermutation(std::uint64_t n, std::uint64_t seed,
                                              const ShuffleOptions& options = {});

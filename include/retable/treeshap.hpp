@@ -102,6 +102,15 @@ class TreeExplainer {
   //! The same for rows of doubles.
   void interactions(std::span<const double> x, std::size_t rows, std::span<double> matrices) const;
 
+  //! The same from and to the memory of CUDA device 0 (DeviceMemory in retable/core.hpp), for an
+  //! explainer that works there: x, rows x features; the results are bit for bit those of the
+  //! calls above. Waits until the rows are there. @throws std::invalid_argument where the explainer
+  //! works on the processor, with the reason, and for models whose rows are encoded there.
+  void values_on_device(const float* x, std::size_t rows, double* phi, void* stream) const;
+  //! The same for interactions.
+  void interactions_on_device(const float* x, std::size_t rows, double* matrices,
+                              void* stream) const;
+
   //! An ascending set of features and its value.
   struct FeatureSet {
     std::vector<std::int32_t> features;  //!< their places among the model's

@@ -7,6 +7,7 @@
 `permutation`, `shuffle`,       random orders: one seed, one order, on a processor and on a GPU
 `sample`, `Permutation`
 `shapley`                       Shapley values of any function under a budget
+`DeviceArray`                   answers to arrays in GPU memory (CuPy, PyTorch, Numba, JAX)
 `run`, `results`, `compare`,    the experiments of the program `retable`
 `contender`
 =============================== ====================================================================
@@ -26,6 +27,7 @@ _PLACES = {
     "TreeExplainer": "_tree_explainer",
     "QuantileSketch": "_quantiles",
     "sketch_columns": "_quantiles",
+    "DeviceArray": "_device",
     "permutation": "_shuffle",
     "shuffle": "_shuffle",
     "sample": "_shuffle",

@@ -5,6 +5,8 @@ import os
 
 import numpy
 
+from . import _device
+
 
 class Source:
     """A model's bytes, and how it wants to be used.
@@ -170,13 +172,13 @@ def _check_names(given, wanted):
     raise ValueError(f"the columns are not the model's features: missing {missing}, unknown {extra}")
 
 
-def _check_width(width, model):
+def check_width(width, model):
     if width != model.features:
         raise ValueError(f"X has {width} columns, the model {model.features} features")
 
 
 def _frame_rows(frame, model, names):
-    _check_width(frame.shape[1], model)
+    check_width(frame.shape[1], model)
     if names is not None:
         _check_names(frame.columns, names)
     rows = numpy.empty(frame.shape, numpy.float64)
@@ -189,9 +191,9 @@ def as_rows(x, model, source):
     """(rows, whether x was a single row): float32 or float64, row-major, a column a feature."""
     if type(x) is numpy.ndarray and x.ndim == 2 and x.dtype in (numpy.float32, numpy.float64) and \
             not source.values_are_categories:
-        _check_width(x.shape[1], model)
+        check_width(x.shape[1], model)
         return (x if x.flags.c_contiguous else numpy.ascontiguousarray(x)), False
-    if hasattr(x, "__cuda_array_interface__"):
+    if _device.on_device(x):
         raise TypeError("X lies in GPU memory: give a host copy (X.get(), X.cpu())")
     if hasattr(x, "to_pandas") and hasattr(x, "schema"):  # pyarrow, polars
         x = x.to_pandas()
@@ -205,7 +207,7 @@ def as_rows(x, model, source):
         rows = rows.reshape(1, -1)
     if rows.ndim != 2:
         raise ValueError(f"X has {rows.ndim} axes: rows and features are two")
-    _check_width(rows.shape[1], model)
+    check_width(rows.shape[1], model)
     if source.values_are_categories:
         coded = numpy.empty(rows.shape, numpy.float64)
         for f in range(model.features):

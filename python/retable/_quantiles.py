@@ -4,7 +4,7 @@ import operator
 
 import numpy
 
-from . import _retable
+from . import _device, _retable
 
 _BLOCK = 1 << 24  # values added at a time, so that Ctrl-C is seen between
 
@@ -62,7 +62,15 @@ class QuantileSketch:
     def update(self, x):
         """Adds a number or an array of numbers, of any shape. Returns the sketch.
 
-        After Ctrl-C the sketch holds a part of the array."""
+        After Ctrl-C the sketch holds a part of the array. An array in GPU memory (float32 or float64) is summed
+        there, on its stream, by a sketch of device "cuda"."""
+        if _device.on_device(x):
+            values = _device.View(x, "x")
+            if values.dtype not in (numpy.float32, numpy.float64):
+                raise TypeError(f"x has the dtype {values.dtype}: values in GPU memory are float32 or float64")
+            update = getattr(self._sketch, f"update_on_device_{values.dtype.itemsize}")
+            update(values.address, values.size, values.stream)
+            return self
         values = _floats(x)
         for begin in range(0, max(1, len(values)), _BLOCK):
             self._sketch.update(values[begin:begin + _BLOCK])

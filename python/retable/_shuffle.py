@@ -4,7 +4,7 @@ import operator
 
 import numpy
 
-from . import _retable
+from . import _device, _retable
 
 _METHODS = """method : {"Partition", "FisherYates", "Rectangle", "Shuffle", ...}
         "Partition": every order equally likely, given ideal random bits; the same order on a GPU.
@@ -55,7 +55,7 @@ def permutation(n, seed, *, method="Partition", device="cpu"):
     (algorithms/shuffle/README.md); the problem is that of Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random
     shuffling for GPUs", ACM TOPC 2022.
     """
-    if numpy.ndim(n):
+    if _device.on_device(n) or numpy.ndim(n):
         return shuffle(n, seed, method=method, device=device)
     order = _retable.permutation(_count(n, "n"), _seed(seed), method, device)
     return order.view(numpy.int64)
@@ -67,17 +67,19 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     Parameters
     ----------
     x : array_like
-        Items of any dtype but object; rows of more than one axis move as wholes.
+        Items of any dtype but object; rows of more than one axis move as wholes. An array in GPU memory
+        (row-major, any with __cuda_array_interface__ or DLPack) is shuffled there, on its stream, whatever
+        `device` says.
     seed : int
         One seed, one order, on every machine.
     out : numpy.ndarray, optional
-        Where to: row-major, of x's shape and dtype, not overlapping x.
+        Where to: row-major, of x's shape and dtype, not overlapping x; in GPU memory where x is.
     {methods}
 
     Returns
     -------
     numpy.ndarray
-        `out`, or a new array.
+        `out`, or a new array: a `DeviceArray` where x lies in GPU memory.
 
     Raises
     ------
@@ -90,6 +92,8 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     -----
     O(n). Items of 4, 8 and 16 bytes are moved directly, others as rows.
     """
+    if _device.on_device(x):
+        return _shuffle_on_device(x, _seed(seed), out, method)
     x = numpy.asarray(x)
     if x.dtype.hasobject:
         raise TypeError("arrays of Python objects are not shuffled: x[retable.permutation(len(x), seed)] is")
@@ -107,6 +111,31 @@ def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
     flat = numpy.uint8
     _retable.shuffle(x.reshape(-1).view(flat), out.reshape(-1).view(flat), len(x), item_bytes,
                      _seed(seed), method, device)
+    return out
+
+
+def _shuffle_on_device(x, seed, out, method):
+    items = _device.View(x, "x")
+    if not items.shape:
+        raise ValueError("x is a single number: give an array")
+    n = items.shape[0]
+    item_bytes = items.dtype.itemsize * (items.size // n if n else 0)
+
+    def write(to, stream):
+        if n * item_bytes:
+            _retable.shuffle_on_device(items.address, to, n, item_bytes, seed, method, stream)
+
+    if out is None:
+        memory = _device.answer(items, items.dtype, items.size, write)
+        return _device.DeviceArray(memory, items.stream, items.shape, items.dtype)
+    if not _device.on_device(out):
+        raise ValueError("x lies in GPU memory and out does not")
+    to = _device.View(out, "out", writes=True)
+    if (to.shape, to.dtype) != (items.shape, items.dtype):
+        raise ValueError(f"out is no array of shape {items.shape} and dtype {items.dtype}")
+    if to.stream != items.stream or items.kept is not None:
+        raise ValueError("x and out are arrays of different streams: make both on one")
+    write(to.address, items.stream)
     return out
 
 

@@ -6,7 +6,7 @@ import types
 
 import numpy
 
-from . import _models, _retable
+from . import _device, _models, _retable
 
 _ROWS = 4096  # rows explained at a time on a processor, so that Ctrl-C is seen between
 
@@ -129,6 +129,31 @@ class TreeExplainer:
             self._check()
         return _models.as_rows(X, self._model, self._source)
 
+    def _on_device(self, X, explain, axes):
+        """Values (axes = 1) or interactions (2) of rows in GPU memory: a view without the expected values."""
+        self._check()
+        x = _device.View(X, "X")
+        if self.device != "cuda":
+            raise TypeError("X lies in GPU memory, and this explainer computes on the processor "
+                            f"({self._explainer.why_not_gpu}): give a host copy (X.get(), X.cpu())")
+        if x.dtype != numpy.float32:
+            raise TypeError(f"X has the dtype {x.dtype}: rows in GPU memory are float32, as X.astype('float32') or "
+                            "X.float() gives")
+        if len(x.shape) not in (1, 2):
+            raise ValueError(f"X has {len(x.shape)} axes: rows and features are two")
+        rows, features = (1, *x.shape)[-2:]
+        _models.check_width(features, self._model)
+        outputs, side = self._outputs, features + 1
+        memory = _device.answer(x, float, rows * outputs * side**axes,
+                                lambda to, stream: explain(x.address, rows, to, stream))
+        matrix = [8 * side**(axes - 1 - i) for i in range(axes)]
+        shape, strides = [features] * axes, matrix
+        if outputs > 1:
+            shape, strides = [*shape, outputs], [*strides, 8 * side**axes]
+        if len(x.shape) == 2:
+            shape, strides = [rows, *shape], [8 * outputs * side**axes, *strides]
+        return _device.DeviceArray(memory, x.stream, shape, float, strides)
+
     def shap_values(self, X, y=None, tree_limit=None, approximate=False, check_additivity=False):
         """SHAP values of the rows.
 
@@ -137,6 +162,8 @@ class TreeExplainer:
         X : array_like, pandas.DataFrame or pyarrow.Table of shape (rows, features)
             NaN is a missing value. A frame's columns bear the model's names, in the model's order; columns
             of categories are taken by the model's own list. One row of shape (features,) is taken too.
+            An array in GPU memory (float32, row-major, any with __cuda_array_interface__ or DLPack) is explained
+            there, on its stream, by an explainer whose `device` is "cuda".
         check_additivity : bool
             Compare the sum of each row's values with the model's raw output.
 
@@ -144,7 +171,8 @@ class TreeExplainer:
         -------
         numpy.ndarray
             (rows, features), or (rows, features, outputs) for several outputs; without the first axis for
-            one row. A view of memory that holds the expected values too.
+            one row. A view of memory that holds the expected values too. For an array in GPU memory a
+            `DeviceArray` of the same numbers.
 
         Raises
         ------
@@ -156,6 +184,10 @@ class TreeExplainer:
         if y is not None or tree_limit is not None or approximate:
             raise ValueError("y, tree_limit and approximate are not taken: values are exact, of all trees "
                              "that the model predicts by")
+        if _device.on_device(X):
+            if check_additivity:
+                raise ValueError("check_additivity predicts on the processor: give rows of host memory")
+            return self._on_device(X, self._explainer.values_on_device, 1)
         rows, single = self._rows(X)
         phi = self._values(rows)
         if check_additivity:
@@ -173,6 +205,8 @@ class TreeExplainer:
         A row's matrix is symmetric, and each of its lines adds up to the feature's SHAP value (Lundberg et al.
         2020). Parameters and errors as of `shap_values`.
         """
+        if _device.on_device(X):
+            return self._on_device(X, self._explainer.interactions_on_device, 2)
         rows, single = self._rows(X)
         side = rows.shape[1] + 1
         pairs = numpy.empty((len(rows), self._outputs, side, side))

@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError("retable.ensemble needs scikit-learn 1.6 or later: pip install scikit-learn") from error
 
-from . import _retable
+from . import _device, _retable
 
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
@@ -35,14 +35,15 @@ def _whole(value, name, least):
 
 class _ExtraTrees(BaseEstimator):
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=None, max_leaf_nodes=None, min_impurity_decrease=0.0,
-                 bootstrap=False, n_jobs=None, random_state=None, device="auto"):
+                 max_features=None, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
         self.max_features = max_features
         self.max_leaf_nodes = max_leaf_nodes
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
         self.n_jobs = n_jobs
@@ -79,6 +80,7 @@ class _ExtraTrees(BaseEstimator):
                 "min_samples_split": max(2, _share(self.min_samples_split, rows, "min_samples_split")),
                 "min_samples_leaf": _share(self.min_samples_leaf, rows, "min_samples_leaf"),
                 "max_features": self._candidates(features), "max_leaf_nodes": leaves,
+                "min_weight_fraction_leaf": float(self.min_weight_fraction_leaf),
                 "min_impurity_decrease": float(self.min_impurity_decrease),
                 "bootstrap": bool(self.bootstrap), "seed": seed, "device": self.device,
                 "threads": 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1)}
@@ -100,11 +102,32 @@ class _ExtraTrees(BaseEstimator):
 
     def _rows(self, X):
         check_is_fitted(self)
+        X = _device.to_host(X, "X")
         x = validate_data(self, X, dtype=numpy.float32, order="C", reset=False,
                           ensure_all_finite="allow-nan")
         return numpy.ascontiguousarray(x)
 
+    def _predicted(self, X):
+        """(rows, outputs): of rows in GPU memory a DeviceArray, predicted there."""
+        if not _device.on_device(X):
+            rows = self._rows(X)
+            return self.forest_.predict(rows)
+        check_is_fitted(self)
+        x = _device.View(X, "X")
+        if x.dtype != numpy.float32 or len(x.shape) != 2:
+            raise TypeError(f"X has the dtype {x.dtype} and {len(x.shape)} axes: rows in GPU memory are float32, of "
+                            "two axes")
+        rows, features = x.shape
+        if features != self.n_features_in_:
+            raise ValueError(f"X has {features} features, but {type(self).__name__} is expecting "
+                             f"{self.n_features_in_} features as input")
+        shape = rows, self.forest_.outputs
+        memory = _device.answer(x, float, rows * shape[1], lambda to, stream:
+                                self.forest_.predict_on_device(x.address, rows, to, stream))
+        return _device.DeviceArray(memory, x.stream, shape, float)
+
     def _training_data(self, X, y, **checks):
+        X, y = _device.to_host(X, "X"), _device.to_host(y, "y")
         X, y = validate_data(self, X, y, dtype=numpy.float32, order="C", ensure_all_finite="allow-nan",
                              **checks)
         return numpy.ascontiguousarray(X), y
@@ -172,6 +195,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         Features tried at a node; None: all.
     max_leaf_nodes : int or None
         Leaves of a tree: the split that gains most comes first, on a processor. None: no limit.
+    min_weight_fraction_leaf : float
+        The share of all weight that a leaf has at least, up to 0.5; with weights grown on a processor.
     min_impurity_decrease : float
     bootstrap : bool
         Each tree on rows drawn with replacement.
@@ -188,17 +213,19 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
 
     Notes
     -----
-    Rows of float32; NaN is a missing value, whose side each split has learned. O(rows log rows) a level of a tree.
+    Rows of float32; NaN is a missing value, whose side each split has learned. Training rows in GPU memory are copied
+    to the host, where they are encoded, also for a GPU. O(rows log rows) a level of a tree.
     Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006; on GPUs after Phang,
     Tanna (algorithms/extratrees/README.md).
     """
 
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features="sqrt", max_leaf_nodes=None, min_impurity_decrease=0.0,
-                 bootstrap=False, n_jobs=None, random_state=None, class_weight=None, device="auto"):
+                 max_features="sqrt", max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, class_weight=None, device="auto"):
         super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
                          min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+                         max_leaf_nodes=max_leaf_nodes, min_weight_fraction_leaf=min_weight_fraction_leaf,
+                         min_impurity_decrease=min_impurity_decrease,
                          bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
                          device=device)
         self.class_weight = class_weight
@@ -225,19 +252,23 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
         return self._fit(_retable.Forest.fit_classes, x, codes, weights)
 
     def predict_proba(self, X):
-        """Mean class fractions of the trees' leaves: (rows, classes)."""
-        rows = self._rows(X)
-        return self.forest_.predict(rows)
+        """Mean class fractions of the trees' leaves: (rows, classes); for rows in GPU memory (float32, row-major) a
+        `DeviceArray`, predicted there on the rows' stream."""
+        return self._predicted(X)
 
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`."""
         with numpy.errstate(divide="ignore"):
-            return numpy.log(self.predict_proba(X))
+            return numpy.log(self._host_proba(X))
 
     def predict(self, X):
-        """The class of each row; the first of equal ones."""
-        proba = self.predict_proba(X)
+        """The class of each row, in host memory; the first of equal ones."""
+        proba = self._host_proba(X)
         return self.classes_[proba.argmax(1)]
+
+    def _host_proba(self, X):
+        proba = self.predict_proba(X)
+        return proba.to_numpy() if isinstance(proba, _device.DeviceArray) else proba
 
 
 class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
@@ -247,11 +278,12 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
     """
 
     def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
-                 max_features=1.0, max_leaf_nodes=None, min_impurity_decrease=0.0,
-                 bootstrap=False, n_jobs=None, random_state=None, device="auto"):
+                 max_features=1.0, max_leaf_nodes=None, min_weight_fraction_leaf=0.0,
+                 min_impurity_decrease=0.0, bootstrap=False, n_jobs=None, random_state=None, device="auto"):
         super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
                          min_samples_leaf=min_samples_leaf, max_features=max_features,
-                         max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+                         max_leaf_nodes=max_leaf_nodes, min_weight_fraction_leaf=min_weight_fraction_leaf,
+                         min_impurity_decrease=min_impurity_decrease,
                          bootstrap=bootstrap, n_jobs=n_jobs, random_state=random_state,
                          device=device)
 
@@ -265,6 +297,9 @@ class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
         return self._fit(_retable.Forest.fit_targets, x, targets, sample_weight)
 
     def predict(self, X):
-        """The mean of the trees' leaves."""
-        rows = self._rows(X)
-        return self.forest_.predict(rows)[:, 0]
+        """The mean of the trees' leaves; for rows in GPU memory (float32, row-major) a `DeviceArray`, predicted there
+        on the rows' stream."""
+        results = self._predicted(X)
+        if isinstance(results, _device.DeviceArray):
+            return results.of_shape(results.shape[:1])
+        return results[:, 0]

@@ -23,6 +23,7 @@ ForestOptions Options(const nb::dict& given) {
   options.min_samples_leaf = integer("min_samples_leaf");
   options.max_features = integer("max_features");
   options.max_leaf_nodes = integer("max_leaf_nodes");
+  options.min_weight_fraction_leaf = nb::cast<double>(given["min_weight_fraction_leaf"]);
   options.min_impurity_decrease = nb::cast<double>(given["min_impurity_decrease"]);
   options.bootstrap = nb::cast<bool>(given["bootstrap"]);
   options.seed = nb::cast<std::uint64_t>(given["seed"]);
@@ -55,6 +56,13 @@ nb::object Predict(const Forest& forest, const Matrix<float>& x) {
     forest.predict(AsRows(x), results);
   }
   return ToNumpy(std::move(results), {x.shape(0), outputs});
+}
+
+void PredictOnDevice(const Forest& forest, std::uintptr_t x, std::size_t rows,
+                     std::uintptr_t results, std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  forest.predict_on_device(OnGpu<const float>(x), rows, OnGpu<double>(results),
+                           OnGpu<void>(stream));
 }
 
 nb::object Apply(const Forest& forest, const Matrix<float>& x) {
@@ -96,6 +104,7 @@ void BindExtratrees(nb::module_& m) {
       .def_prop_ro("device", &Forest::device)
       .def("tree", &TreeOf)
       .def("predict", &Predict)
+      .def("predict_on_device", &PredictOnDevice)
       .def("apply", &Apply)
       .def("feature_importances", [](const Forest& f) { return ToNumpy(f.feature_importances()); })
       .def("to_bytes", [](const Forest& f) { return ToBytes(f.to_bytes()); })

@@ -28,6 +28,7 @@ NB_MODULE(_retable, m) {
   m.def("built_with_cuda", &retable::BuiltWithCuda);
   m.def("cuda_devices", &retable::CudaDevices);
   m.def("threads", &retable::Threads);
+  BindDevice(m);
   BindTreeshap(m);
   BindShuffle(m);
   BindQuantiles(m);

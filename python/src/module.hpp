@@ -40,6 +40,12 @@ nb::object ToNumpy(std::vector<T> values, std::vector<std::size_t> shape = {}) {
   return nb::cast(nb::ndarray<nb::numpy, T>(memory->data(), shape.size(), shape.data(), owner));
 }
 
+//! An address in device memory, or a stream, as Python has it.
+template <class T>
+T* OnGpu(std::uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
 //! Calls work without the GIL. Ctrl-C, looked for between the parts of the work, is raised.
 void Released(const std::function<void()>& work);
 
@@ -51,6 +57,7 @@ inline nb::bytes ToBytes(const std::vector<std::byte>& bytes) {
   return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+void BindDevice(nb::module_& m);
 void BindTreeshap(nb::module_& m);
 void BindShuffle(nb::module_& m);
 void BindQuantiles(nb::module_& m);

@@ -14,6 +14,13 @@ void Update(QuantileSketch& sketch, const Vector<Real>& values) {
   sketch.update(Span(values));
 }
 
+template <class Real>
+void UpdateOnDevice(QuantileSketch& sketch, std::uintptr_t values, std::size_t n,
+                    std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  sketch.update_on_device(OnGpu<const Real>(values), n, OnGpu<void>(stream));
+}
+
 template <class Call>
 nb::object Answer(const Vector<double>& asked, const Call& call) {
   std::vector<double> answers;
@@ -44,6 +51,8 @@ void BindQuantiles(nb::module_& m) {
            })
       .def("update", &Update<float>)
       .def("update", &Update<double>)
+      .def("update_on_device_4", &UpdateOnDevice<float>)
+      .def("update_on_device_8", &UpdateOnDevice<double>)
       .def("merge", [](Sketch& self, const Sketch& other) { self.merge(other); })
       .def("count", &Sketch::count)
       .def("min", &Sketch::min)

@@ -20,6 +20,13 @@ void Shuffle(const Array<const std::uint8_t>& in, const Output<std::uint8_t>& ou
   ShuffleItems(in.data(), out.data(), n, item_bytes, seed, {.method = method, .device = device});
 }
 
+void ShuffleOnDevice(std::uintptr_t in, std::uintptr_t out, std::uint64_t n, std::size_t item_bytes,
+                     std::uint64_t seed, const std::string& method, std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  ShuffleItemsOnDevice(OnGpu<const void>(in), OnGpu<void>(out), n, item_bytes, seed,
+                       {.method = method, .device = "cuda"}, OnGpu<void>(stream));
+}
+
 nb::object RandomOrder(std::uint64_t n, std::uint64_t seed, const std::string& method,
                        const std::string& device) {
   std::vector<std::uint64_t> order;
@@ -54,6 +61,7 @@ void BindShuffle(nb::module_& m) {
       .def("at", &Permutation::operator[])
       .def("fill", &Fill);
   m.def("shuffle", &Shuffle);
+  m.def("shuffle_on_device", &ShuffleOnDevice);
   m.def("permutation", &RandomOrder);
   m.def("sample", &Sample);
 }

@@ -29,6 +29,19 @@ void Interactions(const TreeExplainer& explainer, const Matrix<Real>& x,
   explainer.interactions(Span(x), x.shape(0), Span(matrices));
 }
 
+void ValuesOnDevice(const TreeExplainer& explainer, std::uintptr_t x, std::size_t rows,
+                    std::uintptr_t phi, std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  explainer.values_on_device(OnGpu<const float>(x), rows, OnGpu<double>(phi), OnGpu<void>(stream));
+}
+
+void InteractionsOnDevice(const TreeExplainer& explainer, std::uintptr_t x, std::size_t rows,
+                          std::uintptr_t matrices, std::uintptr_t stream) {
+  const nb::gil_scoped_release released;
+  explainer.interactions_on_device(OnGpu<const float>(x), rows, OnGpu<double>(matrices),
+                                   OnGpu<void>(stream));
+}
+
 // Sets of one size as arrays: where the sets of each row and output begin, their features, their
 // values.
 nb::tuple Sets(const std::vector<std::vector<TreeExplainer::FeatureSet>>& found, std::size_t size) {
@@ -110,6 +123,8 @@ void BindTreeshap(nb::module_& m) {
       .def("values", &Values<double>)
       .def("interactions", &Interactions<float>)
       .def("interactions", &Interactions<double>)
+      .def("values_on_device", &ValuesOnDevice)
+      .def("interactions_on_device", &InteractionsOnDevice)
       .def("top_interactions", &TopInteractions)
       .def("interaction_index", &InteractionIndex)
       .def_prop_ro("device", &TreeExplainer::device)

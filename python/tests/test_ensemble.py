@@ -18,13 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 import retable  # noqa: E402
 from retable.ensemble import ExtraTreesClassifier, ExtraTreesRegressor  # noqa: E402
 
-# Each check that is not passed, and why.
-FAILING = {"check_class_weight_classifiers":
-           "it asks for small leaves by min_weight_fraction_leaf, which these trees do not have"}
-
-
-@parametrize_with_checks([ExtraTreesClassifier(n_estimators=10), ExtraTreesRegressor(n_estimators=10)],
-                         expected_failed_checks=lambda estimator: FAILING if hasattr(estimator, "class_weight") else {})
+@parametrize_with_checks([ExtraTreesClassifier(n_estimators=10), ExtraTreesRegressor(n_estimators=10)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
@@ -134,6 +128,20 @@ def test_trees_with_a_limit_of_leaves_are_scikit_learns(regression):
     assert a.forest_.to_bytes() == ours(5, random_state=0).fit(x, y).forest_.to_bytes()
     with pytest.raises(ValueError, match="processor alone"):
         ours(5, max_leaf_nodes=10, device="cuda").fit(x, y)
+
+
+def test_leaves_hold_their_share_of_the_weight(cancer):
+    random = numpy.random.default_rng(4)
+    for (x, y), ours in ((cancer, ExtraTreesClassifier), (load_diabetes(return_X_y=True), ExtraTreesRegressor)):
+        for weights in (None, random.random(len(y))):
+            model = ours(10, min_weight_fraction_leaf=0.1, random_state=0).fit(x, y, sample_weight=weights)
+            total = len(y) if weights is None else weights.sum()
+            for t in range(10):
+                tree = model.forest_.tree(t)
+                assert tree["cover"][tree["feature"] < 0].min() >= 0.1 * total * (1 - 1e-9)
+            assert model.forest_.tree(0)["feature"].size > 1
+    with pytest.raises(ValueError, match="min_weight_fraction_leaf"):
+        ExtraTreesClassifier(min_weight_fraction_leaf=0.7).fit(*cancer)
 
 
 def test_wrong_parameters(cancer):

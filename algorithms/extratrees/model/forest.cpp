@@ -59,6 +59,9 @@ void CheckOptions(const ForestOptions& options) {
   if (options.min_samples_leaf < 1) {
     throw std::invalid_argument("min_samples_leaf must be at least 1");
   }
+  if (!(options.min_weight_fraction_leaf >= 0 && options.min_weight_fraction_leaf <= 0.5)) {
+    throw std::invalid_argument("min_weight_fraction_leaf must be 0 to 0.5");
+  }
   if (!(options.min_impurity_decrease >= 0)) {
     throw std::invalid_argument("min_impurity_decrease must be 0 or more");
   }

@@ -37,6 +37,8 @@ struct ForestOptions {
   int min_samples_leaf = 1;   //!< a cut which leaves fewer on a side is rejected
   int max_features = 0;       //!< K; 0: floor(sqrt(F)), at least 1, for classes; F for regression
   int max_leaf_nodes = 0;     //!< the split that gains most first, to so many leaves; 0: no limit
+  //! A cut which leaves less of a tree's weight on a side is rejected; up to 1/2.
+  double min_weight_fraction_leaf = 0;
   double min_impurity_decrease = 0;
   bool bootstrap = false;  //!< each tree on N rows drawn with replacement, by weight where given
   ConstantRule constant_rule = ConstantRule::kScikitLearn;

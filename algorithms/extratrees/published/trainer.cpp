@@ -24,7 +24,8 @@ std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
         "the published method grows at most 1024 trees, one a thread of a block");
   }
   if (options.max_depth != 0 || options.min_samples_split != 2 || options.min_samples_leaf != 1 ||
-      options.min_impurity_decrease != 0 || options.max_leaf_nodes != 0 || options.bootstrap) {
+      options.min_impurity_decrease != 0 || options.max_leaf_nodes != 0 ||
+      options.min_weight_fraction_leaf != 0 || options.bootstrap) {
     throw std::invalid_argument(
         "the published method grows full trees on all rows: no limits, no bootstrap");
   }

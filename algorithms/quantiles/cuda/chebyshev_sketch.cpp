@@ -88,7 +88,7 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
     const std::vector<Real> finite = FiniteOnHost(values, n, stream, infinite);
     sums_.Count(infinite);
     DeviceArray<Real> again{std::span<const Real>(finite)};
-    Feed(again.data(), finite.size(), stream);
+    Feed(again.data(), finite.size(), nullptr);  // the stream of the upload
   }
 
   ChebyshevCuda device_;

@@ -243,6 +243,45 @@ double DevicePipeline<Number>::Run(const RowBlock& rows, std::size_t piece_rows,
 }
 
 template <class Number>
+void DevicePipeline<Number>::RunOnDevice(const DeviceRows& rows, std::size_t columns,
+                                         std::size_t piece_rows, const ResultBlocks& to) {
+  Select();
+  const auto stream = static_cast<cudaStream_t>(rows.stream);
+  const std::size_t per_row = to.block * to.expected.size();
+  CheckCuda(cudaMemcpyAsync(expected_.Reserve(to.expected.size()), to.expected.data(),
+                            to.expected.size_bytes(), cudaMemcpyHostToDevice, stream),
+            "upload");
+  if (piece_rows == 0 || zeros_) {
+    CheckCuda(cudaMemsetAsync(rows.results, 0, rows.rows * per_row * sizeof(double), stream),
+              "memset");
+  }
+  const std::size_t pieces = piece_rows == 0 ? 0 : Parts(rows.rows, piece_rows);
+  const auto first = [&](std::size_t piece) { return rows.rows * piece / pieces; };
+  std::vector<std::uint32_t> missing(pieces);
+  missing_.Reserve(pieces);
+  CheckCuda(cudaMemsetAsync(missing_.data(), 0, pieces * sizeof(std::uint32_t), stream), "memset");
+  for (std::size_t p = 0; p < pieces; ++p) {
+    FindMissing(rows.values + first(p) * columns, (first(p + 1) - first(p)) * columns,
+                missing_.data() + p, stream);
+  }
+  // Kernels for rows without missing values are others: the host has to know.
+  CheckCuda(cudaStreamSynchronize(stream), "rows in device memory");
+  missing_.Download(missing);
+  for (std::size_t p = 0; p < pieces; ++p) {
+    explain_({rows.values + first(p) * columns, static_cast<std::uint32_t>(first(p + 1) - first(p)),
+              missing[p] != 0, rows.results + first(p) * per_row, stream});
+  }
+  FinishResults({.results = rows.results,
+                 .blocks = rows.rows * to.expected.size(),
+                 .block = to.block,
+                 .expected = expected_.data(),
+                 .outputs = to.expected.size(),
+                 .round = std::is_same_v<Number, float>},
+                stream);
+  on_device_.Record(stream);
+}
+
+template <class Number>
 void DevicePipeline<Number>::Begin(const PipelinePlan& plan) {
   if (under_way_) CheckCuda(cudaDeviceSynchronize(), "an earlier call");  // it ended with an error
   plan_ = plan;

@@ -19,6 +19,7 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
 #include "base/cuda/streams.hpp"
 
@@ -122,6 +123,14 @@ class DevicePipeline final : public PipelineDevice<Number> {
   double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to,
              bool once = false);
 
+  //! The same from and to the memory of the device, in the same pieces and to the same bits; `to`
+  //! has no results but `rows` has. piece_rows 0: a model without splits. IdleOnDevice comes
+  //! before.
+  void RunOnDevice(const DeviceRows& rows, std::size_t columns, std::size_t piece_rows,
+                   const ResultBlocks& to);
+  //! Waits for the last RunOnDevice: what `explain` writes serves one call at a time.
+  void IdleOnDevice() const { on_device_.Wait(); }
+
   void Begin(const PipelinePlan& plan) override;
   float* Rows(std::size_t slot) override { return slots_[slot].host_rows.data(); }
   void Upload(std::size_t slot, std::size_t begin, std::size_t count) override;
@@ -155,6 +164,9 @@ class DevicePipeline final : public PipelineDevice<Number> {
   CudaStream up_, main_;
   Slot slots_[kPipelineSlots];
   DeviceArray<double> sums_;  // where they travel as floats
+  DeviceArray<double> expected_;
+  DeviceArray<std::uint32_t> missing_;  // of each piece in device memory
+  CudaEvent on_device_{cudaEventDisableTiming};
   // Few results: what rounds them writes them into the host's buffers, and rows are read from
   // there, which takes less time than to begin a copy.
   bool direct_ = false;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 
 namespace retable::treeshap {
@@ -29,6 +30,9 @@ class FallbackExplainer final : public TreeExplainer {
   Results interactions(const RowBlock& rows) override;
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override;
   double device_seconds() const override { return explainer_->device_seconds(); }
+
+  //! The one that is used; null where it does not read device memory.
+  DeviceExplainer* on_device() { return dynamic_cast<DeviceExplainer*>(explainer_.get()); }
 
   //! Why the second replaced the first; empty while it has not.
   const std::string& why() const { return why_; }

@@ -19,6 +19,34 @@ __global__ void __launch_bounds__(256)
   }
 }
 
+__global__ void __launch_bounds__(256)
+    MissingKernel(const float* values, std::size_t count, std::uint32_t* missing) {
+  const std::size_t step = std::size_t{gridDim.x} * 256;
+  bool found = false;
+  for (std::size_t i = std::size_t{blockIdx.x} * 256 + threadIdx.x; i < count; i += step) {
+    found = found || isnan(values[i]);
+  }
+  if (found) *missing = 1;
+}
+
+// A warp a block of results.
+__global__ void __launch_bounds__(256) FinishKernel(FinishedBlocks to) {
+  const std::size_t lane = threadIdx.x % 32;
+  const std::size_t warps = std::size_t{gridDim.x} * 8;
+  for (std::size_t b = std::size_t{blockIdx.x} * 8 + threadIdx.x / 32; b < to.blocks; b += warps) {
+    double* block = to.results + b * to.block;
+    for (std::size_t i = lane; to.round && i + 1 < to.block; i += 32) {
+      block[i] = static_cast<double>(static_cast<float>(block[i]));
+    }
+    if (lane == 0) block[to.block - 1] = to.expected[b % to.outputs];
+  }
+}
+
+unsigned RoundingBlocks(std::size_t wanted) {
+  return static_cast<unsigned>(std::clamp<std::size_t>(
+      wanted, 1, kRoundingBlocks * static_cast<std::size_t>(MultiprocessorCount())));
+}
+
 // 32 positions by 32 columns a block, by way of shared memory.
 __global__ void __launch_bounds__(256)
     TransposeKernel(const float* rows, const std::uint32_t* order, std::uint32_t count,
@@ -47,10 +75,20 @@ __global__ void __launch_bounds__(256)
 }  // namespace
 
 void RoundResults(const double* from, std::size_t count, float* to, cudaStream_t stream) {
-  const std::size_t blocks = std::min<std::size_t>(
-      (count + 1023) / 1024, kRoundingBlocks * static_cast<std::size_t>(MultiprocessorCount()));
-  NarrowKernel<<<static_cast<unsigned>(blocks), 256, 0, stream>>>(from, count, to);
+  NarrowKernel<<<RoundingBlocks((count + 1023) / 1024), 256, 0, stream>>>(from, count, to);
   CheckCuda(cudaGetLastError(), "rounding results");
+}
+
+void FindMissing(const float* values, std::size_t count, std::uint32_t* missing,
+                 cudaStream_t stream) {
+  MissingKernel<<<RoundingBlocks((count + 1023) / 1024), 256, 0, stream>>>(values, count, missing);
+  CheckCuda(cudaGetLastError(), "looking for missing values");
+}
+
+void FinishResults(const FinishedBlocks& to, cudaStream_t stream) {
+  if (to.blocks == 0) return;
+  FinishKernel<<<RoundingBlocks((to.blocks + 7) / 8), 256, 0, stream>>>(to);
+  CheckCuda(cudaGetLastError(), "finishing results");
 }
 
 void TransposeRows(const float* rows, const std::uint32_t* order, std::uint32_t count,

@@ -18,6 +18,43 @@ namespace {
 
 constexpr std::uint32_t kClassesOfItem = 32;
 
+constexpr unsigned kExpandThreads = 128;
+
+// A call's sums and the matrices that they become.
+struct Expansion {
+  const InteractionSum* names = nullptr;
+  const std::size_t* begin = nullptr;  // the first name of each output
+  const unsigned long long* sums = nullptr;
+  std::uint32_t rows = 0, stride = 0;
+  double unit = 1;
+  const double* expected = nullptr;
+  std::uint32_t side = 0, outputs = 0;
+  double* matrices = nullptr;  // zeros
+};
+
+// InteractionMatrices::Write in device memory, to the same bits: a thread writes a row's matrix of
+// an output, name by name. Lanes are rows, neighbours among the sums.
+__global__ void __launch_bounds__(kExpandThreads) ExpandSums(Expansion e) {
+  const std::uint32_t r = blockIdx.x * kExpandThreads + threadIdx.x;
+  const std::uint32_t output = blockIdx.y;
+  if (r >= e.rows) return;
+  const std::size_t side = e.side;
+  double* to = e.matrices + (std::size_t{r} * e.outputs + output) * side * side;
+  to[side * side - 1] = e.expected[output];
+  for (std::size_t n = e.begin[output]; n < e.begin[output + 1]; ++n) {
+    const std::size_t high = e.names[n].high, low = e.names[n].low;
+    const double sum =
+        static_cast<double>(static_cast<long long>(__ldcs(e.sums + n * e.stride + r))) * e.unit;
+    if (high == low) {
+      to[high * (side + 1)] += sum;
+      continue;
+    }
+    to[high * side + low] = to[low * side + high] = sum / 2;
+    to[high * (side + 1)] -= sum / 2;
+    to[low * (side + 1)] -= sum / 2;
+  }
+}
+
 // Arguments of a call that all its kernels take.
 struct InteractionCall {
   const float* x = nullptr;
@@ -219,6 +256,12 @@ struct DeviceInteractions::State {
   DeviceArray<std::uint16_t> ranks;
   CudaStream main;
   CudaEvent start, stop, ready;
+  // For matrices in device memory.
+  DeviceArray<InteractionSum> names;
+  DeviceArray<std::size_t> first_name;
+  DeviceArray<double> expected;
+  DeviceArray<std::uint32_t> missing;
+  CudaEvent on_device{cudaEventDisableTiming};  // the last call there
 
   explicit State(const TreeEnsemble& model)
       : features(static_cast<std::size_t>(model.features)),
@@ -266,47 +309,82 @@ struct DeviceInteractions::State {
 
   // Leaves the sums in host_sums and returns the seconds of device work.
   double Run(const RowBlock& block, std::uint32_t stride) {
-    const auto count = static_cast<std::uint32_t>(block.rows);
     const std::size_t numbers = results->count() * stride;
-    sums.Reserve(numbers);
     host_sums.Reserve(numbers);
-    x.Reserve(features * stride);
-    ranks.Reserve(features * stride);
-    for (const auto& tape : tapes) tape->Reserve(count, stride);
-    const bool missing = Upload(block);
-    const InteractionCall call{.x = x.data(),
-                               .ranks = ranks.data(),
-                               .sets = sets.data(),
-                               .rows = count,
-                               .stride = stride,
-                               .missing = missing,
-                               .general = missing || sets.size() > 0,
-                               .scale = {scales[0], scales[1]},
-                               .out = sums.data()};
+    const bool missing_value = Upload(block);
     start.Record(main.get());
-    TransposeRows(rows.data(), nullptr, count, static_cast<std::uint32_t>(features), stride,
-                  x.data(), main.get());
-    CheckCuda(cudaMemsetAsync(sums.data(), 0, numbers * sizeof(std::uint64_t), main.get()),
-              "memset");
-    if (begin.size() > 0) {
-      LaunchRanks(x.data(), thresholds.data(), begin.data(), static_cast<std::uint32_t>(features),
-                  count, stride, ranks.data(), main.get());
-    }
-    ready.Record(main.get());
-    for (const auto& tape : tapes) {
-      CheckCuda(cudaStreamWaitEvent(tape->stream.get(), ready.get()), "wait");
-      tape->Launch(call);
-      tape->done.Record(tape->stream.get());
-    }
-    for (const auto& tape : tapes) {
-      CheckCuda(cudaStreamWaitEvent(main.get(), tape->done.get()), "wait");
-    }
+    Sum(rows.data(), static_cast<std::uint32_t>(block.rows), stride, missing_value, main.get());
     stop.Record(main.get());
     CheckCuda(cudaMemcpyAsync(host_sums.data(), sums.data(), numbers * sizeof(std::uint64_t),
                               cudaMemcpyDeviceToHost, main.get()),
               "download");
     CheckCuda(cudaStreamSynchronize(main.get()), "interactions");
     return stop.SecondsSince(start);
+  }
+
+  // Whether a value in device memory is missing, once the stream has got there.
+  bool Missing(const float* values, std::size_t count, cudaStream_t stream) {
+    CheckCuda(cudaMemsetAsync(missing.Reserve(1), 0, sizeof(std::uint32_t), stream), "memset");
+    FindMissing(values, count, missing.data(), stream);
+    CheckCuda(cudaStreamSynchronize(stream), "rows in device memory");
+    std::uint32_t found = 0;
+    missing.Download({&found, 1});
+    return found != 0;
+  }
+
+  // Writes a piece's matrices, behind its sums.
+  void Expand(std::uint32_t count, std::uint32_t stride, double* matrices, cudaStream_t stream) {
+    const std::size_t side = features + 1;
+    CheckCuda(cudaMemsetAsync(matrices, 0, count * groups * side * side * sizeof(double), stream),
+              "memset");
+    const dim3 grid((count + kExpandThreads - 1) / kExpandThreads, static_cast<unsigned>(groups));
+    const Expansion expansion{.names = names.data(),
+                              .begin = first_name.data(),
+                              .sums = sums.data(),
+                              .rows = count,
+                              .stride = stride,
+                              .unit = 1 / scale,
+                              .expected = expected.data(),
+                              .side = static_cast<std::uint32_t>(side),
+                              .outputs = static_cast<std::uint32_t>(groups),
+                              .matrices = matrices};
+    ExpandSums<<<grid, kExpandThreads, 0, stream>>>(expansion);
+    CheckCuda(cudaGetLastError(), "expanding interactions");
+  }
+
+  // Leaves the sums of rows in device memory in `sums`, in the stream.
+  void Sum(const float* from, std::uint32_t count, std::uint32_t stride, bool missing_value,
+           cudaStream_t stream) {
+    const std::size_t numbers = results->count() * stride;
+    sums.Reserve(numbers);
+    x.Reserve(features * stride);
+    ranks.Reserve(features * stride);
+    for (const auto& tape : tapes) tape->Reserve(count, stride);
+    const InteractionCall call{.x = x.data(),
+                               .ranks = ranks.data(),
+                               .sets = sets.data(),
+                               .rows = count,
+                               .stride = stride,
+                               .missing = missing_value,
+                               .general = missing_value || sets.size() > 0,
+                               .scale = {scales[0], scales[1]},
+                               .out = sums.data()};
+    TransposeRows(from, nullptr, count, static_cast<std::uint32_t>(features), stride, x.data(),
+                  stream);
+    CheckCuda(cudaMemsetAsync(sums.data(), 0, numbers * sizeof(std::uint64_t), stream), "memset");
+    if (begin.size() > 0) {
+      LaunchRanks(x.data(), thresholds.data(), begin.data(), static_cast<std::uint32_t>(features),
+                  count, stride, ranks.data(), stream);
+    }
+    ready.Record(stream);
+    for (const auto& tape : tapes) {
+      CheckCuda(cudaStreamWaitEvent(tape->stream.get(), ready.get()), "wait");
+      tape->Launch(call);
+      tape->done.Record(tape->stream.get());
+    }
+    for (const auto& tape : tapes) {
+      CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
+    }
   }
 };
 
@@ -336,6 +414,7 @@ double DeviceInteractions::Run(const RowBlock& rows, std::span<const double> exp
     WriteExpected({matrices, side * side, expected});
     return 0;
   }
+  s.on_device.Wait();  // the arrays serve one call at a time
   const std::size_t at_once = s.RowsAtOnce(rows.rows);
   const std::size_t size = s.groups * side * side;
   double seconds = 0;
@@ -347,6 +426,44 @@ double DeviceInteractions::Run(const RowBlock& rows, std::span<const double> exp
                      matrices.subspan(begin * size, count * size));
   }
   return seconds;
+}
+
+void DeviceInteractions::RunOnDevice(const DeviceRows& rows, std::span<const double> expected) {
+  State& s = *state_;
+  const std::size_t side = s.features + 1;
+  const auto stream = static_cast<cudaStream_t>(rows.stream);
+  if (rows.rows == 0) return;
+  s.on_device.Wait();
+  const auto upload = [&](auto& to, const auto& from) {
+    CheckCuda(cudaMemcpyAsync(to.Reserve(from.size()), from.data(), from.size() * sizeof(from[0]),
+                              cudaMemcpyHostToDevice, stream),
+              "upload");
+  };
+  upload(s.expected, expected);
+  if (s.features == 0 || s.tapes.empty()) {
+    const std::size_t numbers = rows.rows * s.groups * side * side;
+    CheckCuda(cudaMemsetAsync(rows.results, 0, numbers * sizeof(double), stream), "memset");
+    FinishResults({.results = rows.results,
+                   .blocks = rows.rows * s.groups,
+                   .block = side * side,
+                   .expected = s.expected.data(),
+                   .outputs = s.groups},
+                  stream);
+  } else {
+    if (s.first_name.size() == 0) {
+      upload(s.names, s.results->names());
+      upload(s.first_name, s.results->begin());
+    }
+    const std::size_t at_once = s.RowsAtOnce(rows.rows);
+    for (std::size_t begin = 0; begin < rows.rows; begin += at_once) {
+      const auto count = static_cast<std::uint32_t>(std::min(at_once, rows.rows - begin));
+      const std::uint32_t stride = (count + 31) / 32 * 32;
+      const float* from = rows.values + begin * s.features;
+      s.Sum(from, count, stride, s.Missing(from, count * s.features, stream), stream);
+      s.Expand(count, stride, rows.results + begin * s.groups * side * side, stream);
+    }
+  }
+  s.on_device.Record(stream);
 }
 
 }  // namespace retable::treeshap

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "algorithms/treeshap/host/device_explainer.hpp"
 #include "algorithms/treeshap/interactions/ancestor/tape.hpp"
 #include "algorithms/treeshap/interactions/derivative/tape.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
@@ -22,6 +23,9 @@ class DeviceInteractions {
   //! Writes every number of `matrices` (layout of TreeExplainer; expected: one value an output)
   //! and returns the seconds of device work.
   double Run(const RowBlock& rows, std::span<const double> expected, std::span<double> matrices);
+
+  //! The same from and to the memory of the device.
+  void RunOnDevice(const DeviceRows& rows, std::span<const double> expected);
 
  private:
   struct State;

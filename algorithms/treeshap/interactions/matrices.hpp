@@ -26,6 +26,9 @@ class InteractionMatrices {
   InteractionMatrices(std::vector<InteractionSum> names, std::size_t features, std::size_t outputs);
 
   std::size_t count() const { return names_.size(); }
+  const std::vector<InteractionSum>& names() const { return names_; }
+  //! The first name of each output, and their number.
+  const std::vector<std::size_t>& begin() const { return begin_; }
 
   //! Writes every number of `matrices`, rows x outputs x (features + 1)^2. Half of an
   //! interaction's sum goes to each triangle. The diagonal is the value less its interactions; the

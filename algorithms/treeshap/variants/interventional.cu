@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kBlock) InterventionalKernel(InterventionalLau
   }
 }
 
-class InterventionalOnDevice final : public TreeExplainer {
+class InterventionalOnDevice final : public TreeExplainer, public DeviceExplainer {
  public:
   explicit InterventionalOnDevice(int device) : device_(SelectDevice(device)) {}
 
@@ -197,20 +197,36 @@ class InterventionalOnDevice final : public TreeExplainer {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
     seconds_ = 0;
-    if (features() == 0 || ranges_.size() == 0) {
+    const std::size_t at_once = Plan();
+    if (at_once == 0) {
       WriteExpected(to);
       return;
     }
-    const std::size_t per_row = ranges_.size() * features() * sizeof(double);
-    const std::size_t at_once =
-        std::clamp<std::size_t>(kPartialBytes / per_row / kBlock * kBlock, kBlock, 1u << 16);
     seconds_ = pipeline_.Run(rows, at_once, 0, to);
+  }
+
+  void values_on_device(const DeviceRows& rows) override {
+    if (expected_.empty()) throw std::logic_error("set_background comes before values");
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    pipeline_.RunOnDevice(rows, features(), Plan(), {{}, features() + 1, expected_});
+  }
+
+  void interactions_on_device(const DeviceRows& /*rows*/) override {
+    throw std::logic_error("interventional SHAP has no interaction values");
   }
 
   double device_seconds() const override { return seconds_; }
 
  private:
   std::size_t features() const { return static_cast<std::size_t>(shape_.features); }
+
+  // Once the device's last call is done. @return rows at once; 0: a model without splits
+  std::size_t Plan() const {
+    pipeline_.IdleOnDevice();
+    if (features() == 0 || ranges_.size() == 0) return 0;
+    const std::size_t per_row = ranges_.size() * features() * sizeof(double);
+    return std::clamp<std::size_t>(kPartialBytes / per_row / kBlock * kBlock, kBlock, 1u << 16);
+  }
 
   void UploadConditions() {
     std::vector<std::uint32_t> sets;

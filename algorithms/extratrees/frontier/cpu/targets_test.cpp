@@ -157,6 +157,8 @@ struct Oracle {
     // tie only where the sides are the same.
     const Stats l = Of(mine.left);
     const Stats r = Of(mine.right);
+    const long double least = options.min_weight_fraction_leaf * total;
+    if (l.weight < least || r.weight < least) return true;
     const long double rest = Of(rows).proxy;
     mine.gain = l.proxy + r.proxy - rest;
     mine.score = regression
@@ -336,20 +338,25 @@ TEST(OracleForest, TinyTreesOfAnyTargetsAreTheBruteForceSplitters) {
     Data data = MakeData(rows, static_cast<std::size_t>(columns), 1 + unsigned(below(4)),
                          1 + unsigned(below(6)), below(2) == 0, seed);
     data.weights[0] = 1;  // some row has to weigh something
-    const ForestOptions options{.n_trees = 2,
-                                .max_depth = below(4),
-                                .min_samples_split = 2 + below(3),
-                                .min_samples_leaf = 1 + below(3),
-                                .max_features = below(columns + 1),
-                                .max_leaf_nodes = below(3) == 0 ? 0 : 2 + below(6),
-                                .min_impurity_decrease = below(3) == 0 ? 1e-3 : 0.0,
-                                .constant_rule = static_cast<ConstantRule>(below(3)),
-                                .seed = random()};
+    const ForestOptions options{
+        .n_trees = 2,
+        .max_depth = below(4),
+        .min_samples_split = 2 + below(3),
+        .min_samples_leaf = 1 + below(3),
+        .max_features = below(columns + 1),
+        .max_leaf_nodes = below(3) == 0 ? 0 : 2 + below(6),
+        // No sum of weights is that share of another.
+        .min_weight_fraction_leaf = below(3) == 0 ? 0.00371 + 0.01 * below(45) : 0.0,
+        .min_impurity_decrease = below(3) == 0 ? 1e-3 : 0.0,
+        .constant_rule = static_cast<ConstantRule>(below(3)),
+        .seed = random()};
     SCOPED_TRACE("rows " + testing::PrintToString(data.x) + " of " + std::to_string(columns) +
                  ", classes " + testing::PrintToString(data.labels) + ", values " +
                  testing::PrintToString(data.values) + ", weights " +
                  testing::PrintToString(data.weights) + ", leaves " +
-                 std::to_string(options.max_leaf_nodes) + ", seed " + std::to_string(options.seed));
+                 std::to_string(options.max_leaf_nodes) + ", share " +
+                 std::to_string(options.min_weight_fraction_leaf) + ", seed " +
+                 std::to_string(options.seed));
     ExpectOracle(data, below(2) == 0, below(2) == 0, options);
   }
   std::cout << clock.cases() << " cases" << std::endl;
@@ -414,6 +421,23 @@ TEST_P(AllTargets, ALimitThatIsNotReachedChangesNothing) {
 INSTANTIATE_TEST_SUITE_P(Rules, AllTargets,
                          testing::Values(ConstantRule::kScikitLearn, ConstantRule::kGeurts,
                                          ConstantRule::kPublished));
+
+TEST(Targets, AShareOfRowsThatWeighTheSameIsANumberOfThem) {
+  const Data data = MakeData(300, 7, 4, 60, false, 21);
+  for (const bool regression : {false, true}) {
+    const Targets targets = data.Given(regression, false);
+    ForestOptions options{.n_trees = 3, .min_weight_fraction_leaf = 0.05, .seed = 5};
+    const Forest by_share = FrontierCpu(2).fit(data.matrix(), targets, options)->host();
+    options.min_weight_fraction_leaf = 0;
+    options.min_samples_leaf = 15;
+    const Forest by_rows = FrontierCpu(2).fit(data.matrix(), targets, options)->host();
+    EXPECT_TRUE(by_share.trees == by_rows.trees) << regression;
+    EXPECT_GT(by_share.trees[0].nodes.size(), 1u);
+  }
+  ForestOptions wrong{.min_weight_fraction_leaf = 0.6};
+  EXPECT_THROW(FrontierCpu(1).fit(data.matrix(), data.Given(true, false), wrong),
+               std::invalid_argument);
+}
 
 TEST(Targets, WeightsAreRepetitions) {
   // Weights 2 and rows given twice: the same cuts, so the same tree but for the counts of samples.

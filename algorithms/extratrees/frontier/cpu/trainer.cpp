@@ -71,6 +71,7 @@ class TreeGrower {
   Tree Grow() {
     const Node root{
         0, matrix_.rows, 0, -1, false, kRootPath, target_.Whole(ids_.data(), matrix_.rows)};
+    least_weight_ = options_.min_weight_fraction_leaf * target_.Weight(root.state, root.count);
     if (options_.max_leaf_nodes > 0) {
       GrowBestFirst(root);
     } else {
@@ -307,7 +308,10 @@ class TreeGrower {
     for (std::uint32_t j = 0; j < c.width; ++j) {
       const std::uint32_t n_left = tried_[j].n_left;
       if ((varies >> j & 1u) == 0 || n_left < limits_.min_leaf ||
-          node.count - n_left < limits_.min_leaf) {
+          node.count - n_left < limits_.min_leaf ||
+          (least_weight_ > 0 &&
+           (target_.Weight(tried_[j].left, n_left) < least_weight_ ||
+            target_.Weight(tried_[j].right, node.count - n_left) < least_weight_))) {
         continue;
       }
       if (best.found && !Target::Better(tried_[j].score, best.score)) continue;
@@ -410,6 +414,7 @@ class TreeGrower {
   std::uint32_t k_;
   std::size_t words_;
   GrowthLimits limits_;
+  double least_weight_ = 0;  // of a child
   Target target_;
   std::array<std::uint32_t, 4 * kLanes> draws_;
   std::array<Tried, kLanes> tried_;

@@ -3,6 +3,9 @@
 #include <span>
 
 #include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
+#include "algorithms/extratrees/frontier/cuda/device_votes.hpp"
+#include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
+#include "base/cuda/streams.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -48,6 +51,25 @@ __global__ void __launch_bounds__(32 * kVoteWarps)
   if (!shared) return;
   __syncwarp();
   for (std::uint32_t c = lane; c < classes; c += 32) sum[c] += mine[c];
+}
+
+// Adds the votes of `trees` trees for `count` rows in device memory to `sums`.
+void EnqueueVotes(const Forest& shape, const HotNode* hot, const double* leaf_values,
+                  std::uint32_t trees, const float* rows, std::uint32_t count,
+                  unsigned long long* sums, cudaStream_t stream) {
+  const bool shared = shape.classes <= kVoteSharedClasses;
+  const std::size_t bytes = shared ? std::size_t{kVoteWarps} * shape.classes * 8 : 0;
+  Vote<<<(count + kVoteWarps - 1) / kVoteWarps, 32 * kVoteWarps, bytes, stream>>>(
+      hot, leaf_values, trees, rows, count, static_cast<std::uint32_t>(shape.columns),
+      shape.classes, shape.value_bits, shared, sums);
+  RETABLE_CUDA_CHECK(cudaGetLastError());
+}
+
+__global__ void __launch_bounds__(256)
+    MeanVotes(const unsigned long long* sums, std::size_t count, std::uint32_t trees,
+              int value_bits, double* proba) {
+  const std::size_t i = std::size_t{blockIdx.x} * 256 + threadIdx.x;
+  if (i < count) proba[i] = MeanVote(static_cast<std::int64_t>(sums[i]), trees, value_bits);
 }
 
 //! Uninitialised host memory: the threads of the copy touch its pages first.
@@ -100,15 +122,10 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
   StagingOf(device).ToDevice(device_rows.Reserve(values), rows, values * sizeof(float));
   device_sums.Reserve(cells);
   RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.data(), 0, cells * sizeof(unsigned long long)));
-  const bool shared = empty_.classes <= kVoteSharedClasses;
-  const std::size_t bytes = shared ? std::size_t{kVoteWarps} * empty_.classes * 8 : 0;
   for (const DeviceTrees& batch : batches_) {
     if (batch.device != device) continue;
-    Vote<<<(count + kVoteWarps - 1) / kVoteWarps, 32 * kVoteWarps, bytes>>>(
-        batch.hot.data(), batch.leaf_values.data(), batch.trees, device_rows.data(), count,
-        static_cast<std::uint32_t>(empty_.columns), empty_.classes, empty_.value_bits, shared,
-        device_sums.data());
-    RETABLE_CUDA_CHECK(cudaGetLastError());
+    EnqueueVotes(empty_, batch.hot.data(), batch.leaf_values.data(), batch.trees,
+                 device_rows.data(), count, device_sums.data(), nullptr);
   }
   std::vector<std::int64_t> mine(cells);
   RETABLE_CUDA_CHECK(cudaMemcpy(mine.data(), device_sums.data(), cells * sizeof(std::int64_t),
@@ -149,6 +166,47 @@ std::vector<std::uint32_t> DeviceForest::predict(const float* rows, std::size_t 
     labels[i] = static_cast<std::uint32_t>(std::max_element(p, p + classes) - p);
   }
   return labels;
+}
+
+struct DeviceVotes::State {
+  Forest shape;  // without trees
+  std::uint32_t trees = 0;
+  DeviceArray<HotNode> hot;
+  DeviceArray<double> leaf_values;
+  DeviceArray<unsigned long long> sums;
+  CudaEvent used{cudaEventDisableTiming};
+};
+
+DeviceVotes::DeviceVotes(const Forest& forest) : state_(std::make_unique<State>()) {
+  const frontier::PackedForest packed = frontier::PackTrees(forest);
+  state_->shape.columns = forest.columns;
+  state_->shape.classes = forest.classes;
+  state_->shape.value_bits = forest.value_bits;
+  state_->trees = static_cast<std::uint32_t>(forest.trees.size());
+  state_->hot.Upload(packed.hot);
+  state_->leaf_values.Upload(packed.leaf_values);
+  RETABLE_CUDA_CHECK(cudaDeviceSynchronize());  // streams of callers do not wait for the default
+}
+
+DeviceVotes::~DeviceVotes() = default;
+
+void DeviceVotes::PredictProba(const float* rows, std::size_t n, double* proba, void* stream) {
+  State& s = *state_;
+  const auto on = static_cast<cudaStream_t>(stream);
+  const std::size_t classes = s.shape.classes;
+  s.used.Wait();  // the sums serve one call at a time
+  for (std::size_t first = 0; first < n; first += kVoteRows) {
+    const auto count = static_cast<std::uint32_t>(std::min(kVoteRows, n - first));
+    const std::size_t cells = count * classes;
+    unsigned long long* const sums = s.sums.Reserve(cells);
+    RETABLE_CUDA_CHECK(cudaMemsetAsync(sums, 0, cells * sizeof(unsigned long long), on));
+    EnqueueVotes(s.shape, s.hot.data(), s.leaf_values.data(), s.trees,
+                 rows + first * s.shape.columns, count, sums, on);
+    MeanVotes<<<static_cast<unsigned>((cells + 255) / 256), 256, 0, on>>>(
+        sums, cells, s.trees, s.shape.value_bits, proba + first * classes);
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+  }
+  s.used.Record(on);
 }
 
 }  // namespace retable::extratrees

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "algorithms/extratrees/model/forest.hpp"
 
@@ -28,5 +29,13 @@ struct NodeFacts {
 //! Appends to `forest.trees`. `leaf_values`: forest.classes a row. O(nodes), spread over threads.
 void AppendTrees(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
                  std::span<const double> leaf_values, std::uint32_t trees, Forest& forest);
+
+//! What predicts: the way back of AppendTrees, for all trees of a forest.
+struct PackedForest {
+  std::vector<HotNode> hot;         //!< the root of tree t is node t
+  std::vector<double> leaf_values;  //!< forest.classes a row
+};
+//! O(nodes). @throws std::invalid_argument for a forest of more nodes than 32 bits number.
+PackedForest PackTrees(const Forest& forest);
 
 }  // namespace retable::extratrees::frontier

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <thread>
 
@@ -303,6 +304,19 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
                                                 const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
   RequireLevels(options);
+  if (options.min_weight_fraction_leaf > 0) {
+    if (!targets.weights.empty()) {
+      throw std::invalid_argument(
+          "min_weight_fraction_leaf with weights is for a processor alone: use device \"cpu\"");
+    }
+    // Rows that weigh the same are counted.
+    const double least = options.min_weight_fraction_leaf * static_cast<double>(data.rows);
+    ForestOptions counted = options;
+    counted.min_samples_leaf =
+        std::max(options.min_samples_leaf, static_cast<int>(std::ceil(least)));
+    counted.min_weight_fraction_leaf = 0;
+    return fit(data, targets, counted);
+  }
   const int present = CudaDeviceCount();
   if (present == 0) throw std::runtime_error("no CUDA device: use the method's CPU backend");
   if (devices_ < 0 || devices_ > present) {

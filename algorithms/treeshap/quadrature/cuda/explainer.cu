@@ -59,7 +59,7 @@ struct DeviceValueTape {
   std::size_t chunks = 0;
 };
 
-class DeviceQuadrature final : public TreeExplainer {
+class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
  public:
   //! `gpus`: how many of them share the host's threads.
   DeviceQuadrature(int device, int gpus, TapeOptions options, int threads, int share)
@@ -115,14 +115,18 @@ class DeviceQuadrature final : public TreeExplainer {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
     seconds_ = 0;
-    if (tapes_.empty() || features() == 0) {
+    const std::size_t at_once = Plan(rows.rows);
+    if (at_once == 0) {
       WriteExpected(to);
       return;
     }
-    shares_ = Shares(rows.rows);
-    const std::size_t at_once = RowsAtOnce(rows.rows);
-    if (!shares_) MakePlan(at_once);
     seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to, !shares_);
+  }
+
+  void values_on_device(const DeviceRows& rows) override {
+    CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
+    const std::size_t at_once = Plan(rows.rows);
+    pipeline_.RunOnDevice(rows, features(), at_once, {{}, features() + 1, expected_});
   }
 
   Results interactions(const RowBlock& rows) override {
@@ -132,8 +136,31 @@ class DeviceQuadrature final : public TreeExplainer {
   void interactions_to(const RowBlock& rows, std::span<double> matrices) override {
     ValidateRows(shape_, rows);
     RequireSize(matrices.size(), rows.rows * InteractionsPerRow(shape_));
+    seconds_ = Pairs(rows.rows).Run(rows, expected_, matrices);
+  }
+
+  void interactions_on_device(const DeviceRows& rows) override {
+    Pairs(rows.rows).RunOnDevice(rows, expected_);
+  }
+
+  double device_seconds() const override { return seconds_; }
+
+ private:
+  // Plans a call once the device's last one is done. @return rows at once; 0: a model without
+  // splits
+  std::size_t Plan(std::size_t rows) {
+    pipeline_.IdleOnDevice();
+    if (tapes_.empty() || features() == 0) return 0;
+    shares_ = Shares(rows);
+    const std::size_t at_once = RowsAtOnce(rows);
+    if (!shares_) MakePlan(at_once);
+    return at_once;
+  }
+
+  // For so many rows, compiled at first use; their device is the current one.
+  DeviceInteractions& Pairs(std::size_t rows) {
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
-    const bool many = rows.rows >= kMinSharedRows;
+    const bool many = rows >= kMinSharedRows;
     std::unique_ptr<DeviceInteractions>& pairs = pairs_[many ? 1 : 0];
     if (pairs == nullptr) {
       const bool small = LeafCount(model_) < kManyLeaves;
@@ -143,12 +170,9 @@ class DeviceQuadrature final : public TreeExplainer {
                   ? std::make_unique<DeviceInteractions>(model_, by_derivatives)
                   : std::make_unique<DeviceInteractions>(model_, Tiles(many));
     }
-    seconds_ = pairs->Run(rows, expected_, matrices);
+    return *pairs;
   }
 
-  double device_seconds() const override { return seconds_; }
-
- private:
   // Small models need small segments to spread over the blocks, large ones long segments.
   static std::size_t SegmentWords(const AnnotatedModel& model) {
     const std::size_t nodes = SplitCount(model);
