@@ -332,6 +332,14 @@ function(retable_program)
     target_compile_definitions(program_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_PROGRAM="$<TARGET_FILE:retable>")
     add_dependencies(program_tests retable)
+    if(RETABLE_HAS_CUDA)
+      add_library(stand_in_driver SHARED ${CMAKE_SOURCE_DIR}/apps/testing/stand_in_driver.cpp)
+      set_target_properties(stand_in_driver PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
+                            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/stand_in_driver)
+      add_dependencies(program_tests stand_in_driver)
+      target_compile_definitions(program_tests PRIVATE
+        RETABLE_STAND_IN_DRIVER="${CMAKE_BINARY_DIR}/stand_in_driver")
+    endif()
     gtest_discover_tests(program_tests DISCOVERY_MODE PRE_TEST TEST_PREFIX "program."
                          NO_PRETTY_VALUES PROPERTIES TIMEOUT 300)
   endif()

@@ -42,12 +42,13 @@ struct Arguments {
   extratrees::ForestOptions options{.n_trees = 100};
 };
 
-Device ChooseDevice(const std::string& name) {
-#if defined(RETABLE_HAS_CUDA)
-  if (name == "cuda" || (name == "auto" && HasCudaDevice())) return Device::kCuda;
-#else
-  if (name == "cuda") throw std::invalid_argument("this program was built without CUDA");
-#endif
+Device ChooseDevice(const std::string& name, std::ostream& err) {
+  if (name == "cpu") return Device::kCpu;
+  const NoDevice none = WhyNoContext(true);
+  if (!none.any()) return Device::kCuda;
+  if (name == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
+  if (none.driver)
+    err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
   return Device::kCpu;
 }
 
@@ -152,7 +153,7 @@ int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
   Targets targets = a.regression ? Targets::Regression(learned.values) : Targets(learned.labels);
   targets.weights = table.weights;
   a.options.constant_rule = extratrees::ParseConstantRule(a.rule);
-  const Device device = ChooseDevice(a.device);
+  const Device device = ChooseDevice(a.device, err);
   Parameters parameters;
   if (device == Device::kCuda) parameters["devices"] = std::int64_t{a.devices};
   const auto trainer =

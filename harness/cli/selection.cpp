@@ -1,10 +1,11 @@
 #include "harness/cli/selection.hpp"
-#include "base/glob.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ostream>
 
+#include "base/cuda/devices.hpp"
+#include "base/glob.hpp"
 #include "harness/config/suggest.hpp"
 #include "harness/machine/device.hpp"
 
@@ -59,10 +60,12 @@ void AddSelection(CLI::App& verb, Selection& selection) {
 
 Devices FindDevices(const std::string& wanted) {
   Devices devices;
-  devices.cuda = CudaDevicePresent(&devices.cuda_reason);
+  const NoDevice none = wanted == "cpu" ? NoDevice{} : WhyNoContext(false);
+  devices.cuda = !none.any();
+  devices.cuda_reason = none.why;
   if (wanted == "cuda" && !devices.cuda) {
     throw ConfigError({"--device cuda", 0, 0},
-                      devices.cuda_reason + "; use --device auto to run the CPU rows");
+                      none.why + "; " + none.remedy + "; --device auto runs the CPU rows");
   }
   if (devices.cuda) devices.cuda_class = DeviceClass();
   if (wanted == "cpu") {

@@ -1,13 +1,15 @@
 #include "harness/machine/device.hpp"
 
 #include "base/cuda/cards.hpp"
+#include "base/cuda/devices.hpp"
 
 namespace retable::harness {
 
 #if !defined(RETABLE_HAS_CUDA)
 CudaPlatform QueryCuda() {
   CudaPlatform platform;
-  platform.why = "this program was built without CUDA (no CUDA compiler was found, or it was off)";
+  platform.why = WhyNoDevice().why;
+  platform.remedy = WhyNoDevice().remedy;
   return platform;
 }
 #endif
@@ -28,11 +30,6 @@ std::string DeviceClass(const CudaDevice& device) {
 std::string DeviceClass() {
   const CudaPlatform platform = QueryCuda();
   return platform.devices.empty() ? "no device" : DeviceClass(platform.devices.front());
-}
-
-std::string CudaVersionText(int version) {
-  if (version <= 0) return "none";
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 }  // namespace retable::harness

@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include "base/cuda/devices.hpp"
 #include "harness/machine/device.hpp"
 
 namespace retable::harness {
@@ -57,22 +58,15 @@ CudaDevice Describe(int index) {
 }  // namespace
 
 CudaPlatform QueryCuda() {
+  const CudaState state = AskCuda();
+  const NoDevice none = WhyNoDevice(state);
   CudaPlatform platform;
-  platform.compiled = true;
-  if (cudaRuntimeGetVersion(&platform.runtime_version) != cudaSuccess) platform.runtime_version = 0;
-  if (cudaDriverGetVersion(&platform.driver_version) != cudaSuccess) platform.driver_version = 0;
-  int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess) {
-    cudaGetLastError();
-    // Without a driver the runtime only says that version 0 is too old.
-    platform.why =
-        std::string("no CUDA device: ") +
-        (platform.driver_version == 0 ? "no NVIDIA driver is loaded" : cudaGetErrorString(error));
-    return platform;
-  }
-  for (int i = 0; i < count; ++i) platform.devices.push_back(Describe(i));
-  if (count == 0) platform.why = "no CUDA device: the driver lists none";
+  platform.driver_version = state.driver_version;
+  platform.runtime_version = state.runtime_version;
+  platform.why = none.why;
+  platform.remedy = none.remedy;
+  if (none.any()) return platform;
+  for (int i = 0; i < state.devices; ++i) platform.devices.push_back(Describe(i));
   return platform;
 }
 

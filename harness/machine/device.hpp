@@ -30,11 +30,11 @@ struct CudaDevice {
 };
 
 struct CudaPlatform {
-  bool compiled = false;    //!< CUDA backends are in this build
   int driver_version = 0;   //!< highest CUDA the driver knows, 13000 = 13.0; 0 without a driver
   int runtime_version = 0;  //!< linked CUDA runtime
   std::vector<CudaDevice> devices;
-  std::string why;  //!< why there is no device; empty when there is
+  std::string why;     //!< why no device can be used; empty when one can
+  std::string remedy;  //!< what to do about it
 };
 
 //! Never throws for want of a device.
@@ -47,8 +47,5 @@ bool CudaDevicePresent(std::string* why);
 //! RETABLE_EMULATE_DEVICE says so, or "no device".
 std::string DeviceClass();
 std::string DeviceClass(const CudaDevice& device);
-
-//! "13.0" from 13000; "none" from 0.
-std::string CudaVersionText(int version);
 
 }  // namespace retable::harness

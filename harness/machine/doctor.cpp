@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <stdexcept>
 
+#include "base/cuda/devices.hpp"
 #include "harness/machine/nvml.hpp"
 #include "harness/roofline/ceilings.hpp"
 #include "harness/roofline/fma_kernels.hpp"
@@ -162,25 +164,18 @@ void Add(std::vector<Finding>& findings, bool applies, std::string what, std::st
   if (applies) findings.push_back({std::move(what), std::move(remedy)});
 }
 
-void DiagnoseCuda(const BuildInfo& build, const CudaPlatform& cuda,
-                  std::vector<Finding>& findings) {
-  if (!cuda.devices.empty()) return;
-  if (!cuda.compiled) {
-    Add(findings, true, "GPU rows are NOT-RUN: this program was built without CUDA",
-        "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), then: make build");
-    return;
-  }
-  Add(findings, cuda.driver_version == 0, "GPU rows are NOT-RUN: no NVIDIA driver is loaded",
-      "on Debian: sudo apt-get install nvidia-driver; in a container: docker run --gpus all");
-  Add(findings, cuda.driver_version > 0 && cuda.driver_version < cuda.runtime_version,
-      "GPU rows are NOT-RUN: the driver knows CUDA " + CudaVersionText(cuda.driver_version) +
-          ", this program needs " + CudaVersionText(cuda.runtime_version) + " (" +
-          build.cuda_compiler + ")",
-      "update the driver, or build with an older toolkit");
-  Add(findings, cuda.driver_version >= cuda.runtime_version && cuda.driver_version > 0,
-      "GPU rows are NOT-RUN: " + cuda.why,
-      "nvidia-smi lists what the driver sees; is "
-      "CUDA_VISIBLE_DEVICES empty?");
+void DiagnoseCuda(const CudaPlatform& cuda, std::vector<Finding>& findings) {
+  Add(findings, !cuda.why.empty(), "GPU rows are NOT-RUN: " + cuda.why, cuda.remedy);
+  const auto other =
+      std::find_if(cuda.devices.begin(), cuda.devices.end(), [&](const CudaDevice& device) {
+        return DeviceClass(device) != DeviceClass(cuda.devices.front());
+      });
+  if (other == cuda.devices.end()) return;
+  Add(findings, true,
+      "cards of several kinds: methods on one GPU run on device 0, " +
+          DeviceClass(cuda.devices.front()) + "; on several GPUs the slowest sets the time",
+      "CUDA_VISIBLE_DEVICES chooses: " + std::to_string(other->index) + " for " +
+          DeviceClass(*other) + " alone");
 }
 
 void DiagnoseMachine(const HostInfo& machine, std::vector<Finding>& findings) {
@@ -224,7 +219,7 @@ std::vector<Program> FindPrograms() {
 std::vector<Finding> Diagnose(const HostInfo& machine, const BuildInfo& build,
                               const CudaPlatform& cuda, const std::vector<Program>& programs) {
   std::vector<Finding> findings;
-  DiagnoseCuda(build, cuda, findings);
+  DiagnoseCuda(cuda, findings);
   for (const Program& program : programs) {
     Add(findings, !program.found && !program.without.empty(),
         program.name + " is missing: " + program.without, program.remedy);
@@ -240,7 +235,11 @@ int Doctor(std::ostream& out, bool measure, const std::string& ceilings_path) {
   if (!ceilings_path.empty()) CheckWritable(std::filesystem::path(ceilings_path).parent_path());
   const HostInfo machine = ReadHostInfo();
   const BuildInfo build = GetBuildInfo();
-  const CudaPlatform cuda = QueryCuda();
+  CudaPlatform cuda = QueryCuda();
+  if (const NoDevice none = WhyNoContext(false); cuda.why.empty() && none.any()) {
+    cuda.why = none.why;
+    cuda.remedy = none.remedy;
+  }
   PrintMachine(out, machine);
   PrintGpu(out, cuda);
   PrintBuild(out, build);

@@ -17,7 +17,6 @@ struct Healthy {
     machine.governor = "performance";
     machine.available_bytes = std::int64_t{16} << 30;
     build.build_type = "Release";
-    cuda.compiled = true;
     cuda.driver_version = cuda.runtime_version = 13000;
     cuda.devices.emplace_back();
   }
@@ -33,18 +32,23 @@ TEST(Doctor, AHealthyMachineHasNoFindings) {
   EXPECT_TRUE(Healthy().Findings().empty());
 }
 
-TEST(Doctor, EveryWayToHaveNoGpu) {
+TEST(Doctor, NoGpuComesWithItsRemedy) {
   Healthy h;
   h.cuda.devices.clear();
-  h.cuda.why = "no CUDA device: the driver lists none";
-  EXPECT_NE(h.Only().find("the driver lists none"), std::string::npos);
-  h.cuda.driver_version = 12080;
-  EXPECT_NE(h.Only().find("the driver knows CUDA 12.8, this program needs 13.0"),
-            std::string::npos);
-  h.cuda.driver_version = 0;
-  EXPECT_NE(h.Only().find("no NVIDIA driver is loaded"), std::string::npos);
-  h.cuda.compiled = false;
-  EXPECT_NE(h.Only().find("built without CUDA"), std::string::npos);
+  h.cuda.why = "no NVIDIA driver is loaded";
+  h.cuda.remedy = "install one";
+  EXPECT_EQ(h.Only(), "GPU rows are NOT-RUN: no NVIDIA driver is loaded");
+  EXPECT_EQ(h.Findings()[0].remedy, "install one");
+}
+
+TEST(Doctor, CardsOfTwoKindsAreNamed) {
+  Healthy h;
+  h.cuda.devices.resize(8);
+  for (int i = 0; i < 8; ++i) {
+    h.cuda.devices[static_cast<std::size_t>(i)] = {.index = i, .name = i < 6 ? "A" : "B"};
+  }
+  EXPECT_NE(h.Only().find("cards of several kinds"), std::string::npos) << h.Only();
+  EXPECT_NE(h.Findings()[0].remedy.find("6 for B"), std::string::npos) << h.Findings()[0].remedy;
 }
 
 TEST(Doctor, WhatMakesTimesUnsure) {

@@ -109,7 +109,7 @@ json GitJson(const BuildInfo& build) {
 }
 
 json CudaJson(const BuildInfo& build, const CudaPlatform& platform) {
-  json cuda{{"compiled", platform.compiled}};
+  json cuda{{"compiled", AskCuda().compiled}};
   Put(cuda, "compiler", build.cuda_compiler);
   Put(cuda, "architectures", build.cuda_architectures);
   if (platform.runtime_version > 0) cuda["runtime"] = CudaVersionText(platform.runtime_version);

@@ -194,7 +194,7 @@ class DeviceQuadrature final : public TreeExplainer {
   // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMaxRowsAtOnce);
-    if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
+    if (Shares(rows)) return std::min<std::size_t>(count, MostGroupedRows());
     while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
     return count;
   }
