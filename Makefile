@@ -6,7 +6,8 @@
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make tsan                parallel host code under ThreadSanitizer
-#   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/report.png
+#   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/site, docs/report.png
+#   make site                docs/site: the recorded runs as static pages, to open or to publish
 #   make report | compare A=dir B=dir | clean
 
 PROFILE ?= quick
@@ -23,14 +24,22 @@ RETABLE := $(BUILD)/retable
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs clean help
+.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs site clean help
 
 help:
-	@sed -n '2,11p' Makefile | sed 's/^# *//'
+	@sed -n '2,12p' Makefile | sed 's/^# *//'
+
+# The families that a build must hold at least; none: all. What it has, it keeps, so that nothing is compiled for
+# families that nobody asks for; `any`: what it has will do. ONLY says exactly which.
+empty :=
+asked := $(sort $(foreach id,$(EXPERIMENTS),$(firstword $(subst /, ,$(id)))))
+reproduce: FAMILIES = $(if $(filter-out $(notdir $(wildcard algorithms/*)),$(asked)),,$(asked))
+report compare: FAMILIES = any
+gpu-check: FAMILIES = $(if $(wildcard algorithms/$(FAMILY)),$(FAMILY),any)
+NEEDED = NEEDED='$(subst $(empty) $(empty),;,$(strip $(or $(ONLY),$(FAMILIES))))'
 
 reproduce: build
-	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) \
-	  && $(RETABLE) report --out $(OUT)
+	@$(RETABLE) run $(foreach id,$(EXPERIMENTS),'$(id)') --profile $(PROFILE) --device $(DEVICE) --out $(OUT) --report
 
 smoke:
 	@$(MAKE) --no-print-directory reproduce PROFILE=smoke OUT=$(if $(filter file,$(origin OUT)),results/smoke,$(OUT))
@@ -40,15 +49,13 @@ test:
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/test.sh
 
 unit: build
-	@cmake --build $(BUILD) -j $(JOBS) >/dev/null && cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
+	@JOBS=$(JOBS) tools/build.sh $(BUILD) "" && cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
 
 build: setup
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY='$(ONLY)' >$(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
-	@mv $(BUILD).log $(BUILD)/configure.log
-	@cmake --build $(BUILD) -j $(JOBS) --target retable
+	@$(NEEDED) JOBS=$(JOBS) tools/build.sh $(BUILD) retable $(if $(ONLY),-DRETABLE_ONLY='$(ONLY)')
 
 setup:
-	@tools/setup.sh
+	@$(NEEDED) tools/setup.sh
 
 report: build
 	@$(RETABLE) report --out $(OUT)
@@ -76,12 +83,14 @@ tsan:
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/tsan.sh
 
 oracle: setup
-	@$(MAKE) --no-print-directory build ONLY= && cmake --build $(BUILD) -j $(JOBS) >$(BUILD)/oracle.log 2>&1 \
-	  || { grep -E "error|FAILED" $(BUILD)/oracle.log | head -50; exit 1; }
+	@JOBS=$(JOBS) tools/build.sh $(BUILD) "" -DRETABLE_ONLY=
 	@BUILD=$(BUILD) SECONDS_EACH=$(or $(SECONDS_EACH),60) ORACLE='$(ORACLE)' tools/oracle.sh
 
 docs: build
 	@tools/docs.py --program $(RETABLE)
+
+site:
+	@/usr/bin/python3 plots/report.py --site docs/site --recorded results/recorded --out $(BUILD)/site --quiet && echo docs/site/index.html
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan results/latest results/smoke

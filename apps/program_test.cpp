@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <regex>
 
 #include "apps/program_testing.hpp"
 
@@ -478,7 +479,12 @@ TEST_F(Program, FoldersAreComparedUnderTheMeasuredFloor) {
   Write(kTimed);
   ASSERT_EQ(Run("run selftest/probe --profile smoke --out a").code, 0);
   ASSERT_EQ(Run("run selftest/probe --profile smoke --out b").code, 0);
-  ExpectContains(Run("compare a b").text, "assumed; `build/retable noise");
+  // No floor is stored: it is measured now.
+  const Result measured = Run("compare a b --strict");
+  EXPECT_EQ(measured.code, 0);
+  ExpectContains(measured.text, "measuring the noise floor: 1 cell 6 times");
+  ExpectContains(measured.text, "27 pairs");  // 15 of six executions, 12 with what a and b store
+  ExpectContains(measured.text, "0 faster, 0 slower, 1 same");
   ASSERT_EQ(Run("noise selftest/probe --out b").code, 0);
   const Result same = Run("compare a b --strict");
   EXPECT_EQ(same.code, 0);
@@ -488,12 +494,20 @@ TEST_F(Program, FoldersAreComparedUnderTheMeasuredFloor) {
                "RETABLE_SELFTEST_COUNT=executions RETABLE_ROOT=. '" RETABLE_PROGRAM
                "' run selftest/probe --profile smoke --out c >/dev/null 2>&1")
                   .c_str());
-  EXPECT_EQ(Run("compare a c --strict").code, 5);
+  // Of equal keys, so the difference would count as noise, were no floor known.
+  fs::copy_file(root_ / "b/noise.json", root_ / "c/noise.json");
+  const Result slower = Run("compare a c --strict");
+  EXPECT_EQ(slower.code, 5) << slower.text;
+  ExpectContains(slower.text, "1 slower");
+  ExpectContains(slower.text, "the cells' keys are equal");
   // Another machine's results are named as such.
   auto environment = nlohmann::json::parse(Slurp(root_ / "b/environment.json"));
   environment["cpu"]["model"] = "an abacus";
   std::ofstream(root_ / "b/environment.json") << environment.dump();
   ExpectContains(Run("compare a b").text, "| an abacus");
+  // Nor is anything measured for it.
+  fs::remove(root_ / "b/noise.json");
+  ExpectContains(Run("compare a b").text, "noise floor 30.0 %: assumed;");
 }
 
 // Two commits of a small repository, whose program is this one, slowed down in the second.
@@ -523,6 +537,71 @@ TEST_F(Program, TwoCommitsAreBuiltAndComparedInTurns) {
   EXPECT_EQ(same.code, 0) << same.text;
   EXPECT_EQ(same.text.find("building"), std::string::npos);
   ExpectContains(Run("compare --commits nonsense . selftest/probe").text, "git knows no commit");
+  // A build that was interrupted goes on.
+  for (const auto& entry : fs::directory_iterator(root_ / "build/commits")) {
+    if (entry.is_directory()) fs::remove(entry.path() / "build/retable");
+  }
+  ExpectContains(Run("compare --commits HEAD~1 . selftest/probe").text, "building HEAD~1");
+  // Where nothing is timed nothing is built.
+  fs::remove_all(root_ / "build/commits");
+  Write(std::string(kHead) + Algorithm("good") + kTable);
+  const Result untimed = Run("compare --commits HEAD~1 HEAD selftest/probe");
+  EXPECT_EQ(untimed.code, 6);
+  ExpectContains(untimed.text, "nothing to compare: these experiments time nothing");
+  EXPECT_FALSE(fs::exists(root_ / "build/commits"));
+}
+
+// A folder that several commands filled is told by artifact, not by the last of them.
+TEST_F(Program, AMixedFolderSaysWhereEachArtifactComesFrom) {
+  Write(std::string(kHead) + Algorithm("good") + "k = [1, 2]\n" + kTable);
+  ASSERT_EQ(RunProbe("--profile smoke").code, 0);
+  Write(std::string(kHead) + Algorithm("good") + "k = [1, 2, 3]\n" + kTable);
+  ASSERT_EQ(RunProbe("--profile paper").code, 0);
+  const auto meta = nlohmann::json::parse(Slurp(root_ / "out/selftest/probe.meta.json"));
+  const auto& origins = meta.at("provenance");
+  ASSERT_EQ(origins.size(), 2u) << origins.dump();
+  // Oldest first, to the second: both may have begun within one.
+  const bool in_order = origins[0].at("profile") == "smoke";
+  const auto& smoke = origins[in_order ? 0 : 1];
+  const auto& paper = origins[in_order ? 1 : 0];
+  EXPECT_EQ(smoke.at("profile"), "smoke");
+  EXPECT_EQ(smoke.at("cells"), 2);
+  EXPECT_EQ(paper.at("profile"), "paper");
+  EXPECT_EQ(paper.at("cells"), 1);
+  EXPECT_LE(origins[0].at("started"), origins[1].at("started"));
+  EXPECT_EQ(origins[0].at("started").get<std::string>().substr(0, 2), "20");
+  EXPECT_NE(origins[0].at("machine").get<std::string>().find("thread"), std::string::npos);
+  const Result check = Run("check --out out");
+  ExpectContains(check.text, "measured with profile smoke, 20");
+  ExpectContains(check.text, "measured with profile paper, 20");
+}
+
+TEST_F(Program, HistoryHasALineForEachFolder) {
+  Write(kTimed);
+  for (const char* folder : {"a", "results/b"}) {
+    ASSERT_EQ(Run(std::string("run selftest/probe --profile smoke --out ") + folder).code, 0);
+  }
+  const Result history = Run("history selftest/probe --in a");
+  EXPECT_EQ(history.code, 0);
+  ExpectContains(history.text, "selftest/probe: simulated, time (s)");
+  EXPECT_EQ(std::count(history.text.begin(), history.text.end(), '\n'), 3) << history.text;
+  const auto json = nlohmann::json::parse(Run("history 'selftest/*' --json").text);
+  ASSERT_EQ(json.at("selftest/probe").size(), 1u);
+  const auto& point = json.at("selftest/probe").at(0);
+  EXPECT_EQ(point.at("folder"), "b");
+  EXPECT_EQ(point.at("device"), "cpu");
+  EXPECT_NEAR(point.at("median").get<double>(), 1e-3, 1e-4);
+  EXPECT_LE(point.at("low").get<double>(), point.at("median").get<double>());
+  EXPECT_EQ(Run("history nothing/here").code, 6);
+  // A folder that cannot be read is named and keeps nothing else from being shown.
+  fs::create_directories(root_ / "results/torn/selftest");
+  std::ofstream(root_ / "results/torn/run.json") << "{}";
+  std::ofstream(root_ / "results/torn/selftest/probe.meta.json") << "{ torn";
+  const Result torn = Run("history selftest/probe");
+  EXPECT_EQ(torn.code, 0);
+  ExpectContains(torn.text, "left out of the history");
+  ExpectContains(torn.text, "results/torn/selftest/probe.meta.json");
+  ExpectContains(torn.text, "selftest/probe: simulated, time (s)");
 }
 
 TEST_F(Program, SharesOfTheCeilingStandInTheTidyTable) {
@@ -568,6 +647,156 @@ TEST_F(Program, ASlurmArrayFillsOneFolderCellForCell) {
   EXPECT_EQ(Slurp(root_ / "out/selftest/probe.tidy.csv"),
             Slurp(root_ / "whole/selftest/probe.tidy.csv"));
   ExpectContains(RunProbe("--shard auto").text, "neither Slurm nor MPI");
+}
+
+// A machine on which others work: as many processors' worth as the file says.
+class Busy : public Program {
+ protected:
+  void SetUp() override {
+    Program::SetUp();
+    setenv("RETABLE_SELFTEST_BUSY", (root_ / "others").c_str(), 1);
+    Others(1.5);
+    Write(kTimed +
+          "[[claim]]\nid = \"fast\"\ntext = \"it is fast\"\ncheck = "
+          "'cell(\"simulated\", \"time\") < 1'\n"
+          "[[claim]]\nid = \"slow\"\ntext = \"it is slow\"\ncheck = "
+          "'cell(\"simulated\", \"time\") > 1'\n");
+    std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+        << "row,column,value,unit,kind,tolerance,page,table,note\n"
+           "simulated,time,0.5,s,time,,3,T,\n";
+  }
+  void TearDown() override {
+    unsetenv("RETABLE_SELFTEST_BUSY");
+    Program::TearDown();
+  }
+  void Others(double processors) { std::ofstream(root_ / "others") << processors; }
+};
+
+TEST_F(Busy, IsSaidInTheFirstLineInTheFilesAndBesideTheCell) {
+  const Result run = RunProbe();
+  EXPECT_EQ(run.code, 0) << run.text;
+  const std::string first = run.text.substr(0, run.text.find('\n'));
+  ExpectContains(first, "the machine is busy");
+  ExpectContains(first, "other processes took 1.5 of ");
+  ExpectContains(first, "--wait-quiet waits");
+  ExpectContains(run.text, "not steady: other processes took 1.5 of ");
+  ExpectContains(run.text, "1 of 1 timed cells not steady");
+  const auto environment = nlohmann::json::parse(Slurp(root_ / "out/environment.json"));
+  EXPECT_EQ(environment.at("activity").at("others_processors"), 1.5);
+  EXPECT_EQ(environment.at("busy").size(), 2u);
+  const auto record = nlohmann::json::parse(Slurp(root_ / "out/run.json"));
+  EXPECT_EQ(record.at("unsteady"), 1);
+  EXPECT_EQ(record.at("timed"), 1);
+  ExpectContains(TidyStatus(), "other processes took 1.5 of ");
+}
+
+TEST_F(Busy, AClaimOnItNeitherHoldsNorFailsAndItsPublishedCellIsMarked) {
+  ASSERT_EQ(RunProbe().code, 0);
+  const std::string claims = Slurp(root_ / "out/claims.csv");
+  ExpectContains(claims, "fast,it is fast,,UNSTEADY");
+  ExpectContains(claims, "slow,it is slow,,UNSTEADY");
+  ExpectContains(Slurp(root_ / "out/verdicts.csv"), "; not steady: other processes took 1.5 of ");
+  EXPECT_EQ(Run("check --out out --strict").code, 0);
+  Others(0);  // a quiet machine again: the same claims are judged
+  const Result quiet = RunProbe("--force");
+  ExpectContains(quiet.text.substr(0, quiet.text.find('\n')), "the machine is quiet");
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "fast,it is fast,,HOLDS");
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "slow,it is slow,,FAILS");
+  EXPECT_EQ(Slurp(root_ / "out/verdicts.csv").find("not steady"), std::string::npos);
+  EXPECT_EQ(Run("check --out out --strict").code, 4);
+}
+
+TEST_F(Busy, WaitQuietWaitsAtMostAsLongAsIsSaid) {
+  const Result waited = RunProbe("--wait-quiet=1s");
+  EXPECT_EQ(waited.code, 0) << waited.text;
+  ExpectContains(waited.text, "waiting for a quiet machine, ");
+  ExpectContains(waited.text, "at most: other processes took 1.5 of ");
+  ExpectContains(waited.text, "the machine did not become quiet: cells are measured and marked");
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "UNSTEADY");
+  EXPECT_EQ(RunProbe("--wait-quiet=soon").code, 1);
+}
+
+TEST_F(Busy, WaitQuietGoesOnWhenTheMachineIsQuiet) {
+  const pid_t run = Start(fmt::format(
+      "env RETABLE_SELFTEST=1 RETABLE_SELFTEST_COUNT='{0}/executions' RETABLE_ROOT='{0}' '{1}' run "
+      "selftest/probe --wait-quiet --out '{2}'",
+      root_.string(), RETABLE_PROGRAM, Out()));
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  EXPECT_EQ(kill(run, 0), 0);
+  EXPECT_FALSE(fs::exists(root_ / "out/claims.csv")) << "it did not wait";
+  Others(0);
+  int status = 0;
+  waitpid(run, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "HOLDS");
+}
+
+// The forecast of the first line, the time left and the duration at the end are of one estimate;
+// no line of progress is without what is left.
+TEST_F(Program, EveryLineOfProgressSaysWhatIsLeft) {
+  Write(Replaced(kGood, "[table]",
+                 "k = [1, 2, 3, 4]\n[settings]\nmilliseconds = 300\n[expected]\nquick = "
+                 "1.2\n[table]"));
+  const Result run = RunProbe("--jobs 2");
+  ASSERT_EQ(run.code, 0) << run.text;
+  ExpectContains(run.text, "4 cells to measure, 0 stored; about 1.3 s on ");
+  std::istringstream lines(run.text);
+  int progress = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("[")) continue;
+    ++progress;
+    ExpectContains(line, " s left]");
+  }
+  EXPECT_EQ(progress, 4);
+  const auto record = nlohmann::json::parse(Slurp(root_ / "out/run.json"));
+  EXPECT_NEAR(record.at("expected_seconds").get<double>(), 1.3, 0.01);  // tables included
+}
+
+TEST_F(Program, ARunEndsWithFiveLines) {
+  Write(kGood +
+        "[[claim]]\nid = \"one\"\ntext = \"good is 1\"\ncheck = 'cell(\"good\", "
+        "\"product\") == 1'\n");
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance,page,table,note\n"
+         "good,product,1.05,1,accuracy,0.1,3,Table 1,\n";
+  const Result run = Run("run selftest/probe --out out 2>/dev/null #");
+  ASSERT_EQ(run.code, 0);
+  EXPECT_EQ(std::count(run.text.begin(), run.text.end(), '\n'), 5) << run.text;
+  ExpectContains(run.text, "1 measured, 0 stored before, none left; 1 ok; took ");
+  ExpectContains(run.text, "verdicts  [########################################] 1 MATCH, 0 TREND");
+  ExpectContains(run.text, "\nclaims    1 hold, 0 fail, of 1\nmissing   no published cell\n");
+  ExpectContains(run.text, "report    not drawn yet: build/retable report --out out\n");
+}
+
+TEST_F(Program, WhatWasNotRunIsFollowedByWhyAndHowOften) {
+  Write(Replaced(kGood, "[\"here\"]", "[\"here\", \"gone\"]"));
+  const std::string why = "1 not_run (1: the data set is not at hand)";
+  ExpectContains(RunProbe().text, why);
+  ExpectContains(RunProbe("--dry-run").text, "1 not run (1: the data set is not at hand)");
+  const auto record = nlohmann::json::parse(Slurp(root_ / "out/run.json"));
+  EXPECT_EQ(record.at("reasons").at("not_run").at("the data set is not at hand"), 1);
+}
+
+TEST_F(Program, SmokeJudgesNothingAndSaysSoOfEveryTable) {
+  Write(kGood +
+        "[[claim]]\nid = \"two\"\ntext = \"good is 2\"\ncheck = 'cell(\"good\", \"product\") == "
+        "2'\n");
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance,page,table,note\n"
+         "good,product,50,1,accuracy,0.1,3,Table 1,\n";
+  const Result run = RunProbe("--profile smoke");
+  ASSERT_EQ(run.code, 0) << run.text;
+  ExpectContains(run.text, "(1 at sizes too small to judge)");
+  ExpectContains(Slurp(root_ / "out/verdicts.csv"),
+                 "NOT-JUDGED,the sizes of the smoke profile are too small to judge");
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "two,good is 2,,NOT-JUDGED,\"cell(good");
+  const auto meta = nlohmann::json::parse(Slurp(root_ / "out/selftest/probe.meta.json"));
+  EXPECT_EQ(meta.at("judged"), false);
+  EXPECT_EQ(meta.at("judged_why"), "the sizes of the smoke profile are too small to judge");
+  EXPECT_EQ(Run("check --out out --strict").code, 0);
+  // The same at sizes that count: planted differences are found.
+  ASSERT_EQ(RunProbe().code, 0);
+  EXPECT_EQ(Run("check --out out --strict").code, 4);
 }
 
 TEST_F(Program, ClaimsAndVerdictsAreJudgedAndStrictHasItsExitCode) {
@@ -656,6 +885,15 @@ TEST_F(Planted, ABrokenBoundIsAMismatch) {
   ExpectContains(verdicts_, "MISMATCH,at most 0.5 was published");
 }
 
+TEST_F(Planted, AWrongAnswerFailsInASmokeRunToo) {
+  Write(std::string(kHead) + Algorithm("wrong") + kTable);
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance,page,table,note\n"
+         "wrong,product,1,1,accuracy,0.1,3,T,\n";
+  EXPECT_EQ(RunProbe("--profile smoke").code, 3);
+  EXPECT_EQ(Run("check --out out --strict").code, 4);
+}
+
 TEST_F(Program, ExplainShowsOneCell) {
   Write(kGood);
   ASSERT_EQ(RunProbe().code, 0);
@@ -668,9 +906,47 @@ TEST_F(Program, ExplainShowsOneCell) {
   EXPECT_EQ(Run("explain --out out zzzz").code, 1);
 }
 
+// README names one number; `list` has the sum that it is.
+TEST(Forecast, ReadmeAgreesWithList) {
+  std::string text, all;
+  FILE* pipe = popen("export RETABLE_ROOT='" RETABLE_SOURCE_DIR "'; '" RETABLE_PROGRAM
+                     "' list --protocols && '" RETABLE_PROGRAM "' list",
+                     "r");
+  char buffer[4096];
+  while (pipe && fgets(buffer, sizeof buffer, pipe)) {
+    all = buffer;  // the last line
+    text += buffer;
+  }
+  ASSERT_EQ(pclose(pipe), 0);
+  for (const char* family : {"quantiles/", "shuffle/", "treeshap/", "extratrees/", "shapley/"}) {
+    if (!text.starts_with(family) && text.find("\n" + std::string(family)) == text.npos)
+      GTEST_SKIP() << "a build without " << family;
+  }
+  ASSERT_TRUE(all.starts_with("all ")) << all;
+  std::smatch found;
+  const std::regex line(R"(all +.* s +(\d+) min (\d+) s .*)");
+  ASSERT_TRUE(std::regex_search(all, found, line)) << all;
+  const double quick = 60 * std::stod(found[1]) + std::stod(found[2]);
+  ASSERT_GT(quick, 60);
+  EXPECT_LT(quick, 20 * 60) << "the quick profile is to take less than 20 minutes";
+  const std::string readme = Slurp(RETABLE_SOURCE_DIR "/README.md");
+  const std::string phrase = "the quick profile takes about ";
+  const auto at = readme.find(phrase);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NEAR(60 * std::stod(readme.substr(at + phrase.size())), quick, quick / 4);
+}
+
 TEST_F(Program, ListKnowsTheExperimentAndItsFields) {
   Write(kGood);
   ExpectContains(Run("list").text, "selftest/probe");
+  // A family that is not in the program is named, not listed.
+  fs::create_directories(root_ / "experiments/absent");
+  std::ofstream(root_ / "experiments/absent/table.toml") << Replaced(
+      std::string(kHead) + Algorithm("good") + kTable, "selftest/probe", "absent/table");
+  const std::string listed = Run("list").text;
+  EXPECT_EQ(listed.find("absent/table"), std::string::npos) << listed;
+  ExpectContains(listed, "not in this build: absent");
+  fs::remove_all(root_ / "experiments/absent");
   const auto json = nlohmann::json::parse(Run("list --json").text);
   EXPECT_EQ(json.at(0).at("id"), "selftest/probe");
   ExpectContains(Run("list --fields").text, "`claim[].check`");

@@ -49,7 +49,8 @@ std::vector<std::string> Banner() {
   only_here.policy = retable::datasets::FetchPolicy::kNone;
   const auto suite = retable::datasets::Catalog().Resolve("cc18", only_here);
   const auto present = std::count_if(suite.begin(), suite.end(), [](auto& m) { return m.present; });
-  if (present == 0) {
+  if (std::none_of(suite.begin(), suite.end(),
+                   [](auto& m) { return m.present && m.origin != "embedded"; })) {
     notes.emplace_back(
         "No OpenML data is at hand (no network, or nothing fetched yet): embedded and generated "
         "data only. `build/retable datasets fetch cc18` brings the suite.");
@@ -72,6 +73,10 @@ h::Context MakeContext(int argc, char** argv) {
   context.command_line = JoinArguments(argc, argv);
   context.terminal = isatty(STDERR_FILENO) != 0 && !std::getenv("NO_COLOR");
   context.banner = Banner;
+  context.offer_data = [](const std::vector<std::string>& names, int megabytes) {
+    return retable::datasets::MayAsk() &&
+           retable::datasets::OfferFetch(names, megabytes, std::cin, std::cerr);
+  };
   return context;
 }
 
@@ -79,7 +84,8 @@ h::Context MakeContext(int argc, char** argv) {
 std::vector<h::Verb> AllVerbs(const h::Context& context) {
   std::vector<h::Verb> verbs = {h::MakeListVerb(context),    h::MakeRunVerb(context),
                                 h::MakeCheckVerb(context),   h::MakeReportVerb(context),
-                                h::MakeCompareVerb(context), h::MakeNoiseVerb(context)};
+                                h::MakeCompareVerb(context), h::MakeNoiseVerb(context),
+                                h::MakeHistoryVerb(context)};
   verbs.push_back({"datasets", "list, fetch, verify, path, mirror: see `retable datasets --help`",
                    retable::datasets::DatasetsMain});
   verbs.insert(verbs.end(), h::Verbs().begin(), h::Verbs().end());

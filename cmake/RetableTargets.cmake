@@ -8,9 +8,12 @@ target_include_directories(retable_flags INTERFACE ${CMAKE_SOURCE_DIR})
 # System headers: warnings in other people's templates are not ours to fix.
 target_include_directories(retable_flags SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR}
                            ${CLI11_INCLUDE_DIR} ${Boost_INCLUDE_DIRS})
-target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen fmt::fmt
-                      nlohmann_json::nlohmann_json TBB::tbb CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
-                      benchmark::benchmark ${CMAKE_DL_LIBS})
+target_link_libraries(retable_flags INTERFACE Threads::Threads Eigen3::Eigen
+                      nlohmann_json::nlohmann_json TBB::tbb ${CMAKE_DL_LIBS})
+if(NOT RETABLE_LIBRARY_ONLY)
+  target_link_libraries(retable_flags INTERFACE fmt::fmt CURL::libcurl ZLIB::ZLIB OpenSSL::Crypto
+                        benchmark::benchmark)
+endif()
 set(RETABLE_HOST_WARNINGS -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast
     # Designated initialisers leave the rest at its default on purpose.
     -Wno-missing-field-initializers)
@@ -73,13 +76,15 @@ function(retable_read_once target options libraries)
   target_precompile_headers(${target} PRIVATE ${RETABLE_COMMON_HEADERS} ${ARGN})
 endfunction()
 if(NOT RETABLE_SANITIZE)
-  # Two thirds of -O3's time to compile, for what computes little: tests, and the harness but for the
-  # files that harness/build.cmake names.
+  # Two thirds of -O3's time to compile, for what computes little: tests, user verbs, data sets, and the harness but
+  # for the files that the folders' build.cmake name.
   set(RETABLE_LIGHT_OPTIONS -O1)
 endif()
-set(RETABLE_LIGHT_LIBRARIES harness)
+set(RETABLE_LIGHT_LIBRARIES "^(harness|datasets|app_.*)$")
 if(RETABLE_PRECOMPILE)
   retable_read_once(retable_precompiled "" "")
+endif()
+if(RETABLE_PRECOMPILE AND NOT RETABLE_LIBRARY_ONLY)
   retable_read_once(retable_precompiled_light "${RETABLE_LIGHT_OPTIONS}" "")
   retable_read_once(retable_precompiled_tests "${RETABLE_LIGHT_OPTIONS}" GTest::gtest
                     <gtest/gtest.h>)
@@ -104,6 +109,44 @@ function(retable_light target precompiled)
   endif()
 endfunction()
 
+# CUDA sources are compiled four at a time, since nvcc reads the standard headers for the host and for each device in 6
+# seconds. Alone: what an instantiate/ folder spreads over cores, and a file whose private names meet another's.
+set(RETABLE_CUDA_ALONE quantiles/columns/column_sums quantiles/cuda/moments
+    shuffle/thrust_drop_in_cxx17_test treeshap/interactions/derivative/kernel baselines/shuffle/dart_throwing)
+# retable_cuda_groups(<folder> <name> <variable>): replaces the .cu files of the list by files <name>_<number>.cu that
+# include up to four of them.
+function(retable_cuda_groups folder name variable)
+  set(alone)
+  set(grouped)
+  list(JOIN RETABLE_CUDA_ALONE "|" pattern)
+  foreach(source ${${variable}})
+    if(NOT RETABLE_UNITY OR source MATCHES "/instantiate/|(${pattern})\\.cu$")
+      list(APPEND alone ${source})
+    else()
+      list(APPEND grouped ${source})
+    endif()
+  endforeach()
+  list(SORT grouped)
+  file(RELATIVE_PATH place ${CMAKE_SOURCE_DIR} ${folder})
+  set(count 0)
+  while(grouped)
+    list(SUBLIST grouped 0 4 four)
+    list(REMOVE_ITEM grouped ${four})
+    list(LENGTH four length)
+    if(length EQUAL 1)
+      list(APPEND alone ${four})
+      break()
+    endif()
+    list(TRANSFORM four REPLACE "(.+)" "#include \"\\1\"")
+    list(JOIN four "\n" text)
+    set(group ${CMAKE_BINARY_DIR}/generated/${place}/${name}_${count}.cu)
+    file(CONFIGURE OUTPUT ${group} CONTENT "${text}\n" @ONLY)
+    list(APPEND alone ${group})
+    math(EXPR count "${count} + 1")
+  endwhile()
+  set(${variable} ${alone} PARENT_SCOPE)
+endfunction()
+
 # The library's own sources, split from its tests, fuzz targets and benchmarks.
 function(retable_sources folder out_sources out_tests)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
@@ -111,22 +154,26 @@ function(retable_sources folder out_sources out_tests)
   if(RETABLE_HAS_CUDA)
     file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${folder}/*.cu)
     file(GLOB_RECURSE cuda_tests CONFIGURE_DEPENDS ${folder}/*_test.cu)
-    # CMake from 3.31 on would group these too, and their private names meet.
-    if(cuda_sources)
-      set_source_files_properties(${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
+    list(FILTER cuda_sources EXCLUDE REGEX "_test\\.cu$")
+    retable_cuda_groups(${folder} group cuda_sources)
+    retable_cuda_groups(${folder} tests cuda_tests)
+    # CMake from 3.31 on would group these once more.
+    set_property(SOURCE ${cuda_sources} ${cuda_tests} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
     list(APPEND sources ${cuda_sources})
     list(APPEND tests ${cuda_tests})
   endif()
   # The OpenCV module is a library of its own (experiments/shapley/build.cmake).
-  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.(cpp|cu)$|/opencv/")
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cpp$|/opencv/")
   list(SORT sources)
   list(SORT tests)
+  if(RETABLE_LIBRARY_ONLY)
+    set(tests)
+  endif()
   set(${out_sources} ${sources} PARENT_SCOPE)
   set(${out_tests} ${tests} PARENT_SCOPE)
 endfunction()
 
-option(RETABLE_UNITY "Compile the libraries' host sources in groups" ON)
+option(RETABLE_UNITY "Compile the sources of a folder in groups" ON)
 # retable_fuzzed(<group> <sources...>): the sources of a group of fuzz targets, compiled again: the
 # fuzzer needs its own instrumentation.
 # retable_fuzz(<name> <group> <source> <corpus> <longest input> [divisor of RUNS]): <name>_fuzz, a libFuzzer
@@ -172,16 +219,32 @@ function(retable_fuzz name group source corpus longest)
   file(APPEND ${CMAKE_BINARY_DIR}/fuzz/targets "${name} ${longest} ${corpus}\n")
 endfunction()
 
-# Host sources are compiled eight at a time: their headers are read and instantiated once, a third less
-# time to build. A file whose private names meet another's is compiled alone, and so is what alone of its library
-# needs the CUDA runtime: a test that stands in for the runtime does not link it.
+# Host sources and tests are compiled eight at a time: their headers are read and instantiated once. A file whose
+# private names meet another's is compiled alone, and so is what alone of its library needs the CUDA runtime: a test
+# that stands in for the runtime does not link it.
 set(RETABLE_COMPILED_ALONE
+    algorithms/extratrees/frontier/cpu/targets_test.cpp
+    algorithms/extratrees/model/saved_forest_test.cpp
     algorithms/quantiles/sums/naive_accumulator.cpp
+    algorithms/quantiles/sums/power_sums_test.cpp
+    algorithms/shapley/designs/stored_designs_test.cpp
+    algorithms/shapley/estimators/estimators_test.cpp
+    algorithms/shapley/samplers/samplers_test.cpp
     algorithms/shuffle/partition/cpu/in_memory_bucket.cpp
+    algorithms/treeshap/explainers_test.cpp
+    algorithms/treeshap/host/batch_pipeline_test.cpp
     algorithms/treeshap/interactions/derivative/tape.cpp
+    algorithms/treeshap/interactions/derivative/tape_test.cpp
     algorithms/treeshap/model/forest_json.cpp
+    algorithms/treeshap/model/forest_json_test.cpp
     algorithms/treeshap/quadrature/cpu/engine.cpp
-    base/cuda/devices.cpp)
+    base/cuda/devices.cpp
+    base/cuda/streams_test.cpp
+    baselines/extratrees/scikit_learn_test.cpp
+    harness/report/claim_test.cpp
+    harness/report/csv_test.cpp
+    harness/report/paper_cells_test.cpp
+    harness/report/verdict_test.cpp)
 list(TRANSFORM RETABLE_COMPILED_ALONE PREPEND ${CMAKE_SOURCE_DIR}/)
 set_source_files_properties(${RETABLE_COMPILED_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
@@ -236,7 +299,7 @@ function(retable_library name folder)
       add_library(retable_${name} OBJECT ${sources})
       target_link_libraries(retable_${name} PUBLIC retable_base retable_flags)
     endif()
-    if(name IN_LIST RETABLE_LIGHT_LIBRARIES)
+    if(name MATCHES "${RETABLE_LIGHT_LIBRARIES}")
       retable_light(retable_${name} retable_precompiled_light)
     elseif(RETABLE_PRECOMPILE)
       target_precompile_headers(retable_${name} REUSE_FROM retable_precompiled)
@@ -262,6 +325,7 @@ function(retable_library name folder)
       target_link_options(${name}_tests PRIVATE ${RETABLE_CUDA_WRAP})
     endif()
     retable_light(${name}_tests retable_precompiled_tests)
+    set_target_properties(${name}_tests PROPERTIES UNITY_BUILD ${RETABLE_UNITY})
     target_compile_definitions(${name}_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_BINARY_DIR="${CMAKE_BINARY_DIR}")
     set_property(GLOBAL APPEND PROPERTY RETABLE_TESTS ${name}_tests)
@@ -282,6 +346,9 @@ function(retable_families)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE
        ${CMAKE_SOURCE_DIR}/algorithms ${CMAKE_SOURCE_DIR}/algorithms/*)
   retable_library(experiments_common experiments/common common harness datasets)
+  if("shapley" IN_LIST RETABLE_ONLY)
+    list(APPEND RETABLE_ONLY treeshap)  # whose models are games
+  endif()
   foreach(family ${RETABLE_ONLY})
     if(NOT family IN_LIST folders OR family STREQUAL "common")
       list(REMOVE_ITEM folders common)
@@ -318,9 +385,7 @@ function(retable_program)
     target_link_libraries(retable PRIVATE ${library})
   endforeach()
   target_link_libraries(retable PRIVATE retable_flags)
-  if(RETABLE_PRECOMPILE)
-    target_precompile_headers(retable REUSE_FROM retable_precompiled)
-  endif()
+  retable_light(retable retable_precompiled_light)
   target_compile_definitions(retable PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              RETABLE_VERSION="${PROJECT_VERSION}")
   file(GLOB app_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apps/*_test.cpp)
@@ -329,6 +394,7 @@ function(retable_program)
     add_executable(program_tests ${app_tests})
     target_link_libraries(program_tests PRIVATE retable_flags GTest::gtest GTest::gtest_main)
     retable_light(program_tests retable_precompiled_tests)
+    set_target_properties(program_tests PROPERTIES UNITY_BUILD ${RETABLE_UNITY})
     target_compile_definitions(program_tests PRIVATE RETABLE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                RETABLE_PROGRAM="$<TARGET_FILE:retable>")
     add_dependencies(program_tests retable)

@@ -1,7 +1,7 @@
 # The small data sets and the registry are compiled in, so that the program works from anywhere.
 set(datasets_dir ${CMAKE_SOURCE_DIR}/datasets)
 file(GLOB datasets_embedded CONFIGURE_DEPENDS ${datasets_dir}/embedded/*.csv
-     ${datasets_dir}/embedded/*.csv.gz)
+     ${datasets_dir}/embedded/*.csv.gz ${datasets_dir}/embedded/*.arff.gz)
 list(APPEND datasets_embedded ${datasets_dir}/registry.toml)
 set(datasets_embedded_cpp ${CMAKE_BINARY_DIR}/generated/datasets/embedded_files.cpp)
 string(REPLACE ";" "," datasets_embedded_list "${datasets_embedded}")
@@ -13,15 +13,11 @@ add_custom_command(
   COMMENT "Embedding the small data sets" VERBATIM)
 target_sources(retable_datasets PRIVATE ${datasets_embedded_cpp})
 
-# What is not hot need not be optimised hard: tests, and code that reads JSON and TOML (large headers,
-# long compile times).
-file(GLOB_RECURSE datasets_light CONFIGURE_DEPENDS ${datasets_dir}/*_test.cpp)
-foreach(source openml/answer openml/cache registry/catalog commands registry/embedded frame/file openml/json
-        registry/registry_file openml/simple_xml)
-  list(APPEND datasets_light ${datasets_dir}/${source}.cpp)
-endforeach()
-if(NOT RETABLE_SANITIZE)  # which optimises less still
-  set_property(SOURCE ${datasets_light} APPEND PROPERTY COMPILE_OPTIONS -O1)
+# Data sets are compiled lightly, but for what reads and makes rows.
+if(NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
+  foreach(source arff/parser generators/generators generators/make_tables)
+    set_property(SOURCE ${datasets_dir}/${source}.cpp APPEND PROPERTY COMPILE_OPTIONS -O3)
+  endforeach()
 endif()
 
 retable_fuzzed(datasets base/atomic_file.cpp datasets/arff/date.cpp datasets/arff/parser.cpp

@@ -2,7 +2,7 @@
 include(${CMAKE_CURRENT_SOURCE_DIR}/harness/machine/environment.cmake)
 # The harness is compiled lightly, but for what it computes itself.
 if(NOT RETABLE_SANITIZE)
-  foreach(source roofline/ceilings roofline/fma_kernels stats/noise stats/statistics)
+  foreach(source roofline/ceilings roofline/fma_kernels stats/statistics)
     set_property(SOURCE ${CMAKE_CURRENT_SOURCE_DIR}/harness/${source}.cpp
                  APPEND PROPERTY COMPILE_OPTIONS -O3)
   endforeach()

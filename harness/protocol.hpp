@@ -47,9 +47,11 @@ struct DatasetInfo {
   std::string reason;  //!< why it is absent
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  bool complete = true;   //!< false: a subset of the published data, and must be reported as such
-  std::string origin;     //!< "embedded", "openml 61", "generator"
-  bool of_group = false;  //!< set by the plan: came in with others under one name
+  bool complete = true;     //!< false: a subset of the published data, and must be reported as such
+  std::string origin;       //!< "embedded", "openml 61", "generator"
+  bool of_group = false;    //!< set by the plan: came in with others under one name
+  std::string fetch;        //!< name for `datasets fetch`, where the data are absent or replaced
+  int fetch_megabytes = 0;  //!< size of what is fetched; 0: not known
 };
 
 //! Everything that fixes one measurement. Its canonical JSON is hashed into the cell's key.

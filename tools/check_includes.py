@@ -7,6 +7,8 @@ algorithms  -> algorithms/common and its own folder
 harness     -> its own folder
 datasets    -> algorithms/common
 apps        -> anything
+library     -> algorithms, and the public headers of include/
+python      -> the public headers of include/
 base        -> its own folder; everybody may include it
 A family never includes another family, except where ALLOWED_FAMILIES says so.
 
@@ -20,7 +22,8 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-TOPS = ("base", "algorithms", "baselines", "experiments", "datasets", "harness", "apps")
+TOPS = ("base", "algorithms", "baselines", "experiments", "datasets", "harness", "apps", "library", "include",
+        "python")
 ENDINGS = {".hpp", ".cpp", ".cu", ".cuh"}
 # Shapley values of tree models need the exact reference of the tree family.
 ALLOWED_FAMILIES = {("shapley", "treeshap")}
@@ -65,16 +68,27 @@ def place(path):
     return top, family
 
 
+def resolved(include):
+    """An include as a path from the root: public headers are named as their users name them."""
+    return "include/" + include if include.startswith("retable/") else include
+
+
 def allowed(source, target):
     (top, family), (to, other) = place(source), place(target)
     if to not in (*TOPS, "plots"):
         return False  # includes are written from the root
+    if top == "include":
+        return to == "include"
+    if top == "python":
+        return to in ("include", "python")
     if to == "base":
         return True
     common = other == "common"
     same = family == other or (family, other) in ALLOWED_FAMILIES
     if top == "apps":
         return True
+    if top == "library":
+        return to in ("include", "algorithms")
     if top == "experiments":
         return to in ("harness", "datasets") or common or (
             to in ("algorithms", "baselines", "experiments") and (same or family == "common" and common))
@@ -97,7 +111,7 @@ def violations(root):
                 continue
             source = path.relative_to(root).as_posix()
             for match in INCLUDE.finditer(path.read_text(encoding="utf-8")):
-                if not allowed(source, match.group(1)):
+                if not allowed(source, resolved(match.group(1))):
                     line = path.read_text(encoding="utf-8")[: match.start(1)].count("\n") + 1
                     found.append(f"{source}:{line}: must not include {match.group(1)}")
     return found
@@ -112,7 +126,7 @@ def brings(root, name):
     text = path.read_text(encoding="utf-8")
     found = set(SYSTEM.findall(text))
     for included in INCLUDE.findall(text):
-        found |= brings(root, included)
+        found |= brings(root, resolved(included))
     return frozenset(found)
 
 
@@ -147,7 +161,11 @@ def self_test():
     assert not allowed("algorithms/quantiles/a.cpp", "baselines/quantiles/kll.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "algorithms/shuffle/shuffler.hpp")
     assert not allowed("harness/a.cpp", "algorithms/common/registry.hpp")
-    assert all(allowed(f"{top}/a.cpp", "base/parallel.hpp") for top in TOPS)
+    public = ("include", "python")
+    assert all(allowed(f"{top}/a.cpp", "base/parallel.hpp") != (top in public) for top in TOPS)
+    assert allowed("python/src/a.cpp", resolved("retable/shuffle.hpp"))
+    assert not allowed("include/retable/a.hpp", "algorithms/common/registry.hpp")
+    assert not allowed("library/a.cpp", "harness/plan/plan.hpp")
     assert not any(allowed("base/a.cpp", f"{top}/a.hpp") for top in TOPS if top != "base")
     assert not allowed("datasets/a.cpp", "harness/report/csv.hpp")
     assert not allowed("algorithms/quantiles/a.cpp", "niae.hpp")

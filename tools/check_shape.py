@@ -26,7 +26,7 @@ import sys
 
 KINDS = ("files", "prefix", "function", "launch", "include", "cell", "word", "comment", "artifact")
 TOPS = ("algorithms", "apps", "base", "baselines", "datasets", "experiments", "harness", "include",
-        "python")
+        "library", "python")
 ENDINGS = {".hpp", ".cpp", ".cuh", ".cu"}
 MOST_FILES = 25
 MOST_SHARING = 3

@@ -25,16 +25,14 @@ figure. A number with a decimal point, or before "times" or "%", must bear a ref
 references, and in a section "How fast" or "How well".
 
 usage: docs.py [--check] [--program build/retable] [--root DIR]
-What `retable advise` knows is written too, with the program docs/configuration.md, and with Chromium docs/report.png where its tables
-changed.
+What `retable advise` knows is written too, with the program docs/configuration.md; where recorded verdicts or claims changed, docs/site,
+and with Chromium docs/report.png.
 Exit: 0 all agree; 1 some do not (--check), or a reference leads nowhere.
 """
 
 import argparse
 import ast
 import csv
-import hashlib
-import json
 import math
 import operator
 import pathlib
@@ -54,7 +52,7 @@ BARE = re.compile(r"(?<![\w.^/-])(?:\d[\d,]*\.\d+(?!\w|\.\d)|\d[\d,]*(?=\s(?:tim
 CODE = re.compile(r"^(```|~~~).*?^\1|`(?:[^`\n]|\n(?!\s*\n))+`", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"(?:^.*\S.*\n?)+", re.MULTILINE)  # a paragraph or a table
 SECTION = re.compile(r"^## How (?:well|fast)\b.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-PICTURE = re.compile(r"(?P<start>!\[[^\]]*\]\((?P<path>[^)]+)\)<!--picture of (?P<folder>[\w-]+): )(?P<digest>\w+)-->")
+PICTURE = re.compile(r"(?P<start>!\[[^\]]*\]\((?P<path>[^)]+)\)(?:\]\([^)]*\))?<!--picture of docs/site: )(?P<digest>\w+)-->")
 REMEDY = "make docs"
 
 CONFIGURATION = """# Every field of an experiment's TOML
@@ -367,49 +365,53 @@ def pages(root):
     return sorted(n for n in names if (root / n).is_file() and not n.startswith(("docs/lab/", "build", "results/latest")))
 
 
-def digest(tables, folder):
-    """A short hash of the verdicts and claims of a recorded folder, which the picture of its page shows."""
-    data = tables.text(f"{folder}/verdicts.csv") + tables.text(f"{folder}/claims.csv")
-    return hashlib.sha256(data.encode()).hexdigest()[:12]
+def digest(root):
+    """A short hash of all recorded verdicts and claims, which docs/site and its picture show."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "plots"))
+    from retable_report import inputs  # pylint: disable=import-outside-toplevel
+    return inputs.recorded_digest(root / "results" / "recorded")
 
 
-def draw(root, folder, picture):
-    """Draws the head of a recorded folder's page. @return why not, or None."""
+def site(root, check):
+    """Writes or checks docs/site. @return what is wrong with it."""
+    index = root / "docs" / "site" / "index.html"
+    if not index.is_file() or f'content="{digest(root)}"' in index.read_text(encoding="utf-8"):
+        return []
+    if check:
+        return [f"docs/site shows earlier verdicts than results/recorded; remedy: {REMEDY}"]
+    made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--site", index.parent, "--recorded", root / "results" / "recorded",
+                           "--quiet"], capture_output=True, text=True, check=False)
+    return [f"docs/site: plots/report.py failed: {made.stderr.strip()[-300:]}"] if made.returncode else []
+
+
+def draw(root, picture):
+    """Draws the first screen of docs/site. @return why not, or None."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not browser:
         return "no Chromium here to draw it: apt-get install chromium"
     with tempfile.TemporaryDirectory() as scratch:
-        page = pathlib.Path(scratch) / folder
-        shutil.copytree(root / "results" / "recorded" / folder, page)
-        run = json.loads((page / "run.json").read_text(encoding="utf-8"))
-        run["banner"] = []  # the history of a recorded run would fill the picture
-        (page / "run.json").write_text(json.dumps(run), encoding="utf-8")
-        made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--out", page, "--quiet"],
-                              capture_output=True, text=True, check=False)
-        if made.returncode:
-            return f"plots/report.py failed: {made.stderr.strip()[-300:]}"
-        shot = page / "head.png"
-        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,900",
+        shot = pathlib.Path(scratch) / "head.png"
+        subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,720",
                         "--virtual-time-budget=5000", f"--user-data-dir={scratch}/profile", f"--screenshot={shot}",
-                        f"file://{page}/report.html"], capture_output=True, timeout=300, check=False)
+                        f"file://{root}/docs/site/index.html"], capture_output=True, timeout=300, check=False)
         if not shot.is_file():
             return "Chromium does not run here"
         shutil.copyfile(shot, picture)
     return None
 
 
-def picture(root, name, text, tables, check):
+def picture(root, name, text, check):
     """@return (the text with the digest of what its picture shows, what is wrong with it or None)."""
     match = PICTURE.search(text)
-    if not match or digest(tables, match["folder"]) == match["digest"]:
+    if not match or digest(root) == match["digest"]:
         return text, None
-    place = f"{name}:{line_of(text, match.start())}: {match['path']} shows earlier verdicts of results/recorded/{match['folder']}"
+    place = f"{name}:{line_of(text, match.start())}: {match['path']} shows earlier verdicts of results/recorded"
     if check:
         return text, f"{place}; remedy: {REMEDY} (with Chromium)"
-    reason = draw(root, match["folder"], (root / name).parent / match["path"])
+    reason = draw(root, (root / name).parent / match["path"])
     if reason:
         return text, f"{place}; {reason}"
-    return text[:match.start("digest")] + digest(tables, match["folder"]) + text[match.end("digest"):], None
+    return text[:match.start("digest")] + digest(root) + text[match.end("digest"):], None
 
 
 def whole_files(root, program):
@@ -445,11 +447,11 @@ def main(arguments=None):
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     options = parser.parse_args(arguments)
     tables, wrong, figures, changed = Tables(options.root), [], 0, 0
-    wrong += write_whole(options.root, options.program, options.check)
+    wrong += write_whole(options.root, options.program, options.check) + site(options.root, options.check)
     for name in pages(options.root):
         old = (options.root / name).read_text(encoding="utf-8")
         page = Page(name, old, tables)
-        new, stale = picture(options.root, name, page.agree(), tables, options.check)
+        new, stale = picture(options.root, name, page.agree(), options.check)
         wrong += [p for p in page.problems if options.check or REMEDY not in p] + ([stale] if stale else [])
         figures += sum(1 for m in (MARKDOWN if page.markdown else NOTE).finditer(page.searched) if m.group("figure"))
         if new != old and not options.check:

@@ -8,7 +8,7 @@ from=$1
 to=$(dirname "$0")/../results/recorded/$2
 [ -s "$from/run.json" ] || { echo "$from has no run.json: not a results folder" >&2; exit 1; }
 mkdir -p "$to"
-(cd "$from" && find . -maxdepth 2 \( -name '*.csv' -o -name '*.json' \) ! -path './cells/*' ! -name '*.samples.csv' ! -name '.figures.json' ! -name verdicts.csv) |
+(cd "$from" && find . -maxdepth 2 \( -name '*.csv' -o -name '*.json' \) ! -path './cells/*' ! -path './runs/*' ! -name '*.samples.csv' ! -name '.figures.json' ! -name verdicts.csv) |
   while read -r file; do
     mkdir -p "$to/$(dirname "$file")"
     cp "$from/$file" "$to/$file"

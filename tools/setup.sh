@@ -2,13 +2,14 @@
 # Installs what the build and the report need from the distribution's packages (Debian 12, Ubuntu
 # 24.04). Does nothing when all is there. Without root and without sudo it prints the one command.
 # usage: setup.sh [test]     with "test", also what only the tests need
+#   NEEDED   families ("quantiles;shuffle"): what only other families' peers need is left out; empty or unset: all
 set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build git pkg-config ccache
   libtomlplusplus-dev libcli11-dev nlohmann-json3-dev libfmt-dev libbenchmark-dev libgtest-dev
   libeigen3-dev libboost-dev libboost-math-dev libtbb-dev libcurl4-openssl-dev libssl-dev zlib1g-dev
-  clang-format python3 python3-matplotlib python3-jinja2 ca-certificates
+  python3 python3-matplotlib python3-jinja2 ca-certificates
 )
 
 candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/.*Candidate: \([0-9].*\)/\1/p'; }
@@ -36,15 +37,16 @@ if command -v apt-get >/dev/null && [ -z "$(candidate libfmt-dev)" ]; then
 fi
 
 # Welcome where the distribution has them: the own baseline of the tree SHAP paper, and what runs the
-# networks of the Shapley image games (with what it needs, 13 MB to fetch).
-for package in libxgboost-dev libopencv-dnn-dev; do
-  [ -n "$(candidate "$package")" ] && packages+=("$package")
+# networks of the Shapley image games.
+for peer in treeshap:libxgboost-dev shapley:libopencv-dnn-dev; do
+  [[ -n "${NEEDED:-}" && "${NEEDED:-}" != any && "${NEEDED:-}" != *"${peer%%:*}"* ]] && continue
+  [ -n "$(candidate "${peer#*:}")" ] && packages+=("${peer#*:}")
 done
 
 if [ "${1:-}" = test ]; then
   # The fuzz targets need clang and its runtime library, whose package bears clang's version.
   runtime=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' | head -1)
-  packages+=(clang ${runtime:+"$runtime"})
+  packages+=(clang clang-format ${runtime:+"$runtime"})
 fi
 
 missing=()
@@ -71,8 +73,17 @@ if ! command -v apt-get >/dev/null; then
 fi
 install=(apt-get install -y --no-install-recommends "${kept[@]}")
 $can_install || ask "apt-get update && ${install[*]}"
-echo "installing ${#kept[@]} packages: ${kept[*]}"
-if ! { "${root[@]}" apt-get update -qq && "${root[@]}" "${install[@]}" -qq >/dev/null; }; then
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# stage NAME apt's arguments...
+stage() {
+  local name=$1
+  shift
+  "${root[@]}" "${install[@]}" -qq "$@" -o APT::Status-Fd=1 2>"$work/errors" \
+    | "$(dirname "$0")/progress.sh" "apt: $name" packages "$work/log" "$work/plan" || { cat "$work/errors"; return 1; }
+}
+if ! { "${root[@]}" apt-get update -qq && "${install[@]}" -s >"$work/all" && grep ^Inst "$work/all" >"$work/plan" \
+  && stage fetching --download-only && stage installing; }; then
   echo "The packages could not be installed; the reason stands above. Once they are there, no network is needed:" >&2
   echo "  apt-get update && ${install[*]}" >&2
   exit 1

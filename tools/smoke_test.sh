@@ -20,7 +20,7 @@ if [ "${SANITIZED:-}" = ON ]; then
 else
   "$program" report --out "$out" >>"$out/log" 2>&1 || { tail -30 "$out/log"; exit 1; }
   files+=" report.html report.md quantiles/table2.png quantiles/fig1.svg"
-  grep -q "report: " "$out/log" || { echo "the report's path was not printed"; exit 1; }
+  grep -q "^report  .*report.html" "$out/log" || { echo "the report's path was not printed"; exit 1; }
 fi
 elapsed=$((SECONDS - begin))
 for file in $files; do

@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-$(nproc)}
 export NO_COLOR=1
+# The same random cases in every run, so that a change alone can fail it; `make oracle` draws fresh ones.
+export RETABLE_TEST_SEED=${RETABLE_TEST_SEED:-1}
 
 # A mirror of real data beside the checkout is used where there is one; nothing needs it.
 if [ -z "${RETABLE_OPENML_URL:-}" ] && [ -d ../shared/openml/api ]; then
@@ -19,28 +21,22 @@ trap 'rm -rf "$RETABLE_CACHE"' EXIT
 
 say() { printf '\n== %s (%d s since the start)\n' "$1" "$SECONDS"; }
 
-# configure_build FOLDER ARGUMENTS...: configures and builds all targets, or stops here.
-configure_build() {
-  local folder=$1
-  shift
-  cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "$@" >"$folder.log" 2>&1 \
-    || { cat "$folder.log"; exit 1; }
-  mv "$folder.log" "$folder/configure.log"
-  cmake --build "$folder" -j "$JOBS" >"$folder/build.log" 2>&1 || { grep -E "error|FAILED" "$folder/build.log" | head -50; exit 1; }
-}
-
-# run_tests FOLDER: runs CTest, leaves its report in FOLDER/tests.xml.
+# run_tests FOLDER: runs CTest, leaves its report in FOLDER/tests.xml, prints what failed.
 run_tests() {
-  (cd "$1" && ctest -j "$JOBS" --output-on-failure --no-tests=error --output-junit tests.xml) \
-    | grep -vE "^ *(Start|[0-9]+/[0-9]+ Test +#[0-9]+: .*( Passed|\*\*\*Skipped))"
+  local folder=$1
+  (cd "$folder" && ctest -N 2>/dev/null) | grep -E "^ *Test +#" >"$folder/plan"
+  (cd "$folder" && ctest -j "$JOBS" --output-on-failure --no-tests=error --output-junit tests.xml 2>&1) \
+    | tools/progress.sh tests tests "$folder/tests.log" "$folder/plan" \
+    || grep -vE "^ *(Start|[0-9]+/[0-9]+ Test +#[0-9]+: .*( Passed|\*\*\*Skipped))" "$folder/tests.log"
 }
 
 say "release build, warnings are errors"
-configure_build "$BUILD" -DRETABLE_ONLY=  # whatever `make build ONLY=` left there
+# The CUDA sources too, card or none; and all families, whatever `make build ONLY=` left there.
+tools/build.sh "$BUILD" "" -DRETABLE_CUDA=ON -DRETABLE_ONLY= || exit 1
 say "tests"
 run_tests "$BUILD"
 say "host code under AddressSanitizer and UndefinedBehaviorSanitizer"
-configure_build "$BUILD-asan" -DRETABLE_SANITIZE=ON -DRETABLE_CUDA=OFF
+tools/build.sh "$BUILD-asan" "" -DRETABLE_SANITIZE=ON -DRETABLE_CUDA=OFF || exit 1
 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 run_tests "$BUILD-asan"
 say "done"
 tools/count_tests.py "$BUILD/tests.xml" "$BUILD-asan/tests.xml"

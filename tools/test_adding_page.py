@@ -3,10 +3,11 @@
 
     tools/test_adding_page.py
 
-The file, the TOML entry and the commands come from the page's own code blocks; every command is given to the shell as
-it stands there. The new row must then stand in the table and in the report. What `make build` finds in the compiler's
-cache (the same sources, compiled before in another folder) it does not compile again. Exit 1 with the reason when the
-page cannot be followed.
+Files, TOML entries and commands come from the page's own code blocks, in its order: a block is written to the last file
+that the paragraph before it names, or added to it where that is there; every command is given to the shell as it stands.
+The new rows must then stand in the tables and in the report. The CUDA backend is compiled where there is an nvcc. What
+`make build` finds in the compiler's cache (the same sources, compiled before in another folder) it does not compile
+again. Exit 1 with the reason when the page cannot be followed.
 """
 
 import os
@@ -19,7 +20,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE = os.path.join(ROOT, "docs", "adding-an-algorithm.md")
-NAME = "Every64th"
+NAME = "EveryNth"
 
 
 def fail(reason):
@@ -27,8 +28,8 @@ def fail(reason):
 
 
 def blocks(text):
-    """[(the line before the block, language, code)]"""
-    return re.findall(r"([^\n]*)\n+```(\w+)\n(.*?)```", text, re.S)
+    """[(the paragraph before the block, language, code)]"""
+    return re.findall(r"((?:[^\n]+\n)*)\n*```(\w+)\n(.*?)```", text, re.S)
 
 
 def run(command, folder, **more):
@@ -48,55 +49,82 @@ def copy_tree(target):
         shutil.copy2(os.path.join(ROOT, name), os.path.join(target, name))
 
 
-def add_what_the_page_says(tree):
-    """Writes the page's file and entry. @return the page's commands"""
+def write(path, code):
+    """A new file, or a further entry of a TOML."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    whole, at = "", 0
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            whole = file.read()
+        at = whole.index("[[algorithm]]")  # anywhere among its like
+        code += "\n"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(whole[:at] + code + whole[at:])
+
+
+def compile_cuda(tree, sources):
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+    for source in sources:
+        if nvcc is None:
+            print(f"{source}: no nvcc here, not compiled")
+            continue
+        print("$ nvcc", source, flush=True)
+        run([nvcc, "-std=c++20", "-DRETABLE_HAS_CUDA=1", "-I.", "-Xcompiler=-Wall,-Wextra,-Werror", "-c", source, "-o",
+             os.devnull], tree)
+
+
+def follow(tree, environment):
+    """Writes the page's files and gives its commands, in order. @return (source files, what was listed)"""
     with open(PAGE, encoding="utf-8") as page:
         found = blocks(page.read())
-    source = entry = commands = None
+    written, listed = [], ""
     for before, language, code in found:
-        named = re.search(r"`([\w/]+\.(?:cpp|toml))`", before)
-        if language == "cpp" and named and source is None:
-            source = named.group(1)
-            with open(os.path.join(tree, source), "x", encoding="utf-8") as file:
-                file.write(code)
-        elif language == "toml" and named and entry is None:
-            entry = named.group(1)
-            with open(os.path.join(tree, entry), encoding="utf-8") as file:
-                whole = file.read()
-            at = whole.index("[[algorithm]]")  # anywhere among its like
-            with open(os.path.join(tree, entry), "w", encoding="utf-8") as file:
-                file.write(whole[:at] + code + "\n" + whole[at:])
-        elif language == "sh" and commands is None:
-            commands = code.strip().splitlines()
-    if not (source and entry and commands):
-        fail("no file, no TOML or no commands found on the page")
-    return commands
+        named = re.findall(r"`([\w/]+\.(?:cpp|hpp|cu|toml))`", before)
+        if language in ("cpp", "cuda", "toml"):
+            if not named:
+                fail(f"no file is named before this block of {language}:\n{code[:300]}")
+            write(os.path.join(tree, named[-1]), code)
+            written.append(named[-1])
+            continue
+        for command in code.strip().splitlines():
+            print("$", command, flush=True)
+            begun = time.monotonic()
+            said = run(command, tree, env=environment)
+            print(f"  {time.monotonic() - begun:.0f} s", flush=True)
+            listed += said if " list " in command else ""
+    return written, listed
+
+
+def row_of(tree, table, name):
+    with open(os.path.join(tree, table), encoding="utf-8") as file:
+        row = next((line for line in file if line.startswith(name)), None)
+    if row is None:
+        fail(f"{name} has no row in {table}")
+    print("the new row:", row.strip())
+    return row.strip().split(",")
 
 
 def main():
     tree = tempfile.mkdtemp(prefix="retable-page-")
     try:
         copy_tree(tree)
-        commands = add_what_the_page_says(tree)
         environment = dict(os.environ, NO_COLOR="1", RETABLE_CACHE=os.path.join(tree, "cache"))
         for name in ("RETABLE_ROOT", "RETABLE_OPENML_URL", "MAKEFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "BUILD", "ONLY"):
             environment.pop(name, None)
-        for command in commands:
-            print("$", command, flush=True)
-            begun = time.monotonic()
-            said = run(command, tree, env=environment)
-            print(f"  {time.monotonic() - begun:.0f} s", flush=True)
-            if " list " in command and NAME not in said:
-                fail(f"{NAME} is not listed:\n{said}")
-        for table in ("results/latest/quantiles/table2.csv", "results/latest/report.html"):
-            with open(os.path.join(tree, table), encoding="utf-8") as file:
-                if NAME not in file.read():
-                    fail(f"{NAME} has no row in {table}")
-        with open(os.path.join(tree, "results/latest/quantiles/table2.csv"), encoding="utf-8") as file:
-            row = next(line for line in file if line.startswith(NAME))
-        print("the new row:", row.strip())
-        if len(set(row.strip().split(","))) < 4:
-            fail(f"the new row holds no numbers: {row}")
+        written, listed = follow(tree, environment)
+        if NAME not in listed:
+            fail(f"{NAME} is not listed:\n{listed}")
+        for name in (f"{NAME} (1 of 64)", f"{NAME} (1 of 256)"):
+            if len(set(row_of(tree, "results/latest/quantiles/table2.csv", name))) < 4:
+                fail(f"the row of {name} holds no numbers")
+        with open(os.path.join(tree, "results/latest/report.html"), encoding="utf-8") as file:
+            if NAME not in file.read():
+                fail(f"{NAME} is not in the report")
+        plain, compensated = (float(row_of(tree, "results/latest/sums/beyond_error.csv", name)[1])
+                              for name in ("std::accumulate", "compensated"))
+        if not 0 <= compensated <= plain:
+            fail(f"the errors of the new family are {plain} and {compensated}")
+        compile_cuda(tree, [source for source in written if source.endswith(".cu")])
     finally:
         shutil.rmtree(tree, ignore_errors=True)
 

@@ -154,11 +154,25 @@ class Docs(unittest.TestCase):
         self.wrong("README.md:1: 5: no line `<!-- recorded: FOLDER ARTIFACT -->` stands above it")
 
     def test_a_picture_of_other_counts_is_caught(self):
-        self.write("README.md", "![Page](docs/report.png)<!--picture of h200: 0123456789ab-->\n")
-        self.wrong("README.md:1: docs/report.png shows earlier verdicts of results/recorded/h200")
-        right = docs.digest(docs.Tables(self.root), "h200")
-        self.write("README.md", f"![Page](docs/report.png)<!--picture of h200: {right}-->\n")
+        self.write("README.md", "[![Page](docs/report.png)](docs/site/index.html)<!--picture of docs/site: 0123456789ab-->\n")
+        code, said = self.run_docs("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("README.md:1: docs/report.png shows earlier verdicts", said)
+        self.write("README.md", f"[![Page](docs/report.png)](docs/site/index.html)<!--picture of docs/site: {docs.digest(self.root)}-->\n")
         self.assertEqual(self.run_docs("--check")[0], 0)
+
+    def test_a_site_of_other_verdicts_is_caught(self):
+        self.write("docs/site/index.html", '<meta name="recorded" content="0123456789ab">')
+        code, said = self.run_docs("--check")
+        self.assertEqual(code, 1)
+        self.assertIn("docs/site shows earlier verdicts than results/recorded", said)
+        self.write("docs/site/index.html", f'<meta name="recorded" content="{docs.digest(self.root)}">')
+        self.assertEqual(self.run_docs("--check")[0], 0)
+        verdicts = FILES["results/recorded/h200/verdicts.csv"]
+        self.write("results/recorded/h200/verdicts.csv", verdicts.replace("verdict", "verdict,unsteady", 1).replace("MATCH", "MATCH,"))
+        self.assertEqual(self.run_docs("--check")[0], 0)  # a column more is no other finding
+        self.write("results/recorded/h200/verdicts.csv", verdicts.replace("MISMATCH", "TREND"))
+        self.assertEqual(self.run_docs("--check")[0], 1)
 
     def test_each_figure_of_this_tree_is_caught_when_it_is_changed_by_hand(self):
         tables, pages, figures = docs.Tables(ROOT), 0, 0

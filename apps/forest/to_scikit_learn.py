@@ -69,8 +69,13 @@ def load(path):
         data = json.load(file)
     if data.get("format") != "retable-forest":
         raise ValueError(f"{path} is no retable-forest file")
+    return model_of(data)
+
+
+def model_of(data):
+    """The fitted model of such a file's content."""
     regression, outputs, features = data["regression"], data["groups"], data["features"]
-    names = data["class_names"] or list(range(outputs))
+    names = data.get("class_names") or list(range(outputs))
     model = ExtraTreesRegressor() if regression else ExtraTreesClassifier()
     model.n_estimators = len(data["trees"])
     model.n_features_in_, model.n_outputs_ = features, 1

@@ -11,11 +11,11 @@
 #include <memory>
 #include <ostream>
 
+#include "algorithms/treeshap/host/fallback_explainer.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
-#include "apps/shap/fallback_explainer.hpp"
 #include "apps/shap/halving.hpp"
 #include "apps/shap/row_stream.hpp"
 #include "base/atomic_file.hpp"

@@ -206,6 +206,21 @@ TEST(DdSketch, KeepsItsRelativeError) {
   }
 }
 
+TEST(DdSketch, KeepsItsErrorAtBothEndsOfDouble) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  for (double x = kMost; x > kMost / 1.1; x *= 0.999) {
+    const auto sketch = MakeByName("DDSketch", {});
+    sketch->update(std::vector<double>{x, -x});
+    EXPECT_LE(std::abs(sketch->quantile(1) / x - 1), 0.01 * (1 + 1e-9));
+    EXPECT_LE(std::abs(sketch->quantile(0) / -x - 1), 0.01 * (1 + 1e-9));
+  }
+  for (double x = std::numeric_limits<double>::min(); x < 3e-308; x *= 1.001) {
+    const auto sketch = MakeByName("DDSketch", {});
+    sketch->update(std::vector<double>{x});
+    EXPECT_LE(std::abs(sketch->quantile(1) / x - 1), 0.01 * (1 + 1e-9));
+  }
+}
+
 TEST(DdSketch, CollapsesTowardsZero) {
   const auto sketch = MakeByName("DDSketch", {{"bins", std::int64_t{10}}});
   std::vector<double> values;

@@ -106,10 +106,9 @@ class DdSketch final : public QuantileSketch {
 
   //! The value a bucket stands for.
   double Middle(std::int64_t bucket) const {
-    const double end = std::pow(gamma_, static_cast<double>(bucket));
-    const double middle = 2 * end / (gamma_ + 1);
-    if (std::isfinite(middle)) return middle;
-    return std::min(2 / (gamma_ + 1) * end, std::numeric_limits<double>::max());
+    // From the lower end: the upper end of the last bucket is beyond the largest double.
+    const double lower = std::pow(gamma_, static_cast<double>(bucket - 1));
+    return std::min(2 * gamma_ / (gamma_ + 1) * lower, std::numeric_limits<double>::max());
   }
 
   double AtRank(double rank) const {

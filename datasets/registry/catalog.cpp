@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "datasets/generators/generators.hpp"
@@ -37,14 +38,6 @@ std::string UnknownText(const std::string& name, const std::vector<std::string>&
   return text + (nearest.empty() ? "" : "?");
 }
 
-const std::string* FindEmbedded(const std::string& name) {
-  const std::string folded = FoldName(name);
-  for (const std::string& embedded : EmbeddedNames()) {
-    if (FoldName(embedded) == folded) return &embedded;
-  }
-  return nullptr;
-}
-
 //! "openml-61" -> 61; 0 when it is something else.
 int OpenMlId(const std::string& name) {
   const std::string folded = FoldName(name);
@@ -56,15 +49,15 @@ int OpenMlId(const std::string& name) {
   return error == std::errc() && stop == end && id > 0 ? id : 0;
 }
 
-Member EmbeddedMember(const std::string& name) {
-  const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name);
+Member EmbeddedMember(const RegistryEntry& entry) {
   Member member;
-  member.name = member.title = name;
-  member.sha256 = EmbeddedSha256(name);
+  member.name = member.title = entry.name;
+  member.sha256 = EmbeddedSha256(entry.name);
   member.present = true;
-  member.rows = entry->rows;
-  member.columns = entry->attributes - 1;
+  member.rows = entry.rows;
+  member.columns = entry.attributes - 1;
   member.origin = "embedded";
+  member.openml = entry.openml;
   return member;
 }
 
@@ -172,6 +165,11 @@ std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOption
   std::vector<Member> members;
   std::vector<int> missing;
   for (const int id : ids) {
+    const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(id);
+    if (entry != nullptr && entry->embedded) {
+      members.push_back(EmbeddedMember(*entry));
+      continue;
+    }
     members.push_back(KnownMember(id));
     if (const auto record = cache.Find(id))
       FillFromRecord(members.back(), *record);
@@ -189,6 +187,10 @@ std::vector<Member> OpenMlMembers(const std::vector<int>& ids, const FetchOption
       FillFromRecord(member, *record);
     else
       member.reason = reason != reasons.end() ? reason->second : "not in the cache";
+    if (member.present) continue;
+    const RegistryEntry* entry = DataRegistry::BuiltIn().FindOpenMl(member.openml);
+    member.fetch = member.name;
+    member.megabytes = entry != nullptr ? entry->megabytes : 0;
   }
   return members;
 }
@@ -228,9 +230,8 @@ std::vector<std::string> NearestNames(const std::string& name,
 std::vector<std::string> Catalog::Names() const {
   std::vector<std::string> names = {"embedded"};
   for (const Suite& suite : DataRegistry::BuiltIn().suites()) names.push_back(suite.name);
-  for (const std::string& name : EmbeddedNames()) names.push_back(name);
   for (const RegistryEntry& entry : DataRegistry::BuiltIn().entries()) {
-    if (!entry.embedded && entry.generator.empty()) names.push_back(entry.name);
+    if (entry.generator.empty()) names.push_back(entry.name);
   }
   for (const std::string& name : GeneratorNames()) names.push_back(name);
   return names;
@@ -239,14 +240,21 @@ std::vector<std::string> Catalog::Names() const {
 std::vector<Member> Catalog::Resolve(const std::string& name, const FetchOptions& options) const {
   std::vector<Member> members;
   if (FoldName(name) == "embedded") {
-    for (const std::string& embedded : EmbeddedNames()) members.push_back(EmbeddedMember(embedded));
+    for (const std::string& embedded : EmbeddedNames()) {
+      members.push_back(EmbeddedMember(*DataRegistry::BuiltIn().Find(embedded)));
+    }
     return members;
   }
   if (const Suite* suite = DataRegistry::BuiltIn().FindSuite(name)) {
-    return OpenMlMembers(suite->members, options);
+    std::vector<Member> all = OpenMlMembers(suite->members, options);
+    for (Member& member : all) {
+      if (!member.present)
+        std::tie(member.fetch, member.megabytes) = std::tie(suite->name, suite->megabytes);
+    }
+    return all;
   }
   if (const RegistryEntry* entry = DataRegistry::BuiltIn().Find(name)) {
-    if (entry->embedded) return {EmbeddedMember(*FindEmbedded(entry->name))};
+    if (entry->embedded) return {EmbeddedMember(*entry)};
     if (!entry->generator.empty()) return {GeneratorMember(entry->generator)};
     return OpenMlMembers({entry->openml}, options);
   }
@@ -276,7 +284,7 @@ Frame Catalog::Load(const Member& member, const LoadOptions& options) const {
     const std::int64_t rows = options.rows > 0 || spec.is_table() ? options.rows : 1000;
     return GenerateFrame(spec, options.seed, rows);
   }
-  if (const std::string* embedded = FindEmbedded(member.name)) return LoadEmbedded(*embedded);
+  if (member.origin == "embedded") return LoadEmbedded(member.name);
   if (member.openml > 0) {
     const Cache cache(Cache::DefaultRoot());
     if (const auto record = cache.Find(member.openml)) return cache.Load(*record);

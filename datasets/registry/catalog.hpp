@@ -6,8 +6,8 @@
 //! ("embedded", "cc18"), a registry name or alias ("mnist_784", "adult", "cal_housing"), any OpenML
 //! id ("openml-61"), or a generator's definition ("normal(1000,1)", "synthetic gamma(0.2)",
 //! "make_regression(n_samples=1000)").
-//! Order of places: the cache; then the server or mirror of RETABLE_OPENML_URL (http(s):// or
-//! file://; OpenML's own by default); offline there are the embedded data and the generators.
+//! Order of places: what is compiled in (adult and cal_housing are, too); the cache; the server or
+//! mirror of RETABLE_OPENML_URL (http(s):// or file://; OpenML's own by default).
 //!
 //! resolve is quick and safe at plan time: it asks the network for no more than the policy allows,
 //! and a dead network is noticed once per process and remembered. load never uses the network; what
@@ -48,6 +48,8 @@ struct Member {
   bool synthetic = false;
   std::string origin;  //!< "embedded", "openml 61", "generator"
   int openml = 0;
+  std::string fetch;  //!< name for `datasets fetch` where absent, a suite perhaps
+  int megabytes = 0;  //!< size of what that brings; 0: not known
 };
 
 //! A name nobody knows. `candidates` are all names there are; `nearest` those closest in spelling.

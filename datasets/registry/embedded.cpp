@@ -2,9 +2,11 @@
 
 #include <charconv>
 #include <map>
+#include <mutex>
 #include <stdexcept>
 
 #include "base/sha256.hpp"
+#include "datasets/arff/parser.hpp"
 #include "datasets/openml/gzip.hpp"
 #include "datasets/registry/embedded_files.hpp"
 
@@ -83,6 +85,11 @@ const std::vector<EmbeddedSource>& Sources() {
   return sources;
 }
 
+//! OpenML's, as ARFF with the target last.
+std::string ArffFile(const std::string& name) {
+  return name == "adult" || name == "cal_housing" ? name + ".arff.gz" : "";
+}
+
 const EmbeddedSource& FindSource(const std::string& name) {
   for (const EmbeddedSource& source : Sources()) {
     if (name == source.name) return source;
@@ -90,12 +97,20 @@ const EmbeddedSource& FindSource(const std::string& name) {
   throw std::invalid_argument("no embedded data set \"" + name + "\"");
 }
 
-std::string Text(const char* file) {
+std::string FileText(const std::string& file) {
   std::string bytes(EmbeddedFile(file));
   return IsGzip(bytes) ? Gunzip(bytes) : bytes;
 }
 
-//! Plain separated numbers; the embedded files have nothing else after their first line.
+//! The text that a data set's hash is of.
+std::string HashedText(const std::string& name) {
+  if (const std::string arff = ArffFile(name); !arff.empty()) return FileText(arff);
+  const EmbeddedSource& source = FindSource(name);
+  return FileText(source.file) +
+         (source.target_file != nullptr ? FileText(source.target_file) : "");
+}
+
+//! Plain separated numbers; the embedded CSV files have nothing else after their first line.
 class NumberReader {
  public:
   NumberReader(std::string_view text, char separator)
@@ -142,16 +157,31 @@ const std::vector<std::string>& EmbeddedNames() {
 }
 
 std::string EmbeddedSha256(const std::string& name) {
-  const EmbeddedSource& source = FindSource(name);
-  std::string text = Text(source.file);
-  if (source.target_file != nullptr) text += Text(source.target_file);
-  return Sha256(text);
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  const std::lock_guard lock(mutex);
+  std::string& hash = known[name];
+  if (hash.empty()) hash = Sha256(HashedText(name));
+  return hash;
 }
 
-Frame LoadEmbedded(const std::string& name) {
+namespace {
+
+Frame ParseEmbeddedArff(const std::string& file) {
+  ArffOptions options;
+  options.file = file;
+  options.roles = [](const std::vector<ColumnInfo>& columns) {
+    std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
+    roles.back() = ColumnRole::kTarget;
+    return roles;
+  };
+  return ParseArff(FileText(file), options);
+}
+
+Frame ParseEmbeddedCsv(const std::string& name) {
   const EmbeddedSource& source = FindSource(name);
-  const std::string text = Text(source.file);
-  const std::string target_text = source.target_file != nullptr ? Text(source.target_file) : "";
+  const std::string text = FileText(source.file);
+  const std::string target_text = source.target_file != nullptr ? FileText(source.target_file) : "";
   NumberReader features(text, source.separator);
   NumberReader targets(target_text, source.separator);
   NumberReader& target = source.target_file != nullptr ? targets : features;
@@ -173,7 +203,14 @@ Frame LoadEmbedded(const std::string& name) {
     row[width] = target.Next();
     builder.CommitRow();
   }
-  Frame frame = builder.Finish();
+  return builder.Finish();
+}
+
+}  // namespace
+
+Frame LoadEmbedded(const std::string& name) {
+  const std::string arff = ArffFile(name);
+  Frame frame = arff.empty() ? ParseEmbeddedCsv(name) : ParseEmbeddedArff(arff);
   frame.name = name;
   frame.origin = "embedded";
   frame.sha256 = EmbeddedSha256(name);

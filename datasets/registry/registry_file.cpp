@@ -81,6 +81,7 @@ RegistryEntry ReadEntry(const toml::table& table, const std::string& file) {
   fields.Read("generator", entry.generator);
   fields.Read("rows", entry.rows);
   fields.Read("attributes", entry.attributes);
+  fields.Read("megabytes", entry.megabytes);
   fields.ReadList("works", entry.works);
   fields.Read("licence", entry.licence);
   fields.Read("citation", entry.citation);
@@ -89,9 +90,9 @@ RegistryEntry ReadEntry(const toml::table& table, const std::string& file) {
   fields.ReadList("fallbacks", entry.fallbacks);
   fields.Read("note", entry.note);
   fields.Finish();
-  const int sources = (entry.openml != 0) + entry.embedded + !entry.generator.empty();
-  if (entry.name.empty() || sources != 1) {
-    fields.Fail(table, "a data set needs a name and one of openml, embedded and generator");
+  const bool real = entry.openml != 0 || entry.embedded;
+  if (entry.name.empty() || real == !entry.generator.empty()) {
+    fields.Fail(table, "a data set needs a name, and either openml or embedded or a generator");
   }
   return entry;
 }
@@ -106,6 +107,7 @@ Suite ReadSuite(const std::string& name, const toml::table& table, const std::st
   fields.Read("title", suite.title);
   fields.Read("citation", citation);
   fields.Read("note", suite.note);
+  fields.Read("megabytes", suite.megabytes);
   fields.ReadList("members", members);
   fields.Finish();
   suite.members.assign(members.begin(), members.end());

@@ -13,11 +13,12 @@ namespace retable::datasets {
 struct RegistryEntry {
   std::string name;
   std::vector<std::string> aliases;
-  int openml = 0;  //!< OpenML data id, 0 when it is none
-  bool embedded = false;
+  int openml = 0;         //!< OpenML data id, 0 when it is none
+  bool embedded = false;  //!< compiled in, an OpenML data set perhaps
   std::string generator;  //!< definition, or empty
   std::int64_t rows = 0;
   std::int64_t attributes = 0;  //!< target and identifiers included
+  int megabytes = 0;            //!< size of the text that is fetched; 0: not known
   std::vector<std::string> works;
   std::string licence;
   std::string citation;
@@ -33,6 +34,7 @@ struct Suite {
   int openml = 0;    //!< study id
   std::string title;
   std::string note;
+  int megabytes = 0;  //!< size of all members together
   std::vector<int> members;
 };
 

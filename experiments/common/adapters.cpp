@@ -1,7 +1,10 @@
 #include "experiments/common/adapters.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace retable::experiments {
 namespace {
@@ -16,6 +19,8 @@ harness::DatasetInfo Describe(const datasets::Member& member) {
   info.columns = member.columns;
   info.complete = member.complete;
   info.origin = member.origin;
+  info.fetch = member.fetch;
+  info.fetch_megabytes = member.megabytes;
   return info;
 }
 
@@ -30,8 +35,11 @@ T Get(const harness::Values& values, const std::string& name, const char* kind) 
 }  // namespace
 
 std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
-  static std::map<std::string, std::vector<harness::DatasetInfo>> known;
-  if (const auto found = known.find(name); found != known.end()) return found->second;
+  // By cache, since that holds what is present; tests change it within a process.
+  static std::map<std::pair<std::string, std::string>, std::vector<harness::DatasetInfo>> known;
+  const char* cache = std::getenv("RETABLE_CACHE");
+  const std::pair key{std::string(cache == nullptr ? "" : cache), name};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
   std::vector<harness::DatasetInfo> infos;
   try {
     for (const datasets::Member& member : datasets::Catalog().Resolve(name)) {
@@ -40,7 +48,10 @@ std::vector<harness::DatasetInfo> ResolveData(const std::string& name) {
   } catch (const datasets::UnknownDataset& unknown) {
     throw harness::UnknownName("unknown data set \"" + name + "\"", name, unknown.candidates);
   }
-  known[name] = infos;
+  // What is absent may be fetched before the next question.
+  if (std::all_of(infos.begin(), infos.end(), [](const auto& info) { return info.present; })) {
+    known[key] = infos;
+  }
   return infos;
 }
 

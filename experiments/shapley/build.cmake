@@ -1,12 +1,8 @@
 # The tree games of this family need the tree family in its test programs too.
-if(NOT RETABLE_ONLY OR "treeshap" IN_LIST RETABLE_ONLY)
-  foreach(tests experiments_shapley_tests app_advise_tests app_permutations_tests)
-    cmake_language(EVAL CODE
-                   "cmake_language(DEFER CALL target_link_libraries ${tests} PRIVATE retable_treeshap)")
-  endforeach()
-else()
-  message(FATAL_ERROR "RETABLE_ONLY: the family shapley needs treeshap too (make: ONLY='shapley;treeshap')")
-endif()
+foreach(tests experiments_shapley_tests app_advise_tests app_permutations_tests)
+  cmake_language(EVAL CODE
+                 "cmake_language(DEFER CALL target_link_libraries ${tests} PRIVATE retable_treeshap)")
+endforeach()
 # Image games: the networks are compiled in; OpenCV runs them, in a library that the program opens
 # where it is there.
 set(shapley_networks ${CMAKE_SOURCE_DIR}/experiments/shapley/games/images/networks)

@@ -20,6 +20,8 @@ Verb MakeReportVerb(const Context& context);
 Verb MakeCompareVerb(const Context& context);
 //! The A/A run: this program against itself; leaves noise.json in the results folder.
 Verb MakeNoiseVerb(const Context& context);
+//! An artifact in every recording and run.
+Verb MakeHistoryVerb(const Context& context);
 //! One cell: what ran, on what, every sample, the command that repeats it.
 Verb MakeExplainVerb(const Context& context);
 //! This machine, its GPU and libraries, and what is missing.

@@ -4,14 +4,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <set>
 
+#include "base/atomic_file.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/selection.hpp"
 #include "harness/machine/device.hpp"
+#include "harness/machine/environment.hpp"
 #include "harness/report/compare.hpp"
+#include "harness/roofline/roofline_fraction.hpp"
+#include "harness/run/noise_stretch.hpp"
 #include "harness/run/paired_run.hpp"
 #include "harness/run/store.hpp"
 #include "harness/stats/noise.hpp"
@@ -55,14 +61,18 @@ int Paired(const Context& context, const Selection& selection, const PairedArgum
   CheckResultsFolder(selection.out);
   const std::vector<Plan> plans = MakePlans(context, selection, FindDevices(selection.device), err);
   if (plans.empty()) return kNothingToRun;
+  if (const std::string why = WhyNothingIsTimed(plans); !why.empty()) {
+    err << "nothing to compare: " << why << '\n';
+    return kNothingToRun;
+  }
   const Noise noise = NoiseOfFolder(selection.out);
   PairedRunOptions options;
   options.old_program = paired.old_side;
   options.new_program = paired.new_side;
   if (paired.commits) {
     const CommitBuild build{FamiliesOf(plans), RunsOnGpu(plans)};
-    options.old_program = BuildCommit(context.root, paired.old_side, build, context.program, err);
-    options.new_program = BuildCommit(context.root, paired.new_side, build, context.program, err);
+    options.old_program = BuildCommit(context, paired.old_side, build, err);
+    options.new_program = BuildCommit(context, paired.new_side, build, err);
   }
   for (const std::string& program : {options.old_program, options.new_program}) {
     if (!fs::exists(program)) {
@@ -70,18 +80,69 @@ int Paired(const Context& context, const Selection& selection, const PairedArgum
     }
   }
   options.max_blocks = paired.blocks;
-  options.min_blocks = std::min(options.min_blocks, paired.blocks);
   options.rule = noise.PairedRule();
   const PairedRun run = RunPaired(plans, options, err);
   out << "A " << paired.old_side << "\nB " << paired.new_side
       << "\nenvironment: the same, in turns (A B B A)\n"
-      << NoiseText(noise) << '\n';
+      << (noise.pairs > 0 ? NoiseText(noise)
+                          : fmt::format("noise floor {:.1f} %, from these executions "
+                                        "(A and B against B and A)",
+                                        100 * run.floor))
+      << '\n';
   PrintComparison(run.comparison, out, true);
   if (run.comparison.timed.empty() && run.comparison.worsened.empty()) {
     out << "no timed cell ran under both programs\n";
     return kNothingToRun;
   }
   return ExitOf(run.comparison, paired.strict);
+}
+
+// How a folder's environment differs from the one here; nothing where it is not known. Commits are
+// left out: a cell's key tells its code.
+std::optional<std::vector<std::string>> DifferencesTo(const std::string& folder,
+                                                      const nlohmann::json& here) {
+  const auto there =
+      nlohmann::json::parse(ReadOrEmpty(folder + "/environment.json"), nullptr, false);
+  if (there.is_discarded()) return std::nullopt;
+  std::vector<std::string> differences = EnvironmentDifferences(there, here);
+  std::erase_if(differences, [](const std::string& line) { return line.starts_with("git."); });
+  return differences;
+}
+
+// The A/A stretch for two folders without a noise floor; none on another processor or card.
+Noise MeasureFloor(const Context& context, const std::vector<std::string>& folders,
+                   const std::vector<TimedPair>& timed, std::ostream& err) {
+  const nlohmann::json here = CaptureEnvironment();
+  std::vector<bool> alike;
+  for (const std::string& folder : folders) {
+    const auto differences = DifferencesTo(folder, here);
+    if (!differences || std::any_of(differences->begin(), differences->end(), [](const auto& line) {
+          return line.starts_with("cpu.") || line.starts_with("gpu");
+        })) {
+      return AssumedNoise();
+    }
+    alike.push_back(differences->empty());
+  }
+  const Devices devices = FindDevices("auto");
+  std::vector<StretchCell> cells;
+  for (const TimedPair& pair : timed) {
+    const CellConfig& config = pair.after->config;
+    if (config.device == "cuda" && !devices.cuda) continue;
+    const Metric* after = TimeOf(pair.after->record->outcome);
+    if (after == nullptr) continue;
+    StretchCell cell{config, Quantile(after->samples, 0.5), pair.after->record->seconds, {}};
+    const std::string key =
+        CellKey(config, config.device == "cuda" ? devices.cuda_class : devices.cpu_class);
+    const ArtifactCell* sides[] = {pair.before, pair.after};
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Metric* time = TimeOf(sides[i]->record->outcome);
+      if (time != nullptr && sides[i]->key == key && alike[i]) cell.stored.push_back(time->samples);
+    }
+    cells.push_back(std::move(cell));
+  }
+  StretchOptions options;
+  options.program = context.program;
+  return MeasureStretch(std::move(cells), options, err);
 }
 
 int MeasureNoiseFloor(const Context& context, const Selection& selection, int blocks,
@@ -91,7 +152,8 @@ int MeasureNoiseFloor(const Context& context, const Selection& selection, int bl
   if (plans.empty()) return kNothingToRun;
   PairedRunOptions options;
   options.old_program = options.new_program = context.program;
-  options.min_blocks = options.max_blocks = blocks;
+  options.max_blocks = blocks;
+  options.all_blocks = true;
   const PairedRun run = RunPaired(plans, options, err);
   if (run.separate.empty()) {
     err << "no timed cell ran; nothing is known of the noise. Name experiments that time "
@@ -114,7 +176,12 @@ int CompareSides(const Context& context, CompareArguments& a, std::ostream& out,
            "experiments\n";
     return kUsage;
   }
-  if (folders) return Compare(a.sides[0], a.sides[1], a.paired.strict, out);
+  if (folders) {
+    const auto measure = [&](const std::vector<TimedPair>& timed) {
+      return MeasureFloor(context, a.sides, timed, err);
+    };
+    return Compare(a.sides[0], a.sides[1], a.paired.strict, measure, out);
+  }
   a.paired.old_side = a.sides[0];
   a.paired.new_side = a.sides[1];
   a.selection.globs.assign(a.sides.begin() + 2, a.sides.end());

@@ -2,14 +2,18 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 #include "harness/cli/commands.hpp"
+#include "harness/cli/selection.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/config/schema.hpp"
+#include "harness/plan/estimate.hpp"
 #include "harness/run/progress.hpp"
 
 namespace retable::harness {
@@ -47,28 +51,54 @@ void ListAsJson(const std::vector<Experiment>& experiments, std::ostream& out) {
   out << all.dump(1) << "\n";
 }
 
-void ListAsTable(const std::vector<Experiment>& experiments, std::ostream& out) {
-  out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}\n", "experiment", "smoke", "quick", "paper",
-                     "title [where]");
+// The experiments of the families that the program holds. @param left_out gets the others' families
+std::vector<Experiment> BuiltExperiments(const Context& context, const Overrides& overrides,
+                                         std::set<std::string>& left_out) {
+  std::vector<Experiment> experiments = LoadExperiments(context.root, overrides);
+  std::erase_if(experiments, [&](const Experiment& e) {
+    return !FamilyIsBuilt(e.family) && (left_out.insert(e.family), true);
+  });
+  return experiments;
+}
+
+void ListAsTable(const Context& context, const std::vector<Experiment>& experiments,
+                 std::ostream& out) {
+  std::size_t width = 0;
+  for (const Experiment& e : experiments) width = std::max(width, e.id.size());
+  out << fmt::format("{:{}} {:>13} {:>13} {:>13}  {}\n", "experiment", width, "smoke", "quick",
+                     "paper", "title [where]");
   for (const Experiment& e : experiments) {
     const auto time = [&](const char* profile) {
       const auto found = e.expected.find(profile);
       return found == e.expected.end() ? std::string("?") : DurationText(found->second);
     };
-    out << fmt::format("{:24} {:>13} {:>13} {:>13}  {}{}\n", e.id, time("smoke"), time("quick"),
-                       time("paper"), e.title, e.where.empty() ? "" : " [" + e.where + "]");
+    out << fmt::format("{:{}} {:>13} {:>13} {:>13}  {}{}\n", e.id, width, time("smoke"),
+                       time("quick"), time("paper"), e.title,
+                       e.where.empty() ? "" : " [" + e.where + "]");
   }
+  const auto all = [&](const char* profile) {
+    std::set<std::string> left_out;
+    return DurationText(
+        ExpectedSeconds(BuiltExperiments(context, {.profile = profile}, left_out), profile) +
+        WritingSeconds(experiments.size(), true));
+  };
+  out << fmt::format("{:{}} {:>13} {:>13} {:>13}  {}\n", "all", width, all("smoke"), all("quick"),
+                     all("paper"), "in one run, with the report; on two quiet processors");
 }
 
-int List(const Context& context, const ListFlags& flags, std::ostream& out) {
+int List(const Context& context, const ListFlags& flags, std::ostream& out, std::ostream& err) {
   if (flags.fields) {
     WriteSchemaTable(out, ExperimentSchema());
   } else if (flags.protocols) {
     ListProtocols(out);
-  } else if (flags.json) {
-    ListAsJson(LoadExperiments(context.root, {}), out);
   } else {
-    ListAsTable(LoadExperiments(context.root, {}), out);
+    std::set<std::string> left_out;
+    const std::vector<Experiment> experiments = BuiltExperiments(context, {}, left_out);
+    flags.json ? ListAsJson(experiments, out) : ListAsTable(context, experiments, out);
+    if (!left_out.empty()) {
+      err << fmt::format("not in this build: {} (make build brings all)\n",
+                         fmt::join(left_out, ", "));
+    }
   }
   return kOk;
 }
@@ -83,7 +113,8 @@ Verb MakeListVerb(const Context& context) {
         app.add_flag("--json", flags->json, "as JSON");
         app.add_flag("--fields", flags->fields, "every field of an experiment's TOML");
         app.add_flag("--protocols", flags->protocols, "measuring protocols and their algorithms");
-        return [=](std::ostream& out, std::ostream&) { return List(context, *flags, out); };
+        return
+            [=](std::ostream& out, std::ostream& err) { return List(context, *flags, out, err); };
       });
 }
 

@@ -1,3 +1,5 @@
+#include "harness/cli/report.hpp"
+
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -11,8 +13,12 @@
 #include "harness/cli/commands.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/shell.hpp"
+#include "harness/plan/estimate.hpp"
 #include "harness/report/artifact.hpp"
+#include "harness/report/origins/history.hpp"
 #include "harness/report/results.hpp"
+#include "harness/report/terminal/summary.hpp"
+#include "harness/run/progress.hpp"
 #include "harness/run/store.hpp"
 
 namespace retable::harness {
@@ -70,11 +76,29 @@ std::string FolderOfReport(const FolderArguments& a) {
 int Report(const Context& context, const FolderArguments& a, std::ostream& out, std::ostream& err) {
   const std::string folder = FolderOfReport(a);
   const Scoreboard board = WriteResults(folder, context.root);
+  std::string page;
+  const int code = DrawReport(context, folder, page, err);
+  out << SummaryText(board, folder, page);
+  return code;
+}
+
+}  // namespace
+
+int DrawReport(const Context& context, const std::string& folder, std::string& page,
+               std::ostream& err) {
+  HistoryQuery query;
+  query.folders = FoldersOf(context.root);
+  query.folders.push_back(folder);
+  WriteFileAtomically(folder + "/history.json", HistoryJson(ReadHistory(query)));
   const std::string command =
       fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
                   ShellWord(context.root + "/plots/report.py"), ShellWord(folder),
                   ShellWord(context.root + "/results/recorded"));
-  out << "drawing the figures and the report\n" << std::flush;
+  const std::size_t artifacts = LoadArtifacts(folder).size();
+  err << fmt::format(
+             "drawing the figures and the report, about {} left\n",
+             DurationText(WritingSeconds(artifacts, true) - WritingSeconds(artifacts, false)))
+      << std::flush;
   const int status = std::system(command.c_str());
   if (WIFSIGNALED(status) || WEXITSTATUS(status) == 128 + SIGINT) {
     err << "interrupted; the tables in " << folder
@@ -88,12 +112,9 @@ int Report(const Context& context, const FolderArguments& a, std::ostream& out, 
         << folder << " are complete.\n";
     return kUsage;
   }
-  out << ScoreboardText(board);
-  out << "report: " << fs::absolute(folder + "/report.html").string() << "\n";
+  page = fs::absolute(folder + "/report.html").string();
   return kOk;
 }
-
-}  // namespace
 
 Verb MakeCheckVerb(const Context& context) {
   return MakeVerb(

@@ -6,18 +6,24 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/sha256.hpp"
 #include "harness/cli/commands.hpp"
+#include "harness/cli/missing_data.hpp"
+#include "harness/cli/report.hpp"
 #include "harness/cli/results_folder.hpp"
 #include "harness/cli/run_arguments.hpp"
 #include "harness/cli/selection.hpp"
+#include "harness/machine/activity.hpp"
 #include "harness/machine/device.hpp"
 #include "harness/machine/environment.hpp"
+#include "harness/plan/estimate.hpp"
 #include "harness/plan/value_json.hpp"
 #include "harness/report/missing_cell.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/report/results.hpp"
+#include "harness/report/terminal/summary.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/runner.hpp"
 
@@ -28,10 +34,12 @@ namespace {
 struct RunArguments {
   Selection selection;
   bool only_failed = false, force = false, dry_run = false;
-  std::string shard;   //!< "i/n", or "auto": from the environment of Slurm or MPI
-  std::string budget;  //!< "10m"
+  std::string shard;       //!< "i/n", or "auto": from the environment of Slurm or MPI
+  std::string budget;      //!< "10m"
+  std::string wait_quiet;  //!< "10m"; empty: timed cells begin at once
   int rounds = 1;
   int jobs = 0;
+  bool report = false;
 };
 
 RunOptions MakeOptions(const Context& context, const RunArguments& a) {
@@ -44,7 +52,10 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
   options.jobs = a.jobs;
   options.rounds = a.rounds;
   options.program = context.program;
-  if (!a.budget.empty()) options.budget_seconds = ParseDuration(a.budget);
+  if (!a.budget.empty()) options.budget_seconds = ParseDuration("--budget", a.budget);
+  if (!a.wait_quiet.empty()) {
+    options.wait_quiet_seconds = ParseDuration("--wait-quiet", a.wait_quiet);
+  }
   const Shard shard = ParseShard(a.shard);
   options.shard = shard.index - 1;
   options.shards = shard.count;
@@ -53,14 +64,17 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
 
 void PrintDryRun(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& out) {
   int hits = 0, misses = 0, not_run = 0;
+  StatusCounts reasons;
   for (const Decision& d : Decide(plans, options, out)) {
     const CellConfig& c = d.cell->config;
     const char* what = d.cell->not_run ? "----" : (d.measure ? "miss" : "hit ");
     ++(d.cell->not_run ? not_run : (d.measure ? misses : hits));
+    if (d.cell->not_run) ++reasons[*d.cell->not_run];
     out << fmt::format("{} {} {:24} {:34} {:28} {}\n", what, d.cell->key.substr(0, 12),
                        c.experiment, c.label, c.dataset, d.why);
   }
-  out << fmt::format("{} stored, {} to measure, {} not run\n", hits, misses, not_run);
+  out << fmt::format("{} stored, {} to measure, {} not run{}\n", hits, misses, not_run,
+                     ReasonsText(reasons));
 }
 
 int ExitFor(const std::map<std::string, int>& counts) {
@@ -72,24 +86,6 @@ int ExitFor(const std::map<std::string, int>& counts) {
         failed || status == "failed" || status == "crash" || status == "timeout" || status == "oom";
   }
   return wrong ? kWrongResult : (failed ? kCellFailed : kOk);
-}
-
-std::string CountsText(const std::map<std::string, int>& counts) {
-  std::string text;
-  for (const auto& [status, count] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, status);
-  }
-  return text;
-}
-
-void PrintProblems(const std::vector<std::string>& problems, std::ostream& out) {
-  constexpr std::size_t kShown = 20;
-  for (std::size_t i = 0; i < problems.size() && i < kShown; ++i) {
-    out << "  " << problems[i] << "\n";
-  }
-  if (problems.size() > kShown) {
-    out << fmt::format("  and {} more: build/retable check\n", problems.size() - kShown);
-  }
 }
 
 // The names that every profile has, so that what is missing can be explained. A profile whose
@@ -109,6 +105,13 @@ void NameProfiles(std::vector<Plan>& plans, const Selection& selection, const De
   }
 }
 
+constexpr double kLook = 0.3;  // seconds of the look at the machine before a run
+
+// How many times longer than on a quiet machine cells take where others take their share.
+double Pace(const Activity& activity) {
+  return activity.Busy() ? 1 + activity.others / activity.processors : 1;
+}
+
 // What the machine can do at best, for the roofline fractions of the timed cells that declare their
 // work. Measured once a folder; the smoke profile has no time for it.
 void MeasureCeilings(const std::vector<Plan>& plans, const Selection& selection,
@@ -126,7 +129,7 @@ void MeasureCeilings(const std::vector<Plan>& plans, const Selection& selection,
     }
   }
   if (!any) return;
-  err << "measuring what this machine can do at best\n" << std::flush;
+  err << "measuring what this machine can do at best, 3 s left\n" << std::flush;
   CeilingOptions options;
   options.seconds = 0.1;
   std::vector<Ceiling> ceilings = MeasureCpuCeilings(options);
@@ -148,6 +151,69 @@ bool AnyToMeasure(const std::vector<Plan>& plans, const RunOptions& options, std
                      [](const Decision& decision) { return decision.measure; });
 }
 
+// Seconds of what follows the measuring.
+double SecondsAfter(const std::vector<Plan>& plans, const RunArguments& a) {
+  constexpr double kCeilings = 3;
+  const bool timed = std::any_of(plans.begin(), plans.end(),
+                                 [](const Plan& plan) { return plan.experiment.exclusive; });
+  const bool ceilings =
+      timed && a.selection.profile != "smoke" && !fs::exists(a.selection.out + "/ceilings.json");
+  return WritingSeconds(plans.size(), a.report) + (ceilings ? kCeilings : 0);
+}
+
+// What is to be done, how long it will take, and what else the machine does.
+void PrintFirstLine(const RunArguments& a, std::size_t experiments, const Schedule& schedule,
+                    double seconds, const Activity& activity, std::ostream& err) {
+  err << fmt::format(
+      "{} experiment{}, profile {}, device {}, results in {}: {} cells to measure, {} stored; "
+      "about {}{} on {} processor{}; ",
+      experiments, experiments == 1 ? "" : "s", a.selection.profile, a.selection.device,
+      a.selection.out, schedule.todo.size(), schedule.reused, DurationText(seconds),
+      a.report ? " with the report" : "", activity.processors, activity.processors == 1 ? "" : "s");
+  if (!activity.Busy()) {
+    err << "the machine is quiet\n" << std::flush;
+  } else {
+    err << fmt::format(
+               "the machine is busy, so that it may take {:.1f} times as long as on a quiet "
+               "one: {}{}\n",
+               Pace(activity), activity.Text(), a.wait_quiet.empty() ? " (--wait-quiet waits)" : "")
+        << std::flush;
+  }
+}
+
+RunRecord DescribeRun(const Context& context, const RunArguments& a, const Devices& devices) {
+  RunRecord record;
+  record.profile = a.selection.profile;
+  record.device = devices.cuda ? devices.cuda_class : "cpu";
+  record.started = UtcNow();
+  record.command = context.command_line;
+  if (context.banner) record.banner = context.banner();
+  return record;
+}
+
+void Add(const RunSummary& summary, RunRecord& record) {
+  record.finished = UtcNow();
+  record.seconds = summary.seconds;
+  record.counts = summary.counts;
+  record.reasons = summary.reasons;
+  record.timed = summary.timed;
+  record.unsteady = summary.unsteady;
+}
+
+std::string DoneText(const RunSummary& summary, double expected) {
+  return fmt::format(
+      "{} measured, {} stored before, {}{}; {}; took {}, about {} expected{}\n", summary.measured,
+      summary.reused,
+      summary.remeasured > 0 ? fmt::format("{} times refined, ", summary.remeasured) : "",
+      summary.left > 0 ? fmt::format("{} left for the next run", summary.left)
+                       : std::string("none left"),
+      CountsText(summary.counts, summary.reasons), DurationText(summary.seconds),
+      DurationText(expected),
+      summary.unsteady > 0
+          ? fmt::format("; {} of {} timed cells not steady", summary.unsteady, summary.timed)
+          : "");
+}
+
 int Run(const Context& context, const RunArguments& a, std::ostream& out, std::ostream& err) {
   for (const int number : {SIGINT, SIGTERM}) std::signal(number, ExitInterrupted);
   CheckFolderToWrite(a.selection.out);
@@ -163,30 +229,25 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
     err << "nothing to run: no cell of these experiments has failed in " << options.out << "\n";
     return kNothingToRun;
   }
+  if (OfferMissingData(context, plans, err)) plans = MakePlans(context, a.selection, devices, err);
   NameProfiles(plans, a.selection, devices);
-  double expected = 0;
-  for (const Plan& plan : plans) {
-    const auto found = plan.experiment.expected.find(a.selection.profile);
-    if (found != plan.experiment.expected.end()) expected += found->second;
-  }
-  err << fmt::format(
-      "{} experiment{}, profile {}, device {}, results in {}; expected about {} on "
-      "two cores if nothing is stored\n",
-      plans.size(), plans.size() == 1 ? "" : "s", a.selection.profile, a.selection.device,
-      a.selection.out, DurationText(expected));
   const Store store(a.selection.out, options.shards > 1 ? LockMode::kNone : LockMode::kExclusive);
-  const std::string environment = JsonText(CaptureEnvironment(), 1);
+  const Activity activity = WatchActivity(kLook);
+  nlohmann::json captured = CaptureEnvironment();
+  AddActivity(captured, activity);
+  captured["profile"] = a.selection.profile;  // two runs of one second may be of two profiles
+  const std::string environment = JsonText(captured, 1);
   WriteFileAtomically(a.selection.out + "/environment.json", environment + "\n");
+  WriteOrigin(a.selection.out, a.selection.profile, environment);
   for (const Plan& plan : plans) WriteMeta(plan, a.selection.profile, a.selection.out);
+  Schedule schedule = MakeSchedule(plans, options, Pace(activity), err);
+  const double after = SecondsAfter(plans, a);
+  RunRecord record = DescribeRun(context, a, devices);
+  record.expected_seconds = SecondsLeft(schedule, options) + after;
+  PrintFirstLine(a, plans.size(), schedule, record.expected_seconds, activity, err);
 
-  RunRecord record;
-  record.profile = a.selection.profile;
-  record.device = devices.cuda ? devices.cuda_class : "cpu";
-  record.started = UtcNow();
-  record.command = context.command_line;
-  if (context.banner) record.banner = context.banner();
-  const RunSummary summary =
-      Execute(plans, options, store, Sha256(environment).substr(0, 16), err, context.terminal);
+  const RunSummary summary = Execute(plans, std::move(schedule), options, store,
+                                     EnvironmentHash(environment), after, err, context.terminal);
   if (summary.interrupted) {
     err << fmt::format(
         "interrupted; {} measured and kept in {}: run the same command again to go on\n",
@@ -194,23 +255,20 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
     return kInterrupted;
   }
   MeasureCeilings(plans, a.selection, err);
-  record.finished = UtcNow();
-  record.seconds = summary.seconds;
-  record.counts = summary.counts;
+  Add(summary, record);
   WriteRun(a.selection.out, record);
-  if (options.shards == 1) WriteResults(a.selection.out, context.root);
-
-  out << fmt::format(
-      "{} measured, {} stored before, {}{}; {}\n", summary.measured, summary.reused,
-      summary.remeasured > 0 ? fmt::format("{} times refined, ", summary.remeasured) : "",
-      summary.left > 0 ? fmt::format("{} left for the next run", summary.left)
-                       : std::string("none left"),
-      CountsText(summary.counts));
-  PrintProblems(summary.problems, out);
-  int cells = 0;
-  for (const Plan& plan : plans) cells += static_cast<int>(plan.cells.size());
-  if (cells == 0) return kNothingToRun;
-  return ExitFor(summary.counts);
+  out << DoneText(summary, record.expected_seconds);
+  int code = ExitFor(summary.counts);
+  if (options.shards == 1) {
+    const Scoreboard board = WriteResults(a.selection.out, context.root);
+    std::string page;
+    const int drawn = a.report ? DrawReport(context, a.selection.out, page, err) : kOk;
+    if (code == kOk) code = drawn;
+    out << SummaryText(board, a.selection.out, page);
+  }
+  const bool any =
+      std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return !plan.cells.empty(); });
+  return any ? code : kNothingToRun;
 }
 
 VerbBody DeclareRun(const Context& context, CLI::App& verb) {
@@ -229,6 +287,11 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
                   "i/n: this process takes every n-th cell; auto: as Slurm or MPI numbers it");
   verb.add_option("--budget", run.budget,
                   "10m, 90s: short cells first, each once; then again where it is least sure");
+  verb.add_flag(
+      "--wait-quiet{10m}", run.wait_quiet,
+      "timed cells wait until the machine is quiet, 10 minutes in all at most, or as long "
+      "as is said: --wait-quiet=1h");
+  verb.add_flag("--report", run.report, "draw the report at the end (retable report)");
   verb.add_option("--rounds", run.rounds,
                   "timed cells in so many rounds, there and back, so that contenders take turns")
       ->check(CLI::Range(1, 100));

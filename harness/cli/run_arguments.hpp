@@ -14,7 +14,7 @@ struct Shard {
 //! "2/4", or "auto": as Slurm or MPI numbers this process; empty: the whole. @throws ConfigError
 Shard ParseShard(const std::string& text);
 
-//! "10m", "90s", "1.5h" or plain seconds. @throws ConfigError
-double ParseDuration(const std::string& text);
+//! The time that an option is given: "10m", "90s", "1.5h" or plain seconds. @throws ConfigError
+double ParseDuration(const std::string& option, const std::string& text);
 
 }  // namespace retable::harness

@@ -12,14 +12,8 @@
 namespace retable::harness {
 namespace {
 
-// A build may leave families out (RETABLE_ONLY); a glob then passes over their experiments.
-bool FamilyIsBuilt(const std::string& family) {
-  return std::any_of(Protocols().begin(), Protocols().end(),
-                     [&](const auto& protocol) { return protocol->family() == family; });
-}
-
-// The experiments that match any of the globs, in order. @throws ConfigError for a glob that
-// matches nothing.
+// The experiments that match any of the globs, in order; a glob passes over families that are not
+// in the program. @throws ConfigError for a glob that matches nothing.
 std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<std::string>& globs) {
   std::vector<std::string> ids;
   for (const Experiment& e : all) ids.push_back(e.id);
@@ -42,6 +36,11 @@ std::vector<Experiment> Select(std::vector<Experiment> all, const std::vector<st
 }
 
 }  // namespace
+
+bool FamilyIsBuilt(const std::string& family) {
+  return std::any_of(Protocols().begin(), Protocols().end(),
+                     [&](const auto& protocol) { return protocol->family() == family; });
+}
 
 void AddSelection(CLI::App& verb, Selection& selection) {
   verb.add_option("--profile", selection.profile, "smoke, quick (default) or paper")
@@ -81,9 +80,13 @@ std::vector<Plan> MakePlans(const Context& context, const Selection& selection,
   const Overrides overrides{selection.profile, selection.machine_file, selection.assignments,
                             selection.repeats};
   std::vector<Plan> plans;
-  for (const Experiment& experiment :
-       Select(LoadExperiments(context.root, overrides), selection.globs)) {
-    if (context.terminal) err << "\r\033[Kplanning " << experiment.id << std::flush;
+  const std::vector<Experiment> selected =
+      Select(LoadExperiments(context.root, overrides), selection.globs);
+  for (const Experiment& experiment : selected) {
+    if (context.terminal) {
+      err << "\r\033[Kplanning " << plans.size() + 1 << "/" << selected.size() << " "
+          << experiment.id << ", seconds left" << std::flush;
+    }
     plans.push_back(MakePlan(experiment, devices));
   }
   if (context.terminal) err << "\r\033[K" << std::flush;

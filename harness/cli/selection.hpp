@@ -17,6 +17,9 @@ class App;
 
 namespace retable::harness {
 
+//! Whether the program holds the family: a build may leave some out (RETABLE_ONLY).
+bool FamilyIsBuilt(const std::string& family);
+
 struct Selection {
   std::vector<std::string> globs;  //!< experiments by id or glob
   std::string profile = "quick";

@@ -1,5 +1,7 @@
 #include "harness/machine/environment.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -181,7 +183,8 @@ void Flatten(const json& node, const std::string& path, std::map<std::string, st
 }
 
 bool OfTheMoment(const std::string& path) {
-  return path == "captured" || path == "load" || path == "memory.available_bytes" ||
+  return path == "captured" || path == "profile" || path == "busy" ||
+         path.rfind("activity.", 0) == 0 || path == "load" || path == "memory.available_bytes" ||
          path.rfind("git.configured", 0) == 0 || path == "git.when" ||
          path.find(".now.") != std::string::npos;
 }
@@ -211,6 +214,19 @@ json CaptureEnvironment() {
     environment["gpu"].push_back(GpuJson(device, nvml));
   }
   return environment;
+}
+
+void AddActivity(json& environment, Activity activity) {
+  activity.busiest.clear();
+  environment["activity"] = {{"others_processors", activity.others},
+                             {"processors", activity.processors},
+                             {"throttled", activity.throttled},
+                             {"load", environment["load"]}};
+  environment["busy"] = json::array();
+  if (!activity.Busy()) return;
+  environment["busy"].push_back(activity.Text());
+  environment["busy"].push_back(
+      fmt::format("load {:.1f} over the minute before", environment["load"][0].get<double>()));
 }
 
 std::vector<std::string> EnvironmentDifferences(const json& a, const json& b) {

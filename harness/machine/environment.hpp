@@ -13,10 +13,16 @@
 #include <string>
 #include <vector>
 
+#include "harness/machine/activity.hpp"
+
 namespace retable::harness {
 
 //! Takes milliseconds, with a CUDA driver up to a second.
 nlohmann::json CaptureEnvironment();
+
+//! What others did while the run began: `activity`, and `busy`, sentences for a reader, none where
+//! the machine was quiet. Names of processes are left out.
+void AddActivity(nlohmann::json& environment, Activity activity);
 
 //! Where two environments differ in what can move a number, one line each ("cpu.model: A | B").
 //! What changes from run to run on the same machine (time, load, free memory, temperature and

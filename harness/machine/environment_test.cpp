@@ -69,5 +69,21 @@ TEST(Environment, DifferencesAreNamed) {
             (std::vector<std::string>{"cpu.model: A | B", "gpu.0.driver: (not told) | 580"}));
 }
 
+TEST(Environment, OthersAreDescribedAndAreOfTheMoment) {
+  auto quiet = CaptureEnvironment(), busy = quiet;
+  Activity activity;
+  activity.seconds = 1;
+  activity.processors = 2;
+  AddActivity(quiet, activity);
+  EXPECT_TRUE(quiet["busy"].empty());
+  activity.others = 1.5;
+  activity.busiest = "secret";
+  AddActivity(busy, activity);
+  EXPECT_EQ(busy["busy"][0], "other processes took 1.5 of 2 processors");
+  EXPECT_EQ(busy["activity"]["others_processors"], 1.5);
+  EXPECT_EQ(busy.dump().find("secret"), std::string::npos);
+  EXPECT_TRUE(EnvironmentDifferences(quiet, busy).empty());
+}
+
 }  // namespace
 }  // namespace retable::harness

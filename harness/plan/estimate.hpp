@@ -1,10 +1,15 @@
 #pragma once
 //! @file
-//! How long cells will take, from how long their like took.
+//! How long a run will take: the one forecast behind `list`, the first line of a run and the time
+//! left.
 //!
-//! Three sources, the nearest first: the same cell (whatever sources it was built from), the mean
-//! of its row (same experiment and label), the mean of its experiment. Before anything of an
-//! experiment was measured, the share of the time that its TOML expects of the profile.
+//! An experiment's TOML says what it takes in a profile, alone, on two quiet processors, with all
+//! that its cells do: reading data, training models, checking, timing (tools/expected.py measures
+//! it). Its cells have equal shares of that. A cell that was measured before takes what it took;
+//! what the first cells of an experiment save is left for the others, so that cheap cells at the
+//! start do not shorten the forecast, and the pace of finished experiments stretches the rest.
+//! Without an expectation the mean of the row (same experiment and label) counts, then that of the
+//! experiment, then that of all, then a second.
 
 #include <map>
 #include <string>
@@ -13,16 +18,21 @@
 
 namespace retable::harness {
 
+//! Processors that the expectations of the TOMLs are for.
+inline constexpr int kExpectedProcessors = 2;
+
 class DurationEstimator {
  public:
-  //! What a cell took.
-  void Learn(const CellConfig& cell, double seconds);
-  //! The same of every record of a results folder, also of those that other sources measured.
-  void LearnFolder(const std::string& folder);
   //! What the experiments expect of this profile.
   void Expect(const std::vector<Plan>& plans, const std::string& profile);
+  //! How many times longer than on a quiet machine cells take, until measured cells tell.
+  void ExpectPace(double pace) { pace_ = pace; }
+  //! What a cell took, now.
+  void Learn(const CellConfig& cell, double seconds);
+  //! What the records of a results folder took, also those that other sources measured.
+  void LearnFolder(const std::string& folder);
 
-  //! Seconds, or 0 when nothing is known.
+  //! Seconds of one worker, at the pace so far; always above 0.
   double Seconds(const CellConfig& cell) const;
 
  private:
@@ -30,11 +40,31 @@ class DurationEstimator {
     double sum = 0;
     int n = 0;
     void Add(double x) { sum += x, ++n; }
+    double Value() const { return sum / n; }
   };
+  //! An experiment's expectation, in seconds of one worker, and what is known of its cells.
+  struct Expectation {
+    double total = 0;
+    int cells = 0;
+    Mean known;
+  };
+  void Remember(const CellConfig& cell, double seconds);
+  double Pace() const;
+
   std::map<std::string, double> cells_;
   std::map<std::string, Mean> rows_, experiments_;
-  std::map<std::string, double> expected_;
+  Mean all_;
+  std::map<std::string, Expectation> expected_;
+  std::map<std::string, std::string> experiment_of_;  //!< planned cell -> experiment
+  double pace_ = 1, took_ = 0, forecast_ = 0;         //!< seconds of cells measured now
 };
+
+//! Seconds that a run of all these takes in a profile as the TOMLs expect it: cells that several
+//! share count once. @throws ConfigError
+double ExpectedSeconds(const std::vector<Experiment>& experiments, const std::string& profile);
+
+//! Seconds that writing tables and verdicts takes, and with `report` the figures and the page.
+double WritingSeconds(std::size_t artifacts, bool report);
 
 //! What a cell is, whatever it is called and whatever sources measured it.
 std::string CellIdentity(const CellConfig& cell);

@@ -72,15 +72,15 @@ concept HasFields = requires(T& value, JsonReader& reader) {
 };
 
 template <class Json, HasFields T>
-void to_json(Json& json, const T& value) {
-  json = Json::object();
-  JsonWriter<Json> writer(json);
+void to_json(Json& to, const T& value) {
+  to = Json::object();
+  JsonWriter<Json> writer(to);
   Fields(writer, const_cast<T&>(value));  // a writer changes nothing
 }
 
 template <HasFields T>
-void from_json(const nlohmann::json& json, T& value) {
-  JsonReader reader(json);
+void from_json(const nlohmann::json& from, T& value) {
+  JsonReader reader(from);
   Fields(reader, value);
 }
 

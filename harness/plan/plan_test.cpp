@@ -104,12 +104,12 @@ TEST(Gate, AnUnverifiedOrEmptyResultIsNotOk) {
 }
 
 TEST(ParseDuration, KnowsSecondsMinutesHours) {
-  EXPECT_EQ(ParseDuration("90"), 90);
-  EXPECT_EQ(ParseDuration("90s"), 90);
-  EXPECT_EQ(ParseDuration("1.5m"), 90);
-  EXPECT_EQ(ParseDuration("2h"), 7200);
+  EXPECT_EQ(ParseDuration("--budget", "90"), 90);
+  EXPECT_EQ(ParseDuration("--budget", "90s"), 90);
+  EXPECT_EQ(ParseDuration("--budget", "1.5m"), 90);
+  EXPECT_EQ(ParseDuration("--budget", "2h"), 7200);
   for (const char* wrong : {"", "m", "-3s", "0", "3d", "nan"}) {
-    EXPECT_THROW(ParseDuration(wrong), ConfigError) << wrong;
+    EXPECT_THROW(ParseDuration("--budget", wrong), ConfigError) << wrong;
   }
 }
 

@@ -11,9 +11,9 @@ namespace retable::harness {
 
 inline constexpr std::array<const char*, 5> kTidyColumnsBeforeAxes = {"experiment", "algorithm",
                                                                       "label", "device", "dataset"};
-inline constexpr std::array<const char*, 16> kTidyColumnsAfterAxes = {
-    "metric", "unit", "status", "n",        "median", "ci_low", "ci_high", "mean",
-    "std",    "min",  "max",    "failures", "reason", "key",    "share",   "ceiling"};
+inline constexpr std::array<const char*, 17> kTidyColumnsAfterAxes = {
+    "metric", "unit", "status",   "n",      "median", "ci_low", "ci_high", "mean",    "std",
+    "min",    "max",  "failures", "reason", "key",    "share",  "ceiling", "unsteady"};
 
 inline bool IsTidyColumn(const std::string& name) {
   return std::ranges::count(kTidyColumnsBeforeAxes, name) > 0 ||

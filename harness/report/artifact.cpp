@@ -8,10 +8,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "base/atomic_file.hpp"
 #include "harness/plan/cell_json.hpp"
 #include "harness/plan/json_fields.hpp"
+#include "harness/report/verdict.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -55,6 +57,16 @@ void Fields(Io& io, ProfileRow& r) {
   io("name", r.name);
   io("dataset", r.dataset);
   io("cuda", r.cuda);
+}
+
+template <class Io>
+void Fields(Io& io, Origin& o) {
+  io("profile", o.profile);
+  io("started", o.started);
+  io("finished", o.finished);
+  io("commit", o.commit);
+  io("machine", o.machine);
+  io("cells", o.cells);
 }
 
 template <class Io>
@@ -106,6 +118,16 @@ bool IsRecorded(const std::string& folder, const Artifact& artifact, const json&
   return measured > 0 || HasNoCells(folder);
 }
 
+// SHA-256 of the artifact's data sets by name.
+template <class Json>
+std::map<std::string, std::string> DatasetHashes(const Json& meta) {
+  std::map<std::string, std::string> hashes;
+  for (const Json& item : meta.value("datasets", Json::array())) {
+    hashes[item.at("name")] = item.at("sha256");
+  }
+  return hashes;
+}
+
 Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   Artifact a;
   a.folder = folder;
@@ -124,11 +146,20 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
   io("axes", a.axes);
   a.coverage_total = j.at("coverage").at("total").get<std::int64_t>();
   a.coverage_unit = j.at("coverage").at("unit").get<std::string>();
+  const auto hashes = DatasetHashes(j);
   for (const json& item : j.at("cells")) {
     ArtifactCell cell;
     cell.key = item.at("key").get<std::string>();
-    cell.not_run = item.at("not_run").get<std::string>();
-    cell.config = CellFromJson(item.at("cell"));
+    cell.not_run = item.value("not_run", "");
+    json config = item.at("cell");
+    const auto hash = hashes.find(config.at("dataset"));
+    for (const auto& [name, of_all] :
+         {std::pair<const char*, json>{"experiment", a.id},
+          {"family", a.family},
+          {"dataset_sha256", hash == hashes.end() ? "" : hash->second}}) {
+      if (!config.contains(name)) config[name] = of_all;
+    }
+    cell.config = CellFromJson(config);
     if (cell.not_run.empty()) cell.record = LoadRecord(folder, cell.key, &cell.problem);
     a.cells.push_back(std::move(cell));
   }
@@ -136,6 +167,7 @@ Artifact ArtifactFromMeta(const std::string& folder, const json& j) {
     a.dataset_notes[item.at("name").get<std::string>()] = item.at("reason").get<std::string>();
   }
   if (io.Has("profiles", true)) io("profiles", a.profiles);
+  if (io.Has("provenance", true)) io("provenance", a.provenance);
   a.recorded = IsRecorded(folder, a, j);
   if (a.recorded) a.coverage_text = j.at("coverage").value("text", "");
   if (fs::exists(a.Path("paper.csv"))) a.paper_file = a.Path("paper.csv");
@@ -164,8 +196,19 @@ void SayWhatIsWrong(const std::vector<Artifact>& artifacts, const std::string& f
   }
 }
 
-//! On one line: indented, a recording of thousands of cells takes twice the bytes.
-void WriteMetaFile(const std::string& path, const ordered_json& meta) {
+//! On one line, and cells without what the artifact says of all of them: a recording has thousands.
+void WriteMetaFile(const std::string& path, ordered_json meta) {
+  const auto hashes = DatasetHashes(meta);
+  for (ordered_json& item : meta["cells"]) {
+    if (item.value("not_run", "").empty()) item.erase("not_run");
+    ordered_json& cell = item["cell"];
+    const auto hash = hashes.find(cell.value("dataset", ""));
+    if (cell.value("experiment", "") == meta["id"]) cell.erase("experiment");
+    if (cell.value("family", "") == meta["family"]) cell.erase("family");
+    if (hash != hashes.end() && cell.value("dataset_sha256", "") == hash->second) {
+      cell.erase("dataset_sha256");
+    }
+  }
   WriteFileAtomically(path, JsonText(meta) + "\n");
 }
 
@@ -227,6 +270,8 @@ void WriteMeta(const Plan& plan, const std::string& profile, const std::string& 
       {"citation", e.citation},
       {"source", {{"where", e.where}}},
       {"profile", profile},
+      {"judged", WhyNotJudged(profile).empty()},
+      {"judged_why", WhyNotJudged(profile)},
       {"labels", DistinctLabels(plan)},
       {"axes", axes},
       {"table", e.table},
@@ -265,6 +310,7 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage) {
     meta["metrics"].push_back({{"name", name}, {"unit", unit}});
   }
   meta["coverage"]["text"] = coverage;
+  meta["provenance"] = OriginsOf(artifact);
   WriteMetaFile(artifact.Path("meta.json"), meta);
 }
 
@@ -281,7 +327,34 @@ void UpdateDeclared(const Artifact& artifact) {
   }
 }
 
-std::vector<Artifact> LoadArtifacts(const std::string& folder) {
+std::vector<Origin> OriginsOf(const Artifact& artifact) {
+  if (artifact.recorded) return artifact.provenance;
+  std::map<std::string, Origin> by_hash;
+  std::map<std::tuple<std::string, std::string, std::string>, Origin> groups;
+  for (const ArtifactCell& cell : artifact.cells) {
+    if (!cell.record) continue;
+    const auto [run, fresh] = by_hash.emplace(cell.record->environment, Origin{});
+    if (fresh) {
+      run->second = OriginOfRun(artifact.folder, cell.record->environment);
+      if (run->second.profile.empty()) run->second.profile = artifact.profile;
+    }
+    const Origin& known = run->second;
+    Origin& group =
+        groups.try_emplace({known.profile, known.commit, known.machine}, known).first->second;
+    const std::string& started = cell.record->started;
+    if (group.cells == 0 || started < group.started) group.started = started;
+    group.finished = std::max(group.finished, started);
+    ++group.cells;
+  }
+  std::vector<Origin> origins;
+  for (auto& [key, origin] : groups) origins.push_back(std::move(origin));
+  std::stable_sort(origins.begin(), origins.end(),
+                   [](const Origin& a, const Origin& b) { return a.started < b.started; });
+  return origins;
+}
+
+std::vector<Artifact> LoadArtifacts(const std::string& folder,
+                                    const std::function<bool(const std::string& id)>& wanted) {
   std::vector<Artifact> artifacts;
   std::error_code error;
   const std::vector<Ceiling> ceilings = CeilingsFromJson(ReadOrEmpty(folder + "/ceilings.json"));
@@ -291,6 +364,9 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
     for (const auto& file : fs::directory_iterator(family.path())) {
       const std::string name = file.path().filename().string();
       if (!name.ends_with(suffix) || name.starts_with(".")) continue;
+      const std::string id =
+          family.path().filename().string() + "/" + name.substr(0, name.size() - suffix.size());
+      if (wanted && !wanted(id)) continue;
       try {
         artifacts.push_back(
             ArtifactFromMeta(folder, json::parse(ReadOrEmpty(file.path().string()))));
@@ -301,7 +377,7 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder) {
       }
     }
   }
-  if (artifacts.empty()) {
+  if (artifacts.empty() && !wanted) {
     throw StoreError(folder + ": no results here; run `build/retable run '*' --out " + folder +
                      "` first");
   }

@@ -6,6 +6,7 @@
 //! tables, verdicts, claims and figures can be rebuilt from the folder alone: on another machine,
 //! after the TOML has changed, without the data.
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "harness/plan/plan.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/roofline/ceilings.hpp"
 #include "harness/run/store.hpp"
 #include "harness/stats/statistics.hpp"
@@ -63,6 +65,7 @@ struct Artifact {
   std::map<std::string, std::string>
       dataset_notes;                   //!< why one is absent, or what it stands in for
   std::vector<ProfileNames> profiles;  //!< empty in folders of older programs
+  std::vector<Origin> provenance;      //!< as its meta file has it; OriginsOf tells it from cells
   std::vector<Ceiling> ceilings;       //!< the run's machine; empty when not measured
   std::string folder;                  //!< the results folder
   std::string coverage_text;           //!< as it was recorded; else CoverageText tells it
@@ -92,7 +95,12 @@ void UpdateMeta(const Artifact& artifact, const std::string& coverage);
 //! over what it was recorded with.
 void UpdateDeclared(const Artifact& artifact);
 
-//! All artifacts of a results folder, with their records. @throws StoreError when there is none.
-std::vector<Artifact> LoadArtifacts(const std::string& folder);
+//! Groups of the artifact's measured cells, the oldest first; a recorded one's are as recorded.
+std::vector<Origin> OriginsOf(const Artifact& artifact);
+
+//! All artifacts of a results folder, with their records.
+//! @param wanted no others are read; empty: all, of which there must be one. @throws StoreError
+std::vector<Artifact> LoadArtifacts(const std::string& folder,
+                                    const std::function<bool(const std::string& id)>& wanted = {});
 
 }  // namespace retable::harness

@@ -1,5 +1,7 @@
 #include "harness/report/claim.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -321,6 +323,15 @@ std::string MissingText(const std::vector<Figure>& figures, const TableView& tab
   return Join(said, 3);
 }
 
+// The first figure whose time is not steady, and why.
+std::string UnsteadyText(const std::vector<Figure>& figures, const TableView& table) {
+  for (const Figure& f : figures) {
+    const std::string why = f.source == "paper" ? "" : table.why_unsteady(f.row, f.column);
+    if (!why.empty()) return "not steady: " + f.row + ", " + f.column + ": " + why;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string TableView::why_missing(const std::string& row, const std::string& column) const {
@@ -340,8 +351,8 @@ std::string TableView::why_no_match(const std::vector<std::string>& /*patterns*/
 }
 
 std::string_view Name(ClaimVerdict verdict) {
-  if (verdict == ClaimVerdict::kHolds) return "HOLDS";
-  return verdict == ClaimVerdict::kFails ? "FAILS" : "NO-DATA";
+  constexpr std::string_view kNames[] = {"HOLDS", "FAILS", "NO-DATA", "UNSTEADY", "NOT-JUDGED"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 ClaimResult Evaluate(std::string_view check, const TableView& table) {
@@ -357,6 +368,11 @@ ClaimResult Evaluate(std::string_view check, const TableView& table) {
     return result;
   }
   const bool holds = Truth(value, tree->position);
+  result.reason = UnsteadyText(result.figures, table);
+  if (!result.reason.empty()) {
+    result.verdict = ClaimVerdict::kUnsteady;
+    return result;
+  }
   result.verdict = holds ? ClaimVerdict::kHolds : ClaimVerdict::kFails;
   if (!holds && !evaluator.counterexamples.empty()) {
     result.reason = "not for " + Join(evaluator.counterexamples, 5);
@@ -373,6 +389,23 @@ std::string FiguresText(const std::vector<Figure>& figures, std::size_t most) {
     parts.push_back(f.source + "(" + f.row + ", " + f.column + ") = " + value);
   }
   return Join(parts, most);
+}
+
+std::string ShortFigures(const std::string& figures) {
+  constexpr int kFiguresOnTerminal = 3;
+  std::string text;
+  std::size_t begin = 0;
+  for (int i = 0; begin < figures.size(); ++i) {
+    if (i == kFiguresOnTerminal) return text + "; ...";
+    const std::size_t end = std::min(figures.find("; ", begin), figures.size());
+    std::string figure = figures.substr(begin, end - begin);
+    const std::size_t value = figure.rfind(" = ");
+    const auto number = value == figure.npos ? std::nullopt : ParseNumber(figure.substr(value + 3));
+    if (number) figure = fmt::format("{} = {:.3g}", figure.substr(0, value), *number);
+    text += (i == 0 ? "" : "; ") + figure;
+    begin = end + 2;
+  }
+  return text;
 }
 
 }  // namespace retable::harness

@@ -63,12 +63,18 @@ class TableView {
   //! Why there is no value, in a few words; by default whether the name is unknown, and the
   //! nearest.
   virtual std::string why_missing(const std::string& row, const std::string& column) const;
+  //! Why the value is a time that is not steady (harness/run/steadiness.hpp); else empty.
+  virtual std::string why_unsteady(const std::string& /*row*/,
+                                   const std::string& /*column*/) const {
+    return "";
+  }
   //! Why no row (or column) matches any of these.
   virtual std::string why_no_match(const std::vector<std::string>& patterns, bool rows) const;
 };
 
-enum class ClaimVerdict { kHolds, kFails, kNoData };
-//! "HOLDS", "FAILS", "NO-DATA".
+enum class ClaimVerdict { kHolds, kFails, kNoData, kUnsteady, kNotJudged };
+//! "HOLDS", "FAILS", "NO-DATA", "UNSTEADY" (it reads a time that is not steady), "NOT-JUDGED" (the
+//! caller's: at these sizes nothing is judged).
 std::string_view Name(ClaimVerdict verdict);
 
 //! A cell that the check read.
@@ -84,11 +90,15 @@ struct ClaimResult {
   std::vector<Figure> figures;  //!< each cell once, in the order of reading
 };
 
-//! Evaluates a check. Cost: the number of elements the quantifiers visit, times a look-up.
+//! Evaluates a check. One that reads an unsteady time neither holds nor fails. Cost: the number of
+//! elements the quantifiers visit, times a look-up.
 //! @throws ExpressionError on wrong syntax, wrong types, or a result that is not true or false
 ClaimResult Evaluate(std::string_view check, const TableView& table);
 
 //! The figures on one line: `cell(KLL, NIAE) = 0.02; ...`, at most `most` of them.
 std::string FiguresText(const std::vector<Figure>& figures, std::size_t most = 12);
+
+//! The first three of the figures of such a line, each with three digits.
+std::string ShortFigures(const std::string& figures);
 
 }  // namespace retable::harness

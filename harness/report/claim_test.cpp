@@ -10,7 +10,7 @@ namespace {
 
 using Key = std::pair<std::string, std::string>;
 
-class Table : public TableView {
+class FakeTable : public TableView {
  public:
   std::map<Key, double> measured = {
       {{"ME-central (l=5)", "NIAE"}, 0.03},   {{"ME-central (l=15)", "NIAE"}, 0.01},
@@ -39,12 +39,12 @@ class Table : public TableView {
 };
 
 std::string Check(std::string_view check) {
-  return std::string(Name(Evaluate(check, Table()).verdict));
+  return std::string(Name(Evaluate(check, FakeTable()).verdict));
 }
 
 std::string ErrorOf(std::string_view check) {
   try {
-    Evaluate(check, Table());
+    Evaluate(check, FakeTable());
   } catch (const ExpressionError& error) {
     return error.what();
   }
@@ -182,7 +182,7 @@ TEST(Expression, QuantifiersOverMissingData) {
 TEST(Expression, ResultsCarryTheirFigures) {
   const ClaimResult result = Evaluate(
       R"~(cell("KLL", 1000) == 7 or cell("KLL", "1000") == cell("ME-naive (l=15)", "failures"))~",
-      Table());
+      FakeTable());
   ASSERT_EQ(result.figures.size(), 2u);  // each once, and the second though the first decides
   EXPECT_EQ(result.figures[0].row, "KLL");
   EXPECT_EQ(result.figures[0].column, "1000");
@@ -195,13 +195,13 @@ TEST(Expression, ResultsCarryTheirFigures) {
 }
 
 TEST(Expression, ReasonsSayWhereItFailsAndWhatIsMissing) {
-  EXPECT_EQ(Evaluate(R"~(all(r in "ME-*": cell(r, "failures") == 0))~", Table()).reason,
+  EXPECT_EQ(Evaluate(R"~(all(r in "ME-*": cell(r, "failures") == 0))~", FakeTable()).reason,
             "not for ME-naive (l=15)");
-  EXPECT_EQ(Evaluate(R"~(cell("KKL", "NIAE") > 0)~", Table()).reason,
+  EXPECT_EQ(Evaluate(R"~(cell("KKL", "NIAE") > 0)~", FakeTable()).reason,
             "no row \"KKL\" (did you mean \"KLL\"?) [KKL, NIAE]");
-  EXPECT_EQ(Evaluate(R"~(paper("KLL", "nothing") > 0)~", Table()).reason,
+  EXPECT_EQ(Evaluate(R"~(paper("KLL", "nothing") > 0)~", FakeTable()).reason,
             "the work prints no value [KLL, nothing]");
-  EXPECT_EQ(Evaluate(R"~(all(r in "nobody*": true))~", Table()).reason, "no row matches");
+  EXPECT_EQ(Evaluate(R"~(all(r in "nobody*": true))~", FakeTable()).reason, "no row matches");
 }
 
 TEST(Expression, SyntaxErrorsSayWhere) {
@@ -239,6 +239,43 @@ TEST(Expression, TypeErrorsSayWhere) {
   EXPECT_EQ(ErrorOf("true and 1"), "expected true or false but found a number at character 6");
   EXPECT_EQ(ErrorOf("cell(true, \"a\") > 1"),
             "expected a string but found true or false at character 6");
+}
+
+// A table with one time that is not steady.
+class Shaken final : public TableView {
+ public:
+  std::vector<std::string> rows() const override { return {"a", "b"}; }
+  std::vector<std::string> columns() const override { return {"time", "error"}; }
+  std::optional<double> value(const std::string& row, const std::string&) const override {
+    return row == "a" ? 1 : 2;
+  }
+  std::optional<double> paper(const std::string&, const std::string&) const override { return 1; }
+  std::string why_unsteady(const std::string& row, const std::string& column) const override {
+    return row == "b" && column == "time" ? "the machine was busy" : "";
+  }
+};
+
+TEST(Claim, OneThatReadsAnUnsteadyTimeNeitherHoldsNorFails) {
+  const Shaken table;
+  for (const char* check :
+       {R"~(cell("a", "time") < cell("b", "time"))~", R"~(cell("a", "time") > cell("b", "time"))~",
+        R"~(low("b", "time") > 1)~"}) {
+    const ClaimResult result = Evaluate(check, table);
+    EXPECT_EQ(Name(result.verdict), "UNSTEADY") << check;
+    EXPECT_EQ(result.reason, "not steady: b, time: the machine was busy");
+  }
+  for (const char* check : {R"~(cell("a", "error") < cell("b", "error"))~",
+                            R"~(paper("b", "time") == cell("a", "time"))~"}) {
+    EXPECT_EQ(Name(Evaluate(check, table).verdict), "HOLDS") << check;
+  }
+}
+
+TEST(Claim, FiguresOnATerminalHaveThreeDigits) {
+  EXPECT_EQ(ShortFigures("cell(KLL, NIAE) = 0.0213456; cell(a = b, n) = 1234567; paper(x, y) = "
+                         "missing; cell(z, z) = 1"),
+            "cell(KLL, NIAE) = 0.0213; cell(a = b, n) = 1.23e+06; paper(x, y) = missing; ...");
+  EXPECT_EQ(ShortFigures("cell(a, b) = 7 and 5 more"), "cell(a, b) = 7 and 5 more");
+  EXPECT_EQ(ShortFigures(""), "");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kSlowerExit = 5, kNothingExit = 6;
 constexpr std::size_t kListed = 60;
+constexpr double kBusy = 0.5;  // a noise floor above which little can be said
 
 std::string CellText(const CellConfig& config) {
   return config.label + " [" + config.device + ", " + config.dataset + AxesText(config.axes) + "]";
@@ -41,6 +42,37 @@ struct Side {
   }
 };
 
+// The cells that both sides have, by identity.
+std::map<std::string, TimedPair> Partners(const Side& before, const Side& after) {
+  std::map<std::string, TimedPair> partners;
+  std::set<std::string> seen;  // an artifact may show cells of another: they are compared once
+  for (const auto& [identity, cell] : after.cells) {
+    const auto found = before.cells.find(identity);
+    if (found == before.cells.end()) continue;
+    if (seen.insert(found->second->key + cell->key).second) {
+      partners.emplace(identity, TimedPair{found->second, cell});
+    }
+  }
+  return partners;
+}
+
+// What a cell is judged by: its time, or a rate where it has none.
+const Metric* SpeedOf(const ArtifactCell& cell) {
+  if (const Metric* time = TimeOf(cell.record->outcome)) return time;
+  for (const Metric& metric : cell.record->outcome.metrics) {
+    if (IsRate(metric.unit)) return &metric;
+  }
+  return nullptr;
+}
+
+// Its own word; cells that are silent about it were not watched.
+bool SaysSteady(const ArtifactCell& cell) {
+  const auto found = cell.record->outcome.facts.find("steady");
+  if (found == cell.record->outcome.facts.end()) return true;
+  const bool* steady = std::get_if<bool>(&found->second);
+  return steady == nullptr || *steady;
+}
+
 std::vector<double> Inverted(std::vector<double> rates) {
   for (double& rate : rates) rate = 1 / rate;
   return rates;
@@ -55,20 +87,24 @@ const Metric* FindMetric(const ArtifactCell& cell, const std::string& name) {
 
 class Comparer {
  public:
-  explicit Comparer(const SignificanceRule& rule) : rule_(rule) {}
+  Comparer(const Noise& noise, std::size_t cells) : noise_(noise), cells_(cells) {}
 
   void Pair(const ArtifactCell& before, const ArtifactCell& after, const std::string& experiment) {
-    // An artifact may show cells of another: each pair of records is compared once.
-    if (!seen_.insert(before.key + after.key).second) return;
     const std::string cell = CellText(after.config);
     if (before.ok() && !after.ok()) {
       result.worsened.push_back(experiment + "  " + cell + ": was ok, is " + after.status() +
                                 (after.reason().empty() ? "" : " (" + after.reason() + ")"));
     }
     if (!before.ok() || !after.ok()) return;
+    const Metric* speed = SpeedOf(after);
+    const bool steady = SaysSteady(before) && SaysSteady(after);
     for (const Metric& metric : after.record->outcome.metrics) {
       const Metric* old_metric = FindMetric(before, metric.name);
-      if (old_metric != nullptr && old_metric->unit == metric.unit) {
+      if (old_metric == nullptr || old_metric->unit != metric.unit) continue;
+      if (&metric == speed || IsTime(metric.unit)) {
+        JudgeTime(experiment, cell, *old_metric, metric, steady);
+        result.timed.back().part = &metric != speed;
+      } else if (!IsRate(metric.unit)) {  // a rate beside a time is that time again
         Judge(experiment, cell, *old_metric, metric);
       }
     }
@@ -77,19 +113,21 @@ class Comparer {
   Comparison result;
 
  private:
+  void JudgeTime(const std::string& experiment, const std::string& cell, const Metric& before,
+                 const Metric& after, bool steady) {
+    const bool rate = IsRate(after.unit);
+    const std::vector<double> old_times = rate ? Inverted(before.samples) : before.samples;
+    const std::vector<double> new_times = rate ? Inverted(after.samples) : after.samples;
+    const TimesCompared times =
+        CompareTimes(old_times, new_times, noise_.Rule(Quantile(old_times, 0.5), cells_), steady);
+    result.timed.push_back({experiment, cell, after.name, after.unit, Quantile(before.samples, 0.5),
+                            Quantile(after.samples, 0.5), times.ratio, times.significance});
+  }
+
   void Judge(const std::string& experiment, const std::string& cell, const Metric& before,
              const Metric& after) {
     const double old_median = Quantile(before.samples, 0.5);
     const double new_median = Quantile(after.samples, 0.5);
-    if (IsTime(after.unit) || IsRate(after.unit)) {
-      const bool rate = IsRate(after.unit);
-      const TimesCompared times =
-          CompareTimes(rate ? Inverted(before.samples) : before.samples,
-                       rate ? Inverted(after.samples) : after.samples, rule_);
-      result.timed.push_back({experiment, cell, after.name, after.unit, old_median, new_median,
-                              times.ratio, times.significance});
-      return;
-    }
     // Not-a-number on both sides is no change.
     if (old_median == new_median || (old_median != old_median && new_median != new_median)) {
       ++result.unchanged;
@@ -99,8 +137,8 @@ class Comparer {
                                          after.name, old_median, new_median, after.unit));
   }
 
-  SignificanceRule rule_;
-  std::set<std::string> seen_;
+  const Noise& noise_;
+  std::size_t cells_;
 };
 
 nlohmann::json EnvironmentOf(const std::string& folder) {
@@ -126,7 +164,7 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
   std::vector<const ComparedMetric*> notable;
   std::map<Significance, int> counts;
   for (const ComparedMetric& metric : comparison.timed) {
-    ++counts[metric.significance];
+    if (!metric.part) ++counts[metric.significance];
     if (metric.significance != Significance::kSame) notable.push_back(&metric);
   }
   std::stable_sort(notable.begin(), notable.end(), [](const auto* x, const auto* y) {
@@ -134,13 +172,14 @@ void PrintTimed(const Comparison& comparison, std::ostream& out, bool in_turns) 
   });
   for (std::size_t i = 0; i < std::min(notable.size(), kListed); ++i) {
     const ComparedMetric& m = *notable[i];
-    out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}\n",
+    out << fmt::format("{:<10} {:.3f} [{:.3f}, {:.3f}]  {}  {}  {}: {:.4g} -> {:.4g} {}{}\n",
                        Name(m.significance), m.ratio.estimate, m.ratio.low, m.ratio.high,
-                       m.experiment, m.cell, m.metric, m.old_median, m.new_median, m.unit);
+                       m.experiment, m.cell, m.metric, m.old_median, m.new_median, m.unit,
+                       m.part ? " (a part, not counted)" : "");
   }
   if (notable.size() > kListed) out << "... and " << notable.size() - kListed << " more\n";
   if (comparison.timed.empty()) return;
-  out << "times, B over A (95 % interval):";
+  out << "cells by their time, B over A (95 % interval):";
   for (const Significance significance :
        {Significance::kFaster, Significance::kSlower, Significance::kSame, Significance::kAmbiguous,
         Significance::kNotSteady}) {
@@ -181,36 +220,57 @@ void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_tu
 int ExitOf(const Comparison& comparison, bool strict) {
   const bool slower =
       std::any_of(comparison.timed.begin(), comparison.timed.end(),
-                  [](const auto& m) { return m.significance == Significance::kSlower; });
+                  [](const auto& m) { return !m.part && m.significance == Significance::kSlower; });
   return strict && (slower || !comparison.worsened.empty()) ? kSlowerExit : 0;
 }
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
-                            const std::vector<Artifact>& new_run, const SignificanceRule& rule) {
+                            const std::vector<Artifact>& new_run, const Noise& noise) {
   const Side before(old_run), after(new_run);
-  Comparer comparer(rule);
-  int paired = 0;
-  for (const auto& [identity, cell] : after.cells) {
-    const auto partner = before.cells.find(identity);
-    if (partner == before.cells.end()) {
-      ++comparer.result.only_new;
-      continue;
-    }
-    ++paired;
-    comparer.Pair(*partner->second, *cell, identity.substr(0, identity.find('|')));
+  const auto partners = Partners(before, after);
+  Comparer comparer(noise, partners.size());
+  for (const auto& [identity, pair] : partners) {
+    comparer.Pair(*pair.before, *pair.after, identity.substr(0, identity.find('|')));
   }
-  comparer.result.only_old = static_cast<int>(before.cells.size()) - paired;
+  const auto without = [](const Side& side, const Side& other) {
+    return static_cast<int>(
+        std::count_if(side.cells.begin(), side.cells.end(),
+                      [&](const auto& cell) { return !other.cells.contains(cell.first); }));
+  };
+  comparer.result.only_old = without(before, after);
+  comparer.result.only_new = without(after, before);
   return std::move(comparer.result);
 }
 
 int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
-            std::ostream& out) {
+            const FloorMeasurement& measure, std::ostream& out) {
   const std::vector<Artifact> before = LoadArtifacts(folder_a), after = LoadArtifacts(folder_b);
-  const Noise noise = Larger(NoiseOfFolder(folder_a), NoiseOfFolder(folder_b));
-  const Comparison comparison = CompareArtifacts(before, after, noise.Rule());
+  std::vector<TimedPair> timed;
+  for (const auto& [identity, pair] : Partners(Side(before), Side(after))) {
+    if (pair.before->ok() && pair.after->ok() && SpeedOf(*pair.before) && SpeedOf(*pair.after)) {
+      timed.push_back(pair);
+    }
+  }
+  Noise noise = Larger(NoiseOfFolder(folder_a), NoiseOfFolder(folder_b));
+  if (noise.pairs == 0 && !timed.empty()) noise = measure(timed);
+  const Comparison comparison = CompareArtifacts(before, after, noise);
   out << "A " << folder_a << "\nB " << folder_b << '\n';
   PrintEnvironments(folder_a, folder_b, out);
-  out << NoiseText(noise) << '\n';
+  if (!timed.empty() && std::all_of(timed.begin(), timed.end(), [](const TimedPair& pair) {
+        return pair.before->key == pair.after->key;
+      })) {
+    out << "A and B have the same code, data and parameters (the cells' keys are equal): only the "
+           "machine can differ\n";
+  }
+  std::vector<double> times;
+  for (const TimedPair& pair : timed) {
+    const Metric& speed = *SpeedOf(*pair.before);
+    times.push_back(Quantile(IsRate(speed.unit) ? Inverted(speed.samples) : speed.samples, 0.5));
+  }
+  if (!timed.empty()) out << NoiseText(noise, times) << '\n';
+  if (noise.pairs > 0 && noise.floor > kBusy) {
+    out << "this machine is too busy to see less: measure both again when it is quiet\n";
+  }
   PrintComparison(comparison, out);
   PrintLines("values that changed:", comparison.changed, out);
   out << comparison.unchanged << " other values are the same; " << comparison.only_old

@@ -4,17 +4,20 @@
 //!
 //! Cells are paired by what they are (experiment, label, algorithm, parameters, device, data set,
 //! axes), not by key, since a change of the sources changes the key: so two commits are compared by
-//! running each into a folder of its own. Only times (s, ms, us, ns) and rates (anything per
-//! second) are judged, by the rule of harness/stats/significance.hpp with the noise floor that an
-//! A/A run left in the folders (harness/stats/noise.hpp); other metrics are only said to have
-//! changed. The two runs were not interleaved, so what differs between the environments is named
-//! first, and samples of the two are never pooled. To interleave: harness/run/paired_run.hpp.
+//! running each into a folder of its own. A cell is judged once, by its time (a rate where it has
+//! none), by the rule of harness/stats/significance.hpp with the noise floor that an A/A run left
+//! in the folders, or that is measured now (harness/stats/noise.hpp). Other times of a cell are
+//! parts of it: shown where they changed, not counted. Other metrics are only said to have changed.
+//! The two runs were not interleaved, so what differs between the environments is named first, and
+//! samples of the two are never pooled. To interleave: harness/run/paired_run.hpp.
 
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "harness/report/artifact.hpp"
+#include "harness/stats/noise.hpp"
 #include "harness/stats/significance.hpp"
 
 namespace retable::harness {
@@ -25,6 +28,7 @@ struct ComparedMetric {
   double old_median = 0, new_median = 0;
   Interval ratio{};  //!< new time / old time; a rate's is inverted so that above 1 is slower
   Significance significance = Significance::kAmbiguous;
+  bool part = false;  //!< not the cell's own time: not counted
 };
 
 struct Comparison {
@@ -36,20 +40,29 @@ struct Comparison {
 };
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
-                            const std::vector<Artifact>& new_run,
-                            const SignificanceRule& rule = {});
+                            const std::vector<Artifact>& new_run, const Noise& noise = {});
 
 //! Prints times and what worsened, with the next command for each kind of verdict.
 void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_turns = false);
 //! 5 when under `strict` something is slower or is no longer ok, else 0.
 int ExitOf(const Comparison& comparison, bool strict);
 
+//! A cell that is ok and timed on both sides.
+struct TimedPair {
+  const ArtifactCell *before, *after;
+};
+
+//! What an A/A stretch of these cells shows; pairs = 0 where it cannot be measured here.
+using FloorMeasurement = std::function<Noise(const std::vector<TimedPair>&)>;
+
 //! ", size=3, w=8": the axes of a cell, for its name.
 std::string AxesText(const Values& axes);
 
-//! Prints the comparison. @return 0; 5 under `strict` when something is slower or is no longer ok;
-//! 6 when the folders have nothing in common. @throws StoreError when a folder has no results
+//! Prints the comparison.
+//! @param measure called where neither folder has a noise floor. @return 0; 5 under `strict` when
+//! something is slower or is no longer ok; 6 when the folders have nothing in common. @throws
+//! StoreError when a folder has no results
 int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
-            std::ostream& out);
+            const FloorMeasurement& measure, std::ostream& out);
 
 }  // namespace retable::harness

@@ -59,6 +59,42 @@ TEST(Compare, TimesAndRatesAreJudged) {
   EXPECT_NEAR(comparison.timed[2].ratio.estimate, 0.5, 1e-9);
 }
 
+// A rate beside a time is that time again, and other times are parts of it.
+TEST(Compare, ACellIsCountedOnceByItsTime) {
+  Metric rate = Time(100, "items/s"), half_rate = Time(50, "items/s");
+  rate.name = half_rate.name = "rate";
+  Metric part = Time(0.1), slow_part = Time(0.3);
+  part.name = slow_part.name = "prepare";
+  const Comparison comparison =
+      CompareArtifacts(Folder({Cell("p", {Time(1), rate, part})}),
+                       Folder({Cell("p", {Time(2), half_rate, slow_part})}));
+  ASSERT_EQ(comparison.timed.size(), 2u);
+  EXPECT_EQ(comparison.timed[0].metric, "time");
+  EXPECT_FALSE(comparison.timed[0].part);
+  EXPECT_TRUE(comparison.timed[1].part);
+  std::ostringstream out;
+  PrintComparison(comparison, out);
+  EXPECT_NE(out.str().find(" 0 faster, 1 slower, 0 same"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("prepare: 0.1001 -> 0.3003 s (a part, not counted)"), std::string::npos)
+      << out.str();
+  EXPECT_EQ(ExitOf(comparison, true), 5);
+  // A part alone fails nothing.
+  const Comparison parts = CompareArtifacts(Folder({Cell("p", {Time(1), part})}),
+                                            Folder({Cell("p", {Time(1), slow_part})}));
+  EXPECT_EQ(parts.timed[1].significance, Significance::kSlower);
+  EXPECT_EQ(ExitOf(parts, true), 0);
+}
+
+TEST(Compare, ACellThatSaysItWasDisturbedIsNeitherFasterNorSlower) {
+  auto b = Folder({Cell("p", {Time(1.5)}), Cell("q", {Time(1)})});
+  for (ArtifactCell& cell : b[0].cells) cell.record->outcome.facts["steady"] = false;
+  const Comparison comparison =
+      CompareArtifacts(Folder({Cell("p", {Time(1)}), Cell("q", {Time(1)})}), b);
+  EXPECT_EQ(comparison.timed[0].significance, Significance::kNotSteady);
+  EXPECT_EQ(comparison.timed[1].significance, Significance::kSame);
+  EXPECT_EQ(ExitOf(comparison, true), 0);
+}
+
 TEST(Compare, OtherMetricsOnlyChange) {
   const auto a =
       Folder({Cell("p", {Value(0.1)}), Cell("q", {Value(0.2)}), Cell("r", {Value(NAN)})});
@@ -99,7 +135,7 @@ TEST(Compare, UnmeasuredCellsAreLeftOut) {
 
 TEST(Compare, AFolderWithoutResultsIsAnError) {
   std::ostringstream out;
-  EXPECT_THROW(Compare("/nowhere/a", "/nowhere/b", false, out), StoreError);
+  EXPECT_THROW(Compare("/nowhere/a", "/nowhere/b", false, {}, out), StoreError);
 }
 
 }  // namespace

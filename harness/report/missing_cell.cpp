@@ -167,4 +167,21 @@ std::string MissingCells::WhyPatterns(const std::vector<std::string>& patterns, 
   return fmt::format("no {} matches {}", rows ? "row" : "column", Quoted(patterns));
 }
 
+std::pair<std::string, std::string> NeedOf(const std::string& reason) {
+  const auto says = [&](std::string_view words) { return reason.find(words) != reason.npos; };
+  if (says("a CUDA device") || says("no CUDA") || says("GPU rows")) return {"a CUDA device", ""};
+  constexpr std::string_view kProfile = "needs rows of the ";
+  if (reason.starts_with(kProfile)) {
+    const std::size_t begin = kProfile.size();
+    return {"the " + reason.substr(begin, reason.find(' ', begin) - begin) + " profile", ""};
+  }
+  constexpr std::string_view kFetch = "datasets fetch ";
+  if (says(kFetch)) {
+    const std::size_t begin = reason.find(kFetch) + kFetch.size();
+    return {"data", reason.substr(begin, reason.find_first_of(" ;,)", begin) - begin)};
+  }
+  return {says("needs data") || says("needs the published data") ? "other data" : "something else",
+          ""};
+}
+
 }  // namespace retable::harness

@@ -7,6 +7,7 @@
 //! these apart a run keeps, with each artifact, the names that every profile of the experiment has.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/report/artifact.hpp"
@@ -42,5 +43,9 @@ class MissingCells {
   const Table& table_;
   const std::vector<PublishedCell>& published_;
 };
+
+//! What a published cell that was not run needs ("a CUDA device", "data", "the paper profile",
+//! "something else") by the reason it was given, and the data set to fetch, where it is one.
+std::pair<std::string, std::string> NeedOf(const std::string& reason);
 
 }  // namespace retable::harness

@@ -128,5 +128,20 @@ TEST_F(MissingCellsOf, KnowsWhereAPatternWouldMatch) {
   EXPECT_EQ(Pattern("large*"), "no row matches \"large*\"");
 }
 
+TEST(MissingCell, ItsReasonNamesWhatItNeeds) {
+  using Need = std::pair<std::string, std::string>;
+  EXPECT_EQ(NeedOf("needs a CUDA device: no NVIDIA driver is loaded"), Need("a CUDA device", ""));
+  EXPECT_EQ(NeedOf("this build has no CUDA"), Need("a CUDA device", ""));
+  EXPECT_EQ(NeedOf("GPU rows were not asked for (--device cpu)"), Need("a CUDA device", ""));
+  EXPECT_EQ(NeedOf("needs data set adult: build/retable datasets fetch adult (no connection)"),
+            Need("data", "adult"));
+  EXPECT_EQ(NeedOf("needs rows of the paper profile: build/retable run a/b --profile paper"),
+            Need("the paper profile", ""));
+  EXPECT_EQ(NeedOf("needs rows of the paper profile (with a CUDA device): build/retable run ..."),
+            Need("a CUDA device", ""));
+  EXPECT_EQ(NeedOf("needs the published data: iris ran in its place"), Need("other data", ""));
+  EXPECT_EQ(NeedOf("python3 has no scikit-learn"), Need("something else", ""));
+}
+
 }  // namespace
 }  // namespace retable::harness

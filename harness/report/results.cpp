@@ -23,7 +23,6 @@ namespace {
 
 // A samples file larger than this helps nobody: violins of more are drawn from the cells' summary.
 constexpr std::size_t kMostSamples = 400000;
-constexpr int kFiguresOnTerminal = 3;
 
 // A table as the claims' language sees it.
 class View final : public TableView {
@@ -51,6 +50,10 @@ class View final : public TableView {
     return std::nullopt;
   }
 
+  std::string why_unsteady(const std::string& row, const std::string& column) const override {
+    const TableCell* cell = table_.Find(row, column);
+    return cell ? cell->unsteady : "";
+  }
   std::string why_missing(const std::string& row, const std::string& column) const override {
     return missing_.WhyCell(row, column);
   }
@@ -85,6 +88,7 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
   measured.failed = cell->broken;
   measured.reason = cell->reason;
   measured.group = cell->dataset;
+  measured.unsteady = cell->unsteady;
   if (!cell->has_value) return measured;
   measured.value = cell->value;
   measured.ci_low = cell->ci_low;
@@ -95,9 +99,9 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
 
 using Row = std::vector<std::string>;
 
-const Row kVerdictColumns = {"artifact", "row",     "column", "kind",    "paper",
-                             "measured", "unit",    "ratio",  "verdict", "reason",
-                             "ci_low",   "ci_high", "n",      "page",    "table"};
+const Row kVerdictColumns = {"artifact", "row",   "column",  "kind",    "paper",  "measured",
+                             "unit",     "ratio", "verdict", "reason",  "ci_low", "ci_high",
+                             "n",        "page",  "table",   "unsteady"};
 const Row kClaimColumns = {"artifact", "id",    "text",   "page", "verdict",
                            "figures",  "check", "reason", "note"};
 
@@ -109,38 +113,37 @@ struct Judgement {
 void JudgeVerdicts(const Artifact& artifact, const Table& table,
                    const std::vector<PublishedCell>& published, const MissingCells& missing,
                    const std::string& coverage, Judgement& judgement) {
-  const auto verdicts = Judge(published, [&](const std::string& row, const std::string& column) {
-    return Measured(table, missing, row, column);
-  });
+  const auto verdicts = Judge(
+      published,
+      [&](const std::string& row, const std::string& column) {
+        return Measured(table, missing, row, column);
+      },
+      WhyNotJudged(artifact.profile));
   for (const Verdict& v : verdicts) {
     const bool partial = v.measured.run && artifact.coverage_total > 0;
     const std::string without = std::isnan(v.measured.value) ? "" : v.measured.reason;
-    judgement.verdicts.push_back({artifact.id, v.cell.row, v.cell.column,
-                                  std::string(Name(v.cell.kind)), v.cell.Text(),
-                                  FormatNumber(v.measured.value), v.cell.unit,
-                                  FormatNumber(v.ratio), std::string(Name(v.kind)),
-                                  (without.empty() ? v.reason : v.reason + "; " + without) +
-                                      (partial ? "; on " + coverage : ""),
-                                  FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
-                                  std::to_string(v.measured.n), v.cell.page, v.cell.table});
+    judgement.verdicts.push_back(
+        {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)), v.cell.Text(),
+         FormatNumber(v.measured.value), v.cell.unit, FormatNumber(v.ratio),
+         std::string(Name(v.kind)),
+         (without.empty() ? v.reason : v.reason + "; " + without) +
+             (partial ? "; on " + coverage : ""),
+         FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
+         std::to_string(v.measured.n), v.cell.page, v.cell.table, v.measured.unsteady});
   }
 }
 
 void JudgeClaims(const Artifact& artifact, const View& view, Judgement& judgement) {
   for (const ClaimSpec& claim : artifact.claims) {
-    const ClaimResult result = Evaluate(claim.check, view);
+    ClaimResult result = Evaluate(claim.check, view);
+    if (const std::string why = WhyNotJudged(artifact.profile); !why.empty()) {
+      result.verdict = ClaimVerdict::kNotJudged;
+      result.reason = why;
+    }
     judgement.claims.push_back({artifact.id, claim.id, claim.text, claim.where,
                                 std::string(Name(result.verdict)), FiguresText(result.figures),
                                 claim.check, result.reason, claim.note});
   }
-}
-
-std::string FirstFigures(const std::string& figures) {
-  std::size_t end = 0;
-  for (int i = 0; i < kFiguresOnTerminal && end != std::string::npos; ++i) {
-    end = figures.find("; ", end + (i > 0 ? 1 : 0));
-  }
-  return end == std::string::npos ? figures : figures.substr(0, end) + "; ...";
 }
 
 // A note without the references of its figures: 93{cell('large', 'factor')} times -> 93 times. They
@@ -158,7 +161,13 @@ std::string WithoutReferences(const std::string& note) {
 
 void Count(const Judgement& judgement, Scoreboard& board) {
   for (const Row& row : judgement.verdicts) {
-    ++(row[3] == "setting" ? board.settings : board.verdicts)[row[8]];
+    const bool setting = row[3] == "setting";
+    ++(setting ? board.settings : board.verdicts)[row[8]];
+    if (row[8] == "NOT-RUN" && !setting) {
+      const auto [need, dataset] = NeedOf(row[9]);
+      ++board.lacks[need].cells;
+      if (!dataset.empty()) board.lacks[need].datasets.insert(dataset);
+    }
     if (row[8] != "FAILED") continue;
     board.failed.push_back(fmt::format("{} [{}, {}]: {}", row[0], row[1], row[2], row[9]));
   }
@@ -167,7 +176,7 @@ void Count(const Judgement& judgement, Scoreboard& board) {
     if (row[4] != "FAILS") continue;
     const bool noted = !row[8].empty();
     (noted ? board.noted_claims : board.unnoted_claims)
-        .push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2], FirstFigures(row[5]),
+        .push_back(fmt::format("{} {}: {} ({}){}", row[0], row[1], row[2], ShortFigures(row[5]),
                                noted ? " Known: " + WithoutReferences(row[8]) : ""));
   }
 }
@@ -246,6 +255,7 @@ Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool 
       const auto today = declared.Find(artifact.id, artifact.profile);
       if (today) Redeclare(artifact, *today);
     }
+    for (const Origin& origin : OriginsOf(artifact)) ++board.origins[origin.Text()];
     Judgement one = JudgeArtifact(artifact, write);
     Count(one, board);
     std::move(one.verdicts.begin(), one.verdicts.end(), std::back_inserter(all.verdicts));
@@ -279,38 +289,10 @@ void WriteRun(const std::string& folder, const RunRecord& r) {
   const nlohmann::ordered_json run = {
       {"version", 1},         {"profile", r.profile},   {"device", r.device},
       {"started", r.started}, {"finished", r.finished}, {"seconds", r.seconds},
-      {"banner", r.banner},   {"counts", r.counts},     {"command", r.command}};
+      {"banner", r.banner},   {"counts", r.counts},     {"reasons", r.reasons},
+      {"timed", r.timed},     {"unsteady", r.unsteady}, {"expected_seconds", r.expected_seconds},
+      {"command", r.command}};
   WriteFileAtomically(folder + "/run.json", JsonText(run, 1) + "\n");
-}
-
-std::string ScoreboardText(const Scoreboard& board) {
-  constexpr const char* kVerdicts[] = {"MATCH",  "TREND",        "ORDER-ONLY", "MISMATCH",
-                                       "FAILED", "DIFFERENT-HW", "NOT-RUN",    "NO-DATA"};
-  std::string text = "\nverdicts on the published cells\n";
-  for (const char* name : kVerdicts) {
-    const auto found = board.verdicts.find(name);
-    text += fmt::format("  {:<13}{:>6}\n", name, found == board.verdicts.end() ? 0 : found->second);
-  }
-  if (!board.settings.empty())
-    text += "verdicts on settings (facts of the data, hyperparameters)\n";
-  for (const char* name : kVerdicts) {
-    const auto found = board.settings.find(name);
-    if (found != board.settings.end()) text += fmt::format("  {:<13}{:>6}\n", name, found->second);
-  }
-  text += "claims\n";
-  for (const char* name : {"HOLDS", "FAILS", "NO-DATA"}) {
-    const auto found = board.claims.find(name);
-    text += fmt::format("  {:<13}{:>6}\n", name, found == board.claims.end() ? 0 : found->second);
-  }
-  for (const auto& line : board.failed) text += "  failed: " + line + "\n";
-  for (const auto& line : board.noted_claims) text += "  fails: " + line + "\n";
-  for (const auto& line : board.unnoted_claims) text += "  fails without a note: " + line + "\n";
-  if (board.recorded > 0) {
-    text += fmt::format(
-        "of {} artifact{} the cells are not in the folder: judged from the recorded tables\n",
-        board.recorded, board.recorded == 1 ? "" : "s");
-  }
-  return text;
 }
 
 }  // namespace retable::harness

@@ -7,6 +7,7 @@
 //! claims and the published cells that its experiment has today; its tidy CSV is never written.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,15 @@ struct RunRecord {
   double seconds = 0;
   std::vector<std::string> banner;  //!< sentences for the top of the report
   std::map<std::string, int> counts;
+  std::map<std::string, std::map<std::string, int>> reasons;  //!< not_run, skipped -> why -> cells
+  int timed = 0, unsteady = 0;  //!< cells with a time, and those of them that are not steady
+  double expected_seconds = 0;  //!< the forecast at its start
+};
+
+//! Published cells that one thing would bring.
+struct Lack {
+  int cells = 0;
+  std::set<std::string> datasets;  //!< data sets that can be fetched
 };
 
 //! How many of each verdict and claim there are.
@@ -29,8 +39,10 @@ struct Scoreboard {
   std::map<std::string, int> claims;    //!< "HOLDS" -> 9
   //! "quantiles/table2 naive-degrades: text (figures)", with a note or without.
   std::vector<std::string> noted_claims, unnoted_claims;
-  std::vector<std::string> failed;  //!< "quantiles/table2 [row, column]: reason"
-  int recorded = 0;                 //!< artifacts judged by what was recorded
+  std::vector<std::string> failed;     //!< "quantiles/table2 [row, column]: reason"
+  std::map<std::string, Lack> lacks;   //!< what published cells that were not run need
+  int recorded = 0;                    //!< artifacts judged by what was recorded
+  std::map<std::string, int> origins;  //!< Origin::Text() -> artifacts with cells of it
 
   //! Something was not reproduced: MISMATCH, ORDER-ONLY, FAILED, or a claim that fails.
   bool FailsStrictly() const;
@@ -47,8 +59,5 @@ Scoreboard WriteResults(const std::string& folder, const std::string& root);
 
 //! Writes run.json.
 void WriteRun(const std::string& folder, const RunRecord& record);
-
-//! A short table of the scoreboard for the terminal.
-std::string ScoreboardText(const Scoreboard& board);
 
 }  // namespace retable::harness

@@ -11,6 +11,7 @@
 #include "harness/plan/tidy_columns.hpp"
 #include "harness/report/csv.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
+#include "harness/run/steadiness.hpp"
 #include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
@@ -39,6 +40,7 @@ struct Pool {
   bool measured = false;  // a cell has the metric
   std::vector<double> dataset_means;
   std::string unit;
+  std::string unsteady;  // why the first of its times that is not steady is not
 };
 
 void AddDatasetMean(Pool& pool, std::size_t first) {
@@ -60,6 +62,7 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
       if (metric.name != column.metric || !column.group.empty()) continue;
       pool.unit = metric.unit;
       pool.measured = true;
+      if (pool.unsteady.empty()) pool.unsteady = WhyUnsteady(cell->record->outcome, metric.unit);
       pool.summaries.push_back(metric.summary);
       if (metric.summary.n > 0) pool.dataset_means.push_back(metric.summary.mean);
     }
@@ -67,6 +70,7 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
     if (!metric) continue;
     pool.unit = metric->unit;
     pool.measured = true;
+    if (pool.unsteady.empty()) pool.unsteady = WhyUnsteady(cell->record->outcome, metric->unit);
     const std::size_t first = pool.samples.size();
     for (std::size_t i = 0; i < metric->samples.size(); ++i) {
       const bool wanted =
@@ -300,7 +304,11 @@ TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec
                                  [](auto* c) { return c->status() == "wrong_result"; });
   if (!any || wrong) return Absent(cells);
   if (column.statistic == "share") return RooflineCell(cells, ceilings);
-  TableCell cell = Statistic(Gather(cells, column), column.statistic);
+  const Pool pool = Gather(cells, column);
+  TableCell cell = Statistic(pool, column.statistic);
+  if (cell.has_value && column.statistic != "n" && column.statistic != "failures") {
+    cell.unsteady = pool.unsteady;
+  }
   const auto broken = std::count_if(cells.begin(), cells.end(), IsBroken);
   if (cell.has_value && broken > 0) {
     cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
@@ -344,6 +352,7 @@ TableCell Ratio(const TableCell* a, const TableCell* b) {
     ratio.ci_high = a->ci_high / b->ci_low;
   }
   ratio.unit = "x";
+  ratio.unsteady = a->unsteady.empty() ? b->unsteady : a->unsteady;
   return ratio;
 }
 
@@ -516,6 +525,7 @@ void TidyMetric(CsvWriter& csv, const Artifact& artifact, const ArtifactCell& ce
   } else {
     csv.Field("").Field("");
   }
+  csv.Field(WhyUnsteady(cell.record->outcome, metric.unit));
   csv.EndRow();
 }
 
@@ -538,7 +548,7 @@ std::string TidyCsv(const Artifact& artifact) {
     TidyStart(csv, artifact, cell);
     csv.Field("").Field("").Field(cell.status()).Field(std::int64_t{0});
     for (int i = 0; i < 8; ++i) csv.Field("");
-    csv.Field(cell.reason()).Field(cell.key).Field("").Field("");
+    csv.Field(cell.reason()).Field(cell.key).Field("").Field("").Field("");
     csv.EndRow();
   }
   return text.str();

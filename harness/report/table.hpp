@@ -28,6 +28,7 @@ struct TableCell {
   bool failed = false;     //!< measured, but every sample failed
   bool broken = false;     //!< its method failed or answered wrongly; `reason` says how
   std::string dataset;     //!< the data set of the row, if it has a single one
+  std::string unsteady;    //!< why the time behind it is not steady (harness/run/steadiness.hpp)
 };
 
 struct Table {

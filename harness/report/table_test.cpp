@@ -242,5 +242,24 @@ TEST(CoverageText, CountsTheFullestRow) {
   EXPECT_EQ(CoverageText(a), "4 of 14072 columns on 2 data sets");
 }
 
+TEST(BuildTable, AnUnsteadyTimeMarksWhatIsMadeOfIt) {
+  ColumnSpec time = Column("time", "median"), ratio = Column("ratio", "");
+  time.metric = "t";
+  ratio.metric.clear();
+  ratio.ratio_of = "mean";
+  ratio.ratio_over = "time";
+  Artifact a = Example({Column("mean", "mean"), time, ratio});
+  for (ArtifactCell& cell : a.cells) {
+    if (cell.record) cell.record->outcome.metrics.push_back({"t", "s", {1, 2}, {}, {}});
+  }
+  a.cells[1].record->outcome.facts["unsteady"] = std::string("busy");
+  const Table t = BuildTable(a);
+  EXPECT_EQ(t.Find("A", "mean")->unsteady, "");
+  EXPECT_EQ(t.Find("A", "time")->unsteady, "busy");
+  EXPECT_EQ(t.Find("A", "ratio")->unsteady, "busy");
+  EXPECT_EQ(t.Find("B", "time")->unsteady, "");
+  EXPECT_NE(TidyCsv(a).find(",busy\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace retable::harness

@@ -112,7 +112,7 @@ void JudgeValue(const std::vector<Verdict>& all, Verdict& verdict) {
   JudgeBeyond(verdict, order.Holds(), order.Text());
 }
 
-void JudgeOne(const std::vector<Verdict>& all, Verdict& verdict) {
+void JudgeOne(const std::vector<Verdict>& all, const std::string& not_judged, Verdict& verdict) {
   const PublishedCell& cell = verdict.cell;
   const MeasuredCell& measured = verdict.measured;
   if (!cell.value) {
@@ -127,6 +127,7 @@ void JudgeOne(const std::vector<Verdict>& all, Verdict& verdict) {
     return Set(verdict, VerdictKind::kNotRun,
                measured.reason.empty() ? "not measured" : measured.reason);
   }
+  if (!not_judged.empty()) return Set(verdict, VerdictKind::kNotJudged, not_judged);
   if (std::isnan(measured.value)) {
     if (cell.note == "failed") {
       return Set(verdict, VerdictKind::kMatch, "every sample failed, as in the work");
@@ -158,13 +159,20 @@ std::string_view Name(VerdictKind kind) {
       return "DIFFERENT-HW";
     case VerdictKind::kNotRun:
       return "NOT-RUN";
+    case VerdictKind::kNotJudged:
+      return "NOT-JUDGED";
     case VerdictKind::kNoData:
       break;
   }
   return "NO-DATA";
 }
 
-std::vector<Verdict> Judge(const std::vector<PublishedCell>& cells, const MeasuredLookup& lookup) {
+std::string WhyNotJudged(const std::string& profile) {
+  return profile == "smoke" ? "the sizes of the smoke profile are too small to judge" : "";
+}
+
+std::vector<Verdict> Judge(const std::vector<PublishedCell>& cells, const MeasuredLookup& lookup,
+                           const std::string& not_judged) {
   std::vector<Verdict> verdicts;
   for (const PublishedCell& cell : cells) {
     Verdict verdict;
@@ -175,7 +183,12 @@ std::vector<Verdict> Judge(const std::vector<PublishedCell>& cells, const Measur
     }
     verdicts.push_back(std::move(verdict));
   }
-  for (Verdict& verdict : verdicts) JudgeOne(verdicts, verdict);
+  for (Verdict& verdict : verdicts) {
+    JudgeOne(verdicts, not_judged, verdict);
+    if (!verdict.measured.unsteady.empty()) {
+      verdict.reason += "; not steady: " + verdict.measured.unsteady;
+    }
+  }
   return verdicts;
 }
 

@@ -7,6 +7,7 @@
 //!   NO-DATA       the paper's value is not known.
 //!   FAILED        the method failed, or its answer was wrong; the reason is its cell's.
 //!   NOT-RUN       nothing was measured; the reason says why.
+//!   NOT-JUDGED    measured at sizes that are too small to judge: the smoke profile.
 //!   DIFFERENT-HW  kind time: an absolute time belongs to its machine and is never judged. The
 //!                 reason still says whether its order among the rows holds here.
 //!   MATCH         the measured 95 % interval lies in what agrees with the paper (Agrees() of
@@ -47,17 +48,20 @@ enum class VerdictKind {
   kFailed,
   kDifferentHardware,
   kNotRun,
+  kNotJudged,
   kNoData
 };
-//! "MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED", "DIFFERENT-HW", "NOT-RUN", "NO-DATA".
+//! "MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED", "DIFFERENT-HW", "NOT-RUN",
+//! "NOT-JUDGED", "NO-DATA".
 std::string_view Name(VerdictKind kind);
 
 //! What was measured for a published cell.
 struct MeasuredCell {
   bool run = false;
-  bool failed = false;  //!< its method failed or answered wrongly
-  std::string reason;   //!< why not, when it was not run or failed
-  std::string group;    //!< its data set where it has a single one
+  bool failed = false;   //!< its method failed or answered wrongly
+  std::string reason;    //!< why not, when it was not run or failed
+  std::string group;     //!< its data set where it has a single one
+  std::string unsteady;  //!< why its time is not steady, or empty
   double value = std::numeric_limits<double>::quiet_NaN();  //!< NaN: every sample failed
   double ci_low = std::numeric_limits<double>::quiet_NaN();
   double ci_high = std::numeric_limits<double>::quiet_NaN();
@@ -75,7 +79,12 @@ struct Verdict {
 using MeasuredLookup =
     std::function<MeasuredCell(const std::string& row, const std::string& column)>;
 
+//! Why what a profile measures is not judged: a sentence; empty where it is.
+std::string WhyNotJudged(const std::string& profile);
+
 //! One verdict per published cell, in their order.
-std::vector<Verdict> Judge(const std::vector<PublishedCell>& cells, const MeasuredLookup& lookup);
+//! @param not_judged why what was measured is not judged (WhyNotJudged); empty: it is
+std::vector<Verdict> Judge(const std::vector<PublishedCell>& cells, const MeasuredLookup& lookup,
+                           const std::string& not_judged = "");
 
 }  // namespace retable::harness

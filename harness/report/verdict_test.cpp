@@ -318,5 +318,42 @@ TEST(Verdict, Names) {
   EXPECT_EQ(Name(VerdictKind::kNoData), "NO-DATA");
 }
 
+TEST(Verdict, SmokeJudgesNothingButSaysWhatFailedAndWhatWasNotRun) {
+  const std::string small = WhyNotJudged("smoke");
+  EXPECT_NE(small, "");
+  EXPECT_EQ(WhyNotJudged("quick") + WhyNotJudged("paper"), "");
+  MeasuredCell wrong;
+  wrong.failed = true;
+  const std::vector<PublishedCell> cells = {
+      Cell("far", 1, kAccuracy, 0.1),        Cell("near", 1, kAccuracy, 0.1),
+      Cell("time", 1, CellKind::kTime, 0.1), Cell("wrong", 1, kAccuracy, 0.1),
+      Cell("missing", 1, kAccuracy, 0.1),    Cell("unknown", {}, kAccuracy, 0.1)};
+  const auto verdicts = Judge(
+      cells,
+      [&](const std::string& row, const std::string&) {
+        if (row == "wrong") return wrong;
+        if (row == "missing") return MeasuredCell{};
+        return Measured(row == "far" ? 50 : 1);
+      },
+      small);
+  for (const int i : {0, 1, 2}) {
+    EXPECT_EQ(verdicts[static_cast<std::size_t>(i)].kind, VerdictKind::kNotJudged);
+    EXPECT_EQ(verdicts[static_cast<std::size_t>(i)].reason, small);
+  }
+  EXPECT_EQ(verdicts[3].kind, VerdictKind::kFailed);
+  EXPECT_EQ(verdicts[4].kind, VerdictKind::kNotRun);
+  EXPECT_EQ(verdicts[5].kind, VerdictKind::kNoData);
+  EXPECT_EQ(Name(VerdictKind::kNotJudged), "NOT-JUDGED");
+}
+
+TEST(Verdict, AnUnsteadyTimeIsJudgedAndMarked) {
+  MeasuredCell ratio = Measured(2);
+  ratio.unsteady = "other processes took 1.6 of 2 processors";
+  const auto verdicts = JudgeAll({Cell("a", 2, CellKind::kRatio, 0.1)}, {{"a", ratio}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kMatch);
+  EXPECT_EQ(verdicts[0].reason,
+            "within 10 % of the paper; not steady: other processes took 1.6 of 2 processors");
+}
+
 }  // namespace
 }  // namespace retable::harness

@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <ostream>
 #include <set>
 #include <thread>
 
+#include "base/atomic_file.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/config/toml_tree.hpp"
 #include "harness/roofline/roofline_fraction.hpp"
+#include "harness/run/progress.hpp"
 #include "harness/run/worker.hpp"
 #include "harness/stats/statistics.hpp"
 
@@ -20,21 +25,38 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kBlocksSeed = 1;
+constexpr double kError = 0.05;  // that any cell of equal programs is called faster or slower
+constexpr double kMargin = 1.5;  // over the far end of the noise's interval, itself an estimate
+
+// The numbers of blocks after which a verdict is sought: the least that an interval with this error
+// over all looks needs, then a third more each time.
+std::vector<int> Looks(double error, int most) {
+  std::vector<int> looks;
+  for (int count = 1; count <= 10; ++count) {
+    looks.clear();
+    const int least = static_cast<int>(std::ceil(std::log2(2 * count / error)));
+    for (int n = std::min(least, most); n < most; n += (n + 2) / 3) looks.push_back(n);
+    looks.push_back(most);
+    if (static_cast<int>(looks.size()) <= count) break;
+  }
+  return looks;
+}
 
 // One cell under both programs.
 class PairedCell {
  public:
-  PairedCell(const PlannedCell& cell, const PairedRunOptions& options)
-      : cell_(cell), options_(options) {}
+  PairedCell(const PlannedCell& cell, const PairedRunOptions& options, double error)
+      : cell_(cell), options_(options), error_(error) {}
 
   // Blocks until the verdict is clear. False when an execution fails: `problem` says which.
   bool Run() {
-    while (static_cast<int>(blocks.size()) < options_.max_blocks) {
-      if (!Block()) return false;
-      if (static_cast<int>(blocks.size()) < options_.min_blocks) continue;
-      ratio = PairedRatio(blocks, kBlocksSeed);
-      significance = Decide(ratio, true, options_.rule);
-      if (significance != Significance::kAmbiguous) return true;
+    const std::vector<int> looks = Looks(error_, options_.max_blocks);
+    for (const int look : looks) {
+      while (static_cast<int>(blocks.size()) < look) {
+        if (!Block()) return false;
+      }
+      Judge(error_ / static_cast<double>(looks.size()));
+      if (significance != Significance::kAmbiguous && !options_.all_blocks) return true;
     }
     return true;
   }
@@ -42,11 +64,30 @@ class PairedCell {
   std::vector<PairedBlock> blocks;  // new and old time of each
   std::vector<SamePair> separate;
   Interval ratio{};
+  double floor = 0;
   Significance significance = Significance::kAmbiguous;
   std::string unit, problem;
   bool only_new_fails = false;
 
  private:
+  void Judge(double error) {
+    std::vector<double> ratios, same;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      ratios.push_back(blocks[i].a / blocks[i].b);
+      same.push_back(crossed_[i].a / crossed_[i].b);
+    }
+    SignificanceRule rule = options_.rule;
+    const Interval bounds = MedianBounds(ratios, error), noise = MedianBounds(same, error);
+    if (noise.method != IntervalMethod::kNone) {
+      rule.noise_floor = std::max(rule.noise_floor, std::abs(noise.estimate - 1));
+      rule.margin = std::max({rule.margin, kMargin * (1 - noise.low), kMargin * (noise.high - 1)});
+    }
+    floor = rule.noise_floor;
+    significance = Decide(bounds, true, rule);
+    // What is shown has the interval that all of the program shows.
+    ratio = PairedRatio(blocks, kBlocksSeed);
+  }
+
   bool Block() {
     std::vector<double> a1, b1, b2, a2;
     if (!Execute(options_.old_program, a1, true) || !Execute(options_.new_program, b1, false) ||
@@ -57,6 +98,7 @@ class PairedCell {
       return (Quantile(x, 0.5) + Quantile(y, 0.5)) / 2;
     };
     blocks.push_back({mean(b1, b2), mean(a1, a2)});
+    crossed_.push_back({mean(a1, b2), mean(b1, a2)});
     separate.push_back({std::move(a1), std::move(b1)});
     return true;
   }
@@ -80,6 +122,8 @@ class PairedCell {
 
   const PlannedCell& cell_;
   const PairedRunOptions& options_;
+  double error_;
+  std::vector<PairedBlock> crossed_;  // the same executions, each program on either side
 };
 
 std::string Name(const CellConfig& config) {
@@ -96,7 +140,20 @@ void Add(PairedRun& run, const CellConfig& config, PairedCell& cell) {
                                   Quantile(old_times, 0.5), Quantile(new_times, 0.5), cell.ratio,
                                   cell.significance});
   run.ratios.push_back(cell.ratio.estimate);
+  run.floor = std::max(run.floor, cell.floor);
   std::move(cell.separate.begin(), cell.separate.end(), std::back_inserter(run.separate));
+}
+
+// The distinct cells that are timed here.
+std::vector<const PlannedCell*> TimedCells(const std::vector<Plan>& plans) {
+  std::set<std::string> seen;
+  std::vector<const PlannedCell*> cells;
+  for (const Plan& plan : plans) {
+    for (const PlannedCell& cell : plan.cells) {
+      if (cell.exclusive && !cell.not_run && seen.insert(cell.key).second) cells.push_back(&cell);
+    }
+  }
+  return cells;
 }
 
 // First line of what a command prints; empty when it fails.
@@ -110,20 +167,56 @@ std::string OutputOf(const std::string& command) {
   return text;
 }
 
+// The last "[312/845]" or "[ 37%]" of a build's output.
+std::string StageOf(const std::string& output) {
+  const std::string text = ReadOrEmpty(output);
+  const auto open = text.rfind("\n[");
+  const auto close = open == std::string::npos ? open : text.find(']', open);
+  return close == std::string::npos ? "starts" : text.substr(open + 2, close - open - 2);
+}
+
+// Runs a command that writes to `output`, with a line of progress. @return its exit status
+int RunBuild(const std::string& command, const std::string& output, const std::string& what,
+             bool terminal, std::ostream& log) {
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  const auto begun = now();
+  auto running = std::async(std::launch::async, [&] { return std::system(command.c_str()); });
+  const auto pause = terminal ? std::chrono::seconds(1) : std::chrono::seconds(15);
+  while (running.wait_for(pause) != std::future_status::ready) {
+    const double seconds = std::chrono::duration<double>(now() - begun).count();
+    log << fmt::format("{}{}: {}, {}{}", terminal ? "\r\033[K" : "", what, StageOf(output),
+                       DurationText(seconds), terminal ? "" : "\n")
+        << std::flush;
+  }
+  if (terminal) log << "\r\033[K" << std::flush;
+  return running.get();
+}
+
+// The program of a build that is there and holds these families, or more; else empty.
+std::string BuiltProgram(const std::string& stem, const CommitBuild& build) {
+  std::error_code error;
+  const fs::path path(stem);
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), error)) {
+    const std::string name = entry.path().filename().string() + "-";
+    const std::string program = (entry.path() / "build/retable").string();
+    const bool holds =
+        name.starts_with(path.filename().string() + "-") &&
+        !(build.cuda && name.ends_with("-cpu-")) &&
+        std::all_of(build.families.begin(), build.families.end(),
+                    [&](const auto& f) { return name.find("-" + f + "-") != std::string::npos; });
+    if (holds && fs::exists(program)) return program;
+  }
+  return "";
+}
+
 }  // namespace
 
 PairedRun RunPaired(const std::vector<Plan>& plans, const PairedRunOptions& options,
                     std::ostream& log) {
   PairedRun run;
-  std::set<std::string> seen;
-  std::vector<const PlannedCell*> cells;
-  for (const Plan& plan : plans) {
-    for (const PlannedCell& cell : plan.cells) {
-      if (cell.exclusive && !cell.not_run && seen.insert(cell.key).second) cells.push_back(&cell);
-    }
-  }
+  const std::vector<const PlannedCell*> cells = TimedCells(plans);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    PairedCell cell(*cells[i], options);
+    PairedCell cell(*cells[i], options, kError / static_cast<double>(cells.size()));
     const CellConfig& config = cells[i]->config;
     const std::string where = config.experiment + "  " + Name(config);
     if (cell.Run()) {
@@ -152,10 +245,22 @@ bool RunsOnGpu(const std::vector<Plan>& plans) {
   });
 }
 
-std::string BuildCommit(const std::string& root, const std::string& commit,
-                        const CommitBuild& build, const std::string& this_program,
+std::string WhyNothingIsTimed(const std::vector<Plan>& plans) {
+  if (!TimedCells(plans).empty()) return "";
+  std::string reason;
+  for (const Plan& plan : plans) {
+    for (const PlannedCell& cell : plan.cells) {
+      if (cell.exclusive && cell.not_run && reason.empty()) reason = *cell.not_run;
+    }
+  }
+  return reason.empty() ? "these experiments time nothing; name others, such as shuffle/beyond_cpu"
+                        : "no timed cell of these experiments can run here: " + reason;
+}
+
+std::string BuildCommit(const Context& context, const std::string& commit, const CommitBuild& build,
                         std::ostream& log) {
-  if (commit == ".") return this_program;
+  if (commit == ".") return context.program;
+  const std::string& root = context.root;
   const std::string hash = OutputOf("git -C " + ShellWord(root) + " rev-parse --verify --quiet " +
                                     ShellWord(commit + "^{commit}"));
   if (hash.empty()) {
@@ -164,28 +269,28 @@ std::string BuildCommit(const std::string& root, const std::string& commit,
   }
   std::string only;
   std::string folder = fs::absolute(root + "/build/commits/" + hash.substr(0, 12)).string();
+  if (const std::string built = BuiltProgram(folder, build); !built.empty()) return built;
   for (const std::string& family : build.families) {
     only += (only.empty() ? "" : ";") + family;
     folder += "-" + family;
   }
   if (!build.cuda) folder += "-cpu";
   const std::string program = folder + "/build/retable", output = folder + ".log";
-  if (fs::exists(program)) return program;
-  log << "building " << commit << " (" << hash.substr(0, 12) << ") in " << folder << "\n"
-      << std::flush;
-  fs::remove_all(folder);
+  const std::string what = "building " + commit + " (" + hash.substr(0, 12) + ")";
+  log << what << " in " << folder << "\n" << std::flush;
   fs::create_directories(fs::path(folder).parent_path());
   // With the base folder named, the compiler's cache gives what both commits have in common.
   const std::string command = fmt::format(
       "exec >{0} 2>&1; export CCACHE_BASEDIR={1} CCACHE_NOHASHDIR=1; "
-      "git clone --quiet --shared --no-checkout {2} {1} && git -C {1} checkout --quiet {3} && "
+      "{{ test -d {1}/.git || git clone --quiet --shared --no-checkout {2} {1}; }} && "
+      "git -C {1} checkout --quiet --force {3} && "
       "cmake -S {1} -B {4} $(command -v ninja >/dev/null && echo -GNinja) "
       "-DCMAKE_BUILD_TYPE=Release -DRETABLE_ONLY={5} -DRETABLE_CUDA={6} && "
       "cmake --build {4} --target retable -j {7}",
       ShellWord(output), ShellWord(folder), ShellWord(root), hash, ShellWord(folder + "/build"),
       ShellWord(only), build.cuda ? "ON" : "OFF",
       std::max(1u, std::thread::hardware_concurrency()));
-  if (std::system(command.c_str()) != 0 || !fs::exists(program)) {
+  if (RunBuild(command, output, what, context.terminal, log) != 0 || !fs::exists(program)) {
     throw ConfigError({"compare --commits", 0, 0},
                       "commit " + commit + " does not build; the compiler's words: " + output);
   }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "harness/run/steadiness.hpp"
+
 namespace retable::harness {
 
 std::string DurationText(double seconds) {
@@ -30,9 +32,9 @@ std::string OneLine(std::string text) {
   return text;
 }
 
-Progress::Progress(std::ostream& log, bool terminal, std::size_t total, int reused)
-    : log_(log), terminal_(terminal), total_(total) {
-  log_ << fmt::format("{} cells to measure, {} already stored\n", total, reused) << std::flush;
+void Progress::SetLeft(double seconds) {
+  left_ = seconds;
+  left_at_ = std::chrono::steady_clock::now();
 }
 
 void Progress::Started(const CellConfig& cell) {
@@ -42,20 +44,27 @@ void Progress::Started(const CellConfig& cell) {
 std::string Progress::StatusLine() const {
   std::string line = fmt::format("{}/{}", done_, total_);
   if (failed_ > 0) line += fmt::format(", {} failed", failed_);
-  if (left_ > 0 && done_ < total_) line += ", " + DurationText(left_) + " left";
-  return line;
+  if (unsteady_ > 0) line += fmt::format(", {} not steady", unsteady_);
+  const double passed =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - left_at_).count();
+  return line + ", " + DurationText(std::max(0.0, left_ - passed)) + " left";
 }
 
 void Progress::Finished(const CellRecord& record) {
   ++done_;
-  const bool ok = record.outcome.status == "ok" || record.outcome.status == "skipped";
+  const Outcome& outcome = record.outcome;
+  const bool ok = outcome.status == "ok" || outcome.status == "skipped";
+  const std::string unsteady = WhyUnsteady(outcome);
   if (!ok) ++failed_;
+  if (!unsteady.empty()) ++unsteady_;
   if (terminal_ && ok) return;
   if (terminal_) log_ << "\r\033[K";
   log_ << fmt::format("[{}] {} {} on {}: {} in {:.2f} s{}\n", StatusLine(),
                       record.config.experiment, record.config.label, record.config.dataset,
-                      record.outcome.status, record.seconds,
-                      ok ? "" : " (" + record.outcome.reason + ")")
+                      outcome.status, record.seconds,
+                      outcome.status != "ok" ? " (" + outcome.reason + ")"
+                      : unsteady.empty()     ? ""
+                                             : ", not steady: " + unsteady)
        << std::flush;
 }
 

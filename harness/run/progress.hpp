@@ -22,11 +22,12 @@ std::string OneLine(std::string text);
 
 class Progress {
  public:
-  Progress(std::ostream& log, bool terminal, std::size_t total, int reused);
+  Progress(std::ostream& log, bool terminal, std::size_t total)
+      : log_(log), terminal_(terminal), total_(total) {}
   void Started(const CellConfig& cell);
   void Finished(const CellRecord& record);
-  //! Seconds of work that are left, as estimated by the caller; 0: not known.
-  void SetLeft(double seconds) { left_ = seconds; }
+  //! Seconds of the run that are left, as estimated by the caller. Between two calls they pass.
+  void SetLeft(double seconds);
   //! One more than was planned: a cell that is measured once more.
   void Remeasured(const CellRecord& record);
   //! A line of its own, at once.
@@ -41,8 +42,9 @@ class Progress {
   std::ostream& log_;
   bool terminal_;
   std::size_t total_, done_ = 0;
-  int failed_ = 0;
+  int failed_ = 0, unsteady_ = 0;
   double left_ = 0;
+  std::chrono::steady_clock::time_point left_at_{};
   std::string current_;
   std::chrono::steady_clock::time_point shown_{};
 };

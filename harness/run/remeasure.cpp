@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/roofline/roofline_fraction.hpp"
+#include "harness/run/steadiness.hpp"
 #include "harness/stats/statistics.hpp"
 
 namespace retable::harness {
@@ -68,6 +69,11 @@ void AddExecution(CellRecord& record, const Outcome& more) {
     }
   }
   AddCount("throttled_samples", outcome.facts, more.facts);
+  if (!WhyUnsteady(more).empty()) {
+    for (const char* fact : {"steady", "unsteady", "others_processors"}) {
+      if (more.facts.contains(fact)) outcome.facts[fact] = more.facts.at(fact);
+    }
+  }
   const auto* time = TimeOf(outcome);
   if (outcome.facts.contains("sm_mhz") && time != nullptr && !time->sm_mhz.empty()) {
     outcome.facts["sm_mhz"] = Quantile(time->sm_mhz, 0.5);

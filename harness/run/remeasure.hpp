@@ -18,7 +18,8 @@ namespace retable::harness {
 //! nothing for a cell that is not timed or not ok.
 std::optional<double> RelativeWidth(const Outcome& outcome);
 
-//! Adds the samples of another execution of the same cell. An execution that failed or gave a wrong
+//! Adds the samples of another execution of the same cell; one that was not steady makes the whole
+//! unsteady. An execution that failed or gave a wrong
 //! result is a finding: its status and reason replace those of the record.
 void AddExecution(CellRecord& record, const Outcome& more);
 

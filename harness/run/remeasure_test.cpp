@@ -62,5 +62,18 @@ TEST(Remeasure, AWrongExecutionIsAFinding) {
   EXPECT_EQ(record.outcome.metrics[1].samples.size(), 2u);
 }
 
+TEST(Remeasure, OneUnsteadyExecutionMakesTheCellUnsteady) {
+  CellRecord record;
+  record.outcome = Timed({1, 2});
+  record.outcome.facts["steady"] = true;
+  Outcome more = Timed({3});
+  more.facts = {{"steady", false}, {"unsteady", std::string("busy")}, {"others_processors", 1.5}};
+  AddExecution(record, more);
+  more.facts = {{"steady", true}, {"others_processors", 0.0}};
+  AddExecution(record, more);
+  EXPECT_EQ(record.outcome.facts.at("steady"), Value(false));
+  EXPECT_EQ(record.outcome.facts.at("unsteady"), Value(std::string("busy")));
+}
+
 }  // namespace
 }  // namespace retable::harness

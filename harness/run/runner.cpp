@@ -12,9 +12,10 @@
 #include <set>
 #include <thread>
 
-#include "harness/plan/estimate.hpp"
+#include "harness/machine/activity.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/remeasure.hpp"
+#include "harness/run/steadiness.hpp"
 #include "harness/run/worker.hpp"
 
 namespace retable::harness {
@@ -37,6 +38,11 @@ std::string RepeatCommand(const PlannedCell& cell, const RunOptions& options) {
                      options.profile, options.out);
 }
 
+int JobsOf(const RunOptions& options) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return options.jobs > 0 ? options.jobs : cores;
+}
+
 // One worker and the cell it works on.
 struct Slot {
   const PlannedCell* cell = nullptr;
@@ -46,21 +52,20 @@ struct Slot {
 
 class Campaign {
  public:
-  Campaign(std::vector<const PlannedCell*> todo, const RunOptions& options, const Store& store,
-           std::string environment_hash, DurationEstimator& estimate, Progress& progress)
-      : todo_(std::move(todo)),
+  Campaign(Schedule schedule, const RunOptions& options, const Store& store,
+           std::string environment_hash, double after, Progress& progress)
+      : schedule_(std::move(schedule)),
+        todo_(schedule_.todo),
         options_(options),
         store_(store),
         environment_(std::move(environment_hash)),
-        estimate_(estimate),
+        after_(after),
         progress_(progress),
-        begun_(Clock::now()) {
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    jobs_ = options.jobs > 0 ? options.jobs : cores;
-  }
+        begun_(Clock::now()),
+        jobs_(JobsOf(options)) {}
 
   void Run(RunSummary& summary) {
-    progress_.SetLeft(SecondsLeft());
+    progress_.SetLeft(Left());
     while (next_ < todo_.size() || !slots_.empty()) {
       const bool last = BudgetLeft() <= 0 || interrupts > 0;
       if (last && slots_.empty()) break;
@@ -72,18 +77,18 @@ class Campaign {
     summary.left = static_cast<int>(todo_.size() - next_);
   }
 
-  // Measures the timed cells among these again, the widest interval first, while there is time.
-  void Remeasure(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
-    std::vector<Remeasurable> all = Timed(cells);
+  // Measures timed cells again, the widest interval first, while there is time.
+  void Remeasure(RunSummary& summary) {
+    std::vector<Remeasurable> all = Timed(schedule_.ours);
     while (Remeasurable* widest = Widest(all)) {
       if (!Again(*widest, summary)) return;
     }
   }
 
-  // Measures the timed cells among these until each was measured in so many processes: back and
-  // forth, so that contenders take turns.
-  void Interleave(const std::vector<const PlannedCell*>& cells, RunSummary& summary) {
-    std::vector<Remeasurable> all = Timed(cells);
+  // Measures timed cells until each was measured in so many processes: back and forth, so that
+  // contenders take turns.
+  void Interleave(RunSummary& summary) {
+    std::vector<Remeasurable> all = Timed(schedule_.ours);
     for (std::int64_t round = 2; round <= options_.rounds; ++round) {
       std::reverse(all.begin(), all.end());
       for (Remeasurable& cell : all) {
@@ -122,8 +127,9 @@ class Campaign {
 
   // One more execution, pooled with those before; false when it was interrupted.
   bool Again(Remeasurable& cell, RunSummary& summary) {
-    const auto more = Once(*cell.cell);
+    auto more = Once(*cell.cell);
     if (!more || (interrupts > 0 && more->outcome.status == "crash")) return false;
+    JudgeSteadiness(more->outcome, ActivityOfCell());
     AddExecution(cell.record, more->outcome);
     store_.Save(cell.record);
     ++summary.remeasured;
@@ -132,13 +138,8 @@ class Campaign {
     return true;
   }
 
-  // Untimed cells share the cores, timed ones have the machine to themselves.
-  double SecondsLeft() const {
-    double shared = 0, alone = 0;
-    for (std::size_t i = next_; i < todo_.size(); ++i) {
-      (todo_[i]->exclusive ? alone : shared) += estimate_.Seconds(todo_[i]->config);
-    }
-    return std::min(shared / jobs_ + alone, BudgetLeft());
+  double Left() const {
+    return std::min(SecondsLeft(schedule_, options_, next_), std::max(0.0, BudgetLeft())) + after_;
   }
 
   // The next to measure again: not narrow yet, short enough for what is left, not all too often.
@@ -170,7 +171,42 @@ class Campaign {
     }
   }
 
+  // A window too short to tell anything begins with the timed cells before it.
+  Activity ActivityOfCell() {
+    const ActivityReading now = ReadActivity();
+    std::size_t first = begins_.size() - 1;
+    while (first > 0 && now.wall - begins_[first].wall < kWindow) --first;
+    const Activity activity = ActivityBetween(begins_[first], now);
+    busy_ = activity.Busy();
+    return activity;
+  }
+
+  // Before a timed cell, where the user wants it, unless the last one found the machine quiet.
+  void WaitUntilQuiet() {
+    const auto begun = Clock::now();
+    double said = -1e9;
+    while (busy_ && interrupts == 0 && waited_ < options_.wait_quiet_seconds) {
+      const Activity activity = WatchActivity(kWatch);
+      busy_ = activity.Busy();
+      const double here = std::chrono::duration<double>(Clock::now() - begun).count();
+      const double rest = options_.wait_quiet_seconds - waited_ - here;
+      if (!busy_ || rest <= 0) {
+        waited_ += here;
+        if (busy_) progress_.Say("the machine did not become quiet: cells are measured and marked");
+        return;
+      }
+      if (here - said < kSayAgain) continue;
+      said = here;
+      progress_.Say(fmt::format("waiting for a quiet machine, {} at most: {}", DurationText(rest),
+                                activity.Text()));
+    }
+  }
+
   void Start(const PlannedCell& cell) {
+    if (cell.exclusive) {
+      if (options_.wait_quiet_seconds > 0) WaitUntilQuiet();
+      begins_.push_back(ReadActivity());
+    }
     slots_.push_back({&cell,
                       std::make_unique<Worker>(options_.program, cell.config,
                                                WorkerLimits{cell.time_limit, cell.memory_limit}),
@@ -235,33 +271,35 @@ class Campaign {
     record.command = RepeatCommand(*slot.cell, options_);
     // A cell stopped by Ctrl-C is not a finding about the algorithm.
     if (interrupts > 0 && record.outcome.status == "crash") return;
+    JudgeSteadiness(record.outcome, slot.cell->exclusive ? std::optional<Activity>(ActivityOfCell())
+                                                         : std::nullopt);
     store_.Save(record);
     ++summary.measured;
-    estimate_.Learn(record.config, record.seconds);
-    progress_.SetLeft(SecondsLeft());
+    schedule_.estimate.Learn(record.config, record.seconds);
+    progress_.SetLeft(Left());
     progress_.Finished(record);
   }
 
   static constexpr int kPollMilliseconds = 10;
+  // Seconds: of the shortest look back at the machine, of one look while waiting, between lines.
+  static constexpr double kWindow = 0.5, kWatch = 1, kSayAgain = 30;
 
-  std::vector<const PlannedCell*> todo_;
+  Schedule schedule_;
+  const std::vector<const PlannedCell*>& todo_;
   const RunOptions& options_;
   const Store& store_;
   std::string environment_;
-  DurationEstimator& estimate_;
+  double after_;
   Progress& progress_;
   Clock::time_point begun_;
   int jobs_ = 1;
   std::size_t next_ = 0;
-  bool told_ = false;  // that the cells in hand are being finished
+  std::vector<ActivityReading> begins_;  // of the timed cells
+  bool busy_ = true;                     // the machine, as far as is known
+  double waited_ = 0;                    // seconds, for a quiet machine
+  bool told_ = false;                    // that the cells in hand are being finished
   std::vector<Slot> slots_;
 };
-
-std::string Describe(const CellRecord& record) {
-  return fmt::format("{} on {} [{}]: {}: {} (build/retable explain {})", record.config.label,
-                     record.config.dataset, record.config.experiment, record.outcome.status,
-                     record.outcome.reason, record.key.substr(0, 12));
-}
 
 // Untimed cells first, so that exclusive ones find an idle machine at a stretch. Under a budget the
 // shortest first: most cells are measured before it is spent.
@@ -277,7 +315,61 @@ void SortCells(std::vector<const PlannedCell*>& cells, const RunOptions& options
   }
 }
 
+// What the folder holds of the plans after the run.
+void CountCells(const std::vector<Plan>& plans, const std::string& out, RunSummary& summary) {
+  std::set<std::string> counted;
+  for (const Plan& plan : plans) {
+    for (const PlannedCell& cell : plan.cells) {
+      if (!counted.insert(cell.key + (cell.not_run ? "-" : "")).second) continue;
+      if (cell.not_run) {
+        ++summary.counts["not_run"];
+        ++summary.reasons["not_run"][*cell.not_run];
+        continue;
+      }
+      const auto record = LoadRecord(out, cell.key);
+      if (!record) continue;
+      const Outcome& outcome = record->outcome;
+      ++summary.counts[outcome.status];
+      if (outcome.status == "skipped" || outcome.status == "not_run") {
+        ++summary.reasons[outcome.status][outcome.reason];
+      }
+      if (!cell.exclusive || !IsTimed(outcome)) continue;
+      ++summary.timed;
+      summary.unsteady += !WhyUnsteady(outcome).empty();
+    }
+  }
+}
+
 }  // namespace
+
+std::string ReasonsText(const StatusCounts& reasons) {
+  constexpr std::size_t kReasons = 3;
+  if (reasons.empty()) return "";
+  std::vector<std::pair<int, std::string>> order;
+  int others = 0;
+  for (const auto& [reason, n] : reasons) {
+    order.emplace_back(n, reason);
+    others += n;
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text = " (";
+  for (std::size_t i = 0; i < std::min(order.size(), kReasons); ++i) {
+    text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", order[i].first, order[i].second);
+    others -= order[i].first;
+  }
+  return text + (others > 0 ? fmt::format("; {} for other reasons)", others) : ")");
+}
+
+std::string CountsText(const StatusCounts& counts, const Reasons& reasons) {
+  std::string text;
+  for (const auto& [status, count] : counts) {
+    const auto why = reasons.find(status);
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, status,
+                        why == reasons.end() ? "" : ReasonsText(why->second));
+  }
+  return text;
+}
 
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
                              std::ostream& log) {
@@ -323,50 +415,55 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
   return decisions;
 }
 
-RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, const Store& store,
-                   const std::string& environment_hash, std::ostream& log, bool terminal) {
-  const auto begun = Clock::now();
-  RunSummary summary;
-  std::vector<const PlannedCell*> todo, ours;
+Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
+                      std::ostream& log) {
+  Schedule schedule;
   int position = 0;
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
-    if (!decision.measure) ++summary.reused;
+    if (!decision.measure) ++schedule.reused;
     const bool mine = position++ % options.shards == options.shard;
-    if (mine) ours.push_back(decision.cell);
-    if (decision.measure && mine) todo.push_back(decision.cell);
+    if (mine) schedule.ours.push_back(decision.cell);
+    if (decision.measure && mine) schedule.todo.push_back(decision.cell);
   }
-  DurationEstimator estimate;
-  estimate.Expect(plans, options.profile);
-  if (!todo.empty()) estimate.LearnFolder(options.out);
-  SortCells(todo, options, estimate);
-  Progress progress(log, terminal, todo.size(), summary.reused);
+  schedule.estimate.Expect(plans, options.profile);
+  schedule.estimate.ExpectPace(pace);
+  if (!schedule.todo.empty()) schedule.estimate.LearnFolder(options.out);
+  SortCells(schedule.todo, options, schedule.estimate);
+  return schedule;
+}
+
+// Untimed cells share the cores, timed ones have the machine to themselves.
+double SecondsLeft(const Schedule& schedule, const RunOptions& options, std::size_t first) {
+  double shared = 0, alone = 0;
+  for (std::size_t i = first; i < schedule.todo.size(); ++i) {
+    const PlannedCell& cell = *schedule.todo[i];
+    (cell.exclusive ? alone : shared) += schedule.estimate.Seconds(cell.config);
+  }
+  const double all = shared / JobsOf(options) + alone * options.rounds;
+  if (options.budget_seconds <= 0) return all;
+  return alone > 0 ? options.budget_seconds : std::min(all, options.budget_seconds);
+}
+
+RunSummary Execute(const std::vector<Plan>& plans, Schedule schedule, const RunOptions& options,
+                   const Store& store, const std::string& environment_hash, double after,
+                   std::ostream& log, bool terminal) {
+  const auto begun = Clock::now();
+  RunSummary summary;
+  summary.reused = schedule.reused;
+  Progress progress(log, terminal, schedule.todo.size());
   interrupts = 0;
   const auto old_int = signal(SIGINT, OnInterrupt);
   const auto old_term = signal(SIGTERM, OnInterrupt);
-  Campaign campaign(std::move(todo), options, store, environment_hash, estimate, progress);
+  Campaign campaign(std::move(schedule), options, store, environment_hash, after, progress);
   campaign.Run(summary);
-  if (options.rounds > 1 && summary.left == 0) campaign.Interleave(ours, summary);
-  if (options.budget_seconds > 0 && summary.left == 0) campaign.Remeasure(ours, summary);
+  if (options.rounds > 1 && summary.left == 0) campaign.Interleave(summary);
+  if (options.budget_seconds > 0 && summary.left == 0) campaign.Remeasure(summary);
   signal(SIGINT, old_int);
   signal(SIGTERM, old_term);
   progress.Done();
   summary.interrupted = interrupts > 0;
-  if (summary.interrupted) return summary;
-  std::set<std::string> counted;
-  for (const Plan& plan : plans) {
-    for (const PlannedCell& cell : plan.cells) {
-      if (!counted.insert(cell.key + (cell.not_run ? "-" : "")).second) continue;
-      if (cell.not_run) {
-        ++summary.counts["not_run"];
-        continue;
-      }
-      const auto record = LoadRecord(options.out, cell.key);
-      if (!record) continue;
-      ++summary.counts[record->outcome.status];
-      if (!IsFinal(record->outcome.status)) summary.problems.push_back(Describe(*record));
-    }
-  }
+  if (!summary.interrupted) CountCells(plans, options.out, summary);
   summary.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   return summary;
 }

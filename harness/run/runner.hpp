@@ -3,12 +3,12 @@
 //! Runs the cells of one or more plans: what is stored is not measured again, what fails is
 //! recorded.
 
-#include <functional>
 #include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "harness/plan/estimate.hpp"
 #include "harness/plan/plan.hpp"
 #include "harness/run/store.hpp"
 
@@ -30,20 +30,40 @@ struct RunOptions {
   int rounds = 1;
   int jobs = 0;         //!< workers side by side for untimed cells; 0: one per core
   std::string program;  //!< path of this program, for the workers
+  //! 0: timed cells begin at once. Otherwise each waits until the machine is quiet
+  //! (harness/machine/activity.hpp), all together so many seconds at most.
+  double wait_quiet_seconds = 0;
 };
 
-//! How often each status occurred, over the cells of this run.
+//! How often each status occurred, over the cells of this run, and why cells have none: counts by
+//! reason of those that were not run or were skipped.
 using StatusCounts = std::map<std::string, int>;
+using Reasons = std::map<std::string, StatusCounts>;
+
+//! " (50: needs a CUDA device; 3: ...)", the commonest three; empty where there is no reason.
+std::string ReasonsText(const StatusCounts& reasons);
+
+//! "310 ok, 53 not_run (50: needs a CUDA device; 3: ...)".
+std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
+
+//! What a run will do.
+struct Schedule {
+  std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
+  std::vector<const PlannedCell*> ours;  //!< all of this shard
+  int reused = 0;                        //!< stored cells
+  DurationEstimator estimate;
+};
 
 struct RunSummary {
   StatusCounts counts;  //!< all cells of the plan after the run, "not_run" included
-  int measured = 0;     //!< cells measured now
-  int reused = 0;       //!< cells found in the store
-  int left = 0;         //!< cells not begun (budget)
-  int remeasured = 0;   //!< further executions of measured cells (budget)
+  Reasons reasons;
+  int measured = 0;             //!< cells measured now
+  int reused = 0;               //!< cells found in the store
+  int left = 0;                 //!< cells not begun (budget)
+  int remeasured = 0;           //!< further executions of measured cells (budget)
+  int timed = 0, unsteady = 0;  //!< cells with a time, and those of them that are not steady
   double seconds = 0;
-  bool interrupted = false;           //!< a signal came; then nothing is counted but `measured`
-  std::vector<std::string> problems;  //!< one line for each failure, for the end of the run
+  bool interrupted = false;  //!< a signal came; then nothing is counted but `measured`
 };
 
 //! One cell's turn in a dry run or a run, and why.
@@ -57,9 +77,19 @@ struct Decision {
 std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& options,
                              std::ostream& log);
 
+//! What is to be measured, and how long its parts will take.
+//! @param pace how many times longer than on a quiet machine cells take
+Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
+                      std::ostream& log);
+
+//! Seconds that the cells of a schedule from `first` on will take.
+double SecondsLeft(const Schedule& schedule, const RunOptions& options, std::size_t first = 0);
+
 //! Measures. Progress goes to `log`: a status line on a terminal, one line a cell elsewhere. A
 //! first SIGINT or SIGTERM lets the cells in hand finish, and says so; a second stops them at once.
-RunSummary Execute(const std::vector<Plan>& plans, const RunOptions& options, const Store& store,
-                   const std::string& environment_hash, std::ostream& log, bool terminal);
+//! @param after seconds of what the run does after measuring, for the time left
+RunSummary Execute(const std::vector<Plan>& plans, Schedule schedule, const RunOptions& options,
+                   const Store& store, const std::string& environment_hash, double after,
+                   std::ostream& log, bool terminal);
 
 }  // namespace retable::harness

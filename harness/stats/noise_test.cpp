@@ -58,7 +58,7 @@ TEST(Noise, TheSameProgramIsTheSameInNinetyFiveOfAHundred) {
     for (unsigned seed = 1; seed <= 4; ++seed) {
       Machine machine(seed, between, 0.01);
       const Noise noise = Measured(machine, 100);
-      EXPECT_GE(HundredComparisons(machine, noise.Rule()).same, 95)
+      EXPECT_GE(HundredComparisons(machine, noise.Rule(1)).same, 95)
           << "between processes " << between << ", seed " << seed << ", floor " << noise.floor;
     }
   }
@@ -67,10 +67,39 @@ TEST(Noise, TheSameProgramIsTheSameInNinetyFiveOfAHundred) {
 TEST(Noise, FivePercentAreFoundWhereTheMachineIsSteady) {
   Machine machine(7, 0.003, 0.005);
   const Noise noise = Measured(machine, 60);
-  const Rates rates = HundredComparisons(machine, noise.Rule());
+  const Rates rates = HundredComparisons(machine, noise.Rule(1));
   EXPECT_LT(noise.floor, 0.02);
   EXPECT_GE(rates.slower, 95);
   EXPECT_GE(rates.faster, 95);
+}
+
+// Two folders of 16 cells by one program on a noisy machine: any cell that is called faster or
+// slower makes the comparison wrong. At most 5 of 100 may be.
+TEST(Noise, OfAHundredComparisonsOfSixteenCellsAtMostFiveSaySomethingElse) {
+  for (const double between : {0.003, 0.05, 0.2}) {
+    Machine machine(11, between, 0.01);
+    int wrong = 0, wrong_without = 0;
+    Noise noise;
+    for (int i = 0; i < 100; ++i) {
+      if (i % 10 == 0) noise = Measured(machine, 90);
+      bool any = false, any_without = false;
+      for (int cell = 0; cell < 16; ++cell) {
+        const auto before = machine.Execution(1), after = machine.Execution(1);
+        const auto differ = [&](const SignificanceRule& rule) {
+          const auto verdict = CompareTimes(before, after, rule).significance;
+          return verdict == Significance::kFaster || verdict == Significance::kSlower;
+        };
+        any = differ(noise.Rule(1, 16)) || any;
+        any_without = differ(noise.Rule(1)) || any_without;
+      }
+      wrong += any;
+      wrong_without += any_without;
+    }
+    EXPECT_LE(wrong, 5) << "between processes " << between;
+    if (between > 0.01) {
+      EXPECT_GT(wrong_without, 5) << "sixteen cells need no wider floor than one?";
+    }
+  }
 }
 
 // Without the A/A run the fixed 1 % takes such a machine's noise for changes.
@@ -79,7 +108,7 @@ TEST(Noise, AFixedFloorWouldNotDo) {
   EXPECT_LT(HundredComparisons(machine, SignificanceRule{}).same, 80);
   const Noise noise = Measured(machine, 100);
   EXPECT_GT(noise.floor, 0.02);
-  EXPECT_GE(HundredComparisons(machine, noise.Rule()).same, 93);
+  EXPECT_GE(HundredComparisons(machine, noise.Rule(1)).same, 93);
 }
 
 TEST(Noise, NothingMeasuredIsTheAssumption) {
@@ -87,6 +116,8 @@ TEST(Noise, NothingMeasuredIsTheAssumption) {
   EXPECT_EQ(noise.floor, SignificanceRule{}.noise_floor);
   EXPECT_EQ(noise.pairs, 0);
   EXPECT_NE(NoiseText(noise).find("retable noise"), std::string::npos);
+  // What is assumed takes a busy laptop's noise for none of a change's.
+  EXPECT_GE(AssumedNoise().Rule(1, 100).noise_floor, 0.27);
 }
 
 TEST(Noise, PairedRatiosHaveAFloorOfTheirOwn) {
@@ -95,6 +126,30 @@ TEST(Noise, PairedRatiosHaveAFloorOfTheirOwn) {
   EXPECT_GT(noise.paired, 0.03);
   EXPECT_LT(noise.paired, 0.034);
   EXPECT_EQ(noise.PairedRule().noise_floor, noise.paired);
+}
+
+// Short times are noisy and long ones are not: each is judged by its like.
+TEST(Noise, ATimeIsJudgedByPairsOfItsLength) {
+  Machine noisy(1, 0.3, 0.01), quiet(2, 0.003, 0.003);
+  std::vector<SamePair> pairs;
+  for (int i = 0; i < 80; ++i) {
+    pairs.push_back({noisy.Execution(1e-6), noisy.Execution(1e-6)});
+    pairs.push_back({quiet.Execution(0.1), quiet.Execution(0.1)});
+  }
+  const Noise noise = MeasureNoise(pairs, {});
+  EXPECT_GT(noise.Rule(1e-6).noise_floor, 0.3);
+  EXPECT_LT(noise.Rule(0.1).noise_floor, 0.02);
+  const std::vector<double> times = {1e-6, 0.1};
+  EXPECT_NE(NoiseText(noise, times).find(" to "), std::string::npos);
+  EXPECT_LT(NoiseFromJson(NoiseJson(noise)).Rule(0.1).noise_floor, 0.02);
+}
+
+// Up and down are alike: half the time is as far as twice, and can be found under any floor.
+TEST(Noise, AFloorAboveOneStillKnowsFaster) {
+  EXPECT_EQ(Decide({0.1, 0.09, 0.11, IntervalMethod::kBootstrap}, true, {.noise_floor = 2}),
+            Significance::kFaster);
+  EXPECT_EQ(Decide({0.4, 0.34, 0.5, IntervalMethod::kBootstrap}, true, {.noise_floor = 2}),
+            Significance::kSame);
 }
 
 TEST(Noise, ComesBackFromItsJsonAndTheLargerCounts) {

@@ -26,22 +26,23 @@ Significance Decide(const Interval& ratio, bool steady, const SignificanceRule& 
   const bool known =
       ratio.method != IntervalMethod::kNone && ratio.method != IntervalMethod::kPoint;
   if (!known || std::isnan(ratio.low) || std::isnan(ratio.high)) return Significance::kAmbiguous;
-  if (!steady) return Significance::kNotSteady;
   const double f = rule.noise_floor, m = std::max(rule.margin, rule.noise_floor);
-  if (ratio.low > 1 + f) return Significance::kSlower;
-  if (ratio.high < 1 - f) return Significance::kFaster;
+  const bool slower = ratio.low > 1 + f, faster = ratio.high < 1 / (1 + f);
   // Neither beyond the noise, so it meets the noise.
-  const bool within = ratio.low >= 1 - m && ratio.high <= 1 + m;
-  return within ? Significance::kSame : Significance::kAmbiguous;
+  if (!slower && !faster && ratio.low >= 1 / (1 + m) && ratio.high <= 1 + m)
+    return Significance::kSame;
+  if (!steady) return Significance::kNotSteady;
+  if (slower) return Significance::kSlower;
+  return faster ? Significance::kFaster : Significance::kAmbiguous;
 }
 
 TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
-                           const SignificanceRule& rule) {
+                           const SignificanceRule& rule, bool steady) {
   TimesCompared result{RatioOfMedians(new_times, old_times, 1), Significance::kAmbiguous};
   // One sample on either side says nothing of its own spread.
   if (old_times.size() < 2 || new_times.size() < 2) return result;
-  const bool steady =
-      std::abs(Drift(old_times)) <= rule.unsteady && std::abs(Drift(new_times)) <= rule.unsteady;
+  const double most = std::max(rule.unsteady, rule.noise_floor);
+  steady = steady && std::abs(Drift(old_times)) <= most && std::abs(Drift(new_times)) <= most;
   result.significance = Decide(result.ratio, steady, rule);
   return result;
 }

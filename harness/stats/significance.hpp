@@ -6,11 +6,13 @@
 //! does to identical code, 1 % unless measured by an A/A run) and a margin m (3 %: what is not
 //! worth acting on):
 //!
-//!   not steady   either side drifted while it was measured (last third against first, over 10 %)
 //!   slower       low > 1 + f: the whole interval is beyond the noise
-//!   faster       high < 1 - f
-//!   same         the interval meets [1 - f, 1 + f] and lies within [1 - m, 1 + m]: no difference
-//!                is seen, and one that mattered would have been
+//!   faster       high < 1 / (1 + f)
+//!   same         the interval meets [1 / (1 + f), 1 + f] and lies within [1 / (1 + m), 1 + m]: no
+//!                difference is seen, and one that mattered would have been
+//!   not steady   none of these, or slower or faster, but either side was disturbed while it was
+//!                measured: it drifted (last third against first) by more than 10 % and than f, or
+//!                its cell says that it was not steady
 //!   ambiguous    anything else: too few or too noisy samples; one sample a side always is
 //!
 //! Every verdict comes with the next command to type.
@@ -41,8 +43,9 @@ struct TimesCompared {
   Interval ratio;  //!< new / old
   Significance significance;
 };
+//! @param steady neither side says otherwise of itself
 TimesCompared CompareTimes(std::span<const double> old_times, std::span<const double> new_times,
-                           const SignificanceRule& rule = {});
+                           const SignificanceRule& rule = {}, bool steady = true);
 
 //! What to do about a verdict: a sentence, with a command where there is one.
 //! @param experiment its id, for the command

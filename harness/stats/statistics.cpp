@@ -113,20 +113,23 @@ Interval DegenerateInterval(std::span<const double> sorted) {
   return {sorted[0], sorted[0], sorted[0], IntervalMethod::kPoint};
 }
 
-Interval OrderStatisticInterval(std::span<const double> sorted) {
+Interval OrderStatisticInterval(std::span<const double> sorted, double error) {
   using boost::math::binomial_distribution;
   const std::size_t n = sorted.size();
+  const double median = SortedQuantile(sorted, 0.5), tail = error / 2;
+  if (n == 0 || std::ldexp(1.0, -static_cast<int>(std::min<std::size_t>(n, 1000))) > tail) {
+    return {median, kNaN, kNaN, IntervalMethod::kNone};
+  }
   const binomial_distribution<double> below(static_cast<double>(n), 0.5);
-  auto k = static_cast<std::int64_t>(boost::math::quantile(below, kTail));
-  while (k > 0 && boost::math::cdf(below, static_cast<double>(k)) > kTail) --k;
+  auto k = static_cast<std::int64_t>(boost::math::quantile(below, tail));
+  while (k > 0 && boost::math::cdf(below, static_cast<double>(k)) > tail) --k;
   const auto first = static_cast<std::size_t>(k);
-  return {SortedQuantile(sorted, 0.5), sorted[first], sorted[n - 1 - first],
-          IntervalMethod::kOrderStatistic};
+  return {median, sorted[first], sorted[n - 1 - first], IntervalMethod::kOrderStatistic};
 }
 
 Interval SortedMedianInterval(std::span<const double> sorted, std::uint64_t seed) {
   if (Degenerate(sorted)) return DegenerateInterval(sorted);
-  if (sorted.size() > kLarge) return OrderStatisticInterval(sorted);
+  if (sorted.size() > kLarge) return OrderStatisticInterval(sorted, 2 * kTail);
   std::vector<double> medians(kResamples);
   std::vector<std::uint32_t> counts;
   for (std::size_t r = 0; r < kResamples; ++r)
@@ -181,6 +184,10 @@ double Quantile(std::span<const double> samples, double fraction) {
 
 Interval MedianInterval(std::span<const double> samples, std::uint64_t seed) {
   return SortedMedianInterval(SortedNumbers(samples), seed);
+}
+
+Interval MedianBounds(std::span<const double> samples, double error) {
+  return OrderStatisticInterval(SortedNumbers(samples), error);
 }
 
 Interval MeanInterval(std::span<const double> samples, std::uint64_t seed) {

@@ -65,6 +65,10 @@ double Quantile(std::span<const double> samples, double fraction);
 
 //! Median with its 95 % interval. NaNs are left out.
 Interval MedianInterval(std::span<const double> samples, std::uint64_t seed);
+//! Median with the exact order-statistic interval that misses the true one with a probability of at
+//! most `error`; without an interval (kNone) where there are too few samples for that: below
+//! log2(2 / error). NaNs are left out.
+Interval MedianBounds(std::span<const double> samples, double error);
 //! Mean with its 95 % interval. NaNs are left out.
 Interval MeanInterval(std::span<const double> samples, std::uint64_t seed);
 

@@ -260,5 +260,29 @@ TEST(Drift, LastThirdAgainstFirst) {
   EXPECT_EQ(Drift(std::vector<double>(30, 4.0)), 0);
 }
 
+// The interval misses the true median of 0 in at most so many cases, and is not there where it
+// would.
+TEST(Statistics, MedianBoundsHoldTheirError) {
+  std::mt19937_64 random(5);
+  std::cauchy_distribution<double> heavy(0, 1);
+  for (const double error : {0.05, 0.01}) {
+    int missed = 0;
+    for (int trial = 0; trial < 4000; ++trial) {
+      std::vector<double> samples(15);
+      for (double& sample : samples) sample = heavy(random);
+      const Interval interval = MedianBounds(samples, error);
+      ASSERT_EQ(interval.method, IntervalMethod::kOrderStatistic);
+      missed += interval.low > 0 || interval.high < 0;
+    }
+    EXPECT_LE(missed, 4000 * error * 1.2);
+    EXPECT_GE(missed, 4000 * error * 0.3);
+  }
+  const std::vector<double> six = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(MedianBounds(six, 0.04).low, 1);
+  EXPECT_EQ(MedianBounds(six, 0.04).high, 6);
+  EXPECT_EQ(MedianBounds(six, 0.03).method, IntervalMethod::kNone);
+  EXPECT_EQ(MedianBounds({}, 0.05).method, IntervalMethod::kNone);
+}
+
 }  // namespace
 }  // namespace retable::harness

@@ -14,11 +14,18 @@ from dataclasses import dataclass, field
 
 FAMILIES = ["quantiles", "treeshap", "shapley", "shuffle", "extratrees"]
 FAMILY_NAMES = {"quantiles": "Quantile sketches", "treeshap": "Tree SHAP", "shapley": "Shapley values by sampling",
-                "shuffle": "Shuffling", "extratrees": "Extremely randomised trees"}
-VERDICTS = ["MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED", "DIFFERENT-HW", "NOT-RUN", "NO-DATA"]
-CLAIM_VERDICTS = ["HOLDS", "FAILS", "NO-DATA"]
+                "shuffle": "Shuffling", "extratrees": "Extremely randomized trees"}
+#: (a tab's name, the authors, the title of the work)
+WORKS = {"quantiles": ("Quantiles", "Mitchell, Frank, Holmes 2021", "An Empirical Study of Moment Estimators for Quantile Approximation"),
+         "treeshap": ("Tree SHAP", "Mitchell, Frank, Holmes 2022", "GPUTreeShap: massively parallel exact calculation of SHAP scores for tree ensembles"),
+         "shapley": ("Shapley", "Mitchell, Cooper, Frank, Holmes 2022", "Sampling Permutations for Shapley Value Estimation"),
+         "shuffle": ("Shuffling", "Mitchell, Stokes, Frank, Holmes 2022", "Bandwidth-Optimal Random Shuffling for GPUs"),
+         "extratrees": ("Extra-trees", "Phang, Tanna", "Extremely Randomized Trees on GPUs")}
+VERDICTS = ["MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED", "DIFFERENT-HW", "NOT-JUDGED", "NOT-RUN", "NO-DATA"]
+JUDGED = ["MATCH", "TREND", "ORDER-ONLY", "MISMATCH", "FAILED"]
+CLAIM_VERDICTS = ["FAILS", "UNSTEADY", "HOLDS", "NOT-JUDGED", "NO-DATA"]  #: as they are listed, what failed first
 TIDY_FIXED = {"experiment", "algorithm", "label", "device", "dataset", "metric", "unit", "status", "n", "median",
-              "ci_low", "ci_high", "mean", "std", "min", "max", "failures", "reason", "key", "share", "ceiling"}
+              "ci_low", "ci_high", "mean", "std", "min", "max", "failures", "reason", "key", "share", "ceiling", "unsteady"}
 SUFFIXES = (".tidy.csv", ".samples.csv", ".curves.csv", ".meta.json", ".csv")
 csv.field_size_limit(1 << 26)
 
@@ -55,6 +62,7 @@ class Artifact:
     claims: list = field(default_factory=list)
     problems: list = field(default_factory=list)
     recorded: list = field(default_factory=list)   #: (machine, Artifact) of recorded runs
+    run: object = None                             #: the Report it was taken from, where a page shows several runs as one
 
     @property
     def family(self):
@@ -90,11 +98,13 @@ class Report:
     root: str
     run: dict = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
+    history: dict = field(default_factory=dict)    #: {artifact: [what was found of it, the oldest first]}
     artifacts: dict = field(default_factory=dict)
     cells: dict = field(default_factory=dict)
     problems: list = field(default_factory=list)
     recorded: list = field(default_factory=list)   #: (machine, Report)
     machine: str = ""
+    fill: bool = False                             #: recorded verdicts count where a cell was not run
 
     def date(self):
         """Day of the run, as the run itself tells it: 2026-01-02, or 2026-01-02 to 03."""
@@ -275,6 +285,7 @@ def read_report(root, only="*", with_cells=True):
         return report
     report.run = read_json(os.path.join(root, "run.json"), report.problems, "run.json")
     report.environment = read_json(os.path.join(root, "environment.json"), report.problems, "environment.json")
+    report.history = read_json(os.path.join(root, "history.json"), report.problems, "history.json", missing=False)
     verdicts = read_dicts(os.path.join(root, "verdicts.csv"), report.problems, "verdicts.csv",
                           ("artifact", "row", "column", "kind", "paper", "measured", "verdict"))
     claims = read_dicts(os.path.join(root, "claims.csv"), report.problems, "claims.csv",
@@ -295,6 +306,16 @@ def read_report(root, only="*", with_cells=True):
     return report
 
 
+def recorded_digest(folder):
+    """A short hash of what was measured and found in the runs under `folder`: the site of them changes with it."""
+    seen = hashlib.sha256()
+    for machine in sorted(os.listdir(folder)):
+        for name, fields in (("verdicts.csv", ("artifact", "row", "column", "measured", "verdict")), ("claims.csv", ("artifact", "id", "verdict"))):
+            for row in read_dicts(os.path.join(folder, machine, name), [], name, missing=False):
+                seen.update("\x1f".join([machine] + [row.get(field, "") for field in fields]).encode())
+    return seen.hexdigest()[:12]
+
+
 def attach_recorded(report, folder, only="*"):
     """Reads every machine under `folder` and hangs its artifacts beside the local ones."""
     if not folder or not os.path.isdir(folder):
@@ -304,7 +325,7 @@ def attach_recorded(report, folder, only="*"):
         if machine.startswith(".") or not os.path.isdir(path) or os.path.realpath(path) == os.path.realpath(report.root):
             continue
         other = read_report(path, only, with_cells=False)
-        if not other.artifacts:
+        if not other.artifacts or (other.run and other.run == report.run):  # the recording that this folder is a copy of
             continue
         other.machine = machine
         report.recorded.append((machine, other))

@@ -49,7 +49,7 @@ def verdict_lines(rows):
     lines = []
     for r in rows[:MAX_ROWS]:
         column = r["column"] + (f" ({r['unit']})" if r["unit"] else "")
-        verdict = r["verdict"] + (f": {r['reason']}" if r["reason"] else "")
+        verdict = r["verdict"] + (f": {r['reason']}" if r["reason"] else "") + (f"; unsteady: {r['unsteady']}" if r["unsteady"] else "")
         if r["recorded"]:
             rec = r["recorded"]
             lines.append([r["row"], column, r["paper"], rec["measured"], rec["interval"], rec["ratio"],

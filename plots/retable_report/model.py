@@ -3,13 +3,15 @@
 import re
 from collections import Counter
 
-from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, VERDICTS, printed, number
+from .figures.data import expand
+from .inputs import CLAIM_VERDICTS, FAMILY_NAMES, JUDGED, VERDICTS, printed, number
 from . import numbers
 
 GLYPHS = {"MATCH": "●", "TREND": "▲", "ORDER-ONLY": "△", "MISMATCH": "✖", "FAILED": "■", "DIFFERENT-HW": "◆", "NOT-RUN": "○",
-          "NO-DATA": "–", "HOLDS": "✔", "FAILS": "✖"}
+          "NO-DATA": "–", "NOT-JUDGED": "◌", "HOLDS": "✔", "FAILS": "✖", "UNSTEADY": "≈"}
 WORDS = {"MATCH": "match", "TREND": "trend", "ORDER-ONLY": "order only", "MISMATCH": "mismatch", "FAILED": "failed",
-         "DIFFERENT-HW": "other hardware", "NOT-RUN": "not run", "NO-DATA": "no data", "HOLDS": "holds", "FAILS": "fails"}
+         "DIFFERENT-HW": "other hardware", "NOT-RUN": "not run", "NO-DATA": "no data", "NOT-JUDGED": "not judged",
+         "HOLDS": "holds", "FAILS": "fails", "UNSTEADY": "unsteady"}
 MEANING = {
     "MATCH": "The whole interval of the measured value lies within the cell's tolerance of the published one; of a bound: the measured value keeps it.",
     "TREND": "The size differs, by a factor of at most 3, and what the number says in its table still holds: its side of 1 or its place in the order.",
@@ -18,9 +20,11 @@ MEANING = {
     "FAILED": "The method failed or answered wrongly here; the reason is its cell's.",
     "DIFFERENT-HW": "An absolute time or rate on another machine. It is shown, not judged; judge ratios and orders instead.",
     "NOT-RUN": "Not measured here, for the reason given: no GPU, a data set that is absent, a row that another profile has.",
+    "NOT-JUDGED": "Measured at sizes too small to judge, as the smoke profile does.",
     "NO-DATA": "The work prints no number to compare with, or the measurement gave none.",
     "HOLDS": "The check came out true on the measured values beside it.",
     "FAILS": "The check came out false on the measured values beside it: a finding on this machine and these data. Where the reason is known it is told.",
+    "UNSTEADY": "The check reads times that other work on the machine disturbed. It neither holds nor fails: repeat it on a quiet machine.",
 }
 
 
@@ -76,8 +80,8 @@ def verdict_rows(artifact):
                "interval": numbers.interval(v.get("ci_low"), v.get("ci_high")), "n": numbers.shown(v.get("n")),
                "ratio": numbers.ratio(v.get("ratio")), "ratio_value": number(v.get("ratio")),
                "verdict": kind_of(v["verdict"]), "word": label_of(v["verdict"]), "reason": v.get("reason", ""),
-               "where": where(v.get("page", ""), v.get("table", "")), "recorded": None}
-        if measured is None and v["verdict"] in ("NOT-RUN", "NO-DATA"):
+               "where": where(v.get("page", ""), v.get("table", "")), "unsteady": v.get("unsteady", "") or "", "recorded": None}
+        if measured is None and row["verdict"] in ("NOT-RUN", "NO-DATA"):
             found = recorded_value(artifact, v)
             if found:
                 machine, date, theirs = found
@@ -93,6 +97,14 @@ def verdict_rows(artifact):
 def why_not_run(rows):
     """[(reason, cells)] of the cells that were not run, the commonest first."""
     return Counter(row["reason"] for row in rows if row["verdict"] == "NOT-RUN" and row["reason"]).most_common()
+
+
+def reasons_in_short(rows):
+    """[(reason without the command that helps, cells)] of the cells that were not run: what an overview says."""
+    found = Counter()
+    for reason, amount in why_not_run(rows):
+        found[re.sub(r"[:;]?\s*build/retable .*", "", reason)] += amount
+    return found.most_common()
 
 
 def shared_reasons(rows):
@@ -168,6 +180,99 @@ def layout(artifact, rows):
     return corner, columns, lines
 
 
+def data_words(names):
+    """The data sets of a row: their names, or how many they are."""
+    synthetic = [name for name in names if name.startswith("synthetic")]
+    if len(names) <= 2:
+        return ", ".join(names)
+    return numbers.count(len(names), "data set") + (f", {len(synthetic)} of them synthetic" if synthetic else "")
+
+
+def origin(artifact, name, machine):
+    """The data sets that a row of the layout was measured on, and the machine ("" is this run's)."""
+    table = artifact.meta.get("table") if isinstance(artifact.meta.get("table"), dict) else {}
+    template = str(table.get("rows") or "{label}")
+    names = list(dict.fromkeys(row.get("dataset", "") for row in artifact.tidy if row.get("dataset") and
+                               number(row.get("median")) is not None and (expand(template, row) or "").strip() == name.strip()))
+    return {"data": data_words(names), "machine": machine, "synthetic": any(n.startswith("synthetic") for n in names)}
+
+
+def origins_of(artifact, grid):
+    """{row: its origins} where the numbers of a table are of several machines, or some of them of synthetic data; else {}."""
+    found, recorded = {}, dict(artifact.recorded)
+    for name, cells in grid[2] if grid else []:
+        elsewhere = [c.get("recorded") or (c["verdict"] or {}).get("recorded") for c in cells if c]
+        machines = list(dict.fromkeys(r["machine"] for r in elsewhere if r))
+        here = any(c and c["value"] is not None and not r for c, r in zip([c for c in cells if c], elsewhere))
+        found[name] = ([origin(artifact, name, "")] if here else []) + [
+            origin(recorded[machine], name, machine) for machine in machines if machine in recorded]
+    every = [o for rows in found.values() for o in rows]
+    mixed = len({o["machine"] for o in every}) > 1 or len({o["synthetic"] for o in every}) > 1
+    return found if mixed else {}
+
+
+def day(text):
+    return str(text or "")[:10]
+
+
+def provenance(report, artifact):
+    """[{machine, profile, day, commit, cells}]: where the cells of an artifact come from, as its meta file says or else the run's."""
+    entries = artifact.meta.get("provenance")
+    entries = [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+    if not entries:
+        report = artifact.run or report
+        version = report.run.get("version")
+        entries = [{"profile": artifact.text("profile") or report.run.get("profile"), "commit": version if isinstance(version, str) else "",
+                    "started": report.date(), "machine": machine_line(report)}]
+    made = []
+    owner = artifact.run.machine + ": " if artifact.run else ""
+    for entry in entries:
+        first, last = day(entry.get("started")), day(entry.get("finished"))
+        made.append({"machine": owner + str(entry.get("machine") or machine_line(artifact.run or report)), "profile": str(entry.get("profile") or ""),
+                     "day": str(entry.get("started") or "") if len(str(entry.get("started"))) < 20 and not last else
+                     f"{first} to {last}" if last > first else first or last,
+                     "commit": str(entry.get("commit") or "")[:20], "cells": int(number(entry.get("cells")) or 0)})
+    return made
+
+
+def stretches(report):
+    """What ran where: [{machine, profile, day, commit, artifacts, cells}], what has most cells first."""
+    groups = {}
+    for artifact in report.artifacts.values():
+        if any(number(row.get("median")) is not None for row in artifact.tidy):
+            for made in provenance(report, artifact):
+                key = tuple(made[k] for k in ("machine", "profile", "day", "commit"))
+                group = groups.setdefault(key, dict(made, artifacts=[], cells=0))
+                group["artifacts"].append(artifact.name)
+                group["cells"] += made["cells"]
+    return sorted(groups.values(), key=lambda g: (-g["cells"], -len(g["artifacts"]), g["machine"]))
+
+
+def made_lines(report, artifact):
+    """'Measured on …' of an artifact whose meta file tells its own origin."""
+    if not artifact.meta.get("provenance") and not artifact.run:
+        return []
+    return [", ".join(part for part in (f"Measured {made['day']}", f"profile {made['profile']}" if made["profile"] else "",
+                                        f"commit {made['commit']}" if made["commit"] else "", made["machine"],
+                                        numbers.count(made["cells"], "cell") if made["cells"] else "") if part) + "."
+            for made in provenance(report, artifact)]
+
+
+def history_rows(report, artifact):
+    """What the artifact's main figure was in each run that is known: the newest first."""
+    entries = report.history.get(artifact.name)
+    rows = []
+    for entry in entries if isinstance(entries, list) else []:
+        value = number(entry.get("median")) if isinstance(entry, dict) else None
+        if value is not None:
+            what = ", ".join(str(entry[k]) for k in ("label", "device", "dataset", "metric") if entry.get(k))
+            rows.append({"day": day(entry.get("date")), "commit": str(entry.get("commit") or "")[:20], "number": value,
+                         "machine": ": ".join(str(entry[k]) for k in ("folder", "machine") if entry.get(k)), "what": what,
+                         "value": numbers.plain(value) + (f" {entry['unit']}" if entry.get("unit") not in ("", "1", None) else ""),
+                         "interval": numbers.interval(entry.get("low"), entry.get("high"))})
+    return rows[::-1]
+
+
 def recorded_runs(report, artifact, rows, grid):
     """The recorded runs of which something stands with this artifact: [{machine, date, remarks}]."""
     by_machine = {machine: other for machine, other in report.recorded}
@@ -213,6 +318,30 @@ def claim_rows(artifact):
         row["note"] = (claim.get("note", "") or "") if fails else ""
         rows.append(row)
     return rows
+
+
+def failing_first(claims):
+    """Claims in the order of CLAIM_VERDICTS; of those without data here, first what a recorded run can tell of."""
+    return sorted(claims, key=lambda c: (CLAIM_VERDICTS.index(c["verdict"]), not c["recorded"]))
+
+
+def claim_count(verdict, amount):
+    """'3 fail', '1 holds', '2 have no data'."""
+    one = amount == 1
+    words = {"HOLDS": "holds" if one else "hold", "FAILS": "fails" if one else "fail", "UNSTEADY": "unsteady",
+             "NOT-JUDGED": "not judged", "NO-DATA": "has no data" if one else "have no data"}
+    return f"{amount} {words.get(verdict, verdict.lower())}"
+
+
+def judged(tally_of):
+    """(reproduced, judged) of a tally."""
+    counts = dict(tally_of)
+    return counts.get("MATCH", 0) + counts.get("TREND", 0), sum(counts.get(name, 0) for name in JUDGED)
+
+
+def filled_rows(rows, fill=True):
+    """The rows, each with its recorded verdict where it was not run here."""
+    return [dict(row, verdict=row["recorded"]["verdict"]) if fill and row["recorded"] else row for row in rows]
 
 
 def is_setting(row):

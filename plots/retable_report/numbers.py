@@ -96,6 +96,12 @@ def moment(text):
     return text
 
 
+def sentence(text):
+    """Words as a sentence: a capital, a full stop."""
+    text = str(text).strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".") if text else ""
+
+
 def count(amount, singular, plural=None):
     return f"{amount} {singular if amount == 1 else plural or singular + 's'}"
 

@@ -48,21 +48,23 @@ def shrink(svg):
     return re.sub(r"\s*\n\s*", "\n", svg).strip() + "\n"
 
 
-def save(drawing, base):
-    """Writes base.svg and base.png; the SVG says how much of its top is title."""
+def save(drawing, base, png):
+    """Writes base.svg and, if asked, base.png; the SVG says how much of its top is title."""
     figure = drawing.figure
     figure.savefig(base + ".svg.tmp", format="svg", metadata={"Date": None, "Creator": None})
     with open(base + ".svg.tmp", encoding="utf-8") as stream:
         svg = shrink(stream.read())
     svg = svg.replace("<svg ", f'<svg data-title-band="{72 * drawing.band:.1f}" ', 1)
     os.remove(base + ".svg.tmp")
-    figure.savefig(base + ".png.tmp", format="png", dpi=170, metadata={"Software": None})
-    os.replace(base + ".png.tmp", base + ".png")
+    if png:
+        figure.savefig(base + ".png.tmp", format="png", dpi=170, metadata={"Software": None})
+        os.replace(base + ".png.tmp", base + ".png")
     write_atomically(base + ".svg", svg)
 
 
-def render(report, say=lambda line: None):
+def render(report, say=lambda line: None, png=True):
     """Draws every artifact of `report`. @return {artifact: note}; a note of "" means that a figure is there."""
+    os.makedirs(report.root, exist_ok=True)
     store = os.path.join(report.root, ".figures.json")
     try:
         with open(store, encoding="utf-8") as stream:
@@ -76,14 +78,14 @@ def render(report, say=lambda line: None):
         digest = inputs_hash(artifact, code)
         old = known.get(name)
         if isinstance(old, dict) and old.get("hash") == digest and (
-                not old.get("drawn") or (os.path.exists(base + ".svg") and os.path.exists(base + ".png"))):
+                not old.get("drawn") or (os.path.exists(base + ".svg") and (not png or os.path.exists(base + ".png")))):
             notes[name] = str(old.get("note", ""))
             continue
         drawn, note = False, ""
         try:
             drawing = figures.draw(artifact)
             os.makedirs(os.path.dirname(base), exist_ok=True)
-            save(drawing, base)
+            save(drawing, base, png)
             drawn, note = True, drawing.note
         except Nothing as reason:
             note = f"No figure: {reason}." if artifact.figure() else ""

@@ -209,6 +209,16 @@ def quantiles(folder):
                     {"kind": "line", "metric": "time", "x": "n", "xscale": "log", "yscale": "log", "xlabel": "values n", "ylabel": "time (s)"})
 
 
+def trade(folder, better=1.0):
+    """Sketches whose error and size are both measured: small and bad, large and good, and one that others beat in both."""
+    name, tidy = "quantiles/beyond_bytes", []
+    for dataset in ("normal (synthetic)", "iris", "wine"):
+        for label, size, error in (("KLL (m=10)", 80, .1), ("KLL (m=500)", 4000, .001), ("Moments", 84, .002 * better), ("Beaten", 90, .2)):
+            tidy.append(folder.tidy_row(name, label, [], "bytes", "B", [float(size)] * 3, dataset=dataset, cell=False))
+            tidy.append(folder.tidy_row(name, label, [], "niae", "", [error * s for s in (.98, 1., 1.03)], dataset=dataset, cell=False))
+    folder.artifact(name, "Accuracy for its bytes", "Which sketch is small and good?", [], tidy, {"kind": "bar", "metric": "niae"}, where="beyond the paper")
+
+
 def treeshap(folder):
     rng, name, tidy = folder.rng, "treeshap/table6", []
     for model in ("adult-small", "adult-med", "covtype-small"):
@@ -281,11 +291,13 @@ def everything(out, with_odd=True):
     folder = Folder(out)
     for family in (quantiles, treeshap, shapley, shuffle, extratrees):
         family(folder)
+    trade(folder)
     if with_odd:
         odd(folder)
     folder.finish()
     recorded = Folder(os.path.join(out + "-recorded", "example-h200"), seed=7)
     shuffle(recorded, gpu=True)
+    trade(recorded, better=.9)
     recorded.finish({"version": "0.0.1", "profile": "paper", "device": "cuda", "started": "2026-01-01T00:00:00Z",
                      "finished": "2026-01-01T01:00:00Z", "seconds": 3600, "offline": False, "banner": [], "counts": {"ok": 12},
                      "command": "build/retable run '*' --profile paper"},

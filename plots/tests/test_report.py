@@ -23,7 +23,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 
 import fixture  # noqa: E402
 import report as program  # noqa: E402
-from retable_report import figures, inputs, markdown, model, numbers, page, pictures, style  # noqa: E402
+from retable_report import figures, inputs, markdown, model, numbers, page, pareto, site, style, vector  # noqa: E402
 
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
@@ -151,7 +151,8 @@ class WholeFolder(unittest.TestCase):
         self.assertNotIn("<script>alert", self.html)
         self.assertNotIn("<img", self.html)
         self.assertIn("&lt;b&gt;bold?&lt;/b&gt; &amp; co", self.html)
-        self.assertEqual(self.page.tags.count("script"), 2)
+        taught = sum(read(f).count("<script") for f in glob.glob(os.path.join(page.TEACHING, "*.html")))
+        self.assertEqual(self.page.tags.count("script"), 2 + taught)
         self.assertIn("ünïcödé", self.html)
         data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', self.html, re.S).group(1))
         labels = [r[0] for table in data["tables"].values() for r in table["rows"]]
@@ -166,9 +167,15 @@ class WholeFolder(unittest.TestCase):
             self.assertIn(title, self.html)
         self.assertNotIn("<!-- picture -->", self.html)
 
-    def test_claims_come_before_numbers_and_carry_words(self):
-        self.assertLess(self.html.index('id="claims"'), self.html.index('id="scoreboard"'))
-        self.assertLess(self.html.index('id="scoreboard"'), self.html.index('id="family-quantiles"'))
+    def test_the_first_screen_names_the_works_and_folds_the_claims(self):
+        for authors in ("Mitchell, Frank, Holmes 2021", "Mitchell, Frank, Holmes 2022", "Mitchell, Cooper, Frank, Holmes 2022",
+                        "Mitchell, Stokes, Frank, Holmes 2022", "Phang, Tanna"):
+            self.assertIn(authors, self.html)
+        self.assertLess(self.html.index('id="scoreboard"'), self.html.index('class="cards"'))
+        self.assertLess(self.html.index('class="cards"'), self.html.index('id="claims"'))
+        verdicts = re.findall(r'<li class="claim[^"]*" data-verdict="([^"]+)"', self.html[self.html.index('id="claims"'):self.html.index('id="family-quantiles"')])
+        self.assertEqual(verdicts, sorted(verdicts, key=inputs.CLAIM_VERDICTS.index))
+        self.assertEqual(verdicts[0], "FAILS")
         text = " ".join(self.page.words)
         for word in ("holds", "fails", "no data", "match", "trend", "mismatch", "other hardware", "not run"):
             self.assertIn(word, text)
@@ -221,58 +228,6 @@ class WholeFolder(unittest.TestCase):
         self.assertIn('id="family-shapley"', text)
         self.assertNotIn('id="family-quantiles"', text)
 
-    def test_script_runs_in_a_browser(self):
-        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        if not browser:
-            self.skipTest("no chromium on this machine")
-        probe = """<script>addEventListener('error', e => document.title = 'ERROR ' + e.message);
-          document.querySelectorAll('details.cells').forEach(d => d.open = true);
-          setTimeout(() => { document.querySelectorAll('tr.pick').forEach((r, i) => { if (i % 40 === 3) r.click(); });
-            const table = [...document.querySelectorAll('table.verdicts')].sort((a, b) => b.rows.length - a.rows.length)[0];
-            const head = table.querySelector('thead th:nth-child(4)'), order = () => [...table.tBodies[0].rows].map(r => r.cells[3].dataset.v);
-            const sorts = [order()];
-            for (let i = 0; i < 3; i++) { head.click(); sorts.push(order()); }
-            head.click();
-            const odd = document.createElement('tbody');
-            odd.innerHTML = '<tr><td>2²⁰+1</td><td>1.2e−3</td></tr><tr><td>2⁸+1</td><td>12\u202f300</td></tr><tr><td>2¹¹+1</td><td>−4</td></tr>';
-            const paper = document.createElement('table'); paper.innerHTML = '<thead><tr><th></th><th></th></tr></thead>'; paper.append(odd);
-            window.retableSortable(paper);
-            const column = i => { paper.tHead.rows[0].cells[i].click(); return [...odd.rows].map(r => r.cells[i].textContent).join(' '); };
-            document.body.dataset.odd = column(0) + ';' + column(1);
-            document.body.dataset.sorts = JSON.stringify(sorts);
-            const open = () => [...document.querySelectorAll('details.table,.teach details,details.data')].filter(d => !d.open).length;
-            const shut = open(); dispatchEvent(new Event('beforeprint')); const printing = open(); dispatchEvent(new Event('afterprint'));
-            document.body.dataset.print = [shut, printing, open()].join(' ');
-            document.querySelector('.filter button[data-show=FAILS]').click(); document.getElementById('theme').click(); }, 200);</script></body>"""
-        path = os.path.join(self.folder, "probe.html")
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(self.html.replace("</body>", probe))
-        try:
-            dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom",
-                                  "--user-data-dir=" + os.path.join(self.folder, "profile"), "file://" + path],
-                                 capture_output=True, text=True, timeout=30).stdout
-        except subprocess.TimeoutExpired:
-            self.skipTest("chromium did not answer within 30 s")
-        if "<body" not in dom:
-            self.skipTest("chromium does not run here")
-        self.assertNotIn("<title>ERROR", dom)
-        self.assertIn('class="drill"', dom)
-        self.assertIn('class="strip"', dom)
-        self.assertIn('aria-sort="ascending"', dom)
-        self.assertIn('data-theme="light"', dom)
-        self.assertRegex(dom, r'class="claim k-holds"[^>]*hidden')
-        as_given, up, down, again = json.loads(html.unescape(re.search(r'data-sorts="(.*?)"', dom).group(1)))
-        numbers_of = lambda column: [float(v) for v in column if v]  # noqa: E731
-        self.assertGreater(len(set(numbers_of(as_given))), 3)
-        self.assertEqual(numbers_of(up), sorted(numbers_of(as_given)))
-        self.assertEqual(numbers_of(down), sorted(numbers_of(as_given), reverse=True))
-        self.assertEqual(again, as_given)
-        self.assertEqual(html.unescape(re.search(r'data-odd="(.*?)"', dom).group(1)), "2⁸+1 2¹¹+1 2²⁰+1;−4 1.2e−3 12\u202f300")
-        shut, printing, after = map(int, re.search(r'data-print="(.*?)"', dom).group(1).split())
-        self.assertGreater(shut, 0)
-        self.assertEqual(printing, 0)  # paper has nothing to click on
-        self.assertEqual(after, shut)
-
     def test_it_prints(self):
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if not browser:
@@ -289,37 +244,32 @@ class WholeFolder(unittest.TestCase):
             self.skipTest("chromium does not run here")
         with open(pdf, "rb") as stream:
             pages = len(re.findall(rb"/Type\s*/Page\b", stream.read()))
-        self.assertGreater(pages, self.html.count("<article") // 3)
+        self.assertGreater(pages, self.html.count('<details class="art"') // 3)
 
-    def test_no_width_makes_the_page_scroll_sideways(self):
-        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-        if not browser:
-            self.skipTest("no chromium on this machine")
-        with open(os.path.join(self.folder, "wide.html"), "w", encoding="utf-8") as stream:
-            stream.write(self.html)
-        frames = "".join(f'<iframe id="w{w}" src="wide.html" style="width:{w}px;height:900px;border:0"></iframe>' for w in (390, 1280))
-        probe = """<script>addEventListener('load', () => { document.title = [390, 1280].map(w =>
-          w + ':' + document.getElementById('w' + w).contentDocument.documentElement.scrollWidth).join(' '); });</script>"""
-        with open(os.path.join(self.folder, "frames.html"), "w", encoding="utf-8") as stream:
-            stream.write(f"<!doctype html><body>{frames}{probe}</body>")
-        try:
-            dom = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-                                  "--virtual-time-budget=3000", "--window-size=1800,1000", "--dump-dom",
-                                  "--user-data-dir=" + os.path.join(self.folder, "profile-wide"),
-                                  "file://" + os.path.join(self.folder, "frames.html")],
-                                 capture_output=True, text=True, timeout=60).stdout
-        except subprocess.TimeoutExpired:
-            self.skipTest("chromium did not answer within 60 s")
-        found = re.search(r"<title>390:(\d+) 1280:(\d+)</title>", dom)
-        if not found:
-            self.skipTest("chromium does not run here")
-        self.assertLessEqual(int(found.group(1)), 390)
-        self.assertLessEqual(int(found.group(2)), 1280)
-
-    def test_figures_lose_spaces_in_their_styles_alone(self):
-        made = page.inline_svg('<svg viewBox="0 0 10 10"><g style="fill: none; stroke: red"><text>data: a; b</text></g></svg>', "x", "a: b; c")
-        self.assertIn('<g style="fill:none;stroke:red"><text>data: a; b</text>', made)
+    def test_figures_share_their_styles_and_keep_their_text(self):
+        classes = vector.Classes()
+        made = vector.inline('<svg viewBox="0 0 10 10"><g style="fill: none; stroke: red"><text>data: a; b</text></g></svg>', "a: b; c", classes)
+        self.assertIn('<g class="s0"><text>data: a; b</text></g>', made)
+        self.assertEqual(classes.sheet(), ".s0{fill:none;stroke:red}\n")
         self.assertIn('aria-label="a: b; c"', made)
+
+    def test_paths_become_relative_and_stay_where_they_were(self):
+        made = vector.small_path(re.match(r' d="(.*)"', ' d="M 10.04 20 L 11.04 19.5 L 11.5 19.5 L 0 0 z "'))
+        self.assertEqual(made, ' d="M10 20l1-.5 .5 0-11.5-19.5z"')
+        x = y = 0
+        for dx, dy in ((10, 20), (1, -.5), (.5, 0), (-11.5, -19.5)):
+            x, y = x + dx, y + dy
+        self.assertEqual((round(x, 6), round(y, 6)), (0, 0))
+        curve = vector.small_path(re.match(r' d="(.*)"', ' d="M 1.25 2 C 3.04 4 5 6 7 8.26 z"'))
+        self.assertEqual(curve, ' d="M1.2 2C3 4 5 6 7 8.3z"')
+
+    def test_a_shape_that_is_used_once_stands_where_it_is_used(self):
+        body = ('<defs><path id="a" d="M 0 0 L 1 1" style="stroke: red"/></defs><g><use xlink:href="#a" x="2.5" y="3" style="fill: red"/></g>'
+                '<defs><path id="b" d="M 0 0"/></defs><use xlink:href="#b" x="0" y="0"/><use xlink:href="#b" x="1" y="1"/><g/>')
+        made = vector.inline(f'<svg viewBox="0 0 10 10">{body}</svg>', "", vector.Classes())
+        self.assertIn('<path d="M0 0l1 1" transform="translate(2.5 3)" class="s0"/>', made)
+        self.assertEqual(made.count("<use"), 2)
+        self.assertNotIn("<g>", made)
 
     def test_code_and_long_names(self):
         self.assertEqual(page.code_spans("type `a <b>` now"), "type <code>a &lt;b&gt;</code> now")
@@ -344,6 +294,15 @@ class WholeFolder(unittest.TestCase):
         self.assertIn("Recorded elsewhere, not in this run", text)
         self.assertIn("GPU shuffling throughput", text)
         self.assertEqual(Page(text).errors, [])
+
+
+    def test_tables_of_other_programs_stand_with_the_machines(self):
+        report = inputs.Report("nowhere")
+        report.artifacts["family/thing"] = artifact([row("A", 1)])
+        report.artifacts["gpu-check/shuffle"] = inputs.Artifact("gpu-check/shuffle", table=[["test", "said"], ["cold start", "2.64"]])
+        text = page.build(report, {})
+        self.assertNotIn('id="family-gpu-check"', text)
+        self.assertGreater(text.index("cold start"), text.index('<div class="view" id="environment">'))
 
 
 class TornInput(Temporary):
@@ -617,39 +576,6 @@ class Figures(unittest.TestCase):
         texts = [t.get_text() for t in figures.draw(made).figure.legends[0].get_texts()]
         self.assertEqual(texts, ["A", "rejected above"])
 
-    def test_pictures(self):
-        for name, draw in pictures.PICTURES.items():
-            self.assertEqual(Page(draw()).errors, [], name)
-            self.assertNotIn(" id=", draw())
-            self.assertNotIn("nan", draw())
-
-    def test_the_shuffle_picture_shows_a_permutation(self):
-        rows = re.findall(r'y="(\d+\.\d)" text-anchor="middle" font-size="12"[^>]*>(\d+)<', pictures.shuffle())
-        by_row = {}
-        for y, item in rows:
-            by_row.setdefault(float(y), []).append(int(item))
-        for y in sorted(by_row)[:4]:
-            self.assertEqual(sorted(by_row[y]), list(range(16)))
-        self.assertEqual(sorted(by_row[max(by_row)]), list(range(11)))
-
-    def test_the_frontier_picture_shows_trees_that_grew(self):
-        for seed in pictures.GROWN:
-            shape = pictures.extremely_random_tree(seed)
-            for path, mixed in shape.items():
-                self.assertEqual(mixed and len(path) < 3, path + "0" in shape, path)
-                self.assertEqual(path + "0" in shape, path + "1" in shape)
-            self.assertEqual(shape, pictures.extremely_random_tree(seed))
-
-    def test_the_density_picture_has_the_moments_it_claims(self):
-        import numpy
-        grid = numpy.linspace(-1, 1, 401)
-        weights = numpy.full(401, 2 / 400)
-        target = numpy.exp(grid)
-        target /= weights @ target
-        density = pictures.maximum_entropy(target, grid, weights, 4)
-        for k in range(5):
-            self.assertAlmostEqual(weights @ (density * grid ** k), weights @ (target * grid ** k), places=8)
-
 
 class Words(unittest.TestCase):
     """Numbers and text as a reader sees them."""
@@ -698,7 +624,7 @@ class Words(unittest.TestCase):
         try:
             sizes = []
             for page.DATA_LIMIT in (10**7, 150_000, 60_000, 1000):
-                sizes.append(len(page.drill_data(report, {"family/thing": "family-thing"})))
+                sizes.append(len(page.drill_data(report, {"family/thing": "family-thing"}, {})))
                 self.assertLessEqual(sizes[-1], max(page.DATA_LIMIT, 200))
         finally:
             page.DATA_LIMIT = limit
@@ -788,6 +714,184 @@ class Words(unittest.TestCase):
         self.assertIsNone(figures.data.in_print(made, "time")({"label": "A", "w": "8"}))
         made.meta["table"] = {"rows": "{label}", "columns": [{"name": "median", "metric": "rate", "statistic": "median"}]}
         self.assertEqual(figures.data.medians_in_print(made, "rate"), {"A": .5})
+
+
+class Origins(unittest.TestCase):
+    """What a page tells of where its numbers come from."""
+
+    def mixed(self):
+        """A table of a synthetic model here and a real one recorded on a machine with a GPU."""
+        here = artifact([row("CPU", 18.57, dataset="synthetic housing")], table={"rows": "{label}"})
+        here.table = [["Estimator", "time"], ["CPU", "18.57"], ["GPU", "NOT-RUN"]]
+        there = artifact([row("GPU", .0156, dataset="housing", device="cuda")], table={"rows": "{label}"})
+        there.table = [["Estimator", "time"], ["CPU", ""], ["GPU", "0.0156"]]
+        here.recorded = [("h200", there)]
+        return here
+
+    def test_a_table_of_several_machines_has_a_column_for_data_and_machine(self):
+        mixed = self.mixed()
+        origins = model.origins_of(mixed, model.layout(mixed, []))
+        self.assertEqual(origins["CPU"], [{"data": "synthetic housing", "machine": "", "synthetic": True}])
+        self.assertEqual(origins["GPU"], [{"data": "housing", "machine": "h200", "synthetic": False}])
+        mixed.recorded = []
+        self.assertEqual(model.origins_of(mixed, model.layout(mixed, [])), {})
+
+    def test_the_column_is_on_the_page(self):
+        report = inputs.Report("nowhere", artifacts={"family/thing": self.mixed()})
+        text = page.build(report, {})
+        self.assertIn("<th class=\"from\">Data, machine</th>", text)
+        self.assertRegex(text, r'<span class="syn">synthetic housing</span>, here')
+        self.assertRegex(text, r"<span>housing</span>, <em>h200</em>")
+
+    def test_a_mixed_folder_is_described_by_its_artifacts(self):
+        report = inputs.Report("nowhere", run={"profile": "paper", "started": "2026-01-09", "version": "aaa"})
+        entries = [{"profile": "quick", "started": "2026-01-02T03:00:00Z", "finished": "2026-01-03T01:00:00Z", "commit": "0123456789ab+changes",
+                    "machine": "laptop", "cells": 7}, {"profile": "paper", "started": "2026-01-05T00:00:00Z", "commit": "fff", "machine": "h200", "cells": 2}]
+        report.artifacts["family/thing"] = artifact([row("A", 1)], provenance=entries)
+        report.artifacts["family/other"] = artifact([row("A", 1)])
+        made = model.stretches(report)
+        self.assertEqual([(m["machine"], m["profile"], m["day"], m["commit"], m["cells"]) for m in made],
+                         [("laptop", "quick", "2026-01-02 to 2026-01-03", "0123456789ab+changes", 7), ("h200", "paper", "2026-01-05", "fff", 2),
+                          ("", "paper", "2026-01-09", "aaa", 0)])
+        text = page.build(report, {})
+        self.assertIn("Measured 2026-01-02 to 2026-01-03, profile quick, commit 0123456789ab+changes, laptop, 7 cells.", text)
+        self.assertIn("3 combinations of machine", text)
+
+    def test_history_is_a_line_and_a_table(self):
+        report = inputs.Report("nowhere", history={"family/thing": [
+            {"folder": "a", "commit": "111", "date": "2026-01-01", "machine": "laptop", "label": "A", "metric": "time", "unit": "s", "median": 2, "low": 1.9, "high": 2.1},
+            {"folder": "b", "commit": "222", "date": "2026-01-02", "machine": "h200", "label": "A", "metric": "time", "unit": "s", "median": .5}, {"median": "no"}]})
+        report.artifacts["family/thing"] = artifact([row("A", 1)])
+        text = page.build(report, {})
+        self.assertEqual(text.count('<svg class="spark"'), 1)
+        self.assertIn("2026-01-01 111 a: laptop: 2 s", text)
+        rows = model.history_rows(report, report.artifacts["family/thing"])
+        self.assertEqual([(r["commit"], r["value"], r["interval"]) for r in rows], [("222", "0.5 s", ""), ("111", "2 s", "1.9 … 2.1")])
+
+    def test_unsteady_values_and_claims_are_marked(self):
+        report = inputs.Report("nowhere", environment={"busy": ["Other programs took 1.2 of 2 processors."]})
+        made = artifact([row("A", 1)], verdicts=[{"row": "A", "column": "time", "kind": "ratio", "paper": "1", "measured": "1.1", "unit": "",
+                                                   "verdict": "MATCH", "unsteady": "other programs took 1.2 of 2 processors"}])
+        made.claims = [{"id": "fast", "text": "A is fast.", "verdict": "UNSTEADY", "figures": "", "check": "a < b", "reason": "measured on a busy machine"}]
+        report.artifacts["family/thing"] = made
+        text = page.build(report, {})
+        self.assertIn("The machine was busy: Other programs took 1.2 of 2 processors.", text)
+        self.assertIn('title="other programs took 1.2 of 2 processors">≈ unsteady', text)
+        self.assertIn("1 unsteady", text)
+        self.assertIn("measured on a busy machine", text)
+        self.assertIn("MATCH; unsteady: other programs took 1.2 of 2 processors", markdown.build(report, {}))
+
+    def test_a_smoke_run_says_that_it_judges_nothing(self):
+        report = inputs.Report("nowhere")
+        made = artifact([row("A", 1)], judged=False, judged_why="smoke sizes are too small to judge", verdicts=[
+            {"row": "A", "column": "time", "kind": "ratio", "paper": "1", "measured": "1.1", "unit": "", "verdict": "NOT-JUDGED"}])
+        report.artifacts["family/thing"] = made
+        text = page.build(report, {})
+        self.assertEqual(text.count("Smoke sizes are too small to judge."), 2)  # on the first screen, and above the table
+        self.assertIn("1 not judged", text)
+
+    def test_an_overview_says_reasons_without_their_commands(self):
+        rows = [{"verdict": "NOT-RUN", "reason": f"needs rows of the quick profile: build/retable run {name} --profile quick"} for name in ("a", "b", "b")]
+        rows += [{"verdict": "NOT-RUN", "reason": "no CUDA device"}, {"verdict": "MATCH", "reason": ""}]
+        self.assertEqual(model.reasons_in_short(rows), [("needs rows of the quick profile", 3), ("no CUDA device", 1)])
+
+    def test_reasons_are_counted(self):
+        report = inputs.Report("nowhere", run={"reasons": {"skipped": {"no network": 3, "too large": 5}}})
+        report.artifacts["family/thing"] = artifact([], verdicts=[{"row": str(i), "column": "c", "kind": "ratio", "paper": "1", "measured": "", "unit": "",
+                                                                   "verdict": "NOT-RUN", "reason": "no CUDA device"} for i in range(4)])
+        text = page.build(report, {})
+        self.assertIn("Not run: 4 cells (no CUDA device).", text)
+        self.assertIn("Skipped: 5 cells (too large); 3 cells (no network).", text)
+
+
+class Trades(unittest.TestCase):
+    """The pictures of quality against cost."""
+
+    def spec(self, fill=False, recorded=()):
+        cells = [row(label, value, metric=metric, dataset=dataset, unit="")
+                 for dataset in ("iris", "wine", "digits") for label, size, error in (("KLL (m=10)", 80, .1), ("ME", 84, .02))
+                 for metric, value in (("bytes", size), ("niae", error if dataset != "wine" else 2 * error))]
+        cells += [row("half", 3, metric="niae", dataset="iris"), dict(row("bad", 3, metric="niae", dataset="iris"), status="failed")]
+        report = inputs.Report("nowhere", recorded=list(recorded), fill=fill)
+        report.artifacts["quantiles/beyond_bytes"] = artifact(cells)
+        return pareto.picture("quantiles", report, {"quantiles/beyond_bytes": "anchor"})
+
+    def points(self, made, panel):
+        words = made["words"]
+        return [[words[v] if k in (0, 1, 2, 10, 11) else v for k, v in enumerate(point)] for point in dict(made["panels"])[panel]]
+
+    def test_points_have_both_metrics_and_medians_are_over_all_data_sets(self):
+        made = self.spec()
+        self.assertEqual([name for name, _ in made["panels"]], ["median over 3 data sets", "wine", "iris", "digits"])
+        self.assertEqual(self.points(made, "wine")[0], ["KLL", "KLL (m=10)", "CPU", 0, 80, None, None, .2, None, None, "", "anchor"])
+        self.assertEqual([(p[1], p[7]) for p in self.points(made, "median over 3 data sets")], [("KLL (m=10)", .1), ("ME", .02)])
+
+    def test_a_family_without_both_axes_has_no_picture(self):
+        self.assertIsNone(pareto.picture("quantiles", inputs.Report("nowhere"), {}))
+        self.assertIsNone(pareto.picture("unknown", inputs.Report("nowhere"), {}))
+
+    def test_every_axis_is_one_that_its_experiments_measure(self):
+        recorded = os.path.join(os.path.dirname(os.path.dirname(HERE)), "results", "recorded")
+        runs = [inputs.read_report(os.path.join(recorded, m), with_cells=False) for m in sorted(os.listdir(recorded))]
+        for family in pareto.TRADES:
+            self.assertTrue(any(pareto.picture(family, run, {}) for run in runs), family)
+
+
+class Site(Temporary):
+    """The recorded runs as static pages."""
+
+    def test_pages_link_to_each_other_and_nothing_is_missing(self):
+        recorded = os.path.join(self.folder, "recorded")
+        for machine, families in (("laptop", (fixture.treeshap, fixture.trade)), ("h200", (lambda f: fixture.shuffle(f, gpu=True), fixture.trade))):
+            folder = fixture.Folder(os.path.join(recorded, machine))
+            for family in families:
+                family(folder)
+            folder.finish()
+        code = program.main(["--site", self.out, "--recorded", recorded, "--quiet"])
+        self.assertEqual(code, 0)
+        files = {name: read(os.path.join(self.out, name)) for name in os.listdir(self.out)}
+        self.assertEqual(sorted(files), ["index.html", "learn.html", "machines.html", "quantiles.html", "reading.html", "shuffle.html", "site.css", "site.js", "treeshap.html"])
+        pages = {name: Page(text) for name, text in files.items() if name.endswith(".html")}
+        for name, made in pages.items():
+            self.assertEqual(made.errors, [], name)
+            self.assertIn(f'content="{inputs.recorded_digest(recorded)}"', files[name])
+            for link in made.links:
+                if link in ("site.css", "data:,"):
+                    continue
+                target, _, anchor = link.partition("#")
+                self.assertIn(target or name, files, link)
+                if anchor:
+                    self.assertIn(anchor, pages[target or name].ids, link)
+        self.assertIn("GPU shuffling throughput", files["shuffle.html"])
+        self.assertNotIn("GPU shuffling throughput", files["quantiles.html"])
+
+    def test_each_artifact_comes_from_the_run_that_has_most_of_it(self):
+        for machine, cells in (("small", 1), ("large", 2)):
+            folder = fixture.Folder(os.path.join(self.folder, "recorded", machine))
+            tidy = [folder.tidy_row("family/thing", f"row {i}", [], "time", "s", [1.]) for i in range(cells)]
+            folder.artifact("family/thing", "T", "Q?", [], tidy)
+            for i in range(2):
+                folder.verdict("family/thing", f"row {i}", "time", "ratio", 1., 1. if i < cells else None, "", "MATCH" if i < cells else "NOT-RUN")
+            folder.finish()
+        whole = site.merged(os.path.join(self.folder, "recorded"), self.out)
+        self.assertEqual(whole.artifacts["family/thing"].run.machine, "large")
+        self.assertEqual([m for m, _ in whole.artifacts["family/thing"].recorded], ["small"])
+
+    def test_what_a_run_lacks_counts_as_another_recorded_it(self):
+        for machine, has in (("a", (0,)), ("b", (1, 2))):
+            folder = fixture.Folder(os.path.join(self.folder, "recorded", machine))
+            folder.artifact("shuffle/thing", "T", "Q?", [], [folder.tidy_row("shuffle/thing", f"row {i}", [], "time", "s", [1.]) for i in has])
+            for i in range(3):
+                folder.verdict("shuffle/thing", f"row {i}", "time", "ratio", 1., 1. if i in has else None, "", "MATCH" if i in has else "NOT-RUN")
+            folder.finish()
+        program.main(["--site", self.out, "--recorded", os.path.join(self.folder, "recorded"), "--quiet"])
+        self.assertIn("<b>3</b> of 3 judged cells reproduced", read(os.path.join(self.out, "index.html")))
+
+    def test_no_recordings(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(program.main(["--site", self.out, "--recorded", os.path.join(self.folder, "nowhere")]), 1)
+        self.assertIn("give it with --recorded", said.getvalue())
 
 
 class Golden(Temporary):

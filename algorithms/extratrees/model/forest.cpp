@@ -195,28 +195,31 @@ int ValueBits(double largest, int trees) {
 
 void Forest::PredictProba(const float* rows, std::size_t n, double* proba) const {
   const std::int64_t one = FixedPointVote(1.0, value_bits);
-  const auto answer = [&](std::size_t i, std::vector<std::int64_t>& sums) {
-    std::fill(sums.begin(), sums.end(), 0);
+  // A tree at a time for all rows of a block: its nodes stay in the cache.
+  constexpr std::size_t kRows = 256;
+  const auto answer = [&](std::size_t begin, std::size_t end, std::vector<std::int64_t>& sums) {
     for (std::size_t t = 0; t < trees.size(); ++t) {
-      const TreeNode& leaf = Leaf(t, rows + i * columns);
-      if ((leaf.value & kMixed) == 0) {
-        sums[leaf.value] += one;
-        continue;
-      }
-      for (std::uint32_t c = 0; c < classes; ++c) {
-        sums[c] += FixedPointVote(LeafValue(*this, trees[t], leaf, c), value_bits);
+      for (std::size_t i = begin; i < end; ++i) {
+        std::int64_t* sum = sums.data() + (i - begin) * classes;
+        const TreeNode& leaf = Leaf(t, rows + i * columns);
+        if ((leaf.value & kMixed) == 0) {
+          sum[leaf.value] += one;
+          continue;
+        }
+        for (std::uint32_t c = 0; c < classes; ++c) {
+          sum[c] += FixedPointVote(LeafValue(*this, trees[t], leaf, c), value_bits);
+        }
       }
     }
-    for (std::uint32_t c = 0; c < classes; ++c) {
-      proba[i * classes + c] =
-          MeanVote(sums[c], static_cast<std::uint32_t>(trees.size()), value_bits);
+    for (std::size_t k = 0; k < (end - begin) * classes; ++k) {
+      proba[begin * classes + k] =
+          MeanVote(sums[k], static_cast<std::uint32_t>(trees.size()), value_bits);
     }
   };
-  constexpr std::size_t kRows = 64;
   ParallelFor((n + kRows - 1) / kRows, [&](std::size_t block) {
-    std::vector<std::int64_t> sums(classes);
-    const std::size_t end = std::min(n, (block + 1) * kRows);
-    for (std::size_t i = block * kRows; i < end; ++i) answer(i, sums);
+    const std::size_t begin = block * kRows, end = std::min(n, begin + kRows);
+    std::vector<std::int64_t> sums((end - begin) * classes, 0);
+    answer(begin, end, sums);
   });
 }
 

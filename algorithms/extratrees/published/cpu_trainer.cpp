@@ -137,7 +137,7 @@ std::unique_ptr<FittedForest> PublishedCpu::fit(const FeatureMatrix& data, const
 RETABLE_REGISTER(ForestTrainer, report,
                  {.name = "report",
                   .device = Device::kCpu,
-                  .summary = "the report's algorithm: one node of every tree a step",
+                  .summary = "Phang and Tanna's algorithm: one node of every tree a step",
                   .citation = "Phang, Tanna, section IV",
                   .parameters = {{"sampling", std::string("uniform"), "uniform, binomial, normal"},
                                  {"max_steps", std::int64_t{0}, "stop after so many; 0: never"},

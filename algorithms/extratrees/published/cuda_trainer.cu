@@ -263,17 +263,18 @@ std::unique_ptr<FittedForest> PublishedCuda::fit(const FeatureMatrix& data, cons
   return fitted;
 }
 
-RETABLE_REGISTER(ForestTrainer, report,
-                 {.name = "report",
-                  .device = Device::kCuda,
-                  .summary = "the report's algorithm and kernels: one node of every tree a step",
-                  .citation = "Phang, Tanna, section IV",
-                  .parameters = {{"sampling", std::string("uniform"), "uniform, binomial, normal"},
-                                 {"max_steps", std::int64_t{0}, "stop after so many; 0: never"}},
-                  .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
-                    return std::make_unique<PublishedCuda>(
-                        Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
-                                 IntegerParameter(p, "max_steps", 0)});
-                  }});
+RETABLE_REGISTER(
+    ForestTrainer, report,
+    {.name = "report",
+     .device = Device::kCuda,
+     .summary = "Phang and Tanna's algorithm and kernels: one node of every tree a step",
+     .citation = "Phang, Tanna, section IV",
+     .parameters = {{"sampling", std::string("uniform"), "uniform, binomial, normal"},
+                    {"max_steps", std::int64_t{0}, "stop after so many; 0: never"}},
+     .make = [](const Parameters& p) -> std::unique_ptr<ForestTrainer> {
+       return std::make_unique<PublishedCuda>(
+           Settings{ParseSampling(TextParameter(p, "sampling", "uniform")),
+                    IntegerParameter(p, "max_steps", 0)});
+     }});
 
 }  // namespace retable::extratrees::published

@@ -17,14 +17,16 @@ Sampling ParseSampling(const std::string& name) {
 std::uint32_t CheckPublished(const FeatureMatrix& data, const Targets& targets,
                              const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
-  RequirePlainClasses(targets, "the report's method");
-  RequireFinite(data, "the report's method");
+  RequirePlainClasses(targets, "the published method");
+  RequireFinite(data, "the published method");
   if (options.n_trees > 1024) {
-    throw std::invalid_argument("the report grows at most 1024 trees, one a thread of a block");
+    throw std::invalid_argument(
+        "the published method grows at most 1024 trees, one a thread of a block");
   }
   if (options.max_depth != 0 || options.min_samples_split != 2 || options.min_samples_leaf != 1 ||
       options.min_impurity_decrease != 0 || options.bootstrap) {
-    throw std::invalid_argument("the report grows full trees on all rows: no limits, no bootstrap");
+    throw std::invalid_argument(
+        "the published method grows full trees on all rows: no limits, no bootstrap");
   }
   return classes;
 }

@@ -81,6 +81,10 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! The finite values' quantiles, however wide their bounds. @throws as quantiles() otherwise.
   SketchAnswer Ask(std::span<const double> phis) const;
 
+  //! Moments, and whether those of log x are kept.
+  int order() const { return sums_.order(); }
+  bool log() const { return log_; }
+
   //! @throws std::length_error for more than 2^44 values, or 2^40 on one end or infinite.
   std::vector<std::byte> Serialize() const;
   //! @throws std::invalid_argument with the reason for bytes that Serialize did not write.

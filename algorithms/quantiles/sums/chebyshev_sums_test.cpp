@@ -42,7 +42,7 @@ double WorstError(const ChebyshevSums& state, int order, const std::vector<doubl
   return worst;
 }
 
-std::vector<double> Draw(std::size_t n, const std::function<double(std::mt19937_64&)>& one) {
+std::vector<double> ValuesOf(std::size_t n, const std::function<double(std::mt19937_64&)>& one) {
   std::mt19937_64 engine(11);
   std::vector<double> out(n);
   for (double& x : out) x = one(engine);
@@ -57,14 +57,14 @@ std::map<std::string, std::vector<double>> Distributions(std::size_t n) {
     return uniform(e) < 0.7 ? 0.0 : std::floor(256 * uniform(e));
   };
   return {
-      {"normal", Draw(n, [=](auto& e) mutable { return normal(e); })},
-      {"normal+10", Draw(n, [=](auto& e) mutable { return 10 + normal(e); })},
-      {"normal+1e3", Draw(n, [=](auto& e) mutable { return 1000 + normal(e); })},
-      {"uniform[0,1]", Draw(n, [=](auto& e) mutable { return uniform(e); })},
-      {"uniform[1,2]", Draw(n, [=](auto& e) mutable { return 1 + uniform(e); })},
-      {"lognormal", Draw(n, [=](auto& e) mutable { return std::exp(normal(e)); })},
-      {"pixel", Draw(n, pixel)},
-      {"timestamp", Draw(n, [=](auto& e) mutable { return 1.6e9 + 1e5 * uniform(e); })},
+      {"normal", ValuesOf(n, [=](auto& e) mutable { return normal(e); })},
+      {"normal+10", ValuesOf(n, [=](auto& e) mutable { return 10 + normal(e); })},
+      {"normal+1e3", ValuesOf(n, [=](auto& e) mutable { return 1000 + normal(e); })},
+      {"uniform[0,1]", ValuesOf(n, [=](auto& e) mutable { return uniform(e); })},
+      {"uniform[1,2]", ValuesOf(n, [=](auto& e) mutable { return 1 + uniform(e); })},
+      {"lognormal", ValuesOf(n, [=](auto& e) mutable { return std::exp(normal(e)); })},
+      {"pixel", ValuesOf(n, pixel)},
+      {"timestamp", ValuesOf(n, [=](auto& e) mutable { return 1.6e9 + 1e5 * uniform(e); })},
   };
 }
 

@@ -30,7 +30,14 @@ void KeepTraining(Supervised& data, std::size_t max_train) {
   data.train_rows = max_train;
 }
 
+constexpr std::size_t kPublishedRows = 70000, kPublishedTrainRows = 60000;
+
 }  // namespace
+
+std::size_t TrainRows(const std::string& name, std::size_t rows) {
+  if (rows == kPublishedRows) return kPublishedTrainRows;
+  return name == "iris" ? 100 : rows * 2 / 3;
+}
 
 Supervised LoadSupervised(const std::string& name, std::uint64_t seed, std::size_t max_train) {
   const datasets::Frame frame = datasets::Catalog().Load(name);
@@ -47,9 +54,8 @@ Supervised LoadSupervised(const std::string& name, std::uint64_t seed, std::size
   const std::vector<float> values = frame.RowMajor();
   std::vector<std::size_t> order(rows);
   std::iota(order.begin(), order.end(), 0);
-  const bool published_split = rows == 70000;
-  if (!published_split) order = Shuffled(rows, seed);
-  data.train_rows = published_split ? 60000 : data.name == "iris" ? 100 : rows * 2 / 3;
+  if (rows != kPublishedRows) order = Shuffled(rows, seed);
+  data.train_rows = TrainRows(data.name, rows);
   data.values.reserve(values.size());
   data.labels.reserve(rows);
   for (const std::size_t i : order) {

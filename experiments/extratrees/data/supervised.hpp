@@ -28,6 +28,9 @@ struct Supervised {
   }
 };
 
+//! How many rows of a data set train, as LoadSupervised() splits it.
+std::size_t TrainRows(const std::string& name, std::size_t rows);
+
 //! A classification data set of the catalogue: MNIST-like sets (70,000 rows) keep their published
 //! order, 60,000 for training; iris trains on 100 rows as the report does, others on two thirds,
 //! after a shuffle by `seed`. `max_train` > 0 keeps only that many training rows.

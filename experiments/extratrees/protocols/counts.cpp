@@ -1,7 +1,12 @@
 //! @file
-//! Counts: the data sets' sizes (table I) and the report's memory (section VI.B).
+//! Counts: the data sets' sizes (table I) and the memory of the published structures (section
+//! VI.B).
+
+#include <fmt/format.h>
 
 #include "algorithms/extratrees/published/trainer.hpp"
+#include "base/sha256.hpp"
+#include "datasets/registry/catalog.hpp"
 #include "experiments/common/adapters.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "harness/protocol.hpp"
@@ -13,17 +18,9 @@ class CountsProtocol final : public harness::Protocol {
  public:
   std::string name() const override { return "extratrees/counts"; }
   std::string family() const override { return "extratrees"; }
-  std::string summary() const override { return "sizes of data and of the report's structures"; }
+  std::string summary() const override { return "sizes of data sets"; }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
     return ListMethods<extratrees::ForestTrainer>();
-  }
-  std::vector<harness::ParameterSpec> axes() const override {
-    return {{"structure", std::string("X"),
-             "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the report "
-             "adds them"}};
-  }
-  std::vector<harness::ParameterSpec> settings() const override {
-    return {{"trees", std::int64_t{1024}, "trees in the forest"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveData(dataset);
@@ -38,32 +35,67 @@ class CountsProtocol final : public harness::Protocol {
     add("rows", "rows", static_cast<double>(data.train_rows));
     add("features", "columns", static_cast<double>(data.columns));
     add("classes", "classes", data.classes);
-    if (cell.axes.contains("structure")) AddMemory(cell, data, add);
     outcome.verification = {true, data.rows() == data.labels.size(), "labels without a row", 0,
                             0,    "the data set's own size"};
     return outcome;
   }
+};
 
- private:
+//! Needs no data, only their shape, which the registry knows: it can be counted anywhere.
+class MemoryProtocol final : public harness::Protocol {
+ public:
+  std::string name() const override { return "extratrees/memory"; }
+  std::string family() const override { return "extratrees"; }
+  std::string summary() const override { return "memory of the published structures"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    return ListMethods<extratrees::ForestTrainer>();
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"structure", std::string("X"),
+             "X, X transposed, batch_pos, trees or total: X, batch_pos and trees, as the work "
+             "adds them"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"trees", std::int64_t{1024}, "trees in the forest"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    std::vector<harness::DatasetInfo> infos = ResolveData(dataset);
+    for (harness::DatasetInfo& info : infos) {
+      info.sha256 = Sha256(fmt::format("shape {} x {}", info.rows, info.columns));
+      info.present = info.rows > 0;
+      info.fetch.clear();
+      if (info.present) info.reason.clear();
+    }
+    return infos;
+  }
+
   //! Bytes at most: every branch separates at least one sample, so a tree has < 2 N nodes. The
-  //! report's total, 14.5, is 1 + 1.5 + 12: the transposed copy of X is not in it.
-  template <class Add>
-  static void AddMemory(const harness::CellConfig& cell, const Supervised& data, const Add& add) {
+  //! published total, 14.5, is 1 + 1.5 + 12: the transposed copy of X is not in it.
+  harness::Outcome measure(const harness::CellConfig& cell) override {
+    const datasets::FetchOptions only_here{datasets::FetchPolicy::kNone, 0};
+    const datasets::Member data = datasets::Catalog().Resolve(cell.dataset, only_here).front();
+    const std::size_t rows = TrainRows(data.name, static_cast<std::size_t>(data.rows));
     const auto bytes = extratrees::published::CountMemory(
-        data.train_rows, data.columns,
-        static_cast<std::uint64_t>(IntegerOf(cell.settings, "trees")), 2 * data.train_rows);
+        rows, static_cast<std::uint64_t>(data.columns),
+        static_cast<std::uint64_t>(IntegerOf(cell.settings, "trees")), 2 * rows);
     const std::string structure = TextOf(cell.axes, "structure");
     double mine = 0;
     for (const auto& [name, size] : bytes) {
       const bool added = structure == "total" && name != "X transposed";
       if (added || structure == name) mine += static_cast<double>(size);
     }
-    add("bytes", "bytes", mine);
-    add("times X", "1", mine / static_cast<double>(bytes.at("X")));
+    harness::Outcome outcome;
+    outcome.metrics.push_back({"bytes", "bytes", {mine}, {}, {}});
+    outcome.metrics.push_back(
+        {"times X", "1", {mine / static_cast<double>(bytes.at("X"))}, {}, {}});
+    outcome.verification = {true, mine > 0, "no structure \"" + structure + "\"",
+                            0,    0,        "the formulas"};
+    return outcome;
   }
 };
 
 RETABLE_PROTOCOL(CountsProtocol);
+RETABLE_PROTOCOL(MemoryProtocol);
 
 }  // namespace
 }  // namespace retable::experiments::forests

@@ -52,7 +52,7 @@ class FitProtocol final : public harness::Protocol {
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
     if (cell.algorithm == "report" && IntegerOr(cell.axes, "trees", 10) > 1024) {
-      return "the report grows at most 1024 trees";
+      return "the published method grows at most 1024 trees";
     }
     const auto devices = IntegerOr(cell.parameters, "devices", 1);
     if (cell.device == "cuda" && devices > CudaDeviceCount()) {

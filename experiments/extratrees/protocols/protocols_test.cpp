@@ -7,6 +7,7 @@
 
 #include "algorithms/extratrees/fit_work.hpp"
 #include "base/temporary_folder.hpp"
+#include "datasets/openml/test_mirror.hpp"
 #include "experiments/common/plan_testing.hpp"
 #include "harness/config/experiment.hpp"
 #include "harness/report/paper_cells.hpp"
@@ -151,11 +152,31 @@ TEST(FitProtocol, NoRepeatBeginsAfterItsTime) {
 }
 
 TEST(CountsProtocol, CountsIris) {
-  CellConfig cell = Cell("extratrees/counts", "report", "iris");
-  cell.axes["structure"] = std::string("trees");
+  const CellConfig cell = Cell("extratrees/counts", "report", "iris");
   const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_EQ(MetricOf(outcome, "rows").samples.front(), 100);
   EXPECT_EQ(MetricOf(outcome, "classes").samples.front(), 3);
+}
+
+// The shape of MNIST is known where its data are not: the published bounds are judged anywhere.
+TEST(MemoryProtocol, NeedsNoData) {
+  const datasets::ScopedEnvironment off("RETABLE_OPENML_URL", "off");
+  const TemporaryFolder cache;
+  const datasets::ScopedEnvironment folder("RETABLE_CACHE", cache.path().string());
+  CellConfig cell = Cell("extratrees/memory", "report", "mnist_784");
+  const Protocol& protocol = FindProtocol(cell.protocol);
+  EXPECT_TRUE(protocol.resolve("mnist_784").front().present);
+  EXPECT_EQ(protocol.resolve("mnist_784").front().fetch, "");
+  cell.axes["structure"] = std::string("X");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
+  EXPECT_TRUE(outcome.verification.ok);
+  EXPECT_EQ(MetricOf(outcome, "bytes").samples.front(), 60000.0 * 784 * 4);
+}
+
+TEST(MemoryProtocol, CountsIris) {
+  CellConfig cell = Cell("extratrees/memory", "report", "iris");
+  cell.axes["structure"] = std::string("trees");
+  const Outcome outcome = FindProtocol(cell.protocol).measure(cell);
   EXPECT_EQ(MetricOf(outcome, "times X").samples.front(), 1024.0 * 6 * 200 / (100 * 4));
   cell.axes["structure"] = std::string("total");  // without X transposed, as in the report's sum
   const double total = MetricOf(FindProtocol(cell.protocol).measure(cell), "times X").samples[0];

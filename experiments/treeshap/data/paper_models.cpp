@@ -134,7 +134,11 @@ harness::DatasetInfo Describe(const PaperModel& model) {
   harness::DatasetInfo info = ResolveData(model.data).front();
   const std::string data = model.data;
   if (!info.present) {
-    return StandIn(model, "data set " + data + ": build/retable datasets fetch " + data);
+    harness::DatasetInfo stand_in =
+        StandIn(model, "data set " + data + ": build/retable datasets fetch " + data);
+    stand_in.fetch = info.fetch;
+    stand_in.fetch_megabytes = info.fetch_megabytes;
+    return stand_in;
   }
   const std::int64_t rows = TrainingRows(model, info.rows);
   info.sha256 = TrainingKey(model, info.sha256, rows);

@@ -98,6 +98,8 @@ void ReadTidy(Artifact& artifact) {
     if (!cell.record) cell.record.emplace();
     cell.record->outcome.status = status;
     cell.record->outcome.reason = row.Text("reason");
+    const std::string unsteady = row.Text("unsteady");  // older files do not tell
+    if (!unsteady.empty()) cell.record->outcome.facts["unsteady"] = unsteady;
     if (!row.Text("metric").empty()) cell.recorded.push_back(MetricOf(row));
   }
 }

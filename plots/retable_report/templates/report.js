@@ -23,17 +23,55 @@
   setTheme(themes.includes(stored) ? stored : "auto");
   theme.onclick = () => setTheme(themes[(themes.indexOf(theme.querySelector("span").textContent) + 1) % 3]);
 
-  // ---- contents: closed on a narrow screen
-  const toc = document.querySelector("#toc details");
-  if (toc && matchMedia("(max-width:1079px)").matches) toc.open = false;
-
-  // ---- a link opens what it points into
+  // ---- one view at a time; a link shows the view that holds its target and opens what it lies in
+  const views = all(".view");
+  let data = {tables: {}, cells: {}, pareto: {}};
+  try { data = Object.assign(data, JSON.parse(document.getElementById("data").textContent)); } catch (e) { console.error(e); }
+  const drawn = new Map();
+  const go = anchor => {
+    const target = document.getElementById(anchor);
+    if (target) location.hash = anchor; else if (data.places && data.places[anchor]) location.href = data.places[anchor];
+  };
+  const picture = holder => {
+    const spec = data.pareto[holder.dataset.pareto];
+    if (!spec || drawn.has(holder)) return;
+    drawn.set(holder, holder.classList.contains("mini") ? (() => { retablePareto.mini(holder, spec); return () => retablePareto.mini(holder, spec); })()
+                                                         : retablePareto.full(holder, spec, go));
+  };
   const reveal = () => {
-    let target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const view = target && target.closest(".view") || views[0];
+    views.forEach(other => { other.hidden = other !== view; });
+    all(".tabs a[data-view]").forEach(link => {
+      if (view && link.dataset.view === view.id) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    });
     for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-    if (target) target.scrollIntoView();
+    if (target) for (const inner of all(":scope > details.fold", target)) inner.open = true;
+    if (view) all("[data-pareto]", view).forEach(holder => { if (drawn.has(holder)) drawn.get(holder)(); else picture(holder); });
+    if (target && target !== view) target.scrollIntoView(); else scrollTo(0, 0);
   };
   addEventListener("hashchange", reveal);
+  let wide = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth === wide) return;
+    wide = innerWidth;
+    drawn.forEach((again, holder) => { if (holder.offsetParent) again(); });
+  });
+
+  // ---- on a narrow screen a row of a wide table is a list: each value under the head of its column
+  const narrow = matchMedia("(max-width:560px)");
+  const stack = table => {
+    if (!table.tHead || table.dataset.stacked) return;
+    table.dataset.stacked = "1";
+    const heads = [...table.tHead.rows[0].cells].map(th => th.textContent.trim());
+    if (heads.length > 3) {
+      table.classList.add("stack");
+      for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.head = heads[i] || ""; });
+    }
+  };
+  const stackAll = () => { if (narrow.matches) all("details[open] table, .view > section table").forEach(stack); };
+  document.addEventListener("toggle", event => { if (narrow.matches && event.target.open) all("table", event.target).forEach(stack); }, true);
+  narrow.addEventListener("change", stackAll);
 
   // ---- sorting: by data-v where it is given, as numbers where all are numbers; empty cells last
   // What is written for people, as what can be compared: 1.2e−3, 12 300, 2²⁰+1.
@@ -80,9 +118,7 @@
     group.hidden = false;
     all("button", group).forEach(button => button.onclick = () => {
       all("button", group).forEach(other => other.setAttribute("aria-pressed", other === button));
-      all(".claim").forEach(claim => claim.hidden = button.dataset.show && claim.dataset.verdict !== button.dataset.show);
-      all(".silent").forEach(d => d.open = button.dataset.show === "NO-DATA");
-      all(".claimgroup").forEach(g => g.hidden = !all(".claim:not([hidden])", g).length);
+      all(".claim", group.parentElement).forEach(claim => { claim.hidden = Boolean(button.dataset.show) && claim.dataset.verdict !== button.dataset.show; });
     });
   });
 
@@ -106,8 +142,6 @@
                                make("button", {type: "button", className: "copy", textContent: "copy"}));
 
   // ---- every measurement, and the cell behind each
-  let data = {tables: {}, cells: {}};
-  try { data = JSON.parse(document.getElementById("data").textContent); } catch (e) { console.error(e); }
   const short = v => {
     if (v === null || v === undefined || v === "") return "";
     const n = Number(v);
@@ -222,6 +256,7 @@
       fresh.tBodies[0].replaceChildren(...rows);
       wrapper.replaceChildren(fresh);
       sortable(fresh);
+      if (narrow.matches) stack(fresh);
       const total = table.total || table.rows.length;
       tail.textContent = `${Math.min(limit, found.length)} of ${words.length ? found.length + " found" : total} rows; choose a row to see its samples` +
         (total > table.rows.length ? `; the page holds ${table.rows.length}, the rest is in the tidy CSV` : "");
@@ -240,9 +275,11 @@
   // ---- print: every table, no drill-down
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = all("details.table:not([open]),details.silent:not([open]),.teach details:not([open]),details.data:not([open])");
+    all("[data-pareto]").forEach(picture);
+    closed = all("details.art,details.fold,details.table,details.teach,.teach details,details.data,details.origins").filter(d => !d.open);
     closed.forEach(d => d.open = true);
   });
   addEventListener("afterprint", () => closed.forEach(d => d.open = false));
+  stackAll();
   reveal();
 })();

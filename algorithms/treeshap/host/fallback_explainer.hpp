@@ -4,16 +4,17 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "algorithms/treeshap/tree_explainer.hpp"
 
-namespace retable::experiments::treeshap {
+namespace retable::treeshap {
 
 //! Uses the first explainer until it throws std::invalid_argument, then the second: a GPU limits
 //! paths and stacks. Where the rows are wrong the second throws too. Model and background must
 //! outlive it: the second is prepared when it is needed.
-class FallbackExplainer final : public retable::treeshap::TreeExplainer {
+class FallbackExplainer final : public TreeExplainer {
  public:
   using Maker = std::function<std::unique_ptr<TreeExplainer>()>;
 
@@ -21,10 +22,12 @@ class FallbackExplainer final : public retable::treeshap::TreeExplainer {
   FallbackExplainer(std::unique_ptr<TreeExplainer> first, Maker second)
       : explainer_(std::move(first)), second_(std::move(second)) {}
 
-  void prepare(const retable::treeshap::TreeEnsemble& model) override;
-  void set_background(const retable::treeshap::RowBlock& background) override;
-  retable::treeshap::Results values(const retable::treeshap::RowBlock& rows) override;
-  retable::treeshap::Results interactions(const retable::treeshap::RowBlock& rows) override;
+  void prepare(const TreeEnsemble& model) override;
+  void set_background(const RowBlock& background) override;
+  Results values(const RowBlock& rows) override;
+  void values_to(const RowBlock& rows, std::span<double> phi) override;
+  Results interactions(const RowBlock& rows) override;
+  void interactions_to(const RowBlock& rows, std::span<double> matrices) override;
   double device_seconds() const override { return explainer_->device_seconds(); }
 
   //! Why the second replaced the first; empty while it has not.
@@ -36,10 +39,10 @@ class FallbackExplainer final : public retable::treeshap::TreeExplainer {
 
   std::unique_ptr<TreeExplainer> explainer_;
   Maker second_;
-  const retable::treeshap::TreeEnsemble* model_ = nullptr;
-  retable::treeshap::RowBlock background_{};
+  const TreeEnsemble* model_ = nullptr;
+  RowBlock background_{};
   bool has_background_ = false;
   std::string why_;
 };
 
-}  // namespace retable::experiments::treeshap
+}  // namespace retable::treeshap

@@ -1,18 +1,13 @@
 // The explainer in reserve: taken once, for refusals alone, with model and background.
 
-#include "apps/shap/fallback_explainer.hpp"
+#include "algorithms/treeshap/host/fallback_explainer.hpp"
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
-namespace retable::experiments::treeshap {
+namespace retable::treeshap {
 namespace {
-
-using retable::treeshap::Results;
-using retable::treeshap::RowBlock;
-using retable::treeshap::TreeEnsemble;
-using retable::treeshap::TreeExplainer;
 
 // Says what was called; refuses from the n-th call on.
 class Fake final : public TreeExplainer {
@@ -66,4 +61,4 @@ TEST(FallbackExplainer, ChangesWhereTheFirstRefuses) {
 }
 
 }  // namespace
-}  // namespace retable::experiments::treeshap
+}  // namespace retable::treeshap

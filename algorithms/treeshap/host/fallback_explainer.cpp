@@ -1,12 +1,8 @@
-#include "apps/shap/fallback_explainer.hpp"
+#include "algorithms/treeshap/host/fallback_explainer.hpp"
 
 #include <stdexcept>
 
-namespace retable::experiments::treeshap {
-
-using retable::treeshap::Results;
-using retable::treeshap::RowBlock;
-using retable::treeshap::TreeEnsemble;
+namespace retable::treeshap {
 
 // Returns whether the first explainer refused the call; then the second, prepared, replaces it.
 template <class Call>
@@ -42,10 +38,20 @@ Results FallbackExplainer::values(const RowBlock& rows) {
   return phi;
 }
 
+void FallbackExplainer::values_to(const RowBlock& rows, std::span<double> phi) {
+  const auto call = [&] { explainer_->values_to(rows, phi); };
+  if (Refused(call)) call();
+}
+
 Results FallbackExplainer::interactions(const RowBlock& rows) {
   Results phi;
   if (Refused([&] { phi = explainer_->interactions(rows); })) phi = explainer_->interactions(rows);
   return phi;
 }
 
-}  // namespace retable::experiments::treeshap
+void FallbackExplainer::interactions_to(const RowBlock& rows, std::span<double> matrices) {
+  const auto call = [&] { explainer_->interactions_to(rows, matrices); };
+  if (Refused(call)) call();
+}
+
+}  // namespace retable::treeshap

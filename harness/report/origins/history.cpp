@@ -1,0 +1,262 @@
+#include "harness/report/origins/history.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/atomic_file.hpp"
+#include "base/glob.hpp"
+#include "base/temporary_folder.hpp"
+#include "harness/cli/shell.hpp"
+#include "harness/plan/value_json.hpp"
+#include "harness/report/recording/recording.hpp"
+#include "harness/report/table.hpp"
+
+namespace retable::harness {
+namespace fs = std::filesystem;
+namespace {
+
+using nlohmann::ordered_json;
+using Place = std::pair<std::string, std::string>;  // row and column
+
+// An artifact in one folder.
+struct Edition {
+  Artifact artifact;
+  Table table;
+};
+
+bool HasResults(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / "run.json", error);
+}
+
+// What a command prints; empty when it fails.
+std::string Printed(const std::string& command) {
+  FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  while (pipe != nullptr && fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+  return pipe != nullptr && pclose(pipe) == 0 ? text : "";
+}
+
+// A version of a recorded artifact: its three files go to a folder of their own. `named` is where
+// its tidy.csv was.
+std::optional<Edition> ReadVersion(const std::string& git, const std::string& commit,
+                                   const std::string& date, const std::string& named,
+                                   const Artifact& now) {
+  const TemporaryFolder folder;
+  const std::string stem = named.substr(0, named.size() - std::string("tidy.csv").size());
+  try {
+    for (const std::string suffix : {"meta.json", "tidy.csv", "csv"}) {
+      std::string text = Printed(git + " show " + ShellWord(commit + ":" + stem + suffix));
+      if (suffix == "meta.json") {
+        ordered_json meta = ordered_json::parse(text);
+        meta["id"] = now.id;  // its name today
+        meta["artifact"] = now.artifact;
+        const std::string machine = now.provenance.empty() ? "" : now.provenance.back().machine;
+        meta["provenance"] = {{{"profile", meta.at("profile")},
+                               {"started", date},
+                               {"finished", date},
+                               {"commit", commit},
+                               {"machine", machine},
+                               {"cells", 0}}};
+        text = meta.dump();
+      }
+      WriteFileAtomically((folder.path() / now.family / (now.artifact + "." + suffix)).string(),
+                          text);
+    }
+    std::vector<Artifact> artifacts = LoadArtifacts(folder.path().string());
+    Artifact& version = artifacts.front();
+    ReadRecording(version);
+    Table table = BuildTable(version);
+    version.folder = now.folder;
+    return Edition{std::move(version), std::move(table)};
+  } catch (const std::exception&) {  // of a form that is not read any more
+    return std::nullopt;
+  }
+}
+
+// The versions of a recorded artifact, the newest first.
+std::vector<Edition> ReadVersions(const std::string& repository, const Artifact& now) {
+  std::vector<Edition> versions;
+  const std::string git = "git -C " + ShellWord(repository);
+  const std::string path = fs::relative(now.Path("tidy.csv"), repository).generic_string();
+  std::istringstream log(
+      Printed(git + " log --follow --format=@%h@%cI --name-only -- " + ShellWord(path)));
+  std::string commit, date;
+  for (std::string line; std::getline(log, line);) {
+    const auto at = line.find('@', 1);
+    if (line.starts_with("@") && at != std::string::npos) {
+      commit = line.substr(1, at - 1);
+      date = line.substr(at + 1);
+    } else if (line.ends_with("tidy.csv")) {
+      if (auto version = ReadVersion(git, commit, date, line, now)) {
+        versions.push_back(std::move(*version));
+      }
+    }
+  }
+  return versions;
+}
+
+std::map<std::string, std::vector<Edition>> ReadEditions(const HistoryQuery& query) {
+  const auto wanted = [&](const std::string& id) {
+    return query.globs.empty() ||
+           std::any_of(query.globs.begin(), query.globs.end(),
+                       [&](const auto& glob) { return GlobMatches(glob, id); });
+  };
+  std::map<std::string, std::vector<Edition>> editions;
+  std::set<fs::path> read;
+  for (const std::string& folder : query.folders) {
+    if (!read.insert(fs::weakly_canonical(folder)).second) continue;
+    // One folder that cannot be read must not keep the others from being shown.
+    try {
+      for (Artifact& artifact : LoadArtifacts(folder, wanted)) {
+        if (artifact.recorded) ReadRecording(artifact);
+        Table table = BuildTable(artifact);
+        std::vector<Edition>& all = editions[artifact.id];
+        bool committed = false;
+        if (artifact.recorded && !query.repository.empty()) {
+          std::vector<Edition> versions = ReadVersions(query.repository, artifact);
+          committed = !versions.empty() && TableCsv(versions.front().table) == TableCsv(table);
+          std::move(versions.begin(), versions.end(), std::back_inserter(all));
+        }
+        if (!committed) all.push_back({std::move(artifact), std::move(table)});
+      }
+    } catch (const std::exception& problem) {
+      std::cerr << "note: left out of the history: " << problem.what() << "\n";
+    }
+  }
+  return editions;
+}
+
+// The first place, in the order of the tables, that most editions have a value for.
+std::optional<Place> MainFigure(const std::vector<Edition>& editions, const HistoryQuery& query) {
+  std::map<Place, int> counts;
+  std::vector<Place> order;
+  for (const Edition& edition : editions) {
+    for (const std::string& row : edition.table.rows) {
+      for (const std::string& column : edition.table.columns) {
+        const TableCell* cell = edition.table.Find(row, column);
+        if (cell == nullptr || !cell->has_value || !cell->text.empty()) continue;
+        if (!query.row.empty() && row != query.row) continue;
+        if (!query.column.empty() && column != query.column) continue;
+        if (counts[{row, column}]++ == 0) order.emplace_back(row, column);
+      }
+    }
+  }
+  const auto most = std::max_element(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    return counts[a] < counts[b];
+  });
+  if (most == order.end()) return std::nullopt;
+  return *most;
+}
+
+// The device of the cells behind a row or column, where they agree.
+std::string DeviceOf(const Artifact& artifact, const Place& place) {
+  std::string device;
+  for (const ArtifactCell& cell : artifact.cells) {
+    const std::string& label = cell.config.label;
+    const bool behind = place.first.find(label) != std::string::npos || place.second == label;
+    if (!behind || !cell.record) continue;
+    if (!device.empty() && device != cell.config.device) return "";
+    device = cell.config.device;
+  }
+  return device;
+}
+
+std::optional<HistoryPoint> PointOf(const Edition& edition, const Place& place) {
+  const TableCell* cell = edition.table.Find(place.first, place.second);
+  if (cell == nullptr || !cell->has_value || !cell->text.empty()) return std::nullopt;
+  HistoryPoint point;
+  point.folder = fs::path(edition.artifact.folder).lexically_normal().filename().string();
+  point.profile = edition.artifact.profile;
+  const std::vector<Origin> origins = OriginsOf(edition.artifact);
+  if (!origins.empty()) {
+    const Origin& last =
+        *std::max_element(origins.begin(), origins.end(),
+                          [](const auto& a, const auto& b) { return a.finished < b.finished; });
+    point.date = last.finished;
+    point.commit = last.commit;
+    point.machine = last.machine;
+  }
+  point.device = DeviceOf(edition.artifact, place);
+  point.dataset = cell->dataset;
+  point.row = place.first;
+  point.column = place.second;
+  point.unit = cell->unit;
+  point.value = cell->value;
+  point.low = cell->ci_low;
+  point.high = cell->ci_high;
+  return point;
+}
+
+// Leaves of a folder's points in a row with equal figures the first.
+void DropRepeated(std::vector<HistoryPoint>& points) {
+  std::map<std::string, double> last;  // by folder
+  std::erase_if(points, [&](const HistoryPoint& point) {
+    const auto [value, fresh] = last.emplace(point.folder, point.value);
+    const bool repeated = !fresh && value->second == point.value;
+    value->second = point.value;
+    return repeated;
+  });
+}
+
+}  // namespace
+
+History ReadHistory(const HistoryQuery& query) {
+  History history;
+  for (const auto& [id, editions] : ReadEditions(query)) {
+    const auto place = MainFigure(editions, query);
+    if (!place) continue;
+    std::vector<HistoryPoint>& points = history[id];
+    for (const Edition& edition : editions) {
+      if (auto point = PointOf(edition, *place)) points.push_back(std::move(*point));
+    }
+    std::stable_sort(points.begin(), points.end(),
+                     [](const auto& a, const auto& b) { return a.date < b.date; });
+    if (!query.repository.empty()) DropRepeated(points);
+  }
+  return history;
+}
+
+std::string HistoryJson(const History& history) {
+  ordered_json all = ordered_json::object();
+  for (const auto& [id, points] : history) {
+    for (const HistoryPoint& p : points) {
+      all[id].push_back({{"folder", p.folder},
+                         {"commit", p.commit},
+                         {"date", p.date},
+                         {"machine", p.machine},
+                         {"profile", p.profile},
+                         {"device", p.device},
+                         {"label", p.row},
+                         {"dataset", p.dataset},
+                         {"metric", p.column},
+                         {"unit", p.unit},
+                         {"median", NumberToJson(p.value)},
+                         {"low", NumberToJson(p.low)},
+                         {"high", NumberToJson(p.high)}});
+    }
+  }
+  return JsonText(all, 1) + "\n";
+}
+
+std::vector<std::string> FoldersOf(const std::string& root) {
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const std::string parent : {"/results/recorded", "/results"}) {
+    for (const auto& entry : fs::directory_iterator(root + parent, error)) {
+      if (HasResults(entry.path())) folders.push_back(entry.path().string());
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+}  // namespace retable::harness

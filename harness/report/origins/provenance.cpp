@@ -1,0 +1,87 @@
+#include "harness/report/origins/provenance.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
+#include "harness/plan/value_json.hpp"
+#include "harness/run/store.hpp"
+
+namespace retable::harness {
+namespace {
+
+using nlohmann::json;
+
+std::string CommitText(const json& environment) {
+  const json git = environment.value("git", json::object());
+  const std::string commit = git.value("commit", "").substr(0, 12);
+  return commit.empty() || !git.value("dirty", false) ? commit : commit + "+changes";
+}
+
+std::string PathOf(const std::string& folder, const std::string& hash) {
+  return folder + "/runs/" + hash + ".json";
+}
+
+}  // namespace
+
+std::string Origin::Text() const {
+  const std::string first = started.substr(0, 10), last = finished.substr(0, 10);
+  return fmt::format("profile {}, {}{}, commit {}, {}", profile,
+                     first.empty() ? "date not known" : first, first == last ? "" : " to " + last,
+                     commit.empty() ? "not known" : commit,
+                     machine.empty() ? "machine not known" : machine);
+}
+
+std::string MachineText(const json& environment) {
+  std::string text;
+  if (environment.contains("cpu")) {
+    const json& cpu = environment["cpu"];
+    text = cpu.value("model", "a processor");
+    const int threads = cpu.value("threads_allowed", 0);
+    if (threads > 0) text += fmt::format(", {} thread{}", threads, threads == 1 ? "" : "s");
+  }
+  std::map<std::string, int> cards;
+  const json gpus = environment.value("gpu", json::array());
+  for (const json& gpu : gpus) ++cards[gpu.value("name", "a GPU")];
+  for (const auto& [name, count] : cards) {
+    text += (text.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " " : "") + name;
+  }
+  return text;
+}
+
+std::string EnvironmentHash(const std::string& environment) {
+  return Sha256(environment).substr(0, 16);
+}
+
+void WriteOrigin(const std::string& folder, const std::string& profile,
+                 const std::string& environment) {
+  const json parsed = json::parse(environment);
+  const nlohmann::ordered_json run = {
+      {"profile", profile}, {"commit", CommitText(parsed)}, {"machine", MachineText(parsed)}};
+  WriteFileAtomically(PathOf(folder, EnvironmentHash(environment)), JsonText(run, 1) + "\n");
+}
+
+Origin OriginOfRun(const std::string& folder, const std::string& hash) {
+  Origin origin;
+  const json run = json::parse(ReadOrEmpty(PathOf(folder, hash)), nullptr, false);
+  if (run.is_object()) {
+    origin.profile = run.value("profile", "");
+    origin.commit = run.value("commit", "");
+    origin.machine = run.value("machine", "");
+    return origin;
+  }
+  std::string last = ReadOrEmpty(folder + "/environment.json");
+  if (last.empty()) return origin;
+  last.pop_back();  // the end of the line
+  const json environment = json::parse(last, nullptr, false);
+  if (environment.is_object() && EnvironmentHash(last) == hash) {
+    origin.commit = CommitText(environment);
+    origin.machine = MachineText(environment);
+  }
+  return origin;
+}
+
+}  // namespace retable::harness

@@ -1,0 +1,101 @@
+#pragma once
+//! @file
+//! Extremely randomized trees (Geurts, Ernst, Wehenkel 2006) for classes and real targets.
+//!
+//!     const auto forest = retable::Forest::FitClasses({x, rows, columns}, labels, {}, options);
+//!     std::vector<double> proba(rows * forest.outputs());
+//!     forest.predict({x, rows, columns}, proba);
+//!
+//! Features are float32, row-major; NaN is a missing value. A split sends value <= threshold left,
+//! and says where missing values go. One seed gives one forest: the same on a processor and on a
+//! GPU, for any number of threads. Method: algorithms/extratrees/README.md.
+//!
+//! Functions throw std::invalid_argument, naming what is wrong, for data and options that they do
+//! not take, and std::runtime_error where a device fails.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retable {
+
+//! A row-major matrix that somebody else owns.
+struct Rows {
+  const float* values = nullptr;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+};
+
+struct ForestOptions {
+  int trees = 100;
+  int max_depth = 0;          //!< 0: no limit
+  int min_samples_split = 2;  //!< a node with fewer samples is a leaf
+  int min_samples_leaf = 1;
+  int max_features =
+      0;  //!< candidates a node; 0: floor(sqrt(columns)) for classes, all for targets
+  double min_impurity_decrease = 0;
+  bool bootstrap = false;
+  std::uint64_t seed = 0;
+  std::string device = "auto";  //!< "auto", "cpu" or "cuda"
+  int threads = 0;              //!< processor threads; 0: all
+};
+
+//! A tree's nodes as arrays, in preorder, left child first; a leaf's children and feature are -1.
+struct TreeArrays {
+  std::vector<std::int32_t> feature, left, right;
+  std::vector<double> threshold;
+  std::vector<double> impurity;  //!< Gini impurity or variance
+  std::vector<double> weight;    //!< sum of the training samples' weights
+  std::vector<std::uint32_t> samples;
+  std::vector<std::uint8_t> missing_left;
+  std::vector<double>
+      value;  //!< nodes x outputs: class fractions or the target; of inner nodes too
+};
+
+//! A fitted forest; copies share it. Calls are const and may come from many threads.
+class Forest {
+ public:
+  //! Labels 0 .. classes - 1. @param weights one a row, >= 0, or none
+  static Forest FitClasses(const Rows& x, std::span<const std::uint32_t> labels,
+                           std::span<const double> weights, const ForestOptions& options);
+  static Forest FitTargets(const Rows& x, std::span<const double> targets,
+                           std::span<const double> weights, const ForestOptions& options);
+
+  std::size_t columns() const;
+  //! Classes; 1 for real targets.
+  int outputs() const;
+  bool regression() const;
+  std::size_t trees() const;
+  TreeArrays tree(std::size_t t) const;
+
+  //! Mean class fractions of the trees' leaves, or the mean target: rows x outputs. O(rows * trees
+  //! * depth).
+  void predict(const Rows& x, std::span<double> results) const;
+  //! The place of each row's leaf among the nodes of each tree: rows x trees.
+  void apply(const Rows& x, std::span<std::int64_t> leaves) const;
+  //! Mean decrease of impurity by feature, of sum 1.
+  std::vector<double> feature_importances() const;
+
+  //! Compact, versioned, with a checksum: algorithms/extratrees/model/binary.hpp.
+  std::vector<std::byte> to_bytes() const;
+  //! Reads the bytes of to_bytes(), or retable-forest JSON.
+  static Forest from_bytes(std::span<const std::byte> bytes);
+  //! retable-forest JSON, which TreeModel::Read takes too.
+  std::string to_json() const;
+  //! A model file of XGBoost 1.7 and later: thresholds and leaves rounded to float32.
+  std::string to_xgboost(const std::vector<std::string>& feature_names = {}) const;
+
+  //! "cpu" or "cuda": where it was grown.
+  const std::string& device() const;
+
+ private:
+  struct State;
+  explicit Forest(std::shared_ptr<const State> state);
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace retable

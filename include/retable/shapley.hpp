@@ -1,0 +1,71 @@
+#pragma once
+//! @file
+//! Shapley values of any game by sampling: permutations that stand for all of them, and estimates
+//! under a budget.
+//!
+//!     const auto set = retable::SamplePermutations(10, 400, "Sobol", seed);
+//!     const auto estimate = retable::EstimateShapley(d, value_of_coalitions, {.budget = 2000});
+//!
+//! Methods and their papers: algorithms/shapley/README.md; PermutationMethods() and
+//! EstimatorMethods() name them. Functions throw std::invalid_argument for arguments that they do
+//! not take and for values of a game that are not finite.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace retable {
+
+//! n orders of d players.
+struct PermutationSet {
+  int players = 0;
+  std::vector<std::int32_t>
+      orders;                   //!< n x d, row-major: players from the first to join to the last
+  std::vector<double> weights;  //!< n values of sum 1
+};
+
+using MethodOption = std::variant<bool, std::int64_t, double, std::string>;
+using MethodOptions = std::map<std::string, MethodOption>;
+
+//! A method and what it is.
+struct MethodSummary {
+  std::string name, summary, citation;
+};
+std::vector<MethodSummary> PermutationMethods();
+std::vector<MethodSummary> EstimatorMethods();
+
+//! @throws std::invalid_argument for an unknown method or option, or players outside of 1 .. 65535
+PermutationSet SamplePermutations(int players, std::size_t n, const std::string& method,
+                                  std::uint64_t seed, const MethodOptions& options = {});
+
+//! The values of coalitions. A coalition is a bit mask of (players + 63) / 64 words; bit i % 64 of
+//! word i / 64 is player i. Called with many at a time, from one thread.
+using CoalitionValues =
+    std::function<void(std::span<const std::uint64_t> coalitions, std::span<double> values)>;
+
+struct ShapleyOptions {
+  std::int64_t budget = 2000;  //!< marginal contributions v(S + i) - v(S) over all repeats
+  std::string method = "MC-antithetic";
+  std::uint64_t seed = 0;
+  int repeats =
+      1;  //!< independent estimates of budget / repeats each; 2 or more give standard errors
+};
+
+struct ShapleyValues {
+  std::vector<double> values;           //!< one a player
+  std::vector<double> standard_errors;  //!< standard errors of the values; empty for one repeat
+  std::int64_t evaluations = 0;         //!< values asked of the game
+};
+
+ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
+                              const ShapleyOptions& options);
+
+//! From all 2^players coalitions, up to 20 players.
+std::vector<double> ExactShapley(int players, const CoalitionValues& game);
+
+}  // namespace retable

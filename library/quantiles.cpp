@@ -1,0 +1,223 @@
+#include "retable/quantiles.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "algorithms/quantiles/sketches/chebyshev_sketch.hpp"
+#include "base/cuda/devices.hpp"
+#include "base/parallel.hpp"
+
+namespace retable {
+
+namespace {
+
+using quantiles::ChebyshevSketch;
+
+std::unique_ptr<ChebyshevSketch> MakeSketch(const QuantileSketchOptions& options) {
+  if (options.device != "cpu" && options.device != "cuda") {
+    throw std::invalid_argument("device is \"" + options.device + "\"; there are cpu, cuda");
+  }
+  const Device device = options.device == "cpu" ? Device::kCpu : Device::kCuda;
+  if (device == Device::kCuda && !HasCudaDevice()) {
+    throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
+  }
+  auto made = Registry<quantiles::QuantileSketch>::Instance().Make(
+      "Retable", device, {{"l", static_cast<std::int64_t>(options.order)}, {"log", options.log}});
+  // Both backends are Chebyshev sketches: they merge with each other and have one serialised form.
+  auto* sketch = dynamic_cast<ChebyshevSketch*>(made.get());
+  if (sketch == nullptr) throw std::logic_error("the sketch \"Retable\" is no Chebyshev sketch");
+  made.release();
+  return std::unique_ptr<ChebyshevSketch>(sketch);
+}
+
+void CheckAscending(std::span<const double> values, const char* what, double least, double most) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!(values[i] >= least && values[i] <= most)) {
+      throw std::invalid_argument(std::string(what) + " " + std::to_string(values[i]) +
+                                  " is not in [" + std::to_string(least) + ", " +
+                                  std::to_string(most) + "]");
+    }
+    if (i > 0 && values[i] < values[i - 1]) {
+      throw std::invalid_argument(std::string(what) + " values are not ascending");
+    }
+  }
+}
+
+// For ascending xs within the bounds the largest phi, to 2^-40, whose quantile is at most x.
+std::vector<double> Invert(const quantiles::ChebyshevFit& fit, std::span<const double> xs) {
+  std::vector<double> low(xs.size(), 0.0), phis(xs.size());
+  double step = 0.5;
+  for (int bit = 0; bit < 40; ++bit, step /= 2) {
+    // Ascending as the xs are: each search takes the same steps, to the same side or a larger x
+    // further.
+    for (std::size_t i = 0; i < xs.size(); ++i) phis[i] = low[i] + step;
+    const std::vector<double> values = fit.Quantiles(phis);
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      if (values[i] <= xs[i]) low[i] = phis[i];
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+struct QuantileSketch::State {
+  QuantileSketchOptions options;
+  std::unique_ptr<ChebyshevSketch> sketch;
+};
+
+QuantileSketch::QuantileSketch(std::unique_ptr<State> state) : state_(std::move(state)) {}
+QuantileSketch::QuantileSketch(const QuantileSketchOptions& options)
+    : state_(std::make_unique<State>(State{options, MakeSketch(options)})) {}
+QuantileSketch::QuantileSketch(const QuantileSketch& other)
+    : QuantileSketch(other.state_->options) {
+  state_->sketch->merge(*other.state_->sketch);
+}
+QuantileSketch::~QuantileSketch() = default;
+QuantileSketch::QuantileSketch(QuantileSketch&&) noexcept = default;
+QuantileSketch& QuantileSketch::operator=(QuantileSketch other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+void QuantileSketch::update(std::span<const float> values) {
+  state_->sketch->update(values);
+}
+
+void QuantileSketch::update(std::span<const double> values) {
+  state_->sketch->update(values);
+}
+
+void QuantileSketch::merge(const QuantileSketch& other) {
+  if (&other == this) return merge(QuantileSketch(other));
+  const auto& mine = options();
+  const auto& theirs = other.options();
+  if (mine.order != theirs.order || mine.log != theirs.log) {
+    throw std::invalid_argument("a sketch of order " + std::to_string(theirs.order) +
+                                (theirs.log ? " with" : " without") +
+                                " log moments does not merge into one of order " +
+                                std::to_string(mine.order) + (mine.log ? " with" : " without"));
+  }
+  state_->sketch->merge(*other.state_->sketch);
+}
+
+std::size_t QuantileSketch::count() const {
+  return state_->sketch->count();
+}
+
+double QuantileSketch::min() const {
+  if (state_->sketch->infinities().low > 0) return -std::numeric_limits<double>::infinity();
+  if (count() == state_->sketch->infinities().count() && count() > 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return state_->sketch->Input().sums.min;
+}
+
+double QuantileSketch::max() const {
+  if (state_->sketch->infinities().high > 0) return std::numeric_limits<double>::infinity();
+  if (count() == state_->sketch->infinities().count() && count() > 0) {
+    return -std::numeric_limits<double>::infinity();
+  }
+  return state_->sketch->Input().sums.max;
+}
+
+std::vector<double> QuantileSketch::quantiles(std::span<const double> phis) const {
+  CheckAscending(phis, "phi", 0, 1);
+  return state_->sketch->quantiles(phis);
+}
+
+std::vector<double> QuantileSketch::rank_bounds(std::span<const double> phis) const {
+  CheckAscending(phis, "phi", 0, 1);
+  return state_->sketch->rank_bounds(phis);
+}
+
+std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
+  const double infinity = std::numeric_limits<double>::infinity();
+  CheckAscending(xs, "x", -infinity, infinity);
+  if (count() == 0) throw std::logic_error("the distribution of an empty stream");
+  const quantiles::Infinities infinite = state_->sketch->infinities();
+  const auto all = static_cast<double>(count());
+  const auto low = static_cast<double>(infinite.low);
+  const double finite = all - static_cast<double>(infinite.count());
+  std::vector<double> fractions(xs.size(), 0.0);
+  if (finite > 0) {
+    const quantiles::FitInput input = state_->sketch->Input();
+    std::vector<double> inner;
+    for (const double x : xs) {
+      if (x >= input.sums.min && x < input.sums.max) inner.push_back(x);
+    }
+    std::vector<double> found;
+    if (!inner.empty()) found = Invert(quantiles::ChebyshevFit(input), inner);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < xs.size(); ++i) {
+      if (xs[i] >= input.sums.max)
+        fractions[i] = 1;
+      else if (xs[i] >= input.sums.min)
+        fractions[i] = found[next++];
+    }
+  }
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    fractions[i] = xs[i] == infinity ? 1 : (low + finite * fractions[i]) / all;
+  }
+  return fractions;
+}
+
+std::vector<std::byte> QuantileSketch::to_bytes() const {
+  return state_->sketch->Serialize();
+}
+
+QuantileSketch QuantileSketch::from_bytes(std::span<const std::byte> bytes) {
+  auto sketch = ChebyshevSketch::Deserialize(bytes);
+  QuantileSketchOptions options;
+  options.order = sketch->order();
+  options.log = sketch->log();
+  return QuantileSketch(std::make_unique<State>(State{options, std::move(sketch)}));
+}
+
+const QuantileSketchOptions& QuantileSketch::options() const {
+  return state_->options;
+}
+
+namespace {
+
+template <class Real>
+std::vector<QuantileSketch> Columns(const Real* x, std::size_t rows, std::size_t columns,
+                                    std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
+                                    const QuantileSketchOptions& options) {
+  std::vector<QuantileSketch> sketches;
+  for (std::size_t c = 0; c < columns; ++c) sketches.emplace_back(options);
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // values copied at a time: half a megabyte
+  ParallelFor(columns, [&](std::size_t c) {
+    const Real* column = x + static_cast<std::ptrdiff_t>(c) * column_stride;
+    if (row_stride == 1) return sketches[c].update(std::span<const Real>(column, rows));
+    std::vector<Real> block;
+    for (std::size_t begin = 0; begin < rows; begin += kBlock) {
+      const std::size_t end = std::min(rows, begin + kBlock);
+      block.resize(end - begin);
+      for (std::size_t r = begin; r < end; ++r) {
+        block[r - begin] = column[static_cast<std::ptrdiff_t>(r) * row_stride];
+      }
+      sketches[c].update(std::span<const Real>(block));
+    }
+  });
+  return sketches;
+}
+
+}  // namespace
+
+std::vector<QuantileSketch> SketchColumns(const float* x, std::size_t rows, std::size_t columns,
+                                          std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
+                                          const QuantileSketchOptions& options) {
+  return Columns(x, rows, columns, row_stride, column_stride, options);
+}
+
+std::vector<QuantileSketch> SketchColumns(const double* x, std::size_t rows, std::size_t columns,
+                                          std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
+                                          const QuantileSketchOptions& options) {
+  return Columns(x, rows, columns, row_stride, column_stride, options);
+}
+
+}  // namespace retable

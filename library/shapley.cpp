@@ -1,0 +1,123 @@
+#include "retable/shapley.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <stdexcept>
+
+#include "algorithms/shapley/games/game.hpp"
+#include "algorithms/shapley/permutation_sampler.hpp"
+#include "algorithms/shapley/shapley_estimator.hpp"
+#include "base/parallel.hpp"
+
+namespace retable {
+
+namespace {
+
+template <class Interface>
+std::vector<MethodSummary> Summaries() {
+  std::vector<MethodSummary> found;
+  for (const auto& method : Registry<Interface>::Instance().Methods()) {
+    if (method.device == Device::kCpu) {
+      found.push_back({method.name, method.summary, method.citation});
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
+  return found;
+}
+
+template <class Interface>
+std::unique_ptr<Interface> MakeMethod(const std::string& name, const Parameters& options) {
+  const auto& registry = Registry<Interface>::Instance();
+  if (registry.Find(name, Device::kCpu) == nullptr) {
+    std::string names;
+    for (const auto& method : Summaries<Interface>()) {
+      names += (names.empty() ? "" : ", ") + method.name;
+    }
+    throw std::invalid_argument("no method \"" + name + "\"; there are " + names);
+  }
+  return registry.Make(name, Device::kCpu, options);
+}
+
+// Hands coalitions of all walks on at once: a model predicts many rows in one call.
+class CallbackGame final : public shapley::Game {
+ public:
+  CallbackGame(int players, const CoalitionValues& values) : players_(players), values_(values) {
+    if (players < 1 || players > 65535) {
+      throw std::invalid_argument("a game has 1 to 65535 players, not " + std::to_string(players));
+    }
+  }
+  int dimension() const override { return players_; }
+  void evaluate(std::span<const std::uint64_t> coalitions,
+                std::span<double> values) const override {
+    const std::lock_guard guard(mutex_);
+    values_(coalitions, values);
+  }
+  void walks(std::span<const std::int32_t> orders, std::span<double> values) const override {
+    const auto d = static_cast<std::size_t>(players_);
+    std::vector<std::uint64_t> coalitions;
+    for (std::size_t begin = 0; begin < orders.size(); begin += d) {
+      const auto prefixes = shapley::Prefixes(orders.subspan(begin, d));
+      coalitions.insert(coalitions.end(), prefixes.begin(), prefixes.end());
+    }
+    evaluate(coalitions, values);
+  }
+
+ private:
+  int players_;
+  const CoalitionValues& values_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace
+
+std::vector<MethodSummary> PermutationMethods() {
+  return Summaries<shapley::PermutationSampler>();
+}
+
+std::vector<MethodSummary> EstimatorMethods() {
+  return Summaries<shapley::ShapleyEstimator>();
+}
+
+PermutationSet SamplePermutations(int players, std::size_t n, const std::string& method,
+                                  std::uint64_t seed, const MethodOptions& options) {
+  const auto sampler = MakeMethod<shapley::PermutationSampler>(method, options);
+  shapley::PermutationSample sample = sampler->sample(n, players, seed);
+  if (sample.weights.empty()) sample.weights.assign(n, n == 0 ? 0 : 1 / static_cast<double>(n));
+  return {players, std::move(sample.orders), std::move(sample.weights)};
+}
+
+ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
+                              const ShapleyOptions& options) {
+  if (options.repeats < 1) throw std::invalid_argument("repeats: at least 1");
+  const auto estimator = MakeMethod<shapley::ShapleyEstimator>(options.method, {});
+  const CallbackGame called(players, game);
+  const auto d = static_cast<std::size_t>(players);
+  const auto repeats = static_cast<double>(options.repeats);
+  ShapleyValues all;
+  std::vector<double> squares(d, 0.0);
+  all.values.assign(d, 0.0);
+  for (int r = 0; r < options.repeats; ++r) {
+    const shapley::ShapleyEstimate one = estimator->estimate(
+        called, options.budget / options.repeats, options.seed + static_cast<std::uint64_t>(r));
+    all.evaluations += one.evaluations;
+    for (std::size_t i = 0; i < d; ++i) {
+      const double step = one.values[i] - all.values[i];  // Welford's sums
+      all.values[i] += step / (r + 1);
+      squares[i] += step * (one.values[i] - all.values[i]);
+    }
+  }
+  if (options.repeats > 1) {
+    for (const double sum : squares) {
+      all.standard_errors.push_back(std::sqrt(sum / (repeats - 1) / repeats));
+    }
+  }
+  return all;
+}
+
+std::vector<double> ExactShapley(int players, const CoalitionValues& game) {
+  return shapley::ExactShapleyValues(CallbackGame(players, game));
+}
+
+}  // namespace retable

@@ -1,0 +1,102 @@
+#include "retable/shuffle.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "algorithms/shuffle/bijective/bijection.hpp"
+#include "algorithms/shuffle/rectangle/generalised_feistel.hpp"
+#include "algorithms/shuffle/shuffler.hpp"
+#include "base/cuda/devices.hpp"
+#include "base/parallel.hpp"
+
+namespace retable {
+
+namespace {
+
+constexpr std::uint64_t kFeistelItems = std::uint64_t{1} << 31;
+constexpr std::uint64_t kBlock = 1 << 14;  // positions that one task evaluates
+
+std::unique_ptr<shuffle::Shuffler> MakeShuffler(const ShuffleOptions& options) {
+  if (options.device != "cpu" && options.device != "cuda") {
+    throw std::invalid_argument("device is \"" + options.device + "\"; there are cpu, cuda");
+  }
+  const Device device = options.device == "cpu" ? Device::kCpu : Device::kCuda;
+  const auto& registry = Registry<shuffle::Shuffler>::Instance();
+  if (device == Device::kCuda && !HasCudaDevice()) {
+    throw std::invalid_argument("no CUDA device answers here: use device \"cpu\"");
+  }
+  if (registry.Find(options.method, device) == nullptr) {
+    std::string names;
+    for (const auto& method : registry.Methods()) {
+      if (method.device == device) names += (names.empty() ? "" : ", ") + method.name;
+    }
+    throw std::invalid_argument("no shuffler \"" + options.method + "\" on " + options.device +
+                                "; there are " + names);
+  }
+  return registry.Make(options.method, device, {});
+}
+
+}  // namespace
+
+struct Permutation::Cipher {
+  shuffle::FeistelCipher feistel;
+  shuffle::WhitenedPhilox philox;
+};
+
+Permutation::Permutation(std::uint64_t n, std::uint64_t seed) : n_(n) {
+  Cipher cipher;
+  if (n <= kFeistelItems) {
+    cipher.feistel = shuffle::MakeFeistelCipher(n, seed);
+  } else {
+    cipher.philox = shuffle::MakeWhitenedPhilox(n, seed);
+  }
+  cipher_ = std::make_shared<const Cipher>(cipher);
+}
+
+std::uint64_t Permutation::operator[](std::uint64_t i) const {
+  if (i >= n_) {
+    throw std::out_of_range("position " + std::to_string(i) + " of a permutation of " +
+                            std::to_string(n_));
+  }
+  if (n_ <= kFeistelItems) return cipher_->feistel.CycleWalk(static_cast<std::uint32_t>(i));
+  std::uint64_t y = cipher_->philox(i);
+  while (y >= n_) y = cipher_->philox(y);
+  return y;
+}
+
+void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t count,
+                       std::int64_t* values) const {
+  const auto evaluate = [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t j = begin; j < end; ++j) {
+      const std::uint64_t position = first + static_cast<std::uint64_t>(step) * j;
+      values[j] = static_cast<std::int64_t>((*this)[position]);
+    }
+  };
+  if (count <= kBlock) return evaluate(0, count);
+  ParallelFor((count + kBlock - 1) / kBlock, [&](std::size_t block) {
+    evaluate(block * kBlock, std::min<std::uint64_t>(count, (block + 1) * kBlock));
+  });
+}
+
+void ShuffleItems(const void* in, void* out, std::uint64_t n, std::size_t item_bytes,
+                  std::uint64_t seed, const ShuffleOptions& options) {
+  MakeShuffler(options)->shuffle(in, out, n, item_bytes, seed);
+}
+
+std::vector<std::uint64_t> RandomPermutation(std::uint64_t n, std::uint64_t seed,
+                                             const ShuffleOptions& options) {
+  return MakeShuffler(options)->permutation(n, seed);
+}
+
+std::vector<std::int64_t> SampleIndices(std::uint64_t n, std::uint64_t k, std::uint64_t seed) {
+  if (k > n) {
+    throw std::invalid_argument("a sample of " + std::to_string(k) + " of " + std::to_string(n) +
+                                " without replacement");
+  }
+  shuffle::RequireMemory("a sample", k, sizeof(std::int64_t));
+  std::vector<std::int64_t> sample(k);
+  Permutation(n, seed).fill(0, 1, k, sample.data());
+  return sample;
+}
+
+}  // namespace retable

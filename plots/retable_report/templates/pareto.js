@@ -1,0 +1,214 @@
+"use strict";
+// Quality against cost: marks of every method, the Pareto front of each machine, a choice of data, methods that can be left out.
+const retablePareto = (() => {
+  const NS = "http://www.w3.org/2000/svg";
+  const node = (tag, attributes = {}, ...children) => {
+    const element = document.createElementNS(NS, tag);
+    for (const name in attributes) element.setAttribute(name, attributes[name]);
+    element.append(...children);
+    return element;
+  };
+  const html = (tag, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  };
+  const [METHOD, LABEL, DEVICE, SOURCE, X, XLOW, XHIGH, Y, YLOW, YHIGH, DETAIL, ANCHOR] = [...Array(12).keys()];
+  const short = v => {
+    if (v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e5)) return v.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e").replace("-", "−");
+    return String(+v.toPrecision(3)).replace("-", "−");
+  };
+  const raised = n => String(n).replace(/[-\d]/g, d => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(d)]);
+
+  // A scale from values to pixels with its ticks: [[value, text], …].
+  const scaleOf = (values, axis, from, to) => {
+    values = values.filter(v => v !== null && (!axis.log || v > 0));
+    let low = Math.min(...values), high = Math.max(...values);
+    if (axis.enough) { low = Math.min(low, axis.enough); high = Math.max(high, axis.enough); }
+    const at = axis.log ? Math.log10 : v => v;
+    let a = at(low), b = at(high);
+    const pad = (b - a || 1) * .07;
+    a -= pad; b += pad;
+    const ticks = [];
+    if (axis.log) {
+      const steps = b - a > 2.2 ? [1] : b - a > .9 ? [1, 3] : [1, 1.5, 2, 3, 4, 5, 6, 8];
+      const every = b - a > 7 ? 2 : 1;
+      for (let k = Math.floor(a); k <= b; ++k) for (const s of steps) {
+        const v = s * 10 ** k;
+        if (at(v) >= a && at(v) <= b && (steps.length > 1 || k % every === 0))
+          ticks.push([v, (k < -3 || k > 4) && s === 1 ? "10" + raised(k) : short(v)]);
+      }
+    } else {
+      const raw = (b - a) / 4, unit = 10 ** Math.floor(Math.log10(raw)), step = [1, 2, 2.5, 5, 10].find(s => s * unit >= raw) * unit;
+      for (let v = Math.ceil(a / step) * step; v <= b; v += step) ticks.push([v, short(+v.toPrecision(6))]);
+    }
+    return {place: v => from + (to - from) * (at(v) - a) / (b - a), ticks};
+  };
+
+  const worth = (v, axis) => {
+    const better = axis.low ? -v : v;
+    return axis.enough && (axis.low ? v <= axis.enough : v >= axis.enough) ? (axis.low ? -axis.enough : axis.enough) : better;
+  };
+  // The points that no other one beats in one axis without losing in the other.
+  const paretoFront = (points, spec) => {
+    const sorted = points.map(p => [worth(p[X], spec.x), worth(p[Y], spec.y), p]).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+    let best = -Infinity;
+    return sorted.filter(([, y]) => y > best && ((best = y), true)).map(entry => entry[2]);
+  };
+
+  const colourOf = i => i < 8 ? `var(--c${i})` : `color-mix(in oklab,var(--c${i % 8}) ${i < 16 ? 50 : 75}%,var(--${i < 16 ? "ink" : "paper"}))`;
+  const mark = (shape, x, y, r, colour, hollow) => {
+    const look = {fill: hollow ? "var(--paper)" : colour, stroke: colour, "stroke-width": hollow ? 1.6 : 1, "fill-opacity": hollow ? 1 : .85};
+    if (shape === "GPU") return node("rect", {x: x - r * .9, y: y - r * .9, width: 1.8 * r, height: 1.8 * r, ...look});
+    return node("circle", {cx: x, cy: y, r, ...look});
+  };
+
+  // state: {panel, off: Set of methods, devices and sources that are left out}
+  const draw = (spec, state, width, height, small, tell) => {
+    const panel = spec.panels[state.panel];
+    const methods = [...new Set(spec.panels.flatMap(p => p.points.map(q => q[METHOD])))];
+    const colour = p => colourOf(methods.indexOf(p[METHOD]));
+    const drawable = p => (!spec.x.log || p[X] > 0) && (!spec.y.log || p[Y] > 0 || spec.y.floor);
+    const lift = p => spec.y.floor && p[Y] < spec.y.floor ? Object.assign([...p], {[Y]: spec.y.floor, raw: p[Y]}) : p;
+    const every = panel.points.filter(drawable).map(lift);
+    const points = every.filter(p => ![p[METHOD], p[DEVICE], "source " + p[SOURCE]].some(k => state.off.has(k)));
+    const left = small ? 4 : 54, bottom = small ? 4 : 44, top = small ? 4 : 22;
+    const svg = node("svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${spec.title}: ${panel.name}`});
+    const x = scaleOf(every.map(p => p[X]), spec.x, left, width - (small ? 4 : 14));
+    const y = scaleOf(every.map(p => p[Y]), spec.y, height - bottom, top);
+    const text = (words, at, more = {}) => node("text", {x: at[0], y: at[1], "font-size": 12, style: "fill:var(--muted)", ...more}, words);
+    if (!small) {
+      let last = -Infinity;
+      for (const [v, words] of x.ticks) {
+        const px = x.place(v);
+        svg.append(node("line", {x1: px, x2: px, y1: top, y2: height - bottom, stroke: "var(--grid)"}));
+        if (px - last > 38) { svg.append(text(words, [px, height - bottom + 16], {"text-anchor": "middle"})); last = px; }
+      }
+      for (const [v, words] of y.ticks) {
+        svg.append(node("line", {x1: left, x2: width - 14, y1: y.place(v), y2: y.place(v), stroke: "var(--grid)"}));
+        svg.append(text(words, [left - 6, y.place(v) + 4], {"text-anchor": "end"}));
+      }
+      const say = axis => axis.name + (axis.unit ? ` (${axis.unit})` : "");
+      svg.append(text(`${say(spec.x)} ${spec.x.low ? "◂ better" : "better ▸"}`, [width - 14, height - 8], {"text-anchor": "end"}));
+      svg.append(text(`${spec.y.low ? "▾" : "▴"} better: ${spec.y.low ? "smaller" : "larger"} ${say(spec.y)}`, [4, 13]));
+      if (spec.y.enough) svg.append(node("line", {x1: left, x2: width - 14, y1: y.place(spec.y.enough), y2: y.place(spec.y.enough), stroke: "var(--c1)", "stroke-dasharray": "5 4"}));
+    } else {
+      svg.append(node("rect", {x: .5, y: .5, width: width - 1, height: height - 1, rx: 4, fill: "none", stroke: "var(--line)"}));
+    }
+    const named = [];
+    spec.sources.forEach((source, s) => {
+      const front = paretoFront(points.filter(p => p[SOURCE] === s), spec);
+      const steps = front.flatMap((p, i) => i ? [[x.place(front[i - 1][X]), y.place(p[Y])], [x.place(p[X]), y.place(p[Y])]] : [[x.place(p[X]), y.place(p[Y])]]);
+      if (steps.length > 1 && !spec.y.enough) svg.append(node("polyline", {points: steps.map(p => p.map(v => v.toFixed(1)).join()).join(" "), fill: "none",
+        stroke: "var(--ink)", "stroke-opacity": .45, "stroke-width": small ? 1 : 1.4, "stroke-dasharray": source.recorded ? "4 3" : "none", class: "front"}));
+      named.push(...front);
+    });
+    const lines = new Map();
+    for (const p of points) {
+      const key = [p[LABEL], p[DEVICE], p[SOURCE]].join("|");
+      lines.set(key, [...(lines.get(key) || []), p]);
+    }
+    for (const line of lines.values()) line.sort((a, b) => parseFloat(a[DETAIL].replace(/^\D*/, "")) - parseFloat(b[DETAIL].replace(/^\D*/, "")) || a[X] - b[X]);
+    for (const line of lines.values()) if (line.length > 1 && !small)
+      svg.append(node("polyline", {points: line.map(p => `${x.place(p[X]).toFixed(1)},${y.place(p[Y]).toFixed(1)}`).join(" "), fill: "none", stroke: colour(line[0]), "stroke-opacity": .4}));
+    for (const p of points) {
+      const px = x.place(p[X]), py = y.place(p[Y]);
+      if (!small) for (const [low, high, across] of [[p[XLOW], p[XHIGH], true], [p[YLOW], p[YHIGH], false]]) {
+        if (low === null || high === null || low <= 0 || p.raw !== undefined) continue;
+        const ends = across ? {x1: x.place(low), x2: x.place(high), y1: py, y2: py} : {x1: px, x2: px, y1: y.place(low), y2: y.place(high)};
+        svg.append(node("line", {...ends, stroke: colour(p), "stroke-opacity": .5}));
+      }
+      const shape = mark(p[DEVICE], px, py, small ? 2.6 : 5, colour(p), spec.sources[p[SOURCE]].recorded);
+      if (!small) {
+        shape.setAttribute("tabindex", "-1");
+        shape.setAttribute("class", "dot");
+        const source = spec.sources[p[SOURCE]];
+        const words = [p[LABEL] + (p[LABEL].includes(p[DEVICE]) ? "" : `, ${p[DEVICE]}`), p[DETAIL], `${spec.x.name}: ${short(p[X])} ${spec.x.unit}`,
+          `${spec.y.name}: ${short(p.raw === undefined ? p[Y] : p.raw)} ${spec.y.unit}`, source.recorded ? `recorded on ${source.name}, ${source.date}` : source.name];
+        shape.append(node("title", {}, words.filter(Boolean).join("\n")));
+        shape.onmouseenter = shape.onfocus = () => tell(words, px, py);
+        shape.onmouseleave = shape.onblur = () => tell(null);
+        if (p[ANCHOR]) shape.onclick = () => tell("open", p[ANCHOR]);
+      }
+      svg.append(shape);
+    }
+    if (!small) {  // the names on the Pareto front, where there is room
+      const taken = every.map(p => [x.place(p[X]) - 5, y.place(p[Y]) - 5, 10, 10]);
+      const said = new Set(), one = new Set(every.map(p => p[DEVICE])).size === 1;
+      for (const p of named) {
+        const name = one || p[LABEL].includes(p[DEVICE]) ? p[LABEL] : `${p[LABEL]}, ${p[DEVICE]}`;
+        if (said.has(name)) continue;
+        const wide = 6.9 * name.length, px = x.place(p[X]), py = y.place(p[Y]);
+        const spots = [[px + 9, py - 8], [px + 9, py + 16], [px - 9 - wide, py - 8], [px - 9 - wide, py + 16], [px - wide / 2, py - 12], [px - wide / 2, py + 22]];
+        const free = spots.find(([a, b]) => a > left && a + wide < width && b - 11 > top - 8 && b < height - bottom &&
+          !taken.some(([c, d, w, h]) => a < c + w && a + wide > c && b - 11 < d + h && b > d));
+        if (!free) continue;
+        said.add(name);
+        taken.push([free[0], free[1] - 11, wide, 13]);
+        svg.append(node("text", {x: free[0], y: free[1], "font-size": 11.5, style: "fill:var(--ink)"}, name));
+      }
+    }
+    return svg;
+  };
+
+  const TEXTS = [METHOD, LABEL, DEVICE, DETAIL, ANCHOR];
+  const unpack = spec => {
+    if (!spec.words) return spec;
+    for (const panel of spec.panels) for (const point of panel[1]) for (const k of TEXTS) point[k] = spec.words[point[k]];
+    spec.panels = spec.panels.map(([name, points]) => ({name, points}));
+    delete spec.words;
+    return spec;
+  };
+  const mini = (holder, packed) => {
+    const spec = unpack(packed);
+    holder.replaceChildren(draw(spec, {panel: 0, off: new Set()}, Math.max(120, holder.clientWidth || 200), 96, true));
+  };
+
+  const full = (holder, packed, open) => {
+    const spec = unpack(packed);
+    const state = {panel: 0, off: new Set()};
+    const stage = html("div", {className: "stage"}), tip = html("div", {className: "tip", hidden: true});
+    const tell = (words, x, y) => {
+      if (words === "open") { open(x); return; }
+      tip.hidden = !words;
+      if (!words) return;
+      tip.replaceChildren(...words.filter(Boolean).map((line, i) => html(i ? "div" : "b", {textContent: line})));
+      const wide = stage.clientWidth;
+      tip.style.left = `${Math.max(0, Math.min(x + 12, wide - 250))}px`;
+      tip.style.top = `${y + 14}px`;
+    };
+    const fill = () => {
+      const width = Math.max(280, stage.clientWidth || 680);
+      stage.replaceChildren(draw(spec, state, width, Math.min(430, Math.max(300, width * .52)), false, tell), tip);
+      tip.hidden = true;
+      const here = new Set(spec.panels[state.panel].points.flatMap(p => [p[METHOD], p[DEVICE], "source " + p[SOURCE]]));
+      chips.forEach(chip => { chip.hidden = !here.has(chip.dataset.key); });
+    };
+    const methods = [...new Set(spec.panels.flatMap(p => p.points.map(q => q[METHOD])))];
+    const chip = (key, words, colour, sign) => {
+      const button = html("button", {type: "button", className: "chip"}, ...(sign ? [html("i", {textContent: sign, style: colour ? `color:${colour}` : ""})] : []), words);
+      button.dataset.key = key;
+      button.setAttribute("aria-pressed", "true");
+      button.onclick = () => {
+        if (!state.off.delete(key)) state.off.add(key);
+        button.setAttribute("aria-pressed", String(!state.off.has(key)));
+        fill();
+      };
+      return button;
+    };
+    const devices = [...new Set(spec.panels.flatMap(p => p.points.map(q => q[DEVICE])))];
+    const chips = [...methods.map((m, i) => chip(m, m, colourOf(i), "●")),
+      ...(devices.length > 1 ? devices.map(d => chip(d, d, "", d === "GPU" ? "■" : "●")) : []),
+      ...spec.sources.map((s, i) => chip("source " + i, s.recorded ? `recorded on ${s.name}` : s.name, "", s.recorded ? "○" : "●"))];
+    if (spec.sources.length === 1) chips.pop();
+    const choice = html("select", {ariaLabel: "Data set"}, ...spec.panels.map((p, i) => html("option", {value: i, textContent: p.name})));
+    choice.onchange = () => { state.panel = Number(choice.value); fill(); };
+    const sources = spec.sources.length === 1 && spec.sources[0].recorded ? `All marks are hollow: recorded on ${spec.sources[0].name}, ${spec.sources[0].date}. ` : "";
+    holder.replaceChildren(...(spec.panels.length > 1 ? [html("label", {className: "pick"}, "data ", choice)] : []), stage,
+      html("div", {className: "legend", role: "group", ariaLabel: "Methods shown"}, ...chips),
+      html("p", {className: "small", textContent: `${spec.note ? spec.note + " " : ""}${sources}The line is the Pareto front of each machine. A choice of a name leaves the method out; a mark leads to its table.`}));
+    fill();
+    return fill;
+  };
+  return {mini, full};
+})();

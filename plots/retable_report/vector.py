@@ -1,0 +1,130 @@
+"""Makes the SVG of a figure small and gives it the page's colours: shared classes, short ids, relative paths, no empty groups."""
+
+import re
+
+from markupsafe import Markup
+
+from . import style
+
+COLOURS = {style.INK: "--ink", style.MUTED: "--muted", style.GRID: "--grid", style.PAPER: "--paper", style.BAND: "--band",
+           "#aab2bd": "--soft", **{c: f"--c{i}" for i, c in enumerate(style.COLOURS)}}
+TOKEN = re.compile(r"<[^>]*>|[^<]+")
+
+
+class Classes:
+    """The styles of all figures of a page, each written once."""
+
+    def __init__(self):
+        self.names, self.figures = {}, 0
+
+    def prefix(self):
+        """What the ids of the next figure begin with."""
+        self.figures += 1
+        return f"p{self.figures}"
+
+    def __call__(self, match):
+        text = match.group(1).replace("stroke-linejoin: miter", "")
+        text = re.sub(r"font: ([^;\"]*?)'DejaVu Sans', Verdana, sans-serif", r"font: \1var(--sans)", text)
+        for colour, name in COLOURS.items():
+            text = text.replace(colour, f"var({name})")
+        text = ";".join(re.sub(r"\s*:\s*", ":", part.strip(), count=1) for part in text.split(";") if part.strip())
+        return f' class="{self.names.setdefault(text, "s" + str(len(self.names)))}"' if text else ""
+
+    def sheet(self):
+        return Markup("".join(f".{name}{{{text}}}\n" for text, name in self.names.items()))
+
+
+def short(value):
+    """A coordinate in tenths, as short as it can be written."""
+    text = f"{value:.1f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def joined(numbers):
+    """Coordinates with no more spaces than they need."""
+    text = ""
+    for number in map(short, numbers):
+        text += number if not text or number.startswith("-") else " " + number
+    return text
+
+
+def small_path(match):
+    """A path of absolute M, L and z in relative steps of a tenth of a point; any other path as it is but for its spaces."""
+    steps = re.findall(r"([A-Za-z])([^A-Za-z]*)", match.group(1))
+    if any(letter not in "MLz" for letter, _ in steps):
+        body = re.sub(r"-?\d+\.\d+", lambda m: short(float(m.group())), match.group(1))
+        return f' d="{re.sub(r"(?<=[A-Za-z]) | (?=[A-Za-z])", "", " ".join(body.split()))}"'
+    parts, x, y = [], 0, 0
+    for letter, body in steps:
+        if letter == "z":
+            parts.append("z")
+            continue
+        new_x, new_y = (round(10 * float(v)) for v in body.split())
+        if letter == "M":
+            parts.append(f"M{joined((new_x / 10, new_y / 10))}")
+        elif (new_x, new_y) != (x, y) or not parts[-1].startswith("l"):
+            step = joined(((new_x - x) / 10, (new_y - y) / 10))
+            same = parts[-1].startswith("l")
+            parts.append(("l" if not same else "" if step.startswith("-") else " ") + step)
+            parts[-2:] = [parts[-2] + parts[-1]] if same else parts[-2:]
+        x, y = new_x, new_y
+    return f' d="{"".join(parts)}"'
+
+
+def without_bare_groups(body):
+    """Drops groups that say nothing, what is never seen, and space between elements."""
+    body = re.sub(r'<path [^>]*style="fill: none;? ?"/>|<defs>\s*</defs>', "", body)
+    kept, open_groups = [], []
+    for token in TOKEN.findall(body):
+        if token == "<g>" or token == "</g>":
+            if token == "<g>":
+                open_groups.append(False)
+            elif open_groups.pop():
+                kept.append(token)
+        elif token != "<g/>":
+            if token.startswith("<g "):
+                open_groups.append(not token.endswith("/>"))
+                if token.endswith("/>"):
+                    open_groups.pop()
+                    continue
+            kept.append(token if token.startswith("<") else re.sub(r"\s*\n\s*", "", token))
+    return "".join(kept)
+
+
+def used_once(body):
+    """Puts a shape that is used once where it is used."""
+    shapes = dict(re.findall(r'<path id="([^"]+)"( d="[^"]*")[^>]*/>', body))
+    uses = re.findall(r'<use href="#([^"]+)"', body)
+    single = {name for name in shapes if uses.count(name) == 1}
+    body = re.sub(r'<path id="([^"]+)"[^>]*/>', lambda m: "" if m.group(1) in single else m.group(), body)
+    def place(match):
+        if match.group(1) not in single:
+            return match.group()
+        x, y = float(match.group(2)), float(match.group(3))
+        moved = f' transform="translate({short(x)} {short(y)})"' if x or y else ""
+        return f"<path{shapes[match.group(1)]}{moved}{match.group(4)}/>"
+    body = re.sub(r'<use href="#([^"]+)" x="([^"]+)" y="([^"]+)"([^>]*)/>', place, body)
+    return re.sub(r"<defs>\s*</defs>", "", body)
+
+
+def inline(svg, alt, classes):
+    """A figure for the page: without its title, in the page's colours and font, with ids of its own."""
+    band = re.search(r'data-title-band="([\d.]+)"', svg)
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+    if not box or "<svg" not in svg:
+        return Markup("")
+    width, height, cut = float(box.group(1)), float(box.group(2)), float(band.group(1)) if band else 0.0
+    body = svg[svg.index(">", svg.index("<svg")) + 1:svg.rindex("</svg>")]
+    body = re.sub(r'<g id="title">.*?</g>', "", body, count=1, flags=re.S)
+    body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S).replace("xlink:href", "href")
+    body, prefix = used_once(without_bare_groups(body)), classes.prefix()
+    used = list(dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]+)', body)))
+    name = {old: f"{prefix}-{i}" for i, old in enumerate(used)}
+    body = re.sub(r' id="([^"]*)"', lambda m: f' id="{name[m.group(1)]}"' if m.group(1) in name else "", body)
+    body = re.sub(r'(href="#|url\(#)([^")]+)', lambda m: m.group(1) + name[m.group(2)], body)
+    body = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", body)
+    body = re.sub(r' style="([^"]*)"', classes, body)
+    body = re.sub(r' d="([^"]*)"', small_path, body)
+    body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
+    return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
+                  f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')

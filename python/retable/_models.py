@@ -1,0 +1,208 @@
+"""Models of other libraries as the library's own, and what shap's conventions make of their outputs."""
+
+import json
+import os
+
+import numpy
+
+
+class Source:
+    """A model's bytes, and how it wants to be used.
+
+    bytes : what the C++ readers take
+    single_is_array : whether shap gives the expected value of one output as an array
+    names : the features' names that the library compares, or None
+    values_are_categories : whether an array's numbers are the categories themselves, not their codes
+    changed : a function that tells whether the model is no longer what was read
+    """
+
+    def __init__(self, data, *, single_is_array=False, names=None, values_are_categories=False,
+                 state=None):
+        self.bytes = data
+        self.single_is_array = single_is_array
+        self.names = names
+        self.values_are_categories = values_are_categories
+        self._state = state
+        self._seen = None if state is None else state()
+
+    def __getstate__(self):  # a copy in another process has no model to watch
+        return {**self.__dict__, "_state": None, "_seen": None}
+
+    def changed(self):
+        return self._state is not None and self._state() != self._seen
+
+
+def _xgboost(model):
+    booster = model if type(model).__name__ == "Booster" else model.get_booster()
+
+    def state():
+        now = booster if booster is model else model.get_booster()
+        return id(now), now.num_boosted_rounds()
+
+    return Source(bytes(booster.save_raw("ubj")), names=booster.feature_names, state=state)
+
+
+def _lightgbm(model):
+    def get():
+        return model if type(model).__name__ == "Booster" else model.booster_
+
+    def state():
+        return id(get()), get().num_trees()
+
+    booster = get()
+    names = booster.feature_name()
+    if names == [f"Column_{i}" for i in range(len(names))]:
+        names = None
+    return Source(booster.model_to_string().encode(), names=names, state=state)
+
+
+def _scikit_learn(model):
+    from . import from_scikit_learn
+
+    parts = next((p for p in ("estimators_", "_predictors", "tree_") if hasattr(model, p)), None)
+    if parts is None:
+        raise ValueError(f"the {type(model).__name__} is not fitted: call fit first")
+    content = from_scikit_learn.forest(model)  # ValueError for what is no sum of trees
+    names = getattr(model, "feature_names_in_", None)
+    return Source(json.dumps(content).encode(), single_is_array=True,
+                  names=None if names is None else [str(n) for n in names],
+                  values_are_categories="feature_levels" in content,
+                  state=lambda: id(getattr(model, parts)))
+
+
+def _retable(model):
+    names = getattr(model, "feature_names_in_", None)
+    return Source(model.forest_.to_json().encode(), single_is_array=True,
+                  names=None if names is None else [str(n) for n in names],
+                  state=lambda: id(model.forest_))
+
+
+def read(model):
+    """The `Source` of a model object, a file's path or a file's bytes. TypeError for what is none."""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return Source(bytes(model))
+    if isinstance(model, (str, os.PathLike)):
+        with open(model, "rb") as file:
+            return Source(file.read())
+    modules = {base.__module__.split(".")[0] for base in type(model).__mro__}
+    if "xgboost" in modules:
+        return _xgboost(model)
+    if "lightgbm" in modules:
+        return _lightgbm(model)
+    if "retable" in modules:
+        return _retable(model)
+    if "sklearn" in modules:
+        return _scikit_learn(model)
+    hint = ""
+    if "catboost" in modules:
+        hint = "; a CatBoost model cannot be read"
+    raise TypeError(f"{type(model).__module__}.{type(model).__name__} is no model of xgboost, lightgbm, "
+                    f"scikit-learn or retable, and no file{hint}")
+
+
+# ------------------------------------------------------------------------------------------- rows
+
+
+def _category_codes(model, feature, values, name):
+    """Codes by the model's own list of categories."""
+    codes = numpy.full(len(values), numpy.nan)
+    known = {}
+    for at, value in enumerate(values):
+        if value is None or value != value:
+            continue
+        if value not in known:
+            text = isinstance(value, str)
+            try:
+                known[value] = model.category_code(feature, value if text else float(value))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"column {name!r}: {error}") from None
+        codes[at] = known[value]
+    return codes
+
+
+def _texts_or_numbers(model, feature, values, name):
+    """Codes of values that are categories themselves, whose names are their texts."""
+    return _category_codes(model, feature, [None if v != v else str(v) for v in values], name)
+
+
+def _column(frame, place, model, feature):
+    """A column of a pandas frame as float64."""
+    column = frame.iloc[:, place]
+    name = frame.columns[place]
+    kind = str(column.dtype)
+    if kind == "category":
+        if model.has_categories(feature):
+            codes = _category_codes(model, feature, column.cat.categories.tolist(), name)
+            places = column.cat.codes.to_numpy()
+            return numpy.where(places < 0, numpy.nan, codes[places] if len(codes) else numpy.nan)
+        codes = column.cat.codes.to_numpy().astype(numpy.float64)
+        codes[codes < 0] = numpy.nan
+        return codes
+    if model.has_categories(feature):
+        return _category_codes(model, feature, column.tolist(), name)
+    if kind in ("object", "str", "string") or kind.startswith(("datetime", "timedelta", "string")):
+        raise TypeError(f"column {name!r} has the dtype {kind}: give numbers, or a category where the "
+                        f"model was trained on categories")
+    return column.to_numpy(dtype=numpy.float64, na_value=numpy.nan)
+
+
+def _check_names(given, wanted):
+    given = [str(name) for name in given]
+    same = [str(name).replace(" ", "_") for name in wanted]
+    if [name.replace(" ", "_") for name in given] == same:
+        return
+    missing = [str(name) for name in wanted if str(name) not in given][:5]
+    extra = [name for name in given if name not in [str(w) for w in wanted]][:5]
+    if not missing and not extra:
+        raise ValueError("the columns are in another order than the model's features: "
+                         "X[model's names] puts them right")
+    raise ValueError(f"the columns are not the model's features: missing {missing}, unknown {extra}")
+
+
+def _check_width(width, model):
+    if width != model.features:
+        raise ValueError(f"X has {width} columns, the model {model.features} features")
+
+
+def _frame_rows(frame, model, names):
+    _check_width(frame.shape[1], model)
+    if names is not None:
+        _check_names(frame.columns, names)
+    rows = numpy.empty(frame.shape, numpy.float64)
+    for place in range(frame.shape[1]):
+        rows[:, place] = _column(frame, place, model, place)
+    return rows
+
+
+def as_rows(x, model, source):
+    """(rows, whether x was a single row): float32 or float64, row-major, a column a feature."""
+    if type(x) is numpy.ndarray and x.ndim == 2 and x.dtype in (numpy.float32, numpy.float64) and \
+            not source.values_are_categories:
+        _check_width(x.shape[1], model)
+        return (x if x.flags.c_contiguous else numpy.ascontiguousarray(x)), False
+    if hasattr(x, "__cuda_array_interface__"):
+        raise TypeError("X lies in GPU memory: give a host copy (X.get(), X.cpu())")
+    if hasattr(x, "to_pandas") and hasattr(x, "schema"):  # pyarrow, polars
+        x = x.to_pandas()
+    if hasattr(x, "iloc") and hasattr(x, "columns"):
+        return _frame_rows(x, model, source.names), False
+    if hasattr(x, "toarray"):
+        raise TypeError("X is sparse: whether its zeros are missing is not known; give X.toarray()")
+    rows = numpy.asarray(x)
+    single = rows.ndim == 1
+    if single:
+        rows = rows.reshape(1, -1)
+    if rows.ndim != 2:
+        raise ValueError(f"X has {rows.ndim} axes: rows and features are two")
+    _check_width(rows.shape[1], model)
+    if source.values_are_categories:
+        coded = numpy.empty(rows.shape, numpy.float64)
+        for f in range(model.features):
+            coded[:, f] = (_texts_or_numbers(model, f, rows[:, f].tolist(), f)
+                           if model.has_categories(f) else rows[:, f])
+        return coded, single
+    if rows.dtype.kind not in "biuf":
+        raise TypeError(f"X has the dtype {rows.dtype}: give numbers")
+    if rows.dtype != numpy.float32:
+        rows = rows.astype(numpy.float64, copy=False)
+    return numpy.ascontiguousarray(rows), single

@@ -1,0 +1,190 @@
+"""Quantile sketches."""
+
+import operator
+
+import numpy
+
+from . import _retable
+
+
+def _floats(values):
+    """Values as one-dimensional floats: float32 stays, all others become float64."""
+    values = numpy.asarray(values)
+    if values.dtype == object or not (numpy.issubdtype(values.dtype, numpy.number) or
+                                      values.dtype == bool):
+        raise TypeError(f"a sketch takes numbers, not {values.dtype}")
+    if numpy.issubdtype(values.dtype, numpy.complexfloating):
+        raise TypeError("a sketch takes real numbers")
+    wanted = numpy.float32 if values.dtype in (numpy.float32, numpy.float16) else numpy.float64
+    return numpy.ascontiguousarray(values.reshape(-1), wanted)
+
+
+class QuantileSketch:
+    """Quantiles of a stream of any length, in 84 bytes.
+
+    Parameters
+    ----------
+    order : int
+        Moments kept, 1 to 15.
+    log : bool
+        Keep moments of log x too (133 bytes): for positive values with heavy tails.
+    device : {"cpu", "cuda"}
+        Who sums the values.
+
+    Notes
+    -----
+    NaN is a missing value and skipped; infinite values are counted and answered at the ends. `update` costs
+    O(values * order), a question 0.1 to 5 ms for all its quantiles. Sums of Chebyshev polynomials on growing
+    intervals; the answer is the distribution of maximum entropy with these moments (after Mitchell, Frank,
+    Holmes, "An Empirical Study of Moment Estimators for Quantile Approximation", ACM TODS 2021). Each answer
+    has a bound on its error of rank, `rank_bound`, that holds for every stream.
+
+    Examples
+    --------
+    >>> sketch = QuantileSketch()
+    >>> for block in stream:
+    ...     sketch.update(block)
+    >>> sketch.quantile([0.5, 0.99])
+    >>> sketch.merge(QuantileSketch.from_bytes(bytes_of_another_machine))
+    """
+
+    def __init__(self, order=15, log=False, device="cpu"):
+        self._sketch = _retable.QuantileSketch(operator.index(order), bool(log), device)
+
+    @classmethod
+    def _of(cls, sketch):
+        self = cls.__new__(cls)
+        self._sketch = sketch
+        return self
+
+    def update(self, x):
+        """Adds a number or an array of numbers, of any shape. Returns the sketch."""
+        self._sketch.update(_floats(x))
+        return self
+
+    def merge(self, other):
+        """Adds the other sketch's stream. Returns the sketch. ValueError for another order or log."""
+        if not isinstance(other, QuantileSketch):
+            raise TypeError(f"a {type(other).__name__} is no QuantileSketch")
+        self._sketch.merge(other._sketch)
+        return self
+
+    @property
+    def n(self):
+        """Values seen; NaN not counted."""
+        return self._sketch.count()
+
+    def is_empty(self):
+        return self.n == 0
+
+    def _asked(self, values):
+        asked = numpy.asarray(values, numpy.float64)
+        flat = asked.reshape(-1)
+        order = numpy.argsort(flat, kind="stable")
+        return asked, order, numpy.ascontiguousarray(flat[order])
+
+    def _answered(self, asked, order, found):
+        answer = numpy.empty(len(order))
+        answer[order] = found
+        return answer.reshape(asked.shape) if asked.ndim else float(answer[0])
+
+    def quantile(self, q):
+        """The smallest value that at least a fraction q of the values do not exceed.
+
+        Parameters
+        ----------
+        q : float or array_like
+            In [0, 1].
+
+        Returns
+        -------
+        float or numpy.ndarray
+            In the data's units; of q's shape.
+
+        Raises
+        ------
+        ValueError
+            For q outside of [0, 1].
+        RuntimeError
+            For an empty sketch, and where the moments do not determine an answer.
+        """
+        asked, order, ascending = self._asked(q)
+        return self._answered(asked, order, self._sketch.quantiles(ascending))
+
+    def rank_bound(self, q):
+        """The largest error of rank, in [0, 1], that `quantile(q)` can have over all streams with this sketch."""
+        asked, order, ascending = self._asked(q)
+        return self._answered(asked, order, self._sketch.rank_bounds(ascending))
+
+    def cdf(self, x):
+        """The fraction of values that are at most x: of x's shape."""
+        asked, order, ascending = self._asked(x)
+        return self._answered(asked, order, self._sketch.cdf(ascending))
+
+    # datasketches' names for the same.
+    get_quantile = get_quantiles = quantile
+    get_rank = cdf
+
+    def get_min_value(self):
+        """The smallest value."""
+        return self._sketch.min()
+
+    def get_max_value(self):
+        """The largest value."""
+        return self._sketch.max()
+
+    def to_bytes(self):
+        """84 bytes (133 with log, 14 more where the stream held infinite values), the same on every machine."""
+        return self._sketch.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data):
+        """The sketch of `to_bytes`. ValueError for other bytes, with the reason."""
+        return cls._of(_retable.QuantileSketch.from_bytes(bytes(data)))
+
+    serialize, deserialize = to_bytes, from_bytes
+
+    def copy(self):
+        return self._of(self._sketch.copy())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __add__(self, other):
+        return self.copy().merge(other)
+
+    def __reduce__(self):
+        return QuantileSketch.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self):
+        return f"QuantileSketch(order={self._sketch.order}, log={self._sketch.log}, n={self.n})"
+
+
+def sketch_columns(table, order=15, log=False):
+    """A `QuantileSketch` of each column, on all processor threads.
+
+    Parameters
+    ----------
+    table : array_like of shape (rows, columns), pandas.DataFrame or pyarrow.Table
+        Numbers; float32 and float64 arrays of any strides are read where they lie.
+    order, log
+        As of `QuantileSketch`.
+
+    Returns
+    -------
+    list of QuantileSketch, or a dictionary by column name for a table with names.
+    """
+    if hasattr(table, "column_names"):  # pyarrow
+        table = table.to_pandas()
+    if hasattr(table, "columns"):
+        made = [QuantileSketch(order, log).update(table[c].to_numpy()) for c in table.columns]
+        return dict(zip(table.columns, made))
+    table = numpy.asarray(table)
+    if table.ndim != 2:
+        raise ValueError(f"a table has two axes, not {table.ndim}")
+    if table.dtype not in (numpy.float32, numpy.float64):
+        table = _floats(table).reshape(table.shape)
+    return [QuantileSketch._of(s) for s in
+            _retable.sketch_columns(table, operator.index(order), bool(log))]

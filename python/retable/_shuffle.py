@@ -1,0 +1,255 @@
+"""Random orders."""
+
+import operator
+
+import numpy
+
+from . import _retable
+
+_METHODS = """method : {"Partition", "Rectangle", "Shuffle", ...}
+        "Partition": every order equally likely, given ideal random bits. "Rectangle": the order of
+        `Permutation` and `sample`. "Shuffle": what is fastest on a GPU.
+    device : {"cpu", "cuda"}
+        Where the items are moved; host memory takes the way to the GPU and back."""
+
+
+def _seed(seed):
+    seed = operator.index(seed)
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed {seed} is not in 0 .. 2**64 - 1")
+    return seed
+
+
+def _count(value, name):
+    value = operator.index(value)
+    if value < 0:
+        raise ValueError(f"{name} is {value}: give 0 or more")
+    return value
+
+
+def permutation(n, seed, *, method="Partition", device="cpu"):
+    """A random permutation of 0 .. n - 1.
+
+    Parameters
+    ----------
+    n : int or array
+        The number of items; or an array, whose shuffled copy is returned as `shuffle` does.
+    seed : int
+        One seed, one order, on every machine.
+    {methods}
+
+    Returns
+    -------
+    numpy.ndarray
+        n values of int64. ``x[permutation(len(x), seed)]`` equals ``shuffle(x, seed)``.
+
+    Raises
+    ------
+    ValueError
+        For n over the method's limit or over this machine's memory.
+
+    Notes
+    -----
+    O(n). "Partition" sends items to random parts that fit into the cache and shuffles each there
+    (algorithms/shuffle/README.md); the problem is that of Mitchell, Stokes, Frank, Holmes, "Bandwidth-optimal random
+    shuffling for GPUs", ACM TOPC 2022.
+    """
+    if numpy.ndim(n):
+        return shuffle(n, seed, method=method, device=device)
+    order = _retable.permutation(_count(n, "n"), _seed(seed), method, device)
+    return order.view(numpy.int64)
+
+
+def shuffle(x, seed, *, out=None, method="Partition", device="cpu"):
+    """A copy of x whose items (along the first axis) are in random order.
+
+    Parameters
+    ----------
+    x : array_like
+        Items of any dtype but object; rows of more than one axis move as wholes.
+    seed : int
+        One seed, one order, on every machine.
+    out : numpy.ndarray, optional
+        Where to: row-major, of x's shape and dtype, not overlapping x.
+    {methods}
+
+    Returns
+    -------
+    numpy.ndarray
+        `out`, or a new array.
+
+    Raises
+    ------
+    TypeError
+        For arrays of Python objects.
+    ValueError
+        For an `out` that does not fit or overlaps x.
+
+    Notes
+    -----
+    O(n). Items of 4, 8 and 16 bytes are moved directly, others as rows.
+    """
+    x = numpy.asarray(x)
+    if x.dtype.hasobject:
+        raise TypeError("arrays of Python objects are not shuffled: x[retable.permutation(len(x), seed)] is")
+    if x.ndim == 0:
+        raise ValueError("x is a single number: give an array")
+    x = numpy.ascontiguousarray(x)
+    if out is None:
+        out = numpy.empty_like(x)
+    elif not (isinstance(out, numpy.ndarray) and out.shape == x.shape and out.dtype == x.dtype
+              and out.flags.c_contiguous and out.flags.writeable):
+        raise ValueError(f"out is no writable row-major array of shape {x.shape} and dtype {x.dtype}")
+    item_bytes = x.dtype.itemsize * int(numpy.prod(x.shape[1:], dtype=numpy.int64))
+    if item_bytes == 0 or len(x) == 0:
+        return out
+    flat = numpy.uint8
+    _retable.shuffle(x.reshape(-1).view(flat), out.reshape(-1).view(flat), len(x), item_bytes,
+                     _seed(seed), method, device)
+    return out
+
+
+def sample(n, k, seed):
+    """k of n without replacement, in random order, without touching the other n - k.
+
+    Parameters
+    ----------
+    n, k : int
+        k values of 0 .. n - 1.
+    seed : int
+        One seed, one sample.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64; the first k of ``Permutation(n, seed)``.
+
+    Raises
+    ------
+    ValueError
+        For k > n.
+
+    Notes
+    -----
+    O(k) time and memory: ``sample(10**12, 5, 0)`` takes microseconds.
+    """
+    return _retable.sample(_count(n, "n"), _count(k, "k"), _seed(seed))
+
+
+class Permutation:
+    """A random permutation of 0 .. n - 1 that is evaluated, not stored.
+
+    Parameters
+    ----------
+    n : int
+        Up to 2**63.
+    seed : int
+        One seed, one order.
+
+    Examples
+    --------
+    >>> order = Permutation(10**15, seed=1)
+    >>> order[3], order[-1], order[5:8]        # O(1) memory, any place
+    >>> for i in order: ...                    # an epoch over a data set
+    >>> order.epochs(3)                        # three epochs, a new order each
+
+    A slice is an array of int64; an array of positions gives an array. ``sample(n, k, seed)`` is
+    ``order[:k]``, and ``permutation(n, seed, method="Rectangle")`` is ``order[:]``.
+
+    Notes
+    -----
+    The generalised Feistel cipher of Black and Rogaway, CT-RSA 2002, up to 2**31 items; above, VariablePhilox of
+    Mitchell et al. 2022 after a keyed addition, where values of n and more are mapped again. Both are
+    pseudo-random orders: for n! of them given ideal random bits take `permutation`.
+    """
+
+    _BLOCK = 1 << 16  # positions that iteration evaluates at a time
+
+    def __init__(self, n, seed):
+        self._n = _count(n, "n")
+        self._seed = _seed(seed)
+        self._order = _retable.Permutation(self._n, self._seed)
+
+    @property
+    def n(self):
+        return self._n
+
+    @property
+    def seed(self):
+        return self._seed
+
+    def __len__(self):
+        return self._n
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            start, stop, step = at.indices(self._n)
+            values = numpy.empty(len(range(start, stop, step)), numpy.int64)
+            self._order.fill(start if len(values) else 0, step, values)
+            return values
+        if numpy.ndim(at):
+            places = numpy.asarray(at)
+            if places.dtype == bool or not numpy.issubdtype(places.dtype, numpy.integer):
+                raise IndexError("positions are whole numbers")
+            return numpy.array([self[p] for p in places.ravel().tolist()],
+                               numpy.int64).reshape(places.shape)
+        at = operator.index(at)
+        place = at + self._n if at < 0 else at
+        if not 0 <= place < self._n:
+            raise IndexError(f"position {at} of a permutation of {self._n}")
+        return self._order.at(place)
+
+    def __iter__(self):
+        for start in range(0, self._n, self._BLOCK):
+            yield from self[start:start + self._BLOCK].tolist()
+
+    def epochs(self, count):
+        """Iterates over `count` orders, one after the other: seeds seed, seed + 1, ..."""
+        for epoch in range(_count(count, "count")):
+            yield from Permutation(self._n, (self._seed + epoch) % 2**64)
+
+    def __reduce__(self):
+        return Permutation, (self._n, self._seed)
+
+    def __repr__(self):
+        return f"Permutation(n={self._n}, seed={self._seed})"
+
+
+class EpochSampler:
+    """Positions of a data set in random order, for ``torch.utils.data.DataLoader(sampler=...)``.
+
+    Parameters
+    ----------
+    n : int or sized
+        The data set or its length.
+    seed : int
+        Epoch e has the order of ``Permutation(n, seed + e)``.
+    rank, ranks : int
+        This worker's share: positions rank, rank + ranks, ... of each epoch's order.
+
+    Each iteration is an epoch; `set_epoch` goes to one. Memory is O(1), whatever n.
+    """
+
+    def __init__(self, n, seed=0, rank=0, ranks=1):
+        self._n = len(n) if hasattr(n, "__len__") else _count(n, "n")
+        self._seed, self._epoch = _seed(seed), 0
+        if not 0 <= rank < ranks:
+            raise ValueError(f"rank {rank} of {ranks}")
+        self._rank, self._ranks = rank, ranks
+
+    def set_epoch(self, epoch):
+        self._epoch = _count(epoch, "epoch")
+
+    def __len__(self):
+        return len(range(self._rank, self._n, self._ranks))
+
+    def __iter__(self):
+        order = Permutation(self._n, (self._seed + self._epoch) % 2**64)
+        self._epoch += 1
+        block = Permutation._BLOCK * self._ranks
+        for start in range(self._rank, self._n, block):
+            yield from order[start:start + block:self._ranks].tolist()
+
+
+for _function in (permutation, shuffle):
+    _function.__doc__ = (_function.__doc__ or "").replace("{methods}", _METHODS)

@@ -1,0 +1,264 @@
+"""Extremely randomized trees in scikit-learn's form, grown on a processor or a GPU."""
+
+import json
+import numbers
+
+import numpy
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.utils import check_random_state, compute_sample_weight
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("retable.ensemble needs scikit-learn 1.6 or later: pip install scikit-learn") from error
+
+from . import _retable
+
+__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
+
+
+def _share(value, rows, name):
+    """A number of rows, given as one or as a fraction of all."""
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real) and 0 < value < 1:
+        return int(numpy.ceil(value * rows))
+    raise ValueError(f"{name} is {value!r}: give a whole number or a fraction between 0 and 1")
+
+
+def _whole(value, name, least):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} is {value!r}: give a whole number from {least} on")
+    return int(value)
+
+
+class _ExtraTrees(BaseEstimator):
+    def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+                 max_features=None, min_impurity_decrease=0.0, bootstrap=False, n_jobs=None,
+                 random_state=None, device="auto"):
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.device = device
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _candidates(self, features):
+        given = self.max_features
+        if given is None:
+            return features
+        if given in ("sqrt", "log2"):
+            return max(1, int(getattr(numpy, given)(features)))
+        if isinstance(given, numbers.Integral) and not isinstance(given, bool) and \
+                1 <= given <= features:
+            return int(given)
+        if isinstance(given, numbers.Real) and not isinstance(given, numbers.Integral) and \
+                0 < given <= 1:
+            return max(1, int(given * features))
+        raise ValueError(f"max_features is {given!r}: give \"sqrt\", \"log2\", None, 1 to {features}, or a "
+                         "fraction up to 1")
+
+    def _options(self, rows, features):
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if isinstance(self.random_state, numbers.Integral):
+            seed = int(self.random_state)
+        depth = 0 if self.max_depth is None else _whole(self.max_depth, "max_depth", 1)
+        return {"trees": _whole(self.n_estimators, "n_estimators", 1), "max_depth": depth,
+                "min_samples_split": max(2, _share(self.min_samples_split, rows, "min_samples_split")),
+                "min_samples_leaf": _share(self.min_samples_leaf, rows, "min_samples_leaf"),
+                "max_features": self._candidates(features),
+                "min_impurity_decrease": float(self.min_impurity_decrease),
+                "bootstrap": bool(self.bootstrap), "seed": seed, "device": self.device,
+                "threads": 0 if self.n_jobs in (None, -1) else _whole(self.n_jobs, "n_jobs", 1)}
+
+    def _fit(self, grow, x, targets, weights):
+        options = self._options(*x.shape)
+        if weights is not None:
+            weights = numpy.ascontiguousarray(weights, numpy.float64)
+            if not (weights > 0).any():
+                raise ValueError("the sample weights are all zero: some row has to weigh something")
+            # Rows of weight zero are as if they were not there.
+            if not (weights > 0).all():
+                kept = weights > 0
+                x, targets, weights = numpy.ascontiguousarray(x[kept]), targets[kept], weights[kept]
+        else:
+            weights = numpy.empty(0)
+        self.forest_ = grow(x, targets, weights, options)
+        return self
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        x = validate_data(self, X, dtype=numpy.float32, order="C", reset=False,
+                          ensure_all_finite="allow-nan")
+        return numpy.ascontiguousarray(x)
+
+    def _training_data(self, X, y, **checks):
+        X, y = validate_data(self, X, y, dtype=numpy.float32, order="C", ensure_all_finite="allow-nan",
+                             **checks)
+        return numpy.ascontiguousarray(X), y
+
+    def apply(self, X):
+        """The number of each row's leaf in each tree: (rows, n_estimators), int64."""
+        rows = self._rows(X)
+        return self.forest_.apply(rows)
+
+    @property
+    def feature_importances_(self):
+        """Mean decrease of impurity by feature; the sum is 1, or 0 where no tree splits."""
+        check_is_fitted(self)
+        return self.forest_.feature_importances()
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "forest_")
+
+    def __getstate__(self):
+        state = dict(super().__getstate__())
+        if "forest_" in state:
+            state["forest_"] = state["forest_"].to_bytes()
+        return state
+
+    def __setstate__(self, state):
+        if isinstance(state.get("forest_"), bytes):
+            state = {**state, "forest_": _retable.Forest.from_bytes(state["forest_"])}
+        super().__setstate__(state)
+
+    def _names(self):
+        return [str(n) for n in getattr(self, "feature_names_in_", [])]
+
+    def to_sklearn(self):
+        """The same forest as a fitted scikit-learn model, whose predictions are equal."""
+        from . import to_scikit_learn
+
+        check_is_fitted(self)
+        content = json.loads(self.forest_.to_json())
+        content["feature_names"] = self._names()
+        content["class_names"] = list(getattr(self, "classes_", []))
+        return to_scikit_learn.model_of(content)
+
+    def to_xgboost(self):
+        """The same forest as an xgboost.Booster: thresholds and leaves are rounded to float32."""
+        import xgboost
+
+        check_is_fitted(self)
+        booster = xgboost.Booster()
+        booster.load_model(bytearray(self.forest_.to_xgboost(self._names()).encode()))
+        return booster
+
+
+class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
+    """Extremely randomized trees for classes (Gini), with scikit-learn's parameters.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Trees.
+    max_depth : int or None
+        None: no limit.
+    min_samples_split, min_samples_leaf : int or float
+        A number of rows, or a fraction of all rows.
+    max_features : {"sqrt", "log2"}, int, float or None
+        Features tried at a node; None: all.
+    min_impurity_decrease : float
+    bootstrap : bool
+        Each tree on rows drawn with replacement.
+    class_weight : {"balanced"}, dict or None
+    n_jobs : int or None
+        Processor threads; None and -1: all.
+    random_state : int, RandomState or None
+        One integer, one forest: on every machine, on a processor and on a GPU.
+    device : {"auto", "cpu", "cuda"}
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_, feature_importances_
+
+    Notes
+    -----
+    Rows of float32; NaN is a missing value, whose side each split has learned. O(rows log rows) a level of a tree.
+    Geurts, Ernst, Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006; on GPUs after Phang,
+    Tanna (algorithms/extratrees/README.md).
+    """
+
+    def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+                 max_features="sqrt", min_impurity_decrease=0.0, bootstrap=False, n_jobs=None,
+                 random_state=None, class_weight=None, device="auto"):
+        super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
+                         min_samples_leaf=min_samples_leaf, max_features=max_features,
+                         min_impurity_decrease=min_impurity_decrease, bootstrap=bootstrap,
+                         n_jobs=n_jobs, random_state=random_state, device=device)
+        self.class_weight = class_weight
+
+    def fit(self, X, y, sample_weight=None):
+        """Grows the forest on rows X and classes y. Returns the classifier."""
+        x, y = self._training_data(X, y)
+        check_classification_targets(y)
+        self.classes_, codes = numpy.unique(y, return_inverse=True)
+        self.n_classes_ = len(self.classes_)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, x, dtype=numpy.float64,
+                                           ensure_non_negative=True)
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weights = by_class if weights is None else weights * by_class
+        codes = codes.astype(numpy.uint32)
+        if weights is not None and weights[codes == codes.max()].max() == 0:
+            # The number of classes is that of the rows that weigh something: the last class needs one.
+            kept = numpy.unique(codes[weights > 0])
+            self.classes_, self.n_classes_ = self.classes_[kept], len(kept)
+            codes = numpy.searchsorted(kept, codes).astype(numpy.uint32)
+        return self._fit(_retable.Forest.fit_classes, x, codes, weights)
+
+    def predict_proba(self, X):
+        """Mean class fractions of the trees' leaves: (rows, classes)."""
+        rows = self._rows(X)
+        return self.forest_.predict(rows)
+
+    def predict_log_proba(self, X):
+        """The logarithm of `predict_proba`."""
+        with numpy.errstate(divide="ignore"):
+            return numpy.log(self.predict_proba(X))
+
+    def predict(self, X):
+        """The class of each row; the first of equal ones."""
+        proba = self.predict_proba(X)
+        return self.classes_[proba.argmax(1)]
+
+
+class ExtraTreesRegressor(RegressorMixin, _ExtraTrees):
+    """Extremely randomized trees for one real target (squared error), with scikit-learn's parameters.
+
+    Parameters, attributes and notes are those of `ExtraTreesClassifier`; max_features is 1.0, all features.
+    """
+
+    def __init__(self, n_estimators=100, *, max_depth=None, min_samples_split=2, min_samples_leaf=1,
+                 max_features=1.0, min_impurity_decrease=0.0, bootstrap=False, n_jobs=None,
+                 random_state=None, device="auto"):
+        super().__init__(n_estimators, max_depth=max_depth, min_samples_split=min_samples_split,
+                         min_samples_leaf=min_samples_leaf, max_features=max_features,
+                         min_impurity_decrease=min_impurity_decrease, bootstrap=bootstrap,
+                         n_jobs=n_jobs, random_state=random_state, device=device)
+
+    def fit(self, X, y, sample_weight=None):
+        """Grows the forest on rows X and targets y. Returns the regressor."""
+        x, y = self._training_data(X, y, y_numeric=True)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, x, dtype=numpy.float64,
+                                                 ensure_non_negative=True)
+        targets = numpy.ascontiguousarray(y, numpy.float64)
+        return self._fit(_retable.Forest.fit_targets, x, targets, sample_weight)
+
+    def predict(self, X):
+        """The mean of the trees' leaves."""
+        rows = self._rows(X)
+        return self.forest_.predict(rows)[:, 0]

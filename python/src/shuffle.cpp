@@ -1,0 +1,61 @@
+#include "retable/shuffle.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <stdexcept>
+
+#include "python/src/module.hpp"
+
+namespace retable::python {
+namespace {
+
+// Both arrays as bytes: n items of item_bytes each.
+void Shuffle(const Array<const std::uint8_t>& in, const Output<std::uint8_t>& out, std::uint64_t n,
+             std::size_t item_bytes, std::uint64_t seed, const std::string& method,
+             const std::string& device) {
+  if (in.size() != n * item_bytes || out.size() != in.size()) {
+    throw std::invalid_argument("the buffers do not hold the items");
+  }
+  const nb::gil_scoped_release released;
+  ShuffleItems(in.data(), out.data(), n, item_bytes, seed, {.method = method, .device = device});
+}
+
+nb::object RandomOrder(std::uint64_t n, std::uint64_t seed, const std::string& method,
+                       const std::string& device) {
+  std::vector<std::uint64_t> order;
+  {
+    const nb::gil_scoped_release released;
+    order = RandomPermutation(n, seed, {.method = method, .device = device});
+  }
+  return ToNumpy(std::move(order));
+}
+
+nb::object Sample(std::uint64_t n, std::uint64_t k, std::uint64_t seed) {
+  std::vector<std::int64_t> sample;
+  {
+    const nb::gil_scoped_release released;
+    sample = SampleIndices(n, k, seed);
+  }
+  return ToNumpy(std::move(sample));
+}
+
+void Fill(const Permutation& order, std::uint64_t first, std::int64_t step,
+          const Output<std::int64_t>& values) {
+  const nb::gil_scoped_release released;
+  order.fill(first, step, values.size(), values.data());
+}
+
+}  // namespace
+
+void BindShuffle(nb::module_& m) {
+  nb::class_<Permutation>(m, "Permutation")
+      .def(nb::init<std::uint64_t, std::uint64_t>())
+      .def("size", &Permutation::size)
+      .def("at", &Permutation::operator[])
+      .def("fill", &Fill);
+  m.def("shuffle", &Shuffle);
+  m.def("permutation", &RandomOrder);
+  m.def("sample", &Sample);
+}
+
+}  // namespace retable::python

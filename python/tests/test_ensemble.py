@@ -1,0 +1,129 @@
+"""Extra-trees estimators: scikit-learn's own checks, and the same forest in every form."""
+
+import pickle
+
+import numpy
+import pytest
+
+from data import numbers, pandas, table, targets
+
+sklearn = pytest.importorskip("sklearn")
+from sklearn.base import clone  # noqa: E402
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris  # noqa: E402
+from sklearn.ensemble import ExtraTreesClassifier as TheirClassifier  # noqa: E402
+from sklearn.ensemble import ExtraTreesRegressor as TheirRegressor  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+import retable  # noqa: E402
+from retable.ensemble import ExtraTreesClassifier, ExtraTreesRegressor  # noqa: E402
+
+# Each check that is not passed, and why.
+FAILING = {"check_class_weight_classifiers":
+           "it asks for small leaves by min_weight_fraction_leaf, which these trees do not have"}
+
+
+@parametrize_with_checks([ExtraTreesClassifier(n_estimators=10), ExtraTreesRegressor(n_estimators=10)],
+                         expected_failed_checks=lambda estimator: FAILING if hasattr(estimator, "class_weight") else {})
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+def test_as_accurate_as_scikit_learns():
+    for data, ours, theirs in ((load_breast_cancer, ExtraTreesClassifier, TheirClassifier),
+                               (load_iris, ExtraTreesClassifier, TheirClassifier),
+                               (load_diabetes, ExtraTreesRegressor, TheirRegressor)):
+        x, y = data(return_X_y=True)
+        mine = cross_val_score(ours(random_state=0), x, y, cv=4).mean()
+        other = cross_val_score(theirs(random_state=0), x, y, cv=4).mean()
+        assert mine > other - 0.02, (data.__name__, mine, other)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+def test_one_seed_one_forest(cancer):
+    x, y = cancer
+    a, b = (ExtraTreesClassifier(20, random_state=3, n_jobs=j).fit(x, y) for j in (1, 2))
+    assert a.forest_.to_bytes() == b.forest_.to_bytes()
+    other = ExtraTreesClassifier(20, random_state=4).fit(x, y)
+    assert a.forest_.to_bytes() != other.forest_.to_bytes()
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_the_same_forest_in_every_form(regression, tmp_path):
+    frame = table(missing=0.1)
+    x = numbers(frame).astype(numpy.float32)
+    y = targets(frame, "real" if regression else "classes")
+    model = (ExtraTreesRegressor if regression else ExtraTreesClassifier)(12, random_state=0).fit(x, y)
+    want = model.predict(x) if regression else model.predict_proba(x)
+    for other in (pickle.loads(pickle.dumps(model)), model.to_sklearn()):
+        got = other.predict(x) if regression else other.predict_proba(x)
+        assert numpy.allclose(got, want, atol=1e-9)
+        assert numpy.array_equal(other.predict(x), model.predict(x)) or regression
+        assert numpy.array_equal(other.apply(x), model.apply(x))
+        assert numpy.allclose(other.feature_importances_, model.feature_importances_)
+    xgboost = pytest.importorskip("xgboost")
+    got = model.to_xgboost().predict(xgboost.DMatrix(x))
+    assert numpy.allclose(got.reshape(want.shape), want, atol=1e-5)
+    explainer = retable.TreeExplainer(model)
+    total = explainer.shap_values(x).sum(1) + explainer.expected_value
+    assert numpy.allclose(total.reshape(want.shape), want, atol=1e-5)
+
+
+def test_apply_names_leaves(cancer):
+    x, y = cancer
+    model = ExtraTreesClassifier(5, random_state=0).fit(x, y)
+    leaves = model.apply(x)
+    assert leaves.shape == (len(x), 5)
+    for t in range(5):
+        tree = model.forest_.tree(t)
+        assert (tree["left"][leaves[:, t]] == -1).all()
+        assert numpy.bincount(leaves[:, t], minlength=len(tree["left"]))[leaves[0, t]] == \
+            tree["samples"][leaves[0, t]]
+
+
+def test_weights_and_classes(cancer):
+    x, y = cancer
+    half = numpy.arange(len(y)) < 300
+    alone = ExtraTreesClassifier(10, random_state=0).fit(x[half], y[half], numpy.ones(300))
+    weighed = ExtraTreesClassifier(10, random_state=0).fit(x, y, half.astype(float))
+    assert alone.forest_.to_bytes() == weighed.forest_.to_bytes()
+    words = numpy.array(["benign", "malign"])[y]
+    model = ExtraTreesClassifier(10, class_weight="balanced", random_state=0).fit(x, words)
+    assert model.classes_.tolist() == ["benign", "malign"]
+    assert (model.predict(x) == words).mean() > 0.95
+    only = ExtraTreesClassifier(5).fit(x, words, (words == "benign").astype(float))
+    assert only.classes_.tolist() == ["benign"] and only.predict_proba(x).shape == (len(x), 1)
+
+
+def test_frames_and_search(cancer):
+    x, y = cancer
+    frame = pandas.DataFrame(x, columns=[f"c{i}" for i in range(x.shape[1])])
+    model = ExtraTreesClassifier(5, random_state=0).fit(frame, y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[frame.columns[::-1]])
+    search = GridSearchCV(ExtraTreesClassifier(5, random_state=0), {"max_depth": [1, 8]}, cv=3)
+    assert search.fit(frame, y).best_params_["max_depth"] == 8
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_wrong_parameters(cancer):
+    x, y = cancer
+    for wrong in ({"n_estimators": 0}, {"n_estimators": 1.5}, {"max_depth": 0}, {"max_features": 0},
+                  {"max_features": 31}, {"max_features": "all"}, {"min_samples_leaf": 0},
+                  {"min_samples_split": 1.5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
+                  {"n_jobs": 0}):
+        with pytest.raises(ValueError):
+            ExtraTreesClassifier(**wrong).fit(x, y)
+    with pytest.raises(ValueError, match="zero"):
+        ExtraTreesClassifier(3).fit(x, y, numpy.zeros(len(y)))
+    with pytest.raises(ValueError, match="infinity|inf"):
+        ExtraTreesClassifier(3).fit([[numpy.inf], [1]], [0, 1])
+    with pytest.raises(ValueError, match="checksum"):
+        data = bytearray(ExtraTreesClassifier(3).fit(x, y).forest_.to_bytes())
+        data[60] ^= 1
+        from retable import _retable
+        _retable.Forest.from_bytes(bytes(data))

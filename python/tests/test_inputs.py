@@ -1,0 +1,261 @@
+"""What an explainer does with input of every kind: the right values, or one clear exception."""
+
+import gc
+import pickle
+import threading
+import weakref
+
+import numpy
+import pytest
+
+import retable
+from data import numbers, pandas, table, targets
+
+xgboost = pytest.importorskip("xgboost")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return table()
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return xgboost.XGBRegressor(n_estimators=8, max_depth=4).fit(frame, targets(frame, "real"))
+
+
+@pytest.fixture(scope="module")
+def explainer(model):
+    return retable.TreeExplainer(model)
+
+
+@pytest.fixture(scope="module")
+def x(frame):
+    return numbers(frame)
+
+
+@pytest.fixture(scope="module")
+def want(explainer, x):
+    return explainer.shap_values(x.astype(numpy.float32))
+
+
+def test_layouts_and_types_give_the_same_values(explainer, x, want):
+    floats = x.astype(numpy.float32)
+    for other in (numpy.asfortranarray(floats), floats.astype(float), floats.tolist(),
+                  numpy.concatenate([floats, floats], 1)[:, :6],
+                  pandas.DataFrame(floats, columns=[f"feature {i}" for i in range(6)])):
+        assert numpy.array_equal(explainer.shap_values(other), want)
+    assert numpy.array_equal(explainer.shap_values(floats[::-1]), want[::-1])
+    assert numpy.array_equal(explainer.shap_values(floats[::3]), want[::3])
+
+
+def test_read_only_arrays_are_read(explainer, x, want):
+    floats = x.astype(numpy.float32)
+    floats.flags.writeable = False
+    assert numpy.array_equal(explainer.shap_values(floats), want)
+
+
+def test_integers_and_booleans_are_numbers(explainer, x):
+    whole = numpy.round(x)
+    values = explainer.shap_values(whole)
+    assert numpy.array_equal(explainer.shap_values(whole.astype(numpy.int64)), values)
+    assert numpy.array_equal(explainer.shap_values(whole.astype(numpy.int8)), values)
+    assert numpy.array_equal(explainer.shap_values(whole > 0), explainer.shap_values((whole > 0) * 1.0))
+
+
+def test_no_rows_give_no_values(explainer):
+    assert explainer.shap_values(numpy.empty((0, 6))).shape == (0, 6)
+    assert explainer.shap_interaction_values(numpy.empty((0, 6), numpy.float32)).shape == (0, 6, 6)
+
+
+def test_one_row_without_its_axis(explainer, x, want):
+    assert numpy.allclose(explainer.shap_values(x[0]), want[0], atol=1e-6)
+    assert explainer.shap_interaction_values(x[0]).shape == (6, 6)
+
+
+def test_more_rows_than_a_block(explainer, x, want):
+    many = numpy.tile(x.astype(numpy.float32), (30, 1))
+    assert numpy.array_equal(explainer.shap_values(many), numpy.tile(want, (30, 1)))
+
+
+def test_wrong_width_is_named(explainer):
+    for width in (0, 5, 7):
+        with pytest.raises(ValueError, match=f"{width} columns, the model 6"):
+            explainer.shap_values(numpy.zeros((3, width)))
+    with pytest.raises(ValueError, match="axes"):
+        explainer.shap_values(numpy.zeros((3, 6, 1)))
+
+
+def test_wrong_names_are_named(explainer, frame):
+    with pytest.raises(ValueError, match=r"missing \['feature 2'\], unknown \['other'\]"):
+        explainer.shap_values(frame.rename(columns={"feature 2": "other"}))
+    with pytest.raises(ValueError, match="another order"):
+        explainer.shap_values(frame[frame.columns[::-1]])
+
+
+def test_objects_words_and_dates_are_refused(explainer, frame):
+    with pytest.raises(TypeError, match="dtype"):
+        explainer.shap_values(numpy.full((2, 6), "a", object))
+    words = frame.copy()
+    words["feature 1"] = "word"
+    with pytest.raises(TypeError, match="feature 1"):
+        explainer.shap_values(words)
+    dates = frame.copy()
+    dates["feature 3"] = pandas.Timestamp("2020-01-01")
+    with pytest.raises(TypeError, match="feature 3"):
+        explainer.shap_values(dates)
+    with pytest.raises(TypeError, match="complex"):
+        explainer.shap_values(numpy.zeros((2, 6), complex))
+
+
+def test_sparse_rows_are_refused(explainer):
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(TypeError, match="sparse"):
+        explainer.shap_values(sparse.csr_matrix(numpy.eye(6)))
+
+
+def test_arrays_on_a_gpu_are_refused(explainer):
+    class OnGpu:
+        __cuda_array_interface__ = {"shape": (2, 6), "typestr": "<f4", "data": (0, True), "version": 3}
+
+    with pytest.raises(TypeError, match="GPU memory"):
+        explainer.shap_values(OnGpu())
+
+
+def test_cuda_without_a_device(model):
+    if retable.cuda_devices():
+        pytest.skip("a CUDA device answers")
+    with pytest.raises(ValueError, match="CUDA"):
+        retable.TreeExplainer(model, device="cuda")
+    assert retable.TreeExplainer(model, device="auto").device == "cpu"
+
+
+def test_missing_and_infinite_values(explainer, model, x):
+    rows = x[:4].astype(numpy.float32)
+    rows[0, 0], rows[1, 1], rows[2, 2] = numpy.nan, numpy.inf, -numpy.inf
+    with numpy.errstate(all="ignore"):
+        values = explainer.shap_values(rows)
+    booster = model.get_booster()
+    finite = numpy.clip(rows, -3e38, 3e38)
+    theirs = booster.predict(xgboost.DMatrix(finite, feature_names=booster.feature_names),
+                             pred_contribs=True)[:, :-1]
+    assert numpy.allclose(values, theirs, atol=1e-5)
+
+
+def test_a_model_trained_on_is_noticed(frame):
+    model = xgboost.XGBRegressor(n_estimators=3).fit(frame, targets(frame, "real"))
+    explainer = retable.TreeExplainer(model)
+    model.fit(frame, targets(frame, "real"))
+    with pytest.raises(RuntimeError, match="make a new one"):
+        explainer.shap_values(frame)
+
+
+def test_what_is_no_model(tmp_path):
+    for nothing in (3, None, {"a": 1}, numpy.zeros(3)):
+        with pytest.raises(TypeError, match="no model"):
+            retable.TreeExplainer(nothing)
+    with pytest.raises(FileNotFoundError):
+        retable.TreeExplainer(tmp_path / "not there.json")
+    for text in (b"", b"{", b"tree", b"\x00" * 64, b'{"format": "retable-forest"}'):
+        with pytest.raises(ValueError):
+            retable.TreeExplainer(text)
+
+
+def test_models_that_are_no_tree_or_not_fitted():
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LinearRegression
+    with pytest.raises(ValueError, match="fit"):
+        retable.TreeExplainer(RandomForestClassifier())
+    with pytest.raises((TypeError, ValueError)):
+        retable.TreeExplainer(LinearRegression().fit([[0], [1]], [0, 1]))
+
+
+def test_options_that_are_not_there(model):
+    for options in ({"device": "tpu"}, {"precision": "half"}, {"threads": -1},
+                    {"model_output": "probability"}, {"feature_perturbation": "none"},
+                    {"feature_perturbation": "interventional"}, {"data": numpy.empty((0, 6))}):
+        with pytest.raises(ValueError):
+            retable.TreeExplainer(model, **options)
+
+
+def test_two_threads_on_one_explainer(explainer, x, want):
+    rows, wrong = x.astype(numpy.float32), []
+
+    def explain():
+        for _ in range(20):
+            if not numpy.array_equal(explainer.shap_values(rows), want):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=explain) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_the_gil_is_released(frame):
+    model = xgboost.XGBRegressor(n_estimators=60, max_depth=6).fit(frame, targets(frame, "real"))
+    explainer = retable.TreeExplainer(model, threads=1)
+    rows = numpy.tile(numbers(frame).astype(numpy.float32), (20, 1))
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+            stop.wait(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    explainer.shap_values(rows)
+    during = counted[0] - before
+    stop.set()
+    thread.join()
+    assert during >= 3
+
+
+def test_rows_are_not_kept(explainer):
+    rows = numpy.zeros((10, 6), numpy.float32)
+    gone = weakref.ref(rows)
+    explainer.shap_values(rows)
+    del rows
+    gc.collect()
+    assert gone() is None
+
+
+def test_results_outlive_the_explainer(model, x, want):
+    values = retable.TreeExplainer(model).shap_values(x.astype(numpy.float32))
+    gc.collect()
+    assert numpy.array_equal(values, want)
+
+
+def test_pickling(explainer, x, want):
+    again = pickle.loads(pickle.dumps(explainer))
+    assert numpy.array_equal(again.shap_values(x.astype(numpy.float32)), want)
+    assert again.expected_value == explainer.expected_value
+
+
+def test_arrow_tables(explainer, frame, want):
+    pyarrow = pytest.importorskip("pyarrow")
+    arrow = pyarrow.Table.from_pandas(frame.astype(numpy.float32))
+    assert numpy.array_equal(explainer.shap_values(arrow), want)
+
+
+def test_additivity_is_checked_on_request(explainer, x):
+    explainer.shap_values(x, check_additivity=True)
+
+
+def test_unknown_categories():
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = table(categories=1)
+    other = frame.copy()
+    other["feature 5"] = pandas.Categorical(["purple"] * len(frame))
+    model = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(frame, targets(frame, "real"))
+    missing = frame.copy()
+    missing["feature 5"] = pandas.Categorical([None] * len(frame), categories=["red"])
+    explainer = retable.TreeExplainer(model)
+    assert numpy.array_equal(explainer.shap_values(other), explainer.shap_values(missing))
+    model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
+    with pytest.raises(ValueError, match="purple"):
+        retable.TreeExplainer(model).shap_values(other)

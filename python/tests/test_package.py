@@ -1,0 +1,130 @@
+"""The package as a whole: import, fork, latency, what the program `retable` is asked."""
+
+import importlib.util
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import retable
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_version_is_the_packages():
+    from importlib import metadata
+    try:
+        assert retable.__version__ == metadata.version("retable")
+    except metadata.PackageNotFoundError:
+        assert retable.__version__.count(".") == 2
+
+
+def test_import_is_quick():
+    """Under 0.2 s of processor time; NumPy and the rest are read when they are needed."""
+    code = ("import time; b = time.process_time(); import retable; e = time.process_time() - b;"
+            "import sys; print(e, 'numpy' in sys.modules, 'sklearn' in sys.modules)")
+    times = []
+    for _ in range(3):
+        done = run(code)
+        assert done.returncode == 0, done.stderr
+        seconds, with_numpy, with_sklearn = done.stdout.split()
+        assert (with_numpy, with_sklearn) == ("False", "False")
+        times.append(float(seconds))
+    assert min(times) < 0.2
+
+
+def test_versions_are_shown(capsys):
+    retable.show_versions()
+    shown = capsys.readouterr().out
+    for word in ("retable", "numpy", "CUDA", "threads"):
+        assert word in shown
+
+
+def test_names_are_listed_and_wrong_ones_refused():
+    for name in retable.__all__:
+        assert name in dir(retable)
+        if name != "ensemble" or importlib.util.find_spec("sklearn"):
+            getattr(retable, name)
+        else:
+            with pytest.raises(ImportError, match="pip install scikit-learn"):
+                getattr(retable, name)
+    with pytest.raises(AttributeError, match="nothing"):
+        retable.nothing
+
+
+FORK = """
+import os, sys, numpy, retable
+order = retable.permutation(10**6, 1)                  # threads are at work before the fork
+x = numpy.random.default_rng(0).normal(size=(5000, 4)).astype(numpy.float32)
+retable.sketch_columns(x)
+child = os.fork()
+if child == 0:
+    same = numpy.array_equal(retable.permutation(10**6, 1), order)
+    retable.sketch_columns(x)
+    os._exit(0 if same else 3)
+for _ in range(600):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        sys.exit(os.waitstatus_to_exitcode(status))
+    import time
+    time.sleep(0.1)
+os.kill(child, 9)
+sys.exit(4)
+"""
+
+
+def test_fork_after_use():
+    done = run(FORK)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+def test_interrupt_ends_a_long_explanation():
+    xgboost = pytest.importorskip("xgboost")
+    del xgboost
+    code = """
+import numpy, signal, threading, time, xgboost, retable
+x = numpy.random.default_rng(0).normal(size=(4000, 20)).astype(numpy.float32)
+m = xgboost.XGBRegressor(n_estimators=100, max_depth=6).fit(x, x[:, 0] * x[:, 1])
+e = retable.TreeExplainer(m, threads=1)
+threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT)).start()
+b = time.time()
+try:
+    e.shap_interaction_values(numpy.tile(x, (100, 1)))
+    print('finished')
+except KeyboardInterrupt:
+    print('interrupted')
+"""
+    done = run(code)
+    assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
+
+
+def test_stubs_name_what_is_there():
+    """Each public name and its parameters stand in __init__.pyi as they are."""
+    import ast
+    import inspect
+    import pathlib
+
+    stub = pathlib.Path(retable.__file__).with_name("__init__.pyi")
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    told = {node.name: node for node in tree.body
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_")}
+    for name in retable.__all__:
+        assert name in told or name in ("__version__", "ensemble", "shapley"), name
+    for name, node in told.items():
+        if name == "Results":
+            continue
+        pairs = [(getattr(retable, name), node)]
+        if isinstance(node, ast.ClassDef):
+            pairs = [(getattr(getattr(retable, name), part.name), part) for part in node.body
+                     if isinstance(part, ast.FunctionDef)
+                     and not isinstance(inspect.getattr_static(getattr(retable, name), part.name),
+                                        (property, classmethod))]
+        for function, declared in pairs:
+            arguments = declared.args
+            names = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
+            real = [p.name for p in inspect.signature(function).parameters.values()
+                    if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+            assert names == real, (name, declared.name)

@@ -1,0 +1,125 @@
+"""Sketches: ranks within their bounds, merges, bytes, columns."""
+
+import copy
+import pickle
+
+import numpy
+import pytest
+
+import retable
+
+PHIS = numpy.array([0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999])
+STREAMS = {
+    "normal": lambda r: r.normal(size=100000),
+    "uniform": lambda r: r.uniform(-5, 3, 100000),
+    "exponential": lambda r: r.exponential(size=100000),
+    "float32": lambda r: r.normal(size=100000).astype(numpy.float32),
+    "two values": lambda r: r.integers(0, 2, 10000),
+    "decimals": lambda r: numpy.round(r.normal(size=50000), 1),
+}
+
+
+def rank_error(data, phi, answer):
+    below, through = (data < answer).mean(), (data <= answer).mean()
+    return max(below - phi, phi - through, 0)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_ranks(name):
+    data = STREAMS[name](numpy.random.default_rng(0))
+    sketch = retable.QuantileSketch().update(data)
+    assert sketch.n == len(data)
+    answers = sketch.quantile(PHIS)
+    bounds = sketch.rank_bound(PHIS)
+    for phi, answer, bound in zip(PHIS, answers, bounds):
+        assert rank_error(data, phi, answer) <= bound + 1e-9
+        assert rank_error(data, phi, answer) < 0.01
+    assert (sketch.get_min_value(), sketch.get_max_value()) == (data.min(), data.max())
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_cdf_is_the_inverse_of_the_quantiles(name):
+    data = STREAMS[name](numpy.random.default_rng(1))
+    sketch = retable.QuantileSketch().update(data)
+    xs = numpy.quantile(data, [0.2, 0.05, 0.5, 0.95]).astype(float)
+    for x, fraction in zip(xs, sketch.cdf(xs)):
+        assert (data < x).mean() - 0.01 <= fraction <= (data <= x).mean() + 0.01
+    ends = sketch.cdf([data.max(), data.min() - 1, numpy.inf, -numpy.inf])
+    assert ends.tolist() == [1, 0, 1, 0]
+    assert isinstance(sketch.cdf(0.0), float)
+
+
+def test_merges_in_any_split_and_by_bytes():
+    data = numpy.random.default_rng(2).lognormal(size=30000)
+    whole = retable.QuantileSketch().update(data)
+    merged = retable.QuantileSketch()
+    for part in numpy.array_split(data, 17):
+        sketch = retable.QuantileSketch().update(part)
+        assert len(sketch.to_bytes()) == 84
+        merged.merge(retable.QuantileSketch.from_bytes(sketch.to_bytes()))
+    assert merged.n == whole.n
+    assert numpy.allclose(merged.cdf([0.5, 1, 2]), whole.cdf([0.5, 1, 2]), atol=0.01)
+    assert (whole + whole).n == 2 * whole.n and whole.n == 30000
+    whole.merge(whole)
+    assert whole.n == 60000
+
+
+def test_copies_and_pickles():
+    sketch = retable.QuantileSketch(order=9, log=True).update([1.0, 2.0, 3.0, 10.0])
+    for other in (copy.copy(sketch), copy.deepcopy(sketch), pickle.loads(pickle.dumps(sketch))):
+        assert repr(other) == repr(sketch) and other.quantile(0.5) == sketch.quantile(0.5)
+        other.update(5.0)
+        assert sketch.n == 4 and other.n == 5
+
+
+def test_missing_and_infinite_values():
+    sketch = retable.QuantileSketch().update([numpy.nan, 1, 2, 3, numpy.inf, -numpy.inf, numpy.nan])
+    assert sketch.n == 5
+    assert sketch.quantile([0, 0.5, 1]).tolist() == [-numpy.inf, 2, numpy.inf]
+    assert sketch.get_min_value() == -numpy.inf and sketch.get_max_value() == numpy.inf
+    assert numpy.allclose(sketch.cdf([-numpy.inf, 2, numpy.inf]), [0.2, 0.6, 1])
+    assert len(sketch.to_bytes()) == 98
+
+
+def test_columns_of_every_layout():
+    x = numpy.random.default_rng(3).normal(size=(5000, 7))
+    want = [retable.QuantileSketch().update(x[:, c]).quantile(0.3) for c in range(7)]
+    for table in (x, numpy.asfortranarray(x), numpy.repeat(x, 2, 1)[:, ::2], x[::-1][::-1]):
+        assert [s.quantile(0.3) for s in retable.sketch_columns(table)] == want
+    assert len(retable.sketch_columns(x.astype(numpy.float32))) == 7
+    assert retable.sketch_columns(numpy.arange(6).reshape(3, 2))[1].n == 3
+    assert retable.sketch_columns(numpy.empty((4, 0))) == []
+
+
+def test_columns_of_a_frame():
+    pandas = pytest.importorskip("pandas")
+    x = numpy.random.default_rng(3).normal(size=(5000, 3))
+    sketches = retable.sketch_columns(pandas.DataFrame(x, columns=list("abc")))
+    assert [sketches[c].quantile(0.3) for c in "abc"] == [s.quantile(0.3) for s in retable.sketch_columns(x)]
+
+
+def test_wrong_arguments():
+    sketch = retable.QuantileSketch()
+    with pytest.raises(RuntimeError, match="empty"):
+        sketch.quantile(0.5)
+    with pytest.raises(RuntimeError, match="empty"):
+        sketch.cdf(0.5)
+    sketch.update([1.0, 2.0])
+    for wrong in (-0.1, 1.1, numpy.nan, [0.5, 2]):
+        with pytest.raises(ValueError):
+            sketch.quantile(wrong)
+    for make in (lambda: retable.QuantileSketch(order=0), lambda: retable.QuantileSketch(order=16),
+                 lambda: retable.QuantileSketch(device="tpu"),
+                 lambda: retable.QuantileSketch.from_bytes(b""),
+                 lambda: retable.QuantileSketch.from_bytes(b"x" * 84),
+                 lambda: retable.QuantileSketch.from_bytes(sketch.to_bytes()[:-1] + b"?"),
+                 lambda: sketch.merge(retable.QuantileSketch(order=7)),
+                 lambda: retable.sketch_columns(numpy.zeros(3))):
+        with pytest.raises(ValueError):
+            make()
+    for wrong in ("text", ["a"], numpy.array([object()]), 1j):
+        with pytest.raises(TypeError):
+            sketch.update(wrong)
+    with pytest.raises(TypeError):
+        sketch.merge(3)
+    assert sketch.n == 2

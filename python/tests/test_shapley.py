@@ -1,0 +1,86 @@
+"""Sampling for Python functions: exact games, standard errors, batches."""
+
+import numpy
+import pytest
+
+from retable import shapley
+
+
+def model(rows):
+    return rows[:, 0] * rows[:, 1] + 2 * rows[:, 2] + numpy.abs(rows[:, 3])
+
+
+BACKGROUND = numpy.random.default_rng(0).normal(size=(20, 5))
+X = numpy.array([1.0, -2.0, 0.5, 3.0, 1.0])
+EXACT = shapley.exact(model, BACKGROUND, X)
+
+
+def test_exact_values_add_up():
+    assert EXACT.sum() == pytest.approx(model(X[None])[0] - model(BACKGROUND).mean())
+    assert EXACT[2] == pytest.approx(2 * (0.5 - BACKGROUND[:, 2].mean()))
+    assert EXACT[4] == pytest.approx(0)
+
+
+@pytest.mark.parametrize("method", sorted(shapley.estimators()))
+def test_every_estimator_comes_near(method):
+    budget = 3000 if method == "SBQ" else 12000  # whose choice of n permutations costs O(n^3)
+    found = shapley.estimate(model, BACKGROUND, X, budget=budget, method=method, repeats=5, seed=3)
+    assert found.values.shape == found.standard_errors.shape == (5,)
+    assert found.base_value == pytest.approx(model(BACKGROUND).mean())
+    assert found.evaluations > 0
+    assert numpy.abs(found.values - EXACT).max() < 0.15
+    again = shapley.estimate(model, BACKGROUND, X, budget=budget, method=method, repeats=5, seed=3)
+    assert numpy.array_equal(found.values, again.values)
+
+
+def test_errors_are_as_large_as_they_say():
+    scores = []
+    for seed in range(60):
+        found = shapley.estimate(model, BACKGROUND, X, 1000, "MC", seed=100 * seed, repeats=10)
+        # The other features add up: their contributions are the same in every order.
+        scores.extend((found.values - EXACT)[:2] / found.standard_errors[:2])
+    inside = numpy.mean(numpy.abs(scores) < 2.26)  # Student's t with 9 degrees of freedom, 95 %
+    assert 0.88 < inside <= 1
+
+
+@pytest.mark.parametrize("method", sorted(set(shapley.samplers())))
+def test_every_sampler_gives_permutations(method):
+    orders, weights = shapley.permutations(7, 24, method, seed=1)
+    assert orders.shape == (24, 7) and (numpy.sort(orders, 1) == numpy.arange(7)).all()
+    assert weights.shape == (24,) and weights.sum() == pytest.approx(1)
+    assert numpy.array_equal(shapley.permutations(7, 24, method.lower(), seed=1)[0], orders)
+
+
+def test_functions_are_called_in_batches():
+    calls = []
+
+    def counted(rows):
+        calls.append(len(rows))
+        return model(rows)
+
+    shapley.estimate(counted, BACKGROUND, X, budget=1200, repeats=2)
+    assert len(calls) <= 6
+
+
+def test_wrong_arguments():
+    for call in (lambda: shapley.permutations(0, 5), lambda: shapley.permutations(5, -1),
+                 lambda: shapley.permutations(5, 5, "none"),
+                 lambda: shapley.permutations(5, 5, nothing=3),
+                 lambda: shapley.estimate(model, BACKGROUND, X[:4]),
+                 lambda: shapley.estimate(model, BACKGROUND[:0], X),
+                 lambda: shapley.estimate(model, BACKGROUND, X, budget=3),
+                 lambda: shapley.estimate(model, BACKGROUND, X, repeats=0),
+                 lambda: shapley.estimate(model, BACKGROUND, X, method="none"),
+                 lambda: shapley.estimate(lambda rows: rows, BACKGROUND, X),
+                 lambda: shapley.estimate(lambda rows: rows[:, 0] * numpy.nan, BACKGROUND, X),
+                 lambda: shapley.exact(lambda rows: rows[:, 0], numpy.zeros((1, 21)), numpy.ones(21))):
+        with pytest.raises(ValueError):
+            call()
+
+
+def test_exceptions_of_the_function_pass_through():
+    def broken(rows):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        shapley.estimate(broken, BACKGROUND, X)

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# test_outside.sh BUILD MODEL: installs the library of a build, then configures, builds and runs the program of
+# examples/cpp against it: by find_package, and by pkg-config where it is installed. It must not read the tree.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+build=$1 model=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cmake --install "$build" --prefix "$work/prefix" --component library > "$work/install.log"
+for word in nlohmann toml algorithms/ base/ harness/; do
+  if grep -rn "#include.*$word" "$work/prefix/include"; then
+    echo "a public header includes $word" >&2
+    exit 1
+  fi
+done
+if grep -rn "$here" "$work/prefix" --include='*.cmake' --include='*.pc' --include='*.hpp'; then
+  echo "an installed file names the tree" >&2
+  exit 1
+fi
+cp -r "$here/examples/cpp" "$work/example"
+cmake -S "$work/example" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+      -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+cmake --build "$work/build"
+"$work/build/example" "$model"
+if "$work/build/example" "$work/configure.log"; then
+  echo "a file that is no model was taken" >&2
+  exit 1
+fi
+# A component that is not installed is named.
+sed -i 's/COMPONENTS treeshap shuffle/COMPONENTS treeshap nothing/' "$work/example/CMakeLists.txt"
+if cmake -S "$work/example" -B "$work/wrong" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/wrong.log" 2>&1 ||
+   ! grep -q nothing "$work/wrong.log"; then
+  echo "a missing component was not named" >&2
+  exit 1
+fi
+if command -v pkg-config > /dev/null; then
+  export PKG_CONFIG_PATH
+  PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name retable_treeshap.pc)")
+  # shellcheck disable=SC2046
+  "${CXX:-c++}" -std=c++20 "$work/example/main.cpp" -o "$work/by_pkg_config" \
+    $(pkg-config --cflags --libs retable_treeshap retable_shuffle)
+  "$work/by_pkg_config" "$model"
+else
+  echo "pkg-config is not installed: its files were not tried"
+fi
