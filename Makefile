@@ -6,7 +6,9 @@
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
 #   make tsan                parallel host code under ThreadSanitizer
+#   make python              build/python-venv: the package with its tests' packages, tested
 #   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/site, docs/report.png
+#   make docs-html           build/docs-html: the public C++ headers (Doxygen)
 #   make site                docs/site: the recorded runs as static pages, to open or to publish
 #   make report | compare A=dir B=dir | clean
 
@@ -24,10 +26,10 @@ RETABLE := $(BUILD)/retable
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle docs site clean help
+.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle python docs docs-html site clean help
 
 help:
-	@sed -n '2,12p' Makefile | sed 's/^# *//'
+	@sed -n '2,14p' Makefile | sed 's/^# *//'
 
 # The families that a build must hold at least; none: all. What it has, it keeps, so that nothing is compiled for
 # families that nobody asks for; `any`: what it has will do. ONLY says exactly which.
@@ -85,6 +87,15 @@ tsan:
 oracle: setup
 	@JOBS=$(JOBS) tools/build.sh $(BUILD) "" -DRETABLE_ONLY=
 	@BUILD=$(BUILD) SECONDS_EACH=$(or $(SECONDS_EACH),60) ORACLE='$(ORACLE)' tools/oracle.sh
+
+python:
+	@tools/setup.sh test
+	@python3 -m venv $(BUILD)/python-venv && $(BUILD)/python-venv/bin/pip install --quiet '.[test]' && \
+	  $(BUILD)/python-venv/bin/python -m pytest -q python/tests
+
+docs-html:
+	@tools/setup.sh docs
+	@BUILD=$(BUILD) tools/docs_html.sh
 
 docs: build
 	@tools/docs.py --program $(RETABLE)

@@ -69,18 +69,6 @@ class ProgramEnds : public Program {
   bool Says(const std::string& text) const {
     return Soon([&] { return Log().find(text) != std::string::npos; });
   }
-
-  // An experiment on scikit-learn, by the program `python` of the folder.
-  void WriteScikitLearn() {
-    fs::permissions(root_ / "python", fs::perms::owner_all);
-    Write(
-        Replaced(Replaced(std::string(kHead), "selftest/behaviour", "extratrees/fit"), "\"here\"",
-                 "\"wine\"") +
-        Algorithm("scikit-learn-python") +
-        "[axes]\ntrees = [4]\n[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = "
-        "\"time\" }]\n");
-    setenv("RETABLE_PYTHON", (root_ / "python").c_str(), 1);
-  }
 };
 
 int StatusOf(pid_t child) {
@@ -320,24 +308,6 @@ TEST_F(Orphans, SoDoesOneThatAScriptStarted) {
   std::ofstream(root_ / "theirs.sh") << "python3 theirs.py\necho end\n";
   Write(Contender("sh theirs.sh"));
   ExpectNoOrphan(2);
-}
-
-TEST_F(Orphans, SoDoesScikitLearn) {
-  // A Python that says that it has scikit-learn, and works for ever.
-  std::ofstream(root_ / "python") << "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\n: > '" << root_.string()
-                                  << "'/pid-$$\nsleep 1000\n";
-  WriteScikitLearn();
-  ExpectNoOrphan(1);
-  unsetenv("RETABLE_PYTHON");
-}
-
-TEST_F(ProgramEnds, APythonThatDoesNotStartIsAFailedCell) {
-  std::ofstream(root_ / "python") << "#!/bin/sh\necho 'no such library' >&2\nexit 1\n";
-  WriteScikitLearn();
-  const Result run = RunProbe();
-  unsetenv("RETABLE_PYTHON");
-  EXPECT_EQ(run.code, 2) << run.text;
-  ExpectContains(TidyStatus(), "ended with exit code 1; its last words: no such library");
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_P(NoDevice, ForestsAreGrownByTheProcessorUnlessCudaIsAskedFor) {
   EXPECT_EQ(any.code, 0) << any.text;
   ExpectContains(any.text, GetParam().why);
   const Result cuda = Run(fit + " --device cuda");
-  EXPECT_EQ(cuda.code, 1) << cuda.text;
+  EXPECT_EQ(cuda.code, 2) << cuda.text;
   ExpectContains(cuda.text, GetParam().remedy);
 }
 

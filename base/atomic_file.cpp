@@ -203,6 +203,14 @@ void AtomicFile::Write(std::string_view bytes) {
   Tell(DiskChange::kBytes, temporary_, bytes);
 }
 
+void AtomicFile::Rewrite(std::string_view start) {
+  if (std::fseek(file_, 0, SEEK_SET) != 0 ||
+      std::fwrite(start.data(), 1, start.size(), file_) != start.size() ||
+      std::fseek(file_, 0, SEEK_END) != 0) {
+    Fail(errno);
+  }
+}
+
 void AtomicFile::Name() {
   const std::string here = "/proc/self/fd/" + std::to_string(fileno(file_));
   while (nameless_) {
@@ -259,7 +267,13 @@ std::string ReadWhole(const fs::path& path) {
   std::error_code ignored;
   if (in && fs::is_directory(path, ignored)) errno = EISDIR;
   std::string bytes;
-  if (in && errno == 0) bytes.assign(std::istreambuf_iterator<char>(in), {});
+  if (in && errno == 0) {
+    const auto size = fs::file_size(path, ignored);  // a pipe has none
+    bytes.resize(ignored ? 0 : size);
+    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    bytes.resize(static_cast<std::size_t>(in.gcount()));
+    bytes.append(std::istreambuf_iterator<char>(in), {});  // /proc: files of size 0
+  }
   if (in.bad() || !in.is_open() || errno == EISDIR) {
     throw std::runtime_error("cannot read " + path.string() + ": " + std::strerror(errno));
   }

@@ -57,6 +57,8 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   void Write(std::string_view bytes);
+  //! Writes over the first bytes, which there must be. A device or a pipe has none to go back to.
+  void Rewrite(std::string_view start);
   void Commit();
 
  private:

@@ -57,6 +57,12 @@ TEST(AtomicFile, IsThereWholeOrNotAtAll) {
   second.Commit();
   EXPECT_EQ(ReadWhole(path), "second 2.5\n");
   EXPECT_EQ(Files(path.parent_path()), 1);
+  AtomicFile third(path);
+  third.Write("00 rows");
+  third.Rewrite("12");
+  third.Write(" in all");
+  third.Commit();
+  EXPECT_EQ(ReadWhole(path), "12 rows in all");
 }
 
 TEST(AtomicFile, FollowsALinkAndWritesADeviceDirectly) {

@@ -1,6 +1,7 @@
 #include "base/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #if defined(RETABLE_TSAN)
 #include <exception>
@@ -48,13 +49,13 @@ void RunOnThreads(std::size_t n, int threads, const std::function<void(std::size
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-}  // namespace
-
-void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
+void Loop(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
   threads = threads <= 0 ? thread_limit : std::min(threads, kThreads);
   RunOnThreads(n, static_cast<int>(std::min<std::size_t>(n, static_cast<std::size_t>(threads))),
                body);
 }
+
+}  // namespace
 
 int AvailableThreads() {
   return thread_limit;
@@ -72,8 +73,10 @@ void WithThreads(int threads, const std::function<void()>& body) {
 
 #else
 
-void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
-  if (threads > 1 && n > 1) return WithThreads(threads, [&] { ParallelFor(n, 0, body); });
+namespace {
+
+void Loop(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
+  if (threads > 1 && n > 1) return WithThreads(threads, [&] { Loop(n, 0, body); });
   if (threads == 1 || n < 2 || AvailableThreads() == 1) {
     for (std::size_t i = 0; i < n; ++i) body(i);
     return;
@@ -81,6 +84,8 @@ void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_
   // Isolated: a thread that waits here takes no other work, which might want its scratch memory.
   tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, n, body); });
 }
+
+}  // namespace
 
 int AvailableThreads() {
   return tbb::this_task_arena::max_concurrency();
@@ -94,5 +99,34 @@ void WithThreads(int threads, const std::function<void()>& body) {
 }
 
 #endif
+
+namespace {
+thread_local const std::function<void()>* between_bodies = nullptr;
+}
+
+void ParallelFor(std::size_t n, int threads, const std::function<void(std::size_t)>& body) {
+  if (between_bodies == nullptr) return Loop(n, threads, body);
+  // A thread may have many bodies left of its share when another one's fails.
+  std::atomic<bool> failed = false;
+  Loop(n, threads, [&](std::size_t i) {
+    if (failed.load(std::memory_order_relaxed)) return;
+    try {
+      if (between_bodies != nullptr) (*between_bodies)();
+      body(i);
+    } catch (...) {
+      failed.store(true, std::memory_order_relaxed);
+      throw;
+    }
+  });
+}
+
+void WithChecks(const std::function<void()>& check, const std::function<void()>& body) {
+  struct Restored {
+    const std::function<void()>* outer = between_bodies;
+    ~Restored() { between_bodies = outer; }
+  } restored;
+  between_bodies = &check;
+  body();
+}
 
 }  // namespace retable

@@ -18,6 +18,10 @@ inline void ParallelFor(std::size_t n, const std::function<void(std::size_t)>& b
 //! How many threads a ParallelFor on all threads may use here.
 int AvailableThreads();
 
+//! Calls body, and `check` between the bodies of its loops that this thread runs. What check throws
+//! ends the loop and passes on.
+void WithChecks(const std::function<void()>& check, const std::function<void()>& body);
+
 //! Calls body with every ParallelFor within it on at most that many threads; 0: on all.
 void WithThreads(int threads, const std::function<void()>& body);
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace retable {
@@ -34,6 +35,27 @@ TEST(Parallel, ThreadsAreLimitedWithin) {
   WithThreads(1, [] { EXPECT_EQ(AvailableThreads(), 1); });
   const int all = AvailableThreads();
   WithThreads(0, [&] { EXPECT_EQ(AvailableThreads(), all); });
+}
+
+// The check is called on the thread that asked for it, and its exception ends the loop.
+TEST(Parallel, ChecksBetweenBodiesEndALoop) {
+  const auto caller = std::this_thread::get_id();
+  for (const int threads : {0, 1, 2}) {
+    int checks = 0;
+    std::atomic<int> bodies = 0;
+    const auto check = [&] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      if (++checks == 5) throw std::runtime_error("stop");
+    };
+    const auto work = [&] { ParallelFor(100000, threads, [&](std::size_t) { ++bodies; }); };
+    EXPECT_THROW(WithChecks(check, work), std::runtime_error);
+    EXPECT_EQ(checks, 5);
+    EXPECT_LT(bodies, 100000);
+    bodies = 0;
+    work();  // no check any more
+    EXPECT_EQ(checks, 5);
+    EXPECT_EQ(bodies, 100000);
+  }
 }
 
 #if defined(RETABLE_TSAN)

@@ -8,9 +8,15 @@
     Mine().serve()
 """
 
+import importlib.metadata
 import importlib.util
 import json
+import os
 import sys
+
+# What pip calls a module, where that is another name, and what it installs it from, where that is no name.
+_CALLED = {"sklearn": "scikit-learn", "woodelf": "woodelf-explainer"}
+_SOURCE = {"retable": "."}
 
 
 def unavailable(why):
@@ -24,8 +30,27 @@ def require(*modules):
     """To be called before these modules are imported: ends where one is not installed."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            unavailable(f"{sys.executable} has no module {module}; "
-                        "install it, or name a Python that has it in RETABLE_PYTHON")
+            source = _SOURCE.get(module, _CALLED.get(module, module))
+            unavailable(f"{sys.executable} has no module {module}; install it (pip install {source}), "
+                        "or name a Python that has it in RETABLE_PYTHON")
+
+
+def package(module):
+    """What the package of a module is called, and its version, for `name`. The module is not imported: whether a
+    contender is available is asked at every plan. Ends where it is not installed."""
+    require(module)
+    called = _CALLED.get(module, module)
+    try:
+        return f"{called} {importlib.metadata.version(called)}"
+    except importlib.metadata.PackageNotFoundError:  # not installed by pip, but on the path
+        return called
+
+
+def use_processors(count):
+    """Keeps this process on so many processors (0: all); to be called before a package that starts threads is
+    imported."""
+    if count:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:count])
 
 
 require("numpy")
@@ -48,7 +73,9 @@ class Contender:
         raise NotImplementedError
 
     def serve(self):
-        source, target = sys.stdin.buffer, sys.stdout.buffer
+        # What a package prints, by print or in C, is no answer: it goes to the standard error.
+        source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
 
         def say(reply, arrays=()):
             target.write(json.dumps(reply).encode() + b"\n")

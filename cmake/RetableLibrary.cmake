@@ -12,8 +12,9 @@ include(CMakePackageConfigHelpers)
 find_package(PkgConfig QUIET)
 
 # What the families need of base and algorithms/common, and no more: no OpenSSL, no file.
-set(RETABLE_CORE_SOURCES algorithms/common/parameters.cpp base/bit_count.cpp base/csv/number.cpp
-    base/cuda/cards.cpp base/cuda/devices.cpp base/parallel.cpp library/core.cpp)
+set(RETABLE_CORE_SOURCES algorithms/common/bulk_random.cpp algorithms/common/forest_bytes.cpp
+    algorithms/common/parameters.cpp base/bit_count.cpp base/csv/number.cpp base/cuda/cards.cpp base/cuda/devices.cpp
+    base/cuda/no_device.cpp base/parallel.cpp library/core.cpp)
 
 if(RETABLE_LIBRARY_ONLY)
   add_library(retable_base INTERFACE)  # what the families' objects name; they are linked with the core
@@ -63,6 +64,10 @@ function(retable_component family)
   retable_exported(${family} retable_component_${family})
   install(FILES ${CMAKE_SOURCE_DIR}/include/retable/${family}.hpp COMPONENT library
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/retable)
+  if(family STREQUAL "shuffle" AND RETABLE_HAS_CUDA)
+    install(FILES ${CMAKE_SOURCE_DIR}/algorithms/shuffle/thrust_drop_in.cuh COMPONENT library
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/retable RENAME thrust_shuffle.cuh)
+  endif()
   retable_pkg_config(${family} "retable_core = ${PROJECT_VERSION}" "-lretable_${family}" "")
 endfunction()
 
@@ -119,7 +124,4 @@ if(RETABLE_LIBRARY_ONLY)
     endif()
   endforeach()
   retable_components()
-  if(RETABLE_PYTHON)
-    include(RetablePython)
-  endif()
 endif()

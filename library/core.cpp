@@ -25,4 +25,8 @@ int Threads() {
   return AvailableThreads();
 }
 
+void Interruptible(const std::function<void()>& check, const std::function<void()>& work) {
+  WithChecks(check, work);
+}
+
 }  // namespace retable

@@ -54,7 +54,7 @@ std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::
                                         .seed = options.seed};
   auto [trainer, device] = MakeTrainer(options);
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
-  return {fitted->host(), device};
+  return {fitted->take(), device};
 }
 
 void CheckColumns(const Rows& x, std::size_t columns) {
@@ -144,10 +144,13 @@ void Forest::predict(const Rows& x, std::span<double> results) const {
 void Forest::apply(const Rows& x, std::span<std::int64_t> leaves) const {
   CheckColumns(x, columns());
   CheckResults(leaves.size(), x.rows * trees());
-  ParallelFor(x.rows, [&](std::size_t r) {
+  constexpr std::size_t kRows = 256;
+  ParallelFor((x.rows + kRows - 1) / kRows, [&](std::size_t block) {
+    const std::size_t begin = block * kRows, count = std::min(x.rows - begin, kRows);
+    std::uint32_t found[kRows];
     for (std::size_t t = 0; t < trees(); ++t) {
-      leaves[r * trees() + t] =
-          &state_->forest.Leaf(t, x.values + r * x.columns) - state_->forest.trees[t].nodes.data();
+      state_->forest.Leaves(t, x.values + begin * x.columns, count, found);
+      for (std::size_t i = 0; i < count; ++i) leaves[(begin + i) * trees() + t] = found[i];
     }
   });
 }
@@ -161,11 +164,8 @@ std::vector<std::byte> Forest::to_bytes() const {
 }
 
 Forest Forest::from_bytes(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return Forest(std::make_shared<const State>(State{text.substr(0, 1) == "{"
-                                                        ? extratrees::ReadForestJson(text)
-                                                        : extratrees::ReadForestBytes(bytes),
-                                                    "cpu"}));
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return Forest(std::make_shared<const State>(State{extratrees::ReadForest(content), "cpu"}));
 }
 
 std::string Forest::to_json() const {

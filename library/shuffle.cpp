@@ -6,6 +6,7 @@
 #include "algorithms/shuffle/bijective/bijection.hpp"
 #include "algorithms/shuffle/rectangle/generalised_feistel.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
+#include "algorithms/shuffle/tuning.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/parallel.hpp"
 
@@ -66,10 +67,27 @@ std::uint64_t Permutation::operator[](std::uint64_t i) const {
 
 void Permutation::fill(std::uint64_t first, std::int64_t step, std::uint64_t count,
                        std::int64_t* values) const {
+  const auto position = [&](std::uint64_t j) {
+    return first + static_cast<std::uint64_t>(step) * j;
+  };
+  if (count > 0 && (first >= n_ || position(count - 1) >= n_)) {
+    throw std::out_of_range("positions beyond a permutation of " + std::to_string(n_));
+  }
   const auto evaluate = [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t j = begin; j < end; ++j) {
-      const std::uint64_t position = first + static_cast<std::uint64_t>(step) * j;
-      values[j] = static_cast<std::int64_t>((*this)[position]);
+    if (n_ > kFeistelItems) {
+      for (std::uint64_t j = begin; j < end; ++j) {
+        values[j] = static_cast<std::int64_t>((*this)[position(j)]);
+      }
+      return;
+    }
+    std::uint32_t batch[shuffle::kHostBatch];
+    for (std::uint64_t j = begin; j < end; j += shuffle::kHostBatch) {
+      const std::uint64_t items = std::min(shuffle::kHostBatch, end - j);
+      for (std::uint64_t k = 0; k < items; ++k) {
+        batch[k] = static_cast<std::uint32_t>(position(j + k));
+      }
+      shuffle::CycleWalkMany(cipher_->feistel, batch, items);
+      std::copy_n(batch, items, values + j);
     }
   };
   if (count <= kBlock) return evaluate(0, count);

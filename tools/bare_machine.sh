@@ -19,6 +19,7 @@ case "$suite" in
 esac
 [ -d "$root/etc" ] || "${set_up[@]}" >"$root.log" 2>&1 || { tail -5 "$root.log" >&2; exit 1; }
 cp /etc/resolv.conf "$root/etc/"
+echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"  # sudo looks for the host's name
 rm -rf "$root/home/new"
 mkdir -p "$root/home/new"
 git clone -q "file://$here" "$root/home/new/retable"

@@ -4,10 +4,10 @@
     oracle_trainers.py build/retable [--seconds 60] [--seed N] [--only NAME,...] [--cases N]
 
 Draws data (missing values, categories, seconds since 1970, weights), an objective and parameters,
-trains, explains rows with the program and compares: XGBoost and LightGBM with their own
-contributions, scikit-learn (through from_scikit_learn.py) with the definition, all subsets of the
-features, on the model's own trees, and its sums with the model's predictions. Trainers that are
-not installed are named and left out.
+trains, explains rows with the program and compares: XGBoost, LightGBM and CatBoost (through
+from_catboost.py) with their own contributions, scikit-learn (through from_scikit_learn.py) with the
+definition, all subsets of the features, on the model's own trees, and its sums with the model's
+predictions. Trainers that are not installed are named and left out.
 
 A failing case is drawn again with fewer rows, features and trees for as long as it fails; the
 smallest one's model, data and both answers are kept in ORACLE_FAILURES (default: oracle-failures)
@@ -345,56 +345,29 @@ def train_scikit_learn(case, folder):
 # --- CatBoost ----------------------------------------------------------------------------------------
 
 
-def catboost_forest(path, features):
-    """CatBoost's JSON of oblivious trees over numbers, in the plain form."""
-    model = json.loads(path.read_text())
-    scale, bias = model["scale_and_bias"]
-    trees, groups = [], len(bias)
-    missing = {f["flat_feature_index"]: f.get("nan_value_treatment", "AsIs")
-               for f in model["features_info"]["float_features"]}
-    for tree in model["oblivious_trees"]:
-        splits, leaves = tree["splits"] or [], 2 ** len(tree["splits"] or [])
-        inner = leaves - 1
-        weights = [tree["leaf_weights"][i] for i in range(leaves)]
-        values = numpy.reshape(tree["leaf_values"], (leaves, groups))
-        out = {k: [] for k in ("feature", "threshold", "left", "right", "default_left")}
-        for n in range(inner):
-            # The last split stands at the root; a border sends larger values to the bit's 1.
-            split = splits[len(splits) - 1 - int(math.log2(n + 1))]
-            out["feature"].append(split["float_feature_index"])
-            out["threshold"].append(split["border"])
-            out["left"].append(2 * n + 1)
-            out["right"].append(2 * n + 2)
-            out["default_left"].append(int(missing[split["float_feature_index"]] != "AsTrue"))
-        for key, none in (("feature", -1), ("threshold", 0), ("left", -1), ("right", -1),
-                          ("default_left", 0)):
-            out[key] += [none] * leaves
-        cover = [0.0] * inner + weights
-        for n in reversed(range(inner)):
-            cover[n] = cover[2 * n + 1] + cover[2 * n + 2]
-        value = [[0.0] * groups] * inner + (scale * values).tolist()
-        trees.append({**out, "cover": cover, "value": value})
-    return {"format": "retable-forest", "version": 1, "features": features, "groups": groups,
-            "split": "<=", "base_score": bias, "trees": trees}
-
-
 def train_catboost(case, folder):
     import catboost
+    import from_catboost
     loss, kind = [("RMSE", "real"), ("Poisson", "count"), ("Logloss", "binary"),
                   ("MultiClass", 3), ("Quantile", "real")][case.random.integers(5)]
     x = case.table().astype(numpy.float32)
     label = case.labels(case.score(x), kind)
     weights = case.weights()
+    policy = str(case.random.choice(["SymmetricTree", "Depthwise", "Lossguide"]))
+    more = {} if policy == "SymmetricTree" else {"bootstrap_type": "No"}  # samples leave leaves empty
     model = catboost.CatBoost({"loss_function": loss, "iterations": case.rounds, "thread_count": 1,
                                "depth": int(case.random.integers(1, 5)), "logging_level": "Silent",
-                               "allow_writing_files": False, "random_seed": case.seed % 1000})
-    pool = catboost.Pool(x, label, weight=weights)
-    model.fit(pool)
-    own, path = folder / "catboost.json", folder / "model.json"
-    model.save_model(str(own), format="json")
-    path.write_text(json.dumps(catboost_forest(own, case.features)))
+                               "allow_writing_files": False, "random_seed": case.seed % 1000,
+                               "nan_mode": str(case.random.choice(["Min", "Max"])),
+                               "grow_policy": policy, **more})
+    model.fit(catboost.Pool(x, label, weight=weights))
+    path = folder / "model.json"
+    from_catboost.save(model, path)
     answers = model.get_feature_importance(catboost.Pool(x), type="ShapValues",
                                            shap_calc_type="Regular")
+    raw = model.predict(x, prediction_type="RawFormulaVal")
+    if policy != "SymmetricTree" and numpy.abs(answers.sum(-1) - raw).max() > 1e-8 * numpy.abs(raw).max():
+        raise ValueError("CatBoost's own values miss its output, for a leaf without rows")
     return path, x.astype(float), answers.reshape(len(x), -1, case.features + 1), []
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build and the report need from the distribution's packages (Debian 12, Ubuntu
 # 24.04). Does nothing when all is there. Without root and without sudo it prints the one command.
-# usage: setup.sh [test]     with "test", also what only the tests need
+# usage: setup.sh [test] [docs]     with "test", also what only the tests need; with "docs", Doxygen
 #   NEEDED   families ("quantiles;shuffle"): what only other families' peers need is left out; empty or unset: all
 set -euo pipefail
 
@@ -32,7 +32,7 @@ ask() {
 
 # A fresh container has no list of packages yet; without one nobody knows what the distribution has.
 if command -v apt-get >/dev/null && [ -z "$(candidate libfmt-dev)" ]; then
-  $can_install || ask "apt-get update && $(realpath "$0")${1:+ $1}"
+  $can_install || ask "apt-get update && $(realpath "$0")${1:+ $*}"
   "${root[@]}" apt-get update -qq
 fi
 
@@ -43,10 +43,11 @@ for peer in treeshap:libxgboost-dev shapley:libopencv-dnn-dev; do
   [ -n "$(candidate "${peer#*:}")" ] && packages+=("${peer#*:}")
 done
 
-if [ "${1:-}" = test ]; then
+if [[ " $* " == *" docs "* ]]; then packages+=(doxygen); fi
+if [[ " $* " == *" test "* ]]; then
   # The fuzz targets need clang and its runtime library, whose package bears clang's version.
   runtime=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p' | head -1)
-  packages+=(clang clang-format ${runtime:+"$runtime"})
+  packages+=(clang clang-format ${runtime:+"$runtime"} python3-dev python3-venv)
 fi
 
 missing=()

@@ -5,6 +5,12 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 build=$1 model=$2
 work=$(mktemp -d)
+# cached NAME DEFAULT: what the build has.
+cached() {
+  local value
+  value=$(sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt")
+  echo "${value:-$2}"
+}
 trap 'rm -rf "$work"' EXIT
 cmake --install "$build" --prefix "$work/prefix" --component library > "$work/install.log"
 for word in nlohmann toml algorithms/ base/ harness/; do
@@ -19,9 +25,11 @@ if grep -rn "$here" "$work/prefix" --include='*.cmake' --include='*.pc' --includ
 fi
 cp -r "$here/examples/cpp" "$work/example"
 cmake -S "$work/example" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
-      -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
+      -DCMAKE_BUILD_TYPE=Release -DCMAKE_CUDA_ARCHITECTURES="$(cached CMAKE_CUDA_ARCHITECTURES 90)" \
+      -DCMAKE_CUDA_COMPILER="$(cached CMAKE_CUDA_COMPILER nvcc)" > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/build"
 "$work/build/example" "$model"
+if [ -f "$work/prefix/include/retable/thrust_shuffle.cuh" ]; then "$work/build/thrust_example"; fi
 if "$work/build/example" "$work/configure.log"; then
   echo "a file that is no model was taken" >&2
   exit 1

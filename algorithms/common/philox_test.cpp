@@ -4,6 +4,9 @@
 
 #include <array>
 
+#include "algorithms/common/bulk_random.hpp"
+#include "base/simd_target.hpp"
+
 namespace retable {
 namespace {
 
@@ -32,6 +35,28 @@ TEST(Philox, BlockIsTheCounterLowWordFirst) {
   const PhiloxBlock b = {{1, 2, 3, 4}};
   EXPECT_EQ(b.half(0), 0x0000000200000001ull);
   EXPECT_EQ(b.half(1), 0x0000000400000003ull);
+}
+
+template <int kCount>
+void ExpectBulkBlocks() {
+  const auto g = Philox4x32::FromSeed(0xfedcba9876543210ull);
+  const std::uint64_t first = 0x500000020ull, stream = 0x0123456789abcdefull;
+  for (const int widest : {128, 256, 512}) {
+    widest_vectors = widest;
+    std::uint32_t words[4 * kCount];
+    FillBlocks<kCount>(g, first, stream, words);
+    for (std::uint32_t l = 0; l < kCount; ++l) {
+      const std::array<std::uint32_t, 4> found = {words[l], words[kCount + l],
+                                                  words[2 * kCount + l], words[3 * kCount + l]};
+      EXPECT_EQ(found, Words(g.Block(first + l, stream))) << widest;
+    }
+  }
+  widest_vectors = 512;
+}
+
+TEST(Philox, BlocksInBulkAreTheSame) {
+  ExpectBulkBlocks<8>();
+  ExpectBulkBlocks<32>();
 }
 
 TEST(Philox, UniformsStayInTheirIntervals) {

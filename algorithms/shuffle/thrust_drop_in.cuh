@@ -14,7 +14,7 @@
 //! that takes; one state of a generator gives one order of n items of a size, in host and in device
 //! memory. Up to 2^31 items. Each thread keeps the device memory of its largest call: about that of
 //! the items, or 16 bytes an item whose size is not 4, 8 or 16 bytes. C++17 and later; a .cu file
-//! includes this header and links the family.
+//! includes this header, which is installed as retable/thrust_shuffle.cuh, and links the family.
 
 #include <cuda_runtime_api.h>
 #include <thrust/detail/raw_pointer_cast.h>
@@ -138,6 +138,7 @@ void shuffle_copy(const thrust::detail::execution_policy_base<Policy>& policy, I
   detail::ShuffleCopy(thrust::detail::derived_cast(thrust::detail::strip_const(policy)), first, n,
                       result, seed);
 }
+//! The same where the iterators say.
 template <class Iterator, class Output, class Generator>
 void shuffle_copy(Iterator first, Iterator last, Output result, Generator&& generator) {
   typename thrust::iterator_system<Iterator>::type in;
@@ -155,6 +156,7 @@ void shuffle(const thrust::detail::execution_policy_base<Policy>& policy, Iterat
   thrust::detail::temporary_array<Item, Policy> copy(derived, first, last);
   drop_in::shuffle_copy(policy, copy.begin(), copy.end(), first, generator);
 }
+//! The same where the iterators say.
 template <class Iterator, class Generator>
 void shuffle(Iterator first, Iterator last, Generator&& generator) {
   typename thrust::iterator_system<Iterator>::type system;

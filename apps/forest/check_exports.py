@@ -1,4 +1,4 @@
-"""Fits small forests with the program, explains them with `retable shap` in both formats, and
+"""Fits small forests with the program, explains them with `retable shap` in every format, and
 compares: a row's values and the base value add up to what `retable forest predict` answers, in
 whatever order a table has its columns and a column its levels.
 
@@ -58,17 +58,39 @@ def check_turned_tables(run, folder):
         (folder / name).write_text(text + "\n")
     (folder / "turned.csv").write_text(
         '#,kind,x\n0,red,1\n0,"light, blue",2\n0,green,8\n0,NA,9\n0,red,4\n')
-    model = folder / "levels.json"
-    run("forest", "fit", folder / "as_learnt.arff", "--target", "y", "--trees", 9, "--device", "cpu",
-        "--out", model)
     results = []
-    for name in (*tables, "turned.csv"):
-        run("forest", "predict", model, folder / name, "--proba", "--out", folder / "p.csv")
-        run("shap", "--model", model, "--data", folder / name, "--out", folder / "s.csv", "--device",
-            "cpu")
-        results.append((read(folder / "p.csv"), read(folder / "s.csv")))
-    assert results[1] == results[0], (results[0], results[1])
-    assert results[2] == results[0], (results[0], results[2])
+    for model in (folder / "levels.json", folder / "levels.bin"):
+        run("forest", "fit", folder / "as_learnt.arff", "--target", "y", "--trees", 9, "--device", "cpu",
+            "--out", model)
+        for name in (*tables, "turned.csv"):
+            run("forest", "predict", model, folder / name, "--proba", "--out", folder / "p.csv")
+            run("shap", "--model", model, "--data", folder / name, "--out", folder / "s.csv", "--device",
+                "cpu")
+            results.append((read(folder / "p.csv"), read(folder / "s.csv")))
+    for result in results:
+        assert result == results[0], (results[0], result)
+
+
+def check_arrays(run, folder):
+    """numpy reads what the program writes of arrays that numpy wrote."""
+    if importlib.util.find_spec("numpy") is None:
+        return
+    import numpy
+    x = numpy.random.default_rng(1).normal(size=(50, 3))
+    numpy.save(folder / "x.npy", numpy.asfortranarray(x))
+    numpy.save(folder / "y.npy", (x[:, 0] > 0) + 2 * (x[:, 1] > 0))
+    model = folder / "arrays.bin"
+    run("forest", "fit", folder / "x.npy", "--labels", folder / "y.npy", "--trees", 9, "--device", "cpu",
+        "--out", model)
+    for out, more in (("c.npy", []), ("p.npy", ["--proba"])):
+        run("forest", "predict", model, folder / "x.npy", "--out", folder / out, *more)
+    run("shap", "--model", model, "--data", folder / "x.npy", "--out", folder / "phi.npy", "--device", "cpu",
+        "--precision", "double")
+    classes, proba, phi = (numpy.load(folder / name) for name in ("c.npy", "p.npy", "phi.npy"))
+    assert classes.dtype == numpy.int64 and classes.shape == (50,), (classes.dtype, classes.shape)
+    assert (classes == numpy.load(folder / "y.npy")).all(), classes
+    assert proba.shape == (50, 4) and phi.shape == (50, 4, 4), (proba.shape, phi.shape)
+    assert abs(phi.sum(2) - proba).max() < 1e-9
 
 
 def main():
@@ -85,24 +107,25 @@ def main():
         write(folder / "features.csv", ["a", "b"], (0, 1))
         for target, extra in ((3, []), (4, ["--regression"])):
             write(folder / "train.csv", ["a", "b", "w", "t"], (0, 1, 2, target))
-            for kind in ("retable", "xgboost"):
-                model = folder / (kind + ".json")
+            for kind in ("retable", "binary", "xgboost"):
+                model = folder / kind
                 run("forest", "fit", folder / "train.csv", "--weights", "w", "--trees", 9, "--format",
                     kind, "--min-samples-leaf", 2, "--device", "cpu", "--out", model, *extra)
                 run("shap", "--model", model, "--data", folder / "features.csv", "--out",
                     folder / "shap.csv", "--device", "cpu", "--precision", "double")
-                if kind == "retable":
+                if kind != "xgboost":
                     run("forest", "predict", model, folder / "features.csv", "--proba", "--out",
                         folder / "answers.csv")
                 answers = [float(v) for row in read(folder / "answers.csv") for v in row]
-                if kind == "retable":
+                if kind != "xgboost":
                     check_scikit_learn(model, answers)
                 sums = [sum(map(float, row[2:])) for row in read(folder / "shap.csv")]
                 assert len(sums) == len(answers), (len(sums), len(answers))
                 for ours, theirs in zip(sums, answers):
                     assert abs(ours - theirs) <= 2e-6 * max(1.0, abs(theirs)), (kind, ours, theirs)
         check_turned_tables(run, folder)
-    print("values add up to the forests' answers in both formats")
+        check_arrays(run, folder)
+    print("values add up to the forests' answers in every format")
     return 0
 
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/model/binary.hpp"
 #include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 #include "apps/forest/table.hpp"
@@ -21,6 +22,8 @@
 #include "base/csv/writer.hpp"
 #include "base/cuda/devices.hpp"
 #include "base/files/output_paths.hpp"
+#include "base/files/table_format.hpp"
+#include "base/npy/writer.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/run/progress.hpp"
 
@@ -28,12 +31,10 @@ namespace retable::experiments::forests {
 namespace {
 
 using extratrees::Forest;
-using extratrees::ForestNames;
 using extratrees::Targets;
 
 struct Arguments {
-  std::string data, model, target, weights, out;
-  std::string format = "retable";
+  std::string data, model, target, labels, weights, out, format;
   std::string device = "auto";
   int devices = 1;
   bool regression = false;
@@ -47,8 +48,7 @@ Device ChooseDevice(const std::string& name, std::ostream& err) {
   const NoDevice none = WhyNoContext(true);
   if (!none.any()) return Device::kCuda;
   if (name == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
-  if (none.driver)
-    err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
+  if (none.driver) err << "note: on the processor: " << none.why << "; " << none.remedy << "\n";
   return Device::kCpu;
 }
 
@@ -63,13 +63,13 @@ Learned ReadTargets(const Table& table, bool regression) {
   Learned learned;
   for (std::size_t i = 0; i < table.target.size(); ++i) {
     if (table.target[i].empty()) {
-      throw std::invalid_argument(table.Where(i) +
+      throw std::invalid_argument(table.WhereTarget(i) +
                                   ": the target is missing: drop the row, or give it a target");
     }
     if (!regression) continue;
     const NumberText number = ReadNumber(table.target[i]);
     if (number.kind != NumberText::Kind::kNumber) {
-      throw std::invalid_argument(table.Where(i) + ": the target is \"" + table.target[i] +
+      throw std::invalid_argument(table.WhereTarget(i) + ": the target is \"" + table.target[i] +
                                   (number.kind == NumberText::Kind::kBeyond
                                        ? "\", beyond the largest number, 1.8e308"
                                        : "\", no number: leave out --regression, or drop the row"));
@@ -106,8 +106,8 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
                 const Table& table, OutputFile& file, std::ostream& err) {
   if (a.format == "xgboost") {
     std::vector<std::string> names, with_levels;
-    for (const extratrees::TrainedFeature& feature : table.features) {
-      names.push_back(feature.name);
+    for (const TrainedFeature& feature : table.features) {
+      if (!table.array) names.push_back(feature.name);
       if (!feature.levels.empty()) with_levels.push_back(feature.name);
     }
     if (!with_levels.empty()) {
@@ -115,8 +115,18 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
           << Quoted(with_levels) << " as " << table.data << " does\n";
     }
     extratrees::WriteXgboostJson(forest, file, names);
+    file.Commit();
+    return;
+  }
+  ForestNames names{learned.names, {}};
+  if (!table.array) names.features = table.features;
+  const bool ends_in_bin = a.out.ends_with(".bin");
+  if (a.format == "binary" || (a.format.empty() && ends_in_bin)) {
+    const std::vector<std::byte> bytes = extratrees::WriteForestBytes(forest, names);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
   } else {
-    extratrees::WriteForestJson(forest, file, {learned.names, table.features});
+    extratrees::WriteForestJson(forest, file, names);
   }
   file.Commit();
 }
@@ -139,9 +149,9 @@ void CheckRows(const Table& table) {
 }
 
 int Fit(Arguments& a, std::ostream& out, std::ostream& err) {
-  KeepInputs(a.out, {a.data});
-  const Table table =
-      ReadTable(a.data, {.target = a.target, .last_target = true, .weights = a.weights});
+  KeepInputs(a.out, {a.data, a.labels});
+  const Table table = ReadTable(
+      a.data, {.target = a.target, .last_target = true, .labels = a.labels, .weights = a.weights});
   if (table.rows == 0) throw std::invalid_argument(a.data + " has no rows");
   if (table.target.empty()) throw std::invalid_argument(a.data + " has no target");
   if (!table.rounded.empty()) {
@@ -176,55 +186,91 @@ std::string ClassName(const std::vector<std::string>& names, std::size_t c) {
   return c < names.size() ? names[c] : std::to_string(c);
 }
 
-//! Rows of known class, and how many of them were answered so.
+//! The class of the largest fraction of the row that begins there.
+std::size_t Largest(const std::vector<double>& fractions, std::size_t begin, std::size_t classes) {
+  const auto first = fractions.begin() + static_cast<std::ptrdiff_t>(begin);
+  return static_cast<std::size_t>(
+      std::max_element(first, first + static_cast<std::ptrdiff_t>(classes)) - first);
+}
+
 struct Score {
   std::size_t right = 0, known = 0;
 };
 
 //! One line a row: the class; with --proba each class's fraction; the mean target of a regression.
-std::string Answers(const Forest& forest, const Table& table, const std::vector<std::string>& names,
-                    bool proba, Score& score) {
+std::string CsvAnswers(const Forest& forest, const std::vector<double>& fractions,
+                       const std::vector<std::string>& names, bool proba) {
   std::ostringstream text;
   CsvWriter writer(text);
-  std::vector<double> fractions(table.rows * forest.classes);
-  forest.PredictProba(table.values.data(), table.rows, fractions.data());
   const bool numbers = proba || forest.regression;
   if (!numbers || forest.regression) writer.Field("prediction");
   for (std::size_t c = 0; c < forest.classes && proba && !forest.regression; ++c) {
     writer.Field(ClassName(names, c));
   }
   writer.EndRow();
-  for (std::size_t i = 0; i < table.rows; ++i) {
-    const double* mine = fractions.data() + i * forest.classes;
-    const std::string name = ClassName(
-        names, static_cast<std::size_t>(std::max_element(mine, mine + forest.classes) - mine));
-    if (!table.target.empty() && !table.target[i].empty()) {
-      ++score.known;
-      score.right += SameClass(table.target[i], name) ? 1 : 0;
-    }
-    if (!numbers) writer.Field(name);
-    for (std::size_t c = 0; c < forest.classes && numbers; ++c) writer.Field(mine[c]);
+  for (std::size_t i = 0; i < fractions.size(); i += forest.classes) {
+    if (!numbers) writer.Field(ClassName(names, Largest(fractions, i, forest.classes)));
+    for (std::size_t c = 0; c < forest.classes && numbers; ++c) writer.Field(fractions[i + c]);
     writer.EndRow();
   }
   return text.str();
 }
 
+//! The same as an array: a number a row, or with --proba a row of fractions.
+std::string ArrayAnswers(const Forest& forest, const std::vector<double>& fractions,
+                         const std::vector<std::string>& names, bool proba) {
+  const std::size_t rows = fractions.size() / forest.classes;
+  if (forest.regression) return NpyText(fractions, {rows});
+  if (proba) return NpyText(fractions, {rows, forest.classes});
+  std::vector<double> classes;
+  bool whole = true;
+  for (std::size_t c = 0; c < forest.classes; ++c) {
+    const auto number = ParseNumber(ClassName(names, c));
+    if (!number) {
+      throw std::invalid_argument("the class \"" + ClassName(names, c) +
+                                  "\" is a word, which an array of numbers does not hold: write a "
+                                  ".csv file, or --proba");
+    }
+    classes.push_back(*number);
+    whole = whole && std::floor(*number) == *number && std::abs(*number) < 0x1p53;
+  }
+  std::vector<double> answers;
+  for (std::size_t i = 0; i < fractions.size(); i += forest.classes) {
+    answers.push_back(classes[Largest(fractions, i, forest.classes)]);
+  }
+  if (!whole) return NpyText(answers, {rows});
+  return NpyText(std::vector<std::int64_t>(answers.begin(), answers.end()), {rows});
+}
+
+//! Rows of known class, and how many of them are answered so.
+Score Compare(const Forest& forest, const std::vector<double>& fractions,
+              const std::vector<std::string>& names, const Table& table) {
+  Score score;
+  for (std::size_t i = 0; i < table.target.size() && !forest.regression; ++i) {
+    if (table.target[i].empty()) continue;
+    const std::size_t c = Largest(fractions, i * forest.classes, forest.classes);
+    ++score.known;
+    score.right += SameClass(table.target[i], ClassName(names, c)) ? 1 : 0;
+  }
+  return score;
+}
+
 Forest ReadForest(const std::string& path, ForestNames& names) {
   const std::string text = ReadWhole(path);
   try {
-    return extratrees::ReadForestJson(text, &names);
+    return extratrees::ReadForest(text, &names);
   } catch (const std::exception& error) {
     throw std::invalid_argument(path + ": " + error.what() + "; give a file written by fit");
   }
 }
 
 int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
-  KeepInputs(a.out, {a.model, a.data});
+  KeepInputs(a.out, {a.model, a.data, a.labels});
   ForestNames names;
   const Forest forest = ReadForest(a.model, names);
-  const Table table = ReadTable(
-      a.data, {a.target, IsCatalogued(a.data), a.weights, names.features, forest.columns});
-  if (names.features.empty()) {
+  const Table table = ReadTable(a.data, {a.target, IsCatalogued(a.data), a.labels, a.weights,
+                                         names.features, forest.columns});
+  if (names.features.empty() && !table.array) {
     err << "note: " << a.model
         << " keeps no names: columns go by position, levels by their place in the file\n";
   }
@@ -232,15 +278,18 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
     err << "note: ignored " << Quoted(table.ignored) << " of " << a.data
         << ", which the model does not know\n";
   }
-  Score score;
-  const std::string text = Answers(forest, table, names.classes, a.proba, score);
+  std::vector<double> fractions(table.rows * forest.classes);
+  forest.PredictProba(table.values.data(), table.rows, fractions.data());
+  const auto write = FormatOf(a.out) == TableFormat::kNpy ? ArrayAnswers : CsvAnswers;
+  const std::string text = write(forest, fractions, names.classes, a.proba);
   if (a.out.empty()) {
     out << text;
     return 0;
   }
   WriteAtomically(a.out, text);
+  const Score score = Compare(forest, fractions, names.classes, table);
   out << table.rows << " predictions written to " << a.out;
-  if (score.known > 0 && !forest.regression) {
+  if (score.known > 0) {
     out << "; accuracy " << static_cast<double>(score.right) / static_cast<double>(score.known);
     if (score.known < table.rows) out << " of " << score.known << " rows with a target";
   }
@@ -248,13 +297,17 @@ int Predict(const Arguments& a, std::ostream& out, std::ostream& err) {
   return 0;
 }
 
+constexpr const char* kDataHelp = "an .arff, .csv or .npy file, or a data set's name";
+constexpr const char* kLabelsHelp = "a .npy file with the target of each row, in place of a column";
+
 void Declare(CLI::App& app, Arguments& a) {
   app.require_subcommand(1);
-  CLI::App* fit = app.add_subcommand("fit", "Train a forest and write it as JSON");
-  fit->add_option("data", a.data, "an .arff or .csv file, or a data set's name")->required();
+  CLI::App* fit = app.add_subcommand("fit", "Train a forest and write it to a file");
+  fit->add_option("data", a.data, kDataHelp)->required();
   fit->add_option("--out", a.out, "the forest's file")->required();
-  fit->add_option("--target", a.target,
-                  "the class's column (default: the last, or the data set's)");
+  auto* target = fit->add_option("--target", a.target,
+                                 "the class's column (default: the last, or the data set's)");
+  fit->add_option("--labels", a.labels, kLabelsHelp)->excludes(target);
   fit->add_flag("--regression", a.regression, "the target is a number: squared error");
   fit->add_option("--weights", a.weights, "a column that says what each row weighs");
   fit->add_option("--trees", a.options.n_trees, "trees");
@@ -270,15 +323,18 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--device", a.device, "auto, cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
   fit->add_option("--devices", a.devices, "GPUs that share the trees; 0: all");
-  fit->add_option("--format", a.format, "retable (JSON that predict reads) or xgboost (JSON)")
-      ->check(CLI::IsMember({"retable", "xgboost"}));
+  fit->add_option("--format", a.format,
+                  "retable (JSON), binary (compact; default where --out ends in .bin), or xgboost "
+                  "(JSON that predict does not read)")
+      ->check(CLI::IsMember({"retable", "binary", "xgboost"}));
   CLI::App* predict = app.add_subcommand("predict", "Answer rows with a forest");
   predict->add_option("model", a.model, "a file written by fit")->required();
-  predict->add_option("data", a.data, "an .arff or .csv file, or a data set's name")->required();
-  predict->add_option("--target", a.target, "a column to leave out and to compare with");
+  predict->add_option("data", a.data, kDataHelp)->required();
+  target = predict->add_option("--target", a.target, "a column to leave out and to compare with");
+  predict->add_option("--labels", a.labels, kLabelsHelp)->excludes(target);
   predict->add_option("--weights", a.weights, "a column to leave out");
   predict->add_flag("--proba", a.proba, "class fractions, one column a class");
-  predict->add_option("--out", a.out, "CSV; default: standard output");
+  predict->add_option("--out", a.out, "a .npy file, or CSV; default: CSV to standard output");
 }
 
 }  // namespace

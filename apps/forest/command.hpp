@@ -1,7 +1,7 @@
 #pragma once
 //! @file
-//! `retable forest fit|predict`: train a forest on ARFF, CSV or a catalogued data set, keep it as
-//! JSON, and use it.
+//! `retable forest fit|predict`: train a forest on ARFF, CSV, a NumPy array or a catalogued data
+//! set, keep it as JSON or in the compact form, and use it.
 
 #include <iosfwd>
 #include <string>

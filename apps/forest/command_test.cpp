@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -13,6 +14,7 @@
 #include "base/csv/number.hpp"
 #include "base/csv/reader.hpp"
 #include "base/csv/writer.hpp"
+#include "base/npy/writer.hpp"
 #include "base/oracle_testing.hpp"
 #include "base/seed_testing.hpp"
 #include "base/temporary_folder.hpp"
@@ -28,15 +30,15 @@ class ForestCommand : public testing::Test {
     err_.str("");
     return ForestMain(args, out_, err_);
   }
-  // Three trees for `file`, in model.json.
+  // Three trees for `file`, in the model's file.
   int Fit(const std::string& file, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"fit",     Path(file), "--out",    Path("model.json"),
+    std::vector<std::string> words{"fit",     Path(file), "--out",    Path(model_),
                                    "--trees", "3",        "--device", "cpu"};
     words.insert(words.end(), more.begin(), more.end());
     return Run(words);
   }
   int Predict(const std::string& file, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"predict", Path("model.json"), Path(file)};
+    std::vector<std::string> words{"predict", Path(model_), Path(file)};
     words.insert(words.end(), more.begin(), more.end());
     return Run(words);
   }
@@ -46,7 +48,16 @@ class ForestCommand : public testing::Test {
 
   TemporaryFolder folder_;
   std::ostringstream out_, err_;
+  std::string model_ = "model.json";
 };
+
+// The same in both forms that predict reads.
+class ForestForms : public ForestCommand, public testing::WithParamInterface<const char*> {
+ protected:
+  ForestForms() { model_ = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Json, ForestForms, testing::Values("model.json"));
+INSTANTIATE_TEST_SUITE_P(Binary, ForestForms, testing::Values("model.bin"));
 
 TEST_F(ForestCommand, LearnsIrisAndPredictsIt) {
   ASSERT_EQ(Run({"fit", "iris", "--out", Path("iris.json"), "--trees", "5", "--device", "cpu"}), 0)
@@ -142,7 +153,7 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
   says({"fut"}, "unknown command \"fut\" (did you mean \"fit\"?");
   says({"fit", csv, "--tres", "3", "--out", x}, "unknown option --tres (did you mean \"--trees\"?");
   says({"fit", Path("nowhere.csv"), "--out", x}, "nowhere.csv: No such file");
-  says({"fit", here, "--out", x}, "is neither an .arff nor a .csv file");
+  says({"fit", here, "--out", x}, "is neither .csv, .arff nor .npy");
   says({"fit", Path("header.csv"), "--out", x}, "header.csv has no rows");
   says({"fit", "iris", "--trees", "1", "--out", here}, "Is a directory");
   says({"predict", Path("torn.json"), "iris"}, "torn.json: ");
@@ -155,7 +166,7 @@ TEST_F(ForestCommand, NamesWhatIsWrong) {
 // y is what a says; b, with the same range, says the contrary.
 constexpr const char* kNamed = "a,b,y\n0,9,no\n1,8,no\n8,1,yes\n9,0,yes\n";
 
-TEST_F(ForestCommand, ColumnsGoByName) {
+TEST_P(ForestForms, ColumnsGoByName) {
   Write("t.csv", kNamed);
   Write("turned.csv", "extra,y,b,a\n7,no,9,0\n7,no,8,1\n7,yes,1,8\n7,yes,0,9\n");
   ASSERT_EQ(Fit("t.csv", {"--target", "y", "--max-features", "2"}), 0) << err_.str();
@@ -191,7 +202,7 @@ std::string Arff(const std::string& kind, const std::string& rows) {
   return "@relation t\n@attribute kind " + kind + "\n@attribute y {no,yes}\n@data\n" + rows;
 }
 
-TEST_F(ForestCommand, LevelsGoByText) {
+TEST_P(ForestForms, LevelsGoByText) {
   Write("t.arff", Arff("{a,b}", "a,no\na,no\nb,yes\nb,yes\n"));
   ASSERT_EQ(Fit("t.arff", {}), 0) << err_.str();
   Write("turned.arff", Arff("{c,b,a}", "a,no\na,no\nb,yes\nb,yes\n?,no\n"));
@@ -210,7 +221,7 @@ TEST_F(ForestCommand, LevelsGoByText) {
   EXPECT_NE(err_.str().find("codes.csv:2: column \"kind\""), std::string::npos) << err_.str();
 }
 
-TEST_F(ForestCommand, LevelsThatAreNumbersMeetNumbers) {
+TEST_P(ForestForms, LevelsThatAreNumbersMeetNumbers) {
   const std::string rows = "3,no\n5,no\n7,yes\n9,yes\n";
   Write("levels.arff", Arff("{9,7,5,3}", rows));
   Write("numbers.arff", Arff("numeric", rows));
@@ -236,6 +247,120 @@ TEST_F(ForestCommand, ItsXgboostFileSaysWhatItIs) {
   EXPECT_NE(err_.str().find("fit --format retable"), std::string::npos) << err_.str();
 }
 
+// --- Compact models and arrays -----------------------------------------------------------------
+
+TEST_F(ForestCommand, BinaryModelsAnswerAsJson) {
+  Write("t.csv", kNamed);
+  const auto answer = [&](const std::string& model, const std::vector<std::string>& fit) {
+    model_ = model;
+    EXPECT_EQ(Fit("t.csv", fit), 0) << err_.str();
+    EXPECT_EQ(Predict("t.csv", {"--target", "y", "--proba"}), 0) << err_.str();
+    return out_.str();
+  };
+  const std::string want = answer("model.json", {});
+  EXPECT_EQ(ReadWhole(Path("model.json")).substr(0, 1), "{");
+  EXPECT_EQ(answer("model.bin", {}), want);
+  EXPECT_EQ(ReadWhole(Path("model.bin")).substr(0, 8), "RTFOREST");
+  EXPECT_EQ(answer("model", {"--format", "binary"}), want);
+  EXPECT_EQ(ReadWhole(Path("model")), ReadWhole(Path("model.bin")));
+  EXPECT_EQ(answer("text.bin", {"--format", "retable"}), want);
+  EXPECT_EQ(ReadWhole(Path("text.bin")), ReadWhole(Path("model.json")));
+  std::string bytes = ReadWhole(Path("model.bin"));
+  for (const std::size_t length : {std::size_t{0}, std::size_t{5}, bytes.size() / 2}) {
+    Write("model.bin", bytes.substr(0, length));
+    model_ = "model.bin";
+    EXPECT_EQ(Predict("t.csv", {}), 2);
+    EXPECT_NE(err_.str().find("model.bin: the forest's bytes"), std::string::npos) << err_.str();
+    EXPECT_NE(err_.str().find("written by fit"), std::string::npos) << err_.str();
+  }
+}
+
+TEST_F(ForestCommand, ArraysAreLearntAndAnswered) {
+  // The rows of kNamed with 1 and 2 for no and yes: in one array, with labels apart, and as CSV.
+  const std::vector<float> x = {0, 9, 1, 8, 8, 1, 9, 0};
+  Write("x.npy", NpyText(x, {4, 2}));
+  Write("y.npy", NpyText<std::int64_t>({1, 1, 2, 2}, {4}));
+  Write("last.npy", NpyText<double>({0, 9, 1, 1, 8, 1, 8, 1, 2, 9, 0, 2}, {4, 3}));
+  Write("first.npy", NpyText<double>({1, 0, 9, 1, 1, 8, 2, 8, 1, 2, 9, 0}, {4, 3}));
+  Write("t.csv", "a,b,y\n0,9,1\n1,8,1\n8,1,2\n9,0,2\n");
+  ASSERT_EQ(Fit("t.csv", {}), 0);
+  ASSERT_EQ(Predict("t.csv", {"--target", "y", "--proba"}), 0);
+  const std::string want = out_.str();
+  ASSERT_EQ(Predict("x.npy", {"--proba"}), 0) << err_.str();  // by position
+  EXPECT_EQ(out_.str(), want);
+  const std::vector<std::pair<std::string, std::vector<std::string>>> fits = {
+      {"x.npy", {"--labels", Path("y.npy")}},
+      {"last.npy", {}},
+      {"first.npy", {"--target", "0"}},
+      {"first.npy", {"--target", "0", "--format", "binary"}}};
+  for (const auto& [data, more] : fits) {
+    ASSERT_EQ(Fit(data, more), 0) << err_.str();
+    EXPECT_EQ(err_.str(), "");
+    ASSERT_EQ(Predict("x.npy", {"--proba"}), 0) << err_.str();
+    EXPECT_EQ(out_.str(), want) << data;
+    EXPECT_EQ(err_.str(), "");
+    ASSERT_EQ(Predict("last.npy", {"--target", "2", "--out", Path("p.csv")}), 0) << err_.str();
+    EXPECT_NE(out_.str().find("accuracy 1\n"), std::string::npos) << out_.str();
+  }
+  ASSERT_EQ(Predict("x.npy", {"--labels", Path("y.npy"), "--out", Path("p.npy")}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("accuracy 1\n"), std::string::npos) << out_.str();
+  EXPECT_EQ(ReadWhole(Path("p.npy")), NpyText<std::int64_t>({1, 1, 2, 2}, {4}));
+  ASSERT_EQ(Predict("x.npy", {"--proba", "--out", Path("p.npy")}), 0) << err_.str();
+  EXPECT_EQ(ReadWhole(Path("p.npy")), NpyText<double>({1, 0, 1, 0, 0, 1, 0, 1}, {4, 2}));
+  Write("z.npy", NpyText<double>({-1.5, -1.5, 3, 3}, {4, 1}));
+  ASSERT_EQ(Fit("t.csv", {"--labels", Path("z.npy")}), 0) << err_.str();  // y is a feature
+  ASSERT_EQ(Predict("t.csv", {"--out", Path("p.npy")}), 0) << err_.str();
+  EXPECT_EQ(ReadWhole(Path("p.npy")), NpyText<double>({-1.5, -1.5, 3, 3}, {4}));
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("z.npy"), "--regression"}), 0) << err_.str();
+  ASSERT_EQ(Predict("x.npy", {"--out", Path("p.npy")}), 0) << err_.str();
+  EXPECT_EQ(ReadWhole(Path("p.npy")), NpyText<double>({-1.5, -1.5, 3, 3}, {4}));
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("y.npy"), "--format", "xgboost"}), 0) << err_.str();
+  EXPECT_NE(ReadWhole(Path("model.json")).find("\"feature_names\":[]"), std::string::npos);
+}
+
+TEST_F(ForestCommand, ArraysMeetLevelsThatAreNumbers) {
+  Write("t.arff", Arff("{9,7,red}", "9,no\n9,no\n7,yes\nred,yes\n"));
+  ASSERT_EQ(Fit("t.arff", {}), 0) << err_.str();
+  Write("x.npy", NpyText<double>({7, 9}, {2}));
+  ASSERT_EQ(Predict("x.npy", {}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "prediction\nyes\nno\n");
+  Write("x.npy", NpyText<double>({7, 2}, {2}));
+  EXPECT_EQ(Predict("x.npy", {}), 2);
+  EXPECT_NE(err_.str().find("x.npy: row 2: column \"kind\": \"2\", which the model does not know"),
+            std::string::npos)
+      << err_.str();
+}
+
+TEST_F(ForestCommand, NamesWhatIsWrongWithArrays) {
+  const auto says = [&](int status, const std::string& what) {
+    EXPECT_EQ(status, 2);
+    EXPECT_NE(err_.str().find(what), std::string::npos) << err_.str();
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  Write("x.npy", NpyText<double>({0, 1, 2}, {3, 1}));
+  Write("wide.npy", NpyText<double>({0, 1, 2, 3, 4, 5}, {3, 2}));
+  Write("hole.npy", NpyText<double>({1, nan, 2}, {3}));
+  Write("two.npy", NpyText<double>({1, 2}, {2}));
+  Write("long.npy", NpyText<std::int64_t>({1, 2, (std::int64_t{1} << 53) + 1}, {3}));
+  Write("inf.npy", NpyText<double>({1, 1e39, 3}, {3}));
+  Write("y.csv", "y\n1\n2\n1\n");
+  Write("x.parquet", "PAR1");
+  Write("t.csv", kNamed);
+  says(Fit("x.npy", {"--labels", Path("hole.npy")}), "hole.npy: row 2: the target is missing");
+  says(Fit("x.npy", {"--labels", Path("two.npy")}), "two.npy has 2 x 1 labels, ");
+  says(Fit("x.npy", {"--labels", Path("wide.npy")}), "wide.npy has 3 x 2 labels, ");
+  says(Fit("x.npy", {"--labels", Path("long.npy")}), "is beyond 2^53");
+  says(Fit("x.npy", {"--labels", Path("y.csv")}), "is no .npy file");
+  says(Fit("x.npy", {"--target", "1"}), "x.npy has no column \"1\", the target");
+  says(Fit("inf.npy", {"--labels", Path("x.npy")}), "inf.npy: row 2: column \"0\" is infinite");
+  says(Fit("x.parquet", {}), "pandas.read_parquet");
+  EXPECT_EQ(Fit("x.npy", {"--labels", Path("x.npy"), "--target", "0"}), 1);
+  ASSERT_EQ(Fit("t.csv", {}), 0);
+  says(Predict("x.npy", {}), "x.npy has 1 features, the forest 2");
+  says(Predict("wide.npy", {"--out", Path("p.npy")}), "the class \"no\" is a word");
+  EXPECT_FALSE(std::filesystem::exists(Path("p.npy")));
+}
+
 // --- One dialect --------------------------------------------------------------------------------
 
 TEST_F(ForestCommand, LinesWithAHashAreRows) {
@@ -246,7 +371,7 @@ TEST_F(ForestCommand, LinesWithAHashAreRows) {
   EXPECT_EQ(out_.str(), "prediction\n\"#f00\"\n\"#f00\"\n\"#0f0\"\n\"#0f0\"\n");
 }
 
-TEST_F(ForestCommand, ClassNamesAreQuotedWhereTheyMustBe) {
+TEST_P(ForestForms, ClassNamesAreQuotedWhereTheyMustBe) {
   Write("t.csv", "a,y\r\n1,\"x,1\"\r\n2,\"x,1\"\r\n8,\"l\r\nm\"\r\n9,\"say \"\"u\"\"\"\r\n");
   ASSERT_EQ(Fit("t.csv", {}), 0) << err_.str();
   ASSERT_EQ(Predict("t.csv", {}), 0) << err_.str();

@@ -13,14 +13,14 @@
 #include "base/atomic_file.hpp"
 #include "base/csv/number.hpp"
 #include "base/csv/reader.hpp"
+#include "base/files/table_format.hpp"
+#include "base/npy/reader.hpp"
 #include "datasets/arff/parser.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/config/suggest.hpp"
 
 namespace retable::experiments::forests {
 namespace {
-
-using extratrees::TrainedFeature;
 
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
@@ -54,7 +54,8 @@ Columns Choose(const std::vector<std::string>& names, const TableRequest& reques
   };
   if (!request.target.empty()) {
     columns.target = Find(names, request.target, table.data, "the target");
-  } else if (request.last_target && !names.empty() && !taken(names.size() - 1)) {
+  } else if (request.last_target && request.labels.empty() && !names.empty() &&
+             !taken(names.size() - 1)) {
     columns.target = names.size() - 1;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -117,6 +118,12 @@ bool Rounds(double value) {
   return std::floor(value) == value && static_cast<double>(static_cast<float>(value)) != value;
 }
 
+void NoteRounded(const std::vector<char>& rounded, Table& table) {
+  for (std::size_t k = 0; k < rounded.size(); ++k) {
+    if (rounded[k]) table.rounded.push_back(table.features[k].name);
+  }
+}
+
 void ReadCsv(const TableRequest& request, Table& table) {
   CsvRecords records(table.data);
   const CsvHeader header(records);
@@ -157,9 +164,7 @@ void ReadCsv(const TableRequest& request, Table& table) {
     }
   }
   table.rows = table.lines.size();
-  for (std::size_t k = 0; k < rounded.size(); ++k) {
-    if (rounded[k]) table.rounded.push_back(table.features[k].name);
-  }
+  NoteRounded(rounded, table);
 }
 
 //! Its shortest text: "0.1" where the column has 0.1f.
@@ -247,8 +252,68 @@ void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table&
   }
 }
 
-bool EndsWith(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+std::string LabelName(const NpyMatrix& labels, double value) {
+  if (labels.wide_integers() && std::abs(value) >= 0x1p53) {
+    throw std::invalid_argument(labels.file() + ": " + FormatNumber(value) +
+                                " is beyond 2^53: save numpy.unique(y, return_inverse=True)[1]");
+  }
+  return FormatNumber(value);
+}
+
+//! Rows of an array that are read at a time.
+constexpr std::size_t kArrayRows = 4096;
+
+void ReadArray(const TableRequest& request, Table& table) {
+  NpyMatrix matrix(table.data);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < matrix.columns(); ++i) names.push_back(std::to_string(i));
+  TableRequest by_position = request;
+  by_position.features.clear();
+  if (!request.features.empty()) by_position.count = request.features.size();
+  const Columns columns = Choose(names, by_position, table);
+  table.array = true;
+  table.rows = matrix.rows();
+  table.features = request.features;
+  std::vector<Levels> levels;
+  for (std::size_t k = 0; k < columns.features.size(); ++k) {
+    if (request.features.empty()) table.features.push_back({names[columns.features[k]]});
+    levels.emplace_back(table.features[k]);
+  }
+  std::vector<char> rounded(columns.features.size());
+  std::vector<double> block(kArrayRows * matrix.columns());
+  table.values.reserve(table.rows * columns.features.size());
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    const double* values = block.data() + row % kArrayRows * matrix.columns();
+    if (row % kArrayRows == 0) {
+      matrix.Read(row, std::min(kArrayRows, table.rows - row), block.data());
+    }
+    if (columns.target) table.target.push_back(LabelName(matrix, values[*columns.target]));
+    if (columns.weights) table.weights.push_back(values[*columns.weights]);
+    for (std::size_t k = 0; k < columns.features.size(); ++k) {
+      const double value = values[columns.features[k]];
+      const auto code = levels[k].any() ? levels[k].Code(value) : static_cast<float>(value);
+      if (!code) UnknownLevel(table.Where(row), table.features[k], FormatNumber(value));
+      table.values.push_back(*code);
+      rounded[k] = rounded[k] || (!levels[k].any() && Rounds(value));
+    }
+  }
+  NoteRounded(rounded, table);
+}
+
+void ReadLabels(const std::string& path, Table& table) {
+  if (FormatOf(path) != TableFormat::kNpy) {
+    throw std::invalid_argument(path + " is no .npy file; --target names a column of the data");
+  }
+  NpyMatrix labels(path);
+  if (labels.columns() != 1 || labels.rows() != table.rows) {
+    throw std::invalid_argument(path + " has " + std::to_string(labels.rows()) + " x " +
+                                std::to_string(labels.columns()) + " labels, " + table.data + " " +
+                                std::to_string(table.rows) + " rows: give one label a row");
+  }
+  std::vector<double> values(labels.rows());
+  labels.Read(0, values.size(), values.data());
+  table.labels = path;
+  for (const double value : values) table.target.push_back(LabelName(labels, value));
 }
 
 }  // namespace
@@ -258,25 +323,33 @@ std::string Table::Where(std::size_t row) const {
                        : data + ":" + std::to_string(lines[row]);
 }
 
+std::string Table::WhereTarget(std::size_t row) const {
+  return labels.empty() ? Where(row) : labels + ": row " + std::to_string(row + 1);
+}
+
 bool IsCatalogued(const std::string& data) {
-  return !EndsWith(data, ".arff") && !EndsWith(data, ".csv");
+  return FormatOf(data) == TableFormat::kOther;
 }
 
 Table ReadTable(const std::string& data, const TableRequest& request) {
   Table table;
   table.data = data;
-  if (EndsWith(data, ".csv")) {
+  const TableFormat format = FormatOf(data);
+  if (format == TableFormat::kCsv) {
     ReadCsv(request, table);
-  } else if (EndsWith(data, ".arff")) {
+  } else if (format == TableFormat::kNpy) {
+    ReadArray(request, table);
+  } else if (format == TableFormat::kArff) {
     datasets::ArffOptions options;
     options.file = data;
     FromFrame(datasets::ParseArff(ReadWhole(data), options), request, table);
   } else if (std::filesystem::exists(data)) {
-    throw std::invalid_argument(data + " is neither an .arff nor a .csv file");
+    RefuseFormat(data);
   } else {
     datasets::Catalog().Resolve(data);
     FromFrame(datasets::Catalog().Load(data), request, table);
   }
+  if (!request.labels.empty()) ReadLabels(request.labels, table);
   return table;
 }
 

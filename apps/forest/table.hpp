@@ -1,13 +1,15 @@
 #pragma once
 //! @file
-//! The rows that a forest learns from or answers, of a file or of a catalogued data set.
+//! The rows that a forest learns from or answers, of a file or of a catalogued data set. The
+//! columns of an array (.npy) are called 0, 1, ...; they meet a model's features by position.
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "algorithms/extratrees/model/json.hpp"
+#include "algorithms/common/forest_bytes.hpp"
+#include "algorithms/extratrees/model/forest.hpp"
 
 namespace retable::experiments::forests {
 
@@ -15,18 +17,21 @@ namespace retable::experiments::forests {
 struct TableRequest {
   std::string target;        //!< a column's name
   bool last_target = false;  //!< without a name, the target is the last column
+  std::string labels;        //!< an array's file that has the targets, in place of a column
   std::string weights;       //!< a column's name, or empty: no weights
   //! The model's features, found by name; empty: all columns that are nothing else.
-  std::vector<extratrees::TrainedFeature> features;
+  std::vector<TrainedFeature> features;
   std::size_t count = 0;  //!< features of a model without names; 0: any number
 };
 
 //! Features, and where there are any, targets and weights.
 struct Table {
   std::string data;           //!< the file or data set
+  std::string labels;         //!< the targets' own file, if they have one
+  bool array = false;         //!< the data have no names
   std::vector<float> values;  //!< row-major, rows x features
   std::size_t rows = 0;
-  std::vector<extratrees::TrainedFeature> features;
+  std::vector<TrainedFeature> features;
   std::vector<std::string> target;   //!< as text; empty: missing
   std::vector<double> weights;       //!< NaN: missing
   std::vector<std::int64_t> lines;   //!< a CSV file's line of each row
@@ -36,11 +41,12 @@ struct Table {
   extratrees::FeatureMatrix matrix() const { return {values.data(), rows, features.size()}; }
   //! "t.csv:3" or "iris: row 2", for messages.
   std::string Where(std::size_t row) const;
+  std::string WhereTarget(std::size_t row) const;
 };
 
 bool IsCatalogued(const std::string& data);
 
-//! Reads an .arff or a .csv file or a catalogued data set.
+//! Reads an .arff, a .csv or an .npy file or a catalogued data set.
 //! Levels of the model's features are found by their text. Where the model has numbers and the data
 //! have levels, or the other way round, levels that are numbers stand for them.
 //! @throws std::invalid_argument, CsvError or ParseError naming the file and what is wrong: a

@@ -1,7 +1,7 @@
 """Turns a forest written by `retable forest fit` into a fitted scikit-learn model.
 
     from to_scikit_learn import load
-    model = load("forest.json")         # ExtraTreesClassifier or ExtraTreesRegressor
+    model = load("forest.json")         # or forest.bin: ExtraTreesClassifier or ExtraTreesRegressor
     model.predict_proba(x)
 
 or, as a command, into a pickle:
@@ -18,6 +18,7 @@ import json
 import os
 import pickle
 import sys
+import zlib
 
 import numpy
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
@@ -63,10 +64,75 @@ def _tree(data, features, outputs, regression):
     return tree
 
 
+class _Bytes:
+    """Reads the compact form, of which algorithms/common/forest_bytes.hpp has the layout."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def array(self, kind, count=1):
+        values = numpy.frombuffer(self.data, "<" + kind, count, self.at)
+        self.at += values.nbytes
+        return values
+
+    def number(self, kind="u4"):
+        return self.array(kind)[0].item()
+
+    def texts(self, count):
+        return [bytes(self.array("u1", self.number())).decode() for _ in range(count)]
+
+    def pad(self):
+        self.at += -self.at % 8
+
+
+def _from_bytes(data):
+    """What the JSON file of the same forest holds."""
+    source = _Bytes(data)
+    source.at = 8
+    version, checksum = source.number(), source.number()
+    if version not in (1, 2):
+        raise ValueError(f"version {version} of the compact form; 1 and 2 are read")
+    if checksum != zlib.crc32(data[16:]):
+        raise ValueError("the checksum differs: the file is damaged")
+    forest = {"features": source.number("u8"), "groups": source.number(), "regression": source.number() != 0}
+    source.number("i4")  # value_bits
+    trees = source.number()
+    if version > 1:
+        classes, features = source.number(), source.number()
+        forest["class_names"] = source.texts(classes)
+        forest["feature_names"] = []
+        for _ in range(features):
+            forest["feature_names"].append(source.texts(2)[0])
+            source.texts(source.number())
+        source.pad()
+    forest["trees"] = [_tree_from_bytes(source, forest["groups"]) for _ in range(trees)]
+    return forest
+
+
+def _tree_from_bytes(source, outputs):
+    nodes, values = source.number("u8"), source.number("u8")
+    tree = {name: source.array(kind, nodes) for name, kind in (
+        ("threshold", "f8"), ("impurity", "f8"), ("cover", "f8"), ("left", "i4"), ("right", "i4"),
+        ("feature", "i4"), ("samples", "u4"), ("value", "u4"), ("default_left", "u1"))}
+    source.pad()
+    mixed = source.array("f8", values).reshape(-1, outputs)
+    leaf = tree["feature"] < 0
+    rows = leaf & (tree["value"] >= 1 << 31)
+    value = numpy.zeros((nodes, outputs))
+    value[rows] = mixed[tree["value"][rows] - (1 << 31)]
+    pure = numpy.flatnonzero(leaf & ~rows)
+    value[pure, tree["value"][pure]] = 1
+    tree["value"] = value
+    return tree
+
+
 def load(path):
-    """The fitted model of a retable-forest file."""
-    with open(path) as file:
-        data = json.load(file)
+    """The fitted model of a file that `retable forest fit` wrote."""
+    with open(path, "rb") as file:
+        content = file.read()
+    if content.startswith(b"RTFOREST"):
+        return model_of(_from_bytes(content))
+    data = json.loads(content)
     if data.get("format") != "retable-forest":
         raise ValueError(f"{path} is no retable-forest file")
     return model_of(data)

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <future>
 #include <memory>
@@ -20,6 +21,8 @@
 #include "apps/shap/row_stream.hpp"
 #include "base/atomic_file.hpp"
 #include "base/files/output_paths.hpp"
+#include "base/files/table_format.hpp"
+#include "base/npy/writer.hpp"
 #include "base/parallel.hpp"
 #include "harness/cli/verbs.hpp"
 #include "harness/machine/device.hpp"
@@ -74,6 +77,7 @@ class Sink {
       throw std::runtime_error("cannot write the results");
     }
   }
+  void Rewrite(std::string_view start) { file_->Rewrite(start); }
   void Commit() {
     if (file_) file_->Commit();
   }
@@ -142,6 +146,7 @@ struct Job {
   std::vector<float> background;
   std::size_t per_row = 1;  // values a row
   std::string header;
+  std::vector<std::size_t> row_shape;  // of an array's row, where there is one
   Explain explain;
   std::vector<std::string> notes;  // for the user
 };
@@ -201,6 +206,38 @@ std::shared_ptr<FallbackExplainer> Make(const std::string& name, const Arguments
       a.device == "auto" ? FallbackExplainer::Maker(on_cpu) : nullptr);
 }
 
+bool WritesArray(const Arguments& a) {
+  return FormatOf(a.out) == TableFormat::kNpy;
+}
+
+// The header of an array of so many rows: (rows, outputs, ...), without `outputs` where it is 1.
+std::string ArrayHeader(const Arguments& a, const Job& job, std::size_t rows) {
+  std::vector<std::size_t> shape = {rows};
+  if (job.model.groups > 1) shape.push_back(static_cast<std::size_t>(job.model.groups));
+  shape.insert(shape.end(), job.row_shape.begin(), job.row_shape.end());
+  return NpyHeader(a.precision == "double" ? "<f8" : "<f4", shape);
+}
+
+Texts ArrayBytes(const Results& values, bool doubles) {
+  Texts bytes(1);
+  const auto append = [&](const auto* items, std::size_t count) {
+    const auto* from = reinterpret_cast<const char*>(items);
+    bytes[0].append(from, from + count * sizeof(*items));
+  };
+  if (doubles) {
+    append(values.data(), values.size());
+    return bytes;
+  }
+  std::vector<float> floats(values.begin(), values.end());
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    if (std::isfinite(floats[i])) continue;
+    throw std::invalid_argument(
+        fmt::format("the value {} is beyond 32 bits; use --precision double", values[i]));
+  }
+  append(floats.data(), floats.size());
+  return bytes;
+}
+
 void ValuesJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
   const auto side = static_cast<std::size_t>(job.model.features) + 1;
@@ -208,10 +245,13 @@ void ValuesJob(const Arguments& a, Job& job) {
   job.header = "row,output";
   for (const std::string& name : job.columns) job.header += "," + name;
   job.header += ",expected\n";
-  const int digits = a.precision == "double" ? 17 : 9;
+  job.row_shape = {side};
+  const bool doubles = a.precision == "double", array = WritesArray(a);
+  const int digits = doubles ? 17 : 9;
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto phi = explainer->values(rows);
+    if (array) return ArrayBytes(phi, doubles);
     return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
       for (std::size_t g = 0; g < groups; ++g) {
         Print(to, "{},{}", first + r, g);
@@ -233,10 +273,13 @@ void InteractionsJob(const Arguments& a, Job& job) {
   job.header = kPairHeader;
   std::vector<std::string> names = job.columns;
   names.push_back("expected");
-  const int digits = a.precision == "double" ? 17 : 9;
+  job.row_shape = {side, side};
+  const bool doubles = a.precision == "double", array = WritesArray(a);
+  const int digits = doubles ? 17 : 9;
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto matrices = explainer->interactions(rows);
+    if (array) return ArrayBytes(matrices, doubles);
     return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
       const double* matrix = matrices.data() + m * side * side;
       for (std::size_t i = 0; i < side; ++i) {
@@ -353,6 +396,11 @@ void PlanExplainer(const Arguments& a, Job& job) {
 
 void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
   for (const std::string& name : names) job.columns.push_back(harness::CsvField(name));
+  if (WritesArray(a) && (a.top_k > 0 || a.order > 0)) {
+    throw std::invalid_argument(
+        "--top-k and --order give lists of sets, which are no array: write "
+        "them to a .csv file");
+  }
   if (a.top_k > 0) {
     RequireProcessor(a, "--top-k");
     TopJob(a, job);
@@ -397,7 +445,7 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   RowStream stream(a.data, job.model, a.ignore, static_cast<int>(a.threads));
   Plan(a, stream.names(), job);
   Sink sink(a.out, out);
-  sink.Write(job.header);
+  sink.Write(WritesArray(a) ? ArrayHeader(a, job, 0) : job.header);
   const std::size_t batch_rows =
       a.chunk_rows > 0 ? static_cast<std::size_t>(a.chunk_rows)
                        : std::clamp<std::size_t>(kChunkBytes / 8 / job.per_row, 1, kMostChunkRows);
@@ -408,6 +456,7 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
     rows = ExplainAll(job, stream, batch_rows, sink, bar);
     seconds = bar.Seconds();
   }
+  if (WritesArray(a)) sink.Rewrite(ArrayHeader(a, job, rows));
   sink.Commit();
   for (std::string& note : stream.notes()) job.notes.push_back(std::move(note));
   for (const std::string& note : job.notes) err << "retable shap: note: " << note << "\n";
@@ -422,11 +471,12 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
 }
 
 void Declare(CLI::App& app, Arguments& a) {
-  app.add_option("--model", a.model, "XGBoost JSON or UBJ, LightGBM text, or a retable-forest JSON")
+  app.add_option("--model", a.model,
+                 "XGBoost JSON or UBJ, LightGBM text, or a file of retable forest")
       ->required();
-  app.add_option("--data", a.data, "rows to explain: .csv with a header line, or .arff")
+  app.add_option("--data", a.data, "rows to explain: .csv with a header line, .arff or .npy")
       ->required();
-  app.add_option("--out", a.out, "CSV; default: standard output");
+  app.add_option("--out", a.out, "a .npy file, or CSV; default: CSV to standard output");
   app.add_option("--ignore", a.ignore, "columns of the data to leave out, as the target")
       ->delimiter(',');
   app.add_flag("--all-trees", a.all_trees,
@@ -438,7 +488,7 @@ void Declare(CLI::App& app, Arguments& a) {
       app.add_option("--order", a.order, "the interaction index of every set of this many features")
           ->check(CLI::Range(1, 64));
   auto* background = app.add_option("--background", a.background,
-                                    "interventional values against the rows of this .csv or .arff");
+                                    "interventional values against the rows of this file");
   auto* index = app.add_option("--index", a.index, "shapley (default) or banzhaf")
                     ->check(CLI::IsMember({"shapley", "banzhaf"}));
   top->excludes(pairs)->excludes(background)->excludes(index);

@@ -5,18 +5,25 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <sstream>
 
+#include "algorithms/common/forest_bytes.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/testing/brute_force.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "apps/shap/halving.hpp"
+#include "base/atomic_file.hpp"
 #include "base/cuda/out_of_memory.hpp"
+#include "base/npy/reader.hpp"
+#include "base/npy/writer.hpp"
 #include "base/temporary_folder.hpp"
 #include "baselines/treeshap/ubj_writer.hpp"
 #include "harness/machine/device.hpp"
@@ -221,6 +228,157 @@ TEST_F(ShapCommand, AgreesWithTheReferenceOnAnyModel) {
   }
 }
 
+std::string Replace(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+// The lines below the header.
+std::string Below(const std::string& csv) {
+  return csv.substr(csv.find('\n') + 1);
+}
+
+template <class T>
+std::vector<T> Items(const std::string& npy) {
+  std::vector<T> items((npy.size() - 192) / sizeof(T));
+  std::memcpy(items.data(), npy.data() + 192, items.size() * sizeof(T));
+  return items;
+}
+
+// A random model of two outputs: what a CSV file gives, in every order and type, chunk by chunk.
+TEST_F(ShapCommand, ReadsAndWritesArrays) {
+  const TreeEnsemble model = ReadModel(baselines::treeshap::WriteXgboostUbj(
+      RandomEnsemble({.trees = 5, .features = 3, .groups = 2, .depth = 4}, 3)));
+  Write("model.ubj", baselines::treeshap::WriteXgboostUbj(model));
+  const std::size_t count = 600;
+  const auto values = RandomRows(model, count, 0.2, 4);
+  std::string csv = "a,b,target,c\n";
+  std::vector<float> wide;
+  std::vector<double> columns(4 * count, 7);
+  for (std::size_t r = 0; r < count; ++r) {
+    const float* x = &values[3 * r];
+    wide.insert(wide.end(), {x[0], x[1], 7, x[2]});
+    for (std::size_t c = 0; c < 4; ++c) columns[c * count + r] = wide[4 * r + c];
+    csv += fmt::format("{},{},7,{}\n", x[0], x[1], x[2]);
+  }
+  Write("x.csv", csv);
+  Write("rows.npy", NpyText(wide, {count, 4}));
+  std::string fortran = NpyText(columns, {count, 4});
+  fortran.replace(fortran.find("False"), 5, "True ");
+  Write("columns.npy", fortran);
+  for (const char* form : {"--interactions", "--precision=float"}) {
+    ASSERT_EQ(Explain("model.ubj", "x.csv", {"--ignore", "target", form}), 0) << err_.str();
+    const std::string want = Below(out_.str());
+    for (const char* data : {"rows.npy", "columns.npy"}) {
+      for (const char* chunk : {"0", "70"}) {
+        ASSERT_EQ(Explain("model.ubj", data, {"--ignore", "2", form, "--chunk-rows", chunk}), 0)
+            << err_.str();
+        // Pairs are called by the columns' names.
+        EXPECT_TRUE(form[2] == 'i' || Below(out_.str()) == want) << data << chunk;
+        EXPECT_EQ(err_.str(), "");
+      }
+    }
+  }
+  EXPECT_EQ(out_.str().substr(0, 28), "row,output,0,1,3,expected\n0,");
+  const auto phi = PathReferenceValues(model, {values, count, 3});
+  const auto pairs = PathReferenceInteractions(model, {values, count, 3});
+  const auto written = [&](const std::string& data, std::vector<std::string> more) {
+    more.insert(more.end(), {"--ignore", data == "x.csv" ? "target" : "2", "--chunk-rows", "70",
+                             "--out", Path("phi.npy")});
+    EXPECT_EQ(Explain("model.ubj", data, more), 0) << err_.str();
+    return ReadWhole(Path("phi.npy"));
+  };
+  for (const char* data : {"x.csv", "rows.npy"}) {
+    const std::string floats = written(data, {});
+    EXPECT_NE(floats.find("'<f4', 'fortran_order': False, 'shape': (600, 2, 4, )"),
+              std::string::npos);
+    const auto items = Items<float>(floats);
+    ASSERT_EQ(items.size(), phi.size());
+    for (std::size_t i = 0; i < phi.size(); ++i) ASSERT_NEAR(items[i], phi[i], 1e-5) << i;
+    const auto doubles = Items<double>(written(data, {"--precision", "double"}));
+    ASSERT_EQ(doubles.size(), phi.size());
+    for (std::size_t i = 0; i < phi.size(); ++i) ASSERT_NEAR(doubles[i], phi[i], 1e-12) << i;
+    const std::string matrices = written(data, {"--interactions"});
+    EXPECT_NE(matrices.find("(600, 2, 4, 4, )"), std::string::npos);
+    const auto entries = Items<float>(matrices);
+    ASSERT_EQ(entries.size(), pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) ASSERT_NEAR(entries[i], pairs[i], 1e-5) << i;
+  }
+}
+
+TEST_F(ShapCommand, ArraysOfOneOutputAndOfNothing) {
+  Write("x.npy", NpyText<std::int64_t>({1, 0, 1, 2, 5, 0}, {3, 2}));
+  for (const char* data : {"rows.csv", "x.npy"}) {
+    ASSERT_EQ(Explain("forest.json", data, {"--out", Path("phi.npy")}), 0) << err_.str();
+    NpyMatrix phi(Path("phi.npy"));
+    ASSERT_EQ(phi.rows(), 3u);
+    ASSERT_EQ(phi.columns(), 3u);
+    std::vector<double> values(9);
+    phi.Read(0, 3, values.data());
+    EXPECT_NEAR(values[0] + values[1] + values[2], 1, 1e-6);
+    EXPECT_NEAR(values[6] + values[7] + values[8], 9, 1e-6);
+  }
+  ASSERT_EQ(Explain("forest.json", "rows.csv", {"--background", Path("x.npy")}), 0) << err_.str();
+  Write("none.npy", NpyText<double>({}, {0, 2}));
+  ASSERT_EQ(Explain("forest.json", "none.npy", {"--out", Path("phi.npy")}), 0) << err_.str();
+  EXPECT_EQ(NpyMatrix(Path("phi.npy")).rows(), 0u);
+  Write("large.json", Replace(kForest, "1, 5, 9", "1, 5e39, 9"));
+  Refuses(Explain("large.json", "rows.csv", {"--out", Path("phi.npy")}), {"--precision double"});
+  EXPECT_EQ(Explain("large.json", "rows.csv", {"--out", Path("phi.npy"), "--precision", "double"}),
+            0);
+}
+
+TEST_F(ShapCommand, NamesWhatIsWrongWithArrays) {
+  Refuses(Explain("forest.json", "rows.csv", {"--top-k", "1", "--out", Path("p.npy")}), {".csv"});
+  Refuses(Explain("forest.json", "rows.csv", {"--order", "1", "--out", Path("p.npy")}), {".csv"});
+  EXPECT_FALSE(std::filesystem::exists(Path("p.npy")));
+  Refuses(Explain("forest.json", "nowhere.npy"), {"nowhere.npy", "No such file"});
+  Write("three.npy", NpyText<float>({1, 2, 3}, {1, 3}));
+  Refuses(Explain("forest.json", "three.npy"), {"three.npy has 3 columns", "2", "--ignore"});
+  Refuses(Explain("forest.json", "three.npy", {"--ignore", "3"}), {"no column \"3\""});
+  Write("not.npy", "x,y\n1,2\n");
+  Refuses(Explain("forest.json", "not.npy"), {"not.npy: ", "numpy.save"});
+  Write("x.parquet", "PAR1");
+  Refuses(Explain("forest.json", "x.parquet"), {"x.parquet", "pandas.read_parquet", "to_csv"});
+}
+
+// The columns of an array are the model's features in their order; numbers meet levels by value.
+TEST_F(ShapCommand, ArraysMeetNamesByPosition) {
+  std::string forest = kForest;
+  forest.replace(forest.find("\"trees\""), 0,
+                 R"("feature_names": ["x", "kind"], "feature_levels": [[], ["7", "red"]], )");
+  Write("levels.json", forest);
+  Write("x.npy", NpyText<double>({1, 7, 5, 7}, {2, 2}));
+  ASSERT_EQ(Explain("levels.json", "x.npy"), 0) << err_.str();
+  EXPECT_EQ(out_.str().substr(0, 28), "row,output,x,kind,expected\n0");
+  EXPECT_EQ(err_.str(), "");
+  Write("x.npy", NpyText<double>({1, 7, 5, 1}, {2, 2}));
+  Refuses(Explain("levels.json", "x.npy"), {"x.npy:2", "\"kind\"", "\"1\""});
+}
+
+TEST_F(ShapCommand, TakesTheBytesOfAForest) {
+  const ForestHeader header{2, 1, true, 20, {{}, {{"y"}, {"x"}}}};
+  const auto made = MakeForestBytes(header, {{3, 2}}, [](std::size_t, const auto& tree) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      tree.feature.Put(i, i == 0 ? 1 : -1);
+      tree.weight.Put(i, i == 0 ? 2 : 1);
+      tree.value.Put(i, i == 2 ? 0x80000001 : 0x80000000);
+    }
+    tree.threshold.Put(0, 2.5);
+    tree.left.Put(0, 1);
+    tree.right.Put(0, 2);
+    tree.leaf_values.Put(0, 10);
+    tree.leaf_values.Put(1, 30);
+  });
+  const std::string bytes(reinterpret_cast<const char*>(made.data()), made.size());
+  Write("whatever", bytes);
+  ASSERT_EQ(Explain("whatever", "rows.csv"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "row,output,y,x,expected\n0,0,0,-10,20\n1,0,0,-10,20\n2,0,0,10,20\n");
+  std::string damaged = bytes;
+  damaged[50] ^= 1;
+  Write("damaged.bin", damaged);
+  Refuses(Explain("damaged.bin", "rows.csv"), {"damaged.bin", "checksum"});
+}
+
 TEST_F(ShapCommand, GivesBanzhafValues) {
   ASSERT_EQ(Explain("forest.json", "rows.csv", {"--index", "banzhaf", "--precision", "double"}), 0)
       << err_.str();
@@ -374,10 +532,6 @@ TEST_F(ShapCommand, NamesWhatIsWrongWithTheRows) {
   EXPECT_EQ(Explain("forest.json", "none.csv"), 0) << err_.str();
   EXPECT_EQ(out_.str(), "row,output,x,y,expected\n");
   Refuses(Explain("forest.json", "rows.csv", {"--background", Path("none.csv")}), {"no rows"});
-}
-
-std::string Replace(std::string text, const std::string& from, const std::string& to) {
-  return text.replace(text.find(from), from.size(), to);
 }
 
 TEST_F(ShapCommand, NamesWhatIsWrongWithTheModel) {

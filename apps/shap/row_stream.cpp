@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cmath>
 #include <exception>
-#include <filesystem>
 #include <limits>
 #include <stdexcept>
 
@@ -41,14 +40,6 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& col
   return near.empty() ? "" : "; the nearest is \"" + near.front() + "\"";
 }
 
-bool IsArff(const std::string& path) {
-  const std::string end = Lower(std::filesystem::path(path).extension().string());
-  if (end != ".arff" && end != ".csv") {
-    throw std::invalid_argument(path + " is neither .csv nor .arff");
-  }
-  return end == ".arff";
-}
-
 // Whether levels are numbers, other than their positions.
 bool CountOtherwise(const std::vector<std::string>& levels) {
   bool otherwise = false;
@@ -60,21 +51,20 @@ bool CountOtherwise(const std::vector<std::string>& levels) {
   return otherwise;
 }
 
-// The ARFF parser has its own rules for quotes and bytes.
-CsvDialect DialectOf(bool arff) {
-  return arff ? CsvDialect{.quotes = false, .blank_lines = true, .utf8 = false} : CsvDialect{};
-}
-
 }  // namespace
 
 RowStream::RowStream(const std::string& path, const TreeEnsemble& model,
                      const std::vector<std::string>& ignore, int threads)
-    : path_(path),
-      threads_(threads),
-      model_(model),
-      arff_(IsArff(path)),
-      records_(path, DialectOf(arff_)) {
-  arff_ ? OpenArff(ignore) : OpenCsv(ignore);
+    : path_(path), threads_(threads), model_(model), format_(FormatOf(path)) {
+  if (format_ == TableFormat::kCsv) {
+    OpenCsv(ignore);
+  } else if (format_ == TableFormat::kArff) {
+    OpenArff(ignore);
+  } else if (format_ == TableFormat::kNpy) {
+    OpenArray(ignore);
+  } else {
+    RefuseFormat(path);
+  }
 }
 
 std::size_t RowStream::Column(const std::vector<std::string>& columns,
@@ -101,7 +91,8 @@ void RowStream::Match(const std::vector<std::string>& columns,
                                   Nearest(name, columns));
     }
   }
-  for (const std::string& feature : model_.feature_names) {
+  const auto named = array_ ? std::span<const std::string>() : std::span(model_.feature_names);
+  for (const std::string& feature : named) {
     order_.push_back(Column(columns, feature));
     names_.push_back(feature);
     if (Contains(ignore, columns[order_.back()])) {
@@ -111,9 +102,10 @@ void RowStream::Match(const std::vector<std::string>& columns,
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (Contains(ignore, columns[i])) continue;
-    if (model_.feature_names.empty()) {
+    if (named.empty()) {
+      const std::size_t f = order_.size();
       order_.push_back(i);
-      names_.push_back(columns[i]);
+      names_.push_back(f < model_.feature_names.size() ? model_.feature_names[f] : columns[i]);
     } else if (std::find(order_.begin(), order_.end(), i) == order_.end()) {
       unused_.push_back(columns[i]);
     }
@@ -130,13 +122,17 @@ void RowStream::Match(const std::vector<std::string>& columns,
 }
 
 void RowStream::OpenCsv(const std::vector<std::string>& ignore) {
-  header_ = CsvHeader(records_);
+  records_ = std::make_unique<CsvRecords>(path_);
+  header_ = CsvHeader(*records_);
   Match(header_.names, ignore);
 }
 
 void RowStream::OpenArff(const std::vector<std::string>& ignore) {
+  // The ARFF parser has its own rules for quotes and bytes.
+  records_ = std::make_unique<CsvRecords>(
+      path_, CsvDialect{.quotes = false, .blank_lines = true, .utf8 = false});
   CsvRecord line;
-  while (records_.Next(line)) {
+  while (records_->Next(line)) {
     if (line.text.starts_with("\x1F\x8B")) {
       throw std::invalid_argument(path_ + " is compressed; unpack it first, as by gunzip");
     }
@@ -165,37 +161,82 @@ void RowStream::OpenArff(const std::vector<std::string>& ignore) {
   }
 }
 
-std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
+void RowStream::OpenArray(const std::vector<std::string>& ignore) {
+  array_ = std::make_unique<NpyMatrix>(path_);
+  std::vector<std::string> columns;
+  for (std::size_t i = 0; i < array_->columns(); ++i) columns.push_back(std::to_string(i));
+  Match(columns, ignore);
+}
+
+double RowStream::done() const {
+  if (!array_) return records_->done();
+  return array_->rows() == 0
+             ? 1
+             : static_cast<double>(array_row_) / static_cast<double>(array_->rows());
+}
+
+std::size_t RowStream::Append(std::size_t count, std::vector<float>& values, const Parse& parse) {
   constexpr std::size_t least = 512;  // fewer records than this are no task
+  std::vector<Rows> blocks(std::clamp<std::size_t>(count / least, 1, 64));
+  std::vector<std::exception_ptr> errors(blocks.size());
+  ParallelFor(blocks.size(), threads_, [&](std::size_t p) {
+    try {
+      parse(count * p / blocks.size(), count * (p + 1) / blocks.size(), blocks[p]);
+    } catch (...) {
+      errors[p] = std::current_exception();
+    }
+  });
   std::size_t rows = 0;
-  CsvBlock read;
-  while (rows == 0) {  // ARFF lines may be comments alone
-    if (!records_.Next(read, count)) return 0;
-    const Records records(read.records);
-    std::vector<Rows> blocks(std::clamp<std::size_t>(records.size() / least, 1, 64));
-    std::vector<std::exception_ptr> errors(blocks.size());
-    ParallelFor(blocks.size(), threads_, [&](std::size_t p) {
-      const std::size_t first = records.size() * p / blocks.size();
-      const std::size_t last = records.size() * (p + 1) / blocks.size();
-      const Records part = records.subspan(first, last - first);
-      try {
-        arff_ ? ParseArff(part, blocks[p]) : ParseCsv(part, blocks[p]);
-      } catch (...) {
-        errors[p] = std::current_exception();
-      }
-    });
-    for (std::size_t p = 0; p < blocks.size(); ++p) {
-      if (errors[p]) std::rethrow_exception(errors[p]);  // the first line that is wrong
-      values.insert(values.end(), blocks[p].values.begin(), blocks[p].values.end());
-      rows += blocks[p].count;
-      for (auto& [feature, strange] : blocks[p].strange) {
-        const std::size_t before = strange_[feature].count;
-        if (before == 0) strange_[feature] = strange;
-        strange_[feature].count = before + strange.count;
-      }
+  for (std::size_t p = 0; p < blocks.size(); ++p) {
+    if (errors[p]) std::rethrow_exception(errors[p]);  // the first line that is wrong
+    values.insert(values.end(), blocks[p].values.begin(), blocks[p].values.end());
+    rows += blocks[p].count;
+    for (auto& [feature, strange] : blocks[p].strange) {
+      const std::size_t before = strange_[feature].count;
+      if (before == 0) strange_[feature] = strange;
+      strange_[feature].count = before + strange.count;
     }
   }
   return rows;
+}
+
+std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
+  if (array_) return ReadArray(count, values);
+  std::size_t rows = 0;
+  CsvBlock read;
+  while (rows == 0) {  // ARFF lines may be comments alone
+    if (!records_->Next(read, count)) return 0;
+    rows =
+        Append(read.records.size(), values, [&](std::size_t first, std::size_t last, Rows& block) {
+          const Records part = Records(read.records).subspan(first, last - first);
+          format_ == TableFormat::kArff ? ParseArff(part, block) : ParseCsv(part, block);
+        });
+  }
+  return rows;
+}
+
+std::size_t RowStream::ReadArray(std::size_t count, std::vector<float>& values) {
+  constexpr std::size_t kRows = 8192;  // in memory as doubles
+  const std::size_t width = array_->columns();
+  const std::size_t begin = array_row_, end = begin + std::min(count, array_->rows() - begin);
+  std::vector<double> block(std::min(kRows, end - begin) * width);
+  while (array_row_ < end) {
+    const std::size_t rows = std::min(kRows, end - array_row_);
+    array_->Read(array_row_, rows, block.data());
+    array_row_ += Append(rows, values, [&](std::size_t first, std::size_t last, Rows& part) {
+      part.count = last - first;
+      for (std::size_t r = first; r < last; ++r) {
+        const auto row = static_cast<std::int64_t>(array_row_ + r + 1);
+        for (std::size_t f = 0; f < order_.size(); ++f) {
+          const double value = block[r * width + order_[f]];
+          part.values.push_back(HasCategories(f) && !std::isnan(value)
+                                    ? Category(FormatNumber(value), f, row, part)
+                                    : Number(value, f, row, part));
+        }
+      }
+    });
+  }
+  return end - begin;
 }
 
 float RowStream::Number(double value, std::size_t f, std::int64_t line, Rows& rows) const {
@@ -311,8 +352,9 @@ std::vector<std::string> RowStream::notes() const {
   for (const auto& [f, strange] : strange_) {
     const FeatureEncoding& encoding = *encodings_[f];
     const std::string where =
-        fmt::format("{}: column \"{}\": {} values, the first \"{}\" at line {}{}, are ", path_,
-                    names_[f], strange.count, strange.text, strange.line, arff_ ? " or below" : "");
+        fmt::format("{}: column \"{}\": {} values, the first \"{}\" at {} {}{}, are ", path_,
+                    names_[f], strange.count, strange.text, array_ ? "row" : "line", strange.line,
+                    format_ == TableFormat::kArff ? " or below" : "");
     if (!encoding.categories.empty()) {
       notes.push_back(where + "no category of the model, which knows " +
                       encoding.categories.summary() + "; they count as missing");

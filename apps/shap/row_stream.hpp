@@ -1,28 +1,32 @@
 #pragma once
 //! @file
-//! Rows of a CSV or ARFF file, a chunk at a time, as a model's rows: so that a file larger than
-//! memory can be explained.
+//! Rows of a CSV, ARFF or .npy file, a chunk at a time, as a model's rows: so that a file larger
+//! than memory can be explained.
 //!
 //! Columns go by name where the model knows its features' names (others in the file are left out),
-//! else by position. Values become what the model's trainer would have made of them: categories by
-//! the model's own list, numbers as doubles until the model's encoding makes floats of them
-//! (model/feature_encoding.hpp). Only one chunk is in memory. One thread reads records; all threads
-//! parse them.
+//! else by position, as those of an array, which are called 0, 1, ... do. Values become what the
+//! model's trainer would have made of them: categories by the model's own list, numbers as doubles
+//! until the model's encoding makes floats of them (model/feature_encoding.hpp). Only one chunk is
+//! in memory. One thread reads records; all threads parse them.
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "algorithms/treeshap/model/tree_ensemble.hpp"
 #include "base/csv/reader.hpp"
+#include "base/files/table_format.hpp"
+#include "base/npy/reader.hpp"
 
 namespace retable::experiments::treeshap {
 
 class RowStream {
  public:
-  //! Opens a .csv (with a header line) or .arff file.
+  //! Opens a .csv (with a header line), .arff or .npy file.
   //! @param model must outlive the stream
   //! @param ignore columns of the file to leave out, as the target
   //! @param threads that parse; 0: all
@@ -36,7 +40,7 @@ class RowStream {
   //! @throws std::runtime_error or std::invalid_argument naming file and line
   std::size_t Read(std::size_t count, std::vector<float>& values);
   //! Fraction of the file read so far, in [0, 1].
-  double done() const { return records_.done(); }
+  double done() const;
   //! What the user should know of the values read so far, a sentence each.
   std::vector<std::string> notes() const;
 
@@ -55,10 +59,16 @@ class RowStream {
   };
   using Records = std::span<const CsvRecord>;
 
+  using Parse = std::function<void(std::size_t first, std::size_t last, Rows& rows)>;
+
   void OpenCsv(const std::vector<std::string>& ignore);
   void OpenArff(const std::vector<std::string>& ignore);
+  void OpenArray(const std::vector<std::string>& ignore);
   void Match(const std::vector<std::string>& columns, const std::vector<std::string>& ignore);
   std::size_t Column(const std::vector<std::string>& columns, const std::string& feature) const;
+  // Parses parts of [0, count) on all threads and appends their rows. Returns how many they are.
+  std::size_t Append(std::size_t count, std::vector<float>& values, const Parse& parse);
+  std::size_t ReadArray(std::size_t count, std::vector<float>& values);
   // Parse records and append their rows.
   void ParseCsv(Records records, Rows& rows) const;
   void ParseArff(Records records, Rows& rows) const;
@@ -73,10 +83,12 @@ class RowStream {
   std::string path_;
   int threads_;
   const retable::treeshap::TreeEnsemble& model_;
-  bool arff_;
-  CsvRecords records_;
-  CsvHeader header_;         // of a CSV file
-  std::string arff_header_;  // through @data
+  TableFormat format_;
+  std::unique_ptr<CsvRecords> records_;
+  std::unique_ptr<NpyMatrix> array_;  // of an .npy file, which has no records
+  std::size_t array_row_ = 0;         // the next
+  CsvHeader header_;                  // of a CSV file
+  std::string arff_header_;           // through @data
   std::int64_t header_lines_ = 0;
   std::vector<std::string> names_, unused_;
   std::vector<std::string> positions_;  // nominal columns whose levels are numbers

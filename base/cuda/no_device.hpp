@@ -11,12 +11,12 @@ namespace retable {
 struct CudaState {
   bool compiled = false;
   int driver_version = 0;   //!< the highest CUDA that the driver knows; 0 without a driver
-  int runtime_version = 0;  //!< of the runtime in this program
+  int runtime_version = 0;  //!< the runtime in this program
   int oldest_code = 0;      //!< the oldest compute capability that this program has code for: 75
-  int error = 0;            //!< of the question how many devices there are
+  int error = 0;            //!< what the question how many devices there are came to
   std::string error_text;   //!< the runtime's words for it
   int devices = 0;
-  int capability = 0;        //!< of device 0
+  int capability = 0;        //!< the compute capability of device 0: 90
   bool visible_set = false;  //!< CUDA_VISIBLE_DEVICES is set
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -106,6 +108,29 @@ std::string MutateText(std::string_view original, Random& random) {
   if (text.empty() || random(3) == 0) return text;
   const auto [to, rest] = span_at(random(text.size()), in_line);
   return text.insert(to, line);
+}
+
+std::string MutateFields(std::string_view original, Random& random) {
+  constexpr std::array<std::uint64_t, 10> kFields = {0,
+                                                     1,
+                                                     2,
+                                                     0xffffffff,
+                                                     0x7fffffff,
+                                                     0x80000000,
+                                                     0x80000001,
+                                                     ~std::uint64_t{0},
+                                                     0x7ff8000000000000,
+                                                     0x7ff0000000000000};
+  std::string bytes(original);
+  const std::size_t places = bytes.size() / 4;
+  for (std::size_t rounds = 1 + random(3); rounds > 0 && places > 0; --rounds) {
+    const std::size_t at = 4 * random(places), from = 4 * random(places);
+    const std::size_t size = random(2) == 0 ? 4 : std::min<std::size_t>(8, bytes.size() - at);
+    std::uint64_t field = random.Of(kFields);
+    if (random(2) == 0) std::memcpy(&field, bytes.data() + from, 4);
+    std::memcpy(bytes.data() + at, &field, size);
+  }
+  return bytes;
 }
 
 std::string MutateJson(std::string_view text, Random& random) {

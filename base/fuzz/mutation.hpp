@@ -34,6 +34,10 @@ class Random {
 //! The text with a number in place of another, or a line repeated, left out or moved.
 std::string MutateText(std::string_view text, Random& random);
 
+//! Bytes in which one to three numbers of 4 or 8 bytes, at multiples of 4, are others or each
+//! other.
+std::string MutateFields(std::string_view bytes, Random& random);
+
 //! JSON with one to three values changed: other numbers, another value's copy, an item more or
 //! less. Other text is mutated as text.
 std::string MutateJson(std::string_view text, Random& random);

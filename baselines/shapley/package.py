@@ -8,7 +8,7 @@ asks for values by calling a function; it runs in a thread of its own, which wai
 the values have come.
 """
 
-import importlib.metadata
+import importlib
 import os
 import queue
 import sys
@@ -52,17 +52,15 @@ METHODS = {
 
 class Package(contender.Contender):
     def __init__(self, method):
-        package = method.split("-")[0]
-        contender.require(package)
-        self.name = f"{package} {importlib.metadata.version(package)}"
-        self.package, self.method = __import__(package), METHODS[method]
+        self.module, self.method = method.split("-")[0], METHODS[method]
+        self.name = contender.package(self.module)
 
     def load(self, request, arrays):
         if request["task"] == "values":
             self.values.put(arrays["values"])
             return
+        self.package = importlib.import_module(self.module)
         self.wanted, self.values = queue.Queue(), queue.Queue()
-        sys.stdout = sys.stderr  # what a package prints is no answer
         threading.Thread(target=self.work, args=(request, self.wanted, self.values), daemon=True).start()
 
     def work(self, request, wanted, values):

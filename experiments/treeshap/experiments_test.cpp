@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -130,6 +131,30 @@ TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {
   EXPECT_THROW(experiments::treeshap::ResolveModels("Covtype-huge"), UnknownName);
 }
 
+TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
+  const auto zoo = experiments::treeshap::ResolveModels("synthetic zoo");
+  ASSERT_EQ(zoo.size(), 32u);
+  std::int64_t narrow = 1000, wide = 0;
+  for (const auto& info : zoo) {
+    narrow = std::min(narrow, info.columns);
+    wide = std::max(wide, info.columns);
+  }
+  EXPECT_LT(narrow, 10);
+  EXPECT_GT(wide, 500);
+  const auto unseen = std::count_if(zoo.begin(), zoo.end(), [](const DatasetInfo& info) {
+    return info.name.ends_with(" unseen");
+  });
+  EXPECT_GE(unseen, 12);
+  EXPECT_LE(unseen, 20);
+  const auto one = experiments::treeshap::ResolveModels("synthetic zoo 04");
+  ASSERT_EQ(one.size(), 1u);
+  const auto problem = experiments::treeshap::LoadModel(one.front().name, 500);
+  const auto missing = std::count_if(problem.rows.begin(), problem.rows.end(),
+                                     [](float value) { return std::isnan(value); });
+  EXPECT_NEAR(static_cast<double>(missing) / static_cast<double>(problem.rows.size()), 0.1, 0.05);
+  EXPECT_THROW(experiments::treeshap::ResolveModels("zoo 04"), UnknownName);
+}
+
 CellConfig Cell(const std::string& protocol, const std::string& algorithm) {
   CellConfig cell = experiments::CellOf(protocol, algorithm, "synthetic Cal_housing-small");
   cell.repeats = 2;
@@ -179,6 +204,8 @@ TEST(ExplainProtocol, AMethodOverItsBudgetIsRepeatedOnEnoughRows) {
     EXPECT_EQ(outcome.facts.count("scaled"), 1u) << "fewer rows must say so";
     const auto method = std::get<std::string>(outcome.facts.at("method"));
     EXPECT_NE(method.find("from 100 rows"), std::string::npos) << "so must its row: " << method;
+    cell.settings["all_rows"] = true;
+    EXPECT_EQ(FindProtocol(cell.protocol).measure(cell).facts.count("scaled"), 0u);
   }
 }
 

@@ -203,8 +203,8 @@ void WriteMetaFile(const std::string& path, ordered_json meta) {
     if (item.value("not_run", "").empty()) item.erase("not_run");
     ordered_json& cell = item["cell"];
     const auto hash = hashes.find(cell.value("dataset", ""));
-    if (cell.value("experiment", "") == meta["id"]) cell.erase("experiment");
-    if (cell.value("family", "") == meta["family"]) cell.erase("family");
+    if (cell.value("experiment", "") == meta.value("id", "")) cell.erase("experiment");
+    if (cell.value("family", "") == meta.value("family", "")) cell.erase("family");
     if (hash != hashes.end() && cell.value("dataset_sha256", "") == hash->second) {
       cell.erase("dataset_sha256");
     }

@@ -11,8 +11,9 @@ namespace retable::harness {
 namespace {
 
 const std::vector<std::string> kKinds = {"accuracy", "ratio", "count", "time", "bound", "setting"};
-const std::vector<std::string> kColumns = {"row",       "column", "value", "unit",  "kind",
-                                           "tolerance", "group",  "page",  "table", "note"};
+const std::vector<std::string> kColumns = {"row",   "column",    "value", "unit",
+                                           "kind",  "tolerance", "group", "page",
+                                           "table", "machine",   "note"};
 constexpr CellKind kOrder[] = {CellKind::kAccuracy, CellKind::kRatio, CellKind::kCount,
                                CellKind::kTime,     CellKind::kBound, CellKind::kSetting};
 
@@ -121,6 +122,7 @@ PublishedCell ParseCell(const CsvTable& table, const CsvRow& row) {
   cell.group = Optional(table, row, "group");
   cell.page = Optional(table, row, "page");
   cell.table = Optional(table, row, "table");
+  cell.machine = Optional(table, row, "machine");
   cell.note = Optional(table, row, "note");
   cell.line = row.line;
   return cell;

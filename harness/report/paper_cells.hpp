@@ -2,8 +2,9 @@
 //! @file
 //! The published numbers of one table or figure, as transcribed in <artifact>.paper.csv.
 //!
-//! One line per cell, columns row, column, value, unit, kind, tolerance, group, page, table, note
-//! (unit, group, page, table and note may be missing as columns). Comment lines begin with '#'.
+//! One line per cell, columns row, column, value, unit, kind, tolerance, group, page, table,
+//! machine, note; unit and those from group on may be missing as columns. Comment lines begin with
+//! '#'.
 //!
 //!   row, column  the names that the paper uses, and the experiment's table too
 //!   value        as printed; empty when it cannot be read or the paper leaves it open (NO-DATA)
@@ -22,6 +23,8 @@
 //!                tells apart. A bound has none.
 //!   group        the model or data set within which counts and times are set in order; empty: the
 //!                data set of the row where it has a single one
+//!   machine      of a time: "Tesla V100, 900 GB/s" or "2x Xeon E5-2698, 40 cores", so that the
+//!                verdict tells how much of a measured speed-up the machine alone would bring
 //!   note         shown where the paper gives no value; "failed": the paper's run gave no answer,
 //!                and what it prints stands for that
 
@@ -56,7 +59,7 @@ struct PublishedCell {
   bool absolute = false;    //!< the tolerance is in the value's unit
   std::int64_t trials = 0;  //!< "sampling(25)": 25, and the tolerance is not used
   bool at_most = false;     //!< a bound from above; else, of kind bound, from below
-  std::string group, page, table, note;
+  std::string group, page, table, machine, note;
   std::int64_t line = 0;  //!< line number in the file
 
   //! What agrees with the value, which there must be.

@@ -97,6 +97,13 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
   return measured;
 }
 
+// The machine that all cells of an artifact come from; empty where there are several.
+std::string MachineOf(const Artifact& artifact) {
+  std::set<std::string> machines;
+  for (const Origin& origin : OriginsOf(artifact)) machines.insert(origin.machine);
+  return machines.size() == 1 ? *machines.begin() : "";
+}
+
 using Row = std::vector<std::string>;
 
 const Row kVerdictColumns = {"artifact", "row",   "column",  "kind",    "paper",  "measured",
@@ -113,10 +120,13 @@ struct Judgement {
 void JudgeVerdicts(const Artifact& artifact, const Table& table,
                    const std::vector<PublishedCell>& published, const MissingCells& missing,
                    const std::string& coverage, Judgement& judgement) {
+  const std::string machine = MachineOf(artifact);
   const auto verdicts = Judge(
       published,
       [&](const std::string& row, const std::string& column) {
-        return Measured(table, missing, row, column);
+        MeasuredCell measured = Measured(table, missing, row, column);
+        measured.machine = machine;
+        return measured;
       },
       WhyNotJudged(artifact.profile));
   for (const Verdict& v : verdicts) {

@@ -1,5 +1,7 @@
 #include "harness/report/verdict.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -112,6 +114,37 @@ void JudgeValue(const std::vector<Verdict>& all, Verdict& verdict) {
   JudgeBeyond(verdict, order.Holds(), order.Text());
 }
 
+// The number before a unit: 900 of " GB/s" in "Tesla V100, 900 GB/s"; 0 where there is none.
+double AmountOf(std::string_view machine, std::string_view unit) {
+  const std::size_t end = machine.find(unit);
+  if (end == std::string_view::npos) return 0;
+  const std::string_view before = machine.substr(0, end);
+  return ParseNumber(before.substr(before.find_last_of(' ') + 1)).value_or(0);
+}
+
+std::string TwoDigits(double x) {
+  return x < 100 ? fmt::format("{:.2g}", x) : fmt::format("{:.0f}", x);
+}
+
+// The speed here beside that of the paper's machine, and what the machines differ by.
+std::string BesideMachine(const Verdict& v) {
+  std::string text = "an absolute time of another machine";
+  if (v.cell.machine.empty()) return text;
+  text += " (" + v.cell.machine + ")";
+  if (!(v.ratio > 0)) return text;
+  const double speed = v.cell.unit.ends_with("/s") ? v.ratio : 1 / v.ratio;
+  text += ": " + TwoDigits(speed) + " times its speed here";
+  const double bandwidth = AmountOf(v.cell.machine, " GB/s"),
+               cores = AmountOf(v.cell.machine, " cores");
+  const double here = AmountOf(v.measured.machine, bandwidth > 0 ? " GB/s" : " thread");
+  if (here > 0 && bandwidth > 0) {
+    text += ", with " + TwoDigits(here / bandwidth) + " times its memory bandwidth";
+  } else if (here > 0 && cores > 0) {
+    text += ", with " + TwoDigits(here) + " threads beside " + TwoDigits(cores) + " cores";
+  }
+  return text;
+}
+
 void JudgeOne(const std::vector<Verdict>& all, const std::string& not_judged, Verdict& verdict) {
   const PublishedCell& cell = verdict.cell;
   const MeasuredCell& measured = verdict.measured;
@@ -136,7 +169,7 @@ void JudgeOne(const std::vector<Verdict>& all, const std::string& not_judged, Ve
   }
   if (cell.kind == CellKind::kTime) {
     return Set(verdict, VerdictKind::kDifferentHardware,
-               "an absolute time of another machine; " + OrderInColumn(all, verdict).Text());
+               BesideMachine(verdict) + "; " + OrderInColumn(all, verdict).Text());
   }
   JudgeValue(all, verdict);
 }

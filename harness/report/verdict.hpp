@@ -9,7 +9,9 @@
 //!   NOT-RUN       nothing was measured; the reason says why.
 //!   NOT-JUDGED    measured at sizes that are too small to judge: the smoke profile.
 //!   DIFFERENT-HW  kind time: an absolute time belongs to its machine and is never judged. The
-//!                 reason still says whether its order among the rows holds here.
+//!                 reason still says whether its order among the rows holds here, and sets its
+//!                 speed here beside that of the paper's machine, and the two machines' memory
+//!                 bandwidths or numbers of cores beside each other.
 //!   MATCH         the measured 95 % interval lies in what agrees with the paper (Agrees() of
 //!                 paper_cells.hpp: value and tolerance), so that noise never helps; a value
 //!                 without an interval stands for itself, and so does one against a bound. Or every
@@ -62,6 +64,7 @@ struct MeasuredCell {
   std::string reason;    //!< why not, when it was not run or failed
   std::string group;     //!< its data set where it has a single one
   std::string unsteady;  //!< why its time is not steady, or empty
+  std::string machine;   //!< "Intel Xeon, 16 threads, NVIDIA H200, 4810 GB/s"; may be unknown
   double value = std::numeric_limits<double>::quiet_NaN();  //!< NaN: every sample failed
   double ci_low = std::numeric_limits<double>::quiet_NaN();
   double ci_high = std::numeric_limits<double>::quiet_NaN();

@@ -295,6 +295,37 @@ TEST(Verdict, TimesAreNeverJudgedButTheirOrderIsTold) {
   EXPECT_NE(verdicts[1].reason.find("order kept in 2 of 2 pairs"), std::string::npos);
 }
 
+TEST(Verdict, ATimeIsSetBesideWhatTheMachinesDifferBy) {
+  const auto reason = [](const std::string& paper, double value, const std::string& unit,
+                         const std::string& here) {
+    PublishedCell cell = Cell("a", 10, CellKind::kTime, 0.2);
+    cell.unit = unit;
+    cell.machine = paper;
+    MeasuredCell measured = Measured(value);
+    measured.machine = here;
+    return JudgeAll({cell}, {{"a", measured}})[0].reason;
+  };
+  const std::string kHere = "Intel Xeon, 16 threads, NVIDIA H200, 4810 GB/s";
+  const std::string kOrder = "; no other row to set it in order with";
+  EXPECT_EQ(reason("Tesla V100, 900 GB/s", 2, "s", kHere),
+            "an absolute time of another machine (Tesla V100, 900 GB/s): 5 times its speed here, "
+            "with 5.3 times its memory bandwidth" +
+                kOrder);
+  EXPECT_EQ(reason("Tesla V100, 900 GB/s", 2, "rows/s", kHere),
+            "an absolute time of another machine (Tesla V100, 900 GB/s): 0.2 times its speed here, "
+            "with 5.3 times its memory bandwidth" +
+                kOrder);
+  EXPECT_EQ(reason("2x Xeon, 40 cores", 5000, "rows/s", kHere),
+            "an absolute time of another machine (2x Xeon, 40 cores): 500 times its speed here, "
+            "with 16 threads beside 40 cores" +
+                kOrder);
+  // What is not known is not told.
+  EXPECT_EQ(reason("Tesla V100, 900 GB/s", 2, "s", "Intel Xeon, 2 threads"),
+            "an absolute time of another machine (Tesla V100, 900 GB/s): 5 times its speed here" +
+                kOrder);
+  EXPECT_EQ(reason("", 2, "s", kHere), "an absolute time of another machine" + kOrder);
+}
+
 TEST(Verdict, ReasonsNameTheTolerance) {
   const auto relative = JudgeAll({Cell("a", 1, kAccuracy, 0.15)}, {{"a", Measured(1)}});
   EXPECT_EQ(relative[0].reason, "within 15 % of the paper");

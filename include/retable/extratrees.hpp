@@ -25,35 +25,38 @@ namespace retable {
 
 //! A row-major matrix that somebody else owns.
 struct Rows {
-  const float* values = nullptr;
-  std::size_t rows = 0;
-  std::size_t columns = 0;
+  const float* values = nullptr;  //!< rows x columns
+  std::size_t rows = 0;           //!< samples
+  std::size_t columns = 0;        //!< features
 };
 
+//! How to grow a forest.
 struct ForestOptions {
-  int trees = 100;
+  int trees = 100;            //!< 1 or more
   int max_depth = 0;          //!< 0: no limit
   int min_samples_split = 2;  //!< a node with fewer samples is a leaf
-  int min_samples_leaf = 1;
-  int max_features =
-      0;  //!< candidates a node; 0: floor(sqrt(columns)) for classes, all for targets
-  double min_impurity_decrease = 0;
-  bool bootstrap = false;
-  std::uint64_t seed = 0;
-  std::string device = "auto";  //!< "auto", "cpu" or "cuda"
-  int threads = 0;              //!< processor threads; 0: all
+  int min_samples_leaf = 1;   //!< a split that leaves fewer on a side is rejected
+  //! Candidates a node; 0: floor(sqrt(columns)) for classes, all for targets.
+  int max_features = 0;
+  double min_impurity_decrease = 0;  //!< a node's, times its share of the weight
+  bool bootstrap = false;            //!< each tree on as many rows drawn with replacement
+  std::uint64_t seed = 0;            //!< one seed, one forest
+  std::string device = "auto";       //!< "auto", "cpu" or "cuda"
+  int threads = 0;                   //!< processor threads; 0: all
 };
 
 //! A tree's nodes as arrays, in preorder, left child first; a leaf's children and feature are -1.
 struct TreeArrays {
-  std::vector<std::int32_t> feature, left, right;
-  std::vector<double> threshold;
-  std::vector<double> impurity;  //!< Gini impurity or variance
-  std::vector<double> weight;    //!< sum of the training samples' weights
-  std::vector<std::uint32_t> samples;
-  std::vector<std::uint8_t> missing_left;
-  std::vector<double>
-      value;  //!< nodes x outputs: class fractions or the target; of inner nodes too
+  std::vector<std::int32_t> feature;       //!< the feature that is compared
+  std::vector<std::int32_t> left;          //!< the node of value <= threshold
+  std::vector<std::int32_t> right;         //!< the other node
+  std::vector<double> threshold;           //!< a value of the feature
+  std::vector<double> impurity;            //!< Gini impurity or variance
+  std::vector<double> weight;              //!< sum of the training samples' weights
+  std::vector<std::uint32_t> samples;      //!< training samples
+  std::vector<std::uint8_t> missing_left;  //!< whether missing values go left
+  //! nodes x outputs: class fractions or the target; of inner nodes too.
+  std::vector<double> value;
 };
 
 //! A fitted forest; copies share it. Calls are const and may come from many threads.
@@ -62,14 +65,15 @@ class Forest {
   //! Labels 0 .. classes - 1. @param weights one a row, >= 0, or none
   static Forest FitClasses(const Rows& x, std::span<const std::uint32_t> labels,
                            std::span<const double> weights, const ForestOptions& options);
+  //! Finite targets, one a row.
   static Forest FitTargets(const Rows& x, std::span<const double> targets,
                            std::span<const double> weights, const ForestOptions& options);
 
-  std::size_t columns() const;
-  //! Classes; 1 for real targets.
-  int outputs() const;
-  bool regression() const;
-  std::size_t trees() const;
+  std::size_t columns() const;  //!< features of a row
+  int outputs() const;          //!< classes; 1 for real targets
+  bool regression() const;      //!< whether it was fitted to real targets
+  std::size_t trees() const;    //!< how many there are
+  //! A copy of tree t. @throws std::out_of_range
   TreeArrays tree(std::size_t t) const;
 
   //! Mean class fractions of the trees' leaves, or the mean target: rows x outputs. O(rows * trees
@@ -80,7 +84,7 @@ class Forest {
   //! Mean decrease of impurity by feature, of sum 1.
   std::vector<double> feature_importances() const;
 
-  //! Compact, versioned, with a checksum: algorithms/extratrees/model/binary.hpp.
+  //! Compact, versioned, with a checksum: algorithms/common/forest_bytes.hpp.
   std::vector<std::byte> to_bytes() const;
   //! Reads the bytes of to_bytes(), or retable-forest JSON.
   static Forest from_bytes(std::span<const std::byte> bytes);

@@ -24,32 +24,37 @@
 
 namespace retable {
 
+//! What a sketch keeps, and who sums.
 struct QuantileSketchOptions {
   int order = 15;              //!< moments, 1 to 15
   bool log = false;            //!< moments of log x too, for heavy tails of positive values
   std::string device = "cpu";  //!< "cpu" or "cuda": who sums the values of update()
 };
 
+//! A stream's quantiles. Not for several threads at a time: give each its own, and merge.
 class QuantileSketch {
  public:
+  //! Of an empty stream. @throws std::invalid_argument for an order outside of 1 .. 15
   explicit QuantileSketch(const QuantileSketchOptions& options = {});
   ~QuantileSketch();
-  QuantileSketch(const QuantileSketch& other);
-  QuantileSketch(QuantileSketch&&) noexcept;
-  QuantileSketch& operator=(QuantileSketch other) noexcept;
+  QuantileSketch(const QuantileSketch& other);               //!< copies the stream's sketch
+  QuantileSketch(QuantileSketch&&) noexcept;                 //!< moves
+  QuantileSketch& operator=(QuantileSketch other) noexcept;  //!< copies or moves
 
   //! Adds values. O(values * order).
   void update(std::span<const float> values);
+  //! The same for doubles.
   void update(std::span<const double> values);
   //! Adds the other sketch's stream. @throws std::invalid_argument for another order or log.
   void merge(const QuantileSketch& other);
 
   //! Values seen, infinite ones too; NaN not counted.
   std::size_t count() const;
-  double min() const;
-  double max() const;
+  double min() const;  //!< the smallest value
+  double max() const;  //!< the largest value
   //! The quantile of each phi in [0, 1], ascending; 0.1 to 5 ms for all of them.
   std::vector<double> quantiles(std::span<const double> phis) const;
+  //! The quantile of one phi.
   double quantile(double phi) const { return quantiles(std::span(&phi, 1)).front(); }
   //! Of each answer of quantiles() the largest rank error that any stream with this sketch can
   //! show.
@@ -62,6 +67,7 @@ class QuantileSketch {
   //! @throws std::invalid_argument for bytes that to_bytes() did not write.
   static QuantileSketch from_bytes(std::span<const std::byte> bytes);
 
+  //! What it was made with.
   const QuantileSketchOptions& options() const;
 
  private:
@@ -75,6 +81,7 @@ class QuantileSketch {
 std::vector<QuantileSketch> SketchColumns(const float* x, std::size_t rows, std::size_t columns,
                                           std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
                                           const QuantileSketchOptions& options = {});
+//! The same for doubles.
 std::vector<QuantileSketch> SketchColumns(const double* x, std::size_t rows, std::size_t columns,
                                           std::ptrdiff_t row_stride, std::ptrdiff_t column_stride,
                                           const QuantileSketchOptions& options = {});

@@ -23,22 +23,29 @@ namespace retable {
 
 //! n orders of d players.
 struct PermutationSet {
-  int players = 0;
-  std::vector<std::int32_t>
-      orders;                   //!< n x d, row-major: players from the first to join to the last
+  int players = 0;  //!< d
+  //! n x d, row-major: players from the first to join to the last.
+  std::vector<std::int32_t> orders;
   std::vector<double> weights;  //!< n values of sum 1
 };
 
+//! The value of a method's option.
 using MethodOption = std::variant<bool, std::int64_t, double, std::string>;
+//! Options of a method by name; algorithms/shapley/README.md lists them.
 using MethodOptions = std::map<std::string, MethodOption>;
 
 //! A method and what it is.
 struct MethodSummary {
-  std::string name, summary, citation;
+  std::string name;      //!< what SamplePermutations and EstimateShapley take
+  std::string summary;   //!< a phrase
+  std::string citation;  //!< its source
 };
+//! The methods of SamplePermutations.
 std::vector<MethodSummary> PermutationMethods();
+//! The methods of EstimateShapley.
 std::vector<MethodSummary> EstimatorMethods();
 
+//! n orders by the method.
 //! @throws std::invalid_argument for an unknown method or option, or players outside of 1 .. 65535
 PermutationSet SamplePermutations(int players, std::size_t n, const std::string& method,
                                   std::uint64_t seed, const MethodOptions& options = {});
@@ -48,20 +55,23 @@ PermutationSet SamplePermutations(int players, std::size_t n, const std::string&
 using CoalitionValues =
     std::function<void(std::span<const std::uint64_t> coalitions, std::span<double> values)>;
 
+//! How to estimate.
 struct ShapleyOptions {
   std::int64_t budget = 2000;  //!< marginal contributions v(S + i) - v(S) over all repeats
-  std::string method = "MC-antithetic";
-  std::uint64_t seed = 0;
-  int repeats =
-      1;  //!< independent estimates of budget / repeats each; 2 or more give standard errors
+  std::string method = "MC-antithetic";  //!< one of EstimatorMethods()
+  std::uint64_t seed = 0;                //!< one seed, one estimate
+  //! Independent estimates of budget / repeats each; 2 or more give standard errors.
+  int repeats = 1;
 };
 
+//! An estimate.
 struct ShapleyValues {
   std::vector<double> values;           //!< one a player
   std::vector<double> standard_errors;  //!< standard errors of the values; empty for one repeat
   std::int64_t evaluations = 0;         //!< values asked of the game
 };
 
+//! Shapley values of the game by the method of the options. O(budget) values of the game.
 ShapleyValues EstimateShapley(int players, const CoalitionValues& game,
                               const ShapleyOptions& options);
 

@@ -33,11 +33,12 @@ class Permutation {
   //! @throws std::invalid_argument for n > 2^63
   Permutation(std::uint64_t n, std::uint64_t seed);
 
+  //! n
   std::uint64_t size() const { return n_; }
   //! The value at position i < size(): about 40 to 200 instructions. @throws std::out_of_range
   std::uint64_t operator[](std::uint64_t i) const;
-  //! values[j] = (*this)[first + j * step] for j < count, by all threads. Positions must be below
-  //! size().
+  //! values[j] = (*this)[first + j * step] for j < count, by all threads, in vector code.
+  //! @throws std::out_of_range for positions that are not below size()
   void fill(std::uint64_t first, std::int64_t step, std::uint64_t count,
             std::int64_t* values) const;
 
@@ -51,6 +52,7 @@ class Permutation {
 //! "Rectangle", the order of Permutation; "Shuffle", what is fastest on a GPU, whose order depends
 //! on the size of the items.
 struct ShuffleOptions {
+  //! "Partition", "Rectangle" or "Shuffle"
   std::string method = "Partition";
   //! "cpu" or "cuda", for host memory: items take the way to the GPU and back.
   std::string device = "cpu";

@@ -34,6 +34,7 @@ struct TreeEnsemble;
 //! A tree ensemble, read once; copies share it.
 class TreeModel {
  public:
+  //! How to read.
   struct ReadOptions {
     bool all_trees = false;  //!< also those after the best iteration, where training stopped early
     //! Takes sentences that a user should know; may be empty.
@@ -41,13 +42,14 @@ class TreeModel {
   };
 
   //! Reads the bytes of a model file: XGBoost's JSON or UBJSON, LightGBM's text, retable-forest
-  //! JSON. O(bytes). Nothing in them is trusted.
+  //! JSON, Forest::to_bytes(). O(bytes). Nothing in them is trusted.
   static TreeModel Read(std::string_view bytes, const ReadOptions& options);
+  //! The same with no options.
   static TreeModel Read(std::string_view bytes) { return Read(bytes, ReadOptions()); }
 
-  int features() const;
-  int outputs() const;
-  std::size_t trees() const;
+  int features() const;       //!< columns of a row
+  int outputs() const;        //!< classes or targets; 1 for one
+  std::size_t trees() const;  //!< all outputs' together
   //! Empty, or one a feature.
   const std::vector<std::string>& feature_names() const;
   //! Of each output: base score and the cover-weighted mean of its trees.
@@ -59,6 +61,7 @@ class TreeModel {
   //! The code of a category by its text or its number; NaN (missing) where the model's trainer
   //! takes an unknown category for missing. @throws std::invalid_argument where it refuses one.
   double category_code(int feature, std::string_view text) const;
+  //! The same for a category that is a number.
   double category_code(int feature, double number) const;
 
   //! The margins of `rows` rows, rows x outputs. O(rows * trees * depth).
@@ -70,6 +73,7 @@ class TreeModel {
   std::shared_ptr<const treeshap::TreeEnsemble> model_;
 };
 
+//! Where and how values are computed.
 struct TreeExplainerOptions {
   std::string device = "auto";      //!< "auto", "cpu" or "cuda"
   std::string precision = "float";  //!< "float", or "double" on the processor
@@ -84,22 +88,24 @@ class TreeExplainer {
   explicit TreeExplainer(const TreeModel& model, const TreeExplainerOptions& options = {},
                          std::span<const double> background = {});
   ~TreeExplainer();
-  TreeExplainer(TreeExplainer&&) noexcept;
-  TreeExplainer& operator=(TreeExplainer&&) noexcept;
+  TreeExplainer(TreeExplainer&&) noexcept;             //!< moves
+  TreeExplainer& operator=(TreeExplainer&&) noexcept;  //!< moves
 
   //! phi, rows x outputs x (features + 1); the last column is the expected value.
   void values(std::span<const float> x, std::size_t rows, std::span<double> phi) const;
+  //! The same for rows of doubles.
   void values(std::span<const double> x, std::size_t rows, std::span<double> phi) const;
 
   //! SHAP interaction values, rows x outputs x (features + 1)^2: symmetric, rows sum to the values,
   //! the expected value in the last corner.
   void interactions(std::span<const float> x, std::size_t rows, std::span<double> matrices) const;
+  //! The same for rows of doubles.
   void interactions(std::span<const double> x, std::size_t rows, std::span<double> matrices) const;
 
   //! An ascending set of features and its value.
   struct FeatureSet {
-    std::vector<std::int32_t> features;
-    double value = 0;
+    std::vector<std::int32_t> features;  //!< their places among the model's
+    double value = 0;                    //!< their interaction, in the margin's units
   };
   //! For each row and output (row-major) the k pairs of largest |interaction value| that are not
   //! zero, the strongest first. On the processor.
@@ -110,6 +116,7 @@ class TreeExplainer {
   std::vector<std::vector<FeatureSet>> interaction_index(std::span<const double> x,
                                                          std::size_t rows, int order) const;
 
+  //! What it was made of.
   const TreeModel& model() const;
   //! "cpu" or "cuda": where the last call was computed, or the next one will be.
   const std::string& device() const;

@@ -287,7 +287,7 @@ def artifact_view(report, artifact, slug, note, classes):
         "datasets": dataset_rows(artifact), "notes": [str(n) for n in artifact.meta.get("notes") or []],
         "repeat": artifact.text("repeat"), "problems": artifact.problems, "cells": len(artifact.tidy),
         "recorded": model.recorded_runs(report, artifact, rows, layout), "why_not": model.why_not_run(counted),
-        "ours": artifact.short.startswith("beyond"),
+        "ours": artifact.short.startswith(("beyond", "zoo")),
         "origins": model.origins_of(artifact, layout), "made": model.made_lines(report, artifact),
         "history": history, "spark": spark(history), "judged_why": "" if artifact.meta.get("judged", True) else
         numbers.sentence(artifact.text("judged_why") or "the sizes of this profile are too small to judge"),

@@ -1,7 +1,7 @@
 """Retable: tree SHAP, extremely randomized trees, quantile sketches, random orders and Shapley sampling.
 
 =============================== ====================================================================
-`TreeExplainer`                 exact SHAP values of XGBoost, LightGBM and scikit-learn trees
+`TreeExplainer`                 exact SHAP values of XGBoost's, LightGBM's, CatBoost's and scikit-learn's trees
 `ensemble`                      `ExtraTreesClassifier`, `ExtraTreesRegressor`
 `QuantileSketch`                quantiles of a stream in 84 bytes; `sketch_columns` for a table
 `permutation`, `shuffle`,       random orders: one seed, one order, on a processor and on a GPU
@@ -68,7 +68,7 @@ def show_versions():
 
     print(f"retable       {__version__}")
     print(f"python        {platform.python_version()}, {platform.platform()}")
-    for name in ("numpy", "pandas", "pyarrow", "scikit-learn", "shap", "xgboost", "lightgbm"):
+    for name in ("numpy", "pandas", "pyarrow", "scikit-learn", "shap", "xgboost", "lightgbm", "catboost"):
         try:
             print(f"{name:13} {metadata.version(name)}")
         except metadata.PackageNotFoundError:

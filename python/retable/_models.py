@@ -70,9 +70,21 @@ def _scikit_learn(model):
                   state=lambda: id(getattr(model, parts)))
 
 
+def _catboost(model):
+    from . import from_catboost
+
+    content = from_catboost.forest(model)  # ValueError for what splits by more than numbers
+
+    def state():
+        trained = model.get_metadata().get("model_guid") if model.is_fitted() else None
+        return trained, model.tree_count_, model.get_scale_and_bias()
+
+    return Source(json.dumps(content).encode(), names=content.get("feature_names"), state=state)
+
+
 def _retable(model):
     names = getattr(model, "feature_names_in_", None)
-    return Source(model.forest_.to_json().encode(), single_is_array=True,
+    return Source(model.forest_.to_bytes(), single_is_array=True,
                   names=None if names is None else [str(n) for n in names],
                   state=lambda: id(model.forest_))
 
@@ -89,15 +101,14 @@ def read(model):
         return _xgboost(model)
     if "lightgbm" in modules:
         return _lightgbm(model)
+    if "catboost" in modules:
+        return _catboost(model)
     if "retable" in modules:
         return _retable(model)
     if "sklearn" in modules:
         return _scikit_learn(model)
-    hint = ""
-    if "catboost" in modules:
-        hint = "; a CatBoost model cannot be read"
     raise TypeError(f"{type(model).__module__}.{type(model).__name__} is no model of xgboost, lightgbm, "
-                    f"scikit-learn or retable, and no file{hint}")
+                    "catboost, scikit-learn or retable, and no file")
 
 
 # ------------------------------------------------------------------------------------------- rows

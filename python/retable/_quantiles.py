@@ -6,6 +6,8 @@ import numpy
 
 from . import _retable
 
+_BLOCK = 1 << 24  # values added at a time, so that Ctrl-C is seen between
+
 
 def _floats(values):
     """Values as one-dimensional floats: float32 stays, all others become float64."""
@@ -58,8 +60,12 @@ class QuantileSketch:
         return self
 
     def update(self, x):
-        """Adds a number or an array of numbers, of any shape. Returns the sketch."""
-        self._sketch.update(_floats(x))
+        """Adds a number or an array of numbers, of any shape. Returns the sketch.
+
+        After Ctrl-C the sketch holds a part of the array."""
+        values = _floats(x)
+        for begin in range(0, max(1, len(values)), _BLOCK):
+            self._sketch.update(values[begin:begin + _BLOCK])
         return self
 
     def merge(self, other):

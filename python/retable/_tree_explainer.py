@@ -17,9 +17,10 @@ class TreeExplainer:
     Parameters
     ----------
     model : model, path or bytes
-        An xgboost Booster or XGB* model, a lightgbm Booster or LGBM* model, scikit-learn's decision trees,
-        forests, gradient boosting and histogram gradient boosting, a forest of `retable.ensemble`; or a
-        file: XGBoost's JSON or UBJSON, LightGBM's text, retable-forest JSON.
+        An xgboost Booster or XGB* model, a lightgbm Booster or LGBM* model, a CatBoost model that splits by
+        numbers, scikit-learn's decision trees, forests, gradient boosting and histogram gradient boosting, a
+        forest of `retable.ensemble`; or a file: XGBoost's JSON or UBJSON, LightGBM's text, a forest of
+        `retable forest`.
     data : array_like or frame, optional
         Background rows, for interventional values.
     model_output : "raw"

@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
+
 #include "python/src/module.hpp"
 
 namespace retable::python {
@@ -31,15 +33,17 @@ ForestOptions Options(const nb::dict& given) {
 Forest FitClasses(const Matrix<float>& x, const Vector<std::uint32_t>& labels,
                   const Vector<double>& weights, const nb::dict& given) {
   const ForestOptions options = Options(given);
-  const nb::gil_scoped_release released;
-  return Forest::FitClasses(AsRows(x), Span(labels), Span(weights), options);
+  std::optional<Forest> forest;
+  Released([&] { forest = Forest::FitClasses(AsRows(x), Span(labels), Span(weights), options); });
+  return *forest;
 }
 
 Forest FitTargets(const Matrix<float>& x, const Vector<double>& targets,
                   const Vector<double>& weights, const nb::dict& given) {
   const ForestOptions options = Options(given);
-  const nb::gil_scoped_release released;
-  return Forest::FitTargets(AsRows(x), Span(targets), Span(weights), options);
+  std::optional<Forest> forest;
+  Released([&] { forest = Forest::FitTargets(AsRows(x), Span(targets), Span(weights), options); });
+  return *forest;
 }
 
 nb::object Predict(const Forest& forest, const Matrix<float>& x) {

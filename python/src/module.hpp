@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,9 @@ nb::object ToNumpy(std::vector<T> values, std::vector<std::size_t> shape = {}) {
   if (shape.empty()) shape = {memory->size()};
   return nb::cast(nb::ndarray<nb::numpy, T>(memory->data(), shape.size(), shape.data(), owner));
 }
+
+//! Calls work without the GIL. Ctrl-C, looked for between the parts of the work, is raised.
+void Released(const std::function<void()>& work);
 
 inline std::span<const std::byte> Bytes(const nb::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};

@@ -2,7 +2,7 @@
 
 import importlib.util
 
-WANTED = ("pandas", "pyarrow", "sklearn", "shap", "xgboost", "lightgbm", "matplotlib")
+WANTED = ("pandas", "pyarrow", "sklearn", "shap", "xgboost", "lightgbm", "catboost", "matplotlib")
 
 
 def pytest_report_header(config):

@@ -101,6 +101,31 @@ except KeyboardInterrupt:
     assert done.stdout.strip() == "interrupted", (done.stdout, done.stderr)
 
 
+def test_interrupt_ends_a_fit_and_a_long_stream():
+    pytest.importorskip("sklearn")
+    code = """
+import numpy, signal, threading, time, retable
+from retable import _quantiles
+from retable.ensemble import ExtraTreesRegressor
+random = numpy.random.default_rng(0)
+x = random.normal(size=(4000, 20)).astype(numpy.float32)
+values = numpy.ones(1 << 24, numpy.float32)
+_quantiles._BLOCK = 1  # as long as a stream that does not fit into memory
+for work in (lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=1).fit(x, x[:, 0]),
+             lambda: ExtraTreesRegressor(n_estimators=100000, n_jobs=2).fit(x, x[:, 0]),
+             lambda: retable.QuantileSketch().update(values)):
+    threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT)).start()
+    begun = time.time()
+    try:
+        work()
+        print('finished')
+    except KeyboardInterrupt:
+        print('interrupted' if time.time() - begun < 30 else 'late')
+"""
+    done = run(code)
+    assert done.stdout.split() == ["interrupted"] * 3, (done.stdout, done.stderr)
+
+
 def test_stubs_name_what_is_there():
     """Each public name and its parameters stand in __init__.pyi as they are."""
     import ast

@@ -11,7 +11,7 @@ import pytest
 import retable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RECORDED = ROOT / "results" / "recorded" / "cpu2"
+RECORDED = ROOT / "results" / "recorded" / "cpu2-timed"
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="no recorded results beside the tests")

@@ -2,6 +2,7 @@
 #include "base/parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@ namespace retable::extratrees {
 namespace {
 
 constexpr std::size_t kRowBlock = 128;
+constexpr std::size_t kByteCodes = 256;
 
 constexpr std::uint32_t kLeftOut = 0xFFFFFFFFu;
 
@@ -65,7 +67,8 @@ void ForRowBlocks(std::size_t rows, const Body& body) {
 }
 
 //! Writes a row as bytes; odd[f] is set where the value is no whole number in 0 .. 255.
-void ByteRow(const float* row, std::size_t columns, std::uint8_t* codes, std::uint8_t* odd) {
+void ByteRow(const float* __restrict row, std::size_t columns, std::uint8_t* __restrict codes,
+             std::uint8_t* __restrict odd) {
   for (std::size_t f = 0; f < columns; ++f) {
     // Out of range values are caught by the comparison; the clamp keeps the conversion defined.
     const float x = row[f];
@@ -76,26 +79,60 @@ void ByteRow(const float* row, std::size_t columns, std::uint8_t* codes, std::ui
   }
 }
 
-//! Sorted; NaN is left out and noted.
-std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column, bool& missing) {
+[[noreturn]] void ThrowInfinite(std::size_t row, std::size_t column) {
+  throw std::invalid_argument("value at row " + std::to_string(row) + ", column " +
+                              std::to_string(column) +
+                              " is infinite: clip it, or make it NaN (missing)");
+}
+
+//! Sorted; NaN is left out and noted. A column of more than `limit` values is left at once, with
+//! some of them, more than `limit`.
+std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column, std::size_t limit,
+                                  bool& missing) {
   std::vector<float> values;
-  values.reserve(data.rows);
+  const std::size_t room = limit + 1024;
+  values.reserve(std::min(room, data.rows));
+  const auto sort = [&values] {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  };
   for (std::size_t i = 0; i < data.rows; ++i) {
     const float x = data.values[i * data.columns + column];
-    if (std::isinf(x)) {
-      throw std::invalid_argument("value at row " + std::to_string(i) + ", column " +
-                                  std::to_string(column) +
-                                  " is infinite: clip it, or make it NaN (missing)");
-    }
+    if (std::isinf(x)) ThrowInfinite(i, column);
     if (std::isnan(x)) {
       missing = true;
-    } else {
-      values.push_back(x == 0.0f ? 0.0f : x);  // -0 and 0 are one value
+      continue;
     }
+    values.push_back(x == 0.0f ? 0.0f : x);  // -0 and 0 are one value
+    if (values.size() < room) continue;
+    sort();
+    if (values.size() > limit) return values;
   }
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
+  sort();
   return values;
+}
+
+//! Values as codes; returns whether any is missing. What weighs nothing counts in `odd` columns, as
+//! it does in DistinctValues.
+bool WriteValues(const FeatureMatrix& data, const std::vector<std::uint8_t>& odd,
+                 const std::vector<std::uint32_t>& rank, float* lines) {
+  std::atomic<bool> missing = false;
+  ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
+    bool any = false;
+    for (std::size_t i = first; i < last; ++i) {
+      const float* row = data.values + i * data.columns;
+      for (std::size_t f = 0; f < data.columns; ++f) {
+        if (std::isfinite(row[f]) || odd[f] == 0) continue;
+        if (std::isinf(row[f])) ThrowInfinite(i, f);
+        any = true;
+      }
+      if (rank[i] == kLeftOut) continue;
+      float* line = lines + std::size_t{rank[i]} * data.columns;
+      for (std::size_t f = 0; f < data.columns; ++f) line[f] = row[f] + 0.0f;  // -0 becomes 0
+    }
+    if (any) missing = true;
+  });
+  return missing;
 }
 
 //! Recodes all columns at the matrix's width; whole columns of bytes are their own codes.
@@ -185,21 +222,37 @@ void AddTargets(const Targets& targets, const std::vector<std::uint32_t>& rank, 
   if (!out.plain) out.targets = EncodeTargets(counted, order);
 }
 
+//! One table after the other; that of all byte columns first.
+void AddTables(const std::vector<std::vector<float>>& tables, const std::vector<std::uint8_t>& odd,
+               EncodedMatrix& out) {
+  for (std::size_t k = 0; k < kByteCodes; ++k) out.values.push_back(static_cast<float>(k));
+  out.table_start.assign(tables.size(), 0);
+  for (std::size_t f = 0; f < tables.size(); ++f) {
+    if (odd[f] == 0) continue;
+    out.table_start[f] = static_cast<std::uint32_t>(out.values.size());
+    out.values.insert(out.values.end(), tables[f].begin(), tables[f].end());
+  }
+}
+
 //! Tables of the columns that are not bytes; of all where a value is missing. Marks them in `odd`.
-std::vector<std::vector<float>> RankTables(const FeatureMatrix& data,
+//! One of more than `limit` values is enough: then some tables are empty.
+std::vector<std::vector<float>> RankTables(const FeatureMatrix& data, std::size_t limit,
                                            std::vector<std::uint8_t>& odd, bool& has_missing) {
   std::vector<std::vector<float>> tables(data.columns);
   std::vector<std::uint8_t> missing(data.columns, 0);
+  std::atomic<bool> too_many = false;
   const auto fill = [&](std::size_t f) {
+    if (too_many) return;
     bool any = false;
-    tables[f] = DistinctValues(data, f, any);
+    tables[f] = DistinctValues(data, f, limit, any);
     missing[f] = any ? 1 : 0;
+    if (tables[f].size() > limit) too_many = true;
   };
   ParallelFor(data.columns, [&](std::size_t f) {
     if (odd[f] != 0) fill(f);
   });
   has_missing = std::find(missing.begin(), missing.end(), 1) != missing.end();
-  if (!has_missing) return tables;
+  if (!has_missing || too_many) return tables;
   ParallelFor(data.columns, [&](std::size_t f) {
     if (odd[f] == 0) fill(f);
     odd[f] = 1;
@@ -210,7 +263,7 @@ std::vector<std::vector<float>> RankTables(const FeatureMatrix& data,
 }  // namespace
 
 EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
-                     bool bootstrap, const CodeAllocator& allocate) {
+                     bool bootstrap, const CodeAllocator& allocate, WideCodes wide) {
   EncodedMatrix out;
   out.columns = static_cast<std::uint32_t>(data.columns);
   out.classes = classes;
@@ -221,21 +274,24 @@ EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uin
              static_cast<std::uint32_t>(std::count(rank.begin(), rank.end(), kLeftOut));
   out.line_codes = allocate(std::size_t{out.rows} * data.columns);
   std::vector<std::uint8_t> odd = WriteBytes(data, rank, out.line_codes.get());
-  const std::vector<std::vector<float>> tables = RankTables(data, odd, out.has_missing);
-  AddTargets(targets, rank, bootstrap, out);
-  for (int k = 0; k < 256; ++k) out.values.push_back(static_cast<float>(k));
-  out.table_start.assign(data.columns, 0);
+  const std::size_t limit = wide == WideCodes::kValues ? kByteCodes : data.rows;
+  const std::vector<std::vector<float>> tables = RankTables(data, limit, odd, out.has_missing);
   std::size_t widest = 0;
   for (std::size_t f = 0; f < data.columns; ++f) {
-    if (odd[f] == 0) continue;
-    out.table_start[f] = static_cast<std::uint32_t>(out.values.size());
-    out.values.insert(out.values.end(), tables[f].begin(), tables[f].end());
-    widest = std::max(widest, tables[f].size() + (out.has_missing ? 1 : 0));
+    if (odd[f] != 0) widest = std::max(widest, tables[f].size() + (out.has_missing ? 1 : 0));
   }
-  if (widest == 0) return out;
-  out.code_bytes = widest <= 256 ? 1 : widest <= 65536 ? 2 : 4;
+  out.are_values = wide == WideCodes::kValues && widest > kByteCodes;
+  out.code_bytes = widest <= kByteCodes ? 1 : widest <= 65536 && !out.are_values ? 2 : 4;
   if (out.code_bytes > 1) out.line_codes = allocate(out.CodeBytes());
   std::uint8_t* codes = out.line_codes.get();
+  if (out.are_values) {
+    out.has_missing = WriteValues(data, odd, rank, reinterpret_cast<float*>(codes));
+    AddTargets(targets, rank, bootstrap, out);
+    return out;
+  }
+  AddTargets(targets, rank, bootstrap, out);
+  AddTables(tables, odd, out);
+  if (widest == 0) return out;
   if (out.code_bytes == 1) {
     WriteCodes(data, tables, odd, rank, codes);
   } else if (out.code_bytes == 2) {
@@ -248,7 +304,9 @@ EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uin
 
 std::shared_ptr<std::uint8_t> ColumnCodes(const EncodedMatrix& m) {
   std::shared_ptr<std::uint8_t> out = AllocateCodes(m.CodeBytes());
-  if (m.code_bytes == 1) {
+  if (m.are_values) {
+    TransposeCodes(m.Lines<float>(), m.rows, m.columns, reinterpret_cast<float*>(out.get()));
+  } else if (m.code_bytes == 1) {
     TransposeCodes(m.Lines<std::uint8_t>(), m.rows, m.columns, out.get());
   } else if (m.code_bytes == 2) {
     TransposeCodes(m.Lines<std::uint16_t>(), m.rows, m.columns,

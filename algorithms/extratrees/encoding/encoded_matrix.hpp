@@ -8,11 +8,13 @@
 //! order, so minima, maxima and comparisons are those of the values, and a cut drawn in real values
 //! becomes the code of the largest value below it. Nothing is binned: the trees are exactly those
 //! of the float32 data. A missing value (NaN) is the largest code of the width, which is then kept
-//! free; all columns are coded by rank where any value is missing. Samples are renumbered by class,
-//! or by target for regression: a node's ascending sample list is then sorted by target, and stays
-//! so under stable partitions. Rows of weight 0 are left out.
-//! Cost: one pass over the data for pixels, O(N log N) for each other column, spread over threads;
-//! 1, 2 or 4 bytes a value.
+//! free; all columns are coded by rank where any value is missing. A processor reads four bytes as
+//! fast as two, and ranks cost a sort of each column and a look-up of each cut: where a column has
+//! more than 256 values its codes are the values themselves, if asked for. Samples are renumbered
+//! by class, or by target for regression: a node's ascending sample list is then sorted by target,
+//! and stays so under stable partitions. Rows of weight 0 are left out. Cost: one pass over the
+//! data for pixels and for values as they are, O(N log N) for each other column, spread over
+//! threads; 1, 2 or 4 bytes a value.
 
 #include <cstdint>
 #include <functional>
@@ -29,11 +31,18 @@ namespace retable::extratrees {
 using CodeAllocator = std::function<std::shared_ptr<std::uint8_t>(std::size_t)>;
 std::shared_ptr<std::uint8_t> AllocateCodes(std::size_t bytes);
 
+//! What stands for the values of a matrix with a column of more than 256 of them.
+enum class WideCodes {
+  kRanks,   //!< their rank in the column
+  kValues,  //!< the value itself, a float; NaN where missing
+};
+
 struct EncodedMatrix {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
   int code_bytes = 1;        //!< 1, 2 or 4
+  bool are_values = false;   //!< codes are floats, the values; no tables
   bool has_missing = false;  //!< the largest code stands for NaN
   bool plain = true;         //!< classes of equal weight, nothing missing
   bool regression = false;
@@ -59,7 +68,8 @@ struct EncodedMatrix {
 //! @param bootstrap rows will be drawn by weight and then weigh 1 each.
 //! @throws std::invalid_argument for an infinite value, naming its row and column.
 EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
-                     bool bootstrap = false, const CodeAllocator& allocate = AllocateCodes);
+                     bool bootstrap = false, const CodeAllocator& allocate = AllocateCodes,
+                     WideCodes wide = WideCodes::kRanks);
 
 //! Row i of a bootstrap sample: uniform, or by weight. `up_to` has `rows` entries, or is null.
 RETABLE_HD std::uint32_t DrawRow(std::uint64_t seed, std::uint32_t tree, std::uint32_t i,

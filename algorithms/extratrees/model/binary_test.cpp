@@ -7,10 +7,14 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <vector>
 
 #include "algorithms/extratrees/forest_trainer.hpp"
+#include "algorithms/extratrees/model/fuzz/bytes_fuzz_body.hpp"
+#include "algorithms/extratrees/model/json.hpp"
+#include "base/fuzz/replay_testing.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -52,8 +56,57 @@ TEST(ForestBytes, NothingIsLost) {
   }
 }
 
+TEST(ForestBytes, NamesAreKept) {
+  const Forest forest = Grown(false, 2);
+  const ForestNames names{
+      {"no", "\xC3\xBC", ""},
+      {{"a,b", "nominal", {"x", "", "y\n"}}, {"c", "date", {}}, {"", "numeric", {}}}};
+  ForestNames back;
+  const std::vector<std::byte> bytes = WriteForestBytes(forest, names);
+  EXPECT_EQ(bytes.size() % 8, 0u);
+  EXPECT_EQ(ReadForestBytes(bytes, &back).trees, forest.trees);
+  EXPECT_EQ(back, names);
+  const std::string content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  EXPECT_EQ(ReadForest(content, &back).trees, forest.trees);
+  std::ostringstream json;
+  WriteForestJson(forest, json, names);
+  EXPECT_EQ(ReadForest(json.str(), &back).trees, forest.trees);
+  EXPECT_EQ(back, names);
+  ForestNames wrong = names;
+  wrong.classes.pop_back();
+  EXPECT_THROW(WriteForestBytes(forest, wrong), std::invalid_argument);
+  wrong.classes = {"x", "y", "x"};
+  EXPECT_THROW(WriteForestBytes(forest, wrong), std::invalid_argument);
+}
+
+// Pickles of older programs: no names, of which version 2 says that there are none in 8 bytes.
+TEST(ForestBytes, VersionOneIsRead) {
+  const Forest forest = Grown(true, 3);
+  std::vector<std::byte> bytes = WriteForestBytes(forest);
+  bytes.erase(bytes.begin() + 40, bytes.begin() + 48);
+  bytes[8] = std::byte{1};
+  const std::uint32_t sum = ForestChecksum(bytes);
+  std::memcpy(bytes.data() + 12, &sum, sizeof(sum));
+  EXPECT_EQ(ReadForestBytes(bytes).trees, forest.trees);
+  bytes[8] = std::byte{3};
+  EXPECT_THROW(ReadForestBytes(bytes), std::invalid_argument);
+}
+
+// The corpus was not written by this program.
+TEST(ForestBytes, AnswersMutations) {
+  auto corpus =
+      fuzzing::Corpus(RETABLE_SOURCE_DIR "/algorithms/extratrees/model/fuzz/bytes_corpus");
+  EXPECT_GE(fuzzing::Replay(corpus, 0, FuzzForestBytes, fuzzing::MutateFields), 4u);
+  const std::vector<std::byte> grown = WriteForestBytes(Grown(false, 2));
+  corpus.emplace_back(reinterpret_cast<const char*>(grown.data()), grown.size());
+  EXPECT_GE(fuzzing::Replay(corpus, 20000, FuzzForestBytes, fuzzing::MutateFields), 500u);
+}
+
 TEST(ForestBytes, DamagedBytesAreRefused) {
-  const std::vector<std::byte> bytes = WriteForestBytes(Grown(false, 2));
+  ForestNames names;
+  names.classes = {"a", "b", "c"};
+  names.features = {{"x", "nominal", {"p", "q"}}, {"y", "numeric", {}}, {"z", "numeric", {}}};
+  const std::vector<std::byte> bytes = WriteForestBytes(Grown(false, 2), names);
   for (std::size_t length = 0; length < bytes.size(); length += 1 + length / 16) {
     EXPECT_THROW(ReadForestBytes({bytes.data(), length}), std::invalid_argument) << length;
   }
@@ -92,6 +145,9 @@ TEST(ForestBytes, HostileForestsAreRefused) {
   refused([](Forest& f) { f.classes = 0; });
   refused([](Forest& f) { f.regression = true; });
   refused([](Forest& f) { f.value_bits = 100000; });
+  refused([](Forest& f) { f.value_bits = 62; });
+  refused([](Forest& f) { f.trees[0].nodes[0].threshold = std::nan(""); });
+  refused([](Forest& f) { f.trees[0].nodes[0].weight = -1; });
   refused([](Forest& f) { f.trees.clear(); });
   refused([](Forest& f) { f.trees[0].nodes.clear(); });
 }

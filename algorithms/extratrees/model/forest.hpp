@@ -137,8 +137,9 @@ struct Forest {
   int value_bits = 40;  //!< leaves' values are averaged in units of 2^-value_bits
   std::vector<Tree> trees;
 
-  //! The leaf of one row in one tree.
-  const TreeNode& Leaf(std::size_t tree, const float* row) const;
+  //! The leaves of n rows in one tree, as places among its nodes. Rows descend side by side, so
+  //! that one does not wait for another's reads.
+  void Leaves(std::size_t tree, const float* rows, std::size_t n, std::uint32_t* leaves) const;
   //! Mean class fractions of the trees' leaves ("soft vote"), row-major rows x classes; the mean
   //! target for regression. Values are summed in fixed point (2^-value_bits), so that the sum does
   //! not depend on its order.
@@ -158,6 +159,8 @@ double LeafValue(const Forest& forest, const Tree& tree, const TreeNode& leaf, s
 
 //! The finest unit 2^-bits in which the trees' values, at most `largest`, add up below 2^62.
 int ValueBits(double largest, int trees);
+//! @throws std::invalid_argument where a forest that was read has more value_bits than that
+void RequireSums(const Forest& forest);
 
 //! Fraction of equal entries.
 double Accuracy(std::span<const std::uint32_t> predicted, std::span<const std::uint32_t> truth);

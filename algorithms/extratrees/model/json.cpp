@@ -1,45 +1,74 @@
 #include "algorithms/extratrees/model/json.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <set>
 #include <stdexcept>
 #include <utility>
+#include <vector>
+
+#include "base/parallel.hpp"
 
 namespace retable::extratrees {
 namespace {
 
 using Json = nlohmann::json;
 
-Json NodeValue(const Forest& forest, const Tree& tree, const TreeNode& node) {
-  Json value = Json::array();
-  for (std::uint32_t c = 0; c < forest.classes; ++c) {
-    value.push_back(node.feature < 0 ? LeafValue(forest, tree, node, c) : 0.0);
-  }
-  return value;
+//! The shortest text that reads back to the same number; null for what JSON has no number for.
+void AppendNumber(std::string& out, double value) {
+  std::array<char, 32> text{};
+  const char* end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  const std::string_view number(text.data(), static_cast<std::size_t>(end - text.data()));
+  out += std::isfinite(value) ? number : "null";
+  if (std::isfinite(value) && number.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
-Json TreeJson(const Forest& forest, const Tree& tree) {
-  Json json;
-  for (const char* name : {"feature", "threshold", "left", "right", "default_left", "cover",
-                           "samples", "impurity", "value"}) {
-    json[name] = Json::array();
-  }
+void AppendNumber(std::string& out, std::int64_t value) {
+  out += std::to_string(value);
+}
+
+//! "name":[...], an entry a node.
+template <class Entry>
+void AppendList(std::string& out, const char* name, const Tree& tree, const Entry& entry) {
+  out += out.empty() ? "{\"" : ",\"";
+  out.append(name).append("\":[");
   for (const TreeNode& node : tree.nodes) {
-    json["feature"].push_back(node.feature);
-    json["threshold"].push_back(node.threshold);
-    json["left"].push_back(node.left);
-    json["right"].push_back(node.right);
-    json["default_left"].push_back(node.missing_left ? 1 : 0);
-    json["cover"].push_back(node.weight);
-    json["samples"].push_back(node.samples);
-    json["impurity"].push_back(node.impurity);
-    json["value"].push_back(NodeValue(forest, tree, node));
+    if (&node != tree.nodes.data()) out += ',';
+    AppendNumber(out, entry(node));
   }
-  return json;
+  out += ']';
+}
+
+std::string TreeJson(const Forest& forest, const Tree& tree) {
+  const auto whole = [](auto member) {
+    return [member](const TreeNode& node) { return static_cast<std::int64_t>(node.*member); };
+  };
+  const auto real = [](auto member) {
+    return [member](const TreeNode& node) { return node.*member; };
+  };
+  std::string out;
+  AppendList(out, "cover", tree, real(&TreeNode::weight));
+  AppendList(out, "default_left", tree, whole(&TreeNode::missing_left));
+  AppendList(out, "feature", tree, whole(&TreeNode::feature));
+  AppendList(out, "impurity", tree, real(&TreeNode::impurity));
+  AppendList(out, "left", tree, whole(&TreeNode::left));
+  AppendList(out, "right", tree, whole(&TreeNode::right));
+  AppendList(out, "samples", tree, whole(&TreeNode::samples));
+  AppendList(out, "threshold", tree, real(&TreeNode::threshold));
+  out += ",\"value\":";
+  for (const TreeNode& node : tree.nodes) {
+    out += &node == tree.nodes.data() ? "[" : ",";
+    for (std::uint32_t c = 0; c < forest.classes; ++c) {
+      out += c == 0 ? '[' : ',';
+      AppendNumber(out, node.feature < 0 ? LeafValue(forest, tree, node, c) : 0.0);
+    }
+    out += ']';
+  }
+  return out + "]}";
 }
 
 void Require(bool ok, const std::string& what) {
@@ -54,15 +83,6 @@ T Whole(const Json& json) {
                                                : false;
   if (!fits) Require(false, json.dump() + " is no whole number in range");
   return json.get<T>();
-}
-
-//! A class's fraction is at most 1.
-double LargestValue(const Forest& forest) {
-  double largest = forest.regression ? 0 : 1;
-  for (const Tree& tree : forest.trees) {
-    for (const double value : tree.leaf_values) largest = std::max(largest, std::abs(value));
-  }
-  return largest;
 }
 
 //! Class of a pure leaf, or a new row of leaf_values.
@@ -119,21 +139,6 @@ Tree ReadTree(const Json& json, const Forest& forest) {
   return tree;
 }
 
-//! @throws std::invalid_argument where names do not fit the forest, or one occurs twice.
-void CheckNames(const Forest& forest, const ForestNames& names) {
-  const auto differ = [](const std::vector<std::string>& texts) {
-    return std::set<std::string_view>(texts.begin(), texts.end()).size() == texts.size();
-  };
-  Require(names.classes.empty() || names.classes.size() == forest.classes,
-          "\"class_names\" has not one name a class");
-  Require(names.features.empty() || names.features.size() == forest.columns,
-          "\"feature_names\" has not one name a feature");
-  std::vector<std::string> features;
-  for (const TrainedFeature& feature : names.features) features.push_back(feature.name);
-  Require(differ(names.classes), "a class's name occurs twice");
-  Require(differ(features), "a feature's name occurs twice");
-}
-
 void WriteNames(const ForestNames& names, std::ostream& out) {
   out << ",\"class_names\":" << Json(names.classes).dump();
   if (names.features.empty()) return;
@@ -165,16 +170,23 @@ ForestNames ReadNames(const Json& json) {
 }  // namespace
 
 void WriteForestJson(const Forest& forest, std::ostream& out, const ForestNames& names) {
-  CheckNames(forest, names);
+  CheckNames(names, forest.classes, forest.columns);
   out << R"({"format":"retable-forest","version":1,"features":)" << forest.columns;
   WriteNames(names, out);
   out << ",\"groups\":" << forest.classes
       << ",\"regression\":" << (forest.regression ? "true" : "false")
       << ",\"value_bits\":" << forest.value_bits << ",\"split\":\"<=\",\"scale\":"
       << Json(1.0 / static_cast<double>(forest.trees.size())).dump() << ",\"trees\":[";
-  // Tree by tree, so that no more than one is in memory as JSON.
-  for (std::size_t t = 0; t < forest.trees.size(); ++t) {
-    out << (t == 0 ? "\n" : ",\n") << TreeJson(forest, forest.trees[t]).dump();
+  // So many trees at a time, so that no more than these are in memory as JSON.
+  constexpr std::size_t kTexts = 64;
+  std::vector<std::string> texts(kTexts);
+  for (std::size_t first = 0; first < forest.trees.size(); first += kTexts) {
+    const std::size_t count = std::min(kTexts, forest.trees.size() - first);
+    ParallelFor(count,
+                [&](std::size_t k) { texts[k] = TreeJson(forest, forest.trees[first + k]); });
+    for (std::size_t k = 0; k < count; ++k) {
+      out << (first + k == 0 ? "\n" : ",\n") << texts[k];
+    }
   }
   out << "\n]}\n";
 }
@@ -197,18 +209,14 @@ Forest ReadForestJson(std::string_view text, ForestNames* names) {
     forest.regression = json.at("regression").get<bool>();
     Require(!forest.regression || forest.classes == 1, "a regression forest has one group");
     forest.value_bits = Whole<int>(json.at("value_bits"));
-    Require(std::abs(forest.value_bits) <= 1000, "\"value_bits\" is out of range");
     Require(!json.at("trees").empty(), "no trees");
     const ForestNames called = ReadNames(json);
-    CheckNames(forest, called);
+    CheckNames(called, forest.classes, forest.columns);
     if (names != nullptr) *names = called;
     for (const Json& tree : json.at("trees")) {
       forest.trees.push_back(ReadTree(tree, forest));
     }
-    // Else the sum over the trees runs over.
-    Require(
-        forest.value_bits <= ValueBits(LargestValue(forest), static_cast<int>(forest.trees.size())),
-        "\"value_bits\" is too large for the leaves' values");
+    RequireSums(forest);
     return forest;
   } catch (const Json::exception& error) {
     throw std::invalid_argument(std::string("the forest's JSON is damaged: ") + error.what());

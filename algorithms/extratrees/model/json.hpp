@@ -11,28 +11,12 @@
 //! "feature_levels" say what the numbers stand for; files of older programs have classes alone.
 
 #include <iosfwd>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "algorithms/common/forest_bytes.hpp"
 #include "algorithms/extratrees/model/forest.hpp"
 
 namespace retable::extratrees {
-
-//! A column that a forest was trained on.
-struct TrainedFeature {
-  std::string name;
-  std::string kind = "numeric";     //!< "numeric", "nominal", "date" or "string"
-  std::vector<std::string> levels;  //!< what 0, 1, ... stand for, where they stand for texts
-  bool operator==(const TrainedFeature&) const = default;
-};
-
-//! What a forest's numbers are called in the data it was trained on.
-struct ForestNames {
-  std::vector<std::string> classes;      //!< what classes 0, 1, ... are called, where it is known
-  std::vector<TrainedFeature> features;  //!< one a column, with different names, or none
-  bool operator==(const ForestNames&) const = default;
-};
 
 //! @throws std::invalid_argument where `names` do not fit the forest
 void WriteForestJson(const Forest& forest, std::ostream& out, const ForestNames& names = {});

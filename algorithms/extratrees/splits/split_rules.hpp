@@ -15,6 +15,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "algorithms/common/philox.hpp"
 #include "base/cuda/host_device.hpp"
@@ -119,6 +120,16 @@ RETABLE_HD std::uint32_t CutCode(const float* value, std::uint32_t low, std::uin
     }
   }
   return low;
+}
+
+//! The largest float that is not above a double: for a float x, x <= it is x <= cut. No branch, as
+//! every other double rounds up.
+inline float LargestFloatUpTo(double cut) {
+  const auto near = static_cast<float>(cut);
+  const auto bits = std::bit_cast<std::int32_t>(near);
+  const std::int32_t below =
+      bits > 0 ? bits - 1 : (bits | std::numeric_limits<std::int32_t>::min()) + 1;
+  return std::bit_cast<float>(static_cast<double>(near) <= cut ? bits : below);
 }
 
 //! Whether a sample goes left: code <= cut, with `shift` 1 where missing values do. A missing value

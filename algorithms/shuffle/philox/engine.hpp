@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "algorithms/common/bulk_random.hpp"
 #include "algorithms/common/philox.hpp"
-#include "algorithms/shuffle/philox/bulk.hpp"
 
 namespace retable::shuffle {
 
@@ -48,7 +48,7 @@ class PhiloxEngine {
       return;
     }
     std::uint32_t words[128];
-    FillBlocks32(random_, index_, stream_, words);
+    FillBlocks<32>(random_, index_, stream_, words);
     for (int l = 0; l < 32; ++l) {
       values_[2 * l] = PhiloxBlock{{words[l], words[32 + l], 0, 0}}.half(0);
       values_[2 * l + 1] = PhiloxBlock{{words[64 + l], words[96 + l], 0, 0}}.half(0);

@@ -18,6 +18,7 @@
 //! about 7 instructions a half-round, one evaluation an item. Memory: none. Deterministic on every
 //! machine.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "algorithms/common/philox.hpp"
@@ -80,6 +81,9 @@ struct FeistelCipher {
 FeistelCipher MakeFeistelCipher(std::uint64_t n, std::uint64_t seed);
 //! Another seed for the same n: a tenth of the time, as the sides stay.
 void SetKeys(FeistelCipher& cipher, std::uint64_t seed);
+
+//! Replaces each of the values, below n, by its CycleWalk, in vector code.
+void CycleWalkMany(const FeistelCipher& cipher, std::uint32_t* values, std::size_t count);
 
 //! Ends of the cycle walks of the few values n .. a b - 1, so that a device need not wait for a
 //! second application: CycleWalk(x) is Encrypt(x), or end[Encrypt(x) - n] where that is not below

@@ -29,6 +29,22 @@ TEST(Rectangle, IsOneToOneForEverySize) {
   EXPECT_THROW(MakeFeistelCipher((std::uint64_t{1} << 31) + 1, 1), std::invalid_argument);
 }
 
+TEST(Rectangle, ManyValuesAreThoseOfOne) {
+  std::mt19937_64 random(FreshSeed());
+  for (const std::uint64_t n : {1, 2, 63, 255, 256, 257, 4095, 4097, 65537, 1000003, 2147483647}) {
+    const FeistelCipher cipher = MakeFeistelCipher(n, random());
+    for (const std::size_t count : {0, 1, 31, 32, 33, 1000}) {
+      std::vector<std::uint32_t> values(count), want;
+      for (std::uint32_t& value : values) {
+        value = static_cast<std::uint32_t>(random() % n);
+        want.push_back(cipher.CycleWalk(value));
+      }
+      CycleWalkMany(cipher, values.data(), count);
+      ASSERT_EQ(values, want) << n;
+    }
+  }
+}
+
 TEST(Rectangle, EndsAreThoseOfCycleWalks) {
   WalkEnds ends;
   EXPECT_FALSE(FindWalkEnds(MakeFeistelCipher(1, 1), ends));  // 256 - 1 of them

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/common/bulk_random.hpp"
 #include "algorithms/common/parameters.hpp"
 #include "algorithms/shuffle/items.hpp"
-#include "algorithms/shuffle/philox/bulk.hpp"
 #include "algorithms/shuffle/shuffler.hpp"
 #include "algorithms/shuffle/split/stable_split.hpp"
 #include "base/parallel.hpp"
@@ -45,7 +45,7 @@ void ForEachBucket(const Philox4x32& random, std::uint32_t buckets, std::uint64_
   alignas(64) std::uint32_t words[128];
   std::uint16_t bucket[512];
   for (std::uint64_t s = begin; s < end; s += each) {
-    FillBlocks32(random, s / each * 32, kFirstStream, words);
+    FillBlocks<32>(random, s / each * 32, kFirstStream, words);
     for (int j = 0; j < 4 * in_word; ++j) {
       for (int l = 0; l < 32; ++l) {
         const std::uint32_t word = words[j / in_word * 32 + l] >> (bits * (j % in_word));

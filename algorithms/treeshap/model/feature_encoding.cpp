@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/csv/number.hpp"
+
 namespace retable::treeshap {
 
 void CategoryMap::add(const std::vector<std::string>& words, std::optional<double> number) {
@@ -37,6 +39,12 @@ std::string CategoryMap::summary() const {
   std::string list;
   for (const auto& [code, text] : first) list += (code > 0 ? ", " : "") + text;
   return count_ > most ? list + ", ..." : list;
+}
+
+void FeatureEncoding::set_levels(const std::vector<std::string>& levels, bool unknown_refused) {
+  refuses_unknown = unknown_refused;
+  number = levels.empty();
+  for (const std::string& level : levels) categories.add({level}, ParseNumber(level));
 }
 
 float FeatureEncoding::rank(double value) const {

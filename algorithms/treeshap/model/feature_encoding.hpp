@@ -64,6 +64,8 @@ struct FeatureEncoding {
   bool zero_missing = false;   //!< ranked: 0 is missing
   std::vector<double> cuts;    //!< ascending
 
+  //! The trainer had these texts for 0, 1, ...; numbers where there are none.
+  void set_levels(const std::vector<std::string>& levels, bool unknown_refused);
   float encode(double value) const;
   //! The number of `cuts` below a value.
   float rank(double value) const;

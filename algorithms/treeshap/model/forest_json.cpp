@@ -1,10 +1,10 @@
 #include <cmath>
 #include <limits>
 
+#include "algorithms/common/forest_bytes.hpp"
 #include "algorithms/treeshap/model/json.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
 #include "algorithms/treeshap/model/rank_splits.hpp"
-#include "base/csv/number.hpp"
 
 namespace retable::treeshap {
 
@@ -110,13 +110,8 @@ void AddTree(const Json& json, const Rules& rules, TreeEnsemble& model,
 void ReadLevels(const Json& json, TreeEnsemble& model) {
   const Json& features = Array(json, "feature_levels", static_cast<std::size_t>(model.features));
   for (std::size_t f = 0; f < features.size(); ++f) {
-    FeatureEncoding& encoding = model.encodings[static_cast<std::int32_t>(f)];
-    encoding.refuses_unknown = !json.contains("unknown_levels_missing");
-    encoding.number = features[f].empty();
-    for (const Json& level : features[f]) {
-      const auto text = level.get<std::string>();
-      encoding.categories.add({text}, ParseNumber(text));
-    }
+    model.encodings[static_cast<std::int32_t>(f)].set_levels(
+        features[f].get<std::vector<std::string>>(), !json.contains("unknown_levels_missing"));
   }
 }
 
@@ -165,6 +160,7 @@ TreeEnsemble ReadForestJson(std::string_view text) {
 }
 
 TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
+  if (AreForestBytes(bytes)) return ReadBinaryForest(bytes);
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw std::invalid_argument("the model file is empty");
   if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
@@ -172,7 +168,8 @@ TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
   }
   if (bytes[first] != '{') {
     throw std::invalid_argument(
-        "unknown model format; give XGBoost JSON or UBJ, LightGBM text, or a retable-forest JSON");
+        "unknown model format; give XGBoost JSON or UBJ, LightGBM text, or a file of retable "
+        "forest");
   }
   // A JSON object goes on with a quote or a brace; UBJSON with a length.
   const std::size_t second = bytes.find_first_not_of(" \t\r\n", first + 1);

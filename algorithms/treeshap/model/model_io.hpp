@@ -1,7 +1,8 @@
 #pragma once
 //! @file
-//! Readers of model files: XGBoost (JSON and UBJSON), LightGBM (text), and a plain JSON form for
-//! any forest, which apps/shap/from_scikit_learn.py writes.
+//! Readers of model files: XGBoost (JSON and UBJSON), LightGBM (text), the extratrees family's
+//! bytes (algorithms/common/forest_bytes.hpp), and a plain JSON form for any forest, which
+//! apps/shap/from_scikit_learn.py writes.
 //!
 //! Readers take the file's bytes, not a path. Nothing in a file is trusted: lengths, indices and
 //! depths are checked before they are used. All throw std::invalid_argument with what is wrong
@@ -40,6 +41,8 @@ TreeEnsemble ReadLightgbmText(std::string_view text);
 //! "default_left" (1: missing values go left), "categories" (the codes that go left, perhaps none;
 //! null where the node splits by number).
 TreeEnsemble ReadForestJson(std::string_view text);
+//! The mean of the trees' class fractions or targets: what the same forest as JSON says.
+TreeEnsemble ReadBinaryForest(std::string_view bytes);
 
 //! Tells the formats apart by their first bytes and keys.
 TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options = {});

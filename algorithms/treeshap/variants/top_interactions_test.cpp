@@ -9,15 +9,11 @@
 #include <stdexcept>
 
 #include "algorithms/treeshap/testing/brute_force.hpp"
+#include "algorithms/treeshap/testing/explainer_testing.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 
 namespace retable::treeshap {
 namespace {
-
-RowBlock Block(const TreeEnsemble& model, const std::vector<float>& values) {
-  const auto columns = static_cast<std::size_t>(model.features);
-  return {values, values.size() / columns, columns};
-}
 
 // Same pairs in the same order, but for those closer than rounding.
 void ExpectSame(const TreeEnsemble& model, const RowBlock& rows, std::size_t k,

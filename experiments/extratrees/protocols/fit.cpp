@@ -5,7 +5,7 @@
 //! can predict (on a GPU: copies of the data in, the forest left on the device). Before it is timed
 //! the method must reproduce the labels of its own training rows, as any full-depth forest does
 //! (except where equal rows bear two labels), and the exact GPU frontier must grow the CPU
-//! backend's trees, node by node. Methods in a process of their own are timed there.
+//! backend's trees, node by node. Of another program only its run is timed.
 
 #include <algorithm>
 #include <thread>
@@ -13,8 +13,8 @@
 #include "algorithms/extratrees/fit_work.hpp"
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "base/cuda/devices.hpp"
-#include "baselines/extratrees/python_peer.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/common/resident_program.hpp"
 #include "experiments/extratrees/data/supervised.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
@@ -58,10 +58,7 @@ class FitProtocol final : public harness::Protocol {
     if (cell.device == "cuda" && devices > CudaDeviceCount()) {
       return "there are " + std::to_string(CudaDeviceCount()) + " GPUs";
     }
-    if (cell.algorithm == "scikit-learn-python" && !extratrees::WhyNoScikitLearn().empty()) {
-      return extratrees::WhyNoScikitLearn();
-    }
-    return {};
+    return WhyNotExternal(cell);
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {
@@ -89,10 +86,10 @@ class FitProtocol final : public harness::Protocol {
     if (!outcome.verification.ok) return outcome;
     const std::uint64_t first = options.seed;
     std::vector<Run> runs;
-    // A process of its own is as warm the first time as ever; a long fit hardly notices the start.
+    // A long fit hardly notices the start.
     const double max_time = std::get<double>(cell.settings.at("max_time"));
     double spent = warm.seconds;
-    if (warm.fitted->own_seconds.has_value() || warm.seconds > kLongFit) {
+    if (warm.seconds > kLongFit) {
       runs.push_back(std::move(warm));
     } else {
       timer.Forget();

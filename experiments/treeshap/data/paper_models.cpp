@@ -1,6 +1,9 @@
 #include "experiments/treeshap/data/paper_models.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -91,11 +94,16 @@ const PaperModel* Find(const std::string& name) {
   return nullptr;
 }
 
-const retable::treeshap::SyntheticShape& ShapeOf(const PaperModel& model) {
-  for (const ModelShape& shape : ModelShapes()) {
-    if (shape.name == model.shape) return shape.shape;
+// The shape of a paper's model or of the zoo; null for an unknown name.
+const ModelShape* ShapeOf(const std::string& name) {
+  const PaperModel* model = Find(name);
+  const std::string wanted = model != nullptr ? model->shape : name;
+  for (const auto* shapes : {&ModelShapes(), &ZooShapes()}) {
+    for (const ModelShape& shape : *shapes) {
+      if (shape.name == wanted) return &shape;
+    }
   }
-  throw std::logic_error(std::string("no shape for ") + model.name);
+  return nullptr;
 }
 
 // The key of a trained model: the data, the settings and the trainer's version.
@@ -110,12 +118,12 @@ fs::path CachePath(const std::string& key) {
   return datasets::Cache::DefaultRoot() / "models" / (key + ".ubj");
 }
 
-harness::DatasetInfo DescribeSynthetic(const PaperModel& model) {
+harness::DatasetInfo DescribeSynthetic(const std::string& name) {
   harness::DatasetInfo info;
-  info.name = kSynthetic + std::string(model.name);
+  info.name = kSynthetic + name;
   info.sha256 = Sha256(info.name + " 1");
   info.present = true;
-  const auto& shape = ShapeOf(model);
+  const auto& shape = ShapeOf(name)->shape;
   info.rows = shape.rows;
   info.columns = shape.features;
   info.origin = "generator";
@@ -124,7 +132,7 @@ harness::DatasetInfo DescribeSynthetic(const PaperModel& model) {
 
 // The synthetic stand-in of a trained model, and how to get the trained one.
 harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
-  harness::DatasetInfo info = DescribeSynthetic(model);
+  harness::DatasetInfo info = DescribeSynthetic(model.name);
   info.reason = "stands in for " + std::string(model.name) + ", which needs " + lack;
   return info;
 }
@@ -210,6 +218,24 @@ std::vector<float> PickRows(const std::vector<float>& values, std::size_t column
   return picked;
 }
 
+ModelProblem MakeSynthetic(const ModelShape& made, std::size_t rows) {
+  const auto& shape = made.shape;
+  ModelProblem problem;
+  problem.model = SyntheticEnsemble(shape, 1);
+  problem.rows = SyntheticRows(shape, rows, 2);
+  const Philox4x32 philox = Philox4x32::FromSeed(3);
+  for (std::size_t i = 0; made.missing > 0 && i < problem.rows.size(); ++i) {
+    if (UniformDouble(philox.Block(i).half(0)) < made.missing) problem.rows[i] = NAN;
+  }
+  problem.columns = static_cast<std::size_t>(shape.features);
+  problem.data_rows = problem.training_rows = shape.rows;
+  problem.classes = shape.groups > 1 ? shape.groups : 0;
+  problem.origin =
+      fmt::format("synthetic: {} trees of depth {}, {} features, {} outputs, by random splits",
+                  shape.trees, shape.depth, shape.features, shape.groups);
+  return problem;
+}
+
 }  // namespace
 
 std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
@@ -220,11 +246,18 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
   for (const PaperModel& model : Models()) {
     candidates.push_back(model.name);
     if (bare != "paper" && bare != model.name) continue;
-    infos.push_back(synthetic ? DescribeSynthetic(model) : Describe(model));
+    infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
   }
   for (const PaperModel& model : DataSets()) {
     candidates.push_back(model.name);
-    if (bare == model.name) infos.push_back(synthetic ? DescribeSynthetic(model) : Describe(model));
+    if (bare == model.name)
+      infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
+  }
+  for (const ModelShape& zoo : ZooShapes()) {
+    candidates.push_back(kSynthetic + zoo.name);
+    if (synthetic && (bare == "zoo" || bare == zoo.name || bare + " unseen" == zoo.name)) {
+      infos.push_back(DescribeSynthetic(zoo.name));
+    }
   }
   if (infos.empty()) {
     throw harness::UnknownName("unknown model \"" + name + "\"", name, candidates);
@@ -233,19 +266,18 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
 }
 
 ModelProblem LoadModel(const std::string& name, std::size_t rows) {
-  ModelProblem problem;
   if (name.rfind(kSynthetic, 0) == 0) {
-    const PaperModel* model = Find(name.substr(std::string(kSynthetic).size()));
-    if (model == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
-    const auto& shape = ShapeOf(*model);
-    problem.model = SyntheticEnsemble(shape, 1);
-    problem.rows = SyntheticRows(shape, rows, 2);
-    problem.columns = static_cast<std::size_t>(shape.features);
-    problem.data_rows = problem.training_rows = shape.rows;
-    problem.classes = model->classes;
-    problem.origin = "synthetic ensemble of the model's shape, grown by random splits";
+    const std::string bare = name.substr(std::string(kSynthetic).size());
+    const ModelShape* shape = ShapeOf(bare);
+    if (shape == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
+    ModelProblem problem = MakeSynthetic(*shape, rows);
+    if (const PaperModel* model = Find(bare); model != nullptr) {
+      problem.classes = model->classes;
+      problem.origin = "synthetic ensemble of the model's shape, grown by random splits";
+    }
     return problem;
   }
+  ModelProblem problem;
   const PaperModel* model = Find(name);
   if (model == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
   const datasets::Frame frame = LoadData(model->data);

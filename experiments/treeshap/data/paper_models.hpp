@@ -8,7 +8,7 @@
 //! published says so.
 //! Where the data set or XGBoost is not at hand its name stands for "synthetic Covtype-med": an
 //! ensemble of the same shape (data/model_shapes.hpp). The synthetic ones can be asked for by name,
-//! and "paper" is all twelve.
+//! and "paper" is all twelve. "synthetic zoo" is all shapes of the zoo, "synthetic zoo 07" one.
 
 #include <cstdint>
 #include <string>

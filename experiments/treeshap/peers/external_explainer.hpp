@@ -1,7 +1,7 @@
 #pragma once
 //! @file
 //! "External": a program in another language as an explainer (docs/other-languages.md). Today's
-//! XGBoost from the user's Python stands in the tables by it (baselines/treeshap/xgboost_peer.py).
+//! XGBoost from the user's Python stands in the tables by it (baselines/treeshap/package.py).
 //!
 //! The task is "treeshap": one load with "model" (uint8, an XGBoost model in UBJSON), "device" and
 //! "threads"; one with "rows" (float32, rows x features) and "what" (pred_contribs or
@@ -27,6 +27,8 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
   double run_seconds() const { return run_seconds_; }
   //! "XGBoost 3.4.1".
   const std::string& description() const { return program_.description(); }
+  //! What the time of a run includes.
+  std::string Included() { return DescribeResident(program_); }
 
  private:
   retable::treeshap::Results Ask(const retable::treeshap::RowBlock& rows, const char* what,

@@ -90,6 +90,7 @@ class ExplainProtocol final : public harness::Protocol {
     return {{"what", std::string("values"), "values or interactions"},
             {"background", std::int64_t{0}, "background rows of interventional values; 0: none"},
             {"budget", 5.0, "seconds of timing a cell; slower methods are scaled up"},
+            {"all_rows", false, "none is scaled up: calls of packages have fixed costs"},
             {"tolerance", 1e-3, "largest error against the reference, over the largest value"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
@@ -142,7 +143,7 @@ class ExplainProtocol final : public harness::Protocol {
     };
     outcome.facts["model"] = problem.origin;
     outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
-    const auto* external = dynamic_cast<const ExternalExplainer*>(explainer.get());
+    auto* external = dynamic_cast<ExternalExplainer*>(explainer.get());
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
 
@@ -180,9 +181,9 @@ class ExplainProtocol final : public harness::Protocol {
     }
     Report(external != nullptr ? external_seconds : timing.seconds, kernel, scale, prepare, wanted,
            outcome);
-    timing.included = cell.device != "cuda" ? "rows and values in host memory"
-                      : external != nullptr
-                          ? "the other program's work, transfers to its GPU included"
+    timing.included = external != nullptr ? external->Included()
+                      : cell.device != "cuda"
+                          ? "rows and values in host memory"
                           : "rows from host memory, values back in host memory that is there: "
                             "transfers included; the model is resident";
     // Another program's core use is not measured; it may use all.
@@ -299,6 +300,7 @@ class ExplainProtocol final : public harness::Protocol {
   // where XGBoost takes seconds a row.
   static std::size_t FirstRows(const harness::CellConfig& cell, std::size_t wanted,
                                bool interactions) {
+    if (std::get<bool>(cell.settings.at("all_rows"))) return wanted;
     const std::int64_t asked = IntegerOr(cell.axes, "threads", 0);
     const auto threads = static_cast<std::size_t>(asked > 0 ? asked : AvailableThreads());
     const bool few = interactions && cell.device == "cpu";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -45,7 +46,13 @@ std::string MachineText(const json& environment) {
   }
   std::map<std::string, int> cards;
   const json gpus = environment.value("gpu", json::array());
-  for (const json& gpu : gpus) ++cards[gpu.value("name", "a GPU")];
+  for (const json& gpu : gpus) {
+    // Two transfers a cycle; a driver that does not tell the clock gives 0.
+    const double gigabytes =
+        2e-3 * gpu.value("memory_clock_mhz", 0.0) * gpu.value("memory_bus_bits", 0.0) / 8;
+    ++cards[gpu.value("name", "a GPU") +
+            (gigabytes > 0 ? fmt::format(", {:.0f} GB/s", std::round(gigabytes / 10) * 10) : "")];
+  }
   for (const auto& [name, count] : cards) {
     text += (text.empty() ? "" : ", ") + (count > 1 ? std::to_string(count) + " " : "") + name;
   }

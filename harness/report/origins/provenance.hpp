@@ -17,7 +17,7 @@ struct Origin {
   std::string profile;
   std::string started, finished;  //!< when the first and the last cell was begun, UTC
   std::string commit;             //!< 12 digits, "+changes" where the tree differed; may be unknown
-  std::string machine;            //!< "Intel Xeon, 16 cores, NVIDIA H200"; may be unknown
+  std::string machine;  //!< "Intel Xeon, 16 threads, NVIDIA H200, 4810 GB/s"; may be unknown
   int cells = 0;
 
   //! "profile paper, 2026-11-20 to 2026-11-22, commit 42754d0, Intel Xeon, 16 cores".

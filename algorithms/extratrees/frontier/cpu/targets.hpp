@@ -5,8 +5,9 @@
 //! - PlainClasses: classes of equal weight, nothing missing: whole counts, scores compared exactly.
 //! - WeighedClasses, RealTargets: integer sums (encoding/target_sums.hpp), missing values.
 //!
-//! Each knows a node's state (Node), what a cut is worth (Score; Better), and a leaf's value.
-//! Nodes' samples are ascending rows of the encoded matrix, sorted by class or by target.
+//! Each knows a node's state (Node), what cuts are worth (Measure, eight at a time; Better), and a
+//! leaf's value. Nodes' samples are ascending rows of the encoded matrix, sorted by class or by
+//! target.
 
 #include <algorithm>
 #include <array>
@@ -14,30 +15,10 @@
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"
+#include "algorithms/extratrees/frontier/cpu/lanes.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
 
 namespace retable::extratrees {
-
-//! Counts codes <= cut; sixteen byte lanes keep the loop in vector registers.
-template <class Code>
-std::uint32_t CountUpTo(const Code* codes, std::uint32_t n, Code cut) {
-  std::uint32_t count = 0;
-  std::uint32_t i = 0;
-  if constexpr (sizeof(Code) == 1) {
-    while (n - i >= 16) {
-      const std::uint32_t blocks = std::min<std::uint32_t>((n - i) / 16, 255);
-      std::array<std::uint8_t, 16> lanes{};
-      for (std::uint32_t b = 0; b < blocks; ++b, i += 16) {
-        for (std::uint32_t j = 0; j < 16; ++j) {
-          lanes[j] = static_cast<std::uint8_t>(lanes[j] + (codes[i + j] <= cut ? 1 : 0));
-        }
-      }
-      for (const std::uint8_t lane : lanes) count += lane;
-    }
-  }
-  for (; i < n; ++i) count += codes[i] <= cut ? 1 : 0;
-  return count;
-}
 
 //! The runs of equal class in a node's samples.
 class ClassRuns {
@@ -66,17 +47,12 @@ class ClassRuns {
   std::vector<Run> runs_;
 };
 
-//! A cut that was tried; `left`, `right`: the children's states.
-template <class Node, class Score>
+//! What a cut makes of a node: the children's states.
+template <class NodeType, class ScoreType>
 struct TriedCut {
-  bool found = false;
-  Score score{};
-  double threshold = 0;
-  std::uint32_t feature = 0;
-  std::uint32_t code = 0;
+  using Node = NodeType;
+  ScoreType score{};
   std::uint32_t n_left = 0;
-  std::uint32_t shift = 0;  //!< 1: missing values go left
-  bool saw_missing = false;
   Node left{}, right{};
 };
 
@@ -107,19 +83,28 @@ class PlainClasses {
 
   void Enter(const Node&, const std::uint32_t* ids, std::uint32_t n) { runs_.Find(ids, n); }
 
+  //! Tries the cuts of n samples, whose codes stand in lines of eight; fills `width` of `tried`.
   template <class Code>
-  void Measure(const Code* codes, std::uint32_t n, Cut& cut) const {
+  void Measure(const Candidates<Code>& c, const Code* lines, std::uint32_t n, Cut* tried) const {
+    const LaneCuts<false, Code> cuts(c);
     std::uint32_t from = 0;
-    for (const auto& [c, end] : runs_.runs()) {
-      const std::uint64_t left = CountUpTo(codes + from, end - from, static_cast<Code>(cut.code));
-      const std::uint64_t right = end - from - left;
-      cut.left += left * left;
-      cut.right += right * right;
-      cut.n_left += static_cast<std::uint32_t>(left);
+    for (const auto& [label, end] : runs_.runs()) {
+      const auto counts = CountLeft(cuts, lines + std::size_t{from} * kLanes, end - from);
+      for (std::uint32_t j = 0; j < c.width; ++j) {
+        const std::uint64_t left = counts[j];
+        const std::uint64_t right = end - from - left;
+        tried[j].left += left * left;
+        tried[j].right += right * right;
+        tried[j].n_left += counts[j];
+      }
       from = end;
     }
-    cut.score = GiniScore(cut.left, cut.right, cut.n_left, n - cut.n_left);
+    for (std::uint32_t j = 0; j < c.width; ++j) {
+      const std::uint32_t n_left = tried[j].n_left;
+      tried[j].score = GiniScore(tried[j].left, tried[j].right, n_left, n - n_left);
+    }
   }
+  void Complete(const Node&, const std::uint32_t*, Cut&) const {}
   static bool Better(const Score& a, const Score& b) { return extratrees::Better(a, b); }
   bool Refuses(const Node& node, std::uint32_t n, const Cut& cut) const {
     return limits_.Refuses(node, n, cut.left, cut.n_left, cut.right);
@@ -188,20 +173,29 @@ class WeighedClasses {
   }
 
   template <class Code>
-  void Measure(const Code* codes, std::uint32_t, Cut& cut) const {
+  void Measure(const Candidates<Code>& c, const Code* lines, std::uint32_t, Cut* tried) const {
+    const LaneCuts<true, Code> cuts(c);
+    LaneSums::Wide left;
+    LaneSums count;
     std::uint32_t i = 0;
     for (std::size_t r = 0; r < totals_.size(); ++r) {
-      std::int64_t left = 0;
+      LaneSums sum;
       for (const std::uint32_t end = runs_.runs()[r].end; i < end; ++i) {
-        const bool goes_left = GoesLeft(codes[i], cut.code, cut.shift);
-        left += goes_left ? weights_[i] : 0;
-        cut.n_left += goes_left ? 1 : 0;
+        LaneSums::Widen(cuts, lines + std::size_t{i} * kLanes, left);
+        count.Add(left, 1);
+        sum.Add(left, weights_[i]);
       }
-      AddClass(left, cut.left);
-      AddClass(totals_[r] - left, cut.right);
+      for (std::uint32_t j = 0; j < c.width; ++j) {
+        AddClass(sum[j], tried[j].left);
+        AddClass(totals_[r] - sum[j], tried[j].right);
+      }
     }
-    cut.score = ClassScore(cut.left, cut.right);
+    for (std::uint32_t j = 0; j < c.width; ++j) {
+      tried[j].n_left = static_cast<std::uint32_t>(count[j]);
+      tried[j].score = ClassScore(tried[j].left, tried[j].right);
+    }
   }
+  void Complete(const Node&, const std::uint32_t*, Cut&) const {}
   static bool Better(Score a, Score b) { return a > b; }
   bool Refuses(const Node& node, std::uint32_t, const Cut& cut) const {
     return GainsTooLittle(targets_.scale, node, cut.score, false, limits_.min_decrease);
@@ -251,7 +245,9 @@ class RealTargets {
   static constexpr bool kMissing = true;
 
   RealTargets(const EncodedMatrix& matrix, const GrowthLimits& limits)
-      : targets_(matrix.targets), limits_(limits) {}
+      : targets_(matrix.targets),
+        limits_(limits),
+        all_weigh_one_(matrix.targets.scale.total == std::int64_t{matrix.rows}) {}
 
   Node Whole(const std::uint32_t* ids, std::uint32_t n) {
     Node node;
@@ -272,30 +268,38 @@ class RealTargets {
 
   void Enter(const Node& node, const std::uint32_t* ids, std::uint32_t n) {
     whole_ = node;
-    weights_.resize(n);
     sums_.resize(n);
-    squares_.resize(n);
-    for (std::uint32_t i = 0; i < n; ++i) {
-      weights_[i] = targets_.weight[ids[i]];
-      sums_[i] = targets_.sum[ids[i]];
-      squares_[i] = targets_.squares[ids[i]];
-    }
+    for (std::uint32_t i = 0; i < n; ++i) sums_[i] = targets_.sum[ids[i]];
+    if (all_weigh_one_) return;
+    weights_.resize(n);
+    for (std::uint32_t i = 0; i < n; ++i) weights_[i] = targets_.weight[ids[i]];
   }
 
   template <class Code>
-  void Measure(const Code* codes, std::uint32_t n, Cut& cut) const {
-    Node& left = cut.left;
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const std::int64_t mask = GoesLeft(codes[i], cut.code, cut.shift) ? -1 : 0;
-      cut.n_left += static_cast<std::uint32_t>(mask & 1);
-      left.weight += weights_[i] & mask;
-      left.sum += sums_[i] & mask;
-      left.squares += squares_[i] & mask;
+  void Measure(const Candidates<Code>& c, const Code* lines, std::uint32_t n, Cut* tried) const {
+    const LaneCuts<true, Code> cuts(c);
+    LaneSums::Wide left;
+    LaneSums count, sum, weight;
+    for (std::uint32_t i = 0; i < n; ++i, lines += kLanes) {
+      LaneSums::Widen(cuts, lines, left);
+      count.Add(left, 1);
+      sum.Add(left, sums_[i]);
+      if (!all_weigh_one_) weight.Add(left, weights_[i]);
     }
-    cut.right.weight = whole_.weight - left.weight;
-    cut.right.sum = whole_.sum - left.sum;
-    cut.right.squares = whole_.squares - left.squares;
-    cut.score = TargetScore(left, cut.right);
+    for (std::uint32_t j = 0; j < c.width; ++j) {
+      Cut& cut = tried[j];
+      cut.n_left = static_cast<std::uint32_t>(count[j]);
+      cut.left.weight = all_weigh_one_ ? count[j] : weight[j];
+      cut.left.sum = sum[j];
+      cut.right.weight = whole_.weight - cut.left.weight;
+      cut.right.sum = whole_.sum - cut.left.sum;
+      cut.score = TargetScore(cut.left, cut.right);
+    }
+  }
+  //! The squares, which no score asks for, once the node is split; `ids`: its samples.
+  void Complete(const Node& node, const std::uint32_t* ids, Cut& cut) const {
+    for (std::uint32_t i = 0; i < cut.n_left; ++i) cut.left.squares += targets_.squares[ids[i]];
+    cut.right.squares = node.squares - cut.left.squares;
   }
   static bool Better(Score a, Score b) { return a > b; }
   bool Refuses(const Node& node, std::uint32_t, const Cut& cut) const {
@@ -312,8 +316,9 @@ class RealTargets {
  private:
   const EncodedTargets& targets_;
   const GrowthLimits& limits_;
+  bool all_weigh_one_;  //!< no weight is below 1, and together they are as many as the rows
   Node whole_;
-  std::vector<std::int64_t> weights_, sums_, squares_;  //!< one a sample of the node
+  std::vector<std::int64_t> weights_, sums_;  //!< one a sample of the node
 };
 
 }  // namespace retable::extratrees

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
+#include "algorithms/common/bulk_random.hpp"
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier/cpu/lanes.hpp"
 #include "algorithms/extratrees/frontier/cpu/targets.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"
 #include "algorithms/extratrees/splits/candidates.hpp"
@@ -15,8 +19,8 @@
 namespace retable::extratrees {
 namespace {
 
-// Nodes up to this size read sample by sample: their rows are in cache from the parent node, and a
-// row holds several of the candidates a cache line. Larger nodes read feature by feature.
+// Nodes up to this size read the samples' rows: they are in cache from the parent node, and a row
+// holds several of the candidates a cache line. Larger nodes read the features' columns.
 constexpr std::uint32_t kLineRows = 2048;
 
 // A node still to be grown.
@@ -29,60 +33,19 @@ struct Pending {
   Node state;
 };
 
-// The codes of a feature in a node: lowest, highest, and whether values are missing.
-struct CodeRange {
-  std::uint32_t low = 0;
-  std::uint32_t high = 0;
-  bool missing = false;
-};
-
-// Lowest and highest code; sixteen lanes keep the loop in vector registers.
-template <class Code>
-CodeRange RangeOf(const Code* codes, std::uint32_t n) {
-  Code lowest = codes[0];
-  Code highest = codes[0];
-  std::uint32_t i = 0;
-  if (n >= 32) {
-    std::array<Code, 16> lows;
-    std::array<Code, 16> highs;
-    lows.fill(lowest);
-    highs.fill(highest);
-    for (; n - i >= 16; i += 16) {
-      for (std::uint32_t j = 0; j < 16; ++j) {
-        const Code code = codes[i + j];
-        lows[j] = code < lows[j] ? code : lows[j];
-        highs[j] = code > highs[j] ? code : highs[j];
-      }
-    }
-    lowest = *std::min_element(lows.begin(), lows.end());
-    highest = *std::max_element(highs.begin(), highs.end());
-  }
-  for (; i < n; ++i) {
-    lowest = codes[i] < lowest ? codes[i] : lowest;
-    highest = codes[i] > highest ? codes[i] : highest;
-  }
-  return {lowest, highest, false};
-}
-
-// The same where codes may be missing. All missing: low is the missing code, high 0.
-template <class Code>
-CodeRange RangeOfPresent(const Code* codes, std::uint32_t n) {
-  constexpr Code kNone = static_cast<Code>(~Code{0});
-  CodeRange range{kNone, 0, false};
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const bool missing = codes[i] == kNone;
-    range.low = std::min<std::uint32_t>(range.low, codes[i]);
-    range.high = std::max<std::uint32_t>(range.high, missing ? 0 : codes[i]);
-    range.missing = range.missing || missing;
-  }
-  return range;
-}
-
 template <class Code, class Target>
 class TreeGrower {
  public:
   using Node = Pending<typename Target::Node>;
-  using Cut = typename Target::Cut;
+  using Tried = typename Target::Cut;
+  // The best cut so far.
+  struct Cut : Tried {
+    bool found = false;
+    std::uint32_t feature = 0;
+    double threshold = 0;
+    Code code{};  // codes up to it go left
+    bool saw_missing = false, missing_left = false;
+  };
 
   TreeGrower(const EncodedMatrix& matrix, const std::uint8_t* columns, const ForestOptions& options,
              std::uint32_t tree)
@@ -99,7 +62,7 @@ class TreeGrower {
         known_(words_),
         ids_(matrix.rows),
         spare_(matrix.rows),
-        codes_(matrix.rows) {
+        tile_(std::size_t{matrix.rows} * kLanes) {
     for (std::uint32_t f = 0; f < matrix.columns; ++f) permutation_[f] = f;
     FillIds();
   }
@@ -126,11 +89,12 @@ class TreeGrower {
         continue;
       }
       Partition(node, best);
+      target_.Complete(node.state, Ids(node), best);
       const std::uint32_t n_right = node.count - best.n_left;
       TreeNode& grown = out_.nodes[static_cast<std::size_t>(at)];
       grown.feature = static_cast<std::int32_t>(best.feature);
       grown.threshold = best.threshold;
-      grown.missing_left = best.saw_missing ? best.shift != 0 : best.n_left > n_right;
+      grown.missing_left = best.saw_missing ? best.missing_left : best.n_left > n_right;
       stack.push_back({node.begin + best.n_left, n_right, node.depth + 1, at, true,
                        ChildPath(node.path, true), best.right});
       stack.push_back({node.begin, best.n_left, node.depth + 1, at, false,
@@ -173,46 +137,100 @@ class TreeGrower {
     return at;
   }
 
-  // Gathers a feature's codes of the node and their range; false where the feature is constant: all
-  // values missing, or none and all within 1e-7.
-  bool Scan(const Node& node, std::uint32_t f, CodeRange& range) {
-    std::uint64_t& word = known_[f / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (f % 64);
-    if ((word & bit) != 0) return false;
-    const std::uint32_t* ids = Ids(node);
-    Code* codes = codes_.data();
-    if (node.count > kLineRows) {
-      const Code* column = columns_ + std::size_t{f} * matrix_.rows;
-      for (std::uint32_t i = 0; i < node.count; ++i) codes[i] = column[ids[i]];
-    } else {
-      const Code* line = lines_ + f;
-      for (std::uint32_t i = 0; i < node.count; ++i) {
-        codes[i] = line[std::size_t{ids[i]} * matrix_.columns];
-      }
-    }
-    const bool careful = Target::kMissing && matrix_.has_missing;
-    range = careful ? RangeOfPresent(codes, node.count) : RangeOf(codes, node.count);
-    const float* table = matrix_.values.data() + matrix_.table_start[f];
-    const bool none = range.low > range.high;
-    if (!none && (range.missing || !IsConstant(table[range.low], table[range.high]))) return true;
-    word |= bit;
-    return false;
+  // Where a feature's codes of the node's samples are: that of row r at start + step * r.
+  struct Reader {
+    const Code* start;
+    std::size_t step;
+  };
+  Reader Read(const Node& node, std::uint32_t f) const {
+    if (node.count <= kLineRows) return {lines_ + f, matrix_.columns};
+    return {columns_ + std::size_t{f} * matrix_.rows, 1};
   }
 
-  void Evaluate(const Node& node, std::uint32_t f, const CodeRange& range, std::uint64_t bits,
-                Cut& best) {
-    const float* table = matrix_.values.data() + matrix_.table_start[f];
-    Cut cut;
-    cut.found = true;
-    cut.feature = f;
-    cut.threshold = DrawCut(table[range.low], table[range.high], bits);
-    cut.code = CutCode(table, range.low, range.high, cut.threshold, bits);
-    cut.saw_missing = range.missing;
-    cut.shift = range.missing && DrawMissingLeft(bits) ? 1 : 0;
-    target_.Measure(codes_.data(), node.count, cut);
-    const std::uint32_t n_right = node.count - cut.n_left;
-    if (cut.n_left < limits_.min_leaf || n_right < limits_.min_leaf) return;
-    if (!best.found || Target::Better(cut.score, best.score)) best = cut;
+  // A line of codes for each sample: those of kWidth candidates.
+  template <std::uint32_t kWidth>
+  void Gather(const Node& node, const Candidates<Code>& c) {
+    std::array<const Code*, kWidth> start;
+    for (std::uint32_t j = 0; j < kWidth; ++j) {
+      start[j] = Read(node, c.feature[j < c.width ? j : 0]).start;
+    }
+    const std::size_t step = Read(node, 0).step;
+    const std::uint32_t* ids = Ids(node);
+    Code* __restrict to = tile_.data();
+    for (std::uint32_t i = 0; i < node.count; ++i, to += kLanes) {
+      const std::size_t at = step * ids[i];
+      for (std::uint32_t j = 0; j < kWidth; ++j) to[j] = start[j][at];
+    }
+  }
+
+  float Value(std::uint32_t f, Code code) const {
+    if constexpr (std::is_same_v<Code, float>) return code;
+    return matrix_.values[matrix_.table_start[f] + static_cast<std::uint32_t>(code)];
+  }
+
+  // The largest code whose value is <= cut.
+  Code LargestUpTo(double cut, const Candidates<Code>& c, std::uint32_t j) const {
+    if constexpr (std::is_same_v<Code, float>) {
+      return LargestFloatUpTo(cut);
+    } else {
+      const float* table = matrix_.values.data() + matrix_.table_start[c.feature[j]];
+      return static_cast<Code>(CutCode(table, c.low[j], c.high[j], cut, c.bits[j]));
+    }
+  }
+
+  // Gathers the candidates' codes and finds their ranges; the lanes whose feature varies. It does
+  // not where all values are missing, or none and all within 1e-7, nor in any descendant.
+  std::uint32_t Scan(const Node& node, Candidates<Code>& c) {
+    if (c.width == 0) return 0;
+    if (c.width > 4) {
+      Gather<8>(node, c);
+    } else if (c.width > 1) {
+      Gather<4>(node, c);
+    } else {
+      Gather<1>(node, c);
+    }
+    if (Target::kMissing && matrix_.has_missing) {
+      FindRanges<true>(tile_.data(), node.count, c);
+    } else {
+      FindRanges<false>(tile_.data(), node.count, c);
+    }
+    std::uint32_t varies = 0;
+    for (std::uint32_t j = 0; j < c.width; ++j) {
+      const std::uint32_t f = c.feature[j];
+      const bool none = c.low[j] > c.high[j];
+      if (!none && (c.missing[j] || !IsConstant(Value(f, c.low[j]), Value(f, c.high[j])))) {
+        varies |= 1u << j;
+      } else {
+        known_[f / 64] |= std::uint64_t{1} << (f % 64);
+      }
+    }
+    return varies;
+  }
+
+  // Cuts the candidates that vary; returns how many do.
+  std::uint32_t Evaluate(const Node& node, Candidates<Code>& c, Cut& best) {
+    const std::uint32_t varies = Scan(node, c);
+    if (varies == 0) return 0;
+    for (std::uint32_t j = 0; j < c.width; ++j) {
+      if ((varies >> j & 1u) == 0) continue;
+      c.threshold[j] =
+          DrawCut(Value(c.feature[j], c.low[j]), Value(c.feature[j], c.high[j]), c.bits[j]);
+      c.cut[j] = LargestUpTo(c.threshold[j], c, j);
+      c.missing_left[j] = c.missing[j] && DrawMissingLeft(c.bits[j]);
+    }
+    std::fill_n(tried_.begin(), c.width, Tried{});
+    target_.Measure(c, tile_.data(), node.count, tried_.data());
+    for (std::uint32_t j = 0; j < c.width; ++j) {
+      const std::uint32_t n_left = tried_[j].n_left;
+      if ((varies >> j & 1u) == 0 || n_left < limits_.min_leaf ||
+          node.count - n_left < limits_.min_leaf) {
+        continue;
+      }
+      if (best.found && !Target::Better(tried_[j].score, best.score)) continue;
+      best = {tried_[j], true,         c.feature[j],     c.threshold[j],
+              c.cut[j],  c.missing[j], c.missing_left[j]};
+    }
+    return static_cast<std::uint32_t>(std::popcount(varies));
   }
 
   Cut BestCut(const Node& node) {
@@ -221,54 +239,77 @@ class TreeGrower {
                                                               : BestOfPermutation(node);
   }
 
+  // NodeBits of draws 0, 1, ..., eight made together.
+  PhiloxBlock Draw(const Node& node, std::uint32_t i) {
+    const std::uint32_t l = i % kLanes;
+    if (l == 0) {
+      FillBlocks<kLanes>(Philox4x32::FromSeed(options_.seed), std::uint64_t{tree_} << 32 | i,
+                         node.path, draws_.data());
+    }
+    return {{draws_[l], draws_[kLanes + l], draws_[2 * kLanes + l], draws_[3 * kLanes + l]}};
+  }
+
+  bool KnownConstant(std::uint32_t f) const { return (known_[f / 64] >> (f % 64) & 1u) != 0; }
+
   Cut BestOfPermutation(const Node& node) {
     const bool geurts = options_.constant_rule == ConstantRule::kGeurts;
     const std::uint32_t features = matrix_.columns;
     Cut best;
     swaps_.clear();
     std::uint32_t seen = 0;
-    for (std::uint32_t i = 0; i < features; ++i) {
-      const PhiloxBlock bits = NodeBits(options_.seed, tree_, node.path, i);
-      const std::uint32_t place = SwapPlace(bits, i, features);
-      std::swap(permutation_[i], permutation_[place]);
-      swaps_.push_back(place);
-      CodeRange range;
-      if (Scan(node, permutation_[i], range)) {
-        Evaluate(node, permutation_[i], range, bits.half(1), best);
-        ++seen;
+    std::uint32_t i = 0;
+    do {
+      // scikit-learn's rule: K together, then one after the other until one varies.
+      const bool first = i < k_;
+      const std::uint32_t wanted = geurts ? k_ - seen : first ? k_ - i : 1;
+      const std::uint32_t end = first && !geurts ? k_ : features;
+      Candidates<Code> c;
+      for (; i < end && c.width < std::min(wanted, kLanes); ++i) {
+        const PhiloxBlock bits = Draw(node, i);
+        const std::uint32_t place = SwapPlace(bits, i, features);
+        std::swap(permutation_[i], permutation_[place]);
+        swaps_.push_back(place);
+        if (!KnownConstant(permutation_[i])) c.Add(permutation_[i], bits.half(1));
       }
-      if (SearchIsOver(geurts, k_, features, i + 1, seen)) break;
-    }
-    for (std::uint32_t i = static_cast<std::uint32_t>(swaps_.size()); i-- > 0;) {
-      std::swap(permutation_[i], permutation_[swaps_[i]]);
-    }
+      seen += Evaluate(node, c, best);
+    } while (!SearchIsOver(geurts, k_, features, i, seen));
+    while (i-- > 0) std::swap(permutation_[i], permutation_[swaps_[i]]);
     return best;
   }
 
   Cut BestWithReplacement(const Node& node) {
     valid_.clear();
-    CodeRange range;
-    for (std::uint32_t f = 0; f < matrix_.columns; ++f) {
-      if (Scan(node, f, range)) valid_.push_back(f);
+    for (std::uint32_t f = 0; f < matrix_.columns;) {
+      Candidates<Code> c;
+      for (; f < matrix_.columns && c.width < kLanes; ++f) {
+        if (!KnownConstant(f)) c.Add(f, 0);
+      }
+      const std::uint32_t varies = Scan(node, c);
+      for (std::uint32_t j = 0; j < c.width; ++j) {
+        if ((varies >> j & 1u) != 0) valid_.push_back(c.feature[j]);
+      }
     }
     Cut best;
-    for (std::uint32_t k = 0; k < k_ && !valid_.empty(); ++k) {
-      const PhiloxBlock bits = NodeBits(options_.seed, tree_, node.path, ReplacementDraw(k));
-      const std::uint32_t f = valid_[UniformBelow(bits.half(0), valid_.size())];
-      Scan(node, f, range);
-      Evaluate(node, f, range, bits.half(1), best);
+    for (std::uint32_t k = 0; k < k_ && !valid_.empty();) {
+      Candidates<Code> c;
+      for (; k < k_ && c.width < kLanes; ++k) {
+        const PhiloxBlock bits = NodeBits(options_.seed, tree_, node.path, ReplacementDraw(k));
+        c.Add(valid_[UniformBelow(bits.half(0), valid_.size())], bits.half(1));
+      }
+      Evaluate(node, c, best);
     }
     return best;
   }
 
   void Partition(const Node& node, const Cut& cut) {
-    const Code* column = columns_ + std::size_t{cut.feature} * matrix_.rows;
+    const Reader codes = Read(node, cut.feature);
     std::uint32_t* ids = ids_.data() + node.begin;
     std::uint32_t left = 0;
     std::uint32_t right = 0;
     for (std::uint32_t i = 0; i < node.count; ++i) {
       const std::uint32_t id = ids[i];
-      const bool goes_left = GoesLeft(column[id], cut.code, cut.shift);
+      const Code code = codes.start[codes.step * id];
+      const bool goes_left = code <= cut.code || (cut.missing_left && IsMissing(code));
       ids[left] = id;
       spare_[right] = id;
       left += goes_left ? 1 : 0;
@@ -286,13 +327,15 @@ class TreeGrower {
   std::size_t words_;
   GrowthLimits limits_;
   Target target_;
+  std::array<std::uint32_t, 4 * kLanes> draws_;
+  std::array<Tried, kLanes> tried_;
   std::vector<std::uint32_t> permutation_;
   std::vector<std::uint32_t> swaps_;
   std::vector<std::uint32_t> valid_;
   std::vector<std::uint64_t> known_;
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint32_t> spare_;
-  std::vector<Code> codes_;
+  std::vector<Code> tile_;  // lines of eight codes, one a sample of the node
   Tree out_;
 };
 
@@ -302,13 +345,6 @@ Tree GrowTyped(const EncodedMatrix& m, const std::uint8_t* columns, const Forest
   if (m.plain) return TreeGrower<Code, PlainClasses>(m, columns, options, tree).Grow();
   if (m.regression) return TreeGrower<Code, RealTargets>(m, columns, options, tree).Grow();
   return TreeGrower<Code, WeighedClasses>(m, columns, options, tree).Grow();
-}
-
-Tree GrowOne(const EncodedMatrix& m, const std::uint8_t* columns, const ForestOptions& options,
-             std::uint32_t tree) {
-  if (m.code_bytes == 1) return GrowTyped<std::uint8_t>(m, columns, options, tree);
-  if (m.code_bytes == 2) return GrowTyped<std::uint16_t>(m, columns, options, tree);
-  return GrowTyped<std::uint32_t>(m, columns, options, tree);
 }
 
 }  // namespace
@@ -331,11 +367,13 @@ std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const 
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::uint64_t bytes = 0;
   WithThreads(threads_, [&] {
-    const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap);
+    const EncodedMatrix matrix =
+        Encode(data, targets, classes, options.bootstrap, AllocateCodes, WideCodes::kValues);
+    const auto grow = matrix.are_values ? GrowTyped<float> : GrowTyped<std::uint8_t>;
     const std::shared_ptr<std::uint8_t> columns = ColumnCodes(matrix);
     bytes = matrix.Bytes() + matrix.CodeBytes();
     ParallelFor(forest.trees.size(), [&](std::size_t t) {
-      forest.trees[t] = GrowOne(matrix, columns.get(), options, static_cast<std::uint32_t>(t));
+      forest.trees[t] = grow(matrix, columns.get(), options, static_cast<std::uint32_t>(t));
     });
   });
   auto fitted = std::make_unique<HostForest>(std::move(forest));

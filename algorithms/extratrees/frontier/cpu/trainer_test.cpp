@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -200,7 +201,9 @@ TEST_P(AllRules, TreesEqualTheOracles) {
   options.constant_rule = GetParam();
   ExpectOracle(MakeData(300, 12, 3, 9, 1), options);
   ExpectOracle(MakeData(257, 40, 7, 200, 2), options);
-  ExpectOracle(MakeData(400, 3, 2, 300, 3), options);  // two bytes a code
+  ExpectOracle(MakeData(400, 3, 2, 300, 3), options);    // values as they are
+  ExpectOracle(MakeData(2500, 6, 2, 50, 7), options);    // nodes read by columns, in bytes
+  ExpectOracle(MakeData(2500, 6, 2, 1500, 7), options);  // and in values
   options.max_features = 1;
   ExpectOracle(MakeData(200, 11, 3, 4, 4), options);  // columns that come out constant
   options.max_features = 11;
@@ -390,6 +393,89 @@ TEST(Encode, KeepsEveryValue) {
       }
     }
   }
+}
+
+TEST(Encode, ValuesStandForThemselvesWhereAskedFor) {
+  Data data = MakeData(3000, 3, 4, 900, 12);
+  data.values[0] = -0.0f;
+  const auto encode = [&data] {
+    return Encode(data.matrix(), data.labels, 4, false, AllocateCodes, WideCodes::kValues);
+  };
+  const EncodedMatrix m = encode();
+  ASSERT_TRUE(m.are_values);
+  EXPECT_TRUE(m.plain);
+  const std::shared_ptr<std::uint8_t> columns = ColumnCodes(m);
+  std::vector<std::uint32_t> next(m.class_start.begin(), m.class_start.end() - 1);
+  for (std::size_t i = 0; i < data.labels.size(); ++i) {
+    const std::uint32_t at = next[data.labels[i]]++;
+    for (std::size_t f = 0; f < 3; ++f) {
+      ASSERT_EQ(m.Lines<float>()[std::size_t{at} * 3 + f], data.values[i * 3 + f]);
+      ASSERT_EQ(reinterpret_cast<float*>(columns.get())[f * m.rows + at], data.values[i * 3 + f]);
+      ASSERT_FALSE(i == 0 && f == 0 && std::signbit(m.Lines<float>()[std::size_t{at} * 3]));
+    }
+  }
+  // The last row is past where a column of many values is left.
+  data.values[2999 * 3 + 1] = NAN;
+  EXPECT_TRUE(encode().has_missing);
+  EXPECT_FALSE(encode().plain);
+  data.values[2999 * 3 + 1] = -INFINITY;
+  EXPECT_THROW(encode(), std::invalid_argument);
+  // No column of more than 256 values: bytes.
+  EXPECT_EQ(Encode(MakeData(3000, 3, 4, 256, 12).matrix(), data.labels, 4, false, AllocateCodes,
+                   WideCodes::kValues)
+                .code_bytes,
+            1);
+}
+
+TEST(Forest, LeavesAreWhereEachRowWalks) {
+  Data data = MakeData(700, 6, 3, 400, 13);
+  for (std::size_t i = 0; i < data.values.size(); i += 7) data.values[i] = NAN;
+  const auto fitted = FrontierCpu(1).fit(data.matrix(), data.labels, {.n_trees = 3});
+  const Forest& forest = fitted->host();
+  for (std::size_t t = 0; t < 3; ++t) {
+    for (const std::size_t n : {0u, 1u, 31u, 32u, 33u, 700u}) {
+      std::vector<std::uint32_t> leaves(n + 1, 77777);
+      forest.Leaves(t, data.values.data(), n, leaves.data());
+      EXPECT_EQ(leaves[n], 77777u);
+      for (std::size_t i = 0; i < n; ++i) {
+        std::int32_t at = 0;
+        while (forest.trees[t].nodes[static_cast<std::size_t>(at)].feature >= 0) {
+          const TreeNode& node = forest.trees[t].nodes[static_cast<std::size_t>(at)];
+          const float x = data.values[i * 6 + static_cast<std::size_t>(node.feature)];
+          const bool left =
+              std::isnan(x) ? node.missing_left : static_cast<double>(x) <= node.threshold;
+          at = left ? node.left : node.right;
+        }
+        ASSERT_EQ(leaves[i], static_cast<std::uint32_t>(at));
+      }
+    }
+  }
+  // Many rows walk in smaller nodes than one does.
+  std::vector<double> all(700 * 3), one(3);
+  forest.PredictProba(data.values.data(), 700, all.data());
+  for (std::size_t i = 0; i < 700; ++i) {
+    forest.PredictProba(data.values.data() + i * 6, 1, one.data());
+    for (std::size_t c = 0; c < 3; ++c) ASSERT_EQ(all[i * 3 + c], one[c]);
+  }
+}
+
+TEST(SplitRules, LargestFloatUpToIsTheNextOneBelow) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    const double size = std::ldexp(1.0, static_cast<int>(i % 280) - 152);
+    const double cut = size * (UniformDouble(NodeBits(1, 2, 3, std::uint32_t(i)).half(0)) - 0.5);
+    const float found = LargestFloatUpTo(cut);
+    ASSERT_LE(found, cut);
+    ASSERT_GT(std::nextafter(found, infinity), cut);
+  }
+  for (const float exact : {0.0f, -0.0f, 1.0f, -1.0f, 1e-45f, -1e-45f, 3e38f, -3e38f}) {
+    EXPECT_EQ(LargestFloatUpTo(exact), exact);
+  }
+  EXPECT_EQ(LargestFloatUpTo(-1e-60), -1e-45f);
+  EXPECT_EQ(LargestFloatUpTo(1e-60), 0.0f);
+  EXPECT_EQ(LargestFloatUpTo(1e300), std::numeric_limits<float>::max());
+  EXPECT_EQ(LargestFloatUpTo(-1e300), -infinity);
+  EXPECT_EQ(LargestFloatUpTo(HUGE_VAL), infinity);
 }
 
 TEST(SplitRules, CutCodeIsTheLargestValueBelow) {

@@ -1,6 +1,6 @@
 #include "algorithms/shuffle/partition/cpu/bulk_draws.hpp"
 
-#include "algorithms/shuffle/philox/bulk.hpp"
+#include "algorithms/common/bulk_random.hpp"
 #include "base/simd_target.hpp"
 
 namespace retable::shuffle {
@@ -62,7 +62,7 @@ RETABLE_AVX512 void ScaleHalvesAvx512(const std::uint32_t* words, std::uint32_t 
 void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t group,
                 std::uint32_t digits, std::uint16_t digit[256]) {
   alignas(64) std::uint32_t words[128];
-  FillBlocks32(random, group * 32, stream, words);
+  FillBlocks<32>(random, group * 32, stream, words);
 #if defined(RETABLE_X86)
   if (HasAvx512()) return ScaleHalvesAvx512(words, digits, digit);
   if (HasAvx2()) return ScaleHalvesAvx2(words, digits, digit);
@@ -72,13 +72,13 @@ void FillDigits(const Philox4x32& random, std::uint64_t stream, std::uint64_t gr
 
 void FillSwapBlocks(const Philox4x32& random, std::uint64_t bucket, std::uint32_t group,
                     std::uint32_t words[128]) {
-  FillBlocks32(random, SwapIndex(group * 32), InMemoryStream(bucket), words);
+  FillBlocks<32>(random, SwapIndex(group * 32), InMemoryStream(bucket), words);
 }
 
 void FillSwapBlocksOf(const Philox4x32& random, std::uint64_t bucket, const std::uint32_t block[32],
                       std::uint32_t words[128]) {
-  FillBlocksOf(random, block, static_cast<std::uint32_t>(SwapIndex(0) >> 32),
-               InMemoryStream(bucket), words);
+  FillBlocksOf<32>(random, block, static_cast<std::uint32_t>(SwapIndex(0) >> 32),
+                   InMemoryStream(bucket), words);
 }
 
 }  // namespace retable::shuffle

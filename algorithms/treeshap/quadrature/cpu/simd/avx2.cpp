@@ -14,10 +14,10 @@ constexpr int kVectorBytes = 32;
 }  // namespace
 
 SimdFunction<float> SimdAvx2Float(int points, bool pairs) {
-  return Function<float, 2, 4, 8>(points, pairs);
+  return Function<float, 2, 3, 4, 6, 8>(points, pairs);
 }
 SimdFunction<double> SimdAvx2Double(int points, bool pairs) {
-  return Function<double, 2, 4, 8>(points, pairs);
+  return Function<double, 2, 3, 4, 6, 8>(points, pairs);
 }
 
 #else

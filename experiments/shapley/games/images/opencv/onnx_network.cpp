@@ -76,9 +76,9 @@ class OnnxNetwork final : public ImageNetwork {
 
 // Null and the reason in `error` (zero-terminated, at most `room` bytes) where the bytes are no
 // such network.
-extern "C" ImageNetwork* RetableReadOnnx(const char* bytes, std::size_t size, const Image* like,
-                                         std::size_t batch, int threads, char* error,
-                                         std::size_t room) {
+extern "C" __attribute__((visibility("default"))) ImageNetwork* RetableReadOnnx(
+    const char* bytes, std::size_t size, const Image* like, std::size_t batch, int threads,
+    char* error, std::size_t room) {
   try {
     return new OnnxNetwork({bytes, size}, *like, batch, threads);
   } catch (const std::exception& problem) {

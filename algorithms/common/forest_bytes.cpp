@@ -1,0 +1,256 @@
+#include "algorithms/common/forest_bytes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "base/parallel.hpp"
+
+namespace retable {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they lie");
+
+constexpr std::string_view kMagic = "RTFOREST";
+constexpr std::uint32_t kVersion = 2;
+constexpr std::size_t kChecked = 16;  // where the bytes begin that the checksum covers
+constexpr std::uint32_t kMostOutputs = 65535;
+
+void RequireBytes(bool ok, std::string_view what) {
+  if (!ok) throw std::invalid_argument("the forest's bytes: " + std::string(what));
+}
+
+// CRC-32, eight bytes a step (Kounavis, Berry 2005): row k of the table is a byte followed by k
+// zeros.
+std::uint32_t Crc32(std::span<const std::byte> bytes) {
+  static const auto table = [] {
+    std::array<std::array<std::uint32_t, 256>, 8> made{};
+    for (std::uint32_t i = 0; i < 256; ++i) {
+      std::uint32_t c = i;
+      for (int bit = 0; bit < 8; ++bit) c = (c & 1) != 0 ? 0xEDB88320u ^ (c >> 1) : c >> 1;
+      made[0][i] = c;
+    }
+    for (std::size_t k = 1; k < 8; ++k) {
+      for (std::size_t i = 0; i < 256; ++i) {
+        made[k][i] = (made[k - 1][i] >> 8) ^ made[0][made[k - 1][i] & 255];
+      }
+    }
+    return made;
+  }();
+  std::uint32_t crc = 0xffffffffu;
+  std::size_t at = 0;
+  for (; at + 8 <= bytes.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, 8);
+    word ^= crc;
+    crc = 0;
+    for (std::size_t k = 0; k < 8; ++k) crc ^= table[7 - k][(word >> (8 * k)) & 255];
+  }
+  for (; at < bytes.size(); ++at) {
+    crc = table[0][(crc ^ std::to_integer<unsigned>(bytes[at])) & 255] ^ (crc >> 8);
+  }
+  return ~crc;
+}
+
+class ByteWriter {
+ public:
+  template <class T>
+  void Put(const T& value) {
+    const auto* from = reinterpret_cast<const std::byte*>(&value);
+    bytes.insert(bytes.end(), from, from + sizeof(T));
+  }
+  void Text(std::string_view text) {
+    Put(static_cast<std::uint32_t>(text.size()));
+    for (const char c : text) Put(c);
+  }
+  void Texts(const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) Text(text);
+  }
+  std::vector<std::byte> bytes;
+};
+
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class T>
+  T Take() {
+    T value;
+    std::memcpy(&value, Skip(sizeof(T)), sizeof(T));
+    return value;
+  }
+  std::string Text() {
+    const auto size = Take<std::uint32_t>();
+    return {reinterpret_cast<const char*>(Skip(size)), size};
+  }
+  //! As many texts as are announced; each takes four bytes at least.
+  std::vector<std::string> Texts(std::uint32_t count) {
+    RequireBytes(count <= left() / 4, "they end too early");
+    std::vector<std::string> texts;
+    for (std::uint32_t i = 0; i < count; ++i) texts.push_back(Text());
+    return texts;
+  }
+  const std::byte* Skip(std::size_t bytes) {
+    RequireBytes(bytes <= left(), "they end too early");
+    at_ += bytes;
+    return bytes_.data() + at_ - bytes;
+  }
+  void Pad() { Skip((8 - at_ % 8) % 8); }
+  std::size_t left() const { return bytes_.size() - at_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+};
+
+using Tree = TreeBytes<const std::byte>;
+
+void CheckTree(const ForestHeader& forest, const Tree& tree) {
+  for (std::size_t i = 0; i < tree.nodes; ++i) {
+    RequireBytes(tree.weight[i] >= 0 && std::isfinite(tree.weight[i]), "a weight out of range");
+    const std::int32_t feature = tree.feature[i];
+    const std::uint32_t value = tree.value[i];
+    if (feature < 0 && (value & Tree::kMixed) == 0) {
+      RequireBytes(!forest.regression && value < forest.outputs, "a class that is not there");
+    } else if (feature < 0) {
+      RequireBytes((std::size_t{value & ~Tree::kMixed} + 1) * forest.outputs <= tree.values,
+                   "a leaf's values that are not there");
+    } else {
+      RequireBytes(static_cast<std::uint64_t>(feature) < forest.columns,
+                   "a feature that is not there");
+      RequireBytes(!std::isnan(tree.threshold[i]), "a threshold that is no number");
+      const auto at = static_cast<std::int64_t>(i), n = static_cast<std::int64_t>(tree.nodes);
+      const std::int64_t left = tree.left[i], right = tree.right[i];
+      // Children follow their parent: every traversal ends.
+      RequireBytes(left > at && right > at && left < n && right < n, "a child out of place");
+    }
+  }
+  for (std::size_t i = 0; i < tree.values; ++i) {
+    const double value = tree.leaf_values[i];
+    RequireBytes(forest.regression ? std::isfinite(value) : value >= 0 && value <= 1,
+                 "a leaf's value out of range");
+  }
+}
+
+void WriteNames(const ForestNames& names, ByteWriter& out) {
+  out.Put(static_cast<std::uint32_t>(names.classes.size()));
+  out.Put(static_cast<std::uint32_t>(names.features.size()));
+  out.Texts(names.classes);
+  for (const TrainedFeature& feature : names.features) {
+    out.Text(feature.name);
+    out.Text(feature.kind);
+    out.Put(static_cast<std::uint32_t>(feature.levels.size()));
+    out.Texts(feature.levels);
+  }
+  out.bytes.resize((out.bytes.size() + 7) / 8 * 8);
+}
+
+ForestNames ReadNames(ByteReader& in) {
+  ForestNames names;
+  const auto classes = in.Take<std::uint32_t>(), features = in.Take<std::uint32_t>();
+  names.classes = in.Texts(classes);
+  RequireBytes(features <= in.left() / 12, "they end too early");
+  for (std::uint32_t i = 0; i < features; ++i) {
+    TrainedFeature feature;
+    feature.name = in.Text();
+    feature.kind = in.Text();
+    feature.levels = in.Texts(in.Take<std::uint32_t>());
+    names.features.push_back(std::move(feature));
+  }
+  in.Pad();
+  return names;
+}
+
+}  // namespace
+
+void CheckNames(const ForestNames& names, std::size_t outputs, std::size_t columns) {
+  const auto require = [](bool ok, const char* what) {
+    if (!ok) throw std::invalid_argument(std::string("the forest's names: ") + what);
+  };
+  std::set<std::string_view> features;
+  for (const TrainedFeature& feature : names.features) features.insert(feature.name);
+  const std::set<std::string_view> classes(names.classes.begin(), names.classes.end());
+  require(names.classes.empty() || names.classes.size() == outputs, "there is not one a class");
+  require(names.features.empty() || names.features.size() == columns, "there is not one a feature");
+  require(classes.size() == names.classes.size(), "a class's name occurs twice");
+  require(features.size() == names.features.size(), "a feature's name occurs twice");
+}
+
+bool AreForestBytes(std::string_view bytes) {
+  return bytes.starts_with(kMagic);
+}
+
+std::uint32_t ForestChecksum(std::span<const std::byte> bytes) {
+  return Crc32(bytes.subspan(std::min(bytes.size(), kChecked)));
+}
+
+ForestBytes OpenForestBytes(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  RequireBytes(bytes.size() >= kChecked && AreForestBytes(text),
+               "they do not begin with \"" + std::string(kMagic) + "\"");
+  ByteReader in(bytes);
+  in.Skip(kMagic.size());
+  const auto version = in.Take<std::uint32_t>();
+  RequireBytes(version == 1 || version == kVersion, "version " + std::to_string(version) +
+                                                        "; this program reads 1 and " +
+                                                        std::to_string(kVersion));
+  RequireBytes(in.Take<std::uint32_t>() == ForestChecksum(bytes),
+               "the checksum differs: they are damaged");
+  ForestBytes forest;
+  forest.columns = in.Take<std::uint64_t>();
+  forest.outputs = in.Take<std::uint32_t>();
+  forest.regression = in.Take<std::uint32_t>() != 0;
+  forest.value_bits = in.Take<std::int32_t>();
+  const auto trees = in.Take<std::uint32_t>();
+  RequireBytes(forest.outputs >= 1 && forest.outputs <= kMostOutputs,
+               "an impossible number of classes");
+  RequireBytes(!forest.regression || forest.outputs == 1, "a regression forest has one output");
+  if (version > 1) forest.names = ReadNames(in);
+  CheckNames(forest.names, forest.outputs, forest.columns);
+  RequireBytes(trees >= 1 && trees <= in.left() / 16, "an impossible number of trees");
+  for (std::uint32_t t = 0; t < trees; ++t) {
+    const auto nodes = in.Take<std::uint64_t>(), values = in.Take<std::uint64_t>();
+    RequireBytes(nodes > 0 && nodes <= in.left() / 45 && values <= in.left() / 8,
+                 "a tree of " + std::to_string(nodes) + " nodes does not fit");
+    forest.trees.emplace_back(in.Skip(Tree::Size(nodes, values)), nodes, values);
+  }
+  RequireBytes(in.left() == 0, std::to_string(in.left()) + " bytes too many");
+  ParallelFor(forest.trees.size(), [&](std::size_t t) { CheckTree(forest, forest.trees[t]); });
+  return forest;
+}
+
+std::vector<std::byte> MakeForestBytes(
+    const ForestHeader& header, const std::vector<TreeSize>& sizes,
+    const std::function<void(std::size_t t, const TreeBytes<std::byte>& tree)>& fill) {
+  CheckNames(header.names, header.outputs, header.columns);
+  ByteWriter out;
+  for (const char c : kMagic) out.Put(c);
+  out.Put(kVersion);
+  out.Put(std::uint32_t{0});
+  out.Put(header.columns);
+  out.Put(header.outputs);
+  out.Put(std::uint32_t{header.regression ? 1u : 0u});
+  out.Put(header.value_bits);
+  out.Put(static_cast<std::uint32_t>(sizes.size()));
+  WriteNames(header.names, out);
+  std::vector<std::size_t> begins = {out.bytes.size()};
+  for (const TreeSize& size : sizes) {
+    begins.push_back(begins.back() + 16 + TreeBytes<std::byte>::Size(size.nodes, size.values));
+  }
+  std::vector<std::byte>& bytes = out.bytes;
+  bytes.resize(begins.back());
+  ParallelFor(sizes.size(), [&](std::size_t t) {
+    const std::uint64_t counts[2] = {sizes[t].nodes, sizes[t].values};
+    std::memcpy(bytes.data() + begins[t], counts, sizeof(counts));
+    fill(t, {bytes.data() + begins[t] + sizeof(counts), sizes[t].nodes, sizes[t].values});
+  });
+  const std::uint32_t crc = ForestChecksum(bytes);
+  std::memcpy(bytes.data() + 12, &crc, sizeof(crc));
+  return std::move(out.bytes);
+}
+
+}  // namespace retable

@@ -1,0 +1,61 @@
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "algorithms/common/forest_bytes.hpp"
+#include "algorithms/treeshap/model/model_io.hpp"
+
+namespace retable::treeshap {
+
+namespace {
+
+// The tree as the output sees it.
+Tree OutputTree(const TreeBytes<const std::byte>& from, std::uint32_t output, std::uint32_t outputs,
+                double scale) {
+  Tree tree;
+  tree.group = static_cast<int>(output);
+  tree.nodes.resize(from.nodes);
+  for (std::size_t i = 0; i < from.nodes; ++i) {
+    TreeNode& node = tree.nodes[i];
+    node.cover = from.weight[i];
+    if (from.feature[i] < 0) {
+      node.value = scale * from.LeafValue(i, output, outputs);
+      continue;
+    }
+    node.feature = from.feature[i];
+    node.left = from.left[i];
+    node.right = from.right[i];
+    node.default_left = from.missing_left[i] != 0;
+    node.threshold = StrictThreshold(from.threshold[i]);
+  }
+  return tree;
+}
+
+}  // namespace
+
+TreeEnsemble ReadBinaryForest(std::string_view bytes) {
+  const ForestBytes forest = OpenForestBytes(std::as_bytes(std::span(bytes)));
+  if (forest.columns > std::numeric_limits<std::int32_t>::max()) {
+    throw std::invalid_argument("the forest's bytes: an impossible number of columns");
+  }
+  TreeEnsemble model;
+  model.features = static_cast<std::int32_t>(forest.columns);
+  model.groups = static_cast<int>(forest.outputs);
+  model.base_score.assign(forest.outputs, 0.0);
+  const double scale = 1.0 / static_cast<double>(forest.trees.size());
+  for (const auto& tree : forest.trees) {
+    for (std::uint32_t g = 0; g < forest.outputs; ++g) {
+      model.trees.push_back(OutputTree(tree, g, forest.outputs, scale));
+    }
+  }
+  for (const TrainedFeature& feature : forest.names.features) {
+    const auto f = static_cast<std::int32_t>(model.feature_names.size());
+    model.feature_names.push_back(feature.name);
+    model.encodings[f].set_levels(feature.levels, true);
+  }
+  Validate(model);
+  return model;
+}
+
+}  // namespace retable::treeshap

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Extremely randomized trees of a Python package as a contender (docs/other-languages.md).
+
+    python3 baselines/extratrees/package.py METHOD
+
+METHOD: retable; retable-cuda; scikit-learn, which is given its features row by row (C order); or scikit-learn-columns, column by
+column (Fortran order). A run is fit(); answered is the forest in the bytes of algorithms/extratrees/model/binary.hpp.
+"""
+
+import importlib
+import os
+import struct
+import sys
+import zlib
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import contender  # noqa: E402
+import numpy  # noqa: E402
+
+METHODS = {"retable": "retable", "retable-cuda": "retable", "scikit-learn": "sklearn",
+           "scikit-learn-columns": "sklearn"}
+
+
+def tree_bytes(tree):
+    """A tree of scikit-learn: its nodes field by field, then its leaves' values."""
+    leaf = tree.children_left < 0
+    values = tree.value[leaf, 0].astype("<f8")
+    # A leaf's value is the number of its row of values, marked by the highest bit.
+    row = numpy.where(leaf, 0x80000000 | (numpy.cumsum(leaf) - 1), 0)
+    fields = [(numpy.where(leaf, 0, tree.threshold), "<f8"), (tree.impurity, "<f8"),
+              (tree.weighted_n_node_samples, "<f8"), (tree.children_left, "<i4"), (tree.children_right, "<i4"),
+              (numpy.where(leaf, -1, tree.feature), "<i4"), (tree.n_node_samples, "<u4"), (row, "<u4"),
+              (numpy.where(leaf, 0, tree.missing_go_to_left), "<u1")]
+    nodes = b"".join(field.astype(kind).tobytes() for field, kind in fields)
+    return (struct.pack("<QQ", tree.node_count, values.size) + nodes + bytes(-len(nodes) % 8) + values.tobytes())
+
+
+def forest_bytes(model, regression):
+    outputs = 1 if regression else model.n_classes_
+    body = struct.pack("<QIIiI", model.n_features_in_, outputs, regression, 40, len(model.estimators_))
+    body += b"".join(tree_bytes(single.tree_) for single in model.estimators_)
+    return b"RTFOREST" + struct.pack("<II", 1, zlib.crc32(body)) + body
+
+
+class Package(contender.Contender):
+    def __init__(self, method):
+        self.method, self.module = method, METHODS[method]
+        self.name = contender.package(self.module)
+        if method == "retable-cuda" and not importlib.import_module(self.module).cuda_devices():
+            contender.unavailable("the module retable was built without CUDA, or no device answers")
+
+    def load(self, request, arrays):
+        ensemble = importlib.import_module(self.module + ".ensemble")
+        self.regression = request["regression"]
+        kind = ensemble.ExtraTreesRegressor if self.regression else ensemble.ExtraTreesClassifier
+        options = dict(request["options"], n_jobs=request["threads"] or -1)
+        if self.module == "retable":
+            options["device"] = request["device"]
+        self.make = lambda: kind(**options)
+        self.x, self.y = arrays["x"], arrays["y"]
+        if self.method == "scikit-learn-columns":
+            self.x = numpy.asfortranarray(self.x)
+        self.weights = arrays["weights"] if len(arrays["weights"]) else None
+
+    def run(self):
+        self.model = self.make().fit(self.x, self.y, sample_weight=self.weights)
+
+    def answer(self, request):
+        ours = self.module == "retable"
+        data = self.model.forest_.to_bytes() if ours else forest_bytes(self.model, self.regression)
+        return [("forest", numpy.frombuffer(data, "uint8"))]
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in METHODS:
+        sys.exit(f"usage: package.py METHOD, one of {', '.join(METHODS)}")
+    Package(sys.argv[1]).serve()
