@@ -250,6 +250,18 @@ __device__ __forceinline__ void ScanTile(std::uint32_t digits, std::uint32_t str
   }
 }
 
+//! The item so many bytes after the tile's first.
+template <class Item, ItemsFrom kFrom>
+__device__ __forceinline__ Item ItemAt(const Item* loaded, const Item* in, std::uint64_t first_item,
+                                       std::uint32_t offset) {
+  if constexpr (kFrom == ItemsFrom::kIndex) {
+    return static_cast<Item>(first_item + offset / sizeof(Item));
+  } else {
+    const Item* from = kFrom == ItemsFrom::kTile ? loaded : in + first_item;
+    return *reinterpret_cast<const Item*>(reinterpret_cast<const unsigned char*>(from) + offset);
+  }
+}
+
 //! Scatters a tile, by a block of kWarps warps. Blocks: segments x ranges x tiles.
 template <class Item, int kWarps, ItemsFrom kFrom, bool kLanesInOrder>
 __global__ void __launch_bounds__(kScatterWarps * 32, 2)
@@ -323,13 +335,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
         const std::uint32_t mine = order[p];
         const std::uint32_t to = target[mine >> kDigitShift] + p;
         const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
-        if constexpr (kFrom == ItemsFrom::kIndex) {
-          arrays.out[to] = static_cast<Item>(first_item + offset / sizeof(Item));
-        } else {
-          const Item* from = kLoads ? items : arrays.in + first_item;
-          arrays.out[to] =
-              *reinterpret_cast<const Item*>(reinterpret_cast<const unsigned char*>(from) + offset);
-        }
+        arrays.out[to] = ItemAt<Item, kFrom>(items, arrays.in, first_item, offset);
       }
     }
   };

@@ -220,7 +220,7 @@ class DeviceQuadrature final : public TreeExplainer {
     launch.variant = variant;
     launch.rows_per_lane = RowsPerLane(tape.tape.points);
     launch.sizes.threads = static_cast<std::uint32_t>(
-        threads_ > 0 ? threads_ : (rows >= kRowsOfWideBlocks ? kWideBlock : kNarrowBlock));
+        threads_ > 0 ? threads_ : (rows >= Tuned(kRowsOfWideBlocks) ? kWideBlock : kNarrowBlock));
     ChooseSharedMemory(tape.tape.points, tape.tape.stack_slots, launch);
     // Very deep trees: fewer rows a block.
     while (launch.sizes.threads > 32 &&

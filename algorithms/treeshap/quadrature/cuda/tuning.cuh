@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cuda/tuned.hpp"
+
 namespace retable::treeshap {
 
 // The plan of a call. Nothing here depends on the device, so that the order of summation, and with
@@ -57,7 +59,10 @@ inline constexpr std::size_t kReservedShared = 1024;
 //! Stack slots of a lane in local memory; the low, busy slots are in shared memory.
 inline constexpr std::uint32_t kLocalSlots = 24;
 //! Lanes of a block for so many rows or more, and for fewer rows.
-inline constexpr std::size_t kRowsOfWideBlocks = 2048;
+inline constexpr TunedConstant kRowsOfWideBlocks{"treeshap/wide_block_rows",
+                                                 2048,
+                                                 {512, 1024, 4096, 8192, 16384},
+                                                 "Quadrature: rows from which on blocks are wide"};
 inline constexpr std::uint32_t kWideBlock = 128, kNarrowBlock = 32;
 
 // The subtree kernel.
