@@ -5,7 +5,9 @@
 #   make oracle              random cases against plain answers, a minute each (SECONDS_EACH=60, ORACLE=treeshap_tests)
 #   make gpu-check FAMILY=x  test a family's CUDA methods on this machine's GPU, then run its `beyond` experiments
 #   make build [ONLY=family] build/retable, with one family alone where ONLY names it
+#   make all-cards           build-all-cards/retable, with machine code for every card from compute capability 7.5 on
 #   make tsan                parallel host code under ThreadSanitizer
+#   make arm                 unit tests compiled for 64-bit Arm, under qemu-user
 #   make python              build/python-venv: the package with its tests' packages, tested
 #   make docs                figures of pages and notes from results/recorded, docs/configuration.md, docs/site, docs/report.png
 #   make docs-html           build/docs-html: the public C++ headers (Doxygen)
@@ -26,10 +28,10 @@ RETABLE := $(BUILD)/retable
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: reproduce smoke test unit build setup report compare gpu-check fuzz tsan oracle python docs docs-html site clean help
+.PHONY: reproduce smoke test unit build setup report compare gpu-check all-cards arm fuzz tsan oracle python docs docs-html site clean help
 
 help:
-	@sed -n '2,14p' Makefile | sed 's/^# *//'
+	@sed -n '2,16p' Makefile | sed 's/^# *//'
 
 # The families that a build must hold at least; none: all. What it has, it keeps, so that nothing is compiled for
 # families that nobody asks for; `any`: what it has will do. ONLY says exactly which.
@@ -76,6 +78,12 @@ ifneq ($(FAMILY),harness)
 	@$(RETABLE) run '$(FAMILY)/beyond*' --device cuda --out $(OUT)/gpu-check
 endif
 
+all-cards: setup
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/all_cards.sh
+
+arm: setup
+	@BUILD=$(BUILD) JOBS=$(JOBS) tools/arm.sh
+
 fuzz:
 	@tools/setup.sh test
 	@BUILD=$(BUILD) JOBS=$(JOBS) tools/fuzz.sh
@@ -104,4 +112,4 @@ site:
 	@/usr/bin/python3 plots/report.py --site docs/site --recorded results/recorded --out $(BUILD)/site --quiet && echo docs/site/index.html
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan results/latest results/smoke
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan $(BUILD)-all-cards $(BUILD)-arm results/latest results/smoke

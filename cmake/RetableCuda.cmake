@@ -1,10 +1,10 @@
 # CUDA is found, not demanded. RETABLE_HAS_CUDA says whether the backends are compiled.
 set(RETABLE_HAS_CUDA OFF)
 execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE RETABLE_NO_CARD OUTPUT_QUIET ERROR_QUIET)
-option(RETABLE_CUDA_FAST_BUILD "Where no card is seen: compile for compute capability 9.0 alone" ON)
+option(RETABLE_CUDA_FAST_BUILD "Where no card is seen: compile for compute capability 9.0 alone" OFF)
 
 # The machine code of every capability from 7.5 to 12.0 that this compiler knows, and PTX of the last, which
-# later cards compile.
+# later cards compile: where no card is seen, and for -DCMAKE_CUDA_ARCHITECTURES=cards.
 function(retable_every_architecture out)
   execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch OUTPUT_VARIABLE known)
   set(architectures)
@@ -29,7 +29,9 @@ elseif(RETABLE_CUDA AND NOT RETABLE_SANITIZE AND NOT RETABLE_FUZZ)
   endif()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT CMAKE_CUDA_ARCHITECTURES)
+    if(CMAKE_CUDA_ARCHITECTURES STREQUAL "cards")
+      retable_every_architecture(CMAKE_CUDA_ARCHITECTURES)
+    elseif(NOT CMAKE_CUDA_ARCHITECTURES)
       if(NOT RETABLE_NO_CARD)
         set(CMAKE_CUDA_ARCHITECTURES native)
       elseif(RETABLE_CUDA_FAST_BUILD)

@@ -4,6 +4,7 @@
 #   NEEDED   families that the build must hold at least ("quantiles;shuffle"; "": all; any: what it has will do);
 #            an argument -DRETABLE_ONLY says exactly which
 #   RETABLE_CUDA   ON, OFF or AUTO; unset: as the folder has it, AUTO at first
+#   RETABLE_CUDA_FAST_BUILD   ON, OFF; unset: as the folder has it
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 folder=$1 targets=$2
@@ -21,7 +22,8 @@ if [ -f "$folder/CMakeCache.txt" ]; then
   fi
 fi
 cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DRETABLE_ONLY=${NEEDED/#any/}" \
-  ${RETABLE_CUDA:+"-DRETABLE_CUDA=$RETABLE_CUDA"} "$@" \
+  ${RETABLE_CUDA:+"-DRETABLE_CUDA=$RETABLE_CUDA"} \
+  ${RETABLE_CUDA_FAST_BUILD:+"-DRETABLE_CUDA_FAST_BUILD=$RETABLE_CUDA_FAST_BUILD"} "$@" \
   >"$folder.log" 2>&1 || { cat "$folder.log"; exit 1; }
 mv "$folder.log" "$folder/configure.log"
 # shellcheck disable=SC2086  # several targets

@@ -43,6 +43,15 @@ for peer in treeshap:libxgboost-dev shapley:libopencv-dnn-dev; do
   [ -n "$(candidate "${peer#*:}")" ] && packages+=("${peer#*:}")
 done
 
+# Offered, not installed: it takes gigabytes, and a build without it lacks the CUDA methods alone.
+if nvidia-smi -L >/dev/null 2>&1 && [ -z "${CUDACXX:-}" ] && ! command -v nvcc >/dev/null \
+  && [ ! -x "${CUDA_PATH:-/usr/local/cuda}/bin/nvcc" ]; then
+  toolkit=$(candidate nvidia-cuda-toolkit)
+  echo "A card is seen but no CUDA toolkit, so CUDA methods are left out. To have them, install CUDA 12.0 or later" \
+    "($([ "${toolkit%%.*}" -ge 12 ] 2>/dev/null && echo "apt-get install nvidia-cuda-toolkit, as root" \
+      || echo https://developer.nvidia.com/cuda-downloads)), then the same make again." >&2
+fi
+
 if [[ " $* " == *" docs "* ]]; then packages+=(doxygen); fi
 if [[ " $* " == *" test "* ]]; then
   # The fuzz targets need clang and its runtime library, whose package bears clang's version.

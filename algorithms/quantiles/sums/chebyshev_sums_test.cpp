@@ -17,7 +17,11 @@ namespace retable::quantiles {
 namespace {
 
 #pragma GCC diagnostic ignored "-Wpedantic"
+#if defined(__x86_64__)
 using Wide = __float128;
+#else
+using Wide = long double;  // of 113 bits on Arm
+#endif
 
 //! Largest |E[T_k] - exact| over k, the exact one in 113 bits on the state's own map.
 double WorstError(const ChebyshevSums& state, int order, const std::vector<double>& values) {

@@ -15,7 +15,11 @@ namespace retable::quantiles {
 namespace {
 
 #pragma GCC diagnostic ignored "-Wpedantic"
+#if defined(__x86_64__)
 using Wide = __float128;
+#else
+using Wide = long double;  // of 113 bits on Arm
+#endif
 
 //! E[T_k] of data mapped to [-1, 1], by the recurrence in 113 bits.
 std::vector<double> ExactChebyshev(const std::vector<double>& values, double min, double max,

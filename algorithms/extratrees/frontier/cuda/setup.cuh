@@ -1,21 +1,21 @@
 #pragma once
 //! @file
 //! What comes before and after the levels: the trees' sample lists and roots, the counts of mixed
-//! leaves.
+//! leaves. Kernels are static: CUDA 12 ignores `inline` on them.
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/frontier/cuda/sums_node.cuh"
 
 namespace retable::extratrees::frontier {
 
-inline __global__ void FillIds(std::uint32_t* ids, std::uint32_t rows, std::uint32_t trees) {
+static __global__ void FillIds(std::uint32_t* ids, std::uint32_t rows, std::uint32_t trees) {
   const std::uint32_t row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
   for (std::uint32_t t = blockIdx.y; t < trees; t += gridDim.y)
     ids[std::size_t{t} * rows + row] = row;
 }
 
-inline __global__ void CountBootstrap(std::uint32_t* counts, std::uint32_t rows,
+static __global__ void CountBootstrap(std::uint32_t* counts, std::uint32_t rows,
                                       std::uint32_t trees, std::uint32_t first_tree,
                                       std::uint64_t seed, const std::int64_t* up_to) {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -26,7 +26,7 @@ inline __global__ void CountBootstrap(std::uint32_t* counts, std::uint32_t rows,
 }
 
 //! One block a tree: row r repeated counts[r] times, in order.
-inline __global__ void __launch_bounds__(1024)
+static __global__ void __launch_bounds__(1024)
     ExpandBootstrap(const std::uint32_t* counts, std::uint32_t* ids, std::uint32_t rows) {
   __shared__ std::uint32_t sums[1024];
   const std::uint32_t* mine = counts + std::size_t{blockIdx.x} * rows;
