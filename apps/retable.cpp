@@ -81,6 +81,15 @@ h::Context MakeContext(int argc, char** argv) {
   return context;
 }
 
+// Empty where there is no cache: nothing but tuning needs it.
+std::string TuningFolder() {
+  try {
+    return (retable::datasets::Cache::DefaultRoot() / "tuning").string();
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+}
+
 // Experiments are measured with standard values, so that the results of two machines compare.
 void UseTunedWhereItServes(const std::string& verb, const std::string& folder) {
   if (verb == "shap" || verb == "forest" || verb == "shuffle") h::UseTuned(folder);
@@ -132,7 +141,7 @@ int main(int argc, char** argv) {
     const h::Context context = MakeContext(argc, argv);
     // Workers and contenders in other languages start from there.
     setenv("RETABLE_ROOT", fs::absolute(context.root).c_str(), 1);
-    const std::string tuning = (retable::datasets::Cache::DefaultRoot() / "tuning").string();
+    const std::string tuning = TuningFolder();
     UseTunedWhereItServes(argc > 1 ? argv[1] : "", tuning);
     return WithStandardOutput(h::Dispatch(AllVerbs(context, tuning), context,
                                           "retable " RETABLE_VERSION, {argv + 1, argv + argc},

@@ -58,6 +58,9 @@ int Tune(const TuneArguments& a, const std::string& folder, std::ostream& out) {
     const NoDevice& none = WhyNoDevice();
     throw UsageError("tuning measures on a card: " + none.why + "; " + none.remedy);
   }
+  if (a.out.empty() && folder.empty()) {
+    throw UsageError("there is no folder for the cache: set HOME, or name a file by --out");
+  }
   const fs::path path = a.out.empty() ? fs::path(folder) / card : fs::path(a.out);
   // What was measured for other families stays.
   if (fs::exists(path)) ReadTuned(Slurp(path), path.string());
