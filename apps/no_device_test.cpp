@@ -67,6 +67,14 @@ TEST_P(NoDevice, ForestsAreGrownByTheProcessorUnlessCudaIsAskedFor) {
   ExpectContains(cuda.text, GetParam().remedy);
 }
 
+TEST_P(NoDevice, TuningSaysWhyNothingIsMeasured) {
+  const Result tune = Run("tune shuffle");
+  EXPECT_EQ(tune.code, 1) << tune.text;
+  ExpectContains(tune.text, GetParam().why);
+  ExpectContains(tune.text, GetParam().remedy);
+  ExpectContains(Run("tune shuffel").text, "no family \"shuffel\" to tune; there are shuffle");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     By, NoDevice,
     ::testing::Values(

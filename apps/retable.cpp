@@ -14,6 +14,7 @@
 #include <iostream>
 
 #include "datasets/commands.hpp"
+#include "datasets/openml/cache.hpp"
 #include "datasets/registry/catalog.hpp"
 #include "harness/cli/commands.hpp"
 #include "harness/cli/context.hpp"
@@ -80,8 +81,22 @@ h::Context MakeContext(int argc, char** argv) {
   return context;
 }
 
+// Empty where there is no cache: nothing but tuning needs it.
+std::string TuningFolder() {
+  try {
+    return (retable::datasets::Cache::DefaultRoot() / "tuning").string();
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+}
+
+// Experiments are measured with standard values, so that the results of two machines compare.
+void UseTunedWhereItServes(const std::string& verb, const std::string& folder) {
+  if (verb == "shap" || verb == "forest" || verb == "shuffle") h::UseTuned(folder);
+}
+
 // In the order of --help.
-std::vector<h::Verb> AllVerbs(const h::Context& context) {
+std::vector<h::Verb> AllVerbs(const h::Context& context, const std::string& tuning) {
   std::vector<h::Verb> verbs = {h::MakeListVerb(context),    h::MakeRunVerb(context),
                                 h::MakeCheckVerb(context),   h::MakeReportVerb(context),
                                 h::MakeCompareVerb(context), h::MakeNoiseVerb(context),
@@ -91,6 +106,7 @@ std::vector<h::Verb> AllVerbs(const h::Context& context) {
   verbs.insert(verbs.end(), h::Verbs().begin(), h::Verbs().end());
   verbs.push_back(h::MakeExplainVerb(context));
   verbs.push_back(h::MakeDoctorVerb(context));
+  verbs.push_back(h::MakeTuneVerb(context, tuning));
   verbs.push_back({"worker", "", [](const auto&, auto&, auto&) { return h::WorkerMain(); }});
   return verbs;
 }
@@ -125,8 +141,11 @@ int main(int argc, char** argv) {
     const h::Context context = MakeContext(argc, argv);
     // Workers and contenders in other languages start from there.
     setenv("RETABLE_ROOT", fs::absolute(context.root).c_str(), 1);
-    return WithStandardOutput(h::Dispatch(AllVerbs(context), context, "retable " RETABLE_VERSION,
-                                          {argv + 1, argv + argc}, std::cout, std::cerr));
+    const std::string tuning = TuningFolder();
+    UseTunedWhereItServes(argc > 1 ? argv[1] : "", tuning);
+    return WithStandardOutput(h::Dispatch(AllVerbs(context, tuning), context,
+                                          "retable " RETABLE_VERSION, {argv + 1, argv + argc},
+                                          std::cout, std::cerr));
   } catch (const std::exception& problem) {
     std::cerr << h::ReasonOf(problem) << "\n";
     return h::kUsage;

@@ -13,6 +13,7 @@ namespace frontier {
 inline constexpr std::uint32_t kSubtreeRows = 32;  //!< one warp; a sample is one bit of a word
 inline constexpr std::uint32_t kWarpRows = 256;    //!< one warp; 32 codes a sample: 8 KiB on chip
 inline constexpr std::uint32_t kBlockRows = 2048;  //!< one block; 64 KiB on chip: three blocks fit
+inline constexpr std::uint32_t kFewestRows = 128;  //!< on chip, where a block's memory is small
 inline constexpr std::uint32_t kBlockWarps = 8;
 inline constexpr std::uint32_t kSubtreeWarps = 8;
 

@@ -10,8 +10,11 @@ namespace retable::quantiles {
 
 // Sums of a stream, 2026-11-20 to 22. Constraint: registers. 3 blocks a multiprocessor leave 80
 // registers a thread (float32: 1.21 ms per 1e9 values against 1.10), 4 blocks spill (1.71 ms).
-inline constexpr int kStreamThreads = 256;                //!< (bits)
-inline constexpr int kStreamBlocksPerMultiprocessor = 2;  //!< (bits)
+inline constexpr int kStreamThreads = 256;  //!< (bits)
+inline constexpr int kStreamBlocksPerMultiprocessor = 2;
+//! Blocks of a long stream (bits): two for each of an H200's 132 multiprocessors. The number is the
+//! same on every card, so that the bits are; where fewer run at a time, the others follow.
+inline constexpr int kStreamBlocks = 264;
 //! Values of a tile per lane (bits). float32 tiles of 16: 1.21 ms.
 template <class Real>
 inline constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
@@ -19,15 +22,15 @@ inline constexpr int kLaneValues = sizeof(Real) == 8 ? 16 : 32;
 //! float32 values a lane keep.
 template <class Real>
 inline constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 4;
-//! Tiles of a warp's ring in shared memory: one being summed, the others in flight.
+//! Tiles of a warp's ring in shared memory: one being summed, the others in flight. One, where a
+//! block's shared memory has no room for more.
 template <class Real>
 inline constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
 //! Shorter float32 streams are summed in float64 (bits): no sample tells which value is frequent.
 inline constexpr std::size_t kFloat32From = std::size_t{1} << 21;
 //! Shorter streams take neither a sample nor a histogram (bits): these cost 20 us.
 inline constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
-//! Threads of the block that joins all blocks' states (bits): one per state
-//! of 264 blocks.
+//! Threads of the block that joins all blocks' states (bits): one for each.
 inline constexpr int kJoinThreads = 288;
 
 // Sample and lattice histogram, 2026-11-21. Constraint: the latency of the sample's loads. With all
@@ -61,9 +64,9 @@ inline constexpr std::size_t kColumnPiece = std::size_t{1} << 20;
 inline constexpr std::size_t kLongStream = std::size_t{1} << 21;
 
 // Moments by tree reduction, 2026-11-20. Constraint: a state of 16 float64 sums in registers.
-inline constexpr int kMomentThreads = 256;                //!< (bits)
-inline constexpr int kMomentValues = 32;                  //!< Values of a tile per thread (bits).
-inline constexpr int kMomentBlocksPerMultiprocessor = 4;  //!< (bits)
+inline constexpr int kMomentThreads = 256;  //!< (bits)
+inline constexpr int kMomentValues = 32;    //!< Values of a tile per thread (bits).
+inline constexpr int kMomentBlocks = 528;   //!< (bits) four for each of an H200's multiprocessors
 
 // Duals, 2026-11-21. Constraint: shared memory, 5 KiB a warp, and registers of 32 nodes a lane.
 inline constexpr int kDualThreads = 128;

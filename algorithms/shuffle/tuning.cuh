@@ -69,13 +69,9 @@ inline constexpr std::uint32_t kSharedBytes90 = 228 * 1024;
 // --------------------------------------------------------------------------------------
 
 inline constexpr int kFeistelThreads = 128;
-//! From so many items on a thread moves four; up to there it moves one.
-inline constexpr std::uint64_t kFeistelManyItems = 1u << 22;
 inline constexpr int kBucketGatherThreads = 128;
 inline constexpr int kBucketGatherEach = 4;
 inline constexpr int kReferenceThreads = 256;
-//! From so many items on a thread of the reference gather moves four.
-inline constexpr std::uint64_t kReferenceManyItems = 1u << 19;
 inline constexpr unsigned kRowThreads = 256;
 
 // --- In place, several GPUs.

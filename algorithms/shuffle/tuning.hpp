@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cuda/tuned.hpp"
+
 namespace retable::shuffle {
 
 // --- Part of a method's definition: another value gives other orders on every device. ------------
@@ -51,6 +53,18 @@ inline constexpr std::uint64_t kMaxBucketPages = 14;
 inline constexpr std::uint32_t kReadBin = 6;
 //! Bins of up to so many slots are sorted in pairs on the GPU: 8 registers a pair.
 inline constexpr std::uint32_t kPairedBin = 8;
+
+//! GPU: threads move one item each for fewer items, and four each from there on.
+inline constexpr TunedConstant kFeistelManyItems{
+    "shuffle/rectangle_many_items",
+    1u << 22,
+    {1u << 19, 1u << 20, 1u << 21, 1u << 23, 1u << 24},
+    "Rectangle: items from which on a thread moves four"};
+inline constexpr TunedConstant kReferenceManyItems{
+    "shuffle/gather_many_items",
+    1u << 19,
+    {1u << 17, 1u << 18, 1u << 20, 1u << 21, 1u << 22},
+    "Gather: items from which on a thread moves four"};
 
 //! CPU: items of a task of a parallel loop.
 inline constexpr std::uint64_t kHostBlock = std::uint64_t{1} << 14;

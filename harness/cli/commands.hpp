@@ -28,5 +28,12 @@ Verb MakeHistoryVerb(const Context& context);
 Verb MakeExplainVerb(const Context& context);
 //! This machine, its GPU and libraries, and what is missing.
 Verb MakeDoctorVerb(const Context& context);
+//! The tuned constants of a family on this machine's card; `folder` keeps a file a kind of card,
+//! and is empty where there is no cache.
+Verb MakeTuneVerb(const Context& context, const std::string& folder);
+
+//! Puts in force what `retable tune` left in the folder for this machine's card.
+//! @throws std::invalid_argument for a damaged file
+void UseTuned(const std::string& folder);
 
 }  // namespace retable::harness

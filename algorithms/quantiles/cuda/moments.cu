@@ -7,10 +7,11 @@
 //! amortise its 200 operations: first the mean of the tile, then its sums about that mean, then one
 //! merge. All arithmetic is double for either input type.
 //!
-//! Deterministic for a given device: the grid depends on the number of multiprocessors alone.
+//! Deterministic, on every device: the grid depends on the number of values alone.
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -209,10 +210,7 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
  public:
   using FullState = typename Policy::template State<kMaxOrder>;
 
-  explicit CudaAccumulator(int order)
-      : order_(CheckOrder(order)),
-        blocks_(kMomentBlocksPerMultiprocessor * MultiprocessorCount()),
-        partial_(static_cast<std::size_t>(blocks_)) {}
+  explicit CudaAccumulator(int order) : order_(CheckOrder(order)), partial_(kMomentBlocks) {}
 
   void update(std::span<const float> values) override {
     FeedThroughDevice(values, [this](const float* x, std::size_t n) { Sum(x, n, nullptr); });
@@ -252,8 +250,7 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
     if (n == 0) return;
     constexpr std::size_t kBlockTile = std::size_t{kMomentThreads} * kMomentValues;
     const std::size_t useful = n / kBlockTile + 1;
-    const int blocks =
-        useful < static_cast<std::size_t>(blocks_) ? static_cast<int>(useful) : blocks_;
+    const int blocks = static_cast<int>(std::min<std::size_t>(useful, kMomentBlocks));
     DispatchCompiledOrder(order_, [&](auto order) {
       using State = typename Policy::template State<decltype(order)::value>;
       auto* partial = reinterpret_cast<State*>(partial_.data());
@@ -274,7 +271,6 @@ class CudaAccumulator final : public MomentAccumulator, public DeviceUpdate {
   }
 
   int order_;
-  int blocks_;
   DeviceArray<FullState> partial_;
   FullState state_ = FullState::Empty();
 };

@@ -7,12 +7,13 @@
 //! Streams of few evenly spaced values are counted instead (lattice/histogram.cuh). Columns with
 //! much of their mass on a bound take the exact path often, and run slower.
 //!
-//! Deterministic for a given device: the grid depends on the number of multiprocessors alone, and
-//! all joins have a fixed order. Memory: one state a block.
+//! Deterministic, on every device: the grid depends on the number of values alone, and all joins
+//! have a fixed order. Memory: one state a block.
 
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -31,20 +32,18 @@
 namespace retable::quantiles {
 namespace {
 
-template <class Real>
-constexpr std::size_t kRingBytes = sizeof(Real) * kStreamWarps* kStages<Real> *
-                                   32 * kLaneValues<Real>;
+template <class Real, int kSlots>
+constexpr std::size_t kRingBytes = sizeof(Real) * kStreamWarps* kSlots * 32 * kLaneValues<Real>;
 //! The rings of all warps and, for float64 input, a WarpState per thread.
-template <class Real>
-constexpr std::size_t kSharedBytes = kRingBytes<Real> +
+template <class Real, int kSlots>
+constexpr std::size_t kSharedBytes = kRingBytes<Real, kSlots> +
                                      (sizeof(Real) == 8 ? kStreamThreads * sizeof(WarpState) : 0);
 
 //! Calls `add_tile` for each tile of a warp, copied through the warp's ring in shared memory.
-template <class Real, class AddTile>
+template <int kSlots, class Real, class AddTile>
 __device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t tiles, Real* ring,
                                             const AddTile& add_tile) {
   constexpr int kTile = 32 * kLaneValues<Real>;
-  constexpr int kSlots = kStages<Real>;
   constexpr int kWide = kWideValues<Real>;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::size_t warp = std::size_t{blockIdx.x} * kStreamWarps + threadIdx.x / 32;
@@ -72,7 +71,7 @@ __device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t til
   }
 }
 
-template <class Real, int L>
+template <class Real, int L, int kSlots>
 __global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor)
     ChebyshevKernel(const Real* values, std::size_t n, const double* samples,
                     const LatticeHistogram* counted, ChebyshevSums* blocks) {
@@ -88,18 +87,18 @@ __global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor
   const bool has_rest = warp == warps - 1;  // values before and behind all tiles
   const Real* rest = aligned + tiles * kTile;
   const int rest_count = static_cast<int>(n - head - tiles * kTile);
-  Real* ring = reinterpret_cast<Real*>(ring_memory) + threadIdx.x / 32 * kStages<Real> * kTile;
+  Real* ring = reinterpret_cast<Real*>(ring_memory) + threadIdx.x / 32 * kSlots * kTile;
   WarpState state;
   if constexpr (sizeof(Real) == 8) {
-    auto* const warp_states =
-        reinterpret_cast<WarpState*>(reinterpret_cast<std::byte*>(ring_memory) + kRingBytes<Real>);
+    auto* const warp_states = reinterpret_cast<WarpState*>(
+        reinterpret_cast<std::byte*>(ring_memory) + kRingBytes<Real, kSlots>);
     WarpAccumulator<Real, L> sums(warp_states[threadIdx.x]);
     if (samples != nullptr) sums.StartFrom(samples);
     if (has_rest) {
       sums.AddExactly(values, static_cast<int>(head));
       sums.AddExactly(rest, rest_count);
     }
-    StreamTiles(aligned, tiles, ring, [&](const Real* tile) { sums.AddTile(tile); });
+    StreamTiles<kSlots>(aligned, tiles, ring, [&](const Real* tile) { sums.AddTile(tile); });
     sums.Finish();
     state = JoinBlock(sums.state, states, L);
   } else {
@@ -114,14 +113,14 @@ __global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor
       AddExactlyCold(&sums, rest, rest_count);
     }
     if (n < kFloat32From) {
-      StreamTiles(aligned, tiles, ring, [&](const Real* tile) {
+      StreamTiles<kSlots>(aligned, tiles, ring, [&](const Real* tile) {
         __syncwarp();  // the exact path reads values of other lanes
         AddExactlyCold(&sums, tile, kTile);
         __syncwarp();
       });
     } else {
       Float32Sums<L> fast(&sums);
-      StreamTiles(aligned, tiles, ring, [&](const Real* tile) { fast.AddTile(tile); });
+      StreamTiles<kSlots>(aligned, tiles, ring, [&](const Real* tile) { fast.AddTile(tile); });
       fast.Flush();
     }
     FinishCold(&sums);
@@ -152,19 +151,15 @@ __global__ void __launch_bounds__(kLatticePoints)
 }  // namespace
 
 struct ChebyshevCuda::Memory {
-  int blocks;
-  DeviceArray<ChebyshevSums> partial;
-  DeviceArray<double> samples;
+  DeviceArray<ChebyshevSums> partial{std::size_t{kStreamBlocks}};
+  DeviceArray<double> samples{2 * kSampleBlocks};
   DeviceArray<LatticeHistogram> histogram;
   bool sampled = false;  //!< The last stream had a sample, and may have been counted.
   double rounding = 0;   //!< kRounding of the last stream's type.
 };
 
 ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
-  const int blocks = kStreamBlocksPerMultiprocessor * MultiprocessorCount();
-  memory_ = std::make_unique<Memory>(
-      Memory{blocks, DeviceArray<ChebyshevSums>(static_cast<std::size_t>(blocks)),
-             DeviceArray<double>(2 * kSampleBlocks), DeviceArray<LatticeHistogram>()});
+  memory_ = std::make_unique<Memory>();
   memory_->histogram.Zeros(1);  // its digits are fetched even where nothing was counted
 }
 
@@ -175,8 +170,10 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   constexpr std::size_t kBlockTile = std::size_t{kStreamThreads} * kLaneValues<Real>;
   const std::size_t useful = n / kBlockTile + 1;
-  const int blocks = useful < static_cast<std::size_t>(memory_->blocks) ? static_cast<int>(useful)
-                                                                        : memory_->blocks;
+  const int blocks = static_cast<int>(std::min<std::size_t>(useful, kStreamBlocks));
+  constexpr int kMany = kStages<Real>;
+  constexpr std::size_t kOfStates = kStreamWarps * sizeof(ChebyshevSums);
+  const bool many = kSharedBytes<Real, kMany> + kOfStates <= SharedMemoryLimit();
   DispatchCompiledOrder(order_, [&](auto order) {
     double* const samples = n >= kSampleFrom ? memory_->samples.data() : nullptr;
     LatticeHistogram* const histogram = n >= kSampleFrom ? memory_->histogram.data() : nullptr;
@@ -187,16 +184,19 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
           <<<kCountBlocksPerMultiprocessor * MultiprocessorCount(), kCountThreads, 0,
              cuda_stream>>>(values, n, samples, histogram);
     }
-    const auto kernel = ChebyshevKernel<Real, decltype(order)::value>;
-    constexpr std::size_t kShared = kSharedBytes<Real>;
-    AllowSharedMemory(kernel, kShared);
-    kernel<<<blocks, kStreamThreads, kShared, cuda_stream>>>(values, n, samples, histogram,
-                                                             memory_->partial.data());
+    constexpr int kOrder = decltype(order)::value;
+    const auto sum = [&]<int kSlots>() {
+      const auto kernel = ChebyshevKernel<Real, kOrder, kSlots>;
+      const std::size_t shared = AllowSharedMemory(kernel, kSharedBytes<Real, kSlots>);
+      kernel<<<blocks, kStreamThreads, shared, cuda_stream>>>(values, n, samples, histogram,
+                                                              memory_->partial.data());
+    };
+    many ? sum.template operator()<kMany>() : sum.template operator()<1>();
     JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(histogram, memory_->partial.data(), blocks,
-                                                    decltype(order)::value);
+                                                    kOrder);
     if (histogram != nullptr) {
-      CountedKernel<<<1, kLatticePoints, 0, cuda_stream>>>(
-          histogram, kRounding<Real>, memory_->partial.data(), decltype(order)::value);
+      CountedKernel<<<1, kLatticePoints, 0, cuda_stream>>>(histogram, kRounding<Real>,
+                                                           memory_->partial.data(), kOrder);
     }
   });
   CheckCuda(cudaGetLastError(), "Chebyshev kernels");

@@ -52,7 +52,8 @@ void FeistelGather::Enqueue(const void* in, void* out, std::uint64_t n, std::siz
   Prepare(n);
   SetKeys(cipher_, seed);
   WalkEnds ends;
-  const bool few_ends = n < kFeistelManyItems && FindWalkEnds(cipher_, ends);
+  const bool few = n < Tuned(kFeistelManyItems);
+  const bool few_ends = few && FindWalkEnds(cipher_, ends);
   WithItemType(item_bytes, [&](auto item) {
     using Item = decltype(item);
     const auto launch = [&](auto* kernel, unsigned each) {
@@ -64,7 +65,7 @@ void FeistelGather::Enqueue(const void* in, void* out, std::uint64_t n, std::siz
     if (cipher_.half_rounds == 14) {
       few_ends ? launch(GatherFeistel<14, 1, true, Item>, 1)
                : launch(GatherFeistel<14, 1, false, Item>, 1);
-    } else if (n < kFeistelManyItems) {
+    } else if (few) {
       few_ends ? launch(GatherFeistel<12, 1, true, Item>, 1)
                : launch(GatherFeistel<12, 1, false, Item>, 1);
     } else {

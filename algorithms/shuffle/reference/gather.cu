@@ -65,7 +65,7 @@ class CudaGather final : public CudaShuffler {
     }
     WithItemType(item_bytes, [&](auto item) {
       using Item = decltype(item);
-      const bool small = n < kReferenceManyItems;
+      const bool small = n < Tuned(kReferenceManyItems);
       if (stored_) {
         small ? Launch<1, true, Item>(index, index_.data(), in, out, n, stream)
               : Launch<4, true, Item>(index, index_.data(), in, out, n, stream);

@@ -75,12 +75,18 @@ void PagedSplit::EnqueueBy(const Item* in, std::uint64_t n, std::uint32_t bucket
                          static_cast<std::uint32_t>(MostItems(n, buckets))};
   const SplitCounts counts{arrays_->counts.data(), arrays_->groups.data(), arrays_->before.data()};
   const PagedSplitArrays<Item> split{in, static_cast<Item*>(Pages()), shape, counts, starts};
-  auto* kernel = lanes_in_order_ ? SplitTiles<Item, kSplitWarps<Item>, kBits, true>
-                                 : SplitTiles<Item, kSplitWarps<Item>, kBits, false>;
-  const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kSplitWarps<Item>>(buckets));
-  kernel<<<1 + ahead + tiles, kSplitWarps<Item> * 32, bytes, stream>>>(
-      PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
-  CheckCuda(cudaGetLastError(), "SplitTiles");
+  constexpr int kWarps = kSplitWarps<Item>;
+  const auto split_tiles = [&]<ItemsFrom kFrom>() {
+    auto* kernel = lanes_in_order_ ? SplitTiles<Item, kWarps, kBits, kFrom, true>
+                                   : SplitTiles<Item, kWarps, kBits, kFrom, false>;
+    const std::size_t bytes = AllowSharedMemory(kernel, SplitBytes<Item, kWarps, kFrom>(buckets));
+    kernel<<<1 + ahead + tiles, kWarps * 32, bytes, stream>>>(
+        PhiloxRounds::From(Philox4x32::FromSeed(seed)), split);
+    CheckCuda(cudaGetLastError(), "SplitTiles");
+  };
+  SplitBytes<Item, kWarps, ItemsFrom::kTile>(buckets) <= SharedMemoryLimit()
+      ? split_tiles.template operator()<ItemsFrom::kTile>()
+      : split_tiles.template operator()<ItemsFrom::kGlobal>();
 }
 
 template <class Item>

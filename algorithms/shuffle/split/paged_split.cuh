@@ -180,11 +180,11 @@ constexpr std::uint32_t SplitRow(std::uint32_t digits) {
 
 //! Bytes of shared memory of SplitTiles: rows of counters of 16 bits a warp, of counts of the later
 //! tile, of where runs go, and one for the alignment of the first; 256 bytes for sums and the
-//! barrier; order; items.
-template <class Item, int kWarps>
+//! barrier; order; items where they are loaded.
+template <class Item, int kWarps, ItemsFrom kFrom>
 constexpr std::size_t SplitBytes(std::uint32_t digits) {
-  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 4) + 256 + 16 +
-         TileOf(kWarps) * (sizeof(Item) + 4);
+  return std::size_t{SplitRow(digits)} * 4 * (kWarps / 2 + 4) + 256 + TileOf(kWarps) * 4 +
+         LoadedBytes<Item, kFrom>(TileOf(kWarps));
 }
 
 //! Where a tile's run of a digit goes, given the items of it in earlier tiles and its first place
@@ -369,10 +369,10 @@ struct SplitTile {
     }
   }
 
-  //! Step 4. Writes runs of items; `shift` is that of their load.
-  template <bool kFull>
-  __device__ __forceinline__ void Write(const PagedSplitArrays<Item>& split, std::uint32_t m,
-                                        std::uint32_t shift) const {
+  //! Step 4. Writes runs of the items from `at` on; `shift` is that of their load.
+  template <bool kFull, ItemsFrom kFrom>
+  __device__ __forceinline__ void Write(const PagedSplitArrays<Item>& split, std::uint32_t at,
+                                        std::uint32_t m, std::uint32_t shift) const {
     constexpr int kBatch = kRunLoads<Item>;
     const std::uint32_t places = SharedAddress(order);
     const std::uint32_t loaded = SharedAddress(items + shift);
@@ -395,7 +395,12 @@ struct SplitTile {
       }
 #pragma unroll
       for (int e = 0; e < kBatch; ++e) {
-        item[e] = LoadShared<Item>(loaded + (mine[e] & 0xFFFFu) / 8 * sizeof(Item));
+        const std::uint32_t slot = (mine[e] & 0xFFFFu) / 8;
+        if constexpr (kFrom == ItemsFrom::kTile) {
+          item[e] = LoadShared<Item>(loaded + slot * sizeof(Item));
+        } else {
+          item[e] = split.in[at + (kFull || slot < m ? slot : 0)];
+        }
       }
 #pragma unroll
       for (int e = 0; e < kBatch; ++e) {
@@ -409,7 +414,7 @@ struct SplitTile {
 
 //! Splits a tile by 2^k digits of kBits bits each, by a block of kWarps warps; the first block is
 //! the aggregator. Blocks: 1 + ahead + tiles.
-template <class Item, int kWarps, int kBits, bool kLanesInOrder>
+template <class Item, int kWarps, int kBits, ItemsFrom kFrom, bool kLanesInOrder>
 __global__ void __launch_bounds__(kWarps * 32, 2)
     SplitTiles(const __grid_constant__ PhiloxRounds random,
                const __grid_constant__ PagedSplitArrays<Item> split) {
@@ -432,12 +437,13 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
   const std::uint32_t number = blockIdx.x - 1 - split.shape.ahead, at = number * kTile;
   const std::uint32_t m = split.shape.n - at < kTile ? split.shape.n - at : kTile;
   BulkLoad<Item> load{tile.barrier};
-  load.Init();
+  constexpr bool kLoads = kFrom == ItemsFrom::kTile;
+  if (kLoads) load.Init();
   for (std::uint32_t c = threadIdx.x; c < Tile::kPairs * tile.row; c += Tile::kThreads) {
     tile.count[c] = 0;
   }
   __syncthreads();
-  load.Start(split.in + at, m, tile.items);
+  if (kLoads) load.Start(split.in + at, m, tile.items);
   EarlierItems earlier_items;
   if (own < digits) earlier_items.Request(split, number, own);
   if (number + split.shape.ahead < split.shape.tiles) {
@@ -457,9 +463,9 @@ __global__ void __launch_bounds__(kWarps * 32, 2)
       tile.target[own] = RunTarget(split.shape.pages, own, earlier[0], first);
       tile.target[own + 1] = RunTarget(split.shape.pages, own + 1, earlier[1], first + total[0]);
     }
-    load.Wait();
+    if (kLoads) load.Wait();
     __syncthreads();
-    tile.template Write<kFull>(split, m, load.shift);
+    tile.template Write<kFull, kFrom>(split, at, m, load.shift);
   };
   if (m == kTile) {
     scatter.template operator()<true>();

@@ -3,6 +3,7 @@
 //! The tiles that a block sorts by digit in shared memory, of the counted scatter
 //! (partition/cuda/scatter.cuh) and of the paged split (split/paged_split.cuh).
 
+#include <cstddef>
 #include <cstdint>
 
 #include "algorithms/shuffle/tuning.cuh"
@@ -12,6 +13,19 @@ namespace retable::shuffle {
 //! Slots of a tile, one of a block of so many warps.
 constexpr std::uint32_t TileOf(int warps) {
   return static_cast<std::uint32_t>(warps) * 32 * kScatterEach;
+}
+
+//! Where a block reads the items that it writes in order.
+enum class ItemsFrom {
+  kIndex,   //!< nowhere: an item is its own index
+  kTile,    //!< shared memory, loaded while the block computes
+  kGlobal,  //!< the source, where a block's shared memory has no room: slower
+};
+
+//! Bytes of shared memory for so many items, with room for the alignment of their load.
+template <class Item, ItemsFrom kFrom>
+constexpr std::size_t LoadedBytes(std::size_t items) {
+  return kFrom == ItemsFrom::kTile ? items * sizeof(Item) + 16 : 0;
 }
 
 //! A slot of a tile is ordered as one word: its digit over its offset in bytes.

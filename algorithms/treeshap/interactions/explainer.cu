@@ -289,7 +289,7 @@ struct DeviceInteractions::State {
       bytes += tape->BytesOfRow();
       held += tape->BytesHeld();
     }
-    constexpr std::size_t most = kGroupedRows / 32 * 32;
+    const std::size_t most = MostGroupedRows() / 32 * 32;
     if (count * bytes <= tuning::kSmallBytes) return std::min(count, most);
     std::size_t free = 0;
     std::size_t total = 0;

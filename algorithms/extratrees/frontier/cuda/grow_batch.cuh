@@ -41,14 +41,20 @@ template <class Code>
 class BatchGrower {
  public:
   BatchGrower(const Problem<Code>& problem, Buffers& buffers) : p_(problem), buffers_(buffers) {
-    const bool shared_counts = p_.sizes.classes <= kSharedCountClasses;
+    const std::size_t limit = SharedMemoryLimit();
+    const bool shared_counts = p_.sizes.classes <= kSharedCountClasses &&
+                               NodeMemoryBytes(kFewestRows, kBlockWarps, p_.sizes.classes,
+                                               sizeof(Code), true, true) <= limit;
     if (!shared_counts) p_.rules.steps.class_sorted = true;
     block_warps_ = shared_counts ? kBlockWarps : 1;
     block_counted_ = shared_counts;
     warp_counted_ = shared_counts && !p_.rules.steps.class_sorted;
     const bool keep = p_.rules.steps.keep_codes;
-    block_bytes_ = NodeMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.sizes.classes,
-                                   sizeof(Code), keep, block_counted_);
+    const auto block_bytes = [&](std::uint32_t capacity) {
+      return NodeMemoryBytes(capacity, block_warps_, p_.sizes.classes, sizeof(Code), keep,
+                             block_counted_);
+    };
+    ChooseBlockCapacity(block_bytes, limit);
     warp_bytes_ = NodeMemoryBytes(kWarpRows / sizeof(Code), 1, p_.sizes.classes, sizeof(Code), keep,
                                   warp_counted_);
     AllowSharedMemory(GrowNodes<Code, kBlockWarps>, block_bytes_);
@@ -127,6 +133,14 @@ class BatchGrower {
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 
+  //! As many rows on chip as fit; nodes of more rows are grown in chunks.
+  template <class Bytes>
+  void ChooseBlockCapacity(const Bytes& bytes, std::size_t limit) {
+    block_capacity_ = kBlockRows / sizeof(Code);
+    while (block_capacity_ > kFewestRows && bytes(block_capacity_) > limit) block_capacity_ /= 2;
+    block_bytes_ = bytes(block_capacity_);
+  }
+
   //! The kernels of nodes that keep sums, and their shared memory.
   template <bool kRegression>
   void PrepareSumsKernels() {
@@ -136,8 +150,11 @@ class BatchGrower {
   void PrepareSums() {
     block_warps_ =
         p_.targets.regression || p_.sizes.classes <= kSharedSumsClasses ? kBlockWarps : 1;
-    block_bytes_ = SumsMemoryBytes(kBlockRows / sizeof(Code), block_warps_, p_.sizes.classes,
-                                   sizeof(Code), p_.targets.regression);
+    const auto block_bytes = [this](std::uint32_t capacity) {
+      return SumsMemoryBytes(capacity, block_warps_, p_.sizes.classes, sizeof(Code),
+                             p_.targets.regression);
+    };
+    ChooseBlockCapacity(block_bytes, SharedMemoryLimit());
     warp_bytes_ = SumsMemoryBytes(kWarpRows / sizeof(Code), 1, p_.sizes.classes, sizeof(Code),
                                   p_.targets.regression);
     if (p_.targets.regression) {
@@ -163,7 +180,7 @@ class BatchGrower {
   void LaunchBlocks(const Task* tasks, cudaStream_t stream) {
     const std::uint32_t count = counts_[kBlock];
     if (count == 0) return;
-    const std::uint32_t capacity = kBlockRows / sizeof(Code);
+    const std::uint32_t capacity = block_capacity_;
     if (!p_.targets.plain && block_warps_ == kBlockWarps) {
       LaunchSums<kBlockWarps>(tasks, count, capacity, block_bytes_, stream);
     } else if (!p_.targets.plain) {
@@ -231,6 +248,7 @@ class BatchGrower {
   CudaEvent forked_{cudaEventDisableTiming};
   bool block_counted_ = false;
   bool warp_counted_ = false;
+  std::uint32_t block_capacity_ = 0;
   std::size_t block_bytes_ = 0;
   std::size_t warp_bytes_ = 0;
 

@@ -15,6 +15,7 @@
 #include "algorithms/shuffle/partition/cuda/bin_order.hpp"
 #include "algorithms/shuffle/partition/partition.hpp"
 #include "algorithms/shuffle/philox/rounds.hpp"
+#include "algorithms/shuffle/split/tile.cuh"
 #include "algorithms/shuffle/tuning.cuh"
 #include "base/cuda/warp_reduce.cuh"
 
@@ -30,7 +31,7 @@ struct Overflow {
 };
 
 //! Shared memory of a bucket.
-template <class Item>
+template <class Item, ItemsFrom kFrom>
 struct BucketMemory {
   std::uint64_t barrier;                  //!< barrier of the items' load
   std::uint32_t aside_used;               //!< slots in `aside`, or more than there is room for
@@ -46,10 +47,13 @@ struct BucketMemory {
     alignas(16) std::uint32_t count[kBins];                 //!< until the places are known
     alignas(16) std::uint16_t slot[kInMemoryCapacity + 8];  //!< slot of each place
   };
-  alignas(16) Item items[kInMemoryCapacity + 16 / sizeof(Item)];
+  alignas(16) unsigned char items[kFrom == ItemsFrom::kTile
+                                      ? LoadedBytes<Item, ItemsFrom::kTile>(kInMemoryCapacity)
+                                      : 16];
 };
 
-static_assert(sizeof(BucketMemory<std::uint64_t>) <= kSharedBytes90 / 2 - 1024 - 128,
+static_assert(sizeof(BucketMemory<std::uint64_t, ItemsFrom::kTile>) <=
+                  kSharedBytes90 / 2 - 1024 - 128,
               "two blocks share a multiprocessor of compute capability 9.0");
 
 inline constexpr ReadOrders kMadeReadOrders = MakeReadOrders();
@@ -103,8 +107,8 @@ __device__ __noinline__ void ShuffleLargeBucket(const Philox4x32& random, std::u
 }
 
 //! The table of orders, no slots in the columns, no counts.
-template <class Item>
-__device__ __forceinline__ void ClearBucketMemory(BucketMemory<Item>& shared) {
+template <class Memory>
+__device__ __forceinline__ void ClearBucketMemory(Memory& shared) {
   constexpr std::uint32_t kTableWords = sizeof(ReadOrders) / 4;
   static_assert(kTableWords > kBucketThreads && kTableWords <= 2 * kBucketThreads);
   const std::uint32_t thread = threadIdx.x;
@@ -128,8 +132,8 @@ __device__ __forceinline__ void ClearBucketMemory(BucketMemory<Item>& shared) {
 }
 
 //! The 256 slots of a group go to rows of their bins. kFull: all are less than m.
-template <bool kFull, class Item>
-__device__ __forceinline__ void DealGroup(BucketMemory<Item>& shared, const PhiloxBlock& block,
+template <bool kFull, class Memory>
+__device__ __forceinline__ void DealGroup(Memory& shared, const PhiloxBlock& block,
                                           std::uint32_t first, std::uint32_t m) {
   std::uint32_t bin[8], row[8], last_row = 0;
 #pragma unroll
@@ -163,8 +167,8 @@ struct OwnBins {
   std::uint32_t order[4];    //!< nibble r: the place of slot r
   std::uint32_t pair[2][8];  //!< the slots, sorted, of bins 0 and 1 and of 2 and 3, in halves
 
-  template <class Item>
-  __device__ __forceinline__ void Load(BucketMemory<Item>& shared, const PhiloxRounds& random,
+  template <class Memory>
+  __device__ __forceinline__ void Load(Memory& shared, const PhiloxRounds& random,
                                        std::uint64_t bucket) {
     const std::uint32_t thread = threadIdx.x, lane = thread & 31;
     const uint4 counted = reinterpret_cast<const uint4*>(shared.count)[thread];
@@ -249,9 +253,9 @@ struct OwnBins {
 };
 
 //! Slot `number` >= kRows of a bin, in the order of their coming; 0xFFFF if there is none.
-template <class Item>
-__device__ __forceinline__ std::uint32_t SlotAside(const BucketMemory<Item>& shared,
-                                                   std::uint32_t bin, std::uint32_t number) {
+template <class Memory>
+__device__ __forceinline__ std::uint32_t SlotAside(const Memory& shared, std::uint32_t bin,
+                                                   std::uint32_t number) {
   for (std::uint32_t a = 0; a < shared.aside_used; ++a) {
     if (shared.aside[a] >> 16 == bin && number-- == kRows) return shared.aside[a] & 0xFFFFu;
   }
@@ -264,8 +268,8 @@ struct LargeBin {
   std::uint32_t before = 0;  //!< slots of its owner's earlier bins
   std::uint32_t order[2], slot[kSmallBin];
 
-  template <class Item>
-  __device__ __forceinline__ void Load(BucketMemory<Item>& shared, const PhiloxRounds& random,
+  template <class Memory>
+  __device__ __forceinline__ void Load(Memory& shared, const PhiloxRounds& random,
                                        std::uint64_t bucket, std::uint32_t entry) {
     bin = entry & 0x7FFu;
     size = (entry >> 11) & 31u;
@@ -304,11 +308,10 @@ struct LargeBin {
 };
 
 //! One warp: a bin of 13 to 31 slots. Sorted by counting those before each; then swapped in place.
-template <class Item>
-__device__ __forceinline__ void PlaceLargestBin(BucketMemory<Item>& shared,
-                                                const PhiloxRounds& random, std::uint64_t bucket,
-                                                std::uint32_t bin, std::uint32_t size,
-                                                std::uint16_t* place) {
+template <class Memory>
+__device__ __forceinline__ void PlaceLargestBin(Memory& shared, const PhiloxRounds& random,
+                                                std::uint64_t bucket, std::uint32_t bin,
+                                                std::uint32_t size, std::uint16_t* place) {
   const std::uint32_t lane = threadIdx.x & 31;
   std::uint32_t slot = 0xFFFFu, before = 0, target = 0;
   if (lane < size) slot = lane < kRows ? shared.rows[lane][bin] : SlotAside(shared, bin, lane);
@@ -388,11 +391,10 @@ struct InMemoryBuckets {
 
 //! By the warps that own no bins: places the listed ones in turn. `of_warp` are the slots of warp
 //! `lane`, `before` the places in front of the bucket's first.
-template <class Item>
-__device__ __forceinline__ void PlaceListedBins(BucketMemory<Item>& shared,
-                                                const PhiloxRounds& random, std::uint64_t bucket,
-                                                std::uint32_t listed, std::uint32_t of_warp,
-                                                std::uint32_t before) {
+template <class Memory>
+__device__ __forceinline__ void PlaceListedBins(Memory& shared, const PhiloxRounds& random,
+                                                std::uint64_t bucket, std::uint32_t listed,
+                                                std::uint32_t of_warp, std::uint32_t before) {
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   std::uint32_t warp_begin = of_warp;  // lane w: begin of the bins of warp w
 #pragma unroll
@@ -422,8 +424,8 @@ __device__ __forceinline__ void PlaceListedBins(BucketMemory<Item>& shared,
 }
 
 //! Sends the slots of a bucket of m items to rows of their bins.
-template <class Item>
-__device__ __forceinline__ void DealSlots(BucketMemory<Item>& shared, const PhiloxRounds& random,
+template <class Memory>
+__device__ __forceinline__ void DealSlots(Memory& shared, const PhiloxRounds& random,
                                           std::uint64_t bucket, std::uint32_t m) {
   const std::uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   for (std::uint32_t group = warp; group * 256 < m; group += kBucketWarps) {
@@ -436,14 +438,36 @@ __device__ __forceinline__ void DealSlots(BucketMemory<Item>& shared, const Phil
   }
 }
 
-//! One block a bucket.
+//! Where shared memory has no room for items: every thread holds its own in registers until all are
+//! read, as the bucket may lie where it came from. `slots` is a shared address.
 template <class Item>
+__device__ __forceinline__ void MoveInOrder(std::uint32_t slots, const Item* in, Item* out,
+                                            std::uint32_t m) {
+  constexpr std::uint32_t kEach = kInMemoryCapacity / kBucketThreads;
+  static_assert(kEach * kBucketThreads == kInMemoryCapacity);
+  Item mine[kEach];
+#pragma unroll
+  for (std::uint32_t e = 0; e < kEach; ++e) {
+    const std::uint32_t p = e * kBucketThreads + threadIdx.x;
+    if (p < m) mine[e] = in[LoadShared<std::uint16_t>(slots + 2 * p)];
+  }
+  __syncthreads();
+#pragma unroll
+  for (std::uint32_t e = 0; e < kEach; ++e) {
+    const std::uint32_t p = e * kBucketThreads + threadIdx.x;
+    if (p < m) out[p] = mine[e];
+  }
+}
+
+//! One block a bucket.
+template <class Item, ItemsFrom kFrom>
 __global__ void __launch_bounds__(kBucketThreads, 2)
     ShuffleInMemoryBuckets(const __grid_constant__ PhiloxRounds random,
                            const __grid_constant__ InMemoryBuckets<Item> buckets) {
   constexpr std::uint32_t kPack = 16 / sizeof(Item);
   extern __shared__ __align__(128) unsigned char bucket_memory[];
-  auto& shared = *reinterpret_cast<BucketMemory<Item>*>(bucket_memory);
+  auto& shared = *reinterpret_cast<BucketMemory<Item, kFrom>*>(bucket_memory);
+  constexpr bool kLoads = kFrom == ItemsFrom::kTile;
   const std::uint32_t thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
 
   const std::uint64_t bucket = blockIdx.x;
@@ -457,10 +481,10 @@ __global__ void __launch_bounds__(kBucketThreads, 2)
     return ShuffleLargeBucket(random.generator, bucket, buckets.overflow, in, out, m, shared.warps);
   }
   BulkLoad<Item> load{&shared.barrier};
-  if (warp < 2) load.Init();
+  if (kLoads && warp < 2) load.Init();
   __syncthreads();
-  if (warp < 2 || !kBulkCopies) {
-    load.Start(in, m, shared.items);
+  if (kLoads && (warp < 2 || !kBulkCopies)) {
+    load.Start(in, m, reinterpret_cast<Item*>(shared.items));
   }
 
   DealSlots(shared, random, bucket, m);
@@ -472,13 +496,16 @@ __global__ void __launch_bounds__(kBucketThreads, 2)
   __syncthreads();
   const std::uint32_t listed = shared.listed;
   if (shared.aside_used > kMostAside || listed > kMostLarge || shared.too_large != 0) {
-    load.Wait();
+    if (kLoads) load.Wait();
     return ShuffleLargeBucket(random.generator, bucket, buckets.overflow, in, out, m, shared.warps);
   }
 
   // Places are counted from the last multiple of 16 bytes, so that whole packs are written.
-  const auto before =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(out) / sizeof(Item)) & (kPack - 1);
+  const auto past_pack = [](const Item* at) {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(at) / sizeof(Item)) &
+           (kPack - 1);
+  };
+  const std::uint32_t before = past_pack(out);
   const std::uint32_t of_warp = lane < kBinOwners / 32 ? shared.warps[lane] : 0;
   if (owner) {
     const std::uint32_t warp_begin = WarpAdd(lane < warp ? of_warp : 0);
@@ -486,17 +513,15 @@ __global__ void __launch_bounds__(kBucketThreads, 2)
   } else {
     PlaceListedBins(shared, random, bucket, listed, of_warp, before);
   }
-  load.Wait();
+  if (kLoads) load.Wait();
   __syncthreads();
-  const auto shift =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(in) / sizeof(Item)) & (kPack - 1);
-  WriteInOrder(SharedAddress(shared.slot), SharedAddress(shared.items + shift), out - before,
-               before, before + m);
-}
-
-template <class Item>
-constexpr std::size_t BucketBytes() {
-  return sizeof(BucketMemory<Item>);
+  const std::uint32_t slots = SharedAddress(shared.slot);
+  if constexpr (kLoads) {
+    const auto loaded = SharedAddress(shared.items) + sizeof(Item) * past_pack(in);
+    WriteInOrder(slots, static_cast<std::uint32_t>(loaded), out - before, before, before + m);
+  } else {
+    MoveInOrder(slots + 2 * before, in, out, m);
+  }
 }
 
 }  // namespace retable::shuffle

@@ -181,11 +181,11 @@ __global__ void __launch_bounds__(1024)
     starts[shape.segments * shape.digits] = begin + warps[32];
 }
 
-//! Bytes of shared memory of ScatterTiles: items, order, and for each digit a target and a counter
-//! of 16 bits a warp.
-template <class Item, int kWarps>
+//! Bytes of shared memory of ScatterTiles: items where they are loaded, order, and for each digit a
+//! target and a counter of 16 bits a warp.
+template <class Item, int kWarps, ItemsFrom kFrom>
 constexpr std::size_t ScatterBytes(std::uint32_t stride) {
-  return 256 + TileOf(kWarps) * (sizeof(Item) + 4) + 16 +
+  return 256 + LoadedBytes<Item, kFrom>(TileOf(kWarps)) + TileOf(kWarps) * 4 +
          std::size_t{stride} * 4 * (kWarps / 2 + 1);
 }
 
@@ -250,20 +250,32 @@ __device__ __forceinline__ void ScanTile(std::uint32_t digits, std::uint32_t str
   }
 }
 
-//! Scatters a tile, by a block of kWarps warps. kIota: the items are their own indices, and nothing
-//! is read. Blocks: segments x ranges x tiles.
-template <class Item, int kWarps, bool kIota, bool kLanesInOrder>
+//! The item so many bytes after the tile's first.
+template <class Item, ItemsFrom kFrom>
+__device__ __forceinline__ Item ItemAt(const Item* loaded, const Item* in, std::uint64_t first_item,
+                                       std::uint32_t offset) {
+  if constexpr (kFrom == ItemsFrom::kIndex) {
+    return static_cast<Item>(first_item + offset / sizeof(Item));
+  } else {
+    const Item* from = kFrom == ItemsFrom::kTile ? loaded : in + first_item;
+    return *reinterpret_cast<const Item*>(reinterpret_cast<const unsigned char*>(from) + offset);
+  }
+}
+
+//! Scatters a tile, by a block of kWarps warps. Blocks: segments x ranges x tiles.
+template <class Item, int kWarps, ItemsFrom kFrom, bool kLanesInOrder>
 __global__ void __launch_bounds__(kScatterWarps * 32, 2)
     ScatterTiles(const __grid_constant__ PhiloxRounds random,
                  const __grid_constant__ LevelShape shape,
                  const __grid_constant__ ScatterArrays<Item> arrays) {
   constexpr std::uint32_t kThreads = kWarps * 32, kTile = TileOf(kWarps);
   constexpr int kEach = kScatterEach, kPairs = kWarps / 2;
+  constexpr bool kLoads = kFrom == ItemsFrom::kTile;
   extern __shared__ __align__(128) unsigned char shared[];
   auto* warps = reinterpret_cast<std::uint32_t*>(shared);  // kWarps + 1 words
   auto* barrier = reinterpret_cast<std::uint64_t*>(shared + 128);
   auto* items = reinterpret_cast<Item*>(shared + 256);
-  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + kTile * sizeof(Item) + 16);
+  auto* order = reinterpret_cast<std::uint32_t*>(shared + 256 + LoadedBytes<Item, kFrom>(kTile));
   const std::uint32_t digits = shape.digits, stride = shape.stride();
   auto* count = order + kTile;             // [pair of warps][digit]: a half-word for each warp
   auto* target = count + kPairs * stride;  // place of slot 0 of each digit
@@ -278,10 +290,11 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
   if (at >= range.end) return;
   const std::uint32_t m = range.end - at < kTile ? range.end - at : kTile;
   BulkLoad<Item> load{barrier};
-  if (!kIota) load.Init();
+  if (kLoads) load.Init();
   for (std::uint32_t c = threadIdx.x; c < kPairs * stride; c += kThreads) count[c] = 0;
   __syncthreads();
-  if (!kIota) load.Start(arrays.in + range.segment_begin + at, m, items);
+  const std::uint64_t first_item = range.segment_begin + at;
+  if (kLoads) load.Start(arrays.in + first_item, m, items);
   std::uint32_t* fetched = order + 8 * threadIdx.x;  // of each own digit: start, counts, before
   FetchEnds(shape, arrays, number, segment, segment_range, fetched);
   const auto scatter = [&]<bool kFull>() {
@@ -312,7 +325,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
       order[my_places[2 * digit] + (word[e] >> 16)] =
           (digit << kDigitShift) | ((slot + load.shift) * static_cast<std::uint32_t>(sizeof(Item)));
     }
-    if (!kIota) load.Wait();
+    if (kLoads) load.Wait();
     __syncthreads();
     // Step 4. Write runs of items.
 #pragma unroll
@@ -322,12 +335,7 @@ __global__ void __launch_bounds__(kScatterWarps * 32, 2)
         const std::uint32_t mine = order[p];
         const std::uint32_t to = target[mine >> kDigitShift] + p;
         const std::uint32_t offset = mine & ((1u << kDigitShift) - 1);
-        if constexpr (kIota) {
-          arrays.out[to] = static_cast<Item>(range.segment_begin + at + offset / sizeof(Item));
-        } else {
-          arrays.out[to] = *reinterpret_cast<const Item*>(
-              reinterpret_cast<const unsigned char*>(items) + offset);
-        }
+        arrays.out[to] = ItemAt<Item, kFrom>(items, arrays.in, first_item, offset);
       }
     }
   };

@@ -135,19 +135,21 @@ void PartitionWorkspace::Scatter(const LevelShape& shape, const PhiloxRounds& ra
                                  const Item* in, Item* out, const std::uint32_t* starts,
                                  cudaStream_t stream) {
   const ScatterArrays<Item> arrays{in, out, arrays_->counts.data(), arrays_->before.data(), starts};
-  const auto scatter = [&]<int kWarps, bool kIota, bool kLanesInOrder>() {
-    Launch(ScatterTiles<Item, kWarps, kIota, kLanesInOrder>,
+  const auto scatter = [&]<int kWarps, ItemsFrom kFrom, bool kLanesInOrder>() {
+    Launch(ScatterTiles<Item, kWarps, kFrom, kLanesInOrder>,
            static_cast<std::uint32_t>(shape.AllTiles()), kWarps * 32,
-           ScatterBytes<Item, kWarps>(shape.stride()), stream, "ScatterTiles", random, shape,
+           ScatterBytes<Item, kWarps, kFrom>(shape.stride()), stream, "ScatterTiles", random, shape,
            arrays);
   };
-  const auto by_order = [&]<int kWarps, bool kIota>() {
-    lanes_in_order_ ? scatter.template operator()<kWarps, kIota, true>()
-                    : scatter.template operator()<kWarps, kIota, false>();
+  const auto by_order = [&]<int kWarps, ItemsFrom kFrom>() {
+    lanes_in_order_ ? scatter.template operator()<kWarps, kFrom, true>()
+                    : scatter.template operator()<kWarps, kFrom, false>();
   };
   const auto by_source = [&]<int kWarps>() {
-    in == nullptr ? by_order.template operator()<kWarps, true>()
-                  : by_order.template operator()<kWarps, false>();
+    if (in == nullptr) return by_order.template operator()<kWarps, ItemsFrom::kIndex>();
+    ScatterBytes<Item, kWarps, ItemsFrom::kTile>(shape.stride()) <= SharedMemoryLimit()
+        ? by_order.template operator()<kWarps, ItemsFrom::kTile>()
+        : by_order.template operator()<kWarps, ItemsFrom::kGlobal>();
   };
   shape.tile == TileOf(kScatterWarps) ? by_source.template operator()<kScatterWarps>()
                                       : by_source.template operator()<kScatterWarps - 2>();
@@ -182,9 +184,14 @@ void PartitionWorkspace::Enqueue(const Item* in, Item* out, std::uint64_t n, std
     FindStarts(second, random, in_memory_starts, stream);
     Scatter(second, random, static_cast<const Item*>(between), out, in_memory_starts, stream);
   }
-  Launch(ShuffleInMemoryBuckets<Item>, plan.in_memory_buckets(), kBucketThreads,
-         BucketBytes<Item>(), stream, "ShuffleInMemoryBuckets", random,
-         InMemoryBuckets<Item>{items, out, in_memory_starts, capacity_, overflow});
+  const auto shuffle_buckets = [&]<ItemsFrom kFrom>() {
+    Launch(ShuffleInMemoryBuckets<Item, kFrom>, plan.in_memory_buckets(), kBucketThreads,
+           sizeof(BucketMemory<Item, kFrom>), stream, "ShuffleInMemoryBuckets", random,
+           InMemoryBuckets<Item>{items, out, in_memory_starts, capacity_, overflow});
+  };
+  sizeof(BucketMemory<Item, ItemsFrom::kTile>) <= SharedMemoryLimit()
+      ? shuffle_buckets.template operator()<ItemsFrom::kTile>()
+      : shuffle_buckets.template operator()<ItemsFrom::kGlobal>();
 }
 
 template <class Item>

@@ -218,7 +218,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMaxRowsAtOnce);
-    if (Shares(rows)) return std::min<std::size_t>(count, kGroupedRows);
+    if (Shares(rows)) return std::min<std::size_t>(count, MostGroupedRows());
     while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
     return count;
   }
@@ -244,7 +244,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     launch.variant = variant;
     launch.rows_per_lane = RowsPerLane(tape.tape.points);
     launch.sizes.threads = static_cast<std::uint32_t>(
-        threads_ > 0 ? threads_ : (rows >= kRowsOfWideBlocks ? kWideBlock : kNarrowBlock));
+        threads_ > 0 ? threads_ : (rows >= Tuned(kRowsOfWideBlocks) ? kWideBlock : kNarrowBlock));
     ChooseSharedMemory(tape.tape.points, tape.tape.stack_slots, launch);
     // Very deep trees: fewer rows a block.
     while (launch.sizes.threads > 32 &&

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/cuda/tuned.hpp"
+
 namespace retable::treeshap {
 
 // The plan of a call. Nothing here depends on the device, so that the order of summation, and with
@@ -57,7 +59,10 @@ inline constexpr std::size_t kReservedShared = 1024;
 //! Stack slots of a lane in local memory; the low, busy slots are in shared memory.
 inline constexpr std::uint32_t kLocalSlots = 24;
 //! Lanes of a block for so many rows or more, and for fewer rows.
-inline constexpr std::size_t kRowsOfWideBlocks = 2048;
+inline constexpr TunedConstant kRowsOfWideBlocks{"treeshap/wide_block_rows",
+                                                 2048,
+                                                 {512, 1024, 4096, 8192, 16384},
+                                                 "Quadrature: rows from which on blocks are wide"};
 inline constexpr std::uint32_t kWideBlock = 128, kNarrowBlock = 32;
 
 // The subtree kernel.
@@ -69,14 +74,19 @@ inline constexpr std::uint32_t kMaxTeamWarps = 4;
 
 // The grouping of rows into row classes.
 
-//! Rows grouped at once: two thirds of the largest hash table, and two blocks with their keys share
-//! a multiprocessor.
+//! Rows grouped at once, at most: two thirds of the largest hash table, and two blocks with their
+//! keys share a multiprocessor.
 inline constexpr std::uint32_t kGroupedRows = 11264;
+//! The same where a block's shared memory is too small for them.
+inline constexpr std::uint32_t kFewerGroupedRows = 5632;
 //! Up to this many rows, three quarters of the small hash table, blocks are small and many.
 inline constexpr std::uint32_t kFewGroupedRows = 768;
 //! A block's threads, its hash table's bits, and the resident blocks.
 struct ManyRows {
   static constexpr std::uint32_t kThreads = 512, kBits = 14, kBlocks = 2, kRows = kGroupedRows;
+};
+struct FewerRows {
+  static constexpr std::uint32_t kThreads = 512, kBits = 13, kBlocks = 1, kRows = kFewerGroupedRows;
 };
 struct FewRows {
   static constexpr std::uint32_t kThreads = 64, kBits = 10, kBlocks = 24, kRows = kFewGroupedRows;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/cuda/launch_bounds.cuh"
+#include "base/cuda/memory.hpp"
 #include "base/cuda/streams.hpp"
 
 namespace retable::treeshap {
@@ -341,11 +342,15 @@ void LaunchRanks(const float* x, const float* thresholds, const std::uint32_t* b
 
 namespace {
 
+//! Bytes of dynamic shared memory: the hash table, keys of the rows, the key program.
+template <class Size>
+constexpr std::size_t GroupingBytes(std::uint32_t stride, std::uint32_t key_words) {
+  return ((1u << Size::kBits) + stride + key_words + kGroupWords) * sizeof(std::uint32_t);
+}
+
 template <class Size>
 void LaunchSize(const GroupingLaunch& launch, cudaStream_t stream) {
-  const std::size_t bytes =
-      ((1u << Size::kBits) + launch.stride + launch.most_key_words + kGroupWords) *
-      sizeof(std::uint32_t);
+  const std::size_t bytes = GroupingBytes<Size>(launch.stride, launch.most_key_words);
   AllowSharedMemory(GroupRows<Size>, bytes);
   GroupRows<Size><<<launch.subtree_count, Size::kThreads, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "grouping");
@@ -353,11 +358,21 @@ void LaunchSize(const GroupingLaunch& launch, cudaStream_t stream) {
 
 }  // namespace
 
+std::uint32_t MostGroupedRows() {
+  constexpr std::size_t kList = kListedEights * sizeof(std::uint32_t);
+  constexpr std::uint32_t kKeyWords = 2048;  // more than any key program that was seen
+  return GroupingBytes<ManyRows>(kGroupedRows, kKeyWords) + kList <= SharedMemoryLimit()
+             ? kGroupedRows
+             : kFewerGroupedRows;
+}
+
 void LaunchGrouping(const GroupingLaunch& launch, cudaStream_t stream) {
   if (launch.rows <= kFewGroupedRows) {
     LaunchSize<FewRows>(launch, stream);
-  } else {
+  } else if (MostGroupedRows() == kGroupedRows) {
     LaunchSize<ManyRows>(launch, stream);
+  } else {
+    LaunchSize<FewerRows>(launch, stream);
   }
 }
 

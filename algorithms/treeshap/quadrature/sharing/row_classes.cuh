@@ -32,7 +32,7 @@ struct GroupingLaunch {
   const SharedSubtree* subtrees = nullptr;  //!< the batch's subtrees
   const std::uint32_t* keys = nullptr;      //!< key programs
   const std::uint16_t* ranks = nullptr;     //!< features x stride
-  std::uint32_t rows = 0;                   //!< at most kGroupedRows
+  std::uint32_t rows = 0;                   //!< at most MostGroupedRows()
   std::uint32_t stride = 0;
   std::uint32_t subtree_count = 0;
   std::uint32_t most_key_words = 0;    //!< length of the longest key program
@@ -53,6 +53,9 @@ struct GroupingLaunch {
 void LaunchRanks(const float* x, const float* thresholds, const std::uint32_t* begin,
                  std::uint32_t features, std::uint32_t rows, std::uint32_t stride,
                  std::uint16_t* ranks, cudaStream_t stream);
+
+//! Rows that the current device groups at once, at most.
+std::uint32_t MostGroupedRows();
 
 void LaunchGrouping(const GroupingLaunch& launch, cudaStream_t stream);
 

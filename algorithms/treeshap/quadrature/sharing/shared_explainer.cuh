@@ -31,7 +31,7 @@ class SharedQuadrature {
   const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
 
   //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
-  //! features x stride, rows at most kGroupedRows, stride a multiple of 256.
+  //! features x stride, rows at most MostGroupedRows(), stride a multiple of 256.
   void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelVariant variant,
            double* out, cudaStream_t stream);
 
