@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/cuda/devices.hpp"
+
 namespace retable::experiments {
 namespace {
 
@@ -80,6 +82,13 @@ std::int64_t IntegerOf(const harness::Values& values, const std::string& name) {
 std::int64_t IntegerOr(const harness::Values& values, const std::string& name,
                        std::int64_t fallback) {
   return values.count(name) ? IntegerOf(values, name) : fallback;
+}
+
+std::optional<std::string> WhyNotSoManyGpus(const harness::CellConfig& cell) {
+  const std::int64_t gpus = IntegerOr(cell.axes, "gpus", 1);
+  const int here = CudaDeviceCount();
+  if (cell.device != "cuda" || gpus <= std::max(here, 1)) return {};
+  return "needs " + std::to_string(gpus) + " GPUs; " + std::to_string(here) + " here";
 }
 
 std::string TextOf(const harness::Values& values, const std::string& name) {

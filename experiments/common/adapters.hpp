@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -73,6 +74,8 @@ std::int64_t IntegerOf(const harness::Values& values, const std::string& name);
 //! The same, or the fallback.
 std::int64_t IntegerOr(const harness::Values& values, const std::string& name,
                        std::int64_t fallback);
+//! Why a CUDA cell with an axis "gpus" cannot run: more than there are. One: the harness tells.
+std::optional<std::string> WhyNotSoManyGpus(const harness::CellConfig& cell);
 //! A cell's text setting. @throws std::invalid_argument when it is absent.
 std::string TextOf(const harness::Values& values, const std::string& name);
 

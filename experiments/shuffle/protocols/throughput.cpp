@@ -8,8 +8,6 @@
 //! that promise it must equal the CPU bit for bit up to 2^22.
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,15 +37,6 @@ std::size_t ItemBytes(const harness::CellConfig& cell) {
   return static_cast<std::size_t>(IntegerOf(cell.axes, "item_bytes"));
 }
 
-// Calls visit(begin, end) for parts of [0, n) on all threads: at 2^29 items making and checking
-// them takes longer than what is timed.
-template <class Visit>
-void ForParts(std::uint64_t n, Visit&& visit) {
-  constexpr std::uint64_t kPart = std::uint64_t{1} << 18;
-  ParallelFor((n + kPart - 1) / kPart,
-              [&](std::uint64_t part) { visit(part * kPart, std::min(n, (part + 1) * kPart)); });
-}
-
 // Memory first touched by all threads: clearing it by one takes longer than to shuffle it.
 class HostItems {
  public:
@@ -63,34 +52,6 @@ class HostItems {
   std::size_t bytes_;
   std::unique_ptr<std::byte[]> data_;
 };
-
-// Item i starts with its index (as far as it fits).
-void Number(std::span<std::byte> items, std::uint64_t n, std::size_t item_bytes) {
-  ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) {
-      std::memcpy(items.data() + i * item_bytes, &i, std::min<std::size_t>(8, item_bytes));
-    }
-  });
-}
-
-// Items that are missing, or, when `repeats` may occur, that are not of the input.
-std::uint64_t WrongItems(std::span<const std::byte> items, std::uint64_t n, std::size_t item_bytes,
-                         bool repeats) {
-  std::vector<std::atomic<std::uint64_t>> seen(n / 64 + 1);
-  std::atomic<std::uint64_t> wrong = 0;
-  ForParts(n, [&](std::uint64_t begin, std::uint64_t end) {
-    std::uint64_t here = 0;
-    for (std::uint64_t j = begin; j < end; ++j) {
-      std::uint64_t i = 0;
-      std::memcpy(&i, items.data() + j * item_bytes, std::min<std::size_t>(8, item_bytes));
-      const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-      here += i >= n ||
-              ((seen[i / 64].fetch_or(bit, std::memory_order_relaxed) & bit) != 0 && !repeats);
-    }
-    wrong += here;
-  });
-  return wrong;
-}
 
 class ShuffleThroughput final : public harness::Protocol {
  public:
@@ -124,7 +85,7 @@ class ShuffleThroughput final : public harness::Protocol {
     const auto seed = static_cast<std::uint64_t>(cell.seed);
     const auto shuffler = MakeMethod<Shuffler>(cell);
     const HostItems source(n, item_bytes), target(n, item_bytes);
-    Number(source.all(), n, item_bytes);
+    NumberItems(source.all(), n, item_bytes);
     const std::span<const std::byte> in = source.all();
     const std::span<std::byte> out = target.all();
     harness::Outcome outcome;

@@ -29,7 +29,6 @@
 #include "experiments/treeshap/data/paper_models.hpp"
 #include "experiments/treeshap/peers/external_explainer.hpp"
 #include "experiments/treeshap/protocols/portion.hpp"
-#include "harness/machine/device.hpp"
 #include "harness/protocol.hpp"
 #include "harness/timing/timed_outcome.hpp"
 
@@ -105,11 +104,7 @@ class ExplainProtocol final : public harness::Protocol {
       return "this build has no rapidsai/gputreeshap (-DGPUTREESHAP_INCLUDE_DIR=...)";
     }
     if (const auto why = WhyNotExternal(cell)) return why;
-    const std::int64_t gpus = IntegerOr(cell.axes, "gpus", 1);
-    const auto here = static_cast<std::int64_t>(harness::QueryCuda().devices.size());
-    if (cell.device == "cuda" && gpus > std::max<std::int64_t>(here, 1)) {
-      return fmt::format("needs {} GPUs; {} here", gpus, here);
-    }
+    if (const auto why = WhyNotSoManyGpus(cell)) return why;
     const std::int64_t threads = IntegerOr(cell.axes, "threads", 0);
     if (threads > AvailableThreads()) {
       return fmt::format("needs {} processors; {} here", threads, AvailableThreads());

@@ -1,0 +1,163 @@
+//! @file
+//! Values a second that the sums of several GPUs take in together.
+//!
+//! A stream lies in equal slices on the GPUs; each sums its own, a thread of the host for each, and
+//! the host merges the sums. Timed by the steady clock until they are merged: with memory =
+//! "device" the sums alone, with "host" also the way of the slices from page-locked host memory.
+//! The sums of a prefix of each slice are checked against the CPU's before anything is timed.
+
+#include <cmath>
+#include <stdexcept>
+
+#include "algorithms/quantiles/cuda/stream_sums.hpp"
+#include "algorithms/quantiles/sums/chebyshev_accumulator.hpp"
+#include "experiments/common/adapters.hpp"
+#include "experiments/quantiles/protocols/bandwidth_kernels.hpp"
+#include "harness/protocol.hpp"
+#include "harness/timing/timed_outcome.hpp"
+
+#if defined(RETABLE_HAS_CUDA)
+#include "base/cuda/streams.hpp"
+#include "base/parallel.hpp"
+#endif
+
+namespace retable::experiments {
+namespace {
+
+constexpr int kOrder = 15;
+constexpr const char* kNormal = "synthetic normal";
+
+#if defined(RETABLE_HAS_CUDA)
+// A GPU's slice of the stream.
+struct Slice {
+  Slice(int id, std::size_t n, std::uint64_t seed)
+      : device(SelectDevice(id)), sums(kOrder), values(n), count(n) {
+    quantiles::FillDevice(values.data(), n, quantiles::Shape::kNormal, seed);
+    CheckCuda(cudaMemcpy(host.Reserve(n), values.data(), n * sizeof(float), cudaMemcpyDeviceToHost),
+              "cudaMemcpy of a slice");
+  }
+  quantiles::ChebyshevSums Sum(std::size_t n, bool from_host) {
+    SelectDevice(device);
+    if (from_host) {
+      CheckCuda(cudaMemcpyAsync(values.data(), host.data(), n * sizeof(float),
+                                cudaMemcpyHostToDevice, stream.get()),
+                "cudaMemcpyAsync of a slice");
+    }
+    return sums.Sum(values.data(), n, stream.get());
+  }
+
+  int device;
+  CudaStream stream;
+  quantiles::ChebyshevCuda sums;
+  DeviceArray<float> values;
+  PinnedArray<float> host;
+  std::size_t count;
+};
+
+class SlicedStream {
+ public:
+  SlicedStream(std::size_t n, int gpus, std::uint64_t seed) {
+    for (int g = 0; g < gpus; ++g) {
+      const auto parts = static_cast<std::size_t>(gpus), part = static_cast<std::size_t>(g);
+      slices_.push_back(
+          std::make_unique<Slice>(g, n * (part + 1) / parts - n * part / parts, seed + part));
+    }
+  }
+
+  // The sums of the first `most` values of each slice.
+  quantiles::ChebyshevSums Sum(std::size_t most, bool from_host) {
+    std::vector<quantiles::ChebyshevSums> sums(slices_.size());
+    ParallelFor(slices_.size(), static_cast<int>(slices_.size()), [&](std::size_t g) {
+      sums[g] = slices_[g]->Sum(std::min(most, slices_[g]->count), from_host);
+    });
+    for (std::size_t g = 1; g < sums.size(); ++g) sums[0].Merge(sums[g], kOrder);
+    return sums[0];
+  }
+
+  harness::Verification Verify() {
+    constexpr std::size_t kPrefix = 2'000'000;
+    quantiles::ChebyshevAccumulator reference(kOrder, false);
+    for (const auto& slice : slices_) {
+      reference.Update(std::span<const float>(slice->host.data(), std::min(kPrefix, slice->count)));
+    }
+    quantiles::ChebyshevSums found = Sum(kPrefix, false);
+    const quantiles::ChebyshevSums& exact = reference.sums();
+    const bool same =
+        found.sum[0] == exact.sum[0] && found.min == exact.min && found.max == exact.max;
+    double worst = same ? 0 : 1;
+    found.MoveTo(exact.map, kOrder);
+    for (int k = 1; k <= kOrder; ++k) {
+      worst = std::max(worst, std::abs(found.sum[k] - exact.sum[k]) / exact.sum[0]);
+    }
+    return {true,  worst <= 1e-8, "largest error of a moment",
+            worst, 1e-8,          "the CPU's sums of the first values of each slice"};
+  }
+
+ private:
+  std::vector<std::unique_ptr<Slice>> slices_;
+};
+#endif
+
+class SumsOverGpus final : public harness::Protocol {
+ public:
+  std::string name() const override { return "quantiles/several_gpus"; }
+  std::string family() const override { return "quantiles"; }
+  std::string summary() const override { return "sums of one stream on several GPUs"; }
+  std::vector<harness::AlgorithmInfo> algorithms() const override {
+    harness::AlgorithmInfo info;
+    info.name = "Retable";
+    info.devices = {"cuda"};
+    info.parameters = {{"memory", std::string("device"), "where values lie: device or host"}};
+    info.summary = "Chebyshev sums of order 15 of each slice, merged";
+    info.citation = "this project";
+    return {info};
+  }
+  std::vector<harness::ParameterSpec> axes() const override {
+    return {{"gpus", std::int64_t{1}, "GPUs that share the values"},
+            {"size", std::int64_t{1000}, "float32 values in all"}};
+  }
+  std::vector<harness::ParameterSpec> settings() const override {
+    return {{"budget", 2.0, "seconds for warm-up and samples of a cell"}};
+  }
+  std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
+    if (dataset != kNormal) throw harness::UnknownName("no such data", dataset, {kNormal});
+    harness::DatasetInfo info;
+    info.name = dataset;
+    info.present = true;
+    info.origin = "generator";
+    return {info};
+  }
+  std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
+    return WhyNotSoManyGpus(cell);
+  }
+
+  harness::Outcome measure([[maybe_unused]] const harness::CellConfig& cell) override {
+#if defined(RETABLE_HAS_CUDA)
+    const auto n = static_cast<std::size_t>(IntegerOf(cell.axes, "size"));
+    const std::string memory = TextOf(cell.parameters, "memory");
+    if (memory != "device" && memory != "host") {
+      throw std::invalid_argument("memory must be device or host, not " + memory);
+    }
+    SlicedStream stream(n, static_cast<int>(IntegerOf(cell.axes, "gpus")),
+                        static_cast<std::uint64_t>(cell.seed));
+    harness::Outcome outcome;
+    outcome.verification = stream.Verify();
+    if (!outcome.verification.ok) return outcome;
+    harness::RepeatOptions options;
+    options.min_samples = static_cast<int>(cell.repeats);
+    options.budget = std::get<double>(cell.settings.at("budget"));
+    const harness::TimingResult timing =
+        harness::TimeRepeated([&] { stream.Sum(n, memory == "host"); }, options);
+    harness::AddTiming(outcome, timing);
+    harness::AddRate(outcome, timing, static_cast<double>(n), "million values/s", 1e6);
+    return outcome;
+#else
+    throw std::runtime_error("this build has no CUDA");
+#endif
+  }
+};
+
+RETABLE_PROTOCOL(SumsOverGpus);
+
+}  // namespace
+}  // namespace retable::experiments
