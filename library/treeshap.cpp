@@ -17,6 +17,10 @@
 #include "base/cuda/on_device.hpp"
 #include "base/parallel.hpp"
 
+#if defined(RETABLE_HAS_CUDA)
+#include "algorithms/treeshap/host/row_encoder.cuh"
+#endif
+
 namespace retable {
 
 namespace {
@@ -189,8 +193,8 @@ struct TreeExplainer::State {
   }
 
   // Rows in device memory, where the explainer is to read them.
-  template <class Call>
-  void ExplainOnDevice(const Call& call) {
+  void ExplainOnDevice(treeshap::DeviceRows rows,
+                       void (treeshap::DeviceExplainer::*call)(const treeshap::DeviceRows&)) {
     const OnDevice current;
     const std::lock_guard guard(mutex);
     if (device != "cuda") {
@@ -198,15 +202,20 @@ struct TreeExplainer::State {
                                   (why.empty() ? "it was made so" : why) +
                                   "): give rows of host memory");
     }
-    if (!ensemble().encodings.empty()) {
-      throw std::invalid_argument(
-          "the model's categories are encoded on the processor: give rows of host memory");
-    }
     treeshap::DeviceExplainer* const reads = explainer->on_device();
     if (reads == nullptr) {
       throw std::invalid_argument("the explainer takes rows of host memory alone");
     }
-    call(*reads);
+    if (rows.rows == 0) return;
+#if defined(RETABLE_HAS_CUDA)
+    if (ensemble().encodings.empty()) {
+      (reads->*call)(rows);
+      return;
+    }
+    if (encoder == nullptr) encoder = std::make_unique<treeshap::RowEncoder>(ensemble());
+    (reads->*call)(encoder->Encode(rows));
+    encoder->Release(rows.stream);
+#endif
   }
 
   TreeModel model;
@@ -214,6 +223,9 @@ struct TreeExplainer::State {
   std::string device = "cpu", why;
   std::vector<float> background;
   std::unique_ptr<FallbackExplainer> explainer;
+#if defined(RETABLE_HAS_CUDA)
+  std::unique_ptr<treeshap::RowEncoder> encoder;  // made at first use
+#endif
   std::mutex mutex;
 };
 
@@ -290,16 +302,13 @@ void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
 
 void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* phi,
                                      void* stream) const {
-  state_->ExplainOnDevice([&](treeshap::DeviceExplainer& explainer) {
-    if (rows > 0) explainer.values_on_device({x, rows, phi, stream});
-  });
+  state_->ExplainOnDevice({x, rows, phi, stream}, &treeshap::DeviceExplainer::values_on_device);
 }
 
 void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, double* matrices,
                                            void* stream) const {
-  state_->ExplainOnDevice([&](treeshap::DeviceExplainer& explainer) {
-    if (rows > 0) explainer.interactions_on_device({x, rows, matrices, stream});
-  });
+  state_->ExplainOnDevice({x, rows, matrices, stream},
+                          &treeshap::DeviceExplainer::interactions_on_device);
 }
 
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interactions(

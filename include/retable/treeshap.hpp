@@ -105,7 +105,7 @@ class TreeExplainer {
   //! The same from and to the memory of CUDA device 0 (DeviceMemory in retable/core.hpp), for an
   //! explainer that works there: x, rows x features; the results are bit for bit those of the
   //! calls above. Waits until the rows are there. @throws std::invalid_argument where the explainer
-  //! works on the processor, with the reason, and for models whose rows are encoded there.
+  //! works on the processor, with the reason.
   void values_on_device(const float* x, std::size_t rows, double* phi, void* stream) const;
   //! The same for interactions.
   void interactions_on_device(const float* x, std::size_t rows, double* matrices,

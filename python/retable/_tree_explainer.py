@@ -139,6 +139,8 @@ class TreeExplainer:
         if x.dtype != numpy.float32:
             raise TypeError(f"X has the dtype {x.dtype}: rows in GPU memory are float32, as X.astype('float32') or "
                             "X.float() gives")
+        if self._source.values_are_categories and any(map(self._model.has_categories, range(self._model.features))):
+            raise TypeError("the model's categories are looked up on the processor: give a host copy (X.get(), X.cpu())")
         if len(x.shape) not in (1, 2):
             raise ValueError(f"X has {len(x.shape)} axes: rows and features are two")
         rows, features = (1, *x.shape)[-2:]

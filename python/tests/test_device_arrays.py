@@ -125,9 +125,9 @@ def same(device, host):
 
 
 def rows_for(explainer, rows, random):
-    """Normal values with missing and infinite ones."""
+    """Normal values with missing and infinite ones, zeros, and values that LightGBM takes for zero."""
     x = random.normal(size=(rows, explainer._model.features)).astype(numpy.float32)
-    for value in (numpy.nan, numpy.inf, -numpy.inf):
+    for value in (numpy.nan, numpy.inf, -numpy.inf, 0, -1e-36):
         x[random.random(x.shape) < 0.02] = value
     return x
 

@@ -1,8 +1,5 @@
 #include "algorithms/treeshap/model/feature_encoding.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/csv/number.hpp"
 
 namespace retable::treeshap {
@@ -45,22 +42,6 @@ void FeatureEncoding::set_levels(const std::vector<std::string>& levels, bool un
   refuses_unknown = unknown_refused;
   number = levels.empty();
   for (const std::string& level : levels) categories.add({level}, ParseNumber(level));
-}
-
-float FeatureEncoding::rank(double value) const {
-  return static_cast<float>(std::lower_bound(cuts.begin(), cuts.end(), value) - cuts.begin());
-}
-
-float FeatureEncoding::encode(double value) const {
-  constexpr float zero_threshold = 1e-35f;  // LightGBM's, a float there too
-  if (!ranked) return static_cast<float>(value);
-  if (std::isnan(value)) return std::numeric_limits<float>::quiet_NaN();
-  if (single) value = ClampInfinity(static_cast<float>(value));
-  if (zero_interval && std::abs(value) <= zero_threshold) {
-    if (zero_missing) return std::numeric_limits<float>::quiet_NaN();
-    value = 0;
-  }
-  return rank(value);
 }
 
 }  // namespace retable::treeshap

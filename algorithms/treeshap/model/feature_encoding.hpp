@@ -17,10 +17,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cuda/host_device.hpp"
+
 namespace retable::treeshap {
 
 //! Infinities become the largest finite values of their sign; NaN stays.
-inline float ClampInfinity(float x) {
+RETABLE_HD float ClampInfinity(float x) {
   constexpr float limit = std::numeric_limits<float>::max();
   return x > limit ? limit : (x < -limit ? -limit : x);
 }
@@ -46,6 +48,35 @@ class CategoryMap {
   std::map<double, std::size_t> numbers_;
 };
 
+//! Whether values are ranked, and what comes before.
+struct RankRule {
+  bool ranked = false;         //!< a value becomes the number of cuts below it
+  bool single = false;         //!< ranked: after rounding to a finite float (XGBoost)
+  bool zero_interval = false;  //!< ranked: values in [-1e-35f, 1e-35f] count as 0 (LightGBM)
+  bool zero_missing = false;   //!< ranked: 0 is missing
+
+  //! The float of a value; `cuts` ascend. O(log count)
+  RETABLE_HD float Encode(double value, const double* cuts, std::size_t count) const {
+    constexpr float kZeroThreshold = 1e-35f;  // LightGBM's, a float there too
+    constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+    if (!ranked) return static_cast<float>(value);
+    if (value != value) return kMissing;
+    if (single) value = ClampInfinity(static_cast<float>(value));
+    if (zero_interval && value <= kZeroThreshold && value >= -kZeroThreshold) {
+      if (zero_missing) return kMissing;
+      value = 0;
+    }
+    std::size_t below = 0;
+    while (count > 0) {
+      const std::size_t half = count / 2;
+      const bool above = cuts[below + half] < value;
+      below += above ? half + 1 : 0;
+      count = above ? count - half - 1 : half;
+    }
+    return static_cast<float>(below);
+  }
+};
+
 //! How a feature's values become floats. As it is made: by rounding.
 struct FeatureEncoding {
   //! Not empty: the table has categories, and what follows applies to their codes.
@@ -58,17 +89,12 @@ struct FeatureEncoding {
   //! value beyond it, or that is no whole number, is no category of the training data. Else -1.
   double largest_category = -1;
 
-  bool ranked = false;         //!< a value becomes the number of `cuts` below it
-  bool single = false;         //!< ranked: after rounding to a finite float (XGBoost)
-  bool zero_interval = false;  //!< ranked: values in [-1e-35f, 1e-35f] count as 0 (LightGBM)
-  bool zero_missing = false;   //!< ranked: 0 is missing
-  std::vector<double> cuts;    //!< ascending
+  RankRule rule;
+  std::vector<double> cuts;  //!< ascending
 
   //! The trainer had these texts for 0, 1, ...; numbers where there are none.
   void set_levels(const std::vector<std::string>& levels, bool unknown_refused);
-  float encode(double value) const;
-  //! The number of `cuts` below a value.
-  float rank(double value) const;
+  float encode(double value) const { return rule.Encode(value, cuts.data(), cuts.size()); }
 };
 
 }  // namespace retable::treeshap

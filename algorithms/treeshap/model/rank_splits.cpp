@@ -102,10 +102,10 @@ CategorySet RankSet(const std::vector<double>& cuts, std::size_t& words, const L
 void RankFeature(TreeEnsemble& model, std::int32_t feature, const FeatureSplits& splits,
                  RowRule rule, std::size_t& words) {
   FeatureEncoding& encoding = model.encodings[feature];
-  encoding.ranked = true;
-  encoding.single = rule == RowRule::kSingle;
-  encoding.zero_interval = rule == RowRule::kLightgbm;
-  encoding.zero_missing = splits.zero_missing && !splits.set_of_ranks;
+  encoding.rule = {.ranked = true,
+                   .single = rule == RowRule::kSingle,
+                   .zero_interval = rule == RowRule::kLightgbm,
+                   .zero_missing = splits.zero_missing && !splits.set_of_ranks};
   encoding.cuts = FindCuts(model, splits);
   for (const std::int32_t s : splits.sets) {
     CategorySet& set = model.category_sets[static_cast<std::size_t>(s)];
@@ -113,7 +113,8 @@ void RankFeature(TreeEnsemble& model, std::int32_t feature, const FeatureSplits&
   }
   for (const DoubleSplit& split : splits.numbers) {
     TreeNode& node = model.trees[split.tree].nodes[split.node];
-    node.threshold = encoding.rank(split.limit) + 1;
+    const auto cut = std::lower_bound(encoding.cuts.begin(), encoding.cuts.end(), split.limit);
+    node.threshold = static_cast<float>(cut - encoding.cuts.begin()) + 1;
     if (!splits.set_of_ranks) continue;
     node.threshold = 0;
     node.categories = static_cast<std::int32_t>(model.category_sets.size());

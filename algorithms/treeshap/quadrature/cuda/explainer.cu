@@ -246,11 +246,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     launch.sizes.threads = static_cast<std::uint32_t>(
         threads_ > 0 ? threads_ : (rows >= Tuned(kRowsOfWideBlocks) ? kWideBlock : kNarrowBlock));
     ChooseSharedMemory(tape.tape.points, tape.tape.stack_slots, launch);
-    // Very deep trees: fewer rows a block.
-    while (launch.sizes.threads > 32 &&
-           QuadratureSharedBytes(tape.tape.points, launch) > SharedMemoryLimit()) {
-      launch.sizes.threads /= 2;
-    }
     return launch;
   }
 

@@ -41,28 +41,32 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
   }
 }
 
-std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t team_warps) {
+std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch) {
   const auto rows = static_cast<std::size_t>(RowsPerLane(points));
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
   const std::size_t warp = launch.sizes.stack_slots * vectors * 32 * sizeof(Float4) +
                            launch.sizes.features * SubtreeColumnBytes(points);
-  return kTeams * (2 * launch.sizes.words * sizeof(Float4) + team_warps * warp);
+  return launch.teams * (2 * launch.sizes.words * sizeof(Float4) + launch.team_warps * warp);
 }
 
-std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch) {
+void ChooseTeams(int points, SubtreeLaunch& launch) {
   const std::size_t limit = SharedMemoryLimit();
-  std::uint32_t best = 1;
+  SubtreeLaunch tried = launch;
+  launch.teams = launch.team_warps = 1;
   std::size_t most = 0;
-  for (std::uint32_t team_warps = kMaxTeamWarps; team_warps > 0; --team_warps) {
-    const std::size_t bytes = SubtreeSharedBytes(points, launch, team_warps) + 2 * kReservedShared;
-    const std::size_t resident =
-        std::min<std::size_t>(limit / bytes, kMaxTeamWarps / team_warps) * team_warps;
-    if (resident > most) {
-      most = resident;
-      best = team_warps;
+  for (tried.teams = kTeams; most == 0 && tried.teams > 0; tried.teams /= 2) {
+    for (tried.team_warps = kMaxTeamWarps; tried.team_warps > 0; --tried.team_warps) {
+      const std::size_t bytes = SubtreeSharedBytes(points, tried) + 2 * kReservedShared;
+      const std::uint32_t warps = tried.teams * tried.team_warps;
+      const std::size_t resident =
+          std::min<std::size_t>(limit / bytes, kTeams * kMaxTeamWarps / warps) * warps;
+      if (resident > most) {
+        most = resident;
+        launch.teams = tried.teams;
+        launch.team_warps = tried.team_warps;
+      }
     }
   }
-  return best;
 }
 
 void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream) {
@@ -94,6 +98,9 @@ void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch) {
   }
   if (all > kLocalSlots)
     launch.sizes.shared_slots = std::max(launch.sizes.shared_slots, all - kLocalSlots);
+  while (launch.sizes.threads > 32 && QuadratureSharedBytes(points, launch) > SharedMemoryLimit()) {
+    launch.sizes.threads /= 2;
+  }
 }
 
 }  // namespace retable::treeshap

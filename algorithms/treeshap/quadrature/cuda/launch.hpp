@@ -76,6 +76,7 @@ struct SubtreeLaunch {
     std::uint32_t words = 0;
   } sizes;
   bool missing = false;
+  std::uint32_t teams = kTeams;  //!< of a block
   std::uint32_t team_warps = 1;  //!< an item has row classes for so many warps
   const std::uint32_t* representatives = nullptr;
   const SubtreeItem* items = nullptr;
@@ -92,7 +93,8 @@ constexpr std::uint32_t SubtreeColumnBytes(int points) {
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch);
 
 //! Keeps as many low stack slots in shared memory as leave room for the resident blocks. The others
-//! are in local memory; those that local memory cannot hold are in shared memory again.
+//! are in local memory; those that local memory cannot hold are in shared memory again, and for
+//! very deep trees a block has fewer threads.
 void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch);
 
 //! Enqueues the kernel for passes of `points`. @throws std::runtime_error on a launch failure.
@@ -101,11 +103,12 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream);
 
-//! Bytes of shared memory a block of the subtree kernel needs with so many warps a team.
-std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch, std::uint32_t team_warps);
+//! Bytes of shared memory a block of the subtree kernel needs.
+std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch);
 
-//! Warps of a team that make the most warps resident on a multiprocessor.
-std::uint32_t ChooseTeamWarps(int points, const SubtreeLaunch& launch);
+//! Sets the warps of a team to what makes the most warps resident on a multiprocessor, with fewer
+//! teams a block where shared memory is short.
+void ChooseTeams(int points, SubtreeLaunch& launch);
 
 //! Enqueues the subtree kernel. @throws std::runtime_error on a launch failure.
 void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream);

@@ -67,7 +67,8 @@ inline constexpr std::uint32_t kWideBlock = 128, kNarrowBlock = 32;
 
 // The subtree kernel.
 
-//! Teams of a block: one for each scheduler of a multiprocessor.
+//! Teams of a block, fewer where shared memory is short: one for each scheduler of a
+//! multiprocessor.
 inline constexpr std::uint32_t kTeams = 4;
 //! Warps of a team.
 inline constexpr std::uint32_t kMaxTeamWarps = 4;

@@ -205,7 +205,7 @@ struct SharedQuadrature::State {
     launch.sizes = {static_cast<std::uint32_t>(tape.subtree_stack_slots), tape.max_subtree_features,
                     tape.max_subtree_words};
     launch.missing = variant.general;
-    launch.team_warps = ChooseTeamWarps(tape.points, launch);
+    ChooseTeams(tape.points, launch);
     launch.representatives = tape.representatives.data();
     launch.items = tape.items.data();
     launch.counters = tape.counters.data();

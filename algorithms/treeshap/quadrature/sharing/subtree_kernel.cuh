@@ -103,9 +103,10 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
   __shared__ std::uint32_t announced[2][kTeams][Queue::kWords];
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t warp = threadIdx.x / 32;
-  const std::uint32_t team = warp % kTeams;
-  const std::uint32_t member = warp / kTeams;
-  const std::uint32_t team_threads = blockDim.x / kTeams;
+  const std::uint32_t teams = p.teams;
+  const std::uint32_t team = warp % teams;
+  const std::uint32_t member = warp / teams;
+  const std::uint32_t team_threads = blockDim.x / teams;
   const auto meet = [&] {
     asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "r"(team_threads) : "memory");
   };
@@ -113,7 +114,7 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
   const std::uint32_t warp_words =
       stack_words + p.sizes.features * (SubtreeColumnBytes(Q) / sizeof(float4));
   auto* words = reinterpret_cast<Float4*>(subtree_shared) + team * 2 * p.sizes.words;
-  float4* mine = subtree_shared + kTeams * 2 * p.sizes.words + warp * warp_words;
+  float4* mine = subtree_shared + teams * 2 * p.sizes.words + warp * warp_words;
   Memory memory(mine, reinterpret_cast<char*>(mine + stack_words), lane);
   Queue queue(p.items, p.tapes.subtrees, p.counters);
   if (member == 0) queue.Start();
@@ -169,11 +170,11 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
 template <int Q, bool General>
 void LaunchSubtreesVariant(const SubtreeLaunch& launch, cudaStream_t stream) {
   const auto kernel = SubtreeKernel<Q, RowsPerLane(Q), General>;
-  const std::size_t bytes = SubtreeSharedBytes(Q, launch, launch.team_warps);
+  const std::size_t bytes = SubtreeSharedBytes(Q, launch);
   AllowSharedMemory(kernel, bytes);
+  const std::uint32_t warps = launch.teams * launch.team_warps;
   const auto multiprocessors = static_cast<std::uint32_t>(MultiprocessorCount());
-  kernel<<<multiprocessors * kMaxTeamWarps / launch.team_warps, 32 * kTeams * launch.team_warps,
-           bytes, stream>>>(launch);
+  kernel<<<multiprocessors * kTeams * kMaxTeamWarps / warps, 32 * warps, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "subtree kernel");
 }
 
