@@ -188,6 +188,20 @@ def test_a_gpus_values_are_a_processors(trained):
 
 
 @with_device
+def test_values_that_a_model_takes_as_doubles_or_as_categories():
+    sklearn = pytest.importorskip("sklearn.ensemble")
+    random = fresh("rows")
+    x = random.integers(0, 4, (300, 3)).astype(numpy.float32) / 10
+    y = x[:, 0] > x[:, 1]
+    plain = sklearn.HistGradientBoostingClassifier(max_iter=5).fit(x, y)
+    explainer = retable.TreeExplainer(plain, device="cuda")
+    same(explainer.shap_values(Interface(x)), explainer.shap_values(x))
+    sets = sklearn.HistGradientBoostingClassifier(max_iter=5, categorical_features=[0]).fit(numpy.rint(x * 10), y)
+    with pytest.raises(TypeError, match="categories"):
+        retable.TreeExplainer(sets, device="cuda").shap_values(Interface(x))
+
+
+@with_device
 def test_one_row_without_its_axis(trained):
     explainer = retable.TreeExplainer(trained, device="cuda")
     x = rows_for(explainer, 1, fresh("rows"))[0]
