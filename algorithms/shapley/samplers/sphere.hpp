@@ -49,7 +49,7 @@ RETABLE_HD void OntoSphere(double* x, std::size_t angles, std::size_t stride) {
   x[angles * stride] = radius * last.sine;
 }
 
-constexpr double kWidestQuantile = 6.4;  //!< that of 2^-33 is -6.27
+constexpr double kWidestQuantile = 6.4;  //!< beyond the least, -6.27 of 2^-33
 
 //! The sum of c_i T_(2 i + 1) at the normal quantile of u over the widest, cut to [-1, 1].
 RETABLE_HD double CosineBySeries(const double* c, std::size_t terms, double u) {
