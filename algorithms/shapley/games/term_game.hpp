@@ -19,9 +19,10 @@ struct TermTables {
   //! any order, so that every walk, every batch and every device has the same bits.
   std::span<const std::int64_t> coefficient;
   double unit = 1;
-  std::span<const std::uint16_t> players;        //!< of all terms: with, then without
-  std::span<const std::uint32_t> begin, middle;  //!< of a term's players; one more begin at the end
-  std::span<const std::uint64_t> with, without;  //!< as masks: word by word, each of all terms
+  //! The players of term t: with from begin[t] to middle[t], without from there to begin[t + 1].
+  std::span<const std::uint16_t> players;
+  std::span<const std::uint32_t> begin, middle;
+  std::span<const std::uint64_t> with, without;  //!< masks: word by word, each of all terms
 };
 
 //! A sum of conjunctions over any number of players; terms of the same players are joined. Each
