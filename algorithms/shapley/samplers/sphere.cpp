@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <numbers>
 #include <vector>
 
@@ -37,7 +39,7 @@ std::size_t TermsFor(double shape) {
 
 // Coefficients of T_1, T_3, ... of the cosine over +-kWidestQuantile, by its values at the
 // positive half of the 2 K Chebyshev points.
-std::vector<double> CosineSeries(double shape) {
+std::vector<double> MakeSeries(double shape) {
   const std::size_t terms = TermsFor(shape);
   const auto count = static_cast<double>(terms);
   std::vector<double> series(terms, 0.0);
@@ -50,6 +52,17 @@ std::vector<double> CosineSeries(double shape) {
       series[i] += 2 * value * std::cos(angle * static_cast<double>(2 * i + 1)) / count;
     }
   }
+  return series;
+}
+
+// Series depend on the shape alone and are kept while the program runs: of few points they cost
+// most.
+std::vector<double> CosineSeries(double shape) {
+  static std::mutex mutex;
+  static std::map<double, std::vector<double>> kept;
+  const std::lock_guard lock(mutex);
+  auto& series = kept[shape];
+  if (series.empty()) series = MakeSeries(shape);
   return series;
 }
 
