@@ -10,5 +10,7 @@ constexpr int kThreads = 256;       //!< threads a block, where a warp works alo
 constexpr std::size_t kBlock = 16;  //!< steps that herding looks ahead: launches against idle warps
 constexpr int kTogether = 4;        //!< candidates a warp compares at once: bound by registers
 constexpr std::size_t kChunk = 32;  //!< chosen orders a warp compares them with: one a lane
+//! Doubles of a batch of points or bases: 256 MiB of device memory in each of two arrays.
+constexpr std::size_t kMostDoubles = std::size_t{1} << 25;
 
 }  // namespace retable::shapley

@@ -45,9 +45,8 @@ class Stratified final : public ShapleyEstimator {
     const std::int64_t cells = std::int64_t{d} * d;
     const std::int64_t each = std::max<std::int64_t>(2, budget / (2 * cells));
     std::uint64_t draws = 0;
-    for (std::size_t s = 0; s < strata.size(); ++s) Sample(game, strata, s, each, seed, draws);
-    const auto extra = ByVariance(strata, budget - each * cells);
-    for (std::size_t s = 0; s < strata.size(); ++s) Sample(game, strata, s, extra[s], seed, draws);
+    Sample(game, strata, std::vector<std::int64_t>(strata.size(), each), seed, draws);
+    Sample(game, strata, ByVariance(strata, budget - each * cells), seed, draws);
     ShapleyEstimate estimate{std::vector<double>(players, 0.0),
                              2 * static_cast<std::int64_t>(draws)};
     for (std::size_t s = 0; s < strata.size(); ++s) {
@@ -75,28 +74,46 @@ class Stratified final : public ShapleyEstimator {
     return shares;
   }
 
-  // Adds marginals of player s / d joining at position s % d.
-  static void Sample(const Game& game, std::vector<Stratum>& strata, std::size_t s,
-                     std::int64_t count, std::uint64_t seed, std::uint64_t& draws) {
-    const auto players = static_cast<std::size_t>(game.dimension());
-    const std::size_t player = s / players, position = s % players;
+  // Adds counts[s] marginals of player s / d joining at position s % d, for all s, many of them
+  // asked for together.
+  static void Sample(const Game& game, std::vector<Stratum>& strata,
+                     std::span<const std::int64_t> counts, std::uint64_t seed,
+                     std::uint64_t& draws) {
+    constexpr std::size_t kTogether = 4096;
     const std::size_t words = CoalitionWords(game.dimension());
-    std::vector<std::int32_t> others(players - 1);
-    std::vector<std::uint64_t> masks(2 * words);
-    double v[2];
-    for (std::int64_t k = 0; k < count; ++k, ++draws) {
-      UniformOrder(seed, kStratifiedStream, draws, others);
-      std::fill(masks.begin(), masks.end(), 0);
-      for (std::size_t j = 0; j < position; ++j) {
-        const auto other = static_cast<std::size_t>(others[j]);
-        const std::size_t who = other + (other >= player ? 1 : 0);
-        masks[who / 64] |= std::uint64_t{1} << (who % 64);
+    std::vector<std::int32_t> others(static_cast<std::size_t>(game.dimension()) - 1);
+    std::vector<std::uint64_t> masks(2 * words * kTogether);
+    std::vector<double> values(2 * kTogether);
+    std::vector<std::size_t> asked;
+    const auto ask = [&] {
+      const auto v = std::span(values).first(2 * asked.size());
+      EvaluateChecked(game, std::span(masks).first(words * v.size()), v);
+      for (std::size_t k = 0; k < asked.size(); ++k) strata[asked[k]].Add(v[2 * k + 1] - v[2 * k]);
+      asked.clear();
+    };
+    for (std::size_t s = 0; s < counts.size(); ++s) {
+      for (std::int64_t k = 0; k < counts[s]; ++k, ++draws) {
+        UniformOrder(seed, kStratifiedStream, draws, others);
+        WriteMarginal(others, s, words, masks.data() + 2 * words * asked.size());
+        asked.push_back(s);
+        if (asked.size() == kTogether) ask();
       }
-      std::copy_n(masks.begin(), words, masks.begin() + static_cast<std::ptrdiff_t>(words));
-      masks[words + player / 64] |= std::uint64_t{1} << (player % 64);
-      EvaluateChecked(game, masks, v);
-      strata[s].Add(v[1] - v[0]);
     }
+    ask();
+  }
+
+  // The coalition of the first others, as many as the position says, without the player and with.
+  static void WriteMarginal(std::span<const std::int32_t> others, std::size_t s, std::size_t words,
+                            std::uint64_t* masks) {
+    const std::size_t players = others.size() + 1, player = s / players, position = s % players;
+    std::fill_n(masks, words, 0);
+    for (std::size_t j = 0; j < position; ++j) {
+      const auto other = static_cast<std::size_t>(others[j]);
+      const std::size_t who = other + (other >= player ? 1 : 0);
+      masks[who / 64] |= std::uint64_t{1} << (who % 64);
+    }
+    std::copy_n(masks, words, masks + words);
+    masks[words + player / 64] |= std::uint64_t{1} << (player % 64);
   }
 };
 

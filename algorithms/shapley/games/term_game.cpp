@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -71,6 +71,15 @@ TermGame::TermGame(int d, std::span<const Term> terms) : d_(d) {
     coefficient_.push_back(sorted[t].second);
   }
   begin_.push_back(static_cast<std::uint32_t>(players_.size()));
+  double size = 0;
+  for (const double c : coefficient_) size += std::abs(c);
+  if (!std::isfinite(size)) {
+    throw std::invalid_argument("the coefficients of a game of conjunctions have no finite sum");
+  }
+  // Sums stay below 2^62; a unit below 2^-1000 would make no normal number.
+  const int exponent = size > 0 ? std::min(61 - std::ilogb(size), 1000) : 0;
+  unit_ = std::ldexp(1.0, -exponent);
+  for (const double c : coefficient_) fixed_.push_back(std::llrint(std::ldexp(c, exponent)));
 }
 
 std::span<const std::uint16_t> TermGame::With(std::size_t t) const {
@@ -87,7 +96,7 @@ void TermGame::evaluate(std::span<const std::uint64_t> coalitions, std::span<dou
   std::array<std::uint64_t, kBlock> broken;
   for (std::size_t k = 0; k < values.size(); ++k) {
     const std::uint64_t* in = coalitions.data() + k * words;
-    double sum = 0;
+    std::int64_t sum = 0;
     for (std::size_t from = 0; from < terms; from += kBlock) {
       const std::size_t count = std::min(kBlock, terms - from);
       broken.fill(0);
@@ -98,9 +107,9 @@ void TermGame::evaluate(std::span<const std::uint64_t> coalitions, std::span<dou
           broken[t] |= (with[t] & ~in[w]) | (without[t] & in[w]);
         }
       }
-      for (std::size_t t = 0; t < count; ++t) sum += broken[t] == 0 ? coefficient_[from + t] : 0.0;
+      for (std::size_t t = 0; t < count; ++t) sum += broken[t] == 0 ? fixed_[from + t] : 0;
     }
-    values[k] = sum;
+    values[k] = static_cast<double>(sum) * unit_;
   }
 }
 
@@ -110,16 +119,20 @@ void TermGame::walk(std::span<const std::int32_t> order, std::span<double> value
     place[static_cast<std::size_t>(order[k])] = static_cast<std::uint32_t>(k);
   }
   // One entry more than values: the end of terms that hold to the last.
-  std::vector<double> change(order.size() + 2, 0.0);
+  std::vector<std::int64_t> change(order.size() + 2, 0);
   for (std::size_t t = 0; t < coefficient_.size(); ++t) {
     std::uint32_t from = 0, to = static_cast<std::uint32_t>(order.size()) + 1;
     for (const std::uint16_t player : With(t)) from = std::max(from, place[player] + 1);
     for (const std::uint16_t player : Without(t)) to = std::min(to, place[player] + 1);
     if (from >= to) continue;
-    change[from] += coefficient_[t];
-    change[to] -= coefficient_[t];
+    change[from] += fixed_[t];
+    change[to] -= fixed_[t];
   }
-  std::partial_sum(change.begin(), change.end() - 1, values.begin());
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    sum += change[k];
+    values[k] = static_cast<double>(sum) * unit_;
+  }
 }
 
 std::vector<double> TermGame::ShapleyValues() const {
@@ -132,5 +145,11 @@ std::vector<double> TermGame::ShapleyValues() const {
   }
   return phi;
 }
+
+#if !defined(RETABLE_HAS_CUDA)
+std::unique_ptr<Game> MakeDeviceTermGame(const TermGame&) {
+  throw std::invalid_argument("this build has no CUDA");
+}
+#endif
 
 }  // namespace retable::shapley

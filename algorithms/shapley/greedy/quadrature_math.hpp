@@ -3,29 +3,15 @@
 //! What herding and sequential Bayesian quadrature share on the CPU and on a CUDA device: the
 //! stream of candidates, the options, and the arithmetic of quadrature in an order of its own, so
 //! that both devices choose the same permutations and give the same weights, bit for bit.
-//!
-//! A dot product is 32 partial sums (entry i goes to sum i % 32, in ascending order, a product
-//! rounded before it is added) joined in a tree; a warp has a lane for each, a CPU a register for
-//! every eight.
 
 #include <cstddef>
 #include <cstdint>
 
-#include "base/cuda/host_device.hpp"
+#include "algorithms/shapley/lane_dot.hpp"
 
 namespace retable::shapley {
 
 constexpr std::uint64_t kGreedyStream = 2;  //!< its block step * candidates + c: a candidate
-constexpr int kDotLanes = 32;
-
-//! c + a b, both roundings kept.
-RETABLE_HD double AddProduct(double c, double a, double b) {
-#if defined(__CUDA_ARCH__)
-  return __dadd_rn(c, __dmul_rn(a, b));
-#else
-  return c + a * b;
-#endif
-}
 
 //! The diagonal of the kernel matrix with its ridge, and the least square a pivot may have.
 struct QuadratureScale {
@@ -55,9 +41,5 @@ struct RowSums {
     return residual * residual / Pivot(scale);
   }
 };
-
-//! a . b over n entries, rounded up to a multiple of 32: entries beyond n must be there, finite,
-//! and zero in one of the two.
-double LaneDot(const double* a, const double* b, std::size_t n);
 
 }  // namespace retable::shapley

@@ -2,47 +2,25 @@
 //! Orthogonal spherical codes: the 2 (d - 1) orders nearest to the vectors of a random orthonormal
 //! basis and to their opposites; far apart in Kendall's distance, each uniform.
 //!
-//! The basis is Householder's QR of a matrix of normal variables, with the signs of R's diagonal
-//! taken into Q so that Q has Haar's distribution (Mezzadri 2007); Gram and Schmidt's process loses
-//! orthogonality at large d. O(d^3) a block, O(d^2) an order; d^2 doubles. An n that is no multiple
-//! of 2 (d - 1) cuts the last block short, which keeps each order uniform. Mitchell et al. 2022,
-//! algorithm 3.
+//! The basis is by Householder's QR (samplers/reflections.hpp); Gram and Schmidt's process loses
+//! orthogonality at large d. O(d^3) a block, O(d^2) an order; 2 d^2 doubles. An n that is no
+//! multiple of 2 (d - 1) cuts the last block short, which keeps each order uniform; only the
+//! vectors that are taken are computed. Mitchell et al. 2022, algorithm 3. CUDA backend:
+//! samplers/cuda/device_points.cu.
 
-#include <Eigen/QR>
-#include <cmath>
-#include <numbers>
+#include <algorithm>
 
-#include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/permutation_sampler.hpp"
+#include "algorithms/shapley/samplers/reflections.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
+#include "base/simd_target.hpp"
 
 namespace retable::shapley {
 namespace {
 
-constexpr std::uint64_t kOrthogonalStream = 3;
-
-// Standard normal variables by Box and Muller.
-Eigen::MatrixXd NormalMatrix(std::uint64_t seed, std::uint64_t block, Eigen::Index side) {
-  const Philox4x32 random = Philox4x32::FromSeed(seed);
-  Eigen::MatrixXd x(side, side);
-  for (Eigen::Index i = 0; i < x.size(); i += 2) {
-    const PhiloxBlock bits =
-        random.Block((block << 32) + static_cast<std::uint64_t>(i) / 2, kOrthogonalStream);
-    const double radius = std::sqrt(-2 * std::log(UniformDoubleOpenBelow(bits.half(0))));
-    const double angle = 2 * std::numbers::pi * UniformDouble(bits.half(1));
-    x.data()[i] = radius * std::cos(angle);
-    if (i + 1 < x.size()) x.data()[i + 1] = radius * std::sin(angle);
-  }
-  return x;
-}
-
-Eigen::MatrixXd RandomBasis(std::uint64_t seed, std::uint64_t block, Eigen::Index side) {
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(NormalMatrix(seed, block, side));
-  Eigen::MatrixXd q = qr.householderQ();
-  for (Eigen::Index j = 0; j < side; ++j) {
-    if (qr.matrixQR()(j, j) < 0) q.col(j) = -q.col(j);
-  }
-  return q;
+// y -= by w
+RETABLE_CLONES void Subtract(double by, const double* w, double* y, std::size_t n) {
+  for (std::size_t k = 0; k < n; ++k) y[k] -= by * w[k];
 }
 
 class Orthogonal final : public PermutationSampler {
@@ -52,21 +30,75 @@ class Orthogonal final : public PermutationSampler {
     if (d == 1) return sample;  // the only order there is
     const auto players = static_cast<std::size_t>(d);
     const std::size_t side = players - 1;
-    Eigen::MatrixXd basis;
+    RandomBasis basis(side);
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t in_block = i % (2 * side);
-      if (in_block == 0) {
-        basis = RandomBasis(seed, i / (2 * side), static_cast<Eigen::Index>(side));
+      if (in_block == 0) basis.Draw(seed, i / (2 * side), std::min(side, (n - i + 1) / 2));
+      const auto column = basis.column(in_block / 2);
+      if (in_block % 2 == 1) {
+        for (double& x : column) x = -x;
       }
-      auto column = basis.col(static_cast<Eigen::Index>(in_block / 2));
-      if (in_block % 2 == 1) column = -column;
-      NearestOrder({column.data(), side}, std::span(sample.orders).subspan(i * players, players));
+      NearestOrder(column, std::span(sample.orders).subspan(i * players, players));
     }
     return sample;
   }
 };
 
 }  // namespace
+
+RandomBasis::RandomBasis(std::size_t side)
+    : side_(side),
+      stride_(ColumnStride(side)),
+      reflection_(side * stride_),
+      basis_(side * stride_) {}
+
+void RandomBasis::Draw(std::uint64_t seed, std::uint64_t matrix, std::size_t columns) {
+  constexpr std::size_t kTogether = 8;  // so that a reflection is read once for all of them
+  std::fill(reflection_.begin(), reflection_.end(), 0.0);
+  const auto value = [&](std::size_t i) -> double& {
+    return reflection_[i / side_ * stride_ + i % side_];
+  };
+  const std::size_t values = columns * side_;
+  for (std::size_t i = 0; i < values; i += 2) {
+    const NormalPair pair = NormalsOf(seed, matrix, i / 2);
+    value(i) = pair.first;
+    if (i + 1 < values) value(i + 1) = pair.second;
+  }
+  for (std::size_t first = 0; first < columns; first += kTogether) {
+    const std::size_t last = std::min(columns, first + kTogether);
+    for (std::size_t k = 0; k < last; ++k) {
+      if (k >= first) Reflect(k);
+      for (std::size_t j = std::max(first, k + 1); j < last; ++j) Apply(k, reflection_, j);
+    }
+  }
+  std::fill(basis_.begin(), basis_.end(), 0.0);
+  for (std::size_t first = 0; first < columns; first += kTogether) {
+    const std::size_t last = std::min(columns, first + kTogether);
+    for (std::size_t j = first; j < last; ++j) {
+      basis_[j * stride_ + j] = BasisSign(reflection_[j * stride_ + j]);
+    }
+    for (std::size_t k = last; k-- > 0;) {
+      for (std::size_t j = std::max(first, k); j < last; ++j) Apply(k, basis_, j);
+    }
+  }
+}
+
+void RandomBasis::Reflect(std::size_t k) {
+  double* column = reflection_.data() + k * stride_;
+  std::fill_n(column, k, 0.0);
+  const std::size_t from = k / kDotLanes * kDotLanes;
+  const double square = LaneDot(column + from, column + from, side_ - from);
+  const Reflection reflection = Reflection::Of(column[k], square);
+  column[k] = reflection.head;
+  for (std::size_t i = k; i < side_; ++i) column[i] *= reflection.scale;
+}
+
+void RandomBasis::Apply(std::size_t k, std::vector<double>& matrix, std::size_t j) const {
+  const std::size_t from = k / kDotLanes * kDotLanes, count = side_ - from;
+  const double* w = reflection_.data() + k * stride_ + from;
+  double* y = matrix.data() + j * stride_ + from;
+  Subtract(LaneDot(w, y, count), w, y, count);
+}
 
 RETABLE_REGISTER(PermutationSampler, orthogonal,
                  {.name = "Orthogonal",

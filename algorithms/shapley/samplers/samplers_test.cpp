@@ -137,8 +137,8 @@ TEST(Samplers, BadParametersAreNamed) {
 TEST(Sphere, TheHyperplaneMapKeepsProductsAndSumsToZero) {
   const std::vector<double> x = {0.3, -1.2, 0.7, 2.0}, y = {1.0, 0.1, -0.4, 0.9};
   std::vector<double> a(5), b(5);
-  ToHyperplane(x, a);
-  ToHyperplane(y, b);
+  ToHyperplane(x.data(), a.data(), 5, 1);
+  ToHyperplane(y.data(), b.data(), 5, 1);
   EXPECT_NEAR(std::accumulate(a.begin(), a.end(), 0.0), 0, 1e-14);
   EXPECT_NEAR(std::inner_product(a.begin(), a.end(), b.begin(), 0.0),
               std::inner_product(x.begin(), x.end(), y.begin(), 0.0), 1e-13);

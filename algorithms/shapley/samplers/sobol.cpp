@@ -2,21 +2,21 @@
 //! Sobol permutations: a scrambled Sobol sequence in the cube, taken to the sphere by its angles,
 //! taken to the nearest orders.
 //!
-//! The sequence is Boost.Random's, of d - 2 dimensions, 32 bits a coordinate. It is made random by
-//! a linear scramble (a random lower triangular binary matrix for each coordinate; Matousek 1998)
-//! and a digital shift, which keep its equidistribution and make each point uniform, hence each
-//! order. Which players a coordinate moves depends on their numbers; with `relabel` players are
-//! renamed at random, once a sample. O(d) inverse incomplete beta functions (samplers/sphere.hpp),
-//! O(n d log d) beside. Limit: d - 2 <= 3667 dimensions. Sobol 1967; Mitchell et al. 2022,
-//! algorithm 4.
+//! The sequence has d - 2 dimensions. Which players a coordinate moves depends on their numbers;
+//! with `relabel` players are renamed at random, once a sample. O(d) inverse incomplete beta
+//! functions (samplers/sphere.hpp), O(n d log d) beside. Limit: d - 2 <= 3667 dimensions. Sobol
+//! 1967; Mitchell et al. 2022, algorithm 4. CUDA backend: samplers/cuda/device_points.cu.
 
+#include "algorithms/shapley/samplers/sobol.hpp"
+
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <boost/random/sobol.hpp>
 #include <stdexcept>
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/shapley/kernels/discordance.hpp"
-#include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/shapley/samplers/sphere.hpp"
 
 namespace retable::shapley {
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kSobolStream = 4, kLabelStream = 15;
 constexpr int kBits = 32;
-constexpr int kLargestDimension = 3667;
+constexpr std::size_t kMostCoordinates = 3667;
 
 // One coordinate's random map of digits: digit k (0 is the highest) of the result is the parity of
 // the digits 0..k of the input under a mask, plus a random digit.
@@ -43,13 +43,13 @@ class Scramble {
     shift_ = random.Block(first + 8, kSobolStream).word[0];
   }
 
-  // In (0, 1), half a step from both ends.
-  double operator()(std::uint32_t x) const {
+  std::uint32_t shift() const { return shift_; }
+  std::uint32_t Turn(std::uint32_t x) const {
     std::uint32_t y = 0;
     for (const std::uint32_t mask : mask_) {
       y = (y << 1) | static_cast<std::uint32_t>(CountOnes(x & mask) & 1);
     }
-    return (static_cast<double>(y ^ shift_) + 0.5) * 0x1p-32;
+    return y;
   }
 
  private:
@@ -64,30 +64,18 @@ class Sobol final : public PermutationSampler {
   PermutationSample sample(std::size_t n, int d, std::uint64_t seed) const override {
     PermutationSample sample = EmptySample(n, d);
     const auto players = static_cast<std::size_t>(d);
-    if (d > kLargestDimension + 2) {
-      throw std::invalid_argument("Sobol: at most 3669 players, the tables end there");
-    }
     if (d == 2) AlternatePair(sample, seed);
     if (d <= 2) return sample;
     const std::size_t angles = players - 2;
-    boost::random::sobol_engine<std::uint32_t, kBits> sequence(angles);
-    std::vector<Scramble> scrambles;
-    for (std::size_t j = 0; j < angles; ++j) scrambles.emplace_back(seed, j);
+    const ScrambledSobol sequence(seed, angles, n);
     const SphereFromCube on_sphere(angles, n);
     std::vector<double> u(angles), x(angles + 1);
     for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t j = 0; j < angles; ++j) {
-        // Boost leaves out the first point, zero, without which the first 2^k are no net.
-        u[j] = scrambles[j](i == 0 ? 0 : sequence());
-      }
+      for (std::size_t j = 0; j < angles; ++j) u[j] = CoordinateOf(sequence, i, j);
       on_sphere(u, x);
       NearestOrder(x, std::span(sample.orders).subspan(i * players, players));
     }
-    if (relabel_) {
-      std::vector<std::int32_t> label(players);
-      UniformOrder(seed, kLabelStream, 0, label);
-      for (auto& player : sample.orders) player = label[static_cast<std::size_t>(player)];
-    }
+    if (relabel_) Relabel(sample, seed);
     return sample;
   }
 
@@ -106,6 +94,32 @@ class Sobol final : public PermutationSampler {
 };
 
 }  // namespace
+
+ScrambledSobol::ScrambledSobol(std::uint64_t seed, std::size_t all, std::size_t points)
+    : coordinates(all) {
+  if (all > kMostCoordinates) {
+    throw std::invalid_argument("Sobol: at most 3669 players, the tables end there");
+  }
+  std::vector<Scramble> scrambles;
+  for (std::size_t j = 0; j < all; ++j) {
+    scrambles.emplace_back(seed, j);
+    shift.push_back(scrambles.back().shift());
+  }
+  boost::random::sobol_engine<std::uint32_t, kBits> sequence(all);
+  const auto digits = static_cast<int>(std::bit_width(std::max<std::size_t>(points, 1) - 1));
+  for (int digit = 0; digit < digits; ++digit) {
+    // Boost leaves out the first point, zero, without which the first 2^k are no net. The next that
+    // it gives is the one of this digit alone.
+    sequence.seed(static_cast<std::uint32_t>((std::uint64_t{2} << digit) - 2));
+    for (std::size_t j = 0; j < all; ++j) directions.push_back(scrambles[j].Turn(sequence()));
+  }
+}
+
+void Relabel(PermutationSample& sample, std::uint64_t seed) {
+  std::vector<std::int32_t> label(static_cast<std::size_t>(sample.dimension));
+  UniformOrder(seed, kLabelStream, 0, label);
+  for (auto& player : sample.orders) player = label[static_cast<std::size_t>(player)];
+}
 
 RETABLE_REGISTER(PermutationSampler, sobol,
                  {.name = "Sobol",

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <boost/math/special_functions/beta.hpp>
-#include <boost/math/special_functions/erf.hpp>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <numbers>
 #include <vector>
 
@@ -11,27 +12,13 @@
 
 namespace retable::shapley {
 
-void ToHyperplane(std::span<const double> x, std::span<double> scores) {
-  // Row k has k ones and then -k: coordinate j gets -j x_j plus all later rows.
-  double later = 0;
-  for (std::size_t j = scores.size(); j-- > 0;) {
-    const auto k = static_cast<double>(j);
-    const double scaled = j == 0 ? 0 : x[j - 1] / std::sqrt(k * (k + 1));
-    scores[j] = later - k * scaled;
-    later += scaled;
-  }
-}
-
 void NearestOrder(std::span<const double> x, std::span<std::int32_t> order) {
   std::vector<double> scores(order.size());
-  ToHyperplane(x, scores);
+  ToHyperplane(x.data(), scores.data(), scores.size(), 1);
   OrderOfScores(scores, order);
 }
 
 namespace {
-
-// The normal quantile of 2^-33 is -6.27.
-constexpr double kWidest = 6.4;
 
 // (1 - cos phi) / 2 has the beta distribution of equal shapes (m - j) / 2.
 double Shape(std::size_t angles, std::size_t j) {
@@ -44,25 +31,21 @@ double CosineByInverse(double shape, double u) {
   return 1 - 2 * boost::math::ibeta_inv(shape, shape, u);
 }
 
-double NormalQuantile(double u) {
-  return -std::numbers::sqrt2 * boost::math::erfc_inv(2 * u);
-}
-
 // The cosine's nearest singularity as a function of the quantile lies about pi sqrt(shape / 2) off
 // the real line: the series' terms shrink the quicker, the larger the shape.
 std::size_t TermsFor(double shape) {
   return static_cast<std::size_t>(std::ceil(5 + 22 / std::sqrt(shape)));
 }
 
-// Coefficients of T_1, T_3, ... of the cosine over [-kWidest, kWidest], by its values at the
+// Coefficients of T_1, T_3, ... of the cosine over +-kWidestQuantile, by its values at the
 // positive half of the 2 K Chebyshev points.
-std::vector<double> CosineSeries(double shape) {
+std::vector<double> MakeSeries(double shape) {
   const std::size_t terms = TermsFor(shape);
   const auto count = static_cast<double>(terms);
   std::vector<double> series(terms, 0.0);
   for (std::size_t k = 0; k < terms; ++k) {
     const double angle = std::numbers::pi * (static_cast<double>(k) + 0.5) / (2 * count);
-    const double z = kWidest * std::cos(angle);
+    const double z = kWidestQuantile * std::cos(angle);
     // At -z, where u is small and exact.
     const double value = -CosineByInverse(shape, std::erfc(z / std::numbers::sqrt2) / 2);
     for (std::size_t i = 0; i < terms; ++i) {
@@ -72,45 +55,43 @@ std::vector<double> CosineSeries(double shape) {
   return series;
 }
 
-// Sum of c_i T_(2 i + 1)(t), by Clenshaw: T_(2 i + 3) = 2 T_2 T_(2 i + 1) - T_(2 i - 1).
-double OddChebyshev(std::span<const double> c, double t) {
-  const double two = 4 * t * t - 2;
-  double next = 0, after = 0;
-  for (std::size_t i = c.size(); i-- > 0;) {
-    const double now = c[i] + two * next - after;
-    after = next;
-    next = now;
-  }
-  return t * (next - after);
+// Series depend on the shape alone and are kept while the program runs: of few points they cost
+// most.
+std::vector<double> CosineSeries(double shape) {
+  static std::mutex mutex;
+  static std::map<double, std::vector<double>> kept;
+  const std::lock_guard lock(mutex);
+  auto& series = kept[shape];
+  if (series.empty()) series = MakeSeries(shape);
+  return series;
 }
 
 }  // namespace
 
 SphereFromCube::SphereFromCube(std::size_t angles, std::size_t points)
-    : angles_(angles), series_(angles) {
-  for (std::size_t j = 0; j + 2 < angles; ++j) {
+    : angles_(angles), start_(1, 0) {
+  for (std::size_t j = 0; j + 1 < angles; ++j) {
     const double shape = Shape(angles, j);
-    if (TermsFor(shape) < points) series_[j] = CosineSeries(shape);
+    if (shape > 1 && TermsFor(shape) < points) {
+      const auto series = CosineSeries(shape);
+      terms_.insert(terms_.end(), series.begin(), series.end());
+    } else if (shape > 1) {
+      complete_ = false;
+    }
+    start_.push_back(static_cast<std::uint32_t>(terms_.size()));
   }
 }
 
 double SphereFromCube::Cosine(std::size_t angle, double u) const {
-  const auto& series = series_[angle];
-  if (series.empty()) return CosineByInverse(Shape(angles_, angle), u);
-  const double cosine = OddChebyshev(series, NormalQuantile(u) / kWidest);
-  return std::clamp(cosine, -1.0, 1.0);
+  const std::size_t terms = start_[angle + 1] - start_[angle];
+  if (terms == 0) return CosineByInverse(Shape(angles_, angle), u);
+  return CosineBySeries(terms_.data() + start_[angle], terms, u);
 }
 
 void SphereFromCube::operator()(std::span<const double> u, std::span<double> x) const {
-  double radius = 1;
-  for (std::size_t j = 0; j + 1 < angles_; ++j) {
-    const double cosine = Cosine(j, u[j]);
-    x[j] = radius * cosine;
-    radius *= std::sqrt(std::max(0.0, 1 - cosine * cosine));
-  }
-  const double angle = 2 * std::numbers::pi * u[angles_ - 1];
-  x[angles_ - 1] = radius * std::cos(angle);
-  x[angles_] = radius * std::sin(angle);
+  for (std::size_t j = 0; j + 1 < angles_; ++j) x[j] = Cosine(j, u[j]);
+  x[angles_ - 1] = u[angles_ - 1];
+  OntoSphere(x.data(), angles_, 1);
 }
 
 }  // namespace retable::shapley

@@ -30,7 +30,8 @@ struct Problem {
 datasets::Frame LoadTabular(const std::string& dataset);
 
 //! Boosted trees or a perceptron, trained on the whole data set, and rows drawn by `rows_seed`: the
-//! background first, then others to explain. Settings as TabularSettings() lists them.
+//! background first, then others to explain. Settings as TabularSettings() lists them. The games
+//! are on the cell's device; those of at most 14 players are tables in host memory.
 //! @throws std::invalid_argument for too few rows, or an unknown model.
 Problem MakeTabularProblem(const harness::CellConfig& cell);
 std::vector<harness::ParameterSpec> TabularSettings();
@@ -47,10 +48,9 @@ Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
                                std::int64_t rows_seed);
 //! Why the network of this data set cannot run on the device ("cpu", "cuda"), or nothing.
 std::optional<std::string> WhyNoNetwork(const std::string& dataset, const std::string& device);
-//! The methods of an image protocol: each plays on both devices, since the network does.
+//! The methods of an error protocol: each plays on both devices, since the games do.
 std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::AlgorithmInfo> methods);
-//! The method on the cell's device, else its CPU backend: the network is on the device in both
-//! cases.
+//! The method on the cell's device, else its CPU backend: the game is on the device in both cases.
 template <class Interface>
 std::unique_ptr<Interface> MakeNearest(harness::CellConfig cell) {
   if (Registry<Interface>::Instance().Find(cell.algorithm, Device::kCuda) == nullptr) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -204,12 +206,24 @@ double EndsDisagreement(const shapley::Game& game, double prediction, double mea
   return std::max(Difference(v[0], mean), Difference(v[1], prediction));
 }
 
+// The game on the device, which must give the values of a walk that the host gives, bit for bit.
+std::unique_ptr<shapley::Game> OnDevice(Problem& problem, const shapley::Game& host,
+                                        std::unique_ptr<shapley::Game> device) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(host.dimension()));
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<double> want(order.size() + 1), got(want.size());
+  host.walk(order, want);
+  device->walk(order, got);
+  if (got != want) problem.disagreement = std::numeric_limits<double>::infinity();
+  return device;
+}
+
 void AddGame(Problem& problem, std::unique_ptr<shapley::Game> game) {
   if (game->dimension() <= kTabulated) game = shapley::TabulatedGame(*game);
   problem.games.push_back(std::move(game));
 }
 
-void AddTreeGames(Problem& problem, const Trained& trained) {
+void AddTreeGames(Problem& problem, const Trained& trained, bool on_device) {
   const auto explainer =
       Registry<TreeExplainer>::Instance().Make("Interventional", Device::kCpu, {});
   explainer->prepare(trained.trees);
@@ -218,13 +232,19 @@ void AddTreeGames(Problem& problem, const Trained& trained) {
   const std::size_t side = trained.columns + 1;
   for (std::size_t r = 0; r < trained.Foreground().rows; ++r) {
     const auto row = trained.Foreground().row(r);
-    auto game = MakeTreeGame(trained.trees, row, trained.Background());
+    auto terms = MakeTreeGame(trained.trees, row, trained.Background());
     const auto from = phi.begin() + static_cast<std::ptrdiff_t>(r * side);
     problem.exact.emplace_back(from, from + static_cast<std::ptrdiff_t>(trained.columns));
-    const auto closed_form = game->ShapleyValues();
+    const auto closed_form = terms->ShapleyValues();
     for (std::size_t i = 0; i < trained.columns; ++i) {
       problem.disagreement =
           std::max(problem.disagreement, Difference(closed_form[i], problem.exact[r][i]));
+    }
+    std::unique_ptr<shapley::Game> game;
+    if (on_device) {
+      game = OnDevice(problem, *terms, shapley::MakeDeviceTermGame(*terms));
+    } else {
+      game = std::move(terms);
     }
     const double prediction = Predict(trained.trees, row)[0];
     problem.disagreement = std::max(
@@ -235,7 +255,7 @@ void AddTreeGames(Problem& problem, const Trained& trained) {
   problem.facts["reference"] = std::string("exact, interventional SHAP");
 }
 
-void AddMlpGames(Problem& problem, const Trained& trained) {
+void AddMlpGames(Problem& problem, const Trained& trained, bool on_device) {
   double mean = 0;
   const RowBlock background = trained.Background();
   for (std::size_t b = 0; b < background.rows; ++b) {
@@ -243,7 +263,11 @@ void AddMlpGames(Problem& problem, const Trained& trained) {
   }
   for (std::size_t r = 0; r < trained.Foreground().rows; ++r) {
     const auto row = trained.Foreground().row(r);
-    AddGame(problem, MakeMlpGame(trained.mlp, row, background));
+    auto game = MakeMlpGame(trained.mlp, row, background);
+    if (on_device) {
+      game = OnDevice(problem, *game, MakeDeviceMlpGame(MlpTables(trained.mlp, row, background)));
+    }
+    AddGame(problem, std::move(game));
     problem.disagreement =
         std::max(problem.disagreement,
                  EndsDisagreement(*problem.games.back(), trained.mlp.Predict(row), mean));
@@ -282,10 +306,11 @@ Problem MakeTabularProblem(const harness::CellConfig& cell) {
   const Trained trained = Get(cell);
   Problem problem;
   problem.features = static_cast<int>(trained.columns);
+  const bool on_device = cell.device == "cuda";
   if (IsMlp(cell)) {
-    AddMlpGames(problem, trained);
+    AddMlpGames(problem, trained, on_device);
   } else {
-    AddTreeGames(problem, trained);
+    AddTreeGames(problem, trained, on_device);
   }
   problem.facts["features"] = static_cast<std::int64_t>(trained.columns);
   problem.facts["rows"] = trained.rows;

@@ -179,7 +179,7 @@ class ErrorProtocol final : public harness::Protocol {
     return "squared error of Shapley value estimates on tables, by marginal evaluations";
   }
   std::vector<harness::AlgorithmInfo> algorithms() const override {
-    return ListMethods<ShapleyEstimator>();
+    return OnBothDevices(ListMethods<ShapleyEstimator>());
   }
   std::vector<harness::ParameterSpec> axes() const override {
     auto axes = ParameterAxes();

@@ -223,84 +223,56 @@ class PerceptronTrainer {
 
 class MlpGame final : public shapley::Game {
  public:
-  MlpGame(const Mlp& model, std::span<const float> row, const RowBlock& background)
-      : d_(static_cast<int>(model.features)),
-        padded_((model.hidden + 7) / 8 * 8),
-        rows_(background.rows),
-        weight_(model.features * padded_, 0.0),
-        out_(padded_, 0.0),
-        out_bias_(static_cast<double>(model.out_bias)),
-        start_(background.rows * padded_, 0.0) {
-    std::copy(model.out.begin(), model.out.end(), out_.begin());
-    for (std::size_t j = 0; j < model.features; ++j) {
-      std::copy_n(model.weight.data() + j * model.hidden, model.hidden, Weight(j));
-    }
-    for (std::size_t b = 0; b < rows_; ++b) {
-      double* units = start_.data() + b * padded_;
-      std::copy(model.bias.begin(), model.bias.end(), units);
-      for (std::size_t j = 0; j < model.features; ++j) {
-        const double from = background.row(b)[j];
-        AddScaled(from, Weight(j), units, padded_);
-        difference_.push_back(static_cast<double>(row[j]) - from);
-      }
-    }
-  }
+  explicit MlpGame(MlpTables tables) : t_(std::move(tables)) {}
 
-  int dimension() const override { return d_; }
+  int dimension() const override { return static_cast<int>(t_.features); }
 
   void evaluate(std::span<const std::uint64_t> coalitions,
                 std::span<double> values) const override {
-    const std::size_t words = shapley::CoalitionWords(d_);
-    std::vector<double> units(padded_);
+    const std::size_t words = shapley::CoalitionWords(dimension());
+    std::vector<double> units(t_.units);
     for (std::size_t k = 0; k < values.size(); ++k) {
       const std::uint64_t* in = coalitions.data() + k * words;
       double sum = 0;
-      for (std::size_t b = 0; b < rows_; ++b) {
-        std::copy_n(start_.data() + b * padded_, padded_, units.data());
-        for (std::size_t j = 0; j < static_cast<std::size_t>(d_); ++j) {
+      for (std::size_t b = 0; b < t_.rows; ++b) {
+        std::copy_n(t_.start.data() + b * t_.units, t_.units, units.data());
+        for (std::size_t j = 0; j < t_.features; ++j) {
           if (((in[j / 64] >> (j % 64)) & 1) == 0) continue;
-          AddScaled(difference_[b * static_cast<std::size_t>(d_) + j], weight_.data() + j * padded_,
-                    units.data(), padded_);
+          AddScaled(t_.difference[b * t_.features + j], t_.weight.data() + j * t_.units,
+                    units.data(), t_.units);
         }
-        sum += DotPositive(out_.data(), units.data(), padded_);
+        sum += DotPositive(t_.out.data(), units.data(), t_.units);
       }
-      values[k] = out_bias_ + sum / static_cast<double>(rows_);
+      values[k] = t_.out_bias + sum / static_cast<double>(t_.rows);
     }
   }
 
   void walk(std::span<const std::int32_t> order, std::span<double> values) const override {
-    std::vector<double> units(start_);
-    std::vector<double> output(rows_);
+    std::vector<double> units(t_.start);
+    std::vector<double> output(t_.rows);
     const auto value = [&] {
       const double sum = std::accumulate(output.begin(), output.end(), 0.0);
-      return out_bias_ + sum / static_cast<double>(rows_);
+      return t_.out_bias + sum / static_cast<double>(t_.rows);
     };
-    for (std::size_t b = 0; b < rows_; ++b) {
-      output[b] = DotPositive(out_.data(), units.data() + b * padded_, padded_);
+    for (std::size_t b = 0; b < t_.rows; ++b) {
+      output[b] = DotPositive(t_.out.data(), units.data() + b * t_.units, t_.units);
     }
     values[0] = value();
     for (std::size_t k = 0; k < order.size(); ++k) {
       const auto j = static_cast<std::size_t>(order[k]);
-      const Joining join = {difference_.data() + j,
-                            static_cast<std::size_t>(d_),
-                            weight_.data() + j * padded_,
-                            out_.data(),
-                            padded_,
-                            rows_};
+      const Joining join = {t_.difference.data() + j,
+                            t_.features,
+                            t_.weight.data() + j * t_.units,
+                            t_.out.data(),
+                            t_.units,
+                            t_.rows};
       Join(join, units.data(), output.data());
       values[k + 1] = value();
     }
   }
 
  private:
-  double* Weight(std::size_t j) { return weight_.data() + j * padded_; }
-
-  int d_;
-  std::size_t padded_, rows_;
-  std::vector<double> weight_, out_;
-  double out_bias_;
-  std::vector<double> start_;       // units' inputs of each background row
-  std::vector<double> difference_;  // row minus background, background by background
+  MlpTables t_;
 };
 
 }  // namespace
@@ -328,15 +300,44 @@ Mlp TrainMlp(const RowBlock& rows, std::span<const float> targets, const MlpOpti
   return PerceptronTrainer(rows, targets, options).Train();
 }
 
-std::unique_ptr<shapley::Game> MakeMlpGame(const Mlp& model, std::span<const float> row,
-                                           const RowBlock& background) {
-  if (background.rows == 0) throw std::invalid_argument("a game needs background rows");
-  if (row.size() != model.features || background.columns != model.features) {
-    throw std::invalid_argument("the network has " + std::to_string(model.features) +
+MlpTables::MlpTables(const Mlp& model, std::span<const float> row, const RowBlock& background)
+    : features(model.features),
+      units((model.hidden + 7) / 8 * 8),
+      rows(background.rows),
+      weight(features * units, 0.0),
+      out(units, 0.0),
+      out_bias(static_cast<double>(model.out_bias)),
+      start(rows * units, 0.0) {
+  if (rows == 0) throw std::invalid_argument("a game needs background rows");
+  if (row.size() != features || background.columns != features) {
+    throw std::invalid_argument("the network has " + std::to_string(features) +
                                 " features, the row " + std::to_string(row.size()) +
                                 ", the background " + std::to_string(background.columns));
   }
-  return std::make_unique<MlpGame>(model, row, background);
+  std::copy(model.out.begin(), model.out.end(), out.begin());
+  for (std::size_t j = 0; j < features; ++j) {
+    std::copy_n(model.weight.data() + j * model.hidden, model.hidden, weight.data() + j * units);
+  }
+  for (std::size_t b = 0; b < rows; ++b) {
+    double* inputs = start.data() + b * units;
+    std::copy(model.bias.begin(), model.bias.end(), inputs);
+    for (std::size_t j = 0; j < features; ++j) {
+      const double from = background.row(b)[j];
+      AddScaled(from, weight.data() + j * units, inputs, units);
+      difference.push_back(static_cast<double>(row[j]) - from);
+    }
+  }
 }
+
+std::unique_ptr<shapley::Game> MakeMlpGame(const Mlp& model, std::span<const float> row,
+                                           const RowBlock& background) {
+  return std::make_unique<MlpGame>(MlpTables(model, row, background));
+}
+
+#if !defined(RETABLE_HAS_CUDA)
+std::unique_ptr<shapley::Game> MakeDeviceMlpGame(const MlpTables&) {
+  throw std::invalid_argument("this build has no CUDA");
+}
+#endif
 
 }  // namespace retable::experiments

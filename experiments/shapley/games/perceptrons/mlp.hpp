@@ -57,4 +57,22 @@ Mlp TrainMlp(const retable::treeshap::RowBlock& rows, std::span<const float> tar
 std::unique_ptr<shapley::Game> MakeMlpGame(const Mlp& model, std::span<const float> row,
                                            const retable::treeshap::RowBlock& background);
 
+//! A perceptron's game in arrays: units are filled up with zeros to a multiple of 8.
+struct MlpTables {
+  //! @throws std::invalid_argument as MakeMlpGame
+  MlpTables(const Mlp& model, std::span<const float> row,
+            const retable::treeshap::RowBlock& background);
+
+  std::size_t features, units, rows;
+  std::vector<double> weight, out;  //!< features x units; units
+  double out_bias;
+  std::vector<double> start;       //!< rows x units: the units' inputs of each background row
+  std::vector<double> difference;  //!< rows x features: the explained row minus the background's
+};
+
+//! The game on the current CUDA device: the same values, bit for bit. Calls wait for each other.
+//! @throws std::invalid_argument for more than 128 units, or in a build without CUDA;
+//! std::runtime_error on a CUDA error.
+std::unique_ptr<shapley::Game> MakeDeviceMlpGame(const MlpTables& tables);
+
 }  // namespace retable::experiments

@@ -9,6 +9,7 @@
 #include "algorithms/shapley/permutation_sampler.hpp"
 #include "algorithms/treeshap/testing/random_trees.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
+#include "base/cuda/devices.hpp"
 #include "experiments/shapley/games/trees/boosted_trees.hpp"
 #include "harness/protocol.hpp"
 
@@ -234,6 +235,32 @@ TEST(ErrorProtocol, PerceptronsAndPermutations) {
   EXPECT_THROW(harness::FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
   cell.settings["model"] = std::string("oracle");
   EXPECT_THROW(harness::FindProtocol(cell.protocol).measure(cell), std::invalid_argument);
+}
+
+// A cell on a GPU is the same measurement: games, permutations and hence errors have the same bits.
+TEST(ErrorProtocol, DevicesAgree) {
+  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
+  for (const char* model : {"trees", "mlp"}) {
+    for (const char* dataset : {"breast_cancer", "diabetes"}) {
+      for (const char* name : {"MC", "MC-antithetic", "Herding", "SBQ", "Orthogonal", "Sobol",
+                               "Owen", "Owen-halved", "Stratified"}) {
+        auto cell = ErrorCell(name, 3000);
+        cell.dataset = dataset;
+        cell.settings["model"] = std::string(model);
+        cell.settings["epochs"] = std::int64_t{5};
+        cell.repeats = 3;
+        const auto host = harness::FindProtocol(cell.protocol).measure(cell);
+        cell.device = "cuda";
+        const auto device = harness::FindProtocol(cell.protocol).measure(cell);
+        EXPECT_TRUE(host.verification.ok && device.verification.ok) << name;
+        ASSERT_EQ(host.metrics.size(), device.metrics.size());
+        for (std::size_t m = 0; m < host.metrics.size(); ++m) {
+          EXPECT_EQ(host.metrics[m].samples, device.metrics[m].samples)
+              << model << " " << dataset << " " << name << " " << host.metrics[m].name;
+        }
+      }
+    }
+  }
 }
 
 TEST(ErrorProtocol, ABudgetTooSmallIsSkippedWithTheReason) {

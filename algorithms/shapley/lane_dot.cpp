@@ -1,4 +1,4 @@
-#include "algorithms/shapley/greedy/quadrature_math.hpp"
+#include "algorithms/shapley/lane_dot.hpp"
 #include "base/simd_target.hpp"
 
 namespace retable::shapley {
