@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 struct TuneArguments {
   std::string family, out;
-  double seconds = 100;
+  double seconds = 60;
 };
 
 // "90-60.txt": compute capability and MiB of second-level cache. Empty without a card.
