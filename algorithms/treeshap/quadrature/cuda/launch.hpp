@@ -76,7 +76,7 @@ struct SubtreeLaunch {
     std::uint32_t words = 0;
   } sizes;
   bool missing = false;
-  std::uint32_t teams = kTeams;  //!< of a block
+  std::uint32_t teams = kTeams;  //!< a block has so many
   std::uint32_t team_warps = 1;  //!< an item has row classes for so many warps
   const std::uint32_t* representatives = nullptr;
   const SubtreeItem* items = nullptr;
