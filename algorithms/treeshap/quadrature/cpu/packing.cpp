@@ -144,7 +144,94 @@ class PartnerLister {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> known_;
 };
 
+// Adds the splits of a bundle, and of each what its lanes have there.
+template <class T>
+class Bundler {
+ public:
+  Bundler(std::span<const BundledTree<T>> trees, int lanes)
+      : trees_(trees), lanes_(static_cast<std::size_t>(lanes)), points_(trees[0].tree->t.size()) {}
+
+  TreeBundle<T> Run() {
+    std::vector<Place> roots(lanes_);
+    for (std::size_t lane = 0; lane < trees_.size(); ++lane) roots[lane].node = 0;
+    Add(roots);
+    bundle_.numbers.resize((numbers_.size() + kLanes<T> - 1) / kLanes<T>);
+    std::copy(numbers_.begin(), numbers_.end(), bundle_.numbers.data()->lane);
+    return std::move(bundle_);
+  }
+
+ private:
+  // A node of the lane's tree, or a leaf of this value.
+  struct Place {
+    std::int32_t node = -1;
+    T value = 0;
+  };
+
+  std::int32_t Add(const std::vector<Place>& at) {
+    const std::size_t n = bundle_.splits.size();
+    bundle_.splits.emplace_back();
+    bundle_.places.resize((n + 1) * 2 * lanes_);
+    numbers_.resize((n + 1) * (kBundleFields + 2 * points_) * lanes_);
+    std::vector<Place> first = at;  // a leaf goes on as a leaf
+    std::vector<Place> second = at;
+    for (std::size_t lane = 0; lane < lanes_; ++lane) {
+      if (at[lane].node < 0) {
+        Number(n, kFirst, lane) = Number(n, kSecond, lane) = at[lane].value;
+      } else {
+        Split(n, lane, at[lane].node, first[lane], second[lane]);
+      }
+    }
+    const auto inner = [](const Place& place) { return place.node >= 0; };
+    if (std::any_of(second.begin(), second.end(), inner)) {
+      const std::int32_t child = Add(second);
+      bundle_.splits[n].second = child;
+    }
+    if (std::any_of(first.begin(), first.end(), inner)) {
+      const std::int32_t child = Add(first);
+      bundle_.splits[n].first = child;
+    }
+    return static_cast<std::int32_t>(n);
+  }
+
+  void Split(std::size_t n, std::size_t lane, std::int32_t at, Place& first, Place& second) {
+    const PackedTree<T>& tree = *trees_[lane].tree;
+    const SimdNode<T>& node = tree.nodes[static_cast<std::size_t>(at)];
+    const bool closed = node.first < 0;
+    first = {node.first, T(0)};
+    second = {node.second, closed ? T(1) : node.second_value};
+    bundle_.places[n * 2 * lanes_ + lane] = node.feature * kLanes<T>;
+    bundle_.places[(n * 2 + 1) * lanes_ + lane] = trees_[lane].begin + node.local;
+    const T fields[kBundleFields] = {node.lower,
+                                     node.upper,
+                                     node.threshold,
+                                     node.below,
+                                     node.above,
+                                     node.missing,
+                                     closed ? node.first_value : node.weight,
+                                     node.first_value,
+                                     second.value,
+                                     closed ? T(1) : T(0)};
+    for (std::size_t f = 0; f < kBundleFields; ++f) Number(n, f, lane) = fields[f];
+    const T* const table = tree.tables.data() + static_cast<std::size_t>(at) * 2 * points_;
+    for (std::size_t q = 0; q < 2 * points_; ++q) Number(n, kBundleFields + q, lane) = table[q];
+  }
+
+  T& Number(std::size_t n, std::size_t field, std::size_t lane) {
+    return numbers_[(n * (kBundleFields + 2 * points_) + field) * lanes_ + lane];
+  }
+
+  const std::span<const BundledTree<T>> trees_;
+  const std::size_t lanes_, points_;
+  std::vector<T> numbers_;
+  TreeBundle<T> bundle_;
+};
+
 }  // namespace
+
+template <class T>
+TreeBundle<T> BundleTrees(std::span<const BundledTree<T>> trees, int lanes) {
+  return Bundler<T>(trees, lanes).Run();
+}
 
 template <class T>
 PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,
@@ -159,6 +246,8 @@ void AddPartners(PackedTree<T>& tree) {
 
 template PackedTree<float> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
 template PackedTree<double> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
+template TreeBundle<float> BundleTrees(std::span<const BundledTree<float>>, int);
+template TreeBundle<double> BundleTrees(std::span<const BundledTree<double>>, int);
 template void AddPartners(PackedTree<float>&);
 template void AddPartners(PackedTree<double>&);
 

@@ -40,6 +40,33 @@ struct PackedTree {
   }
 };
 
+//! Trees as lanes of a SimdBundle.
+template <class T>
+struct TreeBundle {
+  std::vector<BundleSplit> splits;
+  std::vector<std::int32_t> places;
+  std::vector<Lanes<T>> numbers;  //!< where vectors can load them
+
+  SimdBundle<T> View() const {
+    return {.count = static_cast<std::int32_t>(splits.size()),
+            .splits = splits.data(),
+            .places = places.data(),
+            .numbers = numbers.data()->lane};
+  }
+};
+
+//! A tree of a bundle, and where its sums begin among those of all.
+template <class T>
+struct BundledTree {
+  const PackedTree<T>* tree = nullptr;
+  std::int32_t begin = 0;
+};
+
+//! Lays at most `lanes` trees of as many points over each other; no tree may split by sets. A value
+//! of x is kLanes<T> from the next. O(splits x lanes x points)
+template <class T>
+TreeBundle<T> BundleTrees(std::span<const BundledTree<T>> trees, int lanes);
+
 //! Packs a tree of a model with `features` features. O(nodes x points)
 template <class T>
 PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,
