@@ -87,6 +87,7 @@ constexpr std::size_t kMostTaskBlocks = 64;
 constexpr std::size_t kFewRows = 5;
 // Bundles copy the tree: none for models of more nodes.
 constexpr std::size_t kBundledNodes = std::size_t{1} << 17;
+constexpr std::size_t kPlaces = std::size_t{1} << 16;  // that a bundle can name
 // Sums of segments that wait for each other.
 constexpr std::size_t kSplitBytes = std::size_t{256} << 20;
 
@@ -252,7 +253,7 @@ class QuadratureEngine<T>::State {
     begins_.assign(trees_.size(), 0);
     std::size_t nodes = 0;
     for (const PackedTree<T>& tree : trees_) nodes += tree.nodes.size();
-    if (nodes > kBundledNodes) return;
+    if (nodes > kBundledNodes || x_features_.size() > kPlaces) return;
     ParallelFor(segments_.size(), threads_, [&](std::size_t s) {
       Segment& segment = segments_[s];
       std::vector<std::size_t> order;
@@ -272,14 +273,14 @@ class QuadratureEngine<T>::State {
         while (end < order.size() && bundled.size() < static_cast<std::size_t>(lanes) &&
                trees_[order[end]].t.size() == trees_[order[begin]].t.size()) {
           const PackedTree<T>& tree = trees_[order[end++]];
-          bundled.push_back({&tree, static_cast<std::int32_t>(sums)});
+          bundled.push_back({&tree, sums});
           sums += tree.features.size();
           splits += tree.nodes.size();
         }
         TreeBundle<T> bundle = BundleTrees<T>(bundled, lanes);
-        if (2 * bundle.splits.size() > splits) continue;
+        if (2 * bundle.splits.size() > splits || sums > kPlaces) continue;
         for (std::size_t i = begin; i < end; ++i) {
-          begins_[order[i]] = static_cast<std::size_t>(bundled[i - begin].begin);
+          begins_[order[i]] = bundled[i - begin].begin;
         }
         segment.sums = sums;
         segment.bundles.emplace_back(points, std::move(bundle));
@@ -435,14 +436,18 @@ class QuadratureEngine<T>::State {
   // Each row through each bundle; sums of a row's trees lie one after the other.
   void RunBundles(std::size_t count, const Segment& segment, const Transposed& rows,
                   Scratch& scratch) const {
-    scratch.bundled.assign(count * segment.sums, T(0));
+    scratch.bundled.assign(count * (segment.sums + x_features_.size()), T(0));
+    T* const x = scratch.bundled.data() + count * segment.sums;
+    for (std::size_t i = 0; i < count * x_features_.size(); ++i) {
+      x[i] = rows.x[i % x_features_.size()].lane[i / x_features_.size()];
+    }
     for (const auto& [points, bundle] : segment.bundles) {
       const SimdKernels<T> kernels = kernels_(static_cast<int>(points));
       const std::size_t stack =
           bundle.splits.size() * (points + 1) * static_cast<std::size_t>(kernels.lanes) / kL + 1;
       if (scratch.stack.size() < stack) scratch.stack.resize(stack);
       for (std::size_t row = 0; row < count; ++row) {
-        kernels.bundle(bundle.View(), {.x = rows.x.data()->lane + row,
+        kernels.bundle(bundle.View(), {.x = x + row * x_features_.size(),
                                        .missing = rows.missing[0] != 0,
                                        .phi = scratch.bundled.data() + row * segment.sums,
                                        .stack = scratch.stack.data()});

@@ -149,14 +149,16 @@ template <class T>
 class Bundler {
  public:
   Bundler(std::span<const BundledTree<T>> trees, int lanes)
-      : trees_(trees), lanes_(static_cast<std::size_t>(lanes)), points_(trees[0].tree->t.size()) {}
+      : trees_(trees),
+        lanes_(static_cast<std::size_t>(lanes)),
+        width_(kBundleFields + 2 * trees[0].tree->t.size()) {}
 
   TreeBundle<T> Run() {
     std::vector<Place> roots(lanes_);
     for (std::size_t lane = 0; lane < trees_.size(); ++lane) roots[lane].node = 0;
     Add(roots);
-    bundle_.numbers.resize((numbers_.size() + kLanes<T> - 1) / kLanes<T>);
-    std::copy(numbers_.begin(), numbers_.end(), bundle_.numbers.data()->lane);
+    bundle_.numbers = Aligned(numbers_);
+    bundle_.rare = Aligned(rare_);
     return std::move(bundle_);
   }
 
@@ -165,30 +167,39 @@ class Bundler {
   struct Place {
     std::int32_t node = -1;
     T value = 0;
+
+    bool inner() const { return node >= 0; }
   };
+
+  static std::vector<Lanes<T>> Aligned(const std::vector<T>& from) {
+    std::vector<Lanes<T>> to(from.size() / kLanes<T> + 1);
+    std::copy(from.begin(), from.end(), to.data()->lane);
+    return to;
+  }
 
   std::int32_t Add(const std::vector<Place>& at) {
     const std::size_t n = bundle_.splits.size();
     bundle_.splits.emplace_back();
     bundle_.places.resize((n + 1) * 2 * lanes_);
-    numbers_.resize((n + 1) * (kBundleFields + 2 * points_) * lanes_);
+    numbers_.resize((n + 1) * width_ * lanes_);
+    rare_.resize((n + 1) * kRareFields * lanes_);
     std::vector<Place> first = at;  // a leaf goes on as a leaf
     std::vector<Place> second = at;
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
-      if (at[lane].node < 0) {
-        Number(n, kFirst, lane) = Number(n, kSecond, lane) = at[lane].value;
-      } else {
-        Split(n, lane, at[lane].node, first[lane], second[lane]);
-      }
+      if (at[lane].inner()) Split(n, lane, at[lane].node, first[lane], second[lane]);
+      rare_[(n * kRareFields + kSecond) * lanes_ + lane] = second[lane].value;
     }
-    const auto inner = [](const Place& place) { return place.node >= 0; };
-    if (std::any_of(second.begin(), second.end(), inner)) {
+    if (std::ranges::any_of(second, &Place::inner)) {
       const std::int32_t child = Add(second);
       bundle_.splits[n].second = child;
     }
-    if (std::any_of(first.begin(), first.end(), inner)) {
+    if (std::ranges::any_of(first, &Place::inner)) {
       const std::int32_t child = Add(first);
       bundle_.splits[n].first = child;
+    } else {
+      for (std::size_t lane = 0; lane < lanes_; ++lane) {
+        if (!at[lane].inner()) Number(n, kWeight, lane) = at[lane].value;
+      }
     }
     return static_cast<std::int32_t>(n);
   }
@@ -199,30 +210,29 @@ class Bundler {
     const bool closed = node.first < 0;
     first = {node.first, T(0)};
     second = {node.second, closed ? T(1) : node.second_value};
-    bundle_.places[n * 2 * lanes_ + lane] = node.feature * kLanes<T>;
-    bundle_.places[(n * 2 + 1) * lanes_ + lane] = trees_[lane].begin + node.local;
-    const T fields[kBundleFields] = {node.lower,
-                                     node.upper,
-                                     node.threshold,
-                                     node.below,
-                                     node.above,
-                                     node.missing,
-                                     closed ? node.first_value : node.weight,
-                                     node.first_value,
-                                     second.value,
-                                     closed ? T(1) : T(0)};
+    bundle_.places[n * 2 * lanes_ + lane] = static_cast<std::uint16_t>(node.feature);
+    bundle_.places[(n * 2 + 1) * lanes_ + lane] =
+        static_cast<std::uint16_t>(trees_[lane].begin + static_cast<std::size_t>(node.local));
+    const T fields[] = {node.lower, node.upper, node.threshold,
+                        node.below, node.above, closed ? node.first_value : node.weight};
     for (std::size_t f = 0; f < kBundleFields; ++f) Number(n, f, lane) = fields[f];
-    const T* const table = tree.tables.data() + static_cast<std::size_t>(at) * 2 * points_;
-    for (std::size_t q = 0; q < 2 * points_; ++q) Number(n, kBundleFields + q, lane) = table[q];
+    const T* const table = tree.tables.data() + static_cast<std::size_t>(at) * 2 * tree.t.size();
+    for (std::size_t f = kBundleFields; f < width_; ++f) {
+      Number(n, f, lane) = table[f - kBundleFields];
+    }
+    T* const rare = rare_.data() + n * kRareFields * lanes_ + lane;
+    rare[kMissing * lanes_] = node.missing;
+    rare[kClosed * lanes_] = closed ? T(1) : T(0);
+    bundle_.splits[n].closed |= closed;
   }
 
   T& Number(std::size_t n, std::size_t field, std::size_t lane) {
-    return numbers_[(n * (kBundleFields + 2 * points_) + field) * lanes_ + lane];
+    return numbers_[(n * width_ + field) * lanes_ + lane];
   }
 
   const std::span<const BundledTree<T>> trees_;
-  const std::size_t lanes_, points_;
-  std::vector<T> numbers_;
+  const std::size_t lanes_, width_;
+  std::vector<T> numbers_, rare_;
   TreeBundle<T> bundle_;
 };
 

@@ -44,14 +44,15 @@ struct PackedTree {
 template <class T>
 struct TreeBundle {
   std::vector<BundleSplit> splits;
-  std::vector<std::int32_t> places;
-  std::vector<Lanes<T>> numbers;  //!< where vectors can load them
+  std::vector<std::uint16_t> places;
+  std::vector<Lanes<T>> numbers, rare;  //!< where vectors can load them
 
   SimdBundle<T> View() const {
     return {.count = static_cast<std::int32_t>(splits.size()),
             .splits = splits.data(),
             .places = places.data(),
-            .numbers = numbers.data()->lane};
+            .numbers = numbers.data()->lane,
+            .rare = rare.data()->lane};
   }
 };
 
@@ -59,11 +60,11 @@ struct TreeBundle {
 template <class T>
 struct BundledTree {
   const PackedTree<T>* tree = nullptr;
-  std::int32_t begin = 0;
+  std::size_t begin = 0;
 };
 
-//! Lays at most `lanes` trees of as many points over each other; no tree may split by sets. A value
-//! of x is kLanes<T> from the next. O(splits x lanes x points)
+//! Lays at most `lanes` trees of as many points over each other; no tree may split by sets.
+//! Places are below 2^16. O(splits x lanes x points)
 template <class T>
 TreeBundle<T> BundleTrees(std::span<const BundledTree<T>> trees, int lanes);
 

@@ -91,27 +91,17 @@ inline std::int64_t SimdScratch(int depth, int points, int locals, bool interact
 template <class T>
 using SimdFunction = void (*)(const SimdTree<T>& tree, const SimdRun<T>& run);
 
-//! Numbers that each split of a bundle has for each lane, before its g and e. A lane whose split
-//! has two leaves, where other trees go on, is closed: its weight is the leaves' mean, its children
-//! are 0 and 1, and its e is as of a leaf parent. A lane whose tree has a leaf here has that
-//! leaf's value in first and second, and zeros.
-enum BundleField : int {
-  kLower,
-  kUpper,
-  kThreshold,
-  kBelow,
-  kAbove,
-  kMissing,
-  kWeight,
-  kFirst,
-  kSecond,
-  kClosed,
-  kBundleFields
-};
+//! Numbers of a split of a bundle, one a lane each, before its g and e; then those that few splits
+//! use. A lane that is closed has two leaves where other trees go on: its weight is their mean, its
+//! children are 0 and 1. A lane whose tree has a leaf here or above has zeros, its children that
+//! leaf's value; where all children are leaves, weight is a leaf's value or the leaves' mean.
+enum BundleField : int { kLower, kUpper, kThreshold, kBelow, kAbove, kWeight, kBundleFields };
+enum RareField : int { kMissing, kSecond, kClosed, kRareFields };
 
 //! A split of a bundle: its children in the array, < 0: leaves in every tree.
 struct BundleSplit {
   std::int32_t first = -1, second = -1;
+  bool closed = false;  //!< some lane is
 };
 
 //! Trees laid over each other, a tree a lane, for one row at a time. A split is where any of them
@@ -120,8 +110,9 @@ template <class T>
 struct SimdBundle {
   std::int32_t count = 0;
   const BundleSplit* splits = nullptr;
-  const std::int32_t* places = nullptr;  //!< splits x 2 x lanes: of the value in x, of the sum
-  const T* numbers = nullptr;            //!< splits x (kBundleFields + 2 x points) x lanes
+  const std::uint16_t* places = nullptr;  //!< splits x 2 x lanes: of the value in x, of the sum
+  const T* numbers = nullptr;             //!< splits x (kBundleFields + 2 x points) x lanes
+  const T* rare = nullptr;                //!< splits x kRareFields x lanes
 };
 
 //! A row and where its sums go. Place 0 of the sums takes what is nobody's.
