@@ -137,7 +137,7 @@ class QuadratureEngine<T>::State {
   struct Segment {
     std::size_t group, first, end;
     std::size_t sums = 1;  // of its bundled trees, after one that is nobody's
-    std::vector<std::pair<std::size_t, TreeBundle<T>>> bundles = {};  // points
+    std::vector<TreeBundle<T>> bundles = {};
   };
 
   struct Request {
@@ -247,45 +247,48 @@ class QuadratureEngine<T>::State {
     }
   }
 
-  // Lays trees of a segment over each other, those of like size together, where the union has at
-  // most half of their nodes.
+  // Bundles for calls of few rows, of trees of like size, where the union has at most half of their
+  // splits.
   void Bundle() {
     begins_.assign(trees_.size(), 0);
     std::size_t nodes = 0;
     for (const PackedTree<T>& tree : trees_) nodes += tree.nodes.size();
     if (nodes > kBundledNodes || x_features_.size() > kPlaces) return;
     ParallelFor(segments_.size(), threads_, [&](std::size_t s) {
-      Segment& segment = segments_[s];
-      std::vector<std::size_t> order;
-      for (std::size_t i = segment.first; i < segment.end; ++i) {
+      std::vector<const PackedTree<T>*> order;
+      for (std::size_t i = segments_[s].first; i < segments_[s].end; ++i) {
         const auto by_set = [](const SimdNode<T>& node) { return node.left_set >= 0; };
-        if (std::ranges::none_of(trees_[i].nodes, by_set)) order.push_back(i);
+        if (std::ranges::none_of(trees_[i].nodes, by_set)) order.push_back(&trees_[i]);
       }
-      const auto key = [&](std::size_t i) {
-        return std::tuple(trees_[i].t.size(), trees_[i].depth, trees_[i].nodes.size());
-      };
-      std::ranges::stable_sort(order, {}, key);
-      for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-        const auto points = static_cast<int>(trees_[order[begin]].t.size());
-        const int lanes = kernels_(points).lanes;
-        std::vector<BundledTree<T>> bundled;
-        std::size_t sums = segment.sums, splits = 0;
-        while (end < order.size() && bundled.size() < static_cast<std::size_t>(lanes) &&
-               trees_[order[end]].t.size() == trees_[order[begin]].t.size()) {
-          const PackedTree<T>& tree = trees_[order[end++]];
-          bundled.push_back({&tree, sums});
-          sums += tree.features.size();
-          splits += tree.nodes.size();
-        }
-        TreeBundle<T> bundle = BundleTrees<T>(bundled, lanes);
-        if (2 * bundle.splits.size() > splits || sums > kPlaces) continue;
-        for (std::size_t i = begin; i < end; ++i) {
-          begins_[order[i]] = bundled[i - begin].begin;
-        }
-        segment.sums = sums;
-        segment.bundles.emplace_back(points, std::move(bundle));
+      std::ranges::stable_sort(order, {}, [](const PackedTree<T>* tree) {
+        return std::tuple(tree->t.size(), tree->depth, tree->nodes.size());
+      });
+      for (auto rest = std::span<const PackedTree<T>* const>(order); !rest.empty();) {
+        rest = rest.subspan(BundleFirst(rest, segments_[s]));
       }
     });
+  }
+
+  // Bundles the first of these trees, or leaves them alone. Returns their number.
+  std::size_t BundleFirst(std::span<const PackedTree<T>* const> trees, Segment& segment) {
+    const int lanes = kernels_(static_cast<int>(trees[0]->t.size())).lanes;
+    std::vector<std::size_t> begins;
+    std::size_t sums = segment.sums, splits = 0;
+    for (const PackedTree<T>* tree : trees.first(std::min<std::size_t>(lanes, trees.size()))) {
+      if (tree->t.size() != trees[0]->t.size()) break;
+      begins.push_back(sums);
+      sums += tree->features.size();
+      splits += tree->nodes.size();
+    }
+    TreeBundle<T> bundle = BundleTrees<T>(trees.first(begins.size()), begins, lanes);
+    if (2 * bundle.splits.size() <= splits && sums <= kPlaces) {
+      for (std::size_t i = 0; i < begins.size(); ++i) {
+        begins_[static_cast<std::size_t>(trees[i] - trees_.data())] = begins[i];
+      }
+      segment.sums = sums;
+      segment.bundles.push_back(std::move(bundle));
+    }
+    return begins.size();
   }
 
   // Pairs of features that meet on some path get columns after the features'.
@@ -414,7 +417,12 @@ class QuadratureEngine<T>::State {
     for (std::size_t i = segment.first; i < segment.end; ++i) {
       const PackedTree<T>& tree = trees_[i];
       if (few && begins_[i] > 0) {
-        AddBundled(request.rows.rows, segment, i, scratch, sums);
+        for (std::size_t row = 0; row < request.rows.rows; ++row) {
+          const T* from = scratch.bundled.data() + row * segment.sums + begins_[i];
+          for (std::size_t c = 0; c < tree.features.size(); ++c) {
+            sums[columns_[i][c]].lane[row] += static_cast<double>(from[c]);
+          }
+        }
         continue;
       }
       Resize(tree, request.pairs, scratch);
@@ -433,34 +441,25 @@ class QuadratureEngine<T>::State {
     }
   }
 
-  // Each row through each bundle; sums of a row's trees lie one after the other.
+  // Each row through each bundle; the sums of a row's trees lie one after the other.
   void RunBundles(std::size_t count, const Segment& segment, const Transposed& rows,
                   Scratch& scratch) const {
-    scratch.bundled.assign(count * (segment.sums + x_features_.size()), T(0));
-    T* const x = scratch.bundled.data() + count * segment.sums;
-    for (std::size_t i = 0; i < count * x_features_.size(); ++i) {
-      x[i] = rows.x[i % x_features_.size()].lane[i / x_features_.size()];
+    const std::size_t width = x_features_.size();
+    scratch.bundled.assign(count * segment.sums, T(0));
+    std::vector<T> x;
+    for (std::size_t row = 0; row < count; ++row) {
+      for (std::size_t c = 0; c < width; ++c) x.push_back(rows.x[c].lane[row]);
     }
-    for (const auto& [points, bundle] : segment.bundles) {
-      const SimdKernels<T> kernels = kernels_(static_cast<int>(points));
-      const std::size_t stack =
-          bundle.splits.size() * (points + 1) * static_cast<std::size_t>(kernels.lanes) / kL + 1;
+    for (const TreeBundle<T>& bundle : segment.bundles) {
+      const SimdKernels<T> kernels = kernels_(static_cast<int>(bundle.points));
+      const std::size_t vectors = bundle.splits.size() * (bundle.points + 1);
+      const std::size_t stack = vectors * static_cast<std::size_t>(kernels.lanes) / kL + 1;
       if (scratch.stack.size() < stack) scratch.stack.resize(stack);
       for (std::size_t row = 0; row < count; ++row) {
-        kernels.bundle(bundle.View(), {.x = x + row * x_features_.size(),
+        kernels.bundle(bundle.View(), {.x = x.data() + row * width,
                                        .missing = rows.missing[0] != 0,
                                        .phi = scratch.bundled.data() + row * segment.sums,
                                        .stack = scratch.stack.data()});
-      }
-    }
-  }
-
-  void AddBundled(std::size_t count, const Segment& segment, std::size_t tree,
-                  const Scratch& scratch, Sums* sums) const {
-    for (std::size_t row = 0; row < count; ++row) {
-      const T* from = scratch.bundled.data() + row * segment.sums + begins_[tree];
-      for (std::size_t c = 0; c < trees_[tree].features.size(); ++c) {
-        sums[columns_[tree][c]].lane[row] += static_cast<double>(from[c]);
       }
     }
   }

@@ -148,17 +148,16 @@ class PartnerLister {
 template <class T>
 class Bundler {
  public:
-  Bundler(std::span<const BundledTree<T>> trees, int lanes)
-      : trees_(trees),
-        lanes_(static_cast<std::size_t>(lanes)),
-        width_(kBundleFields + 2 * trees[0].tree->t.size()) {}
+  Bundler(std::span<const PackedTree<T>* const> trees, std::span<const std::size_t> begins,
+          int lanes)
+      : trees_(trees), begins_(begins), lanes_(static_cast<std::size_t>(lanes)) {
+    bundle_.points = trees[0]->t.size();
+  }
 
   TreeBundle<T> Run() {
     std::vector<Place> roots(lanes_);
     for (std::size_t lane = 0; lane < trees_.size(); ++lane) roots[lane].node = 0;
     Add(roots);
-    bundle_.numbers = Aligned(numbers_);
-    bundle_.rare = Aligned(rare_);
     return std::move(bundle_);
   }
 
@@ -171,76 +170,71 @@ class Bundler {
     bool inner() const { return node >= 0; }
   };
 
-  static std::vector<Lanes<T>> Aligned(const std::vector<T>& from) {
-    std::vector<Lanes<T>> to(from.size() / kLanes<T> + 1);
-    std::copy(from.begin(), from.end(), to.data()->lane);
-    return to;
-  }
-
   std::int32_t Add(const std::vector<Place>& at) {
-    const std::size_t n = bundle_.splits.size();
+    const auto n = static_cast<std::int32_t>(bundle_.splits.size());
     bundle_.splits.emplace_back();
-    bundle_.places.resize((n + 1) * 2 * lanes_);
-    numbers_.resize((n + 1) * width_ * lanes_);
-    rare_.resize((n + 1) * kRareFields * lanes_);
-    std::vector<Place> first = at;  // a leaf goes on as a leaf
+    bundle_.places.resize(bundle_.splits.size() * 2 * lanes_);
+    const std::size_t numbers =
+        bundle_.splits.size() * (kBundleFields + 2 * bundle_.points) * lanes_;
+    bundle_.numbers.resize((numbers + kLanes<T> - 1) / kLanes<T>);
+    std::vector<Place> first = at;  // an ended lane goes on
     std::vector<Place> second = at;
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
       if (at[lane].inner()) Split(n, lane, at[lane].node, first[lane], second[lane]);
-      rare_[(n * kRareFields + kSecond) * lanes_ + lane] = second[lane].value;
+      Number(n, kSecond)[lane] = second[lane].value;
     }
-    if (std::ranges::any_of(second, &Place::inner)) {
-      const std::int32_t child = Add(second);
-      bundle_.splits[n].second = child;
+    const bool second_goes_on = std::ranges::any_of(second, &Place::inner);
+    const std::int32_t second_child = second_goes_on ? Add(second) : -1;
+    const bool first_goes_on = std::ranges::any_of(first, &Place::inner);
+    const std::int32_t first_child = first_goes_on ? Add(first) : -1;
+    BundleSplit& split = bundle_.splits[static_cast<std::size_t>(n)];
+    split.first = first_child;
+    split.second = second_child;
+    for (std::size_t lane = 0; lane < lanes_ && !first_goes_on; ++lane) {
+      if (!at[lane].inner()) Number(n, kWeight)[lane] = at[lane].value;
     }
-    if (std::ranges::any_of(first, &Place::inner)) {
-      const std::int32_t child = Add(first);
-      bundle_.splits[n].first = child;
-    } else {
-      for (std::size_t lane = 0; lane < lanes_; ++lane) {
-        if (!at[lane].inner()) Number(n, kWeight, lane) = at[lane].value;
-      }
-    }
-    return static_cast<std::int32_t>(n);
+    return n;
   }
 
-  void Split(std::size_t n, std::size_t lane, std::int32_t at, Place& first, Place& second) {
-    const PackedTree<T>& tree = *trees_[lane].tree;
+  void Split(std::int32_t n, std::size_t lane, std::int32_t at, Place& first, Place& second) {
+    const PackedTree<T>& tree = *trees_[lane];
     const SimdNode<T>& node = tree.nodes[static_cast<std::size_t>(at)];
     const bool closed = node.first < 0;
     first = {node.first, T(0)};
     second = {node.second, closed ? T(1) : node.second_value};
-    bundle_.places[n * 2 * lanes_ + lane] = static_cast<std::uint16_t>(node.feature);
-    bundle_.places[(n * 2 + 1) * lanes_ + lane] =
-        static_cast<std::uint16_t>(trees_[lane].begin + static_cast<std::size_t>(node.local));
-    const T fields[] = {node.lower, node.upper, node.threshold,
-                        node.below, node.above, closed ? node.first_value : node.weight};
-    for (std::size_t f = 0; f < kBundleFields; ++f) Number(n, f, lane) = fields[f];
-    const T* const table = tree.tables.data() + static_cast<std::size_t>(at) * 2 * tree.t.size();
-    for (std::size_t f = kBundleFields; f < width_; ++f) {
-      Number(n, f, lane) = table[f - kBundleFields];
-    }
-    T* const rare = rare_.data() + n * kRareFields * lanes_ + lane;
-    rare[kMissing * lanes_] = node.missing;
-    rare[kClosed * lanes_] = closed ? T(1) : T(0);
-    bundle_.splits[n].closed |= closed;
+    if (closed) bundle_.splits[static_cast<std::size_t>(n)].closed = true;
+    std::uint16_t* const places =
+        bundle_.places.data() + static_cast<std::size_t>(n) * 2 * lanes_ + lane;
+    places[0] = static_cast<std::uint16_t>(node.feature);
+    places[lanes_] =
+        static_cast<std::uint16_t>(begins_[lane] + static_cast<std::size_t>(node.local));
+    const T fields[] = {node.lower,   node.upper,   node.threshold,
+                        node.below,   node.above,   closed ? node.first_value : node.weight,
+                        node.missing, second.value, closed ? T(1) : T(0)};
+    for (int f = 0; f < kBundleFields; ++f) Number(n, f)[lane] = fields[f];
+    const auto tables = static_cast<int>(2 * bundle_.points);
+    const T* const table = tree.tables.data() + std::int64_t{at} * tables;
+    for (int f = 0; f < tables; ++f) Number(n, kBundleFields + f)[lane] = table[f];
   }
 
-  T& Number(std::size_t n, std::size_t field, std::size_t lane) {
-    return numbers_[(n * width_ + field) * lanes_ + lane];
+  // The lanes' values of a field.
+  T* Number(std::int32_t n, int field) {
+    const auto fields = static_cast<std::int64_t>(kBundleFields + 2 * bundle_.points);
+    return bundle_.numbers.data()->lane + (n * fields + field) * static_cast<std::int64_t>(lanes_);
   }
 
-  const std::span<const BundledTree<T>> trees_;
-  const std::size_t lanes_, width_;
-  std::vector<T> numbers_, rare_;
+  const std::span<const PackedTree<T>* const> trees_;
+  const std::span<const std::size_t> begins_;
+  const std::size_t lanes_;
   TreeBundle<T> bundle_;
 };
 
 }  // namespace
 
 template <class T>
-TreeBundle<T> BundleTrees(std::span<const BundledTree<T>> trees, int lanes) {
-  return Bundler<T>(trees, lanes).Run();
+TreeBundle<T> BundleTrees(std::span<const PackedTree<T>* const> trees,
+                          std::span<const std::size_t> begins, int lanes) {
+  return Bundler<T>(trees, begins, lanes).Run();
 }
 
 template <class T>
@@ -256,8 +250,10 @@ void AddPartners(PackedTree<T>& tree) {
 
 template PackedTree<float> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
 template PackedTree<double> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
-template TreeBundle<float> BundleTrees(std::span<const BundledTree<float>>, int);
-template TreeBundle<double> BundleTrees(std::span<const BundledTree<double>>, int);
+template TreeBundle<float> BundleTrees(std::span<const PackedTree<float>* const>,
+                                       std::span<const std::size_t>, int);
+template TreeBundle<double> BundleTrees(std::span<const PackedTree<double>* const>,
+                                        std::span<const std::size_t>, int);
 template void AddPartners(PackedTree<float>&);
 template void AddPartners(PackedTree<double>&);
 

@@ -40,33 +40,26 @@ struct PackedTree {
   }
 };
 
-//! Trees as lanes of a SimdBundle.
+//! Trees laid over each other; see SimdBundle.
 template <class T>
 struct TreeBundle {
   std::vector<BundleSplit> splits;
   std::vector<std::uint16_t> places;
-  std::vector<Lanes<T>> numbers, rare;  //!< where vectors can load them
+  std::vector<Lanes<T>> numbers;  //!< aligned for vectors
+  std::size_t points = 0;
 
   SimdBundle<T> View() const {
-    return {.count = static_cast<std::int32_t>(splits.size()),
-            .splits = splits.data(),
-            .places = places.data(),
-            .numbers = numbers.data()->lane,
-            .rare = rare.data()->lane};
+    return {static_cast<std::int32_t>(splits.size()), splits.data(), places.data(),
+            numbers.data()->lane};
   }
 };
 
-//! A tree of a bundle, and where its sums begin among those of all.
+//! Lays at most `lanes` trees of as many points over each other. The sums of a tree are in the
+//! places from its entry of `begins` on, below 2^16. No tree may split by sets.
+//! O(splits x lanes x points)
 template <class T>
-struct BundledTree {
-  const PackedTree<T>* tree = nullptr;
-  std::size_t begin = 0;
-};
-
-//! Lays at most `lanes` trees of as many points over each other; no tree may split by sets.
-//! Places are below 2^16. O(splits x lanes x points)
-template <class T>
-TreeBundle<T> BundleTrees(std::span<const BundledTree<T>> trees, int lanes);
+TreeBundle<T> BundleTrees(std::span<const PackedTree<T>* const> trees,
+                          std::span<const std::size_t> begins, int lanes);
 
 //! Packs a tree of a model with `features` features. O(nodes x points)
 template <class T>

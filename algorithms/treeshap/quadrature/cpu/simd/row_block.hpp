@@ -91,12 +91,23 @@ inline std::int64_t SimdScratch(int depth, int points, int locals, bool interact
 template <class T>
 using SimdFunction = void (*)(const SimdTree<T>& tree, const SimdRun<T>& run);
 
-//! Numbers of a split of a bundle, one a lane each, before its g and e; then those that few splits
-//! use. A lane that is closed has two leaves where other trees go on: its weight is their mean, its
-//! children are 0 and 1. A lane whose tree has a leaf here or above has zeros, its children that
-//! leaf's value; where all children are leaves, weight is a leaf's value or the leaves' mean.
-enum BundleField : int { kLower, kUpper, kThreshold, kBelow, kAbove, kWeight, kBundleFields };
-enum RareField : int { kMissing, kSecond, kClosed, kRareFields };
+//! The numbers of a split of a bundle, before its g and e; each has a value a lane. Where a lane's
+//! split has two leaves and other trees go on, the lane is closed: weight is the mean of the
+//! leaves, and its children are leaves of 0 and 1. Where a lane's tree has ended, it goes on as the
+//! leaf it ended in. Where all children are leaves, weight is the mean, or the value of an ended
+//! lane.
+enum BundleField : int {
+  kLower,
+  kUpper,
+  kThreshold,
+  kBelow,
+  kAbove,
+  kWeight,
+  kMissing,
+  kSecond,  //!< value of a second child that is a leaf
+  kClosed,  //!< 1 or 0
+  kBundleFields
+};
 
 //! A split of a bundle: its children in the array, < 0: leaves in every tree.
 struct BundleSplit {
@@ -104,15 +115,14 @@ struct BundleSplit {
   bool closed = false;  //!< some lane is
 };
 
-//! Trees laid over each other, a tree a lane, for one row at a time. A split is where any of them
-//! has one; it stands before its second child's splits, and those before its first's.
+//! Trees laid over each other, a tree a lane, for one row at a time. A split is where any of the
+//! trees has one; it stands before the splits below its second child, and those before the first's.
 template <class T>
 struct SimdBundle {
   std::int32_t count = 0;
   const BundleSplit* splits = nullptr;
   const std::uint16_t* places = nullptr;  //!< splits x 2 x lanes: of the value in x, of the sum
   const T* numbers = nullptr;             //!< splits x (kBundleFields + 2 x points) x lanes
-  const T* rare = nullptr;                //!< splits x kRareFields x lanes
 };
 
 //! A row and where its sums go. Place 0 of the sums takes what is nobody's.
