@@ -82,9 +82,9 @@ constexpr std::size_t kSegmentNodes = 8192;
 // Blocks of a task: as many as have their rows and sums in a second-level cache, and no more.
 constexpr std::size_t kTaskBytes = 512 * 1024;
 constexpr std::size_t kMostTaskBlocks = 64;
-// Fewer rows than this are taken one by one through bundles: a vector of rows, most of them unused,
-// would take longer. Measured with 8 lanes.
-constexpr std::size_t kFewRows = 5;
+// A split of a bundle takes a row at most as long as this many splits of trees take a vector of
+// rows. Measured with 8 lanes: 1.3 for full trees, 1.7 for leaf-wise ones.
+constexpr double kBundledSplit = 1.8;
 // Bundles copy the tree: none for models of more nodes.
 constexpr std::size_t kBundledNodes = std::size_t{1} << 17;
 constexpr std::size_t kPlaces = std::size_t{1} << 16;  // that a bundle can name
@@ -136,7 +136,8 @@ class QuadratureEngine<T>::State {
   // Trees of one output, one after the other.
   struct Segment {
     std::size_t group, first, end;
-    std::size_t sums = 1;  // of its bundled trees, after one that is nobody's
+    std::size_t sums = 1;                 // of its bundled trees, after one that is nobody's
+    std::size_t splits = 0, bundled = 0;  // of the bundled trees, and of the bundles
     std::vector<TreeBundle<T>> bundles = {};
   };
 
@@ -286,6 +287,8 @@ class QuadratureEngine<T>::State {
         begins_[static_cast<std::size_t>(trees[i] - trees_.data())] = begins[i];
       }
       segment.sums = sums;
+      segment.splits += splits;
+      segment.bundled += bundle.splits.size();
       segment.bundles.push_back(std::move(bundle));
     }
     return begins.size();
@@ -412,7 +415,9 @@ class QuadratureEngine<T>::State {
   void RunSegment(const Request& request, const Segment& segment, const Transposed& rows,
                   std::size_t first_block, Range blocks, Scratch& scratch, Sums* sums) const {
     const std::size_t width = outputs[segment.group].width(request.pairs);
-    const bool few = request.rows.rows < kFewRows && !request.pairs;
+    const bool few =
+        !request.pairs && kBundledSplit * static_cast<double>(request.rows.rows * segment.bundled) <
+                              static_cast<double>(segment.splits);
     if (few) RunBundles(request.rows.rows, segment, rows, scratch);
     for (std::size_t i = segment.first; i < segment.end; ++i) {
       const PackedTree<T>& tree = trees_[i];
