@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -214,6 +215,47 @@ TEST(Quadrature, BitsDependNeitherOnThreadsNorOnCompany) {
       EXPECT_EQ(pairs, more->interactions(rows.slice(0, 33))) << precision << ", " << threads;
       const auto alone = more->values(rows.slice(40, 1));
       EXPECT_TRUE(std::equal(alone.begin(), alone.end(), phi.begin() + 40 * 20)) << precision;
+    }
+  }
+}
+
+// A few rows go one by one through trees as lanes, many as lanes through one tree after the other;
+// trees of like shape and of none, with leaves at any height, chains, splits by sets.
+TEST(Quadrature, FewRowsHaveTheBitsOfMany) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    RandomEnsembleOptions options;
+    options.trees = 1 + static_cast<int>(seed * 7 % 40);
+    options.features = std::array{3, 9, 40, 300}[seed % 4];
+    options.groups = 1 + static_cast<int>(seed % 3);
+    options.depth = std::array{1, 2, 3, 6, 8, 14}[seed % 6];
+    options.leaf_probability = options.depth > 8 ? 0.4 : 0.1 * static_cast<double>(seed % 5);
+    options.zero_cover_probability = seed % 5 == 0 ? 0.2 : 0;
+    options.categorical_probability = seed % 7 == 0 ? 0.1 : 0;
+    options.repeats = seed % 3 == 0 ? 8 : 1;
+    const TreeEnsemble model =
+        seed == 23 ? ChainEnsemble(40, 17, 0.7, seed) : RandomEnsemble(options, 300 + seed);
+    const auto values = RandomRows(model, 12, seed % 2 == 0 ? 0.2 : 0.0, seed);
+    const RowBlock rows = Block(model, values);
+    const auto want = PathReferenceValues(model, rows);
+    for (const char* isa : {"baseline", "avx2", "avx512"}) {
+      for (const Case& c :
+           {Case{"Quadrature", "double", 1e-12}, Case{"Quadrature", "float", 5e-7}}) {
+        std::unique_ptr<TreeExplainer> explainer;
+        try {
+          explainer = Make(c, model, {{"isa", std::string(isa)}});
+        } catch (const std::invalid_argument&) {
+          continue;  // not on this processor
+        }
+        const auto phi = explainer->values(rows);
+        EXPECT_LE(RelativeError(phi, want), c.tolerance) << isa << " " << c.precision;
+        for (const std::size_t count : {1u, 2u, 3u, 4u, 5u}) {
+          const std::size_t first = (seed + count) % 8;
+          const auto few = explainer->values(rows.slice(first, count));
+          const auto at = static_cast<std::ptrdiff_t>(first * ValuesPerRow(model));
+          EXPECT_TRUE(std::equal(few.begin(), few.end(), phi.begin() + at))
+              << isa << " " << c.precision << ", seed " << seed << ", " << count << " rows";
+        }
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
 
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 // The kernels of one instruction set.
 template <class T>
-using Kernels = SimdFunction<T> (*)(int points, bool pairs);
+using Kernels = SimdKernels<T> (*)(int points);
 
 template <class T>
 Kernels<T> KernelsFor(const std::string& isa) {
@@ -44,7 +45,7 @@ template <class T>
 std::vector<int> PointsOf(Kernels<T> kernels) {
   std::vector<int> points;
   for (int q = 1; q <= 8; ++q) {
-    if (kernels(q, false) != nullptr) points.push_back(q);
+    if (kernels(q).values != nullptr) points.push_back(q);
   }
   return points;
 }
@@ -81,6 +82,12 @@ constexpr std::size_t kSegmentNodes = 8192;
 // Blocks of a task: as many as have their rows and sums in a second-level cache, and no more.
 constexpr std::size_t kTaskBytes = 512 * 1024;
 constexpr std::size_t kMostTaskBlocks = 64;
+// A split of a bundle takes a row at most as long as this many splits of trees take a vector of
+// rows. Measured with 8 lanes: 1.3 for full trees, 1.7 for leaf-wise ones.
+constexpr double kBundledSplit = 1.8;
+// Bundles copy the tree: none for models of more nodes.
+constexpr std::size_t kBundledNodes = std::size_t{1} << 17;
+constexpr std::size_t kPlaces = std::size_t{1} << 16;  // that a bundle can name
 // Sums of segments that wait for each other.
 constexpr std::size_t kSplitBytes = std::size_t{256} << 20;
 
@@ -102,6 +109,7 @@ class QuadratureEngine<T>::State {
     views_ = ViewSets(sets_);
     NumberColumns();
     CutSegments();
+    Bundle();
   }
 
   void Run(const RowBlock& rows, bool pairs, const Sink& sink) {
@@ -128,6 +136,9 @@ class QuadratureEngine<T>::State {
   // Trees of one output, one after the other.
   struct Segment {
     std::size_t group, first, end;
+    std::size_t sums = 1;                 // of its bundled trees, after one that is nobody's
+    std::size_t splits = 0, bundled = 0;  // of the bundled trees, and of the bundles
+    std::vector<TreeBundle<T>> bundles = {};
   };
 
   struct Request {
@@ -144,6 +155,7 @@ class QuadratureEngine<T>::State {
 
   struct Scratch {
     std::vector<Lanes<T>> phi, stack;
+    std::vector<T> bundled;
   };
 
   static std::size_t BlocksOf(const RowBlock& rows) { return (rows.rows + kL - 1) / kL; }
@@ -223,7 +235,7 @@ class QuadratureEngine<T>::State {
     for (std::size_t i = 0; i < trees_.size(); ++i) {
       const auto group = static_cast<std::size_t>(trees_[i].group);
       if (nodes >= kSegmentNodes || group != segments_.back().group) {
-        segments_.push_back({group, i, i});
+        segments_.push_back({.group = group, .first = i, .end = i});
         nodes = 0;
       }
       segments_.back().end = i + 1;
@@ -234,6 +246,52 @@ class QuadratureEngine<T>::State {
       range.begin = s;
       range.end = std::max(range.end, s + 1);
     }
+  }
+
+  // Bundles for calls of few rows, of trees of like size, where the union has at most half of their
+  // splits.
+  void Bundle() {
+    begins_.assign(trees_.size(), 0);
+    std::size_t nodes = 0;
+    for (const PackedTree<T>& tree : trees_) nodes += tree.nodes.size();
+    if (nodes > kBundledNodes || x_features_.size() > kPlaces) return;
+    ParallelFor(segments_.size(), threads_, [&](std::size_t s) {
+      std::vector<const PackedTree<T>*> order;
+      for (std::size_t i = segments_[s].first; i < segments_[s].end; ++i) {
+        const auto by_set = [](const SimdNode<T>& node) { return node.left_set >= 0; };
+        if (std::ranges::none_of(trees_[i].nodes, by_set)) order.push_back(&trees_[i]);
+      }
+      std::ranges::stable_sort(order, {}, [](const PackedTree<T>* tree) {
+        return std::tuple(tree->t.size(), tree->depth, tree->nodes.size());
+      });
+      for (auto rest = std::span<const PackedTree<T>* const>(order); !rest.empty();) {
+        rest = rest.subspan(BundleFirst(rest, segments_[s]));
+      }
+    });
+  }
+
+  // Bundles the first of these trees, or leaves them alone. Returns their number.
+  std::size_t BundleFirst(std::span<const PackedTree<T>* const> trees, Segment& segment) {
+    const int lanes = kernels_(static_cast<int>(trees[0]->t.size())).lanes;
+    std::vector<std::size_t> begins;
+    std::size_t sums = segment.sums, splits = 0;
+    for (const PackedTree<T>* tree : trees.first(std::min<std::size_t>(lanes, trees.size()))) {
+      if (tree->t.size() != trees[0]->t.size()) break;
+      begins.push_back(sums);
+      sums += tree->features.size();
+      splits += tree->nodes.size();
+    }
+    TreeBundle<T> bundle = BundleTrees<T>(trees.first(begins.size()), begins, lanes);
+    if (2 * bundle.splits.size() <= splits && sums <= kPlaces) {
+      for (std::size_t i = 0; i < begins.size(); ++i) {
+        begins_[static_cast<std::size_t>(trees[i] - trees_.data())] = begins[i];
+      }
+      segment.sums = sums;
+      segment.splits += splits;
+      segment.bundled += bundle.splits.size();
+      segment.bundles.push_back(std::move(bundle));
+    }
+    return begins.size();
   }
 
   // Pairs of features that meet on some path get columns after the features'.
@@ -357,11 +415,25 @@ class QuadratureEngine<T>::State {
   void RunSegment(const Request& request, const Segment& segment, const Transposed& rows,
                   std::size_t first_block, Range blocks, Scratch& scratch, Sums* sums) const {
     const std::size_t width = outputs[segment.group].width(request.pairs);
+    const bool few =
+        !request.pairs && kBundledSplit * static_cast<double>(request.rows.rows * segment.bundled) <
+                              static_cast<double>(segment.splits);
+    if (few) RunBundles(request.rows.rows, segment, rows, scratch);
     for (std::size_t i = segment.first; i < segment.end; ++i) {
       const PackedTree<T>& tree = trees_[i];
+      if (few && begins_[i] > 0) {
+        for (std::size_t row = 0; row < request.rows.rows; ++row) {
+          const T* from = scratch.bundled.data() + row * segment.sums + begins_[i];
+          for (std::size_t c = 0; c < tree.features.size(); ++c) {
+            sums[columns_[i][c]].lane[row] += static_cast<double>(from[c]);
+          }
+        }
+        continue;
+      }
       Resize(tree, request.pairs, scratch);
       const SimdTree<T> view = tree.View(views_.data());
-      const SimdFunction<T> run = kernels_(view.points, request.pairs);
+      const SimdKernels<T> kernels = kernels_(view.points);
+      const SimdFunction<T> run = request.pairs ? kernels.pairs : kernels.values;
       for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
         run(view, {.x = rows.x.data() + b * x_features_.size(),
                    .rows = static_cast<int>(RowsOf(request.rows, first_block + b)),
@@ -370,6 +442,29 @@ class QuadratureEngine<T>::State {
                    .stack = scratch.stack.data(),
                    .columns = columns_[i].data(),
                    .sums = sums + b * width});
+      }
+    }
+  }
+
+  // Each row through each bundle; the sums of a row's trees lie one after the other.
+  void RunBundles(std::size_t count, const Segment& segment, const Transposed& rows,
+                  Scratch& scratch) const {
+    const std::size_t width = x_features_.size();
+    scratch.bundled.assign(count * segment.sums, T(0));
+    std::vector<T> x;
+    for (std::size_t row = 0; row < count; ++row) {
+      for (std::size_t c = 0; c < width; ++c) x.push_back(rows.x[c].lane[row]);
+    }
+    for (const TreeBundle<T>& bundle : segment.bundles) {
+      const SimdKernels<T> kernels = kernels_(static_cast<int>(bundle.points));
+      const std::size_t vectors = bundle.splits.size() * (bundle.points + 1);
+      const std::size_t stack = vectors * static_cast<std::size_t>(kernels.lanes) / kL + 1;
+      if (scratch.stack.size() < stack) scratch.stack.resize(stack);
+      for (std::size_t row = 0; row < count; ++row) {
+        kernels.bundle(bundle.View(), {.x = x.data() + row * width,
+                                       .missing = rows.missing[0] != 0,
+                                       .phi = scratch.bundled.data() + row * segment.sums,
+                                       .stack = scratch.stack.data()});
       }
     }
   }
@@ -391,14 +486,13 @@ class QuadratureEngine<T>::State {
     return {std::vector<Lanes<T>>(blocks * x_features_.size()), std::vector<char>(blocks, 0)};
   }
 
-  // Lanes past the last row repeat it.
+  // Lanes past the last row are zeros.
   void Transpose(const RowBlock& rows, std::size_t block, std::size_t at, Transposed& to) const {
     Lanes<T>* x = to.x.data() + at * x_features_.size();
     const std::size_t count = RowsOf(rows, block);
     bool missing = false;
-    for (std::size_t lane = 0; lane < kL; ++lane) {
-      const float* row =
-          rows.values.data() + (block * kL + std::min(lane, count - 1)) * rows.columns;
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const float* row = rows.values.data() + (block * kL + lane) * rows.columns;
       for (std::size_t c = 0; c < x_features_.size(); ++c) {
         const float value = ClampInfinity(row[x_features_[c]]);
         missing = missing || std::isnan(value);
@@ -420,7 +514,8 @@ class QuadratureEngine<T>::State {
   std::vector<SimdCategorySet> views_;
   std::vector<PackedTree<T>> trees_;                // by output
   std::vector<std::vector<std::int32_t>> columns_;  // of each tree: of its features, its pairs
-  std::vector<std::int32_t> x_features_;            // those that any tree splits
+  std::vector<std::size_t> begins_;  // of each tree's sums among its segment's; 0: in no bundle
+  std::vector<std::int32_t> x_features_;  // those that any tree splits
   std::vector<Segment> segments_;
   std::vector<Range> ranges_;  // of each output's segments
   std::mutex mutex_;

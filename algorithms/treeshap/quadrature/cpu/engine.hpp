@@ -9,6 +9,9 @@
 //! takes rows through all segments or one segment for all rows, the bits are the same: results are
 //! bitwise independent of the threads and of the other rows. Tasks split many rows by rows, few
 //! rows by segments.
+//!
+//! A call of a few rows takes them one by one with trees as lanes, which are laid over each other
+//! in bundles (TreeBundle): the same operations in the same order, so the same bits.
 
 #include <functional>
 #include <memory>

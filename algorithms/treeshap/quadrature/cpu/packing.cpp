@@ -144,7 +144,98 @@ class PartnerLister {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> known_;
 };
 
+// Adds the splits of a bundle, and of each what its lanes have there.
+template <class T>
+class Bundler {
+ public:
+  Bundler(std::span<const PackedTree<T>* const> trees, std::span<const std::size_t> begins,
+          int lanes)
+      : trees_(trees), begins_(begins), lanes_(static_cast<std::size_t>(lanes)) {
+    bundle_.points = trees[0]->t.size();
+  }
+
+  TreeBundle<T> Run() {
+    std::vector<Place> roots(lanes_);
+    for (std::size_t lane = 0; lane < trees_.size(); ++lane) roots[lane].node = 0;
+    Add(roots);
+    return std::move(bundle_);
+  }
+
+ private:
+  // A node of the lane's tree, or a leaf of this value.
+  struct Place {
+    std::int32_t node = -1;
+    T value = 0;
+
+    bool inner() const { return node >= 0; }
+  };
+
+  std::int32_t Add(const std::vector<Place>& at) {
+    const auto n = static_cast<std::int32_t>(bundle_.splits.size());
+    bundle_.splits.emplace_back();
+    bundle_.places.resize(bundle_.splits.size() * 2 * lanes_);
+    const std::size_t numbers =
+        bundle_.splits.size() * (kBundleFields + 2 * bundle_.points) * lanes_;
+    bundle_.numbers.resize((numbers + kLanes<T> - 1) / kLanes<T>);
+    std::vector<Place> first = at;  // an ended lane goes on
+    std::vector<Place> second = at;
+    for (std::size_t lane = 0; lane < lanes_; ++lane) {
+      if (at[lane].inner()) Split(n, lane, at[lane].node, first[lane], second[lane]);
+      Number(n, kSecond)[lane] = second[lane].value;
+    }
+    const bool second_goes_on = std::ranges::any_of(second, &Place::inner);
+    const std::int32_t second_child = second_goes_on ? Add(second) : -1;
+    const bool first_goes_on = std::ranges::any_of(first, &Place::inner);
+    const std::int32_t first_child = first_goes_on ? Add(first) : -1;
+    BundleSplit& split = bundle_.splits[static_cast<std::size_t>(n)];
+    split.first = first_child;
+    split.second = second_child;
+    for (std::size_t lane = 0; lane < lanes_ && !first_goes_on; ++lane) {
+      if (!at[lane].inner()) Number(n, kWeight)[lane] = at[lane].value;
+    }
+    return n;
+  }
+
+  void Split(std::int32_t n, std::size_t lane, std::int32_t at, Place& first, Place& second) {
+    const PackedTree<T>& tree = *trees_[lane];
+    const SimdNode<T>& node = tree.nodes[static_cast<std::size_t>(at)];
+    const bool closed = node.first < 0;
+    first = {node.first, T(0)};
+    second = {node.second, closed ? T(1) : node.second_value};
+    if (closed) bundle_.splits[static_cast<std::size_t>(n)].closed = true;
+    std::uint16_t* const places =
+        bundle_.places.data() + static_cast<std::size_t>(n) * 2 * lanes_ + lane;
+    places[0] = static_cast<std::uint16_t>(node.feature);
+    places[lanes_] =
+        static_cast<std::uint16_t>(begins_[lane] + static_cast<std::size_t>(node.local));
+    const T fields[] = {node.lower,   node.upper,   node.threshold,
+                        node.below,   node.above,   closed ? node.first_value : node.weight,
+                        node.missing, second.value, closed ? T(1) : T(0)};
+    for (int f = 0; f < kBundleFields; ++f) Number(n, f)[lane] = fields[f];
+    const auto tables = static_cast<int>(2 * bundle_.points);
+    const T* const table = tree.tables.data() + std::int64_t{at} * tables;
+    for (int f = 0; f < tables; ++f) Number(n, kBundleFields + f)[lane] = table[f];
+  }
+
+  // The lanes' values of a field.
+  T* Number(std::int32_t n, int field) {
+    const auto fields = static_cast<std::int64_t>(kBundleFields + 2 * bundle_.points);
+    return bundle_.numbers.data()->lane + (n * fields + field) * static_cast<std::int64_t>(lanes_);
+  }
+
+  const std::span<const PackedTree<T>* const> trees_;
+  const std::span<const std::size_t> begins_;
+  const std::size_t lanes_;
+  TreeBundle<T> bundle_;
+};
+
 }  // namespace
+
+template <class T>
+TreeBundle<T> BundleTrees(std::span<const PackedTree<T>* const> trees,
+                          std::span<const std::size_t> begins, int lanes) {
+  return Bundler<T>(trees, begins, lanes).Run();
+}
 
 template <class T>
 PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,
@@ -159,6 +250,10 @@ void AddPartners(PackedTree<T>& tree) {
 
 template PackedTree<float> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
 template PackedTree<double> PackTree(const AnnotatedTree&, const QuadratureRule&, std::int32_t);
+template TreeBundle<float> BundleTrees(std::span<const PackedTree<float>* const>,
+                                       std::span<const std::size_t>, int);
+template TreeBundle<double> BundleTrees(std::span<const PackedTree<double>* const>,
+                                        std::span<const std::size_t>, int);
 template void AddPartners(PackedTree<float>&);
 template void AddPartners(PackedTree<double>&);
 

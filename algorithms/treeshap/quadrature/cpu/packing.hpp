@@ -40,6 +40,27 @@ struct PackedTree {
   }
 };
 
+//! Trees laid over each other; see SimdBundle.
+template <class T>
+struct TreeBundle {
+  std::vector<BundleSplit> splits;
+  std::vector<std::uint16_t> places;
+  std::vector<Lanes<T>> numbers;  //!< aligned for vectors
+  std::size_t points = 0;
+
+  SimdBundle<T> View() const {
+    return {static_cast<std::int32_t>(splits.size()), splits.data(), places.data(),
+            numbers.data()->lane};
+  }
+};
+
+//! Lays at most `lanes` trees of as many points over each other. The sums of a tree are in the
+//! places from its entry of `begins` on, below 2^16. No tree may split by sets.
+//! O(splits x lanes x points)
+template <class T>
+TreeBundle<T> BundleTrees(std::span<const PackedTree<T>* const> trees,
+                          std::span<const std::size_t> begins, int lanes);
+
 //! Packs a tree of a model with `features` features. O(nodes x points)
 template <class T>
 PackedTree<T> PackTree(const AnnotatedTree& tree, const QuadratureRule& rule,

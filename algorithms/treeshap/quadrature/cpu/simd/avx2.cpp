@@ -13,20 +13,20 @@ constexpr int kVectorBytes = 32;
 
 }  // namespace
 
-SimdFunction<float> SimdAvx2Float(int points, bool pairs) {
-  return Function<float, 2, 3, 4, 6, 8>(points, pairs);
+SimdKernels<float> SimdAvx2Float(int points) {
+  return KernelsOf<float, 2, 3, 4, 6, 8>(points);
 }
-SimdFunction<double> SimdAvx2Double(int points, bool pairs) {
-  return Function<double, 2, 3, 4, 6, 8>(points, pairs);
+SimdKernels<double> SimdAvx2Double(int points) {
+  return KernelsOf<double, 2, 3, 4, 6, 8>(points);
 }
 
 #else
 
-SimdFunction<float> SimdAvx2Float(int, bool) {
-  return nullptr;
+SimdKernels<float> SimdAvx2Float(int) {
+  return {};
 }
-SimdFunction<double> SimdAvx2Double(int, bool) {
-  return nullptr;
+SimdKernels<double> SimdAvx2Double(int) {
+  return {};
 }
 
 #endif

@@ -13,20 +13,20 @@ constexpr int kVectorBytes = 64;
 
 }  // namespace
 
-SimdFunction<float> SimdAvx512Float(int points, bool pairs) {
-  return Function<float, 2, 3, 4, 6, 8>(points, pairs);
+SimdKernels<float> SimdAvx512Float(int points) {
+  return KernelsOf<float, 2, 3, 4, 6, 8>(points);
 }
-SimdFunction<double> SimdAvx512Double(int points, bool pairs) {
-  return Function<double, 2, 3, 4, 6, 8>(points, pairs);
+SimdKernels<double> SimdAvx512Double(int points) {
+  return KernelsOf<double, 2, 3, 4, 6, 8>(points);
 }
 
 #else
 
-SimdFunction<float> SimdAvx512Float(int, bool) {
-  return nullptr;
+SimdKernels<float> SimdAvx512Float(int) {
+  return {};
 }
-SimdFunction<double> SimdAvx512Double(int, bool) {
-  return nullptr;
+SimdKernels<double> SimdAvx512Double(int) {
+  return {};
 }
 
 #endif

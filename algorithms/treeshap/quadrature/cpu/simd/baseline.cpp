@@ -12,11 +12,11 @@ constexpr int kVectorBytes = 16;
 
 }  // namespace
 
-SimdFunction<float> SimdBaselineFloat(int points, bool pairs) {
-  return Function<float, 4>(points, pairs);
+SimdKernels<float> SimdBaselineFloat(int points) {
+  return KernelsOf<float, 4>(points);
 }
-SimdFunction<double> SimdBaselineDouble(int points, bool pairs) {
-  return Function<double, 4>(points, pairs);
+SimdKernels<double> SimdBaselineDouble(int points) {
+  return KernelsOf<double, 4>(points);
 }
 
 }  // namespace retable::treeshap

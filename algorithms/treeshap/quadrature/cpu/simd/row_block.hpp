@@ -4,7 +4,8 @@
 //! tree serves the whole block. Compiled once for each instruction set from
 //! quadrature/cpu/simd/row_block.inc. Only raw pointers here: these objects are built with other
 //! instruction sets than the rest, and an inline function of the standard library must not be taken
-//! from them.
+//! from them. A bundle of trees as lanes serves calls of few rows (simd/bundle.inc), with the same
+//! bits.
 
 #include <cstdint>
 
@@ -90,13 +91,63 @@ inline std::int64_t SimdScratch(int depth, int points, int locals, bool interact
 template <class T>
 using SimdFunction = void (*)(const SimdTree<T>& tree, const SimdRun<T>& run);
 
-//! The function for an instruction set and a number of points, with interactions or without;
-//! nullptr where it is not compiled in.
-SimdFunction<float> SimdBaselineFloat(int points, bool pairs);
-SimdFunction<double> SimdBaselineDouble(int points, bool pairs);
-SimdFunction<float> SimdAvx2Float(int points, bool pairs);
-SimdFunction<double> SimdAvx2Double(int points, bool pairs);
-SimdFunction<float> SimdAvx512Float(int points, bool pairs);
-SimdFunction<double> SimdAvx512Double(int points, bool pairs);
+//! The numbers of a split of a bundle, before its g and e; each has a value a lane. Where a lane's
+//! split has two leaves and other trees go on, the lane is closed: weight is the mean of the
+//! leaves, and its children are leaves of 0 and 1. Where a lane's tree has ended, it goes on as the
+//! leaf it ended in. Where all children are leaves, weight is the mean, or the value of an ended
+//! lane.
+enum BundleField : int {
+  kLower,
+  kUpper,
+  kThreshold,
+  kBelow,
+  kAbove,
+  kWeight,
+  kMissing,
+  kSecond,  //!< value of a second child that is a leaf
+  kClosed,  //!< 1 or 0
+  kBundleFields
+};
+
+//! A split of a bundle: its children in the array, < 0: leaves in every tree.
+struct BundleSplit {
+  std::int32_t first = -1, second = -1;
+  bool closed = false;  //!< some lane is
+};
+
+//! Trees laid over each other, a tree a lane, for one row at a time. A split is where any of the
+//! trees has one; it stands before the splits below its second child, and those before the first's.
+template <class T>
+struct SimdBundle {
+  std::int32_t count = 0;
+  const BundleSplit* splits = nullptr;
+  const std::uint16_t* places = nullptr;  //!< splits x 2 x lanes: of the value in x, of the sum
+  const T* numbers = nullptr;             //!< splits x (kBundleFields + 2 x points) x lanes
+};
+
+//! A row and where its sums go. Place 0 of the sums takes what is nobody's.
+template <class T>
+struct SimdBundleRun {
+  const T* x = nullptr;
+  bool missing = false;
+  T* phi = nullptr;
+  Lanes<T>* stack = nullptr;  //!< scratch, splits x (points + 1) vectors
+};
+
+//! What is compiled for an instruction set and a number of points; nothing for other numbers.
+template <class T>
+struct SimdKernels {
+  SimdFunction<T> values = nullptr;
+  SimdFunction<T> pairs = nullptr;
+  void (*bundle)(const SimdBundle<T>& bundle, const SimdBundleRun<T>& run) = nullptr;
+  int lanes = 0;  //!< trees of a bundle
+};
+
+SimdKernels<float> SimdBaselineFloat(int points);
+SimdKernels<double> SimdBaselineDouble(int points);
+SimdKernels<float> SimdAvx2Float(int points);
+SimdKernels<double> SimdAvx2Double(int points);
+SimdKernels<float> SimdAvx512Float(int points);
+SimdKernels<double> SimdAvx512Double(int points);
 
 }  // namespace retable::treeshap
