@@ -220,7 +220,8 @@ class Bundler {
   // The lanes' values of a field.
   T* Number(std::int32_t n, int field) {
     const auto fields = static_cast<std::int64_t>(kBundleFields + 2 * bundle_.points);
-    return bundle_.numbers.data()->lane + (n * fields + field) * static_cast<std::int64_t>(lanes_);
+    return reinterpret_cast<T*>(bundle_.numbers.data()) +
+           (n * fields + field) * static_cast<std::int64_t>(lanes_);
   }
 
   const std::span<const PackedTree<T>* const> trees_;

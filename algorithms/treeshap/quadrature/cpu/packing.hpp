@@ -50,7 +50,7 @@ struct TreeBundle {
 
   SimdBundle<T> View() const {
     return {static_cast<std::int32_t>(splits.size()), splits.data(), places.data(),
-            numbers.data()->lane};
+            reinterpret_cast<const T*>(numbers.data())};
   }
 };
 

@@ -45,7 +45,7 @@ TEST(BundleTrees, ShorterLanesAreClosedAndEnd) {
   EXPECT_TRUE(bundle.splits[0].closed);
   EXPECT_EQ(bundle.splits[1].first, -1);
   const auto number = [&](int split, int field, int lane) {
-    return bundle.numbers.data()->lane[(split * (kBundleFields + 2) + field) * 4 + lane];
+    return bundle.View().numbers[(split * (kBundleFields + 2) + field) * 4 + lane];
   };
   EXPECT_EQ(number(0, kSecond, 0), 5);  // the leaf, whose sibling is higher
   EXPECT_EQ(number(0, kClosed, 1), 1);
