@@ -193,8 +193,9 @@ struct TreeExplainer::State {
   }
 
   // Rows in device memory, where the explainer is to read them.
-  void ExplainOnDevice(treeshap::DeviceRows rows,
-                       void (treeshap::DeviceExplainer::*call)(const treeshap::DeviceRows&)) {
+  void ExplainOnDevice(
+      treeshap::DeviceRows rows,
+      [[maybe_unused]] void (treeshap::DeviceExplainer::*call)(const treeshap::DeviceRows&)) {
     const OnDevice current;
     const std::lock_guard guard(mutex);
     if (device != "cuda") {
