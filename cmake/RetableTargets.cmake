@@ -362,6 +362,7 @@ function(retable_families)
     if(NOT family IN_LIST folders OR family STREQUAL "common")
       list(REMOVE_ITEM folders common)
       string(REPLACE ";" ", " folders "${folders}")
+      unset(RETABLE_ONLY CACHE)  # else the next call would take it from there
       message(FATAL_ERROR "RETABLE_ONLY (make: ONLY) names no family \"${family}\"; there are ${folders}")
     endif()
   endforeach()
