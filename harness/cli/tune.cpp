@@ -3,9 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 
 #include "base/atomic_file.hpp"
@@ -35,13 +33,6 @@ std::string FileOfThisCard() {
   return "";
 }
 
-std::string Slurp(const fs::path& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 const TuneFamily& FamilyOf(const std::string& name) {
   std::string known;
   for (const TuneFamily& family : TuneFamilies()) {
@@ -63,7 +54,7 @@ int Tune(const TuneArguments& a, const std::string& folder, std::ostream& out) {
   }
   const fs::path path = a.out.empty() ? fs::path(folder) / card : fs::path(a.out);
   // What was measured for other families stays.
-  if (fs::exists(path)) ReadTuned(Slurp(path), path.string());
+  if (fs::exists(path)) ReadTuned(ReadWhole(path), path.string());
   const std::vector<TuneTask> tasks = family.tasks();
   SweepLimits limits;
   limits.seconds = a.seconds / static_cast<double>(std::max<std::size_t>(tasks.size(), 1));
@@ -104,8 +95,9 @@ Verb MakeTuneVerb(const Context& context, const std::string& folder) {
 void UseTuned(const std::string& folder) {
   if (!fs::exists(folder)) return;  // asking for the card takes a moment
   const std::string card = FileOfThisCard();
-  if (card.empty() || !fs::exists(fs::path(folder) / card)) return;
-  ReadTuned(Slurp(fs::path(folder) / card), (fs::path(folder) / card).string());
+  if (card.empty()) return;
+  const fs::path path = fs::path(folder) / card;
+  if (fs::exists(path)) ReadTuned(ReadWhole(path), path.string());
 }
 
 }  // namespace retable::harness
