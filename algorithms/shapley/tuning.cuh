@@ -6,7 +6,11 @@
 
 namespace retable::shapley {
 
-constexpr int kThreads = 256;       //!< threads a block, where a warp works alone
+constexpr int kThreads = 256;  //!< threads a block, where a warp works alone
+//! Blocks of kThreads that make so many threads.
+constexpr unsigned BlocksFor(std::size_t threads) {
+  return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+}
 constexpr std::size_t kBlock = 16;  //!< steps that herding looks ahead: launches against idle warps
 constexpr int kTogether = 4;        //!< candidates a warp compares at once: bound by registers
 constexpr std::size_t kChunk = 32;  //!< chosen orders a warp compares them with: one a lane

@@ -60,7 +60,7 @@ double WeightedPairs(const KernelTables& kernel, std::span<const std::int32_t> o
   code.Reserve(n * kernel.words + 1);
   EncodeAll<<<static_cast<unsigned>(n), 128, OrderBytes(d)>>>(
       device_orders.Upload(orders), d, kernel.by_ranks, code.data(), kernel.words);
-  const auto blocks = static_cast<unsigned>((n * chunks * 32 + kThreads - 1) / kThreads);
+  const auto blocks = BlocksFor(n * chunks * 32);
   const auto sums = kernel.by_ranks ? PairSums<true> : PairSums<false>;
   sums<<<blocks, kThreads>>>(code.data(), kernel.words, value.Upload(kernel.value),
                              weight.Upload(weights), n, chunks, parts.Reserve(n * chunks));

@@ -184,10 +184,6 @@ class DeviceTermGame final : public Game {
   }
 
  private:
-  static unsigned BlocksFor(std::size_t threads) {
-    return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
-  }
-
   // Blocks that share the terms, so that few walks use the whole device too: eight blocks to a
   // multiprocessor, each with a few terms a thread at least.
   unsigned PartsFor(std::size_t walks) const {

@@ -25,10 +25,6 @@ __device__ std::size_t ThreadOfAll() {
   return std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
 }
 
-unsigned BlocksOf(std::size_t threads) {
-  return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
-}
-
 // A scrambled Sobol sequence and the series of its angles.
 struct CubeView {
   const std::uint32_t *directions, *shift;
@@ -178,11 +174,11 @@ class DevicePoints::State {
       const std::size_t count = std::min(batch, n - first);
       double* x = values_.Reserve(count * d);
       if (sphere.complete()) {
-        CosinesOfPoints<<<BlocksOf(angles * count), kThreads>>>(cube, first, count, x);
+        CosinesOfPoints<<<BlocksFor(angles * count), kThreads>>>(cube, first, count, x);
       } else {
         values_.Upload(HostCosines(sequence, sphere, first, count));
       }
-      ScoresOfPoints<<<BlocksOf(count), kThreads>>>(angles, count, x);
+      ScoresOfPoints<<<BlocksFor(count), kThreads>>>(angles, count, x);
       CheckCuda(cudaGetLastError(), "points of the sphere");
       Rank({x, count, d, 1, count, false}, orders.data() + first * d);
     }
@@ -224,20 +220,20 @@ class DevicePoints::State {
     double* drawn = values_.Zeros(bases.all() * bases.stride);
     double* basis = basis_.Zeros(bases.all() * bases.stride);
     const std::size_t pairs = (bases.columns * bases.side + 1) / 2;
-    DrawNormals<<<BlocksOf(bases.matrices * pairs), kThreads>>>(bases, drawn);
+    DrawNormals<<<BlocksFor(bases.matrices * pairs), kThreads>>>(bases, drawn);
     for (std::size_t k = 0; k < bases.columns; ++k) {
       const std::size_t warps = bases.matrices * (bases.columns - k);
-      ReflectColumns<<<BlocksOf(32 * warps), kThreads>>>(bases, k, drawn);
+      ReflectColumns<<<BlocksFor(32 * warps), kThreads>>>(bases, k, drawn);
     }
-    BasisColumns<<<BlocksOf(32 * bases.all()), kThreads>>>(bases, drawn, basis);
-    ScoresOfColumns<<<BlocksOf(bases.all()), kThreads>>>(bases, basis);
+    BasisColumns<<<BlocksFor(32 * bases.all()), kThreads>>>(bases, drawn, basis);
+    ScoresOfColumns<<<BlocksFor(bases.all()), kThreads>>>(bases, basis);
     CheckCuda(cudaGetLastError(), "orthonormal bases");
     return basis;
   }
 
   void Rank(const Scores& scores, std::int32_t* to) {
     const std::size_t count = scores.orders * scores.players;
-    RankPlayers<<<BlocksOf(count), kThreads>>>(scores, orders_.Reserve(count));
+    RankPlayers<<<BlocksFor(count), kThreads>>>(scores, orders_.Reserve(count));
     CheckCuda(cudaGetLastError(), "ranks");
     orders_.Download({to, count});
   }
