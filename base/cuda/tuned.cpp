@@ -24,6 +24,14 @@ Values& InForce() {
 
 }  // namespace
 
+std::vector<std::uint64_t> ValuesOf(const TunedConstant& constant) {
+  std::vector<std::uint64_t> values{constant.standard};
+  for (const std::uint64_t value : constant.tried) {
+    if (value != 0 && value != constant.standard) values.push_back(value);
+  }
+  return values;
+}
+
 std::uint64_t Tuned(const TunedConstant& constant) {
   const std::shared_lock held(Lock());
   const auto found = InForce().find(constant.name);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retable {
 
@@ -16,6 +17,9 @@ struct TunedConstant {
   std::array<std::uint64_t, 6> tried{};  //!< what `retable tune` compares it with; 0: none
   std::string_view what;                 //!< what it decides, for the reader of the file
 };
+
+//! What `retable tune` measures: the standard value first, then each other that is not 0.
+std::vector<std::uint64_t> ValuesOf(const TunedConstant& constant);
 
 //! The value in force: that of SetTuned or ReadTuned, else the standard one. For any thread.
 std::uint64_t Tuned(const TunedConstant& constant);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <vector>
 
 namespace retable {
 namespace {
@@ -21,6 +22,11 @@ TEST_F(TunedValues, AreStandardUntilAFileSaysOtherwise) {
   EXPECT_EQ(WriteTuned(), "family/gone 3\nfamily/items 128\n");
   ClearTuned();
   EXPECT_EQ(Tuned(kItems), 64u);
+}
+
+TEST_F(TunedValues, AreTriedWithTheStandardOneFirstAndNoZeroThatFillsTheArray) {
+  EXPECT_EQ(ValuesOf(kItems), (std::vector<std::uint64_t>{64, 32, 128}));
+  EXPECT_EQ(ValuesOf({"family/items", 32, {32}, ""}), std::vector<std::uint64_t>{32});
 }
 
 TEST_F(TunedValues, ADamagedFileIsRefusedWholeWithItsLine) {

@@ -36,13 +36,15 @@ set(cuda_compiler "")
 if(RETABLE_HAS_CUDA)
   set(cuda_compiler "nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
 endif()
+string(REPLACE "-real" "" cuda_architectures "${CMAKE_CUDA_ARCHITECTURES}")
+list(JOIN cuda_architectures ", " cuda_architectures)
 set_property(SOURCE ${CMAKE_SOURCE_DIR}/harness/machine/build_info.cpp APPEND PROPERTY COMPILE_DEFINITIONS
   RETABLE_COMPILER="${CMAKE_CXX_COMPILER_ID}"
   RETABLE_COMPILER_VERSION="${CMAKE_CXX_COMPILER_VERSION}"
   RETABLE_COMPILER_FLAGS="${flags}"
   RETABLE_BUILD_TYPE="${CMAKE_BUILD_TYPE}"
   RETABLE_CUDA_COMPILER="${cuda_compiler}"
-  RETABLE_CUDA_ARCHITECTURES="${CMAKE_CUDA_ARCHITECTURES}"
+  RETABLE_CUDA_ARCHITECTURES="${cuda_architectures}"
   RETABLE_BENCHMARK_VERSION="${benchmark_VERSION}"
   RETABLE_TOML_VERSION="${toml_version}"
   RETABLE_SOURCES="${CMAKE_SOURCE_DIR}"

@@ -12,10 +12,7 @@ namespace retable::harness {
 Choice Sweep(const TuneTask& task, const SweepLimits& limits) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
-  std::vector<std::uint64_t> values{task.constant.standard};
-  for (const std::uint64_t value : task.constant.tried) {
-    if (value != 0 && value != task.constant.standard) values.push_back(value);
-  }
+  const std::vector<std::uint64_t> values = ValuesOf(task.constant);
   std::vector<std::vector<double>> costs(values.size());
   const auto measure = [&](std::size_t v) {
     SetTuned(task.constant.name, values[v]);

@@ -24,7 +24,8 @@ namespace {
 harness::TuneTask TaskOf(const TunedConstant& constant, const char* method) {
   const auto shuffler = std::shared_ptr<shuffle::Shuffler>(
       Registry<shuffle::Shuffler>::Instance().Make(method, Device::kCuda, {}));
-  const auto [least, most] = std::minmax_element(constant.tried.begin(), constant.tried.end());
+  const std::vector<std::uint64_t> values = ValuesOf(constant);
+  const auto [least, most] = std::ranges::minmax_element(values);
   const auto memory = std::make_shared<DeviceArray<std::uint64_t>>();
   return {constant, [=, first = *least, room = *most + 2] {
             auto& cuda = dynamic_cast<shuffle::CudaShuffler&>(*shuffler);
