@@ -541,10 +541,11 @@ TEST_F(Program, FoldersAreComparedUnderTheMeasuredFloor) {
   EXPECT_EQ(same.code, 0);
   ExpectContains(same.text, "environment: the same");
   ExpectContains(same.text, "1 same");
-  std::system(("cd '" + root_.string() + "' && RETABLE_SELFTEST=1 RETABLE_SELFTEST_SLOWDOWN=1.05 " +
-               "RETABLE_SELFTEST_COUNT=executions RETABLE_ROOT=. '" RETABLE_PROGRAM
-               "' run selftest/probe --profile smoke --out c >/dev/null 2>&1")
-                  .c_str());
+  const std::string slow = "cd '" + root_.string() +
+                           "' && RETABLE_SELFTEST=1 RETABLE_SELFTEST_SLOWDOWN=1.05 "
+                           "RETABLE_SELFTEST_COUNT=executions RETABLE_ROOT=. '" RETABLE_PROGRAM
+                           "' run selftest/probe --profile smoke --out c >/dev/null 2>&1";
+  ASSERT_EQ(std::system(slow.c_str()), 0);
   // Of equal keys, so the difference would count as noise, were no floor known.
   fs::copy_file(root_ / "b/noise.json", root_ / "c/noise.json");
   const Result slower = Run("compare a c --strict");

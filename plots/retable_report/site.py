@@ -11,10 +11,11 @@ LARGEST = 45_000   #: bytes of a figure; a larger one is left to `retable report
 BANNER = "Recorded runs on several machines. Where a table mixes them, the machine of each value is named beside it."
 
 
-def weight(artifact):
-    """How much a recording has of an artifact: published cells with a value, then rows with one."""
+def weight(artifact, run):
+    """How much a recording has of an artifact: published cells with a value, then rows with one, then the paper's sizes."""
     return (sum(number(v.get("measured")) is not None for v in artifact.verdicts),
-            sum(number(row.get("median")) is not None for row in artifact.tidy))
+            sum(number(row.get("median")) is not None for row in artifact.tidy),
+            (artifact.text("profile") or run.run.get("profile")) in ("mixed", "paper"))
 
 
 def merged(folder, root):
@@ -28,7 +29,8 @@ def merged(folder, root):
     whole = Report(root, run={"banner": [BANNER], "command": "make reproduce"}, recorded=runs, fill=True)
     model.stamp_recorded(whole)
     for name in dict.fromkeys(name for _, run in runs for name in run.artifacts):
-        having = sorted((pair for pair in runs if name in pair[1].artifacts), key=lambda pair: weight(pair[1].artifacts[name]), reverse=True)
+        having = sorted((pair for pair in runs if name in pair[1].artifacts), key=lambda pair: weight(pair[1].artifacts[name], pair[1]),
+                        reverse=True)
         best = having[0][1].artifacts[name]
         best.run = having[0][1]
         best.recorded = [(machine, run.artifacts[name]) for machine, run in having[1:]]

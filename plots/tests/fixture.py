@@ -86,7 +86,7 @@ class Folder:
                 (["0.714", "copy, 4022 GB/s"] if (unit == "s" or unit.endswith("/s")) and middle else ["", ""]))
 
     def artifact(self, name, title, question, axes, tidy, figure=None, samples=None, curves=None, table=None,
-                 labels=(), page="12", where="Table 2", datasets=(), notes=(), coverage="", citation=None):
+                 labels=(), page="12", where="Table 2", datasets=(), notes=(), coverage="", citation=None, profile="quick"):
         family, short = name.split("/")
         base = os.path.join(self.out, family, short)
         write_csv(base + ".tidy.csv", ["experiment", "algorithm", "label", "device", "dataset"] + axes + TIDY, tidy)
@@ -104,7 +104,7 @@ class Folder:
         write_json(base + ".meta.json", {
             "id": name, "family": family, "artifact": short, "title": title, "question": question,
             "citation": citation or "A. Author and B. Author, A made-up work, 2020", "source": {"page": page, "table": where},
-            "profile": "quick", "labels": list(labels), "axes": axes,
+            "profile": profile, "labels": list(labels), "axes": axes,
             "metrics": [{"name": n, "unit": u} for n, u in
                         sorted({(row[len(axes) + 5], row[len(axes) + 6]) for row in tidy})],
             "table": {"columns": list(table[0]) if table else []}, "figure": figure, "datasets": list(datasets),

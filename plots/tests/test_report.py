@@ -907,6 +907,13 @@ class Site(Temporary):
         self.assertEqual(whole.artifacts["family/thing"].run.machine, "large")
         self.assertEqual([m for m, _ in whole.artifacts["family/thing"].recorded], ["small"])
 
+    def test_of_equal_runs_that_of_the_papers_sizes_is_shown(self):
+        for machine, profile in (("a", "quick"), ("b", "paper"), ("c", "quick")):
+            folder = fixture.Folder(os.path.join(self.folder, "recorded", machine))
+            folder.artifact("family/thing", "T", "Q?", [], [folder.tidy_row("family/thing", "row", [], "time", "s", [1.])], profile=profile)
+            folder.finish()
+        self.assertEqual(site.merged(os.path.join(self.folder, "recorded"), self.out).artifacts["family/thing"].run.machine, "b")
+
     def test_what_a_run_lacks_counts_as_another_recorded_it(self):
         for machine, has in (("a", (0,)), ("b", (1, 2))):
             folder = fixture.Folder(os.path.join(self.folder, "recorded", machine))
