@@ -30,8 +30,8 @@ inline constexpr std::size_t kSplitBytes = std::size_t{1} << 26;
 //! Items of an in-place chunk at most: H200, the scratch of one about fits into the L2 cache.
 inline constexpr std::uint64_t kInPlaceChunk = std::uint64_t{1} << 23;
 //! "FisherYates" splits more items than these: EPYC with AVX2, 2026-11-23, with targets asked for
-//! ahead one pass over 2^20 items of 8 bytes is faster than a split of them.
-inline constexpr std::uint64_t kFisherYatesUndivided = std::uint64_t{1} << 20;
+//! ahead one pass over 2^20 + 1 items of 8 bytes is faster than a split of them.
+inline constexpr std::uint64_t kFisherYatesUndivided = std::uint64_t{1} << 21;
 //! Items of its buckets on average, half of them at least: the second-level cache holds them.
 inline constexpr std::uint64_t kFisherYatesBucket = std::uint64_t{1} << 17;
 //! Its buckets at most: past these the lines of a split no longer stay in the cache.
