@@ -80,11 +80,11 @@ TEST(Generators, MomentsAreThoseOfTheDistribution) {
 
 TEST(Generators, KindsOfColumnAreWhatTheyAreCalled) {
   const std::size_t n = 100000;
-  const auto share = [n](const std::vector<double>& values, double wanted) {
+  const auto share = [](const std::vector<double>& values, double wanted) {
     const auto found = std::count_if(values.begin(), values.end(), [wanted](double x) {
       return x == wanted || (std::isnan(x) && std::isnan(wanted));
     });
-    return static_cast<double>(found) / static_cast<double>(n);
+    return static_cast<double>(found) / static_cast<double>(values.size());
   };
   const auto frequent = Draw("frequent(0.6,3)", n);
   for (const double value : {0.0, 1.0, 2.0}) EXPECT_NEAR(share(frequent, value), 0.2, 0.006);

@@ -159,7 +159,7 @@ void RankSplits(TreeEnsemble& model, const std::vector<DoubleSplit>& splits, Row
   for (auto& [feature, of] : features) {
     const bool same_missing = std::all_of(
         of.numbers.begin(), of.numbers.end(),
-        [&of = of](const DoubleSplit& split) { return split.zero_missing == of.zero_missing; });
+        [all = of.zero_missing](const DoubleSplit& split) { return split.zero_missing == all; });
     of.set_of_ranks = !of.sets.empty() || !same_missing;
     RankFeature(model, feature, of, rule, words);
   }

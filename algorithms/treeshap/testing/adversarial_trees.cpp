@@ -8,7 +8,7 @@ namespace retable::treeshap {
 
 namespace {
 
-constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+constexpr float kMissingValue = std::numeric_limits<float>::quiet_NaN();
 constexpr float kWithoutBound = std::numeric_limits<float>::infinity();
 
 std::string Number(double value) {
@@ -53,7 +53,7 @@ void AddChains(std::vector<AdversarialCase>& cases) {
         std::vector<float> rows(4 * n, 0.5f);
         rows[n + n / 2] = 2.0f;
         for (std::size_t f = 0; f < n; ++f) rows[2 * n + f] = 2.0f;
-        rows[3 * n] = kMissing;
+        rows[3 * n] = kMissingValue;
         cases.push_back({"chain of " + std::to_string(depth) + ", cover " + Number(cover) + ", " +
                              std::to_string(features) + " features",
                          ChainEnsemble(depth, features, cover, 3), rows});
@@ -84,7 +84,7 @@ void AddRandom(std::vector<AdversarialCase>& cases) {
 }
 
 void AddSmall(std::vector<AdversarialCase>& cases) {
-  const std::vector<float> odd = {0, 1, kMissing, 0, kWithoutBound, -kWithoutBound};
+  const std::vector<float> odd = {0, 1, kMissingValue, 0, kWithoutBound, -kWithoutBound};
   cases.push_back({"single leaf", OneTree(2, {Leaf(3, 10)}), odd});
   cases.push_back({"single leaf without cover", OneTree(2, {Leaf(-3, 0)}), odd});
   cases.push_back({"stump", OneTree(2, {Split(0, 0.5f, 4, 1, 2), Leaf(1, 1), Leaf(2, 3)}), odd});
