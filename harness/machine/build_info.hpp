@@ -13,9 +13,8 @@ struct BuildInfo {
   std::string standard;  //!< "C++20"
   std::string flags, build_type;
   bool sanitized = false;
-  std::string cuda_compiler;  //!< "nvcc 13.0.88", or empty
-  std::string
-      cuda_architectures;  //!< "75, 80, 90, 90-virtual": machine code, then code for the driver
+  std::string cuda_compiler;       //!< "nvcc 13.0.88", or empty
+  std::string cuda_architectures;  //!< "90", or "75, 80, 120, 120-virtual"
   std::map<std::string, std::string> libraries;
   std::string commit;  //!< when CMake last configured; empty outside of a clone
   bool dirty = false;
