@@ -144,17 +144,28 @@ __global__ void __launch_bounds__(kColumnThreads)
   if constexpr (!kLog) digits[blockIdx.x] = all.digits;
 }
 
+//! What the host fetches of a column, or of its logarithms, which have no digits.
+struct ColumnAnswer {
+  ChebyshevSums sums;
+  int digits;
+};
+
 //! One warp joins the tiles of a column.
 __global__ void __launch_bounds__(kColumnThreads)
-    JoinTilesKernel(const ChebyshevSums* tiles, int tiles_per_column, std::size_t columns,
-                    int order, ChebyshevSums* out) {
+    JoinTilesKernel(const ChebyshevSums* tiles, const int* digits, int tiles_per_column,
+                    std::size_t columns, int order, ColumnAnswer* out) {
   const std::size_t column = std::size_t{blockIdx.x} * kColumnWarps + threadIdx.x / 32;
   if (column >= columns) return;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const ChebyshevSums* const own = tiles + column * static_cast<std::size_t>(tiles_per_column);
+  const std::size_t first = column * static_cast<std::size_t>(tiles_per_column);
+  const ChebyshevSums* const own = tiles + first;
   double low, high;
   JoinBoundsOf(own, lane, 32, tiles_per_column, low, high);
-  Store(AddStates(own, lane, 32, tiles_per_column, low, high, order), out + column, order);
+  Store(AddStates(own, lane, 32, tiles_per_column, low, high, order), &out[column].sums, order);
+  if (digits == nullptr || lane != 0) return;
+  int most = 0;
+  for (int t = 0; t < tiles_per_column; ++t) most = max(most, digits[first + t]);
+  out[column].digits = most;
 }
 
 //! Maximum over all values of the decimal digits, and of the magnitude as ordered bits.
@@ -184,22 +195,23 @@ __global__ void __launch_bounds__(kColumnThreads)
   atomicMax(magnitude, static_cast<unsigned long long>(__double_as_longlong(largest)));
 }
 
+struct FoundDigits {
+  unsigned long long magnitude;
+  int digits;
+};
+
 //! Decimal digits of n values.
 template <class Real>
-int RunDigits(const Real* values, std::size_t n, cudaStream_t stream) {
-  struct Found {
-    unsigned long long magnitude;
-    int digits;
-  };
-  const DeviceArray<Found> found(1);
-  CheckCuda(cudaMemsetAsync(found.data(), 0, sizeof(Found), stream), "cudaMemset");
+int RunDigits(const Real* values, std::size_t n, const DeviceArray<FoundDigits>& found,
+              cudaStream_t stream) {
+  CheckCuda(cudaMemsetAsync(found.data(), 0, sizeof(FoundDigits), stream), "cudaMemset");
   const std::size_t useful = (n + kColumnThreads - 1) / kColumnThreads;
   const std::size_t most =
       kDigitsBlocksPerMultiprocessor * static_cast<std::size_t>(MultiprocessorCount());
   const auto blocks = static_cast<unsigned>(useful < most ? useful : most);
   DigitsKernel<<<blocks, kColumnThreads, 0, stream>>>(values, n, &found.data()->digits,
                                                       &found.data()->magnitude);
-  Found host;
+  FoundDigits host;
   CheckCuda(cudaMemcpyAsync(&host, found.data(), sizeof host, cudaMemcpyDeviceToHost, stream),
             "copy of digits");
   CheckCuda(cudaStreamSynchronize(stream), "digits kernel");
@@ -208,14 +220,6 @@ int RunDigits(const Real* values, std::size_t n, cudaStream_t stream) {
   const bool lattice =
       host.digits <= kMaxDigits && LatticeIsFiner(magnitude, host.digits, kRounding<Real>);
   return lattice ? host.digits : kNoLattice;
-}
-
-template <class Real>
-int FindDigits(const Real* values, std::size_t n, void* stream) {
-  const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  if (n == 0) return 0;
-  const int first = RunDigits(values, n < kDigitsPrefix ? n : kDigitsPrefix, cuda_stream);
-  return n <= kDigitsPrefix || first == kNoLattice ? first : RunDigits(values, n, cuda_stream);
 }
 
 std::size_t TileLength(std::size_t rows) {
@@ -232,18 +236,15 @@ std::size_t TileCount(std::size_t rows) {
 
 struct ColumnsCuda::Memory {
   DeviceArray<ChebyshevSums> tiles;
-  DeviceArray<ChebyshevSums> sums;  //!< Sums of all columns, then of all logarithms.
   DeviceArray<int> digits;
-  std::vector<ChebyshevSums> host_sums;
-  std::vector<int> host_digits;
-  std::size_t tiles_per_column = 1;
+  DeviceArray<ColumnAnswer> answers;  //!< Of all columns, then of all logarithms.
+  PinnedArray<ColumnAnswer> fetched;
+  DeviceArray<FoundDigits> found{1};
   double rounding = 0;
 };
 
 ColumnsCuda::ColumnsCuda(int order, bool logs)
-    : order_(CheckOrder(order)), logs_(logs), memory_(std::make_unique<Memory>()) {
-  MultiprocessorCount();  // throws without a device
-}
+    : order_(CheckOrder(order)), logs_(logs), memory_(std::make_unique<Memory>()) {}
 ColumnsCuda::~ColumnsCuda() = default;
 ColumnsCuda::ColumnsCuda(ColumnsCuda&&) noexcept = default;
 ColumnsCuda& ColumnsCuda::operator=(ColumnsCuda&&) noexcept = default;
@@ -257,9 +258,9 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
   const std::size_t variables = logs_ ? 2 : 1;  // x, log x
   Memory& memory = *memory_;
   memory.tiles.Reserve(tiles * columns.columns * variables);
-  memory.sums.Reserve(columns.columns * variables);
   memory.digits.Reserve(tiles * columns.columns);
-  memory.tiles_per_column = tiles;
+  memory.answers.Reserve(columns.columns * variables);
+  memory.fetched.Reserve(columns.columns * variables);
   memory.rounding = kRounding<Real>;
   const auto blocks = static_cast<unsigned>(tiles * columns.columns);
   const auto join_blocks =
@@ -268,13 +269,15 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
   TileKernel<Real, false><<<blocks, kColumnThreads, 0, cuda_stream>>>(
       columns, tile, count, order_, memory.tiles.data(), memory.digits.data());
   JoinTilesKernel<<<join_blocks, kColumnThreads, 0, cuda_stream>>>(
-      memory.tiles.data(), count, columns.columns, order_, memory.sums.data());
+      memory.tiles.data(), memory.digits.data(), count, columns.columns, order_,
+      memory.answers.data());
   if (logs_) {
     ChebyshevSums* const log_tiles = memory.tiles.data() + blocks;
     TileKernel<Real, true><<<blocks, kColumnThreads, 0, cuda_stream>>>(columns, tile, count, order_,
                                                                        log_tiles, nullptr);
     JoinTilesKernel<<<join_blocks, kColumnThreads, 0, cuda_stream>>>(
-        log_tiles, count, columns.columns, order_, memory.sums.data() + columns.columns);
+        log_tiles, nullptr, count, columns.columns, order_,
+        memory.answers.data() + columns.columns);
   }
   CheckCuda(cudaGetLastError(), "column kernels");
 }
@@ -282,33 +285,23 @@ void ColumnsCuda::Launch(const DeviceColumns<Real>& columns, void* stream) {
 std::vector<ColumnSums> ColumnsCuda::Fetch(std::size_t columns, void* stream) {
   if (columns == 0) return {};
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  Memory& memory = *memory_;
-  memory.host_sums.resize(columns * (logs_ ? 2 : 1));
-  memory.host_digits.resize(columns * memory.tiles_per_column);
-  CheckCuda(cudaMemcpyAsync(memory.host_sums.data(), memory.sums.data(),
-                            memory.host_sums.size() * sizeof(ChebyshevSums), cudaMemcpyDeviceToHost,
-                            cuda_stream),
+  const ColumnAnswer* const found = memory_->fetched.data();
+  CheckCuda(cudaMemcpyAsync(memory_->fetched.data(), memory_->answers.data(),
+                            columns * (logs_ ? 2 : 1) * sizeof(ColumnAnswer),
+                            cudaMemcpyDeviceToHost, cuda_stream),
             "copy of column sums");
-  CheckCuda(
-      cudaMemcpyAsync(memory.host_digits.data(), memory.digits.data(),
-                      memory.host_digits.size() * sizeof(int), cudaMemcpyDeviceToHost, cuda_stream),
-      "copy of column digits");
   CheckCuda(cudaStreamSynchronize(cuda_stream), "column kernels");
   std::vector<ColumnSums> out(columns);
   for (std::size_t c = 0; c < columns; ++c) {
-    if (memory.host_sums[c].sum[0] > 0) out[c].sums = memory.host_sums[c];
+    if (found[c].sums.sum[0] > 0) out[c].sums = found[c].sums;
     const ChebyshevSums& sums = out[c].sums;
-    if (logs_ && memory.host_sums[columns + c].sum[0] == sums.sum[0]) {
-      out[c].log_sums = memory.host_sums[columns + c];
+    if (logs_ && found[columns + c].sums.sum[0] == sums.sum[0]) {
+      out[c].log_sums = found[columns + c].sums;
     }
-    int digits = 0;
-    for (std::size_t t = 0; t < memory.tiles_per_column; ++t) {
-      const int own = memory.host_digits[c * memory.tiles_per_column + t];
-      digits = own > digits ? own : digits;
-    }
+    const int digits = found[c].digits;
     const double magnitude = std::fmax(std::fabs(sums.min), std::fabs(sums.max));
     const bool lattice = digits <= kMaxDigits &&
-                         (sums.sum[0] == 0 || LatticeIsFiner(magnitude, digits, memory.rounding));
+                         (sums.sum[0] == 0 || LatticeIsFiner(magnitude, digits, memory_->rounding));
     out[c].digits = lattice ? digits : kNoLattice;
   }
   return out;
@@ -323,11 +316,20 @@ std::vector<ColumnSums> ColumnsCuda::Sum(const DeviceColumns<double>& columns, v
   return Fetch(columns.columns, stream);
 }
 
-int FindDigitsCuda(const float* values, std::size_t n, void* stream) {
-  return FindDigits(values, n, stream);
+template <class Real>
+int ColumnsCuda::RunPrefixFirst(const Real* values, std::size_t n, void* stream) {
+  const auto cuda_stream = static_cast<cudaStream_t>(stream);
+  if (n == 0) return 0;
+  const std::size_t prefix = n < kDigitsPrefix ? n : kDigitsPrefix;
+  const int first = RunDigits(values, prefix, memory_->found, cuda_stream);
+  return n == prefix || first == kNoLattice ? first
+                                            : RunDigits(values, n, memory_->found, cuda_stream);
 }
-int FindDigitsCuda(const double* values, std::size_t n, void* stream) {
-  return FindDigits(values, n, stream);
+int ColumnsCuda::Digits(const float* values, std::size_t n, void* stream) {
+  return RunPrefixFirst(values, n, stream);
+}
+int ColumnsCuda::Digits(const double* values, std::size_t n, void* stream) {
+  return RunPrefixFirst(values, n, stream);
 }
 
 }  // namespace retable::quantiles

@@ -45,20 +45,23 @@ class ColumnsCuda {
   std::vector<ColumnSums> Sum(const DeviceColumns<float>& columns, void* stream);
   std::vector<ColumnSums> Sum(const DeviceColumns<double>& columns, void* stream);
 
+  //! Decimal digits of n values in device memory: 0..kMaxDigits or kNoLattice. A prefix of the
+  //! values rules out most streams that are no decimals; the others take one more pass at read
+  //! speed.
+  int Digits(const float* values, std::size_t n, void* stream);
+  int Digits(const double* values, std::size_t n, void* stream);
+
  private:
   struct Memory;
   template <class Real>
   void Launch(const DeviceColumns<Real>& columns, void* stream);
   std::vector<ColumnSums> Fetch(std::size_t columns, void* stream);
+  template <class Real>
+  int RunPrefixFirst(const Real* values, std::size_t n, void* stream);
 
   int order_;
   bool logs_;
   std::unique_ptr<Memory> memory_;
 };
-
-//! Decimal digits of values in device memory: 0..kMaxDigits or kNoLattice. A prefix of the values
-//! rules out most streams that are no decimals; the others take one more pass at read speed.
-int FindDigitsCuda(const float* values, std::size_t n, void* stream);
-int FindDigitsCuda(const double* values, std::size_t n, void* stream);
 
 }  // namespace retable::quantiles

@@ -157,7 +157,7 @@ TYPED_TEST(CudaColumns, DigitsOfAStreamMatchTheCpu) {
     for (std::size_t c = 0; c < table.columns; ++c) {
       ChebyshevAccumulator cpu(5);
       cpu.Update(table.column(c));
-      EXPECT_EQ(FindDigitsCuda(table.device.data() + c * rows, rows, nullptr), cpu.digits())
+      EXPECT_EQ(ColumnsCuda(1).Digits(table.device.data() + c * rows, rows, nullptr), cpu.digits())
           << "column " << c << " of " << rows << " rows";
     }
   }

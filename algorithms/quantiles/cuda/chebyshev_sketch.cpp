@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
@@ -25,10 +27,27 @@ namespace {
 //! hold; else it is below 1e-8.
 constexpr double kFloat32Noise = 5e-7;
 
+//! What sums need on a device.
+struct Workspace {
+  Workspace(int order, bool log) : stream(order), columns(order, log) {}
+  ChebyshevCuda stream;
+  ColumnsCuda columns;
+};
+
+//! One for all sketches of a thread on its device, since to allocate one takes longer than a short
+//! call. A call waits for its answer, so that no two are in use at a time.
+Workspace& OfThisThread(int order, bool log) {
+  thread_local std::map<std::tuple<int, int, bool>, Workspace> kept;
+  int device = 0;
+  CheckCuda(cudaGetDevice(&device), "cudaGetDevice");
+  return kept.try_emplace({device, order, log}, order, log).first->second;
+}
+
 class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
  public:
-  ChebyshevSketchCuda(int order, bool log)
-      : ChebyshevSketch(order, log), device_(order), columns_(order, log), logs_(log) {}
+  ChebyshevSketchCuda(int order, bool log) : ChebyshevSketch(order, log), logs_(log) {
+    OfThisThread(order, log);  // throws without a device
+  }
 
   void update(std::span<const float> values) override {
     FeedThroughDevice(values,
@@ -52,11 +71,13 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   template <class Real>
   void Feed(const Real* values, std::size_t n, void* stream) {
     if (n == 0) return;
+    Workspace& device = OfThisThread(sums_.order(), logs_);
     if (!logs_ && n >= kLongStream) {
-      const ChebyshevSums sums = device_.Sum(values, n, stream);
+      const ChebyshevSums sums = device.stream.Sum(values, n, stream);
       if (HasInfinite(sums)) return FeedFinite(values, n, stream);
-      const bool counted = device_.digits().has_value();
-      const int digits = counted ? *device_.digits() : FindDigitsCuda(values, n, stream);
+      const bool counted = device.stream.digits().has_value();
+      const int digits =
+          counted ? *device.stream.digits() : device.columns.Digits(values, n, stream);
       Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloat32Noise : 0,
              kRounding<Real>);
       return;
@@ -69,7 +90,7 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   template <class Real>
   void AbsorbAll(const DeviceColumns<Real>& pieces, void* stream) {
     const Real* values = pieces.data;
-    for (const ColumnSums& sums : columns_.Sum(pieces, stream)) {
+    for (const ColumnSums& sums : OfThisThread(sums_.order(), logs_).columns.Sum(pieces, stream)) {
       if (HasInfinite(sums.sums)) {
         FeedFinite(values, pieces.rows, stream);
       } else {
@@ -91,8 +112,6 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
     Feed(again.data(), finite.size(), nullptr);  // the stream of the upload
   }
 
-  ChebyshevCuda device_;
-  ColumnsCuda columns_;
   bool logs_;
 };
 

@@ -75,7 +75,7 @@ class Float32Sums {
 
   //! Adds a full tile from shared memory.
   __device__ __forceinline__ void AddTile(const float* tile) {
-    // A column with mass on a bound has it in every tile.
+    // A column with mass near a bound, or missing values, has them in every tile.
     bool done = !counts_ && (direct_ ? Try<true, false>(tile) : Try<false, false>(tile));
     if (!done && half_ > 0) done = direct_ ? Try<true, true>(tile) : Try<false, true>(tile);
     if (!done) {
@@ -85,7 +85,7 @@ class Float32Sums {
       __syncwarp();
       Reload();
     } else if (counts_ || tiles_ == kFlushTiles<float>) {
-      // Columns with mass on a bound repeat other values too, and these round alike.
+      // Columns with mass near a bound repeat other values too, and these round alike.
       Flush();
     }
   }
@@ -99,11 +99,15 @@ class Float32Sums {
  private:
   static constexpr int kValues = kLaneValues<float>;
 
-  //! Counts of a lane's values of a tile that are on a bound or equal the frequent value.
+  //! Counts of a lane's values of a tile that are on a bound, equal the frequent value or are
+  //! missing, and what the mapped values near the bounds were rounded by.
   struct Counted {
     int low = 0;
     int frequent = 0;
+    int missing = 0;
     int any[kSubstitutes] = {0};
+    float rounded[2] = {0, 0};
+    bool near = false;
   };
 
   static __device__ __noinline__ void AddExactly(WarpAccumulator<float, L>* exact,
@@ -111,31 +115,39 @@ class Float32Sums {
     exact->AddExactly(tile, 32 * kValues);
   }
 
-  //! Adds a tile if all values lie well inside the interval. `kCounts`: values on a bound and the
-  //! frequent value are allowed, and counted.
+  //! Adds a tile if all values lie well inside the interval. `kCounts`: values near a bound are
+  //! allowed, and those on a bound, the frequent value and missing ones are counted.
   template <bool kDirect, bool kCounts>
   __device__ __forceinline__ bool Try(const float* tile) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     float y[kValues];
     Counted counted;
+    bool outside = false;
 #pragma unroll
     for (int i = 0; i < kValues; i += 4) CopyWide(tile + i * 32 + lane * 4, y + i);
 #pragma unroll
     for (int i = 0; i < kValues; ++i) {
       const float x = y[i];
-      y[i] = kDirect ? x * scale_ + offset_ : (x - centre_) * scale_ + offset_;
+      const float from_centre = kDirect ? x : x - centre_;
+      y[i] = __fmaf_rn(from_centre, scale_, offset_);
       if constexpr (kCounts) {
-        const bool hit = x == low_ || x == high_ || x == frequent_;
+        const bool hit = !(x > low_ && x < high_) || x == frequent_;
+        outside = outside || x < low_ || x > high_;
         counted.low += x == low_ ? 1 : 0;
         counted.frequent += x == frequent_ ? 1 : 0;
+        counted.missing += x != x ? 1 : 0;
         counted.any[i % kSubstitutes] += hit ? 1 : 0;
         y[i] = hit ? Substitute(i % kSubstitutes) : y[i];
+        const float rounded = __fmaf_rn(from_centre, scale_, offset_ - y[i]);
+        counted.rounded[0] += y[i] <= -2 ? rounded : 0;
+        counted.rounded[1] += y[i] >= 2 ? rounded : 0;
       }
     }
     unsigned any = 0;
 #pragma unroll
     for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
-    if (__any_sync(kFull, (any & kAtLeastTwo) != 0)) return false;
+    counted.near = (any & kAtLeastTwo) != 0;
+    if (__any_sync(kFull, kCounts ? outside : counted.near)) return false;
 #pragma unroll
     for (int i = 0; i < kValues; i += 2) AddTwo<L>(y[i], y[i + 1], sum_);
     ++tiles_;
@@ -151,13 +163,16 @@ class Float32Sums {
       exact_->substituted[j] += counted.any[j];
       all += counted.any[j];
     }
-    const int high = all - counted.low - counted.frequent;
+    const int high = all - counted.low - counted.frequent - counted.missing;
+    exact_->sums[0] -= counted.missing;
+    exact_->rounded[0] += counted.rounded[0];
+    exact_->rounded[1] += counted.rounded[1];
     exact_->low_count += counted.low;
     exact_->high_count += high;
     exact_->frequent_count += counted.frequent;
     exact_->state.at_min += counted.low;
     exact_->state.at_max += high;
-    return frequent_ == frequent_ || __any_sync(kFull, all != 0);
+    return frequent_ == frequent_ || __any_sync(kFull, all != 0 || counted.near);
   }
 
   __device__ __forceinline__ void Clear() {

@@ -4,8 +4,7 @@
 //! Problem: one pass over device memory at its bandwidth, bounds unknown. Approach: each warp sums
 //! tiles on bounds of its own (warp_accumulator.cuh; float32_sums.cuh for float32 input), which
 //! stream through a ring in shared memory; a block joins its warps, one block joins all blocks.
-//! Streams of few evenly spaced values are counted instead (lattice/histogram.cuh). Columns with
-//! much of their mass on a bound take the exact path often, and run slower.
+//! Streams of few evenly spaced values are counted instead (lattice/histogram.cuh).
 //!
 //! Deterministic, on every device: the grid depends on the number of values alone, and all joins
 //! have a fixed order. Memory: one state a block.
@@ -129,9 +128,16 @@ __global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor
   if (threadIdx.x < 32) Store(state, blocks + blockIdx.x, L);
 }
 
-//! One block joins the states of all blocks into blocks[0], unless the values were counted.
+//! What the host fetches.
+struct Answer {
+  ChebyshevSums sums;
+  int digits;  //!< Of counted values; -1 where they were not counted.
+};
+
+//! One block joins the states of all blocks, unless the values were counted.
 __global__ void __launch_bounds__(kJoinThreads)
-    JoinKernel(const LatticeHistogram* counted, ChebyshevSums* blocks, int count, int order) {
+    JoinKernel(const LatticeHistogram* counted, const ChebyshevSums* blocks, int count, int order,
+               Answer* out) {
   if (counted != nullptr && counted->missed == 0) return;
   __shared__ ChebyshevSums states[kJoinThreads / 32];
   const int thread = static_cast<int>(threadIdx.x);
@@ -139,13 +145,16 @@ __global__ void __launch_bounds__(kJoinThreads)
   JoinBoundsOf(blocks, thread % 32, 32, count, low, high);
   const WarpState own = AddStates(blocks, thread, kJoinThreads, count, low, high, order);
   const WarpState all = JoinBlock(own, states, order);
-  if (thread < 32) Store(all, blocks, order);
+  if (thread < 32) Store(all, &out->sums, order);
+  if (thread == 0) out->digits = -1;
 }
 
-//! One block sums the histogram into `out`, if the values were counted.
+//! One block sums the histogram, if the values were counted.
 __global__ void __launch_bounds__(kLatticePoints)
-    CountedKernel(LatticeHistogram* counted, double rounding, ChebyshevSums* out, int order) {
-  if (counted->missed == 0) SumHistogram<kLatticePoints>(*counted, rounding, out, order);
+    CountedKernel(LatticeHistogram* counted, double rounding, int order, Answer* out) {
+  if (counted->missed != 0) return;
+  SumHistogram<kLatticePoints>(*counted, rounding, &out->sums, order);
+  if (threadIdx.x == 0) out->digits = counted->digits;
 }
 
 }  // namespace
@@ -153,14 +162,15 @@ __global__ void __launch_bounds__(kLatticePoints)
 struct ChebyshevCuda::Memory {
   DeviceArray<ChebyshevSums> partial{std::size_t{kStreamBlocks}};
   DeviceArray<double> samples{2 * kSampleBlocks};
-  DeviceArray<LatticeHistogram> histogram;
-  bool sampled = false;  //!< The last stream had a sample, and may have been counted.
-  double rounding = 0;   //!< kRounding of the last stream's type.
+  DeviceArray<LatticeHistogram> histogram{1};
+  DeviceArray<Answer> answer{1};
+  PinnedArray<Answer> fetched;
+  double rounding = 0;  //!< kRounding of the last stream's type.
 };
 
 ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
   memory_ = std::make_unique<Memory>();
-  memory_->histogram.Zeros(1);  // its digits are fetched even where nothing was counted
+  memory_->fetched.Reserve(1);
 }
 
 ChebyshevCuda::~ChebyshevCuda() = default;
@@ -192,42 +202,33 @@ void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
                                                               memory_->partial.data());
     };
     many ? sum.template operator()<kMany>() : sum.template operator()<1>();
+    Answer* const answer = memory_->answer.data();
     JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(histogram, memory_->partial.data(), blocks,
-                                                    kOrder);
+                                                    kOrder, answer);
     if (histogram != nullptr) {
-      CountedKernel<<<1, kLatticePoints, 0, cuda_stream>>>(histogram, kRounding<Real>,
-                                                           memory_->partial.data(), kOrder);
+      CountedKernel<<<1, kLatticePoints, 0, cuda_stream>>>(histogram, kRounding<Real>, kOrder,
+                                                           answer);
     }
   });
   CheckCuda(cudaGetLastError(), "Chebyshev kernels");
-  memory_->sampled = n >= kSampleFrom;
   memory_->rounding = kRounding<Real>;
 }
 
 ChebyshevSums ChebyshevCuda::Fetch(void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  ChebyshevSums sums;
-  CheckCuda(cudaMemcpyAsync(&sums, memory_->partial.data(), sizeof sums, cudaMemcpyDeviceToHost,
+  Answer& found = *memory_->fetched.data();
+  CheckCuda(cudaMemcpyAsync(&found, memory_->answer.data(), sizeof found, cudaMemcpyDeviceToHost,
                             cuda_stream),
             "cudaMemcpyAsync of Chebyshev sums");
-  struct {
-    int missed = 1;
-    int digits;
-  } counted;
-  if (memory_->sampled) {
-    CheckCuda(cudaMemcpyAsync(&counted, memory_->histogram.data(), sizeof counted,
-                              cudaMemcpyDeviceToHost, cuda_stream),
-              "cudaMemcpyAsync of digits");
-  }
   CheckCuda(cudaStreamSynchronize(cuda_stream), "Chebyshev kernels");
   digits_.reset();
-  if (counted.missed == 0) {
-    const double magnitude = std::fmax(std::fabs(sums.min), std::fabs(sums.max));
-    const bool lattice = counted.digits <= kMaxDigits &&
-                         LatticeIsFiner(magnitude, counted.digits, memory_->rounding);
-    digits_ = lattice ? counted.digits : kNoLattice;
+  if (found.digits >= 0) {
+    const double magnitude = std::fmax(std::fabs(found.sums.min), std::fabs(found.sums.max));
+    const bool lattice =
+        found.digits <= kMaxDigits && LatticeIsFiner(magnitude, found.digits, memory_->rounding);
+    digits_ = lattice ? found.digits : kNoLattice;
   }
-  return sums;
+  return found.sums;
 }
 
 ChebyshevSums ChebyshevCuda::Sum(const float* values, std::size_t n, void* stream) {

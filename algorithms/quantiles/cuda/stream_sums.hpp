@@ -21,8 +21,8 @@ class ChebyshevCuda {
   //! the answer. @throws std::runtime_error on a CUDA error.
   ChebyshevSums Sum(const float* values, std::size_t n, void* stream);
   ChebyshevSums Sum(const double* values, std::size_t n, void* stream);
-  //! Decimal digits of the values of the last Sum, as FindDigitsCuda tells; nothing where they were
-  //! not few enough to be counted.
+  //! Decimal digits of the values of the last Sum, as ColumnsCuda::Digits tells; nothing where they
+  //! were not few enough to be counted.
   std::optional<int> digits() const { return digits_; }
 
  private:

@@ -84,6 +84,11 @@ std::function<double(std::mt19937_64&)> Whole(double n) {
   return [n](std::mt19937_64& e) { return std::floor(n * Uniform(e)); };
 }
 
+//! Powers of a uniform number: the higher, the more values lie near zero.
+std::function<double(std::mt19937_64&)> NearLow(double power) {
+  return [power](std::mt19937_64& e) { return std::pow(Uniform(e), power); };
+}
+
 template <class Real>
 std::vector<Case<Real>> Clean() {
   return {
@@ -110,6 +115,11 @@ std::vector<Case<Real>> Clean() {
              const double u = Uniform(e), normal = NormalAt(u, e);
              return u < 0.2 ? 0 : u < 0.4 ? 0.7 : u < 0.6 ? -1.1 : normal;
            },
+       .repeats = true},
+      {.name = "half of the mass near the lower bound", .draw = NearLow(9), .repeats = true},
+      {.name = "nearly all of it", .draw = NearLow(40), .repeats = true},
+      {.name = "near the upper bound",
+       .draw = [](auto& e) { return 1 - NearLow(9)(e); },
        .repeats = true},
       {"negative", [](auto& e) { return std::floor(300 * Uniform(e)) - 500; }},
       {"one value", [](auto&) { return 0.1; }},
@@ -140,6 +150,10 @@ std::vector<Case<Real>> Spoilt() {
          for (Real& x : v) x = x == 0 ? -x : x;
        }},
       {"missing values", Pixel,
+       [nan](auto& v) {
+         for (std::size_t i = 0; i < v.size(); i += 7) v[i] = nan;
+       }},
+      {"missing values among continuous ones", [](auto& e) { return NormalAt(Uniform(e), e); },
        [nan](auto& v) {
          for (std::size_t i = 0; i < v.size(); i += 7) v[i] = nan;
        }},

@@ -106,6 +106,9 @@ struct WarpAccumulator {
   int frequent_count = 0;
   Real frequent;  //!< NaN if no value is frequent.
   int substituted[kSubstitutes] = {0};
+  //! float32 input: by how much the mapped values near the lower and the upper bound were rounded
+  //! since the last join. Densities that are steep there do not round to zero on average.
+  double rounded[2] = {0, 0};
 
   __device__ __forceinline__ explicit WarpAccumulator(WarpState& state_slot) : state(state_slot) {
     state = WarpState{};
@@ -146,8 +149,8 @@ struct WarpAccumulator {
     sums[1] += SumSlots(slot);
   }
 
-  //! float32 input: adds the terms of counted values, in float64, and subtracts those of their
-  //! substitutes.
+  //! float32 input: adds the terms of counted values, in float64, subtracts those of their
+  //! substitutes, and adds what values near the bounds lost by rounding.
   __device__ __forceinline__ void AddCounted() {
     if (!(state.map.half > 0)) return;  // then no tile took the fast path
     const double to_y = 2 / state.map.half;
@@ -169,6 +172,18 @@ struct WarpAccumulator {
     for (int i = 0; i < kSubstitutes; ++i) {
       if (substituted[i] != 0) AddRoundedTerms<L>(Substitute(i), -substituted[i], taken);
       substituted[i] = 0;
+    }
+#pragma unroll 1
+    for (int end = 0; end < 2; ++end) {
+      // Derivatives of the terms at y = -2 and 2, as differences.
+      constexpr double kStep = 0x1p-20;
+      const double times = rounded[end] / (2 * kStep);
+      double above[L + 1] = {0}, below[L + 1] = {0};
+      AddChebyshevTerms<L, double>(4 * end - 2 + kStep, above);
+      AddChebyshevTerms<L, double>(4 * end - 2 - kStep, below);
+#pragma unroll
+      for (int k = 1; k <= L; ++k) taken[k] += times * (above[k] - below[k]);
+      rounded[end] = 0;
     }
     AddWide(taken);
     low_count = 0;
