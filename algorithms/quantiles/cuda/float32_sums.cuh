@@ -148,6 +148,8 @@ class Float32Sums {
     for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
     counted.near = (any & kAtLeastTwo) != 0;
     if (__any_sync(kFull, kCounts ? outside : counted.near)) return false;
+    // Sums of a few values would round as those of their many substitutes do.
+    if (kCounts && __all_sync(kFull, counted.missing > kValues - 4)) return false;
 #pragma unroll
     for (int i = 0; i < kValues; i += 2) AddTwo<L>(y[i], y[i + 1], sum_);
     ++tiles_;
