@@ -26,7 +26,7 @@ inline constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 4;
 //! block's shared memory has no room for more.
 template <class Real>
 inline constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
-//! Shorter float32 streams are summed in float64 (bits): no sample tells which value is frequent.
+//! Shorter float32 streams are summed in float64 (bits), which costs them nothing.
 inline constexpr std::size_t kFloat32From = std::size_t{1} << 21;
 //! Shorter streams take neither a sample nor a histogram (bits): these cost 20 us.
 inline constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
@@ -39,8 +39,6 @@ inline constexpr int kSampleBlocks = 32;  //!< One lane a block reads the result
 inline constexpr int kSampleThreads = 256;
 inline constexpr int kSampleRuns = 64;  //!< Runs of kSampleThreads values per block.
 inline constexpr int kTriedRuns = 4;    //!< One run in so many is tried for a lattice.
-//! Draws of 32 that must be equal for a value to count as frequent: 1 or 2 % of all values.
-inline constexpr int kFrequentDraws = 4;
 //! Sample blocks that outliers may spoil.
 inline constexpr int kSpoiltBlocks = 4;
 //! Values off the lattice before the general kernel takes over (0.95 ms per 1e9 values lost).

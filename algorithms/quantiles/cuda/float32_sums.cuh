@@ -76,7 +76,7 @@ class Float32Sums {
   //! Adds a full tile from shared memory.
   __device__ __forceinline__ void AddTile(const float* tile) {
     // A column with mass near a bound, or missing values, has them in every tile.
-    bool done = !counts_ && (direct_ ? Try<true, false>(tile) : Try<false, false>(tile));
+    bool done = !near_ && (direct_ ? Try<true, false>(tile) : Try<false, false>(tile));
     if (!done && half_ > 0) done = direct_ ? Try<true, true>(tile) : Try<false, true>(tile);
     if (!done) {
       Flush();
@@ -84,8 +84,7 @@ class Float32Sums {
       AddExactly(exact_, tile);
       __syncwarp();
       Reload();
-    } else if (counts_ || tiles_ == kFlushTiles<float>) {
-      // Columns with mass near a bound repeat other values too, and these round alike.
+    } else if (repeats_ || tiles_ == kFlushTiles<float>) {
       Flush();
     }
   }
@@ -99,82 +98,86 @@ class Float32Sums {
  private:
   static constexpr int kValues = kLaneValues<float>;
 
-  //! Counts of a lane's values of a tile that are on a bound, equal the frequent value or are
-  //! missing, and what the mapped values near the bounds were rounded by.
-  struct Counted {
-    int low = 0;
-    int frequent = 0;
-    int missing = 0;
-    int any[kSubstitutes] = {0};
-    float rounded[2] = {0, 0};
-    bool near = false;
-  };
-
   static __device__ __noinline__ void AddExactly(WarpAccumulator<float, L>* exact,
                                                  const float* tile) {
     exact->AddExactly(tile, 32 * kValues);
   }
 
-  //! Adds a tile if all values lie well inside the interval. `kCounts`: values near a bound are
-  //! allowed, and those on a bound, the frequent value and missing ones are counted.
-  template <bool kDirect, bool kCounts>
+  //! y of a value, and `from_centre`, which it is computed from.
+  template <bool kDirect>
+  __device__ __forceinline__ float Map(float x, float& from_centre) const {
+    from_centre = kDirect ? x : x - centre_;
+    return __fmaf_rn(from_centre, scale_, offset_);
+  }
+
+  //! Adds a tile if all values lie well inside the interval. `kNear`: values near the bounds and on
+  //! them, and missing ones, are allowed too.
+  template <bool kDirect, bool kNear>
   __device__ __forceinline__ bool Try(const float* tile) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     float y[kValues];
-    Counted counted;
+    int missing = 0;
     bool outside = false;
 #pragma unroll
     for (int i = 0; i < kValues; i += 4) CopyWide(tile + i * 32 + lane * 4, y + i);
 #pragma unroll
     for (int i = 0; i < kValues; ++i) {
       const float x = y[i];
-      const float from_centre = kDirect ? x : x - centre_;
-      y[i] = __fmaf_rn(from_centre, scale_, offset_);
-      if constexpr (kCounts) {
-        const bool hit = !(x > low_ && x < high_) || x == frequent_;
+      float from_centre;
+      y[i] = Map<kDirect>(x, from_centre);
+      if constexpr (kNear) {
         outside = outside || x < low_ || x > high_;
-        counted.low += x == low_ ? 1 : 0;
-        counted.frequent += x == frequent_ ? 1 : 0;
-        counted.missing += x != x ? 1 : 0;
-        counted.any[i % kSubstitutes] += hit ? 1 : 0;
-        y[i] = hit ? Substitute(i % kSubstitutes) : y[i];
-        const float rounded = __fmaf_rn(from_centre, scale_, offset_ - y[i]);
-        counted.rounded[0] += y[i] <= -2 ? rounded : 0;
-        counted.rounded[1] += y[i] >= 2 ? rounded : 0;
+        missing += x != x ? 1 : 0;
+        y[i] = x != x ? 0 : y[i];
       }
     }
     unsigned any = 0;
 #pragma unroll
     for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
-    counted.near = (any & kAtLeastTwo) != 0;
-    if (__any_sync(kFull, kCounts ? outside : counted.near)) return false;
-    // Sums of a few values would round as those of their many substitutes do.
-    if (kCounts && __all_sync(kFull, counted.missing > kValues - 4)) return false;
+    const bool near = (any & kAtLeastTwo) != 0;
+    if (__any_sync(kFull, kNear ? outside : near)) return false;
+    // Sums of a few values would round as those of the many zeros in place of missing ones do.
+    if (kNear && __all_sync(kFull, missing > kValues - 4)) return false;
 #pragma unroll
     for (int i = 0; i < kValues; i += 2) AddTwo<L>(y[i], y[i + 1], sum_);
     ++tiles_;
-    if constexpr (kCounts) counts_ = Count(counted);
+    if constexpr (kNear) {
+      exact_->missing_count += missing;
+      // Values near a bound round alike.
+      repeats_ = __any_sync(kFull, near);
+      near_ = repeats_ || __any_sync(kFull, missing != 0);
+      if (repeats_) AddNear<kDirect>(tile);
+    }
     return true;
   }
 
-  //! Adds a tile's counts; whether the next tile shall be counted without a first try.
-  __device__ __forceinline__ bool Count(const Counted& counted) {
-    int all = 0;
+  //! Counts a tile's values on the bounds, and sums what those near them were rounded by.
+  template <bool kDirect>
+  __device__ __forceinline__ void AddNear(const float* tile) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    int at_min = 0;
+    int at_max = 0;
+    float rounded_low = 0;
+    float rounded_high = 0;
 #pragma unroll
-    for (int j = 0; j < kSubstitutes; ++j) {
-      exact_->substituted[j] += counted.any[j];
-      all += counted.any[j];
+    for (int i = 0; i < kValues; i += 4) {
+      float x[4];
+      CopyWide(tile + i * 32 + lane * 4, x);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        float from_centre;
+        const float y = Map<kDirect>(x[j], from_centre);
+        const float rounded = __fmaf_rn(from_centre, scale_, offset_ - y);
+        at_min += x[j] == low_ ? 1 : 0;
+        at_max += x[j] == high_ ? 1 : 0;
+        rounded_low += y <= -2 ? rounded : 0;
+        rounded_high += y >= 2 ? rounded : 0;
+      }
     }
-    const int high = all - counted.low - counted.frequent - counted.missing;
-    exact_->sums[0] -= counted.missing;
-    exact_->rounded[0] += counted.rounded[0];
-    exact_->rounded[1] += counted.rounded[1];
-    exact_->low_count += counted.low;
-    exact_->high_count += high;
-    exact_->frequent_count += counted.frequent;
-    exact_->state.at_min += counted.low;
-    exact_->state.at_max += high;
-    return frequent_ == frequent_ || __any_sync(kFull, all != 0 || counted.near);
+    exact_->state.at_min += at_min;
+    exact_->state.at_max += at_max;
+    exact_->rounded[0] += rounded_low;
+    exact_->rounded[1] += rounded_high;
   }
 
   __device__ __forceinline__ void Clear() {
@@ -189,25 +192,20 @@ class Float32Sums {
     offset_ = exact_->offset;
     low_ = exact_->low;
     high_ = exact_->high;
-    // A frequent value on a bound is counted as the bound.
-    frequent_ = exact_->frequent == low_ || exact_->frequent == high_
-                    ? Infinity<float>() - Infinity<float>()
-                    : exact_->frequent;
     half_ = static_cast<float>(exact_->state.map.half);
-    counts_ = counts_ || frequent_ == frequent_;
   }
 
   WarpAccumulator<float, L>* exact_;
   float sum_[16];
-  int tiles_;  //!< Tiles since the last flush.
-  bool counts_ = false;
+  int tiles_;             //!< Tiles since the last flush.
+  bool near_ = false;     //!< The last tile had values near a bound, or missing ones.
+  bool repeats_ = false;  //!< It had values near a bound.
   bool direct_;
   float centre_;
   float scale_;
   float offset_;
   float low_;
   float high_;
-  float frequent_;
   float half_;
 };
 

@@ -103,10 +103,7 @@ __global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor
   } else {
     WarpState cold_state;
     WarpAccumulator<Real, L> sums(cold_state);
-    if (samples != nullptr) {
-      sums.frequent = static_cast<float>(FindFrequent(*counted));
-      StartCold(&sums, samples);
-    }
+    if (samples != nullptr) StartCold(&sums, samples);
     if (has_rest) {
       AddExactlyCold(&sums, values, static_cast<int>(head));
       AddExactlyCold(&sums, rest, rest_count);

@@ -104,11 +104,13 @@ std::vector<Case<Real>> Clean() {
              return u < 0.7 ? 0 : normal;
            },
        .repeats = true},
-      {"an eighth of zeros among normals",
-       [](auto& e) {
-         const double u = Uniform(e), normal = NormalAt(u, e);
-         return u < 0.125 ? 0 : normal;
-       }},
+      {.name = "an eighth of zeros among normals",
+       .draw =
+           [](auto& e) {
+             const double u = Uniform(e), normal = NormalAt(u, e);
+             return u < 0.125 ? 0 : normal;
+           },
+       .repeats = true},
       {.name = "three values among normals",
        .draw =
            [](auto& e) {

@@ -51,37 +51,6 @@ __device__ __forceinline__ void CopyWide(const float* p, float* out) {
   out[3] = v.w;
 }
 
-//! float32 input: values on a bound are counted, and their terms added in float64. In the float32
-//! sums one of 8 Chebyshev nodes substitutes for each, in turn: the terms of all nodes cancel, and
-//! the counts tell what to subtract. (A constant substitute makes large sums, which round to 2e-8.)
-constexpr int kSubstitutes = 8;
-__device__ __forceinline__ constexpr float Substitute(int i) {
-  constexpr float kNodes[kSubstitutes] = {1.96157056f,   1.66293922f,  1.11114047f,  0.390180644f,
-                                          -0.390180644f, -1.11114047f, -1.66293922f, -1.96157056f};
-  return kNodes[i];
-}
-
-//! Adds `times` the terms that AddChebyshevTerms<L, float> adds for y: factors rounded as there,
-//! sums in float64.
-template <int L>
-__device__ __forceinline__ void AddRoundedTerms(float y, double times, double (&s)[L + 1]) {
-  float c[13];
-  c[1] = y;
-  c[2] = __fmaf_rn(y, y, -2.0f);
-  c[3] = __fmaf_rn(y, c[2], -y);
-  c[4] = __fmaf_rn(c[2], c[2], -2.0f);
-  c[8] = __fmaf_rn(c[4], c[4], -2.0f);
-  c[12] = __fmaf_rn(c[8], c[4], -c[4]);
-#pragma unroll
-  for (int k = 1; k <= L; ++k) {
-    const int m = k & ~3;
-    const double term = k <= 4 || k == m
-                            ? static_cast<double>(c[k <= 4 ? k : m])
-                            : static_cast<double>(c[m]) * static_cast<double>(c[k - m]);
-    s[k] += times * term;
-  }
-}
-
 //! The sums of one warp over its tiles.
 template <class Real, int L>
 struct WarpAccumulator {
@@ -97,15 +66,9 @@ struct WarpAccumulator {
   Real centre;
   Real scale;
   Real offset;
-  Real low;   //!< state.min
-  Real high;  //!< state.max
-  // float32 input: counts since the last join of values on the bounds and of the frequent value,
-  // whose terms are still to be added, and of each substitute.
-  int low_count = 0;
-  int high_count = 0;
-  int frequent_count = 0;
-  Real frequent;  //!< NaN if no value is frequent.
-  int substituted[kSubstitutes] = {0};
+  Real low;               //!< state.min
+  Real high;              //!< state.max
+  int missing_count = 0;  //!< float32 input: missing values summed as y = 0 since the last join.
   //! float32 input: by how much the mapped values near the lower and the upper bound were rounded
   //! since the last join. Densities that are steep there do not round to zero on average.
   double rounded[2] = {0, 0};
@@ -119,7 +82,6 @@ struct WarpAccumulator {
     scale = Infinity<Real>() - Infinity<Real>();
     low = Infinity<Real>();
     high = -Infinity<Real>();
-    frequent = scale;
   }
 
   //! 2t of values, in place. One rounding where `direct`.
@@ -149,30 +111,15 @@ struct WarpAccumulator {
     sums[1] += SumSlots(slot);
   }
 
-  //! float32 input: adds the terms of counted values, in float64, subtracts those of their
-  //! substitutes, and adds what values near the bounds lost by rounding.
-  __device__ __forceinline__ void AddCounted() {
-    if (!(state.map.half > 0)) return;  // then no tile took the fast path
-    const double to_y = 2 / state.map.half;
-#pragma unroll 1
-    for (int source = 0; source < 3; ++source) {
-      const double times = source == 0 ? low_count : source == 1 ? high_count : frequent_count;
-      const double value = source == 0   ? state.min
-                           : source == 1 ? state.max
-                                         : static_cast<double>(frequent);
-      const double x = times > 0 ? value : state.map.centre;
-      double terms[L + 1] = {0};
-      AddChebyshevTerms<L, double>((x - state.map.centre) * to_y, terms);
+  //! float32 input: takes away the terms of missing values, and adds what values near the bounds
+  //! lost by rounding.
+  __device__ __forceinline__ void Correct() {
+    double terms[L + 1] = {0};
+    AddChebyshevTerms<L, double>(0.0, terms);
 #pragma unroll
-      for (double& term : terms) term *= times;
-      AddWide(terms);
-    }
-    double taken[L + 1] = {0};
-#pragma unroll 1
-    for (int i = 0; i < kSubstitutes; ++i) {
-      if (substituted[i] != 0) AddRoundedTerms<L>(Substitute(i), -substituted[i], taken);
-      substituted[i] = 0;
-    }
+    for (double& term : terms) term *= -missing_count;
+    sums[0] -= missing_count;
+    missing_count = 0;
 #pragma unroll 1
     for (int end = 0; end < 2; ++end) {
       // Derivatives of the terms at y = -2 and 2, as differences.
@@ -182,18 +129,15 @@ struct WarpAccumulator {
       AddChebyshevTerms<L, double>(4 * end - 2 + kStep, above);
       AddChebyshevTerms<L, double>(4 * end - 2 - kStep, below);
 #pragma unroll
-      for (int k = 1; k <= L; ++k) taken[k] += times * (above[k] - below[k]);
+      for (int k = 1; k <= L; ++k) terms[k] += times * (above[k] - below[k]);
       rounded[end] = 0;
     }
-    AddWide(taken);
-    low_count = 0;
-    high_count = 0;
-    frequent_count = 0;
+    AddWide(terms);
   }
 
   //! Adds the lanes' sums to the warp's base and clears them.
   __device__ __forceinline__ void Join() {
-    if constexpr (kIsFloat32) AddCounted();
+    if constexpr (kIsFloat32) Correct();
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double joined = 0;
     if constexpr (kIsFloat32) {

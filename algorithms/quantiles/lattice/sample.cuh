@@ -1,7 +1,6 @@
 #pragma once
 //! @file
-//! A sample of a stream on a CUDA device: its bounds, its most frequent value, and the lattice that
-//! its values lie on.
+//! A sample of a stream on a CUDA device: its bounds, and the lattice that its values lie on.
 
 #include <cuda_runtime.h>
 
@@ -14,18 +13,11 @@
 
 namespace retable::quantiles {
 
-//! A value, and the largest number of times that 32 draws held it.
-struct FrequentValue {
-  double value;
-  int times;
-};
-
 //! What the kernels of a stream share, in device memory.
 struct LatticeHistogram {
   int missed;  //!< Not 0: the counts are not valid.
   int digits;  //!< Decimal digits of the counted values, whatever their magnitude.
   SampleCuts cuts[kSampleBlocks];
-  FrequentValue frequent[kSampleBlocks];
   unsigned exceptions;
   unsigned long long counts[kLatticePoints];
   double values[kLatticePoints];
@@ -39,37 +31,6 @@ __device__ __forceinline__ int JoinIntervals(int intervals) {
     intervals = JoinIntervals(intervals, __shfl_xor_sync(kFull, intervals, step));
   }
   return intervals;
-}
-
-__device__ __forceinline__ FrequentValue MoreFrequent(const FrequentValue& a,
-                                                      const FrequentValue& b) {
-  return b.times > a.times ? b : a;
-}
-
-//! The most frequent value over a warp's lanes, in all lanes.
-__device__ __forceinline__ FrequentValue JoinFrequent(FrequentValue mine) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    mine = MoreFrequent(mine, {__shfl_down_sync(kFull, mine.value, step),
-                               __shfl_down_sync(kFull, mine.times, step)});
-  }
-  return {FromLane(mine.value, 0), __shfl_sync(kFull, mine.times, 0)};
-}
-
-//! The most frequent of a warp's values x; 0 times if it is NaN.
-template <class Real>
-__device__ __forceinline__ FrequentValue MostFrequentInWarp(Real x) {
-  const double wide = static_cast<double>(x);
-  const unsigned same =
-      __match_any_sync(kFull, static_cast<unsigned long long>(__double_as_longlong(wide)));
-  return JoinFrequent({wide, x == x ? __popc(same) : 0});
-}
-
-//! The most frequent value of the sample; NaN if none is frequent.
-__device__ __forceinline__ double FindFrequent(const LatticeHistogram& histogram) {
-  static_assert(kSampleBlocks == 32);
-  const FrequentValue found = JoinFrequent(histogram.frequent[threadIdx.x % 32]);
-  return found.times >= kFrequentDraws ? found.value : Infinity<double>() - Infinity<double>();
 }
 
 //! SampleRange::Refine for the values of a warp.
@@ -92,14 +53,13 @@ __device__ __forceinline__ int CutByWarp(const SampleRange& range, const Real (&
 }
 
 //! Samples evenly spread runs of values, NaN skipped: writes their bounds to samples[2 block] and
-//! [2 block + 1], and the block's intervals and frequent value to `histogram`, which it clears.
+//! [2 block + 1], and the block's intervals to `histogram`, which it clears.
 template <class Real>
 __global__ void __launch_bounds__(kSampleThreads)
     SampleKernel(const Real* values, std::size_t n, double* samples, LatticeHistogram* histogram) {
   constexpr int kWarps = kSampleThreads / 32;
   __shared__ double bounds[kWarps][2];
   __shared__ SampleCuts cuts[kWarps];
-  __shared__ FrequentValue commons[kWarps];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::size_t spacing = n / (kSampleRuns * kSampleBlocks);
@@ -143,24 +103,14 @@ __global__ void __launch_bounds__(kSampleThreads)
     mine.rounded =
         mine.exact > 0 ? mine.exact : CutByWarp(SampleRange::Of(low, high, kRounding<Real>), tried);
   }
-  FrequentValue frequent{0, 0};
-#pragma unroll
-  for (int i = 0; i < kSampleRuns / kTriedRuns; i += 4) {
-    frequent = MoreFrequent(frequent, MostFrequentInWarp(tried[i]));
-  }
-  if (lane == 0) {
-    cuts[warp] = mine;
-    commons[warp] = frequent;
-  }
+  if (lane == 0) cuts[warp] = mine;
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (int w = 1; w < kWarps; ++w) {
     mine.exact = JoinIntervals(mine.exact, cuts[w].exact);
     mine.rounded = JoinIntervals(mine.rounded, cuts[w].rounded);
-    frequent = MoreFrequent(frequent, commons[w]);
   }
   histogram->cuts[blockIdx.x] = mine;
-  histogram->frequent[blockIdx.x] = frequent;
 }
 
 //! The lattice of most blocks of the sample, found by one warp; of exact multiples if most blocks
