@@ -9,9 +9,9 @@
 //! (ExponentWord); the map is a little narrower than the interval, so that the test finds the
 //! bounds too. One vote tells whether any value of the warp lies near a bound or outside. If none
 //! does (nearly always, for continuous data), the fast path sums in registers. Otherwise the exact
-//! path finds true bounds, counts values on them and skips NaN. If the interval grew, the lanes'
-//! sums are joined by shuffles and moved to the wider interval by the whole warp, lane j holding
-//! V_k[j].
+//! path finds true bounds, counts values on them and skips NaN (float32_sums.cuh has a middle
+//! path). If the interval grew, the lanes' sums are joined by shuffles and moved to the wider
+//! interval by the whole warp, lane j holding V_k[j].
 
 #include <cuda_runtime.h>
 
