@@ -806,8 +806,8 @@ class OpenMlTls : public OpenMlClient {
         issuer.empty() ? "-signkey s.key" : "-CA ca.pem -CAkey ca.key -CAcreateserial";
     ASSERT_EQ(Shell("openssl x509 -req -in s.csr " + signer + " -extfile ext -out s.pem " + days),
               0);
-    for (int attempt = 0; attempt < 20 && !Start(FreePort()); ++attempt) Stop();
-    ASSERT_GT(child_, 0);
+    Start();
+    ASSERT_GT(port_, 0);
     OpenMlServer::ForgetDeadNetworks();
     ServerOptions options = Quick("https://127.0.0.1:" + std::to_string(port_));
     options.connect_timeout = 5;
@@ -815,39 +815,28 @@ class OpenMlTls : public OpenMlClient {
   }
 
  private:
-  static int FreePort() {
-    return std::stoi(TestServer([](const TestRequest&, TestConnection&) {}).base().substr(17));
-  }
-  //! False where the port was taken in between.
-  bool Start(int port) {
-    port_ = port;
+  //! Starts the server on a port that the system chooses, and waits until it tells which.
+  void Start() {
+    const std::string log = (folder.path() / "server.log").string();
+    fs::remove(log);
+    port_ = 0;
     child_ = fork();
     if (child_ == 0) {
-      const std::string number = std::to_string(port), home = folder.path().string();
-      if (chdir((home + "/www").c_str()) != 0 || !std::freopen("/dev/null", "r", stdin) ||
-          !std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)) {
+      if (chdir((folder.path() / "www").c_str()) != 0 || !std::freopen("/dev/null", "r", stdin) ||
+          !std::freopen(log.c_str(), "w", stdout) || !std::freopen("/dev/null", "w", stderr)) {
         _exit(1);
       }
-      execlp("openssl", "openssl", "s_server", "-quiet", mode_, "-accept", number.c_str(), "-cert",
-             "../s.pem", "-key", "../s.key", static_cast<char*>(nullptr));
+      execlp("openssl", "openssl", "s_server", mode_, "-accept", "127.0.0.1:0", "-cert", "../s.pem",
+             "-key", "../s.key", static_cast<char*>(nullptr));
       _exit(1);
     }
-    for (int wait = 0; wait < 200; ++wait) {
-      const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      sockaddr_in address{};
-      address.sin_family = AF_INET;
-      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      address.sin_port = htons(static_cast<std::uint16_t>(port));
-      const bool up = connect(probe, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-      close(probe);
-      if (up) return true;
-      if (waitpid(child_, nullptr, WNOHANG) == child_) {
-        child_ = 0;
-        return false;
-      }
+    for (int wait = 0; wait < 500 && port_ == 0; ++wait) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::ifstream lines(log);
+      for (std::string line; std::getline(lines, line) && !lines.eof();) {
+        std::sscanf(line.c_str(), "ACCEPT 127.0.0.1:%d", &port_);
+      }
     }
-    return false;
   }
 
   pid_t child_ = 0;
