@@ -37,8 +37,9 @@ def xgboost(model, request):
 
 
 def lightgbm_tree(number, tree):
-    """A tree of XGBoost's JSON in LightGBM's text. LightGBM splits by <=, and weighs children by whole numbers of rows:
-    covers are scaled to about a billion at the root."""
+    """A tree of XGBoost's JSON in LightGBM's text. LightGBM splits by <=, or lists the categories that go left, where
+    XGBoost lists those that go right; it weighs children by whole numbers of rows: covers are scaled to about a billion
+    at the root."""
     left, right = numpy.array(tree["left_children"]), numpy.array(tree["right_children"])
     leaf, limits = left < 0, numpy.array(tree["split_conditions"], "float32")
     # Nodes are numbered apart: inner ones 0, 1, ..., leaves -1, -2, ...
@@ -48,13 +49,24 @@ def lightgbm_tree(number, tree):
     for node in numpy.flatnonzero(~leaf)[::-1]:  # children stand behind their parents
         count[node] = count[left[node]] + count[right[node]]
     inner = ~leaf
+    thresholds = numpy.nextafter(limits, numpy.float32(-numpy.inf)).astype(float)
+    words, bounds = [], [0]
+    for node, first, size in zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"]):
+        right_ones = set(tree["categories"][first:first + size])
+        thresholds[node] = len(bounds) - 1
+        for begin in range(0, max(right_ones, default=-1) + 1, 32):
+            words.append(sum(1 << bit for bit in range(32) if begin + bit not in right_ones))
+        bounds.append(len(words))
+    by_category = numpy.array(tree["split_type"])[inner]
     fields = {"split_feature": numpy.array(tree["split_indices"])[inner],
-              "threshold": numpy.nextafter(limits[inner], numpy.float32(-numpy.inf)).astype(float),
-              # Missing values are NaN (8), and go left (2) or right.
-              "decision_type": 8 + 2 * numpy.array(tree["default_left"])[inner].astype(int),
+              "threshold": thresholds[inner],
+              # By category (1); missing values are NaN (8), and go left (2) or right.
+              "decision_type": 8 + 2 * numpy.array(tree["default_left"])[inner].astype(int) + by_category,
               "left_child": place[left[inner]], "right_child": place[right[inner]],
               "leaf_value": limits[leaf].astype(float), "leaf_count": count[leaf], "internal_count": count[inner]}
-    lines = [f"Tree={number}", f"num_leaves={leaf.sum()}", "num_cat=0"]
+    if words:
+        fields.update(cat_boundaries=numpy.array(bounds), cat_threshold=numpy.array(words))
+    lines = [f"Tree={number}", f"num_leaves={leaf.sum()}", f"num_cat={len(bounds) - 1}"]
     lines += [f"{name}=" + " ".join(map(repr, values.tolist())) for name, values in fields.items() if len(values)]
     return "\n".join(lines) + "\nshrinkage=1\n\n\n"
 

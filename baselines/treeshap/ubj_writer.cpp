@@ -1,8 +1,9 @@
 #include "baselines/treeshap/ubj_writer.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <stdexcept>
+#include <map>
 #include <vector>
 
 namespace retable::baselines::treeshap {
@@ -92,8 +93,26 @@ Tree LevelOrder(const Tree& tree) {
   return out;
 }
 
-void WriteTree(UbjWriter& w, const Tree& tree, std::size_t id, std::int32_t features) {
+// By feature: one more than the largest category that the model names.
+std::map<std::int32_t, std::int32_t> CategoryCounts(const TreeEnsemble& model) {
+  std::map<std::int32_t, std::int32_t> counts;
+  for (const Tree& tree : model.trees) {
+    for (const TreeNode& node : tree.nodes) {
+      if (node.is_leaf() || node.categories < 0) continue;
+      const auto& words = model.category_sets[static_cast<std::size_t>(node.categories)].left;
+      std::int32_t& count = counts[node.feature];
+      count = std::max(count, static_cast<std::int32_t>(32 * words.size()));
+    }
+  }
+  return counts;
+}
+
+void WriteTree(UbjWriter& w, const TreeEnsemble& model, const Tree& tree, std::size_t id,
+               const std::map<std::int32_t, std::int32_t>& counts) {
   const std::size_t n = tree.nodes.size();
+  // The categories that go right; all others go left.
+  std::vector<std::int32_t> categories, categorical;
+  std::vector<std::int64_t> segments, sizes;
   std::vector<std::int32_t> left(n, -1), right(n, -1), parents(n, 2147483647), indices(n, 0);
   std::vector<float> conditions(n), covers(n), weights(n, 0), gains(n, 0);
   std::vector<std::uint8_t> defaults(n, 0), types(n, 0);
@@ -106,7 +125,14 @@ void WriteTree(UbjWriter& w, const Tree& tree, std::size_t id, std::int32_t feat
       continue;
     }
     if (node.categories >= 0) {
-      throw std::invalid_argument("the XGBoost writer takes numerical splits alone");
+      const auto& set = model.category_sets[static_cast<std::size_t>(node.categories)];
+      types[i] = 1;
+      categorical.push_back(static_cast<std::int32_t>(i));
+      segments.push_back(static_cast<std::int64_t>(categories.size()));
+      for (std::int32_t c = 0; c < counts.at(node.feature); ++c) {
+        if (!set.goes_left(static_cast<float>(c))) categories.push_back(c);
+      }
+      sizes.push_back(static_cast<std::int64_t>(categories.size()) - segments.back());
     }
     left[i] = node.left;
     right[i] = node.right;
@@ -120,13 +146,13 @@ void WriteTree(UbjWriter& w, const Tree& tree, std::size_t id, std::int32_t feat
   w.Key("base_weights");
   w.Floats(weights);
   w.Key("categories");
-  w.Ints({});
+  w.Ints(categories);
   w.Key("categories_nodes");
-  w.Ints({});
+  w.Ints(categorical);
   w.Key("categories_segments");
-  w.Longs({});
+  w.Longs(segments);
   w.Key("categories_sizes");
-  w.Longs({});
+  w.Longs(sizes);
   w.Key("default_left");
   w.Bytes(defaults);
   w.Key("id");
@@ -150,7 +176,7 @@ void WriteTree(UbjWriter& w, const Tree& tree, std::size_t id, std::int32_t feat
   w.Key("tree_param");
   w.OpenObject();
   StringField(w, "num_deleted", "0");
-  StringField(w, "num_feature", std::to_string(features));
+  StringField(w, "num_feature", std::to_string(model.features));
   StringField(w, "num_nodes", std::to_string(n));
   StringField(w, "size_leaf_vector", "0");
   w.CloseObject();
@@ -172,8 +198,9 @@ void WriteBooster(UbjWriter& w, const TreeEnsemble& model) {
   for (const Tree& tree : model.trees) w.Integer(tree.group);
   w.Key("trees");
   w.OpenArray(model.trees.size());
+  const auto counts = CategoryCounts(model);
   for (std::size_t t = 0; t < model.trees.size(); ++t) {
-    WriteTree(w, LevelOrder(model.trees[t]), t, model.features);
+    WriteTree(w, model, LevelOrder(model.trees[t]), t, counts);
   }
   w.CloseObject();
   StringField(w, "name", "gbtree");

@@ -9,7 +9,7 @@
 namespace retable::baselines::treeshap {
 
 //! The model's bytes: gbtree, squared error (softmax for several outputs), the first base score.
-//! @throws std::invalid_argument for categorical splits, which this writer does not know.
+//! Categories beyond all that the model names for a feature go left, as XGBoost has it.
 std::string WriteXgboostUbj(const retable::treeshap::TreeEnsemble& model);
 
 }  // namespace retable::baselines::treeshap

@@ -245,21 +245,25 @@ double ResidentProgram::RoundTrip() {
   return seconds[10];
 }
 
-std::optional<std::string> WhyNotResident(const std::string& command) {
-  static std::map<std::string, std::optional<std::string>> known;
-  const auto found = known.find(command);
-  if (found != known.end()) return found->second;
-  std::optional<std::string> why;
+const ResidentState& StateOfResident(const std::string& command) {
+  static std::map<std::string, ResidentState> known;
+  const auto [entry, unknown] = known.try_emplace(command);
+  ResidentState& state = entry->second;
+  if (!unknown) return state;
   try {
     // What else it says belongs to its cell, not on the screen.
     constexpr int kPatienceMs = 20000;
     const ResidentProgram program(command + " 2>/dev/null", kPatienceMs);
+    state.description = program.description();
   } catch (const ProgramUnavailable& lack) {
-    why = "the contender " + command + " is not available: " + lack.what();
+    state.lack = "the contender " + command + " is not available: " + lack.what();
   } catch (const std::exception&) {
   }
-  known[command] = why;
-  return why;
+  return state;
+}
+
+std::optional<std::string> WhyNotResident(const std::string& command) {
+  return StateOfResident(command).lack;
 }
 
 std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell) {

@@ -87,8 +87,15 @@ class ResidentProgram {
   std::string description_;
 };
 
-//! What this command says that it lacks here, such as a module; nothing also where it does not
-//! start: that is found when its cell is measured. Remembered within a process.
+//! What a command says of itself when it is started.
+struct ResidentState {
+  std::string description;          //!< "NumPy 1.24.2"; empty where it does not start
+  std::optional<std::string> lack;  //!< what it lacks here, such as a module
+};
+//! Asked once in a process.
+const ResidentState& StateOfResident(const std::string& command);
+//! What this command lacks here; nothing also where it does not start: that is found when its cell
+//! is measured.
 std::optional<std::string> WhyNotResident(const std::string& command);
 //! The same of a cell: nothing unless its algorithm is "External".
 std::optional<std::string> WhyNotExternal(const harness::CellConfig& cell);

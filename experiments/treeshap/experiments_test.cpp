@@ -166,12 +166,24 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
 
 TEST(PaperModels, TheTrainedZooIsTrainedOnDataAtHand) {
   const auto zoo = experiments::treeshap::ResolveModels("trained zoo");
-  ASSERT_EQ(zoo.size(), 12u);
+  ASSERT_EQ(zoo.size(), 24u);
   const auto unseen = std::count_if(zoo.begin(), zoo.end(), [](const DatasetInfo& info) {
     return info.name.ends_with(" unseen");
   });
-  EXPECT_GE(unseen, 4);
-  EXPECT_LE(unseen, 8);
+  EXPECT_GE(unseen, 8);
+  EXPECT_LE(unseen, 16);
+  for (const std::size_t at : {13u, 18u}) {  // LightGBM on adult, scikit-learn on digits
+    if (!zoo[at].present) {
+      EXPECT_NE(zoo[at].reason.find("install it (pip install"), std::string::npos)
+          << zoo[at].reason;
+      continue;
+    }
+    const auto problem = experiments::treeshap::LoadModel(zoo[at].name, 30);
+    EXPECT_EQ(problem.columns, at == 13 ? 14u : 64u);
+    EXPECT_EQ(problem.model.groups, at == 13 ? 1 : 10);
+    EXPECT_EQ(problem.model.category_sets.empty(), at != 13);
+    EXPECT_NE(problem.origin.find(at == 13 ? "lightgbm" : "scikit-learn"), std::string::npos);
+  }
   EXPECT_THROW(experiments::treeshap::ResolveModels("synthetic trained zoo"), UnknownName);
   if (!baselines::treeshap::XgboostIsHere()) {
     EXPECT_FALSE(zoo[0].present);

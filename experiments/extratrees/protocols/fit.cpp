@@ -2,7 +2,8 @@
 //! Time and accuracy of training a forest (figures 1 and 2, and what goes beyond them).
 //!
 //! What is timed: fit, from row-major float32 features and labels in host memory to a forest that
-//! can predict (on a GPU: copies of the data in, the forest left on the device). Before it is timed
+//! can predict (on a GPU: copies of the data in, the forest left on the device, or with to_host
+//! copied to host memory). Before it is timed
 //! the method must reproduce the labels of its own training rows, as any full-depth forest does
 //! (except where equal rows bear two labels), and the exact GPU frontier must grow the CPU
 //! backend's trees, node by node. Of another program only its run is timed.
@@ -45,7 +46,8 @@ class FitProtocol final : public harness::Protocol {
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"min_time", 0.2, "seconds of timing a cell at least, where fits are short"},
             {"max_time", 120.0, "seconds of fitting after which no repeat begins"},
-            {"max_train", std::int64_t{0}, "training rows at most; 0: all"}};
+            {"max_train", std::int64_t{0}, "training rows at most; 0: all"},
+            {"to_host", false, "a fit ends with the forest in host memory"}};
   }
   std::vector<harness::DatasetInfo> resolve(const std::string& dataset) const override {
     return ResolveData(dataset);
@@ -79,7 +81,8 @@ class FitProtocol final : public harness::Protocol {
     outcome.facts["columns"] = static_cast<std::int64_t>(data.columns);
     outcome.facts["classes"] = static_cast<std::int64_t>(data.classes);
     harness::RunTimer timer({.gpu_clock = cell.device == "cuda"});
-    Run warm = Fit(*trainer, data, options, timer);
+    const auto fit = [&] { return TrainOnce(cell, *trainer, data, options); };
+    Run warm = Fit(fit, data, options, timer);
     if (const auto steps = StoppedAfter(*warm.fitted)) {
       MeasureScaled(cell, *warm.fitted, *steps, data, options, timer.result(), outcome);
       return outcome;
@@ -100,12 +103,12 @@ class FitProtocol final : public harness::Protocol {
       if (!runs.empty() && spent > max_time) break;
       options.seed = first + static_cast<std::uint64_t>(r);
       if (!runs.empty()) runs.back().fitted.reset();
-      runs.push_back(Fit(*trainer, data, options, timer));
+      runs.push_back(Fit(fit, data, options, timer));
       spent += runs.back().seconds;
     }
     ReportQuality(runs, outcome);
     options.seed = first;
-    MeasureTime(cell, *trainer, data, options, runs, timer.result(), outcome);
+    MeasureTime(cell, fit, data, options, runs, timer.result(), outcome);
     return outcome;
   }
 
@@ -117,11 +120,20 @@ class FitProtocol final : public harness::Protocol {
     double accuracy = 0, nodes = 0, depth = 0;
   };
 
-  static Run Fit(ForestTrainer& trainer, const Supervised& data, const ForestOptions& options,
+  //! What is timed.
+  static std::unique_ptr<FittedForest> TrainOnce(const harness::CellConfig& cell,
+                                                 ForestTrainer& trainer, const Supervised& data,
+                                                 const ForestOptions& options) {
+    auto fitted = trainer.fit(data.Train(), data.TrainLabels(), options);
+    if (std::get<bool>(cell.settings.at("to_host"))) fitted->host();
+    return fitted;
+  }
+
+  template <class FitOnce>
+  static Run Fit(const FitOnce& fit, const Supervised& data, const ForestOptions& options,
                  harness::RunTimer& timer) {
     Run run;
-    run.seconds =
-        timer.Time([&] { run.fitted = trainer.fit(data.Train(), data.TrainLabels(), options); });
+    run.seconds = timer.Time([&] { run.fitted = fit(); });
     run.seconds = run.fitted->own_seconds.value_or(run.seconds);
     const auto labels = run.fitted->predict(data.Test(), data.test_rows());
     run.accuracy = extratrees::Accuracy(labels, data.TestLabels());
@@ -213,9 +225,11 @@ class FitProtocol final : public harness::Protocol {
 
   //! What a fit's time holds.
   static std::string Included(const harness::CellConfig& cell) {
-    return cell.device == "cuda" ? "from float32 rows in host memory to a forest on the device: "
-                                   "encoding, transfers and allocations included"
-                                 : "from float32 rows in host memory to a forest that predicts";
+    if (cell.device != "cuda") return "from float32 rows in host memory to a forest that predicts";
+    const bool to_host = std::get<bool>(cell.settings.at("to_host"));
+    return std::string("from float32 rows in host memory to a forest ") +
+           (to_host ? "in host memory" : "on the device") +
+           ": encoding, transfers and allocations included";
   }
 
   //! The fit's own work; a GPU needs the data as well, in a byte a value at least.
@@ -234,7 +248,8 @@ class FitProtocol final : public harness::Protocol {
 
   //! Fits that take longer than min_time are samples as they are; short ones are timed again, more
   //! often.
-  static void MeasureTime(const harness::CellConfig& cell, ForestTrainer& trainer,
+  template <class FitOnce>
+  static void MeasureTime(const harness::CellConfig& cell, const FitOnce& fit,
                           const Supervised& data, const ForestOptions& options,
                           const std::vector<Run>& runs, harness::TimingResult timing,
                           harness::Outcome& outcome) {
@@ -254,8 +269,7 @@ class FitProtocol final : public harness::Protocol {
       repeat.min_sample = 0;
       repeat.max_warmup_runs = 1;
       repeat.gpu_clock = cell.device == "cuda";
-      timing = harness::TimeRepeated(
-          [&] { again = trainer.fit(data.Train(), data.TrainLabels(), options); }, repeat);
+      timing = harness::TimeRepeated([&] { again = fit(); }, repeat);
       seconds = timing.seconds;
       last = again.get();
     }

@@ -38,8 +38,13 @@ TrainedShape Trained(std::uint64_t model) {
       {"make_regression(n_samples=20000,n_features=200,n_informative=50)", 0, 20000},
   };
   constexpr double kMostLeaves = 100000;
-  const Data& data = kData[(model - 1) / 2 % std::size(kData)];
+  // XGBoost has two models of each data, the others one, by turns leaf-wise.
+  const std::uint64_t kind = (model - 1) / 6;
+  const Data& data = kData[(kind < 2 ? (model - 1) / 2 : model - 1) % std::size(kData)];
   TrainedShape zoo{.name = Named(fmt::format("trained zoo {:02}", model)),
+                   .trainer = kind < 2    ? ""
+                              : kind == 2 ? "lightgbm"
+                                          : "scikit-learn",
                    .data = data.name,
                    .classes = data.classes};
   if (model % 2 == 0) {
@@ -116,7 +121,7 @@ const std::vector<ModelShape>& ZooShapes() {
 const std::vector<TrainedShape>& TrainedZoo() {
   static const std::vector<TrainedShape> shapes = [] {
     std::vector<TrainedShape> made;
-    for (std::uint64_t model = 1; model <= 12; ++model) made.push_back(Trained(model));
+    for (std::uint64_t model = 1; model <= 24; ++model) made.push_back(Trained(model));
     return made;
   }();
   return shapes;

@@ -30,17 +30,19 @@ const std::vector<ModelShape>& ZooShapes();
 
 //! How a model of the zoo is trained.
 struct TrainedShape {
-  std::string name;  //!< "trained zoo 07", "trained zoo 08 unseen"
-  std::string data;  //!< name in the catalogue, always at hand
-  int classes = 0;   //!< 0: regression
+  std::string name;     //!< "trained zoo 07", "trained zoo 08 unseen"
+  std::string trainer;  //!< "" for XGBoost, or a package of baselines/treeshap/train.py
+  std::string data;     //!< name in the catalogue, always at hand
+  int classes = 0;      //!< 0: regression
   int rounds = 0;
   int depth = 0;   //!< 0: no limit
   int leaves = 0;  //!< 0: level by level
 };
 
-//! 12 models drawn by their number: embedded data and generated tables, 10 to 200 rounds, but no
+//! 24 models drawn by their number: embedded data and generated tables, 10 to 200 rounds, but no
 //! more than 100,000 leaves; every second leaf-wise to 31 to 1,023 leaves, the others 3 to 16
-//! splits deep. Unseen as in ZooShapes.
+//! splits deep. XGBoost trains the first half, LightGBM six (adult with categories), scikit-learn
+//! six: random forests, and gradient boosting leaf-wise. Unseen as in ZooShapes.
 const std::vector<TrainedShape>& TrainedZoo();
 
 }  // namespace retable::experiments::treeshap

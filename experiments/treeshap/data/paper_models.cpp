@@ -5,24 +5,29 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "algorithms/common/philox.hpp"
 #include "algorithms/treeshap/model/model_io.hpp"
+#include "algorithms/treeshap/model/rank_splits.hpp"
 #include "base/atomic_file.hpp"
 #include "base/sha256.hpp"
 #include "baselines/treeshap/xgboost.hpp"
 #include "datasets/openml/cache.hpp"
 #include "experiments/common/adapters.hpp"
+#include "experiments/common/resident_program.hpp"
 #include "experiments/treeshap/data/model_shapes.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
 
 namespace fs = std::filesystem;
+using retable::treeshap::RowBlock;
 using retable::treeshap::TreeEnsemble;
 
 constexpr const char* kSynthetic = "synthetic ";
@@ -35,6 +40,11 @@ struct PaperModel {
   int classes;     // 0: regression; as the paper counts them
   int leaves = 0;  // 0: trees grow level by level
   double eta = 0.01;
+  std::string trainer = {};  // as TrainedShape has it
+
+  std::string Trainer() const {
+    return R"("${RETABLE_PYTHON:-python3}" baselines/treeshap/train.py )" + trainer;
+  }
 };
 
 // Boosting 10,000 trees of 784 features takes hours on all 70,000 images: the larger fashion models
@@ -90,7 +100,8 @@ const std::vector<PaperModel>& ZooModels() {
   static const std::vector<PaperModel> models = [] {
     std::vector<PaperModel> made;
     for (const TrainedShape& zoo : TrainedZoo()) {
-      made.push_back({zoo.name, zoo.data, "", zoo.rounds, zoo.depth, zoo.classes, zoo.leaves, 0.1});
+      made.push_back({zoo.name, zoo.data, "", zoo.rounds, zoo.depth, zoo.classes, zoo.leaves, 0.1,
+                      zoo.trainer});
     }
     return made;
   }();
@@ -118,17 +129,24 @@ const ModelShape* ShapeOf(const std::string& name) {
   return nullptr;
 }
 
+// "XGBoost 1.7.4"
+std::string TrainedBy(const PaperModel& model) {
+  return model.trainer.empty() ? "XGBoost " + baselines::treeshap::XgboostVersion()
+                               : StateOfResident(model.Trainer()).description;
+}
+
 // The key of a trained model: the data, the settings and the trainer's version.
 std::string TrainingKey(const PaperModel& model, const std::string& data_sha256,
                         std::int64_t rows) {
   const std::string leaves = model.leaves > 0 ? fmt::format(" leaves {}", model.leaves) : "";
-  return Sha256(fmt::format("{} {} first {} hist eta {} rounds {} depth {}{} XGBoost {}",
-                            model.data, data_sha256, rows, model.eta, model.rounds, model.depth,
-                            leaves, baselines::treeshap::XgboostVersion()));
+  return Sha256(fmt::format("{} {} first {} hist eta {} rounds {} depth {}{} {}", model.data,
+                            data_sha256, rows, model.eta, model.rounds, model.depth, leaves,
+                            TrainedBy(model)));
 }
 
-fs::path CachePath(const std::string& key) {
-  return datasets::Cache::DefaultRoot() / "models" / (key + ".ubj");
+fs::path CachePath(const PaperModel& model, const std::string& key) {
+  const char* kind = model.trainer.empty() ? ".ubj" : ".model";
+  return datasets::Cache::DefaultRoot() / "models" / (key + kind);
 }
 
 harness::DatasetInfo DescribeSynthetic(const std::string& name) {
@@ -152,7 +170,12 @@ harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
 }
 
 harness::DatasetInfo Describe(const PaperModel& model) {
-  if (!baselines::treeshap::XgboostIsHere()) return StandIn(model, "XGBoost in the build");
+  if (!model.trainer.empty()) {
+    if (const auto why = WhyNotResident(model.Trainer()))
+      return {.name = model.name, .reason = *why};
+  } else if (!baselines::treeshap::XgboostIsHere()) {
+    return StandIn(model, "XGBoost in the build");
+  }
   harness::DatasetInfo info = ResolveData(model.data).front();
   if (!info.present) {
     harness::DatasetInfo stand_in =
@@ -182,6 +205,38 @@ std::vector<float> ClassLabels(std::span<const float> target, int first) {
   return labels;
 }
 
+std::string TrainInPython(const PaperModel& model, const datasets::Frame& frame,
+                          const RowBlock& rows, const std::vector<float>& labels) {
+  nlohmann::json categories = nlohmann::json::array();
+  for (std::size_t c = 0; c < frame.columns.size(); ++c) {
+    if (!frame.columns[c].levels.empty()) categories.push_back(c);
+  }
+  ResidentProgram trainer(model.Trainer());
+  const auto as_wire = [](const char* name, std::vector<std::uint64_t> shape, auto values) {
+    const auto bytes = std::as_bytes(values);
+    return WireArray{name, "float32", std::move(shape), {bytes.begin(), bytes.end()}};
+  };
+  const std::vector<WireArray> arrays = {
+      as_wire("rows", {rows.rows, rows.columns}, rows.values),
+      as_wire("labels", {rows.rows}, std::span(labels)),
+  };
+  trainer.Load({{"task", "train"},
+                {"rounds", model.rounds},
+                {"depth", model.depth},
+                {"leaves", model.leaves},
+                {"eta", model.eta},
+                {"classes", model.classes},
+                {"categories", categories},
+                {"threads", 0}},
+               arrays);
+  trainer.Run();
+  const auto answer = trainer.Answer({});
+  if (answer.size() != 1) throw std::runtime_error(model.Trainer() + " answered no model");
+  std::string bytes(answer[0].bytes.size(), '\0');
+  std::memcpy(bytes.data(), answer[0].bytes.data(), bytes.size());
+  return bytes;
+}
+
 // Trains on the first `rows` rows.
 std::string Train(const PaperModel& model, const datasets::Frame& frame,
                   const std::vector<float>& values, std::size_t rows) {
@@ -191,20 +246,21 @@ std::string Train(const PaperModel& model, const datasets::Frame& frame,
   const std::vector<float> labels = model.classes > 0
                                         ? ClassLabels(target, first)
                                         : std::vector<float>(target.begin(), target.end());
+  const std::size_t columns = frame.columns.size();
+  const RowBlock training{std::span(values).first(rows * columns), rows, columns};
+  if (!model.trainer.empty()) return TrainInPython(model, frame, training, labels);
   baselines::treeshap::TrainingOptions options;
   options.rounds = model.rounds;
   options.depth = model.depth;
   options.leaves = model.leaves;
   options.eta = model.eta;
   options.classes = model.classes;
-  const std::size_t columns = frame.columns.size();
-  const auto training = std::span(values).first(rows * columns);
-  return baselines::treeshap::TrainXgboost({training, rows, columns}, labels, options);
+  return baselines::treeshap::TrainXgboost(training, labels, options);
 }
 
 TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
                          const std::vector<float>& values, std::int64_t rows) {
-  const fs::path path = CachePath(TrainingKey(model, frame.sha256, rows));
+  const fs::path path = CachePath(model, TrainingKey(model, frame.sha256, rows));
   if (!fs::exists(path)) {
     AtomicFile file(path);
     file.Write(Train(model, frame, values, static_cast<std::size_t>(rows)));
@@ -212,7 +268,8 @@ TreeEnsemble LoadOrTrain(const PaperModel& model, const datasets::Frame& frame,
   }
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  return retable::treeshap::ReadXgboostUbj(bytes);
+  return model.trainer.empty() ? retable::treeshap::ReadXgboostUbj(bytes)
+                               : retable::treeshap::ReadModel(bytes);
 }
 
 // `count` rows in a fixed random order, again from the start when there are not enough.
@@ -305,15 +362,19 @@ ModelProblem LoadModel(const std::string& name, std::size_t rows) {
   if (model == nullptr) throw std::invalid_argument("unknown model \"" + name + "\"");
   const datasets::Frame frame = LoadData(model->data);
   if (!frame.target) throw std::invalid_argument(model->data + " has no target");
-  const std::vector<float> values = frame.RowMajor();
+  std::vector<float> values = frame.RowMajor();
   problem.data_rows = frame.rows;
   problem.training_rows = TrainingRows(*model, frame.rows);
   problem.model = LoadOrTrain(*model, frame, values, problem.training_rows);
   problem.columns = frame.columns.size();
+  if (!problem.model.encodings.empty()) {
+    const std::vector<double> table(values.begin(), values.end());
+    values = retable::treeshap::EncodeRows(problem.model, table);
+  }
   problem.rows = PickRows(values, problem.columns, rows);
   problem.classes = model->classes;
-  problem.origin = "trained by XGBoost " + baselines::treeshap::XgboostVersion() + " on " +
-                   std::to_string(problem.training_rows) + " rows of " + model->data;
+  problem.origin = fmt::format("trained by {} on {} rows of {}", TrainedBy(*model),
+                               problem.training_rows, model->data);
   return problem;
 }
 

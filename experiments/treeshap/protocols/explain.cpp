@@ -130,18 +130,17 @@ class ExplainProtocol final : public harness::Protocol {
     const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 28) / per_row);
     const RowBlock rows = problem.Rows().slice(0, std::min(wanted, most));
 
-    const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
     harness::Outcome outcome;
+    if (outcome.reason = WhyNotThisModel(cell, problem); !outcome.reason.empty()) {
+      outcome.status = "skipped";
+      return outcome;
+    }
+    const auto explainer = MakeMethod<TreeExplainer>(WithAxes(cell));
     const double prepare = harness::TimeOnce([&] { Prepare(cell, problem, *explainer); });
     const auto call = [&](const RowBlock& block) {
       return interactions ? explainer->interactions(block) : explainer->values(block);
     };
-    outcome.facts["model"] = problem.origin;
-    outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
-    outcome.facts["features"] = static_cast<std::int64_t>(problem.columns);
-    int depth = 0;
-    for (const Tree& tree : problem.model.trees) depth = std::max(depth, Depth(tree));
-    outcome.facts["depth"] = static_cast<std::int64_t>(depth);
+    DescribeModel(problem, outcome);
     auto* external = dynamic_cast<ExternalExplainer*>(explainer.get());
     outcome.verification = Verify(cell, problem, rows, interactions, call);
     if (!outcome.verification.ok) return outcome;
@@ -198,6 +197,20 @@ class ExplainProtocol final : public harness::Protocol {
   }
 
  private:
+  static std::string WhyNotThisModel(const harness::CellConfig& cell, const ModelProblem& problem) {
+    if (cell.algorithm != "RAPIDS GPUTreeShap" || problem.model.category_sets.empty()) return "";
+    return "it takes splits by number alone; " + cell.dataset + " has categories";
+  }
+
+  static void DescribeModel(const ModelProblem& problem, harness::Outcome& outcome) {
+    outcome.facts["model"] = problem.origin;
+    outcome.facts["leaves"] = static_cast<std::int64_t>(LeafCount(problem.model));
+    outcome.facts["features"] = static_cast<std::int64_t>(problem.columns);
+    int depth = 0;
+    for (const Tree& tree : problem.model.trees) depth = std::max(depth, Depth(tree));
+    outcome.facts["depth"] = static_cast<std::int64_t>(depth);
+  }
+
   static std::size_t BackgroundRows(const harness::CellConfig& cell) {
     return static_cast<std::size_t>(IntegerOr(cell.settings, "background", 0));
   }
