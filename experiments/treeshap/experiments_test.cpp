@@ -135,7 +135,7 @@ TEST(PaperModels, SyntheticOnesSayAndKeepTheShape) {
 
 TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   const auto zoo = experiments::treeshap::ResolveModels("synthetic zoo");
-  ASSERT_EQ(zoo.size(), 40u);
+  ASSERT_EQ(zoo.size(), 24u);
   std::int64_t narrow = 1000, wide = 0;
   for (const auto& info : zoo) {
     narrow = std::min(narrow, info.columns);
@@ -146,8 +146,8 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   const auto unseen = std::count_if(zoo.begin(), zoo.end(), [](const DatasetInfo& info) {
     return info.name.ends_with(" unseen");
   });
-  EXPECT_GE(unseen, 12);
-  EXPECT_LE(unseen, 20);
+  EXPECT_GE(unseen, 8);
+  EXPECT_LE(unseen, 16);
   const auto one = experiments::treeshap::ResolveModels("synthetic zoo 04");
   ASSERT_EQ(one.size(), 1u);
   const auto problem = experiments::treeshap::LoadModel(one.front().name, 500);
@@ -156,7 +156,7 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
   EXPECT_NEAR(static_cast<double>(missing) / static_cast<double>(problem.rows.size()), 0.1, 0.05);
   // Leaf-wise: as many leaves in each tree, some far deeper than others.
   const auto leaf_wise = experiments::treeshap::LoadModel(
-      experiments::treeshap::ResolveModels("synthetic zoo 34").front().name, 10);
+      experiments::treeshap::ResolveModels("synthetic zoo 23").front().name, 10);
   for (const auto& tree : leaf_wise.model.trees) {
     EXPECT_EQ(tree.nodes.size(), leaf_wise.model.trees[0].nodes.size());
   }
@@ -165,24 +165,24 @@ TEST(PaperModels, TheZooIsWideAndHalfUnseen) {
 }
 
 TEST(PaperModels, TheTrainedZooIsTrainedOnDataAtHand) {
+  setenv("RETABLE_ROOT", RETABLE_SOURCE_DIR, 1);
   const auto zoo = experiments::treeshap::ResolveModels("trained zoo");
-  ASSERT_EQ(zoo.size(), 24u);
+  ASSERT_EQ(zoo.size(), 18u);
   const auto unseen = std::count_if(zoo.begin(), zoo.end(), [](const DatasetInfo& info) {
     return info.name.ends_with(" unseen");
   });
-  EXPECT_GE(unseen, 8);
-  EXPECT_LE(unseen, 16);
-  for (const std::size_t at : {13u, 18u}) {  // LightGBM on adult, scikit-learn on digits
+  EXPECT_GE(unseen, 6);
+  EXPECT_LE(unseen, 12);
+  for (const std::size_t at : {7u, 12u}) {  // LightGBM on adult, scikit-learn on digits
     if (!zoo[at].present) {
-      EXPECT_NE(zoo[at].reason.find("install it (pip install"), std::string::npos)
-          << zoo[at].reason;
+      EXPECT_NE(zoo[at].reason.find("train.py"), std::string::npos) << zoo[at].reason;
       continue;
     }
     const auto problem = experiments::treeshap::LoadModel(zoo[at].name, 30);
-    EXPECT_EQ(problem.columns, at == 13 ? 14u : 64u);
-    EXPECT_EQ(problem.model.groups, at == 13 ? 1 : 10);
-    EXPECT_EQ(problem.model.category_sets.empty(), at != 13);
-    EXPECT_NE(problem.origin.find(at == 13 ? "lightgbm" : "scikit-learn"), std::string::npos);
+    EXPECT_EQ(problem.columns, at == 7 ? 14u : 64u);
+    EXPECT_EQ(problem.model.groups, at == 7 ? 1 : 10);
+    EXPECT_EQ(problem.model.category_sets.empty(), at != 7);
+    EXPECT_NE(problem.origin.find(at == 7 ? "lightgbm" : "scikit-learn"), std::string::npos);
   }
   EXPECT_THROW(experiments::treeshap::ResolveModels("synthetic trained zoo"), UnknownName);
   if (!baselines::treeshap::XgboostIsHere()) {
@@ -190,11 +190,11 @@ TEST(PaperModels, TheTrainedZooIsTrainedOnDataAtHand) {
     EXPECT_EQ(zoo[0].reason, "needs XGBoost in the build");
     return;
   }
-  // Digits, leaf-wise.
+  // Adult, leaf-wise.
   EXPECT_TRUE(zoo[1].present);
   const auto problem = experiments::treeshap::LoadModel(zoo[1].name, 30);
-  EXPECT_EQ(problem.columns, 64u);
-  EXPECT_EQ(problem.model.groups, 10);
+  EXPECT_EQ(problem.columns, 14u);
+  EXPECT_EQ(problem.model.groups, 1);
   const int leaves = experiments::treeshap::TrainedZoo()[1].leaves;
   std::size_t most = 0;
   int depth = 0;

@@ -38,16 +38,14 @@ TrainedShape Trained(std::uint64_t model) {
       {"make_regression(n_samples=20000,n_features=200,n_informative=50)", 0, 20000},
   };
   constexpr double kMostLeaves = 100000;
-  // XGBoost has two models of each data, the others one, by turns leaf-wise.
-  const std::uint64_t kind = (model - 1) / 6;
-  const Data& data = kData[(kind < 2 ? (model - 1) / 2 : model - 1) % std::size(kData)];
+  constexpr const char* kTrainers[] = {"", "lightgbm", "scikit-learn"};
+  const std::uint64_t trainer = (model - 1) / std::size(kData);
+  const Data& data = kData[(model - 1) % std::size(kData)];
   TrainedShape zoo{.name = Named(fmt::format("trained zoo {:02}", model)),
-                   .trainer = kind < 2    ? ""
-                              : kind == 2 ? "lightgbm"
-                                          : "scikit-learn",
+                   .trainer = kTrainers[trainer],
                    .data = data.name,
                    .classes = data.classes};
-  if (model % 2 == 0) {
+  if ((model + trainer) % 2 == 0) {
     zoo.leaves = Drawn(100 + model, 0, 31, 1023);
   } else {
     zoo.depth = Drawn(100 + model, 1, 3, 16);
@@ -61,10 +59,10 @@ TrainedShape Trained(std::uint64_t model) {
 }
 
 // Zoo models up to this number grow level by level.
-constexpr std::uint64_t kLevelWise = 32;
+constexpr std::uint64_t kLevelWise = 20;
 
 ModelShape Zoo(std::uint64_t model) {
-  constexpr double kMostLeaves = 400000;
+  constexpr double kMostLeaves = 100000;
   ModelShape zoo;
   zoo.name = Named(fmt::format("zoo {:02}", model));
   zoo.missing = model % 4 == 0 ? 0.1 : 0;
@@ -112,7 +110,7 @@ const std::vector<ModelShape>& ModelShapes() {
 const std::vector<ModelShape>& ZooShapes() {
   static const std::vector<ModelShape> shapes = [] {
     std::vector<ModelShape> made;
-    for (std::uint64_t model = 1; model <= kLevelWise + 8; ++model) made.push_back(Zoo(model));
+    for (std::uint64_t model = 1; model <= kLevelWise + 4; ++model) made.push_back(Zoo(model));
     return made;
   }();
   return shapes;
@@ -121,7 +119,7 @@ const std::vector<ModelShape>& ZooShapes() {
 const std::vector<TrainedShape>& TrainedZoo() {
   static const std::vector<TrainedShape> shapes = [] {
     std::vector<TrainedShape> made;
-    for (std::uint64_t model = 1; model <= 24; ++model) made.push_back(Trained(model));
+    for (std::uint64_t model = 1; model <= 18; ++model) made.push_back(Trained(model));
     return made;
   }();
   return shapes;

@@ -171,8 +171,11 @@ harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
 
 harness::DatasetInfo Describe(const PaperModel& model) {
   if (!model.trainer.empty()) {
-    if (const auto why = WhyNotResident(model.Trainer()))
-      return {.name = model.name, .reason = *why};
+    const ResidentState& trainer = StateOfResident(model.Trainer());
+    if (trainer.description.empty()) {
+      return {.name = model.name,
+              .reason = trainer.lack.value_or(model.Trainer() + " does not start")};
+    }
   } else if (!baselines::treeshap::XgboostIsHere()) {
     return StandIn(model, "XGBoost in the build");
   }
