@@ -245,7 +245,7 @@ double ResidentProgram::RoundTrip() {
   return seconds[10];
 }
 
-const ResidentState& StateOfResident(const std::string& command) {
+ResidentState StateOfResident(const std::string& command) {
   static std::map<std::string, ResidentState> known;
   const auto [entry, unknown] = known.try_emplace(command);
   ResidentState& state = entry->second;

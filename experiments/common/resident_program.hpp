@@ -93,7 +93,7 @@ struct ResidentState {
   std::optional<std::string> lack;  //!< what it lacks here, such as a module
 };
 //! Asked once in a process.
-const ResidentState& StateOfResident(const std::string& command);
+ResidentState StateOfResident(const std::string& command);
 //! What this command lacks here; nothing also where it does not start: that is found when its cell
 //! is measured.
 std::optional<std::string> WhyNotResident(const std::string& command);

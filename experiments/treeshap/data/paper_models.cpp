@@ -171,7 +171,7 @@ harness::DatasetInfo StandIn(const PaperModel& model, const std::string& lack) {
 
 harness::DatasetInfo Describe(const PaperModel& model) {
   if (!model.trainer.empty()) {
-    const ResidentState& trainer = StateOfResident(model.Trainer());
+    const ResidentState trainer = StateOfResident(model.Trainer());
     if (trainer.description.empty()) {
       return {.name = model.name,
               .reason = trainer.lack.value_or(model.Trainer() + " does not start")};
