@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <set>
-#include <span>
 
 #include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
 #include "algorithms/extratrees/frontier/cuda/device_votes.hpp"
 #include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
 #include "base/cuda/streams.hpp"
+#include "base/memory/large_memory.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -72,19 +72,11 @@ __global__ void __launch_bounds__(256)
   if (i < count) proba[i] = MeanVote(static_cast<std::int64_t>(sums[i]), trees, value_bits);
 }
 
-//! Uninitialised host memory: the threads of the copy touch its pages first.
+// The threads of the copy touch the memory's pages first.
 template <class T>
-struct HostArray {
-  explicit HostArray(std::size_t count) : data(new T[count]), size(count) {}
-  std::unique_ptr<T[]> data;
-  std::size_t size;
-  std::span<const T> span() const { return {data.get(), size}; }
-};
-
-template <class T>
-HostArray<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
-  HostArray<T> to(count);
-  staging.ToHost(to.data.get(), from.data(), count * sizeof(T));
+LargeArray<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
+  LargeArray<T> to(count);
+  staging.ToHost(to.data(), from.data(), count * sizeof(T));
   return to;
 }
 
@@ -99,7 +91,7 @@ const Forest& DeviceForest::host() {
     const auto hot = Fetch(staging, batch.hot, batch.nodes);
     const auto facts = Fetch(staging, batch.facts, batch.nodes);
     const auto values = Fetch(staging, batch.leaf_values, batch.leaf_value_count);
-    frontier::AppendTrees(hot.span(), facts.span(), values.span(), batch.trees, *forest);
+    frontier::AppendTrees(hot, facts, values, batch.trees, *forest);
   }
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
   host_ = std::move(forest);

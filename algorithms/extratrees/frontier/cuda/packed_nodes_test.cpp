@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
 #include "base/seed_testing.hpp"
@@ -25,6 +27,25 @@ const frontier::HotNode& WalkPacked(const frontier::PackedForest& packed, std::s
   return *node;
 }
 
+// What a device would know of the nodes, in their places.
+std::vector<frontier::NodeFacts> FactsOf(const Forest& forest,
+                                         const frontier::PackedForest& packed) {
+  std::vector<frontier::NodeFacts> facts(packed.hot.size());
+  for (std::size_t t = 0; t < forest.trees.size(); ++t) {
+    std::vector<std::pair<std::int32_t, std::size_t>> stack{{0, t}};  // a node and its place
+    while (!stack.empty()) {
+      const auto [at, place] = stack.back();
+      stack.pop_back();
+      const TreeNode& node = forest.trees[t].nodes[static_cast<std::size_t>(at)];
+      facts[place] = {node.threshold, node.impurity, node.weight, node.samples, 0};
+      if (node.feature < 0) continue;
+      stack.push_back({node.left, packed.hot[place].left});
+      stack.push_back({node.right, packed.hot[place].left + 1});
+    }
+  }
+  return facts;
+}
+
 TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
   std::mt19937_64 random(FreshSeed());
   for (const bool regression : {false, true}) {
@@ -39,7 +60,8 @@ TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
       labels[i] = static_cast<std::uint32_t>(random() % 3);
       targets[i] = static_cast<double>(random() % 50) / 3;
     }
-    ForestOptions options{.n_trees = 6, .min_samples_leaf = 4, .seed = random()};
+    const ForestOptions options{
+        .n_trees = static_cast<int>(1 + random() % 40), .min_samples_leaf = 4, .seed = random()};
     const Forest forest =
         FrontierCpu()
             .fit({x.data(), rows, columns},
@@ -47,6 +69,11 @@ TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
             ->take();
     const frontier::PackedForest packed = frontier::PackTrees(forest);
     ASSERT_EQ(packed.hot.size(), forest.NodeCount());
+    Forest back;
+    back.classes = forest.classes;
+    frontier::AppendTrees(packed.hot, FactsOf(forest, packed), packed.leaf_values,
+                          static_cast<std::uint32_t>(forest.trees.size()), back);
+    EXPECT_TRUE(back.trees == forest.trees);
     std::vector<std::uint32_t> leaves(rows);
     for (std::size_t t = 0; t < forest.trees.size(); ++t) {
       const Tree& tree = forest.trees[t];
