@@ -17,7 +17,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 # The fuzz target of the model readers, which compares the methods too.
-set(treeshap_fuzzed algorithms/common/forest_bytes.cpp algorithms/common/parameters.cpp base/csv/number.cpp base/parallel.cpp)
+set(treeshap_fuzzed algorithms/common/forest_bytes.cpp algorithms/common/parameters.cpp base/csv/number.cpp
+    base/memory/large_memory.cpp base/parallel.cpp)
 foreach(source flop_count model/binary_forest model/feature_encoding model/forest_json model/lightgbm model/rank_splits
         model/tree_ensemble model/xgboost testing/brute_force published/gpu_tree_shap published/paths published/tree_shap
         quadrature/annotated_model quadrature/cpu/engine quadrature/cpu/explainer quadrature/cpu/packing
