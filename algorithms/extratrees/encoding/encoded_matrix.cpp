@@ -85,12 +85,11 @@ void ByteRow(const float* __restrict row, std::size_t columns, std::uint8_t* __r
                               " is infinite: clip it, or make it NaN (missing)");
 }
 
-//! Sorted; NaN is left out and noted. A column of more than `limit` values is left at once, with
-//! some of them, more than `limit`.
-std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column, std::size_t limit,
-                                  bool& missing) {
+//! Sorted; NaN is left out and noted. A column of too many values for a byte is left at once, with
+//! some of them, too many too.
+std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column, bool& missing) {
   std::vector<float> values;
-  const std::size_t room = limit + 1024;
+  constexpr std::size_t room = kByteCodes + 1024;
   values.reserve(std::min(room, data.rows));
   const auto sort = [&values] {
     std::sort(values.begin(), values.end());
@@ -106,7 +105,7 @@ std::vector<float> DistinctValues(const FeatureMatrix& data, std::size_t column,
     values.push_back(x == 0.0f ? 0.0f : x);  // -0 and 0 are one value
     if (values.size() < room) continue;
     sort();
-    if (values.size() > limit) return values;
+    if (values.size() > kByteCodes) return values;
   }
   sort();
   return values;
@@ -135,28 +134,27 @@ bool WriteValues(const FeatureMatrix& data, const std::vector<std::uint8_t>& odd
   return missing;
 }
 
-//! Recodes all columns at the matrix's width; whole columns of bytes are their own codes.
-template <class Code>
-void WriteCodes(const FeatureMatrix& data, const std::vector<std::vector<float>>& tables,
+//! Codes columns by rank; those of bytes are their own codes.
+void WriteRanks(const FeatureMatrix& data, const std::vector<std::vector<float>>& tables,
                 const std::vector<std::uint8_t>& ranked, const std::vector<std::uint32_t>& rank,
-                Code* codes) {
+                std::uint8_t* codes) {
   ForRowBlocks(data.rows, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       if (rank[i] == kLeftOut) continue;
       const float* row = data.values + i * data.columns;
-      Code* line = codes + std::size_t{rank[i]} * data.columns;
+      std::uint8_t* line = codes + std::size_t{rank[i]} * data.columns;
       for (std::size_t f = 0; f < data.columns; ++f) {
         const std::vector<float>& table = tables[f];
         if (ranked[f] == 0) {
-          line[f] = static_cast<Code>(row[f]);
+          line[f] = static_cast<std::uint8_t>(row[f]);
           continue;
         }
         if (std::isnan(row[f])) {
-          line[f] = static_cast<Code>(~Code{0});
+          line[f] = 0xFF;
           continue;
         }
         const auto at = std::lower_bound(table.begin(), table.end(), row[f]);
-        line[f] = static_cast<Code>(at - table.begin());
+        line[f] = static_cast<std::uint8_t>(at - table.begin());
       }
     }
   });
@@ -235,8 +233,8 @@ void AddTables(const std::vector<std::vector<float>>& tables, const std::vector<
 }
 
 //! Tables of the columns that are not bytes; of all where a value is missing. Marks them in `odd`.
-//! One of more than `limit` values is enough: then some tables are empty.
-std::vector<std::vector<float>> RankTables(const FeatureMatrix& data, std::size_t limit,
+//! One of too many values for a byte is enough: then some tables are empty.
+std::vector<std::vector<float>> RankTables(const FeatureMatrix& data,
                                            std::vector<std::uint8_t>& odd, bool& has_missing) {
   std::vector<std::vector<float>> tables(data.columns);
   std::vector<std::uint8_t> missing(data.columns, 0);
@@ -244,9 +242,9 @@ std::vector<std::vector<float>> RankTables(const FeatureMatrix& data, std::size_
   const auto fill = [&](std::size_t f) {
     if (too_many) return;
     bool any = false;
-    tables[f] = DistinctValues(data, f, limit, any);
+    tables[f] = DistinctValues(data, f, any);
     missing[f] = any ? 1 : 0;
-    if (tables[f].size() > limit) too_many = true;
+    if (tables[f].size() > kByteCodes) too_many = true;
   };
   ParallelFor(data.columns, [&](std::size_t f) {
     if (odd[f] != 0) fill(f);
@@ -263,7 +261,7 @@ std::vector<std::vector<float>> RankTables(const FeatureMatrix& data, std::size_
 }  // namespace
 
 EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
-                     bool bootstrap, const CodeAllocator& allocate, WideCodes wide) {
+                     bool bootstrap, const CodeAllocator& allocate) {
   EncodedMatrix out;
   out.columns = static_cast<std::uint32_t>(data.columns);
   out.classes = classes;
@@ -274,31 +272,21 @@ EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uin
              static_cast<std::uint32_t>(std::count(rank.begin(), rank.end(), kLeftOut));
   out.line_codes = allocate(std::size_t{out.rows} * data.columns);
   std::vector<std::uint8_t> odd = WriteBytes(data, rank, out.line_codes.get());
-  const std::size_t limit = wide == WideCodes::kValues ? kByteCodes : data.rows;
-  const std::vector<std::vector<float>> tables = RankTables(data, limit, odd, out.has_missing);
+  const std::vector<std::vector<float>> tables = RankTables(data, odd, out.has_missing);
   std::size_t widest = 0;
   for (std::size_t f = 0; f < data.columns; ++f) {
     if (odd[f] != 0) widest = std::max(widest, tables[f].size() + (out.has_missing ? 1 : 0));
   }
-  out.are_values = wide == WideCodes::kValues && widest > kByteCodes;
-  out.code_bytes = widest <= kByteCodes ? 1 : widest <= 65536 && !out.are_values ? 2 : 4;
-  if (out.code_bytes > 1) out.line_codes = allocate(out.CodeBytes());
-  std::uint8_t* codes = out.line_codes.get();
+  out.are_values = widest > kByteCodes;
   if (out.are_values) {
-    out.has_missing = WriteValues(data, odd, rank, reinterpret_cast<float*>(codes));
-    AddTargets(targets, rank, bootstrap, out);
-    return out;
+    out.line_codes = allocate(out.CodeBytes());
+    auto* lines = reinterpret_cast<float*>(out.line_codes.get());
+    out.has_missing = WriteValues(data, odd, rank, lines);
+  } else {
+    AddTables(tables, odd, out);
+    if (widest > 0) WriteRanks(data, tables, odd, rank, out.line_codes.get());
   }
   AddTargets(targets, rank, bootstrap, out);
-  AddTables(tables, odd, out);
-  if (widest == 0) return out;
-  if (out.code_bytes == 1) {
-    WriteCodes(data, tables, odd, rank, codes);
-  } else if (out.code_bytes == 2) {
-    WriteCodes(data, tables, odd, rank, reinterpret_cast<std::uint16_t*>(codes));
-  } else {
-    WriteCodes(data, tables, odd, rank, reinterpret_cast<std::uint32_t*>(codes));
-  }
   return out;
 }
 
@@ -306,14 +294,8 @@ std::shared_ptr<std::uint8_t> ColumnCodes(const EncodedMatrix& m) {
   std::shared_ptr<std::uint8_t> out = AllocateCodes(m.CodeBytes());
   if (m.are_values) {
     TransposeCodes(m.Lines<float>(), m.rows, m.columns, reinterpret_cast<float*>(out.get()));
-  } else if (m.code_bytes == 1) {
-    TransposeCodes(m.Lines<std::uint8_t>(), m.rows, m.columns, out.get());
-  } else if (m.code_bytes == 2) {
-    TransposeCodes(m.Lines<std::uint16_t>(), m.rows, m.columns,
-                   reinterpret_cast<std::uint16_t*>(out.get()));
   } else {
-    TransposeCodes(m.Lines<std::uint32_t>(), m.rows, m.columns,
-                   reinterpret_cast<std::uint32_t*>(out.get()));
+    TransposeCodes(m.Lines<std::uint8_t>(), m.rows, m.columns, out.get());
   }
   return out;
 }

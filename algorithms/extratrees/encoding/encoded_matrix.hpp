@@ -3,18 +3,16 @@
 //! Lossless codes: every float32 feature as a small integer that keeps its order.
 //!
 //! Problem: growing trees is bound by reading single features of scattered samples. Approach: a
-//! column of whole numbers 0 .. 255 is its own code; any other column is coded by rank among its
-//! distinct values, in one byte up to 256 of them, two up to 65,536, else four. Codes keep the
-//! order, so minima, maxima and comparisons are those of the values, and a cut drawn in real values
-//! becomes the code of the largest value below it. Nothing is binned: the trees are exactly those
-//! of the float32 data. A missing value (NaN) is the largest code of the width, which is then kept
-//! free; all columns are coded by rank where any value is missing. A processor reads four bytes as
-//! fast as two, and ranks cost a sort of each column and a look-up of each cut: where a column has
-//! more than 256 values its codes are the values themselves, if asked for. Samples are renumbered
-//! by class, or by target for regression: a node's ascending sample list is then sorted by target,
-//! and stays so under stable partitions. Rows of weight 0 are left out. Cost: one pass over the
-//! data for pixels and for values as they are, O(N log N) for each other column, spread over
-//! threads; 1, 2 or 4 bytes a value.
+//! column of whole numbers 0 .. 255 is its own code, any other column of up to 256 distinct values
+//! is coded by rank among them, both in a byte. Codes keep the order, so minima, maxima and
+//! comparisons are those of the values, and a cut drawn in real values becomes the code of the
+//! largest value below it. Nothing is binned: the trees are exactly those of the float32 data. A
+//! missing value (NaN) is the largest code, which is then kept free; all columns are coded by rank
+//! where any value is missing. Where a column has more values, codes are the values themselves:
+//! ranks of two bytes would cost a sort of each column and a look-up of each cut. Samples are
+//! renumbered by class, or by target for regression: a node's ascending sample list is then sorted
+//! by target, and stays so under stable partitions. Rows of weight 0 are left out. Cost: two passes
+//! over the data, O(N log N) for each column of ranks, spread over threads; 1 or 4 bytes a value.
 
 #include <cstdint>
 #include <functional>
@@ -31,19 +29,12 @@ namespace retable::extratrees {
 using CodeAllocator = std::function<std::shared_ptr<std::uint8_t>(std::size_t)>;
 std::shared_ptr<std::uint8_t> AllocateCodes(std::size_t bytes);
 
-//! What stands for the values of a matrix with a column of more than 256 of them.
-enum class WideCodes {
-  kRanks,   //!< their rank in the column
-  kValues,  //!< the value itself, a float; NaN where missing
-};
-
 struct EncodedMatrix {
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
-  int code_bytes = 1;        //!< 1, 2 or 4
-  bool are_values = false;   //!< codes are floats, the values; no tables
-  bool has_missing = false;  //!< the largest code stands for NaN
+  bool are_values = false;   //!< codes are floats, the values: NaN where missing; no tables
+  bool has_missing = false;  //!< in bytes the largest code stands for NaN
   bool plain = true;         //!< classes of equal weight, nothing missing
   bool regression = false;
   std::shared_ptr<std::uint8_t> line_codes;  //!< [rows][columns], class-sorted
@@ -57,9 +48,8 @@ struct EncodedMatrix {
   const Code* Lines() const {
     return reinterpret_cast<const Code*>(line_codes.get());
   }
-  std::size_t CodeBytes() const {
-    return std::size_t{rows} * columns * static_cast<std::size_t>(code_bytes);
-  }
+  std::size_t BytesOfCode() const { return are_values ? sizeof(float) : 1; }
+  std::size_t CodeBytes() const { return std::size_t{rows} * columns * BytesOfCode(); }
   std::uint64_t Bytes() const {
     return CodeBytes() + 4 * (table_start.size() + values.size() + class_start.size());
   }
@@ -68,8 +58,7 @@ struct EncodedMatrix {
 //! @param bootstrap rows will be drawn by weight and then weigh 1 each.
 //! @throws std::invalid_argument for an infinite value, naming its row and column.
 EncodedMatrix Encode(const FeatureMatrix& data, const Targets& targets, std::uint32_t classes,
-                     bool bootstrap = false, const CodeAllocator& allocate = AllocateCodes,
-                     WideCodes wide = WideCodes::kRanks);
+                     bool bootstrap = false, const CodeAllocator& allocate = AllocateCodes);
 
 //! Row i of a bootstrap sample: uniform, or by weight. `up_to` has `rows` entries, or is null.
 RETABLE_HD std::uint32_t DrawRow(std::uint64_t seed, std::uint32_t tree, std::uint32_t i,

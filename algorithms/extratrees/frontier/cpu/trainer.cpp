@@ -456,8 +456,7 @@ std::unique_ptr<FittedForest> FrontierCpu::fit(const FeatureMatrix& data, const 
   forest.trees.resize(static_cast<std::size_t>(options.n_trees));
   std::uint64_t bytes = 0;
   WithThreads(threads_, [&] {
-    const EncodedMatrix matrix =
-        Encode(data, targets, classes, options.bootstrap, AllocateCodes, WideCodes::kValues);
+    const EncodedMatrix matrix = Encode(data, targets, classes, options.bootstrap);
     const auto grow = matrix.are_values ? GrowTyped<float> : GrowTyped<std::uint8_t>;
     const std::shared_ptr<std::uint8_t> columns = ColumnCodes(matrix);
     bytes = matrix.Bytes() + matrix.CodeBytes();

@@ -376,35 +376,25 @@ TEST(EncodeLabels, SortsAndRefusesNan) {
 }
 
 TEST(Encode, KeepsEveryValue) {
-  for (const std::uint32_t distinct : {200u, 900u, 10000000u}) {
-    const Data data = MakeData(distinct > 1000 ? 80000 : 2000, 3, 4, distinct, 12);
-    const EncodedMatrix m = Encode(data.matrix(), data.labels, 4);
-    EXPECT_EQ(m.code_bytes, distinct <= 256 ? 1 : distinct <= 900 ? 2 : 4);
-    const std::shared_ptr<std::uint8_t> columns = ColumnCodes(m);
-    std::vector<std::uint32_t> next(m.class_start.begin(), m.class_start.end() - 1);
-    for (std::size_t i = 0; i < data.labels.size(); ++i) {
-      const std::uint32_t at = next[data.labels[i]]++;
-      for (std::size_t f = 0; f < 3; ++f) {
-        const std::size_t cell = std::size_t{at} * 3 + f;
-        std::uint32_t code = m.line_codes.get()[cell];
-        std::uint32_t column_code = columns.get()[f * m.rows + at];
-        if (m.code_bytes == 2) code = m.Lines<std::uint16_t>()[cell];
-        if (m.code_bytes == 4) code = m.Lines<std::uint32_t>()[cell];
-        if (m.code_bytes == 1) {
-          ASSERT_EQ(column_code, code);
-        }
-        ASSERT_EQ(m.values[m.table_start[f] + code], data.values[i * 3 + f]);
-      }
+  const Data data = MakeData(2000, 3, 4, 200, 12);
+  const EncodedMatrix m = Encode(data.matrix(), data.labels, 4);
+  ASSERT_FALSE(m.are_values);
+  const std::shared_ptr<std::uint8_t> columns = ColumnCodes(m);
+  std::vector<std::uint32_t> next(m.class_start.begin(), m.class_start.end() - 1);
+  for (std::size_t i = 0; i < data.labels.size(); ++i) {
+    const std::uint32_t at = next[data.labels[i]]++;
+    for (std::size_t f = 0; f < 3; ++f) {
+      const std::uint32_t code = m.line_codes.get()[std::size_t{at} * 3 + f];
+      ASSERT_EQ(columns.get()[f * m.rows + at], code);
+      ASSERT_EQ(m.values[m.table_start[f] + code], data.values[i * 3 + f]);
     }
   }
 }
 
-TEST(Encode, ValuesStandForThemselvesWhereAskedFor) {
+TEST(Encode, ValuesStandForThemselvesWhereAByteIsTooNarrow) {
   Data data = MakeData(3000, 3, 4, 900, 12);
   data.values[0] = -0.0f;
-  const auto encode = [&data] {
-    return Encode(data.matrix(), data.labels, 4, false, AllocateCodes, WideCodes::kValues);
-  };
+  const auto encode = [&data] { return Encode(data.matrix(), data.labels, 4); };
   const EncodedMatrix m = encode();
   ASSERT_TRUE(m.are_values);
   EXPECT_TRUE(m.plain);
@@ -425,10 +415,7 @@ TEST(Encode, ValuesStandForThemselvesWhereAskedFor) {
   data.values[2999 * 3 + 1] = -INFINITY;
   EXPECT_THROW(encode(), std::invalid_argument);
   // No column of more than 256 values: bytes.
-  EXPECT_EQ(Encode(MakeData(3000, 3, 4, 256, 12).matrix(), data.labels, 4, false, AllocateCodes,
-                   WideCodes::kValues)
-                .code_bytes,
-            1);
+  EXPECT_FALSE(Encode(MakeData(3000, 3, 4, 256, 12).matrix(), data.labels, 4).are_values);
 }
 
 TEST(Forest, LeavesAreWhereEachRowWalks) {
@@ -480,6 +467,21 @@ TEST(SplitRules, LargestFloatUpToIsTheNextOneBelow) {
   EXPECT_EQ(LargestFloatUpTo(1e300), std::numeric_limits<float>::max());
   EXPECT_EQ(LargestFloatUpTo(-1e300), -infinity);
   EXPECT_EQ(LargestFloatUpTo(HUGE_VAL), infinity);
+}
+
+TEST(SplitRules, OrderedBitsKeepTheOrderOfFloats) {
+  const float top = std::numeric_limits<float>::max();
+  const float least = std::numeric_limits<float>::denorm_min();
+  const std::vector<float> ascending = {-top,  -9,   -1.5f,        -1, -least, 0,
+                                        least, 0.5f, 1 + 0x1p-23f, 2,  5000,   top};
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    const std::uint32_t ordered = OrderedBits(ascending[i]);
+    EXPECT_EQ(FromOrderedBits(ordered), ascending[i]);
+    EXPECT_LT(ordered, 0xFFFFFFFFu) << "which stands for a missing value";
+    if (i > 0) {
+      EXPECT_LT(OrderedBits(ascending[i - 1]), ordered);
+    }
+  }
 }
 
 TEST(SplitRules, CutCodeIsTheLargestValueBelow) {

@@ -11,6 +11,10 @@ namespace retable::extratrees {
 namespace {
 
 using frontier::HotNode;
+using frontier::NodeFacts;
+using frontier::NodeLink;
+using frontier::NodePlace;
+using frontier::PlaceOf;
 
 // One warp a row, one tree a lane: votes are summed in shared (few classes) or global memory.
 __global__ void __launch_bounds__(32 * kVoteWarps)
@@ -72,12 +76,120 @@ __global__ void __launch_bounds__(256)
   if (i < count) proba[i] = MeanVote(static_cast<std::int64_t>(sums[i]), trees, value_bits);
 }
 
-// The threads of the copy touch the memory's pages first.
-template <class T>
-LargeArray<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t count) {
-  LargeArray<T> to(count);
-  staging.ToHost(to.data(), from.data(), count * sizeof(T));
-  return to;
+__global__ void __launch_bounds__(256)
+    LinkChildren(const HotNode* hot, const NodeFacts* facts, std::uint32_t nodes, NodeLink* links) {
+  const std::uint32_t i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= nodes || facts[i].samples == 0 || hot[i].feature < 0) return;
+  links[hot[i].left].parent = i;
+  links[hot[i].left + 1].parent = i;
+}
+
+// From each leaf up, as far as the other child's size is known. Sizes are 0 before.
+__global__ void __launch_bounds__(256)
+    SumSizes(const HotNode* hot, const NodeFacts* facts, std::uint32_t nodes, std::uint32_t trees,
+             NodeLink* links) {
+  std::uint32_t i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= nodes || facts[i].samples == 0 || hot[i].feature >= 0) return;
+  for (std::uint32_t size = links[i].size = 1; i >= trees; links[i].size = size) {
+    i = links[i].parent;
+    const std::uint32_t others = atomicAdd(&links[i].size, size);
+    if (others == 0) return;
+    size += others + 1;
+  }
+}
+
+// A leaf's value stays as it is in the pool. first[t]: the place of tree t's root.
+__global__ void __launch_bounds__(256)
+    WriteNodes(const HotNode* hot, const NodeFacts* facts, const NodeLink* links,
+               std::uint32_t nodes, std::uint32_t trees, const std::uint32_t* first,
+               TreeNode* out) {
+  const std::uint32_t i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= nodes || facts[i].samples == 0) return;
+  const HotNode node = hot[i];
+  const NodeFacts known = facts[i];
+  const NodePlace place = PlaceOf(links, trees, i);
+  const auto next = static_cast<std::int32_t>(place.at) + 1;
+  const bool leaf = node.feature < 0;
+  out[first[place.tree] + place.at] = {
+      .threshold = known.threshold,
+      .impurity = known.impurity,
+      .weight = known.weight,
+      .left = leaf ? -1 : next,
+      .right = leaf ? -1 : next + static_cast<std::int32_t>(links[node.left].size),
+      .feature = node.feature,
+      .samples = known.samples,
+      .value = leaf ? node.value : 0,
+      .missing_left = !leaf && node.value != 0};
+}
+
+// The nodes of a batch on the device, tree after tree, each in preorder.
+struct OrderedTrees {
+  DeviceArray<TreeNode> nodes;
+  std::vector<std::uint32_t> first;  //!< trees + 1 offsets
+
+  explicit OrderedTrees(const DeviceTrees& b) : nodes(b.nodes), first(b.trees + 1) {
+    DeviceArray<NodeLink> links(b.nodes);
+    RETABLE_CUDA_CHECK(cudaMemsetAsync(links.data(), 0, b.nodes * sizeof(NodeLink)));
+    const std::uint32_t blocks = (b.nodes + 255) / 256;
+    LinkChildren<<<blocks, 256>>>(b.hot.data(), b.facts.data(), b.nodes, links.data());
+    SumSizes<<<blocks, 256>>>(b.hot.data(), b.facts.data(), b.nodes, b.trees, links.data());
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+    std::vector<NodeLink> roots(b.trees);
+    RETABLE_CUDA_CHECK(
+        cudaMemcpy(roots.data(), links.data(), b.trees * sizeof(NodeLink), cudaMemcpyDeviceToHost));
+    for (std::uint32_t t = 0; t < b.trees; ++t) first[t + 1] = first[t] + roots[t].size;
+    DeviceArray<std::uint32_t> device_first;
+    device_first.Upload(first);
+    WriteNodes<<<blocks, 256>>>(b.hot.data(), b.facts.data(), links.data(), b.nodes, b.trees,
+                                device_first.data(), nodes.data());
+    RETABLE_CUDA_CHECK(cudaGetLastError());
+  }
+};
+
+// Copies a piece of `ordered` to where its trees have their nodes.
+void Deal(const std::vector<std::uint32_t>& first, std::size_t at, const char* from,
+          std::size_t bytes, Tree* trees) {
+  const auto owner = std::upper_bound(first.begin(), first.end(), at / sizeof(TreeNode)) - 1;
+  for (std::size_t t = static_cast<std::size_t>(owner - first.begin()); bytes > 0; ++t) {
+    const std::size_t within = at - first[t] * sizeof(TreeNode);
+    const std::size_t count = std::min(bytes, first[t + 1] * sizeof(TreeNode) - at);
+    std::memcpy(reinterpret_cast<char*>(trees[t].nodes.data()) + within, from, count);
+    at += count;
+    from += count;
+    bytes -= count;
+  }
+}
+
+// Gives a tree the rows of `values` that its leaves name.
+void TakeLeafValues(const LargeArray<double>& values, std::uint32_t classes, Tree& tree) {
+  for (TreeNode& node : tree.nodes) {
+    if (node.feature >= 0 || (node.value & kMixed) == 0) continue;
+    const double* row = values.data() + std::size_t{node.value & ~kMixed} * classes;
+    node.value = kMixed | static_cast<std::uint32_t>(tree.leaf_values.size() / classes);
+    tree.leaf_values.insert(tree.leaf_values.end(), row, row + classes);
+  }
+}
+
+void AppendTrees(const DeviceTrees& batch, Forest& forest) {
+  RETABLE_CUDA_CHECK(cudaSetDevice(batch.device));
+  const OrderedTrees ordered(batch);
+  forest.trees.resize(forest.trees.size() + batch.trees);
+  Tree* const trees = &forest.trees.back() + 1 - batch.trees;
+  ParallelFor(batch.trees, [&](std::size_t t) {
+    trees[t].nodes.resize(ordered.first[t + 1] - ordered.first[t]);
+  });
+  batch.staging->ToHost(ordered.nodes.data(), ordered.first.back() * sizeof(TreeNode),
+                        [&](std::size_t at, const char* from, std::size_t bytes) {
+                          Deal(ordered.first, at, from, bytes, trees);
+                        });
+  if (batch.leaf_value_count == 0) return;
+  LargeArray<double> values(batch.leaf_value_count);
+  batch.staging->ToHost(batch.leaf_values.data(), values.size() * sizeof(double),
+                        [&](std::size_t at, const char* from, std::size_t bytes) {
+                          std::memcpy(reinterpret_cast<char*>(values.data()) + at, from, bytes);
+                        });
+  ParallelFor(batch.trees,
+              [&](std::size_t t) { TakeLeafValues(values, forest.classes, trees[t]); });
 }
 
 }  // namespace
@@ -85,23 +197,10 @@ LargeArray<T> Fetch(Staging& staging, const DeviceArray<T>& from, std::size_t co
 const Forest& DeviceForest::host() {
   if (host_ != nullptr) return *host_;
   auto forest = std::make_unique<Forest>(empty_);
-  for (const DeviceTrees& batch : batches_) {
-    RETABLE_CUDA_CHECK(cudaSetDevice(batch.device));
-    Staging& staging = StagingOf(batch.device);
-    const auto hot = Fetch(staging, batch.hot, batch.nodes);
-    const auto facts = Fetch(staging, batch.facts, batch.nodes);
-    const auto values = Fetch(staging, batch.leaf_values, batch.leaf_value_count);
-    frontier::AppendTrees(hot, facts, values, batch.trees, *forest);
-  }
+  for (const DeviceTrees& batch : batches_) AppendTrees(batch, *forest);
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
   host_ = std::move(forest);
   return *host_;
-}
-
-Staging& DeviceForest::StagingOf(int device) {
-  std::unique_ptr<Staging>& staging = staging_[device];
-  if (staging == nullptr) staging = std::make_unique<Staging>();
-  return *staging;
 }
 
 void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
@@ -111,11 +210,14 @@ void DeviceForest::VoteOn(int device, const float* rows, std::uint32_t count,
   DeviceArray<float> device_rows;
   DeviceArray<unsigned long long> device_sums;
   const std::size_t values = std::size_t{count} * empty_.columns;
-  StagingOf(device).ToDevice(device_rows.Reserve(values), rows, values * sizeof(float));
+  float* const to = device_rows.Reserve(values);
+  const float* from = rows;  // until it is there
   device_sums.Reserve(cells);
   RETABLE_CUDA_CHECK(cudaMemsetAsync(device_sums.data(), 0, cells * sizeof(unsigned long long)));
   for (const DeviceTrees& batch : batches_) {
     if (batch.device != device) continue;
+    if (from != nullptr) batch.staging->ToDevice(to, from, values * sizeof(float));
+    from = nullptr;
     EnqueueVotes(empty_, batch.hot.data(), batch.leaf_values.data(), batch.trees,
                  device_rows.data(), count, device_sums.data(), nullptr);
   }

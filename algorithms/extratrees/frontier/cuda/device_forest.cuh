@@ -2,10 +2,10 @@
 //! @file
 //! A forest in device memory: prediction there, export to the host on demand.
 
-#include <map>
 #include <memory>
 #include <vector>
 
+#include "algorithms/extratrees/frontier/cuda/preorder.hpp"
 #include "algorithms/extratrees/frontier/cuda/problem.cuh"
 #include "algorithms/extratrees/frontier/cuda/staging.cuh"
 
@@ -16,11 +16,16 @@ struct DeviceTrees {
   DeviceArray<frontier::HotNode> hot;
   DeviceArray<frontier::NodeFacts> facts;
   DeviceArray<double> leaf_values;
+  std::shared_ptr<Staging> staging;
   int device = 0;
   std::uint32_t trees = 0;
   std::uint32_t nodes = 0;
   std::size_t leaf_value_count = 0;
 };
+
+//! What a batch's way to the host needs, in bytes a node.
+inline constexpr std::size_t kExportBytes =
+    sizeof(frontier::NodeFacts) + sizeof(frontier::NodeLink) + sizeof(TreeNode);
 
 class DeviceForest final : public FittedForest {
  public:
@@ -36,11 +41,7 @@ class DeviceForest final : public FittedForest {
   //! Adds the votes of one device's trees for `count` rows to `sums`; `rows`: in host memory.
   void VoteOn(int device, const float* rows, std::uint32_t count, std::vector<std::int64_t>& sums);
 
-  //! The pinned memory of the current device; made on first use.
-  Staging& StagingOf(int device);
-
   Forest empty_;
-  std::map<int, std::unique_ptr<Staging>> staging_;
   std::vector<DeviceTrees> batches_;
   std::unique_ptr<Forest> host_;
 };

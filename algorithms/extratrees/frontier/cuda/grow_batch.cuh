@@ -11,29 +11,39 @@
 
 namespace retable::extratrees::frontier {
 
+//! A line's value as a code.
 template <class Code>
-__global__ void TransposeTiles(const Code* in, Code* out, std::uint32_t width,
-                               std::uint32_t height) {
+__device__ Code CodeOfLine(Code line) {
+  if constexpr (sizeof(Code) == sizeof(float)) {
+    const float x = __uint_as_float(line);
+    return x != x ? kAll : OrderedBits(x);
+  }
+  return line;
+}
+
+template <class Code>
+__global__ void CodeTiles(Code* lines, Code* columns, std::uint32_t features, std::uint32_t rows) {
   __shared__ Code tile[32][33];
-  const std::uint32_t x0 = blockIdx.y * 32;
-  const std::uint32_t y0 = blockIdx.x * 32;
+  const std::uint32_t f0 = blockIdx.y * 32;
+  const std::uint32_t i0 = blockIdx.x * 32;
   for (std::uint32_t j = threadIdx.y; j < 32; j += 8) {
-    if (x0 + threadIdx.x < width && y0 + j < height) {
-      tile[j][threadIdx.x] = in[std::size_t{y0 + j} * width + x0 + threadIdx.x];
+    if (f0 + threadIdx.x < features && i0 + j < rows) {
+      Code& at = lines[std::size_t{i0 + j} * features + f0 + threadIdx.x];
+      tile[j][threadIdx.x] = at = CodeOfLine(at);
     }
   }
   __syncthreads();
   for (std::uint32_t j = threadIdx.y; j < 32; j += 8) {
-    if (x0 + j < width && y0 + threadIdx.x < height) {
-      out[std::size_t{x0 + j} * height + y0 + threadIdx.x] = tile[threadIdx.x][j];
+    if (f0 + j < features && i0 + threadIdx.x < rows) {
+      columns[std::size_t{f0 + j} * rows + i0 + threadIdx.x] = tile[threadIdx.x][j];
     }
   }
 }
 
 template <class Code>
-void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t height) {
-  const dim3 grid((height + 31) / 32, (width + 31) / 32);
-  TransposeTiles<Code><<<grid, dim3(32, 8)>>>(in, out, width, height);
+void PrepareCodes(Code* lines, Code* columns, std::uint32_t features, std::uint32_t rows) {
+  const dim3 grid((rows + 31) / 32, (features + 31) / 32);
+  CodeTiles<Code><<<grid, dim3(32, 8)>>>(lines, columns, features, rows);
   RETABLE_CUDA_CHECK(cudaGetLastError());
 }
 
@@ -64,13 +74,13 @@ class BatchGrower {
         MultiprocessorCount() * BlocksOnMultiprocessor(GrowSubtrees<Code>, 32 * kSubtreeWarps, 0));
   }
 
-  GrowResult Run() {
+  GrowResult Run(DeviceArray<NodeFacts>& to) {
     Start();
     std::uint32_t level = 0;
     for (; counts_[kLarge] + counts_[kBlock] + counts_[kWarp] > 0; ++level) GrowLevel(level);
     Subtrees();
     Mixed();
-    NodeFacts* facts = buffers_.facts.Reserve(counts_[kQueues]);
+    NodeFacts* facts = to.Reserve(counts_[kQueues]);
     StateFacts<Code><<<(counts_[kQueues] + 255) / 256, 256>>>(p_, counts_[kQueues], facts);
     RETABLE_CUDA_CHECK(cudaGetLastError());
     RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
@@ -259,11 +269,11 @@ class BatchGrower {
 
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
-                     const std::int64_t* draw_up_to) {
+                     const std::int64_t* draw_up_to, DeviceArray<NodeFacts>& facts) {
   BatchGrower<Code> grower(problem, buffers);
   grower.bootstrap = bootstrap;
   grower.draw_up_to = draw_up_to;
-  return grower.Run();
+  return grower.Run(facts);
 }
 
 }  // namespace retable::extratrees::frontier

@@ -104,8 +104,7 @@ struct NodeGrower {
 
   __device__ bool Varies(std::uint32_t feature, const Range& range) const {
     if (range.low == range.high) return false;
-    const float* table = p.data.values + p.data.table_start[feature];
-    return !IsConstant(table[range.low], table[range.high]);
+    return Separable(p, feature, range.low, range.high);
   }
 
   //! End of the class run that starts at sample s of this warp's range.
@@ -168,9 +167,10 @@ struct NodeGrower {
     Chosen cut{};
     cut.feature = candidate.feature;
     if (in) {
-      const float* table = p.data.values + p.data.table_start[candidate.feature];
-      cut.threshold = DrawCut(table[range.low], table[range.high], candidate.bits);
-      cut.code = CutCode(table, range.low, range.high, cut.threshold, candidate.bits);
+      const CodedCut drawn =
+          DrawCodedCut(p, candidate.feature, range.low, range.high, candidate.bits);
+      cut.threshold = drawn.threshold;
+      cut.code = drawn.code;
     }
     if (counted) {
       Sync();
@@ -313,11 +313,11 @@ __device__ __forceinline__ void DrawGroupCuts(const Problem<Code>& p, std::uint3
     const std::uint32_t high = g.high[j] = WarpMax(g.high[j]);
     g.threshold[j] = 0;
     g.cut[j] = 0;
-    const float* table = p.data.values + p.data.table_start[g.feature[j]];
-    if (at + j >= p.sizes.k || low == high || IsConstant(table[low], table[high])) continue;
+    if (at + j >= p.sizes.k || !Separable(p, g.feature[j], low, high)) continue;
     g.varying |= 1u << j;
-    g.threshold[j] = DrawCut(table[low], table[high], g.bits[j]);
-    g.cut[j] = CutCode(table, low, high, g.threshold[j], g.bits[j]);
+    const CodedCut drawn = DrawCodedCut(p, g.feature[j], low, high, g.bits[j]);
+    g.threshold[j] = drawn.threshold;
+    g.cut[j] = drawn.code;
   }
 }
 

@@ -112,6 +112,40 @@ __device__ inline std::uint32_t LowerBound(const std::uint32_t* ids, std::uint32
   return low;
 }
 
+//! The largest float <= x.
+__device__ inline float FloatBelow(double x) {
+  return __double2float_rd(x);
+}
+
+template <class Code>
+__device__ float ValueOf(const Problem<Code>& p, std::uint32_t feature, std::uint32_t code) {
+  if constexpr (sizeof(Code) == sizeof(float)) return FromOrderedBits(code);
+  return p.data.values[p.data.table_start[feature] + code];
+}
+
+//! Whether a cut between two codes of a feature can separate anything.
+template <class Code>
+__device__ bool Separable(const Problem<Code>& p, std::uint32_t feature, std::uint32_t low,
+                          std::uint32_t high) {
+  return low != high && !IsConstant(ValueOf(p, feature, low), ValueOf(p, feature, high));
+}
+
+//! Draws a cut between two codes of a feature.
+struct CodedCut {
+  double threshold;
+  std::uint32_t code;  //!< the largest whose value is <= threshold
+};
+template <class Code>
+__device__ CodedCut DrawCodedCut(const Problem<Code>& p, std::uint32_t feature, std::uint32_t low,
+                                 std::uint32_t high, std::uint64_t bits) {
+  const double cut = DrawCut(ValueOf(p, feature, low), ValueOf(p, feature, high), bits);
+  if constexpr (sizeof(Code) == sizeof(float)) {
+    return {cut, OrderedBits(__fadd_rn(FloatBelow(cut), 0.0f))};  // -0 becomes 0
+  } else {
+    return {cut, CutCode(p.data.values + p.data.table_start[feature], low, high, cut, bits)};
+  }
+}
+
 //! The queue a node of `count` samples is grown from.
 template <class Code>
 __device__ Queue QueueFor(const Problem<Code>& p, std::uint32_t count) {
@@ -123,11 +157,6 @@ __device__ Queue QueueFor(const Problem<Code>& p, std::uint32_t count) {
 template <class Code>
 __device__ void Push(const Problem<Code>& p, Queue queue, const Task& task) {
   p.pool.next[queue][atomicAdd(p.pool.counters + queue, 1u)] = task;
-}
-
-//! The largest float <= x.
-__device__ inline float FloatBelow(double x) {
-  return __double2float_rd(x);
 }
 
 //! Writes a node that was just made and queues it, unless it is pure. One thread; the node's ids

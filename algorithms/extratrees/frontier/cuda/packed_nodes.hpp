@@ -1,9 +1,8 @@
 #pragma once
 //! @file
-//! Nodes as they lie in device memory, and their way into the canonical forest.
+//! Nodes as they lie in device memory.
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "algorithms/extratrees/model/forest.hpp"
@@ -21,16 +20,11 @@ struct alignas(16) HotNode {
 //! What only the exported forest needs.
 struct NodeFacts {
   double threshold, impurity, weight;
-  std::uint32_t samples;
+  std::uint32_t samples;  //!< 0: no node, a place that a warp took and did not need
   std::uint32_t spare;
 };
 
-//! Renumbers a batch's trees in preorder, left first; the root of tree t is node t of the pool.
-//! Appends to `forest.trees`. `leaf_values`: forest.classes a row. O(nodes), spread over threads.
-void AppendTrees(std::span<const HotNode> hot, std::span<const NodeFacts> facts,
-                 std::span<const double> leaf_values, std::uint32_t trees, Forest& forest);
-
-//! What predicts: the way back of AppendTrees, for all trees of a forest.
+//! What predicts, of all trees of a forest.
 struct PackedForest {
   std::vector<HotNode> hot;         //!< the root of tree t is node t
   std::vector<double> leaf_values;  //!< forest.classes a row

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/frontier/cuda/preorder.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::extratrees {
@@ -27,24 +28,35 @@ const frontier::HotNode& WalkPacked(const frontier::PackedForest& packed, std::s
   return *node;
 }
 
-// What a device would know of the nodes, in their places.
-std::vector<frontier::NodeFacts> FactsOf(const Forest& forest,
-                                         const frontier::PackedForest& packed) {
-  std::vector<frontier::NodeFacts> facts(packed.hot.size());
-  for (std::size_t t = 0; t < forest.trees.size(); ++t) {
-    std::vector<std::pair<std::int32_t, std::size_t>> stack{{0, t}};  // a node and its place
+// Checks the places of nodes in preorder.
+struct PlaceChecker {
+  const frontier::PackedForest& packed;
+  std::vector<frontier::NodeLink>& links;
+
+  std::uint32_t Link(std::uint32_t node) {
+    std::uint32_t size = 1;
+    for (std::uint32_t side = 0; packed.hot[node].feature >= 0 && side < 2; ++side) {
+      const std::uint32_t child = packed.hot[node].left + side;
+      links[child].parent = node;
+      size += Link(child);
+    }
+    return links[node].size = size;
+  }
+  void Check(const Tree& tree, std::uint32_t root, std::uint32_t trees) {
+    std::vector<std::pair<std::int32_t, std::uint32_t>> stack{{0, root}};
     while (!stack.empty()) {
-      const auto [at, place] = stack.back();
+      const auto [at, node] = stack.back();
       stack.pop_back();
-      const TreeNode& node = forest.trees[t].nodes[static_cast<std::size_t>(at)];
-      facts[place] = {node.threshold, node.impurity, node.weight, node.samples, 0};
-      if (node.feature < 0) continue;
-      stack.push_back({node.left, packed.hot[place].left});
-      stack.push_back({node.right, packed.hot[place].left + 1});
+      const frontier::NodePlace place = frontier::PlaceOf(links.data(), trees, node);
+      ASSERT_EQ(place.tree, root);
+      ASSERT_EQ(place.at, static_cast<std::uint32_t>(at));
+      const TreeNode& known = tree.nodes[static_cast<std::size_t>(at)];
+      if (known.feature < 0) continue;
+      stack.push_back({known.left, packed.hot[node].left});
+      stack.push_back({known.right, packed.hot[node].left + 1});
     }
   }
-  return facts;
-}
+};
 
 TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
   std::mt19937_64 random(FreshSeed());
@@ -69,11 +81,11 @@ TEST(PackedNodes, AWalkEndsAtTheForestsOwnLeaf) {
             ->take();
     const frontier::PackedForest packed = frontier::PackTrees(forest);
     ASSERT_EQ(packed.hot.size(), forest.NodeCount());
-    Forest back;
-    back.classes = forest.classes;
-    frontier::AppendTrees(packed.hot, FactsOf(forest, packed), packed.leaf_values,
-                          static_cast<std::uint32_t>(forest.trees.size()), back);
-    EXPECT_TRUE(back.trees == forest.trees);
+    std::vector<frontier::NodeLink> links(packed.hot.size());
+    PlaceChecker checker{packed, links};
+    const auto trees = static_cast<std::uint32_t>(forest.trees.size());
+    for (std::uint32_t t = 0; t < trees; ++t) checker.Link(t);
+    for (std::uint32_t t = 0; t < trees; ++t) checker.Check(forest.trees[t], t, trees);
     std::vector<std::uint32_t> leaves(rows);
     for (std::size_t t = 0; t < forest.trees.size(); ++t) {
       const Tree& tree = forest.trees[t];

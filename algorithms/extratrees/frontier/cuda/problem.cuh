@@ -43,7 +43,7 @@ template <class Code>
 struct TrainingData {
   const Code* columns;  //!< [features][rows]
   const Code* lines;    //!< [rows][features]
-  const float* values;
+  const float* values;  //!< of byte codes: that of code c of feature f at table_start[f] + c
   const std::uint32_t* table_start;
   const std::uint16_t* class_of;
   const std::uint32_t* class_start;
@@ -102,7 +102,6 @@ struct Buffers {
   DeviceArray<double> target, leaf_values;
   DeviceArray<NodeSums> sums;
   DeviceArray<unsigned long long> leaf_weights;
-  DeviceArray<NodeFacts> facts;
   DeviceArray<std::uint16_t> class_of;
   DeviceArray<std::uint32_t> ids[2];
   DeviceArray<HotNode> hot;
@@ -118,13 +117,14 @@ struct GrowResult {
   std::uint32_t levels = 0;
 };
 
-//! Transposes [height][width] into [width][height].
+//! Lines as they were uploaded become codes, in place, and are transposed into columns: values
+//! become OrderedBits, the missing ones the largest number.
 template <class Code>
-void Transpose(const Code* in, Code* out, std::uint32_t width, std::uint32_t height);
+void PrepareCodes(Code* lines, Code* columns, std::uint32_t features, std::uint32_t rows);
 
 //! Grows one batch; `draw_up_to`: sums of weights, for a bootstrap by weight, or null.
 template <class Code>
 GrowResult GrowBatch(const Problem<Code>& problem, Buffers& buffers, bool bootstrap,
-                     const std::int64_t* draw_up_to);
+                     const std::int64_t* draw_up_to, DeviceArray<NodeFacts>& facts);
 
 }  // namespace retable::extratrees::frontier

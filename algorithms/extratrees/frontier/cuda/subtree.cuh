@@ -3,7 +3,7 @@
 //! Whole subtrees of at most 32 samples, each finished by one warp.
 //!
 //! Lanes are candidates. A sample's features lie in one row, so a lane reads its feature of each
-//! sample, keeps the codes packed in registers, and turns its cut into one word: which samples go
+//! sample, keeps codes of one byte in registers, and turns its cut into one word: which samples go
 //! left. With samples in class order a class is a run of bits, and its left count a population
 //! count. The smaller child is grown first, so the stack never holds more than log2(32) nodes.
 
@@ -33,7 +33,8 @@ __device__ inline std::uint32_t LowBits(std::uint32_t n) {
 
 template <class Code>
 struct SubtreeGrower {
-  static constexpr std::uint32_t kPer = 4 / sizeof(Code);  // codes a register
+  static constexpr bool kKept = sizeof(Code) == 1;  // wider codes take too many registers
+  static constexpr std::uint32_t kPer = 4;          // codes a register
   static constexpr std::uint32_t kWords = 32 / kPer;
 
   const Problem<Code>& p;
@@ -60,7 +61,7 @@ struct SubtreeGrower {
         const std::uint32_t code = line[std::size_t{memory.ids[node.begin + s]} * p.sizes.features];
         low = min(low, code);
         high = max(high, code);
-        packed[w] |= code << (8 * sizeof(Code) * j % 32);
+        if (kKept) packed[w] |= code << (8 * j);
       }
     }
   }
@@ -75,11 +76,8 @@ struct SubtreeGrower {
 #pragma unroll
       for (std::uint32_t j = 0; j < kPer; ++j) {
         const std::uint32_t s = w * kPer + j;
-        std::uint32_t code = packed[w];
-        if (sizeof(Code) < 4) {
-          code = (code >> (8 * sizeof(Code) * j % 32)) & static_cast<Code>(~Code{0});
-        }
-        if (!p.rules.steps.keep_codes) {
+        std::uint32_t code = (packed[w] >> (8 * j)) & 0xFFu;
+        if (!kKept || !p.rules.steps.keep_codes) {
           const std::uint32_t at = node.begin + min(s, node.count - 1);
           code = p.data.lines[std::size_t{memory.ids[at]} * p.sizes.features + feature];
         }
@@ -107,16 +105,16 @@ struct SubtreeGrower {
       std::uint32_t packed[kWords];
       std::uint32_t low, high;
       Load(node, candidate.feature, packed, low, high);
-      const float* table = p.data.values + p.data.table_start[candidate.feature];
-      const bool varies = lane < width && low != high && !IsConstant(table[low], table[high]);
+      const bool varies = lane < width && Separable(p, candidate.feature, low, high);
       const std::uint32_t chosen =
           EvaluatedLanes(geurts, p.sizes.k, start, seen, __ballot_sync(kAll, varies));
       if (chosen != 0) {
         Chosen cut{};
         std::uint32_t mask = 0;
         if ((chosen >> lane) & 1u) {
-          cut.threshold = DrawCut(table[low], table[high], candidate.bits);
-          cut.code = CutCode(table, low, high, cut.threshold, candidate.bits);
+          const CodedCut drawn = DrawCodedCut(p, candidate.feature, low, high, candidate.bits);
+          cut.threshold = drawn.threshold;
+          cut.code = drawn.code;
           mask = LeftMask(node, candidate.feature, packed, cut.code);
         }
         std::uint32_t left_squares = 0;

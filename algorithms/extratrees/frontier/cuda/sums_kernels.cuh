@@ -125,8 +125,7 @@ struct SumsGrower {
   __device__ bool Varies(std::uint32_t feature, const Range& range) const {
     if (range.low > range.high) return false;
     if (range.missing) return true;
-    const float* table = p.data.values + p.data.table_start[feature];
-    return range.low != range.high && !IsConstant(table[range.low], table[range.high]);
+    return Separable(p, feature, range.low, range.high);
   }
 
   __device__ void AddTargets(std::uint32_t feature, SumsCut& cut) const {
@@ -201,9 +200,10 @@ struct SumsGrower {
     cut.feature = candidate.feature;
     cut.found = 1;
     if (in) {
-      const float* table = p.data.values + p.data.table_start[candidate.feature];
-      cut.threshold = DrawCut(table[range.low], table[range.high], candidate.bits);
-      cut.code = CutCode(table, range.low, range.high, cut.threshold, candidate.bits);
+      const CodedCut drawn =
+          DrawCodedCut(p, candidate.feature, range.low, range.high, candidate.bits);
+      cut.threshold = drawn.threshold;
+      cut.code = drawn.code;
       cut.saw_missing = range.missing ? 1 : 0;
       cut.shift = range.missing && DrawMissingLeft(candidate.bits) ? 1 : 0;
     }

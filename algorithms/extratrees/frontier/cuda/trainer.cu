@@ -42,7 +42,7 @@ struct Capacity {
     return c;
   }
   std::uint64_t Bytes() const {
-    return nodes * (sizeof(HotNode) + sizeof(ColdNode) + 2 * sizeof(NodeFacts)) * 5 / 4 +
+    return nodes * (2 * sizeof(HotNode) + sizeof(ColdNode) + kExportBytes) * 5 / 4 +
            sums * sizeof(NodeSums) + values * 16 + ids * 8 +
            (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts * sizeof(LargeCut);
   }
@@ -95,8 +95,8 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
   }
   b.lines.Upload({m.line_codes.get(), m.CodeBytes()});
   b.columns.Reserve(m.CodeBytes());
-  b.values.Upload(m.values);
-  b.table_start.Upload(m.table_start);
+  UploadAll(b.values, m.values);
+  UploadAll(b.table_start, m.table_start);
   UploadAll(b.class_start, m.class_start);
   b.class_of.Upload(class_of);
   UploadTargets(m, b);
@@ -105,10 +105,10 @@ void UploadData(const EncodedMatrix& m, Buffers& b) {
 template <class Code>
 GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
-                     bool first_batch, Buffers& b) {
-  const Code* lines = reinterpret_cast<const Code*>(b.lines.data());
+                     bool first_batch, Buffers& b, DeviceArray<NodeFacts>& facts) {
+  Code* lines = reinterpret_cast<Code*>(b.lines.data());
   Code* columns = reinterpret_cast<Code*>(b.columns.data());
-  if (first_batch) Transpose<Code>(lines, columns, m.columns, m.rows);
+  if (first_batch) PrepareCodes<Code>(lines, columns, m.columns, m.rows);
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, m.columns, m.regression);
   const Problem<Code> p{
       .data = {columns, lines, b.values.data(), b.table_start.data(), b.class_of.data(),
@@ -128,24 +128,16 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                .leaf_values = b.leaf_values.data(),
                .large_cuts = b.large_cuts.data()}};
   return GrowBatch<Code>(p, b, options.bootstrap,
-                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.data());
+                         m.draw_up_to.empty() ? nullptr : b.draw_up_to.data(), facts);
 }
 
-GrowResult Grow(const EncodedMatrix& m, const ForestOptions& options, const FrontierSteps& steps,
-                std::uint32_t first_tree, std::uint32_t trees, bool first_batch, Buffers& b) {
-  if (m.code_bytes == 1) {
-    return GrowTyped<std::uint8_t>(m, options, steps, first_tree, trees, first_batch, b);
-  }
-  if (m.code_bytes == 2) {
-    return GrowTyped<std::uint16_t>(m, options, steps, first_tree, trees, first_batch, b);
-  }
-  return GrowTyped<std::uint32_t>(m, options, steps, first_tree, trees, first_batch, b);
-}
-
-// Copies a batch's nodes out of the working pool, at their true size.
-DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const EncodedMatrix& m,
-                      const Buffers& b) {
+// Grows a batch and copies its nodes out of the working pool, at their true size.
+DeviceTrees GrowTrees(const EncodedMatrix& m, const ForestOptions& options,
+                      const FrontierSteps& steps, std::uint32_t first_tree, std::uint32_t trees,
+                      bool first_batch, Buffers& b) {
+  const auto grow = m.are_values ? GrowTyped<std::uint32_t> : GrowTyped<std::uint8_t>;
   DeviceTrees kept;
+  const GrowResult grown = grow(m, options, steps, first_tree, trees, first_batch, b, kept.facts);
   kept.trees = trees;
   kept.nodes = grown.nodes;
   const auto copy = [](auto& to, const auto& from, std::size_t count) {
@@ -154,7 +146,6 @@ DeviceTrees KeepTrees(const GrowResult& grown, std::uint32_t trees, const Encode
                                        cudaMemcpyDeviceToDevice));
   };
   copy(kept.hot, b.hot, grown.nodes);
-  copy(kept.facts, b.facts, grown.nodes);
   kept.leaf_value_count = m.regression ? grown.nodes : std::size_t{grown.mixed} * m.classes;
   copy(kept.leaf_values, b.leaf_values, kept.leaf_value_count);
   RETABLE_CUDA_CHECK(cudaDeviceSynchronize());
@@ -186,10 +177,10 @@ struct Shard {
 struct DeviceState {
   int device = 0;
   Buffers buffers;
+  std::shared_ptr<Staging> staging = std::make_shared<Staging>();  //!< its forests' too
   std::uint64_t budget = 0;
 
-  explicit DeviceState(int number) : device(number) {
-    RETABLE_CUDA_CHECK(cudaSetDevice(device));
+  explicit DeviceState(int number) : device(SelectDevice(number)) {
     std::size_t available = 0;
     std::size_t total = 0;
     RETABLE_CUDA_CHECK(cudaMemGetInfo(&available, &total));
@@ -206,8 +197,8 @@ struct FitPlan {
   std::uint64_t memory_bytes;  //!< upper bound of the device's budget; 0: none
 
   Capacity Of(std::uint64_t trees) const {
-    return Capacity::Of(trees, matrix.rows, k, static_cast<std::uint64_t>(matrix.code_bytes), steps,
-                        matrix.plain, matrix.regression);
+    return Capacity::Of(trees, matrix.rows, k, matrix.BytesOfCode(), steps, matrix.plain,
+                        matrix.regression);
   }
 
   //! Trees that a device grows at once.
@@ -241,10 +232,10 @@ void GrowShard(const FitPlan& plan, DeviceState& state, Shard& shard) {
   const double uploaded = Now();
   for (std::uint32_t first = shard.first; first < shard.last; first += batch) {
     const std::uint32_t trees = std::min(batch, shard.last - first);
-    const GrowResult grown = Grow(plan.matrix, plan.options, plan.steps, first, trees,
-                                  first == shard.first, state.buffers);
-    shard.batches.push_back(KeepTrees(grown, trees, plan.matrix, state.buffers));
+    shard.batches.push_back(GrowTrees(plan.matrix, plan.options, plan.steps, first, trees,
+                                      first == shard.first, state.buffers));
     shard.batches.back().device = state.device;
+    shard.batches.back().staging = state.staging;
   }
   shard.upload = uploaded - started;
   shard.grow = Now() - uploaded;

@@ -45,7 +45,8 @@ struct Table {
     for (std::size_t i = 0; i < shape.rows; ++i) {
       const std::uint32_t label = below(shape.classes);
       for (std::size_t f = 0; f < columns; ++f) {
-        const float x = step * static_cast<float>(below(f % 5 == 4 ? 1 : shape.distinct)) +
+        const float from = shape.whole ? 0.0f : -0.1f * static_cast<float>(shape.distinct);
+        const float x = from + step * static_cast<float>(below(f % 5 == 4 ? 1 : shape.distinct)) +
                         (f % 3 == 0 ? static_cast<float>(label % 7) : 0.0f);
         values.push_back(holes && f % 2 == 1 && below(8) == 0 ? std::nanf("") : x);
       }
@@ -185,9 +186,8 @@ INSTANTIATE_TEST_SUITE_P(Tables, CudaFrontier,
                          testing::Values(Shape{"Small", 160, 4, 3, 30, false, 16},
                                          Shape{"Pixels", 1500, 64, 10, 17, true, 8},
                                          Shape{"OneByteCodes", 6000, 40, 3, 200, false, 4},
-                                         Shape{"TwoByteCodesManyClasses", 6000, 40, 600, 2000,
-                                               false, 4},
-                                         Shape{"FourByteCodes", 90000, 7, 4, 80000, false, 3}),
+                                         Shape{"ValuesManyClasses", 6000, 40, 600, 2000, false, 4},
+                                         Shape{"ValuesFewColumns", 90000, 7, 4, 80000, false, 3}),
                          [](const auto& shape) { return std::string(shape.param.name); });
 
 }  // namespace
