@@ -150,7 +150,7 @@ TEST_P(CudaFrontier, BatchesChangeNothing) {
   const Table table = Fresh(), unseen = Fresh();
   ForestOptions options = Options();
   options.n_trees = 5;
-  FrontierCuda batches({}, 2), little({}, 0, 1, 200), too_little({}, 0, 1, 1);
+  FrontierCuda batches({}, 2), little({}, 0, 1, 300), too_little({}, 0, 1, 1);
   ExpectSame(batches, table, unseen, table.labels, options);
   ExpectSame(little, table, unseen, table.labels, options);
   try {
