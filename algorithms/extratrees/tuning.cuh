@@ -18,8 +18,14 @@ inline constexpr std::uint32_t kBlockWarps = 8;
 inline constexpr std::uint32_t kSubtreeWarps = 8;
 
 // Large nodes: lanes are samples, neighbours in a column.
-inline constexpr std::uint32_t kLargeGroup = 4;  //!< candidates a warp scans: bound by registers
+inline constexpr std::uint32_t kLargeGroup = 4;  //!< candidates a block tries: bound by registers
+inline constexpr std::uint32_t kLargeWarps = 8;
+inline constexpr std::uint32_t kMaxLargeClasses = 1024;     //!< 40 KiB of shared memory
 inline constexpr std::uint32_t kMaxLargeCandidates = 1024;  //!< more: rows, one block a node
+//! Lanes that are candidates would be idle where there are few.
+RETABLE_HD std::uint32_t LargerThan(std::uint32_t candidates) {
+  return candidates <= 8 ? kWarpRows : kBlockRows;
+}
 inline constexpr int kSplitWarps = 16;  //!< warps of the block that partitions a node
 
 // Class counts in shared memory need 33 words a class, sums 33 doublewords: about 66 and 33 KiB

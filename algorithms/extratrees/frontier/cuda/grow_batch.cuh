@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/extratrees/frontier/cuda/grow_nodes.cuh"
+#include "algorithms/extratrees/frontier/cuda/large_nodes.cuh"
 #include "algorithms/extratrees/frontier/cuda/setup.cuh"
 #include "algorithms/extratrees/frontier/cuda/subtree.cuh"
 #include "algorithms/extratrees/frontier/cuda/sums_kernels.cuh"
@@ -135,11 +136,17 @@ class BatchGrower {
 
   void LaunchLarge(const Task* tasks) {
     if (counts_[kLarge] == 0) return;
+    if (p_.targets.plain) return LaunchLarge<TargetKind::kPlain>(tasks);
+    if (p_.targets.regression) return LaunchLarge<TargetKind::kRegression>(tasks);
+    LaunchLarge<TargetKind::kClasses>(tasks);
+  }
+  template <TargetKind kKind>
+  void LaunchLarge(const Task* tasks) {
     const std::uint32_t groups = (p_.sizes.k + kLargeGroup - 1) / kLargeGroup;
-    const std::uint32_t warps = counts_[kLarge] * groups;
-    ScoreLarge<Code><<<(warps + 3) / 4, 128>>>(p_, tasks, counts_[kLarge]);
+    const std::size_t bytes = LargeMemoryBytes(p_.sizes.classes, p_.targets.regression);
+    ScoreLarge<Code, kKind><<<counts_[kLarge] * groups, 32 * kLargeWarps, bytes>>>(p_, tasks);
     RETABLE_CUDA_CHECK(cudaGetLastError());
-    SplitLarge<Code><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks);
+    SplitLarge<Code, kKind><<<counts_[kLarge], 32 * kSplitWarps>>>(p_, tasks);
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! The frontier's kernels; instantiated for one code width a translation unit.
+//! Nodes of plain classes that one block or one warp grows: lanes are candidates.
 
 #include <cstdint>
 
@@ -8,8 +8,6 @@
 #include "base/cuda/warp_reduce.cuh"
 
 namespace retable::extratrees::frontier {
-
-// ---------------------------------------------------------------- block and warp nodes
 
 //! Shared memory of one node's group of warps, carved from the dynamic allocation.
 template <class Code>
@@ -103,7 +101,6 @@ struct NodeGrower {
   }
 
   __device__ bool Varies(std::uint32_t feature, const Range& range) const {
-    if (range.low == range.high) return false;
     return Separable(p, feature, range.low, range.high);
   }
 
@@ -257,208 +254,6 @@ __global__ void __launch_bounds__(32 * kWarps)
       static_cast<std::uint32_t>(std::uint64_t{task.count} * warp / kWarps),
       static_cast<std::uint32_t>(std::uint64_t{task.count} * (warp + 1) / kWarps)};
   grower.Grow();
-}
-
-// ---------------------------------------------------------------- large nodes
-
-//! kLargeGroup candidates of a large node, in registers of one warp.
-template <class Code>
-struct LargeGroup {
-  const Code* column[kLargeGroup];
-  std::uint32_t feature[kLargeGroup], low[kLargeGroup], high[kLargeGroup];
-  std::uint64_t bits[kLargeGroup];
-  double threshold[kLargeGroup];
-  std::uint32_t cut[kLargeGroup];
-  std::uint32_t varying = 0;  //!< a bit for each candidate with a cut
-  std::uint32_t n_left[kLargeGroup] = {};
-  std::uint64_t left_squares[kLargeGroup] = {}, right_squares[kLargeGroup] = {};
-};
-
-//! Draws candidates at, at + 1, ... and scans their ranges over the node.
-template <class Code>
-__device__ __forceinline__ void ScanGroup(const Problem<Code>& p, const Task& task,
-                                          const std::uint32_t* ids, std::uint32_t at,
-                                          LargeGroup<Code>& g) {
-  const std::uint32_t start = at / 32 * 32;
-  const Candidate drawn =
-      DrawFeatures(p.rules.seed, p.sizes.first_tree + task.tree, task.path, start,
-                   ChunkWidth(false, p.sizes.k, p.sizes.features, start), p.sizes.features);
-#pragma unroll
-  for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-    const std::uint32_t i = at + j < p.sizes.k ? at + j : at;
-    g.feature[j] = __shfl_sync(kAll, drawn.feature, static_cast<int>(i - start));
-    g.bits[j] = __shfl_sync(kAll, drawn.bits, static_cast<int>(i - start));
-    g.column[j] = p.data.columns + std::size_t{g.feature[j]} * p.sizes.rows;
-    g.low[j] = kAll;
-    g.high[j] = 0;
-  }
-#pragma unroll 4
-  for (std::uint32_t s = threadIdx.x & 31; s < task.count; s += 32) {
-    const std::uint32_t id = ids[s];
-#pragma unroll
-    for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-      const std::uint32_t code = g.column[j][id];
-      g.low[j] = min(g.low[j], code);
-      g.high[j] = max(g.high[j], code);
-    }
-  }
-}
-
-template <class Code>
-__device__ __forceinline__ void DrawGroupCuts(const Problem<Code>& p, std::uint32_t at,
-                                              LargeGroup<Code>& g) {
-#pragma unroll
-  for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-    const std::uint32_t low = g.low[j] = WarpMin(g.low[j]);
-    const std::uint32_t high = g.high[j] = WarpMax(g.high[j]);
-    g.threshold[j] = 0;
-    g.cut[j] = 0;
-    if (at + j >= p.sizes.k || !Separable(p, g.feature[j], low, high)) continue;
-    g.varying |= 1u << j;
-    const CodedCut drawn = DrawCodedCut(p, g.feature[j], low, high, g.bits[j]);
-    g.threshold[j] = drawn.threshold;
-    g.cut[j] = drawn.code;
-  }
-}
-
-//! Counts the left sides by class runs, whose ends 32 lanes find at a time.
-template <class Code>
-__device__ __forceinline__ void CountGroup(const Problem<Code>& p, const Task& task,
-                                           const std::uint32_t* ids, LargeGroup<Code>& g) {
-  const std::uint32_t lane = threadIdx.x & 31;
-  std::uint32_t from = 0;
-  for (std::uint32_t c0 = 0; g.varying != 0 && c0 < p.sizes.classes; c0 += 32) {
-    const std::uint32_t mine = min(c0 + lane + 1, p.sizes.classes);
-    const std::uint32_t bound = LowerBound(ids, task.count, p.data.class_start[mine]);
-    for (std::uint32_t c = c0; c < min(c0 + 32, p.sizes.classes); ++c) {
-      const std::uint32_t end = __shfl_sync(kAll, bound, static_cast<int>(c - c0));
-      std::uint32_t left[kLargeGroup] = {};
-#pragma unroll 4
-      for (std::uint32_t s = from + lane; s < end; s += 32) {
-        const std::uint32_t id = ids[s];
-#pragma unroll
-        for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-          if ((g.varying >> j) & 1u) left[j] += g.column[j][id] <= g.cut[j] ? 1 : 0;
-        }
-      }
-#pragma unroll
-      for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-        const std::uint64_t l = WarpAdd(left[j]);
-        const std::uint64_t r = end - from - l;
-        g.left_squares[j] += l * l;
-        g.right_squares[j] += r * r;
-        g.n_left[j] += static_cast<std::uint32_t>(l);
-      }
-      from = end;
-    }
-  }
-}
-
-//! One warp scores kLargeGroup candidates of a large node: lanes are samples, columns are read.
-template <class Code>
-__global__ void __launch_bounds__(128)
-    ScoreLarge(const Problem<Code> p, const Task* tasks, std::uint32_t count) {
-  const std::uint32_t lane = threadIdx.x & 31;
-  const std::uint32_t groups = (p.sizes.k + kLargeGroup - 1) / kLargeGroup;
-  const std::uint32_t group = blockIdx.x * 4 + (threadIdx.x >> 5);
-  if (group >= count * groups) return;
-  const Task task = tasks[group / groups];
-  const std::uint32_t at = group % groups * kLargeGroup;
-  const std::uint32_t* ids =
-      p.pool.ids[task.side] + std::size_t{task.tree} * p.sizes.rows + task.begin;
-  LargeGroup<Code> g;
-  ScanGroup(p, task, ids, at, g);
-  DrawGroupCuts(p, at, g);
-  CountGroup(p, task, ids, g);
-#pragma unroll
-  for (std::uint32_t j = 0; j < kLargeGroup; ++j) {
-    if (lane != j || at + j >= p.sizes.k) continue;
-    p.pool.large_cuts[std::size_t{group / groups} * p.sizes.k + at + j] = {
-        g.threshold[j], g.left_squares[j], g.right_squares[j],   g.feature[j],
-        g.cut[j],       g.n_left[j],       (g.varying >> j) & 1u};
-  }
-}
-
-//! The first warp chooses among a large node's cuts and leaves its choice in shared memory. A score
-//! of 0: no cut fits.
-template <class Code>
-__device__ __forceinline__ void ChooseLargeCut(const Problem<Code>& p, const Task& task,
-                                               const LargeCut* cuts, Chosen& shared_best,
-                                               std::uint32_t& any_varies) {
-  SplitScore mine{0, 1};
-  std::uint32_t at = kAll;
-  bool varies = false;
-  for (std::uint32_t i = threadIdx.x; i < p.sizes.k; i += 32) {
-    const LargeCut& cut = cuts[i];
-    varies = varies || cut.varies != 0;
-    const std::uint32_t n_right = task.count - cut.n_left;
-    if (cut.varies == 0 || cut.n_left < p.rules.limits.min_leaf ||
-        n_right < p.rules.limits.min_leaf) {
-      continue;
-    }
-    const SplitScore score = GiniScore(cut.left_squares, cut.right_squares, cut.n_left, n_right);
-    if (Better(score, mine)) {
-      mine = score;
-      at = i;
-    }
-  }
-  for (int offset = 16; offset > 0; offset /= 2) {
-    const SplitScore other{__shfl_xor_sync(kAll, mine.numerator, offset),
-                           __shfl_xor_sync(kAll, mine.denominator, offset)};
-    const std::uint32_t other_at = __shfl_xor_sync(kAll, at, offset);
-    const bool better = Better(other, mine);
-    if (better || (!Better(mine, other) && other_at < at)) {
-      mine = other;
-      at = other_at;
-    }
-  }
-  varies = __any_sync(kAll, varies);
-  if (threadIdx.x == 0) {
-    any_varies = varies ? 1 : 0;
-    Chosen best{};
-    best.score = mine;
-    if (mine.numerator != 0) {
-      const LargeCut& cut = cuts[at];
-      best.threshold = cut.threshold;
-      best.left_squares = cut.left_squares;
-      best.right_squares = cut.right_squares;
-      best.feature = cut.feature;
-      best.code = cut.code;
-      best.n_left = cut.n_left;
-    }
-    shared_best = best;
-  }
-}
-
-//! Picks a large node's best cut and partitions it; one block a node. A node whose first K features
-//! are all constant goes on to GrowNodes, which draws further.
-template <class Code>
-__global__ void __launch_bounds__(32 * kSplitWarps)
-    SplitLarge(const Problem<Code> p, const Task* tasks) {
-  __shared__ Chosen shared_best;
-  __shared__ std::uint32_t any_varies;
-  __shared__ std::uint32_t lefts[kSplitWarps];
-  const Task task = tasks[blockIdx.x];
-  const LargeCut* cuts = p.pool.large_cuts + std::size_t{blockIdx.x} * p.sizes.k;
-  if (threadIdx.x < 32) ChooseLargeCut(p, task, cuts, shared_best, any_varies);
-  __syncthreads();
-  const Chosen best = shared_best;
-  if (any_varies == 0) {
-    if (threadIdx.x == 0) Push(p, kBlock, task);
-    return;
-  }
-  if (best.score.numerator == 0 ||
-      p.rules.limits.Refuses(p.pool.cold[task.node].squares, task.count, best.left_squares,
-                             best.n_left, best.right_squares)) {
-    if (threadIdx.x == 0) Push(p, kMixedLeaf, task);
-    return;
-  }
-  const std::size_t offset = std::size_t{task.tree} * p.sizes.rows + task.begin;
-  const std::uint32_t side = 1 - task.side;
-  PartitionNode<Code, kSplitWarps>(p.data.columns + std::size_t{best.feature} * p.sizes.rows,
-                                   p.pool.ids[task.side] + offset, p.pool.ids[side] + offset,
-                                   task.count, best.code, 0, best.n_left, lefts);
-  if (threadIdx.x == 0) MakeChildren(p, task, best, side);
 }
 
 }  // namespace retable::extratrees::frontier

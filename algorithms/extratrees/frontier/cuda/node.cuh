@@ -151,7 +151,8 @@ template <class Code>
 __device__ Queue QueueFor(const Problem<Code>& p, std::uint32_t count) {
   if (p.rules.steps.subtrees && count <= kSubtreeRows) return kSubtree;
   if (count <= kWarpRows / sizeof(Code)) return kWarp;
-  return count <= kBlockRows / sizeof(Code) || !p.rules.steps.columns ? kBlock : kLarge;
+  const bool large = p.rules.steps.columns && count > LargerThan(p.sizes.k) / sizeof(Code);
+  return large ? kLarge : kBlock;
 }
 
 template <class Code>

@@ -28,12 +28,8 @@ struct ColdNode {
   std::uint32_t pure;  //!< set where sums are kept
 };
 
-//! A cut of a large node, as its warp leaves it for the selection.
-struct LargeCut {
-  double threshold;
-  std::uint64_t left_squares, right_squares;
-  std::uint32_t feature, code, n_left, varies;
-};
+//! Bytes of a cut of a large node (frontier/cuda/large_nodes.cuh).
+inline constexpr std::size_t kLargeCutBytes = 112;
 
 enum Queue : std::uint32_t { kLarge, kBlock, kWarp, kSubtree, kMixedLeaf, kQueues };
 inline constexpr std::uint32_t kCounters = kQueues + 1;  // the last one counts nodes
@@ -80,7 +76,7 @@ struct NodePool {
   Task* next[kQueues];               //!< queues of the children
   unsigned long long* leaf_weights;  //!< [mixed leaves][classes]
   double* leaf_values;               //!< [mixed leaves][classes]: fractions; regression: [nodes]
-  LargeCut* large_cuts;              //!< [large nodes][k]
+  void* large_cuts;                  //!< [large nodes][k]
 };
 
 //! One batch of trees, as the kernels see it.
@@ -108,7 +104,7 @@ struct Buffers {
   DeviceArray<ColdNode> cold;
   DeviceArray<Task> queue[2][3];  // large, block, warp: this level and the next
   DeviceArray<Task> subtrees, mixed;
-  DeviceArray<LargeCut> large_cuts;
+  DeviceArray<std::uint8_t> large_cuts;
 };
 
 struct GrowResult {

@@ -31,12 +31,12 @@ struct Capacity {
     Capacity c{};
     c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
     c.ids = trees * rows;
-    c.large = steps.columns ? trees * (rows / (kBlockRows / code_bytes + 1)) + 1 : 1;
+    c.large = steps.columns ? trees * (rows / (LargerThan(k) / code_bytes + 1)) + 1 : 1;
     c.block = trees * (rows / (kWarpRows / code_bytes + 1)) + 1;
     c.warp = trees * (rows / (steps.subtrees ? kSubtreeRows + 1 : 2)) + 1;
     c.subtrees = steps.subtrees ? trees * (rows / 2) + 1 : 1;
     c.mixed = trees * (rows / 2) + 1;
-    c.cuts = steps.columns ? c.large * k : 1;
+    c.cuts = steps.columns ? c.large * k * kLargeCutBytes : 1;
     c.sums = plain ? 0 : c.nodes;
     c.values = regression ? c.nodes : 0;
     return c;
@@ -44,7 +44,7 @@ struct Capacity {
   std::uint64_t Bytes() const {
     return nodes * (2 * sizeof(HotNode) + sizeof(ColdNode) + kExportBytes) * 5 / 4 +
            sums * sizeof(NodeSums) + values * 16 + ids * 8 +
-           (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts * sizeof(LargeCut);
+           (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts;
   }
 };
 
@@ -154,10 +154,11 @@ DeviceTrees GrowTrees(const EncodedMatrix& m, const ForestOptions& options,
 
 // Steps that the rule or the sizes allow: the other kernels serve every case.
 FrontierSteps AllowedSteps(FrontierSteps steps, const ForestOptions& options, std::uint32_t k,
-                           bool plain) {
-  if (!plain) return {true, false, true, false};
+                           const EncodedMatrix& matrix) {
+  if (!matrix.plain) steps = {true, false, true, steps.columns};
   if (options.constant_rule == ConstantRule::kPublished) steps.subtrees = false;
-  if (options.constant_rule != ConstantRule::kScikitLearn || k > kMaxLargeCandidates) {
+  if (options.constant_rule != ConstantRule::kScikitLearn || k > kMaxLargeCandidates ||
+      matrix.classes > kMaxLargeClasses) {
     steps.columns = false;
   }
   return steps;
@@ -327,7 +328,7 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
                                       [this](std::size_t bytes) { return state_->Pinned(bytes); });
   const double encoded = Now();
   const std::uint32_t k = ResolveMaxFeatures(options.max_features, data.columns, matrix.regression);
-  const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix.plain),
+  const FitPlan plan{matrix, options,      AllowedSteps(steps_, options, k, matrix),
                      k,      batch_trees_, memory_bytes_};
   std::vector<Shard> shards(static_cast<std::size_t>(used));
   const auto all = static_cast<std::uint64_t>(options.n_trees);
