@@ -35,7 +35,7 @@ inline constexpr std::uint32_t kSharedSumsClasses = 128;
 
 inline constexpr std::uint32_t kNodeReserve =
     16;  //!< nodes a warp takes from the pool by one atomic
-inline constexpr std::uint32_t kSubtreesAtOnce = 1u << 18;  //!< enough to fill the device
+inline constexpr std::uint32_t kSubtreesAtOnce = 1u << 15;  //!< enough to fill the device
 inline constexpr std::uint32_t kRootThreads = 512;
 
 }  // namespace frontier

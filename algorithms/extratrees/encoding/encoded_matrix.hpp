@@ -34,7 +34,7 @@ struct EncodedMatrix {
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
   bool are_values = false;   //!< codes are floats, the values: NaN where missing; no tables
-  bool has_missing = false;  //!< in bytes the largest code stands for NaN
+  bool has_missing = false;  //!< the largest byte stands for NaN
   bool plain = true;         //!< classes of equal weight, nothing missing
   bool regression = false;
   std::shared_ptr<std::uint8_t> line_codes;  //!< [rows][columns], class-sorted

@@ -39,7 +39,7 @@ template <class Code>
 struct TrainingData {
   const Code* columns;  //!< [features][rows]
   const Code* lines;    //!< [rows][features]
-  const float* values;  //!< of byte codes: that of code c of feature f at table_start[f] + c
+  const float* values;  //!< bytes' values: code c of feature f at table_start[f] + c
   const std::uint32_t* table_start;
   const std::uint16_t* class_of;
   const std::uint32_t* class_start;

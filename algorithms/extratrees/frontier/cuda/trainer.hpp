@@ -5,19 +5,20 @@
 //! Problem: the report grew one node of every tree a step and read all samples for each, O(nodes N
 //! F); a GPU idles and scikit-learn wins. Approach: a frontier. Each node owns a contiguous,
 //! ascending list of samples; a level costs O(N K) a tree. Node sizes span five decades, so four
-//! kernels share the work:
-//!   large  (> 2048 samples): a warp scans 4 candidate columns; lanes are samples, neighbours in
-//!          the column, so that dense nodes read whole sectors;
+//! kernels share the work (row limits are for codes of one byte, a quarter of it for values):
+//!   large  (> 2048 samples; > 256 where K <= 8): a block tries 4 candidates of a node; lanes are
+//!          samples, neighbours in the column, so that dense nodes read whole sectors;
 //!   block  (257 .. 2048) and warp (33 .. 256): lanes are candidates. A sample's 28 features lie in
 //!          one row, codes are read once and kept in shared memory; counts need no reduction;
-//!   subtree (<= 32): a warp finishes the whole subtree; codes stay in registers, which samples go
-//!          left is one 32-bit word a lane, a class count is one population count.
+//!   subtree (<= 32): a warp finishes the whole subtree; which samples go left is one 32-bit word a
+//!          lane, a class count is one population count.
 //! Samples are numbered by class, so class counts are runs, not histograms. Random bits are named
 //! by the node's path (splits/split_rules.hpp): trees do not depend on batch, grid or device and
 //! equal those of the CPU backend bit for bit. Queues are filled by atomics: the order of nodes in
 //! device memory varies from run to run, the exported forest does not. Memory: codes twice
-//! (columns, rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a queued node; trees are
-//! batched to fit. Several GPUs hold the data each and share the trees.
+//! (columns, rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a queued node; 56 bytes a
+//! node more to put trees in preorder; trees are batched to fit. Several GPUs hold the data each
+//! and share the trees.
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"
