@@ -73,8 +73,8 @@ class TableView {
 };
 
 enum class ClaimVerdict { kHolds, kFails, kNoData, kUnsteady, kNotJudged };
-//! "HOLDS", "FAILS", "NO-DATA", "UNSTEADY" (it reads a time that is not steady), "NOT-JUDGED" (the
-//! caller's: at these sizes nothing is judged).
+//! "HOLDS", "FAILS", "NO-DATA", "UNSTEADY" (it hangs on a time that is not steady), "NOT-JUDGED"
+//! (the caller's: at these sizes nothing is judged).
 std::string_view Name(ClaimVerdict verdict);
 
 //! A cell that the check read.
@@ -90,8 +90,13 @@ struct ClaimResult {
   std::vector<Figure> figures;  //!< each cell once, in the order of reading
 };
 
-//! Evaluates a check. One that reads an unsteady time neither holds nor fails. Cost: the number of
-//! elements the quantifiers visit, times a look-up.
+//! An unsteady time may be so many times too large or too small. Drifts above a fifth were not
+//! seen; a ratio of two such times is within this.
+inline constexpr double kUnsteadyFactor = 1.5;
+
+//! Evaluates a check. One that says something else with an unsteady time kUnsteadyFactor times as
+//! large, or as small, neither holds nor fails. Cost: the number of elements the quantifiers visit,
+//! times a look-up; as much again twice for each unsteady time.
 //! @throws ExpressionError on wrong syntax, wrong types, or a result that is not true or false
 ClaimResult Evaluate(std::string_view check, const TableView& table);
 

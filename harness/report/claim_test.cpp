@@ -255,19 +255,22 @@ class Shaken final : public TableView {
   }
 };
 
-TEST(Claim, OneThatReadsAnUnsteadyTimeNeitherHoldsNorFails) {
+TEST(Claim, OneThatHangsOnAnUnsteadyTimeNeitherHoldsNorFails) {
   const Shaken table;
   for (const char* check :
-       {R"~(cell("a", "time") < cell("b", "time"))~", R"~(cell("a", "time") > cell("b", "time"))~",
-        R"~(low("b", "time") > 1)~"}) {
+       {R"~(1.4 * cell("a", "time") < cell("b", "time"))~",
+        R"~(cell("b", "time") < 1.4 * cell("a", "time"))~", R"~(low("b", "time") > 1.4)~",
+        R"~(all(row in ["a", "b"]: high(row, "time") < 2.9))~"}) {
     const ClaimResult result = Evaluate(check, table);
     EXPECT_EQ(Name(result.verdict), "UNSTEADY") << check;
     EXPECT_EQ(result.reason, "not steady: b, time: the machine was busy");
   }
   for (const char* check : {R"~(cell("a", "error") < cell("b", "error"))~",
+                            R"~(cell("a", "time") < cell("b", "time"))~",
                             R"~(paper("b", "time") == cell("a", "time"))~"}) {
     EXPECT_EQ(Name(Evaluate(check, table).verdict), "HOLDS") << check;
   }
+  EXPECT_EQ(Name(Evaluate(R"~(cell("a", "time") > cell("b", "time"))~", table).verdict), "FAILS");
 }
 
 TEST(Claim, FiguresOnATerminalHaveThreeDigits) {
