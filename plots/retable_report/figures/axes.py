@@ -107,7 +107,8 @@ def finish_axes(ax, figure, xscale, yscale, xs, ys, grid="both"):
         low, high = limits(figure, name)
         if kind == "log" and min(values) > 0:
             (ax.set_xscale if name == "x" else ax.set_yscale)("log")
-            bottom, top = low if low and low > 0 else min(values) / 1.15, high if high and high > 0 else max(values) * 1.15
+            room = max(1.15, (max(values) / min(values)) ** .03)  # markers of the outermost points are whole
+            bottom, top = low if low and low > 0 else min(values) / room, high if high and high > 0 else max(values) * room
             if top / bottom < 2:
                 bottom, top = bottom / 1.3, top * 1.3
             (ax.set_xlim if name == "x" else ax.set_ylim)(bottom, top)
