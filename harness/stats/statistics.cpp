@@ -70,7 +70,10 @@ double StandardDeviation(std::span<const double> values, double mean) {
   if (scale == 0) return 0;
   if (!std::isfinite(scale)) return kNaN;
   double squares = 0;
-  for (const double value : values) squares += std::pow((value - mean) / scale, 2);
+  for (const double value : values) {
+    const double apart = (value - mean) / scale;
+    squares += apart * apart;  // std::pow rounds otherwise in a build without optimisation
+  }
   return scale * std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
