@@ -30,7 +30,7 @@ bool CopyRows(const float* from, std::size_t count, float* to) {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;  // they keep up with the bus; more wait for each other
-constexpr std::size_t kSmallCall = std::size_t{1} << 20;        // results
+constexpr std::size_t kSmallCall = std::size_t{1} << 21;        // results
 constexpr std::size_t kRowChunk = std::size_t{1} << 15;         // floats
 constexpr std::size_t kOneThreadCopies = std::size_t{1} << 17;  // that one thread copies sooner
 
@@ -217,8 +217,9 @@ void WriteExpected(const ResultBlocks& to) {
 
 #if defined(RETABLE_HAS_CUDA)
 
-// Few results: a kernel writes them into the host's buffers.
-constexpr std::size_t kFewNumbers = std::size_t{1} << 18;
+// Few rows or results: a kernel reads them from the host's memory or writes them there, which takes
+// less time than to begin the copies of all chunks. H100, 2026-11-25.
+constexpr std::size_t kFewNumbers = std::size_t{1} << 21;
 
 template <class Number>
 DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain)
@@ -234,9 +235,8 @@ DevicePipeline<Number>::~DevicePipeline() {
 
 template <class Number>
 double DevicePipeline<Number>::Run(const RowBlock& rows, std::size_t piece_rows, int threads,
-                                   const ResultBlocks& to, bool once) {
+                                   const ResultBlocks& to) {
   seconds_ = 0;
-  once_ = once;
   RunPipeline<Number>(*this, rows, piece_rows, threads, to);
   under_way_ = false;
   return seconds_;
@@ -298,13 +298,14 @@ void DevicePipeline<Number>::Begin(const PipelinePlan& plan) {
   const std::size_t numbers = plan.piece_rows * plan.per_row;
   direct_ = std::is_same_v<Number, float> && plan.pieces == 1 && numbers <= kFewNumbers &&
             numbers <= plan.buffers * plan.chunk && slots_[0].buffers.pinned();
-  once_ = once_ && direct_ && slots_[0].host_rows.pinned();
+  few_rows_ = plan.pieces == 1 && plan.piece_rows * plan.columns <= kFewNumbers &&
+              slots_[0].host_rows.pinned();
   under_way_ = true;
 }
 
 template <class Number>
 void DevicePipeline<Number>::Upload(std::size_t slot, std::size_t begin, std::size_t count) {
-  if (once_) return;
+  if (few_rows_) return;
   Select();
   CheckCuda(cudaMemcpyAsync(slots_[slot].rows.data() + begin, slots_[slot].host_rows.data() + begin,
                             count * sizeof(float), cudaMemcpyHostToDevice, up()),
@@ -329,9 +330,9 @@ void DevicePipeline<Number>::Start(std::size_t slot, std::size_t rows, bool miss
     out = s.out.data();
   }
   if (zeros_) CheckCuda(cudaMemsetAsync(out, 0, numbers * sizeof(double), main_.get()), "memset");
+  if (few_rows_) FetchRows(s.host_rows.data(), rows * plan_.columns, s.rows.data(), main_.get());
   s.started.Record(main_.get());
-  const float* const from = once_ ? s.host_rows.data() : s.rows.data();
-  explain_({from, static_cast<std::uint32_t>(rows), missing, out, main_.get()});
+  explain_({s.rows.data(), static_cast<std::uint32_t>(rows), missing, out, main_.get()});
   s.stopped.Record(main_.get());
   if constexpr (narrow)
     RoundResults(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());

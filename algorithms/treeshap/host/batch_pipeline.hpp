@@ -119,9 +119,7 @@ class DevicePipeline final : public PipelineDevice<Number> {
   ~DevicePipeline() override;
 
   //! RunPipeline; @return the seconds that the device explained, without clearing and rounding.
-  //! `once`: rows are read once, and may stay with the host where a copy would take longer.
-  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to,
-             bool once = false);
+  double Run(const RowBlock& rows, std::size_t piece_rows, int threads, const ResultBlocks& to);
 
   //! The same from and to the memory of the device, in the same pieces and to the same bits; `to`
   //! has no results but `rows` has. piece_rows 0: a model without splits. IdleOnDevice comes
@@ -167,10 +165,8 @@ class DevicePipeline final : public PipelineDevice<Number> {
   DeviceArray<double> expected_;
   DeviceArray<std::uint32_t> missing_;  // of each piece in device memory
   CudaEvent on_device_{cudaEventDisableTiming};
-  // Few results: what rounds them writes them into the host's buffers, and rows are read from
-  // there, which takes less time than to begin a copy.
-  bool direct_ = false;
-  bool once_ = false;  // and rows are read once
+  bool direct_ = false;    // few results: what rounds them writes them into the host's buffers
+  bool few_rows_ = false;  // a kernel fetches them when all are in the host's buffer
   bool under_way_ = false;
   double seconds_ = 0;
 };

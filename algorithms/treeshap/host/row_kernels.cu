@@ -20,6 +20,17 @@ __global__ void __launch_bounds__(256)
 }
 
 __global__ void __launch_bounds__(256)
+    FetchKernel(const float* host, std::size_t count, float* to) {
+  const std::size_t first = std::size_t{blockIdx.x} * 256 + threadIdx.x;
+  const std::size_t step = std::size_t{gridDim.x} * 256;
+  for (std::size_t i = first; i < count / 4; i += step) {
+    reinterpret_cast<float4*>(to)[i] = __ldcs(reinterpret_cast<const float4*>(host) + i);
+  }
+  const std::size_t rest = count / 4 * 4 + first;
+  if (rest < count) to[rest] = host[rest];
+}
+
+__global__ void __launch_bounds__(256)
     MissingKernel(const float* values, std::size_t count, std::uint32_t* missing) {
   const std::size_t step = std::size_t{gridDim.x} * 256;
   bool found = false;
@@ -77,6 +88,11 @@ __global__ void __launch_bounds__(256)
 void RoundResults(const double* from, std::size_t count, float* to, cudaStream_t stream) {
   NarrowKernel<<<RoundingBlocks((count + 1023) / 1024), 256, 0, stream>>>(from, count, to);
   CheckCuda(cudaGetLastError(), "rounding results");
+}
+
+void FetchRows(const float* host, std::size_t count, float* to, cudaStream_t stream) {
+  FetchKernel<<<RoundingBlocks((count + 1023) / 1024), 256, 0, stream>>>(host, count, to);
+  CheckCuda(cudaGetLastError(), "fetching rows");
 }
 
 void FindMissing(const float* values, std::size_t count, std::uint32_t* missing,

@@ -30,6 +30,9 @@ struct FinishedBlocks {
 };
 void FinishResults(const FinishedBlocks& to, cudaStream_t stream);
 
+//! Copies `count` values from the host's locked memory; both begin at a multiple of 16 bytes.
+void FetchRows(const float* host, std::size_t count, float* to, cudaStream_t stream);
+
 //! Rounds results to float on the stream.
 void RoundResults(const double* from, std::size_t count, float* to, cudaStream_t stream);
 

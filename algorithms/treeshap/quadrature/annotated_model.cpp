@@ -157,6 +157,82 @@ int ExactPoints(int d) {
   return std::max(1, (d + 1) / 2);
 }
 
+namespace {
+
+// The largest number of points that a leaf of the tree needs.
+class LeafErrors {
+ public:
+  LeafErrors(const AnnotatedTree& tree, int least) : tree_(tree), points_(least) {}
+
+  int Run() {
+    Visit(0);
+    return points_;
+  }
+
+ private:
+  struct Factor {
+    std::int32_t feature;
+    double cover;
+  };
+
+  void Visit(std::int32_t n) {
+    const AnnotatedNode& node = tree_.nodes[static_cast<std::size_t>(n)];
+    if (node.feature < 0) {
+      Leaf();
+      return;
+    }
+    const auto it = std::find_if(path_.begin(), path_.end(),
+                                 [&](const Factor& f) { return f.feature == node.feature; });
+    const auto at = static_cast<std::size_t>(it - path_.begin());
+    const bool fresh = it == path_.end();
+    if (fresh) path_.push_back({node.feature, 1});
+    for (const bool left : {true, false}) {
+      path_[at].cover = node.cover_above * (left ? node.left_weight : 1 - node.left_weight);
+      Visit(left ? node.left : node.right);
+    }
+    path_[at].cover = node.cover_above;
+    if (fresh) path_.pop_back();
+  }
+
+  void Leaf() {
+    constexpr double kError = 0x1p-23;
+    constexpr double kMost = 2 * 4 * 1.02;  // 1 / (4 n^2 - 1) of an integral beside its estimate
+    const std::size_t d = path_.size();
+    if (d <= 2 * static_cast<std::size_t>(points_)) return;
+    // beyond_[i]: the chance of i - d or beyond, whichever way the row goes at every factor.
+    beyond_.assign(2 * d + 3, 0);
+    std::fill_n(beyond_.begin(), d + 1, 1.0);
+    for (const Factor& f : path_) {
+      const double inside = (1 - f.cover) / 4, outside = f.cover / 4;
+      double before = beyond_[0];
+      for (std::size_t i = 0; i + 1 < beyond_.size(); ++i) {
+        const double here = beyond_[i];
+        const double sides = before + beyond_[i + 1];
+        beyond_[i] = std::max((1 + f.cover) / 2 * here + inside * sides,
+                              2 * outside * here + outside * sides);
+        before = here;
+      }
+    }
+    while (d > 2 * static_cast<std::size_t>(points_) &&
+           kMost * beyond_[d + 2 * static_cast<std::size_t>(points_) + 1] > kError) {
+      ++points_;
+    }
+  }
+
+  const AnnotatedTree& tree_;
+  int points_;
+  std::vector<Factor> path_;
+  std::vector<double> beyond_;
+};
+
+}  // namespace
+
+int FloatPoints(const AnnotatedTree& tree) {
+  constexpr int kLeast = 4;  // where fewer are exact, no fewer will do
+  const int exact = ExactPoints(tree.path_features);
+  return exact <= kLeast ? exact : std::min(exact, LeafErrors(tree, kLeast).Run());
+}
+
 AnnotatedModel Annotate(const TreeEnsemble& model) {
   Validate(model);
   AnnotatedModel out;

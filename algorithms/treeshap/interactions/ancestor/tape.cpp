@@ -459,17 +459,17 @@ InteractionTapeSet CompileInteractions(const AnnotatedModel& model,
       if (subtree.root != 0) cuts.subtrees[subtree.root] = &subtree;
     }
     TilePlanner(tree, options, cuts).Run();
-    const int exact = ExactPoints(tree.path_features);
+    const int points = FloatPoints(tree);
     const bool wide = tree.path_features > ancestor::kFewPositions;
-    if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
+    if (!rules.contains(points)) rules[points] = GaussLegendre(points);
     std::size_t begin = 0;
     TapeOptions sizes{.points = {4, 6, 8}, .max_points = 8};
     if (wide) sizes.points = {8};
-    for (const int size : Passes(exact, sizes)) {
+    for (const int size : Passes(points, sizes)) {
       TapeDraft& draft = drafts[{size, wide}];
       draft.tape.points = size;
       draft.tape.wide = wide;
-      TileWriter({tree, rules[exact], begin, size, offsets, cuts}, draft, {}).Write(0);
+      TileWriter({tree, rules[points], begin, size, offsets, cuts}, draft, {}).Write(0);
       begin += static_cast<std::size_t>(size);
     }
   }

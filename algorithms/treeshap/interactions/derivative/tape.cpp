@@ -550,16 +550,16 @@ DerivativeTapeSet CompileDerivatives(const AnnotatedModel& model,
   for (const AnnotatedTree& tree : model.trees) {
     out.bound += LargestLeaf(tree);
     if (tree.nodes[0].feature < 0) continue;
-    const int exact = ExactPoints(tree.path_features);
-    if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
+    const int points = FloatPoints(tree);
+    if (!rules.contains(points)) rules[points] = GaussLegendre(points);
     std::size_t begin = 0;
-    for (const int size : Passes(exact, {.points = {4, 6, 8}, .max_points = 8})) {
+    for (const int size : Passes(points, {.points = {4, 6, 8}, .max_points = 8})) {
       DerivativeTape& tape = tapes[size];
       tape.points = size;
       tape.sizes.features = static_cast<std::uint32_t>(model.features);
       const TilePlan plan = TilePlanner(tree, size, model.features, options).Run();
       std::vector<std::int32_t> features;
-      TileWriter({tree, rules[exact], begin, size, offsets, plan}, tape, {}).Write(0, features);
+      TileWriter({tree, rules[points], begin, size, offsets, plan}, tape, {}).Write(0, features);
       begin += static_cast<std::size_t>(size);
     }
   }

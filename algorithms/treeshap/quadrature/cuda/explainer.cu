@@ -1,6 +1,6 @@
 // "Quadrature" on the GPU: the tape resident on the device, lanes are rows. Deterministic: a block
 // owns its slice of the partial sums and these are added in a fixed order, by a schedule that
-// depends on the model and the number of rows alone.
+// depends on the model, the number of rows and whether they are alike.
 
 #include <algorithm>
 #include <cmath>
@@ -81,8 +81,10 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     for (auto& pairs : pairs_) pairs.reset();
     shape_.features = model.features;
     shape_.groups = model.groups;
+    const bool small = LeafCount(model) < kMinSharedLeaves;
     TapeOptions options = options_;
     options.segment_words = SegmentWords(annotated);
+    if (small) OneTape(annotated, options);
     TapeSet set = CompileTapes(annotated, options);
     categorical_ = set.categorical;
     layout_ = set.layout;
@@ -100,7 +102,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     }
     RequireStackFits();
     shared_.reset();
-    if (share_ > 0 || (share_ < 0 && LeafCount(model) >= kMinSharedLeaves)) {
+    if (share_ > 0 || (share_ < 0 && !small)) {
       const std::int32_t leaves = share_ > 0 ? share_ : SharedSubtreeLeaves(annotated.features);
       shared_ = std::make_unique<SharedQuadrature>(annotated, options_, leaves);
       if (!shared_->usable()) shared_.reset();
@@ -120,7 +122,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
       WriteExpected(to);
       return;
     }
-    seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to, !shares_);
+    seconds_ = pipeline_.Run(rows, at_once, threads_of_host_, to);
   }
 
   void values_on_device(const DeviceRows& rows) override {
@@ -152,8 +154,9 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     pipeline_.IdleOnDevice();
     if (tapes_.empty() || features() == 0) return 0;
     shares_ = Shares(rows);
+    asks_ = shares_ && share_ < 0 && shape_.features > kMostAlwaysShared;
     const std::size_t at_once = RowsAtOnce(rows);
-    if (!shares_) MakePlan(at_once);
+    if (!shares_ || asks_) MakePlan(at_once);
     return at_once;
   }
 
@@ -176,10 +179,24 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   // Small models need small segments to spread over the blocks, large ones long segments.
   static std::size_t SegmentWords(const AnnotatedModel& model) {
     const std::size_t nodes = SplitCount(model);
+    const std::size_t least =
+        std::clamp(nodes * 7 / kSmallModelSegments, kLeastSegmentWords, std::size_t{256});
     if (ChooseAccumulatorLayout(model.features) == AccumulatorLayout::kSlots) {
-      return std::max<std::size_t>(256, nodes * 7 / kSlottedSegments);
+      return std::max(least, nodes * 7 / kSlottedSegments);
     }
-    return std::clamp<std::size_t>(nodes * 4 / 1024, 256, 8192);
+    return std::clamp<std::size_t>(nodes * 4 / 1024, least, 8192);
+  }
+
+  // Trees of all numbers of points in passes of the largest: launches side by side would take
+  // longer than the points.
+  static void OneTape(const AnnotatedModel& model, TapeOptions& options) {
+    int most = 0;
+    for (const AnnotatedTree& tree : model.trees) {
+      most = std::max(most, FloatPoints(tree));
+    }
+    std::erase_if(options.points, [&](int points) { return points < most; });
+    if (options.points.empty()) options.points = {options.max_points};
+    options.points.resize(1);
   }
 
   // Few rows are seldom alike. Sums for the pairs of a subtree's features are in shared memory:
@@ -242,7 +259,6 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     launch.sizes.features = static_cast<std::uint32_t>(shape_.features);
     launch.sizes.columns = tape.tape.accumulator_slots;
     launch.variant = variant;
-    launch.rows_per_lane = RowsPerLane(tape.tape.points);
     launch.sizes.threads = static_cast<std::uint32_t>(
         threads_ > 0 ? threads_ : (rows >= Tuned(kRowsOfWideBlocks) ? kWideBlock : kNarrowBlock));
     ChooseSharedMemory(tape.tape.points, tape.tape.stack_slots, launch);
@@ -251,7 +267,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
 
   void RequireStackFits() const {
     for (const auto& tape : tapes_) {
-      const KernelVariant variant{true, layout_};
+      const KernelVariant variant{.general = true, .layout = layout_};
       const QuadratureLaunch launch = Geometry(*tape, variant, 1);
       if (QuadratureSharedBytes(tape->tape.points, launch) > SharedMemoryLimit()) {
         throw std::invalid_argument("a tree needs " + std::to_string(tape->tape.stack_slots) +
@@ -263,9 +279,12 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   void Explain(const DeviceBatch& piece) {
     const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
     x_.Reserve(features() * stride);
-    const KernelVariant variant{categorical_ || piece.missing, layout_};
-    const std::uint32_t* order =
-        shares_ ? shared_->OrderRows(piece.rows, piece.count, piece.stream) : nullptr;
+    const KernelVariant variant{.general = categorical_ || piece.missing, .layout = layout_};
+    const std::uint32_t* order = nullptr;
+    if (shares_) {
+      order = shared_->OrderRows(piece.rows, piece.count, piece.missing, asks_, piece.stream);
+      shares_ = order != nullptr;
+    }
     TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
                   stride, x_.data(), piece.stream);
     if (shares_) {
@@ -273,7 +292,9 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     } else {
       partial_.Reserve(sums_.size(stride));
       RunRows(variant, stride, piece);
+      if (asks_) shared_->WaitForOrder(piece.stream);
     }
+    asks_ = false;  // later pieces are taken for like the first
   }
 
   // Uploads the ranges and plans the order of summation, unless that is how it was.
@@ -352,6 +373,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   std::size_t planned_ = 0;               // ranges, 0: none
   std::vector<std::size_t> first_range_;  // of each tape
   bool shares_ = false;                   // the call that runs
+  bool asks_ = false;                     // whether its rows are alike is not known yet
   DeviceArray<float> x_;
   DeviceArray<double> partial_;
   CudaEvent ready_;

@@ -41,12 +41,12 @@ __device__ __forceinline__ RowVector<R> Packed(const float (&from)[R]) {
   }
 }
 
-//! The interpreter's memory of one lane. OneStack: no slot is in local memory.
-template <int Q, int R, AccumulatorLayout Layout, bool OneStack = false>
+//! The interpreter's memory of one lane. Shares: instructions may take shared subtrees, which
+//! models with categories have none of. OneStack: no slot is in local memory.
+template <int Q, int R, AccumulatorLayout Layout, bool Shares, bool OneStack = false>
 struct DeviceMemory {
-  // Models with categories have no subtrees. There are subtrees where a lane has two rows.
-  static constexpr bool kCategories = R == RowsPerLane(Q);
-  static constexpr bool kSharedSubtrees = Q >= kMinSubtreePoints && R == kSharedRowsPerLane;
+  static constexpr bool kCategories = !Shares;
+  static constexpr bool kSharedSubtrees = Shares;
 
   const float* x;  // global, at the lane's first row: features x stride
   char* columns;   // shared, at the lane's first row: phi and, behind it, x of each feature
@@ -246,13 +246,14 @@ __device__ __forceinline__ void CopyChunkAsync(Float4* to, const Float4* from) {
   CopyAsync(to, from, tape::kChunk, threadIdx.x, blockDim.x);
 }
 
-template <int Q, int R, bool General, AccumulatorLayout Layout>
-__global__ void __launch_bounds__(128, ResidentBlocks(Q))
-    QuadratureKernel(QuadratureLaunch launch) {
+template <int Q, bool Shares, bool General, AccumulatorLayout Layout>
+__global__ void __launch_bounds__(128, kResidentBlocks) QuadratureKernel(QuadratureLaunch launch) {
+  constexpr int R = kRowsPerLane;
+  using Memory = DeviceMemory<Q, R, Layout, Shares>;
   extern __shared__ Float4 shared[];
   Float4* chunks = shared;
   auto* stack = reinterpret_cast<float4*>(shared + 2 * tape::kChunk);
-  constexpr int kVectors = DeviceMemory<Q, R, Layout>::kVectors;
+  constexpr int kVectors = Memory::kVectors;
   auto* columns =
       reinterpret_cast<float*>(stack + launch.sizes.shared_slots * kVectors * blockDim.x);
 
@@ -264,7 +265,7 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   const std::uint32_t pitch = blockDim.x * R;
   const std::uint32_t lane_row = threadIdx.x * R;
   const std::size_t first_row = static_cast<std::size_t>(blockIdx.x) * pitch;
-  DeviceMemory<Q, R, Layout> memory;
+  Memory memory;
   memory.sets = launch.tape.sets;
   memory.stride = launch.sizes.stride;
   memory.phi_bytes = pitch * static_cast<std::uint32_t>(sizeof(float));
@@ -316,47 +317,47 @@ __global__ void __launch_bounds__(128, ResidentBlocks(Q))
   }
 }
 
-template <int Q, int R, bool General, AccumulatorLayout Layout>
-void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
-  const auto kernel = QuadratureKernel<Q, R, General, Layout>;
+template <int Q, bool Shares, bool General, AccumulatorLayout Layout>
+void LaunchVariant(const QuadratureLaunch& launch, cudaStream_t stream) {
+  const auto kernel = QuadratureKernel<Q, Shares, General, Layout>;
   const std::size_t bytes = QuadratureSharedBytes(Q, launch);
   AllowSharedMemory(kernel, bytes);
-  const dim3 grid(launch.sizes.stride / (launch.sizes.threads * R), launch.sizes.range_count);
+  const dim3 grid(launch.sizes.stride / (launch.sizes.threads * kRowsPerLane),
+                  launch.sizes.range_count);
   kernel<<<grid, launch.sizes.threads, bytes, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "quadrature kernel");
 }
 
-template <int Q, bool General, AccumulatorLayout Layout>
-void LaunchVariant(const QuadratureLaunch& launch, cudaStream_t stream) {
-  constexpr int R = RowsPerLane(Q);
-  if constexpr (kSharedRowsPerLane != R) {
-    if (launch.rows_per_lane == kSharedRowsPerLane) {
-      LaunchRows<Q, kSharedRowsPerLane, General, Layout>(launch, stream);
-      return;
-    }
-  }
-  LaunchRows<Q, R, General, Layout>(launch, stream);
-}
-
-template <int Q, bool General>
-void LaunchFeatures(const QuadratureLaunch& launch, cudaStream_t stream) {
+template <int Q, bool Shares, bool General>
+void LaunchLayout(const QuadratureLaunch& launch, cudaStream_t stream) {
   switch (launch.variant.layout) {
     case AccumulatorLayout::kPerFeature:
-      LaunchVariant<Q, General, AccumulatorLayout::kPerFeature>(launch, stream);
+      LaunchVariant<Q, Shares, General, AccumulatorLayout::kPerFeature>(launch, stream);
       break;
     case AccumulatorLayout::kSlots:
-      LaunchVariant<Q, General, AccumulatorLayout::kSlots>(launch, stream);
+      LaunchVariant<Q, Shares, General, AccumulatorLayout::kSlots>(launch, stream);
       break;
+  }
+}
+
+template <int Q, bool Shares>
+void LaunchRows(const QuadratureLaunch& launch, cudaStream_t stream) {
+  if (launch.variant.general) {
+    LaunchLayout<Q, Shares, true>(launch, stream);
+  } else {
+    LaunchLayout<Q, Shares, false>(launch, stream);
   }
 }
 
 template <int Q>
 void LaunchQuadraturePoints(const QuadratureLaunch& launch, cudaStream_t stream) {
-  if (launch.variant.general) {
-    LaunchFeatures<Q, true>(launch, stream);
-  } else {
-    LaunchFeatures<Q, false>(launch, stream);
+  if constexpr (Q >= kMinSubtreePoints) {
+    if (launch.variant.shares) {
+      LaunchRows<Q, true>(launch, stream);
+      return;
+    }
   }
+  LaunchRows<Q, false>(launch, stream);
 }
 
 }  // namespace retable::treeshap

@@ -9,12 +9,11 @@
 namespace retable::treeshap {
 
 std::size_t QuadratureSharedBytes(int points, const QuadratureLaunch& launch) {
-  const int rows = launch.rows_per_lane;
-  const std::size_t vectors = static_cast<std::size_t>(points * rows + 3) / 4;
+  const std::size_t vectors = static_cast<std::size_t>(points * kRowsPerLane + 3) / 4;
   const std::size_t stack =
       launch.sizes.shared_slots * vectors * launch.sizes.threads * sizeof(Float4);
   const std::size_t column = std::size_t{launch.sizes.columns} * launch.sizes.threads *
-                             static_cast<std::size_t>(rows) * sizeof(float);
+                             std::size_t{kRowsPerLane} * sizeof(float);
   const std::size_t columns = launch.variant.layout == AccumulatorLayout::kPerFeature ? 2 : 1;
   return 2 * tape::kChunk * sizeof(Float4) + stack + columns * column;
 }
@@ -42,7 +41,7 @@ void LaunchQuadrature(int points, const QuadratureLaunch& launch, cudaStream_t s
 }
 
 std::size_t SubtreeSharedBytes(int points, const SubtreeLaunch& launch) {
-  const auto rows = static_cast<std::size_t>(RowsPerLane(points));
+  const auto rows = static_cast<std::size_t>(ClassesPerLane(points));
   const std::size_t vectors = (static_cast<std::size_t>(points) * rows + 3) / 4;
   const std::size_t warp = launch.sizes.stack_slots * vectors * 32 * sizeof(Float4) +
                            launch.sizes.features * SubtreeColumnBytes(points);
@@ -87,7 +86,7 @@ void LaunchSubtrees(int points, const SubtreeLaunch& launch, cudaStream_t stream
 
 void ChooseSharedMemory(int points, int stack_slots, QuadratureLaunch& launch) {
   const auto all = static_cast<std::uint32_t>(stack_slots);
-  const auto blocks = static_cast<std::size_t>(ResidentBlocks(points));
+  const auto blocks = std::size_t{kResidentBlocks};
   const std::size_t budget =
       (SharedMemoryLimit() / blocks - kReservedShared) * launch.sizes.threads / 128;
   while (launch.sizes.shared_slots < all) {

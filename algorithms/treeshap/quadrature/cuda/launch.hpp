@@ -21,6 +21,7 @@ struct TapeRange {
 
 struct KernelVariant {
   bool general = false;  //!< values may be missing or splits categorical
+  bool shares = false;   //!< the tape takes shared subtrees
   AccumulatorLayout layout = AccumulatorLayout::kPerFeature;
 };
 
@@ -50,7 +51,6 @@ struct QuadratureLaunch {
         0;  //!< other stack slots, at most kLocalSlots, are in local memory
   } sizes;
   KernelVariant variant;
-  int rows_per_lane = 1;
   std::uint32_t first_subtree = 0;  //!< number of the batch's first shared subtree
   //! Results of the subtree kernel.
   struct SharedSubtrees {
@@ -86,7 +86,7 @@ struct SubtreeLaunch {
 
 //! Bytes between the columns of a warp of the subtree kernel: x of a feature and its sum.
 constexpr std::uint32_t SubtreeColumnBytes(int points) {
-  return 2 * 32 * static_cast<std::uint32_t>(RowsPerLane(points) * sizeof(float));
+  return 2 * 32 * static_cast<std::uint32_t>(ClassesPerLane(points) * sizeof(float));
 }
 
 //! Bytes of shared memory a block needs.

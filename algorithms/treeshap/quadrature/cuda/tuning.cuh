@@ -23,6 +23,16 @@ inline constexpr std::size_t kFewSegments = 64;
 //! With fewer rows or leaves the launches of the grouping cost more than sharing saves.
 inline constexpr std::size_t kMinSharedRows = 1024;
 inline constexpr std::size_t kMinSharedLeaves = 2000;
+//! Rows of a model of more features are asked whether they are alike: so many of them are grouped
+//! by so many subtrees, spread evenly. Above this share of row classes among the rows (768 rows;
+//! trained models 0.18 to 0.41, unlike rows 0.46 to 0.88) every node is evaluated for every row.
+//! H100, 2026-11-25.
+inline constexpr std::int32_t kMostAlwaysShared = 8;
+inline constexpr std::uint32_t kSampledRows = 768, kSampledSubtrees = 256;
+inline constexpr double kMostClasses = 0.43;
+//! Segments that a small model is cut into, about, so that its blocks fill the device; shorter ones
+//! would mostly be sums.
+inline constexpr std::size_t kSmallModelSegments = 32, kLeastSegmentWords = 64;
 //! Leaves of a large model, for interactions.
 inline constexpr std::size_t kManyLeaves = 65536;
 //! Rows at once, and bytes for their partial sums: later rows are copied while these are explained.
@@ -42,18 +52,12 @@ constexpr std::int32_t SharedSubtreeLeaves(std::int32_t features) {
 
 // The quadrature kernel.
 
-//! Rows of a lane: registers and the stack limit them where there are many points.
-constexpr int RowsPerLane(int points) {
-  return points <= 4 ? 2 : 1;
-}
-//! Rows of a lane above shared subtrees, where treelets are few; there are kernels of both forms.
-inline constexpr int kSharedRowsPerLane = 2;
+//! Rows of a lane: they share the reading of the tape.
+inline constexpr int kRowsPerLane = 2;
 //! Passes above shared subtrees have so many points at least: fewer kernels and tapes.
 inline constexpr int kMinSubtreePoints = 4;
 //! Resident blocks of 128 lanes on a multiprocessor: registers and shared memory are cut to it.
-constexpr int ResidentBlocks(int points) {
-  return points > 0 ? 4 : 1;
-}
+inline constexpr int kResidentBlocks = 4;
 //! Bytes that the runtime takes of each block's shared memory.
 inline constexpr std::size_t kReservedShared = 1024;
 //! Stack slots of a lane in local memory; the low, busy slots are in shared memory.
@@ -67,6 +71,10 @@ inline constexpr std::uint32_t kWideBlock = 128, kNarrowBlock = 32;
 
 // The subtree kernel.
 
+//! Row classes of a lane: registers and the stack limit them where there are many points.
+constexpr int ClassesPerLane(int points) {
+  return points <= 4 ? 2 : 1;
+}
 //! Teams of a block, fewer where shared memory is short: one for each scheduler of a
 //! multiprocessor.
 inline constexpr std::uint32_t kTeams = 4;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/treeshap/host/row_kernels.cuh"
 #include "algorithms/treeshap/quadrature/cuda/partial_sums.cuh"
 #include "algorithms/treeshap/quadrature/sharing/sort_rows.cuh"
 
@@ -46,7 +47,7 @@ struct SharedTape {
   CudaEvent done;
 
   void Reserve(std::uint32_t rows, std::uint32_t stride) {
-    const auto per_item = static_cast<std::uint32_t>(32 * RowsPerLane(points));
+    const auto per_item = static_cast<std::uint32_t>(32 * ClassesPerLane(points));
     for (const Batch& batch : batches) {
       classes.Reserve(std::size_t{batch.subtrees} * stride);
       representatives.Reserve(std::size_t{batch.subtrees} * rows);
@@ -121,6 +122,77 @@ class BatchPlanner {
   std::vector<TapeRange> ranges_;
 };
 
+// Some rows and some subtrees of a tape, by which a call finds out whether its rows are alike.
+class RowSample {
+ public:
+  //! `keys`: the tape's on the device
+  void Choose(const Tape& tape, const DeviceArray<std::uint32_t>& keys) {
+    std::vector<SharedSubtree> chosen;
+    const std::size_t all = tape.subtrees.size();
+    const std::size_t count = std::min<std::size_t>(all, kSampledSubtrees);
+    width_ = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      chosen.push_back(tape.subtrees[i * all / count]);
+      width_ += chosen.back().width;
+    }
+    subtrees_ = DeviceArray<SharedSubtree>(std::span<const SharedSubtree>(chosen));
+    launch_.keys = keys.data();
+    launch_.rows = launch_.stride = kSampledRows;
+    launch_.subtree_count = static_cast<std::uint32_t>(count);
+    launch_.most_key_words = tape.max_key_words;
+    launch_.classes_per_item = kSampledRows;
+    launch_.output = {classes_.Reserve(count * kSampledRows),
+                      representatives_.Reserve(count * kSampledRows), bases_.Reserve(count),
+                      items_.Reserve(count), counters_.Zeros(kSubtreeCounters)};
+    launch_.subtrees = subtrees_.data();
+  }
+
+  //! Enqueues the grouping of a sample of the rows.
+  void Ask(const float* rows, std::uint32_t count, std::uint32_t features, bool missing,
+           const float* thresholds, const std::uint32_t* begin, cudaStream_t stream) {
+    if (spread_over_ != count) {
+      std::vector<std::uint32_t> spread(kSampledRows);
+      for (std::size_t i = 0; i < kSampledRows; ++i) {
+        spread[i] = static_cast<std::uint32_t>(i * count / kSampledRows);
+      }
+      spread_.Upload(spread);
+      spread_over_ = count;
+    }
+    float* x = x_.Reserve(std::size_t{features} * kSampledRows);
+    launch_.ranks = ranks_.Reserve(std::size_t{features} * kSampledRows);
+    launch_.missing = missing;
+    TransposeRows(rows, spread_.data(), kSampledRows, features, kSampledRows, x, stream);
+    LaunchRanks(x, thresholds, begin, features, kSampledRows, kSampledRows, ranks_.data(), stream);
+    LaunchGrouping(launch_, stream);
+    CheckCuda(
+        cudaMemcpyAsync(found_.Reserve(kSubtreeCounters), counters_.data(),
+                        kSubtreeCounters * sizeof(std::uint32_t), cudaMemcpyDeviceToHost, stream),
+        "download");
+    answered_.Record(stream);
+    CheckCuda(
+        cudaMemsetAsync(counters_.data(), 0, kSubtreeCounters * sizeof(std::uint32_t), stream),
+        "memset");
+  }
+
+  //! Waits for it. @return row classes over rows, the mean of the subtrees by their widths
+  double ClassShare() const {
+    answered_.Wait();
+    return found_.data()[kTableGroups] / (static_cast<double>(width_) * kSampledRows);
+  }
+
+ private:
+  GroupingLaunch launch_;
+  std::size_t width_ = 0;  // of all subtrees in the table
+  std::uint32_t spread_over_ = 0;
+  DeviceArray<SharedSubtree> subtrees_;
+  DeviceArray<std::uint32_t> spread_, representatives_, bases_, counters_;
+  DeviceArray<std::uint16_t> classes_, ranks_;
+  DeviceArray<SubtreeItem> items_;
+  DeviceArray<float> x_;
+  PinnedArray<std::uint32_t> found_;
+  CudaEvent answered_{cudaEventDisableTiming};
+};
+
 }  // namespace
 
 struct SharedQuadrature::State {
@@ -134,10 +206,13 @@ struct SharedQuadrature::State {
   DeviceArray<std::uint16_t> ranks;
   DeviceArray<double> partial;
   CudaEvent ready;
+  RowSample sample;
   // The rows in the order of some trees' leaves.
   OrderTrees order_trees;  // nodes on the device
   DeviceArray<OrderNode> order_nodes;
   DeviceArray<std::uint32_t> order_keys, order;
+  CudaStream beside;  // where the rows are ordered while a sample of them is grouped
+  CudaEvent ordered;
 
   void PlanRounds() {
     std::size_t count = 0;
@@ -171,7 +246,7 @@ struct SharedQuadrature::State {
     launch.sizes.features = features;
     launch.sizes.columns = tape.accumulator_slots;
     launch.variant = variant;
-    launch.rows_per_lane = kSharedRowsPerLane;
+    launch.variant.shares = true;
     ChooseSharedMemory(tape.points, tape.stack_slots, launch);
     launch.tape.words = tape.words.data();
     launch.tape.ranges = tape.ranges.data() + batch.first_range;
@@ -219,7 +294,7 @@ struct SharedQuadrature::State {
     grouping.subtree_count = batch.subtrees;
     grouping.most_key_words = tape.max_key_words;
     grouping.classes_per_item =
-        static_cast<std::uint32_t>(32 * RowsPerLane(tape.points)) * launch.team_warps;
+        static_cast<std::uint32_t>(32 * ClassesPerLane(tape.points)) * launch.team_warps;
     grouping.missing = variant.general;
     grouping.output = {tape.classes.data(), tape.representatives.data(), tape.bases.data(),
                        tape.items.data(), tape.counters.data()};
@@ -258,6 +333,7 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
       ChooseOrder(model, state_->layout == AccumulatorLayout::kSlots ? kOrderTrees : 1);
   state_->order_nodes =
       DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
+  std::size_t most_subtrees = 0;
   for (const Tape& tape : set.tapes) {
     auto out = std::make_unique<SharedTape>();
     out->points = tape.points;
@@ -275,13 +351,17 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.subtree_keys));
     BatchPlanner(tape, model.features).Run(*out);
     state_->usable = state_->usable || !tape.subtrees.empty();
+    if (tape.subtrees.size() > most_subtrees) {
+      most_subtrees = tape.subtrees.size();
+      state_->sample.Choose(tape, out->keys);
+    }
     state_->tapes.push_back(std::move(out));
   }
   state_->PlanRounds();
 }
 
 const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,
-                                                 cudaStream_t stream) {
+                                                 bool missing, bool asks, cudaStream_t stream) {
   State& s = *state_;
   OrderLaunch launch;
   launch.nodes = s.order_nodes.data();
@@ -293,8 +373,22 @@ const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_
   launch.features = s.features;
   launch.keys = s.order_keys.Reserve(kGroupedRows);
   launch.order = s.order.Reserve(kGroupedRows);
-  LaunchRowOrder(launch, stream);
+  if (!asks) {
+    LaunchRowOrder(launch, stream);
+    return s.order.data();
+  }
+  s.ready.Record(stream);
+  s.sample.Ask(rows, count, s.features, missing, s.thresholds.data(), s.begin.data(), stream);
+  CheckCuda(cudaStreamWaitEvent(s.beside.get(), s.ready.get()), "wait");
+  LaunchRowOrder(launch, s.beside.get());
+  s.ordered.Record(s.beside.get());
+  if (s.sample.ClassShare() > kMostClasses) return nullptr;
+  WaitForOrder(stream);
   return s.order.data();
+}
+
+void SharedQuadrature::WaitForOrder(cudaStream_t stream) const {
+  CheckCuda(cudaStreamWaitEvent(stream, state_->ordered.get()), "wait");
 }
 
 void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,

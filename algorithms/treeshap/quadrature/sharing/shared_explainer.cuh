@@ -27,8 +27,13 @@ class SharedQuadrature {
   bool usable() const;
 
   //! The order in which Run expects the rows: like ones side by side, so that neighbouring lanes
-  //! read the same classes (quadrature/sharing/leaf_order.hpp). `rows`: count x features.
-  const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, cudaStream_t stream);
+  //! read the same classes (quadrature/sharing/leaf_order.hpp). `rows`: count x features, at least
+  //! kSampledRows of them where it `asks`. Null where it asks and a sample of the rows is too
+  //! unlike for sharing to pay: then the rows must stay until what follows WaitForOrder in the
+  //! stream. Asking waits for the stream.
+  const std::uint32_t* OrderRows(const float* rows, std::uint32_t count, bool missing, bool asks,
+                                 cudaStream_t stream);
+  void WaitForOrder(cudaStream_t stream) const;
 
   //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
   //! features x stride, rows at most MostGroupedRows(), stride a multiple of 256.

@@ -12,9 +12,8 @@ namespace retable::treeshap {
 
 //! A lane's memory: x and a sum of each feature.
 template <int Q, int R>
-struct SubtreeMemory : DeviceMemory<Q, R, AccumulatorLayout::kPerFeature, true> {
+struct SubtreeMemory : DeviceMemory<Q, R, AccumulatorLayout::kPerFeature, false, true> {
   static constexpr bool kCategories = false;
-  static constexpr bool kSharedSubtrees = false;
 
   __device__ __forceinline__ SubtreeMemory(float4* stack_of_warp, char* columns_of_warp,
                                            std::uint32_t lane) {
@@ -169,7 +168,7 @@ __global__ void __launch_bounds__(32 * kTeams * kMaxTeamWarps, 1) SubtreeKernel(
 
 template <int Q, bool General>
 void LaunchSubtreesVariant(const SubtreeLaunch& launch, cudaStream_t stream) {
-  const auto kernel = SubtreeKernel<Q, RowsPerLane(Q), General>;
+  const auto kernel = SubtreeKernel<Q, ClassesPerLane(Q), General>;
   const std::size_t bytes = SubtreeSharedBytes(Q, launch);
   AllowSharedMemory(kernel, bytes);
   const std::uint32_t warps = launch.teams * launch.team_warps;

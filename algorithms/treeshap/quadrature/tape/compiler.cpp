@@ -388,7 +388,7 @@ class Assembler {
       : tape_(tape),
         layout_(layout),
         segment_words_(options.segment_words),
-        max_slots_(options.accumulator_slots) {}
+        max_slots_(Slots(tape.points, options)) {}
 
   //! Begins a tree, with the features it adds to: closes the segment where it is full or of another
   //! group or batch.
@@ -433,6 +433,12 @@ class Assembler {
   }
 
  private:
+  static std::uint32_t Slots(int points, const TapeOptions& options) {
+    if (options.accumulator_slots > 0) return options.accumulator_slots;
+    const bool deep = options.subtree_leaves == 0 && points >= kDeepTreePoints;
+    return deep ? kDeepTreeSlots : kAccumulatorSlots;
+  }
+
   void Open(std::int32_t group, std::uint32_t batch) {
     Close();
     tape_.segments.push_back(
@@ -539,6 +545,7 @@ std::vector<std::uint32_t> PackSets(const AnnotatedModel& model, TapeSet& out) {
 struct Pass {
   std::int32_t group;
   std::size_t tree;
+  int rule_points;    // of all its passes
   std::size_t begin;  // first quadrature point
   std::vector<PlannedSubtree> planned = {};
   std::vector<MergedSubtree> merged = {};
@@ -616,8 +623,9 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     const AnnotatedTree& tree = model.trees[t];
     if (tree.nodes[0].feature < 0) continue;  // a single leaf moves the expected value alone
     std::size_t begin = 0;
-    for (const int size : Passes(ExactPoints(tree.path_features), options)) {
-      passes[size].push_back({tree.group, t, begin});
+    const int points = FloatPoints(tree);
+    for (const int size : Passes(points, options)) {
+      passes[size].push_back({tree.group, t, points, begin});
       begin += static_cast<std::size_t>(size);
     }
   }
@@ -634,8 +642,8 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
     Assembler assembler(tape, out.layout, options);
     for (const Pass& pass : list) {
       const AnnotatedTree& tree = model.trees[pass.tree];
-      const int exact = ExactPoints(tree.path_features);
-      if (!rules.contains(exact)) rules[exact] = GaussLegendre(exact);
+      QuadratureRule& rule = rules[pass.rule_points];
+      if (rule.size() == 0) rule = GaussLegendre(pass.rule_points);
       Instructions written;
       std::map<std::int32_t, SubtreeOfTree> subtrees;
       std::size_t fresh = 0;
@@ -647,8 +655,8 @@ TapeSet CompileTapes(const AnnotatedModel& model, const TapeOptions& options) {
         MergeSorted(features, OwnFeatures(tape, pass.merged[u].subtree));
       }
       assembler.NextTree(tree.group, pass.batch, features);
-      TreeWriter writer({tree, rules[exact], pass.begin, points, offsets}, tape, &subtrees,
-                        &subtree_tapes, {});
+      TreeWriter writer({tree, rule, pass.begin, points, offsets}, tape, &subtrees, &subtree_tapes,
+                        {});
       tape.stack_slots = std::max(tape.stack_slots, writer.Run(0, written));
       assembler.Add(written, fresh);
     }

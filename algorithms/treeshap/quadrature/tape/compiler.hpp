@@ -77,8 +77,8 @@ struct TapeOptions {
   std::size_t segment_words = 1u << 18;  //!< close a segment after this many groups of four words
   std::int32_t subtree_leaves = 0;       //!< largest subtree shared by rows; 0: none
   std::size_t batch_width = ~std::size_t{0};  //!< groups of four words of a row in all tables
-  //! Accumulator slots, unless one instruction needs more.
-  std::uint32_t accumulator_slots = kAccumulatorSlots;
+  //! Accumulator slots, unless one instruction needs more; 0: chosen.
+  std::uint32_t accumulator_slots = 0;
 };
 
 //! Compiles the model. @throws std::invalid_argument for more than 2^17 features.
