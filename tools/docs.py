@@ -10,10 +10,9 @@ A line `<!-- recorded: FOLDER ARTIFACT -->` says for the rest of a page which re
 experiment's in the folder h200. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER ARTIFACT' of `cell` and the others names another.
 
     cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns): all measured ones; * stands for anything
-    tidy(stat=.., label=.., ..)  the one row of ARTIFACT.tidy.csv that agrees, its median unless stat says otherwise; tidies: all
     ratios(rows, over, under)    column `over` by column `under`, row by row
     across(over, under, columns) row `over` by row `under`, column by column, for whatever * stands for in both
-    paper(row, column)           a published cell                  verdicts(verdict, artifact, kind=..), claims(..): how many
+    verdicts(verdict, artifact, kind=..), claims(..)               how many
     beside(verdict, artifact)    measured by published, of the cells with that verdict
     found(file, pattern)         what the pattern's group finds in a file of FOLDER, once; founds: all of it
     captured()                   the date of environment.json
@@ -169,36 +168,6 @@ class Source:
             raise Wrong(f"nothing measured to divide in {path}")
         return values
 
-    def tidies(self, where=None, stat="median", **wanted):
-        path = self.elsewhere(where) + ".tidy.csv"
-        if not (self.tables.root / path).is_file():  # tables of device checks have one form
-            path = self.elsewhere(where) + ".csv"
-        header, *rows = self.tables.rows(path)
-        for name in [stat, *wanted]:
-            if name not in header:
-                raise Wrong(f"no column '{name}' in {path}; it has {', '.join(header)}"[:400])
-        values = [number(row[header.index(stat)]) for row in rows if len(row) == len(header)
-                  and all(agrees(value, row[header.index(name)]) is not None for name, value in wanted.items())]
-        values = [v for v in values if v is not None]
-        if not values:
-            raise Wrong(f"no measured row of {path} agrees with {wanted}")
-        return values
-
-    def tidy(self, where=None, **wanted):
-        values = self.tidies(where, **wanted)
-        if len(values) > 1:
-            raise Wrong(f"{len(values)} rows agree with {wanted}: say more")
-        return values[0]
-
-    def paper(self, row, column, where=None):
-        path, (header, *rows) = self.layout(where, ".paper.csv")
-        at = header.index
-        values = [number(r[at("value")].lstrip("<>=")) for r in rows
-                  if (r[at("row")], r[at("column")]) == (str(row), str(column))]
-        if len(values) != 1 or values[0] is None:
-            raise Wrong(f"no published cell ({row}, {column}) in {path}")
-        return values[0]
-
     def judged(self, file, stat, verdict, artifact, wanted):
         """The column `stat` of verdicts.csv or claims.csv, of the rows that agree."""
         header, *rows = self.tables.rows(f"{self.folder}/{file}")
@@ -246,7 +215,7 @@ def digits(value, count):
 
 PLAIN = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.mean, "median": statistics.median, "abs": abs,
          "round": round, "digits": digits}
-READING = ("cell", "cells", "tidy", "tidies", "ratios", "across", "paper", "verdicts", "claims", "beside", "found", "founds", "captured")
+READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside", "found", "founds", "captured")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.Pow: operator.pow, ast.USub: operator.neg}
 
