@@ -34,6 +34,7 @@ import ast
 import csv
 import math
 import operator
+import os
 import pathlib
 import re
 import shutil
@@ -341,14 +342,22 @@ def digest(root):
     return inputs.recorded_digest(root / "results" / "recorded")
 
 
-def site(root, check):
+def readable(root, program):
+    """The folder of the recordings with all their tables: the program unpacks those that archives hold."""
+    if not program:
+        return root / "results" / "recorded"
+    said = subprocess.run([program, "record", "--tables"], capture_output=True, text=True, check=True, env={**os.environ, "RETABLE_ROOT": str(root)})
+    return pathlib.Path(said.stdout.strip())
+
+
+def site(root, program, check):
     """Writes or checks docs/site. @return what is wrong with it."""
     index = root / "docs" / "site" / "index.html"
     if not index.is_file() or f'content="{digest(root)}"' in index.read_text(encoding="utf-8"):
         return []
     if check:
         return [f"docs/site shows earlier verdicts than results/recorded; remedy: {REMEDY}"]
-    made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--site", index.parent, "--recorded", root / "results" / "recorded",
+    made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--site", index.parent, "--recorded", readable(root, program),
                            "--quiet"], capture_output=True, text=True, check=False)
     return [f"docs/site: plots/report.py failed: {made.stderr.strip()[-300:]}"] if made.returncode else []
 
@@ -392,8 +401,8 @@ def whole_files(root, program):
     if advise.is_dir():
         sys.path.insert(0, str(advise))
         import write_advice  # pylint: disable=import-outside-toplevel
-        source = "results/recorded/h200/shapley/beyond_estimators.tidy.csv"
-        yield "apps/advise/advice_table.inc", write_advice.table(root / source), source
+        source = "h200/shapley/beyond_estimators.tidy.csv"
+        yield "apps/advise/advice_table.inc", write_advice.table(readable(root, program) / source), f"results/recorded/{source}"
 
 
 def write_whole(root, program, check):
@@ -416,7 +425,7 @@ def main(arguments=None):
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     options = parser.parse_args(arguments)
     tables, wrong, figures, changed = Tables(options.root), [], 0, 0
-    wrong += write_whole(options.root, options.program, options.check) + site(options.root, options.check)
+    wrong += write_whole(options.root, options.program, options.check) + site(options.root, options.program, options.check)
     for name in pages(options.root):
         old = (options.root / name).read_text(encoding="utf-8")
         page = Page(name, old, tables)
