@@ -38,7 +38,7 @@ help:
 empty :=
 asked := $(sort $(foreach id,$(EXPERIMENTS),$(firstword $(subst /, ,$(id)))))
 reproduce: FAMILIES = $(if $(filter-out $(notdir $(wildcard algorithms/*)),$(asked)),,$(asked))
-report compare: FAMILIES = any
+report compare site: FAMILIES = any
 gpu-check: FAMILIES = $(if $(wildcard algorithms/$(FAMILY)),$(FAMILY),any)
 NEEDED = NEEDED='$(subst $(empty) $(empty),;,$(strip $(or $(ONLY),$(FAMILIES))))'
 
@@ -116,8 +116,9 @@ docs-html:
 docs: build
 	@tools/docs.py --program $(RETABLE)
 
-site:
-	@/usr/bin/python3 plots/report.py --site docs/site --recorded results/recorded --out $(BUILD)/site --quiet && echo docs/site/index.html
+site: build
+	@recorded=$$($(RETABLE) record --tables) && \
+	  /usr/bin/python3 plots/report.py --site docs/site --recorded "$$recorded" --out $(BUILD)/site --quiet && echo docs/site/index.html
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-tsan $(BUILD)-all-cards $(BUILD)-arm results/latest results/smoke

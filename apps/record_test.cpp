@@ -1,5 +1,6 @@
 // `retable record` and what reads a recording: explain, check, report, run --resume-from.
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -13,6 +14,7 @@ using nlohmann::json;
 const std::string kTwoTimes =
     Replaced(std::string(kHead), "title =", "exclusive = true\ntitle =") +
     "[[algorithm]]\nname = \"simulated\"\nlabel = \"simulated {k}\"\nk = [1, 2]\n" +
+    "[figure]\nkind = \"bar\"\nmetric = \"time\"\n" +
     "[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = \"time\" }]\n"
     "[[claim]]\nid = \"some\"\ntext = \"it takes time\"\ncheck = 'cell(\"simulated 1\", \"time\") "
     "> "
@@ -96,10 +98,10 @@ class Records : public Program {
 TEST_F(Records, AreOpenedAndCheckedAgainstTheirArchive) {
   Record();
   for (const char* name : {"cells.tar.zst", "claims.csv", "verdicts.csv", "run.json",
-                           "environment.json", "selftest/probe.csv", "selftest/probe.tidy.csv"}) {
+                           "environment.json", "selftest/probe.csv"}) {
     EXPECT_TRUE(fs::exists(Here() / name)) << name;
   }
-  EXPECT_FALSE(json::parse(Slurp(Here() / "selftest/probe.meta.json")).contains("cells"));
+  EXPECT_EQ(Entries(Here() / "selftest").size(), 1u);
   EXPECT_EQ(Slurp(Here() / "selftest/probe.csv"), Slurp(root_ / "out/selftest/probe.csv"));
   const Result check = Run("check --recorded here --strict");
   EXPECT_EQ(check.code, 0) << check.text;
@@ -114,11 +116,90 @@ TEST_F(Records, AreOpenedAndCheckedAgainstTheirArchive) {
                  "repeat      build/retable run selftest/probe --profile quick --cell " +
                      Key().substr(0, 12) + " --force");
   EXPECT_EQ(Run("explain --recorded here zzzz").code, 1);
+  ExpectContains(Run("compare results/recorded/here out").text, "its cells are packed; unpack");
   ExpectContains(Run("explain --recorded here ''").text, "2 cells begin with");
   // Its page is that of a folder with cells.
   Run("report --out results/recorded/here --to page");
   EXPECT_EQ(Entries(root_ / "page/cells").size(), 2u);
   ExpectContains(Run("history selftest/probe").text, "here");
+}
+
+TEST_F(Records, AreReadWithTheTablesThatTheirArchivesHold) {
+  Record();
+  fs::create_directories(root_ / "results/recorded/tables");
+  std::ofstream(root_ / "results/recorded/tables/run.json") << "{}";
+  const Result made = Run("record --tables");
+  ASSERT_EQ(made.code, 0) << made.text;
+  const fs::path all = made.text.substr(0, made.text.size() - 1), here = all / "here";
+  EXPECT_TRUE(fs::equivalent(all / "tables", root_ / "results/recorded/tables"));  // no archive
+  for (const char* name : {"selftest/probe.csv", "selftest/probe.tidy.csv", "verdicts.csv"}) {
+    EXPECT_EQ(Slurp(here / name), Slurp(root_ / "out" / name)) << name;
+  }
+  json declared = json::parse(Slurp(root_ / "out/selftest/probe.meta.json"));
+  declared.erase("cells");
+  EXPECT_EQ(json::parse(Slurp(here / "selftest/probe.meta.json")), declared);
+  // Once, and anew where the recording or what its experiment declares is another.
+  const auto first = fs::last_write_time(here / "selftest/probe.tidy.csv");
+  EXPECT_EQ(Run("record --tables").text, made.text);
+  EXPECT_EQ(fs::last_write_time(here / "selftest/probe.tidy.csv"), first);
+  Write(Replaced(kTwoTimes, "it takes time", "it takes some time"));
+  ASSERT_EQ(Run("record --tables").code, 0);
+  ExpectContains(Slurp(here / "selftest/probe.meta.json"), "it takes some time");
+  Write(Replaced(kTwoTimes, "k = [1, 2]", "k = [1, 2, 3]"));
+  ASSERT_EQ(RunProbe().code, 0);
+  Configured(root_ / "out");
+  // In place of a recording without an archive, whose link must not be written through.
+  ASSERT_EQ(Run("record tables --replace --out out").code, 0);
+  fs::remove_all(Here());
+  ASSERT_EQ(Run("record --tables").code, 0);
+  EXPECT_FALSE(fs::exists(here));
+  ExpectContains(Slurp(all / "tables/selftest/probe.tidy.csv"), "simulated 3");
+  EXPECT_FALSE(fs::exists(root_ / "results/recorded/tables/selftest/probe.tidy.csv"));
+}
+
+TEST_F(Records, OfEarlierCommitsAreReadFromTheirArchives) {
+  Record();
+  const std::string recording = "results/recorded/here/";
+  std::ofstream(root_ / "bin/git")
+      << "#!/bin/sh\ncase \"$*\" in *' log '*cells.tar.zst*)\n"
+      << "echo @eeeeeee@2026-01-02T03:04:05Z; echo; echo " << recording << "cells.tar.zst;;\n"
+      << "*' show '*cells.tar.zst*) cat " << recording << "cells.tar.zst;;\n"
+      << "*' show '*probe.csv*) cat " << recording << "selftest/probe.csv;;\n*) exit 1;; esac\n";
+  const Result history = Run("history selftest/probe --commits");
+  EXPECT_EQ(history.code, 0);
+  ExpectContains(history.text, "2026-01-02  eeeeeee ");
+  EXPECT_EQ(std::count(history.text.begin(), history.text.end(), '\n'), 2) << history.text;
+}
+
+// The pages of a recording are those of a folder in which all its tables lie.
+TEST_F(Records, HaveTheSiteOfAllTheirTables) {
+  if (std::system("/usr/bin/python3 -c 'import matplotlib, jinja2' 2>/dev/null") != 0) {
+    GTEST_SKIP() << "no matplotlib or jinja2 here";
+  }
+  Record();
+  const fs::path whole = root_ / "whole/here";
+  fs::create_directories(whole);
+  fs::copy(Here(), whole, fs::copy_options::recursive);
+  fs::remove(whole / "cells.tar.zst");
+  for (const char* name : {"selftest/probe.tidy.csv", "selftest/probe.meta.json"}) {
+    fs::copy(root_ / "out" / name, whole / name);
+  }
+  const auto site = [&](const std::string& recorded, const std::string& to) {
+    const std::string command = "/usr/bin/python3 '" RETABLE_SOURCE_DIR "/plots/report.py' --quiet";
+    EXPECT_EQ(std::system((command + " --recorded '" + recorded + "' --site '" + to + "'").c_str()),
+              0);
+    std::map<std::string, std::string> pages;
+    for (const auto& page : Entries(to)) pages[page.filename()] = Slurp(page);
+    return pages;
+  };
+  const std::string all = Run("record --tables").text;
+  const auto pages = site((root_ / "whole").string(), (root_ / "site-whole").string());
+  EXPECT_EQ(site((root_ / all.substr(0, all.size() - 1)).string(), (root_ / "site").string()),
+            pages);
+  std::string text;
+  for (const auto& [name, page] : pages) text += page;
+  ExpectContains(text, "<svg");
+  ExpectContains(text, "simulated 2");
 }
 
 TEST_F(Records, HaveEqualBytesAndNoPathOfTheMachine) {
@@ -220,6 +301,15 @@ TEST_F(Records, ThatAreDamagedOrUnknownAreNamedWithTheRemedy) {
       ExpectContains(result.text, "cells.tar.zst is damaged: ");
       ExpectContains(result.text, "git checkout -- ");
     }
+  }
+  const Result history = Run("history selftest/probe");
+  ExpectContains(history.text, "only the tables beside it are shown: ");
+  ExpectContains(history.text, "cells.tar.zst is damaged: ");
+  EXPECT_EQ(Run("record --tables").code, 1);
+  for (const char* words : {"report", "run selftest/probe", "doctor"}) {
+    const Result refused = Run(std::string(words) + " --out results/recorded/here");
+    EXPECT_EQ(refused.code, 1) << words;
+    ExpectContains(refused.text, "nothing is written there");
   }
   ExpectContains(Run("check --recorded there").text, "there are: here");
   ExpectContains(Run("explain --recorded there 00").text, "no recording \"there\"");

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Draws the figures and writes report.html and report.md of a folder of results.
 
-    python3 plots/report.py --out DIR [--recorded results/recorded] [--only GLOB]
-    python3 plots/report.py --site DIR --recorded results/recorded
+    python3 plots/report.py --out DIR [--recorded build/recorded] [--only GLOB]
+    python3 plots/report.py --site DIR --recorded build/recorded
 
-Reads DIR and, to stand beside it, the folders of recorded runs; nothing else. What is missing is named on
+Reads DIR and, to stand beside it, the folders of recorded runs (`retable record --tables` makes them); nothing else. What is missing is named on
 the page. Exit: 0 written; 1 the folder cannot be written to or does not exist.
 """
 

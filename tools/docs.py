@@ -10,10 +10,9 @@ A line `<!-- recorded: FOLDER ARTIFACT -->` says for the rest of a page which re
 experiment's in the folder h200. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER ARTIFACT' of `cell` and the others names another.
 
     cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns): all measured ones; * stands for anything
-    tidy(stat=.., label=.., ..)  the one row of ARTIFACT.tidy.csv that agrees, its median unless stat says otherwise; tidies: all
     ratios(rows, over, under)    column `over` by column `under`, row by row
     across(over, under, columns) row `over` by row `under`, column by column, for whatever * stands for in both
-    paper(row, column)           a published cell                  verdicts(verdict, artifact, kind=..), claims(..): how many
+    verdicts(verdict, artifact, kind=..), claims(..)               how many
     beside(verdict, artifact)    measured by published, of the cells with that verdict
     found(file, pattern)         what the pattern's group finds in a file of FOLDER, once; founds: all of it
     captured()                   the date of environment.json
@@ -35,6 +34,7 @@ import ast
 import csv
 import math
 import operator
+import os
 import pathlib
 import re
 import shutil
@@ -169,36 +169,6 @@ class Source:
             raise Wrong(f"nothing measured to divide in {path}")
         return values
 
-    def tidies(self, where=None, stat="median", **wanted):
-        path = self.elsewhere(where) + ".tidy.csv"
-        if not (self.tables.root / path).is_file():  # tables of device checks have one form
-            path = self.elsewhere(where) + ".csv"
-        header, *rows = self.tables.rows(path)
-        for name in [stat, *wanted]:
-            if name not in header:
-                raise Wrong(f"no column '{name}' in {path}; it has {', '.join(header)}"[:400])
-        values = [number(row[header.index(stat)]) for row in rows if len(row) == len(header)
-                  and all(agrees(value, row[header.index(name)]) is not None for name, value in wanted.items())]
-        values = [v for v in values if v is not None]
-        if not values:
-            raise Wrong(f"no measured row of {path} agrees with {wanted}")
-        return values
-
-    def tidy(self, where=None, **wanted):
-        values = self.tidies(where, **wanted)
-        if len(values) > 1:
-            raise Wrong(f"{len(values)} rows agree with {wanted}: say more")
-        return values[0]
-
-    def paper(self, row, column, where=None):
-        path, (header, *rows) = self.layout(where, ".paper.csv")
-        at = header.index
-        values = [number(r[at("value")].lstrip("<>=")) for r in rows
-                  if (r[at("row")], r[at("column")]) == (str(row), str(column))]
-        if len(values) != 1 or values[0] is None:
-            raise Wrong(f"no published cell ({row}, {column}) in {path}")
-        return values[0]
-
     def judged(self, file, stat, verdict, artifact, wanted):
         """The column `stat` of verdicts.csv or claims.csv, of the rows that agree."""
         header, *rows = self.tables.rows(f"{self.folder}/{file}")
@@ -246,7 +216,7 @@ def digits(value, count):
 
 PLAIN = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.mean, "median": statistics.median, "abs": abs,
          "round": round, "digits": digits}
-READING = ("cell", "cells", "tidy", "tidies", "ratios", "across", "paper", "verdicts", "claims", "beside", "found", "founds", "captured")
+READING = ("cell", "cells", "ratios", "across", "verdicts", "claims", "beside", "found", "founds", "captured")
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
              ast.Pow: operator.pow, ast.USub: operator.neg}
 
@@ -372,14 +342,22 @@ def digest(root):
     return inputs.recorded_digest(root / "results" / "recorded")
 
 
-def site(root, check):
+def readable(root, program):
+    """The folder of the recordings with all their tables: the program unpacks those that archives hold."""
+    if not program:
+        return root / "results" / "recorded"
+    said = subprocess.run([program, "record", "--tables"], capture_output=True, text=True, check=True, env={**os.environ, "RETABLE_ROOT": str(root)})
+    return pathlib.Path(said.stdout.strip())
+
+
+def site(root, program, check):
     """Writes or checks docs/site. @return what is wrong with it."""
     index = root / "docs" / "site" / "index.html"
     if not index.is_file() or f'content="{digest(root)}"' in index.read_text(encoding="utf-8"):
         return []
     if check:
         return [f"docs/site shows earlier verdicts than results/recorded; remedy: {REMEDY}"]
-    made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--site", index.parent, "--recorded", root / "results" / "recorded",
+    made = subprocess.run(["/usr/bin/python3", root / "plots" / "report.py", "--site", index.parent, "--recorded", readable(root, program),
                            "--quiet"], capture_output=True, text=True, check=False)
     return [f"docs/site: plots/report.py failed: {made.stderr.strip()[-300:]}"] if made.returncode else []
 
@@ -423,8 +401,8 @@ def whole_files(root, program):
     if advise.is_dir():
         sys.path.insert(0, str(advise))
         import write_advice  # pylint: disable=import-outside-toplevel
-        source = "results/recorded/h200/shapley/beyond_estimators.tidy.csv"
-        yield "apps/advise/advice_table.inc", write_advice.table(root / source), source
+        source = "h200/shapley/beyond_estimators.tidy.csv"
+        yield "apps/advise/advice_table.inc", write_advice.table(readable(root, program) / source), f"results/recorded/{source}"
 
 
 def write_whole(root, program, check):
@@ -447,7 +425,7 @@ def main(arguments=None):
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     options = parser.parse_args(arguments)
     tables, wrong, figures, changed = Tables(options.root), [], 0, 0
-    wrong += write_whole(options.root, options.program, options.check) + site(options.root, options.check)
+    wrong += write_whole(options.root, options.program, options.check) + site(options.root, options.program, options.check)
     for name in pages(options.root):
         old = (options.root / name).read_text(encoding="utf-8")
         page = Page(name, old, tables)

@@ -3,7 +3,7 @@
 
     tools/repeat_cells.py (--out DIR | --recorded NAME) [--cells 10] [--seed N] [--device cpu|cuda] [--program PATH]
 
-Draws from the tidy CSVs of a results folder (DIR) or of a recorded one. Each cell is repeated by the command that
+Draws from the tidy CSVs of a results folder (DIR) or of a recording. Each cell is repeated by the command that
 `retable explain KEY` prints, in a folder of its own, and each of its metrics compared: the repeated median lies in the
 recorded 95 % interval, of a time (s, or per second) widened by the noise of an A/A run (`retable noise`), of another
 metric as it is. Without an A/A run two machines of one kind are taken to agree within 30 %. Prints a Markdown table and
@@ -36,6 +36,12 @@ def keys_of(folder, device):
             keys.update(row["key"] for row in csv.DictReader(file)
                         if row["status"] == "ok" and device in (None, row["device"]))
     return sorted(keys)
+
+
+def tables_of(program, name):
+    """The folder of a recording with all its tables, those of its archive too."""
+    said = subprocess.run([program, "record", "--tables"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return ROOT / said.stdout.strip() / name
 
 
 def noise_of(folder):
@@ -102,7 +108,7 @@ def main():
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--program", default=str(ROOT / "build/retable"))
     given = parser.parse_args()
-    folder = given.out or ROOT / "results/recorded" / given.recorded
+    folder = given.out or tables_of(given.program, given.recorded)
     source = ["--out", str(folder.resolve())] if given.out else ["--recorded", given.recorded]
     keys = keys_of(folder, given.device)
     if not keys:

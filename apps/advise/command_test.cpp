@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "apps/advise/advice.hpp"
+#include "harness/record/record.hpp"
 #include "harness/report/csv.hpp"
 
 namespace retable::experiments {
@@ -45,8 +46,8 @@ TEST(Advice, AgreesWithTheMeasurements) {
 
 // The committed table is the recorded artifact.
 TEST(Advice, TableIsTheRecordedArtifact) {
-  const auto run = harness::ReadCsv(RETABLE_SOURCE_DIR
-                                    "/results/recorded/h200/shapley/beyond_estimators.tidy.csv");
+  const auto run = harness::ReadCsv(harness::ReadableRecordings(RETABLE_SOURCE_DIR) +
+                                    "/h200/shapley/beyond_estimators.tidy.csv");
   const auto text = [&](const harness::CsvRow& row, const char* name) {
     return row.fields[run.Column(name)];
   };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes apps/advise/advice_table.inc, what `retable advise` knows, from a run of shapley/beyond_estimators.
 
-    apps/advise/write_advice.py results/recorded/MACHINE/shapley/beyond_estimators.tidy.csv
+    apps/advise/write_advice.py FOLDER/shapley/beyond_estimators.tidy.csv
 
 `make docs` runs it on the recorded one of h200, and `make test` fails where the two differ.
 """

@@ -32,7 +32,8 @@ void PrintHistory(const History& history, std::ostream& out) {
 int ShowHistory(const Context& context, const HistoryArguments& a, std::ostream& out,
                 std::ostream& err) {
   HistoryQuery query = a.query;
-  const std::vector<std::string> more = FoldersOf(context.root);
+  const std::vector<std::string> more =
+      FoldersOf({context.root + "/results", RecordingsToShow(context.root, err)});
   query.folders.insert(query.folders.end(), more.begin(), more.end());
   if (a.commits) query.repository = context.root;
   const History history = ReadHistory(query);

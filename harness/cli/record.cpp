@@ -13,10 +13,14 @@ namespace {
 
 struct RecordArguments {
   std::string name, out = "results/latest";
-  bool replace = false;
+  bool replace = false, tables = false;
 };
 
 int Record(const Context& context, const RecordArguments& a, std::ostream& out) {
+  if (a.tables) {
+    out << ReadableRecordings(context.root) << "\n";
+    return kOk;
+  }
   CheckFolderToWrite(a.out);
   const RecordingFacts facts = RecordResults(a.out, context.root, a.name, a.replace);
   out << fmt::format("{}: {} cells of commit {}, {:.2f} MB packed", facts.folder, facts.cells,
@@ -37,9 +41,12 @@ Verb MakeRecordVerb(const Context& context) {
       context, "record", "Keep a run: its tables, and an archive of all its cells",
       [context](CLI::App& verb) -> VerbBody {
         const auto a = std::make_shared<RecordArguments>();
-        verb.add_option("name", a->name, "folder of results/recorded/ to write")->required();
+        verb.add_option("name", a->name, "folder of results/recorded/ to write");
         verb.add_option("--out", a->out, "results folder to pack");
         verb.add_flag("--replace", a->replace, "write over the recording that is there");
+        verb.add_flag("--tables", a->tables,
+                      "keep nothing: print the folder of all recordings, each with the tables that "
+                      "its archive holds");
         return [=](std::ostream& out, std::ostream&) { return Record(context, *a, out); };
       });
 }

@@ -116,13 +116,13 @@ int Report(const Context& context, const FolderArguments& a, std::ostream& out, 
 int DrawReport(const Context& context, const std::string& folder, std::string& page,
                std::ostream& err) {
   HistoryQuery query;
-  query.folders = FoldersOf(context.root);
+  const std::string recorded = RecordingsToShow(context.root, err);
+  query.folders = FoldersOf({context.root + "/results", recorded});
   query.folders.push_back(folder);
   WriteFileAtomically(folder + "/history.json", HistoryJson(ReadHistory(query)));
-  const std::string command =
-      fmt::format("{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
-                  ShellWord(context.root + "/plots/report.py"), ShellWord(folder),
-                  ShellWord(context.root + "/results/recorded"));
+  const std::string command = fmt::format(
+      "{} {} --out {} --recorded {}", ShellWord(PythonProgram()),
+      ShellWord(context.root + "/plots/report.py"), ShellWord(folder), ShellWord(recorded));
   const std::size_t artifacts = LoadArtifacts(folder).size();
   err << fmt::format(
              "drawing the figures and the report, about {} left\n",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ostream>
 
 #include "base/files/output_paths.hpp"
+#include "harness/record/record.hpp"
 #include "harness/report/artifact.hpp"
 #include "harness/run/store.hpp"
 
@@ -21,6 +23,16 @@ void CheckFolderToWrite(const std::string& folder) {
   throw StoreError(folder +
                    " holds recorded results without their cells; nothing is written there, since "
                    "they could not be made again: choose another folder with --out");
+}
+
+std::string RecordingsToShow(const std::string& root, std::ostream& err) {
+  try {
+    return ReadableRecordings(root);
+  } catch (const std::exception& problem) {
+    err << "note: of recordings with an archive only the tables beside it are shown: "
+        << problem.what() << "\n";
+    return root + "/results/recorded";
+  }
 }
 
 void CopyResults(const std::string& from, const std::string& to) {

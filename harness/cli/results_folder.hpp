@@ -2,6 +2,7 @@
 //! @file
 //! Which folders the verbs of the harness read results from and write them to.
 
+#include <iosfwd>
 #include <string>
 
 namespace retable::harness {
@@ -12,6 +13,10 @@ void CheckResultsFolder(const std::string& folder);
 //! For whoever writes: as above, and refuses a folder of results without their cells, such as those
 //! of results/recorded/: what it holds cannot be made again. @throws StoreError
 void CheckFolderToWrite(const std::string& folder);
+
+//! ReadableRecordings (harness/record/record.hpp), or, where they cannot be made (a damaged
+//! archive, a folder that nothing can be written to), results/recorded with the reason on `err`.
+std::string RecordingsToShow(const std::string& root, std::ostream& err);
 
 //! Copies a results folder to one that is new or empty, to be written to there.
 //! @throws OutputRefused, StoreError

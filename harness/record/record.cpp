@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/atomic_file.hpp"
+#include "base/sha256.hpp"
 #include "base/temporary_folder.hpp"
 #include "harness/machine/environment.hpp"
 #include "harness/plan/value_json.hpp"
@@ -25,7 +26,6 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kArchive = "cells.tar.zst";
 const std::string kMeta = ".meta.json";
 constexpr const char* kOfTheFolder[] = {"environment.json", "run.json", "ceilings.json",
                                         "noise.json"};
@@ -165,30 +165,52 @@ Files FilesOf(const std::string& folder, const std::vector<Artifact>& artifacts)
   return files;
 }
 
-// What is shown of a recording: its tables, and declarations without the list of cells.
+// Files that are made of the cells and packed with them: large, and read by programs.
+bool IsPacked(const std::string& path) {
+  return path.ends_with(".tidy.csv") || path.ends_with(".curves.csv") || path.ends_with(kMeta);
+}
+
+// A meta file with the layout and claims of another: in an archive they are those of its day.
+std::string DeclaredAs(const std::string& then, const std::string& meta) {
+  const auto before = nlohmann::ordered_json::parse(then);
+  auto now = nlohmann::ordered_json::parse(meta);
+  for (const char* name : {"table", "claims"}) now[name] = before.at(name);
+  return JsonText(now) + "\n";
+}
+
+std::string WithoutCells(const std::string& meta) {
+  auto declared = nlohmann::ordered_json::parse(meta);
+  declared.erase("cells");
+  return JsonText(declared) + "\n";
+}
+
+// The files that are made of a folder's cells: what a person reads, and what is packed.
 Files TablesOf(const std::string& folder) {
   Files tables;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string path = fs::relative(entry.path(), folder).generic_string();
     const bool of_the_folder = std::count(std::begin(kOfTheFolder), std::end(kOfTheFolder), path);
-    const bool table = path.ends_with(".csv") && !path.ends_with(".samples.csv");
+    const bool table =
+        path.ends_with(".csv") && !path.ends_with(".samples.csv") && !path.ends_with(".paper.csv");
     if (!entry.is_regular_file() || path.starts_with("cells/") || path.starts_with("runs/") ||
-        (!of_the_folder && !table && !path.ends_with(kMeta))) {
+        (!of_the_folder && !table && !IsPacked(path))) {
       continue;
     }
-    std::string text = ReadWhole(entry.path());
-    if (path.ends_with(kMeta)) {
-      auto meta = nlohmann::ordered_json::parse(text);
-      meta.erase("cells");
-      text = JsonText(meta) + "\n";
-    }
-    tables[path] = std::move(text);
+    tables[path] = ReadWhole(entry.path());
   }
   return tables;
 }
 
 std::string ArchiveAt(const std::string& path) {
   return fs::is_directory(path) ? path + "/" + kArchive : path;
+}
+
+void WriteInto(const fs::path& folder, const std::string& path, const std::string& content) {
+  const fs::path file = folder / path;
+  fs::create_directories(file.parent_path());
+  std::ofstream out(file, std::ios::binary);
+  out << content;
+  if (!out.flush()) throw StoreError(file.string() + ": cannot be written; is the disk full?");
 }
 
 // Reads an archive; says what to do where it is damaged.
@@ -210,11 +232,33 @@ void Read(const std::string& path,
   }
 }
 
-// The tables of an archive that was unpacked into `folder`.
-Files MakeTables(const std::string& folder, const std::string& root, RecordingCheck& check) {
+Files FilesIn(const std::string& archive) {
+  Files files;
+  Read(archive,
+       [&](const std::string& path, std::string content) { files[path] = std::move(content); });
+  return files;
+}
+
+// Makes the tables of packed files. Those of a person are returned; of `files` the others become
+// what they are by now. @param stale is given the names of those that were otherwise
+Files MakeTables(Files& files, const std::string& root, Scoreboard& board,
+                 std::vector<std::string>& stale) {
+  const TemporaryFolder unpacked;
+  const std::string folder = unpacked.path().string();
+  for (const auto& [path, content] : files) WriteInto(unpacked.path(), path, content);
   FactsOf(folder, LoadArtifacts(folder));
-  check.board = WriteResults(folder, root, true);
-  return TablesOf(folder);
+  board = WriteResults(folder, root, true);
+  Files tables = TablesOf(folder);
+  std::erase_if(tables, [&](const auto& table) {
+    const auto& [path, made] = table;
+    if (!IsPacked(path)) return false;
+    std::string& packed = files[path];
+    std::string now = path.ends_with(kMeta) ? DeclaredAs(packed, made) : made;
+    if (packed != now) stale.push_back(path);
+    packed = std::move(now);
+    return true;
+  });
+  return tables;
 }
 
 // Files of the folder that are not among these, but for the archive.
@@ -236,6 +280,37 @@ void Publish(const Files& files, const std::string& folder) {
   for (const std::string& path : OthersIn(folder, files)) fs::remove(folder + "/" + path);
 }
 
+// A hash of the tables, declarations and archives in a folder.
+std::string HashOf(const std::string& folder) {
+  Files hashes;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string ending = entry.path().extension().string();
+    if (ending != ".csv" && ending != ".json" && ending != ".toml" && ending != ".zst") continue;
+    hashes[fs::relative(entry.path(), folder).generic_string()] = Sha256(ReadWhole(entry.path()));
+  }
+  std::string all;
+  for (const auto& [path, hash] : hashes) all += path + " " + hash + "\n";
+  return Sha256(all);
+}
+
+// Makes the folder `to` of a recording with an archive; `stamp` says what it is made of.
+void MakeReadable(const std::string& recording, const std::string& root, const std::string& to,
+                  const std::string& stamp) {
+  const std::string kept_stamp = to + "/.made-of";
+  if (ReadOrEmpty(kept_stamp) == stamp) return;
+  Files tables;
+  Read(ArchiveAt(recording), [&](const std::string& path, const std::string& content) {
+    if (!IsPacked(path) && !path.ends_with(".paper.csv")) return;
+    tables[path] = path.ends_with(kMeta) ? WithoutCells(content) : content;
+  });
+  for (const std::string& path : OthersIn(recording, {})) {
+    tables[path] = ReadWhole(recording + "/" + path);
+  }
+  Publish(tables, to);
+  DeclareAnew(to, root);
+  WriteFileAtomically(kept_stamp, stamp);
+}
+
 // What must be equal where a run goes on: as EnvironmentDifferences names it.
 std::vector<std::string> MustBeEqual(bool cpu, bool cuda) {
   std::vector<std::string> paths = {"git.commit: ", "git.dirty: ", "compiler."};
@@ -247,7 +322,7 @@ std::vector<std::string> MustBeEqual(bool cpu, bool cuda) {
 }  // namespace
 
 bool HasArchive(const std::string& folder) {
-  return fs::exists(folder + "/" + kArchive);
+  return fs::exists(fs::path(folder) / kArchive);
 }
 
 std::string FindRecording(const std::string& root, const std::string& name) {
@@ -271,6 +346,28 @@ std::string FindRecording(const std::string& root, const std::string& name) {
       names.empty() ? "are none: build/retable record NAME makes one" : "are: " + names));
 }
 
+std::string ReadableRecordings(const std::string& root) {
+  if (!fs::is_directory(Recordings(root))) return Recordings(root);
+  const fs::path recorded = fs::canonical(Recordings(root)), readable = root + "/build/recorded";
+  MakeFolder(readable);
+  const FileLock lock(readable.string() + ".lock");
+  const std::string declared = HashOf(root + "/experiments");
+  for (const auto& entry : fs::directory_iterator(recorded)) {
+    if (!entry.is_directory()) continue;
+    const fs::path from = entry.path(), to = readable / from.filename();
+    const bool packed = HasArchive(from), linked = fs::is_symlink(to);
+    if (linked && !packed && fs::read_symlink(to) == from) continue;
+    if (linked || !packed)
+      fs::remove_all(to);  // never through a link: that is the recording itself
+    if (packed) MakeReadable(from, root, to, declared + HashOf(from));
+    if (!packed) fs::create_directory_symlink(from, to);
+  }
+  for (const auto& entry : fs::directory_iterator(readable)) {
+    if (!fs::exists(recorded / entry.path().filename())) fs::remove_all(entry);
+  }
+  return readable.string();
+}
+
 RecordingFacts RecordResults(const std::string& from, const std::string& root,
                              const std::string& name, bool replace) {
   const bool good = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -286,17 +383,13 @@ RecordingFacts RecordResults(const std::string& from, const std::string& root,
   const Store store(from, LockMode::kExclusive);  // no run changes it meanwhile
   const std::vector<Artifact> artifacts = LoadArtifacts(from);
   RecordingFacts facts = FactsOf(from, artifacts);
-  const std::string archive = PackArchive(FilesOf(from, artifacts));
+  Files files = FilesOf(from, artifacts);
+  Scoreboard board;
+  std::vector<std::string> fresh;
+  const Files tables = MakeTables(files, root, board, fresh);
+  const std::string archive = PackArchive(files);
   facts.folder = folder;
   facts.archive_bytes = archive.size();
-  // Made from the archive itself, which is thereby read once.
-  const TemporaryFolder unpacked;
-  const std::string packed = (unpacked.path() / kArchive).string(),
-                    there = (unpacked.path() / "all").string();
-  WriteFileAtomically(packed, archive);
-  Unpack(packed, there);
-  RecordingCheck check;
-  const Files tables = MakeTables(there, root, check);
   WriteFileAtomically(folder + "/" + kArchive, archive);
   Publish(tables, folder);
   return facts;
@@ -306,12 +399,8 @@ void Unpack(const std::string& archive, const std::string& folder,
             const std::function<bool(const std::string& path)>& wanted) {
   CheckWritable(folder);
   Read(ArchiveAt(archive), [&](const std::string& path, const std::string& content) {
-    const fs::path file = fs::path(folder) / path;
-    if ((wanted && !wanted(path)) || fs::exists(file)) return;
-    fs::create_directories(file.parent_path());
-    std::ofstream out(file, std::ios::binary);
-    out << content;
-    if (!out.flush()) throw StoreError(file.string() + ": cannot be written; is the disk full?");
+    if ((wanted && !wanted(path)) || fs::exists(fs::path(folder) / path)) return;
+    WriteInto(folder, path, content);
   });
 }
 
@@ -322,12 +411,15 @@ void UnpackInPlace(const std::string& folder) {
 }
 
 RecordingCheck CheckRecording(const std::string& folder, const std::string& root, bool rewrite) {
-  const TemporaryFolder unpacked;
-  const std::string there = unpacked.path().string();
-  Unpack(folder, there);
   RecordingCheck check;
-  const Files tables = MakeTables(there, root, check);
+  Files files = FilesIn(ArchiveAt(folder));
+  std::vector<std::string> stale;
+  const Files tables = MakeTables(files, root, check.board, stale);
+  if (rewrite && !stale.empty()) WriteFileAtomically(ArchiveAt(folder), PackArchive(files));
   if (rewrite) Publish(tables, folder);
+  for (const std::string& path : stale) {
+    if (!rewrite) check.differences.push_back(std::string(kArchive) + ": " + path + " differs");
+  }
   for (const auto& [path, content] : tables) {
     const std::string committed = ReadOrEmpty(folder + "/" + path);
     if (committed == content) continue;

@@ -1,10 +1,13 @@
 #pragma once
 //! @file
-//! A recording: results/recorded/NAME holds the tables of a run, and in cells.tar.zst all that they
-//! are made of: every cell with its samples, the environment of each run, the declarations.
+//! A recording: results/recorded/NAME holds the tables of a run in the papers' layouts, its
+//! verdicts and claims, and in cells.tar.zst all that they are made of: every cell with its
+//! samples, the environment of each run, the declarations.
 //!
-//! Tables, verdicts and claims are made again from the archive and compared, so that a committed
-//! number without its cells is found. What no recording holds: a cell of a changed source tree, of
+//! They are made again from the cells and compared, so that a committed number without its cells is
+//! found. The other tables of a results folder (tidy.csv, meta.json, ...), which are large and for
+//! programs, are in the archive too: whoever needs them reads recordings in the folder of
+//! ReadableRecordings. What no recording holds: a cell of a changed source tree, of
 //! a second commit, without its environment, or damaged.
 
 #include <functional>
@@ -32,6 +35,12 @@ bool HasArchive(const std::string& folder);
 //! where it is none, and where it has no archive
 std::string FindRecording(const std::string& root, const std::string& name);
 
+//! The folder in which the recordings of `root` are read: each as it is committed, with the tables
+//! that its archive holds. They are unpacked once, into root/build/recorded, and again when the
+//! recording or an experiment has changed. A recording without an archive is a link.
+//! @throws StoreError, FileError
+std::string ReadableRecordings(const std::string& root);
+
 //! Packs the results of `from` into root/results/recorded/NAME. Equal results give equal bytes.
 //! @param replace writes over a recording of that name
 //! @throws StoreError naming what cannot be recorded, and the remedy
@@ -54,7 +63,7 @@ struct RecordingCheck {
 };
 
 //! Makes tables, verdicts and claims from the archive, by the experiments of `root`.
-//! @param rewrite writes them into the folder @throws StoreError
+//! @param rewrite writes them into the folder and its archive @throws StoreError
 RecordingCheck CheckRecording(const std::string& folder, const std::string& root, bool rewrite);
 
 //! Unpacks an archive into `out`, to measure there what it lacks.

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/atomic_file.hpp"
 #include "base/temporary_folder.hpp"
 #include "harness/plan/value_json.hpp"
+#include "harness/record/archive.hpp"
 #include "harness/report/origins/provenance.hpp"
 #include "harness/run/runner.hpp"
 
@@ -161,6 +163,32 @@ TEST_F(Stretches, ARunGoesOnOnACardAndProcessorOfTheKindOnly) {
   EXPECT_NE(why(fewer, true, true).find("cpu.threads_allowed: 2 | 16"), std::string::npos);
   EXPECT_NE(why(other, false, true).find("git.commit: dddd"), std::string::npos);
   EXPECT_NE(why(changed, false, true).find("git.dirty: true | false"), std::string::npos);
+}
+
+// As of a program that packed no tables, or made them otherwise.
+TEST_F(Stretches, TheTablesInAnArchiveAreMadeAgainToo) {
+  const Plan plan = PlanOf({Timed("a", "cpu", "cpu")});
+  Save(plan.cells[0], Machine("Xeon", "", "1"));
+  WriteMeta(plan, "paper", Folder());
+  const std::string root = here_.path().string();
+  fs::create_directories(here_.path() / "experiments");
+  RecordResults(Folder(), root, "one", false);
+  const std::string folder = FindRecording(root, "one"), path = folder + "/cells.tar.zst";
+  const std::string archive = ReadWhole(path);
+  EXPECT_TRUE(CheckRecording(folder, root, false).differences.empty());
+  Files files;
+  ReadArchive(archive, [&](const auto& name, auto content) { files[name] = content; });
+  EXPECT_EQ(files.count("f/t.tidy.csv"), 1u);
+  for (const bool there : {true, false}) {
+    files["f/t.tidy.csv"] = "by hand\n";
+    if (!there) files.erase("f/t.tidy.csv");
+    WriteFileAtomically(path, PackArchive(files));
+    const auto differences = CheckRecording(folder, root, false).differences;
+    ASSERT_EQ(differences.size(), 1u);
+    EXPECT_EQ(differences[0], "cells.tar.zst: f/t.tidy.csv differs");
+    EXPECT_TRUE(CheckRecording(folder, root, true).differences.empty());
+    EXPECT_EQ(ReadWhole(path), archive);
+  }
 }
 
 }  // namespace

@@ -233,7 +233,8 @@ ordered_json GroupsJson(const Artifact& artifact) {
 //! On one line, and cells without what the artifact says of all of them: a recording has thousands.
 void WriteMetaFile(const std::string& path, ordered_json meta) {
   const auto hashes = DatasetHashes(meta);
-  for (ordered_json& item : meta["cells"]) {
+  ordered_json none;  // a recording has its cells in its archive
+  for (ordered_json& item : meta.contains("cells") ? meta["cells"] : none) {
     for (const char* name : {"not_run", "group"}) {
       if (item.value(name, "").empty()) item.erase(name);
     }
@@ -268,6 +269,7 @@ std::string Artifact::Path(const std::string& suffix) const {
 bool HasNoCells(const std::string& folder) {
   std::error_code error;
   if (fs::is_directory(folder + "/cells", error)) return false;
+  if (fs::exists(fs::path(folder) / kArchive, error)) return true;
   for (const auto& family : fs::directory_iterator(folder, error)) {
     std::error_code closed;
     for (const auto& file : fs::directory_iterator(family.path(), closed)) {
@@ -415,6 +417,10 @@ std::vector<Artifact> LoadArtifacts(const std::string& folder,
                                      file.path().string(), problem.what()));
       }
     }
+  }
+  if (artifacts.empty() && fs::exists(fs::path(folder) / kArchive)) {
+    throw StoreError(folder + ": its cells are packed; unpack them: build/retable report --out " +
+                     folder + " --to results/unpacked");
   }
   if (artifacts.empty() && !wanted) {
     throw StoreError(folder + ": no results here; run `build/retable run '*' --out " + folder +

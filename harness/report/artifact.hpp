@@ -81,8 +81,11 @@ struct Artifact {
   std::string Path(const std::string& suffix) const;
 };
 
-//! Whether a folder holds results without a folder of cells, as results/recorded/ does: its tables
-//! cannot be made again from it.
+//! Name of the archive that a recording's cells are packed into (harness/record/record.hpp).
+inline constexpr const char* kArchive = "cells.tar.zst";
+
+//! Whether a folder holds results without a folder of cells, as results/recorded/ does: nothing is
+//! measured into it.
 bool HasNoCells(const std::string& folder);
 
 //! Writes the meta file (and a copy of the published cells) of a plan.

@@ -254,6 +254,12 @@ class Declared {
   std::vector<Experiment> all_;
 };
 
+void Declare(Artifact& artifact, Declared& declared, bool write) {
+  const auto today = declared.Find(artifact.id, artifact.profile);
+  if (today) Redeclare(artifact, *today);
+  if (write) UpdateDeclared(artifact);
+}
+
 Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool write,
                        bool by_today) {
   Scoreboard board;
@@ -264,11 +270,7 @@ Scoreboard JudgeFolder(const std::string& folder, const std::string& root, bool 
       ++board.recorded;
       ReadRecording(artifact);
     }
-    if (artifact.recorded || by_today) {
-      const auto today = declared.Find(artifact.id, artifact.profile);
-      if (today) Redeclare(artifact, *today);
-      if (write) UpdateDeclared(artifact);
-    }
+    if (artifact.recorded || by_today) Declare(artifact, declared, write);
     for (const Origin& origin : OriginsOf(artifact)) ++board.origins[origin.Text()];
     Judgement one = JudgeArtifact(artifact, write);
     Count(one, board);
@@ -297,6 +299,11 @@ Scoreboard JudgeResults(const std::string& folder, const std::string& root) {
 
 Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today) {
   return JudgeFolder(folder, root, true, by_today);
+}
+
+void DeclareAnew(const std::string& folder, const std::string& root) {
+  Declared declared(root);
+  for (Artifact& artifact : LoadArtifacts(folder)) Declare(artifact, declared, true);
 }
 
 void WriteRun(const std::string& folder, const RunRecord& r) {

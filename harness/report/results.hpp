@@ -59,6 +59,10 @@ Scoreboard JudgeResults(const std::string& folder, const std::string& root);
 //! @param by_today artifacts with cells, too, have layout, claims and published cells of today
 Scoreboard WriteResults(const std::string& folder, const std::string& root, bool by_today = false);
 
+//! Declares the artifacts of a recorded folder as their experiments do today: layout, claims and
+//! copy of the published cells. @throws the same
+void DeclareAnew(const std::string& folder, const std::string& root);
+
 //! Writes run.json.
 void WriteRun(const std::string& folder, const RunRecord& record);
 

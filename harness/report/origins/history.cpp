@@ -15,6 +15,7 @@
 #include "base/temporary_folder.hpp"
 #include "harness/cli/shell.hpp"
 #include "harness/plan/value_json.hpp"
+#include "harness/record/record.hpp"
 #include "harness/report/recording/recording.hpp"
 #include "harness/report/table.hpp"
 
@@ -41,36 +42,45 @@ std::string Printed(const std::string& command) {
   FILE* pipe = popen((command + " 2>/dev/null").c_str(), "r");
   std::string text;
   char buffer[4096];
-  while (pipe != nullptr && fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+  for (std::size_t got = 1; pipe != nullptr && got > 0;) {
+    text.append(buffer, got = std::fread(buffer, 1, sizeof buffer, pipe));
+  }
   return pipe != nullptr && pclose(pipe) == 0 ? text : "";
 }
 
-// A version of a recorded artifact: its three files go to a folder of their own. `named` is where
-// its tidy.csv was.
+// A version of a recorded artifact: its three files go to a folder of their own, out of the archive
+// what the commit has there. `named` is where its tidy.csv was.
 std::optional<Edition> ReadVersion(const std::string& git, const std::string& commit,
                                    const std::string& date, const std::string& named,
-                                   const Artifact& now) {
+                                   const std::string& archive, const Artifact& now) {
   const TemporaryFolder folder;
-  const std::string stem = named.substr(0, named.size() - std::string("tidy.csv").size());
+  const auto shown = [&](const std::string& path) {
+    return Printed(git + " show " + ShellWord(commit + ":" + path));
+  };
+  const std::string stem = named.substr(0, named.size() - std::string("tidy.csv").size()),
+                    file = now.family + "/" + now.artifact + ".",
+                    here = (folder.path() / file).string(),
+                    packed = (folder.path() / kArchive).string();
   try {
     for (const std::string suffix : {"meta.json", "tidy.csv", "csv"}) {
-      std::string text = Printed(git + " show " + ShellWord(commit + ":" + stem + suffix));
-      if (suffix == "meta.json") {
-        ordered_json meta = ordered_json::parse(text);
-        meta["id"] = now.id;  // its name today
-        meta["artifact"] = now.artifact;
-        const std::string machine = now.provenance.empty() ? "" : now.provenance.back().machine;
-        meta["provenance"] = {{{"profile", meta.at("profile")},
-                               {"started", date},
-                               {"finished", date},
-                               {"commit", commit},
-                               {"machine", machine},
-                               {"cells", 0}}};
-        text = meta.dump();
-      }
-      WriteFileAtomically((folder.path() / now.family / (now.artifact + "." + suffix)).string(),
-                          text);
+      const std::string text = shown(stem + suffix);
+      if (!text.empty()) WriteFileAtomically(here + suffix, text);
     }
+    if (!fs::exists(here + "tidy.csv")) {
+      WriteFileAtomically(packed, shown(archive));
+      Unpack(packed, folder.path(), [&](const auto& path) { return path.starts_with(file); });
+    }
+    ordered_json meta = ordered_json::parse(ReadOrEmpty(here + "meta.json"));
+    meta["id"] = now.id;  // its name today
+    meta["artifact"] = now.artifact;
+    const std::string machine = now.provenance.empty() ? "" : now.provenance.back().machine;
+    meta["provenance"] = {{{"profile", meta.at("profile")},
+                           {"started", date},
+                           {"finished", date},
+                           {"commit", commit},
+                           {"machine", machine},
+                           {"cells", 0}}};
+    WriteFileAtomically(here + "meta.json", meta.dump());
     std::vector<Artifact> artifacts = LoadArtifacts(folder.path().string());
     Artifact& version = artifacts.front();
     ReadRecording(version);
@@ -86,17 +96,27 @@ std::optional<Edition> ReadVersion(const std::string& git, const std::string& co
 std::vector<Edition> ReadVersions(const std::string& repository, const Artifact& now) {
   std::vector<Edition> versions;
   const std::string git = "git -C " + ShellWord(repository);
-  const std::string path = fs::relative(now.Path("tidy.csv"), repository).generic_string();
-  std::istringstream log(
-      Printed(git + " log --follow --format=@%h@%cI --name-only -- " + ShellWord(path)));
+  fs::path folder = fs::path(repository) / "results/recorded" / fs::path(now.folder).filename();
+  if (!HasArchive(folder)) folder = now.folder;
+  const auto log_of = [&](const std::string& options, const std::string& path) {
+    return Printed(git + " log " + options + " --format=@%h@%cI --name-only -- " + ShellWord(path));
+  };
+  const auto named = [&](const std::string& file) {
+    return fs::relative(folder / file, repository).generic_string();
+  };
+  const std::string archive = named(kArchive),
+                    tidy = named(now.family + "/" + now.artifact + ".tidy.csv");
+  std::istringstream log(log_of("", archive) + log_of("--follow", tidy));
+  std::set<std::string> read;
   std::string commit, date;
   for (std::string line; std::getline(log, line);) {
     const auto at = line.find('@', 1);
     if (line.starts_with("@") && at != std::string::npos) {
       commit = line.substr(1, at - 1);
       date = line.substr(at + 1);
-    } else if (line.ends_with("tidy.csv")) {
-      if (auto version = ReadVersion(git, commit, date, line, now)) {
+    } else if (!line.empty() && read.insert(commit).second) {
+      const std::string& there = line == archive ? tidy : line;
+      if (auto version = ReadVersion(git, commit, date, there, archive, now)) {
         versions.push_back(std::move(*version));
       }
     }
@@ -247,15 +267,16 @@ std::string HistoryJson(const History& history) {
   return JsonText(all, 1) + "\n";
 }
 
-std::vector<std::string> FoldersOf(const std::string& root) {
+std::vector<std::string> FoldersOf(const std::vector<std::string>& parents) {
   std::vector<std::string> folders;
   std::error_code error;
-  for (const std::string parent : {"/results/recorded", "/results"}) {
-    for (const auto& entry : fs::directory_iterator(root + parent, error)) {
+  for (const std::string& parent : parents) {
+    const auto first = static_cast<std::ptrdiff_t>(folders.size());
+    for (const auto& entry : fs::directory_iterator(parent, error)) {
       if (HasResults(entry.path())) folders.push_back(entry.path().string());
     }
+    std::sort(folders.begin() + first, folders.end());
   }
-  std::sort(folders.begin(), folders.end());
   return folders;
 }
 

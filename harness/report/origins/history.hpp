@@ -41,7 +41,7 @@ History ReadHistory(const HistoryQuery& query);
 //! median, low, high}]}: label is the row, metric the column.
 std::string HistoryJson(const History& history);
 
-//! The results folders below the root: results/recorded/* and results/*.
-std::vector<std::string> FoldersOf(const std::string& root);
+//! The results folders in each of these folders.
+std::vector<std::string> FoldersOf(const std::vector<std::string>& parents);
 
 }  // namespace retable::harness
