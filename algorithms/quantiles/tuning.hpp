@@ -26,12 +26,6 @@ inline constexpr int kFlushTiles = sizeof(Real) == 8 ? 1 : 2;
 //! block's shared memory has no room for more.
 template <class Real>
 inline constexpr int kStages = sizeof(Real) == 8 ? 3 : 2;
-//! Shorter float32 streams are summed in float64 (bits), which costs them nothing.
-inline constexpr std::size_t kFloat32From = std::size_t{1} << 21;
-//! Shorter streams take neither a sample nor a histogram (bits): these cost 20 us.
-inline constexpr std::size_t kSampleFrom = std::size_t{1} << 21;
-//! Threads of the block that joins all blocks' states (bits): one for each.
-inline constexpr int kJoinThreads = 288;
 
 // Sample and lattice histogram, 2026-11-21. Constraint: the latency of the sample's loads. With all
 // of them in flight it takes 10 us; dependent loads took 50 to 80 us.
@@ -43,22 +37,18 @@ inline constexpr int kTriedRuns = 4;    //!< One run in so many is tried for a l
 inline constexpr int kSpoiltBlocks = 4;
 //! Values off the lattice before the general kernel takes over (0.95 ms per 1e9 values lost).
 inline constexpr int kExceptions = 256;
-//! Constraint: two blocks a multiprocessor leave registers for a lane's tile.
-inline constexpr int kCountThreads = 512;
-inline constexpr int kCountBlocksPerMultiprocessor = 2;
 //! Values of a tile per lane. 16 float32 values: 0.99 ms against 0.98.
 template <class Real>
 inline constexpr int kCountValues = sizeof(Real) == 8 ? 8 : 32;
 
-// Sums of many columns, 2026-11-21. Constraint: a tile's second read comes from the second-level
-// cache, and the bits must not depend on the number of multiprocessors.
-inline constexpr int kColumnThreads = 256;           //!< (bits)
-inline constexpr std::size_t kMinColumnTile = 4096;  //!< (bits)
-inline constexpr std::size_t kMaxColumnTiles = 64;   //!< Tiles of a column (bits).
-inline constexpr std::size_t kDigitsPrefix = 65536;  //!< Values tested for decimals first.
+// Sums of many columns, 2026-11-25. Constraint: a tile's second read comes from shared memory, and
+// the bits must not depend on the number of multiprocessors.
+inline constexpr int kColumnThreads = 256;  //!< (bits)
+inline constexpr int kColumnTile = 4096;    //!< Values (bits).
+inline constexpr int kColumnBlocksPerMultiprocessor = 2;
 inline constexpr int kDigitsBlocksPerMultiprocessor = 16;
-//! A short stream is summed as columns of this length (bits), a long one by the stream's kernel.
-inline constexpr std::size_t kColumnPiece = std::size_t{1} << 20;
+//! A short stream is summed as a column (bits), a long one by the stream's kernel; where sums of
+//! logarithms are wanted, as columns of this length.
 inline constexpr std::size_t kLongStream = std::size_t{1} << 21;
 
 // Moments by tree reduction, 2026-11-20. Constraint: a state of 16 float64 sums in registers.

@@ -28,9 +28,9 @@ struct DeviceColumns {
 
 //! Sums all columns of a table in device memory, one block per tile of a column.
 //!
-//! Sums are float64 for either input type, use the bounds of the tile, and are merged in the order
-//! of the tiles: the bits do not depend on the device. Cost: two reads of each tile, the second
-//! from the second-level cache. Memory: one state per tile, at most kMaxColumnTiles per column.
+//! Sums are float64 for either input type, use the bounds of the tile, and are joined in an order
+//! that depends on the number of rows alone: the bits do not depend on the device. Memory: one
+//! state per tile of kColumnTile values.
 class ColumnsCuda {
  public:
   //! `logs` adds sums of log x. @throws std::invalid_argument unless 1 <= order <= 15;
@@ -45,9 +45,8 @@ class ColumnsCuda {
   std::vector<ColumnSums> Sum(const DeviceColumns<float>& columns, void* stream);
   std::vector<ColumnSums> Sum(const DeviceColumns<double>& columns, void* stream);
 
-  //! Decimal digits of n values in device memory: 0..kMaxDigits or kNoLattice. A prefix of the
-  //! values rules out most streams that are no decimals; the others take one more pass at read
-  //! speed.
+  //! Decimal digits of n values in device memory: 0..kMaxDigits or kNoLattice. One pass at read
+  //! speed, which ends early where values are no decimals.
   int Digits(const float* values, std::size_t n, void* stream);
   int Digits(const double* values, std::size_t n, void* stream);
 
@@ -56,8 +55,6 @@ class ColumnsCuda {
   template <class Real>
   void Launch(const DeviceColumns<Real>& columns, void* stream);
   std::vector<ColumnSums> Fetch(std::size_t columns, void* stream);
-  template <class Real>
-  int RunPrefixFirst(const Real* values, std::size_t n, void* stream);
 
   int order_;
   bool logs_;

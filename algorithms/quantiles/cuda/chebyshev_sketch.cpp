@@ -1,8 +1,8 @@
 //! @file
 //! The CUDA implementation of "Retable": sums and lattice on the device, the fit on the host.
 //!
-//! Long streams take the kernel of stream_sums.hpp. Short ones, and those with sums of log x, are
-//! summed as columns of one table, in float64 as on the CPU.
+//! Streams take the kernels of stream_sums.hpp. With sums of log x they are summed as columns of
+//! one table, in float64 as on the CPU.
 
 #if defined(RETABLE_HAS_CUDA)
 
@@ -72,19 +72,16 @@ class ChebyshevSketchCuda final : public ChebyshevSketch, public DeviceUpdate {
   void Feed(const Real* values, std::size_t n, void* stream) {
     if (n == 0) return;
     Workspace& device = OfThisThread(sums_.order(), logs_);
-    if (!logs_ && n >= kLongStream) {
+    if (!logs_) {
       const ChebyshevSums sums = device.stream.Sum(values, n, stream);
       if (HasInfinite(sums)) return FeedFinite(values, n, stream);
-      const bool counted = device.stream.digits().has_value();
-      const int digits =
-          counted ? *device.stream.digits() : device.columns.Digits(values, n, stream);
-      Absorb({sums, {}, digits}, sizeof(Real) == 4 && !counted ? kFloat32Noise : 0,
+      Absorb({sums, {}, device.stream.digits()}, device.stream.exact() ? 0 : kFloat32Noise,
              kRounding<Real>);
       return;
     }
-    const std::size_t whole = n / kColumnPiece;
-    AbsorbAll(DeviceColumns<Real>{values, kColumnPiece, whole, kColumnPiece}, stream);
-    AbsorbAll(DeviceColumns<Real>{values + whole * kColumnPiece, n % kColumnPiece, 1, kColumnPiece},
+    const std::size_t whole = n / kLongStream;
+    AbsorbAll(DeviceColumns<Real>{values, kLongStream, whole, kLongStream}, stream);
+    AbsorbAll(DeviceColumns<Real>{values + whole * kLongStream, n % kLongStream, 1, kLongStream},
               stream);
   }
   template <class Real>

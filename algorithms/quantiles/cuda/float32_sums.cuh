@@ -78,13 +78,19 @@ class Float32Sums {
   //! Adds a full tile from shared memory.
   __device__ __forceinline__ void AddTile(const float* tile) {
     // A column with mass near a bound, or missing values, has them in every tile.
-    bool done = !near_ && (direct_ ? Try<true, false>(tile) : Try<false, false>(tile));
-    if (!done && half_ > 0) done = direct_ ? Try<true, true>(tile) : Try<false, true>(tile);
+    bool done = !near_ && (direct_ ? TryFast<true>(tile) : TryFast<false>(tile));
+    if (!done) {
+      const Seen seen = Look(tile);
+      if (__any_sync(kFull, seen.least < low_ || seen.most > high_)) {
+        Flush();
+        WidenFor(exact_, tile);
+        Reload();
+      }
+      if (half_ > 0) done = direct_ ? TryNear<true>(tile, seen) : TryNear<false>(tile, seen);
+    }
     if (!done) {
       Flush();
-      __syncwarp();  // the exact path reads values of other lanes
       AddExactly(exact_, tile);
-      __syncwarp();
       Reload();
     } else if (tiles_ == kFlushTiles<float>) {
       Flush();
@@ -100,9 +106,45 @@ class Float32Sums {
  private:
   static constexpr int kValues = kLaneValues<float>;
 
+  // The exact path reads values of other lanes.
+  static __device__ __noinline__ void WidenFor(WarpAccumulator<float, L>* exact,
+                                               const float* tile) {
+    __syncwarp();
+    exact->WidenFor(tile, 32 * kValues);
+    __syncwarp();
+  }
   static __device__ __noinline__ void AddExactly(WarpAccumulator<float, L>* exact,
                                                  const float* tile) {
+    __syncwarp();
     exact->AddExactly(tile, 32 * kValues);
+    __syncwarp();
+  }
+
+  //! A lane's values of a tile.
+  struct Seen {
+    float least;
+    float most;
+    bool missing;  //!< Some, of the warp's values.
+  };
+  __device__ __forceinline__ static Seen Look(const float* tile) {
+    Seen seen{Infinity<float>(), -Infinity<float>(), false};
+    float missing = 0;
+#pragma unroll
+    for (int i = 0; i < kValues; i += 4) {
+      float x[4];
+      CopyMine(tile, i, x);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        seen.least = fminf(seen.least, x[j]);
+        seen.most = fmaxf(seen.most, x[j]);
+        missing = __fmaf_rn(x[j], 0, missing);
+      }
+    }
+    seen.missing = __any_sync(kFull, missing != missing);
+    return seen;
+  }
+  __device__ __forceinline__ static void CopyMine(const float* tile, int i, float* x) {
+    CopyWide(tile + i * 32 + static_cast<int>(threadIdx.x) % 32 * 4, x);
   }
 
   //! y of a value, and `from_centre`, which it is computed from.
@@ -112,73 +154,83 @@ class Float32Sums {
     return __fmaf_rn(from_centre, scale_, offset_);
   }
 
-  //! Adds a tile if all values lie well inside the interval. `kNear`: values near the bounds and on
-  //! them, and missing ones, are allowed too.
-  template <bool kDirect, bool kNear>
-  __device__ __forceinline__ bool Try(const float* tile) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    float y[kValues];
-    int missing = 0;
-    bool outside = false;
+  template <bool kDirect>
+  __device__ __forceinline__ void MapTile(const float* tile, float (&y)[kValues]) const {
 #pragma unroll
-    for (int i = 0; i < kValues; i += 4) CopyWide(tile + i * 32 + lane * 4, y + i);
+    for (int i = 0; i < kValues; i += 4) CopyMine(tile, i, y + i);
 #pragma unroll
     for (int i = 0; i < kValues; ++i) {
-      const float x = y[i];
       float from_centre;
-      y[i] = Map<kDirect>(x, from_centre);
-      if constexpr (kNear) {
-        outside = outside || x < low_ || x > high_;
-        missing += x != x ? 1 : 0;
-        y[i] = x != x ? 0 : y[i];
-      }
+      y[i] = Map<kDirect>(y[i], from_centre);
     }
-    unsigned any = 0;
-#pragma unroll
-    for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
-    const bool near = (any & kAtLeastTwo) != 0;
-    if (__any_sync(kFull, kNear ? outside : near)) return false;
-    // Sums of a few values would round as those of the many zeros in place of missing ones do.
-    if (kNear && __all_sync(kFull, missing > kValues - 4)) return false;
+  }
+  __device__ __forceinline__ void AddMapped(const float (&y)[kValues]) {
 #pragma unroll
     for (int i = 0; i < kValues; i += 2) AddTwo<L>(y[i], y[i + 1], sum_);
     ++tiles_;
-    if constexpr (kNear) {
-      exact_->missing_count += missing;
-      const bool any_near = __any_sync(kFull, near);
-      near_ = any_near || __any_sync(kFull, missing != 0);
-      if (any_near) AddNear<kDirect>(tile);
-    }
+  }
+
+  //! Adds a tile if all values lie well inside the interval.
+  template <bool kDirect>
+  __device__ __forceinline__ bool TryFast(const float* tile) {
+    float y[kValues];
+    MapTile<kDirect>(tile, y);
+    unsigned any = 0;
+#pragma unroll
+    for (int i = 0; i < kValues; i += 2) any |= ExponentWord(y[i]) | ExponentWord(y[i + 1]);
+    if (__any_sync(kFull, (any & kAtLeastTwo) != 0)) return false;
+    AddMapped(y);
     return true;
   }
 
-  //! Counts a tile's values on the bounds, and sums what those near them were rounded by.
+  //! Adds a tile inside the interval unless nearly all values are missing: sums of a few values
+  //! would round as those of the many zeros in place of missing ones do.
   template <bool kDirect>
-  __device__ __forceinline__ void AddNear(const float* tile) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    int at_min = 0;
-    int at_max = 0;
-    float rounded_low = 0;
-    float rounded_high = 0;
+  __device__ __forceinline__ bool TryNear(const float* tile, const Seen& seen) {
+    float y[kValues];
+    MapTile<kDirect>(tile, y);
+    if (seen.missing) {
+      int missing = 0;
+#pragma unroll
+      for (int i = 0; i < kValues; ++i) {
+        const bool is_missing = y[i] != y[i];
+        missing += is_missing ? 1 : 0;
+        y[i] = is_missing ? 0 : y[i];
+      }
+      if (__all_sync(kFull, missing > kValues - 4)) return false;
+      exact_->missing_count += missing;
+    }
+    float from_centre;
+    const bool any_low = __any_sync(kFull, Map<kDirect>(seen.least, from_centre) <= -2);
+    const bool any_high = __any_sync(kFull, Map<kDirect>(seen.most, from_centre) >= 2);
+    near_ = seen.missing || any_low || any_high;
+    AddMapped(y);
+    if (any_low) AddEnd<kDirect, 0>(tile);
+    if (any_high) AddEnd<kDirect, 1>(tile);
+    return true;
+  }
+
+  //! Counts a tile's values on a bound, and sums what those near it were rounded by.
+  template <bool kDirect, int kEnd>
+  __device__ __forceinline__ void AddEnd(const float* tile) {
+    const float bound = kEnd == 0 ? low_ : high_;
+    int at = 0;
+    float sum = 0;
 #pragma unroll
     for (int i = 0; i < kValues; i += 4) {
       float x[4];
-      CopyWide(tile + i * 32 + lane * 4, x);
+      CopyMine(tile, i, x);
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         float from_centre;
         const float y = Map<kDirect>(x[j], from_centre);
         const float rounded = __fmaf_rn(from_centre, scale_, offset_ - y);
-        at_min += x[j] == low_ ? 1 : 0;
-        at_max += x[j] == high_ ? 1 : 0;
-        rounded_low += y <= -2 ? rounded : 0;
-        rounded_high += y >= 2 ? rounded : 0;
+        at += x[j] == bound ? 1 : 0;
+        sum += (kEnd == 0 ? y <= -2 : y >= 2) ? rounded : 0;
       }
     }
-    exact_->state.at_min += at_min;
-    exact_->state.at_max += at_max;
-    exact_->rounded[0] += rounded_low;
-    exact_->rounded[1] += rounded_high;
+    (kEnd == 0 ? exact_->state.at_min : exact_->state.at_max) += at;
+    exact_->rounded[kEnd] += sum;
   }
 
   __device__ __forceinline__ void Clear() {
@@ -212,11 +264,6 @@ class Float32Sums {
 template <int L>
 __device__ __noinline__ void StartCold(WarpAccumulator<float, L>* exact, const double* samples) {
   exact->StartFrom(samples);
-}
-template <int L>
-__device__ __noinline__ void AddExactlyCold(WarpAccumulator<float, L>* exact, const float* values,
-                                            int count) {
-  exact->AddExactly(values, count);
 }
 template <int L>
 __device__ __noinline__ void FinishCold(WarpAccumulator<float, L>* exact) {

@@ -3,8 +3,9 @@
 //!
 //! Problem: one pass over device memory at its bandwidth, bounds unknown. Approach: each warp sums
 //! tiles on bounds of its own (warp_accumulator.cuh; float32_sums.cuh for float32 input), which
-//! stream through a ring in shared memory; a block joins its warps, one block joins all blocks.
-//! Streams of few evenly spaced values are counted instead (lattice/histogram.cuh).
+//! stream through a ring in shared memory; a block joins its warps, the last block all blocks.
+//! Streams of few evenly spaced values are counted instead (lattice/histogram.cuh), short ones
+//! summed as a column (columns/column_sums.cu).
 //!
 //! Deterministic, on every device: the grid depends on the number of values alone, and all joins
 //! have a fixed order. Memory: one state a block.
@@ -15,8 +16,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
+#include "algorithms/quantiles/columns/column_sums.hpp"
+#include "algorithms/quantiles/cuda/answers.hpp"
 #include "algorithms/quantiles/cuda/float32_sums.cuh"
+#include "algorithms/quantiles/cuda/join_states.cuh"
 #include "algorithms/quantiles/cuda/stream_sums.hpp"
 #include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/cuda/warp_accumulator.cuh"
@@ -38,205 +43,265 @@ template <class Real, int kSlots>
 constexpr std::size_t kSharedBytes = kRingBytes<Real, kSlots> +
                                      (sizeof(Real) == 8 ? kStreamThreads * sizeof(WarpState) : 0);
 
-//! Calls `add_tile` for each tile of a warp, copied through the warp's ring in shared memory.
-template <int kSlots, class Real, class AddTile>
-__device__ __forceinline__ void StreamTiles(const Real* aligned, std::size_t tiles, Real* ring,
-                                            const AddTile& add_tile) {
-  constexpr int kTile = 32 * kLaneValues<Real>;
-  constexpr int kWide = kWideValues<Real>;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const std::size_t warp = std::size_t{blockIdx.x} * kStreamWarps + threadIdx.x / 32;
-  const std::size_t warps = std::size_t{gridDim.x} * kStreamWarps;
-  const int mine = tiles > warp ? static_cast<int>((tiles - warp + warps - 1) / warps) : 0;
-  const Real* from = aligned + warp * kTile + lane * kWide;
-  const auto fetch = [&](int t, int slot) {
-    if (t < mine) {
-      Real* to = ring + slot * kTile + lane * kWide;
-#pragma unroll
-      for (int i = 0; i < kTile; i += 32 * kWide) __pipeline_memcpy_async(to + i, from + i, 16);
-      from += warps * kTile;
-    }
-    __pipeline_commit();
-  };
-#pragma unroll
-  for (int slot = 0; slot < kSlots - 1; ++slot) fetch(slot, slot);
-  int slot = 0;
-#pragma unroll 1
-  for (int t = 0; t < mine; ++t) {
-    fetch(t + kSlots - 1, slot == 0 ? kSlots - 1 : slot - 1);
-    __pipeline_wait_prior(kSlots - 1);
-    add_tile(ring + slot * kTile);
-    slot = slot == kSlots - 1 ? 0 : slot + 1;
-  }
-}
-
-template <class Real, int L, int kSlots>
-__global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor)
-    ChebyshevKernel(const Real* values, std::size_t n, const double* samples,
-                    const LatticeHistogram* counted, ChebyshevSums* blocks) {
-  if (counted != nullptr && counted->missed == 0) return;
-  constexpr int kTile = 32 * kLaneValues<Real>;
-  extern __shared__ float4 ring_memory[];
-  __shared__ ChebyshevSums states[kStreamWarps];
-  const std::size_t head = ValuesBeforeAligned(values, n);
-  const Real* aligned = values + head;
-  const std::size_t tiles = (n - head) / kTile;
-  const std::size_t warp = std::size_t{blockIdx.x} * kStreamWarps + threadIdx.x / 32;
-  const std::size_t warps = std::size_t{gridDim.x} * kStreamWarps;
-  const bool has_rest = warp == warps - 1;  // values before and behind all tiles
-  const Real* rest = aligned + tiles * kTile;
-  const int rest_count = static_cast<int>(n - head - tiles * kTile);
-  Real* ring = reinterpret_cast<Real*>(ring_memory) + threadIdx.x / 32 * kSlots * kTile;
-  WarpState state;
-  if constexpr (sizeof(Real) == 8) {
-    auto* const warp_states = reinterpret_cast<WarpState*>(
-        reinterpret_cast<std::byte*>(ring_memory) + kRingBytes<Real, kSlots>);
-    WarpAccumulator<Real, L> sums(warp_states[threadIdx.x]);
-    if (samples != nullptr) sums.StartFrom(samples);
-    if (has_rest) {
-      sums.AddExactly(values, static_cast<int>(head));
-      sums.AddExactly(rest, rest_count);
-    }
-    StreamTiles<kSlots>(aligned, tiles, ring, [&](const Real* tile) { sums.AddTile(tile); });
-    sums.Finish();
-    state = JoinBlock(sums.state, states, L);
-  } else {
-    WarpState cold_state;
-    WarpAccumulator<Real, L> sums(cold_state);
-    if (samples != nullptr) StartCold(&sums, samples);
-    if (has_rest) {
-      AddExactlyCold(&sums, values, static_cast<int>(head));
-      AddExactlyCold(&sums, rest, rest_count);
-    }
-    if (n < kFloat32From) {
-      StreamTiles<kSlots>(aligned, tiles, ring, [&](const Real* tile) {
-        __syncwarp();  // the exact path reads values of other lanes
-        AddExactlyCold(&sums, tile, kTile);
-        __syncwarp();
-      });
-    } else {
-      Float32Sums<L> fast(&sums);
-      StreamTiles<kSlots>(aligned, tiles, ring, [&](const Real* tile) { fast.AddTile(tile); });
-      fast.Flush();
-    }
-    FinishCold(&sums);
-    state = JoinBlock(sums.state, states, L);
-  }
-  if (threadIdx.x < 32) Store(state, blocks + blockIdx.x, L);
-}
-
+enum class Outcome { kSummed, kCounted, kMissed };
 //! What the host fetches.
 struct Answer {
   ChebyshevSums sums;
-  int digits;  //!< Of counted values; -1 where they were not counted.
+  int digits;  //!< Decimal digits of all values, if they were counted, else of the sample's.
+  Outcome outcome;
+};
+//! What the blocks of a stream's kernel share.
+struct StreamState {
+  ChebyshevSums* blocks;
+  unsigned* done;  //!< JoinCounters zeros.
+  const double* samples;
+  LatticeHistogram* histogram;
+  bool count;  //!< Whether values may be counted.
+  Answer* answer;
 };
 
-//! One block joins the states of all blocks, unless the values were counted.
-__global__ void __launch_bounds__(kJoinThreads)
-    JoinKernel(const LatticeHistogram* counted, const ChebyshevSums* blocks, int count, int order,
-               Answer* out) {
-  if (counted != nullptr && counted->missed == 0) return;
-  __shared__ ChebyshevSums states[kJoinThreads / 32];
-  const int thread = static_cast<int>(threadIdx.x);
-  double low, high;
-  JoinBoundsOf(blocks, thread % 32, 32, count, low, high);
-  const WarpState own = AddStates(blocks, thread, kJoinThreads, count, low, high, order);
-  const WarpState all = JoinBlock(own, states, order);
-  if (thread < 32) Store(all, &out->sums, order);
-  if (thread == 0) out->digits = -1;
+//! Fills a tile with values before and behind all tiles, from the one of index `first` on, and with
+//! missing values. A lane writes what it reads.
+template <class Real>
+__device__ __noinline__ void FillTile(const Real* values, std::size_t n, int first, Real* tile) {
+  constexpr int kTile = 32 * kLaneValues<Real>;
+  constexpr int kWide = kWideValues<Real>;
+  const std::size_t head = ValuesBeforeAligned(values, n);
+  const std::size_t tiles = (n - head) / kTile * kTile;
+#pragma unroll 8
+  for (int i = 0; i < kLaneValues<Real>; ++i) {
+    const int to = i / kWide * 32 * kWide + static_cast<int>(threadIdx.x) % 32 * kWide + i % kWide;
+    const auto at = static_cast<std::size_t>(first + to);
+    const std::size_t from = at < head ? at : at + tiles;
+    tile[to] = from < n ? __ldg(values + from) : NotANumber<Real>();
+  }
 }
 
-//! One block sums the histogram, if the values were counted.
-__global__ void __launch_bounds__(kLatticePoints)
-    CountedKernel(LatticeHistogram* counted, double rounding, int order, Answer* out) {
-  if (counted->missed != 0) return;
-  SumHistogram<kLatticePoints>(*counted, rounding, &out->sums, order);
-  if (threadIdx.x == 0) out->digits = counted->digits;
+//! The tiles of a warp, copied through its ring in shared memory. The last warp has the values
+//! before and behind all tiles too.
+template <int kSlots, class Real>
+class TileRing {
+ public:
+  static constexpr int kTile = 32 * kLaneValues<Real>;
+
+  //! Begins to copy.
+  __device__ __forceinline__ TileRing(const Real* values, std::size_t n, float4* memory)
+      : values_(values),
+        n_(n),
+        ring_(reinterpret_cast<Real*>(memory) + threadIdx.x / 32 * kSlots * kTile) {
+    const std::size_t warp = std::size_t{blockIdx.x} * kStreamWarps + threadIdx.x / 32;
+    const std::size_t head = ValuesBeforeAligned(values, n);
+    const std::size_t tiles = (n - head) / kTile;
+    full_ = tiles > warp ? static_cast<int>((tiles - warp + Warps() - 1) / Warps()) : 0;
+    rest_ = warp == Warps() - 1 ? static_cast<int>(n - tiles * kTile) : 0;
+    from_ = values + head + warp * kTile + LaneOffset();
+#pragma unroll
+    for (int slot = 0; slot < kSlots - 1; ++slot) Fetch(slot, slot);
+  }
+
+  //! Calls `add_tile` for each tile.
+  template <class AddTile>
+  __device__ __forceinline__ void ForEach(const AddTile& add_tile) {
+    int slot = 0;
+#pragma unroll 1
+    for (int t = 0; t < full_ || (t - full_) * kTile < rest_; ++t) {
+      if (t < full_) {
+        Fetch(t + kSlots - 1, slot == 0 ? kSlots - 1 : slot - 1);
+        __pipeline_wait_prior(kSlots - 1);
+      } else {
+        FillTile(values_, n_, (t - full_) * kTile, ring_ + slot * kTile);
+      }
+      add_tile(ring_ + slot * kTile);
+      slot = slot == kSlots - 1 ? 0 : slot + 1;
+    }
+  }
+
+ private:
+  static constexpr int kWide = kWideValues<Real>;
+
+  static __device__ __forceinline__ std::size_t Warps() {
+    return std::size_t{gridDim.x} * kStreamWarps;
+  }
+  static __device__ __forceinline__ int LaneOffset() {
+    return static_cast<int>(threadIdx.x) % 32 * kWide;
+  }
+  __device__ __forceinline__ void Fetch(int t, int slot) {
+    if (t < full_) {
+      Real* const to = ring_ + slot * kTile + LaneOffset();
+#pragma unroll
+      for (int i = 0; i < kTile; i += 32 * kWide) __pipeline_memcpy_async(to + i, from_ + i, 16);
+      from_ += Warps() * kTile;
+    }
+    __pipeline_commit();
+  }
+
+  const Real* values_;
+  std::size_t n_;
+  Real* ring_;
+  const Real* from_;
+  int full_;  //!< Whole tiles.
+  int rest_;  //!< Values outside of all whole tiles.
+};
+
+//! Counts all values; the last block sums the histogram.
+template <class Real, int L>
+__device__ __noinline__ void CountStream(const Real* values, std::size_t n, unsigned* histogram,
+                                         const StreamState& state) {
+  __shared__ PointMap<Real> shared_map;
+  __shared__ bool last;
+  if (threadIdx.x < 32) {
+    const PointMap<Real> found = FindLattice<Real>(state.samples, state.histogram);
+    if (threadIdx.x == 0) {
+      shared_map = found;
+      if (!found.usable) state.histogram->missed = 1;
+    }
+  }
+  __syncthreads();
+  if (shared_map.usable) CountValues(values, n, shared_map, histogram, state.histogram);
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    const bool is_last = IsLast(state.done, gridDim.x);
+    if (threadIdx.x == 0) last = is_last;
+  }
+  __syncthreads();
+  if (!last) return;
+  Answer* const answer = state.answer;
+  const bool missed = *static_cast<volatile int*>(&state.histogram->missed) != 0;
+  if (threadIdx.x == 0) answer->outcome = missed ? Outcome::kMissed : Outcome::kCounted;
+  if (missed) return;
+  SumHistogram<kStreamThreads>(*state.histogram, kRounding<Real>, L, &answer->sums,
+                               &answer->digits);
+}
+
+//! Sums all values; counts them instead where the sample lies on a lattice.
+template <class Real, int L, int kSlots>
+__global__ void __launch_bounds__(kStreamThreads, kStreamBlocksPerMultiprocessor)
+    ChebyshevKernel(const Real* values, std::size_t n, StreamState shared) {
+  extern __shared__ float4 shared_memory[];
+  __shared__ alignas(16) ChebyshevSums states[kStreamWarps];
+  TileRing<kSlots, Real> tiles(values, n, shared_memory);
+  WaitForKernelsBefore();
+  if (shared.count && MayBeLattice(*shared.histogram)) {
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    CountStream<Real, L>(values, n, reinterpret_cast<unsigned*>(shared_memory), shared);
+    return;
+  }
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if constexpr (sizeof(Real) == 8) {
+    auto* const warp_states = reinterpret_cast<WarpState*>(
+        reinterpret_cast<std::byte*>(shared_memory) + kRingBytes<Real, kSlots>);
+    WarpAccumulator<Real, L> sums(warp_states[threadIdx.x]);
+    sums.StartFrom(shared.samples);
+    tiles.ForEach([&](const Real* tile) { sums.AddTile(tile); });
+    sums.Finish();
+    Store(sums.state, states + warp, L);
+  } else {
+    WarpState cold_state;
+    WarpAccumulator<Real, L> sums(cold_state);
+    StartCold(&sums, shared.samples);
+    Float32Sums<L> fast(&sums);
+    tiles.ForEach([&](const Real* tile) { fast.AddTile(tile); });
+    fast.Flush();
+    FinishCold(&sums);
+    Store(cold_state, states + warp, L);
+  }
+  __syncthreads();
+  if (warp > 0) return;
+  auto& space = *reinterpret_cast<JoinSpace*>(shared_memory);  // the rings are empty
+  ChebyshevSums* const own = shared.blocks + blockIdx.x;
+  JoinStates(states, kStreamWarps, 1, L, space, own);
+  Answer* const answer = shared.answer;
+  if (!JoinBlocks(shared.blocks, blockIdx.x, gridDim.x, L, shared.done, space, &answer->sums)) {
+    return;
+  }
+  if (threadIdx.x > 0) return;
+  answer->digits = DigitsOfSample(*shared.histogram);
+  answer->outcome = Outcome::kSummed;
 }
 
 }  // namespace
 
 struct ChebyshevCuda::Memory {
+  explicit Memory(int order)
+      : columns(order), done(std::vector<unsigned>(JoinCounters(kStreamBlocks))) {}
+  ColumnsCuda columns;
   DeviceArray<ChebyshevSums> partial{std::size_t{kStreamBlocks}};
+  DeviceArray<unsigned> done;
   DeviceArray<double> samples{2 * kSampleBlocks};
   DeviceArray<LatticeHistogram> histogram{1};
-  DeviceArray<Answer> answer{1};
-  PinnedArray<Answer> fetched;
-  double rounding = 0;  //!< kRounding of the last stream's type.
+  Answers<Answer> answer;
+  bool early = CanStartEarly(SampleKernel<float>);
 };
 
-ChebyshevCuda::ChebyshevCuda(int order) : order_(CheckOrder(order)) {
-  memory_ = std::make_unique<Memory>();
-  memory_->fetched.Reserve(1);
-}
+ChebyshevCuda::ChebyshevCuda(int order)
+    : order_(CheckOrder(order)), memory_(std::make_unique<Memory>(order)) {}
 
 ChebyshevCuda::~ChebyshevCuda() = default;
 
 template <class Real>
-void ChebyshevCuda::Launch(const Real* values, std::size_t n, void* stream) {
+void ChebyshevCuda::Launch(const Real* values, std::size_t n, bool count, void* stream) {
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  constexpr std::size_t kBlockTile = std::size_t{kStreamThreads} * kLaneValues<Real>;
-  const std::size_t useful = n / kBlockTile + 1;
-  const int blocks = static_cast<int>(std::min<std::size_t>(useful, kStreamBlocks));
   constexpr int kMany = kStages<Real>;
-  constexpr std::size_t kOfStates = kStreamWarps * sizeof(ChebyshevSums);
-  const bool many = kSharedBytes<Real, kMany> + kOfStates <= SharedMemoryLimit();
+  constexpr std::size_t kStatic = 8192;  // at most
+  const bool many = kSharedBytes<Real, kMany> + kStatic <= SharedMemoryLimit();
+  Memory& memory = *memory_;
+  const StreamState state{memory.partial.data(),
+                          memory.done.data(),
+                          memory.samples.data(),
+                          memory.histogram.data(),
+                          count,
+                          memory.answer.Reserve(1)};
+  if (count) {
+    SampleKernel<<<kSampleBlocks, kSampleThreads, 0, cuda_stream>>>(
+        values, n, memory.samples.data(), state.histogram);
+    CheckCuda(cudaGetLastError(), "sample of a stream");
+  }
   DispatchCompiledOrder(order_, [&](auto order) {
-    double* const samples = n >= kSampleFrom ? memory_->samples.data() : nullptr;
-    LatticeHistogram* const histogram = n >= kSampleFrom ? memory_->histogram.data() : nullptr;
-    if (samples != nullptr) {
-      SampleKernel<<<kSampleBlocks, kSampleThreads, 0, cuda_stream>>>(values, n, samples,
-                                                                      histogram);
-      CountKernel<Real, kCountValues<Real>>
-          <<<kCountBlocksPerMultiprocessor * MultiprocessorCount(), kCountThreads, 0,
-             cuda_stream>>>(values, n, samples, histogram);
-    }
-    constexpr int kOrder = decltype(order)::value;
     const auto sum = [&]<int kSlots>() {
-      const auto kernel = ChebyshevKernel<Real, kOrder, kSlots>;
+      const auto kernel = ChebyshevKernel<Real, decltype(order)::value, kSlots>;
       const std::size_t shared = AllowSharedMemory(kernel, kSharedBytes<Real, kSlots>);
-      kernel<<<blocks, kStreamThreads, shared, cuda_stream>>>(values, n, samples, histogram,
-                                                              memory_->partial.data());
+      LaunchBehind(kernel, {kStreamBlocks, kStreamThreads, shared, memory.early}, cuda_stream,
+                   values, n, state);
     };
     many ? sum.template operator()<kMany>() : sum.template operator()<1>();
-    Answer* const answer = memory_->answer.data();
-    JoinKernel<<<1, kJoinThreads, 0, cuda_stream>>>(histogram, memory_->partial.data(), blocks,
-                                                    kOrder, answer);
-    if (histogram != nullptr) {
-      CountedKernel<<<1, kLatticePoints, 0, cuda_stream>>>(histogram, kRounding<Real>, kOrder,
-                                                           answer);
-    }
   });
-  CheckCuda(cudaGetLastError(), "Chebyshev kernels");
-  memory_->rounding = kRounding<Real>;
 }
 
-ChebyshevSums ChebyshevCuda::Fetch(void* stream) {
-  const auto cuda_stream = static_cast<cudaStream_t>(stream);
-  Answer& found = *memory_->fetched.data();
-  CheckCuda(cudaMemcpyAsync(&found, memory_->answer.data(), sizeof found, cudaMemcpyDeviceToHost,
-                            cuda_stream),
-            "cudaMemcpyAsync of Chebyshev sums");
-  CheckCuda(cudaStreamSynchronize(cuda_stream), "Chebyshev kernels");
-  digits_.reset();
-  if (found.digits >= 0) {
-    const double magnitude = std::fmax(std::fabs(found.sums.min), std::fabs(found.sums.max));
-    const bool lattice =
-        found.digits <= kMaxDigits && LatticeIsFiner(magnitude, found.digits, memory_->rounding);
-    digits_ = lattice ? found.digits : kNoLattice;
+template <class Real>
+ChebyshevSums ChebyshevCuda::SumLong(const Real* values, std::size_t n, void* stream) {
+  Launch(values, n, true, stream);
+  Answer found = *memory_->answer.Fetch(stream);
+  if (found.outcome == Outcome::kMissed) {
+    Launch(values, n, false, stream);
+    found = *memory_->answer.Fetch(stream);
   }
+  const double magnitude = std::fmax(std::fabs(found.sums.min), std::fabs(found.sums.max));
+  const bool lattice =
+      found.digits <= kMaxDigits && LatticeIsFiner(magnitude, found.digits, kRounding<Real>);
+  const bool counted = found.outcome == Outcome::kCounted;
+  digits_ = lattice ? found.digits : kNoLattice;
+  if (lattice && !counted) digits_ = memory_->columns.Digits(values, n, stream);
+  exact_ = sizeof(Real) == 8 || counted;
   return found.sums;
 }
 
+template <class Real>
+ChebyshevSums ChebyshevCuda::SumAny(const Real* values, std::size_t n, void* stream) {
+  if (n >= kLongStream) return SumLong(values, n, stream);
+  exact_ = true;
+  const DeviceColumns<Real> column{values, n, n > 0 ? 1u : 0u, n};
+  const std::vector<ColumnSums> found = memory_->columns.Sum(column, stream);
+  digits_ = found.empty() ? 0 : found[0].digits;
+  return found.empty() ? ChebyshevSums{} : found[0].sums;
+}
+
 ChebyshevSums ChebyshevCuda::Sum(const float* values, std::size_t n, void* stream) {
-  if (n == 0) return {};
-  Launch(values, n, stream);
-  return Fetch(stream);
+  return SumAny(values, n, stream);
 }
 ChebyshevSums ChebyshevCuda::Sum(const double* values, std::size_t n, void* stream) {
-  if (n == 0) return {};
-  Launch(values, n, stream);
-  return Fetch(stream);
+  return SumAny(values, n, stream);
 }
 
 }  // namespace retable::quantiles

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 
 #include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 
@@ -21,18 +20,24 @@ class ChebyshevCuda {
   //! the answer. @throws std::runtime_error on a CUDA error.
   ChebyshevSums Sum(const float* values, std::size_t n, void* stream);
   ChebyshevSums Sum(const double* values, std::size_t n, void* stream);
-  //! Decimal digits of the values of the last Sum, as ColumnsCuda::Digits tells; nothing where they
-  //! were not few enough to be counted.
-  std::optional<int> digits() const { return digits_; }
+  //! Decimal digits of the values of the last Sum, as ColumnsCuda::Digits tells.
+  int digits() const { return digits_; }
+  //! Whether the last Sum was exact to float64: float32 values of a long stream that were not few
+  //! enough to be counted are summed in float32.
+  bool exact() const { return exact_; }
 
  private:
   struct Memory;
   template <class Real>
-  void Launch(const Real* values, std::size_t n, void* stream);
-  ChebyshevSums Fetch(void* stream);
+  void Launch(const Real* values, std::size_t n, bool count, void* stream);
+  template <class Real>
+  ChebyshevSums SumLong(const Real* values, std::size_t n, void* stream);
+  template <class Real>
+  ChebyshevSums SumAny(const Real* values, std::size_t n, void* stream);
 
   int order_;
-  std::optional<int> digits_;
+  int digits_ = 0;
+  bool exact_ = true;
   std::unique_ptr<Memory> memory_;
 };
 

@@ -35,7 +35,7 @@ __device__ __forceinline__ unsigned ExponentWord(float y) {
 }
 constexpr unsigned kAtLeastTwo = 1u << 30;
 //! The map is shrunk by this factor, so that values on a bound have |y| > 2 however they round.
-constexpr double kMapShrink = 0x1p-17;
+constexpr double kMapShrink = 0x1p-16;
 
 //! 16 bytes of shared memory into registers.
 __device__ __forceinline__ void CopyWide(const double* p, double* out) {
@@ -79,7 +79,7 @@ struct WarpAccumulator {
     // NaN sends the first tile to the exact path.
     centre = 0;
     offset = 0;
-    scale = Infinity<Real>() - Infinity<Real>();
+    scale = NotANumber<Real>();
     low = Infinity<Real>();
     high = -Infinity<Real>();
   }
@@ -137,7 +137,10 @@ struct WarpAccumulator {
 
   //! Adds the lanes' sums to the warp's base and clears them.
   __device__ __forceinline__ void Join() {
-    if constexpr (kIsFloat32) Correct();
+    if constexpr (kIsFloat32) {
+      const bool any = missing_count != 0 || rounded[0] != 0 || rounded[1] != 0;
+      if (__any_sync(kFull, any)) Correct();
+    }
     const int lane = static_cast<int>(threadIdx.x) % 32;
     double joined = 0;
     if constexpr (kIsFloat32) {
@@ -154,22 +157,14 @@ struct WarpAccumulator {
     }
     if (lane > L) joined = 0;
     ClearSums();
-    // RecoverSums across lanes: S_{m+j} = P_{m,j} - S_{m-j} for m = 4, 8, 12 in turn.
-#pragma unroll
-    for (int m = 4; m <= L; m += 4) {
-      const int mirror = 2 * m - lane;
-      const double taken = FromLane(joined, mirror < 0 ? 0 : mirror);
-      if (lane > m && lane < m + 4) joined -= taken;
-    }
-    state.base += lane == 0 ? joined : 0.5 * joined;
+    const double recovered = RecoverByWarp<L>(joined);
+    state.base += lane == 0 ? joined : recovered;
   }
 
-  //! float32 input: the maps of warps differ in their last bits by terms of an equidistributed
-  //! sequence, so that a repeated value rounds differently in each and the errors average out. At
-  //! most a quarter of kMapShrink.
-  static __device__ __forceinline__ double Jitter(double irrational) {
+  //! A term of an equidistributed sequence in [0, 1), of which each warp has another.
+  static __device__ __forceinline__ double Turn(double irrational) {
     const double turn = (blockIdx.x * kStreamWarps + threadIdx.x / 32) * irrational;
-    return (turn - floor(turn)) * 0x1p-19;
+    return turn - floor(turn);
   }
 
   //! Adopts wider bounds: the count of a new bound restarts, sums move to the wider interval.
@@ -177,6 +172,11 @@ struct WarpAccumulator {
     Join();
     if (new_low < state.min) state.at_min = 0;
     if (new_high > state.max) state.at_max = 0;
+    MoveTo(state, Adopt(new_low, new_high), L);
+  }
+
+  //! Sets bounds and the numbers of the fast path. @return the map that these define
+  __device__ __forceinline__ ChebyshevMap Adopt(double new_low, double new_high) {
     state.min = new_low;
     state.max = new_high;
     low = static_cast<Real>(new_low);
@@ -190,8 +190,10 @@ struct WarpAccumulator {
     centre = direct ? Real(0) : static_cast<Real>(map.centre);
     double shift = (static_cast<double>(centre) - map.centre) * exact_scale;
     if constexpr (sizeof(Real) == 4) {
-      scale = static_cast<Real>(exact_scale * (1 - Jitter(0.6180339887498949)));
-      shift += Jitter(0.7548776662466927) - 0x1p-20;
+      // The maps of warps differ a little, so that a repeated value rounds differently in each and
+      // the errors average out: by as much as kMapShrink allows.
+      scale = static_cast<Real>(exact_scale * (1 - Turn(0.6180339887498949) * kMapShrink / 32));
+      shift += (2 * Turn(0.7548776662466927) - 1) * 1.6 * kMapShrink;
     }
     offset = static_cast<Real>(shift);
     if (!usable) {
@@ -203,8 +205,8 @@ struct WarpAccumulator {
       }
       map.half = 2 / wide_scale;
     }
-    if (!usable) scale = Infinity<Real>() - Infinity<Real>();
-    MoveTo(state, map, L);
+    if (!usable) scale = NotANumber<Real>();
+    return map;
   }
 
   //! Starts with the bounds of a sample of the stream.
@@ -213,22 +215,33 @@ struct WarpAccumulator {
     double new_low = samples[2 * lane];
     double new_high = samples[2 * lane + 1];
     JoinBounds(new_low, new_high);
-    if (new_low <= new_high) Widen(new_low, new_high);
+    if (new_low <= new_high) state.map = Adopt(new_low, new_high);
+  }
+
+  //! Widens the interval where some of `count` values, read by the whole warp, lie outside; says
+  //! whether they do.
+  __device__ __forceinline__ bool WidenFor(const Real* values, int count) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    Real least = low;
+    Real most = high;
+#pragma unroll 8
+    for (int i = lane; i < count; i += 32) {
+      const Real x = values[i];
+      least = x < least ? x : least;
+      most = x > most ? x : most;
+    }
+    double new_low = static_cast<double>(least);
+    double new_high = static_cast<double>(most);
+    JoinBounds(new_low, new_high);
+    const bool outside = new_low < state.min || new_high > state.max;
+    if (outside) Widen(new_low, new_high);
+    return outside;
   }
 
   //! The exact path: `count` values, read by the whole warp, in float64.
   __device__ __forceinline__ void AddExactly(const Real* values, int count) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    double new_low = state.min;
-    double new_high = state.max;
-#pragma unroll 1
-    for (int i = lane; i < count; i += 32) {
-      const double x = static_cast<double>(values[i]);
-      new_low = x < new_low ? x : new_low;
-      new_high = x > new_high ? x : new_high;
-    }
-    JoinBounds(new_low, new_high);
-    if (new_low < state.min || new_high > state.max) Widen(new_low, new_high);
+    WidenFor(values, count);
     const double to_y = state.map.half > 0 ? 2 / state.map.half : 0;
     double terms[L + 1] = {0};
 #pragma unroll 1

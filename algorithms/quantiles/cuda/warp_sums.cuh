@@ -53,6 +53,19 @@ struct WarpState {
   double at_max = 0;
 };
 
+//! RecoverSums across lanes: S_{m+j} = P_{m,j} - S_{m-j} for m = 4, 8, 12 in turn. Lane 0: nothing.
+template <int L>
+__device__ __forceinline__ double RecoverByWarp(double sum) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int m = 4; m <= L; m += 4) {
+    const int mirror = 2 * m - lane;
+    const double taken = FromLane(sum, mirror < 0 ? 0 : mirror);
+    if (lane > m && lane < m + 4) sum -= taken;
+  }
+  return 0.5 * sum;
+}
+
 //! Lane j holds sums of T_j(t) -> lane k holds sums of T_k(alpha t + beta).
 __device__ __forceinline__ double MapByWarp(double sum, double alpha, double beta, int order) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -96,89 +109,8 @@ __device__ __forceinline__ void Store(const WarpState& state, ChebyshevSums* out
 __device__ __forceinline__ ChebyshevMap JointMap(double low, double high) {
   ChebyshevMap map;
   if (low <= high) map = ChebyshevMap::Of(low, high);
-  if (map.half > 0 && !(1 / map.half < Infinity<double>())) map.half = 0;
+  if (map.half > 0 && !(2 / map.half < Infinity<double>())) map.half = 0;
   return map;
-}
-
-//! The least and the largest value of states first, first + stride, ... below count, over a warp.
-__device__ __forceinline__ void JoinBoundsOf(const ChebyshevSums* states, int first, int stride,
-                                             int count, double& low, double& high) {
-  low = Infinity<double>();
-  high = -Infinity<double>();
-  for (int i = first; i < count; i += stride) {
-    low = states[i].min < low ? states[i].min : low;
-    high = states[i].max > high ? states[i].max : high;
-  }
-  JoinBounds(low, high);
-}
-
-//! Adds states first, first + stride, ... below count on their joint bounds, over a warp; counts
-//! are in all lanes. Each lane moves its own states: moves by the whole warp would wait for
-//! shuffles.
-__device__ __forceinline__ WarpState AddStates(const ChebyshevSums* states, int first, int stride,
-                                               int count, double low, double high, int order) {
-  WarpState joint;
-  joint.min = low;
-  joint.max = high;
-  joint.map = JointMap(low, high);
-  double slot[16] = {0};
-#pragma unroll 1
-  for (int i = first; i < count; i += stride) {
-    ChebyshevSums sums = states[i];
-    if (sums.sum[0] == 0) continue;
-    sums.MoveTo(joint.map, order);
-#pragma unroll
-    for (int k = 0; k < 16; ++k) slot[k] += k <= order ? sums.sum[k] : 0;
-    joint.at_min += sums.min == low ? sums.at_min : 0;
-    joint.at_max += sums.max == high ? sums.at_max : 0;
-  }
-  const double sum = SumSlots(slot);
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  joint.base = FromLane(sum, lane < 16 ? 2 * lane : 0);
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    joint.at_min += __shfl_xor_sync(kFull, joint.at_min, step);
-    joint.at_max += __shfl_xor_sync(kFull, joint.at_max, step);
-  }
-  return joint;
-}
-
-//! Joins the states of a block's warps, counts already summed over lanes; warp 0 has the result.
-//! Each state moves once, to the joint map: a tree would move some several times. `states` is
-//! shared memory.
-__device__ __forceinline__ WarpState JoinBlock(WarpState state, ChebyshevSums* states, int order) {
-  const int warps = static_cast<int>(blockDim.x) / 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  if (lane == 0) {
-    states[warp].min = state.min;
-    states[warp].max = state.max;
-  }
-  __syncthreads();
-  double low = states[lane % warps].min;
-  double high = states[lane % warps].max;
-  JoinBounds(low, high);
-  __syncthreads();
-  state.at_min = state.min == low ? state.at_min : 0;
-  state.at_max = state.max == high ? state.at_max : 0;
-  state.min = low;
-  state.max = high;
-  const ChebyshevMap joint = JointMap(low, high);
-  if (FromLane(state.base, 0) > 0) MoveTo(state, joint, order);
-  state.map = joint;
-  Store(state, states + warp, order);
-  __syncthreads();
-  if (warp > 0) return state;
-  state.base = 0;
-  state.at_min = 0;
-  state.at_max = 0;
-#pragma unroll 1
-  for (int w = 0; w < warps; ++w) {
-    state.base += lane <= order ? states[w].sum[lane] : 0;
-    state.at_min += states[w].at_min;
-    state.at_max += states[w].at_max;
-  }
-  return state;
 }
 
 }  // namespace retable::quantiles

@@ -6,9 +6,8 @@
 //! on a bound, longer. Approach: a sample of 2^19 values guesses a lattice (sample.cuh). Each block
 //! counts lattice points in shared memory by atomic increments, of which the hardware joins those
 //! of a warp to one point; counts are integers, so that their sum is exact in any order. Values off
-//! the lattice become a list of exceptions; if it overflows, `missed` tells the general kernel,
-//! launched behind this one, to do all the work. The lattice is that of most blocks of the sample,
-//! since outliers spoil a few.
+//! the lattice become a list of exceptions; if it overflows, `missed` tells the caller to sum
+//! instead. The lattice is that of most blocks of the sample, since outliers spoil a few.
 
 #include <cuda_runtime.h>
 
@@ -44,28 +43,19 @@ __device__ __noinline__ void CountSlowly(const Real* values, int count, const Po
   }
 }
 
-//! Counts all values, or sets `missed`. A lane takes kValues of a tile.
-template <class Real, int kValues>
-__global__ void __launch_bounds__(kCountThreads, kCountBlocksPerMultiprocessor)
-    CountKernel(const Real* values, std::size_t n, const double* samples, LatticeHistogram* out) {
-  constexpr int kWarps = kCountThreads / 32;
+//! Counts all values on a lattice, by all blocks of a grid, or sets `missed`. `histogram` is shared
+//! memory of kLatticePoints counters.
+template <class Real>
+__device__ __forceinline__ void CountValues(const Real* values, std::size_t n,
+                                            const PointMap<Real>& map, unsigned* histogram,
+                                            LatticeHistogram* out) {
+  constexpr int kWarps = kStreamThreads / 32;
+  constexpr int kValues = kCountValues<Real>;
   constexpr int kWide = kWideValues<Real>;
   constexpr int kTile = 32 * kValues;
-  __shared__ unsigned histogram[kLatticePoints];
-  __shared__ PointMap<Real> shared_map;
-  if (threadIdx.x < 32) {
-    const PointMap<Real> found = FindLattice<Real>(samples, out);
-    if (threadIdx.x == 0) {
-      shared_map = found;
-      if (!found.usable) out->missed = 1;
-    }
-  }
-  for (int i = static_cast<int>(threadIdx.x); i < kLatticePoints; i += kCountThreads)
+  for (int i = static_cast<int>(threadIdx.x); i < kLatticePoints; i += kStreamThreads)
     histogram[i] = 0;
   __syncthreads();
-  if (!shared_map.usable) return;
-  const PointMap<Real> map = shared_map;
-
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const std::size_t head = ValuesBeforeAligned(values, n);
   const Real* aligned = values + head;
@@ -100,7 +90,7 @@ __global__ void __launch_bounds__(kCountThreads, kCountBlocksPerMultiprocessor)
     }
   }
   __syncthreads();
-  for (int i = static_cast<int>(threadIdx.x); i < kLatticePoints; i += kCountThreads) {
+  for (int i = static_cast<int>(threadIdx.x); i < kLatticePoints; i += kStreamThreads) {
     if (histogram[i] > 0) {
       atomicAdd(out->counts + i, static_cast<unsigned long long>(histogram[i]));
     }

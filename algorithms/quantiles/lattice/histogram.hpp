@@ -27,25 +27,40 @@ namespace retable::quantiles {
 //! Points of a lattice histogram: a power of two, for the mask of PointOffset.
 inline constexpr int kLatticePoints = 1024;
 
-//! The least denominator q < limit of a convergent p / q within `tolerance` of u >= 0, or 0.
-RETABLE_HD double LeastDenominator(double u, double tolerance, double limit) {
-  double p_before = 1, q_before = 0;
-  double p = std::floor(u), q = 1;
-  double rest = u - p;
-  while (!(std::fabs(u - p / q) <= tolerance)) {
-    if (!(rest > 0)) return 0;
+//! The convergents p / q of the continued fraction of u >= 0, one by one.
+struct Convergents {
+  double u;
+  double p;
+  double q;
+  double p_before;
+  double q_before;
+  double rest;
+
+  RETABLE_HD static Convergents Of(double u) {
+    const double whole = std::floor(u);
+    return {u, whole, 1, 1, 0, u - whole};
+  }
+  RETABLE_HD bool IsNear(double tolerance) const { return std::fabs(u * q - p) <= tolerance * q; }
+  //! False if there is no other of a denominator below `limit`.
+  RETABLE_HD bool Next(double limit) {
+    if (!(rest > 0)) return false;
     const double inverse = 1 / rest;
     const double whole = std::floor(inverse);
-    rest = inverse - whole;
     const double p_next = whole * p + p_before;
     const double q_next = whole * q + q_before;
-    if (!(q_next < limit)) return 0;
-    p_before = p;
-    q_before = q;
-    p = p_next;
-    q = q_next;
+    if (!(q_next < limit)) return false;
+    *this = {u, p_next, q_next, p, q, inverse - whole};
+    return true;
   }
-  return q;
+};
+
+//! The least denominator q < limit of a convergent p / q within `tolerance` of u >= 0, or 0.
+RETABLE_HD double LeastDenominator(double u, double tolerance, double limit) {
+  Convergents c = Convergents::Of(u);
+  while (!c.IsNear(tolerance)) {
+    if (!c.Next(limit)) return 0;
+  }
+  return c.q;
 }
 
 //! The least common multiple of two numbers of intervals; 0, for too many, absorbs.
@@ -89,12 +104,19 @@ struct SampleRange {
   //! many.
   RETABLE_HD int Refine(int intervals, double x) const {
     if (intervals == 0 || Fits(intervals, x)) return intervals;
-    const double u = (x - low) * inverse;
-    const auto own = static_cast<int>(LeastDenominator(u, tolerance, kLatticePoints));
-    const int joined = JoinIntervals(intervals, own);
-    // With more intervals every value would lie within the tolerance of a division.
-    return joined * tolerance < 0.05 ? joined : 0;
+    return Join(intervals, LeastDenominator((x - low) * inverse, tolerance, kLatticePoints));
   }
+  //! The least common multiple, where the tolerance allows so many intervals.
+  RETABLE_HD int Join(int intervals, double own) const {
+    const int joined = JoinIntervals(intervals, static_cast<int>(own));
+    return Allows(joined) ? joined : 0;
+  }
+  //! Whether the tolerance allows every number of intervals.
+  RETABLE_HD bool AllowsEveryCut() const { return Allows(kLatticePoints); }
+
+ private:
+  //! With more intervals every value would lie within the tolerance of a division.
+  RETABLE_HD bool Allows(int intervals) const { return intervals * tolerance < 0.05; }
 };
 
 //! Numbers of intervals of a sample's range, for exact multiples and for rounded ones. 0: too many.

@@ -1,22 +1,16 @@
 #pragma once
 //! @file
-//! Chebyshev sums from a lattice histogram, by one block: thread i holds lattice point i, weighted
-//! by its count, and exception i.
+//! Chebyshev sums from a lattice histogram, by one block: a thread holds a few lattice points,
+//! weighted by their counts, and at most one exception.
 
 #include <cuda_runtime.h>
 
-#include "algorithms/quantiles/cuda/warp_sums.cuh"
+#include "algorithms/quantiles/cuda/join_states.cuh"
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
 #include "algorithms/quantiles/lattice/sample.cuh"
 #include "algorithms/quantiles/sums/chebyshev_sums.hpp"
 
 namespace retable::quantiles {
-
-//! What one thread adds to the sums: a lattice point and an exception. Weight 0: none.
-struct WeightedValues {
-  double weight[2];
-  double value[2];
-};
 
 //! Sorts the exceptions, whose order depends on timing, by rank.
 __device__ __forceinline__ void SortExceptions(const LatticeHistogram& histogram, int exceptions,
@@ -34,112 +28,80 @@ __device__ __forceinline__ void SortExceptions(const LatticeHistogram& histogram
   __syncthreads();
 }
 
-//! The block's bounds, in all threads, and its most decimal digits, behind a barrier.
-template <int kWarps>
-__device__ __forceinline__ void FindBlockBounds(const WeightedValues& own, double rounding,
-                                                double (&bounds)[kWarps][2], int* most_digits,
-                                                double& low, double& high) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  low = Infinity<double>();
-  high = -Infinity<double>();
-  int digits = 0;
-  for (int j = 0; j < 2; ++j) {
-    if (!(own.weight[j] > 0)) continue;
-    low = own.value[j] < low ? own.value[j] : low;
-    high = own.value[j] > high ? own.value[j] : high;
-    while (digits <= kMaxDigits && !IsOnLattice(own.value[j], digits, rounding)) ++digits;
-  }
-  if (threadIdx.x == 0) *most_digits = 0;
-  JoinBounds(low, high);
-  if (lane == 0) {
-    bounds[threadIdx.x / 32][0] = low;
-    bounds[threadIdx.x / 32][1] = high;
-  }
-  __syncthreads();
-  atomicMax(most_digits, digits);
-  low = bounds[lane % kWarps][0];
-  high = bounds[lane % kWarps][1];
-  JoinBounds(low, high);
-}
+//! What a thread of a block adds: lattice points, and at most one exception. Weight 0: none.
+template <int kThreads>
+struct WeightedValues {
+  static constexpr int kCount = kLatticePoints / kThreads + 1;
+  double weight[kCount];
+  double value[kCount];
 
-//! Sums of each warp on the joint map, into shared memory.
-template <int kWarps>
-__device__ __forceinline__ void SumByWarp(const WeightedValues& own, const ChebyshevMap& map,
-                                          bool finite, double low, double high,
-                                          double (&slots)[kWarps][16], double (&ends)[kWarps][2]) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int warp = static_cast<int>(threadIdx.x) / 32;
+  __device__ __forceinline__ WeightedValues(const LatticeHistogram& histogram, int exceptions,
+                                            const double* sorted) {
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int j = 0; j < kCount - 1; ++j) {
+      weight[j] = static_cast<double>(histogram.counts[j * kThreads + thread]);
+      value[j] = histogram.values[j * kThreads + thread];
+    }
+    weight[kCount - 1] = thread < exceptions ? 1 : 0;
+    value[kCount - 1] = thread < exceptions ? sorted[thread] : 0;
+  }
+
+  //! Widens bounds to its values. @return their decimal digits, of values rounded by `rounding`
+  __device__ __forceinline__ int Look(double rounding, double& low, double& high) const {
+    int digits = 0;
+#pragma unroll
+    for (int j = 0; j < kCount; ++j) {
+      if (!(weight[j] > 0)) continue;
+      low = value[j] < low ? value[j] : low;
+      high = value[j] > high ? value[j] : high;
+      while (digits <= kMaxDigits && !IsOnLattice(value[j], digits, rounding)) ++digits;
+    }
+    return digits;
+  }
+};
+
+//! Sums counted lattice points and exceptions into `out`, by one block, and finds the decimal
+//! digits of values rounded by `rounding`.
+template <int kThreads>
+__device__ __noinline__ void SumHistogram(const LatticeHistogram& histogram, double rounding,
+                                          int order, ChebyshevSums* out, int* digits) {
+  static_assert(kThreads >= kExceptions);
+  __shared__ double exception[kExceptions];
+  __shared__ double sorted[kExceptions];
+  __shared__ double bounds[kThreads / 32][2];
+  __shared__ TermSpace<kThreads> space;
+  __shared__ int most_digits;
+  const int exceptions = static_cast<int>(histogram.exceptions);
+  if (threadIdx.x == 0) most_digits = 0;
+  SortExceptions(histogram, exceptions, exception, sorted);
+  const WeightedValues<kThreads> own(histogram, exceptions, sorted);
+  double low = Infinity<double>();
+  double high = -Infinity<double>();
+  atomicMax(&most_digits, own.Look(rounding, low, high));
+  JoinBoundsOfBlock<kThreads>(bounds, low, high);
+  ChebyshevMap map;
+  const bool finite = low > -Infinity<double>() && high < Infinity<double>();
+  if (finite) map = JointMap(low, high);
+  const double scale = map.half > 0 ? 2 / map.half : 0;
   double slot[16] = {0};
   double at_low = 0;
   double at_high = 0;
-  for (int j = 0; j < 2; ++j) {
+#pragma unroll
+  for (int j = 0; j < own.kCount; ++j) {
     if (!(own.weight[j] > 0)) continue;
     at_low += own.value[j] == low ? own.weight[j] : 0;
     at_high += own.value[j] == high ? own.weight[j] : 0;
     double terms[16] = {0};
-    const double y = map.half > 0 ? 2 * (own.value[j] - map.centre) / map.half : 0;
-    if (finite) AddChebyshevTerms<kMaxOrder, double>(y, terms);
+    if (finite) {
+      AddChebyshevTerms<kMaxOrder, double>((own.value[j] - map.centre) * scale, terms);
+    }
     terms[0] = 1;
 #pragma unroll
     for (int k = 0; k < 16; ++k) slot[k] += own.weight[j] * terms[k];
   }
-  const double sum = SumSlots(slot);
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    at_low += __shfl_xor_sync(kFull, at_low, step);
-    at_high += __shfl_xor_sync(kFull, at_high, step);
-  }
-  if (lane % 2 == 0) slots[warp][lane / 2] = sum;
-  if (lane == 0) {
-    ends[warp][0] = at_low;
-    ends[warp][1] = at_high;
-  }
-  __syncthreads();
-}
-
-//! Sums counted lattice points and exceptions into `out`, by one block of `kThreads` =
-//! kLatticePoints threads, and finds the decimal digits of values rounded by `rounding`.
-template <int kThreads>
-__device__ __forceinline__ void SumHistogram(LatticeHistogram& histogram, double rounding,
-                                             ChebyshevSums* out, int order) {
-  static_assert(kThreads == kLatticePoints && kThreads >= kExceptions);
-  constexpr int kWarps = kThreads / 32;
-  __shared__ double exception[kExceptions];
-  __shared__ double sorted[kExceptions];
-  __shared__ double bounds[kWarps][2];
-  __shared__ double slots[kWarps][16];
-  __shared__ double ends[kWarps][2];  // counts of values on the bounds
-  __shared__ int most_digits;
-  const int i = static_cast<int>(threadIdx.x);
-  const int lane = i % 32;
-  const int exceptions = static_cast<int>(histogram.exceptions);
-  SortExceptions(histogram, exceptions, exception, sorted);
-  const double count = static_cast<double>(histogram.counts[i]);
-  const WeightedValues own{{count, i < exceptions ? 1.0 : 0.0},
-                           {count > 0 ? histogram.values[i] : 0, i < exceptions ? sorted[i] : 0}};
-  double low, high;
-  FindBlockBounds(own, rounding, bounds, &most_digits, low, high);
-  const bool finite = low > -Infinity<double>() && high < Infinity<double>();
-  ChebyshevMap map;
-  if (finite) map = ChebyshevMap::Of(low, high);
-  SumByWarp(own, map, finite, low, high, slots, ends);
-  if (i >= 32) return;
-  // Lane k adds the warps' sums of order k; lanes 16 and 17 add the counts on the bounds.
-  double total = 0;
-  for (int w = 0; w < kWarps; ++w)
-    total += lane < 16 ? slots[w][lane] : lane < 18 ? ends[w][lane - 16] : 0;
-  __syncwarp();
-  if (lane < 18) slots[lane / 16][lane % 16] = total;
-  __syncwarp();
-  if (lane != 0) return;
-  RecoverSums(slots[0], order);
-  for (int k = 0; k <= kMaxOrder; ++k) out->sum[k] = k <= order ? slots[0][k] : 0;
-  out->map = map;
-  out->min = low;
-  out->max = high;
-  out->at_min = slots[1][0];
-  out->at_max = slots[1][1];
-  histogram.digits = most_digits;
+  StoreTerms<kThreads>(slot, at_low, at_high, order, map, low, high, space, out);
+  if (threadIdx.x == 0) *digits = most_digits;
 }
 
 }  // namespace retable::quantiles

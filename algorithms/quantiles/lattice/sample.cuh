@@ -6,8 +6,10 @@
 
 #include <cstddef>
 
+#include "algorithms/quantiles/cuda/support.cuh"
 #include "algorithms/quantiles/cuda/warp_sums.cuh"
 #include "algorithms/quantiles/lattice/decimal_digits.hpp"
+#include "algorithms/quantiles/lattice/digits_by_warp.cuh"
 #include "algorithms/quantiles/lattice/histogram.hpp"
 #include "algorithms/quantiles/tuning.hpp"
 
@@ -16,8 +18,8 @@ namespace retable::quantiles {
 //! What the kernels of a stream share, in device memory.
 struct LatticeHistogram {
   int missed;  //!< Not 0: the counts are not valid.
-  int digits;  //!< Decimal digits of the counted values, whatever their magnitude.
   SampleCuts cuts[kSampleBlocks];
+  int digits[kSampleBlocks];  //!< Decimal digits of the values that a block tried.
   unsigned exceptions;
   unsigned long long counts[kLatticePoints];
   double values[kLatticePoints];
@@ -33,19 +35,28 @@ __device__ __forceinline__ int JoinIntervals(int intervals) {
   return intervals;
 }
 
-//! SampleRange::Refine for the values of a warp.
-inline __device__ __noinline__ int RefineByWarp(const SampleRange& range, int intervals, double x,
-                                                bool fits) {
-  return JoinIntervals(fits ? intervals : range.Refine(intervals, x));
+//! SampleRange::Refine for the values of a warp that do not fit. 0 as soon as one has too many: so
+//! do nearly all of continuous data.
+__device__ __forceinline__ int RefineByWarp(const SampleRange& range, int intervals, double x,
+                                            bool fits) {
+  Convergents own = Convergents::Of(fits ? 0 : (x - range.low) * range.inverse);
+  bool found = own.IsNear(range.tolerance);
+  while (!__all_sync(kFull, found)) {
+    const bool some = found || own.Next(kLatticePoints);
+    if (!__all_sync(kFull, some)) return 0;
+    found = own.IsNear(range.tolerance);
+  }
+  return JoinIntervals(fits ? intervals : range.Join(intervals, own.q));
 }
 
-//! Number of equal intervals of a range on whose bounds all values of a warp lie, NaN skipped.
-template <class Real, int kCount>
-__device__ __forceinline__ int CutByWarp(const SampleRange& range, const Real (&values)[kCount]) {
+//! Number of equal intervals of a range on whose bounds all values of a warp lie, NaN skipped:
+//! `count` of a lane, kSampleThreads apart. 0: too many.
+template <class Real>
+__device__ __forceinline__ int CutByWarp(const SampleRange& range, const Real* tried, int count) {
   int intervals = 1;
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    const double x = static_cast<double>(values[i]);
+#pragma unroll 1
+  for (int i = 0; i < count && intervals > 0; ++i) {
+    const double x = static_cast<double>(tried[i * kSampleThreads]);
     const bool fits = !(x == x) || range.Fits(intervals, x);
     if (!__all_sync(kFull, fits)) intervals = RefineByWarp(range, intervals, x, fits);
   }
@@ -58,19 +69,22 @@ template <class Real>
 __global__ void __launch_bounds__(kSampleThreads)
     SampleKernel(const Real* values, std::size_t n, double* samples, LatticeHistogram* histogram) {
   constexpr int kWarps = kSampleThreads / 32;
+  constexpr int kTried = kSampleRuns / kTriedRuns;
   __shared__ double bounds[kWarps][2];
   __shared__ SampleCuts cuts[kWarps];
+  __shared__ int digits[kWarps];
+  LetNextStart();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const std::size_t spacing = n / (kSampleRuns * kSampleBlocks);
   const Real* const first = values + std::size_t{blockIdx.x} * kSampleRuns * spacing + threadIdx.x;
-  Real tried[kSampleRuns / kTriedRuns];
+  __shared__ Real tried[kTried][kSampleThreads];
   Real least = Infinity<Real>();
   Real most = -Infinity<Real>();
 #pragma unroll
   for (int run = 0; run < kSampleRuns; ++run) {
     const Real x = first[static_cast<unsigned>(run) * spacing];
-    if (run % kTriedRuns == 0) tried[run / kTriedRuns] = x;
+    if (run % kTriedRuns == 0) tried[run / kTriedRuns][threadIdx.x] = x;
     least = x < least ? x : least;
     most = x > most ? x : most;
   }
@@ -97,20 +111,43 @@ __global__ void __launch_bounds__(kSampleThreads)
     histogram->exceptions = 0;
   }
   SampleCuts mine = SampleCuts::None(low, high);
+  const Real* const own = &tried[0][threadIdx.x];
   if (low < high) {
-    mine.exact = CutByWarp(SampleRange::Of(low, high, kRounding<double>), tried);
-    // Exact multiples are rounded ones too.
-    mine.rounded =
-        mine.exact > 0 ? mine.exact : CutByWarp(SampleRange::Of(low, high, kRounding<Real>), tried);
+    const SampleRange rounded = SampleRange::Of(low, high, kRounding<Real>);
+    mine.rounded = CutByWarp(rounded, own, kTried);
+    // Exact multiples are rounded ones too, unless rounding spans the intervals.
+    const bool none = mine.rounded == 0 && rounded.AllowsEveryCut();
+    mine.exact = none ? 0 : CutByWarp(SampleRange::Of(low, high, kRounding<double>), own, kTried);
+    if (mine.exact > 0) mine.rounded = mine.exact;
   }
-  if (lane == 0) cuts[warp] = mine;
+  const int own_digits = DigitsByWarp<Real>(own, kTried, kSampleThreads);
+  if (lane == 0) {
+    digits[warp] = own_digits;
+    cuts[warp] = mine;
+  }
   __syncthreads();
   if (threadIdx.x != 0) return;
   for (int w = 1; w < kWarps; ++w) {
     mine.exact = JoinIntervals(mine.exact, cuts[w].exact);
     mine.rounded = JoinIntervals(mine.rounded, cuts[w].rounded);
+    digits[0] = max(digits[0], digits[w]);
   }
+  histogram->digits[blockIdx.x] = digits[0];
   histogram->cuts[blockIdx.x] = mine;
+}
+
+//! Decimal digits of the values that all blocks tried.
+__device__ __forceinline__ int DigitsOfSample(const LatticeHistogram& histogram) {
+  int most = 0;
+#pragma unroll 8
+  for (int b = 0; b < kSampleBlocks; ++b) most = max(most, histogram.digits[b]);
+  return most;
+}
+
+//! Whether most blocks of the sample lie on a lattice, by one warp. If not, FindLattice finds none.
+__device__ __forceinline__ bool MayBeLattice(const LatticeHistogram& histogram) {
+  const SampleCuts own = histogram.cuts[threadIdx.x % 32];
+  return __popc(__ballot_sync(kFull, own.exact > 0 || own.rounded > 0)) >= 32 - kSpoiltBlocks;
 }
 
 //! The lattice of most blocks of the sample, found by one warp; of exact multiples if most blocks

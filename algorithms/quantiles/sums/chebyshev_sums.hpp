@@ -105,8 +105,11 @@ RETABLE_HD void StepMixedSums(double* before, const double* now, double alpha, d
   before[0] = before[2];
 }
 
-//! Sums of T_k(t), k = 0..order -> sums of T_k(alpha t + beta), in place.
-RETABLE_HD void MapChebyshevSums(double* sum, int order, double alpha, double beta) {
+//! Sums of T_k(t), k = 0..order -> sums of T_k(alpha t + beta), of which `take(k, sum)` gets those
+//! of k = 1..order in turn.
+template <class Take>
+RETABLE_HD void MapChebyshevSums(const double* sum, int order, double alpha, double beta,
+                                 const Take& take) {
   double even[kMaxOrder + 3] = {0};
   double odd[kMaxOrder + 3] = {0};
   for (int j = 0; j <= order; ++j) even[j + 1] = sum[j];
@@ -116,12 +119,17 @@ RETABLE_HD void MapChebyshevSums(double* sum, int order, double alpha, double be
   }
   odd[0] = odd[2];
   for (int k = 1; k <= order; k += 2) {
-    sum[k] = odd[1];
+    take(k, odd[1]);
     if (k == order) break;
     StepMixedSums(even, odd, alpha, 2 * beta);
-    sum[k + 1] = even[1];
+    take(k + 1, even[1]);
     StepMixedSums(odd, even, alpha, 2 * beta);
   }
+}
+
+//! The same in place.
+RETABLE_HD void MapChebyshevSums(double* sum, int order, double alpha, double beta) {
+  MapChebyshevSums(sum, order, alpha, beta, [sum](int k, double moved) { sum[k] = moved; });
 }
 
 //! MapChebyshevSums as an object; a caller may pass a faster one with the same bits.

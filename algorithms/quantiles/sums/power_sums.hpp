@@ -30,6 +30,12 @@ RETABLE_HD Real Infinity() {
   return static_cast<Real>(__builtin_inff());
 }
 
+//! A missing value.
+template <class Real>
+RETABLE_HD Real NotANumber() {
+  return static_cast<Real>(__builtin_nanf(""));
+}
+
 //! Raw power sums: sum[0] is the count, sum[k] the sum of x^k.
 template <class Real, int L>
 struct PowerSums {
