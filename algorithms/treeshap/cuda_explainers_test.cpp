@@ -317,7 +317,7 @@ TEST(CudaInterventional, DeepLeaves) {
   for (const int depth : {12, 13, 20, 64}) {
     const TreeEnsemble model = ChainEnsemble(depth, depth, 0.9, Seed());
     const auto values = RandomRows(model, 700, 0.1, Seed());
-    const auto others = RandomRows(model, 60, 0.1, Seed() + 1);
+    const auto others = RandomRows(model, depth < 20 ? 300 : 60, 0.1, Seed() + 1);
     const auto cuda = Prepared("Interventional", Device::kCuda, model);
     const auto cpu = Prepared("Interventional", Device::kCpu, model);
     cuda->set_background(Block(model, others));

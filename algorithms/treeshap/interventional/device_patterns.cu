@@ -12,7 +12,6 @@ namespace retable::treeshap {
 namespace {
 
 constexpr std::uint32_t kDeepBlock = 128;
-constexpr std::int32_t kMostFeatures = 64;  // features of a path: bits of a pattern
 
 struct DeepLaunch {
   struct Model {
@@ -98,11 +97,6 @@ void DevicePatterns::Prepare(const TreeEnsemble& trees) {
   std::erase_if(paths_.paths, [](const Path& path) { return path.value == 0; });
   std::int32_t most = 0;
   for (const Path& path : paths_.paths) most = std::max(most, path.length - 1);
-  if (most > kMostFeatures) {
-    throw std::invalid_argument(
-        "interventional values on the GPU take paths of at most 64 "
-        "distinct features; use the CPU");
-  }
   leaves_.clear();
   std::vector<std::uint32_t> sets;
   std::vector<PatternBit> bits;

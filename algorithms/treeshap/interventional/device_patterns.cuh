@@ -33,8 +33,10 @@ struct DeepRange {
 //! For one model on the current device. One call at a time.
 class DevicePatterns {
  public:
-  //! Of the trees, leaves of value 0 left out. @throws std::invalid_argument over 64 distinct
-  //! features of a path.
+  //! Distinct features of a path, at most: bits of a pattern.
+  static constexpr std::int32_t kMostFeatures = 64;
+
+  //! Of the trees, leaves of value 0 left out.
   void Prepare(const TreeEnsemble& trees);
   bool empty() const { return leaves_.empty(); }
   //! Finds each leaf's patterns on the host. O(leaves x rows log rows)

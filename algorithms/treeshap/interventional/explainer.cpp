@@ -29,26 +29,27 @@ class InterventionalExplainer final : public TreeExplainer {
 
   void prepare(const TreeEnsemble& model) override {
     Validate(model);
-    model_ = MakePatternModel(model);
-    deep_.Prepare(model_.deep);
-    reader_.emplace(model_);
+    ensemble_ = model;
     expected_.clear();
   }
 
   void set_background(const RowBlock& background) override {
-    ValidateBackground(model_.deep, background);
+    ValidateBackground(ensemble_, background);
     expected_.clear();
+    model_ = MakePatternModel(ensemble_, TableLimits::For(background.rows));
+    deep_.Prepare(model_.deep);
+    reader_.emplace(model_);
     const std::vector<std::uint32_t> counts = Count(background);
     const std::vector<std::uint32_t> reached = MakeTables(counts, background.rows);
     expected_ = BackgroundMargins(model_, reached, background);
     deep_.SetBackground(background);
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, model_.deep, rows); }
+  Results values(const RowBlock& rows) override { return NewValues(*this, ensemble_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(model_.deep, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(model_.deep));
+    ValidateRows(ensemble_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(ensemble_));
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     const std::size_t share = (rows.rows + Threads() - 1) / Threads();
     const std::size_t tile = std::clamp<std::size_t>(share, 1, reader_->MostRows());
@@ -151,6 +152,7 @@ class InterventionalExplainer final : public TreeExplainer {
   }
 
   int threads_;
+  TreeEnsemble ensemble_;
   PatternModel model_;
   DeepTrees deep_;
   std::optional<TileReader> reader_;

@@ -30,16 +30,24 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     Validate(model);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     expected_.clear();
-    model_ = MakePatternModel(model);
-    deep_.Prepare(model_.deep);
-    tables_.Prepare(model_);
+    for (const Tree& tree : model.trees) {
+      if (MaxPathFeatures(tree) > DevicePatterns::kMostFeatures) {
+        throw std::invalid_argument(
+            "interventional values on the GPU take paths of at most 64 distinct features; use the "
+            "CPU");
+      }
+    }
+    ensemble_ = model;
   }
 
   void set_background(const RowBlock& background) override {
-    ValidateBackground(model_.deep, background);
+    ValidateBackground(ensemble_, background);
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     pipeline_.IdleOnDevice();
     expected_.clear();
+    model_ = MakePatternModel(ensemble_, TableLimits::For(background.rows));
+    deep_.Prepare(model_.deep);
+    tables_.Prepare(model_);
     tables_.ClearCounts();
     if (features() > 0) {
       DevicePipeline<double> pieces(
@@ -55,11 +63,11 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     expected_ = BackgroundMargins(model_, reached, background);
   }
 
-  Results values(const RowBlock& rows) override { return NewValues(*this, model_.deep, rows); }
+  Results values(const RowBlock& rows) override { return NewValues(*this, ensemble_, rows); }
 
   void values_to(const RowBlock& rows, std::span<double> phi) override {
-    ValidateRows(model_.deep, rows);
-    RequireSize(phi.size(), rows.rows * ValuesPerRow(model_.deep));
+    ValidateRows(ensemble_, rows);
+    RequireSize(phi.size(), rows.rows * ValuesPerRow(ensemble_));
     if (expected_.empty()) throw std::logic_error("set_background comes before values");
     CheckCuda(cudaSetDevice(device_), "cudaSetDevice");
     const ResultBlocks to{phi, features() + 1, expected_};
@@ -85,13 +93,13 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
   double device_seconds() const override { return seconds_; }
 
  private:
-  std::size_t features() const { return static_cast<std::size_t>(model_.deep.features); }
+  std::size_t features() const { return static_cast<std::size_t>(ensemble_.features); }
 
   // Once the device's last call is done. @return rows at once; 0: a model without splits
   std::size_t Plan() const {
     pipeline_.IdleOnDevice();
     if (features() == 0 || (model_.columns.empty() && deep_.empty())) return 0;
-    return std::min(deep_.MostRows(), RowsPerPiece(ValuesPerRow(model_.deep)));
+    return std::min(deep_.MostRows(), RowsPerPiece(ValuesPerRow(ensemble_)));
   }
 
   DeviceColumns Columns(const DeviceBatch& batch) {
@@ -110,6 +118,7 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
   }
 
   int device_;
+  TreeEnsemble ensemble_;
   PatternModel model_;
   DeviceTables tables_;
   DevicePatterns deep_;

@@ -38,7 +38,7 @@ TEST(Interventional, MatchesAllSubsets) {
     options.categorical_probability = i % 2 == 0 ? 0.4 : 0;
     const TreeEnsemble model = RandomEnsemble(options, fresh + i);
     const auto values = RandomRows(model, 4, 0.2, fresh + i);
-    const auto background = RandomRows(model, 1 + i % 5, 0.2, fresh + i + 1000);
+    const auto background = RandomRows(model, 1 + i % 5 * 17, 0.2, fresh + i + 1000);
     const RowBlock rows = Block(model, values);
     const RowBlock others = Block(model, background);
     EXPECT_LE(RelativeError(Prepared(model, others)->values(rows),
@@ -109,7 +109,7 @@ TEST(Interventional, TablesAndDeepLeavesAddUp) {
     const auto want = BruteForceInterventional(model, rows, others);
     for (const std::uint32_t bits : {0u, 1u, 3u, 5u, kPatternBits}) {
       for (const std::size_t bytes : {std::size_t{2000}, kPatternTableBytes}) {
-        const PatternModel cut = MakePatternModel(model, bits, bytes);
+        const PatternModel cut = MakePatternModel(model, {.bits = bits, .bytes = bytes});
         mixed += !cut.deep.trees.empty() && !cut.treelets.empty() ? 1 : 0;
         EXPECT_LE(cut.most_bits, bits);
         EXPECT_LE(cut.counts * 4 + cut.table * 8, bytes);
@@ -117,7 +117,21 @@ TEST(Interventional, TablesAndDeepLeavesAddUp) {
       }
     }
   }
-  EXPECT_GT(mixed, 20u);
+  EXPECT_GT(mixed, 10u);
+}
+
+// A model of deep leaves has none for few background rows, and all for many.
+TEST(Interventional, TablesAreWorthTheBackground) {
+  const TreeEnsemble model = RandomEnsemble({.features = 10, .depth = 8, .leaf_probability = 0}, 5);
+  EXPECT_TRUE(MakePatternModel(model, TableLimits::For(0)).table == 0);
+  std::size_t before = 0;
+  for (const std::size_t rows : {1, 10, 100, 1000}) {
+    const PatternModel cut = MakePatternModel(model, TableLimits::For(rows));
+    EXPECT_LE(cut.table, 64 * rows * LeafCount(model));
+    EXPECT_GE(cut.leaves.size(), before);
+    before = cut.leaves.size();
+  }
+  EXPECT_EQ(before, LeafCount(model));
 }
 
 TEST(Interventional, PathsAtTheBoundAndDeeper) {
@@ -125,12 +139,14 @@ TEST(Interventional, PathsAtTheBoundAndDeeper) {
     SCOPED_TRACE(features);
     const TreeEnsemble model = ChainEnsemble(features, features, 0.8, 7);
     const auto values = RandomRows(model, 3, 0.1, 8);
-    const auto background = RandomRows(model, 4, 0.1, 9);
+    const auto few = RandomRows(model, 4, 0.1, 9);
+    std::vector<float> background;
+    for (int i = 0; i < 64; ++i) background.insert(background.end(), few.begin(), few.end());
     const RowBlock rows = Block(model, values);
     const RowBlock others = Block(model, background);
     EXPECT_EQ(MakePatternModel(model).deep.trees.empty(), features <= 12);
     EXPECT_LE(RelativeError(Prepared(model, others)->values(rows),
-                            BruteForceInterventional(model, rows, others)),
+                            BruteForceInterventional(model, rows, Block(model, few))),
               1e-12);
   }
 }

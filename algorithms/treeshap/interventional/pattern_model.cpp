@@ -20,9 +20,8 @@ void AppendSet(const CategorySet& set, std::vector<std::uint32_t>& sets) {
 // Cuts one tree after the other.
 class TreeCutter {
  public:
-  TreeCutter(const TreeEnsemble& model, std::uint32_t most_bits, std::size_t table_bytes,
-             PatternModel& to)
-      : model_(model), most_bits_(most_bits), table_bytes_(table_bytes), to_(to) {
+  TreeCutter(const TreeEnsemble& model, const TableLimits& limits, PatternModel& to)
+      : model_(model), limits_(limits), to_(to) {
     above_.category_sets = model.category_sets;
   }
 
@@ -33,7 +32,14 @@ class TreeCutter {
     roots_.clear();
     above_.trees = {tree};
     path_.clear();
+    const std::size_t before = bytes_;
+    served_ = 0;
     Visit(0);
+    if (2 * served_ < splits_[0] + 1) {  // pairs would visit most of the tree all the same
+      bytes_ = before;
+      to_.deep.trees.push_back(tree);
+      return;
+    }
     const PathList paths = ExtractPaths(above_);
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       if (roots_[i] >= 0) AddTreelet(roots_[i], paths, paths.paths[i]);
@@ -54,9 +60,9 @@ class TreeCutter {
   void Visit(std::int32_t n) {
     const auto at = static_cast<std::size_t>(n);
     const auto features = static_cast<std::uint32_t>(path_.size());
-    const std::uint32_t bits = features + splits_[at];
-    if (splits_[at] <= kTreeletSplits && bits <= most_bits_ && Fits(bits)) {
+    if (splits_[at] <= kTreeletSplits && Fits(features + splits_[at], splits_[at] + 1)) {
       roots_.push_back(n);
+      served_ += splits_[at] + 1;
       above_.trees[0].nodes[at] = TreeNode{.cover = node(n).cover};
       return;
     }
@@ -71,10 +77,11 @@ class TreeCutter {
     if (fresh) path_.pop_back();
   }
 
-  // Takes the room of a treelet with so many bits, hence columns.
-  bool Fits(std::uint32_t bits) {
+  // Takes the room of a treelet with so many bits, hence columns, at most.
+  bool Fits(std::uint32_t bits, std::uint32_t leaves) {
+    if (bits > limits_.bits || (std::size_t{bits} << bits) / leaves > limits_.sums) return false;
     const std::size_t more = (sizeof(std::uint32_t) + bits * sizeof(double)) << bits;
-    if (bytes_ + more > table_bytes_) return false;
+    if (bytes_ + more > limits_.bytes) return false;
     bytes_ += more;
     return true;
   }
@@ -134,14 +141,14 @@ class TreeCutter {
   }
 
   const TreeEnsemble& model_;
-  std::uint32_t most_bits_;
-  std::size_t table_bytes_;
+  TableLimits limits_;
   PatternModel& to_;
   const Tree* tree_ = nullptr;
   TreeEnsemble above_;                 // the tree without what is below treelets
   std::vector<std::uint32_t> splits_;  // at and below each node
   std::vector<std::int32_t> path_;     // distinct features above the node
   std::vector<std::int32_t> roots_;    // of treelets; -1: a deep leaf
+  std::size_t served_ = 0;             // leaves of treelets
   std::size_t bytes_ = 0;
 };
 
@@ -158,8 +165,7 @@ PatternBit BitOf(const PathElement& element, std::span<const CategorySet> catego
   return bit;
 }
 
-PatternModel MakePatternModel(const TreeEnsemble& model, std::uint32_t most_bits,
-                              std::size_t table_bytes) {
+PatternModel MakePatternModel(const TreeEnsemble& model, const TableLimits& limits) {
   PatternModel made;
   made.deep.features = model.features;
   made.deep.groups = model.groups;
@@ -168,7 +174,7 @@ PatternModel MakePatternModel(const TreeEnsemble& model, std::uint32_t most_bits
   std::vector<const Tree*> order;
   for (const Tree& tree : model.trees) order.push_back(&tree);
   std::ranges::stable_sort(order, {}, &Tree::group);
-  TreeCutter cutter(model, most_bits, table_bytes, made);
+  TreeCutter cutter(model, limits, made);
   for (const Tree* tree : order) cutter.Cut(*tree);
   return made;
 }

@@ -31,11 +31,22 @@ struct PatternModel {
   TreeEnsemble deep;
 };
 
+//! What tables may take.
+struct TableLimits {
+  std::uint32_t bits = kPatternBits;                //!< a pattern's
+  std::size_t bytes = kPatternTableBytes;           //!< all tables and counts together
+  std::size_t sums = static_cast<std::size_t>(-1);  //!< a table's, by its number of leaves
+
+  //! Those for so many background rows.
+  static TableLimits For(std::size_t background_rows) {
+    return {.sums = kSumsPerPair * background_rows};
+  }
+};
+
 //! Cuts each tree from the root: a subtree of at most kTreeletSplits splits is a treelet unless its
-//! patterns have more than `most_bits` bits, or tables would take more than `table_bytes`. The
-//! model must be valid. O(nodes x features of a path)
-PatternModel MakePatternModel(const TreeEnsemble& model, std::uint32_t most_bits = kPatternBits,
-                              std::size_t table_bytes = kPatternTableBytes);
+//! table were beyond the limits. Trees that treelets would have less than half of are deep whole.
+//! The model must be valid. O(nodes x features of a path)
+PatternModel MakePatternModel(const TreeEnsemble& model, const TableLimits& limits = {});
 
 //! The condition of a path's element; a set of categories is appended to `sets`.
 PatternBit BitOf(const PathElement& element, std::span<const CategorySet> categories,

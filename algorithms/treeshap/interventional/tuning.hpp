@@ -1,8 +1,8 @@
 #pragma once
 //! @file
 //! Tuning constants of interventional values. Which leaves are served by tables decides the order
-//! of sums, so it depends on the model alone. Chosen on 2026-11-25 for an H200 and a Zen 3 with 1
-//! MB of second-level cache a core (docs/lab/treeshap/026-interventional-tables.md).
+//! of sums, so it depends on the model and the number of background rows alone. Chosen on
+//! 2026-11-25 for an H100 and a Zen 3 (docs/lab/treeshap/026-interventional-tables.md).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,9 @@ inline constexpr std::uint32_t kTreeletSplits = 3;
 //! Bits of a pattern, at most: counts and sums over subsets of a leaf are 40 KB of shared memory,
 //! which every card has, and a treelet's table is 400 KB.
 inline constexpr std::uint32_t kPatternBits = 12;
+//! Sums of a table, for each of its leaves and background rows, at most: one takes as long to make
+//! as a pair of rows takes in a leaf without a table, so that a table is repaid by so many rows.
+inline constexpr std::size_t kSumsPerPair = 64;
 //! Counts and tables of all treelets, at most: a card of 16 GB holds them beside rows and results.
 inline constexpr std::size_t kPatternTableBytes = std::size_t{4} << 30;
 
