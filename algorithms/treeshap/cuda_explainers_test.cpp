@@ -264,6 +264,71 @@ TEST(CudaInterventional, MatchesTheCpuAndAllSubsets) {
   }
 }
 
+// More rows than patterns wait at once, more background rows than a piece has.
+TEST(CudaInterventional, PiecesChangeNothing) {
+  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
+  for (const int trees : {1, 12}) {
+    const TreeEnsemble model = RandomEnsemble({.trees = trees, .features = 40, .depth = 7}, Seed());
+    const auto values = RandomRows(model, 150'001, 0.1, Seed());
+    const auto others = RandomRows(model, 140'003, 0.1, Seed() + 1);
+    const RowBlock rows = Block(model, values);
+    const auto cuda = Prepared("Interventional", Device::kCuda, model);
+    const auto cpu = Prepared("Interventional", Device::kCpu, model);
+    cuda->set_background(Block(model, others));
+    cpu->set_background(Block(model, others));
+    const auto got = cuda->values(rows);
+    EXPECT_LE(RelativeError(got, cpu->values(rows)), 1e-13);
+    ExpectSameBits([&](const RowBlock& some) { return cuda->values(some); }, rows, got);
+    // Another background of the same model, and the first one anew.
+    const RowBlock few = rows.slice(0, 100);
+    cuda->set_background(rows.slice(0, 77));
+    cpu->set_background(rows.slice(0, 77));
+    EXPECT_LE(RelativeError(cuda->values(few), cpu->values(few)), 1e-13);
+    cuda->set_background(Block(model, others));
+    const auto again = cuda->values(few);
+    EXPECT_TRUE(std::equal(again.begin(), again.end(), got.begin()));
+  }
+}
+
+// More treelets than wait at once: ranges of them begin and end within an output, and outputs
+// without trees stand before, between and behind.
+TEST(CudaInterventional, ManyTreeletsOfSomeOutputs) {
+  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
+  for (const int depth : {6, 9}) {
+    TreeEnsemble model =
+        RandomEnsemble({.trees = 240, .features = 12, .groups = 3, .depth = depth}, Seed());
+    model.groups = 7;
+    model.base_score = {0.5, 1, 2, 3, 4, 5, 6};
+    for (Tree& tree : model.trees) tree.group = 2 * tree.group + 1;
+    const auto values = RandomRows(model, 9001, 0.1, Seed());
+    const auto others = RandomRows(model, 300, 0.1, Seed() + 1);
+    const auto cuda = Prepared("Interventional", Device::kCuda, model);
+    const auto cpu = Prepared("Interventional", Device::kCpu, model);
+    cuda->set_background(Block(model, others));
+    cpu->set_background(Block(model, others));
+    EXPECT_LE(RelativeError(cuda->values(Block(model, values)), cpu->values(Block(model, values))),
+              1e-12);
+  }
+}
+
+// Some leaves of these have tables, others are too deep for them.
+TEST(CudaInterventional, DeepLeaves) {
+  if (!HasCudaDevice()) GTEST_SKIP() << "no CUDA device";
+  for (const int depth : {12, 13, 20, 64}) {
+    const TreeEnsemble model = ChainEnsemble(depth, depth, 0.9, Seed());
+    const auto values = RandomRows(model, 700, 0.1, Seed());
+    const auto others = RandomRows(model, depth < 20 ? 300 : 60, 0.1, Seed() + 1);
+    const auto cuda = Prepared("Interventional", Device::kCuda, model);
+    const auto cpu = Prepared("Interventional", Device::kCpu, model);
+    cuda->set_background(Block(model, others));
+    cpu->set_background(Block(model, others));
+    EXPECT_LE(RelativeError(cuda->values(Block(model, values)), cpu->values(Block(model, values))),
+              1e-12);
+  }
+  const TreeEnsemble chain = ChainEnsemble(65, 65, 0.9, Seed());
+  EXPECT_THROW(Prepared("Interventional", Device::kCuda, chain), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace retable::treeshap
 #endif

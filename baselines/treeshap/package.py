@@ -7,13 +7,15 @@ METHOD: retable; xgboost (pred_contribs and pred_interactions; from 3.3 on it co
 before by EXTEND and UNWIND); lightgbm (pred_contrib on the same trees, written in its own format); shap, whose
 TreeExplainer asks XGBoost; shap-own, the same with shap's own C++ code; fasttreeshap; or woodelf. A run goes from row-major
 float32 rows to values, XGBoost's DMatrix and woodelf's frame included; what prepares a model is not timed. With "cuda" a
-package that was built without CUDA is not available.
+package that was built without CUDA is not available. Background rows, for interventional values, are for woodelf alone,
+which counts them anew in each run.
 """
 
 import importlib
 import json
 import os
 import sys
+import types
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import contender  # noqa: E402
@@ -146,10 +148,17 @@ def fasttreeshap(model, request):
                      check_additivity=False)
 
 
-def woodelf(model, request):
+def woodelf(model, request, background=None):
     pandas, package = importlib.import_module("pandas"), importlib.import_module("woodelf")
-    explain, finish = like_shap(package.WoodelfExplainer(booster(model, request)),
-                                told_by=shap_explainer(model, request))
+    loaded = booster(model, request)
+    if background is None:
+        explainer, told_by = package.WoodelfExplainer(loaded), shap_explainer(model, request)
+    else:
+        explainer = package.WoodelfExplainer(loaded, pandas.DataFrame(background))
+        # Its own expected value is that of 100 background rows.
+        margins = loaded.predict(importlib.import_module("xgboost").DMatrix(background), output_margin=True)
+        told_by = types.SimpleNamespace(expected_value=margins.mean(0, dtype=float))
+    explain, finish = like_shap(explainer, told_by=told_by)
     return lambda rows, what: explain(pandas.DataFrame(rows), what), finish
 
 
@@ -186,7 +195,12 @@ class Package(contender.Contender):
     def load(self, request, arrays):
         if "model" in arrays:
             request["threads"] = request["threads"] or len(os.sched_getaffinity(0))
-            self.explain, self.finish = self.make(arrays["model"].tobytes(), request)
+            self.model, self.request = arrays["model"].tobytes(), request
+            self.explain, self.finish = self.make(self.model, request)
+        if "background" in arrays:
+            if self.make is not woodelf:
+                raise ValueError(f"{self.name} is given no background here")
+            self.explain, self.finish = woodelf(self.model, self.request, arrays["background"])
         if "rows" in arrays:
             self.rows, self.what = arrays["rows"], request["what"]
 

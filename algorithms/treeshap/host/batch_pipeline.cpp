@@ -67,7 +67,7 @@ class PipelineRun {
     plan_.per_row = to.block * to.expected.size();
     const std::size_t numbers = plan_.piece_rows * plan_.per_row;
     plan_.chunk = std::clamp(Parts(numbers, 2 * threads_), limits.least_chunk, limits.most_chunk);
-    plan_.chunk = std::min(plan_.chunk, numbers);
+    plan_.chunk = std::clamp<std::size_t>(numbers, 1, plan_.chunk);
     plan_.buffers = std::min(Parts(numbers, plan_.chunk), limits.buffers);
     for (auto& asked : asked_) asked = std::vector<std::atomic<std::size_t>>(plan_.buffers);
   }
@@ -144,7 +144,7 @@ class PipelineRun {
 
   // Threads are called when the first results are here.
   void Take(std::size_t piece) {
-    device_.Wait(piece % kPipelineSlots, 0);
+    if (Chunks(piece) > 0) device_.Wait(piece % kPipelineSlots, 0);
     Each(Chunks(piece), threads_, [&](std::size_t chunk) { TakeChunk(piece, chunk); });
     device_.Finish(piece % kPipelineSlots);
   }

@@ -132,6 +132,15 @@ TEST(Pieces, EveryNumberComesToItsPlace) {
   }
 }
 
+TEST(Pieces, RowsAloneAreSent) {
+  for (const std::size_t piece : {20000, 3000}) {
+    const std::vector<float> values(20000 * 8, 1.0f);
+    Played<double> device;
+    RunPipeline<double>(device, {values, 20000, 8}, piece, 2, {});
+    EXPECT_EQ(device.pieces, (20000 + piece - 1) / piece);
+  }
+}
+
 TEST(Pieces, AnErrorEndsTheCall) {
   std::vector<float> values(20000 * 8);
   std::vector<double> got(20000 * 9);

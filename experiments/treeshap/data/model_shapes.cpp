@@ -116,6 +116,11 @@ const std::vector<ModelShape>& ZooShapes() {
   return shapes;
 }
 
+const ModelShape& MillionShape() {
+  static const ModelShape shape = {"million", {100, 6, 127, 0, 1, 20000, 4}};
+  return shape;
+}
+
 const std::vector<TrainedShape>& TrainedZoo() {
   static const std::vector<TrainedShape> shapes = [] {
     std::vector<TrainedShape> made;

@@ -28,6 +28,10 @@ const std::vector<ModelShape>& ModelShapes();
 //! "unseen": of these nobody looks at a single one while tuning, only at totals.
 const std::vector<ModelShape>& ZooShapes();
 
+//! "million": 100 trees of depth 6 on 127 features, as many as WOODELF's largest table has (Nadel
+//! and Wettenstein 2025), for calls of millions of rows.
+const ModelShape& MillionShape();
+
 //! How a model of the zoo is trained.
 struct TrainedShape {
   std::string name;     //!< "trained zoo 07", "trained zoo 08 unseen"

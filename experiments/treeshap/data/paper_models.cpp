@@ -117,10 +117,11 @@ const PaperModel* Find(const std::string& name) {
   return nullptr;
 }
 
-// The shape of a paper's model or of the zoo; null for an unknown name.
+// The shape of a paper's model, of the zoo, or of the calls of millions; null for an unknown name.
 const ModelShape* ShapeOf(const std::string& name) {
   const PaperModel* model = Find(name);
   const std::string wanted = model != nullptr ? model->shape : name;
+  if (wanted == MillionShape().name) return &MillionShape();
   for (const auto* shapes : {&ModelShapes(), &ZooShapes()}) {
     for (const ModelShape& shape : *shapes) {
       if (shape.name == wanted) return &shape;
@@ -312,6 +313,11 @@ ModelProblem MakeSynthetic(const ModelShape& made, std::size_t rows) {
   return problem;
 }
 
+// Whether a name is that of all models of a zoo, or of this one.
+bool AsksFor(const std::string& name, const std::string& all, const std::string& model) {
+  return name == all || name == model || name + " unseen" == model;
+}
+
 }  // namespace
 
 std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
@@ -329,16 +335,18 @@ std::vector<harness::DatasetInfo> ResolveModels(const std::string& name) {
     if (bare == model.name)
       infos.push_back(synthetic ? DescribeSynthetic(model.name) : Describe(model));
   }
+  candidates.push_back(kSynthetic + MillionShape().name);
+  if (name == candidates.back()) infos.push_back(DescribeSynthetic(bare));
   for (const ModelShape& zoo : ZooShapes()) {
     candidates.push_back(kSynthetic + zoo.name);
-    if (synthetic && (bare == "zoo" || bare == zoo.name || bare + " unseen" == zoo.name)) {
+    if (synthetic && AsksFor(bare, "zoo", zoo.name)) {
       infos.push_back(DescribeSynthetic(zoo.name));
     }
   }
   for (const PaperModel& zoo : ZooModels()) {
     candidates.push_back(zoo.name);
     if (bare != name) continue;
-    if (bare == "trained zoo" || bare == zoo.name || bare + " unseen" == zoo.name) {
+    if (AsksFor(bare, "trained zoo", zoo.name)) {
       infos.push_back(Describe(zoo));
     }
   }

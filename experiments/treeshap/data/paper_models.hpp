@@ -9,7 +9,8 @@
 //! Where the data set or XGBoost is not at hand its name stands for "synthetic Covtype-med": an
 //! ensemble of the same shape (data/model_shapes.hpp). The synthetic ones can be asked for by name,
 //! and "paper" is all twelve. "synthetic zoo" is all shapes of the zoo, "synthetic zoo 07" one;
-//! "trained zoo" is those that are trained on data that are always at hand.
+//! "trained zoo" is those that are trained on data that are always at hand. "synthetic million" is
+//! for calls of millions of rows.
 
 #include <cstdint>
 #include <string>

@@ -30,6 +30,13 @@ void ExternalExplainer::prepare(const TreeEnsemble& model) {
                 {"model", "uint8", {bytes.size()}, {}}, std::as_bytes(std::span(bytes)));
 }
 
+void ExternalExplainer::set_background(const RowBlock& background) {
+  ValidateRows(shape_, background);
+  program_.Load({{"task", "treeshap"}},
+                {"background", "float32", {background.rows, background.columns}, {}},
+                std::as_bytes(background.values));
+}
+
 Results ExternalExplainer::values(const RowBlock& rows) {
   const auto side = static_cast<std::size_t>(shape_.features) + 1;
   return Ask(rows, "pred_contribs", side);

@@ -5,8 +5,9 @@
 //!
 //! The task is "treeshap": one load with "model" (uint8, an XGBoost model in UBJSON), "device" and
 //! "threads"; one with "rows" (float32, rows x features) and "what" (pred_contribs or
-//! pred_interactions) for each run; the answer is one float32 array, rows x groups x (features +
-//! 1), or its square, the base score in the last place.
+//! pred_interactions) for each run; before it, where values are interventional, one with
+//! "background" (float32, rows x features). The answer is one float32 array, rows x groups x
+//! (features + 1), or its square, the base score in the last place.
 
 #include "algorithms/treeshap/tree_explainer.hpp"
 #include "experiments/common/resident_program.hpp"
@@ -20,6 +21,7 @@ class ExternalExplainer final : public retable::treeshap::TreeExplainer {
   ExternalExplainer(const std::string& command, std::string device, std::int64_t threads);
 
   void prepare(const retable::treeshap::TreeEnsemble& model) override;
+  void set_background(const retable::treeshap::RowBlock& background) override;
   retable::treeshap::Results values(const retable::treeshap::RowBlock& rows) override;
   retable::treeshap::Results interactions(const retable::treeshap::RowBlock& rows) override;
 

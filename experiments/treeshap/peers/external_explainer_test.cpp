@@ -101,6 +101,13 @@ TEST_P(PythonPackages, AgreeWithTheDefinition) {
     };
     compare(explainer.values(rows), PathReferenceValues(model, rows));
     if (by_category) continue;
+    const RowBlock background = rows.slice(0, 3);
+    if (method == "woodelf") {
+      explainer.set_background(background);
+      compare(explainer.values(rows), BruteForceInterventional(model, rows, background));
+    } else {
+      EXPECT_THROW(explainer.set_background(background), std::runtime_error);
+    }
     if (method == "lightgbm") {
       EXPECT_THROW(explainer.interactions(rows), std::runtime_error);
     } else if (method == "xgboost" || method == "retable") {

@@ -12,8 +12,8 @@
 //! Before anything is timed the values of the first rows are compared with the double-precision
 //! quadrature on the CPU (which unit tests compare with brute force), and every row must sum to its
 //! margin. Where there is a background the values are interventional, another game:
-//! "Interventional" alone computes it, and its CPU backend, held to brute force too, is the
-//! reference.
+//! "Interventional" and packages that take a background compute it, and the CPU backend of the
+//! former, held to brute force too, is the reference.
 
 #include <fmt/format.h>
 
@@ -83,7 +83,8 @@ class ExplainProtocol final : public harness::Protocol {
   std::vector<harness::ParameterSpec> axes() const override {
     return {{"rows", std::int64_t{10000}, "rows to explain"},
             {"threads", std::int64_t{0}, "processor threads; 0: all"},
-            {"gpus", std::int64_t{1}, "GPUs the rows are shared by"}};
+            {"gpus", std::int64_t{1}, "GPUs the rows are shared by"},
+            {"background", std::int64_t{0}, "as the setting of this name, which it replaces"}};
   }
   std::vector<harness::ParameterSpec> settings() const override {
     return {{"what", std::string("values"), "values or interactions"},
@@ -109,7 +110,8 @@ class ExplainProtocol final : public harness::Protocol {
     if (threads > AvailableThreads()) {
       return fmt::format("needs {} processors; {} here", threads, AvailableThreads());
     }
-    if ((cell.algorithm == "Interventional") != (BackgroundRows(cell) > 0)) {
+    if (cell.algorithm != "External" &&
+        (cell.algorithm == "Interventional") != (BackgroundRows(cell) > 0)) {
       return "another game: background rows are for Interventional alone";
     }
     if (cell.algorithm == "TreeShap" && TextOf(cell.settings, "what") == "interactions") {
@@ -126,8 +128,10 @@ class ExplainProtocol final : public harness::Protocol {
         LoadModel(cell.dataset, std::max<std::size_t>(wanted, 1) + BackgroundRows(cell));
     const std::size_t per_row =
         interactions ? InteractionsPerRow(problem.model) : ValuesPerRow(problem.model);
-    // No result of more than 2 GB: such cells run on fewer rows too.
-    const std::size_t most = std::max<std::size_t>(1, (std::size_t{1} << 28) / per_row);
+    // No interactions of more than 2 GB, no values of more than 4: such cells run on fewer rows
+    // too.
+    const std::size_t most =
+        std::max<std::size_t>(1, (std::size_t{1} << (interactions ? 28 : 29)) / per_row);
     const RowBlock rows = problem.Rows().slice(0, std::min(wanted, most));
 
     harness::Outcome outcome;
@@ -212,7 +216,8 @@ class ExplainProtocol final : public harness::Protocol {
   }
 
   static std::size_t BackgroundRows(const harness::CellConfig& cell) {
-    return static_cast<std::size_t>(IntegerOr(cell.settings, "background", 0));
+    return static_cast<std::size_t>(
+        IntegerOr(cell.axes, "background", IntegerOr(cell.settings, "background", 0)));
   }
 
   static harness::RepeatOptions Repeats(const harness::CellConfig& cell,
