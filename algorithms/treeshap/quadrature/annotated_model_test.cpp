@@ -109,14 +109,14 @@ TEST(FloatPoints, ErrLessThanAFloatSees) {
   }
 }
 
-// The chain's one long path: an exact rule where each split takes the rare side, half of it where
-// the sides are even.
+// The chain's one long path: nearly an exact rule where each split takes the rare side, far fewer
+// points where the sides are even.
 TEST(FloatPoints, DependOnWhatThePathsLeaveOut) {
   const auto points = [](int depth, double cover) {
     return FloatPoints(Annotate(ChainEnsemble(depth, depth, cover, 5)).trees[0]);
   };
   EXPECT_EQ(points(8, 0.5), 4);
-  EXPECT_EQ(points(16, 0.0), 8);
+  EXPECT_EQ(points(16, 1e-6), 7);
   EXPECT_LE(points(20, 0.5), 8);
   EXPECT_LE(points(40, 0.5), 12);
   EXPECT_GE(points(40, 0.001), 12);

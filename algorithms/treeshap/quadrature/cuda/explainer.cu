@@ -235,7 +235,10 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMaxRowsAtOnce);
-    if (Shares(rows)) return std::min<std::size_t>(count, MostGroupedRows());
+    if (shares_) {
+      count = std::min<std::size_t>(count, MostGroupedRows());
+      if (!asks_) return count;  // else perhaps without sharing
+    }
     while (count > kRowPadding && count * BytesOfRow(count) > kPartialBytes) count /= 2;
     return count;
   }
