@@ -290,6 +290,16 @@ TEST(CudaInterventional, PiecesChangeNothing) {
   }
 }
 
+// The device's interventional values against the processor's.
+double InterventionalError(const TreeEnsemble& model, const std::vector<float>& values,
+                           const std::vector<float>& background) {
+  const auto cuda = Prepared("Interventional", Device::kCuda, model);
+  const auto cpu = Prepared("Interventional", Device::kCpu, model);
+  cuda->set_background(Block(model, background));
+  cpu->set_background(Block(model, background));
+  return RelativeError(cuda->values(Block(model, values)), cpu->values(Block(model, values)));
+}
+
 // More treelets than wait at once: ranges of them begin and end within an output, and outputs
 // without trees stand before, between and behind.
 TEST(CudaInterventional, ManyTreeletsOfSomeOutputs) {
@@ -302,12 +312,7 @@ TEST(CudaInterventional, ManyTreeletsOfSomeOutputs) {
     for (Tree& tree : model.trees) tree.group = 2 * tree.group + 1;
     const auto values = RandomRows(model, 9001, 0.1, Seed());
     const auto others = RandomRows(model, 300, 0.1, Seed() + 1);
-    const auto cuda = Prepared("Interventional", Device::kCuda, model);
-    const auto cpu = Prepared("Interventional", Device::kCpu, model);
-    cuda->set_background(Block(model, others));
-    cpu->set_background(Block(model, others));
-    EXPECT_LE(RelativeError(cuda->values(Block(model, values)), cpu->values(Block(model, values))),
-              1e-12);
+    EXPECT_LE(InterventionalError(model, values, others), 1e-12);
   }
 }
 
@@ -318,12 +323,7 @@ TEST(CudaInterventional, DeepLeaves) {
     const TreeEnsemble model = ChainEnsemble(depth, depth, 0.9, Seed());
     const auto values = RandomRows(model, 700, 0.1, Seed());
     const auto others = RandomRows(model, depth < 20 ? 300 : 60, 0.1, Seed() + 1);
-    const auto cuda = Prepared("Interventional", Device::kCuda, model);
-    const auto cpu = Prepared("Interventional", Device::kCpu, model);
-    cuda->set_background(Block(model, others));
-    cpu->set_background(Block(model, others));
-    EXPECT_LE(RelativeError(cuda->values(Block(model, values)), cpu->values(Block(model, values))),
-              1e-12);
+    EXPECT_LE(InterventionalError(model, values, others), 1e-12);
   }
   const TreeEnsemble chain = ChainEnsemble(65, 65, 0.9, Seed());
   EXPECT_THROW(Prepared("Interventional", Device::kCuda, chain), std::invalid_argument);

@@ -6,16 +6,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "base/parallel.hpp"
 
 namespace retable::treeshap {
 
 namespace {
-
-void AppendSet(const CategorySet& set, std::vector<std::uint32_t>& sets) {
-  sets.push_back(static_cast<std::uint32_t>(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
-  sets.insert(sets.end(), set.left.begin(), set.left.end());
-}
 
 // Cuts one tree after the other.
 class TreeCutter {
@@ -159,8 +155,7 @@ PatternBit BitOf(const PathElement& element, std::span<const CategorySet> catego
   PatternBit bit{element.lower, element.upper, static_cast<std::uint32_t>(element.feature)};
   if (element.missing_follows) bit.feature |= PatternBit::kMissingFollows;
   if (element.categories >= 0) {
-    bit.set = static_cast<std::uint32_t>(sets.size());
-    AppendSet(categories[static_cast<std::size_t>(element.categories)], sets);
+    bit.set = AppendSet(categories[static_cast<std::size_t>(element.categories)], sets);
   }
   return bit;
 }

@@ -11,6 +11,7 @@
 #include "algorithms/treeshap/flop_count.hpp"
 #include "algorithms/treeshap/host/batch_pipeline.hpp"
 #include "algorithms/treeshap/host/sharded_explainer.hpp"
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/published/bin_packing.hpp"
 #include "algorithms/treeshap/published/path_steps.hpp"
 #include "algorithms/treeshap/published/paths.hpp"
@@ -260,10 +261,7 @@ class GpuTreeShap final : public TreeExplainer {
                                             std::vector<std::uint32_t>& sets) {
     std::vector<std::int32_t> offsets;
     for (const CategorySet& set : list.category_sets) {
-      offsets.push_back(static_cast<std::int32_t>(sets.size()));
-      sets.push_back(static_cast<std::uint32_t>(set.left.size()) |
-                     (set.others_left ? 1u << 31 : 0u));
-      sets.insert(sets.end(), set.left.begin(), set.left.end());
+      offsets.push_back(static_cast<std::int32_t>(AppendSet(set, sets)));
     }
     return offsets;
   }

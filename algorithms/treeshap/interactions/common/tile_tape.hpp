@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/annotated_model.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 
@@ -73,9 +74,7 @@ inline std::vector<std::uint32_t> AppendSets(const std::vector<CategorySet>& set
                                              std::vector<std::uint32_t>& words) {
   std::vector<std::uint32_t> offsets;
   for (const CategorySet& set : sets) {
-    offsets.push_back(Count(words.size()));
-    words.push_back(Count(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
-    words.insert(words.end(), set.left.begin(), set.left.end());
+    offsets.push_back(AppendSet(set, words));
   }
   return offsets;
 }

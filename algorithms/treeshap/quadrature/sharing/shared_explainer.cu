@@ -333,7 +333,6 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
       ChooseOrder(model, state_->layout == AccumulatorLayout::kSlots ? kOrderTrees : 1);
   state_->order_nodes =
       DeviceArray<OrderNode>(std::span<const OrderNode>(state_->order_trees.nodes));
-  std::size_t most_subtrees = 0;
   for (const Tape& tape : set.tapes) {
     auto out = std::make_unique<SharedTape>();
     out->points = tape.points;
@@ -351,13 +350,14 @@ SharedQuadrature::SharedQuadrature(const AnnotatedModel& model, TapeOptions opti
     out->keys = DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(tape.subtree_keys));
     BatchPlanner(tape, model.features).Run(*out);
     state_->usable = state_->usable || !tape.subtrees.empty();
-    if (tape.subtrees.size() > most_subtrees) {
-      most_subtrees = tape.subtrees.size();
-      state_->sample.Choose(tape, out->keys);
-    }
     state_->tapes.push_back(std::move(out));
   }
   state_->PlanRounds();
+  if (!state_->usable || model.features <= kMostAlwaysShared) return;  // nobody asks
+  const auto most = std::ranges::max_element(set.tapes, {},
+                                             [](const Tape& tape) { return tape.subtrees.size(); });
+  state_->sample.Choose(*most,
+                        state_->tapes[static_cast<std::size_t>(most - set.tapes.begin())]->keys);
 }
 
 const std::uint32_t* SharedQuadrature::OrderRows(const float* rows, std::uint32_t count,

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/treeshap/model/category_sets.hpp"
 #include "algorithms/treeshap/quadrature/tape/accumulators.hpp"
 #include "algorithms/treeshap/sorted_set.hpp"
 
@@ -533,10 +534,7 @@ class Assembler {
 std::vector<std::uint32_t> PackSets(const AnnotatedModel& model, TapeSet& out) {
   std::vector<std::uint32_t> offsets;
   for (const CategorySet& set : model.sets) {
-    offsets.push_back(static_cast<std::uint32_t>(out.sets.size()));
-    out.sets.push_back(static_cast<std::uint32_t>(set.left.size()) |
-                       (set.others_left ? 1u << 31 : 0u));
-    out.sets.insert(out.sets.end(), set.left.begin(), set.left.end());
+    offsets.push_back(AppendSet(set, out.sets));
   }
   return offsets;
 }

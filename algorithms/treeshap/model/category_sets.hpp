@@ -1,0 +1,21 @@
+#pragma once
+//! @file
+//! Sets of categories as kernels read them: words in one array.
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/treeshap/model/tree_ensemble.hpp"
+
+namespace retable::treeshap {
+
+//! Appends a head (the number of words; the top bit: all categories beyond them are in the set) and
+//! the set's words. @return the index of the head
+inline std::uint32_t AppendSet(const CategorySet& set, std::vector<std::uint32_t>& words) {
+  const auto offset = static_cast<std::uint32_t>(words.size());
+  words.push_back(static_cast<std::uint32_t>(set.left.size()) | (set.others_left ? 1u << 31 : 0u));
+  words.insert(words.end(), set.left.begin(), set.left.end());
+  return offset;
+}
+
+}  // namespace retable::treeshap
