@@ -346,7 +346,7 @@ endfunction()
 
 # The user verbs (apps/<verb>) of a family; a build without the family leaves them out.
 set(RETABLE_VERBS_extratrees forest)
-set(RETABLE_VERBS_shapley advise permutations)
+set(RETABLE_VERBS_shapley advise image permutations)
 set(RETABLE_VERBS_shuffle shuffle)
 set(RETABLE_VERBS_treeshap shap)
 

@@ -133,6 +133,7 @@ Explained FromImageNet(std::int64_t image) {
   }
   const fs::path& path = images[static_cast<std::size_t>(image)];
   explained.image = ReadPpm(ReadWhole(path), path.string());
+  if (explained.image.channels != 3) throw std::invalid_argument(path.string() + " has no colours");
   explained.tile = 14;
   explained.black.clear();
   const std::size_t plane = explained.image.height * explained.image.width;
@@ -248,16 +249,14 @@ void Describe(Problem& problem, const Explained& explained, const ImageNetwork& 
   if (explained.label >= 0) problem.facts["label"] = explained.label;
 }
 
-constexpr const char* kOwnNetwork = "own residual network";
+const char* ModelOf(const std::string& dataset) {
+  return dataset == kImageNet ? kResNet : "own residual network";
+}
 
 }  // namespace
 
-std::optional<std::string> WhyNoNetwork(const std::string& dataset, const std::string& device) {
-  if (device != "cuda") return WhyNoNetworks();
-  if (dataset != kImageNet) return {};
-  return std::string(
-      "ResNet50 runs on the CPU only: on a GPU there are the layers of the "
-      "program's own networks");
+std::optional<std::string> WhyNoNetwork(const std::string& device) {
+  return device == "cuda" ? std::nullopt : WhyNoNetworks();
 }
 
 std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::AlgorithmInfo> methods) {
@@ -279,7 +278,7 @@ Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::in
       explained.network, explained.image, static_cast<std::size_t>(tiled.players) + 1, threads);
   Problem problem;
   problem.games.push_back(MakeImageGame(network, std::move(tiled)));
-  Describe(problem, explained, *network, dataset == kImageNet ? kResNet : kOwnNetwork);
+  Describe(problem, explained, *network, ModelOf(dataset));
   return problem;
 }
 
@@ -291,7 +290,7 @@ Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
   const TiledImage tiled = Tiled(explained.image, explained.tile, explained.black);
   Problem problem;
   problem.games.push_back(MakeDeviceImageGame(graph, tiled, Answer(*network, explained.image)));
-  Describe(problem, explained, *network, kOwnNetwork);
+  Describe(problem, explained, *network, ModelOf(dataset));
   return problem;
 }
 

@@ -46,8 +46,8 @@ Problem MakeImageProblem(const std::string& dataset, std::int64_t image, std::in
                          int threads = 1);
 Problem MakeDeviceImageProblem(const std::string& dataset, std::int64_t image,
                                std::int64_t rows_seed);
-//! Why the network of this data set cannot run on the device ("cpu", "cuda"), or nothing.
-std::optional<std::string> WhyNoNetwork(const std::string& dataset, const std::string& device);
+//! Why networks cannot run on the device ("cpu", "cuda"), or nothing.
+std::optional<std::string> WhyNoNetwork(const std::string& device);
 //! The methods of an error protocol: each plays on both devices, since the games do.
 std::vector<harness::AlgorithmInfo> OnBothDevices(std::vector<harness::AlgorithmInfo> methods);
 //! The method on the cell's device, else its CPU backend: the game is on the device in both cases.

@@ -232,7 +232,7 @@ class ImageErrorProtocol final : public harness::Protocol {
     return ResolveImages(dataset);
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNoNetwork(cell.dataset, cell.device);
+    return WhyNoNetwork(cell.device);
   }
   harness::Outcome measure(const harness::CellConfig& cell) override {
     const std::int64_t image = IntegerOr(cell.axes, "image", 0);

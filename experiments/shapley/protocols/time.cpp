@@ -38,7 +38,7 @@ class ImageTimeProtocol final : public harness::Protocol {
     return ResolveImages(dataset);
   }
   std::optional<std::string> unsupported(const harness::CellConfig& cell) const override {
-    return WhyNoNetwork(cell.dataset, cell.device);
+    return WhyNoNetwork(cell.device);
   }
 
   harness::Outcome measure(const harness::CellConfig& cell) override {

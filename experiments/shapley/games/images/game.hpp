@@ -29,6 +29,9 @@ std::unique_ptr<shapley::Game> MakeImageGame(std::shared_ptr<const ImageNetwork>
 std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph& graph, const TiledImage& image,
                                                    std::size_t answer);
 
+//! The logits of the whole image as the device computes them. @throws as above
+std::vector<float> DeviceLogits(const LayerGraph& graph, const TiledImage& image);
+
 //! log(p / (1 - p)) of class `answer` under the softmax of the logits, without overflow.
 double LogOdds(std::span<const float> logits, std::size_t answer);
 

@@ -113,9 +113,8 @@ TEST(Networks, FilesThatAreNoneAreRefused) {
 }
 
 TEST(Networks, EachDeviceSaysWhatItLacks) {
-  EXPECT_EQ(WhyNoNetwork("digits", "cpu"), WhyNoNetworks());
-  EXPECT_FALSE(WhyNoNetwork("digits", "cuda").has_value());
-  EXPECT_NE(WhyNoNetwork("imagenet", "cuda").value_or("").find("ResNet50"), std::string::npos);
+  EXPECT_EQ(WhyNoNetwork("cpu"), WhyNoNetworks());
+  EXPECT_FALSE(WhyNoNetwork("cuda").has_value());
 #if !defined(RETABLE_HAS_CUDA)
   EXPECT_THROW(MakeDeviceImageProblem("digits", 0, 1), std::invalid_argument);
 #endif
@@ -148,7 +147,9 @@ TEST(Ppm, PicturesAreRead) {
   EXPECT_EQ(image.values[0], 1.0f);           // red of the first
   EXPECT_EQ(image.values[1], 3.0f / 255.0f);  // red of the second
   EXPECT_EQ(image.values[5], 5.0f / 255.0f);  // blue of the second
-  for (const char* bad : {"", "P5 1 1 255\nx", "P6 2 1 255\n12345", "P6 0 1 255\n",
+  EXPECT_EQ(ReadPpm("P5 1 2 255\n\x05\xff", "a.pgm").values,
+            (std::vector<float>{5.0f / 255.0f, 1.0f}));
+  for (const char* bad : {"", "P4 1 1 255\nx", "P5 2 1 255\nx", "P6 2 1 255\n12345", "P6 0 1 255\n",
                           "P6 1 1 100\nxyz", "P6 -1 1 255\nxyz", "P6 1"}) {
     EXPECT_THROW(ReadPpm(bad, "bad.ppm"), std::invalid_argument) << bad;
   }

@@ -31,22 +31,20 @@ std::vector<double> Direct(const Layer& layer, const std::vector<double>& in) {
   for (int o = 0; o < layer.out.channels; ++o) {
     for (int y = 0; y < layer.out.height; ++y) {
       for (int x = 0; x < layer.out.width; ++x, ++next) {
-        if (layer.kind == Layer::Kind::kCopy) {
-          out[next] = in[next];
-        } else if (layer.kind == Layer::Kind::kAverage) {
-          for (int i = 0; i < layer.in.height * layer.in.width; ++i) {
-            out[next] +=
-                at(o, i / layer.in.width, i % layer.in.width) / (layer.in.height * layer.in.width);
+        if (layer.kind == Layer::Kind::kAverage) {
+          const Window& w = layer.window;
+          for (int i = 0; i < w.height * w.width; ++i) {
+            out[next] += at(o, y + i / w.width, x + i % w.width) / (w.height * w.width);
           }
         } else {
           out[next] = static_cast<double>(layer.bias[static_cast<std::size_t>(o)]);
           std::size_t w = static_cast<std::size_t>(o) * (layer.weights.size() / layer.bias.size());
           for (int c = 0; c < layer.in.channels; ++c) {
-            for (int row = 0; row < layer.kernel_height; ++row) {
-              for (int column = 0; column < layer.kernel_width; ++column, ++w) {
+            for (int row = 0; row < layer.window.height; ++row) {
+              for (int column = 0; column < layer.window.width; ++column, ++w) {
                 out[next] += static_cast<double>(layer.weights[w]) *
-                             at(c, y * layer.stride_y + row - layer.top,
-                                x * layer.stride_x + column - layer.left);
+                             at(c, y * layer.window.stride_y + row - layer.window.top,
+                                x * layer.window.stride_x + column - layer.window.left);
               }
             }
           }
@@ -63,7 +61,7 @@ std::vector<double> Direct(const LayerGraph& graph, std::span<const float> image
     auto out = Direct(layer, tensors[static_cast<std::size_t>(layer.input)]);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (layer.addend >= 0) out[i] += tensors[static_cast<std::size_t>(layer.addend)][i];
-      if (layer.relu) out[i] = std::max(out[i], 0.0);
+      out[i] = std::max(out[i], static_cast<double>(layer.clip.low));
     }
     tensors.push_back(std::move(out));
   }
@@ -115,16 +113,8 @@ TEST(Layers, MasksBlackOutTilesAsTheGameDoes) {
       }
     }
     const auto layer = RandomConvolution(0, shape, kOut, random);
-    const auto weights = PackWeights(layer, kOut);
-    const ConvolutionShape s{2,
-                             12,
-                             18,
-                             layer.kernel_height,
-                             layer.kernel_width,
-                             layer.stride_y,
-                             layer.stride_x,
-                             layer.top,
-                             layer.left};
+    const auto weights = PackChannels(layer.weights, layer, kOut);
+    const ConvolutionShape s{2, 12, 18, layer.window};
     const TileSource tiles{image.values.data(), one.black.data(), one.player.data(), masks.data(),
                            kImages};
     const PlaneSource drawn{planes.data(), kImages};
@@ -145,7 +135,10 @@ TEST(Layers, WeightsArePackedInGroups) {
   Layer layer;
   layer.out.channels = 3;
   layer.weights = {1, 2, 3, 4, 5, 6};  // two terms a channel
-  EXPECT_EQ(PackWeights(layer, 2), (std::vector<float>{1, 3, 2, 4, 5, 0, 6, 0}));
+  EXPECT_EQ(PackChannels(layer.weights, layer, 2), (std::vector<float>{1, 3, 2, 4, 5, 0, 6, 0}));
+  layer.sections = 3;
+  EXPECT_EQ(PackChannels(layer.weights, layer, 2),
+            (std::vector<float>{1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0}));
 }
 
 // No layer writes where a value lies that is still to be read.

@@ -1,421 +1,635 @@
-// The subset of ONNX that small convolutional networks need. The file is a protocol buffer
-// (https://protobuf.dev/programming-guides/encoding) of the messages of onnx.proto, whose field
-// numbers stand below; fields of other numbers are passed over.
+// The operators of ONNX that classifiers of images consist of, as layers.
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <cmath>
 #include <limits>
 #include <map>
-#include <stdexcept>
+#include <optional>
 #include <string>
 
 #include "experiments/shapley/games/images/layers.hpp"
+#include "experiments/shapley/games/images/onnx_file.hpp"
 
 namespace retable::experiments {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& why) {
-  throw std::invalid_argument("an ONNX network that cannot be read: " + why);
-}
+using Integers = std::vector<std::int64_t>;
 
-// One field of a message: a number, or bytes that are a text, a message or packed numbers.
-struct Field {
-  std::uint64_t number = 0, value = 0;
-  std::string_view bytes;
-};
-
-class Message {
- public:
-  explicit Message(std::string_view bytes) : rest_(bytes) {}
-
-  bool Next(Field& field) {
-    if (rest_.empty()) return false;
-    const std::uint64_t key = Number();
-    field = {key >> 3, 0, {}};
-    switch (key & 7) {
-      case 0:
-        field.value = Number();
-        return true;
-      case 1:
-        field.bytes = Take(8);
-        return true;
-      case 2:
-        field.bytes = Take(Number());
-        return true;
-      case 5:
-        field.bytes = Take(4);
-        return true;
-      default:
-        Refuse("bytes that are no protocol buffer");
-    }
-  }
-
-  std::uint64_t Number() {
-    std::uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const auto byte = static_cast<unsigned char>(Take(1)[0]);
-      value |= static_cast<std::uint64_t>(byte & 127) << shift;
-      if (byte < 128) return value;
-    }
-    Refuse("bytes that are no protocol buffer");
-  }
-  bool empty() const { return rest_.empty(); }
-
- private:
-  std::string_view Take(std::uint64_t count) {
-    if (count > rest_.size()) Refuse("it ends within a message");
-    const auto taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
-    return taken;
-  }
-
-  std::string_view rest_;
-};
-
-// A repeated integer: one to a field, or many packed in one.
-void AppendNumbers(const Field& field, std::vector<std::int64_t>& to) {
-  if (field.bytes.empty()) {
-    to.push_back(static_cast<std::int64_t>(field.value));
-    return;
-  }
-  for (Message packed(field.bytes); !packed.empty();) {
-    to.push_back(static_cast<std::int64_t>(packed.Number()));
-  }
-}
-
-void AppendFloats(std::string_view bytes, std::vector<float>& to) {
-  static_assert(std::endian::native == std::endian::little, "ONNX keeps floats little-endian");
-  if (bytes.size() % sizeof(float) != 0) Refuse("a part of a float");
-  if (bytes.empty()) return;
-  const std::size_t had = to.size();
-  to.resize(had + bytes.size() / sizeof(float));
-  std::memcpy(to.data() + had, bytes.data(), bytes.size());
-}
-
-struct Tensor {
-  std::vector<std::int64_t> dims;
-  std::vector<float> values;
-};
-
-// TensorProto: dims 1, data_type 2 (1: float), float_data 4, name 8, raw_data 9.
-std::pair<std::string, Tensor> ReadTensor(std::string_view bytes) {
-  std::string name;
-  Tensor tensor;
-  std::uint64_t type = 0;
-  Field field;
-  for (Message message(bytes); message.Next(field);) {
-    if (field.number == 1) AppendNumbers(field, tensor.dims);
-    if (field.number == 2) type = field.value;
-    if (field.number == 4 || field.number == 9) AppendFloats(field.bytes, tensor.values);
-    if (field.number == 8) name = field.bytes;
-  }
-  std::size_t count = 1;
-  for (const std::int64_t dim : tensor.dims) {
-    if (dim < 1 || dim > std::numeric_limits<std::int32_t>::max()) Refuse("the shape of " + name);
-    count *= static_cast<std::size_t>(dim);
-    if (count > std::size_t{1} << 32) Refuse("the shape of " + name);
-  }
-  // Integers are shapes for operators that are refused anyway.
-  if (type == 1 && tensor.values.size() != count) Refuse("values and shape of " + name);
-  if (type != 1) tensor.values.clear();
-  return {name, std::move(tensor)};
-}
-
-// AttributeProto: name 1, f 2, i 3, s 4, ints 8.
-struct Attribute {
-  float number = 0;
-  std::int64_t integer = 0;
-  std::string text;
-  std::vector<std::int64_t> integers;
-};
-
-// NodeProto: input 1, output 2, op_type 4, attribute 5.
-struct Node {
-  std::vector<std::string> inputs, outputs;
-  std::string operation;
-  std::map<std::string, Attribute> attributes;
-
-  std::int64_t Integer(const std::string& name, std::int64_t fallback) const {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? fallback : found->second.integer;
-  }
-  float Number(const std::string& name, float fallback) const {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? fallback : found->second.number;
-  }
-  std::vector<std::int64_t> Integers(const std::string& name,
-                                     std::vector<std::int64_t> fallback) const {
-    const auto found = attributes.find(name);
-    if (found == attributes.end()) return fallback;
-    const auto& values = found->second.integers;
-    if (values.size() != fallback.size()) Refuse(operation + " with other than two dimensions");
-    for (const std::int64_t value : values) {
-      if (value < 0 || value > 1 << 20) Refuse(name + " of " + operation);
-    }
-    return values;
-  }
-};
-
-Node ReadNode(std::string_view bytes) {
-  Node node;
-  Field field;
-  for (Message message(bytes); message.Next(field);) {
-    if (field.number == 1) node.inputs.emplace_back(field.bytes);
-    if (field.number == 2) node.outputs.emplace_back(field.bytes);
-    if (field.number == 4) node.operation = field.bytes;
-    if (field.number != 5) continue;
-    std::string name;
-    Attribute attribute;
-    Field part;
-    for (Message inner(field.bytes); inner.Next(part);) {
-      if (part.number == 1) name = part.bytes;
-      if (part.number == 2 && part.bytes.size() == 4) {
-        std::memcpy(&attribute.number, part.bytes.data(), 4);
-      }
-      if (part.number == 3) attribute.integer = static_cast<std::int64_t>(part.value);
-      if (part.number == 4) attribute.text = part.bytes;
-      if (part.number == 8) AppendNumbers(part, attribute.integers);
-    }
-    node.attributes[name] = std::move(attribute);
-  }
-  return node;
-}
-
-// GraphProto: node 1, initializer 5, input 11, output 12; ValueInfoProto: name 1.
-struct Graph {
-  std::vector<Node> nodes;
-  std::map<std::string, Tensor> constants;
-  std::vector<std::string> inputs, outputs;
-};
-
-Graph ReadGraph(std::string_view bytes) {
-  Graph graph;
-  Field field;
-  for (Message message(bytes); message.Next(field);) {
-    if (field.number == 1) graph.nodes.push_back(ReadNode(field.bytes));
-    if (field.number == 5) graph.constants.insert(ReadTensor(field.bytes));
-    if (field.number != 11 && field.number != 12) continue;
-    Field part;
-    for (Message inner(field.bytes); inner.Next(part);) {
-      if (part.number == 1)
-        (field.number == 11 ? graph.inputs : graph.outputs).emplace_back(part.bytes);
-    }
-  }
-  return graph;
-}
+constexpr std::size_t kMostValues = std::size_t{1} << 28;  // of one tensor
+constexpr std::size_t kMostTerms = std::size_t{1} << 26;   // of one output of a convolution
 
 int Int(std::int64_t value) {
   return static_cast<int>(value);
 }
 
-// Nodes become layers one after the other; a sum or ReLU of a value that nobody else reads joins
-// the layer that makes it.
+std::string Text(const ImageShape& shape) {
+  return std::to_string(shape.channels) + " x " + std::to_string(shape.height) + " x " +
+         std::to_string(shape.width);
+}
+
+// Nodes become layers one after the other. What acts on each value joins the layer that makes it
+// where nobody else reads it.
 class Builder {
  public:
-  Builder(const Graph& graph, const ImageShape& image) : graph_(graph) {
+  Builder(OnnxGraph graph, const ImageShape& image) : graph_(std::move(graph)) {
     layers_.image = image;
-    for (const Node& node : graph.nodes) {
+    for (const OnnxNode& node : graph_.nodes) {
       for (const std::string& name : node.inputs) ++readers_[name];
     }
-    std::vector<std::string> images;
-    std::copy_if(graph.inputs.begin(), graph.inputs.end(), std::back_inserter(images),
-                 [&](const std::string& name) { return !graph.constants.contains(name); });
-    if (images.size() != 1 || graph.outputs.size() != 1) {
-      Refuse(std::to_string(images.size()) + " inputs and " + std::to_string(graph.outputs.size()) +
-             " outputs, not one image and its logits");
+    std::vector<OnnxValue> images;
+    for (const OnnxValue& input : graph_.inputs) {
+      if (!graph_.constants.contains(input.name)) images.push_back(input);
     }
-    tensors_[images[0]] = 0;
-    ++readers_[graph.outputs[0]];
+    if (images.size() != 1 || graph_.outputs.size() != 1) {
+      RefuseOnnx(std::to_string(images.size()) + " inputs and " +
+                 std::to_string(graph_.outputs.size()) + " outputs, not one image and its logits");
+    }
+    ++readers_[graph_.outputs[0].name];
+    names_[images[0].name] = Declared(images[0].dims);
   }
 
   LayerGraph Build() {
-    for (const Node& node : graph_.nodes) Add(node);
-    if (layers_.layers.empty() ||
-        TensorOf(graph_.outputs[0]) != static_cast<int>(layers_.layers.size())) {
-      Refuse("its output is not the last layer's");
-    }
+    for (const OnnxNode& node : graph_.nodes) Add(node);
+    const int last = Find(graph_.outputs[0].name).tensor;
+    if (last == 0) RefuseOnnx("its output is its image");
+    layers_.layers.resize(static_cast<std::size_t>(last));  // nobody reads the others
     return std::move(layers_);
   }
 
  private:
-  void Add(const Node& node) {
-    if (node.outputs.size() != 1) Refuse(node.operation + " with other than one output");
-    const std::string& op = node.operation;
-    if (op == "Conv") {
-      AddConvolution(node);
-    } else if (op == "Gemm") {
-      AddDense(node);
-    } else if (op == "Relu") {
-      Needs(node, 1);
-      Joinable(node, node.inputs[0]).relu = true;
-    } else if (op == "Add") {
-      AddSum(node);
-    } else if (op == "GlobalAveragePool") {
-      AddAverage(node);
-    } else if (op == "Flatten" || op == "Identity") {
-      Needs(node, 1);
-      if (op == "Flatten" && node.Integer("axis", 1) != 1) Refuse("Flatten along another axis");
-      Name(node, TensorOf(node.inputs[0]));
-      // Whoever reads the copy reads the original.
-      readers_[node.outputs[0]] += readers_[node.inputs[0]] - 1;
-    } else {
-      Refuse("the operator " + op +
-             " is not among Conv, Relu, Add, GlobalAveragePool, Flatten, Gemm and Identity");
-    }
+  // What a name stands for: a tensor, seen as a vector (ONNX: batch x features) or as planes (batch
+  // x channels x height x width). A vector's shape is features x 1 x 1.
+  struct Named {
+    int tensor = 0;
+    ImageShape shape;
+    bool vector = false;
+    bool probabilities = false;  // a Softmax was passed over
+  };
+
+  // What a layer does, in this order.
+  enum class Step { kScale, kFunction, kAddend, kClip };
+
+  static ImageShape AsVector(const ImageShape& shape) {
+    return {Int(static_cast<std::int64_t>(shape.size())), 1, 1};
   }
 
-  static void Needs(const Node& node, std::size_t inputs) {
-    if (node.inputs.size() != inputs) {
-      Refuse(node.operation + " of " + std::to_string(node.inputs.size()) + " inputs");
-    }
+  Named Declared(const Integers& dims) const {
+    const ImageShape& image = layers_.image;
+    if (dims.size() == 2) return {0, AsVector(image), true};
+    const Integers want = {0, image.channels, image.height, image.width};
+    bool fits = dims.empty() || dims.size() == 4;
+    for (std::size_t i = 1; fits && i < dims.size(); ++i) fits = dims[i] < 1 || dims[i] == want[i];
+    if (!fits) RefuseOnnx("it takes no image of " + Text(image) + " (channels, height, width)");
+    return {0, image};
   }
 
-  int TensorOf(const std::string& name) const {
-    const auto found = tensors_.find(name);
-    if (found == tensors_.end()) Refuse("nothing makes the tensor \"" + name + "\"");
+  void Add(const OnnxNode& node) {
+    using Adder = void (Builder::*)(const OnnxNode&);
+    static const std::map<std::string, Adder> kAdders = {
+        {"Add", &Builder::AddTwo},
+        {"AveragePool", &Builder::AddPool},
+        {"BatchNormalization", &Builder::AddNormalization},
+        {"Clip", &Builder::AddClip},
+        {"Concat", &Builder::AddConcat},
+        {"Constant", &Builder::AddConstant},
+        {"Conv", &Builder::AddConvolution},
+        {"Div", &Builder::AddTwo},
+        {"Dropout", &Builder::AddView},
+        {"Elu", &Builder::AddFunction},
+        {"Flatten", &Builder::AddView},
+        {"Gemm", &Builder::AddDense},
+        {"GlobalAveragePool", &Builder::AddWholePool},
+        {"GlobalMaxPool", &Builder::AddWholePool},
+        {"HardSigmoid", &Builder::AddFunction},
+        {"HardSwish", &Builder::AddFunction},
+        {"Identity", &Builder::AddView},
+        {"LeakyRelu", &Builder::AddFunction},
+        {"LogSoftmax", &Builder::AddSoftmax},
+        {"MatMul", &Builder::AddDense},
+        {"MaxPool", &Builder::AddPool},
+        {"Mul", &Builder::AddTwo},
+        {"ReduceMean", &Builder::AddWholePool},
+        {"Relu", &Builder::AddClip},
+        {"Reshape", &Builder::AddView},
+        {"Selu", &Builder::AddFunction},
+        {"Sigmoid", &Builder::AddFunction},
+        {"Softmax", &Builder::AddSoftmax},
+        {"Softsign", &Builder::AddFunction},
+        {"Squeeze", &Builder::AddView},
+        {"Sub", &Builder::AddTwo},
+        {"Sum", &Builder::AddTwo},
+        {"Tanh", &Builder::AddFunction},
+    };
+    const auto adder = kAdders.find(node.operation);
+    if (adder == kAdders.end()) {
+      std::string known;
+      for (const auto& [name, unused] : kAdders) known += (known.empty() ? "" : ", ") + name;
+      RefuseOnnx("the operator " + node.operation + " is not among " + known);
+    }
+    bool one = !node.outputs.empty();
+    for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+      one = one && (node.outputs[i].empty() || readers_[node.outputs[i]] == 0);
+    }
+    if (!one) RefuseOnnx(node.operation + " with other than one output");
+    if (node.inputs.empty() && node.operation != "Constant")
+      RefuseOnnx(node.operation + " of nothing");
+    (this->*adder->second)(node);
+  }
+
+  static bool Has(const OnnxNode& node, std::size_t input) {
+    return input < node.inputs.size() && !node.inputs[input].empty();
+  }
+  static const std::string& Input(const OnnxNode& node, std::size_t input) {
+    if (!Has(node, input)) {
+      RefuseOnnx(node.operation + " of " + std::to_string(node.inputs.size()) + " inputs");
+    }
+    return node.inputs[input];
+  }
+
+  const Named& Find(const std::string& name) const {
+    const auto found = names_.find(name);
+    if (found == names_.end()) RefuseOnnx("nothing makes the tensor \"" + name + "\"");
     return found->second;
   }
-  const ImageShape& ShapeOf(int tensor) const {
-    return tensor == 0 ? layers_.image : layers_.layers[static_cast<std::size_t>(tensor) - 1].out;
+  // For a layer to read.
+  const Named& Read(const std::string& name) const {
+    const Named& named = Find(name);
+    if (named.probabilities) RefuseOnnx("\"" + name + "\", a Softmax before the end");
+    return named;
   }
-  const Tensor& Constant(const std::string& name, std::size_t dims) const {
+  bool IsConstant(const std::string& name) const { return graph_.constants.contains(name); }
+  // Of any shape where dims is 0.
+  const OnnxTensor& Constant(const std::string& name, std::size_t dims = 0) const {
     const auto found = graph_.constants.find(name);
     if (found == graph_.constants.end() || found->second.values.empty() ||
-        found->second.dims.size() != dims) {
-      Refuse("\"" + name + "\" is no constant of " + std::to_string(dims) + " dimensions in float");
+        (dims > 0 && found->second.dims.size() != dims)) {
+      RefuseOnnx("\"" + name + "\" is no constant of " +
+                 (dims > 0 ? std::to_string(dims) + " dimensions" : "any shape") + " in float");
     }
     return found->second;
   }
-  void Name(const Node& node, int tensor) { tensors_[node.outputs[0]] = tensor; }
+  // A constant as one number for each channel, by the rules of broadcasting.
+  std::vector<double> ChannelValues(const std::string& name, const Named& of) const {
+    const OnnxTensor& constant = Constant(name);
+    const std::size_t rank = of.vector ? 2 : 4, count = constant.values.size();
+    const std::size_t dims = constant.dims.size(), channel = dims + 1 - rank;
+    const auto channels = static_cast<std::size_t>(of.shape.channels);
+    const bool each = count == channels && dims + 1 >= rank && dims <= rank &&
+                      constant.dims[channel] == of.shape.channels;
+    if (count != 1 && !each) RefuseOnnx("\"" + name + "\" is no number for each channel");
+    std::vector<double> values(constant.values.begin(), constant.values.end());
+    if (count == 1) values.resize(channels, values[0]);
+    return values;
+  }
+  double Scalar(const std::string& name) const {
+    const OnnxTensor& constant = Constant(name);
+    if (constant.values.size() != 1) RefuseOnnx("\"" + name + "\" is not one number");
+    return static_cast<double>(constant.values[0]);
+  }
+  // An attribute in older versions of an operator, an input in newer ones; none: not given.
+  std::optional<Integers> IntegersOf(const OnnxNode& node, const std::string& name) const {
+    const auto attribute = node.attributes.find(name);
+    if (attribute != node.attributes.end()) return attribute->second.integers;
+    if (!Has(node, 1)) return {};
+    const auto constant = graph_.constants.find(node.inputs[1]);
+    if (constant == graph_.constants.end() || constant->second.integers.empty()) {
+      RefuseOnnx(node.operation + ": \"" + node.inputs[1] + "\" is no constant of integers");
+    }
+    return constant->second.integers;
+  }
+  static bool AreRowsAndColumns(Integers axes) {
+    for (std::int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
+    std::sort(axes.begin(), axes.end());
+    return axes == Integers{2, 3};
+  }
 
-  Layer& Append(const Node& node, Layer layer) {
-    if (layer.out.size() == 0 || layer.out.size() > std::size_t{1} << 28) {
-      Refuse(node.operation + ": an image that is empty or too large");
+  Layer& Append(const OnnxNode& node, Layer layer, bool vector) {
+    // In floating point, where nothing overflows.
+    const double values =
+        static_cast<double>(layer.out.channels) * layer.out.height * layer.out.width;
+    if (!(values >= 1 && values <= static_cast<double>(kMostValues))) {
+      RefuseOnnx(node.operation + ": an image that is empty or too large");
     }
     layers_.layers.push_back(std::move(layer));
-    Name(node, static_cast<int>(layers_.layers.size()));
+    const Layer& last = layers_.layers.back();
+    names_[node.outputs[0]] = {Int(static_cast<std::int64_t>(layers_.layers.size())), last.out,
+                               vector};
     return layers_.layers.back();
   }
 
-  // The last layer where it makes `name` for this node alone and does nothing after what the node
-  // does; else a new one that copies.
-  Layer& Joinable(const Node& node, const std::string& name) {
-    const int tensor = TensorOf(name);
-    if (tensor > 0 && tensor == static_cast<int>(layers_.layers.size()) && readers_[name] == 1 &&
-        !layers_.layers.back().relu &&
-        (node.operation == "Relu" || layers_.layers.back().addend < 0)) {
-      Name(node, tensor);
-      return layers_.layers.back();
-    }
-    Layer layer;
-    layer.input = tensor;
-    layer.in = layer.out = ShapeOf(tensor);
-    return Append(node, std::move(layer));
+  // Another name, whose readers read the original.
+  void View(const OnnxNode& node, Named named) {
+    names_[node.outputs[0]] = named;
+    readers_[node.outputs[0]] += readers_[node.inputs[0]] - 1;
   }
 
-  void AddSum(const Node& node) {
-    Needs(node, 2);
-    int a = TensorOf(node.inputs[0]), b = TensorOf(node.inputs[1]);
-    if (ShapeOf(a) != ShapeOf(b)) Refuse("Add of two shapes");
-    std::string made = node.inputs[0];
-    if (b > a) {  // the later one may take the sum
-      std::swap(a, b);
-      made = node.inputs[1];
-    }
-    Joinable(node, made).addend = b;
+  static bool Takes(const Layer& layer, Step step) {
+    const bool function = layer.function.kind != Function::Kind::kNone;
+    if (layer.clip != Clip{}) return false;
+    if (step >= Step::kAddend) return step == Step::kClip || layer.addend < 0;
+    if (function || layer.addend >= 0) return false;
+    return step == Step::kScale || layer.kind != Layer::Kind::kConvolution;
   }
 
-  void AddAverage(const Node& node) {
-    Needs(node, 1);
+  // The layer that makes `named`, where nobody else reads it (`alone`) and it does nothing yet that
+  // comes after `step`; else a new one that copies.
+  Layer& Joinable(const OnnxNode& node, const Named& named, bool alone, Step step) {
+    if (named.tensor > 0 && alone) {
+      Layer& made = layers_.layers[static_cast<std::size_t>(named.tensor) - 1];
+      if (Takes(made, step) && (step != Step::kScale || made.out == named.shape)) {
+        names_[node.outputs[0]] = named;
+        return made;
+      }
+    }
     Layer layer;
-    layer.kind = Layer::Kind::kAverage;
-    layer.input = TensorOf(node.inputs[0]);
-    layer.in = ShapeOf(layer.input);
+    layer.input = named.tensor;
+    layer.in = layer.out = named.shape;
+    return Append(node, std::move(layer), named.vector);
+  }
+  Layer& Joinable(const OnnxNode& node, const std::string& name, Step step) {
+    return Joinable(node, Named(Read(name)), readers_[name] == 1, step);
+  }
+
+  void Scale(const OnnxNode& node, const std::string& name, const std::vector<double>& factor,
+             const std::vector<double>& shift) {
+    Layer& layer = Joinable(node, name, Step::kScale);
+    if (layer.weights.empty()) {
+      layer.weights.assign(factor.size(), 1.0f);
+      layer.bias.assign(factor.size(), 0.0f);
+    }
+    const std::size_t terms = layer.weights.size() / factor.size();
+    for (std::size_t c = 0; c < factor.size(); ++c) {
+      for (std::size_t t = 0; t < terms; ++t) {
+        float& weight = layer.weights[c * terms + t];
+        weight = static_cast<float>(static_cast<double>(weight) * factor[c]);
+      }
+      layer.bias[c] = static_cast<float>(static_cast<double>(layer.bias[c]) * factor[c] + shift[c]);
+    }
+  }
+
+  void AddNormalization(const OnnxNode& node) {
+    if (node.Integer("training_mode", 0) != 0) RefuseOnnx("BatchNormalization in training");
+    const std::string& name = Input(node, 0);
+    const Named named = Read(name);
+    const auto numbers = [&](std::size_t input) {
+      return ChannelNumbers(Input(node, input), named);
+    };
+    std::vector<double> factor = numbers(1), shift = numbers(2);
+    const std::vector<double> mean = numbers(3), variance = numbers(4);
+    const auto epsilon = static_cast<double>(node.Number("epsilon", 1e-5f));
+    for (std::size_t c = 0; c < factor.size(); ++c) {
+      factor[c] /= std::sqrt(variance[c] + epsilon);
+      shift[c] -= mean[c] * factor[c];
+    }
+    Scale(node, name, factor, shift);
+  }
+
+  // One number a channel, without broadcasting.
+  std::vector<double> ChannelNumbers(const std::string& name, const Named& of) const {
+    const OnnxTensor& constant = Constant(name, 1);
+    if (constant.dims[0] != of.shape.channels) {
+      RefuseOnnx("\"" + name + "\" is no number for each channel");
+    }
+    return {constant.values.begin(), constant.values.end()};
+  }
+
+  // Add, Sub, Mul or Div with a constant; Add and Sum of tensors.
+  void AddTwo(const OnnxNode& node) {
+    const std::string& op = node.operation;
+    if (op == "Sum" && node.inputs.size() == 1) return View(node, Find(node.inputs[0]));
+    const bool first = IsConstant(Input(node, 0)), second = IsConstant(Input(node, 1));
+    if (!first && !second && (op == "Add" || op == "Sum")) return AddSum(node);
+    if (node.inputs.size() != 2 || first == second || (first && op == "Div")) {
+      RefuseOnnx(op + " of other than a tensor and a constant");
+    }
+    const std::string& name = node.inputs[first ? 1 : 0];
+    const Named named = Read(name);
+    std::vector<double> numbers = ChannelValues(node.inputs[first ? 0 : 1], named);
+    std::vector<double> others(numbers.size(), op == "Mul" || op == "Div" ? 0
+                                               : first && op == "Sub"     ? -1
+                                                                          : 1);
+    for (double& x : numbers) x = op == "Div" ? 1 / x : op == "Sub" && second ? -x : x;
+    if (op == "Mul" || op == "Div") return Scale(node, name, numbers, others);
+    Scale(node, name, others, numbers);
+  }
+
+  void AddSum(const OnnxNode& node) {
+    // The layer of the latest tensor may take the sum: it runs after those of the others.
+    std::vector<std::string> names = node.inputs;
+    std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+      return Read(a).tensor > Read(b).tensor;
+    });
+    Named sum = Read(names[0]);
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      const Named added = Read(names[i]);
+      if (sum.shape != added.shape || sum.vector != added.vector) {
+        RefuseOnnx(node.operation + " of " + Text(sum.shape) + " and " + Text(added.shape));
+      }
+      const bool alone = i > 1 || readers_[names[0]] == 1;
+      Joinable(node, sum, alone, Step::kAddend).addend = added.tensor;
+      sum = names_[node.outputs[0]];
+    }
+  }
+
+  void AddClip(const OnnxNode& node) {
+    const float infinity = std::numeric_limits<float>::infinity();
+    Clip clip;
+    clip.low = node.operation == "Relu" ? 0 : node.Number("min", -infinity);
+    if (node.operation == "Clip") {
+      clip.high = node.Number("max", infinity);
+      if (Has(node, 1)) clip.low = static_cast<float>(Scalar(node.inputs[1]));
+      if (Has(node, 2)) clip.high = static_cast<float>(Scalar(node.inputs[2]));
+    }
+    Joinable(node, Input(node, 0), Step::kClip).clip = clip;
+  }
+
+  void AddFunction(const OnnxNode& node) {
+    using Kind = Function::Kind;
+    struct Known {
+      Kind kind;
+      const char* a;
+      float a_default;
+      const char* b;
+      float b_default;
+    };
+    static const std::map<std::string, Known> kFunctions = {
+        {"Elu", {Kind::kElu, "alpha", 1, "", 1}},
+        {"HardSigmoid", {Kind::kHardSigmoid, "alpha", 0.2f, "beta", 0.5f}},
+        {"HardSwish", {Kind::kHardSwish, "", 1 / 6.0f, "", 0.5f}},
+        {"LeakyRelu", {Kind::kLeaky, "alpha", 0.01f, "", 0}},
+        {"Selu", {Kind::kElu, "alpha", 1.67326319f, "gamma", 1.05070102f}},
+        {"Sigmoid", {Kind::kSigmoid, "", 0, "", 0}},
+        {"Softsign", {Kind::kSoftsign, "", 0, "", 0}},
+        {"Tanh", {Kind::kTanh, "", 0, "", 0}},
+    };
+    const Known& known = kFunctions.at(node.operation);
+    Joinable(node, Input(node, 0), Step::kFunction).function = {
+        known.kind, node.Number(known.a, known.a_default), node.Number(known.b, known.b_default)};
+  }
+
+  // Dropout, Identity, and what gives a tensor another shape.
+  void AddView(const OnnxNode& node) {
+    const std::string& op = node.operation;
+    if (op == "Identity" && IsConstant(Input(node, 0))) {
+      graph_.constants[node.outputs[0]] = graph_.constants.at(node.inputs[0]);
+      return;
+    }
+    Named named = Find(Input(node, 0));
+    const ImageShape shape = named.shape;
+    if (op == "Flatten") {
+      if (node.Integer("axis", 1) != 1) RefuseOnnx("Flatten along another axis");
+      named.vector = true;
+    }
+    if (op == "Squeeze") {
+      const auto axes = IntegersOf(node, "axes");
+      if (named.vector || shape.height * shape.width != 1 || (axes && !AreRowsAndColumns(*axes))) {
+        RefuseOnnx("Squeeze of " + Text(shape) + " to other than a vector");
+      }
+      named.vector = true;
+    }
+    if (op == "Reshape") named = Reshaped(named, IntegersOf(node, "shape").value_or(Integers{}));
+    if (named.vector) named.shape = AsVector(shape);
+    View(node, named);
+  }
+
+  // ONNX: 0 keeps a dimension, -1 is what is left; the first is the batch.
+  static Named Reshaped(Named named, Integers dims) {
+    const ImageShape& shape = named.shape;
+    const Integers had = {0, shape.channels, shape.height, shape.width};
+    if (dims.size() != 2 && dims.size() != 4) RefuseOnnx("Reshape to other than 2 or 4 dimensions");
+    std::int64_t known = 1, size = static_cast<std::int64_t>(shape.size());
+    std::int64_t* rest = nullptr;
+    for (std::size_t i = 1; i < dims.size(); ++i) {
+      if (dims[i] == 0 && (i == 1 || !named.vector)) dims[i] = had[i];
+      if (dims[i] == -1 && rest == nullptr) {
+        rest = &dims[i];
+      } else if (dims[i] < 1 || dims[i] > size) {
+        RefuseOnnx("Reshape of " + Text(shape) + " to another size");
+      } else {
+        known *= dims[i];
+      }
+      if (known > size) break;
+    }
+    if (rest != nullptr) *rest = size / known;
+    if (known * (rest != nullptr ? *rest : 1) != size) {
+      RefuseOnnx("Reshape of " + Text(shape) + " to another size");
+    }
+    named.vector = dims.size() == 2;
+    if (!named.vector) named.shape = {Int(dims[1]), Int(dims[2]), Int(dims[3])};
+    return named;
+  }
+
+  void AddSoftmax(const OnnxNode& node) {
+    Named named = Find(Input(node, 0));
+    const std::int64_t axis = node.Integer("axis", named.vector ? 1 : -1);
+    if (axis != 1 && !(named.vector && axis == -1)) {
+      RefuseOnnx(node.operation + " along another axis than the classes");
+    }
+    if (named.shape.height * named.shape.width != 1) RefuseOnnx(node.operation + " of planes");
+    named.probabilities = true;
+    View(node, named);
+  }
+
+  void AddConstant(const OnnxNode& node) {
+    OnnxTensor constant;
+    for (const auto& [name, attribute] : node.attributes) {
+      if (name == "value") constant = attribute.tensor;
+      if (name == "value_float") constant.values = {attribute.number};
+      if (name == "value_floats") constant.values = attribute.numbers;
+      if (name == "value_int") constant.integers = {attribute.integer};
+      if (name == "value_ints") constant.integers = attribute.integers;
+      const std::size_t count = std::max(constant.values.size(), constant.integers.size());
+      if (name.ends_with("s")) constant.dims = {static_cast<std::int64_t>(count)};
+    }
+    graph_.constants[node.outputs[0]] = std::move(constant);
+  }
+
+  void AddConcat(const OnnxNode& node) {
+    const Named first = Read(Input(node, 0));
+    const std::int64_t rank = first.vector ? 2 : 4, axis = node.Integer("axis", 1);
+    if (axis != 1 && axis + rank != 1) RefuseOnnx("Concat along another axis than the channels");
+    Layer layer;
+    layer.input = first.tensor;
+    layer.in = layer.out = first.shape;
+    std::int64_t channels = first.shape.channels;
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      const Named part = Read(Input(node, i));
+      if (part.vector != first.vector || part.shape.height != first.shape.height ||
+          part.shape.width != first.shape.width) {
+        RefuseOnnx("Concat of " + Text(first.shape) + " and " + Text(part.shape));
+      }
+      layer.parts.push_back({part.tensor, part.shape.channels});
+      channels += part.shape.channels;
+    }
+    if (channels > Int(kMostValues)) RefuseOnnx("Concat: an image that is too large");
+    layer.out.channels = Int(channels);
+    Append(node, std::move(layer), first.vector);
+  }
+
+  Layer Reading(const OnnxNode& node, Layer::Kind kind) const {
+    const Named& named = Read(Input(node, 0));
+    if (named.vector) RefuseOnnx(node.operation + " of a vector");
+    Layer layer;
+    layer.kind = kind;
+    layer.input = named.tensor;
+    layer.in = named.shape;
+    return layer;
+  }
+
+  void AddWholePool(const OnnxNode& node) {
+    const bool maximum = node.operation == "GlobalMaxPool";
+    Layer layer = Reading(node, maximum ? Layer::Kind::kMaximum : Layer::Kind::kAverage);
+    const bool mean = node.operation == "ReduceMean";
+    if (mean && !AreRowsAndColumns(IntegersOf(node, "axes").value_or(Integers{}))) {
+      RefuseOnnx("ReduceMean along other axes than rows and columns");
+    }
+    layer.window.height = layer.in.height;
+    layer.window.width = layer.in.width;
     layer.out = {layer.in.channels, 1, 1};
-    Append(node, std::move(layer));
+    Append(node, std::move(layer), mean && node.Integer("keepdims", 1) == 0);
   }
 
-  void SetBias(const Node& node, Layer& layer) const {
-    layer.bias.assign(static_cast<std::size_t>(layer.out.channels), 0.0f);
-    if (node.inputs.size() < 3 || node.inputs[2].empty()) return;
-    const Tensor& bias = Constant(node.inputs[2], 1);
-    if (bias.values.size() != layer.bias.size()) Refuse("the bias of a " + node.operation);
-    layer.bias = bias.values;
+  void AddPool(const OnnxNode& node) {
+    const bool maximum = node.operation == "MaxPool";
+    Layer layer = Reading(node, maximum ? Layer::Kind::kMaximum : Layer::Kind::kAverage);
+    const Integers kernel = node.Sizes("kernel_shape", {0, 0});
+    const Integers pads = SetWindow(node, kernel, node.Integer("ceil_mode", 0) != 0, layer);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::int64_t dilation = i % 2 == 0 ? layer.window.dilation_y : layer.window.dilation_x;
+      if (pads[i] > (kernel[i % 2] - 1) * dilation) {
+        RefuseOnnx(node.operation + " with more padding than its kernel reaches over");
+      }
+    }
+    if (!maximum && node.Integer("count_include_pad", 0) != 0) {
+      layer.counted_height = Int(layer.in.height + pads[2]);
+      layer.counted_width = Int(layer.in.width + pads[3]);
+    }
+    layer.out.channels = layer.in.channels;
+    Append(node, std::move(layer), false);
   }
 
-  void AddConvolution(const Node& node) {
-    if (node.inputs.size() != 2) Needs(node, 3);
-    Layer layer;
-    layer.kind = Layer::Kind::kConvolution;
-    layer.input = TensorOf(node.inputs[0]);
-    layer.in = ShapeOf(layer.input);
-    const Tensor& weights = Constant(node.inputs[1], 4);
-    const auto pads = node.Integers("pads", {0, 0, 0, 0});
-    const auto strides = node.Integers("strides", {1, 1});
-    const auto automatic = node.attributes.find("auto_pad");
-    if (node.Integer("group", 1) != 1 ||
-        node.Integers("dilations", {1, 1}) != std::vector<std::int64_t>{1, 1} || strides[0] < 1 ||
-        strides[1] < 1 ||
-        (automatic != node.attributes.end() && automatic->second.text != "NOTSET")) {
-      Refuse("Conv in groups, dilated or padded automatically");
+  // The window and the height and width of the output. @return the padding above, left, below,
+  // right
+  static Integers SetWindow(const OnnxNode& node, const Integers& kernel, bool ceil, Layer& layer) {
+    Integers pads = node.Sizes("pads", {0, 0, 0, 0});
+    const Integers strides = node.Sizes("strides", {1, 1});
+    const Integers dilations = node.Sizes("dilations", {1, 1});
+    const std::string automatic = node.Text("auto_pad", "NOTSET");
+    const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+    if (!same && automatic != "NOTSET" && automatic != "VALID") {
+      RefuseOnnx("auto_pad " + automatic + " of " + node.operation);
     }
-    if (weights.dims[1] != layer.in.channels) {
-      Refuse("Conv of " + std::to_string(weights.dims[1]) + " channels for an image of " +
-             std::to_string(layer.in.channels));
+    if (automatic == "VALID") pads = {0, 0, 0, 0};
+    const std::int64_t in[] = {layer.in.height, layer.in.width};
+    std::int64_t out[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (strides[i] < 1 || dilations[i] < 1 || kernel[i] < 1 || kernel[i] > 1 << 20) {
+        RefuseOnnx("the kernel, strides or dilations of " + node.operation);
+      }
+      const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
+      if (same) {
+        out[i] = (in[i] + strides[i] - 1) / strides[i];
+        const std::int64_t both =
+            std::max<std::int64_t>(0, (out[i] - 1) * strides[i] + reach - in[i]);
+        pads[i] = automatic == "SAME_UPPER" ? both / 2 : both - both / 2;
+        pads[i + 2] = both - pads[i];
+      }
+      const std::int64_t room = in[i] + pads[i] + pads[i + 2] - reach;
+      if (room < 0) RefuseOnnx(node.operation + " with a kernel larger than its image");
+      if (same) continue;
+      out[i] = (room + (ceil ? strides[i] - 1 : 0)) / strides[i] + 1;
+      // A window that would begin after the image and its padding before does not count.
+      if (ceil && (out[i] - 1) * strides[i] >= in[i] + pads[i]) --out[i];
     }
-    layer.kernel_height = Int(weights.dims[2]);
-    layer.kernel_width = Int(weights.dims[3]);
-    layer.stride_y = Int(strides[0]);
-    layer.stride_x = Int(strides[1]);
-    layer.top = Int(pads[0]);
-    layer.left = Int(pads[1]);
-    const std::int64_t down = layer.in.height + pads[0] + pads[2] - weights.dims[2];
-    const std::int64_t across = layer.in.width + pads[1] + pads[3] - weights.dims[3];
-    if (down < 0 || across < 0) Refuse("Conv with a kernel larger than its image");
-    layer.out = {Int(weights.dims[0]), Int(down / strides[0] + 1), Int(across / strides[1] + 1)};
+    for (const std::int64_t pad : pads) {
+      if (pad > Int(kMostValues)) RefuseOnnx("pads of " + node.operation);
+    }
+    layer.window = {Int(kernel[0]), Int(kernel[1]), Int(strides[0]),   Int(strides[1]),
+                    Int(pads[0]),   Int(pads[1]),   Int(dilations[0]), Int(dilations[1])};
+    layer.out = {0, Int(out[0]), Int(out[1])};
+    return pads;
+  }
+
+  void AddConvolution(const OnnxNode& node) {
+    Layer layer = Reading(node, Layer::Kind::kConvolution);
+    const OnnxTensor& weights = Constant(Input(node, 1), 4);
+    const Integers& dims = weights.dims;
+    const std::int64_t sections = node.Integer("group", 1);
+    if (sections < 1 || layer.in.channels % sections != 0 || dims[0] % sections != 0 ||
+        dims[1] != layer.in.channels / sections) {
+      RefuseOnnx("Conv of " + std::to_string(sections) + " groups of " + std::to_string(dims[1]) +
+                 " channels for an image of " + std::to_string(layer.in.channels));
+    }
+    layer.sections = Int(sections);
+    const Integers pads = SetWindow(node, {dims[2], dims[3]}, false, layer);
+    layer.out.channels = Int(dims[0]);
     layer.weights = weights.values;
-    SetBias(node, layer);
-    Append(node, std::move(layer));
+    const Window whole{layer.in.height, layer.in.width};
+    const bool padded = pads != Integers{0, 0, 0, 0};
+    if (sections == 1 && !padded && layer.window.height == whole.height &&
+        layer.window.width == whole.width && layer.out.height * layer.out.width == 1) {
+      layer.in = AsVector(layer.in);
+      layer.window = {};
+    }
+    SetBias(node, 1, layer);
+    CheckTerms(node, layer);
+    Append(node, std::move(layer), false);
   }
 
-  // A convolution whose kernel is the whole image.
-  void AddDense(const Node& node) {
-    if (node.inputs.size() != 2) Needs(node, 3);
-    if (node.Number("alpha", 1) != 1 || node.Number("beta", 1) != 1 ||
-        node.Integer("transA", 0) != 0) {
-      Refuse("Gemm with factors, or of a transposed image");
+  // Gemm and MatMul: convolutions of one pixel.
+  void AddDense(const OnnxNode& node) {
+    const bool gemm = node.operation == "Gemm";
+    if (IsConstant(Input(node, 0)) || (gemm && node.Integer("transA", 0) != 0)) {
+      RefuseOnnx(node.operation + " with the image on the right, or transposed");
     }
+    const Named& named = Read(node.inputs[0]);
     Layer layer;
     layer.kind = Layer::Kind::kConvolution;
-    layer.input = TensorOf(node.inputs[0]);
-    layer.in = ShapeOf(layer.input);
-    layer.kernel_height = layer.in.height;
-    layer.kernel_width = layer.in.width;
-    const Tensor& weights = Constant(node.inputs[1], 2);
-    const bool transposed = node.Integer("transB", 0) != 0;
+    layer.input = named.tensor;
+    layer.in = AsVector(named.shape);
+    const OnnxTensor& weights = Constant(Input(node, 1), 2);
+    const bool transposed = gemm && node.Integer("transB", 0) != 0;
     const auto rows = static_cast<std::size_t>(weights.dims[0]);
     const auto columns = static_cast<std::size_t>(weights.dims[1]);
     const std::size_t inputs = transposed ? columns : rows, outputs = transposed ? rows : columns;
     if (inputs != layer.in.size()) {
-      Refuse("Gemm of " + std::to_string(inputs) + " values for an image of " +
-             std::to_string(layer.in.size()));
+      RefuseOnnx(node.operation + " of " + std::to_string(inputs) + " values for an image of " +
+                 std::to_string(layer.in.size()));
     }
     layer.out = {static_cast<int>(outputs), 1, 1};
     layer.weights.resize(inputs * outputs);
+    const float alpha = gemm ? node.Number("alpha", 1) : 1;
     for (std::size_t o = 0; o < outputs; ++o) {
       for (std::size_t i = 0; i < inputs; ++i) {
         layer.weights[o * inputs + i] =
-            weights.values[transposed ? o * columns + i : i * columns + o];
+            alpha * weights.values[transposed ? o * columns + i : i * columns + o];
       }
     }
-    SetBias(node, layer);
-    Append(node, std::move(layer));
+    SetBias(node, gemm ? node.Number("beta", 1) : 1, layer);
+    CheckTerms(node, layer);
+    Append(node, std::move(layer), true);
   }
 
-  const Graph& graph_;
+  void SetBias(const OnnxNode& node, float factor, Layer& layer) const {
+    layer.bias.assign(static_cast<std::size_t>(layer.out.channels), 0.0f);
+    if (!Has(node, 2)) return;
+    const Named out{0, {layer.out.channels, 1, 1}, true};
+    const bool dense = node.operation == "Gemm";
+    const auto bias =
+        dense ? ChannelValues(node.inputs[2], out) : ChannelNumbers(node.inputs[2], out);
+    for (std::size_t c = 0; c < bias.size(); ++c)
+      layer.bias[c] = factor * static_cast<float>(bias[c]);
+  }
+
+  static void CheckTerms(const OnnxNode& node, const Layer& layer) {
+    if (layer.weights.size() / layer.bias.size() > kMostTerms) {
+      RefuseOnnx(node.operation + " with too many inputs");
+    }
+  }
+
+  OnnxGraph graph_;
   LayerGraph layers_;
-  std::map<std::string, int> tensors_;
+  std::map<std::string, Named> names_;
   std::map<std::string, int> readers_;
 };
 
@@ -425,29 +639,23 @@ double LayerGraph::flop_count() const {
   double sum = 0;
   for (const Layer& layer : layers) {
     const auto out = static_cast<double>(layer.out.size());
+    const double taps = static_cast<double>(layer.window.height) * layer.window.width;
     if (layer.kind == Layer::Kind::kConvolution) {
       sum += 2 * static_cast<double>(layer.weights.size()) * layer.out.height * layer.out.width;
-    } else if (layer.kind == Layer::Kind::kAverage) {
-      sum += static_cast<double>(layer.in.size());
+    } else {
+      sum += out * ((taps > 1 ? taps : 0) + (layer.weights.empty() ? 0 : 2));
     }
-    sum += out * ((layer.addend >= 0 ? 1 : 0) + (layer.relu ? 1 : 0));
+    sum += out * ((layer.addend >= 0 ? 1 : 0) + (layer.clip == Clip{} ? 0 : 1) +
+                  (layer.function.kind == Function::Kind::kNone ? 0 : 1));
   }
   return sum;
 }
 
-// ModelProto: graph 7.
 LayerGraph ReadLayers(std::string_view onnx, const Image& like) {
-  if (like.size() == 0 || like.size() > std::size_t{1} << 28) Refuse("an empty or too large image");
-  std::string_view graph;
-  Field field;
-  for (Message model(onnx); model.Next(field);) {
-    if (field.number == 7) graph = field.bytes;
-  }
-  if (graph.empty()) Refuse("it has no graph");
-  const Graph parts = ReadGraph(graph);
-  return Builder(parts, {Int(static_cast<std::int64_t>(like.channels)),
-                         Int(static_cast<std::int64_t>(like.height)),
-                         Int(static_cast<std::int64_t>(like.width))})
+  if (like.size() == 0 || like.size() > kMostValues) RefuseOnnx("an empty or too large image");
+  return Builder(ReadOnnxGraph(onnx), {Int(static_cast<std::int64_t>(like.channels)),
+                                       Int(static_cast<std::int64_t>(like.height)),
+                                       Int(static_cast<std::int64_t>(like.width))})
       .Build();
 }
 

@@ -26,12 +26,15 @@ class Header {
   std::string_view Rest() const { return bytes_.substr(std::min(at_ + 1, bytes_.size())); }
 
   [[noreturn]] void Fail(const std::string& why) const {
-    throw std::invalid_argument(file_ + ": " + why + "; a binary PPM (P6, depth 255) is needed");
+    throw std::invalid_argument(file_ + ": " + why +
+                                "; a binary PPM or PGM (P6 or P5, depth 255) is needed");
   }
 
-  void Expect(std::string_view magic) {
-    if (bytes_.substr(0, magic.size()) != magic) Fail("it does not begin with P6");
-    at_ = magic.size();
+  // Channels by the two letters at the front.
+  std::size_t Magic() {
+    if (!bytes_.starts_with("P6") && !bytes_.starts_with("P5")) Fail("it begins with neither");
+    at_ = 2;
+    return bytes_[1] == '6' ? 3 : 1;
   }
 
  private:
@@ -57,15 +60,15 @@ class Header {
 
 Image ReadPpm(std::string_view bytes, const std::string& file) {
   Header header(bytes, file);
-  header.Expect("P6");
+  const std::size_t channels = header.Magic();
   const std::size_t width = header.Number(), height = header.Number();
   if (header.Number() != 255) header.Fail("its depth is not 255");
   const std::string_view pixels = header.Rest();
-  if (pixels.size() < 3 * width * height) header.Fail("it is cut short");
-  Image image{3, height, width, std::vector<float>(3 * height * width)};
+  if (pixels.size() < channels * width * height) header.Fail("it is cut short");
+  Image image{channels, height, width, std::vector<float>(channels * height * width)};
   for (std::size_t k = 0; k < height * width; ++k) {
-    for (std::size_t c = 0; c < 3; ++c) {
-      const auto byte = static_cast<unsigned char>(pixels[3 * k + c]);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const auto byte = static_cast<unsigned char>(pixels[channels * k + c]);
       image.values[c * height * width + k] = static_cast<float>(byte) / 255.0f;
     }
   }

@@ -1,6 +1,6 @@
 #pragma once
 //! @file
-//! Binary PPM pictures (P6, 8 bits a channel): the plainest format that every tool can write.
+//! Binary PPM and PGM pictures (8 bits a channel): the plainest formats that every tool can write.
 
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace retable::experiments {
 
-//! Three planes with values from 0 to 1. @throws std::invalid_argument naming `file` for anything
-//! but P6 of depth 255 with all its bytes.
+//! Three planes (P6) or one (P5) with values from 0 to 1. @throws std::invalid_argument naming
+//! `file` for anything but these with depth 255 and all their bytes.
 Image ReadPpm(std::string_view bytes, const std::string& file);
 
 }  // namespace retable::experiments

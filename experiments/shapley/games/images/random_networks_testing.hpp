@@ -30,24 +30,25 @@ inline Layer RandomConvolution(int input, const ImageShape& in, int channels,
   layer.kind = Layer::Kind::kConvolution;
   layer.input = input;
   layer.in = in;
-  layer.top = Between(0, 2, random);
-  layer.left = Between(0, 2, random);
+  layer.window.top = Between(0, 2, random);
+  layer.window.left = Between(0, 2, random);
   const int bottom = Between(0, 2, random), right = Between(0, 2, random);
-  layer.kernel_height = Between(1, std::min(5, in.height + layer.top + bottom), random);
-  layer.kernel_width = Between(1, std::min(5, in.width + layer.left + right), random);
-  layer.stride_y = Between(1, 3, random);
-  layer.stride_x = Between(1, 3, random);
-  layer.out = {channels,
-               (in.height + layer.top + bottom - layer.kernel_height) / layer.stride_y + 1,
-               (in.width + layer.left + right - layer.kernel_width) / layer.stride_x + 1};
+  layer.window.height = Between(1, std::min(5, in.height + layer.window.top + bottom), random);
+  layer.window.width = Between(1, std::min(5, in.width + layer.window.left + right), random);
+  layer.window.stride_y = Between(1, 3, random);
+  layer.window.stride_x = Between(1, 3, random);
+  layer.out = {
+      channels,
+      (in.height + layer.window.top + bottom - layer.window.height) / layer.window.stride_y + 1,
+      (in.width + layer.window.left + right - layer.window.width) / layer.window.stride_x + 1};
   layer.weights = RandomFloats(
-      static_cast<std::size_t>(channels * in.channels * layer.kernel_height * layer.kernel_width),
+      static_cast<std::size_t>(channels * in.channels * layer.window.height * layer.window.width),
       random);
   // So that values keep their size from layer to layer.
   const float scale = 1 / std::sqrt(static_cast<float>(layer.weights.size()) / channels);
   for (float& weight : layer.weights) weight *= scale;
   layer.bias = RandomFloats(static_cast<std::size_t>(channels), random);
-  layer.relu = Between(0, 1, random) == 1;
+  if (Between(0, 1, random) == 1) layer.clip.low = 0;
   return layer;
 }
 
@@ -72,7 +73,7 @@ inline LayerGraph RandomGraph(const ImageShape& image, int layers, int classes,
       Layer copy;
       copy.input = input;
       copy.in = copy.out = in;
-      copy.relu = true;
+      copy.clip.low = 0;
       add(copy);
     } else {
       add(RandomConvolution(input, in, Between(1, 50, random), random));
@@ -83,6 +84,8 @@ inline LayerGraph RandomGraph(const ImageShape& image, int layers, int classes,
     average.kind = Layer::Kind::kAverage;
     average.input = layers;
     average.in = shapes.back();
+    average.window.height = average.in.height;
+    average.window.width = average.in.width;
     average.out = {average.in.channels, 1, 1};
     add(average);
   }
@@ -90,8 +93,8 @@ inline LayerGraph RandomGraph(const ImageShape& image, int layers, int classes,
   dense.kind = Layer::Kind::kConvolution;
   dense.input = static_cast<int>(graph.layers.size());
   dense.in = shapes.back();
-  dense.kernel_height = dense.in.height;
-  dense.kernel_width = dense.in.width;
+  dense.window.height = dense.in.height;
+  dense.window.width = dense.in.width;
   dense.out = {classes, 1, 1};
   dense.weights = RandomFloats(static_cast<std::size_t>(classes) * dense.in.size(), random);
   dense.bias = RandomFloats(static_cast<std::size_t>(classes), random);

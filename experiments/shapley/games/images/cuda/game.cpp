@@ -50,10 +50,19 @@ std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph& graph, cons
   return std::make_unique<DeviceImageGame>(graph, image, answer);
 }
 
+std::vector<float> DeviceLogits(const LayerGraph& graph, const TiledImage& image) {
+  const std::vector<std::uint64_t> all(shapley::CoalitionWords(image.players), ~std::uint64_t{0});
+  return DeviceLayers(graph, image).Logits(all);
+}
+
 #else
 
 std::unique_ptr<shapley::Game> MakeDeviceImageGame(const LayerGraph&, const TiledImage&,
                                                    std::size_t) {
+  throw std::invalid_argument("this build has no CUDA");
+}
+
+std::vector<float> DeviceLogits(const LayerGraph&, const TiledImage&) {
   throw std::invalid_argument("this build has no CUDA");
 }
 

@@ -46,8 +46,9 @@ struct DeviceTiles : TileSource {
   }
 };
 
+// Of one section: output channels, and the groups that they are in.
 struct OutShape {
-  int channels, width, pixels;
+  int channels, groups, width, pixels;
 };
 
 struct ConvolutionCall {
@@ -59,7 +60,7 @@ struct ConvolutionCall {
   std::size_t images;  // capacity of every array
   OutShape out_shape;
   int slab_channels;  // input channels whose weights are kept at a time
-  bool relu;
+  Clip clip;
 };
 
 template <int kOut, class Source>
@@ -70,7 +71,11 @@ __global__ void __launch_bounds__(32 * kWarps) ConvolveLayer(ConvolutionCall cal
   const int group = static_cast<int>(blockIdx.z);
   const std::size_t image = std::size_t{blockIdx.y} * kWarpImages + 4 * (threadIdx.x % 32);
   const int y = pixel / call.out_shape.width, x = pixel % call.out_shape.width;
-  const int quads_of_channel = s.kernel_height * s.kernel_width * kOut / 4;
+  const int section = group / call.out_shape.groups;
+  const int done =
+      group % call.out_shape.groups * kOut;  // channels of the section before this group
+  const int first = section * s.channels;    // input channel
+  const int quads_of_channel = s.window.height * s.window.width * kOut / 4;
   const auto* weights = reinterpret_cast<const float4*>(call.weights) +
                         static_cast<std::size_t>(group) * s.channels * quads_of_channel;
   float sum[kOut][kImages];
@@ -89,15 +94,15 @@ __global__ void __launch_bounds__(32 * kWarps) ConvolveLayer(ConvolutionCall cal
     }
     __syncthreads();
     if (pixel < call.out_shape.pixels) {
-      Convolve<kOut, kImages>(s, source, reinterpret_cast<const float*>(slab), from, to, y, x,
-                              image, sum);
+      Convolve<kOut, kImages>(s, source, reinterpret_cast<const float*>(slab), first + from,
+                              first + to, y, x, image, sum);
     }
   }
   if (pixel >= call.out_shape.pixels) return;
 #pragma unroll
   for (int o = 0; o < kOut; ++o) {
-    const int channel = group * kOut + o;
-    if (channel >= call.out_shape.channels) return;
+    if (done + o >= call.out_shape.channels) return;
+    const int channel = section * call.out_shape.channels + done + o;
     const std::size_t at =
         (static_cast<std::size_t>(channel) * call.out_shape.pixels + pixel) * call.images + image;
     float4 add = {0, 0, 0, 0};
@@ -105,20 +110,26 @@ __global__ void __launch_bounds__(32 * kWarps) ConvolveLayer(ConvolutionCall cal
     const float* value = sum[o];
     // Kept in the L2, where the next layer finds it; and in one piece, which a plain store is not.
     __stcg(reinterpret_cast<float4*>(call.out + at),
-           make_float4(Finish(value[0], add.x, call.relu), Finish(value[1], add.y, call.relu),
-                       Finish(value[2], add.z, call.relu), Finish(value[3], add.w, call.relu)));
+           make_float4(Finish(value[0], add.x, call.clip), Finish(value[1], add.y, call.clip),
+                       Finish(value[2], add.z, call.clip), Finish(value[3], add.w, call.clip)));
   }
 }
 
-// One thread to a value: `pixels` of them are averaged (1: copied).
-__global__ void AverageLayer(const float* in, const float* addend, float* out, std::size_t images,
-                             std::size_t values, std::size_t pixels, bool relu) {
-  const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (at >= values * images) return;
-  const std::size_t image = at % images, value = at / images;
-  const float* from = in + value * pixels * images + image;
-  const float mean = pixels == 1 ? *from : AverageOf(from, pixels, images);
-  out[at] = Finish(mean, addend == nullptr ? 0.0f : addend[at], relu);
+// One thread to an image, one block to a value of kWarpImages images.
+__global__ void __launch_bounds__(kWarpImages) PoolLayer(PoolCall call) {
+  PoolValue(call, static_cast<int>(blockIdx.x),
+            std::size_t{blockIdx.y} * kWarpImages + threadIdx.x);
+}
+
+// The image as its coalitions show it, for layers other than convolutions.
+__global__ void __launch_bounds__(kWarpImages)
+    DrawImages(TileSource source, ConvolutionShape shape, float* to) {
+  const int pixels = shape.height * shape.width, value = static_cast<int>(blockIdx.x);
+  const std::size_t image = std::size_t{blockIdx.y} * kWarpImages + threadIdx.x;
+  const int pixel = value % pixels;
+  float shown[1];
+  source.At(shape, value / pixels, pixel / shape.width, pixel % shape.width, image).Load(shown);
+  to[value * source.images + image] = shown[0];
 }
 
 // Masks by words of 32 players, images innermost; images beyond `count` see nothing.
@@ -142,47 +153,64 @@ unsigned Blocks(std::size_t threads) {
   return static_cast<unsigned>((threads + 255) / 256);
 }
 
-// Output channels of a lane: as few groups as can be, of equal size.
-int GroupOf(int channels) {
+std::size_t ChannelBytes(const Window& window, int group) {
+  return static_cast<std::size_t>(window.height) * static_cast<std::size_t>(window.width) *
+         static_cast<std::size_t>(group) * sizeof(float);
+}
+
+// Output channels of a lane: as few groups as can be, of equal size, fewer where the kernel of one
+// input channel does not fit into shared memory.
+int GroupOf(const Layer& layer) {
+  const int channels = layer.out.channels / layer.sections;
   const int groups = (channels + kMostGroup - 1) / kMostGroup;
-  return ((channels + groups - 1) / groups + 3) / 4 * 4;
+  int group = ((channels + groups - 1) / groups + 3) / 4 * 4;
+  while (group > 4 && ChannelBytes(layer.window, group) > SharedMemoryLimit()) group -= 4;
+  if (ChannelBytes(layer.window, group) > SharedMemoryLimit()) {
+    throw std::invalid_argument("a kernel of " + std::to_string(layer.window.height) + " x " +
+                                std::to_string(layer.window.width) +
+                                " does not fit into this GPU's shared memory");
+  }
+  constexpr int kMostBlocks = 65535;  // along the third axis of a grid
+  if (GroupsOfSection(layer, group) > kMostBlocks / layer.sections) {
+    throw std::invalid_argument(std::to_string(layer.out.channels) +
+                                " channels of a convolution are too many for a GPU's grid");
+  }
+  return group;
 }
 
 template <int kOut, class Source>
-void Launch(const ConvolutionCall& call, const Source& source) {
-  const std::size_t bytes = static_cast<std::size_t>(call.slab_channels) *
-                            call.shape.kernel_height * call.shape.kernel_width * kOut *
-                            sizeof(float);
+void Launch(const ConvolutionCall& call, const Source& source, int groups) {
+  const std::size_t bytes =
+      static_cast<std::size_t>(call.slab_channels) * ChannelBytes(call.shape.window, kOut);
   if (bytes > 48 << 10) AllowSharedMemory(ConvolveLayer<kOut, Source>, bytes);
   const dim3 grid(static_cast<unsigned>((call.out_shape.pixels + kWarps - 1) / kWarps),
-                  static_cast<unsigned>(call.images / kWarpImages),
-                  static_cast<unsigned>((call.out_shape.channels + kOut - 1) / kOut));
+                  static_cast<unsigned>(call.images / kWarpImages), static_cast<unsigned>(groups));
   ConvolveLayer<kOut><<<grid, 32 * kWarps, bytes>>>(call, source);
   RETABLE_CUDA_CHECK(cudaGetLastError());
 }
 
 template <class Source>
-void LaunchGroup(int group, const ConvolutionCall& call, const Source& source) {
+void LaunchGroup(int group, const ConvolutionCall& call, const Source& source, int groups) {
   switch (group) {
     case 4:
-      return Launch<4>(call, source);
+      return Launch<4>(call, source, groups);
     case 8:
-      return Launch<8>(call, source);
+      return Launch<8>(call, source, groups);
     case 12:
-      return Launch<12>(call, source);
+      return Launch<12>(call, source, groups);
     case 16:
-      return Launch<16>(call, source);
+      return Launch<16>(call, source, groups);
     case 20:
-      return Launch<20>(call, source);
+      return Launch<20>(call, source, groups);
     default:
-      return Launch<24>(call, source);
+      return Launch<24>(call, source, groups);
   }
 }
 
 struct DeviceLayer {
   Layer layer;  // without its weights
   int group = 0;
-  DeviceArray<float> weights, bias;
+  DeviceArray<float> weights, bias;  // of convolutions in groups
 };
 
 }  // namespace
@@ -192,13 +220,15 @@ class DeviceLayers::State {
   State(const LayerGraph& graph, const TiledImage& tiled)
       : classes_(graph.classes()),
         players_(tiled.players),
+        image_shape_(graph.image),
         slots_(AssignSlots(graph)),
         outputs_(slots_.sizes.size()) {
     for (const Layer& layer : graph.layers) layers_.push_back(Prepare(layer));
     shown_.Upload(tiled.image.values);
     black_.Upload(tiled.black);
     player_.Upload(tiled.player);
-    std::size_t values = 0;
+    for (const Layer& layer : graph.layers) draws_ = draws_ || ReadsDrawnImage(layer);
+    std::size_t values = draws_ ? graph.image.size() : 0;
     for (const std::size_t size : slots_.sizes) values += size;
     const std::size_t fit = kMostBytes / (values * sizeof(float)) / kWarpImages * kWarpImages;
     most_images_ = std::clamp<std::size_t>(fit, kWarpImages, kMostImages);
@@ -220,12 +250,20 @@ class DeviceLayers::State {
       TurnMasks<<<Blocks(images_ * words), 256>>>(uploaded, words, here,
                                                   masks_.Reserve(2 * words * images_), images_);
       RETABLE_CUDA_CHECK(cudaGetLastError());
+      if (draws_) {
+        const dim3 grid(static_cast<unsigned>(image_shape_.size()),
+                        static_cast<unsigned>(images_ / kWarpImages));
+        DrawImages<<<grid, kWarpImages>>>(
+            Tiles(), {image_shape_.channels, image_shape_.height, image_shape_.width, {}},
+            drawn_.Reserve(image_shape_.size() * images_));
+        RETABLE_CUDA_CHECK(cudaGetLastError());
+      }
       for (std::size_t l = 0; l < layers_.size(); ++l) RunLayer(l);
       use(from, here);
     }
   }
 
-  const float* Logits() const { return Output(layers_.size()); }
+  const float* Logits() const { return Output(static_cast<int>(layers_.size())); }
   std::size_t images() const { return images_; }
   std::size_t classes() const { return classes_; }
   DeviceArray<double>& odds() { return odds_; }
@@ -233,25 +271,35 @@ class DeviceLayers::State {
  private:
   static DeviceLayer Prepare(const Layer& layer) {
     DeviceLayer prepared;
-    if (layer.kind == Layer::Kind::kConvolution) {
-      prepared.group = GroupOf(layer.out.channels);
-      prepared.weights.Upload(PackWeights(layer, prepared.group));
-      std::vector<float> bias = layer.bias;
-      bias.resize(bias.size() + static_cast<std::size_t>(prepared.group), 0.0f);
-      prepared.bias.Upload(bias);
-    } else if (layer.input == 0) {
-      throw std::invalid_argument("on a GPU a network must begin with a convolution");
-    }
-    if (layer.addend == 0) {
-      throw std::invalid_argument("on a GPU the image itself cannot be added to a layer");
-    }
+    const bool packs = layer.kind == Layer::Kind::kConvolution;
+    prepared.group = packs ? GroupOf(layer) : 1;
+    const auto upload = [&](const std::vector<float>& values, DeviceArray<float>& to) {
+      to.Upload(packs ? PackChannels(values, layer, prepared.group) : values);
+    };
+    upload(layer.weights, prepared.weights);
+    upload(layer.bias, prepared.bias);
     prepared.layer = layer;
     prepared.layer.weights.clear();
     return prepared;
   }
 
-  float* Output(std::size_t tensor) const {
-    return outputs_[static_cast<std::size_t>(slots_.of[tensor - 1])].data();
+  // A convolution looks at the masks itself, as long as it sees the image in its own shape.
+  bool LooksAtMasks(const Layer& layer) const {
+    return layer.kind == Layer::Kind::kConvolution && layer.input == 0 && layer.in == image_shape_;
+  }
+  bool ReadsDrawnImage(const Layer& layer) const {
+    const bool part = std::any_of(layer.parts.begin(), layer.parts.end(),
+                                  [](const Layer::Part& one) { return one.tensor == 0; });
+    return part || layer.addend == 0 || (layer.input == 0 && !LooksAtMasks(layer));
+  }
+
+  TileSource Tiles() const {
+    return {shown_.data(), black_.data(), player_.data(), masks_.data(), images_};
+  }
+  float* Output(int tensor) const {
+    if (tensor == 0) return drawn_.data();
+    return outputs_[static_cast<std::size_t>(slots_.of[static_cast<std::size_t>(tensor) - 1])]
+        .data();
   }
 
   void RunLayer(std::size_t l) {
@@ -259,47 +307,51 @@ class DeviceLayers::State {
     const Layer& layer = prepared.layer;
     const auto slot = static_cast<std::size_t>(slots_.of[l]);
     float* out = outputs_[slot].Reserve(slots_.sizes[slot] * images_);
-    const float* addend =
-        layer.addend < 0 ? nullptr : Output(static_cast<std::size_t>(layer.addend));
-    if (layer.kind != Layer::Kind::kConvolution) {
-      const std::size_t values = layer.out.size(), pixels = layer.in.size() / values;
-      AverageLayer<<<Blocks(values * images_), 256>>>(Output(static_cast<std::size_t>(layer.input)),
-                                                      addend, out, images_, values, pixels,
-                                                      layer.relu);
+    const float* addend = layer.addend < 0 ? nullptr : Output(layer.addend);
+    if (layer.kind == Layer::Kind::kConvolution) return Convolve(prepared, addend, out);
+    const PoolCall call{{},     0,   nullptr, prepared.weights.data(), prepared.bias.data(),
+                        addend, out, images_, layer.function,          layer.clip};
+    for (const PoolCall& part : PoolCalls(layer, call, [&](int k) { return Output(k); })) {
+      const dim3 grid(static_cast<unsigned>(part.values),
+                      static_cast<unsigned>(images_ / kWarpImages));
+      PoolLayer<<<grid, kWarpImages>>>(part);
       RETABLE_CUDA_CHECK(cudaGetLastError());
-      return;
     }
-    const auto channel_bytes = static_cast<std::size_t>(layer.kernel_height) *
-                               static_cast<std::size_t>(layer.kernel_width) *
-                               static_cast<std::size_t>(prepared.group) * sizeof(float);
-    const int fit = static_cast<int>(std::max<std::size_t>(1, kSlab / channel_bytes));
-    const ConvolutionCall call{
-        {layer.in.channels, layer.in.height, layer.in.width, layer.kernel_height,
-         layer.kernel_width, layer.stride_y, layer.stride_x, layer.top, layer.left},
-        prepared.weights.data(),
-        prepared.bias.data(),
-        addend,
-        out,
-        images_,
-        {layer.out.channels, layer.out.width, layer.out.height * layer.out.width},
-        std::min(layer.in.channels, fit),
-        layer.relu};
-    if (layer.input == 0) {
-      LaunchGroup(
-          prepared.group, call,
-          DeviceTiles{{shown_.data(), black_.data(), player_.data(), masks_.data(), images_}});
+  }
+
+  void Convolve(const DeviceLayer& prepared, const float* addend, float* out) const {
+    const Layer& layer = prepared.layer;
+    const ConvolutionShape shape{layer.in.channels / layer.sections, layer.in.height,
+                                 layer.in.width, layer.window};
+    const int groups = GroupsOfSection(layer, prepared.group);
+    const auto fit = std::max<std::size_t>(1, kSlab / ChannelBytes(layer.window, prepared.group));
+    const ConvolutionCall call{shape,
+                               prepared.weights.data(),
+                               prepared.bias.data(),
+                               addend,
+                               out,
+                               images_,
+                               {layer.out.channels / layer.sections, groups, layer.out.width,
+                                layer.out.height * layer.out.width},
+                               std::min(shape.channels, static_cast<int>(fit)),
+                               layer.clip};
+    if (LooksAtMasks(layer)) {
+      LaunchGroup(prepared.group, call, DeviceTiles{Tiles()}, groups * layer.sections);
     } else {
-      LaunchGroup(prepared.group, call,
-                  DevicePlanes{{Output(static_cast<std::size_t>(layer.input)), images_}});
+      LaunchGroup(prepared.group, call, DevicePlanes{{Output(layer.input), images_}},
+                  groups * layer.sections);
     }
   }
 
   std::size_t classes_;
   int players_;
+  ImageShape image_shape_;
+  bool draws_ = false;
   Slots slots_;
   std::vector<DeviceLayer> layers_;
   std::vector<DeviceArray<float>> outputs_;  // of each slot, [value][image]
   DeviceArray<float> shown_, black_;
+  DeviceArray<float> drawn_;  // where `draws_`
   DeviceArray<std::int32_t> player_;
   DeviceArray<std::uint64_t> coalitions_;
   DeviceArray<std::uint32_t> masks_;

@@ -16,8 +16,8 @@ namespace retable::experiments {
 //! Keeps its device memory between calls. Not for several threads at a time.
 class DeviceLayers {
  public:
-  //! @throws std::invalid_argument for a network whose image is read by other than convolutions or
-  //! whose layers are too wide for a block's shared memory, std::runtime_error on a CUDA error.
+  //! @throws std::invalid_argument for a kernel that does not fit into a block's shared memory, or
+  //! more than 65,535 groups of channels, std::runtime_error on a CUDA error.
   DeviceLayers(const LayerGraph& graph, const TiledImage& tiled);
   ~DeviceLayers();
 

@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"
 #include "experiments/shapley/games/images/cuda/layers.hpp"
 #include "experiments/shapley/games/images/game.hpp"
+#include "experiments/shapley/games/images/network_writer_testing.hpp"
 #include "experiments/shapley/games/images/random_networks_testing.hpp"
 
 namespace retable::experiments {
@@ -65,7 +67,11 @@ void CudaLayers::ExpectSame(const LayerGraph& graph, const TiledImage& tiled, st
   std::vector<float> want(count * graph.classes());
   MakeLayerNetwork(graph)->logits(Drawn(tiled, coalitions), want);
   DeviceLayers device(graph, tiled);
-  EXPECT_TRUE(device.Logits(coalitions) == want);
+  // By bits: a maximum of nothing is not finite, and may become NaN.
+  const std::vector<float> got = device.Logits(coalitions);
+  ASSERT_EQ(got.size(), want.size());
+  EXPECT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0);
+  if (!std::all_of(want.begin(), want.end(), [](float x) { return std::isfinite(x); })) return;
   const std::size_t answer = graph.classes() / 2;
   std::vector<double> odds(count), again(count);
   device.LogOdds(coalitions, answer, odds);
@@ -90,6 +96,85 @@ TEST_F(CudaLayers, RandomNetworksHaveTheSameLogits) {
     const std::size_t counts[] = {1, 127, 128, 129, 300};
     ExpectSame(graph, tiled, counts[trial % 5]);
   }
+}
+
+// All operators: networks that begin with any of them, and add or join the image itself.
+TEST_F(CudaLayers, RandomOperatorsHaveTheSameLogits) {
+  for (int trial = 0; trial < 120; ++trial) {
+    const int tile = Between(1, 3, random_), channels = Between(1, 5, random_);
+    const ImageShape shape{channels, tile * Between(1, 5, random_), tile * Between(1, 5, random_)};
+    const Image image = RandomImage(shape);
+    const int steps = Between(0, 9, random_), classes = Between(2, 40, random_);
+    const auto written = RandomWrittenNetwork(shape, image.values, steps, classes, false, random_);
+    const auto black = RandomFloats(static_cast<std::size_t>(channels), random_);
+    const std::size_t counts[] = {1, 127, 128, 129, 300};
+    ExpectSame(ReadLayers(written.bytes, image),
+               Tiled(image, static_cast<std::size_t>(tile), black), counts[trial % 5]);
+  }
+}
+
+// One convolution of the image, then what is asked for.
+LayerGraph WithDense(const Image& image, const Layer& first, std::mt19937_64& random) {
+  NetworkWriter writer({first.in.channels, first.in.height, first.in.width}, image.values, random);
+  NetworkWriter::Place place;
+  place.height = first.window.height;
+  place.width = first.window.width;
+  place.top = place.bottom = first.window.top;
+  place.left = place.right = first.window.left;
+  const auto x =
+      writer.Convolution(writer.image(), first.out.channels, first.sections, place, true);
+  return ReadLayers(writer.Bytes(writer.Dense(writer.AsVector(x), 5)), image);
+}
+
+// Weights that fill shared memory many times over, kernels that fill it alone, and channels by the
+// thousand.
+TEST_F(CudaLayers, WideLayersHaveTheSameLogits) {
+  const auto check = [&](const ImageShape& shape, const ImageShape& out, int sections,
+                         const Window& window) {
+    const Image image = RandomImage(shape);
+    Layer first;
+    first.in = shape;
+    first.out = out;
+    first.sections = sections;
+    first.window = window;
+    const auto tiled = Tiled(image, 1, std::vector<float>(image.channels, 0.1f));
+    ExpectSame(WithDense(image, first, random_), tiled, 40);
+  };
+  const auto kernel = [](int side, int padding) {
+    Window window;
+    window.height = window.width = side;
+    window.top = window.left = padding;
+    return window;
+  };
+  check({512, 7, 7}, {64, 1, 1}, 1, kernel(7, 0));        // a dense layer of 25,088 values
+  check({512, 4, 4}, {30, 1, 1}, 1, kernel(7, 3));        // the same kernel on a smaller image
+  check({1, 40, 40}, {28, 1, 1}, 1, kernel(37, 0));       // 86 KiB for 16 channels
+  check({2, 70, 3}, {5, 1, 1}, 1, kernel(1, 0));          // a dense layer of many pixels
+  check({1024, 3, 3}, {1024, 1, 1}, 1024, kernel(3, 1));  // a section for each channel
+}
+
+// More coalitions than device memory is given at a time.
+TEST_F(CudaLayers, SeveralBatchesHaveTheSameLogits) {
+  const ImageShape shape{3, 64, 64};
+  const Image image = RandomImage(shape);
+  NetworkWriter writer(shape, image.values, random_);
+  NetworkWriter::Place place;
+  place.height = place.width = 1;
+  const auto wide = writer.Convolution(writer.image(), 256, 1, place, true);  // 4 MiB an image
+  const auto pooled =
+      writer.Whole(writer.Each("Relu", wide, [](double v) { return v; }), "GlobalMaxPool");
+  const auto graph = ReadLayers(writer.Bytes(writer.Dense(writer.AsVector(pooled), 3)), image);
+  ExpectSame(graph, Tiled(image, 8, {0.0f, 0.1f, -0.1f}), 300);
+}
+
+TEST_F(CudaLayers, KernelsThatDoNotFitAreRefused) {
+  const Image image = RandomImage({1, 300, 300});
+  Layer first;
+  first.in = {1, 300, 300};
+  first.out = {2, 1, 1};
+  first.window.height = first.window.width = 299;
+  const auto graph = WithDense(image, first, random_);
+  EXPECT_THROW(DeviceLayers(graph, Tiled(image, 100, {0.0f})), std::invalid_argument);
 }
 
 TEST_F(CudaLayers, TheOwnNetworksHaveTheSameLogits) {

@@ -34,10 +34,19 @@ inline bool FuzzOnnx(const std::uint8_t* data, std::size_t size) {
   for (const Layer& layer : graph.layers) {
     const auto before = static_cast<int>(shapes.size());
     if (layer.input < 0 || layer.input >= before || layer.addend >= before) std::abort();
-    if (shapes[static_cast<std::size_t>(layer.input)] != layer.in) std::abort();
-    if (layer.addend >= 0 && shapes[static_cast<std::size_t>(layer.addend)] != layer.out) {
-      std::abort();
+    const auto values_of = [&](int tensor) {
+      return shapes[static_cast<std::size_t>(tensor)].size();
+    };
+    if (values_of(layer.input) != layer.in.size()) std::abort();
+    if (layer.addend >= 0 && values_of(layer.addend) != layer.out.size()) std::abort();
+    int channels = layer.in.channels;
+    for (const Layer::Part& part : layer.parts) {
+      if (part.tensor < 0 || part.tensor >= before) std::abort();
+      const auto pixels = static_cast<std::size_t>(layer.in.height * layer.in.width);
+      if (values_of(part.tensor) != static_cast<std::size_t>(part.channels) * pixels) std::abort();
+      channels += part.channels;
     }
+    if (layer.kind != Layer::Kind::kConvolution && channels != layer.out.channels) std::abort();
     values += layer.out.size();
     shapes.push_back(layer.out);
   }
@@ -53,7 +62,8 @@ inline bool FuzzPpm(const std::uint8_t* data, std::size_t size) {
   try {
     const Image image =
         ReadPpm(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz.ppm");
-    if (image.channels != 3 || image.values.size() != image.size() || image.size() == 0) {
+    if ((image.channels != 1 && image.channels != 3) || image.values.size() != image.size() ||
+        image.size() == 0) {
       std::abort();
     }
     for (const float x : image.values) {

@@ -1,0 +1,144 @@
+#include "apps/image/command.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iomanip>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+
+#include "algorithms/shapley/shapley_estimator.hpp"
+#include "base/atomic_file.hpp"
+#include "experiments/shapley/games/images/game.hpp"
+#include "experiments/shapley/games/images/ppm.hpp"
+#include "harness/cli/verbs.hpp"
+
+namespace retable::experiments {
+namespace {
+
+struct Arguments {
+  std::string network, image, out, method = "MC-antithetic", device = "cpu";
+  std::vector<float> mean, deviation;
+  std::size_t tile = 16;
+  int permutations = 100;
+  std::uint64_t seed = 0;
+  bool logits = false;
+};
+
+// One number a channel: as given, or the same for all.
+std::vector<float> EachChannel(std::vector<float> numbers, float fallback, std::size_t channels,
+                               const char* option) {
+  if (numbers.empty()) numbers = {fallback};
+  if (numbers.size() == 1) numbers.resize(channels, numbers[0]);
+  if (numbers.size() != channels) {
+    throw harness::UsageError(std::string(option) + ": one number, or one for each of the " +
+                              std::to_string(channels) + " channels");
+  }
+  return numbers;
+}
+
+TiledImage ReadTiles(const Arguments& a) {
+  Image image = ReadPpm(ReadWhole(a.image), a.image);
+  const auto mean = EachChannel(a.mean, 0, image.channels, "--mean");
+  const auto deviation = EachChannel(a.deviation, 1, image.channels, "--deviation");
+  std::vector<float> black(image.channels);
+  const std::size_t plane = image.height * image.width;
+  for (std::size_t c = 0; c < image.channels; ++c) {
+    if (!(deviation[c] > 0)) throw harness::UsageError("--deviation: numbers above 0");
+    for (std::size_t k = c * plane; k < (c + 1) * plane; ++k) {
+      image.values[k] = (image.values[k] - mean[c]) / deviation[c];
+    }
+    black[c] = -mean[c] / deviation[c];
+  }
+  return Tiled(std::move(image), a.tile, std::move(black));
+}
+
+std::unique_ptr<shapley::ShapleyEstimator> MakeEstimator(const Arguments& a) {
+  const auto& all = Registry<shapley::ShapleyEstimator>::Instance();
+  if (all.Find(a.method, Device::kCpu) != nullptr) return all.Make(a.method, Device::kCpu, {});
+  std::string names;
+  for (const auto& known : all.Methods()) {
+    if (known.device == Device::kCpu) names += (names.empty() ? "" : ", ") + known.name;
+  }
+  throw harness::UsageError("no estimator \"" + a.method + "\"; there are " + names);
+}
+
+void WriteLogits(const std::vector<float>& logits, std::ostream& out) {
+  out << "class,logit\n" << std::setprecision(9);
+  for (std::size_t c = 0; c < logits.size(); ++c) out << c << "," << logits[c] << "\n";
+}
+
+// Tiles row by row, each by its first pixel.
+void WriteValues(const std::vector<double>& values, const TiledImage& tiled, std::size_t tile,
+                 std::ostream& out) {
+  const std::size_t across = tiled.image.width / tile;
+  out << "tile,y,x,value\n" << std::setprecision(17);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    out << i << "," << i / across * tile << "," << i % across * tile << "," << values[i] << "\n";
+  }
+}
+
+int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
+  const auto estimator = MakeEstimator(a);
+  TiledImage tiled = ReadTiles(a);
+  const LayerGraph graph = ReadLayers(ReadWhole(a.network), tiled.image);
+  const std::shared_ptr<const ImageNetwork> network = MakeLayerNetwork(graph);
+  std::unique_ptr<OutputFile> file;
+  if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
+  std::ostream& to = file ? *file : out;
+  std::vector<float> logits(network->classes());
+  network->logits(tiled.image.values, logits);
+  if (a.device == "cuda" && a.logits) logits = DeviceLogits(graph, tiled);
+  const auto answer =
+      static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  if (a.logits) {
+    WriteLogits(logits, to);
+  } else {
+    const auto game = a.device == "cuda" ? MakeDeviceImageGame(graph, tiled, answer)
+                                         : MakeImageGame(network, tiled);
+    const int d = game->dimension();
+    // Methods walk pairs of orders, d + 1 evaluations a pair.
+    const std::int64_t budget = std::int64_t{a.permutations + 1} / 2 * (d + 1);
+    shapley::CheckBudget(*estimator, d, budget);
+    WriteValues(estimator->estimate(*game, budget, a.seed).values, tiled, a.tile, to);
+    (file ? out : err) << "class " << answer << ", log-odds " << LogOdds(logits, answer) << ", "
+                       << d << " tiles by " << a.permutations << " permutations of " << a.method
+                       << "\n";
+  }
+  if (file) file->Commit();
+  return 0;
+}
+
+}  // namespace
+
+int ImageMain(const std::vector<std::string>& args, std::ostream& out, std::ostream& err) {
+  Arguments a;
+  CLI::App app{
+      "retable image: what each tile of an image adds to the log-odds of a network's answer: its "
+      "Shapley value, where tiles left out are black. CSV: tile,y,x,value. The network is an ONNX "
+      "file that takes batch x channels x height x width and gives logits (a Softmax at its end is "
+      "passed over); the image is a binary PPM or PGM, its pixels from 0 to 1, less the mean, over "
+      "the deviation.",
+      "retable image"};
+  app.add_option("--network", a.network, "ONNX file")->required();
+  app.add_option("--image", a.image, "binary PPM (P6) or, of one channel, PGM (P5)")->required();
+  app.add_option("--tile", a.tile, "side of a tile in pixels")
+      ->check(CLI::Range(1, 65535))
+      ->capture_default_str();
+  app.add_option("--mean", a.mean, "of each channel: 0.485,0.456,0.406")->delimiter(',');
+  app.add_option("--deviation", a.deviation, "of each channel: 0.229,0.224,0.225")->delimiter(',');
+  app.add_option("--method", a.method, "estimator")->capture_default_str();
+  app.add_option("--permutations", a.permutations, "that the budget of evaluations is worth")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--seed", a.seed, "seed")->capture_default_str();
+  app.add_option("--device", a.device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_flag("--logits", a.logits, "the network's logits of the whole image only");
+  app.add_option("--out", a.out, "file; default: standard output");
+  return harness::RunVerb(app, args, out, err, [&] { return Run(a, out, err); });
+}
+
+static const harness::VerbRegistration registered_image(
+    {"image", "--network N.onnx --image I.ppm: explain your own image network", ImageMain});
+
+}  // namespace retable::experiments
