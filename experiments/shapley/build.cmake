@@ -1,5 +1,5 @@
 # The tree games of this family need the tree family in its test programs too.
-foreach(tests experiments_shapley_tests app_advise_tests app_permutations_tests)
+foreach(tests experiments_shapley_tests app_advise_tests app_image_tests app_permutations_tests)
   cmake_language(EVAL CODE
                  "cmake_language(DEFER CALL target_link_libraries ${tests} PRIVATE retable_treeshap)")
 endforeach()

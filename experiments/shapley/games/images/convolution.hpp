@@ -249,7 +249,7 @@ RETABLE_HD float PoolOf(const PoolShape& s, const float* at, std::size_t images,
 //! [value][image] with `images` of them; scale and shift are one a channel, or null.
 struct PoolCall {
   PoolShape shape;
-  int values;  //!< of an image's output
+  int values;  //!< how many an image's output has
   const float *in, *scale, *shift, *addend;
   float* out;
   std::size_t images;

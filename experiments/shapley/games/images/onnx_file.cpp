@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace retable::experiments {
 namespace {
@@ -96,10 +97,35 @@ float FromHalf(std::int64_t bits) {
   return (bits >> 15 & 1) != 0 ? -size : size;
 }
 
+enum TensorType : std::uint64_t { kFloat = 1, kInt64 = 7, kHalf = 10, kDouble = 11 };
+
+// How many values a shape has.
+std::size_t CountOf(const OnnxTensor& tensor) {
+  std::size_t count = 1;
+  for (const std::int64_t dim : tensor.dims) {
+    const bool fits = dim >= 1 && dim <= std::numeric_limits<std::int32_t>::max();
+    if (fits) count *= static_cast<std::size_t>(dim);
+    if (!fits || count > std::size_t{1} << 32) RefuseOnnx("the shape of " + tensor.name);
+  }
+  return count;
+}
+
+// Values of the type alone, those in `raw` and `halves` too.
+void Convert(std::uint64_t type, std::string_view raw, std::vector<std::int64_t> halves,
+             OnnxTensor& tensor) {
+  if (type != kFloat && type != kDouble) tensor.values.clear();
+  if (type != kInt64) tensor.integers.clear();
+  if (type == kFloat) AppendRaw<float>(raw, tensor.values);
+  if (type == kDouble) AppendRaw<double>(raw, tensor.values);
+  if (type == kInt64) AppendRaw<std::int64_t>(raw, tensor.integers);
+  if (type != kHalf) return;
+  AppendRaw<std::uint16_t>(raw, halves);
+  for (const std::int64_t bits : halves) tensor.values.push_back(FromHalf(bits));
+}
+
 // TensorProto: dims 1, data_type 2, float_data 4, int32_data 5, int64_data 7, name 8, raw_data 9,
 // double_data 10, external_data 13.
 OnnxTensor ReadTensor(std::string_view bytes) {
-  enum Type : std::uint64_t { kFloat = 1, kInt64 = 7, kHalf = 10, kDouble = 11 };
   OnnxTensor tensor;
   std::uint64_t type = 0;
   std::string_view raw;
@@ -116,28 +142,10 @@ OnnxTensor ReadTensor(std::string_view bytes) {
     if (field.number == 10) AppendRaw<double>(field.bytes, tensor.values);
     if (field.number == 13) RefuseOnnx("the values of " + tensor.name + " are in another file");
   }
-  std::size_t count = 1;
-  for (const std::int64_t dim : tensor.dims) {
-    if (dim < 1 || dim > std::numeric_limits<std::int32_t>::max()) {
-      RefuseOnnx("the shape of " + tensor.name);
-    }
-    count *= static_cast<std::size_t>(dim);
-    if (count > std::size_t{1} << 32) RefuseOnnx("the shape of " + tensor.name);
-  }
-  if (type == kFloat) AppendRaw<float>(raw, tensor.values);
-  if (type == kDouble) AppendRaw<double>(raw, tensor.values);
-  if (type == kInt64) AppendRaw<std::int64_t>(raw, tensor.integers);
-  if (type == kHalf) {
-    AppendRaw<std::uint16_t>(raw, halves);
-    for (const std::int64_t bits : halves) tensor.values.push_back(FromHalf(bits));
-  }
-  const bool real = type == kFloat || type == kDouble || type == kHalf;
-  if (real && tensor.values.size() != count) RefuseOnnx("values and shape of " + tensor.name);
-  if (type == kInt64 && tensor.integers.size() != count) {
-    RefuseOnnx("values and shape of " + tensor.name);
-  }
-  if (!real) tensor.values.clear();
-  if (type != kInt64) tensor.integers.clear();
+  Convert(type, raw, std::move(halves), tensor);
+  const std::size_t count = CountOf(tensor), read = tensor.values.size() + tensor.integers.size();
+  const bool known = type == kFloat || type == kInt64 || type == kHalf || type == kDouble;
+  if (known && read != count) RefuseOnnx("values and shape of " + tensor.name);
   return tensor;
 }
 

@@ -293,24 +293,34 @@ class Builder {
     return {constant.values.begin(), constant.values.end()};
   }
 
-  // Add, Sub, Mul or Div with a constant; Add and Sum of tensors.
+  // Add and Sum of tensors; Add, Sub, Mul or Div with a constant.
   void AddTwo(const OnnxNode& node) {
     const std::string& op = node.operation;
     if (op == "Sum" && node.inputs.size() == 1) return View(node, Find(node.inputs[0]));
     const bool first = IsConstant(Input(node, 0)), second = IsConstant(Input(node, 1));
     if (!first && !second && (op == "Add" || op == "Sum")) return AddSum(node);
-    if (node.inputs.size() != 2 || first == second || (first && op == "Div")) {
+    if (node.inputs.size() != 2 || first == second) {
       RefuseOnnx(op + " of other than a tensor and a constant");
     }
-    const std::string& name = node.inputs[first ? 1 : 0];
-    const Named named = Read(name);
-    std::vector<double> numbers = ChannelValues(node.inputs[first ? 0 : 1], named);
-    std::vector<double> others(numbers.size(), op == "Mul" || op == "Div" ? 0
-                                               : first && op == "Sub"     ? -1
-                                                                          : 1);
-    for (double& x : numbers) x = op == "Div" ? 1 / x : op == "Sub" && second ? -x : x;
-    if (op == "Mul" || op == "Div") return Scale(node, name, numbers, others);
-    Scale(node, name, others, numbers);
+    AddScale(node, node.inputs[first ? 1 : 0], node.inputs[first ? 0 : 1], first);
+  }
+
+  // `swapped`: the constant comes first.
+  void AddScale(const OnnxNode& node, const std::string& name, const std::string& constant,
+                bool swapped) {
+    const std::string& op = node.operation;
+    std::vector<double> numbers = ChannelValues(constant, Read(name));
+    std::vector<double> ones(numbers.size(), 1.0);
+    if (op == "Mul") return Scale(node, name, numbers, std::vector<double>(ones.size()));
+    if (op == "Div") {
+      if (swapped) RefuseOnnx("Div of a constant by a tensor");
+      for (double& x : numbers) x = 1 / x;
+      return Scale(node, name, numbers, std::vector<double>(ones.size()));
+    }
+    if (op == "Sub") {
+      for (double& x : swapped ? ones : numbers) x = -x;
+    }
+    Scale(node, name, ones, numbers);
   }
 
   void AddSum(const OnnxNode& node) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 #include "base/cuda/devices.hpp"
 #include "base/seed_testing.hpp"

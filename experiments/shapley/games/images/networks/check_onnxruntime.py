@@ -163,11 +163,11 @@ def others(w):
     """Operators that the networks above have not."""
     x = w.op("Sub", "image", w.constant(w.normal(1, 3, 1, 1)))
     x = w.op("MaxPool", x, kernel_shape=[3, 2], strides=[1, 2], ceil_mode=1, dilations=[2, 1], pads=[2, 0, 1, 1])
-    x = w.op("Conv", x, w.constant(0.2 * w.normal(16, 3, 3, 3)), channels=16, dilations=[2, 2], auto_pad="SAME_UPPER")
+    x = w.op("Conv", x, w.constant(0.2 * w.normal(16, 3, 3, 3)), channels=16, dilations=[2, 2], pads=[2] * 4)
     x = w.op("HardSwish", x)
     for kind in ("LeakyRelu", "Elu", "Sigmoid", "HardSigmoid", "Tanh", "Selu", "Softsign"):
         y = w.op(kind, w.conv(x, 16, 3, groups=4))
-        x = w.op("Sum", x, y, x)
+        x = w.op("Sum", x, y)
     x = w.op("AveragePool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4, count_include_pad=1)
     x = w.op("Concat", x, w.op("AveragePool", x, kernel_shape=[3, 5], auto_pad="SAME_LOWER"), axis=1, channels=32)
     x = w.op("ReduceMean", w.op("Mul", x, w.constant(w.normal(32, 1, 1))), axes=[2, 3], keepdims=0)
