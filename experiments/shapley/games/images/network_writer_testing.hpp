@@ -86,6 +86,8 @@ class NetworkWriter {
       if (const auto* many = std::get_if<Ints>(&value)) {
         for (const std::int64_t one : *many) bytes += NumberField(8, one);
       }
+      const std::int64_t types[] = {2, 1, 3, 7};  // of AttributeProto
+      bytes += NumberField(20, types[value.index()]);
       node += BytesField(5, bytes);
     }
     graph_ += BytesField(1, node);
@@ -102,7 +104,8 @@ class NetworkWriter {
     if (way == 2) tensor += BytesField(4, Raw(values));
     if (way != 1 && way != 2) tensor += BytesField(9, Raw(values));
     if (way == 3) {
-      const std::string attribute = BytesField(1, "value") + BytesField(5, tensor);
+      const std::string attribute =
+          BytesField(1, "value") + BytesField(5, tensor) + NumberField(20, 4);
       graph_ +=
           BytesField(1, BytesField(2, name) + BytesField(4, "Constant") + BytesField(5, attribute));
       return name;
