@@ -72,9 +72,8 @@ __global__ void __launch_bounds__(32 * kWarps) ConvolveLayer(ConvolutionCall cal
   const std::size_t image = std::size_t{blockIdx.y} * kWarpImages + 4 * (threadIdx.x % 32);
   const int y = pixel / call.out_shape.width, x = pixel % call.out_shape.width;
   const int section = group / call.out_shape.groups;
-  const int done =
-      group % call.out_shape.groups * kOut;  // channels of the section before this group
-  const int first = section * s.channels;    // input channel
+  // Output channels of the section before this group, and the section's first input channel.
+  const int done = group % call.out_shape.groups * kOut, first = section * s.channels;
   const int quads_of_channel = s.window.height * s.window.width * kOut / 4;
   const auto* weights = reinterpret_cast<const float4*>(call.weights) +
                         static_cast<std::size_t>(group) * s.channels * quads_of_channel;
