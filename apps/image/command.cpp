@@ -82,20 +82,24 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   const auto estimator = MakeEstimator(a);
   TiledImage tiled = ReadTiles(a);
   const LayerGraph graph = ReadLayers(ReadWhole(a.network), tiled.image);
-  const std::shared_ptr<const ImageNetwork> network = MakeLayerNetwork(graph);
+  const bool on_device = a.device == "cuda";
   std::unique_ptr<OutputFile> file;
   if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
   std::ostream& to = file ? *file : out;
+  const std::shared_ptr<const ImageNetwork> network = MakeLayerNetwork(graph);
   std::vector<float> logits(network->classes());
-  network->logits(tiled.image.values, logits);
-  if (a.device == "cuda" && a.logits) logits = DeviceLogits(graph, tiled);
+  if (on_device) {
+    logits = DeviceLogits(graph, tiled);
+  } else {
+    network->logits(tiled.image.values, logits);
+  }
   const auto answer =
       static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   if (a.logits) {
     WriteLogits(logits, to);
   } else {
-    const auto game = a.device == "cuda" ? MakeDeviceImageGame(graph, tiled, answer)
-                                         : MakeImageGame(network, tiled);
+    const auto game =
+        on_device ? MakeDeviceImageGame(graph, tiled, answer) : MakeImageGame(network, tiled);
     const int d = game->dimension();
     // Methods walk pairs of orders, d + 1 evaluations a pair.
     const std::int64_t budget = std::int64_t{a.permutations + 1} / 2 * (d + 1);

@@ -231,7 +231,8 @@ void Describe(Problem& problem, const Explained& explained, const ImageNetwork& 
   problem.flop_count = network.flop_count();
   std::vector<float> logits(network.classes());
   network.logits(explained.image.values, logits);
-  const std::size_t answer = Answer(network, explained.image);
+  const auto answer =
+      static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
   const double odds = LogOdds(logits, answer);
   std::vector<std::uint64_t> all(shapley::CoalitionWords(problem.features), 0);
   for (int i = 0; i < problem.features; ++i) {

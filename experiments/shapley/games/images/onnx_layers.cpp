@@ -335,7 +335,7 @@ class Builder {
       if (sum.shape != added.shape || sum.vector != added.vector) {
         RefuseOnnx(node.operation + " of " + Text(sum.shape) + " and " + Text(added.shape));
       }
-      const bool alone = i > 1 || readers_[names[0]] == 1;
+      const bool alone = added.tensor < sum.tensor && (i > 1 || readers_[names[0]] == 1);
       Joinable(node, sum, alone, Step::kAddend).addend = added.tensor;
       sum = names_[node.outputs[0]];
     }

@@ -32,7 +32,8 @@ class Header {
 
   // Channels by the two letters at the front.
   std::size_t Magic() {
-    if (!bytes_.starts_with("P6") && !bytes_.starts_with("P5")) Fail("it begins with neither");
+    if (!bytes_.starts_with("P6") && !bytes_.starts_with("P5"))
+      Fail("it begins with neither P6 nor P5");
     at_ = 2;
     return bytes_[1] == '6' ? 3 : 1;
   }
