@@ -20,6 +20,7 @@
 #include "base/npy/writer.hpp"
 #include "base/temporary_folder.hpp"
 #include "baselines/treeshap/ubj_writer.hpp"
+#include "harness/machine/device.hpp"
 
 namespace retable::experiments::treeshap {
 namespace {
@@ -67,8 +68,8 @@ class ResultPiecesTest : public testing::Test {
   int Explain(const std::string& data, const std::string& out, Words more) {
     out_.str("");
     err_.str("");
-    const Words words = {"--model", Path("model.ubj"), "--data", Path(data), "--device",
-                         "cpu",     "--out",           Path(out)};
+    const Words words = {"--model",  Path("model.ubj"), "--data", Path(data),
+                         "--device", device_,           "--out",  Path(out)};
     more.insert(more.begin(), words.begin(), words.end());
     if (data == "rows.csv") more.insert(more.end(), {"--ignore", "note"});
     return ShapMain(more, out_, err_);
@@ -94,6 +95,7 @@ class ResultPiecesTest : public testing::Test {
 
   TemporaryFolder folder_;
   std::ostringstream out_, err_;
+  std::string device_ = "cpu";
 };
 
 Words With(Words words, const Words& more) {
@@ -278,6 +280,49 @@ TEST_F(ResultPiecesTest, SkippedRowsAreThoseThatAreRead) {
       EXPECT_EQ(values.size(), kRows * 3);
     }
   }
+}
+
+// On a GPU a row's last bits may depend on the rows of its call: pieces are the chunks of the plain
+// call.
+class CudaResultPiecesTest : public ResultPiecesTest {};
+
+TEST_F(CudaResultPiecesTest, HaveTheBytesOfAPlainCallInSuchChunks) {
+  std::string why;
+  if (!harness::CudaDevicePresent(&why)) GTEST_SKIP() << why;
+  device_ = "cuda";
+  const auto model =
+      retable::treeshap::RandomEnsemble({.trees = 300, .features = 12, .groups = 2, .depth = 7}, 3);
+  Write("model.ubj", baselines::treeshap::WriteXgboostUbj(model));
+  const std::size_t rows = 30000;
+  std::vector<float> values = retable::treeshap::RandomRows(model, rows, 0.05, 4);
+  for (float& x : values) x = std::isinf(x) ? 1.0f : x;
+  Write("many.npy", NpyText(values, {rows, 12}));
+  values.resize(12 * 900);
+  Write("few.npy", NpyText(values, {900, 12}));
+  for (const std::string data : {"many.npy", "few.npy"}) {
+    for (const Words& form :
+         {Words{}, Words{"--interactions"}, Words{"--background", Path("few.npy")}}) {
+      if (data == "many.npy" && form.size() == 1) continue;  // 100 MB
+      for (const std::string chunk : {"9000", "500", "77"}) {
+        if (data == "many.npy" && chunk == "77") continue;
+        Clear("phi.npy");
+        const Words call = With(form, {"--chunk-rows", chunk});
+        const std::string whole = Whole(data, ".npy", call);
+        for (const char* shard : {"2/3", "3/3", "1/3"}) {
+          ASSERT_EQ(Explain(data, "phi.npy", With(call, {"--shard", shard})), 0) << err_.str();
+        }
+        EXPECT_TRUE(ReadWhole(Path("phi.npy")) == whole) << data << chunk;
+        EXPECT_NE(ReadWhole(Path("phi.npy.about.json")).find(harness::DeviceClass()),
+                  std::string::npos);
+      }
+    }
+  }
+  const Words half = {"--chunk-rows", "100", "--shard", "1/2"};
+  Clear("phi.npy");
+  ASSERT_EQ(Explain("few.npy", "phi.npy", half), 0) << err_.str();
+  device_ = "cpu";
+  EXPECT_EQ(Explain("few.npy", "phi.npy", half), 1);
+  ExpectSaid({"device was \"" + harness::DeviceClass() + "\" and is \"cpu\""});
 }
 
 }  // namespace
