@@ -530,23 +530,22 @@ bool OnProcessor(const Job& job) {
   return job.device == "cpu" || (job.explainer != nullptr && !job.explainer->why().empty());
 }
 
-// All that decides the bytes of a result, save the processor's vectors. On a GPU that includes how
-// many rows a call explains.
-nlohmann::ordered_json Description(const Arguments& a, const Job& job, std::size_t chunk_rows) {
-  return {{"model", nullptr},
-          {"data", nullptr},
-          {"background", nullptr},
-          {"ignore", a.ignore},
-          {"all_trees", a.all_trees},
-          {"interactions", a.interactions},
-          {"top_k", a.top_k},
-          {"order", a.order},
-          {"index", a.index},
-          {"precision", a.precision},
-          {"rows_a_piece", chunk_rows},
-          {"device", OnProcessor(job) ? "cpu" : harness::DeviceClass()},
-          {"gpus", a.gpus},
-          {"sources", harness::FamilySourceHash("treeshap")}};
+// All that decides the bytes of a result, save the processor's vectors and what `files` tells. On a
+// GPU that includes how many rows a call explains.
+nlohmann::ordered_json Description(const Arguments& a, const Job& job, std::size_t chunk_rows,
+                                   nlohmann::ordered_json files) {
+  files.update({{"ignore", a.ignore},
+                {"all_trees", a.all_trees},
+                {"interactions", a.interactions},
+                {"top_k", a.top_k},
+                {"order", a.order},
+                {"index", a.index},
+                {"precision", a.precision},
+                {"rows_a_piece", chunk_rows},
+                {"device", OnProcessor(job) ? "cpu" : harness::DeviceClass()},
+                {"gpus", a.gpus},
+                {"program_sources", harness::FamilySourceHash("treeshap")}});
+  return files;
 }
 
 harness::Shard ShardOf(const Arguments& a) {
@@ -587,9 +586,9 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
     err << "retable shap: " << a.model << ": " << what << "\n";
   };
   std::string hash;
-  nlohmann::ordered_json data, background;  // stamps from before the files are read
-  if (in_pieces) data = FileStamp(a.data);
-  if (in_pieces && !a.background.empty()) background = FileStamp(a.background);
+  nlohmann::ordered_json files;  // as they are before they are read
+  if (in_pieces) files = {{"data", FileStamp(a.data)}, {"background", nullptr}};
+  if (in_pieces && !a.background.empty()) files["background"] = FileStamp(a.background);
   // Does not move: explainer and stream refer to its model.
   Job job{.model = LoadModelFile(a.model, {.all_trees = a.all_trees, .say = say},
                                  in_pieces ? &hash : nullptr)};
@@ -603,11 +602,9 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   {
     Bar bar(err);
     if (in_pieces) {
-      nlohmann::ordered_json about = Description(a, job, chunk_rows);
-      about["model"] = hash;
-      about["data"] = data;
-      about["background"] = background;
-      totals = ExplainPieces(a, job, stream, chunk_rows, {a.out, a.data, about}, shard, bar);
+      files["model"] = hash;
+      const ResultPieces pieces(a.out, a.data, Description(a, job, chunk_rows, files));
+      totals = ExplainPieces(a, job, stream, chunk_rows, pieces, shard, bar);
     } else {
       totals = ExplainAll(a, job, stream, chunk_rows, out, bar);
     }

@@ -130,15 +130,13 @@ bool ResultPieces::Save(std::size_t piece, const std::function<void(AtomicFile&)
 }
 
 std::size_t ResultPieces::Join(std::size_t pieces, std::string_view start) const {
+  std::size_t missing = 0;
+  for (std::size_t piece = 0; piece < pieces; ++piece) missing += Has(piece) ? 0 : 1;
   if (!complete()) {
-    std::size_t missing = 0;
-    for (std::size_t piece = 0; piece < pieces; ++piece) missing += Has(piece) ? 0 : 1;
-    if (missing > 0 && !complete()) return missing;
+    if (missing > 0) return missing;
+    const FileLock lock(folder_ / (key_ + ".lock"));
     try {
-      AtomicFile file(out_);
-      file.Write(start);
-      for (std::size_t piece = 0; piece < pieces; ++piece) file.Write(ReadWhole(Piece(piece)));
-      file.Commit();
+      if (!complete()) WriteResult(pieces, start);
     } catch (const std::runtime_error&) {
       if (!complete()) throw;  // else another process joined and removed them
     }
@@ -147,6 +145,13 @@ std::size_t ResultPieces::Join(std::size_t pieces, std::string_view start) const
   }
   Remove();
   return 0;
+}
+
+void ResultPieces::WriteResult(std::size_t pieces, std::string_view start) const {
+  AtomicFile file(out_);
+  file.Write(start);
+  for (std::size_t piece = 0; piece < pieces; ++piece) file.Write(ReadWhole(Piece(piece)));
+  file.Commit();
 }
 
 void ResultPieces::Remove() const {

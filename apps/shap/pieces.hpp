@@ -6,10 +6,10 @@
 //! killed at any moment, be started again, or do what another does. Approach: a piece is written
 //! atomically under a name that holds its number and a hash of all that decides its bytes (the
 //! description). So a piece that is there need not be made again, whoever made it, and pieces of
-//! different calls never mix. There are no locks, since network folders may have none: whoever
-//! finds all pieces joins them, and where two do, they write the same bytes. OUT.about.json,
-//! written behind the output and before the pieces go, tells a process that comes late that all is
-//! done.
+//! different calls never mix. Whoever finds all pieces joins them; where two do, they write the
+//! same bytes. A lock only spares the second its work, since network folders may have none.
+//! OUT.about.json, written behind the output and before the pieces go, tells a process that comes
+//! late that all is done.
 
 #include <cstddef>
 #include <filesystem>
@@ -50,6 +50,7 @@ class ResultPieces {
   std::filesystem::path Piece(std::size_t piece) const;
   std::string TextOfComplete() const;
   void RequireSame() const;
+  void WriteResult(std::size_t pieces, std::string_view start) const;
   void Remove() const;
 
   std::string out_, data_;
