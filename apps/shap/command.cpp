@@ -10,6 +10,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "algorithms/treeshap/host/fallback_explainer.hpp"
@@ -18,14 +19,19 @@
 #include "algorithms/treeshap/variants/interaction_index.hpp"
 #include "algorithms/treeshap/variants/top_interactions.hpp"
 #include "apps/shap/halving.hpp"
+#include "apps/shap/pieces.hpp"
 #include "apps/shap/row_stream.hpp"
 #include "base/atomic_file.hpp"
 #include "base/files/output_paths.hpp"
 #include "base/files/table_format.hpp"
 #include "base/npy/writer.hpp"
 #include "base/parallel.hpp"
+#include "base/sha256.hpp"
+#include "harness/cli/run_arguments.hpp"
 #include "harness/cli/verbs.hpp"
+#include "harness/config/toml_tree.hpp"
 #include "harness/machine/device.hpp"
+#include "harness/plan/plan.hpp"
 #include "harness/report/csv.hpp"
 #include "harness/run/progress.hpp"
 
@@ -41,6 +47,8 @@ struct Arguments {
   std::string precision = "float";
   std::string index = "shapley";
   std::vector<std::string> ignore;
+  std::optional<std::string> shard;
+  bool resume = false;
   bool interactions = false;
   bool all_trees = false;
   std::int64_t top_k = 0;
@@ -54,8 +62,10 @@ struct Arguments {
 constexpr std::size_t kChunkBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostChunkRows = 1 << 16;
 
-TreeEnsemble LoadModelFile(const std::string& path, const ReadOptions& options) {
+// @param hash receives that of the file's bytes, where it is not null
+TreeEnsemble LoadModelFile(const std::string& path, const ReadOptions& options, std::string* hash) {
   const std::string bytes = ReadWhole(path);
+  if (hash != nullptr) *hash = Sha256(bytes);
   try {
     return ReadModel(bytes, options);
   } catch (const std::invalid_argument& error) {
@@ -69,7 +79,6 @@ class Sink {
   Sink(const std::string& path, std::ostream& out) : out_(out) {
     if (!path.empty()) file_ = std::make_unique<AtomicFile>(path);
   }
-  void Write(const fmt::memory_buffer& text) { Write(std::string_view(text.data(), text.size())); }
   void Write(std::string_view view) {
     if (file_) {
       file_->Write(view);
@@ -349,17 +358,53 @@ void OrderJob(const Arguments& a, Job& job) {
 }
 
 struct Chunk {
+  std::size_t number = 0;     // of the file's chunks
+  std::size_t first_row = 0;  // of the file's rows
+  std::size_t rows = 0;       // 0: the end of the file; number and first_row are how many there are
+  double done = 0;            // fraction of the file
   std::vector<float> values;
-  std::size_t rows = 0;
-  double done = 0;  // fraction of the file
 };
 
-Chunk ReadChunk(RowStream& stream, std::size_t rows) {
-  Chunk chunk;
-  chunk.rows = stream.Read(rows, chunk.values);
-  chunk.done = stream.done();
-  return chunk;
-}
+// The chunks of a file that are wanted, each read while the one before is explained. Where a chunk
+// begins does not depend on which are wanted.
+class Chunks {
+ public:
+  using Wanted = std::function<bool(std::size_t number)>;
+  Chunks(RowStream& stream, std::size_t rows, Wanted wanted)
+      : stream_(stream), rows_(rows), wanted_(std::move(wanted)) {
+    Begin();
+  }
+  Chunk Next() {
+    Chunk chunk = next_.get();
+    if (chunk.rows > 0) Begin();
+    return chunk;
+  }
+
+ private:
+  void Begin() {
+    next_ = std::async(std::launch::async, [this] { return Read(); });
+  }
+  Chunk Read() {
+    Chunk chunk;
+    for (bool wanted = false; !wanted; ++number_) {
+      chunk.number = number_;
+      chunk.first_row = row_;
+      wanted = wanted_(number_);
+      const std::size_t rows = wanted ? stream_.Read(rows_, chunk.values) : stream_.Skip(rows_);
+      row_ += rows;
+      if (wanted) chunk.rows = rows;
+      if (rows == 0) break;
+    }
+    chunk.done = stream_.done();
+    return chunk;
+  }
+
+  RowStream& stream_;
+  const std::size_t rows_;
+  const Wanted wanted_;
+  std::size_t number_ = 0, row_ = 0;
+  std::future<Chunk> next_;  // waited for before the others go
+};
 
 std::vector<float> ReadBackground(const Arguments& a, Job& job) {
   RowStream stream(a.background, job.model, a.ignore, static_cast<int>(a.threads));
@@ -412,61 +457,164 @@ void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
   }
 }
 
-// Reads a chunk while the one before is explained and written. Returns the rows.
-std::size_t ExplainAll(const Job& job, RowStream& stream, std::size_t batch_rows, Sink& sink,
-                       Bar& bar) {
-  const auto features = static_cast<std::size_t>(job.model.features);
-  const auto read = [&stream](std::size_t count) {
-    return std::async(std::launch::async, [&stream, count] { return ReadChunk(stream, count); });
-  };
-  std::size_t rows = 0;
-  for (auto next = read(batch_rows);;) {
-    const Chunk chunk = next.get();
-    if (chunk.rows == 0) return rows;
-    next = read(batch_rows);
-    const RowBlock block{chunk.values, chunk.rows, features};
-    ForEachBatch(chunk.rows, batch_rows, [&](std::size_t first, std::size_t count) {
-      for (const auto& text : job.explain(block.slice(first, count), rows + first)) {
-        sink.Write(text);
-      }
-    });
-    rows += chunk.rows;
-    bar.Show(chunk.done, rows);
+// Explains a chunk in batches that memory suffices for.
+void ExplainChunk(const Job& job, const Chunk& chunk, std::size_t& batch_rows,
+                  const std::function<void(std::string_view)>& write) {
+  const RowBlock block{chunk.values, chunk.rows, static_cast<std::size_t>(job.model.features)};
+  ForEachBatch(chunk.rows, batch_rows, [&](std::size_t first, std::size_t count) {
+    for (const auto& text : job.explain(block.slice(first, count), chunk.first_row + first)) {
+      write({text.data(), text.size()});
+    }
+  });
+}
+
+// What a call did: rows explained here, all rows of the file, chunks that are still missing.
+struct Totals {
+  std::size_t rows = 0, of = 0, missing = 0;
+  bool was_complete = false;
+};
+
+std::string ResultStart(const Arguments& a, const Job& job, std::size_t rows) {
+  return WritesArray(a) ? ArrayHeader(a, job, rows) : job.header;
+}
+
+Totals ExplainAll(const Arguments& a, const Job& job, RowStream& stream, std::size_t chunk_rows,
+                  std::ostream& out, Bar& bar) {
+  Sink sink(a.out, out);
+  sink.Write(ResultStart(a, job, 0));
+  Totals totals;
+  std::size_t batch_rows = chunk_rows;
+  Chunks chunks(stream, chunk_rows, [](std::size_t) { return true; });
+  for (Chunk chunk = chunks.Next(); chunk.rows > 0; chunk = chunks.Next()) {
+    ExplainChunk(job, chunk, batch_rows, [&](std::string_view text) { sink.Write(text); });
+    totals.rows += chunk.rows;
+    bar.Show(chunk.done, totals.rows);
+  }
+  if (WritesArray(a)) sink.Rewrite(ResultStart(a, job, totals.rows));
+  sink.Commit();
+  return totals;
+}
+
+// Processes that share the work write pieces, each a chunk; the last one joins them.
+Totals ExplainPieces(const Arguments& a, const Job& job, RowStream& stream, std::size_t chunk_rows,
+                     const ResultPieces& pieces, const harness::Shard& shard, Bar& bar) {
+  if (pieces.complete()) {
+    pieces.Join(0, "");  // removes what a killed process left
+    return {.was_complete = true};
+  }
+  Totals totals;
+  std::size_t batch_rows = chunk_rows;
+  Chunks chunks(stream, chunk_rows, [&](std::size_t number) {
+    const auto own = static_cast<std::size_t>(shard.index - 1);
+    return number % static_cast<std::size_t>(shard.count) == own && !pieces.Has(number);
+  });
+  for (Chunk chunk = chunks.Next();; chunk = chunks.Next()) {
+    totals.of = chunk.first_row;
+    if (chunk.rows == 0) {
+      totals.missing = pieces.Join(chunk.number, ResultStart(a, job, totals.of));
+      return totals;
+    }
+    const auto explain = [&](AtomicFile& file) {
+      ExplainChunk(job, chunk, batch_rows, [&](std::string_view text) { file.Write(text); });
+    };
+    if (!pieces.Save(chunk.number, explain)) {
+      pieces.Join(0, "");
+      return {.rows = totals.rows, .was_complete = true};
+    }
+    totals.rows += chunk.rows;
+    bar.Show(chunk.done, totals.rows);
   }
 }
 
+bool OnProcessor(const Job& job) {
+  return job.device == "cpu" || (job.explainer != nullptr && !job.explainer->why().empty());
+}
+
+// All that decides the bytes of a result, save the processor's vectors and what `files` tells. On a
+// GPU that includes how many rows a call explains.
+nlohmann::ordered_json Description(const Arguments& a, const Job& job, std::size_t chunk_rows,
+                                   nlohmann::ordered_json files) {
+  files.update({{"ignore", a.ignore},
+                {"all_trees", a.all_trees},
+                {"interactions", a.interactions},
+                {"top_k", a.top_k},
+                {"order", a.order},
+                {"index", a.index},
+                {"precision", a.precision},
+                {"rows_a_piece", chunk_rows},
+                {"device", OnProcessor(job) ? "cpu" : harness::DeviceClass()},
+                {"gpus", a.gpus},
+                {"program_sources", harness::FamilySourceHash("treeshap")}});
+  return files;
+}
+
+harness::Shard ShardOf(const Arguments& a) {
+  try {
+    return harness::ParseShard(a.shard.value_or(""));
+  } catch (const harness::ConfigError& problem) {
+    throw harness::UsageError(problem.what());
+  }
+}
+
+// What the user is told at the end.
+std::string Summary(const Arguments& a, const Job& job, const Totals& totals, double seconds) {
+  const std::string did =
+      fmt::format("{} rows explained in {} by {} ({})", totals.rows, harness::DurationText(seconds),
+                  job.method, OnProcessor(job) ? "cpu" : job.device);
+  if (totals.was_complete) {
+    return fmt::format("{}, complete already; remove it to begin anew: {}", a.out, did);
+  }
+  if (totals.missing > 0) {
+    return fmt::format(
+        "{}; {} pieces of {} are missing, which other processes make, or the same command with "
+        "--resume in place of --shard",
+        did, totals.missing, a.out);
+  }
+  return fmt::format("{}, written to {}", did, a.out) +
+         (totals.of > totals.rows ? fmt::format(" with those before: {} rows", totals.of) : "");
+}
+
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
+  const bool in_pieces = a.resume || a.shard.has_value();
+  const harness::Shard shard = ShardOf(a);
+  if (in_pieces && a.out.empty()) {
+    throw harness::UsageError("--shard and --resume need --out FILE: pieces are kept beside it");
+  }
   KeepInputs(a.out, {a.model, a.data, a.background});
+  if (!in_pieces) ResultPieces::RefuseOthers(a.out);
   const auto say = [&](const std::string& what) {
     err << "retable shap: " << a.model << ": " << what << "\n";
   };
+  std::string hash;
+  nlohmann::ordered_json files;  // as they are before they are read
+  if (in_pieces) files = {{"data", FileStamp(a.data)}, {"background", nullptr}};
+  if (in_pieces && !a.background.empty()) files["background"] = FileStamp(a.background);
   // Does not move: explainer and stream refer to its model.
-  Job job{.model = LoadModelFile(a.model, {.all_trees = a.all_trees, .say = say})};
+  Job job{.model = LoadModelFile(a.model, {.all_trees = a.all_trees, .say = say},
+                                 in_pieces ? &hash : nullptr)};
   RowStream stream(a.data, job.model, a.ignore, static_cast<int>(a.threads));
   Plan(a, stream.names(), job);
-  Sink sink(a.out, out);
-  sink.Write(WritesArray(a) ? ArrayHeader(a, job, 0) : job.header);
-  const std::size_t batch_rows =
+  const std::size_t chunk_rows =
       a.chunk_rows > 0 ? static_cast<std::size_t>(a.chunk_rows)
                        : std::clamp<std::size_t>(kChunkBytes / 8 / job.per_row, 1, kMostChunkRows);
-  std::size_t rows = 0;
+  Totals totals;
   double seconds = 0;
   {
     Bar bar(err);
-    rows = ExplainAll(job, stream, batch_rows, sink, bar);
+    if (in_pieces) {
+      files["model"] = hash;
+      const ResultPieces pieces(a.out, a.data, Description(a, job, chunk_rows, files));
+      totals = ExplainPieces(a, job, stream, chunk_rows, pieces, shard, bar);
+    } else {
+      totals = ExplainAll(a, job, stream, chunk_rows, out, bar);
+    }
     seconds = bar.Seconds();
   }
-  if (WritesArray(a)) sink.Rewrite(ArrayHeader(a, job, rows));
-  sink.Commit();
   for (std::string& note : stream.notes()) job.notes.push_back(std::move(note));
   for (const std::string& note : job.notes) err << "retable shap: note: " << note << "\n";
   const bool changed = job.explainer != nullptr && !job.explainer->why().empty();
   if (changed) err << "retable shap: on the processor: " << job.explainer->why() << "\n";
-  if (!a.out.empty()) {
-    out << fmt::format("{} rows explained in {} by {} ({}), written to {}\n", rows,
-                       harness::DurationText(seconds), job.method, changed ? "cpu" : job.device,
-                       a.out);
-  }
+  if (!a.out.empty()) out << Summary(a, job, totals, seconds) << "\n";
   return 0;
 }
 
@@ -502,6 +650,11 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_option("--threads", a.threads, "processor threads; 0: all")->check(CLI::Range(0, 65536));
   app.add_option("--chunk-rows", a.chunk_rows, "rows at a time; 0: as 256 MB of results allow")
       ->check(CLI::Range(0, 1000000000));
+  app.add_option("--shard", a.shard,
+                 "i/n: this process makes every n-th piece of --out; auto: as Slurm or MPI numbers "
+                 "it; finished pieces are kept in OUT.parts and joined when all are there");
+  app.add_flag("--resume", a.resume,
+               "keep finished pieces in OUT.parts, go on with those that are there");
 }
 
 }  // namespace

@@ -215,6 +215,23 @@ std::size_t RowStream::Read(std::size_t count, std::vector<float>& values) {
   return rows;
 }
 
+std::size_t RowStream::Skip(std::size_t count) {
+  if (array_) {
+    const std::size_t rows = std::min(count, array_->rows() - array_row_);
+    array_row_ += rows;
+    return rows;
+  }
+  std::size_t rows = 0, records = 0;
+  for (CsvRecord record; rows == 0 || records < count; ++records) {
+    if (rows == 0 && records == count) records = 0;  // ARFF lines that were comments alone
+    if (!records_->Next(record)) break;
+    const auto begin = record.text.find_first_not_of(" \t\r\f\v");
+    rows += format_ != TableFormat::kArff ||
+            (begin != std::string_view::npos && record.text[begin] != '%');
+  }
+  return rows;
+}
+
 std::size_t RowStream::ReadArray(std::size_t count, std::vector<float>& values) {
   constexpr std::size_t kRows = 8192;  // in memory as doubles
   const std::size_t width = array_->columns();

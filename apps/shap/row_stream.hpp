@@ -39,6 +39,9 @@ class RowStream {
   //! Appends up to `count` rows to `values`, row-major. @return rows read; 0 at the end
   //! @throws std::runtime_error or std::invalid_argument naming file and line
   std::size_t Read(std::size_t count, std::vector<float>& values);
+  //! Passes over the rows that Read would have given, without looking at their values.
+  //! @return how many
+  std::size_t Skip(std::size_t count);
   //! Fraction of the file read so far, in [0, 1].
   double done() const;
   //! What the user should know of the values read so far, a sentence each.
