@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <memory>
 #include <ostream>
@@ -15,6 +16,8 @@
 
 namespace retable::experiments {
 namespace {
+
+constexpr std::size_t kBatch = 8;  // images that OpenCV runs at a time
 
 struct Arguments {
   std::string network, image, out, method = "MC-antithetic", device = "cpu";
@@ -78,20 +81,44 @@ void WriteValues(const std::vector<double>& values, const TiledImage& tiled, std
   }
 }
 
+// OpenCV's evaluator, many times as fast, where the program has it and it gives the same logits;
+// else the program's own.
+std::shared_ptr<const ImageNetwork> FasterNetwork(const std::string& onnx, const Image& image,
+                                                  const std::vector<float>& logits,
+                                                  std::shared_ptr<const ImageNetwork> own) {
+  if (WhyNoNetworks()) return own;
+  try {
+    std::shared_ptr<const ImageNetwork> other = ReadOnnx(onnx, image, kBatch, 0);
+    if (other->classes() != logits.size()) return own;
+    std::vector<float> others(logits.size());
+    other->logits(image.values, others);
+    float largest = 0;
+    for (const float logit : logits) largest = std::max(largest, std::abs(logit));
+    for (std::size_t c = 0; c < logits.size(); ++c) {
+      if (!(std::abs(logits[c] - others[c]) <= 1e-4f * largest)) return own;
+    }
+    return other;
+  } catch (const std::exception&) {  // operators that OpenCV does not know
+    return own;
+  }
+}
+
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   const auto estimator = MakeEstimator(a);
   TiledImage tiled = ReadTiles(a);
-  const LayerGraph graph = ReadLayers(ReadWhole(a.network), tiled.image);
+  const std::string onnx = ReadWhole(a.network);
+  const LayerGraph graph = ReadLayers(onnx, tiled.image);
   const bool on_device = a.device == "cuda";
   std::unique_ptr<OutputFile> file;
   if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
   std::ostream& to = file ? *file : out;
-  const std::shared_ptr<const ImageNetwork> network = MakeLayerNetwork(graph);
+  std::shared_ptr<const ImageNetwork> network = MakeLayerNetwork(graph);
   std::vector<float> logits(network->classes());
   if (on_device) {
     logits = DeviceLogits(graph, tiled);
   } else {
     network->logits(tiled.image.values, logits);
+    if (!a.logits) network = FasterNetwork(onnx, tiled.image, logits, network);
   }
   const auto answer =
       static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());

@@ -59,7 +59,8 @@ TEST_F(ImageCommand, LogitsAreTheNetworks) {
   for (std::size_t c = 0; c < 10; ++c) EXPECT_EQ(static_cast<float>(got[c]), want[c]);
 }
 
-// Shapley values add up to v(all) - v(nothing), whatever the permutations are.
+// Shapley values add up to v(all) - v(nothing), whatever the permutations are; here to float's
+// digits, since OpenCV may evaluate them.
 TEST_F(ImageCommand, ValuesAddUpToWhatTheTilesChange) {
   ASSERT_EQ(Call({"--tile", "2", "--permutations", "4"}), 0) << err_.str();
   const auto values = Numbers();
@@ -71,7 +72,7 @@ TEST_F(ImageCommand, ValuesAddUpToWhatTheTilesChange) {
   const auto game = MakeImageGame(network, Tiled(image, 2, {0.0f}));
   std::vector<double> ends(2);
   game->evaluate(std::vector<std::uint64_t>{0, 65535}, ends);
-  EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), ends[1] - ends[0], 1e-9);
+  EXPECT_NEAR(std::accumulate(values.begin(), values.end(), 0.0), ends[1] - ends[0], 1e-4);
   EXPECT_NE(err_.str().find("16 tiles by 4 permutations"), std::string::npos) << err_.str();
 }
 
