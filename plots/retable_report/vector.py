@@ -49,8 +49,15 @@ def joined(numbers):
 
 
 def small_path(match):
-    """A path of absolute M, L and z in relative steps of a tenth of a point; any other path as it is but for its spaces."""
+    """A path of absolute M, L and z in relative steps of a tenth of a point; a circle as two arcs; any other path as it is but
+    for its spaces."""
     steps = re.findall(r"([A-Za-z])([^A-Za-z]*)", match.group(1))
+    if "".join(letter for letter, _ in steps) == "MCCCCCCCCz":
+        ends = [[float(v) for v in body.split()[-2:]] for _, body in steps[:-1]]
+        r = ends[0][1]
+        if [ends[0], ends[2], ends[4], ends[6], ends[8]] == [[0, r], [r, 0], [0, -r], [-r, 0], [0, r]]:
+            arc = f"a{joined((r, r))} 0 1 0 "
+            return f' d="M0 {short(r)}{arc}{joined((0, -2 * r))}{arc}{joined((0, 2 * r))}z"'
     if any(letter not in "MLz" for letter, _ in steps):
         body = re.sub(r"-?\d+\.\d+", lambda m: short(float(m.group())), match.group(1))
         return f' d="{re.sub(r"(?<=[A-Za-z]) | (?=[A-Za-z])", "", " ".join(body.split()))}"'
@@ -107,6 +114,25 @@ def used_once(body):
     return re.sub(r"<defs>\s*</defs>", "", body)
 
 
+def styled_once(body):
+    """Gives a shape the style that all its uses have, in place of theirs; its own counts first."""
+    found = {}
+    for use in re.findall(r"<use [^>]*>", body):
+        name, style_of_use = re.search(r'href="#([^"]+)"', use), re.search(r'style="([^"]*)"', use)
+        found.setdefault(name.group(1), set()).add(style_of_use.group(1) if style_of_use else "")
+    same = {name: styles.pop() for name, styles in found.items() if len(styles) == 1}
+
+    def shape(match):
+        own = re.search(r' style="([^"]*)"', match.group())
+        both = (same.get(match.group(1), "") + ";" + (own.group(1) if own else "")).split(";")
+        parts = dict(part.strip().split(":", 1) for part in both if part.strip())
+        bare = match.group().replace(own.group(), "") if own else match.group()
+        return bare[:-2] + f' style="{";".join(map(":".join, parts.items()))}"/>'
+    body = re.sub(r'<path id="([^"]+)"[^>]*/>', shape, body)
+    return re.sub(r"<use [^>]*>", lambda m: re.sub(r' style="[^"]*"', "", m.group())
+                  if re.search(r'href="#([^"]+)"', m.group()).group(1) in same else m.group(), body)
+
+
 def inline(svg, alt, classes):
     """A figure for the page: without its title, in the page's colours and font, with ids of its own."""
     band = re.search(r'data-title-band="([\d.]+)"', svg)
@@ -117,14 +143,17 @@ def inline(svg, alt, classes):
     body = svg[svg.index(">", svg.index("<svg")) + 1:svg.rindex("</svg>")]
     body = re.sub(r'<g id="title">.*?</g>', "", body, count=1, flags=re.S)
     body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S).replace("xlink:href", "href")
-    body, prefix = used_once(without_bare_groups(body)), classes.prefix()
+    body, prefix = styled_once(used_once(without_bare_groups(body))), classes.prefix()
     used = list(dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]+)', body)))
     name = {old: f"{prefix}-{i}" for i, old in enumerate(used)}
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{name[m.group(1)]}"' if m.group(1) in name else "", body)
     body = re.sub(r'(href="#|url\(#)([^")]+)', lambda m: m.group(1) + name[m.group(2)], body)
     body = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", body)
+    # Lines of the grid end where their axes do.
+    body = re.sub(rf' clip-path="[^"]*"(?=[^>]*stroke: {style.GRID}\b)', "", body)
     body = re.sub(r' style="([^"]*)"', classes, body)
     body = re.sub(r' d="([^"]*)"', small_path, body)
     body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
+    body = without_bare_groups(body)  # those that had an id alone
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')
