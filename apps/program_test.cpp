@@ -160,6 +160,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "character"},
         Mistake{"BadColumn", Replaced(kGood, "metric = \"product\", ", ""),
                 "needs one of metric, fact, ratio"},
+        Mistake{"ColumnTwice",
+                Replaced(kGood, "metric = \"product\", ",
+                         "metric = \"product\" }, { name = \"product\", metric = \"product\", "),
+                "two columns are called \"product\""},
         Mistake{"BadVersion", Replaced(kGood, "version = 1", "version = 2"), "out of range"}),
     [](const auto& row) { return std::string(row.param.name); });
 

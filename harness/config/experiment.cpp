@@ -166,6 +166,13 @@ TableSpec ReadTable(const TomlTree& node) {
         throw ConfigError(item.where, "column \"" + column.name +
                                           "\" needs one of metric, fact, ratio, least, interval");
       }
+      const bool twice = column.name == table.row_header ||
+                         std::any_of(table.columns.begin(), table.columns.end(),
+                                     [&](const auto& c) { return c.name == column.name; });
+      if (twice) {
+        throw ConfigError(item.where, "two columns are called \"" + column.name +
+                                          "\" (row_header is one): give each a name of its own");
+      }
       table.columns.push_back(std::move(column));
     }
   }
