@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -446,6 +447,16 @@ TEST_F(Program, ABudgetStopsBeginningCellsAndSaysWhatIsLeft) {
 const std::string kTimed =
     std::string(kHead) + "exclusive = true\n" + Algorithm("simulated") +
     "[table]\nrows = \"{label}\"\ncolumns = [{ name = \"time\", metric = \"time\" }]\n";
+
+TEST_F(Program, ABudgetEndsCellsThatRunFarBeyondIt) {
+  Write(std::string(kHead) + "[settings]\nmilliseconds = 60000\n" + Algorithm("good") + kTable);
+  const auto begun = std::chrono::steady_clock::now();
+  const Result result = RunProbe("--budget 0.2s");
+  EXPECT_EQ(result.code, 0) << result.text;
+  ExpectContains(result.text, "ended, for want of time: selftest/probe");
+  ExpectContains(result.text, "0 measured, 0 stored before, 1 left for the next run");
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(30));
+}
 
 TEST_F(Program, ABudgetMeasuresOnceThenRefinesWhereItIsLeastSure) {
   Write(Replaced(kTimed, "[table]", "k = [8, 12]\n[table]"));

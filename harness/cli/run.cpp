@@ -364,8 +364,10 @@ VerbBody DeclareRun(const Context& context, CLI::App& verb) {
       ->excludes(dry);
   verb.add_option("--shard", run.shard,
                   "i/n: this process takes every n-th cell; auto: as Slurm or MPI numbers it");
-  verb.add_option("--budget", run.budget,
-                  "10m, 90s: short cells first, each once; then again where it is least sure");
+  verb.add_option(
+      "--budget", run.budget,
+      "10m, 90s: short cells first, each once; then again where it is least sure; a cell that "
+      "still runs a tenth of it later is ended");
   verb.add_flag(
       "--wait-quiet{10m}", run.wait_quiet,
       "timed cells wait until the machine is quiet, 10 minutes in all at most, or as long "

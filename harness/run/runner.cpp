@@ -77,8 +77,9 @@ class Campaign {
       Wait();
       if (StopNow()) break;
       Collect(summary);
+      EndOverlong();
     }
-    summary.left = static_cast<int>(todo_.size() - next_) + passed_over_;
+    summary.left = static_cast<int>(todo_.size() - next_) + passed_over_ + ended_;
   }
 
   // Measures timed cells again, the widest interval first, while there is time.
@@ -231,14 +232,27 @@ class Campaign {
     if (interrupts > 0 && !told_ && !slots_.empty()) {
       told_ = true;
       const CellConfig& cell = slots_.front().cell->config;
-      const std::size_t others = slots_.size() - 1;
       progress_.Say(fmt::format("finishing {} {} on {}{}, again to stop now", cell.experiment,
-                                cell.label, cell.dataset,
-                                others > 0 ? fmt::format(" and {} more", others) : ""));
+                                cell.label, cell.dataset, AndMore(slots_.size() - 1)));
     }
     if (interrupts < 2) return false;
     slots_.clear();
     return true;
+  }
+
+  // Ends what still runs when the budget is over by a tenth, so that a stretch ends when it should.
+  void EndOverlong() {
+    constexpr double kLeast = 10;  // seconds
+    if (slots_.empty() || BudgetLeft() > -std::max(kLeast, options_.budget_seconds / 10)) return;
+    const CellConfig& cell = slots_.front().cell->config;
+    progress_.Say(fmt::format("ended, for want of time: {} {} on {}{}", cell.experiment, cell.label,
+                              cell.dataset, AndMore(slots_.size() - 1)));
+    ended_ += static_cast<int>(slots_.size());
+    slots_.clear();
+  }
+
+  static std::string AndMore(std::size_t others) {
+    return others > 0 ? fmt::format(" and {} more", others) : "";
   }
 
   // Where a group begins that the budget is too short for, its end; else here.
@@ -334,6 +348,7 @@ class Campaign {
   Clock::time_point begun_, next_update_{};
   int jobs_ = 1;
   std::size_t next_ = 0;
+  int ended_ = 0;                        // cells that ran when the budget was over
   int passed_over_ = 0;                  // cells of groups that the budget was too short for
   std::string begun_group_;              // the group whose cells are being measured
   std::vector<ActivityReading> begins_;  // of the timed cells

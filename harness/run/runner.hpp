@@ -68,7 +68,7 @@ struct RunSummary {
   Reasons reasons;
   int measured = 0;             //!< cells measured now
   int reused = 0;               //!< cells found in the store
-  int left = 0;                 //!< cells not begun (budget)
+  int left = 0;                 //!< cells not begun or not finished (budget)
   int remeasured = 0;           //!< further executions of measured cells (budget)
   int timed = 0, unsteady = 0;  //!< cells with a time, and those of them that are not steady
   double seconds = 0;
