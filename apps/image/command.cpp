@@ -112,11 +112,12 @@ int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
   std::unique_ptr<OutputFile> file;
   if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);
   std::ostream& to = file ? *file : out;
-  std::shared_ptr<const ImageNetwork> network = MakeLayerNetwork(graph);
-  std::vector<float> logits(network->classes());
+  std::shared_ptr<const ImageNetwork> network;  // on a processor
+  std::vector<float> logits(graph.classes());
   if (on_device) {
     logits = DeviceLogits(graph, tiled);
   } else {
+    network = MakeLayerNetwork(graph);
     network->logits(tiled.image.values, logits);
     if (!a.logits) network = FasterNetwork(onnx, tiled.image, logits, network);
   }

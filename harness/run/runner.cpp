@@ -79,7 +79,7 @@ class Campaign {
       Collect(summary);
       EndOverlong();
     }
-    summary.left = static_cast<int>(todo_.size() - next_) + passed_over_ + ended_;
+    summary.left = static_cast<int>(todo_.size() - next_) + left_;
   }
 
   // Measures timed cells again, the widest interval first, while there is time.
@@ -231,9 +231,7 @@ class Campaign {
   bool StopNow() {
     if (interrupts > 0 && !told_ && !slots_.empty()) {
       told_ = true;
-      const CellConfig& cell = slots_.front().cell->config;
-      progress_.Say(fmt::format("finishing {} {} on {}{}, again to stop now", cell.experiment,
-                                cell.label, cell.dataset, AndMore(slots_.size() - 1)));
+      progress_.Say(fmt::format("finishing {}, again to stop now", Running()));
     }
     if (interrupts < 2) return false;
     slots_.clear();
@@ -244,15 +242,16 @@ class Campaign {
   void EndOverlong() {
     constexpr double kLeast = 10;  // seconds
     if (slots_.empty() || BudgetLeft() > -std::max(kLeast, options_.budget_seconds / 10)) return;
-    const CellConfig& cell = slots_.front().cell->config;
-    progress_.Say(fmt::format("ended, for want of time: {} {} on {}{}", cell.experiment, cell.label,
-                              cell.dataset, AndMore(slots_.size() - 1)));
-    ended_ += static_cast<int>(slots_.size());
+    progress_.Say(fmt::format("ended, for want of time: {}", Running()));
+    left_ += static_cast<int>(slots_.size());
     slots_.clear();
   }
 
-  static std::string AndMore(std::size_t others) {
-    return others > 0 ? fmt::format(" and {} more", others) : "";
+  std::string Running() const {
+    const CellConfig& cell = slots_.front().cell->config;
+    const std::size_t others = slots_.size() - 1;
+    return fmt::format("{} {} on {}{}", cell.experiment, cell.label, cell.dataset,
+                       others > 0 ? fmt::format(" and {} more", others) : "");
   }
 
   // Where a group begins that the budget is too short for, its end; else here.
@@ -274,7 +273,7 @@ class Campaign {
     progress_.Say(fmt::format("not begun, for want of time: {} cells of {}, about {}; {} are left",
                               end - next_, todo_[next_]->config.experiment, DurationText(seconds),
                               DurationText(std::max(0.0, BudgetLeft()))));
-    passed_over_ += static_cast<int>(end - next_);
+    left_ += static_cast<int>(end - next_);
     return end;
   }
 
@@ -348,9 +347,8 @@ class Campaign {
   Clock::time_point begun_, next_update_{};
   int jobs_ = 1;
   std::size_t next_ = 0;
-  int ended_ = 0;                        // cells that ran when the budget was over
-  int passed_over_ = 0;                  // cells of groups that the budget was too short for
-  std::string begun_group_;              // the group whose cells are being measured
+  int left_ = 0;             // begun cells and whole groups that the budget was too short for
+  std::string begun_group_;  // the group whose cells are being measured
   std::vector<ActivityReading> begins_;  // of the timed cells
   bool busy_ = true;                     // the machine, as far as is known
   double waited_ = 0;                    // seconds, for a quiet machine

@@ -143,17 +143,17 @@ def inline(svg, alt, classes):
     body = svg[svg.index(">", svg.index("<svg")) + 1:svg.rindex("</svg>")]
     body = re.sub(r'<g id="title">.*?</g>', "", body, count=1, flags=re.S)
     body = re.sub(r"<style[^>]*>.*?</style>", "", body, flags=re.S).replace("xlink:href", "href")
-    body, prefix = styled_once(used_once(without_bare_groups(body))), classes.prefix()
+    body, prefix = styled_once(used_once(body)), classes.prefix()
     used = list(dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]+)', body)))
     name = {old: f"{prefix}-{i}" for i, old in enumerate(used)}
     body = re.sub(r' id="([^"]*)"', lambda m: f' id="{name[m.group(1)]}"' if m.group(1) in name else "", body)
     body = re.sub(r'(href="#|url\(#)([^")]+)', lambda m: m.group(1) + name[m.group(2)], body)
+    body = without_bare_groups(body)
     body = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", body)
     # Lines of the grid end where their axes do.
     body = re.sub(rf' clip-path="[^"]*"(?=[^>]*stroke: {style.GRID}\b)', "", body)
     body = re.sub(r' style="([^"]*)"', classes, body)
     body = re.sub(r' d="([^"]*)"', small_path, body)
     body = re.sub(r' (x|y|x1|x2|y1|y2)="(-?\d+\.\d+)"', lambda m: f' {m.group(1)}="{short(float(m.group(2)))}"', body)
-    body = without_bare_groups(body)  # those that had an id alone
     return Markup(f'<svg class="plot" role="img" aria-label="{Markup.escape(alt)}" viewBox="0 {cut:.1f} {width:.1f} '
                   f'{height - cut:.1f}" style="--w:{width / 72:.2f}" stroke-linejoin="round" stroke-linecap="butt">{body}</svg>')
