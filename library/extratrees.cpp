@@ -38,20 +38,16 @@ namespace {
 
 // The trainer for the device asked for, and where it works.
 std::pair<std::unique_ptr<extratrees::ForestTrainer>, std::string> MakeTrainer(
-    const ForestOptions& options, const extratrees::ForestOptions& inner, bool weighted) {
+    const ForestOptions& options) {
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda") {
     throw std::invalid_argument("device is \"" + options.device + "\"; there are auto, cpu, cuda");
   }
   if (options.threads < 0) throw std::invalid_argument("threads is negative; 0 takes all");
   const auto& registry = Registry<extratrees::ForestTrainer>::Instance();
-  if (options.device == "cuda") extratrees::RequireLevels(inner);
   if (options.device == "cuda" && !HasCudaDevice()) {
     throw std::invalid_argument("no CUDA device answers here: use device \"cpu\" or \"auto\"");
   }
-  const bool for_processors =
-      options.max_leaf_nodes > 0 || (weighted && options.min_weight_fraction_leaf > 0);
-  if (options.device == "cuda" ||
-      (options.device == "auto" && !for_processors && HasCudaDevice())) {
+  if (options.device == "cuda" || (options.device == "auto" && HasCudaDevice())) {
     return {registry.Make("frontier", Device::kCuda, {}), "cuda"};
   }
   return {registry.Make("frontier", Device::kCpu,
@@ -72,7 +68,7 @@ std::pair<extratrees::Forest, std::string> Fit(const Rows& x, const extratrees::
       .min_impurity_decrease = options.min_impurity_decrease,
       .bootstrap = options.bootstrap,
       .seed = options.seed};
-  auto [trainer, device] = MakeTrainer(options, inner, !targets.weights.empty());
+  auto [trainer, device] = MakeTrainer(options);
   const auto fitted = trainer->fit({x.values, x.rows, x.columns}, targets, inner);
   return {fitted->take(), device};
 }

@@ -44,8 +44,7 @@ struct Arguments {
 };
 
 Device ChooseDevice(const Arguments& a, std::ostream& err) {
-  if (a.device == "cuda") extratrees::RequireLevels(a.options);
-  if (a.device == "cpu" || a.options.max_leaf_nodes > 0) return Device::kCpu;
+  if (a.device == "cpu") return Device::kCpu;
   const NoDevice none = WhyNoContext(true);
   if (!none.any()) return Device::kCuda;
   if (a.device == "cuda") throw std::invalid_argument(none.why + "; " + none.remedy);
@@ -315,8 +314,7 @@ void Declare(CLI::App& app, Arguments& a) {
   fit->add_option("--max-depth", a.options.max_depth, "0: no limit");
   fit->add_option("--max-features", a.options.max_features, "0: square root; all for regression");
   fit->add_option("--max-leaf-nodes", a.options.max_leaf_nodes,
-                  "leaves of a tree at most: split what gains most first, on the processor; 0: no "
-                  "limit");
+                  "leaves of a tree at most: split what gains most first; 0: no limit");
   fit->add_option("--min-samples-leaf", a.options.min_samples_leaf, "samples of a leaf at least");
   fit->add_option("--min-samples-split", a.options.min_samples_split, "samples to split at least");
   fit->add_option("--min-impurity-decrease", a.options.min_impurity_decrease,

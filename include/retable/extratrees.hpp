@@ -38,9 +38,8 @@ struct ForestOptions {
   int min_samples_leaf = 1;   //!< a split that leaves fewer on a side is rejected
   //! Candidates a node; 0: floor(sqrt(columns)) for classes, all for targets.
   int max_features = 0;
-  int max_leaf_nodes = 0;  //!< split what gains most first, on a processor; 0: no limit
-  //! A split that leaves less of a tree's weight on a side is rejected; up to 1/2. With weights on
-  //! a processor.
+  int max_leaf_nodes = 0;  //!< split what gains most first; 0: no limit
+  //! A split that leaves less of a tree's weight on a side is rejected; up to 1/2.
   double min_weight_fraction_leaf = 0;
   double min_impurity_decrease = 0;  //!< a node's, times its share of the weight
   bool bootstrap = false;            //!< each tree on as many rows drawn with replacement

@@ -194,9 +194,9 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
     max_features : {"sqrt", "log2"}, int, float or None
         Features tried at a node; None: all.
     max_leaf_nodes : int or None
-        Leaves of a tree: the split that gains most comes first, on a processor. None: no limit.
+        Leaves of a tree: the split that gains most comes first. None: no limit.
     min_weight_fraction_leaf : float
-        The share of all weight that a leaf has at least, up to 0.5; with weights grown on a processor.
+        The share of all weight that a leaf has at least, up to 0.5.
     min_impurity_decrease : float
     bootstrap : bool
         Each tree on rows drawn with replacement.

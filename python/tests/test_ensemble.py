@@ -126,8 +126,6 @@ def test_trees_with_a_limit_of_leaves_are_scikit_learns(regression):
     assert abs(score - their_score) < 0.03
     a = ours(5, max_leaf_nodes=10**6, random_state=0).fit(x, y)
     assert a.forest_.to_bytes() == ours(5, random_state=0).fit(x, y).forest_.to_bytes()
-    with pytest.raises(ValueError, match="processor alone"):
-        ours(5, max_leaf_nodes=10, device="cuda").fit(x, y)
 
 
 def test_leaves_hold_their_share_of_the_weight(cancer):

@@ -142,13 +142,6 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   return forest;
 }
 
-void RequireLevels(const ForestOptions& options) {
-  if (options.max_leaf_nodes == 0) return;
-  throw std::invalid_argument(
-      "with max_leaf_nodes trees grow best first, on a processor alone: use device \"cpu\", or "
-      "leave max_leaf_nodes out");
-}
-
 void RequirePlainClasses(const Targets& targets, const std::string& method) {
   if (!targets.regression() && targets.weights.empty()) return;
   throw std::invalid_argument(method + " grows on classes of equal weight: use \"frontier\"");

@@ -96,8 +96,6 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
 //! and what to do.
 std::uint32_t CheckTraining(const FeatureMatrix& data, const Targets& targets,
                             const ForestOptions& options);
-//! @throws std::invalid_argument where trees have to grow best first, which only a processor does.
-void RequireLevels(const ForestOptions& options);
 //! @throws std::invalid_argument naming `method` unless targets are classes that all weigh 1.
 void RequirePlainClasses(const Targets& targets, const std::string& method);
 //! @throws std::invalid_argument naming `method` for a missing or infinite value.

@@ -221,7 +221,8 @@ struct GrowthLimits {
   std::uint32_t min_split;
   std::uint32_t min_leaf;
   double min_decrease;
-  std::uint64_t total;  //!< rows of the whole training set
+  double min_weight_share;  //!< of a child, of its tree's weight; 0 where rows are counted
+  std::uint64_t total;      //!< rows of the whole training set
 
   //! Whether a node is a leaf before any cut is tried.
   RETABLE_HD bool Stops(std::uint32_t n, std::uint64_t squares, std::uint32_t depth) const {

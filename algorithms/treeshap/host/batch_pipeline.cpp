@@ -1,6 +1,7 @@
 #include "algorithms/treeshap/host/batch_pipeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/memory/streaming_copy.hpp"
 #include "base/parallel.hpp"
 
 #if defined(RETABLE_HAS_CUDA)
@@ -38,10 +40,10 @@ constexpr std::size_t Parts(std::size_t count, std::size_t part) {
   return (count + part - 1) / part;
 }
 
-// Numbers [begin, begin + count) of a piece to the results, with the expected values.
+// Numbers [begin, begin + count) of a piece, with the expected values.
 template <class Number>
-void Write(const Number* from, std::size_t begin, std::size_t count, const ResultBlocks& to) {
-  double* results = to.results.data() + begin;
+void Write(const Number* from, std::size_t begin, std::size_t count, const ResultBlocks& to,
+           double* results) {
   std::copy_n(from, count, results);
   const std::size_t outputs = to.expected.size();
   std::size_t output = begin / to.block % outputs;
@@ -49,6 +51,19 @@ void Write(const Number* from, std::size_t begin, std::size_t count, const Resul
     results[place] = to.expected[output];
     output = output + 1 == outputs ? 0 : output + 1;
   }
+}
+
+// The same past the caches, by way of a part that stays in them.
+template <class Number>
+void StreamingWrite(const Number* from, std::size_t begin, std::size_t count,
+                    const ResultBlocks& to, double* results) {
+  std::array<double, 512> part;
+  for (std::size_t at = 0; at < count; at += part.size()) {
+    const std::size_t size = std::min(part.size(), count - at);
+    Write(from + at, begin + at, size, to, part.data());
+    StreamingCopy(part.data(), size, results + at);
+  }
+  FinishStreaming();
 }
 
 template <class Number>
@@ -60,7 +75,8 @@ class PipelineRun {
         rows_(rows),
         threads_(std::min<std::size_t>(
             static_cast<std::size_t>(threads > 0 ? threads : AvailableThreads()), kMostThreads)),
-        to_(to) {
+        to_(to),
+        streaming_(OutgrowsCaches(to.results.size_bytes())) {
     plan_.pieces = Parts(rows.rows, piece_rows);
     plan_.piece_rows = Parts(rows.rows, plan_.pieces);
     plan_.columns = rows.columns;
@@ -158,9 +174,9 @@ class PipelineRun {
     }
     const std::size_t begin = chunk * plan_.chunk;
     const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
-    ResultBlocks to = to_;
-    to.results = to.results.subspan(First(piece) * plan_.per_row, Numbers(piece));
-    Write(device_.Wait(slot, buffer), begin, size, to);
+    const auto write = streaming_ ? StreamingWrite<Number> : Write<Number>;
+    write(device_.Wait(slot, buffer), begin, size, to_,
+          to_.results.data() + First(piece) * plan_.per_row + begin);
     if (chunk + plan_.buffers < Chunks(piece)) Ask(piece, chunk + plan_.buffers);
   }
 
@@ -185,6 +201,7 @@ class PipelineRun {
   const RowBlock& rows_;
   std::size_t threads_;
   const ResultBlocks& to_;
+  bool streaming_;
   PipelinePlan plan_;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> missing_ = false;  // a value of the piece that is sent

@@ -5,11 +5,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <queue>
 #include <type_traits>
 
 #include "algorithms/common/bulk_random.hpp"
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
+#include "algorithms/extratrees/frontier/best_first.hpp"
 #include "algorithms/extratrees/frontier/cpu/lanes.hpp"
 #include "algorithms/extratrees/frontier/cpu/targets.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"
@@ -101,22 +101,17 @@ class TreeGrower {
     }
   }
 
-  // Splits the open node whose cut gains most, of equal ones the first made, until there are
-  // max_leaf_nodes leaves. A node's samples keep their order until it is split, and random bits
-  // belong to its path: so the tree is the top of the one without the limit.
+  // A node's samples keep their order until it is split: the tree is the top of the one without the
+  // limit.
   void GrowBestFirst(const Node& root) {
     struct Made {
       Node node;
       Cut cut;
-      double gain = 0;
       std::vector<std::uint64_t> constants;
       std::size_t left = 0;  // its place; the right child's is the next; 0: not split
     };
     std::vector<Made> made;
-    const auto worse = [&made](std::size_t a, std::size_t b) {
-      return made[a].gain != made[b].gain ? made[a].gain < made[b].gain : a > b;
-    };
-    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(worse)> open(worse);
+    OpenNodes open;
     int splits = options_.max_leaf_nodes - 1;
     const auto make = [&](const Node& node) {
       made.push_back({.node = node});
@@ -124,14 +119,12 @@ class TreeGrower {
       Made& last = made.back();
       last.cut = Search(node);
       if (!last.cut.found) return;
-      last.gain = target_.Gain(node.state, node.count, last.cut);
       last.constants = known_;
-      open.push(made.size() - 1);
+      open.Add(target_.Gain(node.state, node.count, last.cut), made.size() - 1);
     };
     make(root);
     while (!open.empty() && splits > 0) {
-      const std::size_t best = open.top();
-      open.pop();
+      const std::size_t best = open.Take();
       --splits;
       Split(made[best].node, made[best].cut);
       made[best].left = made.size();
@@ -445,6 +438,7 @@ GrowthLimits Limits(const ForestOptions& options, std::uint64_t rows) {
   limits.min_split = static_cast<std::uint32_t>(options.min_samples_split);
   limits.min_leaf = static_cast<std::uint32_t>(options.min_samples_leaf);
   limits.min_decrease = options.min_impurity_decrease;
+  limits.min_weight_share = options.min_weight_fraction_leaf;
   limits.total = rows;
   return limits;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "algorithms/extratrees/frontier/best_first.hpp"
 #include "algorithms/extratrees/frontier/cuda/device_forest.cuh"
 #include "algorithms/extratrees/frontier/cuda/device_votes.hpp"
 #include "algorithms/extratrees/frontier/cuda/packed_nodes.hpp"
@@ -98,11 +99,12 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-// A leaf's value stays as it is in the pool. first[t]: the place of tree t's root.
+// A leaf's value stays as it is in the pool. first[t]: the place of tree t's root. Where there are
+// gains, they go the same way, and a branch's value names its row of leaf values, as a leaf's does.
 __global__ void __launch_bounds__(256)
     WriteNodes(const HotNode* hot, const NodeFacts* facts, const NodeLink* links,
                std::uint32_t nodes, std::uint32_t trees, const std::uint32_t* first,
-               TreeNode* out) {
+               TreeNode* out, const double* gains, double* gains_out) {
   const std::uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= nodes || facts[i].samples == 0) return;
   const HotNode node = hot[i];
@@ -110,7 +112,9 @@ __global__ void __launch_bounds__(256)
   const NodePlace place = PlaceOf(links, trees, i);
   const auto next = static_cast<std::int32_t>(place.at) + 1;
   const bool leaf = node.feature < 0;
-  out[first[place.tree] + place.at] = {
+  const std::uint32_t to = first[place.tree] + place.at;
+  if (gains != nullptr) gains_out[to] = gains[i];
+  out[to] = {
       .threshold = known.threshold,
       .impurity = known.impurity,
       .weight = known.weight,
@@ -118,16 +122,18 @@ __global__ void __launch_bounds__(256)
       .right = leaf ? -1 : next + static_cast<std::int32_t>(links[node.left].size),
       .feature = node.feature,
       .samples = known.samples,
-      .value = leaf ? node.value : 0,
+      .value = leaf ? node.value : gains != nullptr ? kMixed | i : 0,
       .missing_left = !leaf && node.value != 0};
 }
 
 // The nodes of a batch on the device, tree after tree, each in preorder.
 struct OrderedTrees {
   DeviceArray<TreeNode> nodes;
+  DeviceArray<double> gains;         //!< empty where none are given
   std::vector<std::uint32_t> first;  //!< trees + 1 offsets
 
-  explicit OrderedTrees(const DeviceTrees& b) : nodes(b.nodes), first(b.trees + 1) {
+  OrderedTrees(const DeviceTrees& b, const double* given) : nodes(b.nodes), first(b.trees + 1) {
+    if (given != nullptr) gains.Reserve(b.nodes);
     DeviceArray<NodeLink> links(b.nodes);
     RETABLE_CUDA_CHECK(cudaMemsetAsync(links.data(), 0, b.nodes * sizeof(NodeLink)));
     const std::uint32_t blocks = (b.nodes + 255) / 256;
@@ -141,23 +147,29 @@ struct OrderedTrees {
     DeviceArray<std::uint32_t> device_first;
     device_first.Upload(first);
     WriteNodes<<<blocks, 256>>>(b.hot.data(), b.facts.data(), links.data(), b.nodes, b.trees,
-                                device_first.data(), nodes.data());
+                                device_first.data(), nodes.data(), given, gains.data());
     RETABLE_CUDA_CHECK(cudaGetLastError());
   }
 };
 
-// Copies a piece of `ordered` to where its trees have their nodes.
-void Deal(const std::vector<std::uint32_t>& first, std::size_t at, const char* from,
-          std::size_t bytes, Tree* trees) {
-  const auto owner = std::upper_bound(first.begin(), first.end(), at / sizeof(TreeNode)) - 1;
-  for (std::size_t t = static_cast<std::size_t>(owner - first.begin()); bytes > 0; ++t) {
-    const std::size_t within = at - first[t] * sizeof(TreeNode);
-    const std::size_t count = std::min(bytes, first[t + 1] * sizeof(TreeNode) - at);
-    std::memcpy(reinterpret_cast<char*>(trees[t].nodes.data()) + within, from, count);
-    at += count;
-    from += count;
-    bytes -= count;
-  }
+// Copies what is known of each node to the host, tree by tree; to(t): tree t's vector of them.
+template <class T, class To>
+void DealTrees(const T* nodes, const std::vector<std::uint32_t>& first, Staging& staging,
+               const To& to) {
+  const std::size_t trees = first.size() - 1;
+  ParallelFor(trees, [&](std::size_t t) { to(t).resize(first[t + 1] - first[t]); });
+  staging.ToHost(
+      nodes, first.back() * sizeof(T), [&](std::size_t at, const char* from, std::size_t bytes) {
+        const auto owner = std::upper_bound(first.begin(), first.end(), at / sizeof(T)) - 1;
+        for (std::size_t t = static_cast<std::size_t>(owner - first.begin()); bytes > 0; ++t) {
+          const std::size_t within = at - first[t] * sizeof(T);
+          const std::size_t count = std::min(bytes, first[t + 1] * sizeof(T) - at);
+          std::memcpy(reinterpret_cast<char*>(to(t).data()) + within, from, count);
+          at += count;
+          from += count;
+          bytes -= count;
+        }
+      });
 }
 
 // Gives a tree the rows of `values` that its leaves name.
@@ -170,34 +182,49 @@ void TakeLeafValues(const LargeArray<double>& values, std::uint32_t classes, Tre
   }
 }
 
-void AppendTrees(const DeviceTrees& batch, Forest& forest) {
+}  // namespace
+
+void AppendTrees(const DeviceTrees& batch, const LeafLimit& limit, Forest& forest) {
   RETABLE_CUDA_CHECK(cudaSetDevice(batch.device));
-  const OrderedTrees ordered(batch);
+  const bool limited = limit.leaves > 0;
+  const OrderedTrees ordered(batch, limited ? limit.gains : nullptr);
   forest.trees.resize(forest.trees.size() + batch.trees);
   Tree* const trees = &forest.trees.back() + 1 - batch.trees;
-  ParallelFor(batch.trees, [&](std::size_t t) {
-    trees[t].nodes.resize(ordered.first[t + 1] - ordered.first[t]);
-  });
-  batch.staging->ToHost(ordered.nodes.data(), ordered.first.back() * sizeof(TreeNode),
-                        [&](std::size_t at, const char* from, std::size_t bytes) {
-                          Deal(ordered.first, at, from, bytes, trees);
-                        });
-  if (batch.leaf_value_count == 0) return;
+  DealTrees(ordered.nodes.data(), ordered.first, *batch.staging,
+            [&](std::size_t t) -> auto& { return trees[t].nodes; });
+  std::vector<std::vector<double>> gains(limited ? batch.trees : 0);
+  if (limited) {
+    DealTrees(ordered.gains.data(), ordered.first, *batch.staging,
+              [&](std::size_t t) -> auto& { return gains[t]; });
+  }
   LargeArray<double> values(batch.leaf_value_count);
   batch.staging->ToHost(batch.leaf_values.data(), values.size() * sizeof(double),
                         [&](std::size_t at, const char* from, std::size_t bytes) {
                           std::memcpy(reinterpret_cast<char*>(values.data()) + at, from, bytes);
                         });
-  ParallelFor(batch.trees,
-              [&](std::size_t t) { TakeLeafValues(values, forest.classes, trees[t]); });
+  ParallelFor(batch.trees, [&](std::size_t t) {
+    if (!limited) return TakeLeafValues(values, forest.classes, trees[t]);
+    trees[t] = TopOfTree({std::move(trees[t].nodes), std::move(gains[t]), values.data(),
+                          limit.units, forest.classes, forest.regression},
+                         limit.leaves);
+  });
 }
 
-}  // namespace
+DeviceForest::DeviceForest(Forest grown, std::shared_ptr<Staging> staging)
+    : empty_(grown), host_(std::make_unique<Forest>(std::move(grown))) {
+  empty_.trees.clear();
+  const frontier::PackedForest packed = frontier::PackTrees(*host_);
+  DeviceTrees& batch = batches_.emplace_back();
+  batch.hot.Upload(packed.hot);
+  if (!packed.leaf_values.empty()) batch.leaf_values.Upload(packed.leaf_values);
+  batch.staging = std::move(staging);
+  batch.trees = static_cast<std::uint32_t>(host_->trees.size());
+}
 
 const Forest& DeviceForest::host() {
   if (host_ != nullptr) return *host_;
   auto forest = std::make_unique<Forest>(empty_);
-  for (const DeviceTrees& batch : batches_) AppendTrees(batch, *forest);
+  for (const DeviceTrees& batch : batches_) AppendTrees(batch, {}, *forest);
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
   host_ = std::move(forest);
   return *host_;

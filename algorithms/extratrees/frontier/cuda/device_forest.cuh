@@ -27,10 +27,22 @@ struct DeviceTrees {
 inline constexpr std::size_t kExportBytes =
     sizeof(frontier::NodeFacts) + sizeof(frontier::NodeLink) + sizeof(TreeNode);
 
+//! What cuts a batch's trees back to a number of leaves (frontier/best_first.hpp).
+struct LeafLimit {
+  int leaves;           //!< 0: none, and the rest is not read
+  const double* gains;  //!< one a node, in device memory
+  double units;         //!< a weight of 1 in the whole numbers of `leaf_values`
+};
+
+//! Copies a batch's trees to the host, behind those of `forest`.
+void AppendTrees(const DeviceTrees& batch, const LeafLimit& limit, Forest& forest);
+
 class DeviceForest final : public FittedForest {
  public:
-  //! @param empty the forest without its trees.
+  //! @param empty the forest without its trees, which are added.
   explicit DeviceForest(Forest empty) : empty_(std::move(empty)) {}
+  //! A forest that is on the host already; it predicts on device 0.
+  DeviceForest(Forest grown, std::shared_ptr<Staging> staging);
   void Add(DeviceTrees batch) { batches_.push_back(std::move(batch)); }
 
   const Forest& host() override;

@@ -251,6 +251,7 @@ struct LargeScorer {
     if constexpr (kPlain) {
       cut.score = GiniScore(cut.left_squares, cut.right_squares, cut.n_left, n_right);
     } else {
+      if (IsTooLight(p, task.tree, cut.left, cut.right)) return out;
       cut.score = kRegression ? TargetScore(cut.left, cut.right) : ClassScore(cut.left, cut.right);
       cut.found = 1;
     }

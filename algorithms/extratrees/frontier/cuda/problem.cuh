@@ -77,6 +77,7 @@ struct NodePool {
   unsigned long long* leaf_weights;  //!< [mixed leaves][classes]
   double* leaf_values;               //!< [mixed leaves][classes]: fractions; regression: [nodes]
   void* large_cuts;                  //!< [large nodes][k]
+  double* gains;                     //!< [nodes] where trees are cut back afterwards, else null
 };
 
 //! One batch of trees, as the kernels see it.
@@ -95,7 +96,7 @@ struct Buffers {
   DeviceArray<float> values;
   DeviceArray<std::uint32_t> table_start, class_start, counters;
   DeviceArray<std::int64_t> weight, sum, squares, class_weight, draw_up_to;
-  DeviceArray<double> target, leaf_values;
+  DeviceArray<double> target, leaf_values, gains;
   DeviceArray<NodeSums> sums;
   DeviceArray<unsigned long long> leaf_weights;
   DeviceArray<std::uint16_t> class_of;

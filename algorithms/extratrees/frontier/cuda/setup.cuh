@@ -129,7 +129,7 @@ void StartTrees(const Problem<Code>& p, bool bootstrap, const std::int64_t* up_t
   }
 }
 
-//! One warp a mixed leaf.
+//! One warp a mixed leaf: fractions, or whole-number weights where trees are cut back afterwards.
 template <class Code>
 __global__ void CountMixedLeaves(const Problem<Code> p, const Task* leaves, std::uint32_t count) {
   const std::uint32_t i = blockIdx.x * 8 + (threadIdx.x >> 5);
@@ -145,8 +145,9 @@ __global__ void CountMixedLeaves(const Problem<Code> p, const Task* leaves, std:
   }
   if (lane == 0) p.pool.hot[leaf.node].value = kMixed | i;
   __syncwarp();
-  const double whole = p.targets.plain ? static_cast<double>(leaf.count)
-                                       : static_cast<double>(p.pool.sums[leaf.node].weight);
+  const double whole = p.pool.gains != nullptr ? 1.0
+                       : p.targets.plain       ? static_cast<double>(leaf.count)
+                                               : static_cast<double>(p.pool.sums[leaf.node].weight);
   for (std::uint32_t c = lane; c < p.sizes.classes; c += 32) {
     const double part = static_cast<double>(atomicAdd(mine + c, 0ull));
     p.pool.leaf_values[std::size_t{i} * p.sizes.classes + c] = DivRn(part, whole);
@@ -158,6 +159,24 @@ void CountMixed(const Problem<Code>& p, const Task* leaves, std::uint32_t count)
   const std::size_t bytes = std::size_t{count} * p.sizes.classes * sizeof(*p.pool.leaf_weights);
   RETABLE_CUDA_CHECK(cudaMemsetAsync(p.pool.leaf_weights, 0, bytes));
   CountMixedLeaves<Code><<<(count + 7) / 8, 256>>>(p, leaves, count);
+}
+
+//! What a branch's cut gains; 0 for a leaf.
+template <class Code>
+__device__ double CutGain(const Problem<Code>& p, std::uint32_t node) {
+  const HotNode hot = p.pool.hot[node];
+  if (hot.feature < 0) return 0;
+  const ColdNode* cold = p.pool.cold;
+  if (p.targets.plain) {
+    return ImpurityDecrease(cold[node].squares, cold[node].samples, cold[hot.left].squares,
+                            cold[hot.left].samples, cold[hot.left + 1].squares,
+                            p.rules.limits.total);
+  }
+  const NodeSums* sums = p.pool.sums;
+  return p.targets.regression ? TargetDecrease(p.targets.scale, sums[node],
+                                               TargetScore(sums[hot.left], sums[hot.left + 1]))
+                              : ClassDecrease(p.targets.scale, sums[node],
+                                              ClassScore(sums[hot.left], sums[hot.left + 1]));
 }
 
 //! What the exported forest says of each node.
@@ -178,6 +197,7 @@ __global__ void StateFacts(const Problem<Code> p, std::uint32_t nodes, NodeFacts
     }
   }
   facts[i] = fact;
+  if (p.pool.gains != nullptr && cold.samples > 0) p.pool.gains[i] = CutGain(p, i);
 }
 
 }  // namespace retable::extratrees::frontier

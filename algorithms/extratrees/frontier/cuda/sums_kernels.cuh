@@ -216,8 +216,9 @@ struct SumsGrower {
       AddClasses(candidate.feature, cut);
     }
     const std::uint32_t n_right = task.count - cut.n_left;
-    const bool fits =
-        in && cut.n_left >= p.rules.limits.min_leaf && n_right >= p.rules.limits.min_leaf;
+    const bool fits = in && cut.n_left >= p.rules.limits.min_leaf &&
+                      n_right >= p.rules.limits.min_leaf &&
+                      !IsTooLight(p, task.tree, cut.left, cut.right);
     if (fits) {
       cut.score = kRegression ? TargetScore(cut.left, cut.right) : ClassScore(cut.left, cut.right);
     }

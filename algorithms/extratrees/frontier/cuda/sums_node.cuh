@@ -41,6 +41,16 @@ __device__ inline void AddClass(std::int64_t weight, NodeSums& node) {
   node.class_squares = AddRn(node.class_squares, MulRn(wide, wide));
 }
 
+//! Whether a cut leaves too little of its tree's weight on a side.
+template <class Code>
+__device__ bool IsTooLight(const Problem<Code>& p, std::uint32_t tree, const NodeSums& left,
+                           const NodeSums& right) {
+  const double share = p.rules.limits.min_weight_share;
+  if (share <= 0) return false;
+  const double least = MulRn(share, NodeWeight(p.targets.scale, p.pool.sums[tree]));  // of its root
+  return NodeWeight(p.targets.scale, left) < least || NodeWeight(p.targets.scale, right) < least;
+}
+
 //! Writes a node that was just made and queues it, unless it is a leaf. One thread; the node's ids
 //! are in place. Ids are sorted by class or target: the first and the last tell whether it is pure.
 template <class Code>

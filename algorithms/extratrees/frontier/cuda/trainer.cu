@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <thread>
 
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
@@ -23,11 +24,11 @@ double Now() {
 
 // Entries of each queue and of the pool that `trees` trees can need at most.
 struct Capacity {
-  std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts, sums, values;
+  std::uint64_t nodes, ids, large, block, warp, subtrees, mixed, cuts, sums, values, gains;
 
   static Capacity Of(std::uint64_t trees, std::uint64_t rows, std::uint64_t k,
                      std::uint64_t code_bytes, const FrontierSteps& steps, bool plain,
-                     bool regression) {
+                     bool regression, bool limited) {
     Capacity c{};
     c.nodes = trees * (2 * rows - 1) + trees * (rows / 4) + (1u << 20);  // warps reserve ahead
     c.ids = trees * rows;
@@ -39,11 +40,12 @@ struct Capacity {
     c.cuts = steps.columns ? c.large * k * kLargeCutBytes : 1;
     c.sums = plain ? 0 : c.nodes;
     c.values = regression ? c.nodes : 0;
+    c.gains = limited ? c.nodes : 0;
     return c;
   }
   std::uint64_t Bytes() const {
     return nodes * (2 * sizeof(HotNode) + sizeof(ColdNode) + kExportBytes) * 5 / 4 +
-           sums * sizeof(NodeSums) + values * 16 + ids * 8 +
+           sums * sizeof(NodeSums) + (values + gains) * 16 + ids * 8 +
            (2 * (large + block + warp) + subtrees + mixed) * sizeof(Task) + cuts;
   }
 };
@@ -64,6 +66,7 @@ void ReserveBuffers(const Capacity& c, Buffers& b) {
   b.counters.Reserve(kCounters);
   if (c.sums > 0) b.sums.Reserve(c.sums);
   if (c.values > 0) b.leaf_values.Reserve(c.values);
+  if (c.gains > 0) b.gains.Reserve(c.gains);
 }
 
 template <class T>
@@ -126,7 +129,8 @@ GrowResult GrowTyped(const EncodedMatrix& m, const ForestOptions& options,
                .next = {},
                .leaf_weights = nullptr,
                .leaf_values = b.leaf_values.data(),
-               .large_cuts = b.large_cuts.data()}};
+               .large_cuts = b.large_cuts.data(),
+               .gains = options.max_leaf_nodes > 0 ? b.gains.data() : nullptr}};
   return GrowBatch<Code>(p, b, options.bootstrap,
                          m.draw_up_to.empty() ? nullptr : b.draw_up_to.data(), facts);
 }
@@ -169,6 +173,7 @@ struct Shard {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::vector<DeviceTrees> batches;
+  Forest tops;  //!< in place of batches where the number of leaves is limited
   double upload = 0;
   double grow = 0;
   std::uint64_t working_bytes = 0;
@@ -199,7 +204,7 @@ struct FitPlan {
 
   Capacity Of(std::uint64_t trees) const {
     return Capacity::Of(trees, matrix.rows, k, matrix.BytesOfCode(), steps, matrix.plain,
-                        matrix.regression);
+                        matrix.regression, options.max_leaf_nodes > 0);
   }
 
   //! Trees that a device grows at once.
@@ -233,10 +238,19 @@ void GrowShard(const FitPlan& plan, DeviceState& state, Shard& shard) {
   const double uploaded = Now();
   for (std::uint32_t first = shard.first; first < shard.last; first += batch) {
     const std::uint32_t trees = std::min(batch, shard.last - first);
-    shard.batches.push_back(GrowTrees(plan.matrix, plan.options, plan.steps, first, trees,
-                                      first == shard.first, state.buffers));
-    shard.batches.back().device = state.device;
-    shard.batches.back().staging = state.staging;
+    DeviceTrees grown = GrowTrees(plan.matrix, plan.options, plan.steps, first, trees,
+                                  first == shard.first, state.buffers);
+    grown.device = state.device;
+    grown.staging = state.staging;
+    if (plan.options.max_leaf_nodes == 0) {
+      shard.batches.push_back(std::move(grown));
+      continue;
+    }
+    const bool whole = plan.matrix.plain || plan.matrix.regression;
+    AppendTrees(grown,
+                {plan.options.max_leaf_nodes, state.buffers.gains.data(),
+                 whole ? 1.0 : PowerOfTwo(plan.matrix.targets.scale.weight_bits)},
+                shard.tops);
   }
   shard.upload = uploaded - started;
   shard.grow = Now() - uploaded;
@@ -295,12 +309,7 @@ FrontierCuda::~FrontierCuda() = default;
 std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const Targets& targets,
                                                 const ForestOptions& options) {
   const std::uint32_t classes = CheckTraining(data, targets, options);
-  RequireLevels(options);
-  if (options.min_weight_fraction_leaf > 0) {
-    if (!targets.weights.empty()) {
-      throw std::invalid_argument(
-          "min_weight_fraction_leaf with weights is for a processor alone: use device \"cpu\"");
-    }
+  if (options.min_weight_fraction_leaf > 0 && targets.weights.empty()) {
     // Rows that weigh the same are counted.
     const double least = options.min_weight_fraction_leaf * static_cast<double>(data.rows);
     ForestOptions counted = options;
@@ -335,11 +344,18 @@ std::unique_ptr<FittedForest> FrontierCuda::fit(const FeatureMatrix& data, const
   for (std::size_t d = 0; d < shards.size(); ++d) {
     shards[d].first = static_cast<std::uint32_t>(all * d / shards.size());
     shards[d].last = static_cast<std::uint32_t>(all * (d + 1) / shards.size());
+    shards[d].tops = EmptyForest(data, targets, classes, options);
   }
   GrowShards(plan, state_->devices, shards);
   RETABLE_CUDA_CHECK(cudaSetDevice(0));
 
-  auto forest = std::make_unique<DeviceForest>(EmptyForest(data, targets, classes, options));
+  Forest tops = EmptyForest(data, targets, classes, options);
+  for (Shard& shard : shards) {
+    std::move(shard.tops.trees.begin(), shard.tops.trees.end(), std::back_inserter(tops.trees));
+  }
+  auto forest = tops.trees.empty()
+                    ? std::make_unique<DeviceForest>(std::move(tops))
+                    : std::make_unique<DeviceForest>(std::move(tops), state_->devices[0]->staging);
   double upload = 0;
   double grow = 0;
   for (Shard& shard : shards) {

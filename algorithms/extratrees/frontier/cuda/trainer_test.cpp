@@ -146,6 +146,30 @@ TEST_P(CudaFrontier, WeightsTargetsAndHolesGiveTheSameTrees) {
   }
 }
 
+TEST_P(CudaFrontier, LimitsOfLeavesAndOfWeightGiveTheSameTrees) {
+  const std::uint64_t seed = random_();
+  FrontierCuda cuda({}, 2);  // trees are cut back batch by batch
+  for (const bool weighted : {false, true}) {
+    const Table table = Fresh(weighted), unseen = Fresh(weighted);
+    for (const bool regression : {false, true}) {
+      for (ForestOptions options :
+           {ForestOptions{.max_leaf_nodes = 2}, ForestOptions{.max_leaf_nodes = 37},
+            ForestOptions{.max_depth = 6, .min_samples_leaf = 4, .max_leaf_nodes = 21},
+            ForestOptions{.max_leaf_nodes = 1 << 30},
+            ForestOptions{.min_weight_fraction_leaf = 0.01},
+            ForestOptions{
+                .max_leaf_nodes = 9, .min_weight_fraction_leaf = 0.003, .bootstrap = true}}) {
+        SCOPED_TRACE(testing::Message()
+                     << "weighted " << weighted << ", regression " << regression << ", leaves "
+                     << options.max_leaf_nodes << ", share " << options.min_weight_fraction_leaf);
+        options.n_trees = std::min(GetParam().trees, 3);
+        options.seed = seed;
+        ExpectSame(cuda, table, unseen, table.Given(regression, weighted), options);
+      }
+    }
+  }
+}
+
 TEST_P(CudaFrontier, BatchesChangeNothing) {
   const Table table = Fresh(), unseen = Fresh();
   ForestOptions options = Options();
@@ -168,18 +192,6 @@ TEST_P(CudaFrontier, SeveralDevicesGrowTheTreesOfOne) {
   options.n_trees = 2 * CudaDeviceCount() + 1;
   FrontierCuda cuda({}, 0, 0);
   ExpectSame(cuda, table, unseen, table.labels, options);
-}
-
-//! Refused before a device is looked for, so that no device is needed.
-TEST(CudaFrontierRefuses, BestFirstGrowth) {
-  const std::vector<float> x = {0, 1};
-  const std::vector<std::uint32_t> y = {0, 1};
-  try {
-    FrontierCuda().fit({x.data(), 2, 1}, y, {.max_leaf_nodes = 2});
-    FAIL() << "grown";
-  } catch (const std::invalid_argument& problem) {
-    EXPECT_NE(std::string(problem.what()).find("processor alone"), std::string::npos);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, CudaFrontier,
