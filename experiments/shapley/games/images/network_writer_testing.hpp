@@ -470,10 +470,10 @@ class RandomOperators {
     if (!writer_.plain && Between(0, 1, random_) == 1) x = AnyEach(x);
     x = writer_.Dense(x, classes);
     const std::vector<double> logits = x.values;
-    if (!writer_.plain && Between(0, 2, random_) == 0) {
+    if (Between(0, 2, random_) == 0) {
       x.name = writer_.Node(Between(0, 1, random_) == 1 ? "Softmax" : "LogSoftmax", {x.name},
                             {{"axis", std::int64_t{Between(0, 1, random_) == 1 ? 1 : -1}}});
-      x.name = writer_.Node("Identity", {x.name});
+      if (!writer_.plain) x.name = writer_.Node("Identity", {x.name});
     }
     const Ints dims = {0, image.channels, image.height, image.width};
     return {writer_.Bytes(x, dims), logits};

@@ -8,6 +8,8 @@
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/dnn.hpp>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "experiments/shapley/games/images/network.hpp"
 
@@ -29,6 +31,7 @@ class OnnxNetwork final : public ImageNetwork {
       network_ = cv::dnn::readNetFromONNX(bytes.data(), bytes.size());
       network_.setPreferableBackend(cv::dnn::DNN_BACKEND_OPENCV);
       input_.setTo(0.0f);
+      last_ = LayerOfLogits();
       classes_ = static_cast<std::size_t>(Forward().size[1]);
       const cv::dnn::MatShape shape(input_.size.p, input_.size.p + input_.dims);
       operations_ = static_cast<double>(network_.getFLOPS(shape)) / static_cast<double>(batch);
@@ -56,9 +59,21 @@ class OnnxNetwork final : public ImageNetwork {
   }
 
  private:
+  // The last layer that is neither a Softmax nor a copy.
+  std::string LayerOfLogits() {
+    const std::vector<std::string> outputs = network_.getUnconnectedOutLayersNames();
+    if (outputs.size() != 1) throw std::invalid_argument("the network has not one output");
+    std::string last = outputs[0];
+    for (int id = network_.getLayerId(last);; id = network_.getLayerId(last)) {
+      const std::string& type = network_.getLayer(id)->type;
+      if (type != "Softmax" && type != "Identity") return last;
+      last = network_.getLayerInputs(id).at(0)->name;
+    }
+  }
+
   cv::Mat Forward() const {
     network_.setInput(input_);
-    cv::Mat output = network_.forward();
+    cv::Mat output = network_.forward(last_);
     if (output.dims != 2 || output.size[0] != static_cast<int>(batch_) || !output.isContinuous()) {
       throw std::invalid_argument("the network's output is not one row of logits for each image");
     }
@@ -67,6 +82,7 @@ class OnnxNetwork final : public ImageNetwork {
 
   std::size_t image_, batch_, classes_ = 0;
   double operations_ = 0;
+  std::string last_;  // the layer that gives logits
   mutable std::mutex mutex_;
   mutable cv::Mat input_;
   mutable cv::dnn::Net network_;
