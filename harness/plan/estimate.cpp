@@ -34,7 +34,7 @@ void DurationEstimator::Expect(const std::vector<Plan>& plans, const std::string
     if (expected == plan.experiment.expected.end()) continue;
     Expectation& e = expected_[plan.experiment.id];
     for (const PlannedCell& cell : plan.cells) {
-      if (cell.not_run) continue;
+      if (cell.not_run || cell.config.device == "cuda") continue;
       ++e.cells;
       experiment_of_.emplace(IdentityHash(cell.config), plan.experiment.id);
     }
@@ -86,7 +86,7 @@ double DurationEstimator::Pace() const {
 }
 
 double DurationEstimator::Seconds(const CellConfig& cell) const {
-  constexpr double kLeast = 0.002;
+  constexpr double kLeast = 0.002, kSecondsOnGpu = 2;
   const std::size_t identity = IdentityHash(cell);
   if (const auto same = cells_.find(identity); same != cells_.end()) {
     return std::max(kLeast, same->second);
@@ -105,6 +105,7 @@ double DurationEstimator::Seconds(const CellConfig& cell) const {
     return std::max(kLeast, (1 - weight) * rest + weight * mean);
   }
   if (const auto row = rows_.find(RowOf(cell)); row != rows_.end()) return row->second.Value();
+  if (cell.device == "cuda") return kSecondsOnGpu;
   if (const auto all = experiments_.find(cell.experiment); all != experiments_.end()) {
     return all->second.Value();
   }

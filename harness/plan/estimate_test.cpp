@@ -59,6 +59,17 @@ TEST(Estimate, AnExperimentTakesWhatItsFileExpects) {
   EXPECT_NEAR(Sum(shared, 1, 4), 120, 1e-9);
 }
 
+TEST(Estimate, CellsOnAGpuTakeWhatTheirRowTakes) {
+  Plan plan = PlanOf(4);
+  plan.cells[2].config.device = plan.cells[3].config.device = "cuda";
+  DurationEstimator estimate;
+  estimate.Expect({plan}, "quick");
+  EXPECT_NEAR(Sum(estimate, 1, 2), 60, 1e-9);
+  EXPECT_EQ(estimate.Seconds(plan.cells[3].config), 2);
+  estimate.Learn(plan.cells[2].config, 5);
+  EXPECT_EQ(estimate.Seconds(plan.cells[3].config), 5);
+}
+
 // What the first cells save is left for the others; the whole stays what was forecast.
 TEST(Estimate, CheapCellsFirstDoNotShortenTheForecast) {
   DurationEstimator estimate;
