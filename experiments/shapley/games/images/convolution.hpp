@@ -245,12 +245,19 @@ RETABLE_HD float PoolOf(const PoolShape& s, const float* at, std::size_t images,
   return down > 0 && across > 0 ? sum / static_cast<float>(down * across) : 0.0f;
 }
 
+//! Numbers that a layer's values are multiplied by: another tensor, or null.
+struct Factor {
+  const float* values = nullptr;
+  bool each_channel = false;  //!< one for all values of a channel
+};
+
 //! A layer that is no convolution, or the part of it that reads one tensor. Arrays are
 //! [value][image] with `images` of them; scale and shift are one a channel, or null.
 struct PoolCall {
   PoolShape shape;
   int values;  //!< how many an image's output has
   const float *in, *scale, *shift, *addend;
+  Factor factor;
   float* out;
   std::size_t images;
   Function function;
@@ -264,9 +271,13 @@ RETABLE_HD void PoolValue(const PoolCall& call, int value, std::size_t image) {
   float result = PoolOf(s, call.in + plane * call.images + image, call.images, pixel / s.out_width,
                         pixel % s.out_width);
   if (call.scale != nullptr) result = std::fma(result, call.scale[channel], call.shift[channel]);
+  result = Apply(call.function, result);
   const std::size_t at = static_cast<std::size_t>(value) * call.images + image;
-  call.out[at] = Finish(Apply(call.function, result),
-                        call.addend == nullptr ? 0.0f : call.addend[at], call.clip);
+  if (call.factor.values != nullptr) {
+    const auto one = static_cast<std::size_t>(channel) * call.images + image;
+    result *= call.factor.values[call.factor.each_channel ? one : at];
+  }
+  call.out[at] = Finish(result, call.addend == nullptr ? 0.0f : call.addend[at], call.clip);
 }
 
 //! log(p / (1 - p)) of class `answer` under the softmax of logits that lie `stride` apart, without

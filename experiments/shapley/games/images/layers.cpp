@@ -90,9 +90,10 @@ class LayerNetwork final : public ImageNetwork {
       return;
     }
     const float* scale = layer.weights.empty() ? nullptr : layer.weights.data();
-    const PoolCall call{{},     0,   nullptr, scale,          layer.bias.data(),
-                        addend, out, kImages, layer.function, layer.clip};
     const auto at = [&](int tensor) { return At(tensor, tensors); };
+    const Factor factor{layer.factor < 0 ? nullptr : at(layer.factor), layer.factor_of_channel};
+    const PoolCall call{{},     0,   nullptr, scale,          layer.bias.data(), addend,
+                        factor, out, kImages, layer.function, layer.clip};
     for (const PoolCall& part : PoolCalls(layer, call, at)) {
       for (int value = 0; value < part.values; ++value) {
         for (std::size_t k = 0; k < kImages; ++k) PoolValue(part, value, k);
@@ -150,7 +151,9 @@ Slots AssignSlots(const LayerGraph& graph) {
   for (std::size_t l = 0; l < count; ++l) {
     const Layer& layer = graph.layers[l];
     last[static_cast<std::size_t>(layer.input)] = l;
-    if (layer.addend >= 0) last[static_cast<std::size_t>(layer.addend)] = l;
+    for (const int tensor : {layer.addend, layer.factor}) {
+      if (tensor >= 0) last[static_cast<std::size_t>(tensor)] = l;
+    }
     for (const Layer::Part& part : layer.parts) last[static_cast<std::size_t>(part.tensor)] = l;
   }
   last[count] = count;

@@ -2,7 +2,8 @@
 //! @file
 //! The layers of convolutional classifiers, read from ONNX files, for an evaluator that has a CPU
 //! and a CUDA backend with the same bits: convolutions (a dense layer is one of a single pixel),
-//! averages and maxima over windows (a copy is one of a single pixel), sums and activations.
+//! averages and maxima over windows (a copy is one of a single pixel), sums, products and
+//! activations.
 
 #include <memory>
 #include <string_view>
@@ -23,10 +24,11 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-//! out = clip(function(f(in)) + the addend's tensor), where f is a convolution with a bias, or the
-//! average or the maximum over a window, times a factor and plus a number for each channel. Tensor
-//! 0 is the image, tensor k the output of layer k - 1; a layer may read it as another shape of the
-//! same size.
+//! out = clip(function(f(in)) * the factor's tensor + the addend's tensor), where f is a
+//! convolution with a bias, or the average or the maximum over a window, times a factor and plus a
+//! number for each channel. A factor's tensor may have one value for each channel. Tensor 0 is the
+//! image, tensor k the output of layer k - 1; a layer may read it as another shape of the same
+//! size.
 struct Layer {
   enum class Kind { kConvolution, kAverage, kMaximum };
   //! A tensor whose channels follow those of the input and of the parts before it.
@@ -36,7 +38,9 @@ struct Layer {
 
   Kind kind = Kind::kAverage;
   int input = 0;
-  int addend = -1;          //!< -1: none
+  int addend = -1;  //!< -1: none
+  int factor = -1;  //!< -1: none; not of convolutions
+  bool factor_of_channel = false;
   std::vector<Part> parts;  //!< not of convolutions
   Function function;        //!< not of convolutions
   Clip clip;
@@ -93,6 +97,10 @@ std::vector<PoolCall> PoolCalls(const Layer& layer, PoolCall call, const Tensor&
     const std::size_t done = static_cast<std::size_t>(call.values) * call.images;
     call.out += done;
     if (call.addend != nullptr) call.addend += done;
+    if (call.factor.values != nullptr) {
+      const auto channels = static_cast<std::size_t>(part.channels);
+      call.factor.values += call.factor.each_channel ? channels * call.images : done;
+    }
     if (call.scale == nullptr) return;
     call.scale += part.channels;
     call.shift += part.channels;

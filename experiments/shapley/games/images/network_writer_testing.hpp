@@ -269,6 +269,15 @@ class NetworkWriter {
     return y;
   }
 
+  //! x times a tensor of its shape or of one value for each channel, on either side.
+  Value Product(const Value& x, const Value& factor, bool swapped = false) {
+    Value y = x;
+    const std::size_t each = x.values.size() / factor.values.size();
+    for (std::size_t i = 0; i < y.values.size(); ++i) y.values[i] *= factor.values[i / each];
+    y.name = swapped ? Node("Mul", {factor.name, x.name}) : Node("Mul", {x.name, factor.name});
+    return y;
+  }
+
   Value Concat(const std::vector<Value>& parts, std::int64_t axis) {
     Value y = parts[0];
     std::vector<std::string> names = {parts[0].name};
@@ -579,7 +588,7 @@ class RandomOperators {
     const Value x = values_[static_cast<std::size_t>(Draw(
         std::max(0, static_cast<int>(values_.size()) - 3), static_cast<int>(values_.size()) - 1))];
     const int channels = x.shape.channels;
-    switch (Draw(0, 9)) {
+    switch (Draw(0, 10)) {
       case 0:
       case 1:
         return Push(
@@ -608,6 +617,15 @@ class RandomOperators {
         for (int k = Draw(writer_.plain ? 2 : 1, 3); k > 0; --k) parts.push_back(Beside(x, false));
         if (parts.size() * 30 > 1 && channels > 60) parts.resize(1);
         return Push(writer_.Concat(parts, writer_.plain || Draw(0, 1) == 1 ? 1 : -3));
+      }
+      case 8: {  // a gate, a value times its activation, or any other tensor
+        const int kind = writer_.plain ? 1 : Draw(0, 2);
+        const Value factor =
+            kind == 0 ? writer_.Whole(AnyEach(x), "GlobalAveragePool")
+            : kind == 1
+                ? writer_.Each("Sigmoid", x, [](double v) { return 1 / (1 + std::exp(-v)); })
+                : Beside(x, true);
+        return Push(writer_.Product(x, factor, !writer_.plain && Draw(0, 1) == 1));
       }
       default:
         return Push(AnyEach(x));

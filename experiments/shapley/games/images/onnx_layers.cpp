@@ -67,7 +67,7 @@ class Builder {
   };
 
   // What a layer does, in this order.
-  enum class Step { kScale, kFunction, kAddend, kClip };
+  enum class Step { kScale, kFunction, kFactor, kAddend, kClip };
 
   static ImageShape AsVector(const ImageShape& shape) {
     return {Int(static_cast<std::int64_t>(shape.size())), 1, 1};
@@ -227,8 +227,9 @@ class Builder {
     const bool function = layer.function.kind != Function::Kind::kNone;
     if (layer.clip != Clip{}) return false;
     if (step >= Step::kAddend) return step == Step::kClip || layer.addend < 0;
-    if (function || layer.addend >= 0) return false;
-    return step == Step::kScale || layer.kind != Layer::Kind::kConvolution;
+    if (layer.factor >= 0 || layer.addend >= 0) return false;
+    if (step == Step::kScale) return !function;
+    return layer.kind != Layer::Kind::kConvolution && (step == Step::kFactor || !function);
   }
 
   // The layer that makes `named`, where nobody else reads it (`alone`) and it does nothing yet that
@@ -293,12 +294,13 @@ class Builder {
     return {constant.values.begin(), constant.values.end()};
   }
 
-  // Add and Sum of tensors; Add, Sub, Mul or Div with a constant.
+  // Add, Sum and Mul of tensors; Add, Sub, Mul or Div with a constant.
   void AddTwo(const OnnxNode& node) {
     const std::string& op = node.operation;
     if (op == "Sum" && node.inputs.size() == 1) return View(node, Find(node.inputs[0]));
     const bool first = IsConstant(Input(node, 0)), second = IsConstant(Input(node, 1));
     if (!first && !second && (op == "Add" || op == "Sum")) return AddSum(node);
+    if (!first && !second && op == "Mul") return AddProduct(node);
     if (node.inputs.size() != 2 || first == second) {
       RefuseOnnx(op + " of other than a tensor and a constant");
     }
@@ -339,6 +341,27 @@ class Builder {
       Joinable(node, sum, alone, Step::kAddend).addend = added.tensor;
       sum = names_[node.outputs[0]];
     }
+  }
+
+  // Of two tensors of one shape, or of one and another of a value for each channel.
+  void AddProduct(const OnnxNode& node) {
+    if (node.inputs.size() != 2) RefuseOnnx("Mul of other than two tensors");
+    std::string whole = node.inputs[0], factor = node.inputs[1];
+    const auto precedes = [&] {
+      const Named a = Read(whole), b = Read(factor);
+      return a.shape == b.shape ? a.tensor < b.tensor : a.shape.size() < b.shape.size();
+    };
+    if (precedes()) std::swap(whole, factor);
+    const Named named = Read(whole), by = Read(factor);
+    const bool same = named.shape == by.shape;
+    if (named.vector != by.vector ||
+        (!same && by.shape != ImageShape{named.shape.channels, 1, 1})) {
+      RefuseOnnx("Mul of " + Text(named.shape) + " and " + Text(by.shape));
+    }
+    const bool alone = by.tensor < named.tensor && readers_[whole] == 1;
+    Layer& layer = Joinable(node, named, alone, Step::kFactor);
+    layer.factor = by.tensor;
+    layer.factor_of_channel = !same;
   }
 
   void AddClip(const OnnxNode& node) {
@@ -655,8 +678,9 @@ double LayerGraph::flop_count() const {
     } else {
       sum += out * ((taps > 1 ? taps : 0) + (layer.weights.empty() ? 0 : 2));
     }
-    sum += out * ((layer.addend >= 0 ? 1 : 0) + (layer.clip == Clip{} ? 0 : 1) +
-                  (layer.function.kind == Function::Kind::kNone ? 0 : 1));
+    sum += out *
+           ((layer.addend >= 0 ? 1 : 0) + (layer.clip == Clip{} ? 0 : 1) +
+            (layer.factor >= 0 ? 1 : 0) + (layer.function.kind == Function::Kind::kNone ? 0 : 1));
   }
   return sum;
 }

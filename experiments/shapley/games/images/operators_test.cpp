@@ -194,6 +194,11 @@ TEST(Operators, WhatActsOnValuesJoinsTheLayerBefore) {
     EXPECT_EQ(LayersOf(w, w.Each("Relu", w.Normalised(w.Concat({y, w.image()}, 1)), same)), 2u);
   }
   {
+    NetworkWriter w = writer();  // x * sigmoid(x): the activation and the product are one layer
+    const auto y = w.Convolution(w.image(), 4, 1, {}, true);
+    EXPECT_EQ(LayersOf(w, w.Each("Relu", w.Product(y, w.Each("Sigmoid", y, same)), same)), 2u);
+  }
+  {
     NetworkWriter w = writer();  // nobody reads the second layer
     const auto y = w.Convolution(w.image(), 4, 1, {}, true);
     w.Normalised(w.Convolution(y, 4, 1, {}, true));
@@ -259,7 +264,11 @@ TEST(Operators, WhatIsNotReadIsRefusedByName) {
       {"training", node("BatchNormalization", {{"training_mode", std::int64_t{1}}})},
       {"BatchNormalization of 1 inputs", node("BatchNormalization")},
       {"its output is its image", node("Identity")},
-      {"a tensor and a constant", [](NetworkWriter& w) { return w.Node("Mul", {"image", "image"}); }},
+      {"a tensor and a constant", [](NetworkWriter& w) { return w.Node("Div", {"image", "image"}); }},
+      {"Mul of 2 x 4 x 4 and 1 x 4 x 4", [](NetworkWriter& w) {
+         return w.Node("Mul", {"image", w.Node("Conv", {"image", w.Constant({1, 2, 1, 1}, {1, 2})})});
+       }},
+      {"Mul of other than two", [](NetworkWriter& w) { return w.Node("Mul", {"image", "image", "image"}); }},
       {"nothing makes the tensor \"lost\"", [](NetworkWriter& w) { return w.Node("Relu", {"lost"}); }},
       {"a Softmax before the end",
        [](NetworkWriter& w) { return w.Node("Relu", {w.Node("Softmax", {w.Node("Flatten", {"image"})})}); }},

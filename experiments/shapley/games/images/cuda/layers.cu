@@ -289,7 +289,8 @@ class DeviceLayers::State {
   bool ReadsDrawnImage(const Layer& layer) const {
     const bool part = std::any_of(layer.parts.begin(), layer.parts.end(),
                                   [](const Layer::Part& one) { return one.tensor == 0; });
-    return part || layer.addend == 0 || (layer.input == 0 && !LooksAtMasks(layer));
+    return part || layer.addend == 0 || layer.factor == 0 ||
+           (layer.input == 0 && !LooksAtMasks(layer));
   }
 
   TileSource Tiles() const {
@@ -308,8 +309,18 @@ class DeviceLayers::State {
     float* out = outputs_[slot].Reserve(slots_.sizes[slot] * images_);
     const float* addend = layer.addend < 0 ? nullptr : Output(layer.addend);
     if (layer.kind == Layer::Kind::kConvolution) return Convolve(prepared, addend, out);
-    const PoolCall call{{},     0,   nullptr, prepared.weights.data(), prepared.bias.data(),
-                        addend, out, images_, layer.function,          layer.clip};
+    const Factor factor{layer.factor < 0 ? nullptr : Output(layer.factor), layer.factor_of_channel};
+    const PoolCall call{{},
+                        0,
+                        nullptr,
+                        prepared.weights.data(),
+                        prepared.bias.data(),
+                        addend,
+                        factor,
+                        out,
+                        images_,
+                        layer.function,
+                        layer.clip};
     for (const PoolCall& part : PoolCalls(layer, call, [&](int k) { return Output(k); })) {
       const dim3 grid(static_cast<unsigned>(part.values),
                       static_cast<unsigned>(images_ / kWarpImages));

@@ -3,8 +3,8 @@
 
     check_onnxruntime.py build/retable [--device cuda] [--seed N] [--only NAME,...] [--keep FOLDER]
 
-ResNet-18 and -50 (batch normalisation folded and not), MobileNetV2, VGG-11, a DenseNet, and a network of the other
-operators. Needs the packages onnx, onnxruntime and numpy (PyPI). Prints for each network the largest difference of a
+ResNet-18 and -50 (batch normalisation folded and not), MobileNetV2, EfficientNet-B0, VGG-11, a DenseNet, and a network
+of the other operators. Needs the packages onnx, onnxruntime and numpy (PyPI). Prints for each network the largest difference of a
 logit, the largest logit, and their quotient, which must be at most 1e-4. Exit 1 where it is more; without the packages
 it says so and exits 0.
 """
@@ -76,6 +76,9 @@ class Writer:
     def relu6(self, x):
         return self.op("Clip", x, self.constant(np.float32(0)), self.constant(np.float32(6)))
 
+    def silu(self, x):
+        return self.op("Mul", x, self.op("Sigmoid", x))
+
     def dense(self, x, inputs, out):
         weights = self.normal(out, inputs) * np.float32(np.sqrt(2 / inputs))
         return self.op("Gemm", x, self.constant(weights), self.constant(self.normal(out)), channels=out, transB=1)
@@ -122,6 +125,22 @@ def mobilenet(w):
             y = w.conv(w.conv(y, hidden, 3, step, groups=hidden, activation=w.relu6), out, 1, gain=0.5)
             x = w.op("Add", x, y) if step == 1 and w.channels[x] == out else y
     return w.head(w.conv(x, 1280, 1, activation=w.relu6))
+
+
+def efficientnet(w):
+    x = w.conv("image", 32, 3, 2, activation=w.silu)
+    for expand, kernel, out, count, stride in ((1, 3, 16, 1, 1), (6, 3, 24, 2, 2), (6, 5, 40, 2, 2), (6, 3, 80, 3, 2),
+                                               (6, 5, 112, 3, 1), (6, 5, 192, 4, 2), (6, 3, 320, 1, 1)):
+        for block in range(count):
+            inputs, step = w.channels[x], stride if block == 0 else 1
+            hidden = inputs * expand
+            y = w.conv(x, hidden, 1, activation=w.silu) if expand > 1 else x
+            y = w.conv(y, hidden, kernel, step, groups=hidden, activation=w.silu)
+            gate = w.op("GlobalAveragePool", y)
+            gate = w.op("Sigmoid", w.conv(w.conv(gate, max(1, inputs // 4), 1, activation=w.silu), hidden, 1))
+            y = w.conv(w.op("Mul", gate, y), out, 1, gain=0.5)
+            x = w.op("Add", x, y) if step == 1 and inputs == out else y
+    return w.head(w.conv(x, 1280, 1, activation=w.silu))
 
 
 def vgg(w, side):
@@ -182,6 +201,7 @@ NETWORKS = (
     ("ResNet-50", 224, False, lambda w: resnet(w, (3, 4, 6, 3), True)),
     ("ResNet-50, folded", 224, True, lambda w: resnet(w, (3, 4, 6, 3), True)),
     ("MobileNetV2", 224, False, mobilenet),
+    ("EfficientNet-B0", 224, False, efficientnet),
     ("VGG-11", 64, False, lambda w: vgg(w, 64)),
     ("DenseNet", 128, False, densenet),
     ("other operators", 64, False, others),
