@@ -221,7 +221,7 @@ struct GrowthLimits {
   std::uint32_t min_split;
   std::uint32_t min_leaf;
   double min_decrease;
-  double min_weight_share;  //!< of a child, of its tree's weight; 0 where rows are counted
+  double min_weight_share;  //!< a child's least share of its tree's weight; 0: rows are counted
   std::uint64_t total;      //!< rows of the whole training set
 
   //! Whether a node is a leaf before any cut is tried.

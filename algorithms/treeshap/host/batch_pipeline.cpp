@@ -239,7 +239,7 @@ void WriteExpected(const ResultBlocks& to) {
 constexpr std::size_t kFewNumbers = std::size_t{1} << 21;
 
 template <class Number>
-DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain)
+DevicePipeline<Number>::DevicePipeline(bool zeros, std::function<bool(const DeviceBatch&)> explain)
     : zeros_(zeros), explain_(std::move(explain)) {
   CheckCuda(cudaGetDevice(&device_), "cudaGetDevice");
 }
@@ -286,7 +286,7 @@ void DevicePipeline<Number>::RunOnDevice(const DeviceRows& rows, std::size_t col
   missing_.Download(missing);
   for (std::size_t p = 0; p < pieces; ++p) {
     explain_({rows.values + first(p) * columns, static_cast<std::uint32_t>(first(p + 1) - first(p)),
-              missing[p] != 0, rows.results + first(p) * per_row, stream});
+              missing[p] != 0, rows.results + first(p) * per_row, nullptr, stream});
   }
   FinishResults({.results = rows.results,
                  .blocks = rows.rows * to.expected.size(),
@@ -341,18 +341,22 @@ void DevicePipeline<Number>::Start(std::size_t slot, std::size_t rows, bool miss
   constexpr bool narrow = std::is_same_v<Number, float>;
   const std::size_t numbers = rows * plan_.per_row;
   double* out = nullptr;
+  float* rounded = nullptr;
   if constexpr (narrow) {
     out = sums_.Reserve(numbers);
+    if (!direct_) rounded = s.out.data();  // single results do not travel well over the bus
   } else {
     out = s.out.data();
   }
   if (zeros_) CheckCuda(cudaMemsetAsync(out, 0, numbers * sizeof(double), main_.get()), "memset");
   if (few_rows_) FetchRows(s.host_rows.data(), rows * plan_.columns, s.rows.data(), main_.get());
   s.started.Record(main_.get());
-  explain_({s.rows.data(), static_cast<std::uint32_t>(rows), missing, out, main_.get()});
+  const bool done = explain_(
+      {s.rows.data(), static_cast<std::uint32_t>(rows), missing, out, rounded, main_.get()});
   s.stopped.Record(main_.get());
-  if constexpr (narrow)
-    RoundResults(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());
+  if constexpr (narrow) {
+    if (!done) RoundResults(out, numbers, direct_ ? s.buffers.data() : s.out.data(), main_.get());
+  }
   if (!alone || direct_) s.ready.Record(main_.get());
   if (!alone) CheckCuda(cudaStreamWaitEvent(s.down.get(), s.ready.get()), "wait");
 }

@@ -100,12 +100,14 @@ void WriteExpected(const ResultBlocks& to);
 
 #if defined(RETABLE_HAS_CUDA) || defined(__CUDACC__)
 
-//! What a method explains: `count` x columns values in device memory, to `out`, on the stream.
+//! What a method explains: `count` x columns values in device memory, to `out` or, where that is
+//! not null and the method can, to `rounded`, on the stream.
 struct DeviceBatch {
   const float* rows = nullptr;
   std::uint32_t count = 0;
   bool missing = false;   //!< a value is NaN
   double* out = nullptr;  //!< count x results of a row
+  float* rounded = nullptr;
   cudaStream_t stream = nullptr;
 };
 
@@ -114,9 +116,9 @@ struct DeviceBatch {
 template <class Number>
 class DevicePipeline final : public PipelineDevice<Number> {
  public:
-  //! `explain` returns when all that a piece needs is in the stream. `zeros`: it adds to its
-  //! results.
-  DevicePipeline(bool zeros, std::function<void(const DeviceBatch&)> explain);
+  //! `explain` returns when all that a piece needs is in the stream, and whether its results are
+  //! rounded. `zeros`: it adds to its results.
+  DevicePipeline(bool zeros, std::function<bool(const DeviceBatch&)> explain);
   ~DevicePipeline() override;
 
   //! RunPipeline; @return the seconds that the device explained, without clearing and rounding.
@@ -158,7 +160,7 @@ class DevicePipeline final : public PipelineDevice<Number> {
 
   int device_ = 0;
   bool zeros_;
-  std::function<void(const DeviceBatch&)> explain_;
+  std::function<bool(const DeviceBatch&)> explain_;
   PipelinePlan plan_;
   CudaStream up_, main_;
   Slot slots_[kPipelineSlots];

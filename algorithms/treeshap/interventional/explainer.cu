@@ -50,8 +50,10 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     tables_.Prepare(model_);
     tables_.ClearCounts();
     if (features() > 0) {
-      DevicePipeline<double> pieces(
-          false, [this](const DeviceBatch& batch) { tables_.Count(Columns(batch), batch.stream); });
+      DevicePipeline<double> pieces(false, [this](const DeviceBatch& batch) {
+        tables_.Count(Columns(batch), batch.stream);
+        return false;
+      });
       const std::size_t rows = std::clamp<std::size_t>(kPieceFloats / features(), 1, kPieceRows);
       pieces.Run(background, rows, 0, {});
     }
@@ -111,10 +113,11 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
     return {x_.data(), stride, batch.count};
   }
 
-  void Explain(const DeviceBatch& batch) {
+  bool Explain(const DeviceBatch& batch) {
     const DeviceColumns rows = Columns(batch);
     tables_.Explain(rows, batch.out, batch.stream);
     deep_.Add(rows, batch.out, batch.stream);
+    return false;
   }
 
   int device_;
@@ -125,7 +128,8 @@ class InterventionalOnDevice final : public TreeExplainer, public DeviceExplaine
   std::vector<double> expected_;
   DeviceArray<float> x_;
   // Results travel as doubles: they agree with the CPU's to twelve digits.
-  DevicePipeline<double> pipeline_{false, [this](const DeviceBatch& batch) { Explain(batch); }};
+  DevicePipeline<double> pipeline_{false,
+                                   [this](const DeviceBatch& batch) { return Explain(batch); }};
   double seconds_ = 0;
 };
 

@@ -306,7 +306,7 @@ class GpuTreeShap final : public TreeExplainer {
     return pipeline_.Run(rows, RowsPerPiece(to.block * expected_.size()), threads_of_host_, to);
   }
 
-  void Explain(const DeviceBatch& batch) {
+  bool Explain(const DeviceBatch& batch) {
     const Problem problem{lanes_.data(),
                           bins_,
                           sets_.data(),
@@ -319,6 +319,7 @@ class GpuTreeShap final : public TreeExplainer {
     const std::size_t blocks = (warps * kWarp + kBlock - 1) / kBlock;
     kernel_<<<static_cast<unsigned>(blocks), kBlock, 0, batch.stream>>>(problem);
     CheckCuda(cudaGetLastError(), "GPUTreeShap kernel");
+    return false;
   }
 
   int device_;
@@ -332,7 +333,8 @@ class GpuTreeShap final : public TreeExplainer {
   // State of the current call.
   std::uint32_t rows_per_warp_ = 0;
   void (*kernel_)(Problem) = nullptr;
-  DevicePipeline<float> pipeline_{true, [this](const DeviceBatch& batch) { Explain(batch); }};
+  DevicePipeline<float> pipeline_{true,
+                                  [this](const DeviceBatch& batch) { return Explain(batch); }};
   double seconds_ = 0;
 };
 

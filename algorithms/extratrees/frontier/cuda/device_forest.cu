@@ -103,8 +103,8 @@ __global__ void __launch_bounds__(256)
 // gains, they go the same way, and a branch's value names its row of leaf values, as a leaf's does.
 __global__ void __launch_bounds__(256)
     WriteNodes(const HotNode* hot, const NodeFacts* facts, const NodeLink* links,
-               std::uint32_t nodes, std::uint32_t trees, const std::uint32_t* first,
-               TreeNode* out, const double* gains, double* gains_out) {
+               std::uint32_t nodes, std::uint32_t trees, const std::uint32_t* first, TreeNode* out,
+               const double* gains, double* gains_out) {
   const std::uint32_t i = blockIdx.x * 256 + threadIdx.x;
   if (i >= nodes || facts[i].samples == 0) return;
   const HotNode node = hot[i];
@@ -114,16 +114,17 @@ __global__ void __launch_bounds__(256)
   const bool leaf = node.feature < 0;
   const std::uint32_t to = first[place.tree] + place.at;
   if (gains != nullptr) gains_out[to] = gains[i];
-  out[to] = {
-      .threshold = known.threshold,
-      .impurity = known.impurity,
-      .weight = known.weight,
-      .left = leaf ? -1 : next,
-      .right = leaf ? -1 : next + static_cast<std::int32_t>(links[node.left].size),
-      .feature = node.feature,
-      .samples = known.samples,
-      .value = leaf ? node.value : gains != nullptr ? kMixed | i : 0,
-      .missing_left = !leaf && node.value != 0};
+  out[to] = {.threshold = known.threshold,
+             .impurity = known.impurity,
+             .weight = known.weight,
+             .left = leaf ? -1 : next,
+             .right = leaf ? -1 : next + static_cast<std::int32_t>(links[node.left].size),
+             .feature = node.feature,
+             .samples = known.samples,
+             .value = leaf               ? node.value
+                      : gains != nullptr ? kMixed | i
+                                         : 0,
+             .missing_left = !leaf && node.value != 0};
 }
 
 // The nodes of a batch on the device, tree after tree, each in preorder.
@@ -190,12 +191,14 @@ void AppendTrees(const DeviceTrees& batch, const LeafLimit& limit, Forest& fores
   const OrderedTrees ordered(batch, limited ? limit.gains : nullptr);
   forest.trees.resize(forest.trees.size() + batch.trees);
   Tree* const trees = &forest.trees.back() + 1 - batch.trees;
-  DealTrees(ordered.nodes.data(), ordered.first, *batch.staging,
-            [&](std::size_t t) -> auto& { return trees[t].nodes; });
+  DealTrees(
+      ordered.nodes.data(), ordered.first,
+      *batch.staging, [&](std::size_t t) -> auto& { return trees[t].nodes; });
   std::vector<std::vector<double>> gains(limited ? batch.trees : 0);
   if (limited) {
-    DealTrees(ordered.gains.data(), ordered.first, *batch.staging,
-              [&](std::size_t t) -> auto& { return gains[t]; });
+    DealTrees(
+        ordered.gains.data(), ordered.first,
+        *batch.staging, [&](std::size_t t) -> auto& { return gains[t]; });
   }
   LargeArray<double> values(batch.leaf_value_count);
   batch.staging->ToHost(batch.leaf_values.data(), values.size() * sizeof(double),

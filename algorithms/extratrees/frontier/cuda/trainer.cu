@@ -173,7 +173,7 @@ struct Shard {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::vector<DeviceTrees> batches;
-  Forest tops;  //!< in place of batches where the number of leaves is limited
+  Forest tops;  //!< the trees where the number of leaves is limited; there are no batches then
   double upload = 0;
   double grow = 0;
   std::uint64_t working_bytes = 0;

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <vector>
 
 #include "algorithms/treeshap/flop_count.hpp"
 #include "algorithms/treeshap/precision.hpp"
 #include "algorithms/treeshap/quadrature/cpu/engine.hpp"
 #include "algorithms/treeshap/tree_explainer.hpp"
-#include "base/memory/streaming_copy.hpp"
 
 namespace retable::treeshap {
 
@@ -54,14 +52,10 @@ class QuadratureExplainer final : public TreeExplainer {
   // Writes `size` numbers for each row and output.
   void Explain(const RowBlock& rows, bool pairs, double* results, std::size_t size) {
     const auto outputs = static_cast<std::size_t>(shape().groups);
-    const bool streaming = OutgrowsCaches(rows.rows * outputs * size * sizeof(double));
     engine_.Run(rows, pairs,
                 [&](std::size_t output, std::size_t first, std::size_t count, const Sums* sums) {
-                  static thread_local std::vector<double> numbers;
-                  if (streaming) numbers.resize(size);
                   for (std::size_t lane = 0; lane < count; ++lane) {
-                    double* const to = results + ((first + lane) * outputs + output) * size;
-                    double* const out = streaming ? numbers.data() : to;
+                    double* out = results + ((first + lane) * outputs + output) * size;
                     std::fill_n(out, size, 0.0);
                     out[size - 1] = engine_.expected()[output];
                     if (pairs) {
@@ -69,9 +63,7 @@ class QuadratureExplainer final : public TreeExplainer {
                     } else {
                       WriteValues(engine_.columns(output), sums, lane, out);
                     }
-                    if (streaming) StreamingCopy(out, size, to);
                   }
-                  if (streaming) FinishStreaming();
                 });
   }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/treeshap/host/batch_pipeline.hpp"
@@ -235,6 +236,9 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   // others are explained.
   std::size_t RowsAtOnce(std::size_t rows) const {
     std::size_t count = std::min<std::size_t>(std::max<std::size_t>(rows, 1), kMaxRowsAtOnce);
+    if (rows * (features() + ValuesPerRow(shape_)) >= kNumbersOfTwoPieces) {
+      count = std::min(count, (rows + 1) / 2);
+    }
     if (shares_) {
       count = std::min<std::size_t>(count, MostGroupedRows());
       if (!asks_) return count;  // else perhaps without sharing
@@ -279,7 +283,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     }
   }
 
-  void Explain(const DeviceBatch& piece) {
+  bool Explain(const DeviceBatch& piece) {
     const std::uint32_t stride = (piece.count + kRowPadding - 1) / kRowPadding * kRowPadding;
     x_.Reserve(features() * stride);
     const KernelVariant variant{.general = categorical_ || piece.missing, .layout = layout_};
@@ -290,14 +294,12 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
     }
     TransposeRows(piece.rows, order, piece.count, static_cast<std::uint32_t>(shape_.features),
                   stride, x_.data(), piece.stream);
-    if (shares_) {
-      shared_->Run(x_.data(), piece.count, stride, variant, piece.out, piece.stream);
-    } else {
-      partial_.Reserve(sums_.size(stride));
-      RunRows(variant, stride, piece);
-      if (asks_) shared_->WaitForOrder(piece.stream);
-    }
-    asks_ = false;  // later pieces are taken for like the first
+    const bool asked = std::exchange(asks_, false);  // later pieces are taken for like the first
+    if (shares_) return shared_->Run(x_.data(), stride, variant, piece);
+    partial_.Reserve(sums_.size(stride));
+    RunRows(variant, stride, piece);
+    if (asked) shared_->WaitForOrder(piece.stream);
+    return piece.rounded != nullptr;
   }
 
   // Uploads the ranges and plans the order of summation, unless that is how it was.
@@ -354,7 +356,11 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
       tape.done.Record(stream);
       CheckCuda(cudaStreamWaitEvent(main, tape.done.get()), "wait");
     }
-    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, main);
+    if (piece.rounded != nullptr) {
+      sums_.WriteRounded(partial_.data(), nullptr, stride, piece.count, piece.rounded, main);
+    } else {
+      sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, main);
+    }
   }
 
   int device_;
@@ -380,7 +386,8 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
   DeviceArray<float> x_;
   DeviceArray<double> partial_;
   CudaEvent ready_;
-  DevicePipeline<float> pipeline_{false, [this](const DeviceBatch& piece) { Explain(piece); }};
+  DevicePipeline<float> pipeline_{false,
+                                  [this](const DeviceBatch& piece) { return Explain(piece); }};
   double seconds_ = 0;
 };
 

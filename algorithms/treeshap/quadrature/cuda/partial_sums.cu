@@ -47,11 +47,11 @@ __device__ __forceinline__ void AddTo(double (&sum)[4], const float4& four) {
 // A block takes 32 lanes' positions and 32 features of a group, a warp four features, whose columns
 // are one list. Sums are read with positions as lanes and written, by way of shared memory, with
 // features as lanes. Fresh: every number of the group is written; the expected value becomes 0.
-template <class Sum, bool Fresh>
+template <class Sum, class Result, bool Fresh>
 __global__ void __launch_bounds__(kAddThreads)
     AddColumns(const Sum* partial, const std::uint32_t* columns, const std::uint32_t* begin,
                const std::uint32_t* row_order, std::uint32_t features, std::uint32_t stride,
-               std::uint32_t rows, std::uint32_t groups, double* out) {
+               std::uint32_t rows, std::uint32_t groups, Result* out) {
   using Vector = typename Lane<Sum>::Vector;
   constexpr std::uint32_t kOwn = Lane<Sum>::kPositions;
   constexpr std::uint32_t kPositions = 32 * kOwn;
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(kAddThreads)
     if (row >= rows || to_feature >= side) continue;
     const std::uint32_t target = row_order == nullptr ? row : row_order[row];
     const double value = to_feature < features ? tile[lane][i] : 0;
-    double* to = out + (static_cast<std::size_t>(target) * groups + group) * side + to_feature;
-    *to = Fresh ? value : *to + value;
+    Result* to = out + (static_cast<std::size_t>(target) * groups + group) * side + to_feature;
+    *to = static_cast<Result>(Fresh ? value : *to + value);
   }
 }
 
@@ -162,20 +162,32 @@ void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stre
   CheckCuda(cudaGetLastError(), "clearing sums");
 }
 
-void PartialSums::Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
-                      std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const {
+template <class Result, bool Fresh>
+void PartialSums::AddTo(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
+                        std::uint32_t rows, Result* out, cudaStream_t stream) const {
   const auto add = [&](auto kernel, auto* sums, std::uint32_t positions) {
     const dim3 grid(stride / positions, features_ / 32 + 1, groups_);
     kernel<<<grid, kAddThreads, 0, stream>>>(sums, columns_.data(), begin_.data(), row_order,
                                              features_, stride, rows, groups_, out);
   };
   if (written_once_) {
-    add(fresh ? AddColumns<float, true> : AddColumns<float, false>,
-        reinterpret_cast<const float*>(partial), 128);
+    add(AddColumns<float, Result, Fresh>, reinterpret_cast<const float*>(partial), 128);
   } else {
-    add(fresh ? AddColumns<double, true> : AddColumns<double, false>, partial, 32);
+    add(AddColumns<double, Result, Fresh>, partial, 32);
   }
   CheckCuda(cudaGetLastError(), "adding sums");
+}
+
+void PartialSums::Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
+                      std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const {
+  if (fresh) return AddTo<double, true>(partial, row_order, stride, rows, out, stream);
+  AddTo<double, false>(partial, row_order, stride, rows, out, stream);
+}
+
+void PartialSums::WriteRounded(const double* partial, const std::uint32_t* row_order,
+                               std::uint32_t stride, std::uint32_t rows, float* out,
+                               cudaStream_t stream) const {
+  AddTo<float, true>(partial, row_order, stride, rows, out, stream);
 }
 
 }  // namespace retable::treeshap

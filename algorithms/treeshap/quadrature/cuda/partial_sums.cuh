@@ -69,8 +69,15 @@ class PartialSums {
   //! x groups x (features + 1)
   void Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
            std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const;
+  //! The same, fresh, rounded to floats.
+  void WriteRounded(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
+                    std::uint32_t rows, float* out, cudaStream_t stream) const;
 
  private:
+  template <class Result, bool Fresh>
+  void AddTo(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
+             std::uint32_t rows, Result* out, cudaStream_t stream) const;
+
   bool written_once_ = false;
   std::uint32_t features_ = 0, groups_ = 0, ranges_ = 0, count_ = 0;
   DeviceArray<std::uint32_t> columns_;  // by group and feature

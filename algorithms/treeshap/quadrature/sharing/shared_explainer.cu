@@ -391,9 +391,12 @@ void SharedQuadrature::WaitForOrder(cudaStream_t stream) const {
   CheckCuda(cudaStreamWaitEvent(stream, state_->ordered.get()), "wait");
 }
 
-void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t stride,
-                           KernelVariant variant, double* out, cudaStream_t stream) {
+bool SharedQuadrature::Run(const float* x, std::uint32_t stride, KernelVariant variant,
+                           const DeviceBatch& to) {
   State& s = *state_;
+  const std::uint32_t rows = to.count;
+  const cudaStream_t stream = to.stream;
+  const bool rounds = to.rounded != nullptr && s.rounds.size() == 1;
   s.Reserve(rows, stride);
   LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
               stream);
@@ -412,8 +415,13 @@ void SharedQuadrature::Run(const float* x, std::uint32_t rows, std::uint32_t str
         CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
       }
     }
-    round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, out, stream);
+    if (rounds) {
+      round.WriteRounded(s.partial.data(), s.order.data(), stride, rows, to.rounded, stream);
+    } else {
+      round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, to.out, stream);
+    }
   }
+  return rounds;
 }
 
 }  // namespace retable::treeshap

@@ -11,6 +11,7 @@
 
 #include <memory>
 
+#include "algorithms/treeshap/host/batch_pipeline.hpp"
 #include "algorithms/treeshap/quadrature/cuda/launch.hpp"
 #include "algorithms/treeshap/quadrature/tape/compiler.hpp"
 #include "base/cuda/streams.hpp"
@@ -35,10 +36,9 @@ class SharedQuadrature {
                                  cudaStream_t stream);
   void WaitForOrder(cudaStream_t stream) const;
 
-  //! Writes `out`, in the rows' own order, rows x groups x (features + 1), on the stream. `x`:
-  //! features x stride, rows at most MostGroupedRows(), stride a multiple of 256.
-  void Run(const float* x, std::uint32_t rows, std::uint32_t stride, KernelVariant variant,
-           double* out, cudaStream_t stream);
+  //! Writes the results, in the rows' own order; says whether they are rounded. `x`: features x
+  //! stride, rows at most MostGroupedRows(), stride a multiple of 256.
+  bool Run(const float* x, std::uint32_t stride, KernelVariant variant, const DeviceBatch& to);
 
  private:
   struct State;

@@ -245,10 +245,11 @@ RETABLE_HD float PoolOf(const PoolShape& s, const float* at, std::size_t images,
   return down > 0 && across > 0 ? sum / static_cast<float>(down * across) : 0.0f;
 }
 
-//! Numbers that a layer's values are multiplied by: another tensor, or null.
-struct Factor {
-  const float* values = nullptr;
-  bool each_channel = false;  //!< one for all values of a channel
+//! Other tensors that a layer's values are multiplied by and added to, or null.
+struct Others {
+  const float* factor = nullptr;
+  bool factor_of_channel = false;  //!< one for all values of a channel
+  const float* addend = nullptr;
 };
 
 //! A layer that is no convolution, or the part of it that reads one tensor. Arrays are
@@ -256,8 +257,8 @@ struct Factor {
 struct PoolCall {
   PoolShape shape;
   int values;  //!< how many an image's output has
-  const float *in, *scale, *shift, *addend;
-  Factor factor;
+  const float *in, *scale, *shift;
+  Others others;
   float* out;
   std::size_t images;
   Function function;
@@ -273,11 +274,12 @@ RETABLE_HD void PoolValue(const PoolCall& call, int value, std::size_t image) {
   if (call.scale != nullptr) result = std::fma(result, call.scale[channel], call.shift[channel]);
   result = Apply(call.function, result);
   const std::size_t at = static_cast<std::size_t>(value) * call.images + image;
-  if (call.factor.values != nullptr) {
+  const Others& others = call.others;
+  if (others.factor != nullptr) {
     const auto one = static_cast<std::size_t>(channel) * call.images + image;
-    result *= call.factor.values[call.factor.each_channel ? one : at];
+    result *= others.factor[others.factor_of_channel ? one : at];
   }
-  call.out[at] = Finish(result, call.addend == nullptr ? 0.0f : call.addend[at], call.clip);
+  call.out[at] = Finish(result, others.addend == nullptr ? 0.0f : others.addend[at], call.clip);
 }
 
 //! log(p / (1 - p)) of class `answer` under the softmax of logits that lie `stride` apart, without

@@ -91,9 +91,10 @@ class LayerNetwork final : public ImageNetwork {
     }
     const float* scale = layer.weights.empty() ? nullptr : layer.weights.data();
     const auto at = [&](int tensor) { return At(tensor, tensors); };
-    const Factor factor{layer.factor < 0 ? nullptr : at(layer.factor), layer.factor_of_channel};
-    const PoolCall call{{},     0,   nullptr, scale,          layer.bias.data(), addend,
-                        factor, out, kImages, layer.function, layer.clip};
+    const Others others{layer.factor < 0 ? nullptr : at(layer.factor), layer.factor_of_channel,
+                        addend};
+    const PoolCall call{{},     0,   nullptr, scale,          layer.bias.data(),
+                        others, out, kImages, layer.function, layer.clip};
     for (const PoolCall& part : PoolCalls(layer, call, at)) {
       for (int value = 0; value < part.values; ++value) {
         for (std::size_t k = 0; k < kImages; ++k) PoolValue(part, value, k);

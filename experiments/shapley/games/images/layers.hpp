@@ -96,10 +96,11 @@ std::vector<PoolCall> PoolCalls(const Layer& layer, PoolCall call, const Tensor&
     calls.push_back(call);
     const std::size_t done = static_cast<std::size_t>(call.values) * call.images;
     call.out += done;
-    if (call.addend != nullptr) call.addend += done;
-    if (call.factor.values != nullptr) {
+    Others& others = call.others;
+    if (others.addend != nullptr) others.addend += done;
+    if (others.factor != nullptr) {
       const auto channels = static_cast<std::size_t>(part.channels);
-      call.factor.values += call.factor.each_channel ? channels * call.images : done;
+      others.factor += others.factor_of_channel ? channels * call.images : done;
     }
     if (call.scale == nullptr) return;
     call.scale += part.channels;

@@ -309,18 +309,10 @@ class DeviceLayers::State {
     float* out = outputs_[slot].Reserve(slots_.sizes[slot] * images_);
     const float* addend = layer.addend < 0 ? nullptr : Output(layer.addend);
     if (layer.kind == Layer::Kind::kConvolution) return Convolve(prepared, addend, out);
-    const Factor factor{layer.factor < 0 ? nullptr : Output(layer.factor), layer.factor_of_channel};
-    const PoolCall call{{},
-                        0,
-                        nullptr,
-                        prepared.weights.data(),
-                        prepared.bias.data(),
-                        addend,
-                        factor,
-                        out,
-                        images_,
-                        layer.function,
-                        layer.clip};
+    const Others others{layer.factor < 0 ? nullptr : Output(layer.factor), layer.factor_of_channel,
+                        addend};
+    const PoolCall call{{},     0,   nullptr, prepared.weights.data(), prepared.bias.data(),
+                        others, out, images_, layer.function,          layer.clip};
     for (const PoolCall& part : PoolCalls(layer, call, [&](int k) { return Output(k); })) {
       const dim3 grid(static_cast<unsigned>(part.values),
                       static_cast<unsigned>(images_ / kWarpImages));
