@@ -7,7 +7,7 @@ experiment it stands in braces:
     114<!--cell("Cal_housing-large", "Kernel speedup")-->        114{cell('Cal_housing-large', 'Kernel speedup')}
 
 A line `<!-- recorded: FOLDER ARTIFACT -->` says for the rest of a page which recorded table `cell` reads; a note reads its own
-experiment's in the folder h200. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER ARTIFACT' of `cell` and the others names another.
+experiment's in the folder h100, or in h200 where that still has the artifact. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER ARTIFACT' of `cell` and the others names another.
 
     cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns): all measured ones; * stands for anything
     ratios(rows, over, under)    column `over` by column `under`, row by row
@@ -291,7 +291,10 @@ class Page:
 
     def agree(self):
         experiment = re.search(r'^id = "([^"]+)"', self.text, re.MULTILINE)
-        source = Source(self.tables, "h200", experiment.group(1)) if experiment and not self.markdown else None
+        source = None
+        if experiment and not self.markdown:
+            older = (self.tables.root / f"h200/{experiment.group(1)}.csv").is_file()
+            source = Source(self.tables, "h200" if older else "h100", experiment.group(1))
         parts, end, known = [], 0, []
         for match in (MARKDOWN if self.markdown else NOTE).finditer(self.searched):
             known.append(match.span())
@@ -401,7 +404,7 @@ def whole_files(root, program):
     if advise.is_dir():
         sys.path.insert(0, str(advise))
         import write_advice  # pylint: disable=import-outside-toplevel
-        source = "h200/shapley/beyond_estimators.tidy.csv"
+        source = "h100/shapley/beyond_estimators.tidy.csv"
         yield "apps/advise/advice_table.inc", write_advice.table(readable(root, program) / source), f"results/recorded/{source}"
 
 

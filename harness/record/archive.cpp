@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kName = 100;
-constexpr int kLevel = 19;
+constexpr int kLevel = 22;
 // 64 MB: of cells that lie far apart the second is told by the first.
 constexpr int kWindowLog = 26;
 // A few bytes must not become gigabytes: what cells pack to is a hundredth at best.
@@ -86,14 +86,15 @@ std::size_t Checked(std::size_t result) {
   return result;
 }
 
-// Packs what it is given, piece by piece.
+// Packs what it is given, piece by piece: `size` bytes in all.
 class Packer {
  public:
-  Packer() {
+  explicit Packer(std::size_t size) {
     Checked(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, kLevel));
     Checked(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_windowLog, kWindowLog));
     Checked(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_enableLongDistanceMatching, 1));
     Checked(ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1));
+    Checked(ZSTD_CCtx_setPledgedSrcSize(context_.get(), size));
   }
 
   void Add(std::string_view bytes) { Step(bytes, ZSTD_e_continue); }
@@ -185,7 +186,11 @@ bool IsZero(std::string_view bytes) {
 }  // namespace
 
 std::string PackArchive(const Files& files) {
-  Packer packer;
+  std::size_t size = 2 * kBlock;
+  for (const auto& [path, content] : files) {
+    size += kBlock + (content.size() + kBlock - 1) / kBlock * kBlock;
+  }
+  Packer packer(size);
   for (const auto& [path, content] : files) {
     const Header header = HeaderOf(path, content.size());
     packer.Add({reinterpret_cast<const char*>(&header), kBlock});

@@ -25,7 +25,7 @@ class ArchiveError : public std::runtime_error {
 //! Content by path, with '/' between folders.
 using Files = std::map<std::string, std::string>;
 
-//! O(bytes); some 3 MB a second. @throws ArchiveError for a name that no archive holds: of more
+//! O(bytes); some MB a second. @throws ArchiveError for a name that no archive holds: of more
 //! than 100 bytes, absolute, or with ".." in it
 std::string PackArchive(const Files& files);
 

@@ -51,6 +51,8 @@ void KeepGroupsTogether(const std::vector<Plan>& plans, const std::string& folde
     const auto group = groups.find(decision.cell->key);
     if (decision.cell->not_run || decision.measure || group == groups.end()) continue;
     if (stretches[group->second].size() < 2) continue;
+    const std::string& device = decision.cell->config.device;
+    if (stretch_of.at(decision.environment + device) == StretchOf(here, device)) continue;
     decision.measure = true;
     decision.why += ", its group begins anew: it is measured in one stretch";
   }

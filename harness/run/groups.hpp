@@ -25,8 +25,8 @@ struct Decision {
 //! The first cell of each group, by the keys of its cells. O(cells log cells)
 std::map<std::string, std::string> GroupsOf(const std::vector<Plan>& plans);
 
-//! Decides anew for groups that were not, or would not be, measured in one stretch: all their cells
-//! are measured. O(cells log cells)
+//! Decides anew for groups that were not, or would not be, measured in one stretch: their cells of
+//! other stretches than this are measured. O(cells log cells)
 //! @param folder the stored cells' @param here environment of this run
 void KeepGroupsTogether(const std::vector<Plan>& plans, const std::string& folder,
                         const nlohmann::json& here, std::vector<Decision>& decisions);

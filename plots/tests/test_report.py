@@ -28,6 +28,11 @@ from retable_report import figures, inputs, markdown, model, numbers, page, pare
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr", "path", "line", "circle", "rect", "use", "polyline", "mspace"}
 
 
+# Elements whose end HTML lets be left out before these tags ("Optional tags").
+ENDED_BY = {"td": ("td", "th"), "th": ("td", "th"), "tr": ("td", "th", "tr"),
+            "/thead": ("td", "th", "tr"), "/tbody": ("td", "th", "tr"), "/table": ("td", "th", "tr")}
+
+
 class Page(html.parser.HTMLParser):
     """Collects ids, links, and text, and checks that tags nest."""
 
@@ -46,8 +51,13 @@ class Page(html.parser.HTMLParser):
             if name in attrs:
                 (self.links if name == "href" else self.sources).append(attrs[name])
         self.errors += [f"{tag} has {name}" for name in attrs if name.startswith("on")]
+        self.end_before(ENDED_BY.get(tag, ()))
         if tag not in VOID:
             self.stack.append(tag)
+
+    def end_before(self, ended):
+        while self.stack and self.stack[-1] in ended:
+            self.stack.pop()
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
@@ -57,6 +67,7 @@ class Page(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         if tag in VOID:
             return
+        self.end_before(ENDED_BY.get("/" + tag, ()))
         if not self.stack or self.stack.pop() != tag:
             self.errors.append(f"</{tag}> at {self.getpos()} closes nothing or something else")
 
