@@ -258,6 +258,10 @@ TEST_F(Records, AreRefusedWhereTheirCellsAreDamagedMissingOrOfAnOlderProgram) {
   // What is not measured yet is told: the next run goes on with it.
   fs::remove(cell);
   ExpectContains(Run("record here --out out").text, "1 planned cells are not measured yet");
+  // So is what is stored and stays out.
+  const fs::path other = root_ / "out/cells" / (std::string(64, 'f') + ".json");
+  std::ofstream(other) << text;
+  ExpectContains(Run("record here --out out --replace").text, "1 stored cells stay out");
 }
 
 TEST_F(Records, SayWhichFileIsNotWhatTheArchiveGives) {

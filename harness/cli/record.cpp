@@ -29,6 +29,13 @@ int Record(const Context& context, const RecordArguments& a, std::ostream& out) 
     out << fmt::format("; {} planned cells are not measured yet (run --resume-from {})",
                        facts.missing, facts.folder);
   }
+  if (facts.left_out > 0) {
+    out << fmt::format(
+        "; {} stored cells stay out, since no table of the last run has them (other sources, or "
+        "data "
+        "that was not at hand)",
+        facts.left_out);
+  }
   out << "\n";
   for (const std::string& machine : facts.machines) out << "  " << machine << "\n";
   return kOk;

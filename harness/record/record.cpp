@@ -123,6 +123,11 @@ RecordingFacts FactsOf(const std::string& folder, const std::vector<Artifact>& a
   if (keys.empty()) throw StoreError(folder + " has no cells to record; `retable run` makes them");
   facts.cells = static_cast<int>(keys.size());
   facts.missing = static_cast<int>(missing.size());
+  for (const auto& file : fs::directory_iterator(folder + "/cells")) {
+    const std::string name = file.path().filename().string();
+    const bool cell = name.size() == 64 + 5 && name.ends_with(".json");
+    facts.left_out += cell && !keys.contains(name.substr(0, 64)) ? 1 : 0;
+  }
   facts.machines.assign(machines.begin(), machines.end());
   return facts;
 }
