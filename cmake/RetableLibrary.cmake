@@ -14,7 +14,8 @@ find_package(PkgConfig QUIET)
 # What the families need of base and algorithms/common, and no more: no OpenSSL, no file.
 set(RETABLE_CORE_SOURCES algorithms/common/bulk_random.cpp algorithms/common/forest_bytes.cpp
     algorithms/common/parameters.cpp base/bit_count.cpp base/csv/number.cpp base/cuda/cards.cpp base/cuda/devices.cpp
-    base/cuda/no_device.cpp base/cuda/tuned.cpp base/memory/large_memory.cpp base/parallel.cpp library/core.cpp)
+    base/cuda/no_device.cpp base/cuda/tuned.cpp base/memory/large_memory.cpp base/memory/streaming_copy.cpp
+    base/parallel.cpp library/core.cpp)
 
 if(RETABLE_LIBRARY_ONLY)
   add_library(retable_base INTERFACE)  # what the families' objects name; they are linked with the core

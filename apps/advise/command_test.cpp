@@ -47,7 +47,7 @@ TEST(Advice, AgreesWithTheMeasurements) {
 // The committed table is the recorded artifact.
 TEST(Advice, TableIsTheRecordedArtifact) {
   const auto run = harness::ReadCsv(harness::ReadableRecordings(RETABLE_SOURCE_DIR) +
-                                    "/h200/shapley/beyond_estimators.tidy.csv");
+                                    "/h100/shapley/beyond_estimators.tidy.csv");
   const auto text = [&](const harness::CsvRow& row, const char* name) {
     return row.fields[run.Column(name)];
   };
