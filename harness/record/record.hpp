@@ -23,7 +23,7 @@ namespace retable::harness {
 struct RecordingFacts {
   std::string folder, commit;
   int cells = 0;
-  int missing = 0;  //!< planned and not measured yet
+  int missing = 0;   //!< planned and not measured yet
   int left_out = 0;  //!< stored, but planned by no table of the folder
   std::vector<std::string> machines;
   std::size_t archive_bytes = 0;
