@@ -266,15 +266,17 @@ while True:
 
 class Orphans : public ProgramEnds {
  protected:
-  // The process that left a file pid-N.
+  // The process that was the nth to leave a file pid-N: numbers begin anew where they end.
   pid_t Busy(std::size_t nth) const {
-    std::vector<pid_t> pids;
+    std::vector<std::pair<fs::file_time_type, pid_t>> pids;
     for (const auto& file : fs::directory_iterator(root_)) {
       const std::string name = file.path().filename().string();
-      if (name.starts_with("pid-")) pids.push_back(std::atoi(name.c_str() + 4));
+      if (name.starts_with("pid-")) {
+        pids.emplace_back(file.last_write_time(), std::atoi(name.c_str() + 4));
+      }
     }
     std::sort(pids.begin(), pids.end());
-    return pids.size() < nth ? 0 : pids[nth - 1];
+    return pids.size() < nth ? 0 : pids[nth - 1].second;
   }
 
   static bool Lives(pid_t process) {
