@@ -7,7 +7,8 @@ experiment it stands in braces:
     114<!--cell("Cal_housing-large", "Kernel speedup")-->        114{cell('Cal_housing-large', 'Kernel speedup')}
 
 A line `<!-- recorded: FOLDER ARTIFACT -->` says for the rest of a page which recorded table `cell` reads; a note reads its own
-experiment's in the folder h100, or in h200 where that still has the artifact. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER ARTIFACT' of `cell` and the others names another.
+experiment's in the folder h100, or in h200 where that still has the artifact. A last argument 'FOLDER', 'ARTIFACT' or 'FOLDER
+ARTIFACT' of `cell` and the others names another.
 
     cell(row, column)            a cell of ARTIFACT.csv            cells(rows, columns): all measured ones; * stands for anything
     ratios(rows, over, under)    column `over` by column `under`, row by row

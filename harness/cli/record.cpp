@@ -32,8 +32,7 @@ int Record(const Context& context, const RecordArguments& a, std::ostream& out) 
   if (facts.left_out > 0) {
     out << fmt::format(
         "; {} stored cells stay out, since no table of the last run has them (other sources, or "
-        "data "
-        "that was not at hand)",
+        "data that was not at hand)",
         facts.left_out);
   }
   out << "\n";

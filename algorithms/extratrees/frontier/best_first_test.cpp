@@ -6,37 +6,13 @@
 #include <random>
 #include <utility>
 
-#include "algorithms/extratrees/encoding/target_sums.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/frontier/training_table_testing.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
 #include "base/seed_testing.hpp"
 
 namespace retable::extratrees {
 namespace {
-
-struct RandomRows {
-  std::vector<float> x;
-  std::vector<std::uint32_t> labels;
-  std::vector<double> targets, weights;
-  std::size_t columns;
-
-  RandomRows(std::size_t rows, std::size_t features, std::uint32_t classes, std::mt19937_64& random)
-      : columns(features) {
-    for (std::size_t i = 0; i < rows; ++i) {
-      labels.push_back(static_cast<std::uint32_t>(random() % classes));
-      weights.push_back(static_cast<double>(1 + random() % 4));
-      targets.push_back(static_cast<double>(labels.back()) +
-                        1e-3 * static_cast<double>(random() % 1000));
-      for (std::size_t f = 0; f < features; ++f) {
-        x.push_back(static_cast<float>(random() % 50 + (f % 2 == 0 ? 9 * labels.back() : 0)));
-      }
-    }
-  }
-  Targets Given(bool regression, bool weighted) const {
-    Targets given = regression ? Targets::Regression(targets) : Targets(labels);
-    if (weighted) given.weights = weights;
-    return given;
-  }
-};
 
 //! What a GPU knows of a tree's nodes, taken from the finished tree by plain sums below each node.
 struct KnownNodes {
@@ -46,6 +22,7 @@ struct KnownNodes {
   KnownNodes(const Forest& forest, const Tree& tree, bool weighted) {
     const std::size_t n = tree.nodes.size();
     const std::uint32_t classes = forest.classes;
+    const double units = weighted ? 4 : 1;  // weights are quarters
     std::vector<double> sums(n * classes);  // weight of each class, or weighted sum of targets
     for (std::size_t i = n; i-- > 0;) {
       const TreeNode& node = tree.nodes[i];
@@ -53,14 +30,14 @@ struct KnownNodes {
         double& sum = sums[i * classes + c];
         if (node.feature < 0) {
           sum = LeafValue(forest, tree, node, c) * node.weight;
-          if (!forest.regression) sum = std::round(sum);
+          if (!forest.regression) sum = std::round(sum * units);
         } else {
           sum = sums[static_cast<std::size_t>(node.left) * classes + c] +
                 sums[static_cast<std::size_t>(node.right) * classes + c];
         }
       }
     }
-    whole = {tree.nodes, std::vector<double>(n), nullptr, 1, classes, forest.regression};
+    whole = {tree.nodes, std::vector<double>(n), nullptr, units, classes, forest.regression};
     const auto squares = [&](std::int32_t i) {
       double sum = 0;
       for (std::uint32_t c = 0; c < classes; ++c) {
@@ -84,9 +61,9 @@ struct KnownNodes {
                             right.impurity * right.weight) /
                            total;
         } else if (weighted) {
-          const double score =
-              squares(node.left) / left.weight + squares(node.right) / right.weight;
-          whole.gains[i] = (score - squares(at) / node.weight) / total;
+          const double score = squares(node.left) / (units * left.weight) +
+                               squares(node.right) / (units * right.weight);
+          whole.gains[i] = (score - squares(at) / (units * node.weight)) / total;
         } else {
           whole.gains[i] =
               ImpurityDecrease(whole_squares(at), node.samples, whole_squares(node.left),
@@ -102,13 +79,12 @@ struct KnownNodes {
   }
 };
 
-void ExpectTop(const RandomRows& table, bool regression, bool weighted, ForestOptions options) {
+void ExpectTop(const TrainingTable& table, bool regression, bool weighted, ForestOptions options) {
   const Targets targets = table.Given(regression, weighted);
-  const FeatureMatrix matrix{table.x.data(), table.labels.size(), table.columns};
   const int leaves = std::exchange(options.max_leaf_nodes, 0);
-  const Forest whole = FrontierCpu(2).fit(matrix, targets, options)->host();
+  const Forest whole = FrontierCpu(2).fit(table.matrix(), targets, options)->host();
   options.max_leaf_nodes = leaves;
-  const Forest limited = FrontierCpu(2).fit(matrix, targets, options)->host();
+  const Forest limited = FrontierCpu(2).fit(table.matrix(), targets, options)->host();
   for (std::size_t t = 0; t < whole.trees.size(); ++t) {
     const KnownNodes known(whole, whole.trees[t], weighted);
     const Tree top = TopOfTree(known.whole, leaves);
@@ -125,9 +101,12 @@ void ExpectTop(const RandomRows& table, bool regression, bool weighted, ForestOp
 TEST(TopOfTree, IsTheTreeThatGrowsBestFirst) {
   std::mt19937_64 random(FreshSeed());
   for (int round = 0; round < 6; ++round) {
-    const RandomRows table(40 + random() % 300, 1 + random() % 6,
-                           2 + static_cast<std::uint32_t>(random() % 4), random);
     for (const bool weighted : {false, true}) {
+      // Plain classes have no missing values; with some the gains are those of weighted ones.
+      const auto classes = 2 + static_cast<std::uint32_t>(random() % 4);
+      TrainingTable table =
+          MakeTrainingTable(40 + random() % 300, 1 + random() % 6, classes, 50, weighted, random());
+      table.weights[0] = 1;  // some row has to weigh something
       for (const bool regression : {false, true}) {
         for (const int leaves : {2, 3, 17, 1000}) {
           SCOPED_TRACE(testing::Message() << "weighted " << weighted << ", regression "

@@ -105,9 +105,9 @@ void WriteExpected(const ResultBlocks& to);
 struct DeviceBatch {
   const float* rows = nullptr;
   std::uint32_t count = 0;
-  bool missing = false;   //!< a value is NaN
-  double* out = nullptr;  //!< count x results of a row
-  float* rounded = nullptr;
+  bool missing = false;      //!< a value is NaN
+  double* out = nullptr;     //!< count x results of a row
+  float* rounded = nullptr;  //!< the same as floats
   cudaStream_t stream = nullptr;
 };
 

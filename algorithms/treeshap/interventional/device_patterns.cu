@@ -209,7 +209,7 @@ void DevicePatterns::Add(const DeviceColumns& rows, double* out, cudaStream_t st
   const dim3 grid(rows.stride / kDeepBlock, sums_.ranges());
   DeepLeavesKernel<<<grid, kDeepBlock, dynamic, stream>>>(launch);
   CheckCuda(cudaGetLastError(), "deep leaves");
-  sums_.Add(partial_.data(), nullptr, rows.stride, rows.rows, false, out, stream);
+  sums_.Add(partial_.data(), nullptr, rows.stride, rows.rows, false, out, nullptr, stream);
 }
 
 }  // namespace retable::treeshap

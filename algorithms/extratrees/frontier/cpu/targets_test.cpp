@@ -13,6 +13,7 @@
 #include "algorithms/extratrees/encoding/encoded_matrix.hpp"
 #include "algorithms/extratrees/encoding/target_sums.hpp"
 #include "algorithms/extratrees/frontier/cpu/trainer.hpp"
+#include "algorithms/extratrees/frontier/training_table_testing.hpp"
 #include "algorithms/extratrees/splits/split_rules.hpp"
 #include "base/oracle_testing.hpp"
 #include "base/seed_testing.hpp"
@@ -20,47 +21,8 @@
 namespace retable::extratrees {
 namespace {
 
-struct Data {
-  std::vector<float> x;
-  std::vector<std::uint32_t> labels;
-  std::vector<double> values, weights;
-  std::size_t columns = 0;
-  FeatureMatrix matrix() const { return {x.data(), labels.size(), columns}; }
-  bool HasHoles() const {
-    return std::any_of(x.begin(), x.end(), [](float value) { return std::isnan(value); });
-  }
-  Targets Given(bool regression, bool weighted) const {
-    Targets targets = regression ? Targets::Regression(values) : Targets(labels);
-    if (weighted) targets.weights = weights;
-    return targets;
-  }
-};
-
-//! `distinct` values a column, some of them missing; every fifth column constant or missing.
-Data MakeData(std::size_t rows, std::size_t columns, std::uint32_t classes, std::uint32_t distinct,
-              bool holes, std::uint64_t seed) {
-  Data data;
-  data.columns = columns;
-  const Philox4x32 philox = Philox4x32::FromSeed(seed);
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t f = 0; f < columns; ++f) {
-      const PhiloxBlock bits = philox.Block(i, f);
-      const std::uint64_t k = UniformBelow(bits.half(0), f % 5 == 4 ? 1 : distinct);
-      const bool missing = holes && UniformBelow(bits.half(1), f % 3 + 4) == 0;
-      data.x.push_back(missing ? std::nanf("") : 0.37f * static_cast<float>(k) - 3.0f);
-    }
-    const PhiloxBlock bits = philox.Block(i, columns);
-    const float first = std::isnan(data.x[i * columns]) ? 9.0f : data.x[i * columns];
-    data.labels.push_back(
-        static_cast<std::uint32_t>(UniformBelow(bits.half(0), 3) + (first > 0 ? 1 : 0)) % classes);
-    data.values.push_back(100.0 + first * first + UniformDouble(bits.half(1)));
-    data.weights.push_back(0.25 * static_cast<double>(UniformBelow(bits.half(0) << 7, 9)));
-  }
-  return data;
-}
-
 struct Oracle {
-  const Data& data;
+  const TrainingTable& data;
   const ForestOptions& options;
   bool regression, weighted;
   std::uint32_t tree;
@@ -292,7 +254,8 @@ struct Oracle {
   }
 };
 
-void ExpectOracle(const Data& data, bool regression, bool weighted, const ForestOptions& options) {
+void ExpectOracle(const TrainingTable& data, bool regression, bool weighted,
+                  const ForestOptions& options) {
   SCOPED_TRACE(std::string(regression ? "regression" : "classes") + (weighted ? ", weighted" : ""));
   const auto fitted = FrontierCpu(2).fit(data.matrix(), data.Given(regression, weighted), options);
   const Forest& forest = fitted->host();
@@ -335,8 +298,9 @@ TEST(OracleForest, TinyTreesOfAnyTargetsAreTheBruteForceSplitters) {
     const int columns = 1 + below(5);
     const std::uint64_t seed = random();
     const auto rows = static_cast<std::size_t>(1 + below(14));
-    Data data = MakeData(rows, static_cast<std::size_t>(columns), 1 + unsigned(below(4)),
-                         1 + unsigned(below(6)), below(2) == 0, seed);
+    TrainingTable data =
+        MakeTrainingTable(rows, static_cast<std::size_t>(columns), 1 + unsigned(below(4)),
+                          1 + unsigned(below(6)), below(2) == 0, seed);
     data.weights[0] = 1;  // some row has to weigh something
     const ForestOptions options{
         .n_trees = 2,
@@ -369,14 +333,14 @@ TEST_P(AllTargets, TreesEqualTheOracles) {
     for (const bool weighted : {false, true}) {
       for (const bool holes : {false, true}) {
         ForestOptions options{.n_trees = 2, .constant_rule = GetParam(), .seed = 21};
-        ExpectOracle(MakeData(220, 11, 4, 7, holes, 1), regression, weighted, options);
+        ExpectOracle(MakeTrainingTable(220, 11, 4, 7, holes, 1), regression, weighted, options);
         options.max_features = 3;
-        ExpectOracle(MakeData(250, 38, 5, 240, holes, 2), regression, weighted, options);
+        ExpectOracle(MakeTrainingTable(250, 38, 5, 240, holes, 2), regression, weighted, options);
         options.min_samples_leaf = 3;
         options.min_samples_split = 9;
         options.max_depth = 6;
         options.min_impurity_decrease = 1e-3;
-        ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+        ExpectOracle(MakeTrainingTable(330, 7, 3, 600, holes, 3), regression, weighted, options);
       }
     }
   }
@@ -389,13 +353,13 @@ TEST_P(AllTargets, TheBestOpenNodeIsSplitFirst) {
         ForestOptions options{.n_trees = 2, .constant_rule = GetParam(), .seed = 22};
         for (const int leaves : {2, 3, 10, 25}) {
           options.max_leaf_nodes = leaves;
-          ExpectOracle(MakeData(220, 11, 4, 7, holes, 1), regression, weighted, options);
-          ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+          ExpectOracle(MakeTrainingTable(220, 11, 4, 7, holes, 1), regression, weighted, options);
+          ExpectOracle(MakeTrainingTable(330, 7, 3, 600, holes, 3), regression, weighted, options);
         }
         options.max_depth = 4;
         options.min_samples_leaf = 5;
         options.min_impurity_decrease = 1e-3;
-        ExpectOracle(MakeData(330, 7, 3, 600, holes, 3), regression, weighted, options);
+        ExpectOracle(MakeTrainingTable(330, 7, 3, 600, holes, 3), regression, weighted, options);
       }
     }
   }
@@ -404,7 +368,7 @@ TEST_P(AllTargets, TheBestOpenNodeIsSplitFirst) {
 TEST_P(AllTargets, ALimitThatIsNotReachedChangesNothing) {
   for (const bool bootstrap : {false, true}) {
     for (const bool holes : {false, true}) {
-      const Data data = MakeData(300, 9, 4, 400, holes, 4);
+      const TrainingTable data = MakeTrainingTable(300, 9, 4, 400, holes, 4);
       for (const bool regression : {false, true}) {
         ForestOptions options{
             .n_trees = 3, .bootstrap = bootstrap, .constant_rule = GetParam(), .seed = 23};
@@ -423,7 +387,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, AllTargets,
                                          ConstantRule::kPublished));
 
 TEST(Targets, AShareOfRowsThatWeighTheSameIsANumberOfThem) {
-  const Data data = MakeData(300, 7, 4, 60, false, 21);
+  const TrainingTable data = MakeTrainingTable(300, 7, 4, 60, false, 21);
   for (const bool regression : {false, true}) {
     const Targets targets = data.Given(regression, false);
     ForestOptions options{.n_trees = 3, .min_weight_fraction_leaf = 0.05, .seed = 5};
@@ -441,8 +405,8 @@ TEST(Targets, AShareOfRowsThatWeighTheSameIsANumberOfThem) {
 
 TEST(Targets, WeightsAreRepetitions) {
   // Weights 2 and rows given twice: the same cuts, so the same tree but for the counts of samples.
-  Data once = MakeData(120, 6, 3, 50, false, 5);
-  Data twice = once;
+  TrainingTable once = MakeTrainingTable(120, 6, 3, 50, false, 5);
+  TrainingTable twice = once;
   twice.x.insert(twice.x.end(), once.x.begin(), once.x.end());
   twice.values.insert(twice.values.end(), once.values.begin(), once.values.end());
   twice.labels.insert(twice.labels.end(), once.labels.begin(), once.labels.end());
@@ -460,7 +424,7 @@ TEST(Targets, WeightsAreRepetitions) {
 }
 
 TEST(Targets, RegressionLearnsItsRowsByHeart) {
-  const Data data = MakeData(300, 5, 3, 100000, false, 6);
+  const TrainingTable data = MakeTrainingTable(300, 5, 3, 100000, false, 6);
   const auto fitted = FrontierCpu(2).fit(data.matrix(), Targets::Regression(data.values), {});
   std::vector<double> answers(300);
   fitted->predict_proba(data.x.data(), 300, answers.data());
@@ -469,7 +433,7 @@ TEST(Targets, RegressionLearnsItsRowsByHeart) {
 }
 
 TEST(Targets, AnOffsetAndAScaleChangeNothing) {
-  const Data data = MakeData(200, 5, 3, 60, false, 7);
+  const TrainingTable data = MakeTrainingTable(200, 5, 3, 60, false, 7);
   const auto grow = [&](double scale, double offset) {
     std::vector<double> values;
     for (const double y : data.values) values.push_back(scale * std::round(64 * y) + offset);
@@ -503,7 +467,7 @@ TEST(Targets, OfEqualGainsTheFirstNodeIsSplit) {
 }
 
 TEST(Targets, EqualTargetsAreOneLeaf) {
-  const Data data = MakeData(50, 3, 3, 60, true, 8);
+  const TrainingTable data = MakeTrainingTable(50, 3, 3, 60, true, 8);
   const std::vector<double> same(50, 0.1);
   const auto fitted = FrontierCpu(1).fit(data.matrix(), Targets::Regression(same), {.n_trees = 3});
   EXPECT_EQ(fitted->host().NodeCount(), 3u);
@@ -529,7 +493,7 @@ TEST(Targets, AllMissingIsConstant) {
 }
 
 TEST(Targets, BootstrapDrawsByWeight) {
-  const Data data = MakeData(400, 6, 3, 50, false, 9);
+  const TrainingTable data = MakeTrainingTable(400, 6, 3, 50, false, 9);
   std::vector<double> weights(400, 0.0);
   for (std::size_t i = 0; i < 400; i += 4) weights[i] = i < 200 ? 3.0 : 1.0;
   const auto fitted = FrontierCpu(1).fit(data.matrix(), Targets::Regression(data.values, weights),

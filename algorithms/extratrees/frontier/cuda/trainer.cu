@@ -246,10 +246,9 @@ void GrowShard(const FitPlan& plan, DeviceState& state, Shard& shard) {
       shard.batches.push_back(std::move(grown));
       continue;
     }
-    const bool whole = plan.matrix.plain || plan.matrix.regression;
     AppendTrees(grown,
                 {plan.options.max_leaf_nodes, state.buffers.gains.data(),
-                 whole ? 1.0 : PowerOfTwo(plan.matrix.targets.scale.weight_bits)},
+                 PowerOfTwo(plan.matrix.targets.scale.weight_bits)},
                 shard.tops);
   }
   shard.upload = uploaded - started;

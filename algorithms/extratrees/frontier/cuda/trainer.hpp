@@ -17,8 +17,8 @@
 //! equal those of the CPU backend bit for bit. Queues are filled by atomics: the order of nodes in
 //! device memory varies from run to run, the exported forest does not. Memory: codes twice
 //! (columns, rows), 8 bytes a sample and tree, 40 bytes a node, 48 bytes a queued node; 56 bytes a
-//! node more to put trees in preorder; trees are batched to fit. Several GPUs hold the data each
-//! and share the trees.
+//! node more to put trees in preorder, 16 more where leaves are limited; trees are batched to fit.
+//! Several GPUs hold the data each and share the trees.
 
 #include "algorithms/extratrees/forest_trainer.hpp"
 #include "algorithms/extratrees/frontier/steps.hpp"
@@ -34,8 +34,9 @@ class FrontierCuda final : public ForestTrainer {
   explicit FrontierCuda(FrontierSteps steps = {}, int batch_trees = 0, int devices = 1,
                         std::int64_t memory_mb = 0);
   ~FrontierCuda() override;
-  //! The forest stays in device memory until host() is called. Device buffers are kept for the
-  //! next fit. parts: "encode", "upload", "grow" (of the slowest device).
+  //! The forest stays in device memory until host() is called. With max_leaf_nodes whole trees are
+  //! brought to the host, cut back there (frontier/best_first.hpp), and predict on device 0. Device
+  //! buffers are kept for the next fit. parts: "encode", "upload", "grow" (of the slowest device).
   std::unique_ptr<FittedForest> fit(const FeatureMatrix& data, const Targets& targets,
                                     const ForestOptions& options) override;
 

@@ -356,11 +356,7 @@ class DeviceQuadrature final : public TreeExplainer, public DeviceExplainer {
       tape.done.Record(stream);
       CheckCuda(cudaStreamWaitEvent(main, tape.done.get()), "wait");
     }
-    if (piece.rounded != nullptr) {
-      sums_.WriteRounded(partial_.data(), nullptr, stride, piece.count, piece.rounded, main);
-    } else {
-      sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, main);
-    }
+    sums_.Add(partial_.data(), nullptr, stride, piece.count, true, piece.out, piece.rounded, main);
   }
 
   int device_;

@@ -162,7 +162,7 @@ void PartialSums::Clear(double* partial, std::uint32_t stride, cudaStream_t stre
   CheckCuda(cudaGetLastError(), "clearing sums");
 }
 
-template <class Result, bool Fresh>
+template <bool Fresh, class Result>
 void PartialSums::AddTo(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
                         std::uint32_t rows, Result* out, cudaStream_t stream) const {
   const auto add = [&](auto kernel, auto* sums, std::uint32_t positions) {
@@ -179,15 +179,11 @@ void PartialSums::AddTo(const double* partial, const std::uint32_t* row_order, s
 }
 
 void PartialSums::Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
-                      std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const {
-  if (fresh) return AddTo<double, true>(partial, row_order, stride, rows, out, stream);
-  AddTo<double, false>(partial, row_order, stride, rows, out, stream);
-}
-
-void PartialSums::WriteRounded(const double* partial, const std::uint32_t* row_order,
-                               std::uint32_t stride, std::uint32_t rows, float* out,
-                               cudaStream_t stream) const {
-  AddTo<float, true>(partial, row_order, stride, rows, out, stream);
+                      std::uint32_t rows, bool fresh, double* out, float* rounded,
+                      cudaStream_t stream) const {
+  if (rounded != nullptr) return AddTo<true>(partial, row_order, stride, rows, rounded, stream);
+  if (fresh) return AddTo<true>(partial, row_order, stride, rows, out, stream);
+  AddTo<false>(partial, row_order, stride, rows, out, stream);
 }
 
 }  // namespace retable::treeshap

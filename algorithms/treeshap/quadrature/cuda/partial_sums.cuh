@@ -66,15 +66,13 @@ class PartialSums {
 
   //! out[row][group][feature] += the sum of the group's ranges, in their order; the row is
   //! row_order's where that is not null. Fresh: = instead, and 0 where there is no sum. `out`: rows
-  //! x groups x (features + 1)
+  //! x groups x (features + 1); in its place, where it is not null, `rounded`: floats, always
+  //! fresh.
   void Add(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
-           std::uint32_t rows, bool fresh, double* out, cudaStream_t stream) const;
-  //! The same, fresh, rounded to floats.
-  void WriteRounded(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
-                    std::uint32_t rows, float* out, cudaStream_t stream) const;
+           std::uint32_t rows, bool fresh, double* out, float* rounded, cudaStream_t stream) const;
 
  private:
-  template <class Result, bool Fresh>
+  template <bool Fresh, class Result>
   void AddTo(const double* partial, const std::uint32_t* row_order, std::uint32_t stride,
              std::uint32_t rows, Result* out, cudaStream_t stream) const;
 

@@ -396,7 +396,7 @@ bool SharedQuadrature::Run(const float* x, std::uint32_t stride, KernelVariant v
   State& s = *state_;
   const std::uint32_t rows = to.count;
   const cudaStream_t stream = to.stream;
-  const bool rounds = to.rounded != nullptr && s.rounds.size() == 1;
+  float* const rounded = s.rounds.size() == 1 ? to.rounded : nullptr;
   s.Reserve(rows, stride);
   LaunchRanks(x, s.thresholds.data(), s.begin.data(), s.features, rows, stride, s.ranks.data(),
               stream);
@@ -415,13 +415,9 @@ bool SharedQuadrature::Run(const float* x, std::uint32_t stride, KernelVariant v
         CheckCuda(cudaStreamWaitEvent(stream, tape->done.get()), "wait");
       }
     }
-    if (rounds) {
-      round.WriteRounded(s.partial.data(), s.order.data(), stride, rows, to.rounded, stream);
-    } else {
-      round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, to.out, stream);
-    }
+    round.Add(s.partial.data(), s.order.data(), stride, rows, r == 0, to.out, rounded, stream);
   }
-  return rounds;
+  return rounded != nullptr;
 }
 
 }  // namespace retable::treeshap
