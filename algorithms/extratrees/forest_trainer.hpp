@@ -23,9 +23,9 @@ class FittedForest {
   virtual ~FittedForest() = default;
 
   //! The forest in host memory, in canonical order; a forest on a GPU is copied on the first call.
-  virtual const Forest& host() = 0;
-  //! The same for who wants nothing else of it: this object is then empty.
-  virtual Forest take() { return host(); }
+  virtual Forest& host() = 0;
+  //! The same for who wants nothing else of it: host() is then empty.
+  Forest take() { return std::move(host()); }
   //! Class fractions, row-major n x classes, for n rows in host memory; mean targets, one a row,
   //! of a regression forest.
   virtual void predict_proba(const float* rows, std::size_t n, double* proba) {
@@ -49,8 +49,7 @@ class FittedForest {
 class HostForest final : public FittedForest {
  public:
   explicit HostForest(Forest forest) : forest_(std::move(forest)) {}
-  const Forest& host() override { return forest_; }
-  Forest take() override { return std::move(forest_); }
+  Forest& host() override { return forest_; }
 
  private:
   Forest forest_;

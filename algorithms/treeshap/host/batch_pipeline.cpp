@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cstdint>
 #include <thread>
 #include <type_traits>
@@ -33,11 +32,10 @@ bool CopyRows(const float* from, std::size_t count, float* to) {
 namespace {
 
 constexpr std::size_t kMostThreads = 16;  // they keep up with the bus; more wait for each other
-constexpr std::size_t kSmallCall = std::size_t{1} << 21;  // results
-constexpr std::size_t kRowChunk = std::size_t{1} << 15;   // floats
-constexpr std::size_t kUploadChunks = 8;                  // that travel at once
-constexpr std::size_t kLooks = 4000;                      // some milliseconds
-constexpr std::chrono::microseconds kNap{20};
+constexpr std::size_t kSmallCall = std::size_t{1} << 21;        // results
+constexpr std::size_t kRowChunk = std::size_t{1} << 15;         // floats
+constexpr std::size_t kUploadChunks = 8;                        // that travel at once
+constexpr std::size_t kOneThreadCopies = std::size_t{1} << 17;  // that one thread copies sooner
 
 constexpr std::size_t Parts(std::size_t count, std::size_t part) {
   return (count + part - 1) / part;
@@ -89,19 +87,21 @@ class PipelineRun {
     plan_.chunk = std::clamp<std::size_t>(numbers, 1, plan_.chunk);
     plan_.buffers = std::min(Parts(numbers, plan_.chunk), limits.buffers);
     for (auto& asked : asked_) asked = std::vector<std::atomic<std::size_t>>(plan_.buffers);
-    moved_of_upload_ = std::vector<std::atomic<std::size_t>>(
+    copied_ = std::vector<std::atomic<std::size_t>>(
         Parts(plan_.piece_rows * plan_.columns, kRowChunk * kUploadChunks));
   }
 
   void Run() {
     device_.Begin(plan_);
     if (plan_.pieces == 1 && Numbers(0) <= kSmallCall) {
-      Step(0, 0);  // waking the threads a second time outlasts a small call
+      RunSmall();
       return;
     }
-    for (std::size_t piece = 0; piece <= plan_.pieces; ++piece) {
-      Step(piece, piece - 1);
+    for (std::size_t piece = 0; piece < plan_.pieces; ++piece) {
+      Give(piece);
+      if (piece > 0) Take(piece - 1);
     }
+    Take(plan_.pieces - 1);
   }
 
  private:
@@ -114,39 +114,42 @@ class PipelineRun {
   }
   std::size_t Chunks(std::size_t piece) const { return Parts(Numbers(piece), plan_.chunk); }
 
-  // Gives a piece and takes the results of one (of none where there is no such piece): the threads
-  // are woken once for both. Whoever moves the last rows starts the piece.
-  void Step(std::size_t give, std::size_t take) {
-    const std::size_t rows = give < plan_.pieces ? RowChunks(give) : 0;
-    const std::size_t results = take < plan_.pieces ? Chunks(take) : 0;
-    moved_ = 0;
-    first_arrived_ = false;
-    for (auto& moved : moved_of_upload_) moved = 0;
-    Each(rows + results, std::max(rows, results), [&](std::size_t step) {
+  // Waking a worker outlasts a small call: all are woken at once and wait for results.
+  void RunSmall() {
+    const std::size_t rows = RowChunks(0);
+    std::atomic<std::size_t> sent = 0;
+    Each(rows + Chunks(0), std::max(rows, Chunks(0)), [&](std::size_t step) {
       if (step >= rows) {
-        TakeChunk(take, step - rows);
+        TakeChunk(0, step - rows);
         return;
       }
-      Send(give, step);
-      if (moved_.fetch_add(1) + 1 == rows) Start(give);
+      Send(0, step);
+      if (sent.fetch_add(1) + 1 == rows) Start(0);
     });
-    if (take < plan_.pieces) device_.Finish(take % kPipelineSlots);
+    device_.Finish(0);
+  }
+
+  void Give(std::size_t piece) {
+    const bool alone = Count(piece) * plan_.columns <= kOneThreadCopies;
+    Each(RowChunks(piece), alone ? 1 : threads_, [&](std::size_t chunk) { Send(piece, chunk); });
+    Start(piece);
   }
 
   // Several chunks travel at once: threads that ask at the same time wait for each other.
   void Send(std::size_t piece, std::size_t chunk) {
     const std::size_t slot = piece % kPipelineSlots;
     const auto values = rows_.slice(First(piece), Count(piece)).values;
-    const std::size_t begin = chunk * kRowChunk;
-    const std::size_t size = std::min(kRowChunk, values.size() - begin);
-    if (CopyRows(values.data() + begin, size, device_.Rows(slot) + begin)) missing_ = true;
+    const auto begin_of = [&](std::size_t c) { return std::min(c * kRowChunk, values.size()); };
+    const std::size_t begin = begin_of(chunk);
+    if (CopyRows(values.data() + begin, begin_of(chunk + 1) - begin, device_.Rows(slot) + begin)) {
+      missing_ = true;
+    }
     const std::size_t upload = chunk / kUploadChunks;
     const std::size_t first = upload * kUploadChunks;
     const std::size_t last = std::min(first + kUploadChunks, RowChunks(piece));
-    if (moved_of_upload_[upload].fetch_add(1) + 1 == last - first) {
-      device_.Upload(slot, first * kRowChunk,
-                     std::min(last * kRowChunk, values.size()) - first * kRowChunk);
-    }
+    if (copied_[upload].fetch_add(1) + 1 < last - first) return;
+    copied_[upload] = 0;
+    device_.Upload(slot, begin_of(first), begin_of(last) - begin_of(first));
   }
 
   // Asks for as many chunks of results as there are buffers.
@@ -166,34 +169,26 @@ class PipelineRun {
     asked_[slot][chunk % plan_.buffers].fetch_add(1, std::memory_order_release);
   }
 
-  // One thread waits for the first results, the others for it.
+  // Threads are called when the first results are here.
+  void Take(std::size_t piece) {
+    if (Chunks(piece) > 0) device_.Wait(piece % kPipelineSlots, 0);
+    Each(Chunks(piece), threads_, [&](std::size_t chunk) { TakeChunk(piece, chunk); });
+    device_.Finish(piece % kPipelineSlots);
+  }
+
   void TakeChunk(std::size_t piece, std::size_t chunk) {
     const std::size_t slot = piece % kPipelineSlots;
     const std::size_t buffer = chunk % plan_.buffers;
-    if (chunk > 0) Await([&] { return first_arrived_.load(std::memory_order_acquire); });
-    Await([&] {
-      return asked_[slot][buffer].load(std::memory_order_acquire) > chunk / plan_.buffers;
-    });
-    if (failed_) return;
-    const Number* numbers = device_.Wait(slot, buffer);
-    if (chunk == 0) first_arrived_.store(true, std::memory_order_release);
+    while (asked_[slot][buffer].load(std::memory_order_acquire) <= chunk / plan_.buffers) {
+      if (failed_) return;
+      std::this_thread::yield();
+    }
     const std::size_t begin = chunk * plan_.chunk;
     const std::size_t size = std::min(plan_.chunk, Numbers(piece) - begin);
     const auto write = streaming_ ? StreamingWrite<Number> : Write<Number>;
-    write(numbers, begin, size, to_, to_.results.data() + First(piece) * plan_.per_row + begin);
+    write(device_.Wait(slot, buffer), begin, size, to_,
+          to_.results.data() + First(piece) * plan_.per_row + begin);
     if (chunk + plan_.buffers < Chunks(piece)) Ask(piece, chunk + plan_.buffers);
-  }
-
-  // Until it is so, or a thread has failed: a thread that waits long leaves its core to others.
-  template <class Condition>
-  void Await(const Condition& condition) const {
-    for (std::size_t looks = 0; !condition() && !failed_; ++looks) {
-      if (looks < kLooks) {
-        std::this_thread::yield();
-      } else {
-        std::this_thread::sleep_for(kNap);
-      }
-    }
   }
 
   // Threads take the chunks in their order: whoever must ask for a later one is at work already.
@@ -220,10 +215,8 @@ class PipelineRun {
   bool streaming_;
   PipelinePlan plan_;
   std::atomic<bool> failed_ = false;
-  std::atomic<bool> missing_ = false;   // a value of the piece that is sent
-  std::atomic<std::size_t> moved_ = 0;  // chunks of rows of that piece
-  std::vector<std::atomic<std::size_t>> moved_of_upload_;
-  std::atomic<bool> first_arrived_ = false;  // results of the piece that is taken
+  std::atomic<bool> missing_ = false;             // a value of the piece that is sent
+  std::vector<std::atomic<std::size_t>> copied_;  // chunks of each upload
   // How often each buffer has been asked to be filled.
   std::vector<std::atomic<std::size_t>> asked_[kPipelineSlots];
 };

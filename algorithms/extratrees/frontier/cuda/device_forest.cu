@@ -224,7 +224,7 @@ DeviceForest::DeviceForest(Forest grown, std::shared_ptr<Staging> staging)
   batch.trees = static_cast<std::uint32_t>(host_->trees.size());
 }
 
-const Forest& DeviceForest::host() {
+Forest& DeviceForest::host() {
   if (host_ != nullptr) return *host_;
   auto forest = std::make_unique<Forest>(empty_);
   for (const DeviceTrees& batch : batches_) AppendTrees(batch, {}, *forest);

@@ -45,7 +45,7 @@ class DeviceForest final : public FittedForest {
   DeviceForest(Forest grown, std::shared_ptr<Staging> staging);
   void Add(DeviceTrees batch) { batches_.push_back(std::move(batch)); }
 
-  const Forest& host() override;
+  Forest& host() override;
   void predict_proba(const float* rows, std::size_t n, double* proba) override;
   std::vector<std::uint32_t> predict(const float* rows, std::size_t n) override;
 

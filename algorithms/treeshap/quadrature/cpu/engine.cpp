@@ -79,8 +79,6 @@ QuadratureRule Slice(const QuadratureRule& rule, std::size_t begin, std::size_t 
 
 // A segment is closed when it has this many nodes.
 constexpr std::size_t kSegmentNodes = 8192;
-// Sums of so many trees are added in T, of fewer where they have this many nodes, then in double.
-constexpr std::size_t kRunTrees = 16, kRunNodes = 1024;
 // Blocks of a task: as many as have their rows and sums in a second-level cache, and no more.
 constexpr std::size_t kTaskBytes = 512 * 1024;
 constexpr std::size_t kMostTaskBlocks = 64;
@@ -118,10 +116,7 @@ class QuadratureEngine<T>::State {
     ValidateRows(shape, rows);
     if (pairs) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (!has_pairs_) {
-        NumberPairs();
-        ListColumns();
-      }
+      if (!has_pairs_) NumberPairs();
       has_pairs_ = true;
     }
     Explain({rows, pairs, sink});
@@ -141,16 +136,9 @@ class QuadratureEngine<T>::State {
   // Trees of one output, one after the other.
   struct Segment {
     std::size_t group, first, end;
-    std::size_t runs;                     // the first of its TreeRuns
     std::size_t sums = 1;                 // of its bundled trees, after one that is nobody's
     std::size_t splits = 0, bundled = 0;  // of the bundled trees, and of the bundles
     std::vector<TreeBundle<T>> bundles = {};
-  };
-
-  // Trees of a segment that are added in T, and their columns, those of pairs last.
-  struct TreeRun {
-    std::size_t first, end;
-    std::vector<std::int32_t> columns = {};
   };
 
   struct Request {
@@ -166,7 +154,7 @@ class QuadratureEngine<T>::State {
   };
 
   struct Scratch {
-    std::vector<Lanes<T>> phi, stack, sums;
+    std::vector<Lanes<T>> phi, stack;
     std::vector<T> bundled;
   };
 
@@ -243,42 +231,21 @@ class QuadratureEngine<T>::State {
 
   void CutSegments() {
     segments_.clear();
-    runs_.clear();
-    std::size_t nodes = kSegmentNodes, run_nodes = 0;
+    std::size_t nodes = kSegmentNodes;
     for (std::size_t i = 0; i < trees_.size(); ++i) {
       const auto group = static_cast<std::size_t>(trees_[i].group);
       if (nodes >= kSegmentNodes || group != segments_.back().group) {
-        segments_.push_back({.group = group, .first = i, .end = i, .runs = runs_.size()});
+        segments_.push_back({.group = group, .first = i, .end = i});
         nodes = 0;
-        run_nodes = kRunNodes;
       }
-      if (run_nodes >= kRunNodes || i - runs_.back().first == kRunTrees) {
-        runs_.push_back({.first = i, .end = i});
-        run_nodes = 0;
-      }
-      segments_.back().end = runs_.back().end = i + 1;
+      segments_.back().end = i + 1;
       nodes += trees_[i].nodes.size();
-      run_nodes += trees_[i].nodes.size();
     }
-    ListColumns();
     for (std::size_t s = segments_.size(); s-- > 0;) {
       Range& range = ranges_[segments_[s].group];
       range.begin = s;
       range.end = std::max(range.end, s + 1);
     }
-  }
-
-  void ListColumns() {
-    ParallelFor(runs_.size(), threads_, [&](std::size_t r) {
-      std::vector<std::int32_t>& columns = runs_[r].columns;
-      columns.clear();
-      for (std::size_t i = runs_[r].first; i < runs_[r].end; ++i) {
-        columns.insert(columns.end(), columns_[i].begin(), columns_[i].end());
-      }
-      std::ranges::sort(columns);
-      const auto [end, last] = std::ranges::unique(columns);
-      columns.erase(end, last);
-    });
   }
 
   // Bundles for calls of few rows, of trees of like size, where the union has at most half of their
@@ -452,51 +419,31 @@ class QuadratureEngine<T>::State {
         !request.pairs && kBundledSplit * static_cast<double>(request.rows.rows * segment.bundled) <
                               static_cast<double>(segment.splits);
     if (few) RunBundles(request.rows.rows, segment, rows, scratch);
-    scratch.sums.resize(std::max(scratch.sums.size(), width));
-    const SimdFold<T> fold = kernels_(static_cast<int>(trees_[segment.first].t.size())).fold;
-    for (std::size_t r = segment.runs; r < runs_.size() && runs_[r].first < segment.end; ++r) {
-      const TreeRun& trees = runs_[r];
-      const auto columns =
-          std::ranges::lower_bound(trees.columns, static_cast<std::int32_t>(width));
-      for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
-        for (std::size_t i = trees.first; i < trees.end; ++i) {
-          if (few && begins_[i] > 0) {
-            AddBundled(request.rows.rows, segment, i, scratch);
-          } else {
-            RunTree(request, i, rows, first_block, b, scratch);
+    for (std::size_t i = segment.first; i < segment.end; ++i) {
+      const PackedTree<T>& tree = trees_[i];
+      if (few && begins_[i] > 0) {
+        for (std::size_t row = 0; row < request.rows.rows; ++row) {
+          const T* from = scratch.bundled.data() + row * segment.sums + begins_[i];
+          for (std::size_t c = 0; c < tree.features.size(); ++c) {
+            sums[columns_[i][c]].lane[row] += static_cast<double>(from[c]);
           }
         }
-        fold(trees.columns.data(), columns - trees.columns.begin(),
-             static_cast<int>(RowsOf(request.rows, first_block + b)), scratch.sums.data(),
-             sums + b * width);
+        continue;
+      }
+      Resize(tree, request.pairs, scratch);
+      const SimdTree<T> view = tree.View(views_.data());
+      const SimdKernels<T> kernels = kernels_(view.points);
+      const SimdFunction<T> run = request.pairs ? kernels.pairs : kernels.values;
+      for (std::size_t b = blocks.begin; b < blocks.end; ++b) {
+        run(view, {.x = rows.x.data() + b * x_features_.size(),
+                   .rows = static_cast<int>(RowsOf(request.rows, first_block + b)),
+                   .missing = rows.missing[b] != 0,
+                   .phi = scratch.phi.data(),
+                   .stack = scratch.stack.data(),
+                   .columns = columns_[i].data(),
+                   .sums = sums + b * width});
       }
     }
-  }
-
-  void AddBundled(std::size_t count, const Segment& segment, std::size_t i,
-                  Scratch& scratch) const {
-    for (std::size_t row = 0; row < count; ++row) {
-      const T* from = scratch.bundled.data() + row * segment.sums + begins_[i];
-      for (std::size_t c = 0; c < trees_[i].features.size(); ++c) {
-        scratch.sums[static_cast<std::size_t>(columns_[i][c])].lane[row] += from[c];
-      }
-    }
-  }
-
-  void RunTree(const Request& request, std::size_t i, const Transposed& rows,
-               std::size_t first_block, std::size_t block, Scratch& scratch) const {
-    const PackedTree<T>& tree = trees_[i];
-    Resize(tree, request.pairs, scratch);
-    const SimdTree<T> view = tree.View(views_.data());
-    const SimdKernels<T> kernels = kernels_(view.points);
-    const SimdFunction<T> run = request.pairs ? kernels.pairs : kernels.values;
-    run(view, {.x = rows.x.data() + block * x_features_.size(),
-               .rows = static_cast<int>(RowsOf(request.rows, first_block + block)),
-               .missing = rows.missing[block] != 0,
-               .phi = scratch.phi.data(),
-               .stack = scratch.stack.data(),
-               .columns = columns_[i].data(),
-               .sums = scratch.sums.data()});
   }
 
   // Each row through each bundle; the sums of a row's trees lie one after the other.
@@ -571,7 +518,6 @@ class QuadratureEngine<T>::State {
   std::vector<std::int32_t> x_features_;  // those that any tree splits
   std::vector<Segment> segments_;
   std::vector<Range> ranges_;  // of each output's segments
-  std::vector<TreeRun> runs_;  // of all segments
   std::mutex mutex_;
   bool has_pairs_ = false;  // pairs have been asked for
 };

@@ -4,11 +4,11 @@
 //! pair of features that meet on a path, block after block of rows. What becomes of the sums is the
 //! caller's (values, matrices, the strongest pairs).
 //!
-//! Trees of one output are cut into segments, rows into blocks. A block adds up to 16 trees in the
-//! precision of the kernel, then in double the trees of a segment, then the segments, always in
-//! this order: whether a task takes rows through all segments or one segment for all rows, the bits
-//! are the same: results are bitwise independent of the threads and of the other rows. Tasks split
-//! many rows by rows, few rows by segments.
+//! Trees of one output are cut into segments, rows into blocks. A block folds each tree into
+//! double, and sums the trees of a segment, then the segments, always in this order: whether a task
+//! takes rows through all segments or one segment for all rows, the bits are the same: results are
+//! bitwise independent of the threads and of the other rows. Tasks split many rows by rows, few
+//! rows by segments.
 //!
 //! A call of a few rows takes them one by one with trees as lanes, which are laid over each other
 //! in bundles (TreeBundle): the same operations in the same order, so the same bits.

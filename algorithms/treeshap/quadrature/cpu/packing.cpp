@@ -1,7 +1,6 @@
 #include "algorithms/treeshap/quadrature/cpu/packing.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace retable::treeshap {
@@ -59,7 +58,6 @@ class Packer {
     node.lower = static_cast<T>(from.lower);
     node.upper = static_cast<T>(from.upper);
     node.threshold = static_cast<T>(from.threshold);
-    node.bounded = std::isfinite(node.lower) || std::isfinite(node.upper);
     node.inside_set = from.inside_set;
     node.left_set = from.left_set;
     node.weight = static_cast<T>(second_weight);

@@ -36,8 +36,7 @@ struct SimdNode {
   T weight = 0;            //!< w
   T first_value = 0, second_value = 0;  //!< leaf values; first_value of a leaf parent: the mean
   T first_cover = 1, second_cover = 1;  //!< c of the feature below, for interactions
-  bool bounded = false;       //!< lower or upper excludes values: a split above it has the feature
-  bool below_second = false;  //!< x < threshold goes to the second child
+  bool below_second = false;            //!< x < threshold goes to the second child
   bool missing_second = false, missing_inside = true;
 };
 
@@ -68,8 +67,8 @@ struct SimdTree {
   std::int32_t pairs = 0;  //!< pairs of features on one path
 };
 
-//! A block of rows and where its results go. Sums of a tree are collected and then added to the
-//! columns they belong to.
+//! A block of rows and where its results go. Sums of a tree are collected in T and then added, in
+//! double, to the columns they belong to.
 template <class T>
 struct SimdRun {
   const Lanes<T>* x = nullptr;
@@ -78,13 +77,8 @@ struct SimdRun {
   Lanes<T>* phi = nullptr;                //!< scratch, zeros before and after: locals, then pairs
   Lanes<T>* stack = nullptr;              //!< scratch, SimdScratch
   const std::int32_t* columns = nullptr;  //!< columns of the locals, then of the pairs
-  Lanes<T>* sums = nullptr;               //!< columns
+  Lanes<T, double>* sums = nullptr;       //!< columns
 };
-
-//! Adds these columns of a block to sums in double, and makes them zero.
-template <class T>
-using SimdFold = void (*)(const std::int32_t* columns, std::int64_t count, int rows, Lanes<T>* from,
-                          Lanes<T, double>* to);
 
 //! Lanes of scratch for a tree of this depth.
 inline std::int64_t SimdScratch(int depth, int points, int locals, bool interactions) {
@@ -145,7 +139,6 @@ template <class T>
 struct SimdKernels {
   SimdFunction<T> values = nullptr;
   SimdFunction<T> pairs = nullptr;
-  SimdFold<T> fold = nullptr;
   void (*bundle)(const SimdBundle<T>& bundle, const SimdBundleRun<T>& run) = nullptr;
   int lanes = 0;  //!< trees of a bundle
 };
