@@ -1,7 +1,9 @@
 #include "baselines/treeshap/ubj_writer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -72,6 +74,15 @@ class UbjWriter {
 void StringField(UbjWriter& w, const char* key, const std::string& value) {
   w.Key(key);
   w.String(value);
+}
+
+// XGBoost 2.0 reads 206855.8125 as 2.07: only with an exponent is a number read right by all
+// versions.
+std::string Scientific(double value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value),
+                                 std::chars_format::scientific);
+  return {text.data(), end.ptr};
 }
 
 // XGBoost's contributions assume its own numbering: level by level, siblings side by side.
@@ -227,7 +238,7 @@ std::string WriteXgboostUbj(const TreeEnsemble& model) {
   WriteBooster(w, model);
   w.Key("learner_model_param");
   w.OpenObject();
-  StringField(w, "base_score", std::to_string(model.base_score[0]));
+  StringField(w, "base_score", Scientific(model.base_score[0]));
   StringField(w, "num_class", classes ? std::to_string(model.groups) : "0");
   StringField(w, "num_feature", std::to_string(model.features));
   StringField(w, "num_target", "1");
