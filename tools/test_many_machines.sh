@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The commands of docs/many-machines.md: a Slurm array, of which a node dies and another is drained, and the processes of
-# mpirun fill one folder, and the tables are those of one run to the letter. Where Slurm or Open MPI is not installed, a
-# stand-in sets what they tell their processes, and a line says so.
+# mpirun fill one folder, and the tables are those of one run to the letter; a Slurm array explains the rows of one file.
+# Where Slurm or Open MPI is not installed, a stand-in sets what they tell their processes, and a line says so.
 # usage: test_many_machines.sh PROGRAM
 set -euo pipefail
 program=$(realpath "$1")
@@ -66,14 +66,25 @@ hostile() {
     [ "${had:-0}" -gt 0 ] || fail "$log: a task put back measured its cells again"
   done
   echo "Slurm, four nodes: one killed, one drained with $before of 48 cells stored, the array put back: the same as one run"
+  sbatch --wait --array=1-4 --output=shap%a.log --wrap "'$RETABLE' shap ${shap[*]} --out phi.csv --chunk-rows 50 --shard auto" \
+    >shap.log 2>&1 || fail "the array of retable shap"
+  cmp one.csv phi.csv
+  echo "Slurm, an array of four shares the rows of a file: the same as one call"
 }
 
 "$RETABLE" run "${what[@]}" --out whole >whole.log 2>&1 || fail "one run"
+tree='{"feature": [0, -1, 1, -1, -1], "threshold": [500, 0, 7, 0, 0], "left": [1, -1, 3, -1, -1], "right": [2, -1, 4, -1, -1],
+  "cover": [9, 4, 5, 2, 3], "value": [0, -1, 0, 2, 0.5]}'
+echo '{"format": "retable-forest", "version": 1, "features": 2, "trees": ['"$tree"']}' >model.json
+(echo a,b && for ((i = 0; i < 1000; ++i)); do echo $i,$((i % 10)); done) >rows.csv
+shap=(--model model.json --data rows.csv --device cpu)
+"$RETABLE" shap "${shap[@]}" --out one.csv >one.log 2>&1 || fail "one call of retable shap"
 
 status=0
 export -f hostile fail stored until_true
-export what_words="${what[*]}" work
-"$tools/slurm_cluster.sh" cluster bash -euo pipefail -c 'read -ra what <<<"$what_words"; hostile' || status=$?
+export what_words="${what[*]}" shap_words="${shap[*]}" work
+"$tools/slurm_cluster.sh" cluster bash -euo pipefail -c 'read -ra what <<<"$what_words"; read -ra shap <<<"$shap_words"; hostile' ||
+  status=$?
 if [ $status -eq 77 ]; then
   cat >bin/sbatch <<'SBATCH'
 #!/usr/bin/env bash
