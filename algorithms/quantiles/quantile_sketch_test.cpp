@@ -246,21 +246,6 @@ TEST(LogMoments, FailOnZeroAndBelow) {
   }
 }
 
-TEST(Routes, AgreeOnRealShapes) {
-  const auto values = Draw("normal", 3000);
-  const auto by_root = Make("ME-central", 10);
-  const auto by_ode = Sketches::Instance().Make(
-      "ME-central", Device::kCpu, {{"l", std::int64_t{10}}, {"route", std::string("ode")}});
-  Feed(*by_root, values);
-  Feed(*by_ode, values);
-  const auto phis = NiaePhis(50);
-  const auto a = by_root->quantiles(phis);
-  const auto b = by_ode->quantiles(phis);
-  for (std::size_t i = 0; i < phis.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-3);
-  EXPECT_THROW(Sketches::Instance().Make("ME-central", Device::kCpu, {{"route", std::string("x")}}),
-               std::invalid_argument);
-}
-
 TEST(Offset, BreaksRawSumsAndNotCentralOnes) {
   auto values = Draw("normal", 20000);
   for (double& x : values) x += 995;

@@ -6,7 +6,7 @@
 
 #include "algorithms/quantiles/cuda/moments.hpp"
 #include "algorithms/quantiles/sketches/moment_sketch.hpp"
-#include "algorithms/quantiles/sketches/order_and_route.hpp"
+#include "algorithms/quantiles/sketches/order_parameter.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -16,20 +16,18 @@ RETABLE_REGISTER(QuantileSketch, me_central,
                   .device = Device::kCuda,
                   .summary = "maximum entropy; Pebay's merge by tree reduction",
                   .citation = "Mitchell, Frank, Holmes 2021, section 7",
-                  .parameters = {kOrder, kRoute},
+                  .parameters = {kOrder},
                   .make = [](const Parameters& p) {
-                    return MakeMaxEntropySketch(MakeCentralAccumulatorCuda(Order(p)), RouteOf(p),
-                                                false);
+                    return MakeMaxEntropySketch(MakeCentralAccumulatorCuda(Order(p)), false);
                   }});
 RETABLE_REGISTER(QuantileSketch, me_naive,
                  {.name = "ME-naive",
                   .device = Device::kCuda,
                   .summary = "maximum entropy; raw power sums by tree reduction",
                   .citation = "Mitchell, Frank, Holmes 2021, section 7",
-                  .parameters = {kOrder, kRoute},
+                  .parameters = {kOrder},
                   .make = [](const Parameters& p) {
-                    return MakeMaxEntropySketch(MakeNaiveAccumulatorCuda(Order(p)), RouteOf(p),
-                                                false);
+                    return MakeMaxEntropySketch(MakeNaiveAccumulatorCuda(Order(p)), false);
                   }});
 RETABLE_REGISTER(QuantileSketch, legendre_central,
                  {.name = "Legendre-central",

@@ -2,7 +2,7 @@
 //! The paper's one-pass moment methods, registered under its names.
 
 #include "algorithms/quantiles/sketches/moment_sketch.hpp"
-#include "algorithms/quantiles/sketches/order_and_route.hpp"
+#include "algorithms/quantiles/sketches/order_parameter.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -12,10 +12,9 @@ RETABLE_REGISTER(QuantileSketch, me_central,
                   .device = Device::kCpu,
                   .summary = "maximum entropy on Pebay's central moments",
                   .citation = "Mitchell, Frank, Holmes 2021, sections 3 and 6",
-                  .parameters = {kOrder, kRoute},
+                  .parameters = {kOrder},
                   .make = [](const Parameters& p) {
-                    return MakeMaxEntropySketch(MakeCentralAccumulator(Order(p)), RouteOf(p),
-                                                false);
+                    return MakeMaxEntropySketch(MakeCentralAccumulator(Order(p)), false);
                   }});
 
 RETABLE_REGISTER(QuantileSketch, me_naive,
@@ -23,9 +22,9 @@ RETABLE_REGISTER(QuantileSketch, me_naive,
                   .device = Device::kCpu,
                   .summary = "maximum entropy on raw power sums",
                   .citation = "Mitchell, Frank, Holmes 2021, section 3; Gan et al. 2018",
-                  .parameters = {kOrder, kRoute},
+                  .parameters = {kOrder},
                   .make = [](const Parameters& p) {
-                    return MakeMaxEntropySketch(MakeNaiveAccumulator(Order(p)), RouteOf(p), false);
+                    return MakeMaxEntropySketch(MakeNaiveAccumulator(Order(p)), false);
                   }});
 
 RETABLE_REGISTER(QuantileSketch, me_log_central,
@@ -33,10 +32,10 @@ RETABLE_REGISTER(QuantileSketch, me_log_central,
                   .device = Device::kCpu,
                   .summary = "maximum entropy on central moments of log x (positive data only)",
                   .citation = "Mitchell, Frank, Holmes 2021, section 8.1.1; Gan et al. 2018",
-                  .parameters = {kOrder, kRoute},
+                  .parameters = {kOrder},
                   .make = [](const Parameters& p) {
                     return MakeMaxEntropySketch(
-                        MakeLogAccumulator(MakeCentralAccumulator(Order(p))), RouteOf(p), true);
+                        MakeLogAccumulator(MakeCentralAccumulator(Order(p))), true);
                   }});
 
 RETABLE_REGISTER(QuantileSketch, me_log_naive,
@@ -44,10 +43,10 @@ RETABLE_REGISTER(QuantileSketch, me_log_naive,
                   .device = Device::kCpu,
                   .summary = "maximum entropy on raw power sums of log x (positive data only)",
                   .citation = "Mitchell, Frank, Holmes 2021, section 8.1.1; Gan et al. 2018",
-                  .parameters = {kOrder, kRoute},
+                  .parameters = {kOrder},
                   .make = [](const Parameters& p) {
                     return MakeMaxEntropySketch(MakeLogAccumulator(MakeNaiveAccumulator(Order(p))),
-                                                RouteOf(p), true);
+                                                true);
                   }});
 
 RETABLE_REGISTER(QuantileSketch, legendre_central,

@@ -6,7 +6,6 @@
 
 #include "algorithms/quantiles/estimators/legendre_series.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"
-#include "algorithms/quantiles/estimators/ode_route.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -110,21 +109,17 @@ class MomentSketch : public QuantileSketch, public DensityEstimate, public Distr
 
 class MaxEntropySketch final : public MomentSketch {
  public:
-  // A solver's steps need not ascend to the last bit.
-  bool monotone() const override { return route_ == Route::kRoot; }
-  MaxEntropySketch(std::unique_ptr<MomentAccumulator> moments, Route route, bool log)
-      : MomentSketch(std::move(moments), log), route_(route) {}
+  using MomentSketch::MomentSketch;
+  bool monotone() const override { return true; }
 
   std::unique_ptr<QuantileSketch> empty_clone() const override {
-    return std::make_unique<MaxEntropySketch>(moments_->empty_clone(), route_, log_);
+    return std::make_unique<MaxEntropySketch>(moments_->empty_clone(), log_);
   }
 
  protected:
   std::vector<double> Solve(const ScaledMoments& scaled,
                             std::span<const double> phis) const override {
-    const MaxEntropyDensity density = Fit(scaled);
-    if (route_ == Route::kOde) return QuantilesByOde(density, phis);
-    return density.Quantiles(phis);
+    return Fit(scaled).Quantiles(phis);
   }
   std::vector<double> Densities(const ScaledMoments& scaled,
                                 std::span<const double> ts) const override {
@@ -150,8 +145,6 @@ class MaxEntropySketch final : public MomentSketch {
     }
     return density;
   }
-
-  Route route_;
 };
 
 class LegendreSketch final : public MomentSketch {
@@ -193,15 +186,9 @@ class LegendreSketch final : public MomentSketch {
 
 }  // namespace
 
-Route ParseRoute(const std::string& text) {
-  if (text == "root") return Route::kRoot;
-  if (text == "ode") return Route::kOde;
-  throw std::invalid_argument("route must be \"root\" or \"ode\", not \"" + text + "\"");
-}
-
 std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccumulator> moments,
-                                                     Route route, bool log) {
-  return std::make_unique<MaxEntropySketch>(std::move(moments), route, log);
+                                                     bool log) {
+  return std::make_unique<MaxEntropySketch>(std::move(moments), log);
 }
 
 std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments) {

@@ -27,15 +27,9 @@ inline constexpr double kMaxResidual = 0.01;
 //! A Legendre moment beyond 1 by more than this is a failure; rounding alone stays far below.
 inline constexpr double kMomentSlack = 1e-3;
 
-//! How a maximum-entropy density is inverted: by its distribution function or by the ODE.
-enum class Route { kRoot, kOde };
-
-//! "root" or "ode". @throws std::invalid_argument for another word.
-Route ParseRoute(const std::string& text);
-
 //! `log` says that the accumulator gathers log x.
 std::unique_ptr<QuantileSketch> MakeMaxEntropySketch(std::unique_ptr<MomentAccumulator> moments,
-                                                     Route route, bool log);
+                                                     bool log);
 std::unique_ptr<QuantileSketch> MakeLegendreSketch(std::unique_ptr<MomentAccumulator> moments);
 
 //! The accumulator under a sketch made by one of the above, else nullptr.

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "algorithms/quantiles/estimators/legendre_series.hpp"
-#include "algorithms/quantiles/estimators/ode_route.hpp"
 
 namespace retable::quantiles {
 namespace {
@@ -99,23 +98,6 @@ TEST(MaxEntropy, QuantilesAscendForAnyMoments) {
       ASSERT_GE(t, before);
       ASSERT_LE(t, 1);
       before = t;
-    }
-  }
-}
-
-TEST(MaxEntropy, BothRoutesAgree) {
-  std::vector<double> phis;
-  for (int i = 0; i <= 100; ++i) phis.push_back(i / 100.0);
-  for (const double skew : {0.0, 0.4}) {
-    std::vector<double> atoms;
-    for (int i = 0; i < 4000; ++i) {
-      const double u = -1 + 2 * (i + 0.5) / 4000;
-      atoms.push_back(std::clamp(u + skew * (u * u - 1), -1.0, 1.0));
-    }
-    const MaxEntropyDensity density(ChebyshevOf(atoms, std::vector<double>(4000, 1.0 / 4000)), 10);
-    const auto by_ode = QuantilesByOde(density, phis);
-    for (std::size_t i = 0; i < phis.size(); ++i) {
-      EXPECT_NEAR(by_ode[i], density.Quantile(phis[i]), 1e-5) << phis[i];
     }
   }
 }
