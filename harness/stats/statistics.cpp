@@ -4,11 +4,14 @@
 #include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <mutex>
+#include <utility>
 
 namespace retable::harness {
 namespace {
 
-constexpr int kResamples = 2000;
+constexpr std::size_t kResamples = 2000;
 constexpr std::size_t kLarge = 5000;
 constexpr double kTail = 0.025;
 constexpr double kNormalQuantile = 1.959963984540054;  // of the standard normal at 97.5 %
@@ -77,18 +80,40 @@ double StandardDeviation(std::span<const double> values, double mean) {
   return scale * std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// Median of one resample of `sorted`, by counting how often each value was drawn: O(n).
-double ResampledMedian(std::span<const double> sorted, std::uint64_t seed, std::uint64_t resample,
-                       std::vector<std::uint32_t>& counts) {
-  const std::size_t n = sorted.size();
+// The two middle values of a resample, by their places among the sorted ones.
+struct MiddlePlaces {
+  std::uint32_t lower, upper;
+};
+
+// By counting how often each value was drawn: O(n).
+MiddlePlaces DrawMiddle(std::size_t n, std::uint64_t seed, std::uint64_t resample,
+                        std::vector<std::uint32_t>& counts) {
   counts.assign(n, 0);
   for (std::size_t i = 0; i < n; ++i) ++counts[DrawIndex(seed, resample * n + i, n)];
   const std::size_t lower = (n - 1) / 2, upper = n / 2;
-  std::size_t seen = 0, at = 0;
+  std::uint32_t seen = 0, at = 0;
   while (seen + counts[at] <= lower) seen += counts[at++];
-  const double low = sorted[at];
+  const std::uint32_t low = at;
   while (seen + counts[at] <= upper) seen += counts[at++];
-  return Between(low, sorted[at], 0.5);
+  return {low, at};
+}
+
+// Those of all resamples of n values. They depend on n and the seed alone, and a report asks for
+// the same ones thousands of times.
+const std::vector<MiddlePlaces>& Middles(std::size_t n, std::uint64_t seed) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::size_t, std::uint64_t>, std::vector<MiddlePlaces>> known;
+  const std::lock_guard lock(mutex);
+  std::vector<MiddlePlaces>& middles = known[{n, seed}];
+  std::vector<std::uint32_t> counts;
+  while (middles.size() < kResamples) {
+    middles.push_back(DrawMiddle(n, seed, middles.size(), counts));
+  }
+  return middles;
+}
+
+double Median(std::span<const double> sorted, MiddlePlaces middle) {
+  return Between(sorted[middle.lower], sorted[middle.upper], 0.5);
 }
 
 double ResampledMean(std::span<const double> sorted, std::uint64_t seed, std::uint64_t resample) {
@@ -133,10 +158,10 @@ Interval OrderStatisticInterval(std::span<const double> sorted, double error) {
 Interval SortedMedianInterval(std::span<const double> sorted, std::uint64_t seed) {
   if (Degenerate(sorted)) return DegenerateInterval(sorted);
   if (sorted.size() > kLarge) return OrderStatisticInterval(sorted, 2 * kTail);
-  std::vector<double> medians(kResamples);
-  std::vector<std::uint32_t> counts;
-  for (std::size_t r = 0; r < kResamples; ++r)
-    medians[r] = ResampledMedian(sorted, seed, r, counts);
+  std::vector<double> medians;
+  for (const MiddlePlaces middle : Middles(sorted.size(), seed)) {
+    medians.push_back(Median(sorted, middle));
+  }
   return Percentile(SortedQuantile(sorted, 0.5), std::move(medians));
 }
 
@@ -246,11 +271,11 @@ Interval RatioOfMedians(std::span<const double> a, std::span<const double> b, st
     const Interval below = SortedMedianInterval(bottom, seed + 1);
     return {ratio, above.low / below.high, above.high / below.low, IntervalMethod::kOrderStatistic};
   }
-  std::vector<double> ratios(kResamples);
-  std::vector<std::uint32_t> counts;
+  const auto& above = Middles(top.size(), seed);
+  const auto& below = Middles(bottom.size(), ~seed);  // another stream
+  std::vector<double> ratios;
   for (std::size_t r = 0; r < kResamples; ++r) {
-    ratios[r] = ResampledMedian(top, seed, r, counts) /
-                ResampledMedian(bottom, ~seed, r, counts);  // another stream
+    ratios.push_back(Median(top, above[r]) / Median(bottom, below[r]));
   }
   return Percentile(ratio, std::move(ratios));
 }
