@@ -76,9 +76,9 @@ void StringField(UbjWriter& w, const char* key, const std::string& value) {
   w.String(value);
 }
 
-// XGBoost 2.0 reads 206855.8125 as 2.07: only with an exponent is a number read right by all
-// versions.
-std::string Scientific(double value) {
+// The shortest text of the float that XGBoost keeps, nine digits at most: of a longer number
+// XGBoost 2.0.2 reads nothing and keeps its default, 0.5.
+std::string ShortestFloat(double value) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), static_cast<float>(value),
                                  std::chars_format::scientific);
@@ -238,7 +238,7 @@ std::string WriteXgboostUbj(const TreeEnsemble& model) {
   WriteBooster(w, model);
   w.Key("learner_model_param");
   w.OpenObject();
-  StringField(w, "base_score", Scientific(model.base_score[0]));
+  StringField(w, "base_score", ShortestFloat(model.base_score[0]));
   StringField(w, "num_class", classes ? std::to_string(model.groups) : "0");
   StringField(w, "num_feature", std::to_string(model.features));
   StringField(w, "num_target", "1");

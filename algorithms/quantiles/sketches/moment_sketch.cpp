@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 #include "algorithms/quantiles/estimators/legendre_series.hpp"
 #include "algorithms/quantiles/estimators/max_entropy/density.hpp"

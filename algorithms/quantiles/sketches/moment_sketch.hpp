@@ -14,7 +14,6 @@
 //! method.
 
 #include <memory>
-#include <string>
 
 #include "algorithms/quantiles/quantile_sketch.hpp"
 #include "algorithms/quantiles/sums/moment_accumulator.hpp"
