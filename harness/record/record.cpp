@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -132,14 +133,25 @@ RecordingFacts FactsOf(const std::string& folder, const std::vector<Artifact>& a
   return facts;
 }
 
-// A cell's file without paths; its attachments are beside it.
+// In seven significant digits, more than a clock tells apart; whole numbers stay as they are.
+double Rounded(double sample) {
+  return sample == std::floor(sample) ? sample : std::stod(fmt::format("{:.7g}", sample));
+}
+
+// A cell's file without paths, its samples rounded; its attachments are beside it.
 void AddCell(const std::string& folder, const std::string& key, Files& files) {
-  const std::string text = ReadWhole(folder + "/cells/" + key + ".json");
-  const auto body = text.find('\n', text.find('\n') + 1) + 1;
-  files["cells/" + key + ".json"] = WithChecksum(WithoutPaths(text.substr(body)));
-  const json cell = json::parse(text);
+  const std::string stem = "cells/" + key + ".";
+  json cell = json::parse(ReadWhole(folder + "/" + stem + "json"));
+  for (json& metric : cell.at("metrics")) {
+    for (json& sample : metric.at("samples")) {
+      if (sample.is_number_float()) sample = Rounded(sample.get<double>());
+    }
+  }
+  cell.erase("sha256");
+  const std::string text = JsonText(cell, 1) + "\n";
+  files[stem + "json"] = WithChecksum(WithoutPaths(text.substr(text.find('\n') + 1)));
   for (const json& suffix : cell.at("attachments")) {
-    const std::string name = "cells/" + key + "." + suffix.get<std::string>();
+    const std::string name = stem + suffix.get<std::string>();
     files[name] = ReadWhole(folder + "/" + name);
   }
 }

@@ -2,7 +2,7 @@
 //! @file
 //! A recording: results/recorded/NAME holds the tables of a run in the papers' layouts, its
 //! verdicts and claims, and in cells.tar.zst all that they are made of: every cell with its
-//! samples, the environment of each run, the declarations.
+//! samples (in seven significant digits), the environment of each run, the declarations.
 //!
 //! They are made again from the cells and compared, so that a committed number without its cells is
 //! found. The other tables of a results folder (tidy.csv, meta.json, ...), which are large and for

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -45,13 +46,15 @@ class Stretches : public ::testing::Test {
  protected:
   std::string Folder() const { return (here_.path() / "out").string(); }
 
-  void Save(const PlannedCell& cell, const json& environment) {
+  void Save(const PlannedCell& cell, const json& environment,
+            std::vector<double> samples = {1, 2, 3}) {
     CellRecord record;
     record.key = cell.key;
     record.config = cell.config;
     record.outcome.status = "ok";
     record.outcome.verification = {true, true, "e", 0, 1, "r"};
-    record.outcome.metrics = {{"time", "s", {1, 2, 3}, {}, {}, {}}};
+    record.outcome.metrics = {{"time", "s", std::move(samples), {}, {}, {}}};
+    record.outcome.attachments = {{"benchmark.json", "as it was"}};
     record.environment = EnvironmentHash(JsonText(environment, 1));
     record.started = "2026-01-02T03:04:05Z";
     Store(Folder(), LockMode::kNone).Save(record);
@@ -164,6 +167,33 @@ TEST_F(Stretches, ARunGoesOnOnACardAndProcessorOfTheKindOnly) {
   EXPECT_NE(why(fewer, true, true).find("cpu.threads_allowed: 2 | 16"), std::string::npos);
   EXPECT_NE(why(other, false, true).find("git.commit: dddd"), std::string::npos);
   EXPECT_NE(why(changed, false, true).find("git.dirty: true | false"), std::string::npos);
+}
+
+TEST_F(Stretches, SamplesAreRecordedInSevenDigitsAndWholeNumbersInAll) {
+  const Plan plan = PlanOf({Timed("a", "cpu", "cpu")});
+  Save(plan.cells[0], Machine("Xeon", "", "1"),
+       {0.123456789, -2.0 / 3e9, 98765.43219, 12345678901, std::nan("")});
+  WriteMeta(plan, "paper", Folder());
+  const std::string root = here_.path().string(), again = root + "/again";
+  fs::create_directories(here_.path() / "experiments");
+  RecordResults(Folder(), root, "one", false);
+  const auto samples = [&](const std::string& recording) {
+    const TemporaryFolder unpacked;
+    const std::string folder = unpacked.path().string(), key = plan.cells[0].key;
+    Unpack(FindRecording(root, recording), folder);
+    EXPECT_EQ(ReadWhole(folder + "/cells/" + key + ".benchmark.json"), "as it was");
+    const auto cell = LoadRecord(folder, key);
+    return cell.value().outcome.metrics.at(0).samples;
+  };
+  const std::vector<double> kept = samples("one");
+  ASSERT_EQ(kept.size(), 5u);
+  EXPECT_EQ(std::vector(kept.begin(), kept.end() - 1),
+            (std::vector{0.1234568, -6.666667e-10, 98765.43, 12345678901.0}));
+  EXPECT_TRUE(std::isnan(kept.back()));
+  Unpack(FindRecording(root, "one"), again);
+  RecordResults(again, root, "two", false);
+  EXPECT_EQ(ReadWhole(FindRecording(root, "one") + "/cells.tar.zst"),
+            ReadWhole(FindRecording(root, "two") + "/cells.tar.zst"));
 }
 
 // As of a program that packed no tables, or made them otherwise.
