@@ -3,6 +3,7 @@
 //! Tests of whether values are decimals: multiples of 10^-digits, within the rounding of their
 //! type.
 
+#include "algorithms/quantiles/select.hpp"
 #include "base/cuda/host_device.hpp"
 
 namespace retable::quantiles {
@@ -29,9 +30,9 @@ RETABLE_HD void LatticeExcess(const Value& x, double power, double rounding, Val
   // Adding and taking off 1.5 * 2^52 rounds to a whole number.
   const double rounder = 6755399441055744.0;
   const Value v = x * power;
-  const Value size = v < 0 ? -v : v;
+  const Value size = Select(v < 0, -v, v);
   const Value off = v - ((v + rounder) - rounder);
-  excess = (off < 0 ? -off : off) - size * rounding;
+  excess = Select(off < 0, -off, off) - size * rounding;
 }
 
 //! Whether x is a multiple of 10^-digits.

@@ -24,70 +24,93 @@ constexpr double kTileError = 4e-13;
 constexpr double kMoveError = 2e-13;
 constexpr double kAdditionError = 2.3e-16;
 
+//! Of eight lanes.
 struct Bounds {
-  Double8 min = Double8{} + kInfinity;
-  Double8 max = Double8{} - kInfinity;
-  Double8 missing{};
+  double min[8], max[8], missing[8];
 };
 
-template <class Real>
+template <int W, class Real>
 RETABLE_ALWAYS_INLINE void FindBounds(const Real* x, std::size_t eights, Bounds& bounds) {
-  Double8 low = bounds.min;
-  Double8 high = bounds.max;
-  Double8 missing{};
+  using V = Eight<W>;
+  V low = kInfinity, high = -kInfinity, missing;
   for (std::size_t i = 0; i < eights; ++i) {
-    const Double8 v = Load8(x + 8 * i);
-    low = v < low ? v : low;
-    high = v > high ? v : high;
-    missing += v == v ? Double8{} : Double8{} + 1.0;
+    const V v = V::Load(x + 8 * i);
+    low = Select(v < low, v, low);
+    high = Select(v > high, v, high);
+    missing += Select(v == v, V(0), V(1));
   }
-  bounds.min = low;
-  bounds.max = high;
-  bounds.missing = missing;
+  low.Store(bounds.min);
+  high.Store(bounds.max);
+  missing.Store(bounds.missing);
 }
 
 //! Sums of one tile without missing values, eight lanes each.
 struct TileSums {
-  Double8 sum[kMaxOrder + 1]{};
-  Double8 at_min{};
-  Double8 at_max{};
+  double sum[kMaxOrder + 1][8], at_min[8], at_max[8];
 };
 
-template <int L, class Real>
+template <int W, int L, class Real>
 RETABLE_ALWAYS_INLINE void SumTile(const Real* x, std::size_t eights, double min, double max,
                                    double centre, double scale, TileSums& out) {
-  Double8 sum[L + 1]{};
-  Double8 at_min{};
-  Double8 at_max{};
-  const Double8 one = Double8{} + 1.0;
-  for (std::size_t i = 0; i < eights; ++i) {
-    const Double8 v = Load8(x + 8 * i);
-    // Prefetches the next tile; a prefetch past the end does no harm.
-    __builtin_prefetch(x + 8 * i + kCpuTile, 0, 2);
-    at_min += v == min ? one : Double8{};
-    at_max += v == max ? one : Double8{};
-    AddChebyshevTerms<L, double>((v - centre) * scale, sum);
+  // The lanes of one vector after the other, whose sums then fit into registers.
+  using V = Eight<W, W>;
+  for (int lane = 0; lane < 8; lane += W) {
+    V sum[L + 1], at_min, at_max;
+    for (std::size_t i = 0; i < eights; ++i) {
+      const V v = V::Load(x + 8 * i + lane);
+      // Prefetches the next tile; a prefetch past the end does no harm.
+      if (lane == 0) __builtin_prefetch(x + 8 * i + kCpuTile, 0, 2);
+      at_min += Select(v == min, V(1), V(0));
+      at_max += Select(v == max, V(1), V(0));
+      AddChebyshevTerms<L, double>((v - centre) * scale, sum);
+    }
+    for (int k = 1; k <= L; ++k) sum[k].Store(out.sum[k] + lane);
+    at_min.Store(out.at_min + lane);
+    at_max.Store(out.at_max + lane);
   }
-  for (int k = 1; k <= L; ++k) out.sum[k] = sum[k];
-  out.at_min = at_min;
-  out.at_max = at_max;
 }
 
 //! Whether every value times `power` is a whole number, up to the rounding of its type (`slack`).
-template <class Real>
+template <int W, class Real>
 RETABLE_ALWAYS_INLINE bool OnLattice(const Real* x, std::size_t eights, double power,
                                      double slack) {
-  Double8 worst{};
+  using V = Eight<W>;
+  V worst;
   for (std::size_t i = 0; i < eights; ++i) {
-    Double8 excess;
-    LatticeExcess(Load8(x + 8 * i), power, slack, excess);
-    worst = excess > worst ? excess : worst;
+    V excess;
+    LatticeExcess(V::Load(x + 8 * i), power, slack, excess);
+    worst = Select(excess > worst, excess, worst);
   }
   for (int lane = 0; lane < 8; ++lane) {
     if (!(worst[lane] <= 0)) return false;
   }
   return true;
 }
+
+#define RETABLE_FOR_TARGET(NAME, TARGET, W)                                                    \
+  template <class Real>                                                                        \
+  TARGET void FindBounds##NAME(const Real* x, std::size_t eights, Bounds& bounds) {            \
+    FindBounds<W>(x, eights, bounds);                                                          \
+  }                                                                                            \
+  template <int L, class Real>                                                                 \
+  TARGET void SumTile##NAME(const Real* x, std::size_t eights, double min, double max,         \
+                            double centre, double scale, TileSums& out) {                      \
+    SumTile<W, L>(x, eights, min, max, centre, scale, out);                                    \
+  }                                                                                            \
+  template <class Real>                                                                        \
+  TARGET bool OnLattice##NAME(const Real* x, std::size_t eights, double power, double slack) { \
+    return OnLattice<W>(x, eights, power, slack);                                              \
+  }
+RETABLE_FOR_TARGET(Plain, , 2)
+#if defined(__x86_64__)
+RETABLE_FOR_TARGET(Avx2, RETABLE_AVX2, 4)
+RETABLE_FOR_TARGET(Avx512, RETABLE_AVX512, 8)
+#define RETABLE_WIDEST_TARGET(FUNCTION, ORDER, ...)            \
+  (simd == Simd::kAvx512 ? FUNCTION##Avx512 ORDER(__VA_ARGS__) \
+   : simd == Simd::kAvx2 ? FUNCTION##Avx2 ORDER(__VA_ARGS__)   \
+                         : FUNCTION##Plain ORDER(__VA_ARGS__))
+
+using Double8 = Eight<8>::Vector;
 
 //! One step of MapChebyshevSums with entries 0..7 and 8..15 of V_{k-1} and V_k in vectors.
 RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high, Double8 low,
@@ -101,9 +124,9 @@ RETABLE_ALWAYS_INLINE void StepVectors(Double8& before_low, Double8& before_high
 }
 
 //! MapChebyshevSums with vectors: the same bits.
-RETABLE_ALWAYS_INLINE void MapVectors(double* sum, int order, double alpha, double beta) {
-  Double8 even_low = Load8(sum);
-  Double8 even_high = Load8(sum + 8);
+RETABLE_AVX512 void MapVectors(double* sum, int order, double alpha, double beta) {
+  Double8 even_low = Eight<8>::Load(sum).part[0];
+  Double8 even_high = Eight<8>::Load(sum + 8).part[0];
   Double8 odd_low{};
   Double8 odd_high{};
   StepVectors(odd_low, odd_high, even_low, even_high, 0.5 * alpha, beta);
@@ -115,35 +138,8 @@ RETABLE_ALWAYS_INLINE void MapVectors(double* sum, int order, double alpha, doub
     StepVectors(odd_low, odd_high, even_low, even_high, alpha, 2 * beta);
   }
 }
-
-#if defined(__x86_64__)
-RETABLE_AVX512 void MapVectorsAvx512(double* sum, int order, double alpha, double beta) {
-  MapVectors(sum, order, alpha, beta);
-}
-
-#define RETABLE_FOR_EACH_TARGET(NAME, TARGET)                                                  \
-  template <class Real>                                                                        \
-  TARGET void FindBounds##NAME(const Real* x, std::size_t eights, Bounds& bounds) {            \
-    FindBounds(x, eights, bounds);                                                             \
-  }                                                                                            \
-  template <int L, class Real>                                                                 \
-  TARGET void SumTile##NAME(const Real* x, std::size_t eights, double min, double max,         \
-                            double centre, double scale, TileSums& out) {                      \
-    SumTile<L>(x, eights, min, max, centre, scale, out);                                       \
-  }                                                                                            \
-  template <class Real>                                                                        \
-  TARGET bool OnLattice##NAME(const Real* x, std::size_t eights, double power, double slack) { \
-    return OnLattice(x, eights, power, slack);                                                 \
-  }
-RETABLE_FOR_EACH_TARGET(Avx512, RETABLE_AVX512)
-RETABLE_FOR_EACH_TARGET(Avx2, RETABLE_AVX2)
-#undef RETABLE_FOR_EACH_TARGET
-#define RETABLE_WIDEST_TARGET(FUNCTION, PLAIN, ...)            \
-  (simd == Simd::kAvx512 ? FUNCTION##Avx512 PLAIN(__VA_ARGS__) \
-   : simd == Simd::kAvx2 ? FUNCTION##Avx2 PLAIN(__VA_ARGS__)   \
-                         : FUNCTION PLAIN(__VA_ARGS__))
 #else
-#define RETABLE_WIDEST_TARGET(FUNCTION, PLAIN, ...) FUNCTION PLAIN(__VA_ARGS__)
+#define RETABLE_WIDEST_TARGET(FUNCTION, ORDER, ...) FUNCTION##Plain ORDER(__VA_ARGS__)
 #endif
 
 //! Moves sums to another interval by the widest vectors of this machine.
@@ -151,7 +147,7 @@ struct WidestMapper {
   void operator()(double* sum, int order, double alpha, double beta) const {
 #if defined(__x86_64__)
     static const bool avx512 = DetectSimd() == Simd::kAvx512;
-    if (avx512) return MapVectorsAvx512(sum, order, alpha, beta);
+    if (avx512) return MapVectors(sum, order, alpha, beta);
 #endif
     MapChebyshevSums(sum, order, alpha, beta);
   }

@@ -15,27 +15,31 @@ namespace {
 
 //! Eight lanes of raw sums.
 struct Lanes {
-  Double8 sum[kMaxOrder + 1]{};
-  Double8 min = Double8{} + std::numeric_limits<double>::infinity();
-  Double8 max = Double8{} - std::numeric_limits<double>::infinity();
+  double sum[kMaxOrder + 1][8]{};
+  double min[8], max[8];
+
+  Lanes() {
+    std::fill_n(min, 8, std::numeric_limits<double>::infinity());
+    std::fill_n(max, 8, -std::numeric_limits<double>::infinity());
+  }
 };
 
 //! Adds 8 m values.
-template <int L, class Real>
+template <int L, int W, class Real>
 RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lanes& lanes) {
-  Double8 sum[L + 1];
-  for (int k = 0; k <= L; ++k) sum[k] = lanes.sum[k];
-  Double8 low = lanes.min;
-  Double8 high = lanes.max;
+  using V = Eight<W>;
+  V sum[L + 1];
+  V low = V::Load(lanes.min);
+  V high = V::Load(lanes.max);
   for (std::size_t i = 0; i < eights; ++i) {
-    const Double8 x = Load8(values + 8 * i);
+    const V x = V::Load(values + 8 * i);
     // Neither NaN nor infinite.
-    const Long8 valid = x - x == Double8{};
-    const Double8 v = valid ? x : Double8{};
-    low = x < low ? x : low;
-    high = x > high ? x : high;
-    sum[0] += valid ? Double8{} + 1.0 : Double8{};
-    Double8 power = v;
+    const auto valid = x - x == V(0);
+    const V v = Select(valid, x, V(0));
+    low = Select(x < low, x, low);
+    high = Select(x > high, x, high);
+    sum[0] += Select(valid, V(1), V(0));
+    V power = v;
     sum[1] += power;
     RETABLE_UNROLL_ALL
     for (int k = 2; k <= L; ++k) {
@@ -43,19 +47,19 @@ RETABLE_ALWAYS_INLINE void AddEights(const Real* values, std::size_t eights, Lan
       sum[k] += power;
     }
   }
-  for (int k = 0; k <= L; ++k) lanes.sum[k] = sum[k];
-  lanes.min = low;
-  lanes.max = high;
+  for (int k = 0; k <= L; ++k) sum[k].Store(lanes.sum[k]);
+  low.Store(lanes.min);
+  high.Store(lanes.max);
 }
 
 #if defined(__x86_64__)
 template <int L, class Real>
 RETABLE_AVX512 void AddEightsAvx512(const Real* values, std::size_t eights, Lanes& lanes) {
-  AddEights<L>(values, eights, lanes);
+  AddEights<L, 8>(values, eights, lanes);
 }
 template <int L, class Real>
 RETABLE_AVX2 void AddEightsAvx2(const Real* values, std::size_t eights, Lanes& lanes) {
-  AddEights<L>(values, eights, lanes);
+  AddEights<L, 4>(values, eights, lanes);
 }
 #endif
 
@@ -66,7 +70,7 @@ void AddBlock(const Real* values, std::size_t eights, Lanes& lanes) {
   if (simd == Simd::kAvx512) return AddEightsAvx512<L>(values, eights, lanes);
   if (simd == Simd::kAvx2) return AddEightsAvx2<L>(values, eights, lanes);
 #endif
-  AddEights<L>(values, eights, lanes);
+  AddEights<L, 2>(values, eights, lanes);
 }
 
 using State = PowerSums<double, kMaxOrder>;

@@ -1,11 +1,13 @@
 #pragma once
 //! @file
-//! Eight doubles at once, in the compilers' vector extension, for code that is compiled for several
-//! instruction sets (base/simd_target.hpp). Eight lanes on every target, so that the lanes' sums,
-//! and hence the bits of a result, do not depend on the machine.
+//! Eight doubles at once, for code that is compiled for several instruction sets
+//! (base/simd_target.hpp). Eight lanes on every target, so that the lanes' sums, and hence the bits
+//! of a result, do not depend on the machine. They lie in vectors of W doubles, of the target's own
+//! width: of wider ones compilers compare and choose number by number.
 
 #include <cstring>
 
+#include "base/cuda/unroll.hpp"
 #include "base/simd_target.hpp"
 
 // Vectors never cross a call that is not inlined.
@@ -13,21 +15,96 @@
 
 namespace retable::quantiles {
 
-using Double8 = double __attribute__((vector_size(64)));
-using Long8 = long long __attribute__((vector_size(64)));
+template <int W>
+struct VectorTypes;
+#define RETABLE_VECTOR_TYPES(W)                                  \
+  template <>                                                    \
+  struct VectorTypes<W> {                                        \
+    using Doubles = double __attribute__((vector_size(8 * W)));  \
+    using Floats = float __attribute__((vector_size(4 * W)));    \
+    using Longs = long long __attribute__((vector_size(8 * W))); \
+  }
+RETABLE_VECTOR_TYPES(2);
+RETABLE_VECTOR_TYPES(4);
+RETABLE_VECTOR_TYPES(8);
+#undef RETABLE_VECTOR_TYPES
 
-using Float8 = float __attribute__((vector_size(32)));
+template <int W, int N = 8>
+struct Eight {
+  static constexpr int kParts = N / W;
+  using Vector = typename VectorTypes<W>::Doubles;
+  using Longs = typename VectorTypes<W>::Longs;
 
-//! Eight values from any address, as doubles.
-RETABLE_ALWAYS_INLINE Double8 Load8(const double* values) {
-  Double8 x;
-  std::memcpy(&x, values, sizeof x);
-  return x;
-}
-RETABLE_ALWAYS_INLINE Double8 Load8(const float* values) {
-  Float8 x;
-  std::memcpy(&x, values, sizeof x);
-  return __builtin_convertvector(x, Double8);
-}
+  //! Of each lane, all bits or none.
+  struct Mask {
+    Longs part[kParts];
+  };
+
+  Vector part[kParts];
+
+  RETABLE_ALWAYS_INLINE Eight(double x = 0) {  // NOLINT: a number is eight equal ones
+    RETABLE_UNROLL_ALL
+    for (int p = 0; p < kParts; ++p) part[p] = Vector{} + x;
+  }
+
+  //! From any address.
+  RETABLE_ALWAYS_INLINE static Eight Load(const double* values) {
+    Eight x;
+    RETABLE_UNROLL_ALL
+    for (int p = 0; p < kParts; ++p) std::memcpy(&x.part[p], values + p * W, sizeof x.part[p]);
+    return x;
+  }
+  RETABLE_ALWAYS_INLINE static Eight Load(const float* values) {
+    Eight x;
+    RETABLE_UNROLL_ALL
+    for (int p = 0; p < kParts; ++p) {
+      typename VectorTypes<W>::Floats v;
+      std::memcpy(&v, values + p * W, sizeof v);
+      x.part[p] = __builtin_convertvector(v, Vector);
+    }
+    return x;
+  }
+
+  RETABLE_ALWAYS_INLINE void Store(double* values) const {
+    RETABLE_UNROLL_ALL
+    for (int p = 0; p < kParts; ++p) std::memcpy(values + p * W, &part[p], sizeof part[p]);
+  }
+
+  RETABLE_ALWAYS_INLINE double operator[](int lane) const { return part[lane / W][lane % W]; }
+
+#define RETABLE_EIGHT_OPERATOR(RESULT, OP)                                          \
+  friend RETABLE_ALWAYS_INLINE RESULT operator OP(const Eight& a, const Eight& b) { \
+    RESULT c;                                                                       \
+    RETABLE_UNROLL_ALL                                                              \
+    for (int p = 0; p < kParts; ++p) c.part[p] = a.part[p] OP b.part[p];            \
+    return c;                                                                       \
+  }
+  RETABLE_EIGHT_OPERATOR(Eight, +)
+  RETABLE_EIGHT_OPERATOR(Eight, -)
+  RETABLE_EIGHT_OPERATOR(Eight, *)
+  RETABLE_EIGHT_OPERATOR(Mask, <)
+  RETABLE_EIGHT_OPERATOR(Mask, >)
+  RETABLE_EIGHT_OPERATOR(Mask, ==)
+#undef RETABLE_EIGHT_OPERATOR
+  RETABLE_ALWAYS_INLINE Eight operator-() const {
+    Eight c;
+    RETABLE_UNROLL_ALL
+    for (int p = 0; p < kParts; ++p) c.part[p] = -part[p];
+    return c;
+  }
+  RETABLE_ALWAYS_INLINE Eight& operator+=(const Eight& b) {
+    return *this = *this + b;
+  }
+  RETABLE_ALWAYS_INLINE Eight& operator*=(const Eight& b) {
+    return *this = *this * b;
+  }
+
+  friend RETABLE_ALWAYS_INLINE Eight Select(const Mask& which, const Eight& a, const Eight& b) {
+    Eight c;
+    RETABLE_UNROLL_ALL
+    for (int p = 0; p < kParts; ++p) c.part[p] = which.part[p] ? a.part[p] : b.part[p];
+    return c;
+  }
+};
 
 }  // namespace retable::quantiles

@@ -16,15 +16,17 @@ namespace {
 
 //! exp of eight values <= 0, to 2 units in the last place: 2^n e^r, |r| <= log(2) / 2, and e^r by
 //! its Taylor polynomial (remainder below 1e-17).
-RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
-  const Double8 least = Double8{} - 708.0;  // below this the result is less than 3e-308
-  x = x > least ? x : least;
+template <int W>
+RETABLE_ALWAYS_INLINE Eight<W> ExpOfNonPositive(Eight<W> x) {
+  using V = Eight<W>;
+  const V least = -708.0;  // below this the result is less than 3e-308
+  x = Select(x > least, x, least);
   // Adding 1.5 * 2^52 rounds to a whole number, and leaves it in the low bits.
   const double rounder = 6755399441055744.0;
-  const Double8 shifted = x * 1.4426950408889634 + rounder;
-  const Double8 n = shifted - rounder;
-  const Double8 r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
-  Double8 e = Double8{} + 1.0 / 6227020800.0;
+  const V shifted = x * 1.4426950408889634 + rounder;
+  const V n = shifted - rounder;
+  const V r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
+  V e = 1.0 / 6227020800.0;
   e = e * r + 1.0 / 479001600.0;
   e = e * r + 1.0 / 39916800.0;
   e = e * r + 1.0 / 3628800.0;
@@ -38,18 +40,22 @@ RETABLE_ALWAYS_INLINE Double8 ExpOfNonPositive(Double8 x) {
   e = e * r + 0.5;
   e = e * r + 1.0;
   e = e * r + 1.0;
-  Long8 bits;
-  std::memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits + 1023) << 52;
-  Double8 power;
-  std::memcpy(&power, &bits, sizeof power);
+  V power;
+  RETABLE_UNROLL_ALL
+  for (int p = 0; p < V::kParts; ++p) {
+    typename V::Longs bits;
+    std::memcpy(&bits, &shifted.part[p], sizeof bits);
+    bits = (bits + 1023) << 52;
+    std::memcpy(&power.part[p], &bits, sizeof bits);
+  }
   return e * power;
 }
 
 //! A team of one CPU core: one lane, whose items are eight nodes.
+template <int W>
 class CoreTeam {
  public:
-  using Value = Double8;
+  using Value = Eight<W>;
   static constexpr int kWidth = 8;
   static constexpr int kLanes = 1;
   static constexpr int kItems = kMaxLatticePoints / kWidth;
@@ -57,7 +63,7 @@ class CoreTeam {
   RETABLE_ALWAYS_INLINE explicit CoreTeam(const DualProblem& problem) : problem_(problem) {}
   RETABLE_ALWAYS_INLINE int lane() const { return 0; }
   RETABLE_ALWAYS_INLINE void Sync() const {}
-  RETABLE_ALWAYS_INLINE Value Fill(double x) const { return Double8{} + x; }
+  RETABLE_ALWAYS_INLINE Value Fill(double x) const { return x; }
   RETABLE_ALWAYS_INLINE Value Exp(Value x) const { return ExpOfNonPositive(x); }
   RETABLE_ALWAYS_INLINE double Sum(Value x) const {
     return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
@@ -73,30 +79,29 @@ class CoreTeam {
   }
   //! Items past the last point repeat the first with weight 0.
   RETABLE_ALWAYS_INLINE Value Node(int item) const {
-    if (problem_.points == 0) return Load8(&Quadrature::Get().node[8 * item]);
-    return problem_.first + problem_.step * (Index(item) < Points() ? Index(item) : Double8{});
+    if (problem_.points == 0) return Value::Load(&Quadrature::Get().node[8 * item]);
+    return problem_.first + problem_.step * Select(Index(item) < Points(), Index(item), Value(0));
   }
   RETABLE_ALWAYS_INLINE Value Weight(int item) const {
-    if (problem_.points == 0) return Load8(&Quadrature::Get().weight[8 * item]);
-    return Index(item) < Points() ? Double8{} + 1.0 : Double8{};
+    if (problem_.points == 0) return Value::Load(&Quadrature::Get().weight[8 * item]);
+    return Select(Index(item) < Points(), Value(1), Value(0));
   }
 
  private:
   RETABLE_ALWAYS_INLINE Value Index(int item) const {
-    return Double8{0, 1, 2, 3, 4, 5, 6, 7} + 8.0 * item;
+    static constexpr double kLanesOf[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    return Value::Load(kLanesOf) + 8.0 * item;
   }
-  RETABLE_ALWAYS_INLINE Value Points() const {
-    return Double8{} + static_cast<double>(problem_.points);
-  }
+  RETABLE_ALWAYS_INLINE Value Points() const { return static_cast<double>(problem_.points); }
 
   const DualProblem& problem_;
 };
 
-template <int L>
+template <int L, int W>
 RETABLE_ALWAYS_INLINE DualAnswer SolveOnCore(const DualProblem& problem) {
-  CoreTeam team(problem);
+  CoreTeam<W> team(problem);
   DualShared<L> shared;
-  DualNewton<L, CoreTeam> newton(team, shared, problem.points == 0 ? kNodes : problem.points);
+  DualNewton<L, CoreTeam<W>> newton(team, shared, problem.points == 0 ? kNodes : problem.points);
   DualAnswer answer;
   newton.Solve(problem.mu.data(), problem.order, answer);
   return answer;
@@ -104,16 +109,16 @@ RETABLE_ALWAYS_INLINE DualAnswer SolveOnCore(const DualProblem& problem) {
 
 template <int L>
 DualAnswer SolvePlain(const DualProblem& problem) {
-  return SolveOnCore<L>(problem);
+  return SolveOnCore<L, 2>(problem);
 }
 #if defined(__x86_64__)
 template <int L>
 RETABLE_AVX2 DualAnswer SolveAvx2(const DualProblem& problem) {
-  return SolveOnCore<L>(problem);
+  return SolveOnCore<L, 4>(problem);
 }
 template <int L>
 RETABLE_AVX512 DualAnswer SolveAvx512(const DualProblem& problem) {
-  return SolveOnCore<L>(problem);
+  return SolveOnCore<L, 8>(problem);
 }
 #endif
 

@@ -26,6 +26,7 @@
 #include <cmath>
 
 #include "algorithms/quantiles/estimators/max_entropy/dual_problem.hpp"
+#include "algorithms/quantiles/select.hpp"
 #include "base/cuda/unroll.hpp"
 
 #if defined(__CUDACC__)
@@ -148,7 +149,7 @@ class DualNewton {
     Value most = exponent_[0] + step * along_[0];
     for (int i = 1; i < items_; ++i) {
       const Value e = exponent_[i] + step * along_[i];
-      most = e > most ? e : most;
+      most = Select(e > most, e, most);
     }
     const double top = team_.Max(most);
     Value total = team_.Fill(0);
@@ -267,8 +268,8 @@ class DualNewton {
         b1 = b;
       }
       along_[i] = t * b1 - b2;
-      least = along_[i] < least ? along_[i] : least;
-      most = along_[i] > most ? along_[i] : most;
+      least = Select(along_[i] < least, along_[i], least);
+      most = Select(along_[i] > most, along_[i], most);
     }
     return team_.Max(most) + team_.Max(-least);
   }
