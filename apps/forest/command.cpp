@@ -16,6 +16,7 @@
 #include "algorithms/extratrees/model/binary.hpp"
 #include "algorithms/extratrees/model/json.hpp"
 #include "algorithms/extratrees/model/xgboost_export.hpp"
+#include "algorithms/extratrees/splits/split_rules.hpp"
 #include "apps/forest/table.hpp"
 #include "base/atomic_file.hpp"
 #include "base/csv/number.hpp"
@@ -74,11 +75,21 @@ Learned ReadTargets(const Table& table, bool regression) {
                                        ? "\", beyond the largest number, 1.8e308"
                                        : "\", no number: leave out --regression, or drop the row"));
     }
+    if (std::isinf(number.value)) {
+      throw std::invalid_argument(table.WhereTarget(i) +
+                                  ": the target is infinite: drop the row, or give it a value");
+    }
     learned.values.push_back(number.value);
   }
   if (regression) return learned;
   std::map<std::string, std::uint32_t> codes;
   for (const std::string& name : table.target) codes.emplace(name, 0);
+  if (codes.size() > extratrees::kMaxClasses) {
+    throw std::invalid_argument((table.labels.empty() ? table.data : table.labels) +
+                                ": the target has " + std::to_string(codes.size()) +
+                                " classes, more than " + std::to_string(extratrees::kMaxClasses) +
+                                ": if it is a number, give --regression");
+  }
   std::map<double, std::string> numbers;
   for (auto& [name, code] : codes) {
     const auto number = ParseNumber(name);
@@ -133,11 +144,20 @@ void WriteModel(const Arguments& a, const Forest& forest, const Learned& learned
 
 //! What the trainer would refuse too, but without the line.
 void CheckRows(const Table& table) {
+  if (table.features.empty()) {
+    throw std::invalid_argument(table.data + " has no feature: no column but the target" +
+                                (table.weights.empty() ? "" : " and the weights"));
+  }
+  double total = table.weights.empty() ? 1 : 0;
   for (std::size_t i = 0; i < table.weights.size(); ++i) {
+    total += table.weights[i];
     if (table.weights[i] >= 0 && std::isfinite(table.weights[i])) continue;
     throw std::invalid_argument(
         table.Where(i) +
         ": the weight is missing, negative or infinite: give 0 to leave the row out");
+  }
+  if (!(total > 0)) {
+    throw std::invalid_argument(table.data + ": the weights are all 0: some row has to weigh more");
   }
   const std::size_t width = table.features.size();
   for (std::size_t k = 0; k < table.values.size(); ++k) {

@@ -442,6 +442,79 @@ TEST_F(ForestCommand, SaysWhereFloatsRoundNumbers) {
   EXPECT_NE(err_.str().find("2^24"), std::string::npos) << err_.str();
 }
 
+TEST_F(ForestCommand, TargetsOfArffKeepTheirDigits) {
+  const auto table = [](const std::string& a, const std::string& rows) {
+    return "@relation t\n@attribute a " + a + "\n@attribute y real\n@data\n" + rows;
+  };
+  Write("t.arff", table("real", "1,16777216\n2,16777217\n3,0.123456789\n4,1e39\n"));
+  ASSERT_EQ(Fit("t.arff", {}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("4 classes"), std::string::npos) << out_.str();
+  const std::string names = "prediction\n16777216\n16777217\n0.123456789\n1e+39\n";
+  ASSERT_EQ(Predict("t.arff", {"--target", "y"}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), names);
+  Write("t.arff", table("real", "1,16777216\n2,16777217\n3,0.123456789\n"));
+  ASSERT_EQ(Fit("t.arff", {"--regression"}), 0) << err_.str();
+  ASSERT_EQ(Predict("t.arff", {"--target", "y"}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("16777217\n0.1234567"), std::string::npos) << out_.str();
+  Write("levels.arff", table("{0.1,0.2}", "0.1,1\n0.2,2\n"));
+  Write("numbers.arff", table("real", "0.1,1\n0.2,2\n"));
+  ASSERT_EQ(Fit("levels.arff", {}), 0) << err_.str();
+  ASSERT_EQ(Predict("numbers.arff", {"--target", "y"}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "prediction\n1\n2\n");
+}
+
+TEST_F(ForestCommand, WeightsThatAreLevelsAreTheirNumbers) {
+  const std::string rows = "1,1,p\n1,5,q\n1,100,r\n";
+  Write("t.csv", "a,w,y\n" + rows);
+  ASSERT_EQ(Fit("t.csv", {"--weights", "w"}), 0) << err_.str();
+  const std::string want = ReadWhole(Path("model.json"));
+  for (const char* kind : {"{1,5,100}", "{100,1,5}", "string", "real"}) {
+    Write("t.arff", std::string("@relation t\n@attribute a real\n@attribute w ") + kind +
+                        "\n@attribute y {p,q,r}\n@data\n" + rows);
+    ASSERT_EQ(Fit("t.arff", {"--weights", "w"}), 0) << err_.str();
+    EXPECT_EQ(ReadWhole(Path("model.json")), want) << kind;
+  }
+  Write("t.arff",
+        "@relation t\n@attribute a real\n@attribute w {1,x}\n@attribute y {p,q}\n@data\n"
+        "1,1,p\n2,x,q\n");
+  EXPECT_EQ(Fit("t.arff", {"--weights", "w"}), 2);
+  EXPECT_NE(err_.str().find("t.arff: row 2: column \"w\": the weight \"x\" is no number"),
+            std::string::npos)
+      << err_.str();
+}
+
+// More values than are read in one part.
+TEST_F(ForestCommand, WideArraysAreReadInParts) {
+  constexpr std::size_t kRows = 1500, kColumns = 3000;
+  std::vector<float> x, y;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    y.push_back(static_cast<float>(i));
+    x.insert(x.end(), kColumns, y[i]);
+  }
+  Write("x.npy", NpyText(x, {kRows, kColumns}));
+  Write("y.npy", NpyText(y, {kRows}));
+  ASSERT_EQ(Fit("x.npy", {"--labels", Path("y.npy"), "--regression", "--max-features", "1"}), 0)
+      << err_.str();
+  ASSERT_EQ(Predict("x.npy", {"--out", Path("p.npy")}), 0) << err_.str();
+  EXPECT_EQ(ReadWhole(Path("p.npy")), NpyText(std::vector<double>(y.begin(), y.end()), {kRows}));
+}
+
+TEST_F(ForestCommand, NamesTheFileOfWhatNoForestLearns) {
+  const auto says = [&](const std::string& text, const std::vector<std::string>& more,
+                        const std::string& what) {
+    Write("t.csv", text);
+    EXPECT_EQ(Fit("t.csv", more), 2);
+    EXPECT_NE(err_.str().find(what), std::string::npos) << err_.str();
+  };
+  says("a,y\n1,inf\n2,3\n", {"--regression"}, "t.csv:2: the target is infinite");
+  says("y\n1\n2\n", {}, "t.csv has no feature");
+  says("a,w,y\n1,0,p\n2,0,q\n", {"--weights", "w"}, "t.csv: the weights are all 0");
+  std::string many = "a,y\n";
+  for (int i = 0; i < 65536; ++i) many += "1," + std::to_string(i) + ".5\n";
+  says(many, {}, "t.csv: the target has 65536 classes");
+  EXPECT_NE(err_.str().find("--regression"), std::string::npos) << err_.str();
+}
+
 // Whatever the order of columns, the order of levels and the format, rows are answered alike.
 class OracleForestCommand : public ForestCommand {
  protected:

@@ -48,18 +48,16 @@ Columns Choose(const std::vector<std::string>& names, const TableRequest& reques
   for (const TrainedFeature& feature : request.features) {
     columns.features.push_back(Find(names, feature.name, table.data, "a feature of the model"));
   }
-  const auto taken = [&](std::size_t i) {
-    return columns.weights == i ||
-           std::find(columns.features.begin(), columns.features.end(), i) != columns.features.end();
-  };
+  std::vector<char> taken(names.size());
+  if (columns.weights) taken[*columns.weights] = 1;
+  for (const std::size_t feature : columns.features) taken[feature] = 1;
   if (!request.target.empty()) {
     columns.target = Find(names, request.target, table.data, "the target");
-  } else if (request.last_target && request.labels.empty() && !names.empty() &&
-             !taken(names.size() - 1)) {
+  } else if (request.last_target && request.labels.empty() && !names.empty() && taken.back() == 0) {
     columns.target = names.size() - 1;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (columns.target == i || taken(i)) continue;
+    if (columns.target == i || taken[i] != 0) continue;
     if (request.features.empty()) {
       columns.features.push_back(i);
     } else {
@@ -225,6 +223,16 @@ void Take(const datasets::Column& column, const TrainedFeature& feature, std::si
   }
 }
 
+//! A nominal or string column's weight is the number that the level's text says.
+double WeightOf(const datasets::Column& column, std::size_t row, const Table& table) {
+  if (column.levels.empty() || std::isnan(column.At(row))) return column.At(row);
+  const std::string& level = column.levels.at(static_cast<std::size_t>(column.values[row]));
+  const NumberText number = ReadNumber(level);
+  if (number.kind != NumberText::Kind::kWord) return number.value;
+  throw std::invalid_argument(table.Where(row) + ": column \"" + column.name + "\": the weight \"" +
+                              level + "\" is no number");
+}
+
 void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table& table) {
   std::vector<const datasets::Column*> all;
   for (const datasets::Column& column : frame.columns) all.push_back(&column);
@@ -248,7 +256,7 @@ void FromFrame(const datasets::Frame& frame, const TableRequest& request, Table&
   }
   for (std::size_t row = 0; row < table.rows; ++row) {
     if (columns.target) table.target.push_back(TargetName(*all[*columns.target], row));
-    if (columns.weights) table.weights.push_back(all[*columns.weights]->At(row));
+    if (columns.weights) table.weights.push_back(WeightOf(*all[*columns.weights], row, table));
   }
 }
 
@@ -260,8 +268,8 @@ std::string LabelName(const NpyMatrix& labels, double value) {
   return FormatNumber(value);
 }
 
-//! Rows of an array that are read at a time.
-constexpr std::size_t kArrayRows = 4096;
+//! Rows of an array that are read at a time, and their values (a wide array has few such rows).
+constexpr std::size_t kArrayRows = 4096, kArrayCells = std::size_t{1} << 22;
 
 void ReadArray(const TableRequest& request, Table& table) {
   NpyMatrix matrix(table.data);
@@ -280,12 +288,15 @@ void ReadArray(const TableRequest& request, Table& table) {
     levels.emplace_back(table.features[k]);
   }
   std::vector<char> rounded(columns.features.size());
-  std::vector<double> block(kArrayRows * matrix.columns());
+  const std::size_t part =
+      std::clamp<std::size_t>(kArrayCells / std::max<std::size_t>(matrix.columns(), 1), 1,
+                              std::clamp<std::size_t>(table.rows, 1, kArrayRows));
+  std::vector<double> block(part * matrix.columns());
   table.values.reserve(table.rows * columns.features.size());
   for (std::size_t row = 0; row < table.rows; ++row) {
-    const double* values = block.data() + row % kArrayRows * matrix.columns();
-    if (row % kArrayRows == 0) {
-      matrix.Read(row, std::min(kArrayRows, table.rows - row), block.data());
+    const double* values = block.data() + row % part * matrix.columns();
+    if (row % part == 0) {
+      matrix.Read(row, std::min(part, table.rows - row), block.data());
     }
     if (columns.target) table.target.push_back(LabelName(matrix, values[*columns.target]));
     if (columns.weights) table.weights.push_back(values[*columns.weights]);
@@ -342,6 +353,7 @@ Table ReadTable(const std::string& data, const TableRequest& request) {
   } else if (format == TableFormat::kArff) {
     datasets::ArffOptions options;
     options.file = data;
+    options.doubles = true;  // targets, weights and levels are compared as numbers of 64 bits
     FromFrame(datasets::ParseArff(ReadWhole(data), options), request, table);
   } else if (std::filesystem::exists(data)) {
     RefuseFormat(data);

@@ -8,6 +8,7 @@ column (Fortran order). A run is fit(); answered is the forest in the bytes of a
 """
 
 import importlib
+import math
 import os
 import struct
 import sys
@@ -35,9 +36,18 @@ def tree_bytes(tree):
     return (struct.pack("<QQ", tree.node_count, values.size) + nodes + bytes(-len(nodes) % 8) + values.tobytes())
 
 
+def value_bits(model, regression):
+    """What ValueBits of algorithms/extratrees/model/forest.cpp chooses: leaves add up below 2^62 in units of 2^-bits."""
+    if not regression:
+        return 40
+    largest = max(abs(single.tree_.value[single.tree_.children_left < 0]).max() for single in model.estimators_)
+    return max(-1000, min(1000, 62 - math.frexp(largest)[1] - len(model.estimators_).bit_length()))
+
+
 def forest_bytes(model, regression):
     outputs = 1 if regression else model.n_classes_
-    body = struct.pack("<QIIiI", model.n_features_in_, outputs, regression, 40, len(model.estimators_))
+    body = struct.pack("<QIIiI", model.n_features_in_, outputs, regression, value_bits(model, regression),
+                       len(model.estimators_))
     body += b"".join(tree_bytes(single.tree_) for single in model.estimators_)
     return b"RTFOREST" + struct.pack("<II", 1, zlib.crc32(body)) + body
 

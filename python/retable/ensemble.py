@@ -18,10 +18,13 @@ from . import _device, _retable
 __all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
 
 
+_MOST = 2**31 - 1  # no forest has so many rows or nodes: above it, limits are alike
+
+
 def _share(value, rows, name):
     """A number of rows, given as one or as a fraction of all."""
     if isinstance(value, numbers.Integral):
-        return int(value)
+        return max(-_MOST, min(int(value), _MOST))
     if isinstance(value, numbers.Real) and 0 < value < 1:
         return int(numpy.ceil(value * rows))
     raise ValueError(f"{name} is {value!r}: give a whole number or a fraction between 0 and 1")
@@ -30,7 +33,7 @@ def _share(value, rows, name):
 def _whole(value, name, least):
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ValueError(f"{name} is {value!r}: give a whole number from {least} on")
-    return int(value)
+    return min(int(value), _MOST)
 
 
 class _ExtraTrees(BaseEstimator):
@@ -161,7 +164,8 @@ class _ExtraTrees(BaseEstimator):
         return [str(n) for n in getattr(self, "feature_names_in_", [])]
 
     def to_sklearn(self):
-        """The same forest as a fitted scikit-learn model, whose predictions are equal."""
+        """The same forest as a fitted scikit-learn model. Predictions are equal but for rounding: class fractions to
+        within 1e-12, real targets to within the largest one's size times n_estimators / 2^60."""
         from . import to_scikit_learn
 
         check_is_fitted(self)
@@ -242,6 +246,8 @@ class ExtraTreesClassifier(ClassifierMixin, _ExtraTrees):
                                            ensure_non_negative=True)
         if self.class_weight is not None:
             by_class = compute_sample_weight(self.class_weight, y)
+            if not (numpy.isfinite(by_class) & (by_class >= 0)).all():
+                raise ValueError(f"class_weight is {self.class_weight!r}: give each class a finite weight, 0 or more")
             weights = by_class if weights is None else weights * by_class
         codes = codes.astype(numpy.uint32)
         if weights is not None and weights[codes == codes.max()].max() == 0:

@@ -89,6 +89,14 @@ def test_weights_and_classes(cancer):
     model = ExtraTreesClassifier(10, class_weight="balanced", random_state=0).fit(x, words)
     assert model.classes_.tolist() == ["benign", "malign"]
     assert (model.predict(x) == words).mean() > 0.95
+    numbered = numpy.arange(len(y)) % 3
+    for none in range(3):
+        weighed = ExtraTreesClassifier(5, class_weight={none: 0}).fit(x, numbered)
+        assert weighed.predict_proba(x).shape == (len(x), len(weighed.classes_))
+        assert not (weighed.predict(x) == none).any()
+    for wrong in (-1, numpy.nan, numpy.inf):
+        with pytest.raises(ValueError, match="class_weight"):
+            ExtraTreesClassifier(5, class_weight={0: 1, 1: wrong}).fit(x, y)
     only = ExtraTreesClassifier(5).fit(x, words, (words == "benign").astype(float))
     assert only.classes_.tolist() == ["benign"] and only.predict_proba(x).shape == (len(x), 1)
 
@@ -142,10 +150,20 @@ def test_leaves_hold_their_share_of_the_weight(cancer):
         ExtraTreesClassifier(min_weight_fraction_leaf=0.7).fit(*cancer)
 
 
+def test_limits_beyond_any_forest(cancer):
+    x, y = cancer
+    free = ExtraTreesClassifier(3, random_state=0).fit(x, y).forest_.to_bytes()
+    for name in ("max_depth", "max_leaf_nodes"):
+        assert ExtraTreesClassifier(3, random_state=0, **{name: 2**40}).fit(x, y).forest_.to_bytes() == free
+    for name in ("min_samples_leaf", "min_samples_split"):
+        assert len(ExtraTreesClassifier(3, **{name: 2**70}).fit(x, y).forest_.tree(0)["feature"]) == 1
+
+
 def test_wrong_parameters(cancer):
     x, y = cancer
     for wrong in ({"n_estimators": 0}, {"n_estimators": 1.5}, {"max_depth": 0}, {"max_features": 0},
                   {"max_features": 31}, {"max_features": "all"}, {"max_leaf_nodes": 1}, {"min_samples_leaf": 0},
+                  {"min_samples_leaf": -2**40},
                   {"min_samples_split": 1.5}, {"min_impurity_decrease": -1.0}, {"device": "tpu"},
                   {"n_jobs": 0}):
         with pytest.raises(ValueError):

@@ -217,7 +217,7 @@ void AddTargets(const Targets& targets, const std::vector<std::uint32_t>& rank, 
   Targets counted = targets;
   if (bootstrap) counted.weights = {};
   out.plain = !targets.regression() && counted.weights.empty() && !out.has_missing;
-  if (!out.plain) out.targets = EncodeTargets(counted, order);
+  if (!out.plain) out.targets = EncodeTargets(counted, order, bootstrap);
 }
 
 //! One table after the other; that of all byte columns first.

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/csv/number.hpp"
+
 namespace retable::extratrees {
 namespace {
 
@@ -25,14 +27,14 @@ constexpr double kLargestSpread = 0x1p400;
 
 void CheckTotal(double total) {
   if (total <= kLargestWeights && total >= 1 / kLargestWeights) return;
-  throw std::invalid_argument("the weights add up to " + std::to_string(total) +
+  throw std::invalid_argument("the weights add up to " + FormatNumber(total) +
                               ": scale them, between 2^-300 and 2^300 is held exactly");
 }
 
 void CheckSpread(double spread) {
   if (spread == 0 || (spread <= kLargestSpread && spread >= 1 / kLargestSpread)) return;
   throw std::invalid_argument(
-      "the targets lie up to " + std::to_string(spread) +
+      "the targets lie up to " + FormatNumber(spread) +
       " from their mean: scale them, between 2^-400 and 2^400 can be squared");
 }
 
@@ -69,16 +71,22 @@ void EncodeWeights(const Targets& targets, std::span<const std::uint32_t> order,
   }
 }
 
-void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order,
+void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order, bool drawn,
                   EncodedTargets& out) {
   TargetScale& scale = out.scale;
   scale.center = Centre(targets, order);
   double sizes = 0;
   double squares = 0;
+  double farthest = 0;
   for (const std::uint32_t row : order) {
     const double apart = targets.values[row] - scale.center;
+    farthest = std::max(farthest, std::abs(apart));
     sizes += WeightOf(targets, row) * std::abs(apart);
     squares += WeightOf(targets, row) * apart * apart;
+  }
+  if (drawn) {  // the farthest row may be drawn again and again
+    sizes = static_cast<double>(order.size()) * farthest;
+    squares = sizes * farthest;
   }
   scale.sum_bits = BitsBelow(sizes, 61);
   scale.square_bits = BitsBelow(squares, 61);
@@ -93,10 +101,11 @@ void EncodeValues(const Targets& targets, std::span<const std::uint32_t> order,
 
 }  // namespace
 
-EncodedTargets EncodeTargets(const Targets& targets, std::span<const std::uint32_t> order) {
+EncodedTargets EncodeTargets(const Targets& targets, std::span<const std::uint32_t> order,
+                             bool drawn) {
   EncodedTargets out;
   EncodeWeights(targets, order, out);
-  if (targets.regression()) EncodeValues(targets, order, out);
+  if (targets.regression()) EncodeValues(targets, order, drawn, out);
   return out;
 }
 

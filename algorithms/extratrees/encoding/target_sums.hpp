@@ -4,11 +4,12 @@
 //!
 //! Problem: trees have to be equal bit for bit on any device and grid, and sums of doubles depend
 //! on their order. Approach: weights, weighted targets and weighted squares become integers, in
-//! units of a power of two chosen so that all rows together stay below 2^62 (weights: 2^53, so that
-//! they are doubles, too). Integer sums have no order; what is computed from a node's sums -
-//! scores, impurities, means - is rounded in one fixed order. Targets are taken relative to a
-//! centre near their mean, so that an offset costs no digits: a target keeps 61 - log2(rows) bits
-//! or more, and whole numbers and dyadic fractions of ordinary size are exact. Scores:
+//! units of a power of two chosen so that all rows together, repeated ones of a bootstrap included,
+//! stay below 2^62 (weights: 2^53, so that they are doubles, too). Integer sums have no order; what
+//! is computed from a node's sums - scores, impurities, means - is rounded in one fixed order.
+//! Targets are taken relative to a centre near their mean, so that an offset costs no digits: a
+//! target keeps 61 - log2(rows) bits or more, and whole numbers and dyadic fractions of ordinary
+//! size are exact. Scores:
 //!   classes  sum_c L_c^2 / W_L + sum_c R_c^2 / W_R        (Gini)
 //!   targets  W_L W_R (S_L / W_L - S_R / W_R)^2            (squared error)
 //! which is each criterion's decrease up to terms that all cuts of a node share.
@@ -110,6 +111,8 @@ struct EncodedTargets {
 };
 
 //! @param order for each encoded row its row in `targets`.
-EncodedTargets EncodeTargets(const Targets& targets, std::span<const std::uint32_t> order);
+//! @param drawn sums are over as many rows drawn with replacement, of weight 1, not over each once.
+EncodedTargets EncodeTargets(const Targets& targets, std::span<const std::uint32_t> order,
+                             bool drawn = false);
 
 }  // namespace retable::extratrees

@@ -86,7 +86,8 @@ void CheckWeights(const Targets& targets) {
     total += targets.weights[i];
   }
   if (!(total > 0) || std::isinf(total)) {
-    throw std::invalid_argument("the weights add up to " + std::to_string(total) +
+    throw std::invalid_argument(std::string("the weights add up to ") +
+                                (total > 0 ? "infinity" : "0") +
                                 ": some row has to weigh more than 0, all together be finite");
   }
 }
@@ -137,7 +138,10 @@ Forest EmptyForest(const FeatureMatrix& data, const Targets& targets, std::uint3
   forest.regression = targets.regression();
   if (!forest.regression) return forest;
   double largest = 0;
-  for (const double value : targets.values) largest = std::max(largest, std::abs(value));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!targets.weights.empty() && targets.weights[i] == 0) continue;  // in no leaf
+    largest = std::max(largest, std::abs(targets.values[i]));
+  }
   forest.value_bits = ValueBits(largest, options.n_trees);
   return forest;
 }

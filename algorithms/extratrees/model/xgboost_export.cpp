@@ -1,10 +1,14 @@
 #include "algorithms/extratrees/model/xgboost_export.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <stdexcept>
+#include <string>
+
+#include "base/csv/number.hpp"
 
 namespace retable::extratrees {
 namespace {
@@ -82,6 +86,25 @@ Json TreeJson(const Forest& forest, const Tree& tree, std::uint32_t output, std:
             {"size_leaf_vector", "1"}}}};
 }
 
+void RequireFloat(double largest, const std::string& what) {
+  const double most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::min();
+  if (largest == 0 || (largest >= least && largest <= most)) return;
+  throw std::invalid_argument("XGBoost's format holds floats, 1.2e-38 to 3.4e38; the largest " +
+                              what + " is " + FormatNumber(largest) +
+                              ": scale the targets or weights, or write another format");
+}
+
+//! Beyond a float's range leaves would be written as null, or all as 0.
+void RequireFloats(const Forest& forest) {
+  double leaf = 0, weight = 0;
+  for (const Tree& tree : forest.trees) {
+    for (const TreeNode& node : tree.nodes) weight = std::max(weight, node.weight);
+    for (const double value : tree.leaf_values) leaf = std::max(leaf, std::abs(value));
+  }
+  RequireFloat(leaf / static_cast<double>(forest.trees.size()), "leaf, divided by the trees,");
+  RequireFloat(weight, "weight of a node");
+}
+
 }  // namespace
 
 void WriteXgboostJson(const Forest& forest, std::ostream& out,
@@ -90,6 +113,7 @@ void WriteXgboostJson(const Forest& forest, std::ostream& out,
     throw std::invalid_argument(std::to_string(feature_names.size()) + " feature names for " +
                                 std::to_string(forest.columns) + " features");
   }
+  RequireFloats(forest);
   const std::size_t trees = forest.trees.size() * forest.classes;
   std::vector<std::uint32_t> outputs;
   for (std::size_t t = 0; t < trees; ++t) {

@@ -18,6 +18,7 @@
 namespace retable::extratrees {
 
 //! Model files of XGBoost 1.7 and later. @param feature_names empty, or one a column.
+//! @throws std::invalid_argument where the largest leaf or weight is beyond a float's range
 void WriteXgboostJson(const Forest& forest, std::ostream& out,
                       const std::vector<std::string>& feature_names = {});
 

@@ -71,6 +71,25 @@ TEST(XgboostJson, AnswersAsTheForest) {
   ExpectSameAnswers(FrontierCpu(1).fit(data, Targets::Regression(values), options)->host(), x);
 }
 
+TEST(XgboostJson, RefusesWhatNoFloatHolds) {
+  const std::vector<float> x = {1, 2};
+  const auto write = [&](double value, double weight) {
+    const std::vector<double> values = {value, 2 * value}, weights = {weight, weight};
+    const auto fitted =
+        FrontierCpu(1).fit({x.data(), 2, 1}, Targets::Regression(values, weights), {.n_trees = 2});
+    std::ostringstream out;
+    WriteXgboostJson(fitted->host(), out);
+  };
+  EXPECT_NO_THROW(write(1, 1));
+  EXPECT_NO_THROW(write(0, 1));
+  EXPECT_NO_THROW(write(3e38, 1));
+  EXPECT_NO_THROW(write(2e-38, 1));
+  EXPECT_THROW(write(1e50, 1), std::invalid_argument);
+  EXPECT_THROW(write(1e-50, 1), std::invalid_argument);
+  EXPECT_THROW(write(1, 1e60), std::invalid_argument);
+  EXPECT_THROW(write(1, 1e-60), std::invalid_argument);
+}
+
 TEST(XgboostJson, WantsANameForEachFeature) {
   const std::vector<float> x = {1, 2};
   const std::vector<std::uint32_t> y = {0, 1};

@@ -512,6 +512,42 @@ TEST(Targets, BootstrapDrawsByWeight) {
   EXPECT_NEAR(early / 4000.0, 0.75, 0.03);
 }
 
+// One far target, drawn hundreds of times among few: sums stay within 64 bits.
+TEST(Targets, ARowThatIsDrawnOftenDoesNotOverflow) {
+  std::vector<float> x;
+  std::vector<double> values(100, 0.0), weights(100, 1e-4);
+  for (int i = 0; i < 100; ++i) x.push_back(static_cast<float>(i));
+  values[50] = 1000;
+  weights[50] = 1;
+  const ForestOptions options{.n_trees = 2000, .min_samples_leaf = 60, .bootstrap = true};
+  for (const bool weighted : {false, true}) {
+    Targets targets = Targets::Regression(values);
+    if (weighted) targets.weights = weights;
+    const auto fitted = FrontierCpu(1).fit({x.data(), 100, 1}, targets, options);
+    for (const Tree& tree : fitted->host().trees) {
+      for (const TreeNode& node : tree.nodes) {
+        ASSERT_GE(node.impurity, 0.0);
+        ASSERT_LE(node.impurity, 250001.0);
+      }
+      for (const double value : tree.leaf_values) {
+        ASSERT_GE(value, 0.0);
+        ASSERT_LE(value, 1000.0);
+        ASSERT_NEAR(value, std::round(value / 10) * 10, 1e-9) << "100 rows, some of 1000";
+      }
+    }
+  }
+}
+
+TEST(Targets, ARowThatWeighsNothingDoesNotCoarsenPredictions) {
+  const std::vector<float> x = {1, 2, 3, 4};
+  const std::vector<double> values = {1.5, 2.5, 3.5, 1e20}, weights = {1, 1, 1, 0};
+  const auto fitted =
+      FrontierCpu(1).fit({x.data(), 4, 1}, Targets::Regression(values, weights), {.n_trees = 10});
+  std::vector<double> answers(4);
+  fitted->host().PredictProba(x.data(), 4, answers.data());
+  EXPECT_EQ(answers, (std::vector<double>{1.5, 2.5, 3.5, 3.5}));
+}
+
 TEST(Targets, BadOnesAreNamed) {
   const std::vector<float> x = {1, 2, 3};
   const std::vector<std::uint32_t> y = {0, 1, 0};
@@ -534,6 +570,12 @@ TEST(Targets, BadOnesAreNamed) {
   EXPECT_THROW(fit(Targets::Regression(overflowing)), std::invalid_argument);
   EXPECT_THROW(fit(Targets::Regression(minute)), std::invalid_argument);
   EXPECT_THROW(fit(Targets(y, minute)), std::invalid_argument);
+  try {
+    fit(Targets::Regression(minute));
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("lie up to 1e-300 from"), std::string::npos)
+        << error.what();
+  }
   const auto report = Registry<ForestTrainer>::Instance().Make("report", Device::kCpu, {});
   EXPECT_THROW(report->fit({x.data(), 3, 1}, Targets::Regression(fine), {}), std::invalid_argument);
   const std::vector<float> holes = {1, NAN, 3};
