@@ -9,6 +9,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/csv/number.hpp"
 #include "base/utf8.hpp"
@@ -131,6 +132,7 @@ struct ArffParser::State {
   std::vector<char> is_numeric;  //!< columns' kinds, dense in cache for the straight path
   std::unordered_set<std::string> names;
   std::optional<FrameBuilder> builder;
+  std::vector<std::int64_t> named_in_row;  //!< each column's last sparse row that named it, from 1
   std::int64_t line_number = 0;
   const char* line_start = nullptr;
   bool in_data = false;
@@ -325,6 +327,7 @@ struct ArffParser::State {
   void BeginData(const char* at) {
     if (columns.empty()) Fail(at, "@data without any @attribute");
     in_data = true;
+    named_in_row.resize(columns.size());
     std::vector<ColumnRole> roles(columns.size(), ColumnRole::kFeature);
     if (options.roles) roles = options.roles(columns);
     builder.emplace(columns, std::move(roles), options.doubles);
@@ -334,6 +337,7 @@ struct ArffParser::State {
 
   double ToNumber(std::size_t column, const Token& token, const char* at) {
     if (!token.quoted && token.text == "?") return kMissing;
+    if (!token.quoted && token.text.empty()) FailValue(column, token, at, "");
     const Attribute& attribute = attributes[column];
     switch (columns[column].kind) {
       case ColumnKind::kNumeric: {
@@ -490,6 +494,9 @@ struct ArffParser::State {
                     " attributes, counted from 0");
       }
       if (stop >= end || !IsBlank(*stop)) Fail(stop, "expected a blank and a value");
+      if (std::exchange(named_in_row[index], builder->rows() + 1) == builder->rows() + 1) {
+        Fail(p, "index " + std::string(p, stop) + " twice in one row");
+      }
       p = SkipBlanks(stop, end);
       const char* const at = p;
       row[index] = ToNumber(index, Value(p, end, '}'), at);

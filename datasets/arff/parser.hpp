@@ -15,7 +15,8 @@
 //! level;
 //! `?` missing; quotes ' and " with escapes; % comments, also after a declaration; CRLF; byte order
 //! mark; values apart by commas or blanks; a trailing comma; instance weights {w} (ignored).
-//! Not understood, with an error: relational attributes, empty values, undeclared levels.
+//! Not understood, with an error: relational attributes, empty values, undeclared levels, a sparse
+//! row that names an index twice.
 //! Source: the WEKA manual, chapter "ARFF";
 //! https://waikato.github.io/weka-wiki/formats_and_processing/arff/
 

@@ -142,6 +142,11 @@ TEST(Arff, ErrorsNameThePlaceAndTheRemedy) {
   ExpectError(head + "1,z\n", "5:3: \"z\" is not one of the declared levels (attribute \"b\")");
   ExpectError(head + "1,\n", "5:3: the row ends after 1 of 2 values");
   ExpectError(head + ",x\n", "5:1: an empty value for \"a\"; missing is written ?");
+  ExpectError("@attribute s string\n@attribute a real\n@data\nx,1\n,2\n",
+              "5:1: an empty value for \"s\"; missing is written ?");
+  ExpectError("@attribute s {'',x}\n@attribute a real\n@data\n'',1\n,2\n",
+              "5:1: an empty value for \"s\"");
+  ExpectError(head + "{0 1}\n{0 1, 1 y, 0 2}\n", "6:12: index 0 twice in one row");
   ExpectError(head + "1\n", "5:2: the row ends after 1 of 2 values");
   ExpectError(head + "1,x,2\n", "5:5: the row has more than 2 values");
   ExpectError(head + "1,'x\n", "5:3: the closing ' is missing");

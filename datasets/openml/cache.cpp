@@ -437,6 +437,22 @@ Frame Cache::Load(const CacheRecord& record) const {
   return frame;
 }
 
+namespace {
+
+//! Equal values; all that are missing are equal.
+template <class T>
+bool SameValues(std::span<const T> a, std::span<const T> b) {
+  return std::ranges::equal(a, b, [](T x, T y) { return x == y || (x != x && y != y); });
+}
+
+bool SameColumn(const Column& a, const Column& b) {
+  return a.name == b.name && a.kind == b.kind && a.levels == b.levels && a.missing == b.missing &&
+         SameValues(a.values, b.values) && SameValues(a.codes8, b.codes8) &&
+         SameValues(a.codes16, b.codes16) && SameValues(a.wide, b.wide);
+}
+
+}  // namespace
+
 VerifyResult Cache::Verify(const CacheRecord& record) const {
   VerifyResult result;
   result.record = record;
@@ -449,12 +465,9 @@ VerifyResult Cache::Verify(const CacheRecord& record) const {
     } else {
       const Frame frame = Load(record);
       const Frame parsed = Parse(record);
-      result.ok = frame.columns.size() == parsed.columns.size();
-      for (std::size_t c = 0; result.ok && c < parsed.columns.size(); ++c) {
-        const auto a = frame.columns[c].values, b = parsed.columns[c].values;
-        result.ok = std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                               [](float x, float y) { return x == y || (x != x && y != y); });
-      }
+      result.ok = std::ranges::equal(frame.columns, parsed.columns, SameColumn) &&
+                  frame.target.has_value() == parsed.target.has_value() &&
+                  (!frame.target || SameColumn(*frame.target, *parsed.target));
       if (!result.ok) result.why = "the frame file differs from the ARFF file; remove it";
     }
   } catch (const std::exception& error) {

@@ -198,6 +198,29 @@ TEST_F(CacheTest, VerifyFindsAChangedFile) {
   EXPECT_EQ(Run({"verify"}), 0);
 }
 
+TEST_F(CacheTest, VerifyFindsAChangedFrame) {
+  SmallOpenMl openml;
+  openml.Add(7);
+  openml.WriteTo(mirror.path());
+  ASSERT_EQ(Run({"fetch", "7"}), 0) << err.str();
+  const fs::path path = fs::directory_iterator(cache_folder.path() / "frames")->path();
+  const Frame good = cache.Load(*cache.Find(7));
+  const auto finds = [&](const auto& change) {
+    Frame frame = good;
+    change(frame);
+    WriteFrameFile(frame, path);
+    EXPECT_EQ(Run({"verify"}), 2);
+    EXPECT_TRUE(Said("the frame file differs from the ARFF file")) << out.str() << err.str();
+  };
+  const std::vector<std::uint8_t> codes = {1, 1, 1};
+  finds([&](Frame& f) { f.target->codes8 = codes; });
+  finds([](Frame& f) { f.target->levels[0] = "c"; });
+  finds([](Frame& f) { f.columns[0].name = "z"; });
+  finds([](Frame& f) { f.target.reset(); });
+  WriteFrameFile(good, path);
+  EXPECT_EQ(Run({"verify"}), 0) << out.str();
+}
+
 TEST_F(CacheTest, AMirrorOfTheCacheIsAMirror) {
   SmallOpenMl openml;
   openml.Add(7);
