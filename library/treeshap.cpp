@@ -164,6 +164,12 @@ struct TreeExplainer::State {
 
   const TreeEnsemble& ensemble() const { return *model.model_; }
 
+  void RequireNoBackground() const {
+    if (background.empty()) return;
+    throw std::invalid_argument(
+        "interactions are path-dependent: make an explainer without background rows");
+  }
+
   // The rows as the model's floats; `memory` holds them where they are not x itself.
   RowBlock Encode(std::span<const float> x, std::size_t rows, std::vector<float>& memory) const {
     CheckShape(ensemble(), x.size(), rows);
@@ -289,6 +295,7 @@ void TreeExplainer::values(std::span<const double> x, std::size_t rows,
 
 void TreeExplainer::interactions(std::span<const float> x, std::size_t rows,
                                  std::span<double> matrices) const {
+  state_->RequireNoBackground();
   state_->Explain(
       x, rows, treeshap::InteractionsPerRow(state_->ensemble()), matrices,
       [&](auto& explainer, const RowBlock& block) { Interactions(explainer, block, matrices); });
@@ -296,6 +303,7 @@ void TreeExplainer::interactions(std::span<const float> x, std::size_t rows,
 
 void TreeExplainer::interactions(std::span<const double> x, std::size_t rows,
                                  std::span<double> matrices) const {
+  state_->RequireNoBackground();
   state_->Explain(
       x, rows, treeshap::InteractionsPerRow(state_->ensemble()), matrices,
       [&](auto& explainer, const RowBlock& block) { Interactions(explainer, block, matrices); });
@@ -308,12 +316,14 @@ void TreeExplainer::values_on_device(const float* x, std::size_t rows, double* p
 
 void TreeExplainer::interactions_on_device(const float* x, std::size_t rows, double* matrices,
                                            void* stream) const {
+  state_->RequireNoBackground();
   state_->ExplainOnDevice({x, rows, matrices, stream},
                           &treeshap::DeviceExplainer::interactions_on_device);
 }
 
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interactions(
     std::span<const double> x, std::size_t rows, std::size_t k) const {
+  state_->RequireNoBackground();
   std::vector<float> memory;
   const RowBlock block = state_->Encode(x, rows, memory);
   treeshap::TopInteractions search(state_->ensemble(),
@@ -328,6 +338,7 @@ std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::top_interacti
 
 std::vector<std::vector<TreeExplainer::FeatureSet>> TreeExplainer::interaction_index(
     std::span<const double> x, std::size_t rows, int order) const {
+  state_->RequireNoBackground();
   std::vector<float> memory;
   const RowBlock block = state_->Encode(x, rows, memory);
   const treeshap::InteractionIndex index(state_->ensemble(),

@@ -247,6 +247,14 @@ Texts ArrayBytes(const Results& values, bool doubles) {
   return bytes;
 }
 
+void RequireFinite(const Results& values, bool doubles) {
+  const auto at =
+      std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
+  if (at == values.end()) return;
+  throw std::invalid_argument(doubles ? "a value is beyond 64 bits: scale the model's leaves"
+                                      : "a value is beyond 32 bits; use --precision double");
+}
+
 void ValuesJob(const Arguments& a, Job& job) {
   const auto groups = static_cast<std::size_t>(job.model.groups);
   const auto side = static_cast<std::size_t>(job.model.features) + 1;
@@ -260,6 +268,7 @@ void ValuesJob(const Arguments& a, Job& job) {
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto phi = explainer->values(rows);
+    RequireFinite(phi, doubles);
     if (array) return ArrayBytes(phi, doubles);
     return Lines(rows.rows, threads, [&](std::size_t r, fmt::memory_buffer& to) {
       for (std::size_t g = 0; g < groups; ++g) {
@@ -288,6 +297,7 @@ void InteractionsJob(const Arguments& a, Job& job) {
   job.explain = [=, threads = a.threads, explainer = job.explainer](const RowBlock& rows,
                                                                     std::size_t first) {
     const auto matrices = explainer->interactions(rows);
+    RequireFinite(matrices, doubles);
     if (array) return ArrayBytes(matrices, doubles);
     return Lines(rows.rows * groups, threads, [&](std::size_t m, fmt::memory_buffer& to) {
       const double* matrix = matrices.data() + m * side * side;
@@ -423,6 +433,21 @@ void RequireProcessor(const Arguments& a, const char* option) {
       fmt::format("{} runs on the processor; use --device cpu or auto", option));
 }
 
+// Floats below 1e-38 have fewer digits, and sums hold parts that are smaller than the leaves.
+void NoteSmallLeaves(const Arguments& a, Job& job) {
+  double largest = 0;
+  for (const Tree& tree : job.model.trees) {
+    for (const TreeNode& node : tree.nodes) {
+      if (node.is_leaf()) largest = std::max(largest, std::abs(node.value));
+    }
+  }
+  if (a.precision == "double" || largest == 0 || largest >= 1e-34) return;
+  job.notes.push_back(
+      fmt::format("{}: no leaf is larger than {:.3g}, where 32 bits lose digits; use --precision "
+                  "double",
+                  a.model, largest));
+}
+
 void PlanExplainer(const Arguments& a, Job& job) {
   const bool interventional = !a.background.empty();
   job.explainer = Make(interventional ? "Interventional" : "Quadrature", a, job);
@@ -431,6 +456,8 @@ void PlanExplainer(const Arguments& a, Job& job) {
     const auto features = static_cast<std::size_t>(job.model.features);
     job.background = ReadBackground(a, job);
     job.explainer->set_background({job.background, job.background.size() / features, features});
+  } else {
+    NoteSmallLeaves(a, job);
   }
   if (a.interactions) {
     InteractionsJob(a, job);
@@ -448,6 +475,10 @@ void Plan(const Arguments& a, const std::vector<std::string>& names, Job& job) {
   }
   if (a.top_k > 0) {
     RequireProcessor(a, "--top-k");
+    if (a.precision == "double") {
+      throw std::invalid_argument(
+          "--top-k computes in 32 bits; --interactions --precision double gives all pairs in 64");
+    }
     TopJob(a, job);
   } else if (a.order > 0) {
     RequireProcessor(a, "--order");

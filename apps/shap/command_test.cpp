@@ -327,6 +327,71 @@ TEST_F(ShapCommand, ArraysOfOneOutputAndOfNothing) {
             0);
 }
 
+// Leaves that float does not hold, and leaves whose parts it does not hold.
+TEST_F(ShapCommand, RefusesWhatIsBeyondFloat) {
+  Write("large.json", Replace(kForest, "1, 5, 9", "1, 5e39, 9"));
+  for (const auto& form : std::vector<std::vector<std::string>>{{}, {"--interactions"}}) {
+    Refuses(Explain("large.json", "rows.csv", form), {"32 bits", "--precision double"});
+    std::vector<std::string> doubles = form;
+    doubles.insert(doubles.end(), {"--precision", "double"});
+    EXPECT_EQ(Explain("large.json", "rows.csv", doubles), 0) << err_.str();
+  }
+  Refuses(Explain("large.json", "rows.csv", {"--top-k", "1"}), {"32 bits", "all pairs"});
+  Refuses(Explain("forest.json", "rows.csv", {"--top-k", "1", "--precision", "double"}),
+          {"--top-k", "--interactions"});
+  Write("huge.json", Replace(kForest, "1, 5, 9", "-1.7e308, 1.7e308, 1.7e308"));
+  Refuses(Explain("huge.json", "rows.csv", {"--precision", "double"}), {"64 bits"});
+  Write("small.json", Replace(kForest, "1, 5, 9", "1e-40, 5e-40, 9e-41"));
+  EXPECT_EQ(Explain("small.json", "rows.csv"), 0);
+  EXPECT_NE(err_.str().find("5e-40"), std::string::npos) << err_.str();
+  EXPECT_EQ(Explain("small.json", "rows.csv", {"--precision", "double"}), 0);
+  EXPECT_EQ(err_.str(), "");
+}
+
+// x <= 0.5: 1, else 2; two features that LightGBM named.
+constexpr const char* kColumns =
+    "tree\nnum_tree_per_iteration=1\nmax_feature_idx=1\nfeature_names=Column_0 Column_1\n"
+    "feature_infos=[0:2] [0:2]\n\nTree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\n"
+    "threshold=0.5\ndecision_type=2\nleft_child=-1\nright_child=-2\nleaf_value=1 2\n"
+    "leaf_count=5 5\ninternal_count=10\n\nend of trees\n";
+
+TEST_F(ShapCommand, TakesTheNamesThatLightgbmMadeUp) {
+  Write("m.txt", kColumns);
+  Write("turned.csv", "Column_1,id,Column_0\n0,7,1\n");
+  ASSERT_EQ(Explain("m.txt", "turned.csv"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "row,output,Column_0,Column_1,expected\n0,0,0.5,0,1.5\n");
+  ASSERT_EQ(Explain("m.txt", "rows.csv"), 0) << err_.str();
+  EXPECT_EQ(out_.str().substr(0, 24), "row,output,x,y,expected\n");
+}
+
+// One column of three categories, and the ordered ones are no categorical feature.
+TEST_F(ShapCommand, SaysWhoseCategoriesItGuesses) {
+  std::string text = Replace(kColumns, "[0:2] [0:2]", "0:1:2 [0:2]");
+  text = Replace(text, "Column_0 Column_1", "c o") + "\npandas_categorical:[[1, 2, 3]]\n";
+  Write("m.txt", text);
+  Write("r.csv", "c,o\n1,1\n");
+  ASSERT_EQ(Explain("m.txt", "r.csv"), 0) << err_.str();
+  EXPECT_NE(err_.str().find("those of \"c\", which is a guess"), std::string::npos) << err_.str();
+  Write("m.txt", Replace(text, "[0:2]", "[0:9]"));
+  ASSERT_EQ(Explain("m.txt", "r.csv"), 0) << err_.str();
+  EXPECT_EQ(err_.str(), "");
+}
+
+// What from_scikit_learn.py writes for a table's True and False.
+TEST_F(ShapCommand, TakesBooleansForTheirNumbers) {
+  std::string forest = kForest;
+  forest.replace(forest.find("\"trees\""), 0,
+                 R"("feature_levels": [[], ["0.0", "1.0"]], "unknown_levels_missing": true, )");
+  Write("booleans.json", forest);
+  Write("numbers.csv", "x,y\n1,0\n1,1\n5,0\n");
+  Write("words.csv", "x,y\n1,False\n1,True\n5,false\n");
+  ASSERT_EQ(Explain("booleans.json", "numbers.csv"), 0) << err_.str();
+  const std::string want = out_.str();
+  ASSERT_EQ(Explain("booleans.json", "words.csv"), 0) << err_.str();
+  EXPECT_EQ(out_.str(), want);
+  EXPECT_EQ(err_.str(), "");
+}
+
 TEST_F(ShapCommand, NamesWhatIsWrongWithArrays) {
   Refuses(Explain("forest.json", "rows.csv", {"--top-k", "1", "--out", Path("p.npy")}), {".csv"});
   Refuses(Explain("forest.json", "rows.csv", {"--order", "1", "--out", Path("p.npy")}), {".csv"});

@@ -83,6 +83,18 @@ std::size_t RowStream::Column(const std::vector<std::string>& columns,
   return static_cast<std::size_t>(at - columns.begin());
 }
 
+// LightGBM calls the columns of an array Column_0, Column_1, ...; a table that has all of these
+// names means them, in whatever order.
+std::vector<std::string> RowStream::MadeUpNames(const std::vector<std::string>& columns) const {
+  if (!model_.names_without_spaces || !model_.feature_names.empty()) return {};
+  std::vector<std::string> names;
+  for (std::int32_t f = 0; f < model_.features; ++f) {
+    names.push_back("Column_" + std::to_string(f));
+    if (!Contains(columns, names.back())) return {};
+  }
+  return names;
+}
+
 void RowStream::Match(const std::vector<std::string>& columns,
                       const std::vector<std::string>& ignore) {
   for (const std::string& name : ignore) {
@@ -91,7 +103,10 @@ void RowStream::Match(const std::vector<std::string>& columns,
                                   Nearest(name, columns));
     }
   }
-  const auto named = array_ ? std::span<const std::string>() : std::span(model_.feature_names);
+  const std::vector<std::string> made_up = MadeUpNames(columns);
+  const auto named = array_             ? std::span<const std::string>()
+                     : !made_up.empty() ? std::span(made_up)
+                                        : std::span(model_.feature_names);
   for (const std::string& feature : named) {
     order_.push_back(Column(columns, feature));
     names_.push_back(feature);
@@ -278,6 +293,10 @@ float RowStream::Category(std::string_view text, std::size_t f, std::int64_t lin
     const NumberText number = ReadNumber(text);
     if (number.kind == NumberText::Kind::kMissing) return encoding.encode(number.value);
     if (number.kind == NumberText::Kind::kNumber) code = encoding.categories.code(number.value);
+    // Booleans are 0 and 1 to scikit-learn.
+    const std::string word = Lower(std::string(Trim(text)));
+    if (word == "false") code = encoding.categories.code(0.0);
+    if (word == "true") code = encoding.categories.code(1.0);
   }
   if (code) return encoding.encode(*code);
   if (encoding.refuses_unknown) {

@@ -97,7 +97,8 @@ class TreeExplainer {
   void values(std::span<const double> x, std::size_t rows, std::span<double> phi) const;
 
   //! SHAP interaction values, rows x outputs x (features + 1)^2: symmetric, rows sum to the values,
-  //! the expected value in the last corner.
+  //! the expected value in the last corner. They and those below are path-dependent. @throws
+  //! std::invalid_argument where the explainer has background rows.
   void interactions(std::span<const float> x, std::size_t rows, std::span<double> matrices) const;
   //! The same for rows of doubles.
   void interactions(std::span<const double> x, std::size_t rows, std::span<double> matrices) const;

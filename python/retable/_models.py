@@ -15,7 +15,8 @@ class Source:
     single_is_array : whether shap gives the expected value of one output as an array
     names : the features' names that the library compares, or None
     values_are_categories : whether an array's numbers are the categories themselves, not their codes
-    changed : a function that tells whether the model is no longer what was read
+    changed : a function that tells whether the model was trained on since it was read; it holds what it
+        compares with, since the id of what is gone is given to another
     """
 
     def __init__(self, data, *, single_is_array=False, names=None, values_are_categories=False,
@@ -48,10 +49,11 @@ def _lightgbm(model):
     def get():
         return model if type(model).__name__ == "Booster" else model.booster_
 
-    def state():
-        return id(get()), get().num_trees()
-
     booster = get()
+
+    def state():
+        return get() is booster, get().num_trees()
+
     names = booster.feature_name()
     if names == [f"Column_{i}" for i in range(len(names))]:
         names = None
@@ -66,10 +68,16 @@ def _scikit_learn(model):
         raise ValueError(f"the {type(model).__name__} is not fitted: call fit first")
     content = from_scikit_learn.forest(model)  # ValueError for what is no sum of trees
     names = getattr(model, "feature_names_in_", None)
+    held = getattr(model, parts)
+
+    def state():
+        now = getattr(model, parts)
+        return now is held, len(now) if hasattr(now, "__len__") else 1
+
     return Source(json.dumps(content).encode(), single_is_array=True,
                   names=None if names is None else [str(n) for n in names],
                   values_are_categories="feature_levels" in content,
-                  state=lambda: id(getattr(model, parts)))
+                  state=state)
 
 
 def _catboost(model):
@@ -86,18 +94,25 @@ def _catboost(model):
 
 def _retable(model):
     names = getattr(model, "feature_names_in_", None)
-    return Source(model.forest_.to_bytes(), single_is_array=True,
+    held = model.forest_
+    return Source(held.to_bytes(), single_is_array=True,
                   names=None if names is None else [str(n) for n in names],
-                  state=lambda: id(model.forest_))
+                  state=lambda: model.forest_ is held)
+
+
+def _file(data):
+    """A file's model. Arrays for a forest hold what its table held, as for the program `retable shap`."""
+    forest = data.startswith(b"RTFOREST") or (b"retable-forest" in data[:4096] and b'"feature_levels"' in data)
+    return Source(data, values_are_categories=forest)
 
 
 def read(model):
     """The `Source` of a model object, a file's path or a file's bytes. TypeError for what is none."""
     if isinstance(model, (bytes, bytearray, memoryview)):
-        return Source(bytes(model))
+        return _file(bytes(model))
     if isinstance(model, (str, os.PathLike)):
         with open(model, "rb") as file:
-            return Source(file.read())
+            return _file(file.read())
     modules = {base.__module__.split(".")[0] for base in type(model).__mro__}
     if "xgboost" in modules:
         return _xgboost(model)
@@ -126,16 +141,14 @@ def _category_codes(model, feature, values, name):
         if value not in known:
             text = isinstance(value, str)
             try:
-                known[value] = model.category_code(feature, value if text else float(value))
+                code = model.category_code(feature, value if text else float(value))
+                if code != code and isinstance(value, (bool, numpy.bool_)):
+                    code = model.category_code(feature, str(value))  # of a list of True and False
+                known[value] = code
             except (TypeError, ValueError) as error:
                 raise ValueError(f"column {name!r}: {error}") from None
         codes[at] = known[value]
     return codes
-
-
-def _texts_or_numbers(model, feature, values, name):
-    """Codes of values that are categories themselves, whose names are their texts."""
-    return _category_codes(model, feature, [None if v != v else str(v) for v in values], name)
 
 
 def _column(frame, place, model, feature):
@@ -177,10 +190,24 @@ def check_width(width, model):
         raise ValueError(f"X has {width} columns, the model {model.features} features")
 
 
+def _check_categories(frame, model):
+    """LightGBM does not write which columns its lists of categories belong to: the reader tells by values."""
+    listed = [f for f in range(model.features) if model.has_categories(f)]
+    given = [f for f in range(model.features) if str(frame.dtypes.iloc[f]) == "category"]
+    if listed and not set(given) <= set(listed):
+        raise ValueError(f"the frame's columns of categories are {[frame.columns[f] for f in given]}, the model's "
+                         f"{[frame.columns[f] for f in listed]}: give an array of the codes that the model was "
+                         "trained on")
+
+
 def _frame_rows(frame, model, names):
     check_width(frame.shape[1], model)
+    made_up = [f"Column_{f}" for f in range(model.features)]  # LightGBM's, for columns without names
+    if names is None and sorted(map(str, frame.columns)) == sorted(made_up):
+        names = made_up
     if names is not None:
         _check_names(frame.columns, names)
+    _check_categories(frame, model)
     rows = numpy.empty(frame.shape, numpy.float64)
     for place in range(frame.shape[1]):
         rows[:, place] = _column(frame, place, model, place)
@@ -198,7 +225,7 @@ def as_rows(x, model, source):
     if hasattr(x, "to_pandas") and hasattr(x, "schema"):  # pyarrow, polars
         x = x.to_pandas()
     if hasattr(x, "iloc") and hasattr(x, "columns"):
-        return _frame_rows(x, model, source.names), False
+        return _frame_rows(x, model, source.names or model.feature_names or None), False
     if hasattr(x, "toarray"):
         raise TypeError("X is sparse: whether its zeros are missing is not known; give X.toarray()")
     rows = numpy.asarray(x)
@@ -211,7 +238,7 @@ def as_rows(x, model, source):
     if source.values_are_categories:
         coded = numpy.empty(rows.shape, numpy.float64)
         for f in range(model.features):
-            coded[:, f] = (_texts_or_numbers(model, f, rows[:, f].tolist(), f)
+            coded[:, f] = (_category_codes(model, f, rows[:, f].tolist(), f)
                            if model.has_categories(f) else rows[:, f])
         return coded, single
     if rows.dtype.kind not in "biuf":

@@ -20,7 +20,8 @@ class TreeExplainer:
         An xgboost Booster or XGB* model, a lightgbm Booster or LGBM* model, a CatBoost model that splits by
         numbers, scikit-learn's decision trees, forests, gradient boosting and histogram gradient boosting, a
         forest of `retable.ensemble`; or a file: XGBoost's JSON or UBJSON, LightGBM's text, a forest of
-        `retable forest`.
+        `retable forest`. Where XGBoost's training stopped early, the trees up to the best iteration, as its
+        scikit-learn interface predicts; `Booster.predict` takes all without `iteration_range`.
     data : array_like or frame, optional
         Background rows, for interventional values.
     model_output : "raw"
@@ -165,7 +166,8 @@ class TreeExplainer:
             NaN is a missing value. A frame's columns bear the model's names, in the model's order; columns
             of categories are taken by the model's own list. One row of shape (features,) is taken too.
             An array in GPU memory (float32, row-major, any with __cuda_array_interface__ or DLPack) is explained
-            there, on its stream, by an explainer whose `device` is "cuda".
+            there, on its stream, by an explainer whose `device` is "cuda". In other arrays a feature with
+            categories holds its codes; for scikit-learn's models and files of forests the categories.
         check_additivity : bool
             Compare the sum of each row's values with the model's raw output.
 
@@ -181,7 +183,8 @@ class TreeExplainer:
         TypeError, ValueError
             For columns that are not the model's, and for values that are no numbers.
         RuntimeError
-            For a model trained on since, or where check_additivity finds a difference.
+            For a model trained on since (a leaf that LightGBM's `set_leaf_output` changes is not noticed), or
+            where check_additivity finds a difference.
         """
         if y is not None or tree_limit is not None or approximate:
             raise ValueError("y, tree_limit and approximate are not taken: values are exact, of all trees "
@@ -205,7 +208,8 @@ class TreeExplainer:
         """SHAP interaction values of the rows: (rows, features, features), and outputs behind.
 
         A row's matrix is symmetric, and each of its lines adds up to the feature's SHAP value (Lundberg et al.
-        2020). Parameters and errors as of `shap_values`.
+        2020). Parameters and errors as of `shap_values`; ValueError for an explainer with background rows, since
+        these values, those of `top_interactions` and of `interaction_index` are path-dependent.
         """
         if _device.on_device(X):
             return self._on_device(X, self._explainer.interactions_on_device, 2)
@@ -224,10 +228,12 @@ class TreeExplainer:
         same attributes."""
         begun = time.perf_counter()
         values = self.shap_values(X)
-        expected = numpy.asarray(self.expected_value)
-        base = numpy.broadcast_to(expected.reshape(-1), (len(values), expected.size)).copy()
+        expected = numpy.reshape(self.expected_value, -1)
+        lead = values.shape[:1] if len(values.shape) > 1 + (self._outputs > 1) else ()  # not of one row
+        base = (numpy.full(lead, expected[0])[()] if self._outputs == 1
+                else numpy.broadcast_to(expected, (*lead, len(expected))).copy())
         columns = list(map(str, X.columns)) if hasattr(X, "columns") else None
-        content = {"values": values, "base_values": base[:, 0] if self._outputs == 1 else base,
+        content = {"values": values, "base_values": base,
                    "data": X.to_numpy() if hasattr(X, "to_numpy") else numpy.asarray(X),
                    "feature_names": self.feature_names or columns,
                    "compute_time": time.perf_counter() - begun}
@@ -286,7 +292,7 @@ class TreeExplainer:
             raise ValueError(f"index {index!r} is none of shapley, banzhaf")
         rows = numpy.ascontiguousarray(self._rows(X)[0], numpy.float64)
         explainer = self._explainer
-        if index == "banzhaf":
+        if index == "banzhaf" and not len(self._background):  # the other refuses background rows
             if self._banzhaf is None:
                 none = numpy.empty((0, self._model.features))
                 self._banzhaf = _retable.Explainer(self._model, "cpu", "double", index,

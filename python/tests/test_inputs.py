@@ -259,3 +259,105 @@ def test_unknown_categories():
     model = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(frame, targets(frame, "real"))
     with pytest.raises(ValueError, match="purple"):
         retable.TreeExplainer(model).shap_values(other)
+
+
+def normal(rows=300):
+    random = numpy.random.default_rng(0)
+    frame = pandas.DataFrame(random.normal(size=(rows, 3)), columns=list("abc"))
+    return frame, 3 * frame.a - frame.b**2 + frame.c * frame.a
+
+
+def test_files_check_the_names_of_a_frame(tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    from retable import from_scikit_learn
+    frame, y = normal()
+    xgboost.XGBRegressor(n_estimators=3).fit(frame, y).save_model(tmp_path / "m.ubj")
+    lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(frame, y).booster_.save_model(tmp_path / "m.txt")
+    from_scikit_learn.save(ensemble.RandomForestRegressor(3).fit(frame, y), tmp_path / "m.json")
+    for name in ("m.ubj", "m.txt", "m.json"):
+        for model in (tmp_path / name, (tmp_path / name).read_bytes()):
+            explainer = retable.TreeExplainer(model)
+            assert explainer.shap_values(frame[:2]).shape == (2, 3)
+            with pytest.raises(ValueError, match="another order"):
+                explainer.shap_values(frame[["c", "b", "a"]])
+    model = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(frame.to_numpy(), y)
+    explainer = retable.TreeExplainer(model)
+    explainer.shap_values(frame)  # no names of its own
+    with pytest.raises(ValueError, match="another order"):
+        explainer.shap_values(frame.set_axis(["Column_1", "Column_0", "Column_2"], axis=1))
+
+
+def test_boolean_categories():
+    lightgbm = pytest.importorskip("lightgbm")
+    frame, y = normal()
+    frame["c"] = pandas.Categorical(frame.a > 0.3)
+    model = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1, min_data_per_group=1, cat_smooth=1)
+    model.fit(frame, y + 5 * frame.c.astype(int))
+    want = model.predict(frame, pred_contrib=True)[:, :-1]
+    explainer = retable.TreeExplainer(model)
+    for given in (frame, frame.astype({"c": bool}), frame.astype({"c": bool}).astype({"c": object})):
+        assert numpy.allclose(explainer.shap_values(given), want, atol=1e-5)
+
+
+def test_categories_in_arrays_are_numbers(tmp_path):
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    from retable import from_scikit_learn
+    random = numpy.random.default_rng(0)
+    x = numpy.column_stack([random.choice([10, 20, 30], 300), numpy.round(random.normal(size=300) * 10)])
+    y = (x[:, 0] == 20) * 3.0 + x[:, 1]
+    for trained in (x, x.astype(int), pandas.DataFrame(x.astype(int), columns=["a", "b"])):
+        model = ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features=[0]).fit(trained, y)
+        from_scikit_learn.save(model, tmp_path / "h.json")
+        for explainer in map(retable.TreeExplainer, (model, tmp_path / "h.json")):
+            for rows in (x, x.astype(int), x.astype(numpy.float32), x.astype(object)):
+                sums = explainer.shap_values(rows).sum(1) + explainer.expected_value
+                assert numpy.allclose(sums, model.predict(trained), atol=1e-4)
+
+
+def test_scikit_learn_models_trained_on_are_noticed():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    from sklearn.tree import DecisionTreeRegressor
+    frame, y = normal()
+    for model, more in ((ensemble.RandomForestRegressor(3, warm_start=True), {"n_estimators": 5}),
+                        (ensemble.HistGradientBoostingRegressor(max_iter=3, warm_start=True), {"max_iter": 5}),
+                        (DecisionTreeRegressor(max_depth=3), {}),
+                        (retable.ensemble.ExtraTreesRegressor(3), {})):
+        explainer = retable.TreeExplainer(model.fit(frame, y))
+        explainer.shap_values(frame)
+        model.set_params(**more)
+        for i in range(1 if more else 6):  # an id that was free may come back
+            model.fit(frame, y if more else (i + 2) * y)
+            with pytest.raises(RuntimeError, match="make a new one"):
+                explainer.shap_values(frame)
+
+
+def test_interactions_refuse_background_rows(model, frame):
+    explainer = retable.TreeExplainer(model, frame[:10])
+    for call in (explainer.shap_interaction_values, explainer.top_interactions, explainer.interaction_index,
+                 lambda x: explainer.interaction_index(x, index="banzhaf")):
+        with pytest.raises(ValueError, match="without background rows"):
+            call(frame[:3])
+
+
+def test_columns_that_were_not_the_categories():
+    lightgbm = pytest.importorskip("lightgbm")
+    random = numpy.random.default_rng(0)
+    frame = pandas.DataFrame({"c": random.integers(0, 3, 300),
+                              "o": pandas.Categorical(random.integers(1, 4, 300), ordered=True)})
+    data = lightgbm.Dataset(frame, (frame.c == 1) * 3.0 + frame.o.cat.codes, categorical_feature=["c"])
+    model = lightgbm.train({"verbose": -1, "min_data_per_group": 1, "cat_smooth": 1}, data, 5)
+    explainer = retable.TreeExplainer(model)
+    with pytest.raises(ValueError, match=r"\['o'\], the model's \['c'\]"):
+        explainer.shap_values(frame)
+    codes = numpy.column_stack([frame.c, frame.o.cat.codes])
+    assert numpy.allclose(explainer.shap_values(codes), model.predict(frame, pred_contrib=True)[:, :-1], atol=1e-5)
+
+
+def test_explanations_of_one_row(frame, explainer, x):
+    one, all_rows = explainer(x[0]), explainer(x)
+    assert one.values.shape == (6,) and numpy.shape(one.base_values) == () and one.data.shape == (6,)
+    assert numpy.shape(all_rows.base_values) == (len(x),) and one.base_values == all_rows.base_values[0]
+    model = xgboost.XGBClassifier(n_estimators=2).fit(frame, targets(frame, "classes"))
+    assert retable.TreeExplainer(model)(x[0]).base_values.shape == (3,)
+    assert retable.TreeExplainer(model)(x[:2]).base_values.shape == (2, 3)

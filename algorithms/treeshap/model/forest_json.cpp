@@ -164,7 +164,7 @@ TreeEnsemble ReadModel(std::string_view bytes, const ReadOptions& options) {
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) throw std::invalid_argument("the model file is empty");
   if (bytes.substr(first, 5) == "tree\n" || bytes.substr(first, 6) == "tree\r\n") {
-    return ReadLightgbmText(bytes);
+    return ReadLightgbmText(bytes, options);
   }
   if (bytes[first] != '{') {
     throw std::invalid_argument(

@@ -317,18 +317,35 @@ class Placement {
 // The features that the columns are; nothing where it cannot be told. LightGBM does not write it:
 // categorical features are columns unless they were named in training, and columns whose
 // categories are ordered are no categorical features.
+// @param guessed whether it is told only by the assumption that none were named
 std::vector<std::size_t> PlaceColumns(const std::vector<CategoryMap>& maps,
-                                      const std::vector<FeatureInfo>& infos) {
+                                      const std::vector<FeatureInfo>& infos, bool& guessed) {
   if (infos.size() * maps.size() > (std::size_t{1} << 26)) return {};
   for (const bool all : {true, false}) {
     Placement placement(maps, infos, all);
-    if (placement.count() == 1) return placement.features();
+    if (placement.count() == 1) {
+      guessed = all && Placement(maps, infos, false).count() > 1;
+      return placement.features();
+    }
     if (placement.count() > 1) break;
   }
   return {};
 }
 
-void ReadCategoryMaps(const Sections& sections, TreeEnsemble& model) {
+std::string GuessNote(const std::vector<std::size_t>& features, const TreeEnsemble& model) {
+  std::string list;
+  for (const std::size_t f : features) {
+    list += (list.empty() ? "\"" : ", \"") +
+            (model.feature_names.empty() ? std::to_string(f) : model.feature_names[f]) + '"';
+  }
+  return "\"pandas_categorical\" does not say whose categories it lists; they are taken for those "
+         "of " +
+         list +
+         ", which is a guess, since others fit too; where it is wrong, write the data with the "
+         "codes of the categories, and an empty list, [], in the model's last line";
+}
+
+void ReadCategoryMaps(const Sections& sections, TreeEnsemble& model, const ReadOptions& options) {
   const std::vector<FeatureInfo> infos = FeatureInfos(sections, model.features);
   for (auto& [feature, encoding] : model.encodings) {
     if (infos.empty() || encoding.largest_category < 0) continue;
@@ -337,13 +354,15 @@ void ReadCategoryMaps(const Sections& sections, TreeEnsemble& model) {
   }
   std::vector<CategoryMap> maps = PandasCategories(sections.rest);
   if (maps.empty()) return;
-  const auto features = PlaceColumns(maps, infos);
+  bool guessed = false;
+  const auto features = PlaceColumns(maps, infos, guessed);
   if (features.empty()) {
     throw std::invalid_argument(
         "LightGBM: \"pandas_categorical\" lists the categories of " + std::to_string(maps.size()) +
         " columns, and it cannot be told which features these are; write the data with the codes "
         "of the categories, and an empty list, [], in the model's last line");
   }
+  if (guessed && options.say) options.say(GuessNote(features, model));
   for (std::size_t c = 0; c < maps.size(); ++c) {
     model.encodings[static_cast<std::int32_t>(features[c])].categories = std::move(maps[c]);
   }
@@ -351,7 +370,7 @@ void ReadCategoryMaps(const Sections& sections, TreeEnsemble& model) {
 
 }  // namespace
 
-TreeEnsemble ReadLightgbmText(std::string_view text) {
+TreeEnsemble ReadLightgbmText(std::string_view text, const ReadOptions& options) {
   const Sections sections = Split(text);
   TreeEnsemble model;
   model.features = WholeNumber(sections.header, "max_feature_idx", 0, 2147483646.0) + 1;
@@ -368,7 +387,7 @@ TreeEnsemble ReadLightgbmText(std::string_view text) {
     model.trees.back().group = static_cast<std::int32_t>(t % groups);
   }
   RankSplits(model, splits, RowRule::kLightgbm);
-  ReadCategoryMaps(sections, model);
+  ReadCategoryMaps(sections, model, options);
   Validate(model);
   return model;
 }

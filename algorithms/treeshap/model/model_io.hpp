@@ -30,8 +30,9 @@ struct ReadOptions {
 TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options = {});
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options = {});
 //! Boosted trees and random forests, whose raw scores and contributions are sums; linear trees are
-//! refused, and lists of categories ("pandas_categorical") whose columns cannot be told.
-TreeEnsemble ReadLightgbmText(std::string_view text);
+//! refused, and lists of categories ("pandas_categorical") whose columns cannot be told; a guess is
+//! said.
+TreeEnsemble ReadLightgbmText(std::string_view text, const ReadOptions& options = {});
 //! {"format": "retable-forest", "version": 1, "features": F, "trees": [...]}, and where they are
 //! not the default: "groups", "base_score" and "scale" (of the trees' values), "split": "<=" for
 //! "<", "rows": "double" where values and thresholds are compared as doubles and not as floats,

@@ -48,6 +48,30 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+// UBJSON holds the floats, JSON nine digits of them.
+TEST(XgboostJson, HoldsFloats) {
+  const std::string text = Replaced(Replaced(kXgboost, "0.5, 1.0", "0.5, 0.1"), "[10.0", "[10.1");
+  const TreeEnsemble model = ReadModel(text);
+  EXPECT_EQ(model.trees[0].nodes[1].value, 0.1f);
+  EXPECT_EQ(model.trees[0].nodes[0].cover, 10.1f);
+}
+
+// As XGBoost writes thresholds and gains: bare. In a text they are letters.
+TEST(XgboostJson, ReadsBareInfinities) {
+  const std::string named = Replaced(kXgboost, R"(["a", "b"])", R"(["NaN, \"Infinity", "b"])");
+  for (const auto& [word, value] : std::vector<std::pair<std::string, float>>{
+           {"Infinity", std::numeric_limits<float>::infinity()},
+           {"-Infinity", -std::numeric_limits<float>::infinity()}}) {
+    const TreeEnsemble model =
+        ReadModel(Replaced(Replaced(named, "[0.5, 1.0", "[" + word + ", 1.0"), "\"default_left\"",
+                           "\"gain\": [NaN], \"default_left\""));
+    EXPECT_EQ(model.trees[0].nodes[0].threshold, value);
+    EXPECT_EQ(model.feature_names[0], "NaN, \"Infinity");
+  }
+  EXPECT_THROW(ReadModel(Replaced(kXgboost, "[0.5, 1.0", "[NaN, 1.0")), std::invalid_argument);
+  EXPECT_THROW(ReadModel(Replaced(kXgboost, "[0.5, 1.0", "[0.5, Infinity")), std::invalid_argument);
+}
+
 TEST(XgboostJson, RefusesDamage) {
   const std::vector<std::pair<std::string, std::string>> damages = {
       {"[10.0, 4.0", "[10.0, -4.0"},             // negative cover

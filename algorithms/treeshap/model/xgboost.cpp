@@ -16,6 +16,11 @@ using detail::Json;
 using detail::Member;
 using detail::Number;
 
+// XGBoost's numbers are floats: JSON rounds them to nine digits, which read as doubles are others.
+double Float(const Json& value, const char* name) {
+  return static_cast<float>(Number(value, name));
+}
+
 constexpr double kMaxIndex = 2147483647.0;
 // All sets of a model together, in words of 32 categories: a few bytes of a hostile file announce
 // 16 million categories for every node.
@@ -153,10 +158,10 @@ Tree ReadTree(const Json& json, TreeEnsemble& model, std::size_t& category_words
   tree.nodes.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     TreeNode& node = tree.nodes[i];
-    node.cover = Number(covers[i], "sum_hessian");
+    node.cover = Float(covers[i], "sum_hessian");
     node.left = Integer(lefts[i], "left_children", -1, kMaxIndex);
     if (node.left < 0) {
-      node.value = Number(conditions[i], "split_conditions");
+      node.value = Float(conditions[i], "split_conditions");
       continue;
     }
     node.right = Integer(rights[i], "right_children", -1, kMaxIndex);
@@ -202,7 +207,7 @@ void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeE
       if (!tree.nodes[i].is_leaf()) continue;
       const auto leaf = static_cast<std::size_t>(
           Integer(rights[i], "right_children", 0, static_cast<double>(leaves - 1)));
-      tree.nodes[i].value = weight * Number(values[leaf * outputs + g], "leaf_weights");
+      tree.nodes[i].value = weight * Float(values[leaf * outputs + g], "leaf_weights");
     }
     model.trees.push_back(std::move(tree));
   }
@@ -212,8 +217,7 @@ void AddVectorTree(const Json& json, const Tree& structure, double weight, TreeE
 const Json& TreeModel(const Json& booster, std::vector<double>& weights) {
   const std::string name = Member(booster, "name").get<std::string>();
   if (name == "dart") {
-    for (const Json& w : Member(booster, "weight_drop"))
-      weights.push_back(Number(w, "weight_drop"));
+    for (const Json& w : Member(booster, "weight_drop")) weights.push_back(Float(w, "weight_drop"));
     return Member(Member(booster, "gbtree"), "model");
   }
   if (name != "gbtree") {
@@ -341,6 +345,25 @@ TreeEnsemble ConvertChecked(const Json& json, const ReadOptions& options) {
   }
 }
 
+// XGBoost writes Infinity and NaN bare, which JSON does not know: as texts, Number() reads them.
+std::string QuoteNonFinite(std::string_view text) {
+  std::string quoted;
+  bool in_string = false;
+  for (std::size_t at = 0, length = 1; at < text.size(); at += length) {
+    const std::string_view rest = text.substr(at);
+    bool bare = false;
+    length = in_string && rest.front() == '\\' ? 2 : 1;
+    if (rest.front() == '"') in_string = !in_string;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (in_string || !rest.starts_with(word)) continue;
+      bare = true;
+      length = word.size();
+    }
+    quoted.append(bare ? "\"" : "").append(rest.substr(0, length)).append(bare ? "\"" : "");
+  }
+  return quoted;
+}
+
 // A first pass over UBJSON that builds nothing: stops nesting and counts that only an attack has.
 struct UbjGuard : nlohmann::json_sax<Json> {
   explicit UbjGuard(std::size_t size) : bytes(size) {}
@@ -370,7 +393,9 @@ struct UbjGuard : nlohmann::json_sax<Json> {
 }  // namespace
 
 TreeEnsemble ReadXgboostJson(std::string_view text, const ReadOptions& options) {
-  return ConvertChecked(detail::ParseJson(text), options);
+  const bool finite =
+      text.find("Infinity") == std::string_view::npos && text.find("NaN") == std::string_view::npos;
+  return ConvertChecked(detail::ParseJson(finite ? text : QuoteNonFinite(text)), options);
 }
 
 TreeEnsemble ReadXgboostUbj(std::string_view bytes, const ReadOptions& options) {

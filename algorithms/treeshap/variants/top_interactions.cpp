@@ -81,6 +81,10 @@ class TopInteractions::Search {
   }
 
   void Offer(std::vector<InteractionPair>& heap, const InteractionPair& pair, double& bar) const {
+    if (!std::isfinite(pair.value)) {
+      throw std::invalid_argument(
+          "an interaction is beyond 32 bits: take all pairs, with precision double");
+    }
     heap.push_back(pair);
     std::push_heap(heap.begin(), heap.end(), Stronger);
     if (heap.size() > k_) {
