@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "harness/config/suggest.hpp"
 
@@ -403,6 +404,120 @@ class Parser {
   int operators_ = 0;
 };
 
+// What an expression is, as its text tells. Missing data is of every type.
+enum class Type { kTruth, kNumber, kString, kEither };  // either: of a list of numbers and strings
+
+void Check(Type found, Type wanted, std::size_t position) {
+  constexpr const char* kNames[] = {"true or false", "a number", "a string",
+                                    "a number or a string"};
+  if (found == wanted && found != Type::kEither) return;
+  const Type named = wanted == Type::kEither ? Type::kString : wanted;
+  throw ExpressionError(std::string("expected ") + kNames[static_cast<int>(named)] + " but found " +
+                            kNames[static_cast<int>(found)],
+                        position);
+}
+
+// The name of a row or column may be given as a number.
+void CheckName(Type found, std::size_t position) {
+  if (found == Type::kTruth) Check(found, Type::kString, position);
+}
+
+// Each expression is visited once, so that the cost is that of parsing.
+class Types {
+ public:
+  void Need(const Tree& tree, Type wanted) { Check(Of(tree), wanted, tree.position); }
+
+ private:
+  Type Of(const Tree& tree) {
+    switch (tree.op) {
+      case Op::kString:
+        return Type::kString;
+      case Op::kName:
+        return bound_.at(tree.text).back();
+      case Op::kNumber:
+        return Type::kNumber;
+      case Op::kTrue:
+      case Op::kFalse:
+        return Type::kTruth;
+      case Op::kOr:
+      case Op::kAnd:
+      case Op::kNot:
+        return All(tree, Type::kTruth);
+      case Op::kCompare:
+        return Compare(tree);
+      case Op::kAdd:
+        return Sum(tree);
+      case Op::kCall:
+        return Call(tree);
+      case Op::kQuantify:
+        return Quantify(tree);
+      default:
+        return All(tree, Type::kNumber);
+    }
+  }
+
+  Type All(const Tree& tree, Type wanted) {
+    for (const auto& child : tree.children) Need(*child, wanted);
+    return wanted;
+  }
+
+  Type Compare(const Tree& tree) {
+    const Type first = Of(*tree.children[0]);
+    Check(first, first, tree.children[0]->position);  // refuses either
+    for (std::size_t i = 1; i < tree.children.size(); ++i) Need(*tree.children[i], first);
+    return Type::kTruth;
+  }
+
+  Type Sum(const Tree& tree) {
+    const Tree &left = *tree.children[0], &right = *tree.children[1];
+    const Type a = Of(left), b = Of(right);
+    if (a <= Type::kNumber && b <= Type::kNumber) {
+      Check(a, Type::kNumber, left.position);
+      Check(b, Type::kNumber, right.position);
+      return Type::kNumber;
+    }
+    CheckName(a, left.position);
+    CheckName(b, right.position);
+    return a == Type::kString || b == Type::kString ? Type::kString : Type::kEither;
+  }
+
+  Type Call(const Tree& tree) {
+    const std::string& name = tree.text;
+    if (name == "known") {
+      Of(*tree.children[0]);
+    } else if (name == "cell" || name == "paper" || name == "low" || name == "high") {
+      for (const auto& child : tree.children) CheckName(Of(*child), child->position);
+    } else {
+      All(tree, Type::kNumber);
+    }
+    const bool truth = name == "known" || name == "failed" || name == "near";
+    return truth ? Type::kTruth : Type::kNumber;
+  }
+
+  Type Quantify(const Tree& tree) {
+    Type element = Type::kString;
+    for (std::size_t i = 0; i < tree.set.items.size(); ++i) {
+      const Type item = Of(*tree.set.items[i]);
+      if (i == 0) element = item;
+      if (item == element) continue;
+      if (element == Type::kTruth) Check(item, element, tree.set.items[i]->position);
+      CheckName(item, tree.set.items[i]->position);
+      element = Type::kEither;
+    }
+    auto& stack = bound_[tree.variable];
+    stack.push_back(element);
+    const std::string& name = tree.text;
+    const bool whether = name == "all" || name == "any";
+    const bool truths = whether || name == "count" || name == "share";
+    Need(*tree.children[0], truths ? Type::kTruth : Type::kNumber);
+    if (tree.children.size() > 1) Need(*tree.children[1], Type::kTruth);
+    stack.pop_back();
+    return whether ? Type::kTruth : Type::kNumber;
+  }
+
+  std::map<std::string, std::vector<Type>> bound_;  // innermost last
+};
+
 }  // namespace
 
 std::unique_ptr<Tree> ParseExpression(std::string_view text) {
@@ -411,7 +526,7 @@ std::unique_ptr<Tree> ParseExpression(std::string_view text) {
 }
 
 void CheckSyntax(std::string_view check) {
-  ParseExpression(check);
+  Types().Need(*ParseExpression(check), Type::kTruth);
 }
 
 }  // namespace retable::harness

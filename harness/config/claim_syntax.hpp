@@ -59,7 +59,8 @@ struct Tree {
   SetSyntax set;
 };
 
-//! Parses only, so that a wrong check is found before anything runs. @throws ExpressionError
+//! Syntax and types, so that a wrong check is found before anything runs: what passes never throws
+//! when it is evaluated. @throws ExpressionError
 void CheckSyntax(std::string_view check);
 
 //! @throws ExpressionError

@@ -8,6 +8,7 @@
 
 #include "harness/config/claim_syntax.hpp"
 #include "harness/config/schema.hpp"
+#include "harness/config/suggest.hpp"
 
 namespace retable::harness {
 namespace fs = std::filesystem;
@@ -127,6 +128,21 @@ AlgorithmEntry ReadAlgorithm(const TomlTree& node) {
   return entry;
 }
 
+// The columns that a column is made of stand before it: a table is filled column by column.
+void CheckParts(const TomlTree& item, const ColumnSpec& column,
+                const std::vector<ColumnSpec>& before) {
+  std::vector<std::string> parts = column.least_of, known;
+  if (item.find("ratio")) parts.insert(parts.end(), {column.ratio_of, column.ratio_over});
+  if (item.find("interval")) parts.push_back(column.interval_of);
+  for (const ColumnSpec& other : before) known.push_back(other.name);
+  for (const std::string& part : parts) {
+    if (std::find(known.begin(), known.end(), part) != known.end()) continue;
+    throw ConfigError(item.where,
+                      fmt::format("column \"{}\": no column before it is called \"{}\"{}",
+                                  column.name, part, DidYouMean(part, known)));
+  }
+}
+
 TableSpec ReadTable(const TomlTree& node) {
   TableSpec table;
   table.rows = Text(node, "rows", table.rows);
@@ -173,6 +189,7 @@ TableSpec ReadTable(const TomlTree& node) {
         throw ConfigError(item.where, "two columns are called \"" + column.name +
                                           "\" (row_header is one): give each a name of its own");
       }
+      CheckParts(item, column, table.columns);
       table.columns.push_back(std::move(column));
     }
   }
@@ -199,8 +216,14 @@ void ReadShown(const TomlTree& root, Experiment& experiment) {
       } catch (const ExpressionError& problem) {
         throw ConfigError(item.find("check")->where, problem.what());
       }
-      experiment.claims.push_back({Text(item, "id"), Text(item, "text"), Text(item, "where"),
-                                   Text(item, "check"), Text(item, "note")});
+      const std::string id = Text(item, "id");
+      if (std::any_of(experiment.claims.begin(), experiment.claims.end(),
+                      [&](const ClaimSpec& known) { return known.id == id; })) {
+        throw ConfigError(item.find("id")->where,
+                          "two claims are called \"" + id + "\": give each an id of its own");
+      }
+      experiment.claims.push_back(
+          {id, Text(item, "text"), Text(item, "where"), Text(item, "check"), Text(item, "note")});
     }
   }
   if (const TomlTree* expected = root.find("expected")) {

@@ -93,6 +93,53 @@ TEST_F(ExperimentFolder, AnotherProfileNeedsNoFile) {
   EXPECT_EQ(WithOverrides(quick, paper).repeats, 3);
 }
 
+// What an experiment of one more text is refused for; empty where it is accepted.
+std::string Refusal(const std::string& more) {
+  try {
+    ParseExperiment(
+        "version = 1\nid = \"toy/a\"\ntitle = \"t\"\nquestion = \"q\"\ncitation = \"c\"\n"
+        "protocol = \"toy\"\ndatasets = [\"iris\"]\n[[algorithm]]\nname = \"a\"\n" +
+            more,
+        "a.toml");
+    return "";
+  } catch (const ConfigError& problem) {
+    return problem.what();
+  }
+}
+
+TEST(ParseExperiment, AColumnIsMadeOfColumnsBeforeIt) {
+  const auto with = [](const std::string& column) {
+    return Refusal("[table]\ncolumns = [\n { name = \"one\", metric = \"m\" },\n { name = \"x\", " +
+                   column + " },\n { name = \"later\", metric = \"m\" },\n]\n");
+  };
+  for (const char* right :
+       {"least = [\"one\"]", "ratio = [\"one\", \"one\"]", "interval = \"one\""}) {
+    EXPECT_EQ(with(right), "");
+  }
+  for (const char* wrong : {"least = [\"onee\", \"one\"]", "ratio = [\"one\", \"onee\"]",
+                            "ratio = [\"onee\", \"one\"]", "interval = \"onee\""}) {
+    const std::string text = with(wrong);
+    EXPECT_NE(text.find("a.toml:13:"), text.npos) << text;
+    EXPECT_NE(text.find("no column before it is called \"onee\" (did you mean \"one\"?"), text.npos)
+        << text;
+  }
+  EXPECT_NE(with("ratio = [\"one\", \"later\"]"), "");
+  EXPECT_NE(with("ratio = [\"x\", \"one\"]"), "");
+}
+
+TEST(ParseExperiment, AClaimOfAWrongTypeOrOfATakenIdIsRefused) {
+  const auto claim = [](const std::string& check) {
+    return "[[claim]]\nid = \"i\"\ntext = \"t\"\nwhere = \"w\"\ncheck = '" + check + "'\n";
+  };
+  EXPECT_EQ(Refusal(claim("1 < 2")), "");
+  const std::string type = Refusal(claim(R"(cell("a", "b") + 1)"));
+  EXPECT_NE(type.find("a.toml:14:"), type.npos) << type;
+  EXPECT_NE(type.find("expected true or false but found a number"), type.npos) << type;
+  const std::string twice = Refusal(claim("1 < 2") + claim("2 < 3"));
+  EXPECT_NE(twice.find("a.toml:16:"), twice.npos) << twice;
+  EXPECT_NE(twice.find("two claims are called \"i\""), twice.npos) << twice;
+}
+
 TEST(LoadExperiments, AFolderThatIsNotThereIsAnError) {
   EXPECT_THROW(LoadExperiments("/nonexistent", {}), ConfigError);
 }

@@ -389,7 +389,8 @@ std::vector<SchemaField> MakeSchema() {
        -kInfinity,
        kInfinity,
        {},
-       "[a, b, ...]: the least of these columns, those without a value left out"},
+       "[a, b, ...]: the least of these columns; those without a value are left out, a wrong "
+       "answer is not"},
       {"table.columns[].called",
        K::kTextArray,
        false,
