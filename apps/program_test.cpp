@@ -844,6 +844,28 @@ TEST_F(Program, WhatWasNotRunIsFollowedByWhyAndHowOften) {
   EXPECT_EQ(record.at("reasons").at("not_run").at("the data set is not at hand"), 1);
 }
 
+TEST_F(Program, AValueFromAPartOfItsCellsIsShownAndNotJudged) {
+  Write(Replaced(kGood, "[table]", "[axes]\nsize = [1, 3]\n[table]") +
+        "[[claim]]\nid = \"one\"\ntext = \"good is 1\"\ncheck = 'cell(\"good\", "
+        "\"product\") == 1'\n");
+  std::ofstream(root_ / "experiments/selftest/probe.paper.csv")
+      << "row,column,value,unit,kind,tolerance,page,table,note\n"
+         "good,product,1,1,accuracy,0.1,3,Table 1,\n";
+  const std::string plan = RunProbe("--dry-run").text;
+  const std::size_t key = plan.find_first_not_of(' ', plan.find("\nmiss") + 5);
+  const Result run = RunProbe("--cell " + plan.substr(key, plan.find(' ', key) - key));
+  ASSERT_EQ(run.code, 0) << run.text;
+  ExpectContains(run.text, "(1 measured in part)");
+  ExpectContains(Slurp(root_ / "out/selftest/probe.csv"), "good,");
+  EXPECT_EQ(Slurp(root_ / "out/selftest/probe.csv").find("NOT-RUN"), std::string::npos);
+  ExpectContains(Slurp(root_ / "out/verdicts.csv"), "NOT-JUDGED,1 of 2 cells is not measured yet");
+  const std::string claims = Slurp(root_ / "out/claims.csv");
+  ExpectContains(claims, "NO-DATA");
+  ExpectContains(claims, "1 of 2 cells is not measured yet [good, product]");
+  ASSERT_EQ(RunProbe().code, 0);
+  ExpectContains(Slurp(root_ / "out/claims.csv"), "one,good is 1,,FAILS");
+}
+
 TEST_F(Program, SmokeJudgesNothingAndSaysSoOfEveryTable) {
   Write(kGood +
         "[[claim]]\nid = \"two\"\ntext = \"good is 2\"\ncheck = 'cell(\"good\", \"product\") == "

@@ -364,7 +364,8 @@ bool HangsOnUnsteady(const Tree& check, const std::vector<Figure>& figures, cons
     for (const double factor : {kUnsteadyFactor, 1 / kUnsteadyFactor}) {
       const ScaledFigure other(table, f, factor);
       Evaluator evaluator(other);
-      if (Truth(evaluator.Value(check), check.position) != holds) return true;
+      const Any now = evaluator.Value(check);  // missing where no row passes a filter any more
+      if (IsMissing(now) || Truth(now, check.position) != holds) return true;
     }
   }
   return false;

@@ -241,6 +241,45 @@ TEST(Expression, TypeErrorsSayWhere) {
             "expected a string but found true or false at character 6");
 }
 
+// Before anything is measured, whatever of it is missing.
+TEST(Expression, TypesAreCheckedWithTheSyntax) {
+  for (const char* wrong : {R"~(cell("a", "b"))~",
+                            R"~(cell("a", "b") + 1)~",
+                            R"~("a")~",
+                            R"~(not cell("a", "b"))~",
+                            R"~(true or 1)~",
+                            R"~(cell("a", "b") > "c")~",
+                            R"~(1 < 2 < true)~",
+                            R"~(all(r in rows: cell(r, "b")))~",
+                            R"~(mean(r in rows: cell(r, "b") > 1) > 0)~",
+                            R"~(all(r in rows if cell(r, "b"): true))~",
+                            R"~(all(r in rows: r > 1))~",
+                            R"~(all(x in [1, 2]: x == "1"))~",
+                            R"~(all(x in ["a", 2]: x > 1))~",
+                            R"~(all(x in [1, true]: true))~",
+                            R"~(cell(1 < 2, "b") > 1)~",
+                            R"~(abs("a") > 1)~",
+                            R"~("a" - 1 > 0)~",
+                            R"~(true + 1 > 0)~",
+                            R"~(-"a" > 0)~",
+                            R"~(known(-"a"))~",
+                            R"~(near(1, 2, "a"))~",
+                            R"~(failed("a"))~"}) {
+    EXPECT_THROW(CheckSyntax(wrong), ExpressionError) << wrong;
+  }
+  for (const char* right :
+       {R"~(known(cell("a", 2)) and not failed(cell("a", "b")))~", R"~("a" + 1 == "a1")~",
+        R"~(all(x in ["a", 2]: cell(x, x + "b") > 1 and x + x + "" != ""))~",
+        R"~(all(x in [true, false]: x or not x))~", R"~(all(x in [1, 2]: x ^ 2 > 0))~",
+        R"~(all(x in rows: all(x in [1]: x > 0) and cell(x, "b") > min(1, -2)))~",
+        R"~(share(r in columns("a*") if known(cell("a", r)): cell("a", r) == 1) > 0.5)~"}) {
+    EXPECT_NO_THROW(CheckSyntax(right)) << right;
+  }
+  std::string chain = "1";
+  for (int i = 0; i < 900; ++i) chain += " + 1";
+  EXPECT_NO_THROW(CheckSyntax(chain + " == 901"));
+}
+
 // A table with one time that is not steady.
 class Shaken final : public TableView {
  public:
@@ -260,7 +299,8 @@ TEST(Claim, OneThatHangsOnAnUnsteadyTimeNeitherHoldsNorFails) {
   for (const char* check :
        {R"~(1.4 * cell("a", "time") < cell("b", "time"))~",
         R"~(cell("b", "time") < 1.4 * cell("a", "time"))~", R"~(low("b", "time") > 1.4)~",
-        R"~(all(row in ["a", "b"]: high(row, "time") < 2.9))~"}) {
+        R"~(all(row in ["a", "b"]: high(row, "time") < 2.9))~",
+        R"~(all(row in rows if cell(row, "time") > 1.9: cell(row, "time") < 9))~"}) {
     const ClaimResult result = Evaluate(check, table);
     EXPECT_EQ(Name(result.verdict), "UNSTEADY") << check;
     EXPECT_EQ(result.reason, "not steady: b, time: the machine was busy");

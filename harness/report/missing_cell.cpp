@@ -49,6 +49,12 @@ std::vector<std::string> RowNames(const ProfileNames& names) {
   return rows;
 }
 
+std::string WhyNone(const TableCell& cell) {
+  const bool partial = (cell.has_value || cell.failed) && !cell.partial.empty();
+  const std::string& why = partial ? cell.partial : cell.reason;
+  return why.empty() ? "no value" : why;
+}
+
 }  // namespace
 
 ProfileNames NamesOf(const Experiment& experiment, const std::string& profile,
@@ -122,7 +128,7 @@ std::string MissingCells::Unknown(const std::string& row, const std::string& col
 
 std::string MissingCells::WhyCell(const std::string& row, const std::string& column) const {
   const TableCell* cell = table_.Find(row, column);
-  if (cell && !cell->unplanned) return cell->reason.empty() ? "no value" : cell->reason;
+  if (cell && !cell->unplanned) return WhyNone(*cell);
   if (artifact_.profiles.empty()) return "not in this profile";
   const ProfileNames* own = Names(artifact_.profile);
   const bool ours = own && FindCell(*own, row, column);

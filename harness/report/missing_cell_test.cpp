@@ -108,6 +108,14 @@ TEST_F(MissingCellsOf, SaysWhatBringsTheValue) {
             "needs the published data: synthetic small stands in for small: fetch x");
 }
 
+TEST_F(MissingCellsOf, CountsTheCellsThatAreStillToCome) {
+  artifact.table.columns[0].metric = "e";
+  artifact.cells = {Planned("2^20", ""), Planned("2^20", "")};
+  EXPECT_EQ(Cell("2^20"), "missing: not measured yet");
+  artifact.cells[0].record.emplace().outcome.metrics = {{"e", "1", {1}, {}, {}}};
+  EXPECT_EQ(Cell("2^20"), "1 of 2 cells is not measured yet");
+}
+
 TEST_F(MissingCellsOf, AsksForTheSpellingOnlyOfNamesThatNoProfileHas) {
   EXPECT_EQ(Cell("2^27"), "no profile has a row \"2^27\" (did you mean \"2^20\"?)");
   EXPECT_EQ(Cell("2^26", "tt"), "no profile has a column \"tt\" (did you mean \"t\"?)");

@@ -24,6 +24,9 @@ namespace {
 // A samples file larger than this helps nobody: violins of more are drawn from the cells' summary.
 constexpr std::size_t kMostSamples = 400000;
 
+// Words of TableCell::partial.
+constexpr const char* kNotYet = "not measured yet";
+
 // A table as the claims' language sees it.
 class View final : public TableView {
  public:
@@ -65,7 +68,7 @@ class View final : public TableView {
   std::optional<double> Pick(const std::string& row, const std::string& column,
                              double TableCell::*member) const {
     const TableCell* cell = table_.Find(row, column);
-    if (!cell) return std::nullopt;
+    if (!cell || !cell->partial.empty()) return std::nullopt;
     if (cell->failed) return std::nan("");
     if (!cell->has_value) return std::nullopt;
     return cell->*member;
@@ -86,6 +89,7 @@ MeasuredCell Measured(const Table& table, const MissingCells& missing, const std
   }
   measured.run = cell->has_value || cell->failed;
   measured.failed = cell->broken;
+  measured.partial = cell->partial;
   measured.reason = cell->reason;
   measured.group = cell->dataset;
   measured.unsteady = cell->unsteady;
@@ -119,7 +123,7 @@ struct Judgement {
 
 void JudgeVerdicts(const Artifact& artifact, const Table& table,
                    const std::vector<PublishedCell>& published, const MissingCells& missing,
-                   const std::string& coverage, Judgement& judgement) {
+                   Judgement& judgement) {
   const std::string machine = MachineOf(artifact);
   const auto verdicts = Judge(
       published,
@@ -130,14 +134,14 @@ void JudgeVerdicts(const Artifact& artifact, const Table& table,
       },
       WhyNotJudged(artifact.profile));
   for (const Verdict& v : verdicts) {
-    const bool partial = v.measured.run && artifact.coverage_total > 0;
+    const bool covers = v.measured.run && artifact.coverage_total > 0;
     const std::string without = std::isnan(v.measured.value) ? "" : v.measured.reason;
     judgement.verdicts.push_back(
         {artifact.id, v.cell.row, v.cell.column, std::string(Name(v.cell.kind)), v.cell.Text(),
          FormatNumber(v.measured.value), v.cell.unit, FormatNumber(v.ratio),
          std::string(Name(v.kind)),
          (without.empty() ? v.reason : v.reason + "; " + without) +
-             (partial ? "; on " + coverage : ""),
+             (covers ? "; on " + table.coverage.at(v.cell.row) : ""),
          FormatNumber(v.measured.ci_low), FormatNumber(v.measured.ci_high),
          std::to_string(v.measured.n), v.cell.page, v.cell.table, v.measured.unsteady});
   }
@@ -173,6 +177,7 @@ void Count(const Judgement& judgement, Scoreboard& board) {
   for (const Row& row : judgement.verdicts) {
     const bool setting = row[3] == "setting";
     ++(setting ? board.settings : board.verdicts)[row[8]];
+    if (row[8] == "NOT-JUDGED" && !setting && row[9].find(kNotYet) != row[9].npos) ++board.partial;
     if (row[8] == "NOT-RUN" && !setting) {
       const auto [need, dataset] = NeedOf(row[9]);
       ++board.lacks[need].cells;
@@ -201,24 +206,23 @@ void WriteOrRemove(const std::string& path, const std::string& content) {
   }
 }
 
-void WriteTables(const Artifact& artifact, const Table& table, const std::string& coverage) {
+void WriteTables(const Artifact& artifact, const Table& table) {
   WriteFileAtomically(artifact.Path("csv"), TableCsv(table));
   if (artifact.recorded) return;
   WriteFileAtomically(artifact.Path("tidy.csv"), TidyCsv(artifact));
   WriteOrRemove(artifact.Path("samples.csv"), SamplesCsv(artifact, kMostSamples));
   WriteOrRemove(artifact.Path("curves.csv"), CurvesCsv(artifact));
-  UpdateMeta(artifact, coverage);
+  UpdateMeta(artifact, CoverageText(artifact));
 }
 
 Judgement JudgeArtifact(const Artifact& artifact, bool write) {
   const Table table = BuildTable(artifact);
-  const std::string coverage = artifact.recorded ? artifact.coverage_text : CoverageText(artifact);
-  if (write) WriteTables(artifact, table, coverage);
+  if (write) WriteTables(artifact, table);
   std::vector<PublishedCell> published;
   if (!artifact.paper_file.empty()) published = ReadPaperCells(artifact.paper_file);
   const MissingCells missing(artifact, table, published);
   Judgement judgement;
-  JudgeVerdicts(artifact, table, published, missing, coverage, judgement);
+  JudgeVerdicts(artifact, table, published, missing, judgement);
   JudgeClaims(artifact, View(table, published, missing), judgement);
   return judgement;
 }

@@ -42,6 +42,7 @@ struct Scoreboard {
   std::vector<std::string> noted_claims, unnoted_claims;
   std::vector<std::string> failed;     //!< "quantiles/table2 [row, column]: reason"
   std::map<std::string, Lack> lacks;   //!< what published cells that were not run need
+  int partial = 0;                     //!< published cells not judged while cells are unmeasured
   int recorded = 0;                    //!< artifacts judged by what was recorded
   std::map<std::string, int> origins;  //!< Origin::Text() -> artifacts with cells of it
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "harness/plan/tidy_columns.hpp"
 #include "harness/report/csv.hpp"
@@ -32,26 +34,38 @@ const Metric* FindMetric(const Outcome& outcome, const std::string& name) {
   return nullptr;
 }
 
+struct DatasetMean {
+  std::string dataset;
+  double mean = 0, n = 0;
+};
+
 // The samples of one metric over some cells, and their means by data set. Of recorded cells there
 // are summaries only.
 struct Pool {
   std::vector<double> samples;
   std::vector<Summary> summaries;
   bool measured = false;  // a cell has the metric
-  std::vector<double> dataset_means;
+  std::vector<DatasetMean> datasets;
   std::string unit;
   std::string unsteady;  // why the first of its times that is not steady is not
 };
 
-void AddDatasetMean(Pool& pool, std::size_t first) {
-  double sum = 0;
-  std::size_t n = 0;
-  for (std::size_t i = first; i < pool.samples.size(); ++i) {
-    if (std::isnan(pool.samples[i])) continue;
-    sum += pool.samples[i];
-    ++n;
+// Takes the mean of n samples into that of their data set, of which a row may have several cells.
+void AddToDataset(Pool& pool, const std::string& dataset, double mean, double n) {
+  if (n == 0) return;
+  for (DatasetMean& known : pool.datasets) {
+    if (known.dataset != dataset) continue;
+    known.n += n;
+    known.mean += (mean - known.mean) * n / known.n;
+    return;
   }
-  if (n > 0) pool.dataset_means.push_back(sum / static_cast<double>(n));
+  pool.datasets.push_back({dataset, mean, n});
+}
+
+std::vector<double> DatasetMeans(const Pool& pool) {
+  std::vector<double> means;
+  for (const DatasetMean& one : pool.datasets) means.push_back(one.mean);
+  return means;
 }
 
 Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
@@ -64,20 +78,25 @@ Pool Gather(const std::vector<const ArtifactCell*>& cells, const ColumnSpec& col
       pool.measured = true;
       if (pool.unsteady.empty()) pool.unsteady = WhyUnsteady(cell->record->outcome, metric.unit);
       pool.summaries.push_back(metric.summary);
-      if (metric.summary.n > 0) pool.dataset_means.push_back(metric.summary.mean);
+      AddToDataset(pool, cell->config.dataset, metric.summary.mean,
+                   static_cast<double>(metric.summary.n));
     }
     const Metric* metric = FindMetric(cell->record->outcome, column.metric);
     if (!metric) continue;
     pool.unit = metric->unit;
     pool.measured = true;
     if (pool.unsteady.empty()) pool.unsteady = WhyUnsteady(cell->record->outcome, metric->unit);
-    const std::size_t first = pool.samples.size();
+    double sum = 0, n = 0;
     for (std::size_t i = 0; i < metric->samples.size(); ++i) {
       const bool wanted =
           column.group.empty() || (i < metric->groups.size() && metric->groups[i] == column.group);
-      if (wanted) pool.samples.push_back(metric->samples[i]);
+      if (!wanted) continue;
+      pool.samples.push_back(metric->samples[i]);
+      if (std::isnan(metric->samples[i])) continue;
+      sum += metric->samples[i];
+      ++n;
     }
-    AddDatasetMean(pool, first);
+    AddToDataset(pool, cell->config.dataset, sum / n, n);
   }
   return pool;
 }
@@ -147,10 +166,10 @@ TableCell RecordedStatistic(const Pool& pool, const std::string& statistic) {
   } else if (statistic == "mean") {
     cell = NormalMean(s);
   } else if (statistic == "mean_by_dataset") {
-    cell = NormalMean(Summarise(pool.dataset_means, kBootstrapSeed));
+    cell = NormalMean(Summarise(DatasetMeans(pool), kBootstrapSeed));
   } else if (statistic == "median") {
     cell = FromInterval({s.median, s.ci_low, s.ci_high, IntervalMethod::kNone}, s.n);
-    cell.reason = "a recording keeps no samples to take the median of";
+    if (!cell.has_value) cell.reason = "a recording keeps no samples to take the median of";
   } else if (statistic == "min") {
     cell = Exact(s.min, s.n);
   } else if (statistic == "max") {
@@ -191,8 +210,8 @@ TableCell Statistic(const Pool& pool, const std::string& statistic) {
   } else if (statistic == "mean") {
     cell = FromInterval(MeanInterval(numbers, kBootstrapSeed), n);
   } else if (statistic == "mean_by_dataset") {
-    cell = FromInterval(MeanInterval(pool.dataset_means, kBootstrapSeed),
-                        static_cast<std::int64_t>(pool.dataset_means.size()));
+    cell = FromInterval(MeanInterval(DatasetMeans(pool), kBootstrapSeed),
+                        static_cast<std::int64_t>(pool.datasets.size()));
   } else if (statistic == "median") {
     cell = FromInterval(MedianInterval(numbers, kBootstrapSeed), n);
   } else if (statistic == "min") {
@@ -219,11 +238,32 @@ bool IsBroken(const ArtifactCell* cell) {
   return status != "ok" && status != "not_run" && status != "missing" && status != "skipped";
 }
 
+std::ptrdiff_t CountOf(const std::vector<const ArtifactCell*>& cells, const char* status) {
+  return std::count_if(cells.begin(), cells.end(),
+                       [&](const ArtifactCell* cell) { return cell->status() == status; });
+}
+
+// "3 of 4 cells are not measured yet"; empty where all are, or never will be.
+std::string Unmeasured(const std::vector<const ArtifactCell*>& cells) {
+  const auto missing = CountOf(cells, "missing");
+  return missing == 0 ? ""
+                      : fmt::format("{} of {} cells {} not measured yet", missing, cells.size(),
+                                    missing == 1 ? "is" : "are");
+}
+
+// Both reasons, once where they are the same.
+std::string Joined(const std::string& a, const std::string& b) {
+  if (a.empty() || a == b) return b;
+  return b.empty() ? a : a + "; " + b;
+}
+
 // Why a row has no value: the commonest reason among its cells; among the broken ones, if any is.
 TableCell Absent(const std::vector<const ArtifactCell*>& cells) {
   TableCell absent;
   std::map<std::string, int> reasons;
   absent.broken = std::any_of(cells.begin(), cells.end(), IsBroken);
+  absent.wrong = CountOf(cells, "wrong_result") > 0;
+  absent.partial = Unmeasured(cells);
   for (const ArtifactCell* cell : cells) {
     if (IsBroken(cell) != absent.broken) continue;
     const std::string status = cell->status();
@@ -292,26 +332,33 @@ TableCell RooflineCell(const std::vector<const ArtifactCell*>& cells,
 }
 
 TableCell MakeCell(const std::vector<const ArtifactCell*>& row, const ColumnSpec& column,
-                   const std::vector<Ceiling>& ceilings) {
+                   const Artifact& artifact) {
   std::vector<const ArtifactCell*> cells;
   for (const ArtifactCell* cell : row) {
     if (Matches(cell->config, column.where)) cells.push_back(cell);
   }
-  if (!column.fact.empty()) return Fact(cells, column.fact);
-  const bool any = std::any_of(cells.begin(), cells.end(), [](auto* c) { return c->ok(); });
   // One wrong answer among the cells behind a value is not made good by the others.
-  const bool wrong = std::any_of(cells.begin(), cells.end(),
-                                 [](auto* c) { return c->status() == "wrong_result"; });
-  if (!any || wrong) return Absent(cells);
-  if (column.statistic == "share") return RooflineCell(cells, ceilings);
-  const Pool pool = Gather(cells, column);
-  TableCell cell = Statistic(pool, column.statistic);
-  if (cell.has_value && column.statistic != "n" && column.statistic != "failures") {
-    cell.unsteady = pool.unsteady;
+  if (CountOf(cells, "wrong_result") > 0) return Absent(cells);
+  if (!column.fact.empty()) return Fact(cells, column.fact);
+  if (CountOf(cells, "ok") == 0) return Absent(cells);
+  TableCell cell;
+  if (column.statistic == "share") {
+    cell = RooflineCell(cells, artifact.ceilings);
+  } else {
+    const Pool pool = Gather(cells, column);
+    cell = Statistic(pool, column.statistic);
+    if (cell.has_value && column.statistic != "n" && column.statistic != "failures") {
+      cell.unsteady = pool.unsteady;
+    }
   }
+  cell.partial = Unmeasured(cells);
+  if (!cell.has_value) return cell;
   const auto broken = std::count_if(cells.begin(), cells.end(), IsBroken);
-  if (cell.has_value && broken > 0) {
-    cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
+  const auto not_run = CountOf(cells, "not_run");
+  if (broken > 0) cell.reason = fmt::format("{} of {} cells gave no answer", broken, cells.size());
+  if (not_run > 0 && artifact.coverage_total == 0) {  // else the coverage tells
+    cell.reason = Joined(cell.reason, fmt::format("{} of {} cells {} not run", not_run,
+                                                  cells.size(), not_run == 1 ? "was" : "were"));
   }
   return cell;
 }
@@ -329,42 +376,67 @@ void TakeRecorded(const Artifact& artifact, const std::string& row, const Column
     return;
   }
   const RecordedValue& recorded = found->second;
+  const std::string partial = cell.partial;
   cell = FromInterval({recorded.value, recorded.ci_low, recorded.ci_high, IntervalMethod::kNone},
                       recorded.n);
   cell.text = recorded.text;
+  cell.partial = partial;
 }
 
-// Conservative: the interval of a quotient from the ends of both.
-TableCell Ratio(const TableCell* a, const TableCell* b) {
-  TableCell ratio;
-  if (!a || !b || !a->has_value || !b->has_value || b->value == 0) {
-    const TableCell* missing = (!a || !a->has_value) && !(b && b->broken) ? a : b;
-    ratio.reason = missing ? missing->reason : "a column of the ratio is missing";
-    ratio.not_run = missing && missing->not_run;
-    ratio.unplanned = missing && missing->unplanned;
-    ratio.broken = missing && missing->broken;
-    ratio.failed = missing && missing->failed;
-    return ratio;
+// A value without an interval stands for itself.
+Interval Ends(const TableCell& cell) {
+  return {cell.value, std::isnan(cell.ci_low) ? cell.value : cell.ci_low,
+          std::isnan(cell.ci_high) ? cell.value : cell.ci_high, IntervalMethod::kNone};
+}
+
+// Conservative: the interval of a quotient from the ends of both; unbounded over one that holds 0.
+Interval Quotient(const Interval& a, const Interval& b) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Interval ratio{a.estimate / b.estimate, -kInfinity, kInfinity, IntervalMethod::kNone};
+  if (b.low > 0 || b.high < 0) {
+    std::tie(ratio.low, ratio.high) =
+        std::minmax({a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
   }
-  ratio = Exact(a->value / b->value, std::min(a->n, b->n));
-  if (a->ci_low > 0 && b->ci_low > 0) {
-    ratio.ci_low = a->ci_low / b->ci_high;
-    ratio.ci_high = a->ci_high / b->ci_low;
-  }
-  ratio.unit = "x";
-  ratio.unsteady = a->unsteady.empty() ? b->unsteady : a->unsteady;
   return ratio;
 }
 
-// The least of some columns of a row, or what that column is called.
+// Why a quotient has no value: because of the part that has none, a broken one first.
+TableCell NoRatio(const TableCell* a, const TableCell* b) {
+  const TableCell* missing = (!a || !a->has_value) && !(b && b->broken) ? a : b;
+  TableCell ratio;
+  ratio.reason = missing ? "over 0" : "a column of the ratio is missing";
+  if (!missing || missing->has_value) return ratio;
+  ratio = *missing;
+  ratio.text.clear();
+  return ratio;
+}
+
+TableCell Ratio(const TableCell* a, const TableCell* b) {
+  if (!a || !b || !a->has_value || !b->has_value || b->value == 0) return NoRatio(a, b);
+  TableCell ratio = FromInterval(Quotient(Ends(*a), Ends(*b)), std::min(a->n, b->n));
+  ratio.unit = "x";
+  ratio.unsteady = a->unsteady.empty() ? b->unsteady : a->unsteady;
+  ratio.reason = Joined(a->reason, b->reason);
+  ratio.partial = Joined(a->partial, b->partial);
+  return ratio;
+}
+
+// The least of some columns of a row, or what that column is called. One without a value is left
+// out, but for a wrong answer: it may have been the least.
 TableCell Least(const Table& table, const std::string& row, const ColumnSpec& column) {
   const TableCell* least = nullptr;
-  std::string called;
+  std::string called, without, partial;
   TableCell absent;
   for (std::size_t i = 0; i < column.least_of.size(); ++i) {
     const TableCell* cell = table.Find(row, column.least_of[i]);
-    if (cell == nullptr || !cell->has_value) {
-      if (cell != nullptr && absent.reason.empty()) absent = *cell;
+    if (cell == nullptr) continue;
+    if (cell->wrong) return *cell;
+    partial = Joined(partial, cell->partial);
+    if (!cell->has_value) {
+      if (cell->broken) {
+        without = Joined(without, fmt::format("without {}: {}", column.least_of[i], cell->reason));
+      }
+      if (absent.reason.empty() || (cell->broken && !absent.broken)) absent = *cell;
       continue;
     }
     if (least != nullptr && least->value <= cell->value) continue;
@@ -372,10 +444,12 @@ TableCell Least(const Table& table, const std::string& row, const ColumnSpec& co
     if (!column.called.empty()) called = column.called[i];
   }
   if (least == nullptr) return absent;
-  if (called.empty()) return *least;
-  TableCell name;
-  name.text = called;
-  return name;
+  TableCell cell;
+  cell.text = called;
+  if (called.empty()) cell = *least;
+  cell.reason = Joined(cell.reason, without);
+  cell.partial = partial;
+  return cell;
 }
 
 std::string TwoDigits(double value) {
@@ -389,8 +463,10 @@ TableCell InWords(const TableCell* of) {
   if (of == nullptr || !of->has_value) return of == nullptr ? TableCell{} : *of;
   TableCell cell;
   cell.text = of->n < 2 ? TwoDigits(of->value) + " (one sample)"
-                        : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),
-                                      TwoDigits(of->ci_high));
+              : std::isinf(of->ci_high)
+                  ? TwoDigits(of->value) + " (unbounded)"
+                  : fmt::format("{} ({} to {})", TwoDigits(of->value), TwoDigits(of->ci_low),
+                                TwoDigits(of->ci_high));
   return cell;
 }
 
@@ -399,7 +475,7 @@ TableCell CellOf(const Artifact& artifact, const Table& table, const std::string
                  const std::vector<const ArtifactCell*>& cells, const ColumnSpec& column) {
   if (!column.least_of.empty()) return Least(table, row, column);
   if (!column.interval_of.empty()) return InWords(table.Find(row, column.interval_of));
-  if (column.ratio_of.empty()) return MakeCell(cells, column, artifact.ceilings);
+  if (column.ratio_of.empty()) return MakeCell(cells, column, artifact);
   const std::string over = column.ratio_row.empty() || cells.empty()
                                ? row
                                : ExpandTemplate(column.ratio_row, cells.front()->config);
@@ -433,6 +509,38 @@ std::vector<ColumnSpec> Columns(const Artifact& artifact,
   return columns;
 }
 
+// Samples of the first metric of a cell, failed ones too.
+std::int64_t SamplesOf(const ArtifactCell& cell) {
+  if (!cell.recorded.empty()) {
+    return cell.recorded.front().summary.n + cell.recorded.front().summary.failures;
+  }
+  const std::vector<Metric>& metrics = cell.record->outcome.metrics;
+  return metrics.empty() ? 0 : static_cast<std::int64_t>(metrics.front().samples.size());
+}
+
+// How much of the work's data is behind some cells: that of the label that has most.
+std::string CoverageOf(const Artifact& artifact, const std::vector<const ArtifactCell*>& cells) {
+  std::map<std::string, std::int64_t> samples;
+  std::map<std::string, std::set<std::string>> datasets;
+  for (const ArtifactCell* cell : cells) {
+    if (!cell->ok()) continue;
+    samples[cell->config.label] += SamplesOf(*cell);
+    datasets[cell->config.label].insert(cell->config.dataset);
+  }
+  std::int64_t most = 0;
+  std::size_t sets = 0;
+  for (const auto& [label, count] : samples) {
+    if (count <= most) continue;
+    most = count;
+    sets = datasets[label].size();
+  }
+  if (artifact.coverage_total > 0) {
+    return fmt::format("{} of {} {} on {} data set{}", most, artifact.coverage_total,
+                       artifact.coverage_unit, sets, sets == 1 ? "" : "s");
+  }
+  return fmt::format("{} data set{}", sets, sets == 1 ? "" : "s");
+}
+
 }  // namespace
 
 const TableCell* Table::Find(const std::string& row, const std::string& column) const {
@@ -452,6 +560,7 @@ Table BuildTable(const Artifact& artifact) {
   }
   std::map<std::string, std::string> pivot_of;
   const auto columns = Columns(artifact, pivot_of);
+  for (const auto& [row, cells] : by_row) table.coverage[row] = CoverageOf(artifact, cells);
   for (const ColumnSpec& column : columns) {
     table.columns.push_back(column.name);
     for (const std::string& row : table.rows) {
@@ -605,26 +714,9 @@ std::string CurvesCsv(const Artifact& artifact) {
 }
 
 std::string CoverageText(const Artifact& artifact) {
-  std::map<std::string, std::int64_t> samples;
-  std::map<std::string, std::set<std::string>> datasets;
-  for (const ArtifactCell& cell : artifact.cells) {
-    if (!cell.ok() || cell.record->outcome.metrics.empty()) continue;
-    samples[cell.config.label] +=
-        static_cast<std::int64_t>(cell.record->outcome.metrics.front().samples.size());
-    datasets[cell.config.label].insert(cell.config.dataset);
-  }
-  std::int64_t most = 0;
-  std::size_t sets = 0;
-  for (const auto& [label, count] : samples) {
-    if (count <= most) continue;
-    most = count;
-    sets = datasets[label].size();
-  }
-  if (artifact.coverage_total > 0) {
-    return fmt::format("{} of {} {} on {} data set{}", most, artifact.coverage_total,
-                       artifact.coverage_unit, sets, sets == 1 ? "" : "s");
-  }
-  return fmt::format("{} data set{}", sets, sets == 1 ? "" : "s");
+  std::vector<const ArtifactCell*> cells;
+  for (const ArtifactCell& cell : artifact.cells) cells.push_back(&cell);
+  return CoverageOf(artifact, cells);
 }
 
 }  // namespace retable::harness

@@ -27,6 +27,8 @@ struct TableCell {
   bool unplanned = false;  //!< no cell of the plan would fill it
   bool failed = false;     //!< measured, but every sample failed
   bool broken = false;     //!< its method failed or answered wrongly; `reason` says how
+  bool wrong = false;      //!< an answer behind it is wrong; it is `broken` then
+  std::string partial;     //!< "3 of 4 cells are not measured yet": nothing is judged by it
   std::string dataset;     //!< the data set of the row, if it has a single one
   std::string unsteady;    //!< why the time behind it is not steady (harness/run/steadiness.hpp)
 };
@@ -36,6 +38,7 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::string> rows;
   std::map<std::pair<std::string, std::string>, TableCell> cells;  //!< (row, column)
+  std::map<std::string, std::string> coverage;  //!< CoverageText of each row's cells
 
   const TableCell* Find(const std::string& row, const std::string& column) const;
 };
@@ -51,7 +54,7 @@ std::string TidyCsv(const Artifact& artifact);
 std::string SamplesCsv(const Artifact& artifact, std::size_t limit);
 //! One row per point of every curve; empty text when there is none.
 std::string CurvesCsv(const Artifact& artifact);
-//! "5973 of 14072 columns on 36 data sets", from the samples of the first metric of the row that
+//! "5973 of 14072 columns on 36 data sets", from the samples of the first metric of the label that
 //! has most.
 std::string CoverageText(const Artifact& artifact);
 

@@ -92,6 +92,7 @@ TEST(BuildTable, FailuresBehindAValue) {
   Table t = BuildTable(a);
   EXPECT_DOUBLE_EQ(t.Find("A", "mean")->value, 2);
   EXPECT_EQ(t.Find("A", "mean")->reason, "1 of 2 cells gave no answer");
+  EXPECT_EQ(t.Find("A", "ratio")->reason, "1 of 2 cells gave no answer");
   EXPECT_FALSE(t.Find("A", "mean")->broken);
   a.cells[1].record->outcome.status = "wrong_result";
   t = BuildTable(a);
@@ -113,6 +114,103 @@ TEST(BuildTable, FailuresBehindAValue) {
     EXPECT_FALSE(BuildTable(a).Find("B", column)->failed);
     EXPECT_FALSE(BuildTable(a).Find("B", column)->has_value);  // nor are there 0 failures of it
   }
+}
+
+ColumnSpec RatioOf(const std::string& name, const std::string& of, const std::string& over) {
+  ColumnSpec c;
+  c.name = name;
+  c.ratio_of = of;
+  c.ratio_over = over;
+  return c;
+}
+
+// A value from a part of its cells says so, and what is made of it too.
+TEST(BuildTable, CellsThatAreMissingBehindAValue) {
+  ColumnSpec least;
+  least.name = "least";
+  least.least_of = {"mean"};
+  Artifact a =
+      Example({Column("mean", "mean"), Column("n", "n"), RatioOf("ratio", "mean", "n"), least});
+  a.cells[1].record.reset();
+  Table t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "mean")->value, 2);
+  for (const char* column : {"mean", "n", "ratio", "least"}) {
+    EXPECT_EQ(t.Find("A", column)->partial, "1 of 2 cells is not measured yet") << column;
+    EXPECT_EQ(t.Find("B", column)->partial, "") << column;
+    EXPECT_EQ(t.Find("G", column)->partial, "") << column;
+  }
+  // What no run here can bring leaves the value as it is, with a word where no coverage tells it.
+  a.cells[1].not_run = "needs data";
+  t = BuildTable(a);
+  for (const char* column : {"mean", "n", "ratio", "least"}) {
+    EXPECT_EQ(t.Find("A", column)->partial, "") << column;
+    EXPECT_EQ(t.Find("A", column)->reason, "1 of 2 cells was not run") << column;
+  }
+  a.coverage_total = 100;
+  EXPECT_EQ(BuildTable(a).Find("A", "mean")->reason, "");
+  // The least of two columns, one of which is still to come, is not known yet.
+  ColumnSpec x = Column("on x", "mean"), y = Column("on y", "mean");
+  x.where["dataset"] = "x";
+  y.where["dataset"] = "y";
+  least.least_of = {"on x", "on y"};
+  a.table.columns = {x, y, least};
+  a.cells[1].not_run.clear();
+  t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "least")->value, 2);
+  EXPECT_EQ(t.Find("A", "least")->partial, "1 of 1 cells is not measured yet");
+}
+
+TEST(BuildTable, AWrongAnswerIsNeitherTheLeastNorHiddenByIt) {
+  ColumnSpec x = Column("theirs", "max"), y = Column("ours", "max"), least, fact;
+  x.where["dataset"] = "x";
+  y.where["dataset"] = "y";
+  least.name = "best";
+  least.least_of = {"theirs", "ours"};
+  fact.name = fact.fact = "bytes";
+  Artifact a = Example({x, y, least, RatioOf("ratio", "ours", "best"), fact});
+  Outcome& theirs = a.cells[0].record->outcome;
+  theirs.status = "wrong_result";
+  Table t = BuildTable(a);
+  for (const char* column : {"best", "ratio", "bytes"}) {
+    EXPECT_TRUE(t.Find("A", column)->broken) << column;
+    EXPECT_FALSE(t.Find("A", column)->has_value) << column;
+  }
+  theirs.status = "timeout";
+  theirs.reason = "longer than 5 s";
+  t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "ratio")->value, 1);
+  EXPECT_EQ(t.Find("A", "ratio")->reason, "without theirs: timeout: longer than 5 s");
+  theirs.status = "skipped";
+  t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "ratio")->value, 1);
+  EXPECT_EQ(t.Find("A", "ratio")->reason, "");
+}
+
+TEST(BuildTable, TheIntervalOfAQuotientHoldsEveryQuotientOfItsParts) {
+  Artifact a = Example({Column("median", "median"), Column("n", "n"),
+                        RatioOf("over n", "median", "n"), RatioOf("over it", "n", "median"),
+                        RatioOf("over 0", "n", "failures"), Column("failures", "failures")});
+  std::swap(a.table.columns[4], a.table.columns[5]);
+  a.cells.resize(1);
+  a.cells[0].record->outcome.metrics[0].samples = {0, 4, 5};
+  const Table t = BuildTable(a);
+  ASSERT_EQ(t.Find("A", "median")->ci_low, 0);
+  EXPECT_DOUBLE_EQ(t.Find("A", "over n")->value, 4.0 / 3);
+  EXPECT_DOUBLE_EQ(t.Find("A", "over n")->ci_low, 0);
+  EXPECT_DOUBLE_EQ(t.Find("A", "over n")->ci_high, 5.0 / 3);
+  EXPECT_DOUBLE_EQ(t.Find("A", "over it")->value, 0.75);
+  EXPECT_TRUE(std::isinf(t.Find("A", "over it")->ci_low));
+  EXPECT_TRUE(std::isinf(t.Find("A", "over it")->ci_high));
+  EXPECT_FALSE(t.Find("A", "over 0")->has_value);
+  EXPECT_EQ(t.Find("A", "over 0")->reason, "over 0");
+}
+
+TEST(BuildTable, AMeanByDatasetTakesTheCellsOfOneTogether) {
+  Artifact a = Example({Column("by", "mean_by_dataset")});
+  a.cells = {Cell("A", "x", {1}), Cell("A", "x", {2, 3}), Cell("A", "y", {8})};
+  const Table t = BuildTable(a);
+  EXPECT_DOUBLE_EQ(t.Find("A", "by")->value, 5);  // (2 + 8) / 2
+  EXPECT_EQ(t.Find("A", "by")->n, 2);
 }
 
 TEST(BuildTable, GroupsConditionsFactsAndRatios) {
@@ -234,12 +332,15 @@ TEST(SamplesCsv, HasEverySampleAndKeepsToItsLimit) {
   EXPECT_EQ(SamplesCsv(a, 3), "");
 }
 
-TEST(CoverageText, CountsTheFullestRow) {
+TEST(CoverageText, CountsTheFullestLabelOfAllAndOfARow) {
   Artifact a = Example({});
   EXPECT_EQ(CoverageText(a), "2 data sets");
   a.coverage_total = 14072;
   a.coverage_unit = "columns";
   EXPECT_EQ(CoverageText(a), "4 of 14072 columns on 2 data sets");
+  const Table t = BuildTable(a);
+  EXPECT_EQ(t.coverage.at("A"), "4 of 14072 columns on 2 data sets");
+  EXPECT_EQ(t.coverage.at("B"), "2 of 14072 columns on 1 data set");
 }
 
 TEST(BuildTable, AnUnsteadyTimeMarksWhatIsMadeOfIt) {

@@ -26,7 +26,8 @@ struct Order {
 };
 
 bool Comparable(const Verdict& v) {
-  return v.cell.value && v.measured.run && !std::isnan(v.measured.value);
+  return v.cell.value && v.measured.run && v.measured.partial.empty() &&
+         !std::isnan(v.measured.value);
 }
 
 // Where the order of a verdict's kind means something: counts and times of another model or data
@@ -161,6 +162,9 @@ void JudgeOne(const std::vector<Verdict>& all, const std::string& not_judged, Ve
                measured.reason.empty() ? "not measured" : measured.reason);
   }
   if (!not_judged.empty()) return Set(verdict, VerdictKind::kNotJudged, not_judged);
+  if (!measured.partial.empty()) {
+    return Set(verdict, VerdictKind::kNotJudged, measured.partial);
+  }
   if (std::isnan(measured.value)) {
     if (cell.note == "failed") {
       return Set(verdict, VerdictKind::kMatch, "every sample failed, as in the work");

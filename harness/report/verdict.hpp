@@ -7,7 +7,8 @@
 //!   NO-DATA       the paper's value is not known.
 //!   FAILED        the method failed, or its answer was wrong; the reason is its cell's.
 //!   NOT-RUN       nothing was measured; the reason says why.
-//!   NOT-JUDGED    measured at sizes that are too small to judge: the smoke profile.
+//!   NOT-JUDGED    measured at sizes that are too small to judge: the smoke profile; or of cells
+//!                 some of which are not measured yet.
 //!   DIFFERENT-HW  kind time: an absolute time belongs to its machine and is never judged. The
 //!                 reason still says whether its order among the rows holds here, and sets its
 //!                 speed here beside that of the paper's machine, and the two machines' memory
@@ -64,6 +65,7 @@ struct MeasuredCell {
   std::string reason;    //!< why not, when it was not run or failed
   std::string group;     //!< its data set where it has a single one
   std::string unsteady;  //!< why its time is not steady, or empty
+  std::string partial;   //!< how many cells behind it are not measured yet, or empty
   std::string machine;   //!< "Intel Xeon, 16 threads, NVIDIA H200, 4810 GB/s"; may be unknown
   double value = std::numeric_limits<double>::quiet_NaN();  //!< NaN: every sample failed
   double ci_low = std::numeric_limits<double>::quiet_NaN();

@@ -56,6 +56,21 @@ TEST(Verdict, NotRunKeepsTheReason) {
   EXPECT_TRUE(std::isnan(verdicts[0].ratio));
 }
 
+// Nor is another row set in order with it; a failure among the measured cells is one.
+TEST(Verdict, AValueFromAPartOfItsCellsIsNotJudged) {
+  MeasuredCell part = Measured(1);
+  part.partial = "1 of 2 cells is not measured yet";
+  const std::vector<PublishedCell> cells = {Cell("a", 1, kAccuracy, 0.1),
+                                            Cell("b", 2, kAccuracy, 0.1)};
+  auto verdicts = JudgeAll(cells, {{"a", part}, {"b", Measured(3)}});
+  EXPECT_EQ(verdicts[0].kind, VerdictKind::kNotJudged);
+  EXPECT_EQ(verdicts[0].reason, part.partial);
+  EXPECT_EQ(verdicts[1].kind, VerdictKind::kMismatch);
+  EXPECT_NE(verdicts[1].reason.find("no other row"), std::string::npos) << verdicts[1].reason;
+  part.failed = true;
+  EXPECT_EQ(One(cells[0], part), VerdictKind::kFailed);
+}
+
 TEST(Verdict, MatchWhenTheIntervalLiesInTheBand) {
   const PublishedCell cell = Cell("a", 1.0, kAccuracy, 0.1);
   EXPECT_EQ(One(cell, Measured(1.05)), VerdictKind::kMatch);

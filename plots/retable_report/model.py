@@ -20,7 +20,7 @@ MEANING = {
     "FAILED": "The method failed or answered wrongly here; the reason is its cell's.",
     "DIFFERENT-HW": "An absolute time or rate on another machine. It is shown, not judged; judge ratios and orders instead.",
     "NOT-RUN": "Not measured here, for the reason given: no GPU, a data set that is absent, a row that another profile has.",
-    "NOT-JUDGED": "Measured at sizes too small to judge, as the smoke profile does.",
+    "NOT-JUDGED": "Measured at sizes too small to judge, as the smoke profile does, or only some of its cells so far.",
     "NO-DATA": "The work prints no number to compare with, or the measurement gave none.",
     "HOLDS": "The check came out true on the measured values beside it.",
     "FAILS": "The check came out false on the measured values beside it: a finding on this machine and these data. Where the reason is known it is told.",

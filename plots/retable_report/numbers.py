@@ -71,6 +71,8 @@ def ratio(text):
 
 
 def interval(low, high):
+    if "inf" in str(high):
+        return "unbounded"
     low, high = number(low), number(high)
     if low is None or high is None or low == high:
         return ""

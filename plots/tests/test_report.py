@@ -618,6 +618,7 @@ class Words(unittest.TestCase):
 
     def test_ratio_and_time(self):
         self.assertEqual([numbers.ratio(v) for v in ("1", "0.0213", "12.34", "1e-9", "0", "", "nan")], ["1.00×", "0.021×", "12.3×", "1e−9×", "0×", "", ""])
+        self.assertEqual([numbers.interval(*v) for v in (("1", "2"), ("1", "1"), ("", ""), ("-inf", "inf"))], ["1 … 2", "", "", "unbounded"])
         self.assertEqual([numbers.seconds(v) for v in (0.25, 61, 7322, "x")], ["0.25 s", "1 min 1 s", "2 h 2 min", ""])
         self.assertEqual([numbers.published(v) for v in ("6.2e-05", "0.673525", "1e-9", "NaN", "")], ["0.000062", "0.673525", "1e−9", "NaN", ""])
         self.assertEqual(numbers.moment("2026-01-02T03:04:05Z"), "2026-01-02 03:04 UTC")

@@ -120,6 +120,7 @@ TEST_F(Recording, GivesTheTableThatWasMeasured) {
   // The interval of one cell's median is the recorded one.
   EXPECT_EQ(after.Find("B", "median")->ci_low, before.Find("B", "median")->ci_low);
   EXPECT_EQ(after.Find("B", "median")->n, 5);
+  EXPECT_EQ(after.Find("B", "median")->reason, "");
   // That of a mean is the normal one, within the samples' range.
   EXPECT_NEAR(after.Find("B", "mean")->ci_high, 4.5 + 1.96 * std::sqrt(7.25 / 5), 1e-12);
   EXPECT_NEAR(after.Find("A", "mean")->ci_low, 4.25 - 1.96 * std::sqrt(107.0 / 12 / 4), 1e-12);

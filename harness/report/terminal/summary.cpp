@@ -65,15 +65,17 @@ std::string VerdictsLine(const Scoreboard& board) {
     judged += count;
     text += fmt::format("{} {}, ", Thousands(count), part.verdict);
   }
-  const int small = CountOf(board.verdicts, "NOT-JUDGED");
+  const int small = CountOf(board.verdicts, "NOT-JUDGED") - board.partial;
   const int elsewhere = CountOf(board.verdicts, "DIFFERENT-HW");
   text += fmt::format("{} not judged, of {} published cells", Thousands(total - judged),
                       Thousands(total));
   std::string why;
-  if (small > 0) why += fmt::format("{} at sizes too small to judge", Thousands(small));
-  if (elsewhere > 0) {
-    why +=
-        fmt::format("{}{} times of other hardware", why.empty() ? "" : ", ", Thousands(elsewhere));
+  for (const auto& [count, words] : {std::pair{small, "at sizes too small to judge"},
+                                     {board.partial, "measured in part"},
+                                     {elsewhere, "times of other hardware"}}) {
+    if (count > 0) {
+      why += fmt::format("{}{} {}", why.empty() ? "" : ", ", Thousands(count), words);
+    }
   }
   return text + (why.empty() ? "" : " (" + why + ")") + "\n";
 }

@@ -51,6 +51,14 @@ TEST(Summary, SmokeSaysThatNothingIsJudged) {
   EXPECT_FALSE(board.FailsStrictly());
 }
 
+TEST(Summary, WhatIsMeasuredInPartIsCountedApart) {
+  Scoreboard board;
+  board.verdicts = {{"NOT-JUDGED", 5}, {"DIFFERENT-HW", 2}};
+  board.partial = 5;
+  const std::string text = SummaryText(board, "x", "");
+  EXPECT_NE(text.find("(5 measured in part, 2 times of other hardware)"), text.npos) << text;
+}
+
 TEST(Summary, NotRunIsFollowedByItsReasons) {
   Scoreboard board;
   board.verdicts["NOT-RUN"] = 12;
