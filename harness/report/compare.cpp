@@ -1,6 +1,7 @@
 #include "harness/report/compare.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -85,11 +86,52 @@ const Metric* FindMetric(const ArtifactCell& cell, const std::string& name) {
   return nullptr;
 }
 
+// What two cells of one name were made to do differently: "seed", "data", names of settings. A
+// setting that one side's program does not have is none.
+std::vector<std::string> Unlike(const CellConfig& a, const CellConfig& b) {
+  std::vector<std::string> unlike;
+  if (a.seed != b.seed) unlike.emplace_back("seed");
+  if (a.dataset_sha256 != b.dataset_sha256) unlike.emplace_back("data");
+  for (const auto& [name, value] : a.settings) {
+    const auto other = b.settings.find(name);
+    if (other != b.settings.end() && other->second != value) unlike.push_back("settings." + name);
+  }
+  return unlike;
+}
+
+// The two times, or rates, that a pair is judged by; none where it is not.
+struct Speeds {
+  const Metric *before = nullptr, *after = nullptr;
+};
+Speeds SpeedsOf(const TimedPair& pair) {
+  if (!pair.before->ok() || !pair.after->ok()) return {};
+  if (!Unlike(pair.before->config, pair.after->config).empty()) return {};
+  const Metric* after = SpeedOf(*pair.after);
+  const Metric* before = after ? FindMetric(*pair.before, after->name) : nullptr;
+  if (before == nullptr || before->unit != after->unit) return {};
+  return {before, after};
+}
+
+// The pairs that are judged: the more there are, the further off a difference has to be.
+std::vector<TimedPair> Judged(const std::map<std::string, TimedPair>& partners) {
+  std::vector<TimedPair> judged;
+  for (const auto& [identity, pair] : partners) {
+    if (SpeedsOf(pair).after != nullptr) judged.push_back(pair);
+  }
+  return judged;
+}
+
 class Comparer {
  public:
+  //! @param cells how many are judged
   Comparer(const Noise& noise, std::size_t cells) : noise_(noise), cells_(cells) {}
 
   void Pair(const ArtifactCell& before, const ArtifactCell& after, const std::string& experiment) {
+    if (const auto unlike = Unlike(before.config, after.config); !unlike.empty()) {
+      ++result.unlike;
+      result.unlike_in.insert(unlike.begin(), unlike.end());
+      return;
+    }
     const std::string cell = CellText(after.config);
     if (before.ok() && !after.ok()) {
       result.worsened.push_back(experiment + "  " + cell + ": was ok, is " + after.status() +
@@ -230,7 +272,7 @@ Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
                             const std::vector<Artifact>& new_run, const Noise& noise) {
   const Side before(old_run), after(new_run);
   const auto partners = Partners(before, after);
-  Comparer comparer(noise, partners.size());
+  Comparer comparer(noise, Judged(partners).size());
   for (const auto& [identity, pair] : partners) {
     comparer.Pair(*pair.before, *pair.after, identity.substr(0, identity.find('|')));
   }
@@ -247,12 +289,7 @@ Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
 int Compare(const std::string& folder_a, const std::string& folder_b, bool strict,
             const FloorMeasurement& measure, std::ostream& out) {
   const std::vector<Artifact> before = LoadArtifacts(folder_a), after = LoadArtifacts(folder_b);
-  std::vector<TimedPair> timed;
-  for (const auto& [identity, pair] : Partners(Side(before), Side(after))) {
-    if (pair.before->ok() && pair.after->ok() && SpeedOf(*pair.before) && SpeedOf(*pair.after)) {
-      timed.push_back(pair);
-    }
-  }
+  const std::vector<TimedPair> timed = Judged(Partners(Side(before), Side(after)));
   Noise noise = Larger(NoiseOfFolder(folder_a), NoiseOfFolder(folder_b));
   if (noise.pairs == 0 && !timed.empty()) noise = measure(timed);
   const Comparison comparison = CompareArtifacts(before, after, noise);
@@ -266,12 +303,19 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
   }
   std::vector<double> times;
   for (const TimedPair& pair : timed) {
-    const Metric& speed = *SpeedOf(*pair.before);
+    const Metric& speed = *SpeedsOf(pair).before;
     times.push_back(Quantile(IsRate(speed.unit) ? Inverted(speed.samples) : speed.samples, 0.5));
   }
   if (!timed.empty()) out << NoiseText(noise, times) << '\n';
   if (noise.pairs > 0 && noise.floor > kBusy) {
     out << "this machine is too busy to see less: measure both again when it is quiet\n";
+  }
+  if (comparison.unlike > 0) {
+    out << fmt::format(
+        "{} cell{} not compared, since A and B differ in {}: give both the same --profile, "
+        "--set and data\n",
+        comparison.unlike, comparison.unlike == 1 ? " is" : "s are",
+        fmt::join(comparison.unlike_in, ", "));
   }
   PrintComparison(comparison, out);
   PrintLines("values that changed:", comparison.changed, out);
@@ -279,7 +323,8 @@ int Compare(const std::string& folder_a, const std::string& folder_b, bool stric
       << " cells only in A, " << comparison.only_new << " only in B\n";
   if (comparison.timed.empty() && comparison.changed.empty() && comparison.worsened.empty() &&
       comparison.unchanged == 0) {
-    out << "the folders have no measured cell in common\n";
+    out << (comparison.unlike > 0 ? "nothing can be compared\n"
+                                  : "the folders have no measured cell in common\n");
     return kNothingExit;
   }
   return ExitOf(comparison, strict);

@@ -4,15 +4,17 @@
 //!
 //! Cells are paired by what they are (experiment, label, algorithm, parameters, device, data set,
 //! axes), not by key, since a change of the sources changes the key: so two commits are compared by
-//! running each into a folder of its own. A cell is judged once, by its time (a rate where it has
-//! none), by the rule of harness/stats/significance.hpp with the noise floor that an A/A run left
-//! in the folders, or that is measured now (harness/stats/noise.hpp). Other times of a cell are
-//! parts of it: shown where they changed, not counted. Other metrics are only said to have changed.
-//! The two runs were not interleaved, so what differs between the environments is named first, and
-//! samples of the two are never pooled. To interleave: harness/run/paired_run.hpp.
+//! running each into a folder of its own. Pairs of other settings, seed or bytes of data are
+//! counted and not compared. A cell is judged once, by its time (a rate where it has none), by the
+//! rule of harness/stats/significance.hpp with the noise floor that an A/A run left in the folders,
+//! or that is measured now (harness/stats/noise.hpp). Other times of a cell are parts of it: shown
+//! where they changed, not counted. Other metrics are only said to have changed. The two runs were
+//! not interleaved, so what differs between the environments is named first, and samples of the two
+//! are never pooled. To interleave: harness/run/paired_run.hpp.
 
 #include <functional>
 #include <iosfwd>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,8 @@ struct Comparison {
   std::vector<std::string> worsened;  //!< cells that were ok and are not any more
   int unchanged = 0;                  //!< other metrics with the same median
   int only_old = 0, only_new = 0;     //!< cells without a partner
+  int unlike = 0;                     //!< pairs of other settings, seed or data: not compared
+  std::set<std::string> unlike_in;    //!< "settings.budget", "seed", "data"
 };
 
 Comparison CompareArtifacts(const std::vector<Artifact>& old_run,
@@ -47,7 +51,7 @@ void PrintComparison(const Comparison& comparison, std::ostream& out, bool in_tu
 //! 5 when under `strict` something is slower or is no longer ok, else 0.
 int ExitOf(const Comparison& comparison, bool strict);
 
-//! A cell that is ok and timed on both sides.
+//! A cell that is ok and timed on both sides, which were made to do the same.
 struct TimedPair {
   const ArtifactCell *before, *after;
 };

@@ -118,6 +118,37 @@ TEST(Compare, CellsArePairedByWhatTheyAreNotByKey) {
   EXPECT_EQ(apart.only_new, 1);
 }
 
+// The more cells are judged, the further off a difference has to be.
+TEST(Compare, CellsThatAreNotTimedLeaveTheRuleAsItIs) {
+  Noise noise;
+  noise.pairs = 60;
+  for (int i = 0; i < 60; ++i) noise.seen.push_back({1, 0.05, 0.05});
+  std::vector<ArtifactCell> before = {Cell("p", {Time(1)})}, after = {Cell("p", {Time(1.09)})};
+  EXPECT_EQ(CompareArtifacts(Folder(before), Folder(after), noise).timed[0].significance,
+            Significance::kSlower);
+  for (int i = 0; i < 400; ++i) {
+    before.push_back(Cell("q" + std::to_string(i), {Value(1)}));
+    after.push_back(before.back());
+  }
+  EXPECT_EQ(CompareArtifacts(Folder(before), Folder(after), noise).timed[0].significance,
+            Significance::kSlower);
+}
+
+TEST(Compare, CellsThatWereMadeToDoSomethingElseAreCountedAndNotCompared) {
+  auto a = Folder({Cell("p", {Time(1)}), Cell("q", {Time(1)}), Cell("r", {Time(1)})});
+  auto b = Folder({Cell("p", {Time(2)}), Cell("q", {Time(2)}), Cell("r", {Time(2)})});
+  for (ArtifactCell& cell : a[0].cells) cell.config.settings["rows"] = std::int64_t{10};
+  b[0].cells[0].config.settings["rows"] = std::int64_t{20};
+  b[0].cells[1].config.seed = 2;
+  b[0].cells[1].config.dataset_sha256 = "another";
+  b[0].cells[2].config.repeats = 9;  // more samples of the same
+  const Comparison comparison = CompareArtifacts(a, b);
+  ASSERT_EQ(comparison.timed.size(), 1u);
+  EXPECT_NE(comparison.timed[0].cell.find("r ["), std::string::npos);
+  EXPECT_EQ(comparison.unlike, 2);
+  EXPECT_EQ(comparison.unlike_in, (std::set<std::string>{"data", "seed", "settings.rows"}));
+}
+
 TEST(Compare, ACellThatIsNoLongerOkIsNamed) {
   const Comparison comparison =
       CompareArtifacts(Folder({Cell("p", {Time(1)})}), Folder({Cell("p", {}, "crash")}));

@@ -107,7 +107,13 @@ Noise NoiseFromJson(const std::string& text) {
   } catch (const nlohmann::json::exception&) {
     return {};
   }
-  return noise;
+  const auto distance = [](double value) { return std::isfinite(value) && value >= 0; };
+  const bool sound = distance(noise.floor) && distance(noise.margin) && distance(noise.paired) &&
+                     noise.pairs >= 0 &&
+                     std::all_of(noise.seen.begin(), noise.seen.end(), [&](const auto& pair) {
+                       return pair.time > 0 && distance(pair.centre) && distance(pair.end);
+                     });
+  return sound ? noise : Noise{};
 }
 
 Noise NoiseOfFolder(const std::string& folder) {

@@ -53,7 +53,7 @@ struct Noise {
 //! @param paired ratios of whole cells from ABBA blocks of the same program
 Noise MeasureNoise(std::span<const SamePair> pairs, std::span<const double> paired);
 
-//! As JSON text, and back; an unreadable text is the assumption.
+//! As JSON text, and back; an unreadable text, or one of a floor below 0, is the assumption.
 std::string NoiseJson(const Noise& noise);
 Noise NoiseFromJson(const std::string& text);
 

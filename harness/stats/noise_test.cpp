@@ -165,6 +165,9 @@ TEST(Noise, ComesBackFromItsJsonAndTheLargerCounts) {
   EXPECT_EQ(b.measured, a.measured);
   EXPECT_EQ(NoiseFromJson("torn {").pairs, 0);
   EXPECT_EQ(NoiseFromJson("{\"floor\": \"high\"}").pairs, 0);
+  Noise damaged = a;
+  damaged.floor = -5;
+  EXPECT_EQ(NoiseFromJson(NoiseJson(damaged)).floor, SignificanceRule{}.noise_floor);
   Noise c = a;
   c.floor = 0.03;
   c.margin = 0.04;
