@@ -2,6 +2,7 @@
 // is known to the program only when RETABLE_SELFTEST is set.
 
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -28,6 +29,17 @@ void UseMemory() {
     std::memset(hoard.back().data(), 1, hoard.back().size());
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+// As a contender in another language may: the process itself stays small.
+void UseMemoryOfChild() {
+  const pid_t child = fork();
+  if (child == 0) {
+    UseMemory();
+    _exit(0);
+  }
+  int ignored = 0;
+  waitpid(child, &ignored, 0);
 }
 
 // As algorithms/common/out_of_memory.hpp, which the harness does not know.
@@ -74,7 +86,7 @@ class SelftestProtocol final : public Protocol {
   std::vector<AlgorithmInfo> algorithms() const override {
     std::vector<AlgorithmInfo> all;
     for (const char* name : {"good", "slow", "throws", "hangs", "crashes", "nan", "wrong", "hog",
-                             "refused", "silent", "exits", "garbles", "simulated"}) {
+                             "brood", "refused", "silent", "exits", "garbles", "simulated"}) {
       all.push_back({name, {"cpu"}, {{"k", std::int64_t{1}, "a parameter"}}, "selftest", ""});
     }
     return all;
@@ -100,6 +112,7 @@ class SelftestProtocol final : public Protocol {
     if (kind == "hangs") std::this_thread::sleep_for(std::chrono::hours(1));
     if (kind == "crashes") abort();
     if (kind == "hog") UseMemory();
+    if (kind == "brood") UseMemoryOfChild();
     if (kind == "refused") throw NoDeviceMemory();
     if (kind == "exits") _exit(7);
     if (kind == "garbles") throw std::runtime_error("caf\xE9 is no UTF-8");

@@ -20,7 +20,8 @@ namespace retable::harness {
 
 struct WorkerLimits {
   double seconds = 600;
-  double memory_mib = 8192;  //!< resident memory
+  //! Resident memory of the child and of what it started; what they share counts for each.
+  double memory_mib = 8192;
 };
 
 struct WorkerResult {
@@ -32,8 +33,9 @@ struct WorkerResult {
 //! A running cell. Poll() is called often (every few hundredths of a second) until it answers.
 class Worker {
  public:
-  //! Starts the child. `program` is the path of this program. @throws std::runtime_error when no
-  //! process can be started.
+  //! Starts the child. `program` is the path of a program like this one; where it is this one's
+  //! own, the running program is started, whatever was written there since. @throws
+  //! std::runtime_error when no process can be started.
   Worker(const std::string& program, const CellConfig& cell, const WorkerLimits& limits);
   ~Worker();
   Worker(const Worker&) = delete;
@@ -59,6 +61,8 @@ class Worker {
   std::string answer_text_, error_text_;
   std::chrono::steady_clock::time_point started_;
   double peak_mib_ = 0;
+  double next_look_ = 0;  // seconds after the start, at all processes
+  int looks_over_ = 0;    // looks at a stretch that saw too much
   std::string stop_status_, stop_reason_;
 };
 
