@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 
 #include "harness/cli/commands.hpp"
+#include "harness/config/toml_tree.hpp"
 #include "harness/report/origins/history.hpp"
 
 namespace retable::harness {
@@ -32,6 +34,11 @@ void PrintHistory(const History& history, std::ostream& out) {
 int ShowHistory(const Context& context, const HistoryArguments& a, std::ostream& out,
                 std::ostream& err) {
   HistoryQuery query = a.query;
+  for (const std::string& folder : query.folders) {
+    if (!std::filesystem::is_directory(folder)) {
+      throw ConfigError({"--in " + folder, 0, 0}, "there is no such folder");
+    }
+  }
   const std::vector<std::string> more =
       FoldersOf({context.root + "/results", RecordingsToShow(context.root, err)});
   query.folders.insert(query.folders.end(), more.begin(), more.end());

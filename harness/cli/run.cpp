@@ -42,7 +42,7 @@ struct RunArguments {
   std::string wait_quiet;          //!< "10m"; empty: timed cells begin at once
   std::string submit;              //!< "slurm", and options of sbatch; empty: the run is here
   std::vector<std::string> cells;  //!< keys, or their first digits; empty: all
-  std::vector<std::string> typed;  //!< all words but --submit: "--name=value", experiments
+  std::vector<std::string> typed;  //!< "--name=value", experiments; no --submit, no --dry-run
   int rounds = 1;
   int jobs = 0;
   bool report = false;
@@ -72,6 +72,12 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
   options.jobs = a.jobs;
   options.rounds = a.rounds;
   options.program = context.program;
+  for (const std::string& cell : a.cells) {
+    if (!cell.empty()) continue;
+    throw ConfigError({"--cell", 0, 0},
+                      "expected a key or its first digits, found nothing: is a "
+                      "variable of the shell not set?");
+  }
   options.cells = a.cells;
   options.plan_words = PlanWords(a.typed);
   options.by_group = a.by_group || !a.resume_from.empty();
@@ -86,18 +92,19 @@ RunOptions MakeOptions(const Context& context, const RunArguments& a) {
 }
 
 void PrintDryRun(const std::vector<Plan>& plans, const RunOptions& options, std::ostream& out) {
-  int hits = 0, misses = 0, not_run = 0;
+  int hits = 0, misses = 0, not_run = 0, passed_over = 0;
   StatusCounts reasons;
   for (const Decision& d : Decide(plans, options, out)) {
     const CellConfig& c = d.cell->config;
-    const char* what = d.cell->not_run ? "----" : (d.measure ? "miss" : "hit ");
-    ++(d.cell->not_run ? not_run : (d.measure ? misses : hits));
+    const char* what = d.measure ? "miss" : d.stored ? "hit " : "----";
+    ++(d.cell->not_run ? not_run : d.measure ? misses : d.stored ? hits : passed_over);
     if (d.cell->not_run) ++reasons[*d.cell->not_run];
     out << fmt::format("{} {} {:24} {:34} {:28} {}\n", what, d.cell->key.substr(0, 12),
                        c.experiment, c.label, c.dataset, d.why);
   }
-  out << fmt::format("{} stored, {} to measure, {} not run{}\n", hits, misses, not_run,
-                     ReasonsText(reasons));
+  out << fmt::format(
+      "{} stored, {} to measure, {} not run{}{}\n", hits, misses, not_run, ReasonsText(reasons),
+      passed_over == 0 ? "" : fmt::format(", {} not measured yet and passed over", passed_over));
 }
 
 int ExitFor(const std::map<std::string, int>& counts) {
@@ -223,15 +230,24 @@ void Add(const RunSummary& summary, RunRecord& record) {
   record.unsteady = summary.unsteady;
 }
 
-std::string DoneText(const RunSummary& summary, double expected) {
+// What the same command would find to do.
+std::string LeftText(const RunSummary& summary, int rounds) {
+  if (summary.left > 0) return fmt::format("{} left for the next run", summary.left);
+  if (summary.passed_over > 0) {
+    return fmt::format("{} not measured yet and passed over", summary.passed_over);
+  }
+  if (summary.few_rounds == 0) return "none left";
+  return fmt::format("{} timed cell{} of fewer than {} rounds", summary.few_rounds,
+                     summary.few_rounds == 1 ? "" : "s", rounds);
+}
+
+std::string DoneText(const RunSummary& summary, double expected, int rounds) {
   return fmt::format(
       "{} measured, {} stored before, {}{}; {}; took {}, about {} expected{}\n", summary.measured,
       summary.reused,
       summary.remeasured > 0 ? fmt::format("{} times refined, ", summary.remeasured) : "",
-      summary.left > 0 ? fmt::format("{} left for the next run", summary.left)
-                       : std::string("none left"),
-      CountsText(summary.counts, summary.reasons), DurationText(summary.seconds),
-      DurationText(expected),
+      LeftText(summary, rounds), CountsText(summary.counts, summary.reasons),
+      DurationText(summary.seconds), DurationText(expected),
       summary.unsteady > 0
           ? fmt::format("; {} of {} timed cells not steady", summary.unsteady, summary.timed)
           : "");
@@ -292,7 +308,7 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   if (options.shards == 1) MeasureCeilings(plans, a.selection, err);
   Add(summary, record);
   WriteRun(a.selection.out, record);
-  out << DoneText(summary, record.expected_seconds);
+  out << DoneText(summary, record.expected_seconds, a.rounds);
   int code = ExitFor(summary.counts);
   if (options.shards == 1) {
     const Scoreboard board = WriteResults(a.selection.out, context.root);
@@ -306,12 +322,13 @@ int Run(const Context& context, const RunArguments& a, std::ostream& out, std::o
   return any ? code : kNothingToRun;
 }
 
-// The words that were typed after `run`, but for `--submit`: "--name=value", and experiments.
+// The words that were typed after `run`, but for `--submit` and `--dry-run`: "--name=value", and
+// experiments.
 std::vector<std::string> TypedWords(const CLI::App& verb) {
   std::vector<std::string> words;
   for (const CLI::Option* option : verb.get_options()) {
     const std::string name = option->get_name();
-    if (name == "--submit") continue;
+    if (name == "--submit" || name == "--dry-run") continue;
     for (const std::string& value : option->results()) {
       words.push_back(option->get_positional() ? value : name + "=" + value);
     }

@@ -75,7 +75,8 @@ double ParseDuration(const std::string& option, const std::string& text) {
   const double number = std::strtod(text.c_str(), &end);
   const std::string unit = end ? end : "";
   const double scale = unit == "s" || unit.empty() ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (end == text.c_str() || scale == 0 || !(number > 0)) {
+  constexpr double kMost = 1e9;  // seconds, thirty years
+  if (end == text.c_str() || scale == 0 || !(number > 0) || number * scale > kMost) {
     throw ConfigError({option + " " + text, 0, 0}, "expected a time such as 90s, 10m or 1.5h");
   }
   return number * scale;

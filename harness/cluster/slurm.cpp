@@ -14,7 +14,6 @@
 #include <ostream>
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 
 #include "base/atomic_file.hpp"
 #include "harness/cli/context.hpp"
@@ -28,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kArray = "--array=";
+constexpr double kPatience = 300;  // seconds without an answer of squeue
 
 struct Answer {
   int status = -1;
@@ -175,12 +174,19 @@ void OnSignal(int) {
 // after a while.
 bool Follow(const Jobs& jobs, const std::string& folder, bool terminal, std::ostream& err) {
   const auto begun = Clock::now();
-  auto said = begun - std::chrono::hours(1);
+  auto said = begun - std::chrono::hours(1), answered = begun;
   std::string before;
   while (true) {
     const Queue queue = ReadQueue(jobs);
     if (interrupted) return false;
     if (queue.Empty()) return true;
+    if (queue.known) answered = Clock::now();
+    if (std::chrono::duration<double>(Clock::now() - answered).count() > kPatience) {
+      throw std::runtime_error(fmt::format(
+          "squeue has not answered for {}; the jobs {} and {} go on, and the same command follows "
+          "them again",
+          DurationText(kPatience), jobs.array, jobs.collect));
+    }
     std::string line = StatusLine(folder, jobs, queue);
     if (terminal) {
       err << "\r\033[K" << OneLine(std::move(line)) << std::flush;
@@ -215,8 +221,12 @@ SlurmCommands MakeSlurmCommands(const SlurmRun& run) {
   std::string tasks = "1-8", options;
   std::istringstream words(run.options);
   for (std::string word; words >> word;) {
-    if (word.starts_with(kArray)) {
-      tasks = word.substr(std::string_view(kArray).size());
+    if (word == "--array" || word == "-a") {
+      words >> tasks;
+    } else if (word.starts_with("--array=")) {
+      tasks = word.substr(word.find('=') + 1);
+    } else if (word.starts_with("-a")) {
+      tasks = word.substr(2);
     } else {
       options += " " + ShellWord(word);
     }

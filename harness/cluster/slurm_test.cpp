@@ -41,6 +41,17 @@ TEST(Slurm, TheLastJobMeasuresWhatIsLeftAndNothingTwice) {
   EXPECT_TRUE(commands.collect.ends_with(" --dependency=afterany:")) << commands.collect;
 }
 
+TEST(Slurm, TheArrayIsOfTheTasksAloneHoweverItIsWritten) {
+  SlurmRun run = ExampleRun();
+  for (const char* words : {"--array=1-4", "--array 1-4", "-a 1-4", "-a1-4"}) {
+    run.options = std::string(" ") + words + " --partition=gpu";
+    const SlurmCommands commands = MakeSlurmCommands(run);
+    EXPECT_NE(commands.array.find(" --array=1-4 "), std::string::npos) << commands.array;
+    EXPECT_EQ(commands.collect.find("1-4"), std::string::npos) << commands.collect;
+    EXPECT_NE(commands.collect.find(" --partition=gpu "), std::string::npos) << commands.collect;
+  }
+}
+
 TEST(Slurm, EightTasksUnlessSaidOtherwise) {
   SlurmRun run = ExampleRun();
   run.options = "";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.hpp"
@@ -16,9 +17,8 @@ namespace {
 
 // A build without CUDA knows neither the methods that exist on CUDA only nor their parameters;
 // their rows are NOT-RUN, not mistakes.
-bool BeyondThisBuild(const AlgorithmEntry& entry, const AlgorithmInfo* info,
-                     const Devices& devices) {
-  if (entry.device != "cuda" || devices.cuda_built) return false;
+bool BeyondThisBuild(const std::string& device, const AlgorithmInfo* info, const Devices& devices) {
+  if (device != "cuda" || devices.cuda_built) return false;
   return !info ||
          std::find(info->devices.begin(), info->devices.end(), "cuda") == info->devices.end();
 }
@@ -30,7 +30,7 @@ AlgorithmInfo FindAlgorithm(const std::vector<AlgorithmInfo>& all, const Algorit
     if (info.name == entry.name) return info;
     names.push_back(info.name);
   }
-  if (BeyondThisBuild(entry, nullptr, devices)) return {entry.name, {}, {}, "", ""};
+  if (BeyondThisBuild(entry.device, nullptr, devices)) return {entry.name, {}, {}, "", ""};
   throw ConfigError(entry.where,
                     "unknown algorithm \"" + entry.name + "\"" + DidYouMean(entry.name, names));
 }
@@ -133,7 +133,7 @@ Values CheckedSettings(const Experiment& experiment, const Protocol& protocol) {
 
 Values WithDefaults(Values given, const AlgorithmInfo& info, const AlgorithmEntry& entry,
                     const Devices& devices) {
-  if (BeyondThisBuild(entry, &info, devices)) return given;
+  if (BeyondThisBuild(entry.device, &info, devices)) return given;
   for (auto& [name, value] : given) {
     value = CheckAgainst(info.parameters, "parameter of " + info.name, name, value, entry.where);
   }
@@ -173,7 +173,7 @@ std::optional<std::string> WhyNot(const CellConfig& cell, const DatasetInfo& dat
 
 }  // namespace
 
-std::string ExpandTemplate(const std::string& text, const CellConfig& cell) {
+std::string ExpandTemplate(const std::string& text, const CellConfig& cell, const Position& where) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto close = text[i] == '{' ? text.find('}', i) : std::string::npos;
@@ -195,8 +195,13 @@ std::string ExpandTemplate(const std::string& text, const CellConfig& cell) {
     } else if (const auto p = cell.parameters.find(name); p != cell.parameters.end()) {
       result += ValueText(p->second);
     } else {
-      throw ConfigError({cell.experiment, 0, 0},
-                        "{" + name + "} is neither an axis nor a parameter of " + cell.algorithm);
+      std::vector<std::string> names = {"name", "algorithm", "label", "device", "dataset"};
+      for (const Values* values : {&cell.axes, &cell.parameters}) {
+        for (const auto& [known, value] : *values) names.push_back(known);
+      }
+      throw ConfigError(where.file.empty() ? Position{cell.experiment, 0, 0} : where,
+                        "{" + name + "} is neither an axis nor a parameter of " + cell.algorithm +
+                            DidYouMean(name, names));
     }
     i = close;
   }
@@ -208,7 +213,7 @@ namespace {
 // In a build without CUDA a label may name a parameter whose default nobody knows.
 std::string LabelOf(const AlgorithmEntry& entry, const CellConfig& cell, bool lenient) {
   try {
-    return ExpandTemplate(entry.label, cell);
+    return ExpandTemplate(entry.label, cell, entry.where);
   } catch (const ConfigError&) {
     if (!lenient) throw;
     return entry.label;
@@ -231,11 +236,29 @@ std::string CellKey(const CellConfig& config, const std::string& device_class) {
 
 namespace {
 
+// Where the experiment's file has this text under these keys; the file where a layer above has it.
+Position WhereOf(const Experiment& experiment, std::initializer_list<const char*> keys,
+                 const std::string& text) {
+  const TomlTree* tree = experiment.declared.get();
+  for (const char* key : keys) {
+    tree = tree != nullptr && tree->is_table() ? tree->find(key) : nullptr;
+  }
+  const std::string* found = tree != nullptr ? std::get_if<std::string>(&tree->data) : nullptr;
+  return found != nullptr && *found == text ? tree->where : Position{experiment.file, 0, 0};
+}
+
+// The table's templates are filled in when all is measured: what is wrong is said before.
+void CheckTemplates(const Experiment& experiment, const CellConfig& cell) {
+  const std::string &rows = experiment.table.rows, &pivot = experiment.table.pivot;
+  ExpandTemplate(rows, cell, WhereOf(experiment, {"table", "rows"}, rows));
+  ExpandTemplate(pivot, cell, WhereOf(experiment, {"table", "pivot"}, pivot));
+}
+
 Protocol& ProtocolOf(const Experiment& experiment) {
   try {
     return FindProtocol(experiment.protocol);
   } catch (const UnknownName& unknown) {
-    throw ConfigError({experiment.file, 0, 0},
+    throw ConfigError(WhereOf(experiment, {"protocol"}, experiment.protocol),
                       std::string(unknown.what()) + DidYouMean(unknown.name, unknown.candidates));
   }
 }
@@ -270,7 +293,7 @@ void Expand(const Experiment& experiment, const Protocol& protocol, const Device
           c.settings = settings;
           c.seed = experiment.seed;
           c.repeats = experiment.repeats;
-          c.label = LabelOf(entry, c, BeyondThisBuild(entry, &info, devices));
+          c.label = LabelOf(entry, c, BeyondThisBuild(entry.device, &info, devices));
           visit(std::move(c), data, info);
         }
       }
@@ -297,6 +320,7 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
   Plan plan;
   plan.experiment = experiment;
   plan.datasets = ResolveDatasets(experiment, protocol);
+  const Position of_group = WhereOf(experiment, {"group"}, experiment.group);
   Expand(experiment, protocol, devices, plan.datasets,
          [&](CellConfig config, const DatasetInfo& data, const AlgorithmInfo& info) {
            PlannedCell cell;
@@ -304,8 +328,15 @@ Plan MakePlan(const Experiment& experiment, const Devices& devices) {
            cell.time_limit = experiment.time_limit;
            cell.memory_limit = experiment.memory_limit;
            cell.exclusive = experiment.exclusive;
+           // An algorithm's cells have the same names.
+           const bool fresh = plan.cells.empty() ||
+                              plan.cells.back().config.algorithm != config.algorithm ||
+                              plan.cells.back().config.device != config.device;
+           if (fresh && !BeyondThisBuild(config.device, &info, devices)) {
+             CheckTemplates(experiment, config);
+           }
            if (cell.exclusive) {
-             const std::string part = ExpandTemplate(experiment.group, config);
+             const std::string part = ExpandTemplate(experiment.group, config, of_group);
              cell.group = config.device + (part.empty() ? "" : ", " + part);
            }
            cell.config = std::move(config);

@@ -62,7 +62,7 @@ struct Devices {
 };
 
 //! Expands an experiment. @throws ConfigError for an unknown protocol, algorithm, parameter, data
-//! set or axis, each with the nearest name.
+//! set, axis or name in a template, each with the nearest name.
 Plan MakePlan(const Experiment& experiment, const Devices& devices);
 
 //! The cells of an experiment by the names its file gives: no data is looked for, groups of data
@@ -76,6 +76,8 @@ std::string CellKey(const CellConfig& config, const std::string& device_class);
 std::string FamilySourceHash(const std::string& family);
 
 //! Replaces {name} by the cell's label, algorithm, device, dataset, an axis or a parameter.
-std::string ExpandTemplate(const std::string& text, const CellConfig& cell);
+//! @param where the text stands; the experiment where it is not known. @throws ConfigError
+std::string ExpandTemplate(const std::string& text, const CellConfig& cell,
+                           const Position& where = {});
 
 }  // namespace retable::harness

@@ -87,7 +87,14 @@ TEST(ExpandTemplate, PutsInNamesParametersAndAxes) {
             "ME-central (l=5) n=1000 iris cpu");
   EXPECT_EQ(ExpandTemplate("no braces", Example()), "no braces");
   EXPECT_EQ(ExpandTemplate("open {", Example()), "open {");
-  EXPECT_THROW(ExpandTemplate("{q}", Example()), ConfigError);
+  try {
+    ExpandTemplate("{lable}", Example(), {"table2.toml", 12, 5});
+    ADD_FAILURE() << "took a name that nothing has";
+  } catch (const ConfigError& problem) {
+    const std::string line = problem.lines().at(0);
+    EXPECT_TRUE(line.starts_with("table2.toml:12:5: {lable} is neither")) << line;
+    EXPECT_NE(line.find("did you mean \"label\""), std::string::npos) << line;
+  }
 }
 
 TEST(Gate, AnUnverifiedOrEmptyResultIsNotOk) {
@@ -108,6 +115,8 @@ TEST(ParseDuration, KnowsSecondsMinutesHours) {
   EXPECT_EQ(ParseDuration("--budget", "90s"), 90);
   EXPECT_EQ(ParseDuration("--budget", "1.5m"), 90);
   EXPECT_EQ(ParseDuration("--budget", "2h"), 7200);
+  EXPECT_THROW(ParseDuration("--budget", "inf"), ConfigError);
+  EXPECT_THROW(ParseDuration("--budget", "1e300h"), ConfigError);
   for (const char* wrong : {"", "m", "-3s", "0", "3d", "nan"}) {
     EXPECT_THROW(ParseDuration("--budget", wrong), ConfigError) << wrong;
   }

@@ -5,6 +5,7 @@
 //! experiment on one device, divided by what its TOML calls `group`. Experiments that share a cell
 //! share its group.
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -18,8 +19,11 @@ namespace retable::harness {
 struct Decision {
   const PlannedCell* cell = nullptr;
   bool measure = false;
+  bool stored = false;      //!< there is a record that can be shown
   std::string why;          //!< "stored (ok)", "not measured yet", "stored status timeout"
   std::string environment;  //!< the stored record's
+  double seconds = 0;       //!< the stored record's, where it is ok and timed
+  std::int64_t executions = 0;
 };
 
 //! The first cell of each group, by the keys of its cells. O(cells log cells)

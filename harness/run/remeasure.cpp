@@ -52,6 +52,7 @@ void AddExecution(CellRecord& record, const Outcome& more) {
   Outcome& outcome = record.outcome;
   const std::int64_t executions = Executions(outcome) + 1;
   outcome.facts["executions"] = executions;
+  outcome.attachments = more.attachments;  // those of a loaded record are files
   if (more.status != "ok") {
     outcome.status = more.status;
     outcome.reason = fmt::format("execution {}: {}", executions, more.reason);

@@ -19,7 +19,7 @@ namespace retable::harness {
 std::optional<double> RelativeWidth(const Outcome& outcome);
 
 //! Adds the samples of another execution of the same cell; one that was not steady makes the whole
-//! unsteady. An execution that failed or gave a wrong
+//! unsteady. Attachments are those of the other execution. An execution that failed or gave a wrong
 //! result is a finding: its status and reason replace those of the record.
 void AddExecution(CellRecord& record, const Outcome& more);
 

@@ -34,6 +34,16 @@ TEST(Remeasure, SamplesAreAddedOthersStay) {
   EXPECT_EQ(record.outcome.metrics[1].samples, std::vector<double>({1, 2, 3, 4}));
 }
 
+// Those of a loaded record are files beside it.
+TEST(Remeasure, AttachmentsAreThoseOfTheOtherExecution) {
+  CellRecord record;
+  record.outcome = Timed({1, 2});
+  Outcome more = Timed({3});
+  more.attachments = {{"benchmark.json", "{}"}};
+  AddExecution(record, more);
+  EXPECT_EQ(record.outcome.attachments, more.attachments);
+}
+
 TEST(Remeasure, ClocksAndThrottledSamplesAddUp) {
   const auto on_gpu = [](std::vector<double> mhz, std::int64_t throttled) {
     Outcome outcome = Timed({1, 1});

@@ -15,6 +15,7 @@
 
 #include "harness/config/toml_tree.hpp"
 #include "harness/machine/activity.hpp"
+#include "harness/report/origins/provenance.hpp"
 #include "harness/run/groups.hpp"
 #include "harness/run/progress.hpp"
 #include "harness/run/remeasure.hpp"
@@ -46,6 +47,25 @@ int JobsOf(const RunOptions& options) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return options.jobs > 0 ? options.jobs : cores;
 }
+
+// Which stored cells were measured in this run's stretch.
+class ThisStretch {
+ public:
+  explicit ThisStretch(const RunOptions& options) : options_(options) {}
+
+  bool Holds(const std::string& environment, const std::string& device) {
+    const auto [known, fresh] = known_.try_emplace(environment + device, false);
+    if (fresh) {
+      known->second = StretchOf(EnvironmentOfRun(options_.out, environment), device) ==
+                      StretchOf(options_.environment, device);
+    }
+    return known->second;
+  }
+
+ private:
+  const RunOptions& options_;
+  std::map<std::string, bool> known_;  // by environment and device
+};
 
 // One worker and the cell it works on.
 struct Slot {
@@ -82,26 +102,17 @@ class Campaign {
     summary.left = static_cast<int>(todo_.size() - next_) + left_;
   }
 
-  // Measures timed cells again, the widest interval first, while there is time.
-  void Remeasure(RunSummary& summary) {
-    std::vector<Remeasurable> all = Timed(schedule_.ours);
-    while (Remeasurable* widest = Widest(all)) {
-      if (!Again(*widest, summary)) return;
-    }
-  }
-
-  // Measures timed cells until each was measured in so many processes: back and forth, so that
-  // contenders take turns.
-  void Interleave(RunSummary& summary) {
-    std::vector<Remeasurable> all = Timed(schedule_.ours);
-    for (std::int64_t round = 2; round <= options_.rounds; ++round) {
-      std::reverse(all.begin(), all.end());
-      for (Remeasurable& cell : all) {
-        if (cell.record.outcome.status != "ok" || Executions(cell.record.outcome) >= round)
-          continue;
-        if (interrupts > 0 || cell.record.seconds > BudgetLeft() || !Again(cell, summary)) return;
-      }
-    }
+  // Measures timed cells once more, as often as is wanted, or while there is time.
+  void MeasureAgain(RunSummary& summary) {
+    if (options_.rounds == 1 && options_.budget_seconds <= 0) return;
+    std::vector<Remeasurable> all = Timed(options_.only_failed ? todo_ : schedule_.ours);
+    if (options_.rounds > 1) Interleave(all, summary);
+    Remeasurable* widest = nullptr;
+    do {
+      widest = options_.budget_seconds > 0 ? Widest(all) : nullptr;
+    } while (widest != nullptr && Again(*widest, summary));
+    summary.few_rounds = static_cast<int>(
+        std::count_if(all.begin(), all.end(), [this](const auto& r) { return FewRounds(r); }));
   }
 
  private:
@@ -109,23 +120,54 @@ class Campaign {
     const PlannedCell* cell;
     CellRecord record;
     double width;
+    bool elsewhere;  // measured by another commit, on another machine, or before it was started
   };
+
+  // Measures timed cells until each was measured in so many processes: back and forth, so that
+  // contenders take turns.
+  void Interleave(std::vector<Remeasurable>& all, RunSummary& summary) {
+    for (std::int64_t round = 2; round <= options_.rounds; ++round) {
+      std::reverse(all.begin(), all.end());
+      for (Remeasurable& cell : all) {
+        if (cell.elsewhere || cell.record.outcome.status != "ok" ||
+            Executions(cell.record.outcome) >= round) {
+          continue;
+        }
+        if (interrupts > 0 || cell.record.seconds > BudgetLeft() || !Again(cell, summary)) return;
+      }
+    }
+  }
+
+  bool FewRounds(const Remeasurable& cell) const {
+    return cell.record.outcome.status == "ok" && Executions(cell.record.outcome) < options_.rounds;
+  }
 
   double BudgetLeft() const {
     if (options_.budget_seconds <= 0) return 1e300;
     return options_.budget_seconds - std::chrono::duration<double>(Clock::now() - begun_).count();
   }
 
-  // The cells that are timed, with what is stored of them. Samples of another machine or another
-  // state of it are not pooled.
-  std::vector<Remeasurable> Timed(const std::vector<const PlannedCell*>& cells) const {
+  // The cells that are timed, with what is stored of them. Samples of another stretch are not
+  // pooled: says how many there are.
+  std::vector<Remeasurable> Timed(const std::vector<const PlannedCell*>& cells) {
     std::vector<Remeasurable> all;
+    ThisStretch here(options_);
+    int elsewhere = 0;
     for (const PlannedCell* cell : cells) {
       auto record = cell->exclusive ? LoadRecord(options_.out, cell->key) : std::nullopt;
-      if (!record || !record->checked || record->environment != environment_) continue;
-      if (const auto width = RelativeWidth(record->outcome)) {
-        all.push_back({cell, std::move(*record), *width});
-      }
+      const auto width = record ? RelativeWidth(record->outcome) : std::nullopt;
+      if (!width || !record->checked) continue;
+      const bool is_here = here.Holds(record->environment, cell->config.device);
+      all.push_back({cell, std::move(*record), *width, !is_here});
+      const bool wanted = options_.budget_seconds > 0 || FewRounds(all.back());
+      elsewhere += all.back().elsewhere && wanted;
+    }
+    if (elsewhere > 0) {
+      progress_.Say(fmt::format(
+          "{} stored timed cell{} of another commit or machine, or from before the machine was "
+          "started: not measured once more, since such times are not pooled (--force measures "
+          "anew)",
+          elsewhere, elsewhere == 1 ? " is" : "s are"));
     }
     return all;
   }
@@ -161,7 +203,7 @@ class Campaign {
     constexpr std::int64_t kMostExecutions = 30;
     Remeasurable* widest = nullptr;
     for (Remeasurable& r : all) {
-      if (interrupts > 0 || r.width <= kNarrow || r.record.seconds > BudgetLeft() ||
+      if (interrupts > 0 || r.elsewhere || r.width <= kNarrow || r.record.seconds > BudgetLeft() ||
           Executions(r.record.outcome) >= kMostExecutions) {
         continue;
       }
@@ -498,7 +540,7 @@ std::vector<Decision> DecideEach(const std::vector<Plan>& plans, const RunOption
   std::vector<Decision> decisions;
   int unchecked = 0;
   for (const PlannedCell* cell : DistinctCells(plans, options)) {
-    Decision decision{cell, false, "", ""};
+    Decision decision{.cell = cell};
     if (cell->not_run) {
       decision.why = "not run: " + *cell->not_run;
       decisions.push_back(decision);
@@ -515,13 +557,19 @@ std::vector<Decision> DecideEach(const std::vector<Plan>& plans, const RunOption
       ++unchecked;
       record.reset();
     }
+    decision.stored = record.has_value();
+    if (record && cell->exclusive && record->outcome.status == "ok") {
+      decision.seconds = record->seconds;
+      decision.executions = Executions(record->outcome);
+    }
     const bool failed_before = record && !IsFinal(record->outcome.status);
     if (options.only_failed) {
       decision.measure = failed_before;
     } else {
       decision.measure = options.force || !record || failed_before;
     }
-    decision.why = !record ? "not measured yet"
+    decision.why = !record ? fmt::format("not measured yet{}",
+                                         options.only_failed ? ", passed over (--only failed)" : "")
                            : fmt::format("stored ({}){}", record->outcome.status,
                                          options.force ? ", forced" : "");
     decisions.push_back(decision);
@@ -548,13 +596,24 @@ std::vector<Decision> Decide(const std::vector<Plan>& plans, const RunOptions& o
 Schedule MakeSchedule(const std::vector<Plan>& plans, const RunOptions& options, double pace,
                       std::ostream& log) {
   Schedule schedule;
+  ThisStretch here(options);
   if (options.by_group) schedule.groups = GroupsOf(plans);
   for (const Decision& decision : Decide(plans, options, log)) {
     if (decision.cell->not_run) continue;
     schedule.ours.push_back(decision.cell);
-    if (decision.measure) schedule.todo.push_back(decision.cell);
+    if (decision.measure) {
+      schedule.todo.push_back(decision.cell);
+      continue;
+    }
+    ++(decision.stored ? schedule.reused : schedule.passed_over);
+    const bool wanted = !options.only_failed && (options.rounds > 1 || options.budget_seconds > 0);
+    if (!wanted || decision.executions == 0 ||
+        !here.Holds(decision.environment, decision.cell->config.device))
+      continue;
+    schedule.may_repeat = true;
+    schedule.again += decision.seconds * static_cast<double>(std::max<std::int64_t>(
+                                             0, options.rounds - decision.executions));
   }
-  schedule.reused = static_cast<int>(schedule.ours.size() - schedule.todo.size());
   schedule.estimate.Expect(plans, options.profile);
   schedule.estimate.ExpectPace(pace);
   if (!schedule.todo.empty()) schedule.estimate.LearnFolder(options.out);
@@ -570,9 +629,10 @@ double SecondsLeft(const Schedule& schedule, const RunOptions& options, std::siz
     const PlannedCell& cell = *schedule.todo[i];
     (cell.exclusive ? alone : shared) += schedule.estimate.Seconds(cell.config);
   }
-  const double all = shared / JobsOf(options) + alone * options.rounds;
+  const double all = shared / JobsOf(options) + alone * options.rounds + schedule.again;
   if (options.budget_seconds <= 0) return all;
-  return alone > 0 ? options.budget_seconds : std::min(all, options.budget_seconds);
+  return alone > 0 || schedule.may_repeat ? options.budget_seconds
+                                          : std::min(all, options.budget_seconds);
 }
 
 RunSummary Execute(const std::vector<Plan>& plans, Schedule schedule, const RunOptions& options,
@@ -581,14 +641,14 @@ RunSummary Execute(const std::vector<Plan>& plans, Schedule schedule, const RunO
   const auto begun = Clock::now();
   RunSummary summary;
   summary.reused = schedule.reused;
+  summary.passed_over = schedule.passed_over;
   Progress progress(log, terminal, schedule.todo.size());
   interrupts = 0;
   const auto old_int = signal(SIGINT, OnInterrupt);
   const auto old_term = signal(SIGTERM, OnInterrupt);
   Campaign campaign(std::move(schedule), options, store, environment_hash, after, progress);
   campaign.Run(summary);
-  if (options.rounds > 1 && summary.left == 0) campaign.Interleave(summary);
-  if (options.budget_seconds > 0 && summary.left == 0) campaign.Remeasure(summary);
+  if (summary.left == 0) campaign.MeasureAgain(summary);
   signal(SIGINT, old_int);
   signal(SIGTERM, old_term);
   progress.Done();

@@ -37,7 +37,7 @@ struct RunOptions {
   //! Cells that a table compares are measured in one stretch (harness/run/groups.hpp): a group that
   //! was begun in another is begun anew, and none is begun that the budget is too short for.
   bool by_group = false;
-  nlohmann::json environment;  //!< this run's; needed where by_group
+  nlohmann::json environment;  //!< this run's
   //! 0: timed cells begin at once. Otherwise each waits until the machine is quiet
   //! (harness/machine/activity.hpp), all together so many seconds at most.
   double wait_quiet_seconds = 0;
@@ -56,9 +56,12 @@ std::string CountsText(const StatusCounts& counts, const Reasons& reasons);
 
 //! What a run will do.
 struct Schedule {
-  std::vector<const PlannedCell*> todo;       //!< cells to measure, in this order
-  std::vector<const PlannedCell*> ours;       //!< all of this shard that can be measured
-  int reused = 0;                             //!< stored cells of this shard
+  std::vector<const PlannedCell*> todo;  //!< cells to measure, in this order
+  std::vector<const PlannedCell*> ours;  //!< all of this shard that can be measured
+  int reused = 0;                        //!< stored cells of this shard that are not measured again
+  int passed_over = 0;                   //!< neither stored nor to be measured (--only failed)
+  double again = 0;                      //!< seconds of the rounds that stored cells lack
+  bool may_repeat = false;               //!< there are stored cells that may be measured once more
   std::map<std::string, std::string> groups;  //!< GroupsOf where they are kept together
   DurationEstimator estimate;
 };
@@ -69,7 +72,9 @@ struct RunSummary {
   int measured = 0;             //!< cells measured now
   int reused = 0;               //!< cells found in the store
   int left = 0;                 //!< cells not begun or not finished (budget)
-  int remeasured = 0;           //!< further executions of measured cells (budget)
+  int passed_over = 0;          //!< cells neither stored nor to be measured (--only failed)
+  int remeasured = 0;           //!< further executions of measured cells (budget, rounds)
+  int few_rounds = 0;           //!< timed cells measured in fewer rounds than wanted
   int timed = 0, unsteady = 0;  //!< cells with a time, and those of them that are not steady
   double seconds = 0;
   bool interrupted = false;  //!< a signal came; then nothing is counted but `measured`
