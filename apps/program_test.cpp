@@ -98,6 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, Endings,
                                            Ending{"exits", 2, "crash", "exit code 7"},
 #if !defined(RETABLE_SANITIZED)  // shadow memory counts as the program's own
                                            Ending{"hog", 2, "oom", "over its limit of 500 MiB"},
+                                           Ending{"brood", 2, "oom", "over its limit of 500 MiB"},
 #endif
                                            Ending{"refused", 2, "oom", "40 MiB more are needed"},
                                            Ending{"silent", 2, "failed", "no sample"},
@@ -109,6 +110,12 @@ TEST_F(Program, OnlyFailedRepeatsOnlyFailures) {
   Write(std::string(kHead) + Algorithm("throws") + Algorithm("good") + kTable);
   RunProbe();
   ExpectContains(RunProbe("--only failed").text, "1 measured");
+  // What was never measured is neither stored nor among the failures.
+  const std::string two = "--set algorithm='[{name=\"throws\"},{name=\"good\",k=[1,2]}]' ";
+  const Result dry = RunProbe(two + "--only failed --dry-run");
+  ExpectContains(dry.text, "1 stored, 1 to measure, 0 not run, 1 not measured yet and passed over");
+  ExpectContains(RunProbe(two + "--only failed").text,
+                 "1 measured, 1 stored before, 1 not measured yet and passed over");
   EXPECT_EQ(RunProbe("--only passed").code, 1);
 }
 
@@ -145,7 +152,13 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownDataset", Replaced(kGood, "\"here\"", "\"hree\""),
                 "unknown data set \"hree\" (did you mean \"here\"?"},
         Mistake{"UnknownProtocol", Replaced(kGood, "selftest/behaviour", "selftest/behavior"),
-                "unknown protocol"},
+                "probe.toml:3:1: unknown protocol"},
+        Mistake{"BadLabel", Replaced(kGood, "label = \"good\"", "label = \"{nmae}\""),
+                "probe.toml:9:1: {nmae} is neither an axis nor a parameter of good (did you mean "
+                "\"name\"?"},
+        Mistake{"BadRows", Replaced(kGood, "{label}", "{lable}"),
+                "probe.toml:13:1: {lable} is neither an axis nor a parameter of good (did you mean "
+                "\"label\"?"},
         Mistake{"UnknownParameter",
                 Replaced(kGood, "label = \"good\"\n", "label = \"good\"\nq = 1\n"),
                 "unknown parameter of good \"q\""},
@@ -396,6 +409,30 @@ TEST_F(Program, AShardChecksNoCellOfAnother) {
   ExpectContains(RunProbe("--shard 1/2").text, "damaged");
 }
 
+// Keys name the sources of the program that was begun.
+TEST_F(Program, AProgramThatIsReplacedWhileItRunsIsNotMeasured) {
+  Write(std::string(kHead) + "[settings]\nmilliseconds = 400\n[axes]\nsize = [1, 2, 3, 4]\n" +
+        Algorithm("good") + kTable);
+  const std::string program = (root_ / "program").string(), next = program + ".next";
+  fs::copy_file(RETABLE_PROGRAM, program);
+  std::ofstream(next) << "#!/bin/sh\nexit 7\n";
+  fs::permissions(next, fs::perms::owner_all);
+  const std::string command = Command("run selftest/probe --out out --jobs 1 2>&1");
+  const std::string replaced = Replaced(command, RETABLE_PROGRAM, program);
+  Result result{-1, ""};
+  FILE* pipe = popen(replaced.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  char line[4096];
+  while (fgets(line, sizeof line, pipe)) {
+    result.text += line;
+    if (result.text.find("[1/4") != std::string::npos && fs::exists(next))
+      fs::rename(next, program);
+  }
+  EXPECT_EQ(pclose(pipe), 0) << result.text;
+  EXPECT_FALSE(fs::exists(next)) << result.text;
+  ExpectContains(result.text, "4 measured, 0 stored before, none left; 4 ok");
+}
+
 TEST_F(Program, OneCellIsRepeatedByTheCommandThatExplainPrints) {
   Write(std::string(kHead) + "[axes]\nsize = [1, 2, 3]\n" + Algorithm("good") + kTable);
   ASSERT_EQ(RunProbe("--profile smoke --set settings.milliseconds=7 --repeats 3").code, 0);
@@ -415,6 +452,9 @@ TEST_F(Program, OneCellIsRepeatedByTheCommandThatExplainPrints) {
   const Result none = RunProbe("--cell " + key);  // of other settings
   EXPECT_EQ(none.code, 1) << none.text;
   ExpectContains(none.text, "--cell " + key + ": no cell of these experiments has a key");
+  const Result unset = RunProbe("--force --cell \"$NO_SUCH_VARIABLE\"");
+  EXPECT_EQ(unset.code, 1) << unset.text;
+  ExpectContains(unset.text, "--cell: expected a key or its first digits");
 }
 
 TEST_F(Program, ASubmissionThatCannotWorkIsRefusedBeforeItIsMade) {
@@ -431,6 +471,7 @@ TEST_F(Program, ASubmissionThatCannotWorkIsRefusedBeforeItIsMade) {
   const Result shown = RunProbe("--submit 'slurm --array=1-3 --exclusive' --dry-run");
   EXPECT_EQ(shown.code, 0) << shown.text;
   ExpectContains(shown.text, "--array=1-3 ");
+  EXPECT_EQ(shown.text.find("dry-run"), std::string::npos) << shown.text;
   ExpectContains(shown.text, "--exclusive --wrap='exec ");
   EXPECT_FALSE(fs::exists(root_ / "out"));
 }
@@ -493,6 +534,14 @@ TEST_F(Program, ContendersTakeTurnsInRounds) {
     EXPECT_EQ(cell.at("facts").at("executions"), 3);
   }
   ExpectContains(RunProbe("--profile smoke --rounds 3").text, "0 measured, 2 stored before, none");
+  // The same command with more rounds goes on; a later run has an environment of its own.
+  ExpectContains(RunProbe("--profile smoke --rounds 5").text,
+                 "0 measured, 2 stored before, 4 times refined, none left");
+  // What another commit measured is not pooled, and that is said.
+  for (const auto& file : fs::directory_iterator(root_ / "out/runs")) fs::remove(file);
+  const Result elsewhere = RunProbe("--profile smoke --rounds 6");
+  ExpectContains(elsewhere.text, "2 stored timed cells are of another commit or machine");
+  ExpectContains(elsewhere.text, "2 stored before, 2 timed cells of fewer than 6 rounds");
 }
 
 // The time left comes from what cells like these took before.
@@ -660,6 +709,7 @@ TEST_F(Program, HistoryHasALineForEachFolder) {
   EXPECT_NEAR(point.at("median").get<double>(), 1e-3, 1e-4);
   EXPECT_LE(point.at("low").get<double>(), point.at("median").get<double>());
   EXPECT_EQ(Run("history nothing/here").code, 6);
+  EXPECT_EQ(Run("history selftest/probe --in no/such/folder").code, 1);
   // A folder that cannot be read is named and keeps nothing else from being shown.
   fs::create_directories(root_ / "results/torn/selftest");
   std::ofstream(root_ / "results/torn/run.json") << "{}";
