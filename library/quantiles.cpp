@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -172,7 +173,15 @@ std::vector<double> QuantileSketch::cdf(std::span<const double> xs) const {
       if (x >= input.sums.min && x < input.sums.max) inner.push_back(x);
     }
     std::vector<double> found;
-    if (!inner.empty()) found = Invert(quantiles::ChebyshevFit(input), inner);
+    if (!inner.empty()) {
+      const quantiles::ChebyshevFit fit(input);
+      found = Invert(fit, inner);
+      state_->sketch->CheckRanks(fit, inner, found, [&](std::size_t i) {
+        std::ostringstream text;
+        text << "the fraction of values up to " << inner[i];
+        return text.str();
+      });
+    }
     std::size_t next = 0;
     for (std::size_t i = 0; i < xs.size(); ++i) {
       if (xs[i] >= input.sums.max)

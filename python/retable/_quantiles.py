@@ -10,15 +10,16 @@ _BLOCK = 1 << 24  # values added at a time, so that Ctrl-C is seen between
 
 
 def _floats(values):
-    """Values as one-dimensional floats: float32 stays, all others become float64."""
-    values = numpy.asarray(values)
-    if values.dtype == object or not (numpy.issubdtype(values.dtype, numpy.number) or
-                                      values.dtype == bool):
-        raise TypeError(f"a sketch takes numbers, not {values.dtype}")
-    if numpy.issubdtype(values.dtype, numpy.complexfloating):
+    """Values as one-dimensional floats: float32 stays, all others become float64; masked ones become NaN."""
+    values = numpy.asanyarray(values)
+    if values.dtype.kind == "c":
         raise TypeError("a sketch takes real numbers")
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"a sketch takes numbers, not {values.dtype}")
     wanted = numpy.float32 if values.dtype in (numpy.float32, numpy.float16) else numpy.float64
-    return numpy.ascontiguousarray(values.reshape(-1), wanted)
+    if numpy.ma.isMaskedArray(values):
+        values = values.astype(wanted).filled(numpy.nan)
+    return numpy.ascontiguousarray(values, wanted).reshape(-1)
 
 
 class QuantileSketch:
@@ -103,7 +104,7 @@ class QuantileSketch:
         return answer.reshape(asked.shape) if asked.ndim else float(answer[0])
 
     def quantile(self, q):
-        """The smallest value that at least a fraction q of the values do not exceed.
+        """The value of rank floor(n q), counted from 0, of the n sorted values; the last one for q = 1.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class QuantileSketch:
         return self._answered(asked, order, self._sketch.rank_bounds(ascending))
 
     def cdf(self, x):
-        """The fraction of values that are at most x: of x's shape."""
+        """The fraction of values that are at most x: of x's shape. Raises as `quantile` does."""
         asked, order, ascending = self._asked(x)
         return self._answered(asked, order, self._sketch.cdf(ascending))
 
@@ -188,17 +189,22 @@ def sketch_columns(table, order=15, log=False):
 
     Returns
     -------
-    list of QuantileSketch, or a dictionary by column name for a table with names.
+    list of QuantileSketch, or a dictionary by column name for a table with names, where no two are the same.
     """
     if hasattr(table, "column_names"):  # pyarrow
         table = table.to_pandas()
     if hasattr(table, "columns"):
+        if len(set(table.columns)) < len(table.columns):
+            raise ValueError("two columns have one name: rename one, or pass the table's array")
         made = [QuantileSketch(order, log).update(table[c].to_numpy()) for c in table.columns]
         return dict(zip(table.columns, made))
-    table = numpy.asarray(table)
+    if not numpy.ma.isMaskedArray(table):
+        table = numpy.asarray(table)
     if table.ndim != 2:
         raise ValueError(f"a table has two axes, not {table.ndim}")
-    if table.dtype not in (numpy.float32, numpy.float64):
+    # A field of a structured array may have strides that are no multiple of an item.
+    if (table.dtype not in (numpy.float32, numpy.float64) or numpy.ma.isMaskedArray(table)
+            or any(stride % table.itemsize for stride in table.strides)):
         table = _floats(table).reshape(table.shape)
     return [QuantileSketch._of(s) for s in
             _retable.sketch_columns(table, operator.index(order), bool(log))]

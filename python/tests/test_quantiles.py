@@ -72,6 +72,14 @@ def test_copies_and_pickles():
         assert sketch.n == 4 and other.n == 5
 
 
+def test_a_fraction_that_the_moments_do_not_determine_is_refused():
+    far = numpy.append(numpy.random.default_rng(0).normal(size=9999), 1e300)
+    sketch = retable.QuantileSketch().update(far)
+    with pytest.raises(RuntimeError, match="fraction of values up to -1: "):
+        sketch.cdf([-1.0, 0.0, 1.0])
+    assert sketch.cdf([1e300, -1e300]).tolist() == [1, 0]
+
+
 def test_missing_and_infinite_values():
     sketch = retable.QuantileSketch().update([numpy.nan, 1, 2, 3, numpy.inf, -numpy.inf, numpy.nan])
     assert sketch.n == 5
@@ -91,9 +99,28 @@ def test_columns_of_every_layout():
     assert retable.sketch_columns(numpy.empty((4, 0))) == []
 
 
+def test_columns_of_odd_strides_and_masks():
+    packed = numpy.zeros((50, 3), numpy.dtype([("a", "i4"), ("b", "f8")]))
+    packed["b"] = numpy.arange(150).reshape(50, 3)
+    assert packed["b"].strides[0] % 8 != 0
+    assert [s.get_max_value() for s in retable.sketch_columns(packed["b"])] == [147, 148, 149]
+    masked = numpy.ma.masked_greater(packed["b"], 100)
+    assert [(s.n, s.get_max_value()) for s in retable.sketch_columns(masked)] == [(34, 99), (34, 100), (33, 98)]
+
+
+def test_masked_values_are_missing():
+    for dtype in ("f4", "f8", "i8"):
+        masked = numpy.ma.masked_equal(numpy.array([3, 1, 999, 2], dtype), 999)
+        sketch = retable.QuantileSketch().update(masked)
+        assert sketch.n == 3 and sketch.get_max_value() == 3
+    assert retable.QuantileSketch().update(numpy.ma.masked).n == 0
+
+
 def test_columns_of_a_frame():
     pandas = pytest.importorskip("pandas")
     x = numpy.random.default_rng(3).normal(size=(5000, 3))
+    with pytest.raises(ValueError, match="one name"):
+        retable.sketch_columns(pandas.DataFrame(x, columns=list("aba")))
     sketches = retable.sketch_columns(pandas.DataFrame(x, columns=list("abc")))
     assert [sketches[c].quantile(0.3) for c in "abc"] == [s.quantile(0.3) for s in retable.sketch_columns(x)]
 
@@ -117,7 +144,7 @@ def test_wrong_arguments():
                  lambda: retable.sketch_columns(numpy.zeros(3))):
         with pytest.raises(ValueError):
             make()
-    for wrong in ("text", ["a"], numpy.array([object()]), 1j):
+    for wrong in ("text", ["a"], numpy.array([object()]), 1j, numpy.array([1, "NaT"], "m8[s]")):
         with pytest.raises(TypeError):
             sketch.update(wrong)
     with pytest.raises(TypeError):

@@ -65,6 +65,14 @@ ChebyshevFit::ChebyshevFit(const FitInput& input, Unsolved)
       digits_(input.digits),
       error_(input.error),
       rounding_(input.rounding) {
+  // Logarithms round: more of them may equal the ends' than values do, and those belong to the
+  // rest.
+  if (log_sums_.has_value() && log_sums_->map.half > 0) {
+    log_sums_->at_min = sums_.at_min;
+    log_sums_->at_max = sums_.at_max;
+  } else {
+    log_sums_.reset();
+  }
   const double n = sums_.sum[0];
   status_.order = order_;
   low_mass_ = sums_.at_min / n;

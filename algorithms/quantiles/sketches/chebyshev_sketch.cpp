@@ -193,6 +193,14 @@ FitInput ChebyshevSketch::Input() const {
 std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> phis) const {
   const ChebyshevFit fit(Input());
   std::vector<double> values = fit.Quantiles(phis);
+  CheckRanks(fit, values, phis,
+             [&](std::size_t i) { return "the " + std::to_string(phis[i]) + "-quantile"; });
+  return values;
+}
+
+void ChebyshevSketch::CheckRanks(const ChebyshevFit& fit, std::span<const double> values,
+                                 std::span<const double> phis,
+                                 const std::function<std::string(std::size_t)>& what) const {
   // Ranks ascend with the answers: those of some answers bound those between, loosely.
   const std::size_t stride = phis.size() / 32 + 1;
   std::vector<double> some;
@@ -205,12 +213,10 @@ std::vector<double> ChebyshevSketch::finite_quantiles(std::span<const double> ph
     if (loose.Error(phis[i]) <= kUselessRankBound) continue;
     const double bound = fit.Ranks({&values[i], 1}).front().Error(phis[i]);
     if (!(bound > kUselessRankBound)) continue;
-    throw SketchFailure("the moments do not determine the " + std::to_string(phis[i]) +
-                        "-quantile: its rank may be off by " + std::to_string(bound) +
-                        ", more than " + std::to_string(kUselessRankBound) +
+    throw SketchFailure("the moments do not determine " + what(i) + ": the rank may be off by " +
+                        std::to_string(bound) + ", more than " + std::to_string(kUselessRankBound) +
                         (log_ ? "" : "; moments of log x (log = true) may"));
   }
-  return values;
 }
 
 std::vector<double> ChebyshevSketch::density(std::span<const double> xs) const {

@@ -32,8 +32,10 @@
 //! float32 values with an error of 1e-6.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "algorithms/quantiles/columns/column_sums.hpp"
@@ -93,6 +95,12 @@ class ChebyshevSketch : public QuantileSketch, public DensityEstimate {
   //! The input of a fit, as for FitColumns. @throws
   //! std::logic_error when no value is finite, SketchFailure when the range is below 2e-305.
   FitInput Input() const;
+
+  //! @throws SketchFailure, which names `what(i)`, where the rank of values[i] may be off from
+  //! phis[i] by more than kUselessRankBound. Both ascend.
+  void CheckRanks(const ChebyshevFit& fit, std::span<const double> values,
+                  std::span<const double> phis,
+                  const std::function<std::string(std::size_t)>& what) const;
 
   //! Adds sums whose moments have this noise, of values of this rounding.
   void Absorb(const ColumnSums& sums, double noise, double rounding);

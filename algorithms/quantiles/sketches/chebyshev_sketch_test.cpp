@@ -355,6 +355,35 @@ TEST(Retable, FailsWhereItsMomentsDoNotDetermineTheAnswer) {
   }
 }
 
+//! Values beside the ends whose logarithm rounds to that of the end belong to the rest.
+TEST(Retable, LogarithmsThatAreOneAtTheEndsKeepRanksWithinTheirBounds) {
+  std::exponential_distribution<double> exponential(1 / 1.5);
+  const auto tail = Draw(6000, [=](auto& e) mutable { return exponential(e); });
+  const double below = std::nextafter(1000.0, 0.0), above = std::nextafter(1000.0, 2000.0);
+  std::vector<double> up(4000, 1000.0), down(4000, 1000.0);
+  for (const double x : tail) {
+    up.push_back(1000 * std::exp(x));
+    down.push_back(1000 * std::exp(-x));
+  }
+  up.push_back(below);
+  down.push_back(above);
+  std::vector<double> same(4000, 1000.0);  // but for one ulp
+  same.insert(same.end(), {below, below, above});
+  for (auto* values : {&up, &down, &same}) {
+    ChebyshevSketch sketch(15, true);
+    sketch.update(std::span<const double>(*values));
+    std::sort(values->begin(), values->end());
+    const std::vector<double> phis = {0.1, 0.2, 0.39, 0.5, 0.61, 0.8, 0.9};
+    const SketchAnswer answer = sketch.Ask(phis);
+    for (std::size_t i = 0; i < phis.size(); ++i) {
+      const double error = IntervalRankError(*values, phis[i], answer.values[i]);
+      EXPECT_LE(error, answer.rank_bound[i] + 1e-9) << phis[i] << " " << answer.values[i];
+      const double exact = (*values)[static_cast<std::size_t>(phis[i] * values->size())];
+      EXPECT_NEAR(std::log(answer.values[i] / exact), 0, 0.15) << phis[i];
+    }
+  }
+}
+
 //! Two trees of merges fail alike, or give answers whose ranks differ by no more than their bounds.
 TEST(Retable, OrderOfMergesDoesNotMatter) {
   auto columns = Columns(20000);
