@@ -5,11 +5,13 @@
 #include <cmath>
 #include <iomanip>
 #include <memory>
+#include <numeric>
 #include <ostream>
 #include <stdexcept>
 
 #include "algorithms/shapley/shapley_estimator.hpp"
 #include "base/atomic_file.hpp"
+#include "base/files/output_paths.hpp"
 #include "experiments/shapley/games/images/game.hpp"
 #include "experiments/shapley/games/images/ppm.hpp"
 #include "harness/cli/verbs.hpp"
@@ -47,13 +49,31 @@ TiledImage ReadTiles(const Arguments& a) {
   std::vector<float> black(image.channels);
   const std::size_t plane = image.height * image.width;
   for (std::size_t c = 0; c < image.channels; ++c) {
-    if (!(deviation[c] > 0)) throw harness::UsageError("--deviation: numbers above 0");
+    if (!std::isfinite(mean[c])) throw harness::UsageError("--mean: finite numbers");
+    if (!(deviation[c] > 0) || !std::isfinite(deviation[c])) {
+      throw harness::UsageError("--deviation: finite numbers above 0");
+    }
     for (std::size_t k = c * plane; k < (c + 1) * plane; ++k) {
       image.values[k] = (image.values[k] - mean[c]) / deviation[c];
     }
     black[c] = -mean[c] / deviation[c];
   }
-  return Tiled(std::move(image), a.tile, std::move(black));
+  const std::size_t common = std::gcd(image.height, image.width);
+  if (!a.logits && common % a.tile != 0) {
+    throw std::invalid_argument(a.image + ": tiles of " + std::to_string(a.tile) +
+                                " do not fill an image of " + std::to_string(image.height) + " x " +
+                                std::to_string(image.width) +
+                                "; --tile takes a number that divides " + std::to_string(common));
+  }
+  return Tiled(std::move(image), a.logits ? common : a.tile, std::move(black));
+}
+
+LayerGraph ReadGraph(const Arguments& a, const std::string& onnx, const Image& like) {
+  try {
+    return ReadLayers(onnx, like);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(a.network + ": " + error.what());
+  }
 }
 
 std::unique_ptr<shapley::ShapleyEstimator> MakeEstimator(const Arguments& a) {
@@ -104,10 +124,11 @@ std::shared_ptr<const ImageNetwork> FasterNetwork(const std::string& onnx, const
 }
 
 int Run(const Arguments& a, std::ostream& out, std::ostream& err) {
+  KeepInputs(a.out, {a.network, a.image});
   const auto estimator = MakeEstimator(a);
   TiledImage tiled = ReadTiles(a);
   const std::string onnx = ReadWhole(a.network);
-  const LayerGraph graph = ReadLayers(onnx, tiled.image);
+  const LayerGraph graph = ReadGraph(a, onnx, tiled.image);
   const bool on_device = a.device == "cuda";
   std::unique_ptr<OutputFile> file;
   if (!a.out.empty()) file = std::make_unique<OutputFile>(a.out);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <sstream>
@@ -48,8 +49,8 @@ class ImageCommand : public testing::Test {
 };
 
 TEST_F(ImageCommand, LogitsAreTheNetworks) {
-  ASSERT_EQ(Call({"--logits", "--tile", "4", "--mean", "0.5", "--deviation", "2"}), 0)
-      << err_.str();
+  // No tile is needed: the default would not fill the image.
+  ASSERT_EQ(Call({"--logits", "--mean", "0.5", "--deviation", "2"}), 0) << err_.str();
   Image image = ReadPpm("P5 8 8 255\n" + pixels_, "a.pgm");
   for (float& value : image.values) value = (value - 0.5f) / 2;
   std::vector<float> want(10);
@@ -78,15 +79,25 @@ TEST_F(ImageCommand, ValuesAddUpToWhatTheTilesChange) {
 
 TEST_F(ImageCommand, WrongWordsAreSaid) {
   EXPECT_EQ(Call({"--tile", "3"}), 2);
-  EXPECT_NE(err_.str().find("do not fill"), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("a.pgm: tiles of 3 do not fill an image of 8 x 8; --tile takes"),
+            std::string::npos)
+      << err_.str();
   EXPECT_EQ(Call({"--tile", "4", "--mean", "1,2"}), 1);
   EXPECT_NE(err_.str().find("--mean"), std::string::npos) << err_.str();
   EXPECT_EQ(Call({"--tile", "4", "--deviation", "0"}), 1);
+  EXPECT_EQ(Call({"--tile", "4", "--deviation", "inf"}), 1);
+  EXPECT_EQ(Call({"--tile", "4", "--mean", "nan"}), 1);
+  for (const std::string& input : {network_, image_}) {
+    const auto size = std::filesystem::file_size(input);
+    EXPECT_EQ(Call({"--tile", "4", "--out", input}), 1);
+    EXPECT_NE(err_.str().find("would be overwritten"), std::string::npos) << err_.str();
+    EXPECT_EQ(std::filesystem::file_size(input), size);
+  }
   EXPECT_EQ(Call({"--tile", "4", "--method", "Guessing"}), 1);
   EXPECT_NE(err_.str().find("MC-antithetic"), std::string::npos) << err_.str();
   std::ofstream(network_) << "no network";
   EXPECT_EQ(Call({"--tile", "4"}), 2);
-  EXPECT_NE(err_.str().find("ONNX"), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("digits.onnx: an ONNX"), std::string::npos) << err_.str();
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 namespace retable::experiments {
 namespace {
 
+constexpr std::size_t kPart = 64;  // images drawn at a time, at least
+
 class ImageGame final : public shapley::Game {
  public:
   ImageGame(std::shared_ptr<const ImageNetwork> network, TiledImage image)
@@ -21,14 +23,21 @@ class ImageGame final : public shapley::Game {
   void evaluate(std::span<const std::uint64_t> coalitions,
                 std::span<double> values) const override {
     const std::size_t words = shapley::CoalitionWords(dimension()), size = tiled_.image.size();
-    const std::size_t classes = network_->classes();
-    std::vector<float> images(values.size() * size), logits(values.size() * classes);
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      Draw(coalitions.subspan(k * words, words), std::span(images).subspan(k * size, size));
-    }
-    network_->logits(images, logits);
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      values[k] = LogOdds(std::span(logits).subspan(k * classes, classes), answer_);
+    const std::size_t classes = network_->classes(), batch = network_->batch();
+    // Images of a part of the coalitions at a time, in whole batches: all may not fit into memory.
+    const std::size_t part = std::min(values.size(), (kPart + batch - 1) / batch * batch);
+    std::vector<float> images(part * size), logits(part * classes);
+    for (std::size_t from = 0; from < values.size(); from += part) {
+      const std::size_t here = std::min(part, values.size() - from);
+      for (std::size_t k = 0; k < here; ++k) {
+        Draw(coalitions.subspan((from + k) * words, words),
+             std::span(images).subspan(k * size, size));
+      }
+      network_->logits(std::span(images).first(here * size),
+                       std::span(logits).first(here * classes));
+      for (std::size_t k = 0; k < here; ++k) {
+        values[from + k] = LogOdds(std::span(logits).subspan(k * classes, classes), answer_);
+      }
     }
   }
 

@@ -53,6 +53,20 @@ TEST(ImageGame, TilesOutsideTheCoalitionAreBlack) {
   }
 }
 
+// More coalitions than are drawn at a time.
+TEST(ImageGame, ManyCoalitionsHaveTheValuesOfEachAlone) {
+  const Image image{1, 4, 4, std::vector<float>(16, 1.0f)};
+  const auto game = MakeImageGame(std::make_shared<Weighted>(16), Tiled(image, 2, {0.0f}));
+  std::vector<std::uint64_t> coalitions(150);
+  for (std::size_t k = 0; k < coalitions.size(); ++k) coalitions[k] = k * 7 % 16;
+  std::vector<double> together(coalitions.size()), alone(1);
+  game->evaluate(coalitions, together);
+  for (std::size_t k = 0; k < coalitions.size(); ++k) {
+    game->evaluate(std::span(coalitions).subspan(k, 1), alone);
+    EXPECT_EQ(together[k], alone[0]) << k;
+  }
+}
+
 TEST(ImageGame, OddsDoNotOverflow) {
   const std::vector<float> logits = {1000, -1000, 0};
   EXPECT_NEAR(LogOdds(logits, 0), 1000, 1e-9);
@@ -149,8 +163,10 @@ TEST(Ppm, PicturesAreRead) {
   EXPECT_EQ(image.values[5], 5.0f / 255.0f);  // blue of the second
   EXPECT_EQ(ReadPpm("P5 1 2 255\n\x05\xff", "a.pgm").values,
             (std::vector<float>{5.0f / 255.0f, 1.0f}));
-  for (const char* bad : {"", "P4 1 1 255\nx", "P5 2 1 255\nx", "P6 2 1 255\n12345", "P6 0 1 255\n",
-                          "P6 1 1 100\nxyz", "P6 -1 1 255\nxyz", "P6 1"}) {
+  for (const char* bad :
+       {"", "P4 1 1 255\nx", "P5 2 1 255\nx", "P6 2 1 255\n12345", "P6 0 1 255\n",
+        "P6 1 1 100\nxyz", "P6 -1 1 255\nxyz", "P6 1", "P6 1 1 255\nxyz\n",
+        "P6\r\n1 1\r\n255\r\nxyz", "P6 1 1 255#c\nxyz", "P6 1 1 255xyz", "P6 1 1 255"}) {
     EXPECT_THROW(ReadPpm(bad, "bad.ppm"), std::invalid_argument) << bad;
   }
 }

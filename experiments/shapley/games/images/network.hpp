@@ -26,6 +26,8 @@ class ImageNetwork {
  public:
   virtual ~ImageNetwork() = default;
   virtual std::size_t classes() const = 0;
+  //! Images that it runs at a time.
+  virtual std::size_t batch() const { return 1; }
   //! Additions and multiplications for one image; 0: not known.
   virtual double flop_count() const { return 0; }
   //! logits[k * classes() ...] of image k; images lie one after the other.

@@ -67,8 +67,9 @@ class NetworkWriter {
   const Value& image() const { return image_; }
 
   std::string Node(const std::string& op, const std::vector<std::string>& inputs,
-                   const std::vector<Attribute>& attributes = {}, int outputs = 1) {
-    std::string node, name;
+                   const std::vector<Attribute>& attributes = {}, int outputs = 1,
+                   const std::string& domain = "") {
+    std::string node = domain.empty() ? "" : BytesField(7, domain), name;
     for (const auto& input : inputs) node += BytesField(1, input);
     for (int k = 0; k < outputs; ++k) {
       const std::string output = "t" + std::to_string(++count_);
@@ -119,6 +120,13 @@ class NetworkWriter {
     graph_ +=
         BytesField(5, NumberField(1, static_cast<std::int64_t>(values.size())) + NumberField(2, 7) +
                           BytesField(8, name) + BytesField(9, Raw(values)));
+    return name;
+  }
+
+  std::string Boolean(bool value) {
+    const std::string name = "b" + std::to_string(++count_);
+    graph_ += BytesField(
+        5, NumberField(2, 9) + BytesField(8, name) + BytesField(9, std::string(1, value ? 1 : 0)));
     return name;
   }
 

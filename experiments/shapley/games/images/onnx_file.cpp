@@ -97,7 +97,7 @@ float FromHalf(std::int64_t bits) {
   return (bits >> 15 & 1) != 0 ? -size : size;
 }
 
-enum TensorType : std::uint64_t { kFloat = 1, kInt64 = 7, kHalf = 10, kDouble = 11 };
+enum TensorType : std::uint64_t { kFloat = 1, kInt64 = 7, kBool = 9, kHalf = 10, kDouble = 11 };
 
 // How many values a shape has.
 std::size_t CountOf(const OnnxTensor& tensor) {
@@ -118,6 +118,10 @@ void Convert(std::uint64_t type, std::string_view raw, std::vector<std::int64_t>
   if (type == kFloat) AppendRaw<float>(raw, tensor.values);
   if (type == kDouble) AppendRaw<double>(raw, tensor.values);
   if (type == kInt64) AppendRaw<std::int64_t>(raw, tensor.integers);
+  if (type == kBool) {
+    AppendRaw<std::uint8_t>(raw, halves);
+    tensor.integers = std::move(halves);
+  }
   if (type != kHalf) return;
   AppendRaw<std::uint16_t>(raw, halves);
   for (const std::int64_t bits : halves) tensor.values.push_back(FromHalf(bits));
@@ -144,7 +148,8 @@ OnnxTensor ReadTensor(std::string_view bytes) {
   }
   Convert(type, raw, std::move(halves), tensor);
   const std::size_t count = CountOf(tensor), read = tensor.values.size() + tensor.integers.size();
-  const bool known = type == kFloat || type == kInt64 || type == kHalf || type == kDouble;
+  const bool known =
+      type == kFloat || type == kInt64 || type == kBool || type == kHalf || type == kDouble;
   if (known && read != count) RefuseOnnx("values and shape of " + tensor.name);
   return tensor;
 }
@@ -168,15 +173,20 @@ std::pair<std::string, OnnxAttribute> ReadAttribute(std::string_view bytes) {
   return {name, std::move(attribute)};
 }
 
-// NodeProto: input 1, output 2, op_type 4, attribute 5.
+// NodeProto: input 1, output 2, op_type 4, attribute 5, domain 7.
 OnnxNode ReadNode(std::string_view bytes) {
   OnnxNode node;
+  std::string_view domain;
   Field field;
   for (Message message(bytes); message.Next(field);) {
     if (field.number == 1) node.inputs.emplace_back(field.bytes);
     if (field.number == 2) node.outputs.emplace_back(field.bytes);
     if (field.number == 4) node.operation = field.bytes;
     if (field.number == 5) node.attributes.insert(ReadAttribute(field.bytes));
+    if (field.number == 7) domain = field.bytes;
+  }
+  if (!domain.empty() && domain != "ai.onnx") {
+    RefuseOnnx("the operator " + node.operation + " of the domain " + std::string(domain));
   }
   return node;
 }

@@ -14,8 +14,8 @@ namespace retable::experiments {
 //! @throws std::invalid_argument with the reason
 [[noreturn]] void RefuseOnnx(const std::string& why);
 
-//! Values of type float, double or half float, all as float, or of 64-bit integers; other types
-//! have none.
+//! Values of type float, double or half float, all as float, or of 64-bit integers or booleans;
+//! other types have none.
 struct OnnxTensor {
   std::string name;
   std::vector<std::int64_t> dims;

@@ -237,7 +237,9 @@ class Builder {
   Layer& Joinable(const OnnxNode& node, const Named& named, bool alone, Step step) {
     if (named.tensor > 0 && alone) {
       Layer& made = layers_.layers[static_cast<std::size_t>(named.tensor) - 1];
-      if (Takes(made, step) && (step != Step::kScale || made.out == named.shape)) {
+      // Only what has one number a channel asks whose shape the channels are of.
+      const bool channels = step == Step::kScale || step == Step::kFactor;
+      if (Takes(made, step) && (!channels || made.out == named.shape)) {
         names_[node.outputs[0]] = named;
         return made;
       }
@@ -407,6 +409,12 @@ class Builder {
       graph_.constants[node.outputs[0]] = graph_.constants.at(node.inputs[0]);
       return;
     }
+    if (op == "Dropout" && Has(node, 2)) {
+      const auto training = graph_.constants.find(node.inputs[2]);
+      if (training == graph_.constants.end() || training->second.integers != Integers{0}) {
+        RefuseOnnx("Dropout in training");
+      }
+    }
     Named named = Find(Input(node, 0));
     const ImageShape shape = named.shape;
     if (op == "Flatten") {
@@ -453,7 +461,7 @@ class Builder {
   }
 
   void AddSoftmax(const OnnxNode& node) {
-    Named named = Find(Input(node, 0));
+    Named named = Read(Input(node, 0));
     const std::int64_t axis = node.Integer("axis", named.vector ? 1 : -1);
     if (axis != 1 && !(named.vector && axis == -1)) {
       RefuseOnnx(node.operation + " along another axis than the classes");

@@ -206,6 +206,33 @@ TEST(Operators, WhatActsOnValuesJoinsTheLayerBefore) {
   }
 }
 
+// Twelve channels of a pixel each, seen as three of four pixels: the factors are of the three.
+TEST(Operators, AFactorOfEachChannelIsOfTheChannelsOfItsView) {
+  std::mt19937_64 random(15);
+  const Image image = ImageOf({3, 2, 2}, RandomFloats(12, random));
+  for (const bool function : {false, true}) {
+    NetworkWriter w({3, 2, 2}, image.values, random);
+    auto y = w.Pool(w.image(), true, {}, false);
+    y.name = w.Node("Reshape", {y.name, w.Integers({0, 12, 1, 1})});
+    y.shape = {12, 1, 1};
+    y = w.Normalised(y);
+    if (function) y = w.Each("Tanh", y, [](double v) { return std::tanh(v); });
+    y.name = w.Node("Reshape", {y.name, w.Integers({0, 3, 2, 2})});
+    y.shape = {3, 2, 2};
+    y = w.Product(y, w.Whole(w.image(), "GlobalMaxPool"));
+    EXPECT_LT(Far(Logits(w.Bytes(y), image), y.values), 1e-5) << function;
+  }
+}
+
+TEST(Operators, ADropoutThatDoesNotTrainIsACopy) {
+  std::mt19937_64 random(16);
+  const Image image = ImageOf({2, 3, 3}, RandomFloats(18, random));
+  NetworkWriter w({2, 3, 3}, image.values, random);
+  auto y = w.Pool(w.image(), true, {}, false);
+  y.name = w.Node("Dropout", {y.name, w.Constant({}, {0.5f}), w.Boolean(false)});
+  EXPECT_LT(Far(Logits(w.Bytes(y), image), y.values), 1e-7);
+}
+
 TEST(Operators, HalfFloatsAreRead) {
   // 1, -2, the least above zero, 65504.
   const std::vector<std::uint16_t> halves = {0x3c00, 0xc000, 0x0001, 0x7bff};
@@ -272,6 +299,15 @@ TEST(Operators, WhatIsNotReadIsRefusedByName) {
       {"nothing makes the tensor \"lost\"", [](NetworkWriter& w) { return w.Node("Relu", {"lost"}); }},
       {"a Softmax before the end",
        [](NetworkWriter& w) { return w.Node("Relu", {w.Node("Softmax", {w.Node("Flatten", {"image"})})}); }},
+      {"a Softmax before the end",
+       [](NetworkWriter& w) {
+         return w.Node("LogSoftmax", {w.Node("Softmax", {w.Node("Flatten", {"image"})})});
+       }},
+      {"the operator Relu of the domain my.own",
+       [](NetworkWriter& w) { return w.Node("Relu", {"image"}, {}, 1, "my.own"); }},
+      {"Dropout in training", [](NetworkWriter& w) {
+         return w.Node("Dropout", {"image", w.Constant({}, {0.5f}), w.Boolean(true)});
+       }},
       {"number for each channel",
        [](NetworkWriter& w) { return w.Node("Add", {"image", w.Constant({4}, {1, 2, 3, 4})}); }},
       {"no constant", [](NetworkWriter& w) { return w.Node("Add", {"image", w.Integers({1})}); }},

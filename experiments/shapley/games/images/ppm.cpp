@@ -1,6 +1,5 @@
 #include "experiments/shapley/games/images/ppm.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
@@ -23,7 +22,12 @@ class Header {
   }
 
   // What follows the header and one white space.
-  std::string_view Rest() const { return bytes_.substr(std::min(at_ + 1, bytes_.size())); }
+  std::string_view Rest() const {
+    if (at_ == bytes_.size() || !IsSpace(bytes_[at_])) {
+      Fail("no white space parts its header and its pixels");
+    }
+    return bytes_.substr(at_ + 1);
+  }
 
   [[noreturn]] void Fail(const std::string& why) const {
     throw std::invalid_argument(file_ + ": " + why +
@@ -39,12 +43,12 @@ class Header {
   }
 
  private:
+  static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   void Skip() {
     while (at_ < bytes_.size()) {
       if (bytes_[at_] == '#') {
         while (at_ < bytes_.size() && bytes_[at_] != '\n') ++at_;
-      } else if (bytes_[at_] == ' ' || bytes_[at_] == '\n' || bytes_[at_] == '\t' ||
-                 bytes_[at_] == '\r') {
+      } else if (IsSpace(bytes_[at_])) {
         ++at_;
       } else {
         return;
@@ -65,8 +69,13 @@ Image ReadPpm(std::string_view bytes, const std::string& file) {
   const std::size_t width = header.Number(), height = header.Number();
   if (header.Number() != 255) header.Fail("its depth is not 255");
   const std::string_view pixels = header.Rest();
-  if (pixels.size() < channels * width * height) header.Fail("it is cut short");
-  Image image{channels, height, width, std::vector<float>(channels * height * width)};
+  const std::size_t size = channels * width * height;
+  if (pixels.size() < size) header.Fail("it is cut short");
+  if (pixels.size() > size) {
+    header.Fail("bytes beyond its header, one white space and its pixels: " +
+                std::to_string(pixels.size() - size));
+  }
+  Image image{channels, height, width, std::vector<float>(size)};
   for (std::size_t k = 0; k < height * width; ++k) {
     for (std::size_t c = 0; c < channels; ++c) {
       const auto byte = static_cast<unsigned char>(pixels[channels * k + c]);

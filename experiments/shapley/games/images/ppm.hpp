@@ -10,7 +10,7 @@
 namespace retable::experiments {
 
 //! Three planes (P6) or one (P5) with values from 0 to 1. @throws std::invalid_argument naming
-//! `file` for anything but these with depth 255 and all their bytes.
+//! `file` for anything but one of these with depth 255, all its bytes and none more.
 Image ReadPpm(std::string_view bytes, const std::string& file);
 
 }  // namespace retable::experiments

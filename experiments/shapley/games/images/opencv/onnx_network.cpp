@@ -43,6 +43,7 @@ class OnnxNetwork final : public ImageNetwork {
   }
 
   std::size_t classes() const override { return classes_; }
+  std::size_t batch() const override { return batch_; }
   double flop_count() const override { return operations_; }
 
   void logits(std::span<const float> images, std::span<float> logits) const override {
