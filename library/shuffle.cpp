@@ -23,11 +23,11 @@ constexpr std::uint64_t kFeistelItems = std::uint64_t{1} << 31;
 constexpr std::uint64_t kBlock = 1 << 14;  // positions that one task evaluates
 
 void RequireMethod(const std::string& name, Device device) {
-  const auto& registry = Registry<shuffle::Shuffler>::Instance();
-  if (registry.Find(name, device) != nullptr) return;
   std::string names;
-  for (const auto& method : registry.Methods()) {
-    if (method.device == device) names += (names.empty() ? "" : ", ") + method.name;
+  for (const auto& method : Registry<shuffle::Shuffler>::Instance().Methods()) {
+    if (method.device != device || method.name == "Gather") continue;  // which repeats items
+    if (method.name == name) return;
+    names += (names.empty() ? "" : ", ") + method.name;
   }
   throw std::invalid_argument("no shuffler \"" + name + "\" on " +
                               (device == Device::kCpu ? "cpu" : "cuda") + "; there are " + names);

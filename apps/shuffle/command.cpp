@@ -124,8 +124,11 @@ void AddRowOptions(CLI::App& rows, CLI::App& sample, Options& options) {
       ->capture_default_str();
   rows.add_option("--header", options.rows.header, "first rows that stay in front")
       ->capture_default_str();
-  rows.add_option("--take", options.rows.take, "that many rows only, without replacement");
-  rows.add_option("--method", options.rows.method, "a shuffler")->capture_default_str();
+  auto* take =
+      rows.add_option("--take", options.rows.take, "that many rows only, without replacement");
+  rows.add_option("--method", options.rows.method, "a shuffler, of all rows")
+      ->capture_default_str()
+      ->excludes(take);
   rows.add_option("--seed", options.rows.seed, "one seed, one order")->capture_default_str();
   sample.add_option("--of", options.of, "numbers are below this")->required();
   sample.add_option("--take", options.take, "how many")->required();

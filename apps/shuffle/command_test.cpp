@@ -103,6 +103,12 @@ TEST(ShuffleCommand, RowsKeepEveryLineAndTheHeader) {
   }
 }
 
+TEST(ShuffleCommand, ALastLineWithoutAnEndGetsThatOfTheFile) {
+  const TemporaryFolder folder;
+  const std::string in = Written(folder.path() / "dos.txt", "c\r\na\r\nb");
+  EXPECT_EQ(SortedLines(Output({"rows", "--in", in})), SortedLines("a\r\nb\r\nc\r\n"));
+}
+
 TEST(ShuffleCommand, RowsOfOneLengthMoveWhole) {
   const TemporaryFolder folder;
   std::string matrix;
@@ -138,6 +144,7 @@ TEST(ShuffleCommand, WrongRowsAreNamed) {
   };
   fails({"rows", "--in", in, "--row-bytes", "2"}, "seven.bin: 7 bytes are not a whole number");
   fails({"rows", "--in", in, "--take", "2"}, "seven.bin: there are 1 rows");
+  fails({"rows", "--in", in, "--take", "1", "--method", "Partition"}, "excludes");
   fails({"rows", "--in", in, "--header", "2"}, "--header");
   fails({"rows", "--in", in, "--method", "nonesuch"}, "Partition");
   fails({"rows", "--in", in, "--header", "-1"}, "--header: -1 is less than 0");

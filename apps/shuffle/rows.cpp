@@ -45,10 +45,11 @@ std::string LinesInOrder(const std::string& content, const RowsRequest& request)
   std::vector<std::string_view> lines = Lines(content);
   CheckCount(request.header, lines.size(), "--header");
   std::string result;
-  result.reserve(content.size() + 1);
+  result.reserve(content.size() + 2);
+  const bool crlf = !lines.empty() && lines[0].ends_with("\r\n");
   const auto append = [&](std::string_view line) {
     result += line;
-    if (line.back() != '\n') result += '\n';
+    if (line.back() != '\n') result += crlf ? "\r\n" : "\n";
   };
   for (std::uint64_t k = 0; k < request.header; ++k) append(lines[k]);
   const std::uint64_t n = lines.size() - request.header;

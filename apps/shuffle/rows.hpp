@@ -17,9 +17,9 @@ struct RowsRequest {
   std::optional<std::uint64_t> take;  //!< sample size, without replacement; none: all rows
 };
 
-//! `content` with its rows in the order of the seed. A last line without a line end gets one; line
-//! ends stay as they are. Memory: the content twice and 16 bytes a line. A sample follows
-//! SampleWithoutReplacement, everything else the method.
+//! `content` with its rows in the order of the seed. A last line without a line end gets
+//! the first line's; line ends stay as they are. Memory: the content twice and 16 bytes a line. A
+//! sample follows SampleWithoutReplacement, everything else the method.
 //! @throws std::invalid_argument when row_bytes does not divide the content, for an unknown method,
 //! and for a header or a sample of more rows than there are.
 std::string RowsInRandomOrder(const std::string& content, const RowsRequest& request);

@@ -100,6 +100,8 @@ def test_wrong_arguments():
                  lambda: retable.permutation(10, 2**64), lambda: retable.sample(3, 4, 0),
                  lambda: retable.permutation(2**31 + 1, 0, method="Rectangle"), lambda: retable.sample(2**62, 2**61, 0),
                  lambda: retable.shuffle(5.0, 0), lambda: retable.permutation(5, 0, method="none"),
+                 lambda: retable.permutation(5, 0, method="Gather"),
+                 lambda: retable.shuffle(numpy.arange(4), 0, method="Gather"),
                  lambda: retable.permutation(5, 0, device="tpu"),
                  lambda: retable.shuffle(numpy.arange(4), 0, out=numpy.arange(5))):
         with pytest.raises(ValueError):
